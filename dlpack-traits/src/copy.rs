@@ -1,0 +1,177 @@
+//! Copies of host tensors: compact, aligned, and the consumer's own.
+
+use crate::device::Device;
+use crate::dims::Dims;
+use crate::dtype::DataType;
+use crate::error::Error;
+use crate::layout::{self, MAX_NDIM};
+use crate::storage::{Access, Block, Cells, Data};
+use crate::view::{Described, Layout, Lend, TensorView};
+
+/// A compact row-major copy, aligned to 64 bytes.
+pub(crate) struct Copied {
+    block: Block,
+    dtype: DataType,
+    shape: Dims<'static>,
+}
+
+impl Copied {
+    /// Copies the elements of a host tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::OutOfMemory`], and [`Error::PackedStrides`]
+    /// for elements packed into bytes that are not compact.
+    pub(crate) fn of(view: &TensorView<'_>) -> Result<Self, Error> {
+        let from = view.described();
+        let device = from.memory().device;
+        if !device.is_host() {
+            return Err(Error::NotOnHost { device });
+        }
+        let shape = Dims::filled(from.shape().len(), |dims| {
+            dims.copy_from_slice(from.shape());
+            Ok(())
+        })?;
+        let dtype = from.dtype();
+        let bits = i128::from(from.numel()).saturating_mul(i128::from(dtype.element_bits()));
+        let bytes = usize::try_from(bits.saturating_add(7).div_euclid(8))
+            .map_err(|_| Error::SizeOverflow)?;
+        let mut block = Block::zeroed(bytes)?;
+        // SAFETY: the block is new: nobody else knows its address.
+        copy_elements(from, unsafe { block.bytes_mut() })?;
+        Ok(Self { block, dtype, shape })
+    }
+
+    /// The copy, lent exclusively.
+    pub(crate) fn lend(&mut self) -> Result<Lend<'_>, Error> {
+        // SAFETY:
+        // 1. The block owns that many bytes of host memory.
+        // 2. It was zeroed, is aligned to 64 bytes, and any bits will do in it.
+        // 3. It is borrowed uniquely, and so is its memory, for which it is the
+        //    only owner.
+        let data = unsafe {
+            Data::from_raw_parts(
+                self.block.as_ptr(),
+                self.block.byte_len(),
+                self.dtype,
+                Device::CPU,
+            )
+        };
+        Lend::new(data, Layout::row_major(&self.shape)?)
+    }
+}
+
+/// Writes the elements of `from` one after the other, in row-major order.
+///
+/// `to` has exactly the bytes that they take.
+fn copy_elements(from: &Described<'_>, to: &mut [u8]) -> Result<(), Error> {
+    if to.is_empty() {
+        return Ok(());
+    }
+    let (shape, strides) = (from.shape(), from.strides());
+    let source = Source::of(from);
+    if layout::is_row_major(shape, strides) {
+        // SAFETY: the elements are compact, and `to` is as long as they are.
+        unsafe { source.read(0, to) };
+        return Ok(());
+    }
+    let dtype = from.dtype();
+    let size = dtype.byte_size().ok_or(Error::PackedStrides { dtype })?;
+    // As many trailing axes as lie without gaps are copied in one go.
+    let gapless = |&axis: &usize| {
+        let inner = shape.get(axis..).zip(strides.get(axis..));
+        inner.is_some_and(|(shape, strides)| layout::is_row_major(shape, strides))
+    };
+    let outer = (0..shape.len()).rev().take_while(gapless).last().unwrap_or(shape.len());
+    let (walked, run) = shape.split_at(outer);
+    let run: i64 = run.iter().product();
+    let run_bytes = usize::try_from(run).map_or(size, |run| run.saturating_mul(size));
+    let mut walk = Walk::new(walked, strides);
+    for part in to.chunks_exact_mut(run_bytes) {
+        // SAFETY: the walk visits exactly the indices of the outer axes, each
+        // of which is followed by a run of the inner ones.
+        unsafe { source.read(walk.position.saturating_mul(size as i64), part) };
+        walk.advance();
+    }
+    Ok(())
+}
+
+/// The memory that is copied from.
+struct Source {
+    first: *const u8,
+    access: Access,
+    /// Bytes of one element of the storage, as Rust accesses it.
+    unit: usize,
+}
+
+impl Source {
+    fn of(from: &Described<'_>) -> Self {
+        Self {
+            first: from.data().0,
+            access: from.memory().access,
+            unit: from.memory().dtype.byte_size().unwrap_or(1),
+        }
+    }
+
+    /// Reads `to.len()` bytes that begin `position` bytes from the first element.
+    ///
+    /// # Safety
+    ///
+    /// 1. Those bytes are whole elements of the tensor that this was made from,
+    ///    which is still lent.
+    unsafe fn read(&self, position: i64, to: &mut [u8]) {
+        // SAFETY: by 1 the position lies inside the memory of the tensor.
+        let from = unsafe { self.first.offset(position as isize) };
+        match self.access {
+            Access::Frozen | Access::Exclusive => {
+                // SAFETY: by 1 there are as many bytes, which nobody writes
+                // while they are lent, and `to` is memory of our own.
+                unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
+            }
+            Access::Shared => {
+                for (index, part) in to.chunks_exact_mut(self.unit).enumerate() {
+                    // SAFETY: by 1 there are as many elements.
+                    let element = unsafe { from.add(index.saturating_mul(self.unit)) };
+                    // SAFETY: 1. The element is lent. 2. and 3. are what a
+                    // shared loan promises; a description keeps every element
+                    // at a whole number of elements from the start. 4. `part`
+                    // has the size of one.
+                    let cells = unsafe { Cells::new(element.cast_mut()) };
+                    cells.load(part);
+                }
+            }
+        }
+    }
+}
+
+/// Visits the indices of some axes in row-major order.
+struct Walk<'a> {
+    shape: &'a [i64],
+    strides: &'a [i64],
+    index: [i64; MAX_NDIM],
+    /// Elements from the first to the one visited.
+    position: i64,
+}
+
+impl<'a> Walk<'a> {
+    /// Starts at the first index. What `strides` has beyond `shape` is not used.
+    fn new(shape: &'a [i64], strides: &'a [i64]) -> Self {
+        Self { shape, strides, index: [0; MAX_NDIM], position: 0 }
+    }
+
+    /// Goes to the next index; from the last one to the first.
+    fn advance(&mut self) {
+        let axes = self.index.iter_mut().zip(self.shape).zip(self.strides);
+        for ((index, &dim), &stride) in axes.take(self.shape.len()).rev() {
+            // The strides of a description stay within its storage, so neither
+            // of these leaves 64 bits for a dimension that has a next index.
+            *index = index.wrapping_add(1);
+            self.position = self.position.wrapping_add(stride);
+            if *index < dim {
+                return;
+            }
+            self.position = self.position.wrapping_sub(stride.wrapping_mul(dim));
+            *index = 0;
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Where memory lives: [`Device`].
+
+use core::fmt;
+
+use crate::ffi::{self, DLDevice, DLDeviceType};
+
+/// A kind of device and an index among devices of that kind.
+///
+/// ```
+/// use dlpack_traits::Device;
+///
+/// assert_eq!(Device::CPU.to_string(), "cpu");
+/// assert_eq!(Device::cuda(1).to_string(), "cuda:1");
+/// assert!(Device::CPU.is_host());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Device(DLDevice);
+
+impl Device {
+    /// Host memory. Its index is always 0: some consumers refuse any other.
+    pub const CPU: Device = Device::new(ffi::kDLCPU, 0);
+    /// Host memory pinned by CUDA.
+    pub const CUDA_HOST: Device = Device::new(ffi::kDLCUDAHost, 0);
+    /// CUDA managed memory.
+    pub const CUDA_MANAGED: Device = Device::new(ffi::kDLCUDAManaged, 0);
+    /// Host memory pinned by ROCm.
+    pub const ROCM_HOST: Device = Device::new(ffi::kDLROCMHost, 0);
+
+    /// A device from its kind and index.
+    pub const fn new(device_type: DLDeviceType, device_id: i32) -> Self {
+        Self(DLDevice { device_type, device_id })
+    }
+
+    /// The CUDA device of that index.
+    pub const fn cuda(device_id: i32) -> Self {
+        Self::new(ffi::kDLCUDA, device_id)
+    }
+
+    /// The ROCm device of that index.
+    pub const fn rocm(device_id: i32) -> Self {
+        Self::new(ffi::kDLROCM, device_id)
+    }
+
+    /// The kind.
+    pub const fn device_type(self) -> DLDeviceType {
+        self.0.device_type
+    }
+
+    /// The index among devices of that kind.
+    pub const fn device_id(self) -> i32 {
+        self.0.device_id
+    }
+
+    /// Whether the processor may read this memory through its address without
+    /// asking a device runtime first: ordinary and pinned host memory.
+    #[inline]
+    pub const fn is_host(self) -> bool {
+        matches!(self.0.device_type, ffi::kDLCPU | ffi::kDLCUDAHost | ffi::kDLROCMHost)
+    }
+
+    /// Whether `data` is an address, so that an offset may be added to it. On
+    /// the other devices it is a handle, and offsets stay in `byte_offset`.
+    #[inline]
+    pub const fn has_addresses(self) -> bool {
+        matches!(
+            self.0.device_type,
+            ffi::kDLCPU
+                | ffi::kDLCUDA
+                | ffi::kDLCUDAHost
+                | ffi::kDLROCM
+                | ffi::kDLROCMHost
+                | ffi::kDLCUDAManaged
+                | ffi::kDLOneAPI
+        )
+    }
+
+    /// The C struct.
+    pub const fn to_ffi(self) -> DLDevice {
+        self.0
+    }
+
+    /// The name of the kind, if the standard of this version has one.
+    const fn kind_name(self) -> Option<&'static str> {
+        Some(match self.0.device_type {
+            ffi::kDLCPU => "cpu",
+            ffi::kDLCUDA => "cuda",
+            ffi::kDLCUDAHost => "cuda_host",
+            ffi::kDLOpenCL => "opencl",
+            ffi::kDLVulkan => "vulkan",
+            ffi::kDLMetal => "metal",
+            ffi::kDLVPI => "vpi",
+            ffi::kDLROCM => "rocm",
+            ffi::kDLROCMHost => "rocm_host",
+            ffi::kDLExtDev => "ext_dev",
+            ffi::kDLCUDAManaged => "cuda_managed",
+            ffi::kDLOneAPI => "oneapi",
+            ffi::kDLWebGPU => "webgpu",
+            ffi::kDLHexagon => "hexagon",
+            ffi::kDLMAIA => "maia",
+            ffi::kDLTrn => "trn",
+            _ => return None,
+        })
+    }
+}
+
+impl From<DLDevice> for Device {
+    fn from(raw: DLDevice) -> Self {
+        Self(raw)
+    }
+}
+
+impl From<Device> for DLDevice {
+    fn from(device: Device) -> Self {
+        device.0
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind_name() {
+            Some(name) if self.0.device_id == 0 && self.is_host() => f.write_str(name),
+            Some(name) => write!(f, "{name}:{}", self.0.device_id),
+            None => write!(f, "device type {}:{}", self.0.device_type.0, self.0.device_id),
+        }
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn names() {
+        assert_eq!(Device::new(DLDeviceType(99), 3).to_string(), "device type 99:3");
+        assert_eq!(Device::new(ffi::kDLCPU, 1).to_string(), "cpu:1");
+        assert_eq!(Device::rocm(0).to_string(), "rocm:0");
+        assert_eq!(Device::CUDA_HOST.to_string(), "cuda_host");
+    }
+
+    #[test]
+    fn handles_are_not_addresses() {
+        for code in [4, 7, 8, 9, 12, 15, 16, 17, 18, 99] {
+            assert!(!Device::new(DLDeviceType(code), 0).has_addresses(), "{code}");
+        }
+        assert!(!Device::cuda(0).is_host());
+        assert!(!Device::CUDA_MANAGED.is_host(), "needs a synchronisation first");
+    }
+}

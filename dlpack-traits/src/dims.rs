@@ -1,0 +1,230 @@
+//! Shapes and strides as Rust types hold them: [`AsDims`], [`Dims`].
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::error::Error;
+
+/// Dimensions kept inside a [`Dims`] without an allocation.
+const INLINE: usize = 8;
+
+/// Dimensions or strides as the `i64`s that DLPack stores.
+///
+/// They are borrowed where the source already holds such numbers, kept in
+/// place up to 8 of them, and on the heap beyond that.
+#[derive(Debug)]
+pub struct Dims<'a>(Repr<'a>);
+
+#[derive(Debug)]
+enum Repr<'a> {
+    Borrowed(&'a [i64]),
+    Inline { len: usize, dims: [i64; INLINE] },
+    Heap(Vec<i64>),
+}
+
+impl<'a> Dims<'a> {
+    /// Dimensions that are borrowed as they are.
+    #[inline]
+    pub const fn borrowed(dims: &'a [i64]) -> Self {
+        Self(Repr::Borrowed(dims))
+    }
+
+    /// `len` dimensions, to be filled in by `fill`, which is given zeros.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], possible only beyond 8 dimensions, and what
+    /// `fill` returns.
+    #[inline]
+    pub(crate) fn filled(
+        len: usize,
+        fill: impl FnOnce(&mut [i64]) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let mut inline = [0; INLINE];
+        if let Some(dims) = inline.get_mut(..len) {
+            fill(dims)?;
+            return Ok(Self(Repr::Inline { len, dims: inline }));
+        }
+        let mut heap = Vec::new();
+        heap.try_reserve_exact(len)
+            .map_err(|_| Error::OutOfMemory { bytes: len.saturating_mul(size_of::<i64>()) })?;
+        heap.resize(len, 0);
+        fill(&mut heap)?;
+        Ok(Self(Repr::Heap(heap)))
+    }
+
+    /// The numbers.
+    #[inline]
+    pub fn as_slice(&self) -> &[i64] {
+        match &self.0 {
+            Repr::Borrowed(dims) => dims,
+            Repr::Inline { len, dims } => dims.get(..*len).unwrap_or_default(),
+            Repr::Heap(dims) => dims,
+        }
+    }
+}
+
+/// An integer that can be a dimension or a stride: every integer type of Rust.
+pub trait Dim: Copy + sealed::Sealed {
+    /// The number as DLPack stores it, if it fits.
+    #[doc(hidden)]
+    fn to_i64(self) -> Option<i64>;
+
+    /// The numbers as they are, if they have the memory of `i64`s.
+    #[doc(hidden)]
+    #[inline]
+    fn borrow(dims: &[Self]) -> Option<&[i64]> {
+        let _ = dims;
+        None
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! dims {
+    ($($int:ty),+ $(,)?) => {$(
+        impl sealed::Sealed for $int {}
+        impl Dim for $int {
+            #[inline]
+            fn to_i64(self) -> Option<i64> {
+                i64::try_from(self).ok()
+            }
+        }
+    )+};
+}
+
+/// Integers of 64 bits: a borrowed slice of them is a slice of `i64`. A `usize`
+/// beyond `isize::MAX` turns negative, and negative dimensions are refused.
+macro_rules! dims_as_they_are {
+    ($($int:ty),+ $(,)?) => {$(
+        impl sealed::Sealed for $int {}
+        impl Dim for $int {
+            #[inline]
+            fn to_i64(self) -> Option<i64> {
+                i64::try_from(self).ok()
+            }
+
+            #[inline]
+            fn borrow(dims: &[Self]) -> Option<&[i64]> {
+                bytemuck::try_cast_slice(dims).ok()
+            }
+        }
+    )+};
+}
+
+dims!(i8, i16, i32, i128, u8, u16, u32, u64, u128);
+dims_as_they_are!(i64);
+#[cfg(target_pointer_width = "64")]
+dims_as_they_are!(isize, usize);
+#[cfg(not(target_pointer_width = "64"))]
+dims!(isize, usize);
+
+/// A field that can be the `shape` or the `strides` of a tensor: a list of
+/// integers of any type.
+///
+/// ```
+/// use dlpack_traits::AsDims;
+///
+/// let shape: Vec<u32> = vec![2, 3];
+/// assert_eq!(shape.as_dims()?.as_slice(), [2, 3]);
+/// assert!([u64::MAX].as_dims().is_err());
+/// # Ok::<(), dlpack_traits::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the `shape` or `strides` of a tensor",
+    label = "not a list of integers",
+    note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[usize; 3]` or `Vec<i64>`"
+)]
+pub trait AsDims {
+    /// The numbers, in the order of the axes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DimTooLarge`] when one does not fit in 64 signed bits.
+    fn as_dims(&self) -> Result<Dims<'_>, Error>;
+}
+
+impl<I: Dim> AsDims for [I] {
+    #[inline]
+    fn as_dims(&self) -> Result<Dims<'_>, Error> {
+        if let Some(dims) = I::borrow(self) {
+            return Ok(Dims::borrowed(dims));
+        }
+        Dims::filled(self.len(), |dims| {
+            for (axis, (to, from)) in dims.iter_mut().zip(self).enumerate() {
+                *to = from.to_i64().ok_or(Error::DimTooLarge { axis })?;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl<I: Dim, const N: usize> AsDims for [I; N] {
+    #[inline]
+    fn as_dims(&self) -> Result<Dims<'_>, Error> {
+        self.as_slice().as_dims()
+    }
+}
+
+impl<I: Dim> AsDims for Vec<I> {
+    #[inline]
+    fn as_dims(&self) -> Result<Dims<'_>, Error> {
+        self.as_slice().as_dims()
+    }
+}
+
+impl AsDims for Dims<'_> {
+    #[inline]
+    fn as_dims(&self) -> Result<Dims<'_>, Error> {
+        Ok(Dims::borrowed(self.as_slice()))
+    }
+}
+
+/// Pointers to a list of integers are such lists too.
+macro_rules! through_pointers {
+    ($($pointer:ty),+) => {$(
+        impl<D: AsDims + ?Sized> AsDims for $pointer {
+            #[inline]
+            fn as_dims(&self) -> Result<Dims<'_>, Error> {
+                (**self).as_dims()
+            }
+        }
+    )+};
+}
+
+through_pointers!(&D, Box<D>, Arc<D>);
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn wide_integers_are_borrowed_and_narrow_ones_converted() {
+        let wide = [1_usize, 2];
+        assert!(matches!(wide.as_dims().unwrap().0, Repr::Borrowed(_)));
+        let narrow = [1_u8, 2];
+        assert!(matches!(narrow.as_dims().unwrap().0, Repr::Inline { len: 2, .. }));
+        let many = vec![1_u16; 9];
+        assert!(matches!(many.as_dims().unwrap().0, Repr::Heap(_)));
+        assert_eq!(many.as_dims().unwrap().as_slice(), [1; 9]);
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_are_named() {
+        assert_eq!([1, u64::MAX].as_dims().unwrap_err(), Error::DimTooLarge { axis: 1 });
+        assert_eq!([i128::MIN].as_dims().unwrap_err(), Error::DimTooLarge { axis: 0 });
+    }
+
+    #[test]
+    fn every_pointer_is_a_list() {
+        let arc: Arc<[i32]> = Arc::new([3, 4]);
+        assert_eq!(arc.as_dims().unwrap().as_slice(), [3, 4]);
+        let boxed: Box<[isize]> = Box::new([-3, 4]);
+        assert_eq!((&&boxed).as_dims().unwrap().as_slice(), [-3, 4]);
+    }
+}

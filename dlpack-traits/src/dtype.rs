@@ -1,0 +1,266 @@
+//! Element types at run time: [`DataType`].
+
+use core::fmt;
+
+use crate::ffi::{self, DLDataType, DLDataTypeCode};
+
+/// The type of a tensor's elements: a family, the width of a lane in bits, and
+/// a number of lanes.
+///
+/// [`Display`](fmt::Display) prints the name that Python libraries use.
+///
+/// ```
+/// use dlpack_traits::DataType;
+///
+/// assert_eq!(DataType::F32.to_string(), "float32");
+/// assert_eq!(DataType::F32.with_lanes(4).to_string(), "float32x4");
+/// assert_eq!(DataType::FLOAT4_E2M1FN.bits(), 4);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct DataType(DLDataType);
+
+/// Defines the named constants, and the table from which names are printed and parsed.
+macro_rules! data_types {
+    ($($(#[$doc:meta])* $constant:ident = $code:ident, $bits:literal, $name:literal;)+) => {
+        impl DataType {
+            $($(#[$doc])* pub const $constant: DataType = DataType::new(ffi::$code, $bits, 1);)+
+
+            /// Every type that has a constant here, in the order of the standard's codes.
+            ///
+            /// ```
+            /// use dlpack_traits::DataType;
+            /// assert!(DataType::ALL.contains(&DataType::BF16));
+            /// ```
+            pub const ALL: &'static [DataType] = &[$(DataType::$constant),+];
+        }
+
+        /// The name of a one-lane type, if it has a constant.
+        const fn known_name(code: DLDataTypeCode, bits: u8) -> Option<&'static str> {
+            match (code, bits) {
+                $((ffi::$code, $bits) => Some($name),)+
+                _ => None,
+            }
+        }
+    };
+}
+
+data_types! {
+    /// Signed integer, 8 bits.
+    I8 = kDLInt, 8, "int8";
+    /// Signed integer, 16 bits.
+    I16 = kDLInt, 16, "int16";
+    /// Signed integer, 32 bits.
+    I32 = kDLInt, 32, "int32";
+    /// Signed integer, 64 bits.
+    I64 = kDLInt, 64, "int64";
+    /// Unsigned integer, 8 bits.
+    U8 = kDLUInt, 8, "uint8";
+    /// Unsigned integer, 16 bits.
+    U16 = kDLUInt, 16, "uint16";
+    /// Unsigned integer, 32 bits.
+    U32 = kDLUInt, 32, "uint32";
+    /// Unsigned integer, 64 bits.
+    U64 = kDLUInt, 64, "uint64";
+    /// IEEE half precision.
+    F16 = kDLFloat, 16, "float16";
+    /// IEEE single precision.
+    F32 = kDLFloat, 32, "float32";
+    /// IEEE double precision.
+    F64 = kDLFloat, 64, "float64";
+    /// Brain float.
+    BF16 = kDLBfloat, 16, "bfloat16";
+    /// Two half-precision floats.
+    COMPLEX32 = kDLComplex, 32, "complex32";
+    /// Two single-precision floats.
+    COMPLEX64 = kDLComplex, 64, "complex64";
+    /// Two double-precision floats.
+    COMPLEX128 = kDLComplex, 128, "complex128";
+    /// A byte that is 0 or 1.
+    BOOL = kDLBool, 8, "bool";
+    /// 8-bit float, 3 exponent and 4 mantissa bits.
+    FLOAT8_E3M4 = kDLFloat8_e3m4, 8, "float8_e3m4";
+    /// 8-bit float, 4 exponent and 3 mantissa bits, with infinities.
+    FLOAT8_E4M3 = kDLFloat8_e4m3, 8, "float8_e4m3";
+    /// 8-bit float, e4m3, exponent bias 11, finite, one NaN, no negative zero.
+    FLOAT8_E4M3B11FNUZ = kDLFloat8_e4m3b11fnuz, 8, "float8_e4m3b11fnuz";
+    /// 8-bit float, e4m3, finite: the one that PyTorch and ONNX mean by "e4m3".
+    FLOAT8_E4M3FN = kDLFloat8_e4m3fn, 8, "float8_e4m3fn";
+    /// 8-bit float, e4m3, finite, one NaN, no negative zero.
+    FLOAT8_E4M3FNUZ = kDLFloat8_e4m3fnuz, 8, "float8_e4m3fnuz";
+    /// 8-bit float, 5 exponent and 2 mantissa bits.
+    FLOAT8_E5M2 = kDLFloat8_e5m2, 8, "float8_e5m2";
+    /// 8-bit float, e5m2, finite, one NaN, no negative zero.
+    FLOAT8_E5M2FNUZ = kDLFloat8_e5m2fnuz, 8, "float8_e5m2fnuz";
+    /// 8-bit power of two, used as a scale.
+    FLOAT8_E8M0FNU = kDLFloat8_e8m0fnu, 8, "float8_e8m0fnu";
+    /// 6-bit float, 2 exponent and 3 mantissa bits.
+    FLOAT6_E2M3FN = kDLFloat6_e2m3fn, 6, "float6_e2m3fn";
+    /// 6-bit float, 3 exponent and 2 mantissa bits.
+    FLOAT6_E3M2FN = kDLFloat6_e3m2fn, 6, "float6_e3m2fn";
+    /// 4-bit float, 2 exponent bits and 1 mantissa bit.
+    FLOAT4_E2M1FN = kDLFloat4_e2m1fn, 4, "float4_e2m1fn";
+}
+
+impl DataType {
+    /// A type from its three parts, as the standard stores them.
+    pub const fn new(code: DLDataTypeCode, bits: u8, lanes: u16) -> Self {
+        Self(DLDataType { code, bits, lanes })
+    }
+
+    /// The same family and width with another number of lanes.
+    #[must_use]
+    pub const fn with_lanes(self, lanes: u16) -> Self {
+        Self(DLDataType { lanes, ..self.0 })
+    }
+
+    /// The family.
+    pub const fn code(self) -> DLDataTypeCode {
+        self.0.code
+    }
+
+    /// Bits of one lane.
+    pub const fn bits(self) -> u8 {
+        self.0.bits
+    }
+
+    /// Lanes of one element; 1 for scalars.
+    pub const fn lanes(self) -> u16 {
+        self.0.lanes
+    }
+
+    /// Bits of one element, all lanes together, packed.
+    #[inline]
+    pub const fn element_bits(self) -> u32 {
+        // 255 * 65,535 fits in 32 bits.
+        (self.0.bits as u32).wrapping_mul(self.0.lanes as u32)
+    }
+
+    /// Bytes of one element, or `None` if an element is not a whole number of
+    /// bytes (or has none at all).
+    ///
+    /// ```
+    /// use dlpack_traits::DataType;
+    /// assert_eq!(DataType::COMPLEX64.byte_size(), Some(8));
+    /// assert_eq!(DataType::FLOAT4_E2M1FN.byte_size(), None);
+    /// assert_eq!(DataType::FLOAT4_E2M1FN.with_lanes(2).byte_size(), Some(1));
+    /// ```
+    #[inline]
+    pub const fn byte_size(self) -> Option<usize> {
+        let bits = self.element_bits();
+        if bits == 0 || bits % 8 != 0 { None } else { Some((bits / 8) as usize) }
+    }
+
+    /// Whether the standard defines this family at this width.
+    ///
+    /// A type that is not well-formed cannot be exported: a consumer would
+    /// read memory that it cannot interpret.
+    ///
+    /// ```
+    /// use dlpack_traits::{DataType, ffi};
+    /// assert!(DataType::F64.is_well_formed());
+    /// assert!(DataType::new(ffi::kDLUInt, 4, 1).is_well_formed()); // packed
+    /// assert!(!DataType::new(ffi::kDLFloat6_e2m3fn, 8, 1).is_well_formed());
+    /// assert!(!DataType::F32.with_lanes(0).is_well_formed());
+    /// ```
+    #[inline]
+    pub const fn is_well_formed(self) -> bool {
+        let bits = self.0.bits;
+        if self.0.lanes == 0 {
+            return false;
+        }
+        match self.0.code {
+            ffi::kDLInt | ffi::kDLUInt => matches!(bits, 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128),
+            ffi::kDLFloat => matches!(bits, 16 | 32 | 64 | 128),
+            ffi::kDLOpaqueHandle => matches!(bits, 8 | 16 | 32 | 64 | 128),
+            ffi::kDLBfloat => bits == 16,
+            ffi::kDLComplex => matches!(bits, 32 | 64 | 128),
+            ffi::kDLBool => matches!(bits, 1 | 8),
+            ffi::kDLFloat8_e3m4
+            | ffi::kDLFloat8_e4m3
+            | ffi::kDLFloat8_e4m3b11fnuz
+            | ffi::kDLFloat8_e4m3fn
+            | ffi::kDLFloat8_e4m3fnuz
+            | ffi::kDLFloat8_e5m2
+            | ffi::kDLFloat8_e5m2fnuz
+            | ffi::kDLFloat8_e8m0fnu => bits == 8,
+            ffi::kDLFloat6_e2m3fn | ffi::kDLFloat6_e3m2fn => bits == 6,
+            ffi::kDLFloat4_e2m1fn => bits == 4,
+            _ => false,
+        }
+    }
+
+    /// The type of that name, as [`Display`](fmt::Display) prints it for one lane.
+    ///
+    /// ```
+    /// use dlpack_traits::DataType;
+    /// assert_eq!(DataType::from_name("bfloat16"), Some(DataType::BF16));
+    /// assert_eq!(DataType::from_name("float80"), None);
+    /// ```
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|dtype| known_name(dtype.code(), dtype.bits()) == Some(name))
+    }
+
+    /// The C struct.
+    pub const fn to_ffi(self) -> DLDataType {
+        self.0
+    }
+}
+
+impl From<DLDataType> for DataType {
+    fn from(raw: DLDataType) -> Self {
+        Self(raw)
+    }
+}
+
+impl From<DataType> for DLDataType {
+    fn from(dtype: DataType) -> Self {
+        dtype.0
+    }
+}
+
+impl fmt::Display for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DLDataType { code, bits, lanes } = self.0;
+        match (known_name(code, bits), code) {
+            (Some(name), _) => f.write_str(name)?,
+            (None, ffi::kDLInt) => write!(f, "int{bits}")?,
+            (None, ffi::kDLUInt) => write!(f, "uint{bits}")?,
+            (None, ffi::kDLFloat) => write!(f, "float{bits}")?,
+            (None, ffi::kDLBool) => write!(f, "bool{bits}")?,
+            (None, ffi::kDLComplex) => write!(f, "complex{bits}")?,
+            (None, ffi::kDLOpaqueHandle) => write!(f, "handle{bits}")?,
+            (None, DLDataTypeCode(code)) => write!(f, "code{code}_{bits}bits")?,
+        }
+        if lanes == 1 { Ok(()) } else { write!(f, "x{lanes}") }
+    }
+}
+
+impl fmt::Debug for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn every_constant_is_well_formed_and_named() {
+        for &dtype in DataType::ALL {
+            assert!(dtype.is_well_formed(), "{dtype}");
+            assert_eq!(DataType::from_name(&dtype.to_string()), Some(dtype));
+        }
+    }
+
+    #[test]
+    fn unknown_codes_print_and_are_refused() {
+        let unknown = DataType::new(DLDataTypeCode(200), 8, 1);
+        assert_eq!(unknown.to_string(), "code200_8bits");
+        assert!(!unknown.is_well_formed());
+        assert_eq!(DataType::new(ffi::kDLInt, 4, 2).to_string(), "int4x2");
+    }
+}

@@ -1,0 +1,132 @@
+//! Rust types that can be elements of a tensor: [`Element`].
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::dtype::DataType;
+
+/// A Rust type that a tensor's memory can hold.
+///
+/// ```
+/// use dlpack_traits::{Complex, DataType, Element};
+///
+/// assert_eq!(f32::DTYPE, DataType::F32);
+/// assert_eq!(Complex::<f64>::DTYPE, DataType::COMPLEX128);
+/// assert!(!bool::ANY_BITS);
+/// ```
+///
+/// # Safety
+///
+/// An implementation promises that
+/// 1. every byte of a value is initialised: no padding, no uninitialised part;
+/// 2. nothing can be changed through a shared reference: no `Cell`, no atomics;
+/// 3. `DTYPE` describes the type's memory, and its size is `size_of::<Self>()`
+///    (asserted at compile time where the type is used);
+/// 4. if `ANY_BITS` is true, every pattern of bits is a valid value.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a DLPack element type",
+    label = "no DLPack data type code for this type",
+    note = "element types are `bool`, `i8`-`i64`, `u8`-`u64`, `f32`, `f64` and `Complex<f32 or f64>`",
+    note = "`half::f16` and `half::bf16` need the `half` feature of `dlpack-traits`"
+)]
+pub unsafe trait Element: Copy + Send + Sync + 'static {
+    /// How DLPack describes this type.
+    const DTYPE: DataType;
+    /// Whether foreign code may write any bytes into a value of this type.
+    const ANY_BITS: bool;
+}
+
+/// Compile-time proof of promise 3, evaluated wherever [`SizeMatches::OK`] is named.
+pub(crate) struct SizeMatches<T>(core::marker::PhantomData<T>);
+
+impl<T: Element> SizeMatches<T> {
+    pub(crate) const OK: () = assert!(
+        matches!(T::DTYPE.byte_size(), Some(size) if size == size_of::<T>()),
+        "the size of this `Element` differs from the size of its `DTYPE`"
+    );
+}
+
+/// Implements [`Element`] for types that `bytemuck` knows to be plain old data.
+macro_rules! pod_elements {
+    ($($type:ty => $dtype:ident),+ $(,)?) => {$(
+        const _: () = {
+            const fn is_pod<T: Pod>() {}
+            is_pod::<$type>();
+        };
+        // SAFETY: `is_pod` above proves the type plain old data, which is
+        // 1. free of padding and of uninitialised bytes,
+        // 2. free of interior mutability, and
+        // 4. valid for any pattern of bits.
+        // 3. The size is asserted by `SizeMatches`.
+        unsafe impl Element for $type {
+            const DTYPE: DataType = DataType::$dtype;
+            const ANY_BITS: bool = true;
+        }
+    )+};
+}
+
+pod_elements! {
+    i8 => I8, i16 => I16, i32 => I32, i64 => I64,
+    u8 => U8, u16 => U16, u32 => U32, u64 => U64,
+    f32 => F32, f64 => F64,
+    Complex<f32> => COMPLEX64, Complex<f64> => COMPLEX128,
+}
+
+#[cfg(target_pointer_width = "64")]
+pod_elements! { isize => I64, usize => U64 }
+
+#[cfg(target_pointer_width = "32")]
+pod_elements! { isize => I32, usize => U32 }
+
+#[cfg(feature = "half")]
+pod_elements! {
+    half::f16 => F16, half::bf16 => BF16,
+    Complex<half::f16> => COMPLEX32,
+}
+
+// SAFETY:
+// 1. `bool` is one initialised byte.
+// 2. It has no interior mutability.
+// 3. `BOOL` has 8 bits.
+// 4. Only 0 and 1 are valid, and `ANY_BITS` says so.
+unsafe impl Element for bool {
+    const DTYPE: DataType = DataType::BOOL;
+    const ANY_BITS: bool = false;
+}
+
+/// A complex number in the layout of C, C++ and Python: real part first.
+///
+/// This type only names memory; arithmetic is the business of the crate that
+/// you convert it to.
+///
+/// ```
+/// use dlpack_traits::Complex;
+///
+/// let z = Complex { re: 1.0_f32, im: -2.0 };
+/// assert_eq!(<[f32; 2]>::from(z), [1.0, -2.0]);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
+pub struct Complex<T> {
+    /// Real part.
+    pub re: T,
+    /// Imaginary part.
+    pub im: T,
+}
+
+// SAFETY: two zeroed parts are valid where one is.
+unsafe impl<T: Zeroable> Zeroable for Complex<T> {}
+// SAFETY: `repr(C)` with two fields of one type has no padding: its size is
+// twice that of `T`, and both parts are plain old data.
+unsafe impl<T: Pod> Pod for Complex<T> {}
+
+impl<T> From<[T; 2]> for Complex<T> {
+    fn from([re, im]: [T; 2]) -> Self {
+        Self { re, im }
+    }
+}
+
+impl<T> From<Complex<T>> for [T; 2] {
+    fn from(z: Complex<T>) -> Self {
+        [z.re, z.im]
+    }
+}

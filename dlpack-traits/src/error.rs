@@ -1,0 +1,188 @@
+//! Why a tensor cannot be exchanged: [`Error`].
+
+use core::fmt;
+
+use crate::device::Device;
+use crate::dtype::DataType;
+
+/// Why a tensor cannot be described, exported or copied.
+///
+/// Every variant carries the numbers that a person needs to mend the call.
+/// Axes count from 0; sizes are in the unit that the field's name says.
+///
+/// ```
+/// use dlpack_traits::{DataRef, Error, Layout, TensorView};
+///
+/// let pixels = [0_u8; 10];
+/// let too_large = TensorView::new(DataRef::from_slice(&pixels), Layout::row_major(&[4, 3])?);
+/// assert_eq!(
+///     too_large.unwrap_err().to_string(),
+///     "the tensor spans bytes 0..12 but its storage holds 10",
+/// );
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// `shape` and `strides` have different numbers of entries.
+    RankMismatch {
+        /// Entries of `shape`.
+        shape: usize,
+        /// Entries of `strides`.
+        strides: usize,
+    },
+    /// More dimensions than [`MAX_NDIM`](crate::MAX_NDIM).
+    TooManyDims {
+        /// Dimensions found.
+        ndim: usize,
+    },
+    /// A dimension is negative.
+    NegativeDim {
+        /// Which one.
+        axis: usize,
+        /// What it says.
+        dim: i64,
+    },
+    /// A dimension or stride does not fit in the `i64` that DLPack stores.
+    DimTooLarge {
+        /// Which one.
+        axis: usize,
+    },
+    /// The number of elements, or of the bytes that they span, does not fit in
+    /// the address space.
+    SizeOverflow,
+    /// Some element lies outside the storage.
+    OutOfBounds {
+        /// First byte of the tensor, counted from the start of the storage.
+        start: i64,
+        /// One past its last byte.
+        end: i64,
+        /// Bytes that the storage holds.
+        len: usize,
+    },
+    /// The first element is not aligned for its type.
+    Misaligned {
+        /// The element type.
+        dtype: DataType,
+        /// Bytes that its address must be a multiple of.
+        align: usize,
+    },
+    /// The standard does not define this element type.
+    UnsupportedDType {
+        /// The type asked for.
+        dtype: DataType,
+    },
+    /// A `dtype` was given for a storage that already has another one. Only
+    /// byte storage (`u8`) can be read as something else.
+    DTypeMismatch {
+        /// The type asked for.
+        dtype: DataType,
+        /// The type of the storage.
+        storage: DataType,
+    },
+    /// A `device` was given that is not the storage's.
+    DeviceMismatch {
+        /// The device asked for.
+        device: Device,
+        /// The device of the storage.
+        storage: Device,
+    },
+    /// The data is not in the byte order of this machine, and DLPack has no
+    /// field that could say so.
+    NotNativeEndian,
+    /// Read-only memory was asked for in the legacy struct, which has no flag
+    /// to say that it must not be written.
+    ReadOnlyLegacy,
+    /// The storage has one owner, so an export that leaves the object usable
+    /// cannot keep it alive.
+    NotShareable,
+    /// The handle that a [`share`](crate::DLPackExport::share) returned does
+    /// not hold the memory that [`tensor`](crate::DLPackExport::tensor) describes.
+    ShareOutOfRange,
+    /// The memory is not readable by the processor.
+    NotOnHost {
+        /// Where it is.
+        device: Device,
+    },
+    /// Elements packed into bytes can only be copied where they are compact.
+    PackedStrides {
+        /// The element type.
+        dtype: DataType,
+    },
+    /// A stream was given for memory on which no stream works.
+    StreamOnHost,
+    /// Memory for the exported tensor could not be had.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: usize,
+    },
+    /// A reason that a hand-written [`DLPackExport`](crate::DLPackExport) gave.
+    Custom(&'static str),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Error::RankMismatch { shape, strides } => {
+                write!(f, "shape has {shape} dimensions but strides has {strides}")
+            }
+            Error::TooManyDims { ndim } => {
+                write!(f, "shape has {ndim} dimensions, more than the {}", crate::MAX_NDIM)?;
+                f.write_str(" that consumers accept")
+            }
+            Error::NegativeDim { axis, dim } => {
+                write!(f, "dimension {axis} of shape is {dim}, which is negative")
+            }
+            Error::DimTooLarge { axis } => {
+                write!(f, "entry {axis} of shape or strides does not fit in 64 bits")
+            }
+            Error::SizeOverflow => {
+                f.write_str("the elements of the tensor do not fit in the address space")
+            }
+            Error::OutOfBounds { start, end, len } => {
+                write!(f, "the tensor spans bytes {start}..{end} but its storage holds {len}")
+            }
+            Error::Misaligned { dtype, align } => {
+                write!(f, "the first {dtype} element is not aligned to {align} bytes")
+            }
+            Error::UnsupportedDType { dtype } => {
+                write!(f, "DLPack 1.3 does not define the element type {dtype}")
+            }
+            Error::DTypeMismatch { dtype, storage } => write!(
+                f,
+                "dtype is {dtype} but the storage holds {storage}; only uint8 storage can be \
+                 read as another type"
+            ),
+            Error::DeviceMismatch { device, storage } => {
+                write!(f, "device is {device} but the storage is on {storage}")
+            }
+            Error::NotNativeEndian => {
+                f.write_str("the data is not in native byte order; convert it before exporting")
+            }
+            Error::ReadOnlyLegacy => f.write_str(
+                "the tensor is read-only, which a legacy capsule cannot say; ask with \
+                 `max_version=(1, 0)` or later, or for a copy with `copy=True`",
+            ),
+            Error::NotShareable => f.write_str(
+                "the storage has a single owner; export it by value with `into_dlpack`, or hold \
+                 it in an `Arc` or a `SharedBuffer`",
+            ),
+            Error::ShareOutOfRange => {
+                f.write_str("the shared handle does not hold the memory of the tensor")
+            }
+            Error::NotOnHost { device } => {
+                write!(f, "the memory is on {device}, where the processor cannot read it")
+            }
+            Error::PackedStrides { dtype } => {
+                write!(f, "{dtype} elements are packed into bytes and can only be copied compact")
+            }
+            Error::StreamOnHost => {
+                f.write_str("the tensor is on the CPU, where `stream` must be None")
+            }
+            Error::OutOfMemory { bytes } => write!(f, "could not allocate {bytes} bytes"),
+            Error::Custom(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

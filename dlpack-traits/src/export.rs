@@ -1,0 +1,267 @@
+//! Giving tensors away: [`DLPackExport`].
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use crate::copy::Copied;
+use crate::error::Error;
+use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
+use crate::flags::Flags;
+use crate::managed::{Abi, ManagedTensor, Packet};
+use crate::storage::{SharedOwner, Storage};
+use crate::stream::StreamArg;
+use crate::view::{Described, Lend, TensorView};
+
+/// A type that can be handed to other libraries as a tensor.
+///
+/// Usually the derive of the same name writes the implementation. By hand it
+/// takes no `unsafe` either: the type *lends* its memory and says how the
+/// elements lie in it, and everything it says is checked.
+///
+/// | export | the object afterwards | a consumer may write |
+/// |---|---|---|
+/// | [`into_dlpack`](Self::into_dlpack) | is gone | if the storage is exclusively held |
+/// | [`to_dlpack`](Self::to_dlpack) | stays usable | only into a `SharedBuffer` |
+/// | [`copy_to_dlpack`](Self::copy_to_dlpack) | stays usable | yes, into its own copy |
+/// | [`tensor`](Self::tensor) and [`TensorView::dl_tensor`] | is borrowed | only into a `SharedBuffer` |
+///
+/// ```
+/// use std::sync::Arc;
+/// use dlpack_traits::{DLPackExport, Error, Flags, Layout, SharedOwner, Storage, TensorView};
+///
+/// struct Image {
+///     pixels: Arc<[u8]>,
+///     shape: [usize; 3],
+/// }
+///
+/// impl DLPackExport for Image {
+///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
+///         TensorView::new(self.pixels.data(), Layout::row_major(&self.shape)?)
+///     }
+///
+///     fn share(&self) -> Option<SharedOwner> {
+///         self.pixels.share()
+///     }
+/// }
+///
+/// let image = Image { pixels: Arc::from([0; 12]), shape: [2, 2, 3] };
+/// let shared = image.to_dlpack()?;
+/// assert_eq!(shared.as_data_ptr(), image.pixels.as_ptr());
+/// assert_eq!(shared.flags(), Flags::READ_ONLY);
+/// # Ok::<(), Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tensor that DLPack can export",
+    note = "add `#[derive(DLPackExport)]` to `{Self}`, or implement `dlpack_traits::DLPackExport`"
+)]
+pub trait DLPackExport {
+    /// The tensor, borrowed.
+    ///
+    /// # Errors
+    ///
+    /// Whatever makes the type's present state no tensor.
+    fn tensor(&self) -> Result<TensorView<'_>, Error>;
+
+    /// The tensor, with as much freedom as the storage can give away. By
+    /// default that is reading only.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`tensor`](Self::tensor).
+    #[inline]
+    fn lend(&mut self) -> Result<Lend<'_>, Error> {
+        self.tensor().map(Lend::from)
+    }
+
+    /// Orders the work that fills the memory before what the consumer will do
+    /// on its stream. By default the memory is the host's, where nothing is
+    /// pending.
+    ///
+    /// # Errors
+    ///
+    /// Those of the device; [`Error::StreamOnHost`] by default.
+    #[inline]
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        consumer.host()
+    }
+
+    /// Another owner of the same memory, if the storage can have several.
+    #[inline]
+    fn share(&self) -> Option<SharedOwner> {
+        None
+    }
+
+    /// Exports the tensor together with its owner, which is dropped by the
+    /// deleter, on any thread. One allocation.
+    ///
+    /// A consumer may write if the storage is exclusively held (`Vec<T>`,
+    /// `Box<[T]>`, `[T; N]`) or a [`SharedBuffer`](crate::SharedBuffer);
+    /// otherwise the tensor is READ_ONLY.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`lend`](Self::lend), and [`Error::OutOfMemory`]; the owner is
+    /// then dropped.
+    #[inline]
+    fn into_dlpack(self) -> Result<ManagedTensor, Error>
+    where
+        Self: Sized + Send + 'static,
+    {
+        into_managed::<DLManagedTensorVersioned, Self>(self, StreamArg::unspecified())
+    }
+
+    /// [`into_dlpack`](Self::into_dlpack) for consumers of before 1.0.
+    ///
+    /// # Errors
+    ///
+    /// Those of `into_dlpack`, and [`Error::ReadOnlyLegacy`] where the tensor
+    /// would be READ_ONLY: the legacy struct cannot say so.
+    #[inline]
+    fn into_dlpack_legacy(self) -> Result<ManagedTensor<DLManagedTensor>, Error>
+    where
+        Self: Sized + Send + 'static,
+    {
+        into_managed::<DLManagedTensor, Self>(self, StreamArg::unspecified())
+    }
+
+    /// Exports the tensor with one more owner of its memory, and leaves the
+    /// object usable. One allocation.
+    ///
+    /// The tensor is READ_ONLY, unless the storage is a
+    /// [`SharedBuffer`](crate::SharedBuffer).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`tensor`](Self::tensor), [`Error::NotShareable`] where the
+    /// storage has a single owner, [`Error::ShareOutOfRange`] where a
+    /// hand-written [`share`](Self::share) returns another memory, and
+    /// [`Error::OutOfMemory`].
+    #[inline]
+    fn to_dlpack(&self) -> Result<ManagedTensor, Error> {
+        share_managed(self, StreamArg::unspecified())
+    }
+
+    /// Exports a copy of the elements, compact in row-major order and aligned
+    /// to 64 bytes, which the consumer alone owns (IS_COPIED) and may write.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`tensor`](Self::tensor), [`Error::NotOnHost`] where the
+    /// processor cannot read the memory, and [`Error::OutOfMemory`].
+    fn copy_to_dlpack(&self) -> Result<ManagedTensor, Error> {
+        copy_managed(self, StreamArg::unspecified())
+    }
+}
+
+/// Exports by value: [`DLPackExport::into_dlpack`] for either struct, ordered
+/// before the consumer's stream.
+#[inline(always)]
+pub(crate) fn into_managed<A: Abi, T: DLPackExport + Send + 'static>(
+    owner: T,
+    consumer: StreamArg<'_>,
+) -> Result<ManagedTensor<A>, Error> {
+    // The order of these steps is the proof; see docs/SAFETY.md.
+    let placed = Packet::<A, T>::place(owner)?;
+    // SAFETY: the owner is in its place, and nothing else borrows it. This
+    // borrow ends before the next one begins.
+    unsafe { &*placed.owner() }.hand_off(consumer)?;
+    // SAFETY: nothing else borrows the owner. The borrow is deemed alive until
+    // the deleter runs: from here on nobody names the owner, and what it lends
+    // goes into the head and nowhere else.
+    let lend = unsafe { &mut *placed.owner() }.lend()?.into_described();
+    let flags = flags_for::<A>(&lend, Flags::NONE)?;
+    // SAFETY: 1. `lend` was lent by the owner in its place, and nobody names
+    // the owner after that. 2. `T` is `Send + 'static`.
+    unsafe { placed.finish(&lend, flags) }
+}
+
+/// Exports with one more owner: [`DLPackExport::to_dlpack`] for either struct.
+#[inline]
+pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
+    tensor: &T,
+    consumer: StreamArg<'_>,
+) -> Result<ManagedTensor<A>, Error> {
+    let owner = tensor.share().ok_or(Error::NotShareable)?;
+    tensor.hand_off(consumer)?;
+    let described = tensor.tensor()?.into_described();
+    let placed = Packet::<A, SharedOwner>::place(owner)?;
+    // SAFETY: the owner is in its place, and nothing else borrows it. The
+    // borrow is deemed alive until the deleter runs, and nobody names the
+    // owner until then.
+    let data = unsafe { &*placed.owner() }.data();
+    // The layout is the tensor's, the memory is the owner's: what `tensor`
+    // lent may be gone by tomorrow, what `owner` lends may not.
+    let described = described.relocate(data.memory())?;
+    let flags = flags_for::<A>(&described, Flags::NONE)?;
+    // SAFETY: 1. `described` lies in what the owner lent in its place, and
+    // nobody names the owner after that. 2. A `SharedOwner` is `Send` and
+    // borrows nothing.
+    unsafe { placed.finish(&described, flags) }
+}
+
+/// Exports a copy: [`DLPackExport::copy_to_dlpack`] for either struct.
+pub(crate) fn copy_managed<A: Abi, T: DLPackExport + ?Sized>(
+    tensor: &T,
+    consumer: StreamArg<'_>,
+) -> Result<ManagedTensor<A>, Error> {
+    tensor.hand_off(consumer)?;
+    let copied = Copied::of(&tensor.tensor()?)?;
+    let placed = Packet::<A, Copied>::place(copied)?;
+    // SAFETY: as in `into_managed`.
+    let lend = unsafe { &mut *placed.owner() }.lend()?.into_described();
+    let flags = flags_for::<A>(&lend, Flags::IS_COPIED)?;
+    // SAFETY: as in `into_managed`; a copy owns its memory and is `Send`.
+    unsafe { placed.finish(&lend, flags) }
+}
+
+/// The flags of a description, or a refusal where the struct has no room for
+/// one that must be said.
+#[inline]
+fn flags_for<A: Abi>(described: &Described<'_>, flags: Flags) -> Result<Flags, Error> {
+    match (described.is_read_only(), A::HAS_FLAGS) {
+        (false, _) => Ok(flags),
+        (true, true) => Ok(flags | Flags::READ_ONLY),
+        (true, false) => Err(Error::ReadOnlyLegacy),
+    }
+}
+
+/// An exportable behind a pointer is exportable.
+impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
+    #[inline]
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        (**self).tensor()
+    }
+
+    #[inline]
+    fn lend(&mut self) -> Result<Lend<'_>, Error> {
+        (**self).lend()
+    }
+
+    #[inline]
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        (**self).hand_off(consumer)
+    }
+
+    #[inline]
+    fn share(&self) -> Option<SharedOwner> {
+        (**self).share()
+    }
+}
+
+/// An exportable with several owners can be read by all of them.
+impl<T: DLPackExport + ?Sized> DLPackExport for Arc<T> {
+    #[inline]
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        (**self).tensor()
+    }
+
+    #[inline]
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        (**self).hand_off(consumer)
+    }
+
+    #[inline]
+    fn share(&self) -> Option<SharedOwner> {
+        (**self).share()
+    }
+}

@@ -1,0 +1,240 @@
+//! Arithmetic on shapes and strides, all of it checked, none of it unsafe.
+//!
+//! Dimensions and strides count elements, as DLPack stores them. Intermediate
+//! results are `i128`, which no tensor can overflow: a dimension times a stride
+//! has at most 126 bits, and a sum that passes 63 bits is refused at once.
+
+use crate::error::Error;
+
+/// The most dimensions that a tensor can have here: NumPy's limit.
+pub const MAX_NDIM: usize = 64;
+
+/// Elements that no layout can reach, in either direction: there is no memory
+/// of that many.
+const LIMIT: i128 = 1 << 63;
+
+/// Number of elements: the product of the dimensions, 1 for none.
+///
+/// # Errors
+///
+/// [`Error::TooManyDims`], [`Error::NegativeDim`] (also beside a zero), and
+/// [`Error::SizeOverflow`] unless some dimension is zero.
+///
+/// ```
+/// use dlpack_traits::layout::numel;
+/// assert_eq!(numel(&[2, 3]), Ok(6));
+/// assert_eq!(numel(&[]), Ok(1));
+/// assert_eq!(numel(&[i64::MAX, 0, i64::MAX]), Ok(0));
+/// assert!(numel(&[0, -1]).is_err());
+/// ```
+#[inline]
+pub fn numel(shape: &[i64]) -> Result<i64, Error> {
+    if shape.len() > MAX_NDIM {
+        return Err(Error::TooManyDims { ndim: shape.len() });
+    }
+    let mut product = Some(1_i64);
+    let mut empty = false;
+    for (axis, &dim) in shape.iter().enumerate() {
+        if dim < 0 {
+            return Err(Error::NegativeDim { axis, dim });
+        }
+        empty |= dim == 0;
+        product = product.and_then(|product| product.checked_mul(dim));
+    }
+    if empty { Ok(0) } else { product.ok_or(Error::SizeOverflow) }
+}
+
+/// The lowest and highest element that a layout reaches, counted from its first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Lowest element, 0 or negative.
+    pub low: i128,
+    /// Highest element, 0 or positive.
+    pub high: i128,
+}
+
+/// Which elements a strided layout reaches, or `None` if it has no elements.
+///
+/// Strides of dimensions of size 1 are never used, so they may hold anything.
+///
+/// # Errors
+///
+/// Those of [`numel`], [`Error::RankMismatch`], and [`Error::SizeOverflow`]
+/// when the extent passes 63 bits.
+///
+/// ```
+/// use dlpack_traits::layout::{extent, Extent};
+/// assert_eq!(extent(&[2, 3], &[3, 1]), Ok(Some(Extent { low: 0, high: 5 })));
+/// assert_eq!(extent(&[3], &[-2]), Ok(Some(Extent { low: -4, high: 0 })));
+/// assert_eq!(extent(&[0], &[7]), Ok(None));
+/// ```
+#[inline]
+pub fn extent(shape: &[i64], strides: &[i64]) -> Result<Option<Extent>, Error> {
+    if shape.len() != strides.len() {
+        return Err(Error::RankMismatch { shape: shape.len(), strides: strides.len() });
+    }
+    if numel(shape)? == 0 {
+        return Ok(None);
+    }
+    let mut reached = Extent { low: 0, high: 0 };
+    for (&dim, &stride) in shape.iter().zip(strides) {
+        // Neither step can overflow: 63 bits times 63 bits, plus at most 2^63.
+        let last = i128::from(dim).saturating_sub(1).saturating_mul(i128::from(stride));
+        let end = if last < 0 { &mut reached.low } else { &mut reached.high };
+        *end = end.saturating_add(last);
+        if reached.low < -LIMIT || reached.high >= LIMIT {
+            return Err(Error::SizeOverflow);
+        }
+    }
+    Ok(Some(reached))
+}
+
+/// Writes the strides of a compact row-major (C order) tensor.
+///
+/// `strides` must be as long as `shape`; what is longer is left as it is.
+/// The strides of an empty tensor are never used; they are written as if its
+/// zero dimensions were 1.
+#[inline]
+pub fn row_major_strides(shape: &[i64], strides: &mut [i64]) {
+    let mut step = 1_i64;
+    for (stride, &dim) in strides.iter_mut().zip(shape).rev() {
+        *stride = step;
+        step = step.saturating_mul(dim.max(1));
+    }
+}
+
+/// Whether the elements lie one after the other in row-major (C) order.
+///
+/// Dimensions of size 1 may have any stride, and an empty tensor is compact.
+///
+/// ```
+/// use dlpack_traits::layout::is_row_major;
+/// assert!(is_row_major(&[3, 1], &[1, 99]));
+/// assert!(!is_row_major(&[2, 3], &[1, 2]));
+/// ```
+pub fn is_row_major(shape: &[i64], strides: &[i64]) -> bool {
+    is_compact(shape.iter().zip(strides).rev())
+}
+
+/// Whether the elements lie one after the other in column-major (Fortran) order.
+///
+/// ```
+/// use dlpack_traits::layout::is_column_major;
+/// assert!(is_column_major(&[2, 3], &[1, 2]));
+/// ```
+pub fn is_column_major(shape: &[i64], strides: &[i64]) -> bool {
+    is_compact(shape.iter().zip(strides))
+}
+
+/// Whether the axes, from the fastest to the slowest, leave no gaps.
+fn is_compact<'a>(axes: impl Iterator<Item = (&'a i64, &'a i64)>) -> bool {
+    let mut step = Some(1_i64);
+    let mut compact = true;
+    for (&dim, &stride) in axes {
+        if dim == 0 {
+            return true;
+        }
+        if dim != 1 {
+            compact &= step == Some(stride);
+            step = step.and_then(|step| step.checked_mul(dim));
+        }
+    }
+    compact
+}
+
+/// Whether two different indices may name the same element.
+///
+/// `false` is a proof; `true` may be wrong for exotic layouts. The proof: sort
+/// the axes by the size of their strides; if each stride is larger than
+/// everything that the axes below it span together, no two indices meet.
+///
+/// ```
+/// use dlpack_traits::layout::may_overlap;
+/// assert!(!may_overlap(&[2, 3], &[3, 1]));
+/// assert!(!may_overlap(&[3], &[-1]));
+/// assert!(may_overlap(&[4], &[0]));
+/// assert!(may_overlap(&[3, 3], &[1, 1]));
+/// ```
+pub fn may_overlap(shape: &[i64], strides: &[i64]) -> bool {
+    if shape.contains(&0) {
+        return false;
+    }
+    // Selection instead of a sort: no scratch memory, and ranks are small.
+    // Axes with one stride overlap unless all but one of them have size 1, and
+    // then the second one fails the comparison below.
+    let mut below: u128 = 0; // what the axes taken so far span, in elements
+    let mut taken: u128 = 0; // bit set of axes
+    for _ in 0..shape.len().min(MAX_NDIM) {
+        let next = shape
+            .iter()
+            .zip(strides)
+            .enumerate()
+            .filter(|&(axis, (&dim, _))| dim > 1 && taken & (1_u128 << axis) == 0)
+            .min_by_key(|&(_, (_, stride))| stride.unsigned_abs());
+        let Some((axis, (&dim, &stride))) = next else { return false };
+        let step = u128::from(stride.unsigned_abs());
+        if step <= below {
+            return true;
+        }
+        taken |= 1_u128 << axis;
+        let span = u128::from(dim.unsigned_abs()).saturating_sub(1).saturating_mul(step);
+        below = below.saturating_add(span);
+    }
+    shape.len() > MAX_NDIM
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numel_refuses_before_multiplying() {
+        assert_eq!(numel(&[-1, -1]), Err(Error::NegativeDim { axis: 0, dim: -1 }));
+        assert_eq!(numel(&[0, -1]), Err(Error::NegativeDim { axis: 1, dim: -1 }));
+        assert_eq!(numel(&[1 << 32, 1 << 32]), Err(Error::SizeOverflow));
+        assert_eq!(numel(&[1 << 32, 1 << 32, 0]), Ok(0));
+        assert_eq!(numel(&[1; 65]), Err(Error::TooManyDims { ndim: 65 }));
+        assert_eq!(numel(&[1; 64]), Ok(1));
+    }
+
+    #[test]
+    fn extent_does_not_wrap() {
+        assert_eq!(extent(&[i64::MAX, 2], &[i64::MAX, 1]), Err(Error::SizeOverflow));
+        assert_eq!(extent(&[3], &[i64::MIN]), Err(Error::SizeOverflow));
+        assert_eq!(extent(&[3, 3], &[i64::MIN, i64::MAX]), Err(Error::SizeOverflow));
+        assert_eq!(extent(&[2, 1], &[1, i64::MIN]), Ok(Some(Extent { low: 0, high: 1 })));
+        assert_eq!(extent(&[2], &[]), Err(Error::RankMismatch { shape: 1, strides: 0 }));
+        assert_eq!(extent(&[], &[]), Ok(Some(Extent { low: 0, high: 0 })));
+    }
+
+    #[test]
+    fn strides_of_compact_tensors() {
+        let mut strides = [0; 3];
+        row_major_strides(&[2, 3, 4], &mut strides);
+        assert_eq!(strides, [12, 4, 1]);
+        row_major_strides(&[0, 3, 4], &mut strides);
+        assert_eq!(strides, [12, 4, 1]);
+        row_major_strides(&[i64::MAX, i64::MAX, 0], &mut strides);
+        assert_eq!(strides, [i64::MAX, 1, 1]);
+    }
+
+    #[test]
+    fn size_one_axes_do_not_count() {
+        assert!(is_row_major(&[1, 3, 1], &[-7, 1, 0]));
+        assert!(is_column_major(&[1, 3, 1], &[-7, 1, 0]));
+        assert!(is_row_major(&[2, 0], &[-7, 5]));
+        assert!(!is_row_major(&[2], &[-1]));
+        assert!(is_row_major(&[], &[]));
+    }
+
+    #[test]
+    fn overlap_is_found_and_not_invented() {
+        assert!(!may_overlap(&[2, 3], &[1, 2]));
+        assert!(!may_overlap(&[2, 3], &[-4, 1]));
+        assert!(!may_overlap(&[1, 3], &[0, 1]));
+        assert!(!may_overlap(&[0, 3], &[0, 0]));
+        assert!(may_overlap(&[2, 2], &[0, 1]));
+        assert!(may_overlap(&[2, 2], &[1, -1]));
+        assert!(may_overlap(&[3, 3], &[2, 1]));
+    }
+}

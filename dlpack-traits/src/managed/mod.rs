@@ -1,0 +1,15 @@
+//! Tensors with an owner: one allocation, its deleter, and the handle to it.
+//!
+//! [`Packet`] is the whole of the ownership story: the owner is moved to its
+//! final place first, lends its memory there, and is not named again until the
+//! deleter drops it. `docs/SAFETY.md` has the argument.
+
+mod abi;
+mod deleter;
+mod packet;
+mod tensor;
+
+pub use abi::Abi;
+pub use tensor::ManagedTensor;
+
+pub(crate) use packet::Packet;

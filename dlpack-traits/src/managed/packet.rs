@@ -1,0 +1,228 @@
+//! The one allocation of an export: [`Packet`].
+
+use alloc::alloc::{alloc, dealloc};
+use core::alloc::Layout;
+use core::mem::{MaybeUninit, forget};
+use core::ptr::NonNull;
+
+use crate::error::Error;
+use crate::ffi::DLTensor;
+use crate::flags::Flags;
+use crate::managed::deleter::delete;
+use crate::managed::{Abi, ManagedTensor};
+use crate::view::Described;
+
+/// Dimensions whose shape and strides fit into the packet itself.
+const INLINE: usize = 8;
+
+/// Everything of a packet but the owner.
+///
+/// It holds raw pointers only. A `Box` or a `&mut` in here would be moved when
+/// the head is written, and with that would lay claim to memory to which the C
+/// struct already points.
+#[repr(C)]
+struct Head<A> {
+    /// First, so that a pointer to it is a pointer to the packet.
+    managed: A,
+    /// Shape, then strides, of up to [`INLINE`] dimensions.
+    dims: [MaybeUninit<i64>; 2 * INLINE],
+    /// Shape and strides of more dimensions, in an allocation of their own
+    /// with its length in front ([`Spill`]); or NULL.
+    spill: *mut i64,
+}
+
+/// What an export allocates: the C struct, the dimensions, and the owner that
+/// keeps the elements alive.
+#[repr(C)]
+pub(crate) struct Packet<A, O> {
+    head: Head<A>,
+    owner: O,
+}
+
+/// A packet with an owner in its final place and, until [`finish`](Self::finish),
+/// no head. Dropping it drops the owner and frees the packet.
+pub(crate) struct Placed<A: Abi, O> {
+    packet: NonNull<Packet<A, O>>,
+}
+
+impl<A: Abi, O> Packet<A, O> {
+    /// Moves an owner to the place where it stays until the deleter drops it.
+    ///
+    /// On failure the owner is dropped.
+    #[inline(always)]
+    pub(crate) fn place(owner: O) -> Result<Placed<A, O>, Error> {
+        let layout = Layout::new::<Self>();
+        // SAFETY: a packet has a head, so its size is not zero.
+        let packet = unsafe { alloc(layout) };
+        let Some(packet) = NonNull::new(packet.cast::<Self>()) else {
+            return Err(out_of_memory(layout.size()));
+        };
+        // SAFETY: the allocation has the layout of a packet, so the owner's
+        // field is inside it.
+        let place = unsafe { &raw mut (*packet.as_ptr()).owner };
+        // SAFETY: the place is aligned for an owner and holds nothing yet.
+        unsafe { place.write(owner) };
+        Ok(Placed { packet })
+    }
+}
+
+#[cold]
+fn out_of_memory(bytes: usize) -> Error {
+    Error::OutOfMemory { bytes }
+}
+
+impl<A: Abi, O> Placed<A, O> {
+    /// The owner in its final place.
+    #[inline(always)]
+    pub(crate) fn owner(&self) -> *mut O {
+        // SAFETY: the packet is allocated, so the owner's field is inside it.
+        unsafe { &raw mut (*self.packet.as_ptr()).owner }
+    }
+
+    /// Writes the head and gives the packet away.
+    ///
+    /// # Safety
+    ///
+    /// 1. `described` was lent by this packet's owner, in its place, and the
+    ///    owner has not been named since.
+    /// 2. The owner may be dropped by any thread at any time: it is `Send` and
+    ///    borrows nothing.
+    #[inline(always)]
+    pub(crate) unsafe fn finish(
+        self,
+        described: &Described<'_>,
+        flags: Flags,
+    ) -> Result<ManagedTensor<A>, Error> {
+        let packet = self.packet.as_ptr();
+        let ndim = described.shape().len();
+        // SAFETY: the packet is allocated, so the field is inside it.
+        let inline: *mut i64 = unsafe { &raw mut (*packet).head.dims }.cast();
+        let (shape, spill) = if ndim <= INLINE {
+            (inline, core::ptr::null_mut())
+        } else {
+            let spill = Spill::alloc(ndim)?;
+            (spill.dims(), spill.into_raw())
+        };
+        // SAFETY: there is room for twice `ndim` dimensions from `shape` on.
+        let strides = unsafe { shape.add(ndim) };
+        // SAFETY: as above, and the room is new, so it overlaps nothing.
+        unsafe { described.shape().as_ptr().copy_to_nonoverlapping(shape, ndim) };
+        // SAFETY: as above; a description has as many strides as dimensions.
+        unsafe { described.strides().as_ptr().copy_to_nonoverlapping(strides, ndim) };
+        let (data, byte_offset) = described.data();
+        let tensor = DLTensor {
+            data: data.cast(),
+            device: described.memory().device.to_ffi(),
+            // A description has at most 64 dimensions.
+            ndim: i32::try_from(ndim).unwrap_or(0),
+            dtype: described.dtype().to_ffi(),
+            shape,
+            strides,
+            byte_offset,
+        };
+        let managed = A::new(tensor, flags, packet.cast(), delete::<A, O>);
+        // SAFETY: the packet is allocated, so the field is inside it.
+        let place = unsafe { &raw mut (*packet).head.managed };
+        // SAFETY: the place is aligned, and what it held needs no drop.
+        unsafe { place.write(managed) };
+        // SAFETY: the packet is allocated, so the field is inside it.
+        let place = unsafe { &raw mut (*packet).head.spill };
+        // SAFETY: the place is aligned, and what it held needs no drop.
+        unsafe { place.write(spill) };
+        let struct_ptr = self.packet.cast();
+        forget(self);
+        // SAFETY: the head is complete. Its deleter frees this packet and drops
+        // its owner, which by 2 any thread may do, and its memory is valid
+        // until then by 1.
+        Ok(unsafe { ManagedTensor::from_raw(struct_ptr) })
+    }
+}
+
+impl<A: Abi, O> Drop for Placed<A, O> {
+    #[inline]
+    fn drop(&mut self) {
+        /// Frees the packet after the owner, also when the owner's drop panics.
+        struct Free(NonNull<u8>, Layout);
+        impl Drop for Free {
+            #[inline]
+            fn drop(&mut self) {
+                // SAFETY: `place` allocated the packet with this layout.
+                unsafe { dealloc(self.0.as_ptr(), self.1) }
+            }
+        }
+        let _free = Free(self.packet.cast(), Layout::new::<Packet<A, O>>());
+        // SAFETY: the owner is initialised from `place` on, and only this drops it.
+        unsafe { self.owner().drop_in_place() }
+    }
+}
+
+/// Drops the owner and frees the packet.
+///
+/// # Safety
+///
+/// 1. `packet` came from [`Placed::finish`] with the same `A` and `O`, through
+///    `manager_ctx`, and is not used again.
+#[inline]
+pub(crate) unsafe fn release<A: Abi, O>(packet: NonNull<Packet<A, O>>) {
+    // SAFETY: by 1 the packet is alive, so the field is inside it.
+    let place = unsafe { &raw const (*packet.as_ptr()).head.spill };
+    // SAFETY: `finish` wrote the field.
+    let spill = unsafe { place.read() };
+    if let Some(spill) = NonNull::new(spill) {
+        // SAFETY: `finish` got it from `Spill::into_raw`, and by 1 this is its end.
+        drop(unsafe { Spill::from_raw(spill) });
+    }
+    drop(Placed { packet });
+}
+
+/// Shape and strides of more than [`INLINE`] dimensions: one thin allocation
+/// that holds the number of dimensions, then the dimensions twice.
+struct Spill(NonNull<i64>);
+
+impl Spill {
+    #[cold]
+    fn alloc(ndim: usize) -> Result<Self, Error> {
+        let layout = Self::layout(ndim).ok_or(Error::TooManyDims { ndim })?;
+        // SAFETY: the layout holds at least the number in front.
+        let start = unsafe { alloc(layout) };
+        let start = NonNull::new(start.cast::<i64>()).ok_or(out_of_memory(layout.size()))?;
+        // SAFETY: the allocation is aligned for an `i64` and holds at least one.
+        unsafe { start.write(ndim as i64) };
+        Ok(Self(start))
+    }
+
+    fn layout(ndim: usize) -> Option<Layout> {
+        Layout::array::<i64>(ndim.checked_mul(2)?.checked_add(1)?).ok()
+    }
+
+    /// The first of the dimensions.
+    fn dims(&self) -> *mut i64 {
+        // SAFETY: the allocation holds the number in front and at least one more.
+        unsafe { self.0.as_ptr().add(1) }
+    }
+
+    fn into_raw(self) -> *mut i64 {
+        let start = self.0.as_ptr();
+        forget(self);
+        start
+    }
+
+    /// # Safety
+    ///
+    /// 1. `start` came from [`into_raw`](Self::into_raw) and is not used again.
+    #[cold]
+    unsafe fn from_raw(start: NonNull<i64>) -> Self {
+        Self(start)
+    }
+}
+
+impl Drop for Spill {
+    fn drop(&mut self) {
+        // SAFETY: `alloc` wrote the number in front.
+        let ndim = unsafe { self.0.read() };
+        if let Some(layout) = usize::try_from(ndim).ok().and_then(Self::layout) {
+            // SAFETY: the layout is that of the allocation.
+            unsafe { dealloc(self.0.as_ptr().cast(), layout) }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The owning handle: [`ManagedTensor`].
+
+use core::fmt;
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
+use core::slice;
+
+use crate::device::Device;
+use crate::dtype::DataType;
+use crate::ffi::{DLManagedTensorVersioned, DLTensor};
+use crate::flags::Flags;
+use crate::managed::Abi;
+
+/// A tensor with its owner, as the C struct that consumers take: the versioned
+/// one, or with `A =` [`DLManagedTensor`](crate::ffi::DLManagedTensor) the
+/// legacy one.
+///
+/// Dropping it calls the deleter. [`into_raw`](Self::into_raw) gives it to a
+/// consumer, whose duty that then is.
+///
+/// ```
+/// use dlpack_traits::{DLPackExport, DataType, Error, Flags, Layout, Lend, Storage, TensorView};
+///
+/// struct Samples(Vec<f32>);
+///
+/// impl DLPackExport for Samples {
+///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
+///         TensorView::new(self.0.data(), Layout::row_major(&[2, 2])?)
+///     }
+///
+///     fn lend(&mut self) -> Result<Lend<'_>, Error> {
+///         Lend::new(self.0.lend(), Layout::row_major(&[2, 2])?)
+///     }
+/// }
+///
+/// let tensor = Samples(vec![1.0; 4]).into_dlpack()?;
+/// assert_eq!(tensor.dtype(), DataType::F32);
+/// assert_eq!(tensor.strides(), [2, 1]);
+/// assert_eq!(tensor.flags(), Flags::NONE); // a consumer may write
+/// # Ok::<(), Error>(())
+/// ```
+pub struct ManagedTensor<A: Abi = DLManagedTensorVersioned> {
+    managed: NonNull<A>,
+}
+
+// SAFETY: the standard lets any thread call a deleter, and the owners that this
+// crate puts into packets are `Send`. The other methods read plain data.
+unsafe impl<A: Abi> Send for ManagedTensor<A> {}
+// SAFETY: through a shared handle only metadata is read, which nobody writes
+// while the handle exists, and the address of the elements is copied.
+unsafe impl<A: Abi> Sync for ManagedTensor<A> {}
+
+impl<A: Abi> ManagedTensor<A> {
+    /// Takes a finished struct.
+    ///
+    /// # Safety
+    ///
+    /// 1. `managed` points to a struct that this crate wrote and nobody else
+    ///    owns: its arrays have `ndim` entries, and it is unchanged as long as
+    ///    the handle lives.
+    /// 2. Its deleter may be called once, by any thread.
+    #[inline]
+    pub(crate) unsafe fn from_raw(managed: NonNull<A>) -> Self {
+        Self { managed }
+    }
+
+    /// Gives the struct to a consumer, who has to call its deleter once.
+    #[must_use = "the tensor leaks unless its deleter is called"]
+    #[inline]
+    pub fn into_raw(self) -> *mut A {
+        ManuallyDrop::new(self).managed.as_ptr()
+    }
+
+    /// The struct, which stays with this handle.
+    #[inline]
+    pub fn as_ptr(&self) -> *mut A {
+        self.managed.as_ptr()
+    }
+
+    #[inline]
+    fn managed(&self) -> &A {
+        // SAFETY: by 1 of `from_raw` it points to a struct that does not
+        // change while `self` is borrowed.
+        unsafe { self.managed.as_ref() }
+    }
+
+    #[inline]
+    fn raw(&self) -> &DLTensor {
+        self.managed().tensor()
+    }
+
+    /// Extents, in elements.
+    pub fn shape(&self) -> &[i64] {
+        self.dims(self.raw().shape)
+    }
+
+    /// Strides, in elements; never absent.
+    pub fn strides(&self) -> &[i64] {
+        self.dims(self.raw().strides)
+    }
+
+    #[inline]
+    fn dims(&self, first: *const i64) -> &[i64] {
+        let ndim = usize::try_from(self.raw().ndim).unwrap_or(0);
+        // SAFETY: by 1 of `from_raw` the array has `ndim` entries, which live
+        // and stay as they are while `self` is borrowed.
+        unsafe { slice::from_raw_parts(first, ndim) }
+    }
+
+    /// Number of dimensions.
+    pub fn ndim(&self) -> usize {
+        self.shape().len()
+    }
+
+    /// Type of the elements.
+    pub fn dtype(&self) -> DataType {
+        self.raw().dtype.into()
+    }
+
+    /// Where the memory is.
+    pub fn device(&self) -> Device {
+        self.raw().device.into()
+    }
+
+    /// The flags; none in the legacy struct.
+    pub fn flags(&self) -> Flags {
+        self.managed().flags()
+    }
+
+    /// First element, or handle; NULL when there are no elements.
+    pub fn as_data_ptr(&self) -> *const u8 {
+        self.raw().data.cast_const().cast()
+    }
+}
+
+impl<A: Abi> Drop for ManagedTensor<A> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(deleter) = self.managed().deleter() {
+            // SAFETY: by 2 of `from_raw` it may be called once, and after
+            // `drop` nobody uses the struct.
+            unsafe { deleter(self.managed.as_ptr()) }
+        }
+    }
+}
+
+impl<A: Abi> fmt::Debug for ManagedTensor<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ManagedTensor")
+            .field("dtype", &self.dtype())
+            .field("device", &self.device())
+            .field("shape", &self.shape())
+            .field("strides", &self.strides())
+            .field("flags", &self.flags())
+            .field("data", &self.as_data_ptr())
+            .finish()
+    }
+}

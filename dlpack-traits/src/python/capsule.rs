@@ -1,0 +1,119 @@
+//! Managed tensors in Python capsules. Only C functions of the stable ABI are
+//! named here.
+
+use core::ffi::CStr;
+use core::ptr;
+
+use pyo3::ffi::{self, PyObject};
+
+use crate::managed::{Abi, ManagedTensor};
+
+/// Puts a tensor into a capsule that a consumer may take it from.
+///
+/// Returns NULL with an exception set if Python has no memory for the capsule;
+/// the tensor is then released.
+///
+/// # Safety
+///
+/// 1. The calling thread is attached to the interpreter.
+pub(super) unsafe fn new<A: Abi>(tensor: ManagedTensor<A>) -> *mut PyObject {
+    let managed = tensor.into_raw();
+    // SAFETY: by 1 Python may be called; the name is static, the pointer is
+    // not NULL, and the destructor is one for capsules of this struct.
+    let capsule =
+        unsafe { ffi::PyCapsule_New(managed.cast(), A::CAPSULE.as_ptr(), Some(destroy::<A>)) };
+    if capsule.is_null() {
+        // SAFETY: `managed` was just released from its handle, and nobody took it.
+        unsafe { delete(managed) };
+    }
+    capsule
+}
+
+/// Calls the deleter of a struct, if it has one.
+///
+/// # Safety
+///
+/// 1. `managed` is a struct that this crate exported, alive, and is not used again.
+unsafe fn delete<A: Abi>(managed: *mut A) {
+    // SAFETY: by 1 the struct is alive and plain data.
+    let deleter = unsafe { managed.read() }.deleter();
+    if let Some(deleter) = deleter {
+        // SAFETY: by 1 this is the only call.
+        unsafe { deleter(managed) }
+    }
+}
+
+/// Releases a tensor that nobody took out of its capsule.
+///
+/// A capsule may die while an exception is on its way up, and the owner of the
+/// tensor may run any code. So the exception is set aside meanwhile, and one
+/// that the owner leaves behind is reported as unraisable.
+unsafe extern "C" fn destroy<A: Abi>(capsule: *mut PyObject) {
+    // SAFETY: Python calls destructors attached, with a living capsule.
+    if !unsafe { is_unused::<A>(capsule) } {
+        return;
+    }
+    // SAFETY: as above, and `is_unused` found this very name.
+    let managed = unsafe { ffi::PyCapsule_GetPointer(capsule, A::CAPSULE.as_ptr()) };
+    // SAFETY: this thread is attached.
+    let pending = unsafe { Pending::set_aside() };
+    // SAFETY: a capsule of ours with the unused name still owns its struct,
+    // and dies now.
+    unsafe { delete::<A>(managed.cast()) };
+    // SAFETY: this thread is attached.
+    unsafe { pending.restore(capsule) };
+}
+
+/// Whether the capsule still has the name under which its struct is owned by it.
+///
+/// # Safety
+///
+/// 1. The calling thread is attached, and `capsule` is a living capsule.
+unsafe fn is_unused<A: Abi>(capsule: *mut PyObject) -> bool {
+    // SAFETY: by 1.
+    let name = unsafe { ffi::PyCapsule_GetName(capsule) };
+    if ptr::eq(name, A::CAPSULE.as_ptr()) {
+        return true;
+    }
+    // A consumer may have put back the old name with a string of its own.
+    // SAFETY: the name of a capsule is NULL or a C string that outlives it.
+    !name.is_null() && unsafe { CStr::from_ptr(name) } == A::CAPSULE
+}
+
+/// An exception in flight, set aside.
+struct Pending {
+    kind: *mut PyObject,
+    value: *mut PyObject,
+    traceback: *mut PyObject,
+}
+
+#[allow(deprecated, reason = "from 3.12 on; the replacement is not in the stable ABI before that")]
+impl Pending {
+    /// # Safety
+    ///
+    /// 1. The calling thread is attached.
+    unsafe fn set_aside() -> Self {
+        let mut pending =
+            Self { kind: ptr::null_mut(), value: ptr::null_mut(), traceback: ptr::null_mut() };
+        // SAFETY: by 1, and the three pointers may be written.
+        unsafe {
+            ffi::PyErr_Fetch(&mut pending.kind, &mut pending.value, &mut pending.traceback);
+        }
+        pending
+    }
+
+    /// Reports what was raised since, and puts the exception back.
+    ///
+    /// # Safety
+    ///
+    /// 1. The calling thread is attached, and `at` is a living object.
+    unsafe fn restore(self, at: *mut PyObject) {
+        // SAFETY: by 1.
+        if !unsafe { ffi::PyErr_Occurred() }.is_null() {
+            // SAFETY: by 1, with an exception set.
+            unsafe { ffi::PyErr_WriteUnraisable(at) };
+        }
+        // SAFETY: by 1; the three are what `set_aside` was given, or NULL.
+        unsafe { ffi::PyErr_Restore(self.kind, self.value, self.traceback) };
+    }
+}

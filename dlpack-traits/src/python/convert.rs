@@ -1,0 +1,201 @@
+//! Python values to plain data, and errors to exceptions.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::{Borrowed, intern};
+
+use super::protocol::{Refusal, Request};
+use crate::device::Device;
+use crate::error::Error;
+use crate::ffi::DLDeviceType;
+use crate::stream::StreamArg;
+use crate::version::Version;
+
+impl From<Error> for PyErr {
+    /// `MemoryError` for a failed allocation, `ValueError` for a stream that
+    /// makes no sense, `BufferError` for everything that cannot be exported.
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        match error {
+            Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
+            Error::StreamOnHost => PyValueError::new_err(text),
+            _ => PyBufferError::new_err(text),
+        }
+    }
+}
+
+impl From<Refusal> for PyErr {
+    fn from(refusal: Refusal) -> Self {
+        PyBufferError::new_err(refusal.to_string())
+    }
+}
+
+/// A panic of user code, as an exception.
+pub(super) fn panicked() -> PyErr {
+    PyRuntimeError::new_err("the Rust code that describes this tensor panicked")
+}
+
+/// The token of a thread that is attached.
+///
+/// PyO3 renamed the function that makes one in 0.26. An inherent function wins
+/// over a trait's of the same name, so each of these two traits lends the one
+/// that the series at hand lacks.
+///
+/// # Safety
+///
+/// 1. The calling thread is attached, and stays so for `'py`; what is taken
+///    out of that lifetime attaches before it touches Python.
+pub(super) unsafe fn attached<'py>() -> Python<'py> {
+    // SAFETY: by 1.
+    unsafe { Python::assume_attached() }
+}
+
+/// The name up to 0.25, for the series that no longer have it.
+#[allow(dead_code, reason = "used only by the series that lack the function")]
+trait Until025 {
+    unsafe fn assume_gil_acquired<'py>() -> Python<'py>;
+}
+
+impl Until025 for Python<'_> {
+    unsafe fn assume_gil_acquired<'py>() -> Python<'py> {
+        unreachable!("series that lack this have `assume_attached`")
+    }
+}
+
+/// The name from 0.26 on, for the series that do not have it yet.
+#[allow(dead_code, reason = "used only by the series that lack the function")]
+trait Since026 {
+    unsafe fn assume_attached<'py>() -> Python<'py>;
+}
+
+impl Since026 for Python<'_> {
+    #[allow(deprecated, reason = "deprecated in 0.26 and 0.27, where this is not called")]
+    unsafe fn assume_attached<'py>() -> Python<'py> {
+        // SAFETY: the same contract under its old name.
+        unsafe { Python::assume_gil_acquired() }
+    }
+}
+
+/// The arguments of `__dlpack__` as plain data: what decides the export, and
+/// the consumer's stream.
+pub(super) fn request(
+    keywords: &Keywords<'_, '_>,
+) -> PyResult<(Request, StreamArg<'static>)> {
+    let request = Request {
+        max_version: keywords.max_version.as_deref().map(max_version).transpose()?,
+        dl_device: keywords.dl_device.as_deref().map(dl_device).transpose()?,
+        copy: keywords.copy.as_deref().map(copy).transpose()?,
+    };
+    let stream = match keywords.stream.as_deref() {
+        Some(value) => stream(value)?,
+        None => StreamArg::unspecified(),
+    };
+    Ok((request, stream))
+}
+
+/// The keywords of `__dlpack__` that were given and are not `None`.
+#[derive(Default)]
+pub(super) struct Keywords<'a, 'py> {
+    stream: Option<Borrowed<'a, 'py, PyAny>>,
+    max_version: Option<Borrowed<'a, 'py, PyAny>>,
+    dl_device: Option<Borrowed<'a, 'py, PyAny>>,
+    copy: Option<Borrowed<'a, 'py, PyAny>>,
+}
+
+impl<'a, 'py> Keywords<'a, 'py> {
+    /// Takes one keyword.
+    pub(super) fn set(
+        &mut self,
+        name: Borrowed<'a, 'py, PyAny>,
+        value: Borrowed<'a, 'py, PyAny>,
+    ) -> PyResult<()> {
+        let slot = self.slot(name)?;
+        *slot = if value.is_none() { None } else { Some(value) };
+        Ok(())
+    }
+
+    fn slot(
+        &mut self,
+        name: Borrowed<'a, 'py, PyAny>,
+    ) -> PyResult<&mut Option<Borrowed<'a, 'py, PyAny>>> {
+        // Python interns the keywords of a call in source code, so nearly every
+        // name is one of these very objects.
+        let py = name.py();
+        if name.is(intern!(py, "max_version")) {
+            return Ok(&mut self.max_version);
+        } else if name.is(intern!(py, "copy")) {
+            return Ok(&mut self.copy);
+        } else if name.is(intern!(py, "dl_device")) {
+            return Ok(&mut self.dl_device);
+        } else if name.is(intern!(py, "stream")) {
+            return Ok(&mut self.stream);
+        }
+        match name.extract::<String>()?.as_str() {
+            "max_version" => Ok(&mut self.max_version),
+            "copy" => Ok(&mut self.copy),
+            "dl_device" => Ok(&mut self.dl_device),
+            "stream" => Ok(&mut self.stream),
+            name => Err(PyTypeError::new_err(format!(
+                "__dlpack__() got an unexpected keyword argument '{name}'"
+            ))),
+        }
+    }
+}
+
+fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
+    let (major, minor) = pair(value).map_err(|_| {
+        expected("`max_version` must be a tuple of two integers, such as (1, 0)", value)
+    })?;
+    // A version beyond what fits is later than ours all the same.
+    let part = |part: i64| u32::try_from(part).or_else(|_| {
+        if part > 0 { Ok(u32::MAX) } else {
+            Err(PyValueError::new_err("`max_version` must not be negative"))
+        }
+    });
+    Ok(Version::new(part(major)?, part(minor)?))
+}
+
+fn dl_device(value: &Bound<'_, PyAny>) -> PyResult<Device> {
+    let (device_type, device_id) = pair(value).map_err(|_| {
+        expected("`dl_device` must be a tuple (device_type, device_id), such as (1, 0)", value)
+    })?;
+    let part = |part: i64| {
+        i32::try_from(part).map_err(|_| {
+            PyBufferError::new_err(format!("no device has the number {part} in `dl_device`"))
+        })
+    };
+    Ok(Device::new(DLDeviceType(part(device_type)?), part(device_id)?))
+}
+
+/// Two integers in a tuple. Enumerations of integers will do.
+fn pair(value: &Bound<'_, PyAny>) -> PyResult<(i64, i64)> {
+    value.extract::<(i64, i64)>()
+}
+
+fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    value.extract::<bool>().map_err(|_| expected("`copy` must be True, False or None", value))
+}
+
+fn stream(value: &Bound<'_, PyAny>) -> PyResult<StreamArg<'static>> {
+    let number = value
+        .extract::<i64>()
+        .map_err(|_| expected("`stream` must be an integer or None", value))?;
+    match usize::try_from(number) {
+        // SAFETY: the array API standard demands of the caller a stream of the
+        // tensor's device, alive until `__dlpack__` returns.
+        Ok(handle) => Ok(unsafe { StreamArg::from_handle(handle) }),
+        Err(_) if number == -1 => Ok(StreamArg::no_sync()),
+        Err(_) => Err(PyValueError::new_err(format!("`stream` is {number}, below -1"))),
+    }
+}
+
+/// A `TypeError` that says what was expected and what came.
+fn expected(what: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    match value.repr() {
+        Ok(found) => PyTypeError::new_err(format!("{what}, not {found}")),
+        Err(error) => error,
+    }
+}

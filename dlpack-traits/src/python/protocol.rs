@@ -1,0 +1,173 @@
+//! What `__dlpack__` does with its keywords: a pure decision over plain data,
+//! so that it is tested without an interpreter.
+
+use core::fmt;
+
+use crate::device::Device;
+use crate::version::Version;
+
+/// The keywords that decide how a tensor is exported. `stream` is not among
+/// them: the tensor's device reads it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Request {
+    pub(crate) max_version: Option<Version>,
+    pub(crate) dl_device: Option<Device>,
+    pub(crate) copy: Option<bool>,
+}
+
+/// How to export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) capsule: Capsule,
+    pub(crate) copy: Copy,
+}
+
+/// Which struct the consumer understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Capsule {
+    /// `DLManagedTensorVersioned`.
+    Versioned,
+    /// `DLManagedTensor`.
+    Legacy,
+}
+
+/// Whether the elements are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Copy {
+    /// Never; what needs a copy is an error.
+    Never,
+    /// Only what cannot be shared.
+    IfNeeded,
+    /// Always.
+    Always,
+}
+
+/// Why a request cannot be met, whatever the tensor's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The tensor cannot be moved to that device.
+    Device { requested: Device, own: Device },
+    /// Moving the tensor takes a copy, and `copy=False` forbids it.
+    DeviceCopy { requested: Device, own: Device },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Refusal::Device { requested, own } => write!(
+                f,
+                "the tensor is on {own} and cannot be exported to {requested}; leave `dl_device` \
+                 out, or pass ({}, {})",
+                own.device_type().0,
+                own.device_id()
+            ),
+            Refusal::DeviceCopy { requested, own } => write!(
+                f,
+                "the tensor is on {own}, and exporting it to {requested} takes a copy; leave \
+                 `copy=False` out"
+            ),
+        }
+    }
+}
+
+impl Request {
+    /// Decides for a tensor on the device `own`, which is only asked for when
+    /// the consumer named a device.
+    ///
+    /// # Errors
+    ///
+    /// A [`Refusal`], or the error of `own`.
+    pub(crate) fn decide<E: From<Refusal>>(
+        self,
+        own: impl FnOnce() -> Result<Device, E>,
+    ) -> Result<Plan, E> {
+        // A producer may answer with any version up to the major that was
+        // asked for, so everything from 1 on gets ours.
+        let capsule = match self.max_version {
+            Some(version) if version.major >= 1 => Capsule::Versioned,
+            _ => Capsule::Legacy,
+        };
+        let mut copy = match self.copy {
+            Some(true) => Copy::Always,
+            Some(false) => Copy::Never,
+            None => Copy::IfNeeded,
+        };
+        if let Some(requested) = self.dl_device {
+            let own = own()?;
+            if requested != own {
+                if requested != Device::CPU || !own.is_host() {
+                    return Err(Refusal::Device { requested, own }.into());
+                }
+                if copy == Copy::Never {
+                    return Err(Refusal::DeviceCopy { requested, own }.into());
+                }
+                copy = Copy::Always;
+            }
+        }
+        Ok(Plan { capsule, copy })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decide(request: Request, own: Device) -> Result<Plan, Refusal> {
+        request.decide(|| Ok(own))
+    }
+
+    #[test]
+    fn the_version_chooses_the_capsule() {
+        let capsule = |max_version| {
+            decide(Request { max_version, ..Request::default() }, Device::CPU).unwrap().capsule
+        };
+        assert_eq!(capsule(None), Capsule::Legacy);
+        assert_eq!(capsule(Some(Version::new(0, 8))), Capsule::Legacy);
+        assert_eq!(capsule(Some(Version::new(1, 0))), Capsule::Versioned);
+        assert_eq!(capsule(Some(Version::new(1, 99))), Capsule::Versioned);
+        assert_eq!(capsule(Some(Version::new(2, 0))), Capsule::Versioned);
+    }
+
+    #[test]
+    fn copy_is_obeyed() {
+        let copy = |copy| decide(Request { copy, ..Request::default() }, Device::CPU).unwrap().copy;
+        assert_eq!(copy(None), Copy::IfNeeded);
+        assert_eq!(copy(Some(true)), Copy::Always);
+        assert_eq!(copy(Some(false)), Copy::Never);
+    }
+
+    #[test]
+    fn the_own_device_is_no_journey() {
+        for own in [Device::CPU, Device::cuda(1), Device::CUDA_HOST] {
+            let request = Request { dl_device: Some(own), copy: Some(false), ..Request::default() };
+            assert_eq!(decide(request, own).unwrap().copy, Copy::Never);
+        }
+    }
+
+    #[test]
+    fn host_memory_of_another_kind_is_copied_to_the_cpu() {
+        let request = Request { dl_device: Some(Device::CPU), ..Request::default() };
+        assert_eq!(decide(request, Device::CUDA_HOST).unwrap().copy, Copy::Always);
+        let request = Request { copy: Some(false), ..request };
+        assert_eq!(
+            decide(request, Device::CUDA_HOST),
+            Err(Refusal::DeviceCopy { requested: Device::CPU, own: Device::CUDA_HOST })
+        );
+    }
+
+    #[test]
+    fn other_devices_are_refused() {
+        let to = |dl_device, own| decide(Request { dl_device, ..Request::default() }, own);
+        let cuda = Device::cuda(0);
+        assert!(matches!(to(Some(cuda), Device::CPU), Err(Refusal::Device { .. })));
+        assert!(matches!(to(Some(Device::CPU), cuda), Err(Refusal::Device { .. })));
+        let other_index = Device::new(crate::ffi::kDLCPU, 1);
+        assert!(matches!(to(Some(other_index), Device::CPU), Err(Refusal::Device { .. })));
+    }
+
+    #[test]
+    fn the_device_is_not_asked_for_in_vain() {
+        let plan = Request::default().decide(|| -> Result<Device, Refusal> { unreachable!() });
+        assert!(plan.is_ok());
+    }
+}

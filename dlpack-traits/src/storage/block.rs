@@ -1,0 +1,76 @@
+//! Aligned, zeroed host memory: [`Block`].
+
+use alloc::alloc::{alloc_zeroed, dealloc};
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+use crate::error::Error;
+
+/// Alignment, in bytes, of every allocation that this crate makes for
+/// elements: what JAX and TensorFlow need to take memory without a copy.
+pub(crate) const ALIGNMENT: usize = 64;
+
+/// Zeroed host memory that is aligned to [`ALIGNMENT`] bytes.
+///
+/// It gives out its address and no reference, so whoever holds it decides who
+/// may read and write.
+#[derive(Debug)]
+pub(crate) struct Block {
+    ptr: NonNull<u8>,
+    byte_len: usize,
+}
+
+// SAFETY: a block only says an address and a length; moving those to another
+// thread, and freeing the memory there, is allowed by the allocator.
+unsafe impl Send for Block {}
+// SAFETY: a shared block gives out copies of its address and length, nothing else.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// `byte_len` zeroed bytes.
+    pub(crate) fn zeroed(byte_len: usize) -> Result<Self, Error> {
+        let layout = Self::layout(byte_len).ok_or(Error::OutOfMemory { bytes: byte_len })?;
+        // SAFETY: the layout has a size of at least one byte.
+        let ptr = unsafe { alloc_zeroed(layout) };
+        let ptr = NonNull::new(ptr).ok_or(Error::OutOfMemory { bytes: byte_len })?;
+        Ok(Self { ptr, byte_len })
+    }
+
+    /// First byte.
+    #[inline]
+    pub(crate) const fn as_ptr(&self) -> *mut u8 {
+        self.ptr.as_ptr()
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub(crate) const fn byte_len(&self) -> usize {
+        self.byte_len
+    }
+
+    /// The bytes, of a block whose address nobody else has been given.
+    ///
+    /// # Safety
+    ///
+    /// 1. No copy of the address is in use while the slice lives.
+    pub(crate) unsafe fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the block owns these initialised bytes, is borrowed uniquely,
+        // and by 1 nobody uses a copy of its address.
+        unsafe { core::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.byte_len) }
+    }
+
+    /// What is allocated for `byte_len` bytes: at least one, so that a zero
+    /// length has an address too.
+    fn layout(byte_len: usize) -> Option<Layout> {
+        Layout::from_size_align(byte_len.max(1), ALIGNMENT).ok()
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Some(layout) = Self::layout(self.byte_len) {
+            // SAFETY: `zeroed` allocated `ptr` with the layout of this very length.
+            unsafe { dealloc(self.ptr.as_ptr(), layout) }
+        }
+    }
+}

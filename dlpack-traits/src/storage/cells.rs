@@ -1,0 +1,94 @@
+//! Elements that others may write at any time: [`Cells`].
+
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+/// The bytes of one element of shared memory, read and written as a row of the
+/// largest atomics that the element's size is a multiple of: a single one,
+/// unless the element is wider than 8 bytes.
+///
+/// All of Rust's accesses to one element have to go through cells of one size:
+/// atomics of different sizes race with each other.
+#[derive(Clone, Copy)]
+pub(crate) struct Cells<'a> {
+    ptr: *mut u8,
+    alive: PhantomData<&'a u8>,
+}
+
+impl Cells<'_> {
+    /// # Safety
+    ///
+    /// 1. For the whole of the lifetime, `ptr` is the first byte of an
+    ///    initialised element, which may be read and, if [`store`](Self::store)
+    ///    is called, written.
+    /// 2. It is aligned to the largest power of two, up to 8, that divides the
+    ///    element's size.
+    /// 3. Meanwhile Rust touches the element only through cells of this size.
+    /// 4. `load` and `store` are called with slices of the element's size.
+    #[inline]
+    pub(crate) const unsafe fn new(ptr: *mut u8) -> Self {
+        Self { ptr, alive: PhantomData }
+    }
+}
+
+/// Defines the methods for every size of atomic.
+macro_rules! cells {
+    ($($size:literal => $atomic:ty, $int:ty, $cell:ident);+ $(;)?) => {
+        impl<'a> Cells<'a> {
+            $(
+                /// The atomic at that place of the row.
+                #[inline]
+                fn $cell(self, place: usize) -> &'a $atomic {
+                    // SAFETY: by 4 of `new` the place lies inside the element.
+                    let ptr = unsafe { self.ptr.cast::<$int>().add(place) };
+                    // SAFETY: by 1 to 3 of `new` it is alive, aligned, and
+                    // touched by nothing but such atomics.
+                    unsafe { <$atomic>::from_ptr(ptr) }
+                }
+            )+
+
+            /// Reads the element.
+            #[inline]
+            pub(crate) fn load(self, to: &mut [u8]) {
+                match atomic_size(to.len()) {
+                    $($size => for (place, part) in to.chunks_exact_mut($size).enumerate() {
+                        let bytes = self.$cell(place).load(Ordering::Relaxed).to_ne_bytes();
+                        part.copy_from_slice(&bytes);
+                    },)+
+                    size => unreachable!("{size} is not the size of an atomic"),
+                }
+            }
+
+            /// Writes the element.
+            #[inline]
+            pub(crate) fn store(self, from: &[u8]) {
+                match atomic_size(from.len()) {
+                    $($size => for (place, part) in from.chunks_exact($size).enumerate() {
+                        let mut bytes = [0; $size];
+                        bytes.copy_from_slice(part);
+                        let value = <$int>::from_ne_bytes(bytes);
+                        self.$cell(place).store(value, Ordering::Relaxed);
+                    },)+
+                    size => unreachable!("{size} is not the size of an atomic"),
+                }
+            }
+        }
+    };
+}
+
+cells! {
+    1 => AtomicU8, u8, cell_8;
+    2 => AtomicU16, u16, cell_16;
+    4 => AtomicU32, u32, cell_32;
+    8 => AtomicU64, u64, cell_64;
+}
+
+/// The largest power of two, up to 8, that divides the size of an element.
+const fn atomic_size(element: usize) -> usize {
+    match element.trailing_zeros() {
+        0 => 1,
+        1 => 2,
+        2 => 4,
+        _ => 8,
+    }
+}

@@ -1,0 +1,76 @@
+//! What a `data` field is: [`Storage`], and the types that implement it.
+
+mod block;
+mod cells;
+mod data;
+mod owners;
+mod shared_buffer;
+mod shared_owner;
+
+pub use data::{Data, DataRef};
+pub use shared_buffer::SharedBuffer;
+pub use shared_owner::SharedOwner;
+
+pub(crate) use block::Block;
+pub(crate) use cells::Cells;
+pub(crate) use data::{Access, Memory};
+
+use crate::error::Error;
+use crate::stream::StreamArg;
+
+/// Memory that holds the elements of a tensor: what a `data` field is.
+///
+/// A storage says where its memory is by *lending* it: the borrow checker
+/// proves that the memory lives as long as the loan, so implementing this
+/// trait needs no `unsafe` as long as a slice can be had. It is implemented
+/// for `Vec<T>`, `[T; N]`, `[T]`, and for `&S`, `Box<S>` and `Arc<S>` over any
+/// storage `S`, sized or not.
+///
+/// ```
+/// use dlpack_traits::{DataRef, Storage};
+///
+/// struct Samples(Vec<i16>);
+///
+/// impl Storage for Samples {
+///     fn data(&self) -> DataRef<'_> {
+///         DataRef::from_slice(&self.0)
+///     }
+/// }
+///
+/// assert_eq!(Samples(vec![1, 2]).data().byte_len(), 4);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the data of a tensor",
+    label = "not a `Storage`",
+    note = "use `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]` or `SharedBuffer<T>` with a DLPack element type",
+    note = "for a buffer type of your own, implement `dlpack_traits::Storage`"
+)]
+pub trait Storage {
+    /// The memory, for reading.
+    fn data(&self) -> DataRef<'_>;
+
+    /// The memory, with as much freedom as the storage can give away. By
+    /// default that is reading only.
+    #[inline]
+    fn lend(&mut self) -> Data<'_> {
+        self.data().into()
+    }
+
+    /// Orders the work that fills the memory before what the consumer will do
+    /// on its stream. By default the memory is the host's, where nothing is
+    /// pending.
+    ///
+    /// # Errors
+    ///
+    /// Those of the device; [`Error::StreamOnHost`] by default.
+    #[inline]
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        consumer.host()
+    }
+
+    /// Another owner of the same memory, if the storage can have several.
+    #[inline]
+    fn share(&self) -> Option<SharedOwner> {
+        None
+    }
+}

@@ -1,0 +1,119 @@
+//! [`Storage`] for the standard library's owners of slices.
+
+use alloc::boxed::Box;
+use alloc::rc::Rc;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::element::Element;
+use crate::error::Error;
+use crate::storage::{Data, DataRef, SharedOwner, Storage};
+use crate::stream::StreamArg;
+
+impl<T: Element> Storage for [T] {
+    #[inline]
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(self)
+    }
+
+    #[inline]
+    fn lend(&mut self) -> Data<'_> {
+        Data::from_mut_slice(self)
+    }
+}
+
+impl<T: Element, const N: usize> Storage for [T; N] {
+    #[inline]
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(self)
+    }
+
+    #[inline]
+    fn lend(&mut self) -> Data<'_> {
+        Data::from_mut_slice(self)
+    }
+}
+
+impl<T: Element> Storage for Vec<T> {
+    #[inline]
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(self)
+    }
+
+    #[inline]
+    fn lend(&mut self) -> Data<'_> {
+        Data::from_mut_slice(self)
+    }
+}
+
+/// A borrowed storage can be read as long as the borrow lasts.
+impl<S: Storage + ?Sized> Storage for &S {
+    #[inline]
+    fn data(&self) -> DataRef<'_> {
+        (**self).data()
+    }
+
+    #[inline]
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        (**self).hand_off(consumer)
+    }
+
+    #[inline]
+    fn share(&self) -> Option<SharedOwner> {
+        (**self).share()
+    }
+}
+
+impl<S: Storage + ?Sized> Storage for Box<S> {
+    #[inline]
+    fn data(&self) -> DataRef<'_> {
+        (**self).data()
+    }
+
+    #[inline]
+    fn lend(&mut self) -> Data<'_> {
+        (**self).lend()
+    }
+
+    #[inline]
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        (**self).hand_off(consumer)
+    }
+
+    #[inline]
+    fn share(&self) -> Option<SharedOwner> {
+        (**self).share()
+    }
+}
+
+/// An `Rc` can be viewed, but not exported: it must stay on its thread.
+impl<S: Storage + ?Sized> Storage for Rc<S> {
+    #[inline]
+    fn data(&self) -> DataRef<'_> {
+        (**self).data()
+    }
+
+    #[inline]
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        (**self).hand_off(consumer)
+    }
+}
+
+/// An `Arc` is always lent for reading, also while it is the only one: whether
+/// a consumer may write must not depend on a count that can change.
+impl<S: Storage + Send + Sync + ?Sized + 'static> Storage for Arc<S> {
+    #[inline]
+    fn data(&self) -> DataRef<'_> {
+        (**self).data()
+    }
+
+    #[inline]
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        (**self).hand_off(consumer)
+    }
+
+    #[inline]
+    fn share(&self) -> Option<SharedOwner> {
+        SharedOwner::new(Arc::clone(self))
+    }
+}

@@ -1,0 +1,157 @@
+//! Memory that Rust and its consumers write together: [`SharedBuffer`].
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+
+use bytemuck::Pod;
+
+use crate::device::Device;
+use crate::element::{Element, SizeMatches};
+use crate::error::Error;
+use crate::storage::{Block, Cells, DataRef, SharedOwner, Storage};
+
+/// A buffer of elements that several owners read **and write** at once: Rust,
+/// NumPy, PyTorch.
+///
+/// No Rust reference to an element ever exists, so a consumer's writes cannot
+/// break one. Elements are read and written one at a time, as relaxed atomics
+/// of the element's size; there are no slices. Cloning makes another owner of
+/// the same memory.
+///
+/// The memory is zeroed at first and aligned to 64 bytes, which lets JAX take
+/// it without a copy.
+///
+/// Consumers write with ordinary stores. Two threads that touch one element at
+/// the same time, one of them a consumer's, race like two threads of that
+/// consumer would; synchronise them as the consumer's library asks.
+///
+/// ```
+/// use dlpack_traits::SharedBuffer;
+///
+/// let pixels = SharedBuffer::from_slice(&[10_u8, 20, 30])?;
+/// let same = pixels.clone();
+/// same.store(0, 11);
+/// assert_eq!(pixels.load(0), 11);
+/// # Ok::<(), dlpack_traits::Error>(())
+/// ```
+pub struct SharedBuffer<T> {
+    block: Arc<Block>,
+    elements: PhantomData<fn() -> T>,
+}
+
+impl<T: Element + Pod> SharedBuffer<T> {
+    /// A buffer of `len` elements, all of them zero.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn zeroed(len: usize) -> Result<Self, Error> {
+        let () = SizeMatches::<T>::OK;
+        let byte_len = len.saturating_mul(size_of::<T>());
+        Ok(Self { block: Arc::new(Block::zeroed(byte_len)?), elements: PhantomData })
+    }
+
+    /// A buffer that holds a copy of these elements.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn from_slice(elements: &[T]) -> Result<Self, Error> {
+        let bytes: &[u8] = bytemuck::cast_slice(elements);
+        let mut block = Block::zeroed(bytes.len())?;
+        // SAFETY: the block is new: nobody else knows its address.
+        unsafe { block.bytes_mut() }.copy_from_slice(bytes);
+        Ok(Self { block: Arc::new(block), elements: PhantomData })
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        // A `Pod` element of a DLPack type has at least one byte.
+        self.block.byte_len().checked_div(size_of::<T>()).unwrap_or(0)
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads one element.
+    ///
+    /// # Panics
+    ///
+    /// If `index` is out of bounds.
+    #[inline]
+    pub fn load(&self, index: usize) -> T {
+        let mut value = T::zeroed();
+        self.element(index).load(bytemuck::bytes_of_mut(&mut value));
+        value
+    }
+
+    /// Writes one element.
+    ///
+    /// # Panics
+    ///
+    /// If `index` is out of bounds.
+    #[inline]
+    pub fn store(&self, index: usize, value: T) {
+        self.element(index).store(bytemuck::bytes_of(&value));
+    }
+
+    /// A copy of all elements, each read at its own moment.
+    pub fn to_vec(&self) -> Vec<T> {
+        (0..self.len()).map(|index| self.load(index)).collect()
+    }
+
+    /// The memory of one element.
+    #[inline]
+    fn element(&self, index: usize) -> Cells<'_> {
+        assert!(index < self.len(), "index {index} out of bounds of {} elements", self.len());
+        // SAFETY: `index` is in bounds, so this stays inside the block.
+        let ptr = unsafe { self.block.as_ptr().add(index.wrapping_mul(size_of::<T>())) };
+        // SAFETY: the block lives while `self` is borrowed, is initialised, and
+        // is only touched by Rust through cells of `T`'s size. It is aligned to
+        // 64 bytes, so its elements are aligned to any power of two, up to 8,
+        // that divides their size.
+        unsafe { Cells::new(ptr) }
+    }
+}
+
+impl<T: Element + Pod> Storage for SharedBuffer<T> {
+    #[inline]
+    fn data(&self) -> DataRef<'_> {
+        // SAFETY:
+        // 1. The block owns that many bytes of host memory and lives as long as `self`.
+        // 2. It was zeroed, is aligned to 64 bytes, and as `T` is `Pod`, any
+        //    bits are one.
+        // 3. Only raw pointers to it are ever made.
+        unsafe {
+            DataRef::from_raw_parts_shared(
+                self.block.as_ptr(),
+                self.block.byte_len(),
+                T::DTYPE,
+                Device::CPU,
+            )
+        }
+    }
+
+    #[inline]
+    fn share(&self) -> Option<SharedOwner> {
+        SharedOwner::new(self.clone())
+    }
+}
+
+impl<T> Clone for SharedBuffer<T> {
+    /// Another owner of the same memory.
+    #[inline]
+    fn clone(&self) -> Self {
+        Self { block: Arc::clone(&self.block), elements: PhantomData }
+    }
+}
+
+impl<T> fmt::Debug for SharedBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedBuffer").field("block", &self.block).finish()
+    }
+}

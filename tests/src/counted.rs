@@ -1,0 +1,127 @@
+//! Owners whose drops are counted: [`Drops`], [`Ticket`], [`Owner`].
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+
+use tensors::{
+    AsDims, DLPackExport, DataType, Error, Layout, Lend, SharedOwner, Storage, StreamArg,
+    TensorView,
+};
+
+/// Counts how many of its tickets were dropped.
+#[derive(Clone, Debug, Default)]
+pub struct Drops(Arc<AtomicUsize>);
+
+impl Drops {
+    /// A new count, at 0.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Something to be dropped.
+    pub fn ticket(&self) -> Ticket {
+        Ticket(self.clone())
+    }
+
+    /// How many tickets were dropped so far.
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Adds one to its [`Drops`] when it is dropped.
+#[derive(Debug)]
+pub struct Ticket(Drops);
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.0.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A tensor over any storage, written by hand without `unsafe`.
+///
+/// It claims whatever its fields claim: wrong claims are for the library to find.
+#[derive(Debug)]
+pub struct Owner<S> {
+    /// Holds the elements.
+    pub data: S,
+    /// Extents.
+    pub shape: Vec<i64>,
+    /// Strides, or none for row-major order.
+    pub strides: Option<Vec<i64>>,
+    /// Bytes from the start of the storage to the first element.
+    pub byte_offset: u64,
+    /// The type that the elements are said to have, if one is said.
+    pub dtype: Option<DataType>,
+    /// Counts the drop, if there is one.
+    pub ticket: Option<Ticket>,
+}
+
+impl<S: Storage> Owner<S> {
+    /// Compact elements in row-major order.
+    pub fn new(data: S, shape: &[i64]) -> Self {
+        let shape = shape.to_vec();
+        Self { data, shape, strides: None, byte_offset: 0, dtype: None, ticket: None }
+    }
+
+    /// The same with strides, and the first element that many bytes in.
+    #[must_use]
+    pub fn strided(self, strides: &[i64], byte_offset: u64) -> Self {
+        Self { strides: Some(strides.to_vec()), byte_offset, ..self }
+    }
+
+    /// The same, read as another type.
+    #[must_use]
+    pub fn dtype(self, dtype: DataType) -> Self {
+        Self { dtype: Some(dtype), ..self }
+    }
+
+    /// The same with a counted drop.
+    #[must_use]
+    pub fn counted(self, drops: &Drops) -> Self {
+        Self { ticket: Some(drops.ticket()), ..self }
+    }
+}
+
+/// A layout from optional parts.
+///
+/// # Errors
+///
+/// Those of the layout's constructors.
+pub fn layout<'a, D: AsDims>(
+    shape: &'a D,
+    strides: Option<&'a D>,
+    byte_offset: u64,
+    dtype: Option<DataType>,
+) -> Result<Layout<'a>, Error> {
+    let layout = match strides {
+        Some(strides) => Layout::strided(shape, strides)?,
+        None => Layout::row_major(shape)?,
+    };
+    let layout = layout.byte_offset(byte_offset)?;
+    Ok(match dtype {
+        Some(dtype) => layout.dtype(dtype),
+        None => layout,
+    })
+}
+
+impl<S: Storage> DLPackExport for Owner<S> {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        let layout = layout(&self.shape, self.strides.as_ref(), self.byte_offset, self.dtype)?;
+        TensorView::new(self.data.data(), layout)
+    }
+
+    fn lend(&mut self) -> Result<Lend<'_>, Error> {
+        let layout = layout(&self.shape, self.strides.as_ref(), self.byte_offset, self.dtype)?;
+        Lend::new(self.data.lend(), layout)
+    }
+
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        self.data.hand_off(consumer)
+    }
+
+    fn share(&self) -> Option<SharedOwner> {
+        self.data.share()
+    }
+}

@@ -1,0 +1,10 @@
+//! Tests of `dlpack-traits` and `dlpack-derive` as their users see them.
+//!
+//! The tests are in `tests/`; here is what several of them share: a consumer
+//! on the other side of the C ABI, owners whose drops are counted, a source of
+//! random numbers, and the definition of where a tensor's elements are.
+
+pub mod counted;
+pub mod foreign;
+pub mod positions;
+pub mod random;
