@@ -4,20 +4,234 @@
 pub use core::option::Option;
 pub use core::result::Result;
 
-pub use crate::dims::AsDims;
+pub use crate::described::Layout;
+pub use crate::device::Device;
+pub use crate::dims::{AsDims, Dim};
+pub use crate::dtype::DataType;
 pub use crate::error::Error;
+pub use crate::export::DLPackExport;
 pub use crate::storage::{SharedOwner, Storage};
 pub use crate::stream::StreamArg;
-pub use crate::view::{Layout, Lend, TensorView};
+pub use crate::view::{Lend, TensorView};
 
-/// Asks for a storage, with the caret on the field's type.
-pub const fn assert_storage<S: Storage + ?Sized>() {}
+/// The types of the fields of a struct, by their roles.
+///
+/// The bounds are asked for here, with the caret on the field's type, and the
+/// functions below take them from here. So a field of a wrong type is one
+/// error, however many methods touch it.
+///
+/// `Here` is a type that only the expansion can name. It makes the impl
+/// private, so that a public struct may have fields of private types.
+pub trait Roles<Here> {
+    /// Holds the elements.
+    type Data: Storage + ?Sized;
+    /// Extents.
+    type Shape: AsDims + ?Sized;
+    /// Strides, in elements.
+    type Strides: StridesField + ?Sized;
+    /// Offset of the first element, in bytes.
+    type ByteOffset: ByteOffsetField;
+    /// Element type.
+    type DType: DTypeField;
+    /// Device.
+    type Device: DeviceField;
+}
 
-/// Asks for a list of integers, with the caret on the field's type.
-pub const fn assert_dims<D: AsDims + ?Sized>() {}
+/// The fields that describe the layout, borrowed.
+#[derive(Debug)]
+pub struct LayoutFields<'a, Here, S: Roles<Here> + ?Sized> {
+    /// Extents.
+    pub shape: &'a S::Shape,
+    /// Strides, in elements.
+    pub strides: &'a S::Strides,
+    /// Offset of the first element, in bytes.
+    pub byte_offset: &'a S::ByteOffset,
+    /// Element type.
+    pub dtype: &'a S::DType,
+    /// Device.
+    pub device: &'a S::Device,
+}
+
+/// [`DLPackExport::tensor`].
+#[inline]
+pub fn tensor<'a, Here, S: Roles<Here> + ?Sized>(
+    data: &'a S::Data,
+    fields: LayoutFields<'a, Here, S>,
+) -> Result<TensorView<'a>, Error> {
+    TensorView::new(data.data(), fields.layout()?)
+}
+
+/// [`DLPackExport::tensor`] of a struct that is `read_only`.
+#[inline]
+pub fn read_only_tensor<'a, Here, S: Roles<Here> + ?Sized>(
+    data: &'a S::Data,
+    fields: LayoutFields<'a, Here, S>,
+) -> Result<TensorView<'a>, Error> {
+    tensor(data, fields).map(TensorView::into_read_only)
+}
+
+/// [`DLPackExport::lend`].
+#[inline]
+pub fn lend<'a, Here, S: Roles<Here> + ?Sized>(
+    data: &'a mut S::Data,
+    fields: LayoutFields<'a, Here, S>,
+) -> Result<Lend<'a>, Error> {
+    Lend::new(data.lend(), fields.layout()?)
+}
+
+/// [`DLPackExport::hand_off`].
+#[inline]
+pub fn hand_off<Here, S: Roles<Here> + ?Sized>(
+    data: &S::Data,
+    consumer: StreamArg<'_>,
+) -> Result<(), Error> {
+    data.hand_off(consumer)
+}
+
+/// [`DLPackExport::share`].
+#[inline]
+pub fn share<Here, S: Roles<Here> + ?Sized>(data: &S::Data) -> Option<SharedOwner> {
+    data.share()
+}
+
+impl<'a, Here, S: Roles<Here> + ?Sized> LayoutFields<'a, Here, S> {
+    #[inline]
+    fn layout(self) -> Result<Layout<'a>, Error> {
+        let layout = self.strides.layout(self.shape)?;
+        let layout = self.byte_offset.apply(layout)?;
+        Ok(self.device.apply(self.dtype.apply(layout)))
+    }
+}
+
+/// Stands for a role that no field has.
+#[derive(Debug)]
+pub struct Absent;
+
+/// A field that can be the `strides`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the `strides` of a tensor",
+    label = "not a list of integers",
+    note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[isize; 3]` or `Vec<i64>`"
+)]
+pub trait StridesField {
+    /// Elements at these strides, or in row-major order.
+    fn layout<'a, D: AsDims + ?Sized>(&'a self, shape: &'a D) -> Result<Layout<'a>, Error>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<S: AsDims + ?Sized> StridesField for S {
+    #[inline]
+    fn layout<'a, D: AsDims + ?Sized>(&'a self, shape: &'a D) -> Result<Layout<'a>, Error> {
+        Layout::strided(shape, self)
+    }
+}
+
+impl StridesField for Absent {
+    #[inline]
+    fn layout<'a, D: AsDims + ?Sized>(&'a self, shape: &'a D) -> Result<Layout<'a>, Error> {
+        Layout::row_major(shape)
+    }
+}
+
+/// A field that can be the `byte_offset`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the `byte_offset` of a tensor",
+    label = "not an integer",
+    note = "use an integer, such as `usize`: the bytes between the start of `data` and the first element"
+)]
+pub trait ByteOffsetField {
+    /// Moves the first element.
+    fn apply<'a>(&self, layout: Layout<'a>) -> Result<Layout<'a>, Error>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<I: Dim + TryInto<u64>> ByteOffsetField for I {
+    #[inline]
+    fn apply<'a>(&self, layout: Layout<'a>) -> Result<Layout<'a>, Error> {
+        layout.byte_offset(*self)
+    }
+}
+
+impl ByteOffsetField for Absent {
+    #[inline]
+    fn apply<'a>(&self, layout: Layout<'a>) -> Result<Layout<'a>, Error> {
+        Ok(layout)
+    }
+}
+
+/// A field that can be the `dtype`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the `dtype` of a tensor",
+    label = "does not convert into a `DataType`",
+    note = "use `dlpack_traits::DataType`, or implement `From<{Self}> for DataType` and `Clone for {Self}`"
+)]
+pub trait DTypeField {
+    /// Says the element type.
+    fn apply<'a>(&self, layout: Layout<'a>) -> Layout<'a>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Clone + Into<DataType>> DTypeField for T {
+    #[inline]
+    fn apply<'a>(&self, layout: Layout<'a>) -> Layout<'a> {
+        layout.dtype(self.clone())
+    }
+}
+
+impl DTypeField for Absent {
+    #[inline]
+    fn apply<'a>(&self, layout: Layout<'a>) -> Layout<'a> {
+        layout
+    }
+}
+
+/// A field that can be the `device`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the `device` of a tensor",
+    label = "does not convert into a `Device`",
+    note = "use `dlpack_traits::Device`, or implement `From<{Self}> for Device` and `Clone for {Self}`"
+)]
+pub trait DeviceField {
+    /// Says the device.
+    fn apply<'a>(&self, layout: Layout<'a>) -> Layout<'a>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Clone + Into<Device>> DeviceField for T {
+    #[inline]
+    fn apply<'a>(&self, layout: Layout<'a>) -> Layout<'a> {
+        layout.device(self.clone())
+    }
+}
+
+impl DeviceField for Absent {
+    #[inline]
+    fn apply<'a>(&self, layout: Layout<'a>) -> Layout<'a> {
+        layout
+    }
+}
+
+/// Asks that a named constant is an integer.
+pub const fn integer<I: Dim>(constant: I) -> I {
+    constant
+}
+
+/// A named constant as a dimension. A `u128` beyond `i128::MAX` comes negative.
+///
+/// # Panics
+///
+/// At compile time, if it is negative or does not fit.
+pub const fn dim(constant: i128) -> i64 {
+    let dim = constant as i64;
+    assert!(
+        dim >= 0 && dim as i128 == constant,
+        "a dimension of `#[dlpack(shape = [..])]` must fit in 63 bits and cannot be negative"
+    );
+    dim
+}
 
 /// Asks for something that a deleter may drop, with the caret on the field's type.
-pub const fn assert_owner<T: TensorOwner>() {}
+pub const fn assert_owner<T: TensorOwner + ?Sized>() {}
 
 /// Asks for as many strides as dimensions, where both are known to the compiler.
 pub const fn assert_same_rank<const SHAPE: usize, const STRIDES: usize>()
@@ -36,7 +250,7 @@ where
 pub trait TensorOwner {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Send + 'static> TensorOwner for T {}
+impl<T: Send + ?Sized + 'static> TensorOwner for T {}
 
 /// Carries the ranks of [`assert_same_rank`].
 #[derive(Debug)]

@@ -7,7 +7,8 @@
 #[cfg(feature = "std")]
 #[inline]
 pub(crate) fn contain<R>(run: impl FnOnce() -> R) -> Option<R> {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use core::panic::AssertUnwindSafe;
+    use std::panic::catch_unwind;
 
     // What `run` leaves behind after a panic is as broken, or as whole, as it
     // would be for a thread that is joined after one.
@@ -32,7 +33,8 @@ pub(crate) fn contain<R>(run: impl FnOnce() -> R) -> Option<R> {
 #[cfg(feature = "std")]
 #[cold]
 fn drop_payload(mut payload: alloc::boxed::Box<dyn core::any::Any + Send>) {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use core::panic::AssertUnwindSafe;
+    use std::panic::catch_unwind;
 
     for _ in 0..4 {
         match catch_unwind(AssertUnwindSafe(move || drop(payload))) {

@@ -1,12 +1,13 @@
 //! Copies of host tensors: compact, aligned, and the consumer's own.
 
+use crate::described::{Described, Layout};
 use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::layout::{self, MAX_NDIM};
 use crate::storage::{Access, Block, Cells, Data};
-use crate::view::{Described, Layout, Lend, TensorView};
+use crate::view::{Lend, TensorView};
 
 /// A compact row-major copy, aligned to 64 bytes.
 pub(crate) struct Copied {
@@ -85,15 +86,22 @@ fn copy_elements(from: &Described<'_>, to: &mut [u8]) -> Result<(), Error> {
     let outer = (0..shape.len()).rev().take_while(gapless).last().unwrap_or(shape.len());
     let (walked, run) = shape.split_at(outer);
     let run: i64 = run.iter().product();
-    let run_bytes = usize::try_from(run).map_or(size, |run| run.saturating_mul(size));
+    let run_bytes = bytes(run, size).unsigned_abs();
     let mut walk = Walk::new(walked, strides);
     for part in to.chunks_exact_mut(run_bytes) {
         // SAFETY: the walk visits exactly the indices of the outer axes, each
         // of which is followed by a run of the inner ones.
-        unsafe { source.read(walk.position.saturating_mul(size as i64), part) };
+        unsafe { source.read(bytes(walk.position, size), part) };
         walk.advance();
     }
     Ok(())
+}
+
+/// A number of elements of a size, in bytes. What lies in memory fits.
+#[expect(clippy::cast_possible_truncation, reason = "addresses differ by at most `isize::MAX`")]
+#[expect(clippy::cast_possible_wrap, reason = "an element has less than 2^24 bits")]
+const fn bytes(elements: i64, size: usize) -> isize {
+    (elements as isize).saturating_mul(size as isize)
 }
 
 /// The memory that is copied from.
@@ -119,9 +127,9 @@ impl Source {
     ///
     /// 1. Those bytes are whole elements of the tensor that this was made from,
     ///    which is still lent.
-    unsafe fn read(&self, position: i64, to: &mut [u8]) {
+    unsafe fn read(&self, position: isize, to: &mut [u8]) {
         // SAFETY: by 1 the position lies inside the memory of the tensor.
-        let from = unsafe { self.first.offset(position as isize) };
+        let from = unsafe { self.first.offset(position) };
         match self.access {
             Access::Frozen | Access::Exclusive => {
                 // SAFETY: by 1 there are as many bytes, which nobody writes

@@ -96,8 +96,8 @@ macro_rules! dims {
     )+};
 }
 
-/// Integers of 64 bits: a borrowed slice of them is a slice of `i64`. A `usize`
-/// beyond `isize::MAX` turns negative, and negative dimensions are refused.
+/// Integers of 64 bits: a borrowed slice of them is a slice of `i64`, if no
+/// `usize` is among them that would turn negative.
 macro_rules! dims_as_they_are {
     ($($int:ty),+ $(,)?) => {$(
         impl sealed::Sealed for $int {}
@@ -109,7 +109,8 @@ macro_rules! dims_as_they_are {
 
             #[inline]
             fn borrow(dims: &[Self]) -> Option<&[i64]> {
-                bytemuck::try_cast_slice(dims).ok()
+                let fit = dims.iter().all(|dim| dim.to_i64().is_some());
+                if fit { bytemuck::try_cast_slice(dims).ok() } else { None }
             }
         }
     )+};
@@ -218,6 +219,7 @@ mod tests {
     fn numbers_that_do_not_fit_are_named() {
         assert_eq!([1, u64::MAX].as_dims().unwrap_err(), Error::DimTooLarge { axis: 1 });
         assert_eq!([i128::MIN].as_dims().unwrap_err(), Error::DimTooLarge { axis: 0 });
+        assert_eq!([1, usize::MAX].as_dims().unwrap_err(), Error::DimTooLarge { axis: 1 });
     }
 
     #[test]

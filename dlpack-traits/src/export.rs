@@ -4,13 +4,14 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use crate::copy::Copied;
+use crate::described::Described;
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::flags::Flags;
 use crate::managed::{Abi, ManagedTensor, Packet};
 use crate::storage::{SharedOwner, Storage};
 use crate::stream::StreamArg;
-use crate::view::{Described, Lend, TensorView};
+use crate::view::{Lend, TensorView};
 
 /// A type that can be handed to other libraries as a tensor.
 ///
@@ -155,6 +156,7 @@ pub trait DLPackExport {
 
 /// Exports by value: [`DLPackExport::into_dlpack`] for either struct, ordered
 /// before the consumer's stream.
+#[expect(clippy::inline_always, reason = "the owner goes through memory where it is not inlined")]
 #[inline(always)]
 pub(crate) fn into_managed<A: Abi, T: DLPackExport + Send + 'static>(
     owner: T,
@@ -183,7 +185,7 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
 ) -> Result<ManagedTensor<A>, Error> {
     let owner = tensor.share().ok_or(Error::NotShareable)?;
     tensor.hand_off(consumer)?;
-    let described = tensor.tensor()?.into_described();
+    let mut described = tensor.tensor()?.into_described();
     let placed = Packet::<A, SharedOwner>::place(owner)?;
     // SAFETY: the owner is in its place, and nothing else borrows it. The
     // borrow is deemed alive until the deleter runs, and nobody names the
@@ -191,7 +193,7 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
     let data = unsafe { &*placed.owner() }.data();
     // The layout is the tensor's, the memory is the owner's: what `tensor`
     // lent may be gone by tomorrow, what `owner` lends may not.
-    let described = described.relocate(data.memory())?;
+    described.relocate(data.memory())?;
     let flags = flags_for::<A>(&described, Flags::NONE)?;
     // SAFETY: 1. `described` lies in what the owner lent in its place, and
     // nobody names the owner after that. 2. A `SharedOwner` is `Send` and

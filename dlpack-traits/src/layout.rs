@@ -1,17 +1,12 @@
 //! Arithmetic on shapes and strides, all of it checked, none of it unsafe.
 //!
-//! Dimensions and strides count elements, as DLPack stores them. Intermediate
-//! results are `i128`, which no tensor can overflow: a dimension times a stride
-//! has at most 126 bits, and a sum that passes 63 bits is refused at once.
+//! Dimensions and strides count elements, as DLPack stores them. Whatever does
+//! not fit in 64 signed bits is refused: there is no memory of that size.
 
 use crate::error::Error;
 
 /// The most dimensions that a tensor can have here: NumPy's limit.
 pub const MAX_NDIM: usize = 64;
-
-/// Elements that no layout can reach, in either direction: there is no memory
-/// of that many.
-const LIMIT: i128 = 1 << 63;
 
 /// Number of elements: the product of the dimensions, 1 for none.
 ///
@@ -48,9 +43,9 @@ pub fn numel(shape: &[i64]) -> Result<i64, Error> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Lowest element, 0 or negative.
-    pub low: i128,
+    pub low: i64,
     /// Highest element, 0 or positive.
-    pub high: i128,
+    pub high: i64,
 }
 
 /// Which elements a strided layout reaches, or `None` if it has no elements.
@@ -60,7 +55,7 @@ pub struct Extent {
 /// # Errors
 ///
 /// Those of [`numel`], [`Error::RankMismatch`], and [`Error::SizeOverflow`]
-/// when the extent passes 63 bits.
+/// when the extent does not fit in 64 bits.
 ///
 /// ```
 /// use dlpack_traits::layout::{extent, Extent};
@@ -78,13 +73,11 @@ pub fn extent(shape: &[i64], strides: &[i64]) -> Result<Option<Extent>, Error> {
     }
     let mut reached = Extent { low: 0, high: 0 };
     for (&dim, &stride) in shape.iter().zip(strides) {
-        // Neither step can overflow: 63 bits times 63 bits, plus at most 2^63.
-        let last = i128::from(dim).saturating_sub(1).saturating_mul(i128::from(stride));
+        let last = dim.saturating_sub(1).checked_mul(stride).ok_or(Error::SizeOverflow)?;
+        // Both ends only ever move outward, so a sum that overflows would not
+        // have come back.
         let end = if last < 0 { &mut reached.low } else { &mut reached.high };
-        *end = end.saturating_add(last);
-        if reached.low < -LIMIT || reached.high >= LIMIT {
-            return Err(Error::SizeOverflow);
-        }
+        *end = end.checked_add(last).ok_or(Error::SizeOverflow)?;
     }
     Ok(Some(reached))
 }
@@ -156,7 +149,7 @@ fn is_compact<'a>(axes: impl Iterator<Item = (&'a i64, &'a i64)>) -> bool {
 /// assert!(may_overlap(&[3, 3], &[1, 1]));
 /// ```
 pub fn may_overlap(shape: &[i64], strides: &[i64]) -> bool {
-    if shape.contains(&0) {
+    if shape.contains(&0) || is_row_major(shape, strides) {
         return false;
     }
     // Selection instead of a sort: no scratch memory, and ranks are small.

@@ -1,4 +1,48 @@
-//! Zero-copy tensor exchange through [DLPack] 1.3.
+//! Zero-copy tensor exchange through [DLPack] 1.3, without `unsafe` in your code.
+//!
+//! A type that owns the elements of a tensor derives [`DLPackExport`]; a
+//! consumer (NumPy, PyTorch, JAX, a C++ program) then uses them in place.
+//!
+#![cfg_attr(feature = "derive", doc = "```")]
+#![cfg_attr(not(feature = "derive"), doc = "```ignore")]
+//! use dlpack_traits::{DLPackExport, DataType, Flags};
+//!
+//! #[derive(DLPackExport)]
+//! struct Image {
+//!     data: Vec<u8>,
+//!     shape: [usize; 3],
+//! }
+//!
+//! let image = Image { data: vec![0; 12], shape: [2, 2, 3] };
+//! let tensor = image.into_dlpack()?;
+//! assert_eq!(tensor.dtype(), DataType::U8);
+//! assert_eq!(tensor.strides(), [6, 3, 1]);
+//!
+//! // A consumer takes the C struct, and calls its deleter when it is done.
+//! let managed = tensor.into_raw();
+//! # // SAFETY: `into_raw` gave a valid struct, and this is the only call.
+//! # unsafe { (*managed).deleter.unwrap()(managed) }
+//! # Ok::<(), dlpack_traits::Error>(())
+//! ```
+//!
+//! # What to read next
+//!
+//! | to | see |
+//! |---|---|
+//! | export a struct | the derive macro `DLPackExport` (feature `derive`), [`trait@DLPackExport`] |
+//! | export a buffer type of your own | [`Storage`], [`DataRef`] |
+//! | let consumers write | [`SharedBuffer`], the table at [`trait@DLPackExport`] |
+//! | make a Python class | the module `python` (feature `pyo3`) |
+//! | look at the C structs | [`ffi`] |
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `std` (default) | panics of user code are caught at the C boundary; without it they abort |
+//! | `derive` | `#[derive(DLPackExport)]` |
+//! | `half` | `half::f16` and `half::bf16` as elements |
+//! | `pyo3` | Python classes that produce tensors |
 //!
 //! [DLPack]: https://dmlc.github.io/dlpack/latest/
 
@@ -17,6 +61,7 @@ extern crate std;
 pub mod __private;
 mod contain;
 mod copy;
+mod described;
 mod device;
 mod dims;
 mod dtype;
@@ -34,6 +79,7 @@ mod stream;
 mod version;
 mod view;
 
+pub use described::Layout;
 pub use device::Device;
 pub use dims::{AsDims, Dim, Dims};
 pub use dtype::DataType;
@@ -46,7 +92,12 @@ pub use managed::{Abi, ManagedTensor};
 pub use storage::{Data, DataRef, SharedBuffer, SharedOwner, Storage};
 pub use stream::{StreamArg, StreamKind};
 pub use version::Version;
-pub use view::{DLTensorRef, Layout, Lend, TensorView};
+pub use view::{DLTensorRef, Lend, TensorView};
 
 #[cfg(feature = "derive")]
 pub use dlpack_derive::DLPackExport;
+
+/// The code in the README is code.
+#[cfg(all(doctest, feature = "derive"))]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -23,8 +23,7 @@ pub struct Version {
 
 impl Version {
     /// The version that this crate writes.
-    pub const CURRENT: Version =
-        Version::new(ffi::DLPACK_MAJOR_VERSION, ffi::DLPACK_MINOR_VERSION);
+    pub const CURRENT: Version = Version::new(ffi::DLPACK_MAJOR_VERSION, ffi::DLPACK_MINOR_VERSION);
 
     /// A version from its two parts.
     pub const fn new(major: u32, minor: u32) -> Self {

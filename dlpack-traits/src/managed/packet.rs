@@ -1,16 +1,17 @@
 //! The one allocation of an export: [`Packet`].
 
+#![expect(clippy::inline_always, reason = "the owner goes through memory where it is not inlined")]
+
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
 use core::mem::{MaybeUninit, forget};
 use core::ptr::NonNull;
 
+use crate::described::Described;
 use crate::error::Error;
-use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::managed::deleter::delete;
 use crate::managed::{Abi, ManagedTensor};
-use crate::view::Described;
 
 /// Dimensions whose shape and strides fit into the packet itself.
 const INLINE: usize = 8;
@@ -109,17 +110,7 @@ impl<A: Abi, O> Placed<A, O> {
         unsafe { described.shape().as_ptr().copy_to_nonoverlapping(shape, ndim) };
         // SAFETY: as above; a description has as many strides as dimensions.
         unsafe { described.strides().as_ptr().copy_to_nonoverlapping(strides, ndim) };
-        let (data, byte_offset) = described.data();
-        let tensor = DLTensor {
-            data: data.cast(),
-            device: described.memory().device.to_ffi(),
-            // A description has at most 64 dimensions.
-            ndim: i32::try_from(ndim).unwrap_or(0),
-            dtype: described.dtype().to_ffi(),
-            shape,
-            strides,
-            byte_offset,
-        };
+        let tensor = described.to_ffi(shape, strides);
         let managed = A::new(tensor, flags, packet.cast(), delete::<A, O>);
         // SAFETY: the packet is allocated, so the field is inside it.
         let place = unsafe { &raw mut (*packet).head.managed };
@@ -185,9 +176,11 @@ impl Spill {
         let layout = Self::layout(ndim).ok_or(Error::TooManyDims { ndim })?;
         // SAFETY: the layout holds at least the number in front.
         let start = unsafe { alloc(layout) };
-        let start = NonNull::new(start.cast::<i64>()).ok_or(out_of_memory(layout.size()))?;
+        #[expect(clippy::cast_ptr_alignment, reason = "the layout is that of `i64`s")]
+        let start = start.cast::<i64>();
+        let start = NonNull::new(start).ok_or_else(|| out_of_memory(layout.size()))?;
         // SAFETY: the allocation is aligned for an `i64` and holds at least one.
-        unsafe { start.write(ndim as i64) };
+        unsafe { start.write(i64::try_from(ndim).unwrap_or(0)) };
         Ok(Self(start))
     }
 

@@ -97,7 +97,11 @@ impl Pending {
             Self { kind: ptr::null_mut(), value: ptr::null_mut(), traceback: ptr::null_mut() };
         // SAFETY: by 1, and the three pointers may be written.
         unsafe {
-            ffi::PyErr_Fetch(&mut pending.kind, &mut pending.value, &mut pending.traceback);
+            ffi::PyErr_Fetch(
+                &raw mut pending.kind,
+                &raw mut pending.value,
+                &raw mut pending.traceback,
+            );
         }
         pending
     }

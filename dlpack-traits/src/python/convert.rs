@@ -81,9 +81,7 @@ impl Since026 for Python<'_> {
 
 /// The arguments of `__dlpack__` as plain data: what decides the export, and
 /// the consumer's stream.
-pub(super) fn request(
-    keywords: &Keywords<'_, '_>,
-) -> PyResult<(Request, StreamArg<'static>)> {
+pub(super) fn request(keywords: &Keywords<'_, '_>) -> PyResult<(Request, StreamArg<'static>)> {
     let request = Request {
         max_version: keywords.max_version.as_deref().map(max_version).transpose()?,
         dl_device: keywords.dl_device.as_deref().map(dl_device).transpose()?,
@@ -150,11 +148,15 @@ fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
         expected("`max_version` must be a tuple of two integers, such as (1, 0)", value)
     })?;
     // A version beyond what fits is later than ours all the same.
-    let part = |part: i64| u32::try_from(part).or_else(|_| {
-        if part > 0 { Ok(u32::MAX) } else {
-            Err(PyValueError::new_err("`max_version` must not be negative"))
-        }
-    });
+    let part = |part: i64| {
+        u32::try_from(part).or_else(|_| {
+            if part > 0 {
+                Ok(u32::MAX)
+            } else {
+                Err(PyValueError::new_err("`max_version` must not be negative"))
+            }
+        })
+    };
     Ok(Version::new(part(major)?, part(minor)?))
 }
 

@@ -38,6 +38,7 @@ macro_rules! cells {
             $(
                 /// The atomic at that place of the row.
                 #[inline]
+                #[allow(clippy::cast_ptr_alignment, reason = "2 of `new`; a byte needs none")]
                 fn $cell(self, place: usize) -> &'a $atomic {
                     // SAFETY: by 4 of `new` the place lies inside the element.
                     let ptr = unsafe { self.ptr.cast::<$int>().add(place) };

@@ -1,0 +1,57 @@
+//! Memory of the general tensor: written by all, or by nobody.
+
+use std::sync::Arc;
+
+use dlpack_traits::{DataRef, Error, SharedBuffer, SharedOwner, Storage};
+
+/// Bytes with several owners.
+#[derive(Clone)]
+pub(crate) enum Bytes {
+    /// Every owner may write. Aligned to 64 bytes.
+    Shared(SharedBuffer<u8>),
+    /// Nobody writes.
+    Frozen(Arc<[u8]>),
+}
+
+impl Bytes {
+    pub(crate) fn new(bytes: &[u8], read_only: bool) -> Result<Self, Error> {
+        Ok(if read_only {
+            Self::Frozen(Arc::from(bytes))
+        } else {
+            Self::Shared(SharedBuffer::from_slice(bytes)?)
+        })
+    }
+
+    /// That many zeros, which every owner may write.
+    pub(crate) fn zeroed(len: usize) -> Result<Self, Error> {
+        SharedBuffer::zeroed(len).map(Self::Shared)
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        matches!(self, Self::Frozen(_))
+    }
+
+    /// One byte.
+    pub(crate) fn load(&self, index: usize) -> u8 {
+        match self {
+            Self::Shared(bytes) => bytes.load(index),
+            Self::Frozen(bytes) => bytes[index],
+        }
+    }
+}
+
+impl Storage for Bytes {
+    fn data(&self) -> DataRef<'_> {
+        match self {
+            Self::Shared(bytes) => bytes.data(),
+            Self::Frozen(bytes) => bytes.data(),
+        }
+    }
+
+    fn share(&self) -> Option<SharedOwner> {
+        match self {
+            Self::Shared(bytes) => bytes.share(),
+            Self::Frozen(bytes) => bytes.share(),
+        }
+    }
+}
