@@ -51,7 +51,7 @@ impl<'a> Layout<'a> {
     /// # Errors
     ///
     /// [`Error::DimTooLarge`]; a wrong number of strides is found by
-    /// [`TensorView::new`].
+    /// [`TensorView::new`](crate::TensorView::new).
     #[inline]
     pub fn strided<D, S>(shape: &'a D, strides: &'a S) -> Result<Self, Error>
     where
@@ -128,16 +128,19 @@ impl<'a> Described<'a> {
         let numel = layout::numel(shape.as_slice())?;
         let compact = strides.is_none();
         let (extent, strides) = if let Some(strides) = strides {
-            (layout::extent(shape.as_slice(), strides.as_slice())?, strides)
+            let (shape, given) = (shape.as_slice(), strides.as_slice());
+            if shape.len() != given.len() {
+                return Err(Error::RankMismatch { shape: shape.len(), strides: given.len() });
+            }
+            let some = numel != 0;
+            (some.then(|| layout::extent_of_some(shape, given)).transpose()?, strides)
         } else {
             let strides = Dims::filled(shape.as_slice().len(), |strides| {
                 layout::row_major_strides(shape.as_slice(), strides);
                 Ok(())
             })?;
-            (
-                numel.checked_sub(1).filter(|_| numel != 0).map(|high| Extent { low: 0, high }),
-                strides,
-            )
+            let high = numel.saturating_sub(1);
+            ((numel != 0).then_some(Extent { low: 0, high }), strides)
         };
         let span = Span::new(memory.byte_len, byte_offset, dtype, extent)?;
         if numel != 0 {
@@ -291,8 +294,8 @@ impl Span {
             Some(Extent { low, high }) => (low.into(), i128::from(high).saturating_add(1)),
             None => (0, 0),
         };
-        let start = offset.saturating_add(low.saturating_mul(bits)).div_euclid(8);
-        let end = offset.saturating_add(end.saturating_mul(bits)).saturating_add(7).div_euclid(8);
+        let start = offset.saturating_add(low.saturating_mul(bits)) >> 3;
+        let end = offset.saturating_add(end.saturating_mul(bits)).saturating_add(7) >> 3;
         match (u64::try_from(start), u64::try_from(end)) {
             (Ok(start), Ok(end)) if end <= len as u64 => Ok(Self { start, end }),
             _ => Err(out_of_bounds(start, end, len)),
@@ -312,17 +315,23 @@ fn out_of_bounds(start: i128, end: i128, len: usize) -> Error {
 /// Strides count elements, so all elements share what is true of the first.
 #[inline]
 fn check_alignment(memory: &Memory, byte_offset: u64, dtype: DataType) -> Result<(), Error> {
-    if let Some(size) = memory.dtype.byte_size() {
-        if byte_offset.checked_rem(size as u64) != Some(0) {
-            return Err(Error::Misaligned { dtype, align: size });
+    if byte_offset != 0 {
+        if let Some(size) = memory.dtype.byte_size() {
+            if byte_offset.checked_rem(size as u64) != Some(0) {
+                return Err(Error::Misaligned { dtype, align: size });
+            }
         }
     }
-    let Some(align) = alignment(dtype) else { return Ok(()) };
     let address = (memory.ptr.addr() as u64).wrapping_add(byte_offset);
-    if memory.device.has_addresses() && address.checked_rem(align as u64) != Some(0) {
-        return Err(Error::Misaligned { dtype, align });
+    match alignment(dtype) {
+        // A multiple of a power of two has none of the bits below it.
+        Some(align)
+            if memory.device.has_addresses() && address & (align as u64).wrapping_sub(1) != 0 =>
+        {
+            Err(Error::Misaligned { dtype, align })
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Bytes that the address of an element must be a multiple of: the size of one

@@ -65,12 +65,19 @@ pub struct Extent {
 /// ```
 #[inline]
 pub fn extent(shape: &[i64], strides: &[i64]) -> Result<Option<Extent>, Error> {
-    if shape.len() != strides.len() {
-        return Err(Error::RankMismatch { shape: shape.len(), strides: strides.len() });
+    match numel(shape)? {
+        _ if shape.len() != strides.len() => {
+            Err(Error::RankMismatch { shape: shape.len(), strides: strides.len() })
+        }
+        0 => Ok(None),
+        _ => extent_of_some(shape, strides).map(Some),
     }
-    if numel(shape)? == 0 {
-        return Ok(None);
-    }
+}
+
+/// [`extent`] of a tensor that is known to have elements, and as many strides
+/// as dimensions.
+#[inline]
+pub(crate) fn extent_of_some(shape: &[i64], strides: &[i64]) -> Result<Extent, Error> {
     let mut reached = Extent { low: 0, high: 0 };
     for (&dim, &stride) in shape.iter().zip(strides) {
         let last = dim.saturating_sub(1).checked_mul(stride).ok_or(Error::SizeOverflow)?;
@@ -79,7 +86,7 @@ pub fn extent(shape: &[i64], strides: &[i64]) -> Result<Option<Extent>, Error> {
         let end = if last < 0 { &mut reached.low } else { &mut reached.high };
         *end = end.checked_add(last).ok_or(Error::SizeOverflow)?;
     }
-    Ok(Some(reached))
+    Ok(reached)
 }
 
 /// Writes the strides of a compact row-major (C order) tensor.

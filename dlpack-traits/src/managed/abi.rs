@@ -8,48 +8,44 @@ use crate::version::Version;
 
 /// A C struct that owns a tensor: [`DLManagedTensorVersioned`], or the legacy
 /// [`DLManagedTensor`]. Nothing else implements this.
-pub trait Abi: Copy + sealed::Sealed + 'static {
-    /// The name of a Python capsule that holds such a struct.
-    #[doc(hidden)]
-    const CAPSULE: &'static CStr;
-    /// The name of that capsule once a consumer has taken the struct.
-    #[doc(hidden)]
-    const USED_CAPSULE: &'static CStr;
-    /// Whether the struct has flags, without which nobody can be told not to write.
-    #[doc(hidden)]
-    const HAS_FLAGS: bool;
+pub trait Abi: sealed::ManagedStruct {}
 
-    /// The struct with these parts.
-    #[doc(hidden)]
-    fn new(
-        tensor: DLTensor,
-        flags: Flags,
-        manager_ctx: *mut c_void,
-        deleter: unsafe extern "C" fn(*mut Self),
-    ) -> Self;
-    /// The tensor.
-    #[doc(hidden)]
-    fn tensor(&self) -> &DLTensor;
-    /// The flags; none in the legacy struct.
-    #[doc(hidden)]
-    fn flags(&self) -> Flags;
-    /// The producer's own pointer.
-    #[doc(hidden)]
-    fn manager_ctx(&self) -> *mut c_void;
-    /// What releases the tensor.
-    #[doc(hidden)]
-    fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
-}
+impl Abi for DLManagedTensorVersioned {}
+impl Abi for DLManagedTensor {}
 
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for crate::ffi::DLManagedTensor {}
-    impl Sealed for crate::ffi::DLManagedTensorVersioned {}
+    use core::ffi::{CStr, c_void};
+
+    use crate::ffi::DLTensor;
+    use crate::flags::Flags;
+
+    /// What the runtime does with such a struct.
+    pub trait ManagedStruct: Copy + 'static {
+        /// The name of a Python capsule that holds it.
+        const CAPSULE: &'static CStr;
+        /// Whether it has flags, without which nobody can be told not to write.
+        const HAS_FLAGS: bool;
+
+        /// The struct with these parts.
+        fn new(
+            tensor: DLTensor,
+            flags: Flags,
+            manager_ctx: *mut c_void,
+            deleter: unsafe extern "C" fn(*mut Self),
+        ) -> Self;
+        /// The tensor.
+        fn tensor(&self) -> &DLTensor;
+        /// The flags; none in the legacy struct.
+        fn flags(&self) -> Flags;
+        /// The producer's own pointer.
+        fn manager_ctx(&self) -> *mut c_void;
+        /// What releases the tensor.
+        fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
+    }
 }
 
-impl Abi for DLManagedTensorVersioned {
+impl sealed::ManagedStruct for DLManagedTensorVersioned {
     const CAPSULE: &'static CStr = c"dltensor_versioned";
-    const USED_CAPSULE: &'static CStr = c"used_dltensor_versioned";
     const HAS_FLAGS: bool = true;
 
     #[inline]
@@ -89,9 +85,8 @@ impl Abi for DLManagedTensorVersioned {
     }
 }
 
-impl Abi for DLManagedTensor {
+impl sealed::ManagedStruct for DLManagedTensor {
     const CAPSULE: &'static CStr = c"dltensor";
-    const USED_CAPSULE: &'static CStr = c"used_dltensor";
     const HAS_FLAGS: bool = false;
 
     #[inline]
