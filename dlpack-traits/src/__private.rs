@@ -2,6 +2,7 @@
 //! any release, and nothing else may use it.
 
 pub use core::option::Option;
+pub use core::primitive::i64;
 pub use core::result::Result;
 
 pub use crate::described::Layout;
@@ -26,7 +27,7 @@ pub trait Roles<Here> {
     /// Holds the elements.
     type Data: Storage + ?Sized;
     /// Extents.
-    type Shape: AsDims + ?Sized;
+    type Shape: ShapeField + ?Sized;
     /// Strides, in elements.
     type Strides: StridesField + ?Sized;
     /// Offset of the first element, in bytes.
@@ -50,6 +51,12 @@ pub struct LayoutFields<'a, Here, S: Roles<Here> + ?Sized> {
     pub dtype: &'a S::DType,
     /// Device.
     pub device: &'a S::Device,
+}
+
+/// The shape of every value of a struct.
+pub trait ConstantShape<Here>: Roles<Here, Shape: Sized> {
+    /// The dimensions.
+    const SHAPE: Self::Shape;
 }
 
 /// [`DLPackExport::tensor`].
@@ -107,6 +114,33 @@ impl<'a, Here, S: Roles<Here> + ?Sized> LayoutFields<'a, Here, S> {
 #[derive(Debug)]
 pub struct Absent;
 
+/// A field that can be the `shape`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the `shape` of a tensor",
+    label = "not a list of integers",
+    note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[usize; 3]` or `Vec<i64>`"
+)]
+pub trait ShapeField {
+    /// Elements in row-major order.
+    fn row_major(&self) -> Result<Layout<'_>, Error>;
+
+    /// Elements at these strides.
+    fn strided<'a, S: AsDims + ?Sized>(&'a self, strides: &'a S) -> Result<Layout<'a>, Error>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<D: AsDims + ?Sized> ShapeField for D {
+    #[inline]
+    fn row_major(&self) -> Result<Layout<'_>, Error> {
+        Layout::row_major(self)
+    }
+
+    #[inline]
+    fn strided<'a, S: AsDims + ?Sized>(&'a self, strides: &'a S) -> Result<Layout<'a>, Error> {
+        Layout::strided(self, strides)
+    }
+}
+
 /// A field that can be the `strides`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the `strides` of a tensor",
@@ -115,21 +149,21 @@ pub struct Absent;
 )]
 pub trait StridesField {
     /// Elements at these strides, or in row-major order.
-    fn layout<'a, D: AsDims + ?Sized>(&'a self, shape: &'a D) -> Result<Layout<'a>, Error>;
+    fn layout<'a, D: ShapeField + ?Sized>(&'a self, shape: &'a D) -> Result<Layout<'a>, Error>;
 }
 
 #[diagnostic::do_not_recommend]
 impl<S: AsDims + ?Sized> StridesField for S {
     #[inline]
-    fn layout<'a, D: AsDims + ?Sized>(&'a self, shape: &'a D) -> Result<Layout<'a>, Error> {
-        Layout::strided(shape, self)
+    fn layout<'a, D: ShapeField + ?Sized>(&'a self, shape: &'a D) -> Result<Layout<'a>, Error> {
+        shape.strided(self)
     }
 }
 
 impl StridesField for Absent {
     #[inline]
-    fn layout<'a, D: AsDims + ?Sized>(&'a self, shape: &'a D) -> Result<Layout<'a>, Error> {
-        Layout::row_major(shape)
+    fn layout<'a, D: ShapeField + ?Sized>(&'a self, shape: &'a D) -> Result<Layout<'a>, Error> {
+        shape.row_major()
     }
 }
 
@@ -216,17 +250,19 @@ pub const fn integer<I: Dim>(constant: I) -> I {
     constant
 }
 
-/// A named constant as a dimension. A `u128` beyond `i128::MAX` comes negative.
+/// A named constant as a dimension.
 ///
 /// # Panics
 ///
 /// At compile time, if it is negative or does not fit.
 pub const fn dim(constant: i128) -> i64 {
-    let dim = constant as i64;
+    assert!(constant >= 0, "a dimension of `#[dlpack(shape = [..])]` cannot be negative");
     assert!(
-        dim >= 0 && dim as i128 == constant,
-        "a dimension of `#[dlpack(shape = [..])]` must fit in 63 bits and cannot be negative"
+        constant <= i64::MAX as i128,
+        "a dimension of `#[dlpack(shape = [..])]` must fit in an `i64`"
     );
+    #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
+    let dim = constant as i64;
     dim
 }
 
@@ -245,7 +281,8 @@ where
     message = "`{Self}` cannot own the data of an exported tensor",
     label = "must be `Send + 'static`",
     note = "the consumer may drop the tensor on any thread, long after this scope ends",
-    note = "use `Arc` instead of `Rc`, and own the buffer instead of borrowing it"
+    note = "use `Arc` instead of `Rc`, and own the buffer instead of borrowing it",
+    note = "a field that is no part of the tensor, in a struct that is `Send` by its own `unsafe impl`, can be marked `#[dlpack(skip)]`"
 )]
 pub trait TensorOwner {}
 

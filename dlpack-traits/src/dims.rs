@@ -66,6 +66,11 @@ impl<'a> Dims<'a> {
 }
 
 /// An integer that can be a dimension or a stride: every integer type of Rust.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a dimension or a stride of a tensor",
+    label = "not an integer",
+    note = "every integer type can be, such as `usize` or `i64`"
+)]
 pub trait Dim: Copy + sealed::Sealed {
     /// The number as DLPack stores it, if it fits.
     #[doc(hidden)]

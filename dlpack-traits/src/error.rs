@@ -127,8 +127,7 @@ impl fmt::Display for Error {
                 write!(f, "shape has {shape} dimensions but strides has {strides}")
             }
             Error::TooManyDims { ndim } => {
-                write!(f, "shape has {ndim} dimensions, more than the {}", crate::MAX_NDIM)?;
-                f.write_str(" that consumers accept")
+                write!(f, "shape has {ndim} dimensions, more than the 64 that consumers accept")
             }
             Error::NegativeDim { axis, dim } => {
                 write!(f, "dimension {axis} of shape is {dim}, which is negative")

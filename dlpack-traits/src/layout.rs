@@ -194,6 +194,9 @@ mod tests {
         assert_eq!(numel(&[1 << 32, 1 << 32]), Err(Error::SizeOverflow));
         assert_eq!(numel(&[1 << 32, 1 << 32, 0]), Ok(0));
         assert_eq!(numel(&[1; 65]), Err(Error::TooManyDims { ndim: 65 }));
+        // The message names the limit in its own words: errors know no layouts.
+        let message = alloc::string::ToString::to_string(&Error::TooManyDims { ndim: 65 });
+        assert!(message.contains(&alloc::format!("the {MAX_NDIM} that")));
         assert_eq!(numel(&[1; 64]), Ok(1));
     }
 

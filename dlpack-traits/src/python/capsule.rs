@@ -61,7 +61,7 @@ unsafe extern "C" fn destroy<A: Abi>(capsule: *mut PyObject) {
     // and dies now.
     unsafe { delete::<A>(managed.cast()) };
     // SAFETY: this thread is attached.
-    unsafe { pending.restore(capsule) };
+    unsafe { pending.restore() };
 }
 
 /// Whether the capsule still has the name under which its struct is owned by it.
@@ -110,12 +110,14 @@ impl Pending {
     ///
     /// # Safety
     ///
-    /// 1. The calling thread is attached, and `at` is a living object.
-    unsafe fn restore(self, at: *mut PyObject) {
+    /// 1. The calling thread is attached.
+    unsafe fn restore(self) {
         // SAFETY: by 1.
         if !unsafe { ffi::PyErr_Occurred() }.is_null() {
+            // The report must not name the capsule: a reference to an object
+            // that is being freed would free it again.
             // SAFETY: by 1, with an exception set.
-            unsafe { ffi::PyErr_WriteUnraisable(at) };
+            unsafe { ffi::PyErr_WriteUnraisable(ptr::null_mut()) };
         }
         // SAFETY: by 1; the three are what `set_aside` was given, or NULL.
         unsafe { ffi::PyErr_Restore(self.kind, self.value, self.traceback) };

@@ -1,9 +1,11 @@
 //! Python values to plain data, and errors to exceptions.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 
-use pyo3::exceptions::{PyBufferError, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyBufferError, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::{Borrowed, intern};
 
@@ -131,7 +133,7 @@ impl<'a, 'py> Keywords<'a, 'py> {
         } else if name.is(intern!(py, "stream")) {
             return Ok(&mut self.stream);
         }
-        match name.extract::<String>()?.as_str() {
+        match name.to_string().as_str() {
             "max_version" => Ok(&mut self.max_version),
             "copy" => Ok(&mut self.copy),
             "dl_device" => Ok(&mut self.dl_device),
@@ -174,7 +176,21 @@ fn dl_device(value: &Bound<'_, PyAny>) -> PyResult<Device> {
 
 /// Two integers in a tuple. Enumerations of integers will do.
 fn pair(value: &Bound<'_, PyAny>) -> PyResult<(i64, i64)> {
-    value.extract::<(i64, i64)>()
+    value.extract::<(i64, i64)>().or_else(|_| {
+        let (first, second) = value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+        Ok((integer(&first)?, integer(&second)?))
+    })
+}
+
+/// An integer. What lies beyond 64 bits becomes the nearest that does not: no
+/// argument has a meaning out there.
+fn integer(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    match value.extract::<i64>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
+            Ok(if value.lt(0)? { i64::MIN } else { i64::MAX })
+        }
+        number => Ok(number?),
+    }
 }
 
 fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -182,9 +198,8 @@ fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 fn stream(value: &Bound<'_, PyAny>) -> PyResult<StreamArg<'static>> {
-    let number = value
-        .extract::<i64>()
-        .map_err(|_| expected("`stream` must be an integer or None", value))?;
+    let number =
+        integer(value).map_err(|_| expected("`stream` must be an integer or None", value))?;
     match usize::try_from(number) {
         // SAFETY: the array API standard demands of the caller a stream of the
         // tensor's device, alive until `__dlpack__` returns.

@@ -1,6 +1,7 @@
 //! One more owner of shared memory, whatever its type: [`SharedOwner`].
 
 use alloc::boxed::Box;
+use core::cell::UnsafeCell;
 use core::fmt;
 use core::mem::MaybeUninit;
 
@@ -23,7 +24,9 @@ use crate::stream::StreamArg;
 /// assert_eq!(owner.data().as_ptr(), samples.as_ptr().cast());
 /// ```
 pub struct SharedOwner {
-    handle: Handle,
+    /// In a cell, because the storage may have one: through a reference to
+    /// plain memory nothing in it could be changed.
+    handle: UnsafeCell<Handle>,
     vtable: &'static VTable,
 }
 
@@ -66,14 +69,14 @@ impl SharedOwner {
         // SAFETY: both callers checked that an `S` fits into a handle, in size
         // and in alignment, and the handle is ours.
         unsafe { handle.as_mut_ptr().cast::<S>().write(storage) };
-        Self { handle, vtable: VTable::of::<S>() }
+        Self { handle: UnsafeCell::new(handle), vtable: VTable::of::<S>() }
     }
 
     /// The storage behind the handle.
     #[inline]
     fn storage(&self) -> &dyn Storage {
         // SAFETY: the table was made for the type of this handle.
-        let storage = unsafe { (self.vtable.storage)(&raw const self.handle) };
+        let storage = unsafe { (self.vtable.storage)(self.handle.get()) };
         // SAFETY: it points into `self`, which is borrowed for as long.
         unsafe { &*storage }
     }
@@ -82,7 +85,7 @@ impl SharedOwner {
     #[inline]
     fn storage_mut(&mut self) -> &mut dyn Storage {
         // SAFETY: the table was made for the type of this handle.
-        let storage = unsafe { (self.vtable.storage_mut)(&raw mut self.handle) };
+        let storage = unsafe { (self.vtable.storage_mut)(self.handle.get()) };
         // SAFETY: it points into `self`, which is uniquely borrowed for as long.
         unsafe { &mut *storage }
     }
@@ -125,7 +128,7 @@ impl Drop for SharedOwner {
     fn drop(&mut self) {
         // SAFETY: the table was made for the type of this handle, and nothing
         // uses the handle after `drop`.
-        unsafe { (self.vtable.drop)(&raw mut self.handle) }
+        unsafe { (self.vtable.drop)(self.handle.get()) }
     }
 }
 

@@ -1,0 +1,54 @@
+//! Collects mistakes, so that one build shows them all.
+
+use core::cell::RefCell;
+use std::thread;
+
+/// The mistakes found so far.
+///
+/// Parsers push and go on. Whoever makes a context must [`finish`](Self::finish)
+/// it: dropping it otherwise is a bug of this crate, and panics.
+pub(crate) struct Ctxt {
+    /// `None` once finished.
+    errors: RefCell<Option<Vec<syn::Error>>>,
+}
+
+impl Ctxt {
+    pub(crate) fn new() -> Self {
+        Self { errors: RefCell::new(Some(Vec::new())) }
+    }
+
+    /// Adds a mistake.
+    pub(crate) fn push(&self, error: syn::Error) {
+        if let Some(errors) = self.errors.borrow_mut().as_mut() {
+            errors.push(error);
+        }
+    }
+
+    /// How many mistakes there are by now.
+    pub(crate) fn count(&self) -> usize {
+        self.errors.borrow().as_ref().map_or(0, Vec::len)
+    }
+
+    /// The value, if there were no mistakes on the way to it.
+    pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, syn::Error> {
+        let errors = self.errors.take().unwrap_or_default();
+        let combined = errors.into_iter().reduce(|mut all, next| {
+            all.combine(next);
+            all
+        });
+        match (combined, value) {
+            (Some(errors), _) => Err(errors),
+            (None, Some(value)) => Ok(value),
+            (None, None) => unreachable!("a struct was refused without a reason"),
+        }
+    }
+}
+
+impl Drop for Ctxt {
+    fn drop(&mut self) {
+        assert!(
+            self.errors.get_mut().is_none() || thread::panicking(),
+            "a context was dropped without a look at its errors"
+        );
+    }
+}

@@ -1,0 +1,33 @@
+//! What a refused struct gets: its errors, and an impl that never runs.
+//!
+//! With the impl, code that uses the struct compiles, so that the mistakes in
+//! the struct are the only errors.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+use syn::{DeriveInput, Path};
+
+use crate::expand;
+
+pub(crate) fn expand(
+    input: &DeriveInput,
+    krate: Option<&Path>,
+    errors: &syn::Error,
+) -> TokenStream {
+    let errors = errors.to_compile_error();
+    let private = expand::private(krate);
+    let ident = &input.ident;
+    let (params, args, where_clause) = input.generics.split_for_impl();
+    quote_spanned! {Span::mixed_site()=>
+        #errors
+        const _: () = {
+            use #private as __dlpack;
+            #[automatically_derived]
+            impl #params __dlpack::DLPackExport for #ident #args #where_clause {
+                fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
+                    loop {}
+                }
+            }
+        };
+    }
+}

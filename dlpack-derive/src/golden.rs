@@ -1,0 +1,85 @@
+//! Compares expansions with `tests/expand/*.expanded.rs`, which are read as
+//! code, and compiled in `dlpack-tests`.
+//!
+//! `DLPACK_BLESS=1 cargo test -p dlpack-derive` writes them anew.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use quote::ToTokens as _;
+use syn::{Attribute, DeriveInput, File, Item, ItemStruct, Meta};
+
+use crate::symbol;
+
+const BLESS: &str = "DLPACK_BLESS";
+
+#[test]
+fn expansions_are_as_reviewed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expand");
+    let mut sources = 0;
+    for entry in fs::read_dir(&folder).expect("the folder can be read") {
+        let path = entry.expect("the entry can be read").path();
+        let name = path.file_name().and_then(|name| name.to_str()).expect("names are UTF-8");
+        if let Some(stem) = name.strip_suffix(".expanded.rs") {
+            assert!(folder.join(format!("{stem}.rs")).exists(), "{name} has no source");
+        } else {
+            compare(&path);
+            sources += 1;
+        }
+    }
+    assert!(sources > 0, "{} is empty", folder.display());
+}
+
+fn compare(source: &Path) {
+    let expected: PathBuf = source.with_extension("expanded.rs");
+    let text = fs::read_to_string(source).expect("the source can be read");
+    let expanded = expand_file(syn::parse_file(&text).expect("the source is Rust"));
+    if env::var_os(BLESS).is_some() {
+        fs::write(&expected, &expanded).expect("the expansion can be written");
+    }
+    let reviewed = fs::read_to_string(&expected).unwrap_or_default();
+    assert!(
+        reviewed == expanded,
+        "{} differs from this, which `{BLESS}=1 cargo test -p dlpack-derive` writes there:\n\
+         {expanded}",
+        expected.display()
+    );
+}
+
+/// The file after the derive has run.
+fn expand_file(mut file: File) -> String {
+    let mut items = Vec::new();
+    for mut item in file.items {
+        let mut expansion = None;
+        if let Item::Struct(item) = &mut item {
+            let input: DeriveInput = syn::parse2(item.to_token_stream()).expect("it is a struct");
+            expansion = Some(crate::derive(&input));
+            strip(item);
+        }
+        items.push(item);
+        if let Some(expansion) = expansion {
+            items.extend(syn::parse2::<File>(expansion).expect("it expands to items").items);
+        }
+    }
+    file.items = items;
+    prettyplease::unparse(&file)
+}
+
+/// Takes the derive and its attributes away.
+fn strip(item: &mut ItemStruct) {
+    let ours = |attr: &Attribute| attr.path().is_ident(symbol::DLPACK);
+    item.attrs.retain(|attr| !ours(attr));
+    for field in &mut item.fields {
+        field.attrs.retain(|attr| !ours(attr));
+    }
+    item.attrs.retain_mut(|attr| match &mut attr.meta {
+        Meta::List(derives) if derives.path.is_ident("derive") => {
+            let words = derives.tokens.to_string();
+            let others = words.split(',').filter(|word| word.trim() != "DLPackExport");
+            let others: Vec<_> = others.collect();
+            derives.tokens = others.join(",").parse().expect("a shorter list is a list");
+            !others.is_empty()
+        }
+        _ => true,
+    });
+}

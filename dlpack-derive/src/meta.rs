@@ -1,0 +1,106 @@
+//! The items of `#[dlpack(...)]`: keys, and values as they were written.
+//!
+//! Values are kept as tokens, so that a wrong one does not hide the items
+//! behind it.
+
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use syn::ext::IdentExt as _;
+use syn::{Attribute, Meta};
+
+use crate::ctxt::Ctxt;
+use crate::{message, symbol};
+
+/// `key`, `key = value` or `key(...)`.
+pub(crate) struct Item {
+    pub(crate) key: Ident,
+    pub(crate) value: Value,
+}
+
+/// What stands after a key.
+pub(crate) enum Value {
+    /// Nothing.
+    None,
+    /// `= value`. The tokens may be none; the span is then that of `=`.
+    Assigned(TokenStream, Span),
+    /// `(...)`.
+    List(Group),
+}
+
+impl Value {
+    /// Where it starts, if there is one.
+    pub(crate) fn span(&self) -> Option<Span> {
+        match self {
+            Value::None => None,
+            Value::Assigned(tokens, eq) => {
+                let first = tokens.clone().into_iter().next();
+                Some(first.map_or(*eq, |token| token.span()))
+            }
+            Value::List(list) => Some(list.span()),
+        }
+    }
+}
+
+impl Item {
+    /// The key as a word.
+    pub(crate) fn word(&self) -> String {
+        self.key.unraw().to_string()
+    }
+}
+
+/// The items of all `#[dlpack(...)]` among these attributes.
+pub(crate) fn items(cx: &Ctxt, attrs: &[Attribute]) -> Vec<Item> {
+    let mut items = Vec::new();
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident(symbol::DLPACK)) {
+        match &attr.meta {
+            Meta::List(list) => read(cx, list.tokens.clone(), &mut items),
+            Meta::Path(path) => cx.push(message::attribute_without_list(path)),
+            Meta::NameValue(meta) => cx.push(message::attribute_without_list(&meta.path)),
+        }
+    }
+    items
+}
+
+/// Reads items up to the end, going on behind each mistake.
+fn read(cx: &Ctxt, tokens: TokenStream, items: &mut Vec<Item>) {
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let key = match token {
+            TokenTree::Ident(key) => key,
+            token => {
+                cx.push(message::not_a_key(&token));
+                while tokens.next().is_some_and(|token| !is_punct(&token, ',')) {}
+                continue;
+            }
+        };
+        let value = match tokens.peek() {
+            Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => {
+                let eq = punct.span();
+                tokens.next();
+                let mut value = TokenStream::new();
+                while let Some(token) = tokens.next_if(|token| !is_punct(token, ',')) {
+                    value.extend([token]);
+                }
+                Value::Assigned(value, eq)
+            }
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
+                let list = Value::List(group.clone());
+                tokens.next();
+                list
+            }
+            _ => Value::None,
+        };
+        match tokens.next_if(|token| is_punct(token, ',')) {
+            Some(_) => {}
+            None => {
+                if let Some(token) = tokens.peek() {
+                    cx.push(message::comma_missing(&key, token));
+                }
+            }
+        }
+        items.push(Item { key, value });
+    }
+}
+
+fn is_punct(token: &TokenTree, punct: char) -> bool {
+    matches!(token, TokenTree::Punct(found) if found.as_char() == punct)
+}

@@ -1,0 +1,89 @@
+//! Values that do not fit: each is an error, and never memory.
+
+use std::sync::Arc;
+
+use tensors::{DLPackExport, DataType, Error};
+
+#[derive(Clone, DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Window {
+    data: Arc<[u8]>,
+    shape: Vec<i128>,
+    strides: Vec<i64>,
+    byte_offset: i64,
+    dtype: DataType,
+}
+
+fn window() -> Window {
+    Window {
+        data: Arc::from([0; 16]),
+        shape: vec![2, 2],
+        strides: vec![2, 1],
+        byte_offset: 0,
+        dtype: DataType::U8,
+    }
+}
+
+/// The error of every way out of the struct, which is the same one.
+fn error(window: Window) -> Error {
+    let error = window.tensor().unwrap_err();
+    assert_eq!(window.to_dlpack().unwrap_err(), error);
+    assert_eq!(window.copy_to_dlpack().unwrap_err(), error);
+    let data = Arc::clone(&window.data);
+    assert_eq!(window.into_dlpack().unwrap_err(), error);
+    assert_eq!(Arc::strong_count(&data), 1, "a refused owner is dropped");
+    error
+}
+
+#[test]
+fn shapes_that_do_not_fit() {
+    assert!(window().into_dlpack().is_ok());
+    let shape = |shape: &[i128]| error(Window { shape: shape.to_vec(), ..window() });
+    assert_eq!(shape(&[9, 2]), Error::OutOfBounds { start: 0, end: 18, len: 16 });
+    assert_eq!(shape(&[2, -2]), Error::NegativeDim { axis: 1, dim: -2 });
+    assert_eq!(shape(&[2, 1 << 80]), Error::DimTooLarge { axis: 1 });
+    assert_eq!(shape(&[2]), Error::RankMismatch { shape: 1, strides: 2 });
+}
+
+#[test]
+fn strides_that_do_not_fit() {
+    let strides = |strides: &[i64]| error(Window { strides: strides.to_vec(), ..window() });
+    assert_eq!(strides(&[16, 1]), Error::OutOfBounds { start: 0, end: 18, len: 16 });
+    assert_eq!(strides(&[-1, 1]), Error::OutOfBounds { start: -1, end: 2, len: 16 });
+    assert_eq!(strides(&[1, 1, 1]), Error::RankMismatch { shape: 2, strides: 3 });
+}
+
+#[test]
+fn offsets_that_do_not_fit() {
+    let offset = |byte_offset| error(Window { byte_offset, ..window() });
+    assert_eq!(offset(13), Error::OutOfBounds { start: 13, end: 17, len: 16 });
+    assert!(matches!(offset(-1), Error::OutOfBounds { .. }));
+}
+
+#[test]
+fn types_that_do_not_fit() {
+    let wide = error(Window { dtype: DataType::F64, ..window() });
+    assert_eq!(wide, Error::OutOfBounds { start: 0, end: 32, len: 16 });
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Typed {
+    data: Vec<f32>,
+    shape: [u8; 1],
+    dtype: DataType,
+}
+
+#[test]
+fn only_bytes_are_reinterpreted() {
+    let typed = Typed { data: vec![0.0; 2], shape: [2], dtype: DataType::I32 };
+    let expected = Error::DTypeMismatch { dtype: DataType::I32, storage: DataType::F32 };
+    assert_eq!(typed.tensor().unwrap_err(), expected);
+    assert_eq!(typed.into_dlpack().unwrap_err(), expected);
+}
+
+#[test]
+fn a_vec_has_one_owner() {
+    let typed = Typed { data: vec![0.0; 2], shape: [2], dtype: DataType::F32 };
+    assert_eq!(typed.to_dlpack().unwrap_err(), Error::NotShareable);
+}

@@ -1,0 +1,175 @@
+//! The expansion gets along with its surroundings, whatever they are called.
+
+#![no_implicit_prelude]
+#![deny(warnings, clippy::pedantic)]
+#![deny(single_use_lifetimes, unused_qualifications, trivial_casts, trivial_numeric_casts)]
+#![forbid(unsafe_code)]
+
+/// Names that an expansion could stumble over.
+mod shadowed {
+    #![expect(dead_code, non_camel_case_types, reason = "traps are not used")]
+
+    pub(super) struct Result;
+    pub(super) struct Option;
+    pub(super) struct Vec;
+    pub(super) struct Box;
+    pub(super) struct Send;
+    pub(super) struct Sized;
+    pub(super) struct Storage;
+    pub(super) struct Error;
+    pub(super) struct Roles;
+    pub(super) struct u8;
+    pub(super) struct usize;
+    pub(super) struct i64;
+    pub(super) struct i128;
+    pub(super) fn tensor() {}
+    pub(super) mod core {}
+    pub(super) mod std {}
+    #[expect(non_snake_case, reason = "it is a trap")]
+    pub(super) fn Some() {}
+    #[expect(non_snake_case, reason = "it is a trap")]
+    pub(super) fn Ok() {}
+
+    /// In the scope of all those names.
+    #[derive(::tensors::DLPackExport)]
+    #[dlpack(crate = ::tensors, shape = [2, ROWS, Self::COLUMNS])]
+    pub(super) struct Image {
+        pub(super) data: ::std::vec::Vec<f32>,
+        pub(super) strides: [isize; 3],
+        pub(super) byte_offset: u16,
+    }
+
+    const ROWS: ::core::primitive::usize = 1;
+
+    impl Image {
+        const COLUMNS: ::core::primitive::i128 = 2;
+    }
+}
+
+#[::std::prelude::v1::test]
+fn without_a_prelude_and_among_shadows() {
+    use ::std::assert_eq;
+    use ::tensors::DLPackExport;
+    let image = shadowed::Image { data: ::std::vec![0.0; 5], strides: [2, 2, 1], byte_offset: 4 };
+    let tensor = image.into_dlpack().unwrap();
+    assert_eq!(tensor.shape(), [2, 1, 2]);
+}
+
+mod raw {
+    use ::std::string::String;
+    use ::std::vec::Vec;
+
+    #[derive(::tensors::DLPackExport)]
+    #[dlpack(crate = ::tensors)]
+    pub(super) struct r#Type {
+        #[dlpack(data)]
+        pub(super) r#match: Vec<u8>,
+        pub(super) r#shape: [u8; 1],
+        #[dlpack(r#strides)]
+        pub(super) r#move: [i8; 1],
+        #[dlpack(skip)]
+        pub(super) r#dtype: String,
+    }
+}
+
+#[::std::prelude::v1::test]
+fn raw_identifiers() {
+    use ::std::assert_eq;
+    use ::tensors::DLPackExport;
+    let raw = raw::Type {
+        r#match: ::std::vec![1, 2, 3],
+        shape: [2],
+        r#move: [2],
+        dtype: ::std::string::String::new(),
+    };
+    assert_eq!(raw.dtype.len(), 0);
+    assert_eq!(raw.tensor().unwrap().strides(), [2]);
+}
+
+mod lints {
+    #[deprecated]
+    pub(super) type Old = ::std::vec::Vec<::core::primitive::u8>;
+
+    #[derive(::tensors::DLPackExport)]
+    #[dlpack(crate = ::tensors)]
+    #[expect(deprecated, reason = "the expansion must not mind either")]
+    pub(super) struct OnTheStruct {
+        pub(super) data: Old,
+        pub(super) shape: [::core::primitive::usize; 1],
+    }
+
+    #[derive(::tensors::DLPackExport)]
+    #[dlpack(crate = ::tensors)]
+    pub(super) struct OnTheField {
+        #[allow(deprecated)]
+        pub(super) data: Old,
+        pub(super) shape: [::core::primitive::usize; 1],
+    }
+}
+
+#[::std::prelude::v1::test]
+fn what_is_allowed_stays_allowed() {
+    use ::std::{assert_eq, vec};
+    use ::tensors::DLPackExport;
+    let on_the_struct = lints::OnTheStruct { data: vec![0; 2], shape: [2] };
+    assert_eq!(on_the_struct.into_dlpack().unwrap().shape(), [2]);
+    let on_the_field = lints::OnTheField { data: vec![0; 2], shape: [2] };
+    assert_eq!(on_the_field.into_dlpack().unwrap().shape(), [2]);
+}
+
+/// A struct whose every part comes from elsewhere.
+macro_rules! image {
+    (
+        $name:ident, $data:ident: $owner:ty, $role:ident $dims:ident: $list:ty,
+        $krate:path, [$($constant:tt)*] $fixed:ident, $length:expr
+    ) => {
+        #[derive(::tensors::DLPackExport)]
+        #[dlpack(crate = $krate)]
+        struct $name {
+            #[dlpack(data)]
+            $data: $owner,
+            #[dlpack($role)]
+            $dims: $list,
+            strides: [isize; $length],
+        }
+
+        #[derive(::tensors::DLPackExport)]
+        #[dlpack(crate = $krate, shape = [$($constant)*, $length])]
+        struct $fixed {
+            data: $owner,
+        }
+    };
+}
+
+image!(Made, pixels: ::std::vec::Vec<u8>, shape dims: [usize; 2], ::tensors, [2] Fixed, 2);
+
+#[::std::prelude::v1::test]
+fn made_by_a_macro() {
+    use ::std::assert_eq;
+    use ::tensors::DLPackExport;
+    let made = Made { pixels: ::std::vec![0; 4], dims: [2, 2], strides: [2, 1] };
+    assert_eq!(made.tensor().unwrap().shape(), [2, 2]);
+    let fixed = Fixed { data: ::std::vec![0; 4] };
+    assert_eq!(fixed.tensor().unwrap().shape(), [2, 2]);
+}
+
+#[::std::prelude::v1::test]
+fn inside_a_function() {
+    use ::std::assert_eq;
+    use ::std::sync::Arc;
+    use ::tensors::DLPackExport;
+
+    /// Longer than `TWO` says, in a place that constants can name.
+    const TWO: usize = 2;
+
+    #[derive(::tensors::DLPackExport)]
+    #[dlpack(crate = ::tensors)]
+    struct Local {
+        data: Arc<[u8]>,
+        shape: [usize; TWO],
+        strides: [usize; TWO],
+    }
+
+    let local = Local { data: Arc::new([0; 4]), shape: [2, 2], strides: [1, 2] };
+    assert_eq!(local.to_dlpack().unwrap().strides(), [1, 2]);
+}

@@ -1,0 +1,14 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+pub struct Image {
+    samples: Vec<u8>,
+    name: &'static str,
+    shape: [usize; 3],
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(image: Image) {
+    let _ = image.into_dlpack();
+}
