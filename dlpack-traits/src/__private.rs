@@ -106,7 +106,7 @@ impl<'a, Here, S: Roles<Here> + ?Sized> LayoutFields<'a, Here, S> {
     fn layout(self) -> Result<Layout<'a>, Error> {
         let layout = self.strides.layout(self.shape)?;
         let layout = self.byte_offset.apply(layout)?;
-        Ok(self.device.apply(self.dtype.apply(layout)))
+        Ok(self.device.apply(self.dtype.apply(layout)?))
     }
 }
 
@@ -179,7 +179,7 @@ pub trait ByteOffsetField {
 }
 
 #[diagnostic::do_not_recommend]
-impl<I: Dim + TryInto<u64>> ByteOffsetField for I {
+impl<I: Dim> ByteOffsetField for I {
     #[inline]
     fn apply<'a>(&self, layout: Layout<'a>) -> Result<Layout<'a>, Error> {
         layout.byte_offset(*self)
@@ -201,21 +201,22 @@ impl ByteOffsetField for Absent {
 )]
 pub trait DTypeField {
     /// Says the element type.
-    fn apply<'a>(&self, layout: Layout<'a>) -> Layout<'a>;
+    fn apply<'a>(&self, layout: Layout<'a>) -> Result<Layout<'a>, Error>;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Clone + Into<DataType>> DTypeField for T {
+impl<T: Clone + TryInto<DataType, Error: Into<Error>>> DTypeField for T {
     #[inline]
-    fn apply<'a>(&self, layout: Layout<'a>) -> Layout<'a> {
-        layout.dtype(self.clone())
+    fn apply<'a>(&self, layout: Layout<'a>) -> Result<Layout<'a>, Error> {
+        let dtype: DataType = self.clone().try_into().map_err(Into::into)?;
+        Ok(layout.dtype(dtype))
     }
 }
 
 impl DTypeField for Absent {
     #[inline]
-    fn apply<'a>(&self, layout: Layout<'a>) -> Layout<'a> {
-        layout
+    fn apply<'a>(&self, layout: Layout<'a>) -> Result<Layout<'a>, Error> {
+        Ok(layout)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::view::{Lend, TensorView};
 pub(crate) struct Copied {
     block: Block,
     dtype: DataType,
+    padded: bool,
     shape: Dims<'static>,
 }
 
@@ -34,13 +35,14 @@ impl Copied {
             Ok(())
         })?;
         let dtype = from.dtype();
-        let bits = i128::from(from.numel()).saturating_mul(i128::from(dtype.element_bits()));
+        let bits = i128::from(from.numel()).saturating_mul(i128::from(from.element_bits()));
         let bytes = usize::try_from(bits.saturating_add(7).div_euclid(8))
             .map_err(|_| Error::SizeOverflow)?;
+        let padded = from.is_padded();
         let mut block = Block::zeroed(bytes)?;
         // SAFETY: the block is new: nobody else knows its address.
         copy_elements(from, unsafe { block.bytes_mut() })?;
-        Ok(Self { block, dtype, shape })
+        Ok(Self { block, dtype, padded, shape })
     }
 
     /// The copy, lent exclusively.
@@ -58,7 +60,8 @@ impl Copied {
                 Device::CPU,
             )
         };
-        Lend::new(data, Layout::row_major(&self.shape)?)
+        let layout = Layout::row_major(&self.shape)?;
+        Lend::new(data, if self.padded { layout.padded() } else { layout })
     }
 }
 
@@ -77,7 +80,7 @@ fn copy_elements(from: &Described<'_>, to: &mut [u8]) -> Result<(), Error> {
         return Ok(());
     }
     let dtype = from.dtype();
-    let size = dtype.byte_size().ok_or(Error::PackedStrides { dtype })?;
+    let size = from.element_bytes().ok_or(Error::PackedStrides { dtype })?;
     // As many trailing axes as lie without gaps are copied in one go.
     let gapless = |&axis: &usize| {
         let inner = shape.get(axis..).zip(strides.get(axis..));
@@ -117,7 +120,7 @@ impl Source {
         Self {
             first: from.data().0,
             access: from.memory().access,
-            unit: from.memory().dtype.byte_size().unwrap_or(1),
+            unit: from.memory().element_size().unwrap_or(1),
         }
     }
 

@@ -54,6 +54,25 @@ impl<'a> Dims<'a> {
         Ok(Self(Repr::Heap(heap)))
     }
 
+    /// Keeps the first `len` numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::RankBeyondCapacity`] if there are fewer.
+    #[inline]
+    pub(crate) fn truncate(&mut self, len: i64) -> Result<(), Error> {
+        let capacity = self.as_slice().len();
+        let Some(len) = usize::try_from(len).ok().filter(|&len| len <= capacity) else {
+            return Err(Error::RankBeyondCapacity { ndim: len, capacity });
+        };
+        match &mut self.0 {
+            Repr::Borrowed(dims) => *dims = dims.get(..len).unwrap_or_default(),
+            Repr::Inline { len: kept, .. } => *kept = len,
+            Repr::Heap(dims) => dims.truncate(len),
+        }
+        Ok(())
+    }
+
     /// The numbers.
     #[inline]
     pub fn as_slice(&self) -> &[i64] {

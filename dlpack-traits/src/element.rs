@@ -19,8 +19,9 @@ use crate::dtype::DataType;
 /// An implementation promises that
 /// 1. every byte of a value is initialised: no padding, no uninitialised part;
 /// 2. nothing can be changed through a shared reference: no `Cell`, no atomics;
-/// 3. `DTYPE` describes the type's memory, and its size is `size_of::<Self>()`
-///    (asserted at compile time where the type is used);
+/// 3. `DTYPE` describes the type's memory, or that of each part of an array with
+///    the axes `AXES`, and the sizes agree with `size_of::<Self>()` (asserted at
+///    compile time where the type is used);
 /// 4. if `ANY_BITS` is true, every pattern of bits is a valid value.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a DLPack element type",
@@ -29,8 +30,12 @@ use crate::dtype::DataType;
     note = "`half::f16` and `half::bf16` need the `half` feature of `dlpack-traits`"
 )]
 pub unsafe trait Element: Copy + Send + Sync + 'static {
-    /// How DLPack describes this type.
+    /// How DLPack describes this type, or the parts that it is an array of.
     const DTYPE: DataType;
+    /// The axes of an array type, which become the last axes of a tensor; none
+    /// for scalars. A pixel `struct Rgb([u8; 3])` has `DTYPE` `U8` and one axis
+    /// of 3.
+    const AXES: &'static [i64] = &[];
     /// Whether foreign code may write any bytes into a value of this type.
     const ANY_BITS: bool;
 }
@@ -40,9 +45,21 @@ pub(crate) struct SizeMatches<T>(core::marker::PhantomData<T>);
 
 impl<T: Element> SizeMatches<T> {
     pub(crate) const OK: () = assert!(
-        matches!(T::DTYPE.byte_size(), Some(size) if size == size_of::<T>()),
-        "the size of this `Element` differs from the size of its `DTYPE`"
+        matches!(T::DTYPE.byte_size(), Some(size) if times(size, T::AXES) == size_of::<T>()),
+        "the size of this `Element` differs from the size of its `DTYPE` times its `AXES`"
     );
+}
+
+/// The size of an array of parts of `size`.
+const fn times(mut size: usize, mut axes: &[i64]) -> usize {
+    while let Some((&dim, rest)) = axes.split_first() {
+        assert!(dim > 0, "an axis of an `Element` has at least one part");
+        #[expect(clippy::cast_possible_truncation, reason = "the axes of a Rust type fit")]
+        let dim = dim.unsigned_abs() as usize;
+        size = size.checked_mul(dim).expect("the size of a Rust type");
+        axes = rest;
+    }
+    size
 }
 
 /// Implements [`Element`] for types that `bytemuck` knows to be plain old data.

@@ -1,5 +1,6 @@
 //! Why a tensor cannot be exchanged: [`Error`].
 
+use core::convert::Infallible;
 use core::fmt;
 
 use crate::device::Device;
@@ -48,6 +49,36 @@ pub enum Error {
         /// Which one.
         axis: usize,
     },
+    /// A rank was given that is not one of the arrays of shape and strides.
+    RankBeyondCapacity {
+        /// The rank.
+        ndim: i64,
+        /// Entries of the array.
+        capacity: usize,
+    },
+    /// A stride in bytes is not a whole number of elements.
+    StrideNotWhole {
+        /// Which one.
+        axis: usize,
+        /// What it says, in bytes.
+        bytes: i64,
+    },
+    /// A pitch is smaller than the row that it is to hold.
+    PitchTooSmall {
+        /// The pitch, in elements.
+        pitch: i64,
+        /// The row, in elements.
+        row: i64,
+    },
+    /// A pitch was given for a layout that has explicit strides.
+    PitchBesideStrides,
+    /// An offset is negative.
+    NegativeOffset,
+    /// An offset counts elements that are packed into bytes, and ends inside one.
+    InsideByte {
+        /// The element type.
+        dtype: DataType,
+    },
     /// The number of elements, or of the bytes that they span, does not fit in
     /// the address space.
     SizeOverflow,
@@ -72,6 +103,16 @@ pub enum Error {
         /// The type asked for.
         dtype: DataType,
     },
+    /// A run-time element type has no counterpart in DLPack.
+    NoDType {
+        /// Its name.
+        variant: &'static str,
+    },
+    /// A variant of a storage holds nothing that DLPack can describe.
+    NoStorage {
+        /// Its name.
+        variant: &'static str,
+    },
     /// A `dtype` was given for a storage that already has another one. Only
     /// byte storage (`u8`) can be read as something else.
     DTypeMismatch {
@@ -93,6 +134,9 @@ pub enum Error {
     /// Read-only memory was asked for in the legacy struct, which has no flag
     /// to say that it must not be written.
     ReadOnlyLegacy,
+    /// Padded elements narrower than a byte were asked for in the legacy struct,
+    /// which has no flag to say that they are padded.
+    PaddedLegacy,
     /// The storage has one owner, so an export that leaves the object usable
     /// cannot keep it alive.
     NotShareable,
@@ -135,6 +179,20 @@ impl fmt::Display for Error {
             Error::DimTooLarge { axis } => {
                 write!(f, "entry {axis} of shape or strides does not fit in 64 bits")
             }
+            Error::RankBeyondCapacity { ndim, capacity } => {
+                write!(f, "the rank is {ndim} but shape or strides have room for {capacity}")
+            }
+            Error::StrideNotWhole { axis, bytes } => {
+                write!(f, "stride {axis} is {bytes} bytes, which is no whole number of elements")
+            }
+            Error::PitchTooSmall { pitch, row } => {
+                write!(f, "the pitch is {pitch} elements but a row has {row}")
+            }
+            Error::PitchBesideStrides => f.write_str("a layout with strides has no pitch"),
+            Error::NegativeOffset => f.write_str("the offset of the first element is negative"),
+            Error::InsideByte { dtype } => {
+                write!(f, "the offset of packed {dtype} elements ends inside a byte")
+            }
             Error::SizeOverflow => {
                 f.write_str("the elements of the tensor do not fit in the address space")
             }
@@ -146,6 +204,12 @@ impl fmt::Display for Error {
             }
             Error::UnsupportedDType { dtype } => {
                 write!(f, "DLPack 1.3 does not define the element type {dtype}")
+            }
+            Error::NoDType { variant } => {
+                write!(f, "elements of type `{variant}` have no DLPack data type")
+            }
+            Error::NoStorage { variant } => {
+                write!(f, "a storage of kind `{variant}` cannot be exported")
             }
             Error::DTypeMismatch { dtype, storage } => write!(
                 f,
@@ -161,6 +225,10 @@ impl fmt::Display for Error {
             Error::ReadOnlyLegacy => f.write_str(
                 "the tensor is read-only, which a legacy capsule cannot say; ask with \
                  `max_version=(1, 0)` or later, or for a copy with `copy=True`",
+            ),
+            Error::PaddedLegacy => f.write_str(
+                "elements narrower than a byte are padded, which a legacy capsule cannot say; ask \
+                 with `max_version=(1, 1)` or later",
             ),
             Error::NotShareable => f.write_str(
                 "the storage has a single owner; export it by value with `into_dlpack`, or hold \
@@ -185,3 +253,10 @@ impl fmt::Display for Error {
 }
 
 impl core::error::Error for Error {}
+
+/// For conversions that cannot fail, where one that can is asked for.
+impl From<Infallible> for Error {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}

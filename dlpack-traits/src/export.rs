@@ -220,10 +220,15 @@ pub(crate) fn copy_managed<A: Abi, T: DLPackExport + ?Sized>(
 /// one that must be said.
 #[inline]
 fn flags_for<A: Abi>(described: &Described<'_>, flags: Flags) -> Result<Flags, Error> {
-    match (described.is_read_only(), A::HAS_FLAGS) {
-        (false, _) => Ok(flags),
-        (true, true) => Ok(flags | Flags::READ_ONLY),
-        (true, false) => Err(Error::ReadOnlyLegacy),
+    let flags = flags | described.flags();
+    if A::HAS_FLAGS {
+        Ok(flags)
+    } else if flags.contains(Flags::READ_ONLY) {
+        Err(Error::ReadOnlyLegacy)
+    } else if flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED) {
+        Err(Error::PaddedLegacy)
+    } else {
+        Ok(flags)
     }
 }
 

@@ -103,6 +103,17 @@ pub fn row_major_strides(shape: &[i64], strides: &mut [i64]) {
     }
 }
 
+/// Writes the strides of a compact column-major (Fortran order) tensor, as
+/// [`row_major_strides`] does for row-major ones.
+#[inline]
+pub fn column_major_strides(shape: &[i64], strides: &mut [i64]) {
+    let mut step = 1_i64;
+    for (stride, &dim) in strides.iter_mut().zip(shape) {
+        *stride = step;
+        step = step.saturating_mul(dim.max(1));
+    }
+}
+
 /// Whether the elements lie one after the other in row-major (C) order.
 ///
 /// Dimensions of size 1 may have any stride, and an empty tensor is compact.

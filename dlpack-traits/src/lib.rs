@@ -79,7 +79,7 @@ mod stream;
 mod version;
 mod view;
 
-pub use described::Layout;
+pub use described::{Layout, Order};
 pub use device::Device;
 pub use dims::{AsDims, Dim, Dims};
 pub use dtype::DataType;
@@ -90,7 +90,7 @@ pub use flags::Flags;
 pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};
 pub use storage::{Data, DataRef, SharedBuffer, SharedOwner, Storage};
-pub use stream::{StreamArg, StreamKind};
+pub use stream::{Pending, StreamArg, StreamKind};
 pub use version::Version;
 pub use view::{DLTensorRef, Lend, TensorView};
 

@@ -1,5 +1,7 @@
 //! What a consumer says about its stream: [`StreamArg`].
 
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::ffi::c_void;
 use core::marker::PhantomData;
 
@@ -74,3 +76,59 @@ impl StreamArg<'_> {
         }
     }
 }
+
+/// Work that fills the memory of a tensor and may not be done yet: an event, a
+/// stream, a job. A field with the role `sync` is one.
+///
+/// ```
+/// use std::sync::mpsc::Receiver;
+/// use std::sync::Mutex;
+/// use dlpack_traits::{Error, Pending, StreamArg};
+///
+/// /// A thread that says when it has filled the buffer.
+/// struct Filled(Mutex<Receiver<()>>);
+///
+/// impl Pending for Filled {
+///     fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+///         let done = self.0.lock().map_err(|_| Error::Custom("the filling thread panicked"))?;
+///         // Disconnected: it was done when somebody asked before.
+///         let _ = done.recv();
+///         consumer.host()
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be waited on before a tensor is handed off",
+    label = "not a `Pending`",
+    note = "implement `dlpack_traits::Pending` for the event or stream that fills the data"
+)]
+pub trait Pending {
+    /// Orders this work before what the consumer will do on its stream.
+    ///
+    /// # Errors
+    ///
+    /// Those of the device.
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error>;
+}
+
+/// Nothing to wait for is nothing to wait for.
+impl<P: Pending> Pending for Option<P> {
+    #[inline]
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        self.as_ref().map_or(Ok(()), |pending| pending.hand_off(consumer))
+    }
+}
+
+/// Work behind a pointer can be waited for.
+macro_rules! through_pointers {
+    ($($pointer:ty),+) => {$(
+        impl<P: Pending + ?Sized> Pending for $pointer {
+            #[inline]
+            fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+                (**self).hand_off(consumer)
+            }
+        }
+    )+};
+}
+
+through_pointers!(&P, Box<P>, Arc<P>);

@@ -25,12 +25,24 @@ pub(crate) struct Memory {
     pub(crate) ptr: *mut u8,
     /// Length in bytes.
     pub(crate) byte_len: usize,
-    /// Type of the elements.
+    /// Type of the elements, or of the innermost parts of elements with axes.
     pub(crate) dtype: DataType,
+    /// The axes of each element; none for most.
+    pub(crate) axes: &'static [i64],
     /// Where it is.
     pub(crate) device: Device,
     /// What may be done with it.
     pub(crate) access: Access,
+}
+
+impl Memory {
+    /// Bytes of one element with its axes, unless elements are packed into bytes.
+    #[inline]
+    pub(crate) fn element_size(&self) -> Option<usize> {
+        let size = self.dtype.byte_size()?;
+        // The size of a Rust type, so it fits.
+        self.axes.iter().try_fold(size, |size, &dim| size.checked_mul(usize::try_from(dim).ok()?))
+    }
 }
 
 /// Memory lent for reading, or shared for reading and writing.
@@ -63,6 +75,7 @@ impl<'a> DataRef<'a> {
             ptr: elements.as_ptr().cast::<u8>().cast_mut(),
             byte_len: size_of_val(elements),
             dtype: T::DTYPE,
+            axes: T::AXES,
             device: Device::CPU,
             access: Access::Frozen,
         })
@@ -88,7 +101,7 @@ impl<'a> DataRef<'a> {
         device: Device,
     ) -> Self {
         let access = Access::Frozen;
-        Self::new(Memory { ptr: ptr.cast_mut(), byte_len, dtype, device, access })
+        Self::new(Memory { ptr: ptr.cast_mut(), byte_len, dtype, axes: &[], device, access })
     }
 
     /// Lends memory that anybody may write while it is lent. The loan is
@@ -113,7 +126,7 @@ impl<'a> DataRef<'a> {
         dtype: DataType,
         device: Device,
     ) -> Self {
-        Self::new(Memory { ptr, byte_len, dtype, device, access: Access::Shared })
+        Self::new(Memory { ptr, byte_len, dtype, axes: &[], device, access: Access::Shared })
     }
 
     #[inline]
@@ -124,6 +137,18 @@ impl<'a> DataRef<'a> {
     /// Length in bytes.
     pub const fn byte_len(&self) -> usize {
         self.memory.byte_len
+    }
+
+    /// Says that each element is itself an array of `dtype`s: its axes are added
+    /// behind those of the tensor's shape. No axes is what elements have
+    /// otherwise.
+    ///
+    /// This claims nothing about the memory, only how it is described.
+    #[inline]
+    #[must_use]
+    pub(crate) const fn with_axes(mut self, axes: &'static [i64]) -> Self {
+        self.memory.axes = axes;
+        self
     }
 
     /// Type of the elements.
@@ -176,6 +201,7 @@ impl<'a> Data<'a> {
             ptr: elements.as_mut_ptr().cast(),
             byte_len,
             dtype: T::DTYPE,
+            axes: T::AXES,
             device: Device::CPU,
             access: if T::ANY_BITS { Access::Exclusive } else { Access::Frozen },
         })
@@ -199,7 +225,7 @@ impl<'a> Data<'a> {
         dtype: DataType,
         device: Device,
     ) -> Self {
-        Self::new(Memory { ptr, byte_len, dtype, device, access: Access::Exclusive })
+        Self::new(Memory { ptr, byte_len, dtype, axes: &[], device, access: Access::Exclusive })
     }
 
     #[inline]

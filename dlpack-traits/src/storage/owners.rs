@@ -34,6 +34,20 @@ impl<T: Element, const N: usize> Storage for [T; N] {
     }
 }
 
+/// Nested arrays are one piece of memory, read as `T`s in the order in which
+/// they lie there.
+impl<T: Element, const R: usize, const C: usize> Storage for [[T; R]; C] {
+    #[inline]
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(self.as_flattened())
+    }
+
+    #[inline]
+    fn lend(&mut self) -> Data<'_> {
+        Data::from_mut_slice(self.as_flattened_mut())
+    }
+}
+
 impl<T: Element> Storage for Vec<T> {
     #[inline]
     fn data(&self) -> DataRef<'_> {
@@ -61,6 +75,22 @@ impl<S: Storage + ?Sized> Storage for &S {
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
         (**self).share()
+    }
+}
+
+/// A uniquely borrowed slice can be lent as the slice can.
+///
+/// Not every `&mut S`: in `fn lend(&mut self)` that would turn the `self.data()`
+/// of every other storage into a borrow of the local `self`.
+impl<T: Element> Storage for &mut [T] {
+    #[inline]
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(self)
+    }
+
+    #[inline]
+    fn lend(&mut self) -> Data<'_> {
+        Data::from_mut_slice(self)
     }
 }
 

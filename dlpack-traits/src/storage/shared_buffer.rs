@@ -134,6 +134,7 @@ impl<T: Element + Pod> Storage for SharedBuffer<T> {
                 Device::CPU,
             )
         }
+        .with_axes(T::AXES)
     }
 
     #[inline]

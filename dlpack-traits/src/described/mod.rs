@@ -1,94 +1,20 @@
 //! How elements lie in memory, and the proof that they lie inside it:
 //! [`Layout`], and [`Described`].
 
-use crate::device::Device;
-use crate::dims::{AsDims, Dims};
+mod placement;
+mod resolve;
+
+pub use placement::{Layout, Order};
+
+use resolve::{Resolved, out_of_bounds};
+
+use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{self, DLTensor};
+use crate::flags::Flags;
 use crate::layout::{self, Extent};
 use crate::storage::{Access, Memory};
-
-/// How the elements of a tensor lie in its storage.
-///
-/// Dimensions and strides count elements; the offset counts bytes.
-///
-/// ```
-/// use dlpack_traits::{DataRef, Layout, TensorView};
-///
-/// // The second column of a 2 x 3 matrix.
-/// let matrix = [1_i32, 2, 3, 4, 5, 6];
-/// let column = TensorView::new(
-///     DataRef::from_slice(&matrix),
-///     Layout::strided(&[2], &[3])?.byte_offset(4_usize)?,
-/// )?;
-/// assert_eq!((column.shape(), column.strides()), (&[2][..], &[3][..]));
-/// # Ok::<(), dlpack_traits::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct Layout<'a> {
-    pub(crate) shape: Dims<'a>,
-    pub(crate) strides: Option<Dims<'a>>,
-    pub(crate) byte_offset: u64,
-    pub(crate) dtype: Option<DataType>,
-    pub(crate) device: Option<Device>,
-}
-
-impl<'a> Layout<'a> {
-    /// Compact elements in row-major (C) order.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DimTooLarge`].
-    #[inline]
-    pub fn row_major<D: AsDims + ?Sized>(shape: &'a D) -> Result<Self, Error> {
-        let shape = shape.as_dims()?;
-        Ok(Self { shape, strides: None, byte_offset: 0, dtype: None, device: None })
-    }
-
-    /// Elements at explicit strides, in elements, one for each dimension.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DimTooLarge`]; a wrong number of strides is found by
-    /// [`TensorView::new`](crate::TensorView::new).
-    #[inline]
-    pub fn strided<D, S>(shape: &'a D, strides: &'a S) -> Result<Self, Error>
-    where
-        D: AsDims + ?Sized,
-        S: AsDims + ?Sized,
-    {
-        Ok(Self { strides: Some(strides.as_dims()?), ..Self::row_major(shape)? })
-    }
-
-    /// Starts the tensor that many bytes into the storage.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfBounds`] if the offset is negative or does not fit in 64 bits.
-    #[inline]
-    pub fn byte_offset<I: TryInto<u64>>(self, bytes: I) -> Result<Self, Error> {
-        match bytes.try_into() {
-            Ok(byte_offset) => Ok(Self { byte_offset, ..self }),
-            Err(_) => Err(Error::OutOfBounds { start: -1, end: -1, len: 0 }),
-        }
-    }
-
-    /// Reads byte storage (`u8`) as elements of this type. A storage of
-    /// another type must already have it.
-    #[inline]
-    #[must_use]
-    pub fn dtype(self, dtype: impl Into<DataType>) -> Self {
-        Self { dtype: Some(dtype.into()), ..self }
-    }
-
-    /// States the device. It must be the storage's.
-    #[inline]
-    #[must_use]
-    pub fn device(self, device: impl Into<Device>) -> Self {
-        Self { device: Some(device.into()), ..self }
-    }
-}
 
 /// Described memory, every claim about which has been checked.
 ///
@@ -106,25 +32,23 @@ pub(crate) struct Described<'a> {
     dtype: DataType,
     shape: Dims<'a>,
     strides: Dims<'a>,
+    /// Bits that each of them takes.
+    element_bits: i64,
     /// Number of elements.
     numel: i64,
     /// Whether the strides were made here, so that no two elements overlap.
     compact: bool,
-    /// Whether consumers are refused writing even where the memory allows it.
-    read_only: bool,
+    /// Flags that the layout asks for, whatever the memory allows.
+    flags: Flags,
 }
 
 impl<'a> Described<'a> {
     /// Checks a layout against the memory that it is to describe.
     #[inline]
     pub(crate) fn new(memory: Memory, layout: Layout<'a>) -> Result<Self, Error> {
-        let Layout { shape, strides, byte_offset, dtype, device } = layout;
-        if let Some(device) = device {
-            if device != memory.device {
-                return Err(Error::DeviceMismatch { device, storage: memory.device });
-            }
-        }
-        let dtype = element_type(dtype.unwrap_or(memory.dtype), memory.dtype)?;
+        let padded = layout.padded;
+        let resolved = layout.resolve(&memory)?;
+        let Resolved { dtype, element_bits, shape, strides, byte_offset, window } = resolved;
         let numel = layout::numel(shape.as_slice())?;
         let compact = strides.is_none();
         let (extent, strides) = if let Some(strides) = strides {
@@ -142,12 +66,23 @@ impl<'a> Described<'a> {
             let high = numel.saturating_sub(1);
             ((numel != 0).then_some(Extent { low: 0, high }), strides)
         };
-        let span = Span::new(memory.byte_len, byte_offset, dtype, extent)?;
+        let span = Span::new(memory.byte_len, window, byte_offset, element_bits, extent)?;
         if numel != 0 {
             check_alignment(&memory, byte_offset, dtype)?;
         }
-        let read_only = false;
-        Ok(Self { memory, byte_offset, span, dtype, shape, strides, numel, compact, read_only })
+        let flags = if padded { Flags::IS_SUBBYTE_TYPE_PADDED } else { Flags::NONE };
+        Ok(Self {
+            memory,
+            byte_offset,
+            span,
+            dtype,
+            shape,
+            strides,
+            element_bits,
+            numel,
+            compact,
+            flags,
+        })
     }
 
     /// Moves the description to the memory of another owner, in which the
@@ -187,14 +122,38 @@ impl<'a> Described<'a> {
 
     /// The same tensor for readers only.
     pub(crate) fn into_read_only(self) -> Self {
-        Self { read_only: true, ..self }
+        Self { flags: self.flags | Flags::READ_ONLY, ..self }
+    }
+
+    /// The flags that a consumer must be told.
+    #[inline]
+    pub(crate) fn flags(&self) -> Flags {
+        if self.is_read_only() { self.flags | Flags::READ_ONLY } else { self.flags }
+    }
+
+    /// Bits that an element takes in memory.
+    #[inline]
+    pub(crate) fn element_bits(&self) -> i64 {
+        self.element_bits
+    }
+
+    /// Bytes that an element takes in memory, if it takes whole ones.
+    #[inline]
+    pub(crate) fn element_bytes(&self) -> Option<usize> {
+        if self.element_bits % 8 == 0 { usize::try_from(self.element_bits >> 3).ok() } else { None }
+    }
+
+    /// Whether elements narrower than a byte take a byte each.
+    #[inline]
+    pub(crate) fn is_padded(&self) -> bool {
+        self.flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED)
     }
 
     /// Whether a consumer must be told not to write: nobody may, or two
     /// elements share memory, so that one write would change several.
     #[inline]
     pub(crate) fn is_read_only(&self) -> bool {
-        self.read_only
+        self.flags.contains(Flags::READ_ONLY)
             || self.memory.access == Access::Frozen
             || (!self.compact && layout::may_overlap(self.shape(), self.strides()))
     }
@@ -257,18 +216,6 @@ impl<'a> Described<'a> {
     }
 }
 
-/// The element type that `dtype` makes of a storage.
-#[inline]
-fn element_type(dtype: DataType, storage: DataType) -> Result<DataType, Error> {
-    if !dtype.is_well_formed() {
-        Err(Error::UnsupportedDType { dtype })
-    } else if dtype == storage || storage == DataType::U8 {
-        Ok(dtype)
-    } else {
-        Err(Error::DTypeMismatch { dtype, storage })
-    }
-}
-
 /// A range of bytes, counted from the start of a storage.
 #[derive(Clone, Copy, Debug)]
 struct Span {
@@ -278,18 +225,19 @@ struct Span {
 
 impl Span {
     /// The bytes of the elements `extent`, counted from `byte_offset`, if they
-    /// are among the `len` bytes of a storage.
+    /// are in the `window` of a storage of `len` bytes.
     #[inline]
     fn new(
         len: usize,
+        window: (u64, u64),
         byte_offset: u64,
-        dtype: DataType,
+        element_bits: i64,
         extent: Option<Extent>,
     ) -> Result<Self, Error> {
         // Elements may be narrower than a byte, so this counts bits. Nothing
         // saturates: an offset has 67 bits then, and an end 88 at the most.
         let offset = i128::from(byte_offset).saturating_mul(8);
-        let bits = i128::from(dtype.element_bits());
+        let bits = i128::from(element_bits);
         let (low, end): (i128, i128) = match extent {
             Some(Extent { low, high }) => (low.into(), i128::from(high).saturating_add(1)),
             None => (0, 0),
@@ -297,16 +245,10 @@ impl Span {
         let start = offset.saturating_add(low.saturating_mul(bits)) >> 3;
         let end = offset.saturating_add(end.saturating_mul(bits)).saturating_add(7) >> 3;
         match (u64::try_from(start), u64::try_from(end)) {
-            (Ok(start), Ok(end)) if end <= len as u64 => Ok(Self { start, end }),
+            (Ok(start), Ok(end)) if window.0 <= start && end <= window.1 => Ok(Self { start, end }),
             _ => Err(out_of_bounds(start, end, len)),
         }
     }
-}
-
-#[cold]
-fn out_of_bounds(start: i128, end: i128, len: usize) -> Error {
-    let clamp = |n: i128| i64::try_from(n.clamp(i64::MIN.into(), i64::MAX.into())).unwrap_or(0);
-    Error::OutOfBounds { start: clamp(start), end: clamp(end), len }
 }
 
 /// Checks that the first element, and with it every other, is aligned, and
@@ -316,7 +258,7 @@ fn out_of_bounds(start: i128, end: i128, len: usize) -> Error {
 #[inline]
 fn check_alignment(memory: &Memory, byte_offset: u64, dtype: DataType) -> Result<(), Error> {
     if byte_offset != 0 {
-        if let Some(size) = memory.dtype.byte_size() {
+        if let Some(size) = memory.element_size() {
             if byte_offset.checked_rem(size as u64) != Some(0) {
                 return Err(Error::Misaligned { dtype, align: size });
             }

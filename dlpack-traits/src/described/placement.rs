@@ -1,0 +1,391 @@
+//! What a type says of how its elements lie in memory: [`Layout`].
+
+use crate::device::Device;
+use crate::dims::{AsDims, Dim, Dims};
+use crate::dtype::DataType;
+use crate::error::Error;
+
+/// How the elements of a tensor lie in its storage.
+///
+/// Dimensions and strides count elements; the offset counts bytes.
+///
+/// ```
+/// use dlpack_traits::{DataRef, Layout, TensorView};
+///
+/// // The second column of a 2 x 3 matrix.
+/// let matrix = [1_i32, 2, 3, 4, 5, 6];
+/// let column = TensorView::new(
+///     DataRef::from_slice(&matrix),
+///     Layout::strided(&[2], &[3])?.byte_offset(4_usize)?,
+/// )?;
+/// assert_eq!((column.shape(), column.strides()), (&[2][..], &[3][..]));
+/// # Ok::<(), dlpack_traits::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Layout<'a> {
+    pub(super) shape: Dims<'a>,
+    pub(super) strides: Strides<'a>,
+    /// From the start of the storage to the first element.
+    pub(super) offset: Amount,
+    /// What of the storage, from the offset on, belongs to the tensor.
+    pub(super) len: Option<Amount>,
+    pub(super) dtype: Option<DataType>,
+    pub(super) device: Option<Device>,
+    pub(super) padded: bool,
+}
+
+/// How far apart the elements are.
+#[derive(Debug)]
+pub(super) enum Strides<'a> {
+    /// Compact in that order, but for the slowest axis, whose step may be wider.
+    Compact { order: Order, pitch: Option<Amount> },
+    /// As listed, in elements.
+    Elements(Dims<'a>),
+    /// As listed, in bytes.
+    Bytes(Dims<'a>),
+}
+
+/// A distance, in the unit in which it was given.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Amount {
+    Elements(i64),
+    Bytes(u64),
+}
+
+/// Which axis of a compact tensor is the fastest.
+///
+/// ```
+/// use dlpack_traits::{DataRef, Layout, Order, TensorView};
+///
+/// let matrix = [1_u8, 2, 3, 4, 5, 6];
+/// let by_columns = Layout::ordered(&[2, 3], Order::ColumnMajor)?;
+/// assert_eq!(TensorView::new(DataRef::from_slice(&matrix), by_columns)?.strides(), [1, 2]);
+/// # Ok::<(), dlpack_traits::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The last one (C).
+    #[default]
+    RowMajor,
+    /// The first one (Fortran).
+    ColumnMajor,
+}
+
+impl<'a> Layout<'a> {
+    /// Compact elements in row-major (C) order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DimTooLarge`].
+    #[inline]
+    pub fn row_major<D: AsDims + ?Sized>(shape: &'a D) -> Result<Self, Error> {
+        Self::ordered(shape, Order::RowMajor)
+    }
+
+    /// Compact elements in column-major (Fortran) order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DimTooLarge`].
+    #[inline]
+    pub fn column_major<D: AsDims + ?Sized>(shape: &'a D) -> Result<Self, Error> {
+        Self::ordered(shape, Order::ColumnMajor)
+    }
+
+    /// Compact elements in an order that is chosen at run time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DimTooLarge`].
+    #[inline]
+    pub fn ordered<D: AsDims + ?Sized>(
+        shape: &'a D,
+        order: impl Into<Order>,
+    ) -> Result<Self, Error> {
+        let strides = Strides::Compact { order: order.into(), pitch: None };
+        Ok(Self::new(shape.as_dims()?, strides))
+    }
+
+    /// Elements at explicit strides, in **elements**, one for each dimension.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DimTooLarge`]; a wrong number of strides is found by
+    /// [`TensorView::new`](crate::TensorView::new).
+    #[inline]
+    pub fn strided<D, S>(shape: &'a D, strides: &'a S) -> Result<Self, Error>
+    where
+        D: AsDims + ?Sized,
+        S: AsDims + ?Sized,
+    {
+        Ok(Self::new(shape.as_dims()?, Strides::Elements(strides.as_dims()?)))
+    }
+
+    /// Elements at explicit strides, in **bytes**, one for each dimension.
+    /// Each must be a whole number of elements.
+    ///
+    /// ```
+    /// use dlpack_traits::{DataRef, Layout, TensorView};
+    ///
+    /// let rows = [0_f32; 8];
+    /// let layout = Layout::byte_strided(&[2, 3], &[16, 4])?;
+    /// assert_eq!(TensorView::new(DataRef::from_slice(&rows), layout)?.strides(), [4, 1]);
+    /// # Ok::<(), dlpack_traits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`strided`](Self::strided).
+    #[inline]
+    pub fn byte_strided<D, S>(shape: &'a D, strides: &'a S) -> Result<Self, Error>
+    where
+        D: AsDims + ?Sized,
+        S: AsDims + ?Sized,
+    {
+        Ok(Self::new(shape.as_dims()?, Strides::Bytes(strides.as_dims()?)))
+    }
+
+    #[inline]
+    fn new(shape: Dims<'a>, strides: Strides<'a>) -> Self {
+        let offset = Amount::Bytes(0);
+        Self { shape, strides, offset, len: None, dtype: None, device: None, padded: false }
+    }
+
+    /// Takes only the first `ndim` entries of shape and strides, which are kept
+    /// in arrays of a fixed capacity.
+    ///
+    /// ```
+    /// use dlpack_traits::{DataRef, Layout, TensorView};
+    ///
+    /// let layout = Layout::row_major(&[2, 3, 0, 0])?.rank(2)?;
+    /// assert_eq!(TensorView::new(DataRef::from_slice(&[0_u8; 6]), layout)?.shape(), [2, 3]);
+    /// # Ok::<(), dlpack_traits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::RankBeyondCapacity`] if there are fewer.
+    #[inline]
+    pub fn rank<I: Dim>(mut self, ndim: I) -> Result<Self, Error> {
+        let ndim = ndim.to_i64().unwrap_or(i64::MAX);
+        self.shape.truncate(ndim)?;
+        if let Strides::Elements(strides) | Strides::Bytes(strides) = &mut self.strides {
+            strides.truncate(ndim)?;
+        }
+        Ok(self)
+    }
+
+    /// Sets the step of the slowest axis of a compact layout, in **elements**:
+    /// the leading dimension of a padded matrix.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DimTooLarge`]; a pitch that is too small, or beside explicit
+    /// strides, is found by [`TensorView::new`](crate::TensorView::new).
+    #[inline]
+    pub fn pitch<I: Dim>(self, elements: I) -> Result<Self, Error> {
+        let elements = elements.to_i64().ok_or(Error::DimTooLarge { axis: 0 })?;
+        self.with_pitch(Amount::Elements(elements))
+    }
+
+    /// Sets the step of the slowest axis of a compact layout, in **bytes**: the
+    /// row pitch of an image.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`pitch`](Self::pitch).
+    #[inline]
+    pub fn byte_pitch<I: Dim>(self, bytes: I) -> Result<Self, Error> {
+        let bytes = bytes.to_i64().and_then(|bytes| u64::try_from(bytes).ok());
+        self.with_pitch(Amount::Bytes(bytes.ok_or(Error::DimTooLarge { axis: 0 })?))
+    }
+
+    #[inline]
+    fn with_pitch(mut self, amount: Amount) -> Result<Self, Error> {
+        match &mut self.strides {
+            Strides::Compact { pitch, .. } => *pitch = Some(amount),
+            Strides::Elements(_) | Strides::Bytes(_) => return Err(Error::PitchBesideStrides),
+        }
+        Ok(self)
+    }
+
+    /// Starts the tensor that many **bytes** into the storage.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NegativeOffset`], and [`Error::SizeOverflow`] beyond 63 bits.
+    #[inline]
+    pub fn byte_offset<I: Dim>(self, bytes: I) -> Result<Self, Error> {
+        let bytes = bytes.to_i64().ok_or(Error::SizeOverflow)?;
+        let bytes = u64::try_from(bytes).map_err(|_| Error::NegativeOffset)?;
+        Ok(Self { offset: Amount::Bytes(bytes), ..self })
+    }
+
+    /// Starts the tensor that many **elements** into the storage.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NegativeOffset`], and [`Error::SizeOverflow`] beyond 63 bits.
+    #[inline]
+    pub fn offset<I: Dim>(self, elements: I) -> Result<Self, Error> {
+        let elements = elements.to_i64().ok_or(Error::SizeOverflow)?;
+        if elements < 0 {
+            return Err(Error::NegativeOffset);
+        }
+        Ok(Self { offset: Amount::Elements(elements), ..self })
+    }
+
+    /// Restricts the tensor to that many **bytes** from its offset on: a part
+    /// of a storage that others use too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SizeOverflow`] if the number is negative or beyond 63 bits.
+    #[inline]
+    pub fn byte_len<I: Dim>(self, bytes: I) -> Result<Self, Error> {
+        let bytes = bytes.to_i64().and_then(|bytes| u64::try_from(bytes).ok());
+        Ok(Self { len: Some(Amount::Bytes(bytes.ok_or(Error::SizeOverflow)?)), ..self })
+    }
+
+    /// Restricts the tensor to that many **elements** from its offset on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SizeOverflow`] if the number is negative or beyond 63 bits.
+    #[inline]
+    pub fn len<I: Dim>(self, elements: I) -> Result<Self, Error> {
+        match elements.to_i64() {
+            Some(elements @ 0..) => Ok(Self { len: Some(Amount::Elements(elements)), ..self }),
+            _ => Err(Error::SizeOverflow),
+        }
+    }
+
+    /// Reads byte storage (`u8`) as elements of this type. A storage of
+    /// another type must already have it.
+    #[inline]
+    #[must_use]
+    pub fn dtype(self, dtype: impl Into<DataType>) -> Self {
+        Self { dtype: Some(dtype.into()), ..self }
+    }
+
+    /// States the device. It must be the storage's.
+    #[inline]
+    #[must_use]
+    pub fn device(self, device: impl Into<Device>) -> Self {
+        Self { device: Some(device.into()), ..self }
+    }
+
+    /// Gives each element that is narrower than a byte a byte of its own
+    /// (IS_SUBBYTE_TYPE_PADDED). Without this they are packed.
+    #[inline]
+    #[must_use]
+    pub fn padded(self) -> Self {
+        Self { padded: true, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::storage::DataRef;
+    use crate::view::TensorView;
+
+    fn strides(layout: Result<Layout<'_>, Error>, bytes: usize) -> Result<Vec<i64>, Error> {
+        let storage = alloc::vec![0_u32; bytes / 4];
+        Ok(TensorView::new(DataRef::from_slice(&storage), layout?)?.strides().to_vec())
+    }
+
+    #[test]
+    fn orders_and_pitches() {
+        let shape = [2, 3];
+        assert_eq!(strides(Layout::column_major(&shape), 24), Ok([1, 2].to_vec()));
+        let pitch = |layout: Result<Layout<'_>, Error>| strides(layout, 4 * 8);
+        assert_eq!(pitch(Layout::row_major(&shape).unwrap().pitch(5)), Ok([5, 1].to_vec()));
+        assert_eq!(pitch(Layout::row_major(&shape).unwrap().byte_pitch(16)), Ok([4, 1].to_vec()));
+        assert_eq!(pitch(Layout::column_major(&shape).unwrap().pitch(3)), Ok([1, 3].to_vec()));
+        assert_eq!(
+            pitch(Layout::row_major(&shape).unwrap().pitch(2)),
+            Err(Error::PitchTooSmall { pitch: 2, row: 3 })
+        );
+        assert_eq!(
+            pitch(Layout::row_major(&shape).unwrap().byte_pitch(15)),
+            Err(Error::StrideNotWhole { axis: 0, bytes: 15 })
+        );
+        assert!(matches!(
+            pitch(Layout::row_major(&shape).unwrap().pitch(6)),
+            Err(Error::OutOfBounds { end: 36, .. })
+        ));
+        let strided = Layout::strided(&shape, &[3, 1]).unwrap();
+        assert_eq!(strided.pitch(3).unwrap_err(), Error::PitchBesideStrides);
+    }
+
+    #[test]
+    fn byte_strides_are_whole_elements() {
+        let shape = [2, 2];
+        assert_eq!(strides(Layout::byte_strided(&shape, &[8, -4]), 16).unwrap_err(), {
+            Error::OutOfBounds { start: -4, end: 12, len: 16 }
+        });
+        assert_eq!(strides(Layout::byte_strided(&shape, &[8, 4]), 16), Ok([2, 1].to_vec()));
+        assert_eq!(
+            strides(Layout::byte_strided(&shape, &[8, 6]), 16),
+            Err(Error::StrideNotWhole { axis: 1, bytes: 6 })
+        );
+    }
+
+    #[test]
+    fn offsets_and_lengths_in_either_unit() {
+        let storage = [0_u32; 8];
+        let view = |layout: Layout<'_>| {
+            let view = TensorView::new(DataRef::from_slice(&storage), layout)?;
+            Ok::<_, Error>(view.as_ptr().addr() - storage.as_ptr().addr())
+        };
+        let layout = || Layout::row_major(&[2]).unwrap();
+        assert_eq!(view(layout().offset(3).unwrap()), Ok(12));
+        assert_eq!(view(layout().byte_offset(12).unwrap()), Ok(12));
+        assert_eq!(view(layout().offset(6).unwrap().len(2).unwrap()), Ok(24));
+        assert_eq!(
+            view(layout().offset(2).unwrap().byte_len(4).unwrap()),
+            Err(Error::OutOfBounds { start: 8, end: 16, len: 32 })
+        );
+        assert_eq!(
+            view(layout().offset(7).unwrap().len(2).unwrap()),
+            Err(Error::OutOfBounds { start: 28, end: 36, len: 32 })
+        );
+        assert_eq!(layout().offset(-1).unwrap_err(), Error::NegativeOffset);
+        assert_eq!(layout().byte_offset(-1_i8).unwrap_err(), Error::NegativeOffset);
+        assert_eq!(layout().offset(u64::MAX).unwrap_err(), Error::SizeOverflow);
+    }
+
+    #[test]
+    fn ranks_within_a_capacity() {
+        let storage = [0_u8; 6];
+        let view = |rank: i32| {
+            let layout = Layout::strided(&[2_i32, 3, 0, 0], &[3_i32, 1, 0, 0])?.rank(rank)?;
+            Ok::<_, Error>(TensorView::new(DataRef::from_slice(&storage), layout)?.ndim())
+        };
+        assert_eq!(view(2), Ok(2));
+        assert_eq!(view(0), Ok(0));
+        assert_eq!(view(5), Err(Error::RankBeyondCapacity { ndim: 5, capacity: 4 }));
+        assert_eq!(view(-1), Err(Error::RankBeyondCapacity { ndim: -1, capacity: 4 }));
+    }
+
+    #[test]
+    fn packed_and_padded() {
+        let storage = [0_u8; 6];
+        let view = |layout: Layout<'_>| {
+            TensorView::new(DataRef::from_slice(&storage), layout.dtype(DataType::FLOAT4_E2M1FN))
+                .map(|view| view.as_ptr().addr() - storage.as_ptr().addr())
+        };
+        let row = |n: &'static [i64]| Layout::row_major(n).unwrap();
+        assert_eq!(view(row(&[12])), Ok(0));
+        assert_eq!(view(row(&[13])), Err(Error::OutOfBounds { start: 0, end: 7, len: 6 }));
+        assert_eq!(view(row(&[6]).padded()), Ok(0));
+        assert_eq!(view(row(&[7]).padded()), Err(Error::OutOfBounds { start: 0, end: 7, len: 6 }));
+        assert_eq!(view(row(&[2]).offset(4).unwrap()), Ok(2));
+        assert_eq!(view(row(&[2]).offset(4).unwrap().padded()), Ok(4));
+        let dtype = DataType::FLOAT4_E2M1FN;
+        assert_eq!(view(row(&[2]).offset(3).unwrap()), Err(Error::InsideByte { dtype }));
+    }
+}
