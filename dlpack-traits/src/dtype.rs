@@ -190,15 +190,24 @@ impl DataType {
         }
     }
 
-    /// The type of that name, as [`Display`](fmt::Display) prints it for one lane.
+    /// The type of that name, as [`Display`](fmt::Display) prints it.
     ///
     /// ```
     /// use dlpack_traits::DataType;
     /// assert_eq!(DataType::from_name("bfloat16"), Some(DataType::BF16));
+    /// assert_eq!(DataType::from_name("float32x4"), Some(DataType::F32.with_lanes(4)));
     /// assert_eq!(DataType::from_name("float80"), None);
     /// ```
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|dtype| known_name(dtype.code(), dtype.bits()) == Some(name))
+        let named = |name| {
+            let mut known = Self::ALL.iter().copied();
+            known.find(|dtype| known_name(dtype.code(), dtype.bits()) == Some(name))
+        };
+        named(name).or_else(|| {
+            let (name, lanes) = name.rsplit_once('x')?;
+            let lanes = lanes.parse().ok().filter(|&lanes| lanes > 1)?;
+            named(name).map(|dtype| dtype.with_lanes(lanes))
+        })
     }
 
     /// The C struct.

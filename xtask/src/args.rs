@@ -1,0 +1,92 @@
+//! The command line: what was asked for.
+
+use crate::venv::Packages;
+
+/// Shown by `help`, and under every refusal of a command line.
+pub(crate) const HELP: &str = "\
+Usage: cargo xtask <command>
+
+Commands:
+  demo [--with torch]      build the example module and tell its story on a real photograph
+  develop [--with torch]   build the example module so that target/venv/bin/python imports it
+  test                     the tests: Rust, then Python with NumPy and tvm-ffi
+  test --full              adds PyTorch, JAX, lints, the oldest PyO3, Miri and valgrind
+  help                     this text
+
+Environment:
+  DLPACK_PYTHON    the Python to make virtual environments from (default: python3, python)
+  DLPACK_REQUIRE   comma list of what may not be skipped, such as miri,valgrind
+
+Virtual environments are shared between checkouts, in the folder for caches of
+the user; target/venv links to the one in use. Logs are in target/xtask-logs.";
+
+/// One understood command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// `help`, or nothing at all.
+    Help,
+    /// `develop`, with at least these packages in the environment.
+    Develop(Packages),
+    /// `demo`, with at least these packages in the environment.
+    Demo(Packages),
+    /// `test`, and whether `--full` was said.
+    Test {
+        /// Run the slow and the rarely failing steps too.
+        full: bool,
+    },
+}
+
+/// Reads the arguments after the program's name.
+pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, String> {
+    let arguments: Vec<String> = arguments.collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] | ["help" | "--help" | "-h", ..] | [_, "--help" | "-h", ..] => Ok(Request::Help),
+        ["develop", rest @ ..] => packages("develop", rest).map(Request::Develop),
+        ["demo", rest @ ..] => packages("demo", rest).map(Request::Demo),
+        ["test"] => Ok(Request::Test { full: false }),
+        ["test", "--full"] => Ok(Request::Test { full: true }),
+        ["test", rest @ ..] => {
+            Err(format!("`test` takes no argument but --full, and got `{}`.", rest.join(" ")))
+        }
+        [other, ..] => Err(format!("There is no command `{other}`.")),
+    }
+}
+
+fn packages(command: &str, rest: &[&str]) -> Result<Packages, String> {
+    match rest {
+        [] => Ok(Packages::Base),
+        ["--with", "torch"] | ["--with=torch"] => Ok(Packages::Torch),
+        _ => Err(format!(
+            "`{command}` takes no argument but `--with torch`, and got `{}`.",
+            rest.join(" ")
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Request, String> {
+        parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn commands_are_understood() {
+        assert_eq!(parsed(""), Ok(Request::Help));
+        assert_eq!(parsed("test --help"), Ok(Request::Help));
+        assert_eq!(parsed("demo"), Ok(Request::Demo(Packages::Base)));
+        assert_eq!(parsed("demo --with torch"), Ok(Request::Demo(Packages::Torch)));
+        assert_eq!(parsed("develop --with=torch"), Ok(Request::Develop(Packages::Torch)));
+        assert_eq!(parsed("test"), Ok(Request::Test { full: false }));
+        assert_eq!(parsed("test --full"), Ok(Request::Test { full: true }));
+    }
+
+    #[test]
+    fn unknown_words_are_named_in_the_refusal() {
+        assert!(parsed("bake").unwrap_err().contains("`bake`"));
+        assert!(parsed("demo --with cupy").unwrap_err().contains("--with cupy"));
+        assert!(parsed("test --fast").unwrap_err().contains("--fast"));
+    }
+}

@@ -1,0 +1,152 @@
+//! Building the extension modules, and putting them where Python finds them.
+
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Outcome;
+use crate::checkout::Checkout;
+use crate::interpreter::Interpreter;
+use crate::run::{Stage, cargo};
+use crate::venv::{self, Environment, Packages};
+
+/// An extension module: its package, and the name that Python imports.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Module {
+    package: &'static str,
+    name: &'static str,
+}
+
+/// The module that users see.
+pub(crate) const EXAMPLE: Module = Module { package: "dlpack-example", name: "dlpack_example" };
+/// The module that only the Python tests use.
+pub(crate) const TESTING: Module = Module { package: "dlpack-testing", name: "dlpack_testing" };
+
+/// Sources, build outputs and modules of one build of the extension modules.
+#[derive(Debug)]
+pub(crate) struct Build {
+    /// The folder of the root `Cargo.toml`.
+    pub(crate) sources: PathBuf,
+    /// Cargo's own outputs.
+    pub(crate) target: PathBuf,
+    /// Where the modules go.
+    pub(crate) modules: PathBuf,
+}
+
+impl Build {
+    /// The build that `target/venv` sees.
+    pub(crate) fn of(checkout: &Checkout) -> Self {
+        Self {
+            sources: checkout.root().to_path_buf(),
+            target: checkout.target(),
+            modules: checkout.modules(),
+        }
+    }
+
+    /// Builds `modules` in release and installs each.
+    pub(crate) fn run(
+        &self,
+        checkout: &Checkout,
+        interpreter: &Interpreter,
+        modules: &[Module],
+        stage: &mut Stage,
+    ) -> Outcome {
+        for module in modules {
+            let mut command = cargo(checkout);
+            command
+                .current_dir(&self.sources)
+                // The same for every environment of this interpreter, so that
+                // changing the environment rebuilds nothing.
+                .env("PYO3_PYTHON", &interpreter.executable)
+                .args(["rustc", "--release", "--lib", "--package", module.package])
+                .arg("--target-dir")
+                .arg(&self.target);
+            if cfg!(target_os = "macos") {
+                // Python's own symbols are found when the module is loaded.
+                command.args(["--", "-C", "link-arg=-undefined", "-C", "link-arg=dynamic_lookup"]);
+            }
+            stage.run(&mut command).map_err(|_| {
+                format!(
+                    "{} does not build; see the compiler's words in {}.",
+                    module.package,
+                    stage.log_path().display()
+                )
+            })?;
+            self.install(*module)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the new module in place in one step: a running Python may have the
+    /// old one mapped.
+    fn install(&self, module: Module) -> Outcome {
+        let built =
+            self.target.join("release").join(format!("{DLL_PREFIX}{}{DLL_SUFFIX}", module.name));
+        let suffix = if cfg!(windows) { "pyd" } else { "so" };
+        let installed = self.modules.join(format!("{}.{suffix}", module.name));
+        let fresh = self.modules.join(format!("{}.{}", module.name, std::process::id()));
+        std::fs::create_dir_all(&self.modules)
+            .and_then(|()| std::fs::copy(&built, &fresh))
+            .and_then(|_| std::fs::rename(&fresh, &installed))
+            .map_err(|error| {
+                format!(
+                    "{} cannot be copied to {} ({error}).",
+                    built.display(),
+                    installed.display()
+                )
+            })
+    }
+}
+
+/// Fails unless `module`, as this Python imports it, lies in `folder`.
+pub(crate) fn check_import(
+    python: &mut Command,
+    module: Module,
+    folder: &Path,
+    stage: &mut Stage,
+) -> Outcome {
+    let question = format!(
+        "import os, {0}; found = os.path.dirname(os.path.realpath({0}.__file__)); \
+         expected = os.path.realpath({1:?}); \
+         assert found == expected, f'{{found}} is not {{expected}}'",
+        module.name,
+        folder.to_string_lossy()
+    );
+    stage.run(python.args(["-c", &question])).map_err(|_| {
+        format!(
+            "{} does not import {} from {}; its words are in {}.",
+            python.get_program().to_string_lossy(),
+            module.name,
+            folder.display(),
+            stage.log_path().display()
+        )
+    })
+}
+
+/// `cargo xtask develop`, and the first half of `demo`.
+pub(crate) fn develop(checkout: &Checkout, packages: Packages) -> Outcome<Environment> {
+    let environment = announced(checkout, "python environment", "ready", |stage| {
+        venv::ensure(checkout, packages, stage)
+    })?;
+    announced(checkout, EXAMPLE.name, "built, and imported by target/venv/bin/python", |stage| {
+        Build::of(checkout).run(checkout, &environment.interpreter, &[EXAMPLE], stage)?;
+        check_import(&mut environment.python(checkout), EXAMPLE, &checkout.modules(), stage)
+    })?;
+    Ok(environment)
+}
+
+/// Runs one stage under its name; a failure shows the end of its log.
+fn announced<T>(
+    checkout: &Checkout,
+    name: &str,
+    result: &str,
+    body: impl FnOnce(&mut Stage) -> Outcome<T>,
+) -> Outcome<T> {
+    let mut stage = Stage::begin(checkout, name, name)?;
+    let outcome = body(&mut stage);
+    match &outcome {
+        Ok(_) => stage.done(result),
+        Err(_) => stage.print_tail(),
+    }
+    outcome
+}

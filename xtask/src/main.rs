@@ -1,0 +1,63 @@
+//! The project's own commands, run as `cargo xtask <command>`.
+
+#![forbid(unsafe_code)]
+#![expect(clippy::std_instead_of_core, reason = "a program for a machine that has std")]
+
+mod args;
+mod checkout;
+mod checks;
+mod demo;
+mod develop;
+mod interpreter;
+mod miri;
+mod pyo3_range;
+mod python_tests;
+mod report;
+mod run;
+mod rust_tests;
+mod test;
+mod valgrind;
+mod venv;
+
+use std::process::ExitCode;
+
+use args::Request;
+use checkout::Checkout;
+
+/// What a command answers: nothing, or one sentence that says what to do.
+type Outcome<T = ()> = Result<T, String>;
+
+fn main() -> ExitCode {
+    let request = match args::parse(std::env::args().skip(1)) {
+        Ok(request) => request,
+        Err(sentence) => {
+            eprintln!("{sentence}\n\n{}", args::HELP);
+            return ExitCode::from(2);
+        }
+    };
+    match answer(request) {
+        Ok(code) => code,
+        Err(sentence) => {
+            eprintln!("error: {sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn answer(request: Request) -> Outcome<ExitCode> {
+    match request {
+        Request::Help => {
+            println!("{}", args::HELP);
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Develop(packages) => {
+            develop::develop(&Checkout::find()?, packages)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Demo(packages) => {
+            demo::demo(&Checkout::find()?, packages)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Test { full } => test::test(Checkout::find()?, full),
+    }
+}

@@ -1,0 +1,138 @@
+//! The oldest PyO3 of the range. The newest is in `Cargo.lock`, and so in every
+//! other step.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Outcome;
+use crate::develop::{Build, EXAMPLE, TESTING, check_import};
+use crate::python_tests::{self, pytest};
+use crate::report::Ending;
+use crate::run::{Stage, cargo};
+use crate::test::Context;
+
+/// Both ends of the range in the root `Cargo.toml`.
+const OLDEST: &str = "0.25.1";
+const NEWEST_SERIES: &str = "0.30.";
+
+/// Builds the modules with the oldest PyO3 in a copy of the sources, and runs
+/// the Python tests against them.
+pub(crate) fn oldest_pyo3(context: &Context, stage: &mut Stage) -> Ending {
+    let environment = context.modules()?;
+    let checkout = &context.checkout;
+    let newest = locked_pyo3(checkout.root())?;
+    if !newest.starts_with(NEWEST_SERIES) {
+        return Err(format!(
+            "Cargo.lock holds PyO3 {newest} and not {NEWEST_SERIES}x, the newest of the range; run \
+             `cargo update --package pyo3`."
+        )
+        .into());
+    }
+
+    let place = checkout.target().join("pyo3-range").join(OLDEST);
+    let build = Build {
+        sources: place.join("src"),
+        target: place.join("target"),
+        modules: place.join("python"),
+    };
+    copy_sources(checkout.root(), &build.sources, stage)?;
+    let mut update = cargo(checkout);
+    update.current_dir(&build.sources).args(["update", "--package", "pyo3", "--precise", OLDEST]);
+    stage.run(&mut update)?;
+    let oldest = locked_pyo3(&build.sources)?;
+    if oldest != OLDEST {
+        return Err(format!("the copy holds PyO3 {oldest} where {OLDEST} was asked for.").into());
+    }
+    build.run(checkout, &environment.interpreter, &[EXAMPLE, TESTING], stage)?;
+    for module in [EXAMPLE, TESTING] {
+        let mut python = environment.python(checkout);
+        python.env("PYTHONPATH", &build.modules);
+        check_import(&mut python, module, &build.modules, stage)?;
+    }
+    stage.note(&format!("PyO3 {oldest} here, {newest} in the other steps"));
+    let mut tests = pytest(checkout, environment);
+    tests.env("PYTHONPATH", &build.modules);
+    python_tests::run(&mut tests, stage)
+}
+
+/// The version of PyO3 that a lock file holds.
+fn locked_pyo3(root: &Path) -> Outcome<String> {
+    let lock = std::fs::read_to_string(root.join("Cargo.lock")).unwrap_or_default();
+    version_of("pyo3", &lock)
+        .map(str::to_owned)
+        .ok_or_else(|| format!("{}/Cargo.lock names no PyO3; run `cargo update`.", root.display()))
+}
+
+fn version_of<'a>(package: &str, lock: &'a str) -> Option<&'a str> {
+    let name = format!("name = \"{package}\"");
+    let mut lines = lock.lines().skip_while(|line| *line != name);
+    lines.next()?;
+    lines.next()?.strip_prefix("version = \"")?.strip_suffix('"')
+}
+
+/// Makes `copy` hold the sources that git would, and nothing else. Files that
+/// are equal already keep their time, so that cargo builds only what changed.
+fn copy_sources(root: &Path, copy: &Path, stage: &mut Stage) -> Outcome {
+    let listing = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
+        .current_dir(root)
+        .output();
+    let listing = listing.ok().filter(|output| output.status.success()).ok_or_else(|| {
+        "git does not list the sources; install git, and run this in a checkout.".to_owned()
+    })?;
+    let names = String::from_utf8_lossy(&listing.stdout).into_owned();
+    let mut wanted = HashSet::new();
+    for name in names.split_terminator('\0') {
+        // A file that git tracks may have been removed.
+        let Ok(bytes) = std::fs::read(root.join(name)) else { continue };
+        let path = copy.join(name);
+        if std::fs::read(&path).ok().as_ref() != Some(&bytes) {
+            write(&path, &bytes)?;
+        }
+        wanted.insert(path);
+    }
+    stage.note(&format!("{} files copied to {}", wanted.len(), copy.display()));
+    remove_others(copy, &wanted)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Outcome {
+    path.parent()
+        .map_or(Ok(()), std::fs::create_dir_all)
+        .and_then(|()| std::fs::write(path, bytes))
+        .map_err(|error| format!("{} cannot be written ({error}).", path.display()))
+}
+
+fn remove_others(folder: &Path, wanted: &HashSet<PathBuf>) -> Outcome {
+    let unreadable = |error| format!("{} cannot be cleaned ({error}).", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.is_dir() {
+            remove_others(&path, wanted)?;
+        } else if !wanted.contains(&path) {
+            std::fs::remove_file(&path).map_err(unreadable)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_are_those_of_the_manifest() {
+        let manifest = include_str!("../../Cargo.toml");
+        let after_newest = "<0.31";
+        assert!(manifest.contains(&format!("\">=0.25, {after_newest}\"")));
+        assert!(OLDEST.starts_with("0.25.") && NEWEST_SERIES == "0.30.");
+    }
+
+    #[test]
+    fn the_locked_version_is_that_of_the_package_itself() {
+        let lock = "[[package]]\nname = \"pyo3-ffi\"\nversion = \"9.9.9\"\n\n\
+            [[package]]\nname = \"pyo3\"\nversion = \"0.30.1\"\n";
+        assert_eq!(version_of("pyo3", lock), Some("0.30.1"));
+        assert_eq!(version_of("numpy", lock), None);
+    }
+}

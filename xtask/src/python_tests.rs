@@ -1,0 +1,38 @@
+//! The tests that Python runs, against modules built before.
+
+use std::process::Command;
+
+use crate::checkout::Checkout;
+use crate::report::{Ending, Stop};
+use crate::run::Stage;
+use crate::test::Context;
+use crate::venv::Environment;
+
+/// The Python tests against the modules in `target/python`.
+pub(crate) fn python_tests(context: &Context, stage: &mut Stage) -> Ending {
+    let environment = context.modules()?;
+    run(&mut pytest(&context.checkout, environment), stage)
+}
+
+/// Runs what [`pytest`] made.
+pub(crate) fn run(pytest: &mut Command, stage: &mut Stage) -> Ending {
+    stage.run(pytest).map_err(|_| {
+        Stop::Failed(format!(
+            "Python tests failed; all they said is in {}.",
+            stage.log_path().display()
+        ))
+    })
+}
+
+/// pytest, which may skip nothing whose consumer is installed.
+pub(crate) fn pytest(checkout: &Checkout, environment: &Environment) -> Command {
+    let mut command = environment.python(checkout);
+    command.env("DLPACK_REQUIRE", environment.required("")).args([
+        "-m",
+        "pytest",
+        "-ra",
+        "--color=no",
+        "tests/python",
+    ]);
+    command
+}

@@ -1,0 +1,163 @@
+//! Named steps, how each ended, and the closing table.
+
+use crate::Outcome;
+use crate::checkout::Checkout;
+use crate::run::Stage;
+
+/// How a step ended.
+pub(crate) type Ending = Result<(), Stop>;
+
+/// Why a step did not pass.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// What it checks does not hold, and what to do.
+    Failed(String),
+    /// It could not run here, and why.
+    Skipped(String),
+}
+
+impl From<String> for Stop {
+    fn from(sentence: String) -> Self {
+        Self::Failed(sentence)
+    }
+}
+
+/// The ending of a step that cannot run because `tool` is missing: a failure
+/// where `DLPACK_REQUIRE` names the tool.
+pub(crate) fn missing(tool: &str, reason: String) -> Ending {
+    let required = std::env::var("DLPACK_REQUIRE").unwrap_or_default();
+    if required.split(',').any(|name| name.trim() == tool) {
+        return Err(Stop::Failed(format!("DLPACK_REQUIRE names {tool}, but {reason}.")));
+    }
+    Err(Stop::Skipped(reason))
+}
+
+/// The steps that ran.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    rows: Vec<Row>,
+}
+
+#[derive(Debug)]
+struct Row {
+    name: &'static str,
+    result: &'static str,
+    remark: String,
+    seconds: f64,
+}
+
+impl Report {
+    /// Runs one step: `number` of `total`.
+    pub(crate) fn step(
+        &mut self,
+        checkout: &Checkout,
+        (number, total): (usize, usize),
+        name: &'static str,
+        body: impl FnOnce(&mut Stage) -> Ending,
+    ) -> Outcome {
+        let mut stage = Stage::begin(checkout, &format!("[{number:>2}/{total}] {name}"), name)?;
+        let ending = body(&mut stage);
+        let log = stage.logged();
+        let (result, remark) = match ending {
+            Ok(()) => ("passed", String::new()),
+            Err(Stop::Skipped(reason)) => ("skipped", reason),
+            Err(Stop::Failed(sentence)) => {
+                stage.print_tail();
+                ("failed", sentence)
+            }
+        };
+        for line in closing_lines(&log) {
+            stage.note(line);
+        }
+        let seconds = stage.seconds();
+        let colon = if remark.is_empty() { "" } else { ": " };
+        let loud = if result == "passed" { result.to_owned() } else { result.to_uppercase() };
+        stage.note(&format!("{loud} in {seconds:.1} s{colon}{remark}"));
+        self.rows.push(Row { name, result, remark, seconds });
+        Ok(())
+    }
+
+    /// Whether any step failed.
+    pub(crate) fn any_failed(&self) -> bool {
+        self.count("failed") > 0
+    }
+
+    /// The aligned table of all steps; its last line counts them.
+    pub(crate) fn table(&self) -> String {
+        let names = self.rows.iter().map(|row| row.name.len()).max().unwrap_or(0).max(4);
+        let mut table = format!("\n{:names$}  {:7}  {:>7}\n", "step", "result", "seconds");
+        for row in &self.rows {
+            let line = format!(
+                "{:names$}  {:7}  {:>7.1}  {}",
+                row.name, row.result, row.seconds, row.remark
+            );
+            table += line.trim_end();
+            table.push('\n');
+        }
+        table
+            + &format!(
+                "\n{} passed, {} failed, {} skipped",
+                self.count("passed"),
+                self.count("failed"),
+                self.count("skipped")
+            )
+    }
+
+    fn count(&self, result: &str) -> usize {
+        self.rows.iter().filter(|row| row.result == result).count()
+    }
+}
+
+/// The lines by which cargo's and pytest's test runs say how they ended, and
+/// what they left out.
+fn closing_lines(log: &str) -> impl Iterator<Item = &str> {
+    log.lines().filter(|line| {
+        let cargo =
+            line.starts_with("test result:") && !line.contains(" 0 passed; 0 failed; 0 ignored");
+        let pytest = line.starts_with("==") && line.ends_with("==") && line.contains(" in ");
+        cargo || pytest || line.starts_with("SKIPPED [")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_aligned_and_its_last_line_counts() {
+        let row = |name, result, remark: &str, seconds| Row {
+            name,
+            result,
+            remark: remark.to_owned(),
+            seconds,
+        };
+        let report = Report {
+            rows: vec![
+                row("rust tests", "passed", "", 12.34),
+                row("miri", "skipped", "no nightly", 0.1),
+                row("docs", "failed", "`cargo doc` failed.", 100.0),
+            ],
+        };
+        let expected = "
+step        result   seconds
+rust tests  passed      12.3
+miri        skipped      0.1  no nightly
+docs        failed     100.0  `cargo doc` failed.
+
+1 passed, 1 failed, 1 skipped";
+        assert_eq!(report.table(), expected);
+        assert!(report.any_failed());
+    }
+
+    #[test]
+    fn closing_lines_are_those_of_runs_that_ran_something() {
+        let log = "running 2 tests\n\
+            test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured\n\
+            test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured\n\
+            SKIPPED [1] tests/python/test_jax.py:3: jax is missing\n\
+            ===== 5 passed, 1 skipped in 2.10s =====\n\
+            ===== test session starts =====\n";
+        let shown: Vec<&str> = closing_lines(log).collect();
+        assert_eq!(shown.len(), 3, "{shown:?}");
+    }
+}

@@ -1,0 +1,218 @@
+//! Running programs: their output goes to a log, their last line to the terminal.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+use crate::checkout::Checkout;
+
+/// How often a terminal shows that time passes.
+const TICK: Duration = Duration::from_millis(250);
+/// How often a log file of somebody else shows it.
+const HEARTBEAT: Duration = Duration::from_secs(30);
+/// How many lines of a failing stage's log are printed.
+const TAIL: usize = 80;
+/// How much of a line fits beside the seconds on a terminal.
+const WIDTH: usize = 64;
+
+/// A named piece of work with its own log, announced when it begins.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    log_path: PathBuf,
+    log: File,
+    started: Instant,
+    shown: Instant,
+    live: bool,
+}
+
+impl Stage {
+    /// Announces `heading` and opens the log named after `name`.
+    pub(crate) fn begin(checkout: &Checkout, heading: &str, name: &str) -> Outcome<Self> {
+        let log_path = checkout.log(name);
+        let unwritable = |error| {
+            format!(
+                "{} cannot be written ({error}); free the disk or its rights.",
+                log_path.display()
+            )
+        };
+        if let Some(folder) = log_path.parent() {
+            std::fs::create_dir_all(folder).map_err(unwritable)?;
+        }
+        let log = File::create(&log_path).map_err(unwritable)?;
+        println!("{heading}");
+        let now = Instant::now();
+        let live = std::io::stdout().is_terminal() && std::env::var_os("CI").is_none();
+        Ok(Self { log_path, log, started: now, shown: now, live })
+    }
+
+    /// Prints one line under the heading.
+    #[expect(clippy::unused_self, reason = "a note belongs to the stage that is announced")]
+    pub(crate) fn note(&self, line: &str) {
+        println!("        {line}");
+    }
+
+    /// Prints that the stage ended well, and when.
+    pub(crate) fn done(&self, result: &str) {
+        self.note(&format!("{result} in {:.1} s", self.seconds()));
+    }
+
+    /// Seconds since the stage began.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// Where the log is.
+    pub(crate) fn log_path(&self) -> &std::path::Path {
+        &self.log_path
+    }
+
+    /// All that the programs of this stage printed so far.
+    pub(crate) fn logged(&self) -> String {
+        std::fs::read(&self.log_path)
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .unwrap_or_default()
+    }
+
+    /// Prints the last lines of the log, by which a failure explains itself.
+    pub(crate) fn print_tail(&self) {
+        let log = self.logged();
+        let lines: Vec<&str> = log.lines().collect();
+        let first = lines.len().saturating_sub(TAIL);
+        if first > 0 {
+            self.note(&format!("(the last {TAIL} lines of {})", self.log_path.display()));
+        }
+        for line in &lines[first..] {
+            println!("{line}");
+        }
+    }
+
+    /// Runs one program to its end. An error says which program failed and how;
+    /// callers who know more replace the sentence.
+    pub(crate) fn run(&mut self, command: &mut Command) -> Outcome {
+        let spelled = spell(command);
+        self.write_log(format!("$ {spelled}\n").as_bytes());
+        let program = command.get_program().to_string_lossy().into_owned();
+        let cannot =
+            |error: std::io::Error| format!("`{program}` does not start ({error}); install it.");
+
+        let (reader, writer) = std::io::pipe().map_err(cannot)?;
+        let second_writer = writer.try_clone().map_err(cannot)?;
+        let spawned = command.stdin(Stdio::null()).stdout(writer).stderr(second_writer).spawn();
+        // The command still holds the writing ends, which must close with the child.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = spawned.map_err(cannot)?;
+
+        let (sender, lines) = mpsc::channel();
+        let reading = thread::spawn(move || {
+            let mut reader = BufReader::new(reader);
+            let mut line = Vec::new();
+            while reader.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+                if sender.send(std::mem::take(&mut line)).is_err() {
+                    break;
+                }
+            }
+        });
+        self.follow(&lines);
+        let status = child.wait().map_err(cannot)?;
+        // The reader ended when the pipe closed; it has nothing else to say.
+        drop(reading.join());
+        if status.success() {
+            return Ok(());
+        }
+        let log = self.log_path.display();
+        Err(format!("`{}` failed ({status}); see {log}.", name_of(&spelled)))
+    }
+
+    /// Logs lines, and shows that time passes, until the program closes its output.
+    fn follow(&mut self, lines: &Receiver<Vec<u8>>) {
+        let mut last = String::new();
+        loop {
+            match lines.recv_timeout(TICK) {
+                Ok(line) => {
+                    self.write_log(&line);
+                    let text = String::from_utf8_lossy(&line);
+                    if !text.trim().is_empty() {
+                        text.trim().clone_into(&mut last);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.show_progress(&last);
+        }
+        if self.live {
+            print!("\r\x1b[K");
+            flush();
+        }
+    }
+
+    fn show_progress(&mut self, last: &str) {
+        let interval = if self.live { TICK } else { HEARTBEAT };
+        if self.shown.elapsed() < interval {
+            return;
+        }
+        self.shown = Instant::now();
+        let text: String = last.chars().take(WIDTH).collect();
+        let seconds = self.started.elapsed().as_secs();
+        if self.live {
+            print!("\r\x1b[K  {seconds:>4} s {text}");
+        } else {
+            println!("  {seconds:>4} s {text}");
+        }
+        flush();
+    }
+
+    fn write_log(&mut self, bytes: &[u8]) {
+        if let Err(error) = self.log.write_all(bytes) {
+            eprintln!("warning: {} cannot be written ({error}).", self.log_path.display());
+        }
+    }
+}
+
+/// `cargo`, in the checkout, without colours in its output.
+pub(crate) fn cargo(checkout: &Checkout) -> Command {
+    let mut command = Command::new("cargo");
+    command.current_dir(checkout.root()).env("CARGO_TERM_COLOR", "never");
+    command
+}
+
+/// `cargo` of another toolchain than the one that runs this.
+pub(crate) fn cargo_of(checkout: &Checkout, toolchain: &str) -> Command {
+    let mut command = Command::new("rustup");
+    command
+        .args(["run", toolchain, "cargo"])
+        .current_dir(checkout.root())
+        .env("CARGO_TERM_COLOR", "never");
+    command
+}
+
+/// What a short program prints, or nothing where it fails or does not exist.
+pub(crate) fn answer_of(program: &str, arguments: &[&str]) -> Option<String> {
+    let output =
+        Command::new(program).args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();
+    output
+        .ok()
+        .filter(|output| output.status.success())
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn spell(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+/// The words of a command line before its first option.
+fn name_of(spelled: &str) -> String {
+    let words = spelled.split(' ').take_while(|word| !word.starts_with('-'));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn flush() {
+    // A closed standard output is noticed by the next `println!`.
+    drop(std::io::stdout().flush());
+}

@@ -1,0 +1,43 @@
+//! The tests that need no Python.
+
+use std::process::Command;
+
+use crate::report::{Ending, Stop};
+use crate::run::{Stage, cargo};
+use crate::test::Context;
+
+/// The packages and features that Rust tests are built with. All steps that run
+/// Rust tests name the same, so that each is built once.
+pub(crate) const SELECTION: &[&str] = &[
+    "--package=dlpack-traits",
+    "--package=dlpack-tests",
+    "--features=dlpack-traits/derive,dlpack-traits/half,dlpack-traits/std",
+];
+
+/// Unit, integration and doc tests.
+pub(crate) fn rust_tests(context: &Context, stage: &mut Stage) -> Ending {
+    let mut command = cargo(&context.checkout);
+    command.args(["test", "--no-fail-fast"]).args(SELECTION);
+    // Proc macros and this program are no part of what Miri and valgrind run.
+    command.args(["--package=dlpack-derive", "--package=xtask"]);
+    if let Ok(environment) = context.environment() {
+        // The ABI test finds `dlpack.h` in tvm-ffi's wheel.
+        command.env("DLPACK_REQUIRE", environment.required("header"));
+    }
+    run_tests(stage, &mut command)
+}
+
+/// The derive's words to those who misuse it.
+pub(crate) fn ui_tests(context: &Context, stage: &mut Stage) -> Ending {
+    run_tests(stage, cargo(&context.checkout).args(["test", "--package=ui-tests"]))
+}
+
+/// Runs tests, and fails where there were none.
+fn run_tests(stage: &mut Stage, command: &mut Command) -> Ending {
+    stage.run(command)?;
+    let log = stage.logged();
+    let some_ran = log.lines().any(|line| {
+        line.starts_with("test result: ok.") && !line.starts_with("test result: ok. 0 passed")
+    });
+    if some_ran { Ok(()) } else { Err(Stop::Failed("no test ran.".to_owned())) }
+}

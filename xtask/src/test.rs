@@ -1,0 +1,113 @@
+//! `cargo xtask test`: the steps and their order.
+
+use std::cell::{Cell, OnceCell};
+use std::process::ExitCode;
+
+use crate::checkout::Checkout;
+use crate::develop::{Build, EXAMPLE, TESTING, check_import};
+use crate::report::{Ending, Report, Stop};
+use crate::run::Stage;
+use crate::venv::{self, Environment, Packages};
+use crate::{Outcome, checks, demo, miri, pyo3_range, python_tests, rust_tests, valgrind};
+
+/// What steps share.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// The checkout under test.
+    pub(crate) checkout: Checkout,
+    packages: Packages,
+    environment: OnceCell<Environment>,
+    modules: Cell<bool>,
+}
+
+impl Context {
+    /// The environment, or why a step that needs it is skipped.
+    pub(crate) fn environment(&self) -> Result<&Environment, Stop> {
+        self.environment.get().ok_or_else(|| {
+            Stop::Skipped("there is no Python environment: see that step".to_owned())
+        })
+    }
+
+    /// The environment with built modules, or why a step that needs them is skipped.
+    pub(crate) fn modules(&self) -> Result<&Environment, Stop> {
+        let environment = self.environment()?;
+        if self.modules.get() {
+            return Ok(environment);
+        }
+        Err(Stop::Skipped("there are no Python modules: see that step".to_owned()))
+    }
+}
+
+type Body = fn(&Context, &mut Stage) -> Ending;
+
+/// Steps of `cargo xtask test`.
+const QUICK: &[(&str, Body)] = &[
+    ("python environment", python_environment),
+    ("rust tests", rust_tests::rust_tests),
+    ("ui tests", rust_tests::ui_tests),
+    ("feature sets", checks::feature_sets),
+    ("feature sets with pyo3", checks::feature_sets_with_pyo3),
+    ("python modules", python_modules),
+    ("python tests", python_tests::python_tests),
+];
+
+/// Steps of `cargo xtask test --full`.
+const FULL: &[(&str, Body)] = &[
+    ("lock file", checks::lock_file),
+    ("rustfmt", checks::rustfmt),
+    ("python environment", python_environment),
+    ("rust tests", rust_tests::rust_tests),
+    ("ui tests", rust_tests::ui_tests),
+    ("feature sets", checks::feature_sets),
+    ("target without std", checks::target_without_std),
+    ("feature sets with pyo3", checks::feature_sets_with_pyo3),
+    ("clippy", checks::clippy),
+    ("docs", checks::docs),
+    ("oldest rust", checks::oldest_rust),
+    ("python modules", python_modules),
+    ("python tests", python_tests::python_tests),
+    ("demo", the_demo),
+    ("oldest pyo3", pyo3_range::oldest_pyo3),
+    ("valgrind", valgrind::deleters),
+    ("miri, stacked borrows", miri::stacked_borrows),
+    ("miri, tree borrows", miri::tree_borrows),
+    ("cargo-deny", checks::cargo_deny),
+];
+
+/// Runs all steps; the exit code says whether any failed.
+pub(crate) fn test(checkout: Checkout, full: bool) -> Outcome<ExitCode> {
+    let (steps, packages) = if full { (FULL, Packages::Full) } else { (QUICK, Packages::Base) };
+    let context =
+        Context { checkout, packages, environment: OnceCell::new(), modules: Cell::new(false) };
+    let mut report = Report::default();
+    for (index, (name, body)) in steps.iter().enumerate() {
+        report.step(&context.checkout, (index + 1, steps.len()), name, |stage| {
+            body(&context, stage)
+        })?;
+    }
+    println!("{}", report.table());
+    Ok(if report.any_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn python_environment(context: &Context, stage: &mut Stage) -> Ending {
+    let environment = venv::ensure(&context.checkout, context.packages, stage)?;
+    context.environment.get_or_init(|| environment);
+    Ok(())
+}
+
+fn python_modules(context: &Context, stage: &mut Stage) -> Ending {
+    let environment = context.environment()?;
+    let checkout = &context.checkout;
+    let build = Build::of(checkout);
+    build.run(checkout, &environment.interpreter, &[EXAMPLE, TESTING], stage)?;
+    for module in [EXAMPLE, TESTING] {
+        check_import(&mut environment.python(checkout), module, &build.modules, stage)?;
+    }
+    context.modules.set(true);
+    Ok(())
+}
+
+fn the_demo(context: &Context, stage: &mut Stage) -> Ending {
+    let environment = context.modules()?;
+    Ok(stage.run(&mut demo::story(&context.checkout, environment))?)
+}

@@ -1,0 +1,291 @@
+//! Virtual environments: shared between checkouts, keyed by what is in them.
+//!
+//! An environment lives in the user's folder for caches under a name that is a
+//! hash of its pins and its interpreter; `target/venv` is a link to it. Python
+//! takes `sys.prefix` from the path it was called by, so the same environment
+//! called through two checkouts' links has two prefixes: a `.pth` file in it
+//! adds the folder `python` beside the link to `sys.path`. Packages are shared,
+//! extension modules are not.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Outcome;
+use crate::checkout::Checkout;
+use crate::interpreter::Interpreter;
+use crate::run::Stage;
+
+/// Part of the hash: to be raised when what is done beside pip changes.
+const RECIPE: &str = "1";
+/// Written last; an environment without it is made anew.
+const FINISHED: &str = "finished";
+/// Run inside a new environment: adds the line that finds the modules of the
+/// checkout through whose link Python was called.
+const ADD_CHECKOUT_MODULES: &str = r#"
+import os, sysconfig
+with open(os.path.join(sysconfig.get_path("purelib"), "dlpack_checkout.pth"), "w") as file:
+    file.write('import os, sys; sys.path.append(os.path.join(os.path.dirname(sys.prefix), "python"))\n')
+"#;
+
+/// What an environment holds; each holds all that those before it hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Packages {
+    /// NumPy, tvm-ffi, matplotlib, pytest.
+    Base,
+    /// And PyTorch.
+    Torch,
+    /// And JAX.
+    Full,
+}
+
+impl Packages {
+    const ALL: [Self; 3] = [Self::Base, Self::Torch, Self::Full];
+
+    fn file(self) -> &'static str {
+        match self {
+            Self::Base => "requirements/base.txt",
+            Self::Torch => "requirements/torch.txt",
+            Self::Full => "requirements/full.txt",
+        }
+    }
+
+    /// The consumers that tests may not skip where this is installed.
+    fn consumers(self) -> &'static str {
+        match self {
+            Self::Base => "numpy,tvm_ffi",
+            Self::Torch => "numpy,tvm_ffi,torch",
+            Self::Full => "numpy,tvm_ffi,torch,jax",
+        }
+    }
+}
+
+/// An environment that `target/venv` links to.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    /// What it holds, which may be more than was asked for.
+    packages: Packages,
+    /// What it was made from.
+    pub(crate) interpreter: Interpreter,
+    link: PathBuf,
+}
+
+impl Environment {
+    /// Its Python, called through the link of this checkout, at its root; no
+    /// variable of the caller adds modules to it.
+    pub(crate) fn python(&self, checkout: &Checkout) -> Command {
+        let mut command = Command::new(python_of(&self.link));
+        command.current_dir(checkout.root()).env_remove("PYTHONPATH").env_remove("PYTHONHOME");
+        command
+    }
+
+    /// What tests may not skip here (`DLPACK_REQUIRE`): all consumers that the
+    /// environment has, `more`, and what the caller's variable names.
+    pub(crate) fn required(&self, more: &str) -> String {
+        let asked = std::env::var("DLPACK_REQUIRE").unwrap_or_default();
+        [self.packages.consumers(), more, &asked]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(",")
+    }
+}
+
+/// Makes, or finds, an environment that holds at least `wanted`.
+pub(crate) fn ensure(
+    checkout: &Checkout,
+    wanted: Packages,
+    stage: &mut Stage,
+) -> Outcome<Environment> {
+    let interpreter = Interpreter::find(checkout)?;
+    let cache = cache_folder()?;
+    std::fs::create_dir_all(&cache).map_err(|error| {
+        format!(
+            "{} cannot be made ({error}); set XDG_CACHE_HOME to a writable folder.",
+            cache.display()
+        )
+    })?;
+
+    let mut packages = wanted;
+    // A richer environment that this checkout already uses is kept.
+    let linked = std::fs::read_link(checkout.venv()).ok();
+    for richer in Packages::ALL.into_iter().filter(|richer| *richer > wanted) {
+        let place = cache.join(name_of(checkout, richer, &interpreter)?);
+        if linked.as_ref() == Some(&place) && is_finished(&place) {
+            packages = richer;
+        }
+    }
+    let name = name_of(checkout, packages, &interpreter)?;
+    let place = cache.join(&name);
+    if is_finished(&place) {
+        stage.note(&format!("Python {}, {} (made before)", interpreter.version, packages.file()));
+    } else {
+        let lock = lock(&cache.join(format!("{name}.lock")), stage)?;
+        // Whoever held the lock before may just have finished it.
+        if !is_finished(&place) {
+            stage.note(&format!("Python {}, {}", interpreter.version, packages.file()));
+            make(checkout, packages, &interpreter, &place, stage)?;
+        }
+        drop(lock);
+    }
+    link(&place, &checkout.venv())?;
+    Ok(Environment { packages, interpreter, link: checkout.venv() })
+}
+
+fn make(
+    checkout: &Checkout,
+    packages: Packages,
+    interpreter: &Interpreter,
+    place: &Path,
+    stage: &mut Stage,
+) -> Outcome {
+    if place.exists() {
+        std::fs::remove_dir_all(place).map_err(|error| {
+            format!(
+                "{} is unfinished and cannot be removed ({error}); remove it by hand.",
+                place.display()
+            )
+        })?;
+    }
+    let log = stage.log_path().display().to_string();
+    stage.run(Command::new(&interpreter.executable).args(["-m", "venv"]).arg(place)).map_err(
+        |_| {
+            format!(
+                "Python {0} could not make a virtual environment (see {log}); install its venv module \
+                 (Debian and Ubuntu: apt-get install python{0}-venv).",
+                interpreter.version
+            )
+        },
+    )?;
+    let python = python_of(place);
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--no-input", "--progress-bar", "off"])
+        .args(["--disable-pip-version-check", "--requirement", packages.file()])
+        .current_dir(checkout.root());
+    stage.run(&mut pip).map_err(|_| {
+        format!(
+            "pip could not install {} (see {log}); check the network and the disk, then run this again.",
+            packages.file()
+        )
+    })?;
+    stage.run(Command::new(&python).args(["-c", ADD_CHECKOUT_MODULES]))?;
+    std::fs::write(place.join(FINISHED), packages.file())
+        .map_err(|error| format!("{} cannot be written ({error}).", place.display()))
+}
+
+fn is_finished(place: &Path) -> bool {
+    place.join(FINISHED).is_file() && python_of(place).exists()
+}
+
+/// Waits for the lock, saying so. The system releases it when its holder ends,
+/// however that ends.
+fn lock(path: &Path, stage: &Stage) -> Outcome<File> {
+    let cannot = |error: std::io::Error| {
+        format!(
+            "{} cannot be locked ({error}); set XDG_CACHE_HOME to a local folder.",
+            path.display()
+        )
+    };
+    let file =
+        File::options().create(true).truncate(false).write(true).open(path).map_err(cannot)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            stage.note("another checkout is making this environment; waiting for it to finish");
+            file.lock().map_err(cannot)?;
+        }
+        Err(TryLockError::Error(error)) => return Err(cannot(error)),
+    }
+    Ok(file)
+}
+
+/// `venv-<hash>` of all pins that `packages` covers, and of the interpreter.
+fn name_of(checkout: &Checkout, packages: Packages, interpreter: &Interpreter) -> Outcome<String> {
+    let mut hash = fnv1a(FNV_BASIS, RECIPE.as_bytes());
+    hash = fnv1a(hash, interpreter.identity.as_bytes());
+    for part in Packages::ALL.into_iter().filter(|part| *part <= packages) {
+        let path = checkout.root().join(part.file());
+        let pins = std::fs::read(&path)
+            .map_err(|error| format!("{} cannot be read ({error}).", path.display()))?;
+        hash = fnv1a(hash, &pins);
+    }
+    Ok(format!("venv-{hash:016x}"))
+}
+
+const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// FNV-1a: the same in every release of Rust, unlike the standard library's.
+fn fnv1a(basis: u64, bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(basis, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+fn cache_folder() -> Outcome<PathBuf> {
+    let variable =
+        |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || variable("HOME");
+    let folder = if cfg!(windows) {
+        variable("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        home().map(|home| home.join("Library/Caches"))
+    } else {
+        variable("XDG_CACHE_HOME")
+            .filter(|path| path.is_absolute())
+            .or_else(|| home().map(|home| home.join(".cache")))
+    };
+    folder
+        .map(|folder| folder.join("dlpack-traits"))
+        .ok_or_else(|| "no folder for caches is known; set HOME or XDG_CACHE_HOME.".to_owned())
+}
+
+fn python_of(venv: &Path) -> PathBuf {
+    venv.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+}
+
+/// Points `link` at `place`, replacing an older link in one step.
+fn link(place: &Path, link: &Path) -> Outcome {
+    if std::fs::read_link(link).is_ok_and(|old| old == place) {
+        return Ok(());
+    }
+    if link.symlink_metadata().is_ok_and(|old| !old.is_symlink()) {
+        return Err(format!(
+            "{} is not a link made here; remove it, then run this again.",
+            link.display()
+        ));
+    }
+    let fresh = link.with_extension(std::process::id().to_string());
+    symlink(place, &fresh).and_then(|()| std::fs::rename(&fresh, link)).map_err(|error| {
+        format!(
+            "{} cannot be made a link ({error}); remove it, then run this again.",
+            link.display()
+        )
+    })
+}
+
+#[cfg(unix)]
+fn symlink(place: &Path, link: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(place, link)
+}
+
+#[cfg(windows)]
+fn symlink(place: &Path, link: &Path) -> std::io::Result<()> {
+    std::os::windows::fs::symlink_dir(place, link)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_fnv1a() {
+        // From the published test vectors.
+        assert_eq!(fnv1a(FNV_BASIS, b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(FNV_BASIS, b"foobar"), 0x8594_4171_f739_67e8);
+    }
+
+    #[test]
+    fn packages_grow() {
+        assert!(Packages::Base < Packages::Torch && Packages::Torch < Packages::Full);
+    }
+}
