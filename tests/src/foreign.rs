@@ -58,8 +58,10 @@ macro_rules! c_struct {
     };
 }
 
-// SAFETY: by 1 the struct is alive.
-c_struct!(DLManagedTensorVersioned, this => unsafe { (*this).flags });
+c_struct!(DLManagedTensorVersioned, this => {
+    // SAFETY: by 1 the struct is alive.
+    unsafe { (*this).flags }
+});
 c_struct!(DLManagedTensor, _this => 0);
 
 /// How a consumer calls the deleter.

@@ -11,6 +11,7 @@ Commands:
   develop [--with torch]   build the example module so that target/venv/bin/python imports it
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
   test --full              adds PyTorch, JAX, lints, the oldest PyO3, Miri and valgrind
+  bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
 Environment:
@@ -29,6 +30,8 @@ pub(crate) enum Request {
     Develop(Packages),
     /// `demo`, with at least these packages in the environment.
     Demo(Packages),
+    /// `bench compile`.
+    BenchCompile,
     /// `test`, and whether `--full` was said.
     Test {
         /// Run the slow and the rarely failing steps too.
@@ -44,6 +47,10 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         [] | ["help" | "--help" | "-h", ..] | [_, "--help" | "-h", ..] => Ok(Request::Help),
         ["develop", rest @ ..] => packages("develop", rest).map(Request::Develop),
         ["demo", rest @ ..] => packages("demo", rest).map(Request::Demo),
+        ["bench", "compile"] => Ok(Request::BenchCompile),
+        ["bench", rest @ ..] => {
+            Err(format!("`bench` takes `compile`, and got `{}`.", rest.join(" ")))
+        }
         ["test"] => Ok(Request::Test { full: false }),
         ["test", "--full"] => Ok(Request::Test { full: true }),
         ["test", rest @ ..] => {

@@ -4,6 +4,7 @@
 #![expect(clippy::std_instead_of_core, reason = "a program for a machine that has std")]
 
 mod args;
+mod bench_compile;
 mod checkout;
 mod checks;
 mod demo;
@@ -56,6 +57,10 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         }
         Request::Demo(packages) => {
             demo::demo(&Checkout::find()?, packages)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::BenchCompile => {
+            bench_compile::bench(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Request::Test { full } => test::test(Checkout::find()?, full),

@@ -50,9 +50,6 @@ impl SharedOwner {
     /// Returns `None` only if the handle has to be boxed and memory for that
     /// cannot be had.
     pub fn new<S: Storage + Send + 'static>(storage: S) -> Option<Self> {
-        const {
-            assert!(align_of::<Box<()>>() <= align_of::<Handle>());
-        }
         if fits::<S>() {
             Some(Self::in_place(storage))
         } else {

@@ -1,0 +1,161 @@
+//! How often memory is asked for: never for a borrowed view, once for an export.
+
+use core::alloc::{GlobalAlloc, Layout as Size};
+use core::cell::Cell;
+use std::alloc::System;
+use std::sync::Arc;
+
+use dlpack_tests::counted::Owner;
+use tensors::{DLPackExport, SharedBuffer, Storage};
+
+/// The system's allocator, counting for each thread: the test harness has
+/// threads of its own.
+struct Counting;
+
+thread_local! {
+    static ALLOCATED: Cell<usize> = const { Cell::new(0) };
+    static FREED: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count(counter: &'static std::thread::LocalKey<Cell<usize>>) {
+    // Without effect in a thread that is ending.
+    let _ = counter.try_with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: every call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Size) -> *mut u8 {
+        count(&ALLOCATED);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Size) {
+        count(&FREED);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Size) -> *mut u8 {
+        count(&ALLOCATED);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Size, size: usize) -> *mut u8 {
+        count(&ALLOCATED);
+        count(&FREED);
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What `f` returns, and how many allocations and frees it made.
+fn counting<R>(f: impl FnOnce() -> R) -> (R, usize, usize) {
+    let (allocated, freed) = (ALLOCATED.get(), FREED.get());
+    let result = f();
+    (result, ALLOCATED.get() - allocated, FREED.get() - freed)
+}
+
+#[test]
+fn the_counter_counts() {
+    let (boxed, allocated, freed) = counting(|| Box::new(1));
+    assert_eq!((allocated, freed), (1, 0));
+    assert_eq!(counting(|| drop(boxed)), ((), 0, 1));
+}
+
+#[test]
+fn a_borrowed_view_allocates_nothing() {
+    let eight = [2, 1, 1, 1, 1, 1, 1, 3];
+    for shape in [&[][..], &[6], &[2, 3], &[0], &eight] {
+        let owner = Owner::new(vec![0_f32; 6], shape);
+        let ((), allocated, freed) = counting(|| {
+            let view = owner.tensor().unwrap();
+            let tensor = view.dl_tensor();
+            assert!(!tensor.as_ptr().is_null());
+        });
+        assert_eq!((allocated, freed), (0, 0), "{shape:?}");
+    }
+    let owner = Owner::new(vec![0_f32; 6], &[2, 3]).strided(&[1, 2], 0);
+    let ((), allocated, _) = counting(|| assert!(owner.tensor().is_ok()));
+    assert_eq!(allocated, 0, "stored strides");
+    let wrong = Owner::new(vec![0_f32; 6], &[2, 4]);
+    let ((), allocated, _) = counting(|| assert!(wrong.tensor().is_err()));
+    assert_eq!(allocated, 0, "an error");
+}
+
+#[test]
+fn an_export_allocates_once() {
+    let eight = [2, 1, 1, 1, 1, 1, 1, 3];
+    for shape in [&[][..], &[6], &[2, 3], &[0], &eight] {
+        let owner = || Owner::new(vec![0_f32; 6], shape);
+        let ready = owner();
+        let (tensor, allocated, freed) = counting(|| ready.into_dlpack().unwrap());
+        assert_eq!((allocated, freed), (1, 0), "{shape:?}");
+        // The packet, and the owner's vectors of elements and, if it has any, dimensions.
+        let vectors = if shape.is_empty() { 1 } else { 2 };
+        let ((), allocated, freed) = counting(|| drop(tensor));
+        assert_eq!((allocated, freed), (0, 1 + vectors), "{shape:?}");
+
+        let ready = owner();
+        let (tensor, allocated, freed) = counting(|| ready.into_dlpack_legacy().unwrap());
+        assert_eq!((allocated, freed), (1, 0), "{shape:?}");
+        drop(tensor);
+    }
+}
+
+#[test]
+fn a_shared_export_allocates_once() {
+    fn check<S: Storage>(storage: S) {
+        let owner = Owner::new(storage, &[2, 3]);
+        let (tensor, allocated, freed) = counting(|| owner.to_dlpack().unwrap());
+        assert_eq!((allocated, freed), (1, 0));
+        assert_eq!(counting(|| drop(tensor)), ((), 0, 1));
+    }
+    check(Arc::<[f32]>::from([0.0; 6]));
+    check(Arc::new(vec![0_f32; 6]));
+    check(Arc::new([0_f32; 6]));
+    check(SharedBuffer::<f32>::zeroed(6).unwrap());
+    check(Arc::new(vec![0_f32; 6]) as Arc<dyn Storage + Send + Sync>);
+}
+
+/// More than eight dimensions take one more allocation for them, and as many
+/// for the strides of a row-major tensor while it is described.
+#[test]
+fn many_dimensions_spill() {
+    let shape = [2, 1, 1, 1, 1, 1, 1, 1, 3];
+    let owner = Owner::new(vec![0_f32; 6], &shape).strided(&[3, 1, 1, 1, 1, 1, 1, 1, 1], 0);
+    let (tensor, allocated, freed) = counting(|| owner.into_dlpack().unwrap());
+    assert_eq!((allocated, freed), (2, 0));
+    // Packet, spill; elements, shape, strides.
+    assert_eq!(counting(|| drop(tensor)), ((), 0, 5));
+
+    let owner = Owner::new(vec![0_f32; 6], &shape);
+    let (tensor, allocated, freed) = counting(|| owner.into_dlpack().unwrap());
+    assert_eq!((allocated, freed), (3, 1));
+    assert_eq!(counting(|| drop(tensor)), ((), 0, 4));
+}
+
+#[test]
+fn a_refused_export_leaves_nothing() {
+    for shape in [&[7][..], &[-1], &[1; 65], &[7, 1, 1, 1, 1, 1, 1, 1, 1]] {
+        let (result, allocated, freed) = counting(|| {
+            let owner = Owner::new(vec![0_f32; 6], shape);
+            owner.into_dlpack().map(drop)
+        });
+        assert!(result.is_err());
+        assert_eq!(allocated, freed, "{shape:?}");
+    }
+}
+
+/// A copy takes its elements and the packet.
+#[test]
+fn a_copy_allocates_twice() {
+    let owner = Owner::new(vec![0_f32; 6], &[2, 3]).strided(&[1, 2], 0);
+    let (tensor, allocated, freed) = counting(|| owner.copy_to_dlpack().unwrap());
+    assert_eq!((allocated, freed), (2, 0));
+    assert_eq!(counting(|| drop(tensor)), ((), 0, 2));
+}

@@ -1,0 +1,213 @@
+//! The shape of the house: who may import whom, how long a file may be, and
+//! that the two crates are released together.
+
+mod architecture {
+    pub(crate) mod imports;
+}
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use architecture::imports::{module_of, modules_named, reexports};
+
+/// The floors of `dlpack-traits`, from the ground up. A module may name what is
+/// on a lower floor, and itself.
+const FLOORS: [&[&str]; 8] = [
+    // The C header, and what names nothing at all.
+    &["ffi", "contain"],
+    // Words. They never fail, so that errors can print them.
+    &["dtype", "device", "version", "flags"],
+    &["error", "element", "stream"],
+    // Descriptions of memory.
+    &["layout", "dims", "storage", "described", "view"],
+    // Tensors with an owner.
+    &["managed"],
+    &["copy", "export", "import"],
+    // Devices and the exchange table.
+    &["exchange", "backend"],
+    // Other people's worlds.
+    &["python", "interop"],
+];
+
+/// They put names together, so they may name all.
+const ROOTS: [&str; 2] = ["lib", "__private"];
+
+/// Imports within a floor, each for a reason. They must not form a cycle.
+const SIDEWAYS: [(&str, &str, &str); 7] = [
+    ("stream", "error", "a stream can be refused"),
+    ("described", "layout", "a description is checked with its arithmetic"),
+    ("described", "dims", "a description holds dimensions"),
+    ("described", "storage", "a description is of memory"),
+    ("view", "storage", "a view is of a storage"),
+    ("view", "described", "a view is a description with a lifetime"),
+    ("export", "copy", "one of the exports is a copy"),
+];
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every Rust file below a folder, but for what tools made.
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() {
+            if name != "target" && !name.starts_with('.') && !path.is_symlink() {
+                rust_files(&path, found);
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn all_rust_files() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    rust_files(&workspace(), &mut files);
+    assert!(files.len() > 30, "only {} files", files.len());
+    files
+}
+
+/// What each module of the runtime names, and in which file.
+fn imports() -> BTreeMap<String, BTreeMap<String, String>> {
+    let source = workspace().join("dlpack-traits/src");
+    let reexports = reexports(&read(&source.join("lib.rs")));
+    assert_eq!(reexports.get("DLPackExport").map(String::as_str), Some("export"));
+    let mut files = Vec::new();
+    rust_files(&source, &mut files);
+    let mut imports = BTreeMap::<String, BTreeMap<String, String>>::new();
+    for file in files {
+        let inside = file.strip_prefix(&source).expect("inside").to_owned();
+        let module = module_of(&inside);
+        let names = imports.entry(module.clone()).or_default();
+        for name in modules_named(&read(&file), &inside) {
+            // A name of the root stands for the module that it comes from.
+            let name = reexports.get(&name).unwrap_or(&name);
+            if *name != module {
+                names.insert(name.clone(), inside.display().to_string());
+            }
+        }
+    }
+    imports
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
+fn imports_point_down() {
+    let floors: BTreeMap<&str, usize> = (0..FLOORS.len())
+        .flat_map(|floor| FLOORS[floor].iter().map(move |&module| (module, floor)))
+        .collect();
+    let mut wrong = Vec::new();
+    let mut sideways = BTreeSet::new();
+    let mut checked = 0;
+    for (module, names) in imports() {
+        if ROOTS.contains(&module.as_str()) {
+            continue;
+        }
+        let Some(&from) = floors.get(module.as_str()) else {
+            wrong.push(format!("`{module}` is on no floor: add it to FLOORS in this test"));
+            continue;
+        };
+        for (name, file) in names {
+            checked += 1;
+            match floors.get(name.as_str()) {
+                Some(&to) if to < from => {}
+                Some(&to) if to == from => {
+                    let allowed = SIDEWAYS.iter().find(|edge| (edge.0, edge.1) == (&module, &name));
+                    match allowed {
+                        Some(edge) => _ = sideways.insert((edge.0, edge.1)),
+                        None => wrong.push(format!(
+                            "{file} names `{name}` on its own floor {to}: give a reason in SIDEWAYS"
+                        )),
+                    }
+                }
+                Some(&to) => wrong.push(format!(
+                    "{file} (floor {from}) names `{name}` (floor {to}): imports point down"
+                )),
+                None => wrong.push(format!("{file} names `{name}`, which is no module")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert!(checked > 40, "only {checked} imports were found");
+    let unused: Vec<_> =
+        SIDEWAYS.iter().filter(|edge| !sideways.contains(&(edge.0, edge.1))).collect();
+    assert!(unused.is_empty(), "no longer needed: {unused:?}");
+}
+
+/// What is allowed within a floor has an order, so nothing imports in a circle.
+#[test]
+fn sideways_imports_form_no_cycle() {
+    let mut edges: Vec<(&str, &str)> = SIDEWAYS.iter().map(|edge| (edge.0, edge.1)).collect();
+    // Takes away, again and again, the imports of modules that nobody imports.
+    while !edges.is_empty() {
+        let imported: BTreeSet<&str> = edges.iter().map(|edge| edge.1).collect();
+        let before = edges.len();
+        edges.retain(|edge| imported.contains(edge.0));
+        assert!(edges.len() < before, "a cycle among {edges:?}");
+    }
+}
+
+/// A file over 500 lines has two jobs, and `util` has none.
+#[test]
+#[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
+fn files_have_one_job() {
+    for file in all_rust_files() {
+        let lines = read(&file).lines().count();
+        assert!(lines <= 500, "{} has {lines} lines: split it", file.display());
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let nothing = ["util", "utils", "helpers", "misc", "common"];
+        assert!(!nothing.contains(&&*name), "{}: name its job", file.display());
+    }
+}
+
+/// Only the Python floor knows Python.
+#[test]
+#[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
+fn only_one_floor_names_pyo3() {
+    for file in all_rust_files() {
+        let path = file.to_string_lossy().replace('\\', "/");
+        let runtime = path.contains("/dlpack-traits/src/") || path.contains("/dlpack-derive/src/");
+        if runtime && !path.contains("/dlpack-traits/src/python/") {
+            let text = architecture::imports::code_of(&read(&file));
+            assert!(!text.contains("pyo3::"), "{path} names pyo3");
+        }
+    }
+}
+
+/// The value of `key = ...` in a section of a manifest.
+fn value(manifest: &str, section: &str, key: &str) -> Option<String> {
+    let (_, rest) = manifest.split_once(&format!("[{section}]\n"))?;
+    let section = rest.split("\n[").next()?;
+    let line = section.lines().find(|line| {
+        line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(['=', '.']))
+    })?;
+    Some(line[key.len()..].trim_start_matches([' ', '=']).to_owned())
+}
+
+/// The derive and the runtime are one version, and each asks for exactly that.
+#[test]
+#[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
+fn versions_match() {
+    let root = read(&workspace().join("Cargo.toml"));
+    let version = value(&root, "workspace.package", "version").expect("a version");
+    let version = version.trim_matches('"');
+    for package in ["dlpack-derive", "dlpack-traits"] {
+        let manifest = read(&workspace().join(package).join("Cargo.toml"));
+        let own = value(&manifest, "package", "version").expect("a version");
+        assert_eq!(own, ".workspace = true", "{package}");
+        let dependency = value(&root, "workspace.dependencies", package).expect("a dependency");
+        let exactly = format!("version = \"={version}\"");
+        assert!(dependency.contains(&exactly), "{package} is not asked for with {exactly}");
+    }
+    // Also where the feature `derive` is off, the resolver may not mix versions.
+    let manifest = read(&workspace().join("dlpack-traits/Cargo.toml"));
+    let tied = value(&manifest, "target.'cfg(any())'.dependencies", "dlpack-derive");
+    assert_eq!(tied.as_deref(), Some("{ workspace = true }"));
+}

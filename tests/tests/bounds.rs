@@ -1,0 +1,217 @@
+//! What safe code can describe lies inside its storage: random layouts against
+//! two oracles, neither of which shares code with the library.
+
+mod bounds {
+    pub(crate) mod cases;
+    pub(crate) mod oracle;
+}
+
+use std::collections::HashSet;
+
+use bounds::cases::{Case, Memory, Numbers, Place};
+use bounds::oracle::{self, Refusal, Verdict};
+use dlpack_tests::positions::positions;
+use dlpack_tests::random::Random;
+use tensors::layout::{extent, is_column_major, is_row_major, may_overlap, numel};
+use tensors::{Error, TensorView};
+
+/// Miri is some hundred times slower.
+const CASES: usize = if cfg!(miri) { 50 } else { 100_000 };
+
+/// Elements are looked at one by one where there are no more than this.
+const LISTED: i128 = if cfg!(miri) { 100 } else { 4096 };
+
+/// What came out of many cases.
+#[derive(Debug, Default)]
+struct Tally {
+    cases: usize,
+    accepted: usize,
+    refused: usize,
+    empty: usize,
+    elements: usize,
+}
+
+impl Tally {
+    /// Prints the counts, and fails if the cases were one-sided: a test in which
+    /// everything is refused proves nothing about what is accepted.
+    fn report(&self, what: &str) {
+        println!("{what}: {self:?}");
+        assert!(self.accepted * 6 > self.cases, "too few accepted: {self:?}");
+        assert!(self.refused * 6 > self.cases, "too few refused: {self:?}");
+    }
+}
+
+/// One case: the library accepts it exactly if the oracle does, and then says
+/// the same about where the elements are.
+fn check(case: &Case, verdict: &Verdict, memory: &Memory, tally: &mut Tally) {
+    let (shape, strides) = (case.shape.as_dims(), case.strides.as_ref().map(Numbers::as_dims));
+    let result = case.layout(&*shape, strides.as_deref());
+    let result = result.and_then(|layout| TensorView::new(memory.data(case), layout));
+    tally.cases += 1;
+    match (&result, verdict) {
+        (Err(error), Verdict::Refused(refusal)) => {
+            tally.refused += 1;
+            check_error(case, *error, refusal);
+        }
+        (Ok(view), Verdict::Accepted { count, low, high }) => {
+            tally.accepted += 1;
+            tally.elements +=
+                if *count <= LISTED { usize::try_from(*count).unwrap_or(0) } else { 0 };
+            tally.empty += usize::from(*count == 0);
+            check_view(case, view, memory, *count, (*low, *high));
+        }
+        _ => panic!("the library says {result:?}, but the oracle {verdict:?}, of {case:#?}"),
+    }
+}
+
+/// An out-of-bounds error names the bytes.
+fn check_error(case: &Case, error: Error, refusal: &Refusal) {
+    if let (Error::OutOfBounds { start, end, len }, Refusal::Outside(Some((from, to)))) =
+        (error, refusal)
+    {
+        let clamp = |n: i128| i64::try_from(n).unwrap_or(if n < 0 { i64::MIN } else { i64::MAX });
+        let bytes = (clamp(from.div_euclid(8)), clamp((to + 7).div_euclid(8)), case.len);
+        assert_eq!((start, end, len), bytes, "{case:#?}");
+    }
+    if let Refusal::Outside(_) = refusal {
+        let expected = matches!(error, Error::OutOfBounds { .. } | Error::SizeOverflow);
+        assert!(expected, "{error:?} for {case:#?}");
+    }
+}
+
+/// What the view says is what the case says, and where its elements are is where
+/// the oracle puts them.
+fn check_view(
+    case: &Case,
+    view: &TensorView<'_>,
+    memory: &Memory,
+    count: i128,
+    ends: (i128, i128),
+) {
+    let bits = i128::from(view.dtype().element_bits());
+    assert_eq!(view.dtype(), case.element_type());
+    assert_eq!(i128::from(view.numel()), count);
+    assert_eq!(view.device(), case.place.device());
+    let shape: Vec<i128> = view.shape().iter().copied().map(i128::from).collect();
+    assert_eq!(shape, case.shape.values());
+    let strides: Vec<i128> = view.strides().iter().copied().map(i128::from).collect();
+    if let Some(given) = &case.strides {
+        assert_eq!(strides, given.values(), "{case:#?}");
+    }
+    let tensor = view.dl_tensor();
+    // SAFETY: the struct is borrowed from a view that is alive.
+    let tensor = unsafe { tensor.as_ptr().read() };
+    assert_eq!(usize::try_from(tensor.ndim).unwrap(), shape.len());
+    let base = memory.address(case) as i128;
+    let first = tensor.data.addr() as i128 + i128::from(tensor.byte_offset);
+    if count == 0 && case.place != Place::Handle {
+        assert!(tensor.data.is_null(), "empty, but not NULL: {case:#?}");
+        return;
+    }
+    assert_eq!(first, base + i128::from(case.byte_offset), "{case:#?}");
+    // The first and the last bit, exactly.
+    if let (true, Some((low, high))) = (count > 0, oracle::reach(&shape, &strides)) {
+        let (start, end) = (first * 8 + low * bits, first * 8 + (high + 1) * bits);
+        assert!(start >= base * 8 && end <= (base + case.len as i128) * 8, "{case:#?}");
+        assert_eq!((start - base * 8, end - base * 8), ends, "{case:#?}");
+    }
+    // Every element, one by one, where they can be listed.
+    if (1..=LISTED).contains(&count) {
+        let found = positions(view.shape(), view.strides());
+        assert_eq!(found.len() as i128, count);
+        for position in found {
+            let start = (first - base) * 8 + i128::from(position) * bits;
+            assert!(start >= 0 && start + bits <= case.len as i128 * 8, "{case:#?}");
+            if let (Some(align), true) = (oracle::alignment(view.dtype()), case.has_address()) {
+                let address = (base * 8 + start) / 8;
+                assert_eq!(address % i128::from(align), 0, "misaligned: {case:#?}");
+            }
+        }
+    }
+}
+
+/// Small layouts: every element is listed, one bit range at a time.
+#[test]
+fn small_layouts() {
+    let mut random = Random::new(1);
+    let memory = Memory::new();
+    let mut tally = Tally::default();
+    for _ in 0..CASES {
+        let case = Case::small(&mut random);
+        let verdict = oracle::by_listing(&case, memory.address(&case));
+        assert_eq!(verdict, oracle::by_arithmetic(&case, memory.address(&case)), "{case:#?}");
+        check(&case, &verdict, &memory, &mut tally);
+    }
+    tally.report("small layouts");
+}
+
+/// Layouts with numbers near the limits of 64 bits, judged by exact arithmetic.
+#[test]
+fn extreme_layouts() {
+    let mut random = Random::new(2);
+    let memory = Memory::new();
+    let mut tally = Tally::default();
+    for _ in 0..CASES {
+        let case = Case::extreme(&mut random);
+        let verdict = oracle::by_arithmetic(&case, memory.address(&case));
+        check(&case, &verdict, &memory, &mut tally);
+    }
+    tally.report("extreme layouts");
+}
+
+/// The arithmetic that views are built on, against lists of positions.
+#[test]
+fn arithmetic() {
+    let mut random = Random::new(3);
+    let (mut meeting, mut doubted, mut compact) = (0, 0, 0);
+    for _ in 0..CASES {
+        let ndim = random.below(5);
+        let shape: Vec<i64> = (0..ndim).map(|_| random.within(0..=4)).collect();
+        let strides: Vec<i64> = if random.one_in(2) {
+            compact_strides(&shape, &mut random)
+        } else {
+            (0..ndim).map(|_| random.within(-9..=9)).collect()
+        };
+        let found = positions(&shape, &strides);
+        let case = || format!("shape {shape:?}, strides {strides:?}");
+
+        assert_eq!(numel(&shape), Ok(i64::try_from(found.len()).unwrap()), "{}", case());
+        let reached = extent(&shape, &strides).unwrap().map(|extent| (extent.low, extent.high));
+        let listed = found.iter().min().zip(found.iter().max());
+        assert_eq!(reached, listed.map(|(&low, &high)| (low, high)), "{}", case());
+
+        let distinct = found.iter().collect::<HashSet<_>>().len() == found.len();
+        let overlap = may_overlap(&shape, &strides);
+        assert!(overlap || distinct, "two elements meet unseen: {}", case());
+        meeting += usize::from(!distinct);
+        doubted += usize::from(overlap && distinct);
+
+        let in_order = found.iter().copied().eq(0..i64::try_from(found.len()).unwrap());
+        assert_eq!(is_row_major(&shape, &strides), in_order, "{}", case());
+        assert!(!in_order || !overlap, "compact, but doubted: {}", case());
+        compact += usize::from(in_order);
+        let (shape, strides): (Vec<_>, Vec<_>) = shape.iter().zip(&strides).rev().unzip();
+        assert_eq!(is_column_major(&shape, &strides), in_order, "reversed: {}", case());
+    }
+    println!("arithmetic: {CASES} cases, {meeting} meet, {doubted} doubted, {compact} compact");
+    assert!(meeting * 20 > CASES && compact * 20 > CASES, "one-sided");
+}
+
+/// Strides of a compact layout with its axes in any order and direction, which
+/// is what slicing and transposing make.
+fn compact_strides(shape: &[i64], random: &mut Random) -> Vec<i64> {
+    let mut axes: Vec<usize> = (0..shape.len()).rev().collect();
+    if random.one_in(2) {
+        for last in (1..axes.len()).rev() {
+            axes.swap(last, random.below(last + 1));
+        }
+    }
+    let mut strides = vec![0; shape.len()];
+    let mut step = 1;
+    for axis in axes {
+        let sign = if random.one_in(8) { -1 } else { 1 };
+        strides[axis] = sign * step;
+        step *= shape[axis].max(1);
+    }
+    strides
+}

@@ -1,0 +1,214 @@
+//! Copies: compact, aligned, the consumer's own, and right.
+
+use std::sync::Arc;
+
+use dlpack_tests::counted::Owner;
+use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::positions::positions;
+use dlpack_tests::random::Random;
+use tensors::{
+    DLPackExport, DataRef, DataType, Device, Error, SharedBuffer, Storage, StreamArg, ffi,
+};
+
+/// What is true of every copy.
+fn of(owner: &dyn DLPackExport) -> Foreign {
+    let tensor: Foreign = owner.copy_to_dlpack().unwrap().into();
+    assert!(tensor.is_copied() && tensor.is_writable());
+    assert_eq!(tensor.tensor().byte_offset, 0);
+    assert_eq!(tensor.data().addr() % 64, 0, "JAX wants 64 bytes");
+    let shape = tensor.shape();
+    let compact: Vec<i64> = (0..shape.len())
+        .map(|axis| shape[axis + 1..].iter().map(|dim| dim.max(&1)).product())
+        .collect();
+    assert_eq!(tensor.strides(), compact);
+    let view = owner.tensor().unwrap();
+    assert_eq!(
+        (tensor.shape(), tensor.tensor().dtype),
+        (view.shape().to_vec(), view.dtype().into())
+    );
+    if view.numel() == 0 {
+        assert!(tensor.data().is_null());
+    } else {
+        assert_ne!(tensor.data().cast_const(), view.as_ptr());
+    }
+    tensor
+}
+
+/// Shape, strides, offset in bytes; and the elements of the copy.
+type Row<'a> = (&'a [i64], &'a [i64], u64, &'a [i32]);
+
+/// Layouts of eight elements, and which of them a copy has, in its order.
+#[test]
+fn by_hand() {
+    let large = [2, 1, 1, 2, 1, 1, 1, 1, 2];
+    let transposed = [1, 9, 9, 2, 9, 9, 9, 9, 4];
+    let cases: [Row; 9] = [
+        (&[8], &[1], 0, &[0, 1, 2, 3, 4, 5, 6, 7]),
+        (&[8], &[-1], 28, &[7, 6, 5, 4, 3, 2, 1, 0]),
+        (&[2, 2, 2], &[4, 2, 1], 0, &[0, 1, 2, 3, 4, 5, 6, 7]),
+        (&[2, 2, 2], &[1, 2, 4], 0, &[0, 4, 2, 6, 1, 5, 3, 7]),
+        (&[2, 3], &[5, 1], 0, &[0, 1, 2, 5, 6, 7]),
+        (&[2, 3], &[0, -2], 24, &[6, 4, 2, 6, 4, 2]),
+        (&[], &[], 20, &[5]),
+        (&[3, 0, 2], &[1, 1, 1], 0, &[]),
+        (&large, &transposed, 0, &[0, 4, 2, 6, 1, 5, 3, 7]),
+    ];
+    let numbers: [i32; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+    for (shape, strides, offset, expected) in cases {
+        let frozen = Owner::new(Arc::new(numbers), shape).strided(strides, offset);
+        let exclusive = Owner::new(numbers.to_vec(), shape).strided(strides, offset);
+        let buffer = SharedBuffer::from_slice(&numbers).unwrap();
+        let shared = Owner::new(buffer, shape).strided(strides, offset);
+        let owners: [&dyn DLPackExport; 3] = [&frozen, &exclusive, &shared];
+        for owner in owners {
+            let tensor = of(owner);
+            assert_eq!(tensor.elements::<i32>(), expected, "{shape:?} {strides:?}");
+            tensor.write(|n: i32| -n);
+            tensor.delete(Farewell::CopyOfWiped);
+        }
+        assert_eq!(*frozen.data, numbers);
+        assert_eq!(exclusive.data, numbers);
+        assert_eq!(shared.data.to_vec(), numbers);
+    }
+}
+
+/// Elements of several lanes, of 16 bytes, and of a size that is no power of two.
+#[test]
+fn wide_elements() {
+    for (dtype, size) in [
+        (DataType::F32.with_lanes(2), 8),
+        (DataType::F32.with_lanes(3), 12),
+        (DataType::U8.with_lanes(3), 3),
+        (DataType::COMPLEX128, 16),
+        (DataType::new(ffi::kDLInt, 4, 2), 1),
+        (DataType::U16.with_lanes(30), 60),
+    ] {
+        let bytes: Vec<u8> = (0..6 * size).map(|n| u8::try_from(n % 251).unwrap()).collect();
+        let buffer = SharedBuffer::from_slice(&bytes).unwrap();
+        let owner = Owner::new(buffer, &[2, 3]).strided(&[1, 2], 0).dtype(dtype);
+        let tensor = of(&owner);
+        let copied = read_bytes(&tensor, bytes.len());
+        let expected: Vec<u8> =
+            [0, 2, 4, 1, 3, 5].iter().flat_map(|n| bytes[n * size..][..size].to_vec()).collect();
+        assert_eq!(copied, expected, "{dtype}");
+        tensor.delete(Farewell::Plain);
+    }
+}
+
+fn read_bytes(tensor: &Foreign, len: usize) -> Vec<u8> {
+    // SAFETY: the caller names no more bytes than the elements have.
+    unsafe { core::slice::from_raw_parts(tensor.data(), len) }.to_vec()
+}
+
+/// Elements packed into bytes: compact ones are copied as they are, to the last
+/// bit; others are refused with a sentence, never copied wrong.
+#[test]
+fn packed_elements() {
+    for (dtype, shape, len) in [
+        (DataType::FLOAT4_E2M1FN, &[3, 3][..], 5),
+        (DataType::new(ffi::kDLUInt, 1, 1), &[17], 3),
+        (DataType::FLOAT6_E2M3FN, &[4], 3),
+        (DataType::FLOAT6_E3M2FN, &[3], 3),
+        (DataType::new(ffi::kDLInt, 4, 1), &[], 1),
+        (DataType::new(ffi::kDLInt, 4, 3), &[2, 1], 3),
+        (DataType::new(ffi::kDLUInt, 2, 1), &[0], 0),
+    ] {
+        for first in [0_usize, 1] {
+            let bytes: Vec<u8> = (1..=8).map(|n| n * 29).collect();
+            let mut owner = Owner::new(bytes.clone(), shape).dtype(dtype);
+            owner.byte_offset = first as u64;
+            let tensor = of(&owner);
+            if len > 0 {
+                assert_eq!(read_bytes(&tensor, len), bytes[first..][..len], "{dtype} {shape:?}");
+            }
+            tensor.delete(Farewell::Plain);
+        }
+    }
+    let dtype = DataType::FLOAT4_E2M1FN;
+    for (shape, strides) in [(&[2, 2][..], &[1, 2][..]), (&[3], &[2]), (&[2], &[0])] {
+        let owner = Owner::new(vec![0_u8; 8], shape).strided(strides, 0).dtype(dtype);
+        assert!(owner.tensor().is_ok());
+        assert_eq!(owner.copy_to_dlpack().unwrap_err(), Error::PackedStrides { dtype });
+    }
+}
+
+/// A copy of what the processor cannot read is refused; of pinned memory it is
+/// ordinary memory.
+#[test]
+fn other_devices() {
+    struct On(Device, Vec<i32>);
+
+    impl Storage for On {
+        fn data(&self) -> DataRef<'_> {
+            let bytes: &[u8] = bytemuck::cast_slice(&self.1);
+            // SAFETY: borrowed, frozen memory; the device is a claim that the
+            // library has to act on before it reads.
+            unsafe { DataRef::from_raw_parts(bytes.as_ptr(), bytes.len(), DataType::I32, self.0) }
+        }
+
+        fn hand_off(&self, _: StreamArg<'_>) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+
+    for device in [Device::cuda(1), Device::rocm(0), Device::CUDA_MANAGED] {
+        let owner = Owner::new(On(device, vec![1, 2]), &[2]);
+        assert_eq!(owner.copy_to_dlpack().unwrap_err(), Error::NotOnHost { device });
+    }
+    let opencl = Device::new(ffi::kDLOpenCL, 0);
+    let owner = Owner::new(On(opencl, vec![1, 2]), &[2]);
+    assert_eq!(owner.copy_to_dlpack().unwrap_err(), Error::NotOnHost { device: opencl });
+    let pinned = Owner::new(On(Device::CUDA_HOST, vec![1, 2]), &[2]);
+    let tensor = of(&pinned);
+    assert_eq!(Device::from(tensor.tensor().device), Device::CPU);
+    assert_eq!(tensor.elements::<i32>(), [1, 2]);
+    tensor.delete(Farewell::Plain);
+}
+
+/// Random strided layouts of all element sizes.
+#[test]
+fn at_random() {
+    const CASES: usize = if cfg!(miri) { 12 } else { 5_000 };
+    let mut random = Random::new(6);
+    let bytes: Vec<u8> = (0..=255).collect();
+    let frozen: Arc<[u8]> = Arc::from(bytes.clone());
+    let shared = SharedBuffer::from_slice(&bytes).unwrap();
+    let mut copied = 0;
+    for case in 0..CASES {
+        let dtype = random.pick(&[
+            DataType::U8,
+            DataType::I16,
+            DataType::F32,
+            DataType::F64,
+            DataType::U8.with_lanes(3),
+            DataType::U16.with_lanes(3),
+        ]);
+        let size = dtype.byte_size().unwrap();
+        let ndim = random.below(5);
+        let shape: Vec<i64> = (0..ndim).map(|_| random.within(1..=3)).collect();
+        let strides: Vec<i64> = (0..ndim).map(|_| random.within(-4..=4)).collect();
+        // 24 is a multiple of what every type here is aligned to.
+        let first = random.below(9) * 24;
+        // A slice of bytes may begin anywhere, so the frozen one is only used for bytes.
+        let frozen = Owner::new(Arc::clone(&frozen), &shape);
+        let shared = Owner::new(shared.clone(), &shape);
+        let frozen = frozen.strided(&strides, first as u64).dtype(dtype);
+        let shared = shared.strided(&strides, first as u64).dtype(dtype);
+        let owner: &dyn DLPackExport =
+            if dtype.bits() == 8 && case % 2 == 0 { &frozen } else { &shared };
+        if owner.tensor().is_err() {
+            continue;
+        }
+        copied += 1;
+        let tensor = of(owner);
+        let mut expected = Vec::new();
+        for position in positions(&shape, &strides) {
+            let start = i64::try_from(first).unwrap() + position * i64::try_from(size).unwrap();
+            expected.extend_from_slice(&bytes[usize::try_from(start).unwrap()..][..size]);
+        }
+        assert_eq!(read_bytes(&tensor, expected.len()), expected, "{shape:?} {strides:?} {dtype}");
+        tensor.delete(Farewell::Plain);
+    }
+    println!("copies: {copied} of {CASES} layouts fit");
+    assert!(copied * 2 > CASES);
+}

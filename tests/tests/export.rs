@@ -1,0 +1,336 @@
+//! Exports by value and by view, of every storage: what a consumer sees, and
+//! what it may write.
+
+use std::sync::{Arc, Mutex};
+
+use dlpack_tests::counted::Owner;
+use dlpack_tests::foreign::{CStruct, Farewell, Foreign};
+use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned};
+use tensors::{
+    Abi, Complex, DLPackExport, DataRef, DataType, Element, Error, Flags, Layout, Lend,
+    ManagedTensor, SharedBuffer, Storage, TensorView,
+};
+
+/// What a consumer of an export may do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    Writable,
+    ReadOnly,
+}
+
+/// Exports a storage of 0 to 5 in both structs: flags, address, elements, and
+/// for the legacy struct a refusal where it could not say READ_ONLY.
+fn check<S: Storage + Send + 'static>(make: impl Fn() -> S, mode: Mode) {
+    for (shape, strides, byte_offset, expected) in [
+        (&[2, 3][..], None, 0, &[0, 1, 2, 3, 4, 5][..]),
+        (&[3, 2], Some(&[1, 3][..]), 0, &[0, 3, 1, 4, 2, 5]),
+        (&[3], Some(&[-2]), 20, &[5, 3, 1]),
+        (&[], None, 8, &[2]),
+        (&[2, 0], None, 0, &[]),
+        (&[1, 2, 1, 1, 1, 1, 1, 1, 1, 1], None, 4, &[1, 2]),
+    ] {
+        let owner = || {
+            let strides = strides.map(<[i64]>::to_vec);
+            Owner { strides, byte_offset, ..Owner::new(make(), shape) }
+        };
+        let tensor = owner().into_dlpack().unwrap();
+        let flags = if mode == Mode::Writable { Flags::NONE } else { Flags::READ_ONLY };
+        assert_eq!(tensor.flags(), flags);
+        assert_eq!((tensor.shape(), tensor.dtype()), (shape, DataType::I32));
+        if let Some(strides) = strides {
+            assert_eq!(tensor.strides(), strides);
+        }
+        consume(tensor, expected);
+        match owner().into_dlpack_legacy() {
+            Ok(tensor) => {
+                assert_eq!(mode, Mode::Writable);
+                consume(tensor, expected);
+            }
+            Err(error) => assert_eq!((error, mode), (Error::ReadOnlyLegacy, Mode::ReadOnly)),
+        }
+
+        let mut owner = owner();
+        let view = owner.tensor().unwrap();
+        assert_eq!(view.is_read_only(), mode == Mode::ReadOnly || !is_shared(&owner.data));
+        if !expected.is_empty() {
+            let start =
+                owner.data.data().as_ptr().wrapping_add(usize::try_from(byte_offset).unwrap());
+            assert_eq!(view.as_ptr(), start);
+        }
+        drop(owner.lend().unwrap());
+    }
+}
+
+/// Whether a storage lends writable memory to several at once.
+fn is_shared<S: Storage>(storage: &S) -> bool {
+    let layout = Layout::row_major(&[1]).unwrap();
+    !TensorView::new(storage.data(), layout).unwrap().is_read_only()
+}
+
+/// Reads a tensor, writes it where that is allowed, and reads it again.
+fn consume<M: CStruct + Abi>(tensor: ManagedTensor<M>, expected: &[i32]) {
+    let tensor = Foreign::from(tensor);
+    assert_eq!(tensor.elements::<i32>(), expected);
+    assert_eq!(tensor.tensor().byte_offset, 0);
+    if tensor.is_writable() {
+        tensor.write(|n: i32| n + 10);
+        assert_eq!(tensor.elements::<i32>(), expected.iter().map(|n| n + 10).collect::<Vec<_>>());
+    }
+    tensor.delete(Farewell::Narrow);
+}
+
+const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
+
+/// A storage of the test's own, which is safe to write.
+struct Samples(Vec<i32>);
+
+impl Storage for Samples {
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(&self.0)
+    }
+}
+
+#[test]
+fn exclusive_storages() {
+    check(|| SIX.to_vec(), Mode::Writable);
+    check(|| Box::<[i32]>::from(SIX), Mode::Writable);
+    check(|| SIX, Mode::Writable);
+    check(|| Box::new(SIX), Mode::Writable);
+    check(|| Box::new(SIX.to_vec()), Mode::Writable);
+    check(|| Box::new(SIX.to_vec()) as Box<dyn Storage + Send>, Mode::Writable);
+    check(|| Box::new(Box::new(SIX) as Box<dyn Storage + Send>), Mode::Writable);
+}
+
+#[test]
+fn frozen_storages() {
+    static STATIC: [i32; 6] = SIX;
+    check(|| Arc::<[i32]>::from(SIX), Mode::ReadOnly);
+    check(|| Arc::new(SIX), Mode::ReadOnly);
+    check(|| Arc::new(SIX.to_vec()), Mode::ReadOnly);
+    check(|| Arc::new(SIX.to_vec()) as Arc<dyn Storage + Send + Sync>, Mode::ReadOnly);
+    check(|| &STATIC, Mode::ReadOnly);
+    check(|| &STATIC[..], Mode::ReadOnly);
+    check(|| Samples(SIX.to_vec()), Mode::ReadOnly);
+    check(|| Arc::new(Samples(SIX.to_vec())), Mode::ReadOnly);
+    check(|| Box::new(Samples(SIX.to_vec())) as Box<dyn Storage + Send>, Mode::ReadOnly);
+}
+
+#[test]
+fn shared_storages() {
+    let buffer = || SharedBuffer::from_slice(&SIX).unwrap();
+    check(buffer, Mode::Writable);
+    check(|| Box::new(buffer()), Mode::Writable);
+    check(|| Arc::new(buffer()), Mode::Writable);
+    check(|| Arc::new(buffer()) as Arc<dyn Storage + Send + Sync>, Mode::Writable);
+    check(|| buffer().share().unwrap(), Mode::Writable);
+}
+
+/// An owner whose drop notes what is in it.
+struct Watched<S: Storage + AsRef<[i32]>> {
+    data: S,
+    seen: Arc<Mutex<Vec<i32>>>,
+}
+
+impl<S: Storage + AsRef<[i32]>> DLPackExport for Watched<S> {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        TensorView::new(self.data.data(), Layout::row_major(&[2, 3])?)
+    }
+
+    fn lend(&mut self) -> Result<Lend<'_>, Error> {
+        Lend::new(self.data.lend(), Layout::row_major(&[2, 3])?)
+    }
+}
+
+impl<S: Storage + AsRef<[i32]>> Drop for Watched<S> {
+    fn drop(&mut self) {
+        *self.seen.lock().unwrap() = self.data.as_ref().to_vec();
+    }
+}
+
+/// What the consumer wrote is in the owner when it is dropped. For an inline
+/// array this fails if the memory was lent before the owner moved: the tensor
+/// would point to where the array had been, which no tool objects to.
+#[test]
+fn the_owner_sees_what_was_written() {
+    fn check<S: Storage + AsRef<[i32]> + Send + 'static>(data: S) {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let owner = Watched { data, seen: Arc::clone(&seen) };
+        let tensor: Foreign = owner.into_dlpack().unwrap().into();
+        tensor.write(|n: i32| 100 - n);
+        tensor.delete_elsewhere(Farewell::Plain);
+        assert_eq!(*seen.lock().unwrap(), [100, 99, 98, 97, 96, 95]);
+    }
+    check(SIX);
+    check(SIX.to_vec());
+    check(Box::<[i32]>::from(SIX));
+
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let owner = Box::new(Watched { data: SIX, seen: Arc::clone(&seen) });
+    let owner: Box<dyn DLPackExport + Send> = owner;
+    let tensor: Foreign<DLManagedTensor> = owner.into_dlpack_legacy().unwrap().into();
+    tensor.write(|n: i32| n * n);
+    tensor.delete(Farewell::CopyOfWiped);
+    assert_eq!(*seen.lock().unwrap(), [0, 1, 4, 9, 16, 25]);
+}
+
+/// An inline array lies inside of the one allocation, and aligned for it.
+#[test]
+fn an_inline_owner_is_in_the_packet() {
+    #[repr(align(128))]
+    struct Lines {
+        data: [i32; 6],
+    }
+
+    impl DLPackExport for Lines {
+        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+            TensorView::new(self.data.data(), Layout::row_major(&[6])?)
+        }
+    }
+
+    let tensor: Foreign = Lines { data: SIX }.into_dlpack().unwrap().into();
+    let distance = tensor.data().addr() - tensor.as_ptr().addr();
+    assert_eq!(distance % 128, 0);
+    assert!((size_of::<DLManagedTensorVersioned>()..1024).contains(&distance));
+    assert_eq!(tensor.data().addr() % 128, 0);
+    assert_eq!(tensor.elements::<i32>(), SIX);
+    tensor.delete(Farewell::Scribbled);
+}
+
+/// Foreign code may write any byte, so a `Vec<bool>` is lent for reading.
+#[test]
+fn elements_that_are_not_any_bits_are_frozen() {
+    let flags = || Owner::new(vec![true, false], &[2]);
+    let tensor = flags().into_dlpack().unwrap();
+    assert_eq!((tensor.flags(), tensor.dtype()), (Flags::READ_ONLY, DataType::BOOL));
+    let tensor = Foreign::from(tensor);
+    assert_eq!(tensor.elements::<bool>(), [true, false]);
+    tensor.delete(Farewell::Plain);
+    assert_eq!(flags().into_dlpack_legacy().unwrap_err(), Error::ReadOnlyLegacy);
+    // A copy is the consumer's own: whatever it writes there, no Rust reads.
+    assert_eq!(flags().copy_to_dlpack().unwrap().flags(), Flags::IS_COPIED);
+}
+
+/// One write would change several elements, so nobody is told to write.
+#[test]
+fn overlapping_elements_are_read_only() {
+    let overlapping = |shape: &[i64], strides: &[i64]| {
+        let owner = Owner::new(SIX.to_vec(), shape).strided(strides, 0);
+        assert_eq!(owner.into_dlpack().unwrap().flags(), Flags::READ_ONLY, "{shape:?} {strides:?}");
+        let owner = Owner::new(SIX.to_vec(), shape).strided(strides, 0);
+        assert_eq!(owner.into_dlpack_legacy().unwrap_err(), Error::ReadOnlyLegacy);
+        let buffer = SharedBuffer::from_slice(&SIX).unwrap();
+        let owner = Owner::new(buffer, shape).strided(strides, 0);
+        assert_eq!(owner.to_dlpack().unwrap().flags(), Flags::READ_ONLY);
+        assert!(owner.tensor().unwrap().is_read_only());
+    };
+    overlapping(&[4], &[0]);
+    overlapping(&[2, 3], &[0, 1]);
+    overlapping(&[3, 3], &[1, 1]);
+    let apart = |shape: &[i64], strides: &[i64]| {
+        let owner = Owner::new(SIX.to_vec(), shape).strided(strides, 0);
+        assert_eq!(owner.into_dlpack().unwrap().flags(), Flags::NONE, "{shape:?} {strides:?}");
+    };
+    apart(&[3], &[2]);
+    apart(&[1, 3], &[0, 1]);
+    apart(&[2, 3], &[1, 2]);
+    apart(&[0, 3], &[0, 0]);
+}
+
+/// A tensor that says of itself that it is for readers stays so in every export.
+#[test]
+fn read_only_on_request() {
+    struct Sealed(SharedBuffer<i32>);
+
+    impl DLPackExport for Sealed {
+        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+            let layout = Layout::row_major(&[6])?;
+            Ok(TensorView::new(self.0.data(), layout)?.into_read_only())
+        }
+
+        fn share(&self) -> Option<tensors::SharedOwner> {
+            self.0.share()
+        }
+    }
+
+    let sealed = Sealed(SharedBuffer::from_slice(&SIX).unwrap());
+    assert_eq!(sealed.to_dlpack().unwrap().flags(), Flags::READ_ONLY);
+    assert_eq!(sealed.copy_to_dlpack().unwrap().flags(), Flags::IS_COPIED);
+    assert_eq!(sealed.into_dlpack().unwrap().flags(), Flags::READ_ONLY);
+}
+
+/// Bytes may be read as any type of the right size and alignment; nothing else may.
+#[test]
+fn bytes_as_another_type() {
+    let numbers = SharedBuffer::from_slice(bytemuck::bytes_of(&SIX)).unwrap();
+    let owner = Owner::new(numbers, &[2, 3]).dtype(DataType::I32);
+    let tensor: Foreign = owner.to_dlpack().unwrap().into();
+    assert_eq!(tensor.elements::<i32>(), SIX);
+    tensor.delete(Farewell::Plain);
+
+    let floats = Owner::new(vec![0_f32; 6], &[6]).dtype(DataType::I32);
+    let mismatch = Error::DTypeMismatch { dtype: DataType::I32, storage: DataType::F32 };
+    assert_eq!(floats.into_dlpack().unwrap_err(), mismatch);
+    let flags = Owner::new(vec![true; 8], &[1]).dtype(DataType::U8);
+    assert!(matches!(flags.into_dlpack().unwrap_err(), Error::DTypeMismatch { .. }));
+    let odd = DataType::new(tensors::ffi::kDLFloat, 24, 1);
+    let odd = Owner::new(vec![0_u8; 8], &[1]).dtype(odd).into_dlpack().unwrap_err();
+    assert!(matches!(odd, Error::UnsupportedDType { .. }));
+
+    let block = SharedBuffer::<u8>::zeroed(16).unwrap();
+    let misaligned = Owner::new(block.clone(), &[2]).strided(&[1], 2).dtype(DataType::F32);
+    let error = Error::Misaligned { dtype: DataType::F32, align: 4 };
+    assert_eq!(misaligned.to_dlpack().unwrap_err(), error);
+    let aligned = Owner::new(block, &[2]).strided(&[1], 4).dtype(DataType::F32);
+    assert!(aligned.to_dlpack().is_ok());
+
+    // No element, no address that could be wrong.
+    let empty = Owner::new(Vec::<u8>::new(), &[0, 3]).dtype(DataType::COMPLEX128);
+    let tensor = empty.into_dlpack().unwrap();
+    assert!(tensor.as_data_ptr().is_null());
+    assert_eq!(tensor.dtype(), DataType::COMPLEX128);
+}
+
+/// Every element type arrives with its name and its values.
+#[test]
+fn every_element_type() {
+    fn check<T: Element + PartialEq + core::fmt::Debug>(values: [T; 3], name: &str) {
+        let tensor = Owner::new(values.to_vec(), &[3]).into_dlpack().unwrap();
+        assert_eq!(tensor.dtype().to_string(), name);
+        let tensor = Foreign::from(tensor);
+        assert_eq!(tensor.elements::<T>(), values);
+        tensor.delete(Farewell::Plain);
+    }
+    check([i8::MIN, 0, i8::MAX], "int8");
+    check([i16::MIN, 0, i16::MAX], "int16");
+    check([i32::MIN, 0, i32::MAX], "int32");
+    check([i64::MIN, 0, i64::MAX], "int64");
+    check([0, 1, u8::MAX], "uint8");
+    check([0, 1, u16::MAX], "uint16");
+    check([0, 1, u32::MAX], "uint32");
+    check([0, 1, u64::MAX], "uint64");
+    check([isize::MIN, 0, isize::MAX], if size_of::<isize>() == 8 { "int64" } else { "int32" });
+    check([0, 1, usize::MAX], if size_of::<usize>() == 8 { "uint64" } else { "uint32" });
+    check([f32::MIN, 0.0, f32::INFINITY], "float32");
+    check([f64::MIN, 0.0, f64::INFINITY], "float64");
+    check([half::f16::MIN, half::f16::ZERO, half::f16::ONE], "float16");
+    check([half::bf16::MIN, half::bf16::ZERO, half::bf16::ONE], "bfloat16");
+    check([true, false, true], "bool");
+    check([1_f32, 2.0, 3.0].map(|re| Complex { re, im: -re }), "complex64");
+    check([1_f64, 2.0, 3.0].map(|re| Complex { re, im: -re }), "complex128");
+    check([half::f16::ONE; 3].map(|re| Complex { re, im: -re }), "complex32");
+}
+
+/// The borrowed C struct points into the view.
+#[test]
+fn borrowed() {
+    let owner = Owner::new(SIX.to_vec(), &[3, 2]).strided(&[1, 3], 0);
+    let view = owner.tensor().unwrap();
+    let tensor = view.dl_tensor();
+    // SAFETY: the struct is borrowed from a view that is alive.
+    let tensor = unsafe { &*tensor.as_ptr() };
+    assert_eq!(tensor.data.cast_const().cast(), owner.data.as_ptr());
+    assert_eq!(tensor.shape.cast_const(), owner.shape.as_ptr(), "the owner's own dimensions");
+    assert_eq!((tensor.ndim, tensor.byte_offset), (2, 0));
+    // SAFETY: two strides, borrowed with the struct.
+    assert_eq!(unsafe { core::slice::from_raw_parts(tensor.strides, 2) }, [1, 3]);
+}

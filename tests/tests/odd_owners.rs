@@ -1,0 +1,311 @@
+//! Safe implementations that nobody would write, and which have to be right
+//! all the same: whatever safe code lends stays alive until the deleter runs.
+
+#![forbid(unsafe_code)]
+
+use core::cell::{Cell, OnceCell, RefCell};
+use core::sync::atomic::AtomicPtr;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
+
+use dlpack_tests::counted::Owner;
+use dlpack_tests::foreign::{Farewell, Foreign};
+use tensors::{
+    DLPackExport, Data, DataRef, Element, Error, Flags, Layout, Lend, SharedOwner, Storage,
+    StreamArg, TensorView,
+};
+
+const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
+
+/// Exports, reads, writes where that is allowed, and deletes on another thread.
+fn check(owner: impl DLPackExport + Send + 'static, expected: &[i32], flags: Flags) {
+    let tensor = owner.into_dlpack().unwrap();
+    assert_eq!(tensor.flags(), flags);
+    let tensor = Foreign::from(tensor);
+    assert_eq!(tensor.elements::<i32>(), expected);
+    if tensor.is_writable() {
+        tensor.write(|n: i32| n + 1);
+    }
+    tensor.delete_elsewhere(Farewell::Narrow);
+}
+
+/// Lends what its function makes of what it owns.
+struct By<T>(T, fn(&mut T) -> &mut [i32]);
+
+impl<T> DLPackExport for By<T> {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        Err(Error::Custom("only by value"))
+    }
+
+    fn lend(&mut self) -> Result<Lend<'_>, Error> {
+        // A local shape would not live long enough for the layout.
+        static SHAPES: [[usize; 1]; 7] = [[0], [1], [2], [3], [4], [5], [6]];
+        let elements = (self.1)(&mut self.0);
+        let layout = Layout::row_major(&SHAPES[elements.len()])?;
+        Lend::new(Data::from_mut_slice(elements), layout)
+    }
+}
+
+/// Elements that live for ever. They can be reached for ever too, so that Miri
+/// and valgrind do not call them lost.
+fn leak<const N: usize>(elements: [i32; N]) -> &'static mut [i32] {
+    static KEPT: Mutex<Vec<AtomicPtr<i32>>> = Mutex::new(Vec::new());
+    let leaked = Box::leak(Box::new(elements));
+    KEPT.lock().unwrap().push(AtomicPtr::new(leaked.as_mut_ptr()));
+    leaked
+}
+
+#[test]
+fn memory_behind_locks_and_cells() {
+    let six = || SIX.to_vec();
+    check(By(Mutex::new(six()), |m| m.get_mut().unwrap()), &SIX, Flags::NONE);
+    check(By(RwLock::new(SIX), |m| m.get_mut().unwrap()), &SIX, Flags::NONE);
+    check(By(RefCell::new(SIX), |m| m.get_mut()), &SIX, Flags::NONE);
+    check(By(Cell::new(SIX), |m| m.get_mut()), &SIX, Flags::NONE);
+    check(By(VecDeque::from(six()), |m| m.make_contiguous()), &SIX, Flags::NONE);
+    check(By(Arc::new(SIX), |m| &mut Arc::make_mut(m)[..]), &SIX, Flags::NONE);
+    let lock = OnceLock::from(six());
+    check(By(lock, |m| m.get_mut().unwrap()), &SIX, Flags::NONE);
+}
+
+/// What is lent was made during the call, and belongs to the owner since.
+#[test]
+fn memory_made_while_lending() {
+    check(
+        By(Vec::new(), |m| {
+            m.extend(SIX);
+            m.shrink_to_fit();
+            m
+        }),
+        &SIX,
+        Flags::NONE,
+    );
+    check(
+        By(vec![9; 3], |m| {
+            *m = SIX.to_vec();
+            m
+        }),
+        &SIX,
+        Flags::NONE,
+    );
+    check(By(Some(SIX), |m| m.insert([7; 6])), &[7; 6], Flags::NONE);
+    check(By((), |()| leak([1, 2])), &[1, 2], Flags::NONE);
+    check(By((), |()| &mut []), &[], Flags::NONE);
+    let leaked = leak(SIX);
+    check(By(leaked, |m| m), &SIX, Flags::NONE);
+    let leaked = leak(SIX);
+    let taken = By(Mutex::new(Some(leaked)), |m| m.get_mut().unwrap().take().unwrap());
+    check(taken, &SIX, Flags::NONE);
+}
+
+/// The view is computed on demand, from a shared reference.
+#[test]
+fn memory_made_while_viewing() {
+    #[derive(Default)]
+    struct Lazy {
+        elements: OnceLock<Vec<i32>>,
+        asked: Cell<usize>,
+        local: OnceCell<[usize; 1]>,
+    }
+
+    impl DLPackExport for Lazy {
+        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+            self.asked.set(self.asked.get() + 1);
+            let elements = self.elements.get_or_init(|| SIX.to_vec());
+            let shape = self.local.get_or_init(|| [elements.len()]);
+            TensorView::new(elements.data(), Layout::row_major(shape)?)
+        }
+    }
+
+    check(Lazy::default(), &SIX, Flags::READ_ONLY);
+}
+
+/// A different answer on each call, which the runtime must not notice.
+#[test]
+fn another_object_on_each_call() {
+    #[derive(Default)]
+    struct Moody {
+        calls: Cell<usize>,
+        many: Vec<i32>,
+        few: [i32; 1],
+        offset: bool,
+    }
+
+    impl Moody {
+        fn turn(&self) -> bool {
+            self.calls.set(self.calls.get() + 1);
+            self.calls.get() % 2 == 1
+        }
+    }
+
+    impl Storage for Moody {
+        fn data(&self) -> DataRef<'_> {
+            if self.turn() { self.many.data() } else { self.few.data() }
+        }
+
+        fn lend(&mut self) -> Data<'_> {
+            if self.turn() { self.few.lend() } else { self.many.lend() }
+        }
+
+        fn share(&self) -> Option<SharedOwner> {
+            let share: Arc<[i32]> = if self.turn() { SIX.into() } else { [9].into() };
+            SharedOwner::new(share)
+        }
+    }
+
+    let moody = || Moody { many: SIX.to_vec(), few: [9], ..Moody::default() };
+    for _ in 0..4 {
+        let owner = Owner::new(moody(), &[6]);
+        owner.data.calls.set(1);
+        check(owner, &SIX, Flags::NONE);
+        let owner = Owner::new(moody(), &[6]);
+        assert!(matches!(owner.into_dlpack(), Err(Error::OutOfBounds { .. })));
+        let owner = Owner::new(moody(), &[1]);
+        assert_eq!(owner.to_dlpack().unwrap_err(), Error::ShareOutOfRange);
+        assert!(!owner.data.offset);
+    }
+}
+
+/// What is lent is not the owner's at all.
+#[test]
+fn memory_of_somebody_else() {
+    static STATIC: [i32; 6] = SIX;
+
+    struct Nothing;
+
+    impl DLPackExport for Nothing {
+        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+            TensorView::new(STATIC.data(), Layout::row_major(&[6])?)
+        }
+    }
+
+    check(Nothing, &SIX, Flags::READ_ONLY);
+    check(Box::new(Nothing) as Box<dyn DLPackExport + Send>, &SIX, Flags::READ_ONLY);
+    check(Arc::new(Nothing), &SIX, Flags::READ_ONLY);
+}
+
+/// Owners behind pointers, with their elements inside.
+#[test]
+fn owners_behind_pointers() {
+    let owner = || Owner::new(SIX, &[6]);
+    check(Box::new(owner()), &SIX, Flags::NONE);
+    check(Box::new(Box::new(owner()) as Box<dyn DLPackExport + Send>), &SIX, Flags::NONE);
+    check(Arc::new(owner()), &SIX, Flags::READ_ONLY);
+    check(Arc::new(owner()) as Arc<dyn DLPackExport + Send + Sync>, &SIX, Flags::READ_ONLY);
+    let shared = Arc::new(Owner::new(Arc::new(SIX), &[6]));
+    let (one, two) = (Arc::clone(&shared).to_dlpack().unwrap(), shared.to_dlpack().unwrap());
+    assert_eq!(one.as_data_ptr(), two.as_data_ptr());
+    check(shared, &SIX, Flags::READ_ONLY);
+}
+
+/// Shape and strides of the owner's own, which a consumer may overwrite in its
+/// struct without changing them.
+#[test]
+fn dimensions_are_copied() {
+    struct Kept {
+        data: Vec<i32>,
+        shape: [i64; 2],
+        at_the_end: Arc<Mutex<Vec<i64>>>,
+    }
+
+    impl DLPackExport for Kept {
+        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+            TensorView::new(self.data.data(), Layout::strided(&self.shape, &self.shape)?)
+        }
+    }
+
+    impl Drop for Kept {
+        fn drop(&mut self) {
+            *self.at_the_end.lock().unwrap() = self.shape.to_vec();
+        }
+    }
+
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let owner = Kept { data: vec![3; 9], shape: [2, 2], at_the_end: Arc::clone(&kept) };
+    let tensor: Foreign = owner.into_dlpack().unwrap().into();
+    assert_eq!((tensor.shape(), tensor.strides()), (vec![2, 2], vec![2, 2]));
+    tensor.delete(Farewell::Scribbled);
+    assert_eq!(*kept.lock().unwrap(), [2, 2]);
+}
+
+/// `hand_off` is called once, before the lend, and its changes are seen.
+#[test]
+fn hand_off_comes_first() {
+    #[derive(Default)]
+    struct Waiting {
+        calls: Mutex<Vec<&'static str>>,
+        log: Arc<Mutex<Vec<&'static str>>>,
+        data: Vec<i32>,
+    }
+
+    impl Waiting {
+        fn note(&self, call: &'static str) {
+            self.calls.lock().unwrap().push(call);
+            self.log.lock().unwrap().push(call);
+        }
+    }
+
+    impl DLPackExport for Waiting {
+        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+            self.note("tensor");
+            TensorView::new(self.data.data(), Layout::row_major(&[0])?)
+        }
+
+        fn lend(&mut self) -> Result<Lend<'_>, Error> {
+            self.note("lend");
+            Lend::new(self.data.lend(), Layout::row_major(&[0])?)
+        }
+
+        fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+            self.note("hand_off");
+            consumer.host()
+        }
+    }
+
+    let waiting = Waiting::default();
+    let log = Arc::clone(&waiting.log);
+    waiting.copy_to_dlpack().unwrap();
+    assert_eq!(*log.lock().unwrap(), ["hand_off", "tensor"]);
+    log.lock().unwrap().clear();
+    drop(waiting.into_dlpack().unwrap());
+    assert_eq!(*log.lock().unwrap(), ["hand_off", "lend"]);
+}
+
+/// An owner whose drop exports what it owns.
+#[test]
+fn export_during_drop() {
+    struct Matryoshka {
+        inside: Option<Arc<[i32]>>,
+        out: Arc<Mutex<Option<tensors::ManagedTensor>>>,
+    }
+
+    impl DLPackExport for Matryoshka {
+        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+            let inside = self.inside.as_ref().ok_or(Error::Custom("empty"))?;
+            TensorView::new(inside.data(), Layout::row_major(&[6])?)
+        }
+    }
+
+    impl Drop for Matryoshka {
+        fn drop(&mut self) {
+            let owner = Owner::new(self.inside.take().unwrap(), &[6]);
+            *self.out.lock().unwrap() = Some(owner.to_dlpack().unwrap());
+        }
+    }
+
+    let out = Arc::new(Mutex::new(None));
+    let owner = Matryoshka { inside: Some(Arc::from(SIX)), out: Arc::clone(&out) };
+    drop(owner.into_dlpack().unwrap());
+    let tensor: Foreign = out.lock().unwrap().take().unwrap().into();
+    assert_eq!(tensor.elements::<i32>(), SIX);
+    tensor.delete(Farewell::Plain);
+}
+
+/// An element type's own promise decides, not the slice that it is lent as.
+#[test]
+fn any_bits() {
+    const { assert!(!bool::ANY_BITS && u8::ANY_BITS) };
+    let mut flags = [true, false];
+    let lend = Lend::new(Data::from_mut_slice(&mut flags), Layout::row_major(&[2]).unwrap());
+    assert!(lend.is_ok());
+}

@@ -1,0 +1,335 @@
+//! Exports that leave the object usable: who owns the memory, who may write it,
+//! and what a `share` that lies can do (nothing).
+
+use core::cell::Cell;
+use std::sync::Arc;
+
+use dlpack_tests::counted::{Drops, Owner, Ticket};
+use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::random::Random;
+use tensors::{
+    DLPackExport, DataRef, DataType, Device, Error, Flags, Layout, SharedBuffer, SharedOwner,
+    Storage, TensorView,
+};
+
+const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
+
+/// The tensor is at the storage's own address, and knows the elements of a view.
+#[test]
+fn the_same_memory() {
+    fn check<S: Storage + Send + 'static>(storage: S, flags: Flags) {
+        let start = storage.data().as_ptr();
+        let owner = Owner::new(storage, &[3]).strided(&[-2], 20);
+        let tensor = owner.to_dlpack().unwrap();
+        assert_eq!(tensor.as_data_ptr(), start.wrapping_add(20));
+        assert_eq!(tensor.flags(), flags);
+        drop(owner);
+        let tensor = Foreign::from(tensor);
+        assert_eq!(tensor.elements::<i32>(), [5, 3, 1]);
+        tensor.delete_elsewhere(Farewell::Narrow);
+    }
+    check(Arc::<[i32]>::from(SIX), Flags::READ_ONLY);
+    check(Arc::new(SIX), Flags::READ_ONLY);
+    check(Arc::new(SIX.to_vec()), Flags::READ_ONLY);
+    check(Arc::new(SIX) as Arc<dyn Storage + Send + Sync>, Flags::READ_ONLY);
+    check(Box::new(Arc::<[i32]>::from(SIX)) as Box<dyn Storage + Send>, Flags::READ_ONLY);
+    check(SharedBuffer::from_slice(&SIX).unwrap(), Flags::NONE);
+    check(Arc::new(SharedBuffer::from_slice(&SIX).unwrap()), Flags::NONE);
+}
+
+/// Rust and the consumer see each other's writes, also through clones, and
+/// after Rust's own handles are gone.
+#[test]
+fn a_shared_buffer_is_seen_from_both_sides() {
+    let buffer = SharedBuffer::from_slice(&SIX).unwrap();
+    let clone = buffer.clone();
+    let owner = Owner::new(buffer.clone(), &[6]);
+    let (one, two): (Foreign, Foreign) =
+        (owner.to_dlpack().unwrap().into(), owner.to_dlpack().unwrap().into());
+    one.write(|n: i32| n * 2);
+    assert_eq!(clone.to_vec(), [0, 2, 4, 6, 8, 10]);
+    assert_eq!(two.elements::<i32>(), clone.to_vec());
+    buffer.store(0, 7);
+    assert_eq!(two.elements::<i32>()[0], 7);
+    assert_eq!(clone.load(0), 7);
+    drop((buffer, clone, owner));
+    two.delete_elsewhere(Farewell::Plain);
+    assert_eq!(one.elements::<i32>(), [7, 2, 4, 6, 8, 10]);
+    one.delete(Farewell::Copy);
+}
+
+/// Elements of every size that is read as one atomic or as several.
+#[test]
+fn shared_elements_of_every_size() {
+    fn check<T: tensors::Element + bytemuck::Pod + PartialEq + core::fmt::Debug>(values: [T; 3]) {
+        let buffer = SharedBuffer::from_slice(&values).unwrap();
+        assert_eq!((buffer.len(), buffer.is_empty()), (3, false));
+        assert_eq!(buffer.to_vec(), values);
+        assert_eq!(buffer.data().as_ptr().addr() % 64, 0, "JAX wants 64 bytes");
+        buffer.store(1, values[2]);
+        assert_eq!(
+            [buffer.load(0), buffer.load(1), buffer.load(2)],
+            [values[0], values[2], values[2]]
+        );
+        let tensor: Foreign = Owner::new(buffer.clone(), &[3]).to_dlpack().unwrap().into();
+        tensor.write(|_: T| values[0]);
+        tensor.delete(Farewell::Plain);
+        assert_eq!(buffer.to_vec(), [values[0]; 3]);
+        let zeroed = SharedBuffer::<T>::zeroed(2).unwrap();
+        assert_eq!(zeroed.to_vec(), [T::zeroed(); 2]);
+    }
+    check([1_u8, 2, 3]);
+    check([i16::MIN, -1, 2]);
+    check([1.5_f32, f32::MAX, -0.0]);
+    check([1.5_f64, f64::MAX, -0.0]);
+    check([half::bf16::ONE, half::bf16::ZERO, half::bf16::MAX]);
+    check([1.0_f64, 2.0, 3.0].map(|re| tensors::Complex { re, im: -re }));
+    check([1.0_f32, 2.0, 3.0].map(|re| tensors::Complex { re, im: -re }));
+
+    let empty = SharedBuffer::<f64>::zeroed(0).unwrap();
+    assert!(empty.is_empty() && empty.to_vec().is_empty());
+    assert!(Owner::new(empty, &[0]).to_dlpack().unwrap().as_data_ptr().is_null());
+    let bytes = SharedBuffer::<f64>::zeroed(usize::MAX).unwrap_err();
+    assert_eq!(bytes, Error::OutOfMemory { bytes: usize::MAX });
+}
+
+#[test]
+#[should_panic(expected = "index 3 out of bounds of 3 elements")]
+fn load_checks_the_index() {
+    SharedBuffer::<u16>::zeroed(3).unwrap().load(3);
+}
+
+#[test]
+#[should_panic(expected = "out of bounds")]
+fn store_checks_the_index() {
+    SharedBuffer::<u16>::zeroed(3).unwrap().store(usize::MAX / 2 + 1, 0);
+}
+
+/// A storage with one owner cannot be shared.
+#[test]
+fn not_shareable() {
+    for error in [
+        Owner::new(SIX.to_vec(), &[6]).to_dlpack().unwrap_err(),
+        Owner::new(SIX, &[6]).to_dlpack().unwrap_err(),
+        Owner::new(&SIX[..], &[6]).to_dlpack().unwrap_err(),
+        Owner::new(std::rc::Rc::new(SIX), &[6]).to_dlpack().unwrap_err(),
+    ] {
+        assert_eq!(error, Error::NotShareable);
+    }
+}
+
+/// An exportable whose `share` is whatever the test says.
+struct Liar<F> {
+    data: Arc<[i32]>,
+    shape: [usize; 1],
+    share: F,
+}
+
+impl<F: Fn(&Arc<[i32]>) -> Option<SharedOwner>> DLPackExport for Liar<F> {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        TensorView::new(self.data.data(), Layout::row_major(&self.shape)?)
+    }
+
+    fn share(&self) -> Option<SharedOwner> {
+        (self.share)(&self.data)
+    }
+}
+
+fn lie(share: impl Fn(&Arc<[i32]>) -> Option<SharedOwner>) -> Error {
+    let liar = Liar { data: Arc::from(SIX), shape: [6], share };
+    liar.to_dlpack().unwrap_err()
+}
+
+/// A part of some shared memory.
+struct Window {
+    data: Arc<[i32]>,
+    start: usize,
+    end: usize,
+    _ticket: Option<Ticket>,
+}
+
+impl Storage for Window {
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(&self.data[self.start..self.end])
+    }
+}
+
+fn window(data: &Arc<[i32]>, start: usize, end: usize) -> Window {
+    Window { data: Arc::clone(data), start, end, _ticket: None }
+}
+
+#[test]
+fn a_share_that_lies() {
+    assert_eq!(lie(|_| SharedOwner::new(Arc::<[i32]>::from(SIX))), Error::ShareOutOfRange);
+    assert_eq!(lie(|_| SharedOwner::new(SIX.to_vec())), Error::ShareOutOfRange);
+    assert_eq!(lie(|_| SharedOwner::new(&SIX[..])), Error::ShareOutOfRange);
+    assert_eq!(lie(|_| SharedOwner::new([0_i32; 2])), Error::ShareOutOfRange, "in the handle");
+    assert_eq!(lie(|_| SharedOwner::new([0_i32; 99])), Error::ShareOutOfRange, "boxed");
+    assert_eq!(lie(|data| SharedOwner::new(window(data, 0, 5))), Error::ShareOutOfRange);
+    assert_eq!(lie(|data| SharedOwner::new(window(data, 1, 6))), Error::ShareOutOfRange);
+    assert_eq!(lie(|data| SharedOwner::new(window(data, 6, 6))), Error::ShareOutOfRange);
+    assert_eq!(lie(|_| None), Error::NotShareable);
+    let elsewhere = lie(|_| SharedOwner::new(Elsewhere));
+    let (device, storage) = (Device::CPU, Device::cuda(0));
+    assert_eq!(elsewhere, Error::DeviceMismatch { device, storage });
+    // The whole memory, or more of it than the tensor needs, is no lie.
+    let part = Liar {
+        data: Arc::from(SIX),
+        shape: [3],
+        share: |data: &Arc<_>| SharedOwner::new(window(data, 0, 4)),
+    };
+    let tensor = part.to_dlpack().unwrap();
+    assert_eq!(tensor.as_data_ptr().cast(), part.data.as_ptr());
+}
+
+/// Memory of another device.
+struct Elsewhere;
+
+impl Storage for Elsewhere {
+    fn data(&self) -> DataRef<'_> {
+        // SAFETY: there are no bytes, so nothing is promised of any.
+        unsafe { DataRef::from_raw_parts(core::ptr::null(), 0, DataType::I32, Device::cuda(0)) }
+    }
+}
+
+/// A handle that is too large for the packet is boxed, and dropped with it.
+#[test]
+fn large_handles() {
+    struct Large {
+        window: Window,
+        _rest: [u64; 20],
+    }
+
+    impl Storage for Large {
+        fn data(&self) -> DataRef<'_> {
+            self.window.data()
+        }
+    }
+
+    #[repr(align(64))]
+    struct Aligned(Window);
+
+    impl Storage for Aligned {
+        fn data(&self) -> DataRef<'_> {
+            assert!(core::ptr::from_ref(self).is_aligned());
+            self.0.data()
+        }
+    }
+
+    let drops = Drops::new();
+    let counted = |data: &Arc<[i32]>| {
+        let data = Arc::clone(data);
+        Window { data, start: 0, end: 6, _ticket: Some(drops.ticket()) }
+    };
+    let large = Liar {
+        data: Arc::from(SIX),
+        shape: [6],
+        share: |data: &Arc<[i32]>| {
+            SharedOwner::new(Large { window: counted(data), _rest: [0; 20] })
+        },
+    };
+    let aligned = Liar {
+        data: Arc::from(SIX),
+        shape: [6],
+        share: |data: &Arc<[i32]>| SharedOwner::new(Aligned(counted(data))),
+    };
+    for (before, tensor) in [large.to_dlpack(), aligned.to_dlpack()].into_iter().enumerate() {
+        let tensor = Foreign::from(tensor.unwrap());
+        assert_eq!(tensor.elements::<i32>(), SIX);
+        assert_eq!(drops.count(), before);
+        tensor.delete_elsewhere(Farewell::Copy);
+        assert_eq!(drops.count(), before + 1);
+    }
+    assert_eq!(Arc::strong_count(&large.data), 1);
+}
+
+/// The runtime asks the handle once; a second answer would count for nothing.
+#[test]
+fn a_handle_with_two_answers() {
+    struct Moody {
+        data: Arc<[i32]>,
+        asked: Cell<usize>,
+    }
+
+    impl Storage for Moody {
+        fn data(&self) -> DataRef<'_> {
+            self.asked.set(self.asked.get() + 1);
+            if self.asked.get() == 1 { self.data.data() } else { DataRef::from_slice::<i32>(&[]) }
+        }
+    }
+
+    let owner = Liar {
+        data: Arc::from(SIX),
+        shape: [6],
+        share: |data: &Arc<[i32]>| {
+            SharedOwner::new(Moody { data: Arc::clone(data), asked: Cell::new(0) })
+        },
+    };
+    let tensor: Foreign = owner.to_dlpack().unwrap().into();
+    drop(owner);
+    assert_eq!(tensor.elements::<i32>(), SIX);
+    tensor.delete(Farewell::Plain);
+}
+
+/// A view of some memory, shared as a part of it.
+struct View {
+    owner: Owner<Arc<[i32]>>,
+    start: usize,
+    end: usize,
+}
+
+impl DLPackExport for View {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        self.owner.tensor()
+    }
+
+    fn share(&self) -> Option<SharedOwner> {
+        SharedOwner::new(window(&self.owner.data, self.start, self.end))
+    }
+}
+
+/// Random views of random windows: an export exists exactly if every element
+/// is inside of the handle's own memory, and then has the right elements.
+#[test]
+fn random_windows() {
+    const CASES: usize = if cfg!(miri) { 60 } else { 20_000 };
+    let mut random = Random::new(5);
+    let data: Arc<[i32]> = (0..24).collect();
+    let mut accepted = 0;
+    for _ in 0..CASES {
+        let mut bound = || random.below(25);
+        let (one, two) = (bound(), bound());
+        let (start, end) = (one.min(two), one.max(two));
+        let shape = [random.within(0..=4), random.within(1..=4)];
+        let strides = [random.within(-5..=5), random.within(-3..=3)];
+        let first = i64::try_from(random.below(24)).unwrap();
+
+        let owner = Owner::new(Arc::clone(&data), &shape);
+        let byte_offset = u64::try_from(first * 4).unwrap();
+        let view = View { owner: owner.strided(&strides, byte_offset), start, end };
+        let wanted: Vec<i64> = dlpack_tests::positions::positions(&shape, &strides)
+            .into_iter()
+            .map(|position| first + position)
+            .collect();
+        let within = |low: usize, high: usize| {
+            let range = i64::try_from(low).unwrap()..i64::try_from(high).unwrap();
+            wanted.iter().all(|position| range.contains(position))
+        };
+        match view.to_dlpack() {
+            Ok(tensor) => {
+                assert!(within(start, end), "{shape:?} {strides:?} {first} in {start}..{end}");
+                accepted += 1;
+                let tensor = Foreign::from(tensor);
+                let found: Vec<i64> = tensor.elements::<i32>().into_iter().map(i64::from).collect();
+                assert_eq!(found, wanted);
+                tensor.delete(Farewell::Plain);
+            }
+            Err(Error::ShareOutOfRange) => assert!(!within(start, end) && within(0, 24)),
+            Err(Error::OutOfBounds { .. }) => assert!(!within(0, 24)),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    println!("windows: {CASES} cases, {accepted} accepted");
+    assert!(accepted * 10 > CASES);
+    assert_eq!(Arc::strong_count(&data), 1);
+}
