@@ -94,12 +94,12 @@ fn write_crate(bench: &Path, variant: &Variant) -> Outcome<PathBuf> {
     let mut source = String::from("//! Structs with three fields each.\n");
     for number in 0..STRUCTS {
         let derive = variant.derive;
-        // Writing to a string cannot fail.
-        drop(writeln!(
+        writeln!(
             source,
             "{derive}pub struct S{number} {{\n    pub data: Vec<f32>,\n    \
              pub shape: [usize; 3],\n    pub strides: [isize; 3],\n}}"
-        ));
+        )
+        .expect("writing to a string cannot fail");
     }
     let unwritable =
         |error| format!("{} cannot be written ({error}); free the disk.", folder.display());
