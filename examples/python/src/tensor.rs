@@ -42,7 +42,7 @@ impl Tensor {
         let width = usize::from(dtype.bits());
         let mut bytes = vec![0; (numbers.len() * width).div_ceil(8)];
         for (index, number) in numbers.iter().enumerate() {
-            put(&mut bytes, index * width, width, value::encode(dtype, number)?);
+            put(&mut bytes, index * width, width, value::encode(dtype.with_lanes(1), number)?);
         }
         Self::compact(Bytes::new(&bytes, read_only)?, dtype, shape)
     }
@@ -142,9 +142,10 @@ impl Tensor {
         let start = i128::from(index) * i128::from(self.dtype.element_bits());
         let start = usize::try_from(start + self.byte_offset as i128 * 8)
             .map_err(|_| dlpack_traits::Error::SizeOverflow)?;
+        let scalar = self.dtype.with_lanes(1);
         let lane = |lane: usize| {
             let bits = (0..width).map(|bit| self.bit(start + lane * width + bit));
-            value::decode(py, self.dtype, bits.rev().fold(0, |bits, bit| bits << 1 | bit))
+            value::decode(py, scalar, bits.rev().fold(0, |bits, bit| bits << 1 | bit))
         };
         if self.dtype.lanes() == 1 {
             return lane(0);
@@ -169,7 +170,11 @@ fn put(bytes: &mut [u8], position: usize, width: usize, bits: u128) {
 }
 
 fn parse(name: &str) -> PyResult<DataType> {
-    DataType::from_name(name).ok_or_else(|| {
+    let lanes = || {
+        let (scalar, lanes) = name.rsplit_once('x')?;
+        Some(DataType::from_name(scalar)?.with_lanes(lanes.parse().ok()?))
+    };
+    DataType::from_name(name).or_else(lanes).ok_or_else(|| {
         PyTypeError::new_err(format!("`{name}` is not the name of a DLPack element type"))
     })
 }

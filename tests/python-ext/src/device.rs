@@ -1,0 +1,89 @@
+//! Memory that says to be somewhere else.
+
+use std::sync::Mutex;
+
+use dlpack_traits::ffi::DLDeviceType;
+use dlpack_traits::{
+    DLPackExport, DataRef, DataType, Device, Error, Layout, SharedOwner, Storage, StreamArg,
+    TensorView,
+};
+use pyo3::prelude::*;
+
+use crate::counted::Several;
+
+/// Six `float32`s, 0 to 5, that claim to be on a device.
+#[pyclass(frozen, module = "dlpack_testing")]
+pub(crate) struct OnDevice {
+    data: Several<Claim>,
+    byte_offset: usize,
+    streams: Mutex<Vec<String>>,
+}
+
+struct Claim {
+    elements: [f32; 6],
+    device: Device,
+}
+
+impl Storage for Claim {
+    fn data(&self) -> DataRef<'_> {
+        // SAFETY:
+        // 1. This is that many bytes of one allocation. The device is a lie,
+        //    except for the pinned kinds, which are host memory: no test hands
+        //    the address to a runtime of the others.
+        // 2. They are initialised and aligned floats.
+        // 3. Nobody writes to them: they are borrowed.
+        unsafe {
+            DataRef::from_raw_parts(
+                self.elements.as_ptr().cast(),
+                size_of_val(&self.elements),
+                DataType::F32,
+                self.device,
+            )
+        }
+    }
+}
+
+impl DLPackExport for OnDevice {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        let dims: &[i64] = match self.byte_offset {
+            0 => &[6],
+            4 => &[5],
+            8 => &[4],
+            _ => return Err(Error::Custom("this test class knows three offsets")),
+        };
+        TensorView::new(self.data.data(), Layout::row_major(dims)?.byte_offset(self.byte_offset)?)
+    }
+
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        if let Ok(mut streams) = self.streams.lock() {
+            streams.push(format!("{:?}", consumer.kind()));
+        }
+        Ok(())
+    }
+
+    fn share(&self) -> Option<SharedOwner> {
+        self.data.share()
+    }
+}
+
+#[pymethods]
+impl OnDevice {
+    #[new]
+    #[pyo3(signature = (device_type, device_id=0, byte_offset=0))]
+    fn new(device_type: i32, device_id: i32, byte_offset: usize) -> Self {
+        let device = Device::new(DLDeviceType(device_type), device_id);
+        let data = Several::new(Claim { elements: [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], device });
+        Self { data, byte_offset, streams: Mutex::default() }
+    }
+
+    /// Address of the first element of the storage.
+    #[getter]
+    fn data_ptr(&self) -> usize {
+        self.data.get().elements.as_ptr().addr()
+    }
+
+    /// What consumers said about their streams, and forgets it.
+    fn streams(&self) -> Vec<String> {
+        self.streams.lock().map(|mut streams| core::mem::take(&mut *streams)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,119 @@
+//! Exports that fail, each in one way.
+
+use dlpack_traits::ffi::{self, DLDataTypeCode};
+use dlpack_traits::{
+    DLPackExport, DataType, Device, Error, Layout, SharedOwner, Storage, StreamArg, TensorView,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::counted::Several;
+
+/// Four `float32`s whose export fails as the constructor's argument says.
+#[pyclass(frozen, module = "dlpack_testing")]
+pub(crate) struct Faulty {
+    data: Several<Vec<f32>>,
+    other: Several<Vec<f32>>,
+    fault: Fault,
+}
+
+/// Defines the faults and their Python names.
+macro_rules! faults {
+    ($($fault:ident = $name:literal),+ $(,)?) => {
+        #[derive(Clone, Copy)]
+        enum Fault { $($fault),+ }
+
+        impl Fault {
+            const ALL: &'static [(&'static str, Fault)] = &[$(($name, Fault::$fault)),+];
+        }
+    };
+}
+
+faults! {
+    OutOfBounds = "out of bounds",
+    BeforeStart = "before the start",
+    NegativeDim = "negative dimension",
+    RankMismatch = "rank mismatch",
+    TooManyDims = "too many dimensions",
+    Overflow = "overflow",
+    Misaligned = "misaligned",
+    UnknownDType = "unknown dtype",
+    OtherDType = "other dtype",
+    OtherDevice = "other device",
+    ByteOrder = "byte order",
+    Custom = "custom",
+    ShareElsewhere = "share elsewhere",
+    HandOff = "hand-off",
+    Panic = "panic",
+    PanicInShare = "panic in share",
+    PanicInHandOff = "panic in hand-off",
+    PanicWithPanic = "panic with a payload that panics",
+}
+
+/// A payload whose own drop panics.
+struct Payload;
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        panic!("the drop of a payload panics on purpose");
+    }
+}
+
+impl DLPackExport for Faulty {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        let vector = Layout::row_major(&[4])?;
+        let layout = match self.fault {
+            Fault::OutOfBounds => Layout::row_major(&[5])?,
+            Fault::BeforeStart => Layout::strided(&[4], &[-1])?,
+            Fault::NegativeDim => Layout::row_major(&[2, -2])?,
+            Fault::RankMismatch => Layout::strided(&[2, 2], &[1])?,
+            Fault::TooManyDims => Layout::row_major(&[1; 65])?,
+            Fault::Overflow => Layout::row_major(&[i64::MAX, i64::MAX])?,
+            Fault::Misaligned => Layout::row_major(&[3])?.byte_offset(2)?,
+            Fault::UnknownDType => vector.dtype(DataType::new(DLDataTypeCode(200), 8, 1)),
+            Fault::OtherDType => vector.dtype(DataType::new(ffi::kDLInt, 32, 1)),
+            Fault::OtherDevice => vector.device(Device::cuda(0)),
+            Fault::ByteOrder => return Err(Error::NotNativeEndian),
+            Fault::Custom => return Err(Error::Custom("the film is not developed yet")),
+            Fault::Panic => panic!("tensor() panics on purpose"),
+            Fault::PanicWithPanic => std::panic::panic_any(Payload),
+            Fault::ShareElsewhere
+            | Fault::HandOff
+            | Fault::PanicInShare
+            | Fault::PanicInHandOff => vector,
+        };
+        TensorView::new(self.data.data(), layout)
+    }
+
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        match self.fault {
+            Fault::HandOff => Err(Error::Custom("the event was never recorded")),
+            Fault::PanicInHandOff => panic!("hand_off() panics on purpose"),
+            _ => consumer.host(),
+        }
+    }
+
+    fn share(&self) -> Option<SharedOwner> {
+        match self.fault {
+            Fault::ShareElsewhere => self.other.share(),
+            Fault::PanicInShare => panic!("share() panics on purpose"),
+            _ => self.data.share(),
+        }
+    }
+}
+
+#[pymethods]
+impl Faulty {
+    #[new]
+    fn new(fault: &str) -> PyResult<Self> {
+        let named = Fault::ALL.iter().find(|(name, _)| *name == fault);
+        let &(_, fault) = named.ok_or_else(|| PyValueError::new_err("no such fault"))?;
+        Ok(Self { data: Several::new(vec![0.0; 4]), other: Several::new(vec![0.0; 4]), fault })
+    }
+
+    /// The names of all faults.
+    #[staticmethod]
+    fn all() -> Vec<&'static str> {
+        Fault::ALL.iter().map(|(name, _)| *name).collect()
+    }
+}

@@ -1,0 +1,50 @@
+//! Counts what this module has on the heap.
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::sync::atomic::{AtomicIsize, Ordering};
+use std::alloc::System;
+
+use pyo3::prelude::*;
+
+/// The system's allocator, with a count.
+struct Counting;
+
+#[global_allocator]
+static HEAP: Counting = Counting;
+
+static ALLOCATIONS: AtomicIsize = AtomicIsize::new(0);
+
+/// How many allocations of this module have not been freed. Every export is
+/// one, whatever owns it, so this finds any leak to the last byte.
+#[pyfunction]
+pub(crate) fn allocations() -> isize {
+    ALLOCATIONS.load(Ordering::SeqCst)
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are those that are needed.
+        let block = unsafe { System.alloc(layout) };
+        ALLOCATIONS.fetch_add(isize::from(!block.is_null()), Ordering::SeqCst);
+        block
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are those that are needed.
+        let block = unsafe { System.alloc_zeroed(layout) };
+        ALLOCATIONS.fetch_add(isize::from(!block.is_null()), Ordering::SeqCst);
+        block
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: the caller's promises are those that are needed.
+        unsafe { System.realloc(block, layout, new_size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        ALLOCATIONS.fetch_sub(1, Ordering::SeqCst);
+        // SAFETY: the caller's promises are those that are needed.
+        unsafe { System.dealloc(block, layout) }
+    }
+}

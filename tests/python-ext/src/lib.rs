@@ -1,0 +1,45 @@
+//! The extension module `dlpack_testing`: classes that count, fail and panic
+//! where the Python tests look, and a consumer that does exactly as it is told.
+
+mod capsule;
+mod classes;
+mod counted;
+mod device;
+mod faulty;
+mod heap;
+mod hostile;
+mod refused;
+
+use dlpack_traits::{DataType, python};
+use pyo3::prelude::*;
+
+/// The names of all element types that the library has a constant for.
+#[pyfunction]
+fn dtypes() -> Vec<String> {
+    DataType::ALL.iter().map(ToString::to_string).collect()
+}
+
+/// What the Python tests need beyond the example.
+#[pymodule]
+fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    python::add_class::<classes::Frozen>(m)?;
+    python::add_class::<classes::Writable>(m)?;
+    python::add_class::<classes::Single>(m)?;
+    python::add_class::<classes::Growing>(m)?;
+    python::add_class::<classes::Zeros>(m)?;
+    python::add_class::<device::OnDevice>(m)?;
+    python::add_class::<faulty::Faulty>(m)?;
+    python::add_class::<hostile::PanicsOnDrop>(m)?;
+    python::add_class::<hostile::CallsOnDrop>(m)?;
+    m.add_class::<capsule::Taken>()?;
+    m.add_class::<capsule::Background>()?;
+    m.add_function(wrap_pyfunction!(dtypes, m)?)?;
+    m.add_function(wrap_pyfunction!(capsule::take, m)?)?;
+    m.add_function(wrap_pyfunction!(capsule::set_name, m)?)?;
+    m.add_function(wrap_pyfunction!(counted::live, m)?)?;
+    m.add_function(wrap_pyfunction!(counted::exports, m)?)?;
+    m.add_function(wrap_pyfunction!(counted::releases, m)?)?;
+    m.add_function(wrap_pyfunction!(heap::allocations, m)?)?;
+    m.add_function(wrap_pyfunction!(refused::add_unsendable, m)?)?;
+    m.add_function(wrap_pyfunction!(refused::add_immutable_type, m)?)
+}

@@ -1,0 +1,135 @@
+"""Exports and releases on threads of Python's, on threads that Python does not
+know, and on several at once."""
+
+import sys
+import threading
+
+import consumers
+import dlpack_structs as structs
+import dlpack_testing as testing
+import pytest
+from conftest import check_leaks, nothing_left
+from dlpack_testing import Frozen, Growing, Single, Writable
+
+CLASSES = (Frozen, Writable, Single, Growing)
+VERSIONED = {"max_version": (1, 0)}
+
+
+def in_thread(body):
+    """Runs `body` on another Python thread, and passes its failure on."""
+    failures = []
+
+    def run():
+        try:
+            body()
+        except BaseException as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("name", consumers.ALL)
+def test_an_array_dropped_on_another_python_thread(name, cls):
+    """The last reference to an array goes on a thread that did not make it."""
+    consumer = consumers.get(name)
+
+    def body():
+        arrays = [consumer.take(cls([1.0, 2.0]))]
+        in_thread(arrays.clear)
+        assert arrays == []
+
+    check_leaks(body, rounds=5)
+
+
+@pytest.mark.parametrize("max_version", [None, (1, 0)], ids=["legacy", "versioned"])
+@pytest.mark.parametrize("cls", CLASSES)
+def test_the_deleter_without_the_gil(cls, max_version):
+    """The thread of the deleter has a Python state but does not hold the GIL."""
+
+    def body():
+        testing.take(cls([1.0]).__dlpack__(max_version=max_version)).delete_detached()
+
+    check_leaks(body)
+
+
+@pytest.mark.parametrize("max_version", [None, (1, 0)], ids=["legacy", "versioned"])
+@pytest.mark.parametrize("cls", CLASSES)
+def test_the_deleter_on_a_thread_python_does_not_know(cls, max_version):
+    """The thread of the deleter has never met Python."""
+
+    def body():
+        taken = testing.take(cls([1.0]).__dlpack__(max_version=max_version))
+        assert taken.delete_in_background().wait(10, holding_gil=False)
+
+    check_leaks(body)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_the_deleter_while_another_thread_holds_the_gil(cls):
+    """Memory with several owners is freed although the GIL is never let go;
+    an object has to wait for it, and then is freed too."""
+
+    def body():
+        taken = testing.take(cls([1.0]).__dlpack__(**VERSIONED))
+        background = taken.delete_in_background()
+        if cls in (Single, Growing):
+            assert not background.wait(0.02, holding_gil=True)
+            assert background.wait(10, holding_gil=False)
+        else:
+            assert background.wait(10, holding_gil=True)
+
+    check_leaks(body, rounds=5)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_four_threads_export_one_object(cls):
+    """Exports and releases of one object on four threads at once."""
+    numpy = consumers.get("numpy")
+    tensor = cls([1.0, 2.0, 3.0])
+    failures, start = [], threading.Barrier(4)
+
+    def run():
+        try:
+            start.wait()
+            for turn in range(2_000):
+                array = numpy.take(tensor)
+                capsule = tensor.__dlpack__(max_version=(1, 0) if turn % 2 else None)
+                assert numpy.address(array) == tensor.data_ptr
+                assert structs.Tensor(capsule).floats() == [1.0, 2.0, 3.0]
+        except BaseException as failure:
+            failures.append(failure)
+
+    count = sys.getrefcount(tensor)
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with nothing_left():
+            threads = [threading.Thread(target=run) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert failures == []
+            del threads, thread
+    finally:
+        sys.setswitchinterval(switch)
+    assert sys.getrefcount(tensor) == count
+
+
+def test_releases_on_many_threads_at_once():
+    """One object, released by eight threads that Python does not know."""
+    tensor = Single([1.0])
+    count = sys.getrefcount(tensor)
+
+    def body():
+        taken = [testing.take(tensor.__dlpack__(**VERSIONED)) for _ in range(8)]
+        waits = [each.delete_in_background() for each in taken]
+        assert all(each.wait(10, holding_gil=False) for each in waits)
+
+    check_leaks(body)
+    assert sys.getrefcount(tensor) == count
