@@ -75,7 +75,8 @@ fn copy_elements(from: &Described<'_>, to: &mut [u8]) -> Result<(), Error> {
     let (shape, strides) = (from.shape(), from.strides());
     let source = Source::of(from);
     if layout::is_row_major(shape, strides) {
-        // SAFETY: the elements are compact, and `to` is as long as they are.
+        // SAFETY: the elements are compact from the first one on, and `to` has
+        // the bytes that hold them, the last of which may be partly theirs.
         unsafe { source.read(0, to) };
         return Ok(());
     }

@@ -28,7 +28,7 @@ use crate::view::{Lend, TensorView};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use dlpack_traits::{DLPackExport, Error, Flags, Layout, SharedOwner, Storage, TensorView};
+/// use dlpack_traits::{DLPackExport, Error, Flags, Layout, Storage, TensorView};
 ///
 /// struct Image {
 ///     pixels: Arc<[u8]>,
@@ -40,8 +40,8 @@ use crate::view::{Lend, TensorView};
 ///         TensorView::new(self.pixels.data(), Layout::row_major(&self.shape)?)
 ///     }
 ///
-///     fn share(&self) -> Option<SharedOwner> {
-///         self.pixels.share()
+///     fn storage(&self) -> Option<&dyn Storage> {
+///         Some(&self.pixels)
 ///     }
 /// }
 ///
@@ -74,22 +74,33 @@ pub trait DLPackExport {
         self.tensor().map(Lend::from)
     }
 
+    /// What holds the elements. It answers for [`hand_off`](Self::hand_off) and
+    /// [`share`](Self::share), which an implementation need not write then.
+    #[inline]
+    fn storage(&self) -> Option<&dyn Storage> {
+        None
+    }
+
     /// Orders the work that fills the memory before what the consumer will do
-    /// on its stream. By default the memory is the host's, where nothing is
-    /// pending.
+    /// on its stream. By default that is the [`storage`](Self::storage)'s to
+    /// do; without one the memory is the host's, where nothing is pending.
     ///
     /// # Errors
     ///
-    /// Those of the device; [`Error::StreamOnHost`] by default.
+    /// Those of the device; [`Error::StreamOnHost`] for host memory.
     #[inline]
     fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        consumer.host()
+        match self.storage() {
+            Some(storage) => storage.hand_off(consumer),
+            None => consumer.host(),
+        }
     }
 
-    /// Another owner of the same memory, if the storage can have several.
+    /// Another owner of the same memory, if the [`storage`](Self::storage) can
+    /// have several.
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
-        None
+        self.storage()?.share()
     }
 
     /// Exports the tensor together with its owner, which is dropped by the
@@ -209,12 +220,20 @@ pub(crate) fn copy_managed<A: Abi, T: DLPackExport + ?Sized>(
     tensor.hand_off(consumer)?;
     let copied = Copied::of(&tensor.tensor()?)?;
     let placed = Packet::<A, Copied>::place(copied)?;
-    // SAFETY: as in `into_managed`.
+    // SAFETY: the copy is in its place, and nothing else borrows it. The borrow
+    // is deemed alive until the deleter runs, and nobody names the copy until then.
     let lend = unsafe { &mut *placed.owner() }.lend()?.into_described();
     let flags = flags_for::<A>(&lend, Flags::IS_COPIED)?;
-    // SAFETY: as in `into_managed`; a copy owns its memory and is `Send`.
+    // SAFETY: 1. `lend` was lent by the copy in its place, and nobody names it
+    // after that. 2. A copy is `Send + 'static`, as asserted below.
     unsafe { placed.finish(&lend, flags) }
 }
+
+const _: () = {
+    const fn sends<T: Send + 'static>() {}
+    sends::<Copied>();
+    sends::<SharedOwner>();
+};
 
 /// The flags of a description, or a refusal where the struct has no room for
 /// one that must be said.

@@ -6,6 +6,7 @@ use super::placement::{Amount, Order, Strides};
 use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
+use crate::ffi;
 use crate::layout;
 use crate::storage::Memory;
 
@@ -167,9 +168,11 @@ fn widen(stride: &mut i64, pitch: Amount, bits: i64, axis: usize) -> Result<(), 
 #[inline]
 fn element_type(dtype: DataType, memory: &Memory) -> Result<DataType, Error> {
     let storage = memory.dtype;
+    // Bytes can be read as any numbers, but nothing makes a handle of them.
+    let is_bytes = storage == DataType::U8 && memory.axes.is_empty();
     if !dtype.is_well_formed() {
         Err(Error::UnsupportedDType { dtype })
-    } else if dtype == storage || (storage == DataType::U8 && memory.axes.is_empty()) {
+    } else if dtype == storage || (is_bytes && dtype.code() != ffi::kDLOpaqueHandle) {
         Ok(dtype)
     } else {
         Err(Error::DTypeMismatch { dtype, storage })

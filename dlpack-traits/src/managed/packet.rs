@@ -213,6 +213,7 @@ impl Drop for Spill {
     fn drop(&mut self) {
         // SAFETY: `alloc` wrote the number in front.
         let ndim = unsafe { self.0.read() };
+        // `alloc` computed the same layout from the same number.
         if let Some(layout) = usize::try_from(ndim).ok().and_then(Self::layout) {
             // SAFETY: the layout is that of the allocation.
             unsafe { dealloc(self.0.as_ptr().cast(), layout) }

@@ -23,8 +23,12 @@ pub(super) unsafe fn new<A: Abi>(tensor: ManagedTensor<A>) -> *mut PyObject {
     let capsule =
         unsafe { ffi::PyCapsule_New(managed.cast(), A::CAPSULE.as_ptr(), Some(destroy::<A>)) };
     if capsule.is_null() {
+        // SAFETY: this thread is attached.
+        let no_memory = unsafe { Pending::set_aside() };
         // SAFETY: `managed` was just released from its handle, and nobody took it.
         unsafe { delete(managed) };
+        // SAFETY: this thread is attached.
+        unsafe { no_memory.restore() };
     }
     capsule
 }

@@ -2,6 +2,7 @@
 
 use alloc::format;
 use core::ffi::{c_char, c_int};
+use core::mem::offset_of;
 use core::ptr;
 
 use pyo3::exceptions::PyTypeError;
@@ -11,8 +12,9 @@ use pyo3::{Borrowed, PyClass, ffi as py_ffi};
 use super::capsule;
 use super::convert::{self, Keywords, attached};
 use super::owner::PyOwner;
-use super::protocol::{Capsule, Copy};
+use super::protocol::{Capsule, Copy, Plan, Refusal};
 use crate::contain::contain;
+use crate::device::Device;
 use crate::error::Error;
 use crate::export::{DLPackExport, copy_managed, into_managed, share_managed};
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
@@ -85,7 +87,8 @@ pub fn install<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
 /// Whether the class was declared `unsendable`.
 ///
 /// PyO3 does not say so but through the type that checks the thread of such
-/// objects.
+/// objects. Its name is no promise, so nothing rests on this but the sentence:
+/// an object of such a class would refuse other threads by itself.
 fn is_unsendable<T: ExportClass>() -> bool {
     core::any::type_name::<T::ThreadChecker>().contains("::ThreadCheckerImpl")
 }
@@ -118,6 +121,13 @@ const METH_FASTCALL: c_int = 0x80;
 const _: () = {
     assert!(size_of::<MethodDef<NoArguments>>() == size_of::<py_ffi::PyMethodDef>());
     assert!(size_of::<MethodDef<FastcallWithKeywords>>() == size_of::<py_ffi::PyMethodDef>());
+    assert!(align_of::<MethodDef<NoArguments>>() == align_of::<py_ffi::PyMethodDef>());
+    assert!(offset_of!(MethodDef<NoArguments>, name) == offset_of!(py_ffi::PyMethodDef, ml_name));
+    assert!(
+        offset_of!(MethodDef<NoArguments>, function) == offset_of!(py_ffi::PyMethodDef, ml_meth)
+    );
+    assert!(offset_of!(MethodDef<NoArguments>, flags) == offset_of!(py_ffi::PyMethodDef, ml_flags));
+    assert!(offset_of!(MethodDef<NoArguments>, doc) == offset_of!(py_ffi::PyMethodDef, ml_doc));
 };
 
 /// The two methods of a class, static for the life of the process.
@@ -168,12 +178,12 @@ unsafe extern "C" fn dlpack<T: ExportClass>(
         let plan = request.decide(|| Ok::<_, PyErr>(T::tensor(&object)?.device()))?;
         match plan.capsule {
             Capsule::Versioned => {
-                let tensor = export::<DLManagedTensorVersioned, T>(object, plan.copy, stream)?;
+                let tensor = export::<DLManagedTensorVersioned, T>(object, plan, stream)?;
                 // SAFETY: this thread is attached.
                 Ok(unsafe { capsule::new(tensor) })
             }
             Capsule::Legacy => {
-                let tensor = export::<DLManagedTensor, T>(object, plan.copy, stream)?;
+                let tensor = export::<DLManagedTensor, T>(object, plan, stream)?;
                 // SAFETY: this thread is attached.
                 Ok(unsafe { capsule::new(tensor) })
             }
@@ -272,22 +282,26 @@ unsafe fn keywords<'a>(
 /// Exports the tensor of an object, which stays usable.
 fn export<A: Abi, T: ExportClass>(
     object: PyRef<'static, T>,
-    copy: Copy,
+    plan: Plan,
     stream: StreamArg<'_>,
 ) -> PyResult<ManagedTensor<A>> {
     let tensor: &T = &object;
-    let needs_copy = || {
-        // What has no flags cannot say "read-only".
-        Ok::<_, Error>(!A::HAS_FLAGS && tensor.tensor()?.is_read_only())
-    };
-    let copied = match copy {
-        Copy::Always => true,
-        Copy::IfNeeded => needs_copy()?,
-        Copy::Never if needs_copy()? => return Err(Error::ReadOnlyLegacy.into()),
-        Copy::Never => false,
-    };
-    if copied {
+    if plan.copy == Copy::Always {
+        let own = tensor.tensor()?.device();
+        if own != Device::CPU && !plan.onto_cpu {
+            return Err(Refusal::CopyOntoCpu { own }.into());
+        }
         return Ok(copy_managed(tensor, stream)?);
+    }
+    if !A::HAS_FLAGS {
+        // What has no flags cannot say "read-only", but a copy need not.
+        let view = tensor.tensor()?;
+        if view.is_read_only() {
+            if plan.copy == Copy::Never || view.device() != Device::CPU {
+                return Err(Error::ReadOnlyLegacy.into());
+            }
+            return Ok(copy_managed(tensor, stream)?);
+        }
     }
     match share_managed(tensor, stream) {
         // The object itself is the only owner that there is.

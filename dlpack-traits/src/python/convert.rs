@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::{Borrowed, intern};
 
 use super::protocol::{Refusal, Request};
+use crate::contain::contain;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
@@ -81,15 +82,65 @@ impl Since026 for Python<'_> {
     }
 }
 
+/// Runs something while this thread is attached to the interpreter. `None`
+/// where PyO3 refuses to attach, and nothing ran.
+///
+/// The function for that is new in 0.26. Before, `with_gil` panics where it
+/// refuses, which comes to the same here.
+pub(super) fn try_attach(run: impl FnOnce()) -> Option<()> {
+    contain(|| Python::try_attach(|_| run())).flatten()
+}
+
+/// For the series that do not have this function yet.
+#[allow(dead_code, reason = "used only by the series that lack the function")]
+trait TryAttach {
+    fn try_attach<R>(run: impl FnOnce(Python<'_>) -> R) -> Option<R>;
+}
+
+impl TryAttach for Python<'_> {
+    #[allow(deprecated, reason = "where it is deprecated, this is not called")]
+    fn try_attach<R>(run: impl FnOnce(Python<'_>) -> R) -> Option<R> {
+        Some(Python::with_gil(run))
+    }
+}
+
+/// For the series that no longer have this function.
+#[allow(dead_code, reason = "used only by the series that lack the function")]
+trait WithGil {
+    fn with_gil<R>(run: impl FnOnce(Python<'_>) -> R) -> R;
+}
+
+impl WithGil for Python<'_> {
+    fn with_gil<R>(_: impl FnOnce(Python<'_>) -> R) -> R {
+        unreachable!("series that lack this have `try_attach`")
+    }
+}
+
+/// Drops an error at once.
+///
+/// The methods of a class are called by Python itself, so PyO3 does not know
+/// that this thread is attached, and would put off dropping the error.
+fn quietly<T>(py: Python<'_>, result: PyResult<T>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(error) => {
+            error.restore(py);
+            // SAFETY: `py` says that this thread is attached.
+            unsafe { pyo3::ffi::PyErr_Clear() };
+            None
+        }
+    }
+}
+
 /// The arguments of `__dlpack__` as plain data: what decides the export, and
 /// the consumer's stream.
-pub(super) fn request(keywords: &Keywords<'_, '_>) -> PyResult<(Request, StreamArg<'static>)> {
+pub(super) fn request<'a>(keywords: &Keywords<'a, '_>) -> PyResult<(Request, StreamArg<'a>)> {
     let request = Request {
         max_version: keywords.max_version.as_deref().map(max_version).transpose()?,
         dl_device: keywords.dl_device.as_deref().map(dl_device).transpose()?,
         copy: keywords.copy.as_deref().map(copy).transpose()?,
     };
-    let stream = match keywords.stream.as_deref() {
+    let stream = match keywords.stream {
         Some(value) => stream(value)?,
         None => StreamArg::unspecified(),
     };
@@ -146,7 +197,7 @@ impl<'a, 'py> Keywords<'a, 'py> {
 }
 
 fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
-    let (major, minor) = pair(value).map_err(|_| {
+    let (major, minor) = pair(value).ok_or_else(|| {
         expected("`max_version` must be a tuple of two integers, such as (1, 0)", value)
     })?;
     // A version beyond what fits is later than ours all the same.
@@ -163,7 +214,7 @@ fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
 }
 
 fn dl_device(value: &Bound<'_, PyAny>) -> PyResult<Device> {
-    let (device_type, device_id) = pair(value).map_err(|_| {
+    let (device_type, device_id) = pair(value).ok_or_else(|| {
         expected("`dl_device` must be a tuple (device_type, device_id), such as (1, 0)", value)
     })?;
     let part = |part: i64| {
@@ -175,34 +226,40 @@ fn dl_device(value: &Bound<'_, PyAny>) -> PyResult<Device> {
 }
 
 /// Two integers in a tuple. Enumerations of integers will do.
-fn pair(value: &Bound<'_, PyAny>) -> PyResult<(i64, i64)> {
-    value.extract::<(i64, i64)>().or_else(|_| {
-        let (first, second) = value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-        Ok((integer(&first)?, integer(&second)?))
+fn pair(value: &Bound<'_, PyAny>) -> Option<(i64, i64)> {
+    let py = value.py();
+    quietly(py, value.extract::<(i64, i64)>()).or_else(|| {
+        let pair = value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
+        let (first, second) = quietly(py, pair)?;
+        Some((integer(&first)?, integer(&second)?))
     })
 }
 
 /// An integer. What lies beyond 64 bits becomes the nearest that does not: no
 /// argument has a meaning out there.
-fn integer(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+fn integer(value: &Bound<'_, PyAny>) -> Option<i64> {
+    let py = value.py();
     match value.extract::<i64>() {
-        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
-            Ok(if value.lt(0)? { i64::MIN } else { i64::MAX })
+        Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
+            quietly(py, Err::<i64, _>(error));
+            Some(if quietly(py, value.lt(0))? { i64::MIN } else { i64::MAX })
         }
-        number => Ok(number?),
+        number => quietly(py, number),
     }
 }
 
 fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    value.extract::<bool>().map_err(|_| expected("`copy` must be True, False or None", value))
+    quietly(value.py(), value.extract::<bool>())
+        .ok_or_else(|| expected("`copy` must be True, False or None", value))
 }
 
-fn stream(value: &Bound<'_, PyAny>) -> PyResult<StreamArg<'static>> {
+fn stream<'a>(value: Borrowed<'a, '_, PyAny>) -> PyResult<StreamArg<'a>> {
     let number =
-        integer(value).map_err(|_| expected("`stream` must be an integer or None", value))?;
+        integer(&value).ok_or_else(|| expected("`stream` must be an integer or None", &value))?;
     match usize::try_from(number) {
-        // SAFETY: the array API standard demands of the caller a stream of the
-        // tensor's device, alive until `__dlpack__` returns.
+        // SAFETY: the array API standard demands of the caller a sentinel or a
+        // stream of the tensor's device that is alive until `__dlpack__`
+        // returns; the argument `value` is alive no longer.
         Ok(handle) => Ok(unsafe { StreamArg::from_handle(handle) }),
         Err(_) if number == -1 => Ok(StreamArg::no_sync()),
         Err(_) => Err(PyValueError::new_err(format!("`stream` is {number}, below -1"))),

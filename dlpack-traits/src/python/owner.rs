@@ -5,6 +5,7 @@ use core::mem::ManuallyDrop;
 
 use pyo3::{PyClass, PyRef, ffi};
 
+use super::convert::try_attach;
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::stream::StreamArg;
@@ -21,6 +22,8 @@ pub(super) struct PyOwner<T: PyClass>(ManuallyDrop<PyRef<'static, T>>);
 // SAFETY: what crosses threads is a reference to the object, whose `T` is
 // `Sync` (read through `tensor` and `hand_off`) and `Send` (dropped where its
 // last reference dies); the count is only touched while attached, in `drop`.
+// An object of an `unsendable` subclass checks its own thread when it dies, as
+// wherever else Python drops it.
 unsafe impl<T: PyClass + Send + Sync> Send for PyOwner<T> {}
 
 impl<T: PyClass> PyOwner<T> {
@@ -37,13 +40,15 @@ impl<T: PyClass> Drop for PyOwner<T> {
         if unsafe { ffi::Py_IsInitialized() } == 0 {
             return;
         }
-        // SAFETY: the interpreter is initialised. A thread that comes here
-        // while it finalises is parked by PyO3's wrapper of this function.
-        let state = unsafe { ffi::PyGILState_Ensure() };
-        // SAFETY: the thread is attached, and nothing uses the reference after this.
-        unsafe { ManuallyDrop::drop(&mut self.0) };
-        // SAFETY: `state` is what the matching call returned, on this thread.
-        unsafe { ffi::PyGILState_Release(state) };
+        // Refused while the interpreter finalises, and inside a `__traverse__`,
+        // where the collector must not see counts change.
+        let released = try_attach(|| {
+            // SAFETY: the thread is attached, and nothing uses the reference
+            // after this.
+            unsafe { ManuallyDrop::drop(&mut self.0) }
+        });
+        // A reference that cannot be given back is leaked.
+        let _ = released;
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Request {
 pub(crate) struct Plan {
     pub(crate) capsule: Capsule,
     pub(crate) copy: Copy,
+    /// Whether the consumer wants the tensor in host memory, wherever it is.
+    pub(crate) onto_cpu: bool,
 }
 
 /// Which struct the consumer understands.
@@ -49,6 +51,8 @@ pub(crate) enum Refusal {
     Device { requested: Device, own: Device },
     /// Moving the tensor takes a copy, and `copy=False` forbids it.
     DeviceCopy { requested: Device, own: Device },
+    /// A copy would be in host memory, which was not asked for.
+    CopyOntoCpu { own: Device },
 }
 
 impl fmt::Display for Refusal {
@@ -65,6 +69,11 @@ impl fmt::Display for Refusal {
                 f,
                 "the tensor is on {own}, and exporting it to {requested} takes a copy; leave \
                  `copy=False` out"
+            ),
+            Refusal::CopyOntoCpu { own } => write!(
+                f,
+                "the tensor is on {own}, and can only be copied to host memory; pass \
+                 `dl_device=(1, 0)` for that"
             ),
         }
     }
@@ -104,7 +113,8 @@ impl Request {
                 copy = Copy::Always;
             }
         }
-        Ok(Plan { capsule, copy })
+        let onto_cpu = self.dl_device == Some(Device::CPU);
+        Ok(Plan { capsule, copy, onto_cpu })
     }
 }
 

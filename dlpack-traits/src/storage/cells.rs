@@ -23,7 +23,8 @@ impl Cells<'_> {
     ///    is called, written.
     /// 2. It is aligned to the largest power of two, up to 8, that divides the
     ///    element's size.
-    /// 3. Meanwhile Rust touches the element only through cells of this size.
+    /// 3. Meanwhile Rust touches the element only through cells of this size,
+    ///    and others do not touch it at the same time.
     /// 4. `load` and `store` are called with slices of the element's size.
     #[inline]
     pub(crate) const unsafe fn new(ptr: *mut u8) -> Self {
@@ -42,8 +43,9 @@ macro_rules! cells {
                 fn $cell(self, place: usize) -> &'a $atomic {
                     // SAFETY: by 4 of `new` the place lies inside the element.
                     let ptr = unsafe { self.ptr.cast::<$int>().add(place) };
-                    // SAFETY: by 1 to 3 of `new` it is alive, aligned, and
-                    // touched by nothing but such atomics.
+                    // SAFETY: by 1 and 2 of `new` it is alive and aligned. By 3
+                    // Rust touches it with nothing but such atomics; consumers
+                    // synchronise their ordinary accesses with ours.
                     unsafe { <$atomic>::from_ptr(ptr) }
                 }
             )+

@@ -23,9 +23,10 @@ use crate::storage::{Block, Cells, DataRef, SharedOwner, Storage};
 /// The memory is zeroed at first and aligned to 64 bytes, which lets JAX take
 /// it without a copy.
 ///
-/// Consumers write with ordinary stores. Two threads that touch one element at
-/// the same time, one of them a consumer's, race like two threads of that
-/// consumer would; synchronise them as the consumer's library asks.
+/// Consumers use ordinary loads and stores. A thread of Rust and one of a
+/// consumer that touch one element at the same time, one of them writing, race,
+/// as two threads of that consumer would. Order them, as you would order those:
+/// this is the one thing that the compiler does not do for you here.
 ///
 /// ```
 /// use dlpack_traits::SharedBuffer;
@@ -125,7 +126,7 @@ impl<T: Element + Pod> Storage for SharedBuffer<T> {
         // 1. The block owns that many bytes of host memory and lives as long as `self`.
         // 2. It was zeroed, is aligned to 64 bytes, and as `T` is `Pod`, any
         //    bits are one.
-        // 3. Only raw pointers to it are ever made.
+        // 3. No reference to it is ever made but to atomics of `T`'s size.
         unsafe {
             DataRef::from_raw_parts_shared(
                 self.block.as_ptr(),
