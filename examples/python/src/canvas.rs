@@ -10,7 +10,10 @@ use pyo3::prelude::*;
 /// write to it, and Rust sees what was written.
 #[pyclass(frozen, module = "dlpack_example")]
 #[derive(DLPackExport)]
-pub(crate) struct Canvas { data: SharedBuffer<u8>, shape: [usize; 3] }
+pub(crate) struct Canvas {
+    data: SharedBuffer<u8>,
+    shape: [usize; 3],
+}
 
 impl Canvas {
     /// A picture that begins as a copy of these pixels.
@@ -34,6 +37,7 @@ impl Canvas {
     }
 
     /// The mean of all bytes, computed by Rust.
+    #[expect(clippy::cast_precision_loss, reason = "no picture has 2^53 bytes")]
     fn mean(&self) -> f64 {
         let pixels = self.data.to_vec();
         pixels.iter().map(|&pixel| f64::from(pixel)).sum::<f64>() / pixels.len().max(1) as f64

@@ -4,6 +4,7 @@
 //! Each class is an ordinary struct. Two lines make it a producer of tensors:
 //! the derive, and the registration below.
 #![forbid(unsafe_code)]
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 passes arguments by value")]
 
 mod bytes;
 mod canvas;

@@ -91,7 +91,7 @@ pub(crate) fn encode(dtype: DataType, value: f64) -> Option<u8> {
         return Some(patterns.clone().find(|bits| decoded(bits).is_nan()).unwrap_or(0));
     }
     if value.is_infinite() {
-        let same = patterns.clone().find(|bits| decoded(bits) == value);
+        let same = patterns.clone().find(|bits| decoded(bits).total_cmp(&value).is_eq());
         let not_a_number = || patterns.clone().find(|bits| decoded(bits).is_nan());
         if let Some(bits) = same.or_else(not_a_number) {
             return Some(bits);
@@ -99,10 +99,8 @@ pub(crate) fn encode(dtype: DataType, value: f64) -> Option<u8> {
     }
     let distance = |bits: &u8| (decoded(bits) - value).abs();
     let same_sign = |bits: &u8| decoded(bits).is_sign_negative() == value.is_sign_negative();
-    patterns
-        .filter(|bits| decoded(bits).is_finite())
-        .min_by(|a, b| {
-            let nearest = distance(a).total_cmp(&distance(b));
-            nearest.then(same_sign(b).cmp(&same_sign(a))).then((a & 1).cmp(&(b & 1)))
-        })
+    patterns.filter(|bits| decoded(bits).is_finite()).min_by(|a, b| {
+        let nearest = distance(a).total_cmp(&distance(b));
+        nearest.then(same_sign(b).cmp(&same_sign(a))).then((a & 1).cmp(&(b & 1)))
+    })
 }

@@ -1,8 +1,8 @@
 //! A photograph that is decoded once and looked at by many.
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dlpack_traits::{DLPackExport, DataRef, Storage};
 use pyo3::exceptions::PyOSError;
@@ -13,7 +13,10 @@ use crate::canvas::Canvas;
 /// A photograph: height x width x 3 channels. Nobody may write to it.
 #[pyclass(frozen, module = "dlpack_example")]
 #[derive(DLPackExport)]
-pub(crate) struct Image { data: Arc<Pixels>, shape: [usize; 3] }
+pub(crate) struct Image {
+    data: Arc<Pixels>,
+    shape: [usize; 3],
+}
 
 /// The bytes of a photograph, which say when they are freed.
 ///

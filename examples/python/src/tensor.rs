@@ -217,7 +217,7 @@ fn collect<'py>(
 ) -> PyResult<()> {
     match (as_list(values), shape.split_first()) {
         (None, None) => numbers.push(values.clone()),
-        (Some(list), Some((&dim, inner))) if list.len()? as i64 == dim => {
+        (Some(list), Some((&dim, inner))) if i64::try_from(list.len()?) == Ok(dim) => {
             for item in list.try_iter()? {
                 collect(&item?, inner, numbers)?;
             }
