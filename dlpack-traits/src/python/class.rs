@@ -288,7 +288,7 @@ fn export<A: Abi, T: ExportClass>(
     let tensor: &T = &object;
     if plan.copy == Copy::Always {
         let own = tensor.tensor()?.device();
-        if own != Device::CPU && !plan.onto_cpu {
+        if own != Device::CPU && own.is_host() && !plan.onto_cpu {
             return Err(Refusal::CopyOntoCpu { own }.into());
         }
         return Ok(copy_managed(tensor, stream)?);

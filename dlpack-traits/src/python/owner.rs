@@ -40,15 +40,20 @@ impl<T: PyClass> Drop for PyOwner<T> {
         if unsafe { ffi::Py_IsInitialized() } == 0 {
             return;
         }
-        // Refused while the interpreter finalises, and inside a `__traverse__`,
-        // where the collector must not see counts change.
-        let released = try_attach(|| {
+        // Not left to PyO3: it takes a thread for attached that it attached
+        // itself, also when other code on it has detached since.
+        // SAFETY: the interpreter is initialised. A thread that comes here
+        // while it finalises is parked by PyO3's wrapper of this function.
+        let state = unsafe { ffi::PyGILState_Ensure() };
+        // PyO3 refuses inside a `__traverse__`, where the collector must not
+        // see counts change. The reference is leaked then.
+        let _ = try_attach(|| {
             // SAFETY: the thread is attached, and nothing uses the reference
             // after this.
             unsafe { ManuallyDrop::drop(&mut self.0) }
         });
-        // A reference that cannot be given back is leaked.
-        let _ = released;
+        // SAFETY: `state` is what the matching call returned, on this thread.
+        unsafe { ffi::PyGILState_Release(state) };
     }
 }
 
