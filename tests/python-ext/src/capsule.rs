@@ -13,6 +13,7 @@ use dlpack_traits::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
 
 use crate::counted;
 
@@ -86,6 +87,22 @@ impl Pending {
     }
 }
 
+/// Calls a deleter where Python must not be touched: while the collector asks
+/// its object for what it refers to.
+#[pyclass(frozen, module = "dlpack_testing")]
+pub(crate) struct Traversed(Mutex<Option<Pending>>);
+
+#[pymethods]
+impl Traversed {
+    #[expect(clippy::unnecessary_wraps, reason = "PyO3 asks for a result")]
+    fn __traverse__(&self, _visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        if let Some(pending) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            pending.delete();
+        }
+        Ok(())
+    }
+}
+
 impl Taken {
     /// The struct, once.
     fn pending(&self) -> PyResult<Pending> {
@@ -121,6 +138,11 @@ impl Taken {
         let pending = self.pending()?;
         detached(|| pending.delete());
         Ok(())
+    }
+
+    /// Leaves the deleter to the garbage collector, in the midst of its work.
+    fn delete_when_traversed(&self) -> PyResult<Traversed> {
+        Ok(Traversed(Mutex::new(Some(self.pending()?))))
     }
 
     /// Calls the deleter on a thread that Python has never seen.

@@ -33,6 +33,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::add_class::<hostile::CallsOnDrop>(m)?;
     m.add_class::<capsule::Taken>()?;
     m.add_class::<capsule::Background>()?;
+    m.add_class::<capsule::Traversed>()?;
     m.add_function(wrap_pyfunction!(dtypes, m)?)?;
     m.add_function(wrap_pyfunction!(capsule::take, m)?)?;
     m.add_function(wrap_pyfunction!(capsule::set_name, m)?)?;
