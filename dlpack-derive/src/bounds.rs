@@ -1,10 +1,13 @@
 //! Generic parameters: which types depend on them, and what is asked of those.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{GenericParam, Generics};
+use syn::{GenericParam, Generics, WherePredicate};
 
-use crate::model::{Model, Shape};
+use crate::model::{
+    Body, DType, Data, Dim, Kind, Layout, Model, Order, Placement, RoleField, Shape, Steps,
+};
+use crate::symbol::Unit;
 
 /// The names of a struct's parameters.
 ///
@@ -38,7 +41,7 @@ impl<'a> Params<'a> {
     }
 
     /// Whether a type parameter decides what the type is.
-    fn decide(&self, ty: &impl ToTokens) -> bool {
+    pub(crate) fn decide(&self, ty: &impl ToTokens) -> bool {
         mention(ty.to_token_stream(), &|ident| self.types.contains(&ident))
     }
 }
@@ -52,33 +55,125 @@ fn mention(tokens: TokenStream, asked: &impl Fn(&Ident) -> bool) -> bool {
     })
 }
 
-/// The `where` clause of the impls: the struct's own, and that each role's type
-/// fits its role, as far as a type parameter decides it.
+/// The `where` clause of the impls: the item's own, and that each role's type
+/// fits its role, as far as a type parameter decides it; or what the user asks
+/// for instead.
 ///
 /// Of other types it is not asked here: a bound that is wrong would be
 /// reported wherever the struct is used, instead of once at the field.
 pub(crate) fn where_clause(model: &Model<'_>) -> TokenStream {
-    let params = Params::of(model.generics);
-    let shape = match &model.shape {
-        Shape::Field(field) => Some(*field),
-        Shape::Constant(_) => None,
+    bounded(model.generics, model.bound, || roles(&model.kind))
+}
+
+/// [`where_clause`] of a struct that is a layout and no more.
+pub(crate) fn where_layout(
+    generics: &Generics,
+    bound: Option<&[WherePredicate]>,
+    layout: &Layout<'_>,
+) -> TokenStream {
+    bounded(generics, bound, || roles_of_layout(layout))
+}
+
+fn bounded<'a>(
+    generics: &Generics,
+    bound: Option<&[WherePredicate]>,
+    roles: impl Fn() -> Vec<(RoleField<'a>, &'static str)>,
+) -> TokenStream {
+    let params = Params::of(generics);
+    let inferred = || {
+        roles().into_iter().filter_map(|(field, bound)| {
+            let ty = Some(field.ty).filter(|ty| params.decide(ty))?;
+            let bound = Ident::new(bound, Span::mixed_site());
+            Some(quote!(#ty: __dlpack::#bound))
+        })
     };
-    let bounds = [
-        (Some(model.data), quote!(Storage)),
-        (shape, quote!(ShapeField)),
-        (model.strides, quote!(StridesField)),
-        (model.byte_offset, quote!(ByteOffsetField)),
-        (model.dtype, quote!(DTypeField)),
-        (model.device, quote!(DeviceField)),
-    ];
-    let added = bounds.into_iter().filter_map(|(field, bound)| {
-        let ty = field.map(|field| field.ty).filter(|ty| params.decide(ty))?;
-        Some(quote!(#ty: __dlpack::#bound))
-    });
-    let own = model.generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+    let added: Vec<_> = match bound {
+        Some(bound) => bound.iter().map(ToTokens::to_token_stream).collect(),
+        None => inferred().collect(),
+    };
+    let own = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
     let mut predicates = own.map(ToTokens::to_token_stream).chain(added).peekable();
     match predicates.peek() {
         Some(_) => quote!(where #(#predicates),*),
         None => TokenStream::new(),
+    }
+}
+
+/// The fields that have a role, and the trait of the runtime that it asks for.
+fn roles<'a>(kind: &Kind<'a>) -> Vec<(RoleField<'a>, &'static str)> {
+    let tensor = match kind {
+        Kind::Tensor(tensor) => tensor,
+        Kind::Transparent(field) => return vec![(*field, "DLPackExport")],
+        Kind::Enum(variants) => {
+            let inner = variants.iter().filter_map(|variant| match &variant.body {
+                Body::Inner { field, .. } => Some((*field, "DLPackExport")),
+                Body::Skipped => None,
+            });
+            return inner.collect();
+        }
+    };
+    let mut roles = Vec::new();
+    let mut ask = |field: Option<RoleField<'a>>, bound| {
+        roles.extend(field.map(|field| (field, bound)));
+    };
+    match &tensor.data {
+        Data::Storage(field) => ask(Some(*field), "Storage"),
+        Data::Raw { pointer, len, device, .. } => {
+            ask(Some(*pointer), "RawPointer");
+            ask(field_of(*len), "Dim");
+            ask(*device, "DeviceField");
+        }
+    }
+    ask(tensor.sync, "SyncField");
+    roles.extend(roles_of_layout(&tensor.layout));
+    roles
+}
+
+/// Those of them that say how the elements lie.
+fn roles_of_layout<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)> {
+    let mut roles = Vec::new();
+    let mut ask = |field: Option<RoleField<'a>>, bound| {
+        roles.extend(field.map(|field| (field, bound)));
+    };
+    let Layout { placement, len, dtype, device, padded: _ } = layout;
+    match placement {
+        Placement::Nested(field) => ask(Some(*field), "LayoutField"),
+        Placement::Fields { shape, steps, offset } => {
+            match shape {
+                Shape::Field { dims, ndim } => {
+                    ask(Some(*dims), "ShapeField");
+                    ask(*ndim, "NdimField");
+                }
+                Shape::List(dims) => dims.iter().for_each(|dim| ask(field_of(*dim), "Dim")),
+            }
+            match steps {
+                Steps::Strides(_, field) => ask(Some(*field), "StridesField"),
+                Steps::Compact { order, pitch } => {
+                    if let Order::Field(field) = order {
+                        ask(Some(*field), "OrderField");
+                    }
+                    ask(pitch.map(|(_, field)| field), "PitchField");
+                }
+            }
+            match offset {
+                Some((Unit::Elements, field)) => ask(Some(*field), "OffsetField"),
+                Some((Unit::Bytes, field)) => ask(Some(*field), "ByteOffsetField"),
+                None => {}
+            }
+        }
+    }
+    ask(len.map(|(_, field)| field), "LenField");
+    if let Some(DType::Field(field)) = dtype {
+        ask(Some(*field), "DTypeField");
+    }
+    ask(*device, "DeviceField");
+    roles
+}
+
+/// The field that a number in a list is, if it is one.
+fn field_of(dim: Dim<'_>) -> Option<RoleField<'_>> {
+    match dim {
+        Dim::Field(field, _) => Some(field),
+        Dim::Integer(..) | Dim::Constant(_) => None,
     }
 }

@@ -6,8 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use quote::ToTokens as _;
-use syn::{Attribute, DeriveInput, File, Item, ItemStruct, Meta};
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{Attribute, DeriveInput, File, Item, Meta};
 
 use crate::symbol;
 
@@ -50,12 +51,24 @@ fn compare(source: &Path) {
 fn expand_file(mut file: File) -> String {
     let mut items = Vec::new();
     for mut item in file.items {
-        let mut expansion = None;
-        if let Item::Struct(item) = &mut item {
-            let input: DeriveInput = syn::parse2(item.to_token_stream()).expect("it is a struct");
-            expansion = Some(crate::derive(&input));
-            strip(item);
-        }
+        let expansion = match &mut item {
+            Item::Struct(item) => {
+                let expansion = derived(item);
+                strip(&mut item.attrs);
+                item.fields.iter_mut().for_each(|field| strip(&mut field.attrs));
+                Some(expansion)
+            }
+            Item::Enum(item) => {
+                let expansion = derived(item);
+                strip(&mut item.attrs);
+                for variant in &mut item.variants {
+                    strip(&mut variant.attrs);
+                    variant.fields.iter_mut().for_each(|field| strip(&mut field.attrs));
+                }
+                Some(expansion)
+            }
+            _ => None,
+        };
         items.push(item);
         if let Some(expansion) = expansion {
             items.extend(syn::parse2::<File>(expansion).expect("it expands to items").items);
@@ -65,14 +78,16 @@ fn expand_file(mut file: File) -> String {
     prettyplease::unparse(&file)
 }
 
+/// What the derive writes beside an item.
+fn derived(item: &impl ToTokens) -> TokenStream {
+    let input: DeriveInput = syn::parse2(item.to_token_stream()).expect("it can be derived on");
+    crate::derive(&input)
+}
+
 /// Takes the derive and its attributes away.
-fn strip(item: &mut ItemStruct) {
-    let ours = |attr: &Attribute| attr.path().is_ident(symbol::DLPACK);
-    item.attrs.retain(|attr| !ours(attr));
-    for field in &mut item.fields {
-        field.attrs.retain(|attr| !ours(attr));
-    }
-    item.attrs.retain_mut(|attr| match &mut attr.meta {
+fn strip(attrs: &mut Vec<Attribute>) {
+    attrs.retain(|attr| !attr.path().is_ident(symbol::DLPACK));
+    attrs.retain_mut(|attr| match &mut attr.meta {
         Meta::List(derives) if derives.path.is_ident("derive") => {
             let words = derives.tokens.to_string();
             let others = words.split(',').filter(|word| word.trim() != "DLPackExport");

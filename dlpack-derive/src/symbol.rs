@@ -3,28 +3,90 @@
 /// The attribute itself.
 pub(crate) const DLPACK: &str = "dlpack";
 
-/// On a field: it plays no part.
+/// On a field or a variant: it plays no part.
 pub(crate) const SKIP: &str = "skip";
+/// On a field: the data, behind a raw pointer.
+pub(crate) const UNSAFE: &str = "unsafe";
+/// In `unsafe(...)`: the field is a pointer.
+pub(crate) const PTR: &str = "ptr";
+/// On a field: `offset(bytes)`, in the words of the standard.
+pub(crate) const BYTE_OFFSET: &str = "byte_offset";
 
 /// On the struct: where the runtime is.
 pub(crate) const CRATE: &str = "crate";
-/// On the struct: the constant shape. On a field it is a role.
+/// On the struct: the dimensions. On a field it is a role.
 pub(crate) const SHAPE: &str = "shape";
+/// On the struct: the fastest axis. On a field it is a role.
+pub(crate) const ORDER: &str = "order";
+/// On the struct: the element type. On a field it is a role.
+pub(crate) const DTYPE: &str = "dtype";
+/// On the struct: elements narrower than a byte take one each.
+pub(crate) const PADDED: &str = "padded";
 /// On the struct: consumers may never write.
 pub(crate) const READ_ONLY: &str = "read_only";
+/// On the struct: the tensor is that of its field.
+pub(crate) const TRANSPARENT: &str = "transparent";
+/// On the struct: what is asked of its parameters.
+pub(crate) const BOUND: &str = "bound";
+
+/// `order = row_major`.
+pub(crate) const ROW_MAJOR: &str = "row_major";
+/// `order = column_major`.
+pub(crate) const COLUMN_MAJOR: &str = "column_major";
 
 /// What stands on the struct.
-pub(crate) const ON_STRUCT: [&str; 3] = [SHAPE, READ_ONLY, CRATE];
+pub(crate) const ON_STRUCT: [&str; 8] =
+    [SHAPE, ORDER, DTYPE, PADDED, READ_ONLY, TRANSPARENT, BOUND, CRATE];
 /// What stands on a field.
-pub(crate) const ON_FIELD: [&str; 7] = [
+pub(crate) const ON_FIELD: [&str; 16] = [
     Role::Data.word(),
     Role::Shape.word(),
     Role::Strides.word(),
-    Role::ByteOffset.word(),
+    Role::Order.word(),
+    Role::Pitch.word(),
+    Role::Offset.word(),
+    BYTE_OFFSET,
+    Role::Len.word(),
+    Role::NDim.word(),
+    Role::Layout.word(),
     Role::DType.word(),
     Role::Device.word(),
+    Role::Sync.word(),
+    UNSAFE,
+    Role::Owner.word(),
     SKIP,
 ];
+
+/// What a number counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Elements,
+    Bytes,
+}
+
+impl Unit {
+    /// Both.
+    pub(crate) const ALL: [Unit; 2] = [Unit::Elements, Unit::Bytes];
+
+    /// The word for it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Unit::Elements => "elements",
+            Unit::Bytes => "bytes",
+        }
+    }
+}
+
+/// Whether a role has a unit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Units {
+    /// It counts nothing.
+    None,
+    /// Elements, unless it says otherwise.
+    Elements,
+    /// It must say.
+    Said,
+}
 
 /// What a field is to the tensor.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,31 +94,79 @@ pub(crate) enum Role {
     Data,
     Shape,
     Strides,
-    ByteOffset,
+    Order,
+    Pitch,
+    Offset,
+    Len,
+    NDim,
+    Layout,
     DType,
     Device,
+    Sync,
+    Owner,
 }
 
 impl Role {
     /// In the order in which they are explained.
-    pub(crate) const ALL: [Role; 6] =
-        [Role::Data, Role::Shape, Role::Strides, Role::ByteOffset, Role::DType, Role::Device];
+    pub(crate) const ALL: [Role; 13] = [
+        Role::Data,
+        Role::Shape,
+        Role::Strides,
+        Role::Order,
+        Role::Pitch,
+        Role::Offset,
+        Role::Len,
+        Role::NDim,
+        Role::Layout,
+        Role::DType,
+        Role::Device,
+        Role::Sync,
+        Role::Owner,
+    ];
 
-    /// The word for it, in attributes and as the name of a field.
+    /// The word for it in attributes.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Role::Data => "data",
             Role::Shape => SHAPE,
             Role::Strides => "strides",
-            Role::ByteOffset => "byte_offset",
-            Role::DType => "dtype",
+            Role::Order => ORDER,
+            Role::Pitch => "pitch",
+            Role::Offset => "offset",
+            Role::Len => "len",
+            Role::NDim => "ndim",
+            Role::Layout => "layout",
+            Role::DType => DTYPE,
             Role::Device => "device",
+            Role::Sync => "sync",
+            Role::Owner => "owner",
         }
     }
 
-    /// The role of that name.
-    pub(crate) fn named(word: &str) -> Option<Role> {
+    /// The role of that word.
+    pub(crate) fn of_word(word: &str) -> Option<Role> {
         Role::ALL.into_iter().find(|role| role.word() == word)
+    }
+
+    /// The name that gives a field the role without an attribute, and the unit
+    /// in which it then counts.
+    pub(crate) const fn field_name(self) -> Option<(&'static str, Unit)> {
+        match self {
+            Role::Data | Role::Shape | Role::Strides | Role::DType | Role::Device => {
+                Some((self.word(), Unit::Elements))
+            }
+            Role::Offset => Some((BYTE_OFFSET, Unit::Bytes)),
+            _ => None,
+        }
+    }
+
+    /// Whether it counts something.
+    pub(crate) const fn units(self) -> Units {
+        match self {
+            Role::Strides => Units::Elements,
+            Role::Pitch | Role::Offset | Role::Len => Units::Said,
+            _ => Units::None,
+        }
     }
 }
 
@@ -64,17 +174,39 @@ impl Role {
 mod tests {
     use super::*;
 
+    /// The rows of the tables in the documentation that begin with this.
+    fn rows(start: &str) -> usize {
+        let start = format!("/// | `#[dlpack({start}");
+        include_str!("lib.rs").lines().filter(|line| line.starts_with(&start)).count()
+    }
+
     #[test]
     fn every_word_is_in_the_table_of_the_docs() {
-        let docs = include_str!("lib.rs");
-        for word in ON_FIELD {
-            assert!(docs.contains(&format!("/// | `#[dlpack({word})]` | ")), "`{word}` is missing");
+        for word in ON_FIELD.iter().chain(&ON_STRUCT) {
+            let ends = [")", "(", " ="].map(|end| rows(&format!("{word}{end}")));
+            let places = [&ON_FIELD[..], &ON_STRUCT[..]].map(|words| words.contains(word));
+            let expected = places.into_iter().filter(|place| *place).count();
+            assert!(ends.iter().sum::<usize>() >= expected, "`{word}` is missing");
         }
-        for word in ON_STRUCT {
-            let row = format!("/// | `#[dlpack({word}");
-            let row =
-                docs.lines().find(|line| line.starts_with(&row) && line.matches('|').count() == 3);
-            assert!(row.is_some(), "`{word}` is missing");
+        for role in Role::ALL {
+            assert!(ON_FIELD.contains(&role.word()));
+            for unit in Unit::ALL.iter().filter(|_| role.units() == Units::Said) {
+                let (word, unit) = (role.word(), unit.word());
+                assert!(rows(&format!("{word}({unit})")) > 0, "`{word}({unit})` is missing");
+            }
+        }
+        let docs = include_str!("lib.rs");
+        for word in [PTR, ROW_MAJOR, COLUMN_MAJOR] {
+            assert!(docs.contains(word), "`{word}` is missing");
+        }
+    }
+
+    /// A word that is not a constant here would escape the test above.
+    #[test]
+    fn words_are_written_here_only() {
+        let sources = [include_str!("attr/container.rs"), include_str!("attr/field.rs")];
+        for source in sources {
+            assert!(!source.contains("=> \"") && !source.contains("\" =>"), "a word in {source}");
         }
     }
 }

@@ -113,6 +113,16 @@ pub enum Error {
         /// Its name.
         variant: &'static str,
     },
+    /// A run-time element type has no variant for a type of DLPack.
+    NoVariant {
+        /// The type of DLPack.
+        dtype: DataType,
+    },
+    /// A storage was to be read as another type, but does not hold bytes.
+    NotBytes {
+        /// The type that it was to be read as.
+        dtype: DataType,
+    },
     /// A `dtype` was given for a storage that already has another one. Only
     /// byte storage (`u8`) can be read as something else.
     DTypeMismatch {
@@ -211,6 +221,14 @@ impl fmt::Display for Error {
             Error::NoStorage { variant } => {
                 write!(f, "a storage of kind `{variant}` cannot be exported")
             }
+            Error::NoVariant { dtype } => {
+                write!(f, "elements of type {dtype} have no counterpart in the type asked for")
+            }
+            Error::NotBytes { dtype } => write!(
+                f,
+                "the storage cannot be read as {dtype}; only uint8 storage can, and where \
+                 others write to it only as types of 8 bits or fewer"
+            ),
             Error::DTypeMismatch { dtype, storage } => write!(
                 f,
                 "dtype is {dtype} but the storage holds {storage}; only uint8 storage can be \

@@ -40,7 +40,9 @@
 //! | feature | adds |
 //! |---|---|
 //! | `std` (default) | panics of user code are caught at the C boundary; without it they abort |
-//! | `derive` | `#[derive(DLPackExport)]` |
+//! | `derive` | `#[derive(DLPackExport)]`, and `Element`, `DataType`, `Storage`, `AsLayout` for its parts |
+//! | `bytes` | `bytes::Bytes` and `BytesMut` as storages |
+//! | `memmap2` | `memmap2::Mmap` and `MmapMut` as storages |
 //! | `half` | `half::f16` and `half::bf16` as elements |
 //! | `pyo3` | Python classes that produce tensors |
 //!
@@ -70,6 +72,8 @@ mod error;
 mod export;
 pub mod ffi;
 mod flags;
+#[cfg(any(feature = "bytes", feature = "memmap2"))]
+mod interop;
 pub mod layout;
 mod managed;
 #[cfg(any(feature = "pyo3", test))]
@@ -79,7 +83,7 @@ mod stream;
 mod version;
 mod view;
 
-pub use described::{Layout, Order};
+pub use described::{AsLayout, Layout, Order};
 pub use device::Device;
 pub use dims::{AsDims, Dim, Dims};
 pub use dtype::DataType;
@@ -95,9 +99,14 @@ pub use version::Version;
 pub use view::{DLTensorRef, Lend, TensorView};
 
 #[cfg(feature = "derive")]
-pub use dlpack_derive::DLPackExport;
+pub use dlpack_derive::{AsLayout, DLPackExport, DataType, Element, Storage};
 
 /// The code in the README is code.
 #[cfg(all(doctest, feature = "derive"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// The tour of the derive is code too.
+#[cfg(all(doctest, feature = "derive"))]
+#[doc = include_str!("../../docs/derive.md")]
+struct Tour;

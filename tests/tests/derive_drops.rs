@@ -63,7 +63,7 @@ fn dropped_once_when_refused() {
 /// An inline array moves with its struct: a pointer that was taken too early
 /// would point to where it was.
 #[derive(DLPackExport)]
-#[dlpack(crate = ::tensors, shape = [2])]
+#[dlpack(crate = ::tensors, shape(2))]
 struct Inline {
     data: [i32; 2],
     seen: Arc<AtomicUsize>,

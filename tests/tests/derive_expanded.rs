@@ -25,9 +25,59 @@ mod generic {
     include!("../../dlpack-derive/tests/expand/generic.expanded.rs");
 }
 
+#[deny(warnings, clippy::pedantic)]
+#[forbid(unsafe_code)]
+mod frame {
+    use tensors::{Error, Pending, StreamArg};
+
+    pub(crate) trait Pixel: Pending {
+        const CHANNELS: u8;
+    }
+
+    pub(crate) struct Gray;
+
+    impl Pixel for Gray {
+        const CHANNELS: u8 = 1;
+    }
+
+    impl Pending for Gray {
+        fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+            consumer.host()
+        }
+    }
+
+    const WIDTH: usize = 2;
+
+    include!("../../dlpack-derive/tests/expand/frame.expanded.rs");
+}
+
+#[deny(warnings, clippy::pedantic)]
+#[forbid(unsafe_code)]
+mod flex {
+    use std::sync::Arc;
+
+    include!("../../dlpack-derive/tests/expand/flex.expanded.rs");
+}
+
+#[deny(warnings, clippy::pedantic)]
+#[forbid(unsafe_code)]
+mod column {
+    use tensors::DLPackExport;
+
+    include!("../../dlpack-derive/tests/expand/column.expanded.rs");
+}
+
+#[deny(warnings, clippy::pedantic)]
+#[expect(clippy::undocumented_unsafe_blocks, reason = "tokens carry no comments")]
+mod pointer {
+    use std::sync::Arc;
+
+    include!("../../dlpack-derive/tests/expand/pointer.expanded.rs");
+}
+
 use std::sync::Arc;
 
-use tensors::{DLPackExport, DataType, Device};
+use tensors::{AsLayout, DLPackExport, DataType, Device, Error, Layout};
 
 #[test]
 fn the_smallest_struct() {
@@ -54,4 +104,55 @@ fn every_role() {
 fn generic() {
     let batch = generic::Batch::<'_, _, _, 2> { data: &[0_i32; 12], strides: [6, 2, 1] };
     assert_eq!(batch.tensor().unwrap().shape(), [2, 3, 2]);
+}
+
+#[test]
+fn frame() {
+    let frame = frame::Frame {
+        data: vec![0; 12],
+        height: 2,
+        pitch: 8,
+        start: 2,
+        nbytes: 8,
+        event: frame::Gray,
+    };
+    // A `Vec<u8>` may be aligned for no more than bytes.
+    match frame.into_dlpack() {
+        Ok(tensor) => assert_eq!(tensor.strides(), [1, 2, 4]),
+        Err(error) => assert!(matches!(error, Error::Misaligned { .. }), "{error}"),
+    }
+}
+
+#[test]
+fn flex() {
+    struct Dense([usize; 1]);
+
+    impl AsLayout for Dense {
+        fn as_layout(&self) -> Result<Layout<'_>, Error> {
+            Layout::row_major(&self.0)
+        }
+    }
+
+    let flex = flex::Flex(Arc::new([0.0; 2]), Dense([2]));
+    assert_eq!(flex.to_dlpack().unwrap().shape(), [2]);
+}
+
+#[test]
+fn column() {
+    let image = || image::Image { data: vec![0; 12], shape: [2, 2, 3] };
+    let float = column::Column::<image::Image>::Float(column::Samples(Box::new(image())));
+    assert!(float.tensor().unwrap().is_read_only());
+    let other = column::Column::Other { tensor: image(), name: "other" };
+    assert!(matches!(other, column::Column::Other { name: "other", .. }));
+    assert_eq!(other.into_dlpack().unwrap().ndim(), 3);
+    let text = column::Column::<image::Image>::Text.into_dlpack();
+    assert_eq!(text.unwrap_err(), Error::NoStorage { variant: "Text" });
+}
+
+#[test]
+fn pointer() {
+    let file: Arc<[f32]> = Arc::new([0.5, 1.5]);
+    let pointer = pointer::Pointer { pixels: file.as_ptr(), size: 2, file };
+    assert_eq!(pointer.tensor().unwrap().numel(), 2);
+    assert_eq!(pointer.file.len(), 2);
 }

@@ -57,7 +57,7 @@ fn every_role_is_a_parameter() {
 }
 
 #[derive(DLPackExport)]
-#[dlpack(crate = ::tensors, shape = [M::ROWS, Self::COLUMNS, N])]
+#[dlpack(crate = ::tensors, shape(M::ROWS, Self::COLUMNS, N))]
 struct Model<M: Meta, const N: usize = 2> {
     data: Box<[M::Element]>,
     _model: PhantomData<fn() -> M>,

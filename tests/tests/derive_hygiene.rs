@@ -32,12 +32,58 @@ mod shadowed {
 
     /// In the scope of all those names.
     #[derive(::tensors::DLPackExport)]
-    #[dlpack(crate = ::tensors, shape = [2, ROWS, Self::COLUMNS])]
+    #[dlpack(crate = ::tensors, shape(2, ROWS, Self::COLUMNS))]
     pub(super) struct Image {
         pub(super) data: ::std::vec::Vec<f32>,
         pub(super) strides: [isize; 3],
         pub(super) byte_offset: u16,
     }
+
+    /// Everything that is read at run time.
+    #[derive(::tensors::DLPackExport)]
+    #[dlpack(crate = ::tensors, shape(rows, ROWS, Self::COLUMNS), dtype = U16, padded)]
+    pub(super) struct Frame {
+        pub(super) data: ::std::vec::Vec<::core::primitive::u8>,
+        pub(super) rows: ::core::primitive::u8,
+        #[dlpack(order)]
+        pub(super) order: ::tensors::Order,
+        #[dlpack(pitch(elements))]
+        pub(super) pitch: ::core::primitive::usize,
+        #[dlpack(len(bytes))]
+        pub(super) len: ::core::primitive::usize,
+        #[dlpack(sync)]
+        pub(super) shape: ::core::option::Option<Never>,
+    }
+
+    impl Frame {
+        const COLUMNS: ::core::primitive::i8 = 1;
+    }
+
+    pub(super) enum Never {}
+
+    impl ::tensors::Pending for Never {
+        fn hand_off(
+            &self,
+            _: ::tensors::StreamArg<'_>,
+        ) -> ::core::result::Result<(), ::tensors::Error> {
+            match *self {}
+        }
+    }
+
+    /// Variants that are called like what the expansion names.
+    #[derive(::tensors::DLPackExport)]
+    #[dlpack(crate = ::tensors)]
+    pub(super) enum Variants {
+        Type(Newtype),
+        #[dlpack(skip)]
+        None,
+        #[dlpack(skip)]
+        Fields,
+    }
+
+    #[derive(::tensors::DLPackExport)]
+    #[dlpack(crate = ::tensors, transparent)]
+    pub(super) struct Newtype(pub(super) Frame);
 
     const ROWS: ::core::primitive::usize = 1;
 
@@ -53,6 +99,32 @@ fn without_a_prelude_and_among_shadows() {
     let image = shadowed::Image { data: ::std::vec![0.0; 5], strides: [2, 2, 1], byte_offset: 4 };
     let tensor = image.into_dlpack().unwrap();
     assert_eq!(tensor.shape(), [2, 1, 2]);
+}
+
+#[::std::prelude::v1::test]
+fn enums_and_newtypes_among_shadows() {
+    use ::std::{assert_eq, vec};
+    use ::tensors::DLPackExport;
+    let frame = || shadowed::Frame {
+        data: vec![0; 4],
+        rows: 1,
+        order: ::tensors::Order::RowMajor,
+        pitch: 1,
+        len: 2,
+        shape: ::core::option::Option::None,
+    };
+    let newtype = || shadowed::Newtype(frame());
+    for tensor in
+        [frame().tensor().map(|view| view.ndim()), newtype().tensor().map(|view| view.ndim())]
+    {
+        // Bytes may be aligned for no more than bytes.
+        assert_eq!(tensor.unwrap_or(3), 3);
+    }
+    let variant = shadowed::Variants::Type(newtype());
+    assert_eq!(variant.tensor().map_or(3, |view| view.ndim()), 3);
+    let error = ::tensors::Error::NoStorage { variant: "None" };
+    assert_eq!(shadowed::Variants::None.tensor().unwrap_err(), error);
+    ::std::assert!(shadowed::Variants::Fields.into_dlpack().is_err());
 }
 
 mod raw {
@@ -134,7 +206,7 @@ macro_rules! image {
         }
 
         #[derive(::tensors::DLPackExport)]
-        #[dlpack(crate = $krate, shape = [$($constant)*, $length])]
+        #[dlpack(crate = $krate, shape($($constant)*, $length))]
         struct $fixed {
             data: $owner,
         }

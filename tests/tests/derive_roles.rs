@@ -136,7 +136,7 @@ fn a_field_has_the_role_that_it_is_marked_with() {
 }
 
 #[derive(DLPackExport)]
-#[dlpack(crate = ::tensors, shape = [2, Self::WIDTH, CHANNELS])]
+#[dlpack(crate = ::tensors, shape(2, Self::WIDTH, CHANNELS))]
 struct Fixed {
     data: [i16; 12],
 }
@@ -155,7 +155,7 @@ fn a_constant_shape() {
 }
 
 #[derive(DLPackExport)]
-#[dlpack(crate = ::tensors, shape = [])]
+#[dlpack(crate = ::tensors, shape())]
 struct Scalar {
     data: Box<[f64; 1]>,
 }

@@ -12,6 +12,12 @@ fn derive() {
     trybuild::TestCases::new().compile_fail("ui/derive/*/*.rs");
 }
 
+/// Mistakes that the derives for parts of a tensor find.
+#[test]
+fn companion() {
+    trybuild::TestCases::new().compile_fail("ui/companion/*/*.rs");
+}
+
 /// Mistakes that the compiler finds. Words of ours stand among words of its
 /// own, which change from one version to the next.
 #[test]

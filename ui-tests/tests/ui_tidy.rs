@@ -31,7 +31,7 @@ fn lines_with(text: &str, start: &str) -> usize {
 
 #[test]
 fn every_mistake_has_a_text_and_every_text_a_mistake() {
-    for folder in ["derive", "rustc"] {
+    for folder in ["derive", "companion", "rustc"] {
         let (sources, texts) = (cases(folder, "rs"), cases(folder, "stderr"));
         assert!(!sources.is_empty(), "ui/{folder} has no cases");
         let orphans: Vec<_> = sources.symmetric_difference(&texts).collect();
@@ -42,7 +42,7 @@ fn every_mistake_has_a_text_and_every_text_a_mistake() {
 
 #[test]
 fn one_mistake_is_one_error_and_one_help() {
-    for case in cases("derive", "stderr") {
+    for case in cases("derive", "stderr").into_iter().chain(cases("companion", "stderr")) {
         let text = text(&case, "stderr");
         let errors = lines_with(&text, "error");
         if case.parent().is_some_and(|folder| folder.ends_with("several")) {
@@ -71,11 +71,31 @@ fn texts_name_no_machine() {
 /// The name of a message is the name of its folder.
 #[test]
 fn every_message_has_a_case() {
-    let messages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dlpack-derive/src/message.rs");
-    let messages = fs::read_to_string(messages).expect("the messages can be read");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dlpack-derive/src/message");
+    let files = fs::read_dir(folder).expect("the folder can be read");
+    let files = files.map(|entry| entry.expect("the entry can be read").path());
+    // What all messages are made of is in `mod.rs`.
+    let files = files.filter(|path| !path.ends_with("mod.rs"));
+    let messages = files.map(|path| fs::read_to_string(path).expect("the messages can be read"));
+    let messages: String = messages.collect();
     let messages = messages.lines().filter_map(|line| line.strip_prefix("pub(crate) fn "));
     let messages = messages.filter_map(|line| line.split('(').next()).map(str::to_owned);
     let folders = cases("derive", "rs").into_iter().filter_map(|case| {
+        let folder = case.parent()?.file_name()?.to_str()?.to_owned();
+        (folder != "several").then_some(folder)
+    });
+    assert_eq!(messages.collect::<BTreeSet<_>>(), folders.collect::<BTreeSet<_>>());
+}
+
+/// So is that of the other derives.
+#[test]
+fn every_companion_message_has_a_case() {
+    let messages = "../dlpack-derive/src/companion/message.rs";
+    let messages = Path::new(env!("CARGO_MANIFEST_DIR")).join(messages);
+    let messages = fs::read_to_string(messages).expect("the messages can be read");
+    let messages = messages.lines().filter_map(|line| line.strip_prefix("pub(crate) fn "));
+    let messages = messages.filter_map(|line| line.split('(').next()).map(str::to_owned);
+    let folders = cases("companion", "rs").into_iter().filter_map(|case| {
         let folder = case.parent()?.file_name()?.to_str()?.to_owned();
         (folder != "several").then_some(folder)
     });

@@ -2,34 +2,64 @@
 //!
 //! The tokens wear spans of their own, so that lints leave them alone; only
 //! field names and types keep the user's spans, for errors to point at. No
-//! token is `unsafe`.
+//! token is `unsafe` but for a struct that says `unsafe(...)`.
 
-use proc_macro2::{Literal, Span, TokenStream};
+mod asserts;
+mod forward;
+mod layout;
+mod tensor;
+
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
-use syn::spanned::Spanned as _;
-use syn::{Expr, Path, Type};
+use syn::{Generics, Ident, Member, Path, WherePredicate};
 
-use crate::bounds::{self, Params};
-use crate::model::{Access, ConstDim, Model, RoleField, Shape};
+use crate::bounds;
+use crate::model::{Access, Kind, Layout, Model, RoleField};
 
 /// The impls for a struct, in a scope of their own.
 pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     let private = private(model.krate);
-    let roles = roles(model);
-    let constant_shape = constant_shape(model);
-    let export = export(model);
-    let asserts = asserts(model);
+    let (items, methods) = match &model.kind {
+        Kind::Tensor(tensor) => tensor::expand(model, tensor),
+        Kind::Transparent(field) => forward::transparent(model, *field),
+        Kind::Enum(variants) => forward::variants(model, variants),
+    };
+    let export = export(model, methods);
+    let asserts = asserts::asserts(model);
     let allowed = &model.allowed;
     quote! {
         #(#[allow(#allowed)])*
         const _: () = {
             use #private as __dlpack;
             enum __Roles {}
-            #roles
-            #constant_shape
+            #items
             #export
             #asserts
         };
+    }
+}
+
+/// The impl of `AsLayout` for a struct that is a layout and no more.
+pub(crate) fn as_layout(
+    ident: &Ident,
+    generics: &Generics,
+    bound: Option<&[WherePredicate]>,
+    layout: &Layout<'_>,
+) -> TokenStream {
+    let (params, args, _) = generics.split_for_impl();
+    let where_clause = bounds::where_layout(generics, bound, layout);
+    let layout::Parts { fields, names, body, constant } = layout::parts(ident, generics, layout);
+    let fields = fields.into_iter().map(borrowed);
+    quote_spanned! {Span::mixed_site()=>
+        #constant
+        #[automatically_derived]
+        impl #params __dlpack::AsLayout for #ident #args #where_clause {
+            #[inline]
+            fn as_layout(&self) -> __dlpack::Result<__dlpack::Layout<'_>, __dlpack::Error> {
+                #(let #names = #fields;)*
+                #body
+            }
+        }
     }
 }
 
@@ -39,96 +69,44 @@ pub(crate) fn private(krate: Option<&Path>) -> TokenStream {
     quote!(#krate::__private)
 }
 
-/// The types of the roles. Their bounds are checked here, once for each role.
-fn roles(model: &Model<'_>) -> TokenStream {
-    let ident = model.ident;
-    let (params, args, _) = model.generics.split_for_impl();
-    let where_clause = bounds::where_clause(model);
-    let data = model.data.ty;
-    let shape = match &model.shape {
-        Shape::Field(field) => field.ty.to_token_stream(),
-        Shape::Constant(dims) => {
-            let rank = Literal::usize_unsuffixed(dims.len());
-            quote!([__dlpack::i64; #rank])
-        }
-    };
-    let absent = quote!(__dlpack::Absent);
-    let optional = |field: Option<RoleField<'_>>| {
-        field.map_or(absent.clone(), |field| field.ty.to_token_stream())
-    };
-    let strides = optional(model.strides);
-    let byte_offset = optional(model.byte_offset);
-    let dtype = optional(model.dtype);
-    let device = optional(model.device);
-    quote! {
-        #[automatically_derived]
-        impl #params __dlpack::Roles<__Roles> for #ident #args #where_clause {
-            type Data = #data;
-            type Shape = #shape;
-            type Strides = #strides;
-            type ByteOffset = #byte_offset;
-            type DType = #dtype;
-            type Device = #device;
-        }
-    }
-}
-
-/// A shape that is constant, computed once.
-fn constant_shape(model: &Model<'_>) -> Option<TokenStream> {
-    let Shape::Constant(dims) = &model.shape else { return None };
-    let ident = model.ident;
-    let (params, args, _) = model.generics.split_for_impl();
-    let where_clause = bounds::where_clause(model);
-    let rank = Literal::usize_unsuffixed(dims.len());
-    let dims = dims.iter().map(dim);
-    Some(quote! {
-        #[automatically_derived]
-        impl #params __dlpack::ConstantShape<__Roles> for #ident #args #where_clause {
-            const SHAPE: [__dlpack::i64; #rank] = [#(#dims),*];
-        }
-    })
-}
-
-/// One dimension of a constant shape, as an `i64`.
-fn dim(dim: &ConstDim) -> TokenStream {
-    match dim {
-        ConstDim::Integer(value, span) => {
-            let mut literal = Literal::i64_unsuffixed(*value);
-            literal.set_span(Span::mixed_site().located_at(*span));
-            literal.into_token_stream()
-        }
-        ConstDim::Constant(path) => {
-            let here = Span::mixed_site().located_at(path.span());
-            quote_spanned!(here=> __dlpack::dim(__dlpack::integer(#path) as _))
-        }
-    }
+/// The bodies of the methods of the trait.
+struct Methods {
+    tensor: TokenStream,
+    /// `None`: nobody may write, as the trait has it by default.
+    lend: Option<TokenStream>,
+    hand_off: TokenStream,
+    /// `None`: nobody else can own it, as the trait has it by default.
+    share: Option<TokenStream>,
 }
 
 /// The trait. Each method borrows the fields that it uses and nothing else.
-fn export(model: &Model<'_>) -> TokenStream {
+fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
     let ident = model.ident;
     let (params, args, _) = model.generics.split_for_impl();
     let where_clause = bounds::where_clause(model);
-    let data = model.data.ident;
-    let layout = layout(model);
-    let (tensor, lend) = match model.access {
-        Access::AsStorage => {
-            let lend = quote_spanned! {Span::mixed_site()=>
-                #[inline]
-                fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
-                    __dlpack::lend::<__Roles, Self>(&mut self.#data, #layout)
-                }
-            };
-            (quote!(tensor), Some(lend))
+    let Methods { tensor, lend, hand_off, share } = methods;
+    let lend = lend.filter(|_| model.access == Access::AsStorage).map(|lend| {
+        quote_spanned! {Span::mixed_site()=>
+            #[inline]
+            fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
+                #lend
+            }
         }
-        Access::ReadOnly => (quote!(read_only_tensor), None),
-    };
+    });
+    let share = share.map(|share| {
+        quote_spanned! {Span::mixed_site()=>
+            #[inline]
+            fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
+                #share
+            }
+        }
+    });
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl #params __dlpack::DLPackExport for #ident #args #where_clause {
             #[inline]
             fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-                __dlpack::#tensor::<__Roles, Self>(&self.#data, #layout)
+                #tensor
             }
             #lend
             #[inline]
@@ -136,85 +114,28 @@ fn export(model: &Model<'_>) -> TokenStream {
                 &self,
                 consumer: __dlpack::StreamArg<'_>,
             ) -> __dlpack::Result<(), __dlpack::Error> {
-                __dlpack::hand_off::<__Roles, Self>(&self.#data, consumer)
+                #hand_off
             }
-            #[inline]
-            fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
-                __dlpack::share::<__Roles, Self>(&self.#data)
-            }
+            #share
         }
     }
 }
 
-/// The fields that describe the layout, each borrowed on its own.
-fn layout(model: &Model<'_>) -> TokenStream {
-    let here = Span::mixed_site();
-    let field = |field: RoleField<'_>| {
-        let ident = field.ident;
-        quote_spanned!(here=> &self.#ident)
-    };
-    let absent = quote_spanned!(here=> &__dlpack::Absent);
-    let optional = |role: Option<RoleField<'_>>| role.map_or(absent.clone(), field);
-    let shape = match &model.shape {
-        Shape::Field(role) => field(*role),
-        Shape::Constant(_) => quote_spanned! {here=>
-            const { &<Self as __dlpack::ConstantShape<__Roles>>::SHAPE }
-        },
-    };
-    let strides = optional(model.strides);
-    let byte_offset = optional(model.byte_offset);
-    let dtype = optional(model.dtype);
-    let device = optional(model.device);
-    quote_spanned! {here=>
-        __dlpack::LayoutFields {
-            shape: #shape,
-            strides: #strides,
-            byte_offset: #byte_offset,
-            dtype: #dtype,
-            device: #device,
-        }
-    }
+/// A field, borrowed.
+fn borrowed(field: RoleField<'_>) -> TokenStream {
+    let member = field.member;
+    quote_spanned!(Span::mixed_site()=> &self.#member)
 }
 
-/// What can be asked of the struct without knowing its parameters.
-fn asserts(model: &Model<'_>) -> TokenStream {
-    let owned =
-        model.owned.iter().map(|ty| quote_spanned!(ty.span()=> __dlpack::assert_owner::<#ty>();));
-    let same_rank = same_rank(model);
-    quote!(#(#owned)* #same_rank)
+/// An identifier that the user's code cannot name.
+fn local(name: &str) -> Ident {
+    Ident::new(name, Span::mixed_site())
 }
 
-/// As many strides as dimensions, where the types say how many there are.
-fn same_rank(model: &Model<'_>) -> Option<TokenStream> {
-    let strides = model.strides?;
-    // Errors point at the first argument, and the strides are to blame.
-    let here = strides.ty.span();
-    let params = Params::of(model.generics);
-    let shape_rank = match &model.shape {
-        Shape::Field(field) => rank(field.ty, &params, here)?,
-        Shape::Constant(dims) => {
-            let mut rank = Literal::usize_unsuffixed(dims.len());
-            rank.set_span(here);
-            rank.into_token_stream()
-        }
-    };
-    let strides_rank = rank(strides.ty, &params, here)?;
-    Some(quote_spanned!(here=> __dlpack::assert_same_rank::<#shape_rank, #strides_rank>();))
-}
-
-/// The length of an array type as a generic argument, if it depends on no
-/// parameter.
-fn rank(ty: &Type, params: &Params<'_>, here: Span) -> Option<TokenStream> {
-    match ty {
-        Type::Array(array) if !params.reach(&array.len) => Some(match &array.len {
-            Expr::Lit(len) => {
-                let mut len = len.lit.clone();
-                len.set_span(here);
-                len.into_token_stream()
-            }
-            len => quote_spanned!(Span::mixed_site().located_at(here)=> { #len }),
-        }),
-        Type::Group(group) => rank(&group.elem, params, here),
-        _ => None,
+/// A member as it stands in a pattern.
+fn in_pattern(member: &Member) -> TokenStream {
+    match member {
+        Member::Named(ident) => ident.to_token_stream(),
+        Member::Unnamed(index) => index.to_token_stream(),
     }
 }

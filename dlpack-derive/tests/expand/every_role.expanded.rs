@@ -12,13 +12,32 @@ const _: () = {
     use ::tensors::__private as __dlpack;
     enum __Roles {}
     #[automatically_derived]
-    impl __dlpack::Roles<__Roles> for Packet {
+    impl __dlpack::Tensor<__Roles> for Packet {
         type Data = Arc<[u8]>;
-        type Shape = [u32; 2];
-        type Strides = [i16; 2];
-        type ByteOffset = usize;
-        type DType = DataType;
-        type Device = Device;
+        type Fields<'__dlpack> = (
+            &'__dlpack [u32; 2],
+            &'__dlpack [i16; 2],
+            &'__dlpack usize,
+            &'__dlpack DataType,
+            &'__dlpack Device,
+        )
+        where
+            Self: '__dlpack;
+        #[inline]
+        fn layout<'__dlpack>(
+            (shape, strides, offset, dtype, device): Self::Fields<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::Layout<'__dlpack>, __dlpack::Error>
+        where
+            Self: '__dlpack,
+        {
+            let layout = __dlpack::strided(
+                __dlpack::shape::<[u32; 2]>(shape),
+                __dlpack::strides::<[i16; 2]>(strides),
+            );
+            let layout = __dlpack::byte_offset::<usize>(layout, offset);
+            let layout = __dlpack::dtype::<DataType>(layout, dtype);
+            __dlpack::device::<Device>(layout, device)
+        }
     }
     #[automatically_derived]
     impl __dlpack::DLPackExport for Packet {
@@ -29,13 +48,13 @@ const _: () = {
                 Self,
             >(
                 &self.bytes,
-                __dlpack::LayoutFields {
-                    shape: &self.extents,
-                    strides: &self.steps,
-                    byte_offset: &self.byte_offset,
-                    dtype: &self.dtype,
-                    device: &self.device,
-                },
+                (
+                    &self.extents,
+                    &self.steps,
+                    &self.byte_offset,
+                    &self.dtype,
+                    &self.device,
+                ),
             )
         }
         #[inline]
@@ -50,12 +69,7 @@ const _: () = {
             __dlpack::share::<__Roles, Self>(&self.bytes)
         }
     }
-    __dlpack::assert_owner::<Arc<[u8]>>();
-    __dlpack::assert_owner::<[u32; 2]>();
-    __dlpack::assert_owner::<[i16; 2]>();
-    __dlpack::assert_owner::<usize>();
     __dlpack::assert_owner::<DataType>();
     __dlpack::assert_owner::<Device>();
     __dlpack::assert_owner::<&'static str>();
-    __dlpack::assert_same_rank::<2, 2>();
 };

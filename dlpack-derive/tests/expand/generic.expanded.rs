@@ -9,7 +9,7 @@ const _: () = {
     use ::tensors::__private as __dlpack;
     enum __Roles {}
     #[automatically_derived]
-    impl<'a, T, S: AsDims, const N: usize> __dlpack::Roles<__Roles>
+    impl<'a, T, S: AsDims, const N: usize> __dlpack::Tensor<__Roles>
     for Batch<'a, T, S, N>
     where
         T: Element,
@@ -17,25 +17,25 @@ const _: () = {
         S: __dlpack::StridesField,
     {
         type Data = &'a [T];
-        type Shape = [__dlpack::i64; 3];
-        type Strides = S;
-        type ByteOffset = __dlpack::Absent;
-        type DType = __dlpack::Absent;
-        type Device = __dlpack::Absent;
-    }
-    #[automatically_derived]
-    impl<'a, T, S: AsDims, const N: usize> __dlpack::ConstantShape<__Roles>
-    for Batch<'a, T, S, N>
-    where
-        T: Element,
-        &'a [T]: __dlpack::Storage,
-        S: __dlpack::StridesField,
-    {
-        const SHAPE: [__dlpack::i64; 3] = [
-            2,
-            __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
-            __dlpack::dim(__dlpack::integer(N) as _),
-        ];
+        type Fields<'__dlpack> = (&'__dlpack S,) where Self: '__dlpack;
+        #[inline]
+        fn layout<'__dlpack>(
+            (strides,): Self::Fields<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::Layout<'__dlpack>, __dlpack::Error>
+        where
+            Self: '__dlpack,
+        {
+            __dlpack::strided(
+                __dlpack::constants(const {
+                    &[
+                        2,
+                        __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
+                        __dlpack::dim(__dlpack::integer(N) as _),
+                    ]
+                }),
+                __dlpack::strides::<S>(strides),
+            )
+        }
     }
     #[automatically_derived]
     impl<'a, T, S: AsDims, const N: usize> __dlpack::DLPackExport for Batch<'a, T, S, N>
@@ -46,35 +46,11 @@ const _: () = {
     {
         #[inline]
         fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            __dlpack::tensor::<
-                __Roles,
-                Self,
-            >(
-                &self.data,
-                __dlpack::LayoutFields {
-                    shape: const { &<Self as __dlpack::ConstantShape<__Roles>>::SHAPE },
-                    strides: &self.strides,
-                    byte_offset: &__dlpack::Absent,
-                    dtype: &__dlpack::Absent,
-                    device: &__dlpack::Absent,
-                },
-            )
+            __dlpack::tensor::<__Roles, Self>(&self.data, (&self.strides,))
         }
         #[inline]
         fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
-            __dlpack::lend::<
-                __Roles,
-                Self,
-            >(
-                &mut self.data,
-                __dlpack::LayoutFields {
-                    shape: const { &<Self as __dlpack::ConstantShape<__Roles>>::SHAPE },
-                    strides: &self.strides,
-                    byte_offset: &__dlpack::Absent,
-                    dtype: &__dlpack::Absent,
-                    device: &__dlpack::Absent,
-                },
-            )
+            __dlpack::lend::<__Roles, Self>(&mut self.data, (&self.strides,))
         }
         #[inline]
         fn hand_off(

@@ -1,5 +1,5 @@
 #[derive(DLPackExport)]
-#[dlpack(crate = ::tensors, shape = [2, Self::WIDTH, N])]
+#[dlpack(crate = ::tensors, shape(2, Self::WIDTH, N))]
 pub(crate) struct Batch<'a, T, S: AsDims, const N: usize>
 where
     T: Element,

@@ -6,47 +6,28 @@ const _: () = {
     use ::tensors::__private as __dlpack;
     enum __Roles {}
     #[automatically_derived]
-    impl __dlpack::Roles<__Roles> for Image {
+    impl __dlpack::Tensor<__Roles> for Image {
         type Data = Vec<u8>;
-        type Shape = [usize; 3];
-        type Strides = __dlpack::Absent;
-        type ByteOffset = __dlpack::Absent;
-        type DType = __dlpack::Absent;
-        type Device = __dlpack::Absent;
+        type Fields<'__dlpack> = (&'__dlpack [usize; 3],) where Self: '__dlpack;
+        #[inline]
+        fn layout<'__dlpack>(
+            (shape,): Self::Fields<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::Layout<'__dlpack>, __dlpack::Error>
+        where
+            Self: '__dlpack,
+        {
+            __dlpack::row_major(__dlpack::shape::<[usize; 3]>(shape))
+        }
     }
     #[automatically_derived]
     impl __dlpack::DLPackExport for Image {
         #[inline]
         fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            __dlpack::tensor::<
-                __Roles,
-                Self,
-            >(
-                &self.data,
-                __dlpack::LayoutFields {
-                    shape: &self.shape,
-                    strides: &__dlpack::Absent,
-                    byte_offset: &__dlpack::Absent,
-                    dtype: &__dlpack::Absent,
-                    device: &__dlpack::Absent,
-                },
-            )
+            __dlpack::tensor::<__Roles, Self>(&self.data, (&self.shape,))
         }
         #[inline]
         fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
-            __dlpack::lend::<
-                __Roles,
-                Self,
-            >(
-                &mut self.data,
-                __dlpack::LayoutFields {
-                    shape: &self.shape,
-                    strides: &__dlpack::Absent,
-                    byte_offset: &__dlpack::Absent,
-                    dtype: &__dlpack::Absent,
-                    device: &__dlpack::Absent,
-                },
-            )
+            __dlpack::lend::<__Roles, Self>(&mut self.data, (&self.shape,))
         }
         #[inline]
         fn hand_off(
@@ -60,6 +41,4 @@ const _: () = {
             __dlpack::share::<__Roles, Self>(&self.data)
         }
     }
-    __dlpack::assert_owner::<Vec<u8>>();
-    __dlpack::assert_owner::<[usize; 3]>();
 };

@@ -1,9 +1,11 @@
 //! How elements lie in memory, and the proof that they lie inside it:
 //! [`Layout`], and [`Described`].
 
+mod as_layout;
 mod placement;
 mod resolve;
 
+pub use as_layout::AsLayout;
 pub use placement::{Layout, Order};
 
 use resolve::{Resolved, out_of_bounds};
@@ -45,7 +47,9 @@ pub(crate) struct Described<'a> {
 impl<'a> Described<'a> {
     /// Checks a layout against the memory that it is to describe.
     #[inline]
-    pub(crate) fn new(memory: Memory, layout: Layout<'a>) -> Result<Self, Error> {
+    pub(crate) fn new(memory: Memory, mut layout: Layout<'a>) -> Result<Self, Error> {
+        memory.check()?;
+        layout.padded |= memory.padded;
         let padded = layout.padded;
         let resolved = layout.resolve(&memory)?;
         let Resolved { dtype, element_bits, shape, strides, byte_offset, window } = resolved;
@@ -91,6 +95,7 @@ impl<'a> Described<'a> {
     /// On an error the description is as it was.
     #[inline]
     pub(crate) fn relocate(&mut self, memory: Memory) -> Result<(), Error> {
+        memory.check()?;
         let from = self.memory;
         if memory.device != from.device {
             return Err(Error::DeviceMismatch { device: from.device, storage: memory.device });
@@ -277,14 +282,15 @@ fn check_alignment(memory: &Memory, byte_offset: u64, dtype: DataType) -> Result
 }
 
 /// Bytes that the address of an element must be a multiple of: the size of one
-/// lane, or of one part of a complex number; at most 8. `None` for elements
+/// lane, or of one part of a complex number. `None` for elements
 /// that are packed into bytes.
 #[inline]
 const fn alignment(dtype: DataType) -> Option<usize> {
     match (dtype.code(), dtype.bits()) {
         (ffi::kDLComplex, 32) | (_, 16) => Some(2),
         (ffi::kDLComplex, 64) | (_, 32) => Some(4),
-        (_, 64 | 128) => Some(8),
+        (ffi::kDLComplex, 128) | (_, 64) => Some(8),
+        (_, 128) => Some(16),
         (_, 8) => Some(1),
         _ => None,
     }

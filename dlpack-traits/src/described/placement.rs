@@ -102,8 +102,7 @@ impl<'a> Layout<'a> {
         shape: &'a D,
         order: impl Into<Order>,
     ) -> Result<Self, Error> {
-        let strides = Strides::Compact { order: order.into(), pitch: None };
-        Ok(Self::new(shape.as_dims()?, strides))
+        Ok(Self::of_compact(shape.as_dims()?, order.into()))
     }
 
     /// Elements at explicit strides, in **elements**, one for each dimension.
@@ -118,7 +117,7 @@ impl<'a> Layout<'a> {
         D: AsDims + ?Sized,
         S: AsDims + ?Sized,
     {
-        Ok(Self::new(shape.as_dims()?, Strides::Elements(strides.as_dims()?)))
+        Ok(Self::of_strides(shape.as_dims()?, strides.as_dims()?))
     }
 
     /// Elements at explicit strides, in **bytes**, one for each dimension.
@@ -142,7 +141,25 @@ impl<'a> Layout<'a> {
         D: AsDims + ?Sized,
         S: AsDims + ?Sized,
     {
-        Ok(Self::new(shape.as_dims()?, Strides::Bytes(strides.as_dims()?)))
+        Ok(Self::of_byte_strides(shape.as_dims()?, strides.as_dims()?))
+    }
+
+    /// [`ordered`](Self::ordered) of dimensions that were read already.
+    #[inline]
+    pub(crate) fn of_compact(shape: Dims<'a>, order: Order) -> Self {
+        Self::new(shape, Strides::Compact { order, pitch: None })
+    }
+
+    /// [`strided`](Self::strided) of dimensions that were read already.
+    #[inline]
+    pub(crate) fn of_strides(shape: Dims<'a>, strides: Dims<'a>) -> Self {
+        Self::new(shape, Strides::Elements(strides))
+    }
+
+    /// [`byte_strided`](Self::byte_strided) of dimensions that were read already.
+    #[inline]
+    pub(crate) fn of_byte_strides(shape: Dims<'a>, strides: Dims<'a>) -> Self {
+        Self::new(shape, Strides::Bytes(strides))
     }
 
     #[inline]

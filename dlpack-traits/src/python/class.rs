@@ -12,7 +12,7 @@ use pyo3::{Borrowed, PyClass, ffi as py_ffi};
 use super::capsule;
 use super::convert::{self, Keywords, attached};
 use super::owner::PyOwner;
-use super::protocol::{Capsule, Copy, Plan, Refusal};
+use super::protocol::{Capsule, Copy, Plan};
 use crate::contain::contain;
 use crate::device::Device;
 use crate::error::Error;
@@ -287,10 +287,7 @@ fn export<A: Abi, T: ExportClass>(
 ) -> PyResult<ManagedTensor<A>> {
     let tensor: &T = &object;
     if plan.copy == Copy::Always {
-        let own = tensor.tensor()?.device();
-        if own != Device::CPU && own.is_host() && !plan.onto_cpu {
-            return Err(Refusal::CopyOntoCpu { own }.into());
-        }
+        plan.may_copy(tensor.tensor()?.device())?;
         return Ok(copy_managed(tensor, stream)?);
     }
     if !A::HAS_FLAGS {

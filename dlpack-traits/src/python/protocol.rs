@@ -118,6 +118,22 @@ impl Request {
     }
 }
 
+impl Plan {
+    /// Whether a tensor on the device `own` may be copied, which puts it into
+    /// host memory. Where the processor cannot read it, the copy itself says so.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::CopyOntoCpu`] where nobody asked for host memory.
+    pub(crate) fn may_copy(self, own: Device) -> Result<(), Refusal> {
+        if own == Device::CPU || !own.is_host() || self.onto_cpu {
+            Ok(())
+        } else {
+            Err(Refusal::CopyOntoCpu { own })
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +179,20 @@ mod tests {
             decide(request, Device::CUDA_HOST),
             Err(Refusal::DeviceCopy { requested: Device::CPU, own: Device::CUDA_HOST })
         );
+    }
+
+    #[test]
+    fn a_copy_goes_where_it_was_asked_to() {
+        let plan = |dl_device, own| {
+            decide(Request { dl_device, copy: Some(true), ..Request::default() }, own).unwrap()
+        };
+        let pinned = Device::CUDA_HOST;
+        assert_eq!(plan(None, Device::CPU).may_copy(Device::CPU), Ok(()));
+        assert_eq!(plan(Some(Device::CPU), pinned).may_copy(pinned), Ok(()));
+        for asked in [None, Some(pinned)] {
+            let refusal = Refusal::CopyOntoCpu { own: pinned };
+            assert_eq!(plan(asked, pinned).may_copy(pinned), Err(refusal));
+        }
     }
 
     #[test]

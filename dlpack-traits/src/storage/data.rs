@@ -6,6 +6,8 @@ use core::marker::PhantomData;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::{Element, SizeMatches};
+use crate::error::Error;
+use crate::ffi;
 
 /// What a consumer may do with lent memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +35,57 @@ pub(crate) struct Memory {
     pub(crate) device: Device,
     /// What may be done with it.
     pub(crate) access: Access,
+    /// Whether elements narrower than a byte take a byte each.
+    pub(crate) padded: bool,
+    /// Why there is no memory at all, if so.
+    refusal: Option<&'static Error>,
 }
 
 impl Memory {
+    /// Memory whose elements have no axes.
+    const fn new(
+        ptr: *mut u8,
+        byte_len: usize,
+        dtype: DataType,
+        device: Device,
+        access: Access,
+    ) -> Self {
+        Self { ptr, byte_len, dtype, axes: &[], device, access, padded: false, refusal: None }
+    }
+
+    /// No memory.
+    const fn refused(reason: &'static Error) -> Self {
+        let nowhere = core::ptr::NonNull::dangling().as_ptr();
+        let memory = Self::new(nowhere, 0, DataType::U8, Device::CPU, Access::Frozen);
+        Self { refusal: Some(reason), ..memory }
+    }
+
+    /// Whether there is memory to describe.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.refusal.map_or(Ok(()), |reason| Err(*reason))
+    }
+
+    /// The same bytes as elements of another type, which a description checks
+    /// against their number and address. `None` if these are no bytes.
+    ///
+    /// Of shared memory the type also says how wide Rust's atomics are, and
+    /// whoever shares bytes uses atomics of one byte. So it can be given none
+    /// but a type of that width or narrower.
+    fn with_dtype(self, dtype: DataType) -> Option<Self> {
+        // Bytes can be read as any numbers, but nothing makes a handle of them.
+        let handle = dtype.code() == ffi::kDLOpaqueHandle;
+        let bytes = self.dtype == DataType::U8 && self.axes.is_empty() && !handle;
+        let narrow = dtype.bits() <= 8 && dtype.lanes() == 1;
+        if self.refusal.is_some() || dtype == self.dtype {
+            Some(self)
+        } else if bytes && (narrow || self.access != Access::Shared) {
+            Some(Self { dtype, ..self })
+        } else {
+            None
+        }
+    }
+
     /// Bytes of one element with its axes, unless elements are packed into bytes.
     #[inline]
     pub(crate) fn element_size(&self) -> Option<usize> {
@@ -71,14 +121,10 @@ impl<'a> DataRef<'a> {
     #[inline]
     pub const fn from_slice<T: Element>(elements: &'a [T]) -> Self {
         let () = SizeMatches::<T>::OK;
-        Self::new(Memory {
-            ptr: elements.as_ptr().cast::<u8>().cast_mut(),
-            byte_len: size_of_val(elements),
-            dtype: T::DTYPE,
-            axes: T::AXES,
-            device: Device::CPU,
-            access: Access::Frozen,
-        })
+        let ptr = elements.as_ptr().cast::<u8>().cast_mut();
+        let byte_len = size_of_val(elements);
+        Self::new(Memory::new(ptr, byte_len, T::DTYPE, Device::CPU, Access::Frozen))
+            .with_axes(T::AXES)
     }
 
     /// Lends memory that is not a Rust slice: another device, a mapped file, a
@@ -100,8 +146,7 @@ impl<'a> DataRef<'a> {
         dtype: DataType,
         device: Device,
     ) -> Self {
-        let access = Access::Frozen;
-        Self::new(Memory { ptr: ptr.cast_mut(), byte_len, dtype, axes: &[], device, access })
+        Self::new(Memory::new(ptr.cast_mut(), byte_len, dtype, device, Access::Frozen))
     }
 
     /// Lends memory that anybody may write while it is lent. The loan is
@@ -126,7 +171,34 @@ impl<'a> DataRef<'a> {
         dtype: DataType,
         device: Device,
     ) -> Self {
-        Self::new(Memory { ptr, byte_len, dtype, axes: &[], device, access: Access::Shared })
+        Self::new(Memory::new(ptr, byte_len, dtype, device, Access::Shared))
+    }
+
+    /// Lends nothing, for this reason: whatever describes or exports the
+    /// storage gets the error. So a storage can be in a state in which it has
+    /// no memory: closed, locked, or a variant that DLPack knows nothing of.
+    ///
+    /// ```
+    /// use dlpack_traits::{DataRef, Error, Layout, Storage, TensorView};
+    ///
+    /// struct Pooled(Option<Vec<u8>>);
+    ///
+    /// impl Storage for Pooled {
+    ///     fn data(&self) -> DataRef<'_> {
+    ///         match &self.0 {
+    ///             Some(bytes) => DataRef::from_slice(bytes),
+    ///             None => DataRef::refused(&Error::Custom("the buffer is back in its pool")),
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let returned = TensorView::new(Pooled(None).data(), Layout::row_major(&[0])?).map(|_| ());
+    /// assert_eq!(returned, Err(Error::Custom("the buffer is back in its pool")));
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub const fn refused(reason: &'static Error) -> Self {
+        Self::new(Memory::refused(reason))
     }
 
     #[inline]
@@ -148,6 +220,20 @@ impl<'a> DataRef<'a> {
     #[must_use]
     pub(crate) const fn with_axes(mut self, axes: &'static [i64]) -> Self {
         self.memory.axes = axes;
+        self
+    }
+
+    /// The same bytes as elements of another type; `None` if these are no bytes.
+    #[inline]
+    pub(crate) fn with_dtype(self, dtype: DataType) -> Option<Self> {
+        self.memory.with_dtype(dtype).map(Self::new)
+    }
+
+    /// Says that elements narrower than a byte take a byte each.
+    #[inline]
+    #[must_use]
+    pub(crate) const fn into_padded(mut self) -> Self {
+        self.memory.padded = true;
         self
     }
 
@@ -197,14 +283,10 @@ impl<'a> Data<'a> {
     pub const fn from_mut_slice<T: Element>(elements: &'a mut [T]) -> Self {
         let () = SizeMatches::<T>::OK;
         let byte_len = size_of_val(elements);
-        Self::new(Memory {
-            ptr: elements.as_mut_ptr().cast(),
-            byte_len,
-            dtype: T::DTYPE,
-            axes: T::AXES,
-            device: Device::CPU,
-            access: if T::ANY_BITS { Access::Exclusive } else { Access::Frozen },
-        })
+        let access = if T::ANY_BITS { Access::Exclusive } else { Access::Frozen };
+        let ptr = elements.as_mut_ptr().cast();
+        let memory = Memory::new(ptr, byte_len, T::DTYPE, Device::CPU, access);
+        Self::new(Memory { axes: T::AXES, ..memory })
     }
 
     /// Lends memory that is not a Rust slice for reading and writing.
@@ -225,12 +307,32 @@ impl<'a> Data<'a> {
         dtype: DataType,
         device: Device,
     ) -> Self {
-        Self::new(Memory { ptr, byte_len, dtype, axes: &[], device, access: Access::Exclusive })
+        Self::new(Memory::new(ptr, byte_len, dtype, device, Access::Exclusive))
+    }
+
+    /// Lends nothing, for this reason; see [`DataRef::refused`].
+    #[inline]
+    pub const fn refused(reason: &'static Error) -> Self {
+        Self::new(Memory::refused(reason))
     }
 
     #[inline]
     const fn new(memory: Memory) -> Self {
         Self { memory, lent: PhantomData }
+    }
+
+    /// The same bytes as elements of another type; `None` if these are no bytes.
+    #[inline]
+    pub(crate) fn with_dtype(self, dtype: DataType) -> Option<Self> {
+        self.memory.with_dtype(dtype).map(Self::new)
+    }
+
+    /// Says that elements narrower than a byte take a byte each.
+    #[inline]
+    #[must_use]
+    pub(crate) const fn into_padded(mut self) -> Self {
+        self.memory.padded = true;
+        self
     }
 
     #[inline]

@@ -43,10 +43,10 @@ use crate::stream::StreamArg;
     message = "`{Self}` cannot hold the data of a tensor",
     label = "not a `Storage`",
     note = "use `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]` or `SharedBuffer<T>` with a DLPack element type",
-    note = "for a buffer type of your own, implement `dlpack_traits::Storage`"
+    note = "for a buffer type of your own, implement `dlpack_traits::Storage`, or derive it on an enum of storages"
 )]
 pub trait Storage {
-    /// The memory, for reading.
+    /// The memory, for reading; [`DataRef::refused`] where there is none.
     fn data(&self) -> DataRef<'_>;
 
     /// The memory, with as much freedom as the storage can give away. By

@@ -49,11 +49,11 @@ fn widths() -> HashMap<u8, &'static [u8]> {
     widths
 }
 
-/// What the address of an element is a multiple of: the size of a scalar, at
-/// most 8 bytes. Packed elements have no address.
+/// What the address of an element is a multiple of: the size of a scalar.
+/// Packed elements have no address.
 pub(crate) fn alignment(dtype: DataType) -> Option<u8> {
     let scalar = if dtype.code() == ffi::kDLComplex { dtype.bits() / 2 } else { dtype.bits() };
-    (scalar % 8 == 0).then(|| (scalar / 8).min(8))
+    (scalar % 8 == 0).then(|| scalar / 8)
 }
 
 /// Lowest and highest position of a layout with elements, counted from the
@@ -95,7 +95,9 @@ fn preliminary(case: &Case) -> Result<i128, Refusal> {
     }
     if let Some(dtype) = case.dtype {
         let known = widths().get(&dtype.code().0).is_some_and(|w| w.contains(&dtype.bits()));
-        let fits = dtype == case.storage || case.storage == DataType::U8;
+        // Bytes can be read as anything but handles.
+        let of_bytes = case.storage == DataType::U8 && dtype.code() != ffi::kDLOpaqueHandle;
+        let fits = dtype == case.storage || of_bytes;
         if !known || dtype.lanes() == 0 || !fits {
             return Err(Refusal::Type);
         }

@@ -1,7 +1,7 @@
 use dlpack_traits::DLPackExport;
 
 #[derive(DLPackExport)]
-#[dlpack(shape = [2, 2, 3] read_only)]
+#[dlpack(shape(2, 2, 3) read_only)]
 pub struct Image {
     data: Vec<u8>,
 }

@@ -1,7 +1,7 @@
 use dlpack_traits::DLPackExport;
 
 #[derive(DLPackExport)]
-#[dlpack(crate = dlpack_traits shape = [2, 2, 3])]
+#[dlpack(crate = dlpack_traits shape(2, 2, 3))]
 pub struct Image {
     data: Vec<u8>,
 }

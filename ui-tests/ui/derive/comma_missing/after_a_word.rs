@@ -1,7 +1,7 @@
 use dlpack_traits::DLPackExport;
 
 #[derive(DLPackExport)]
-#[dlpack(read_only shape = [2, 2, 3])]
+#[dlpack(read_only shape(2, 2, 3))]
 pub struct Image {
     data: Vec<u8>,
 }

@@ -3,7 +3,7 @@ use dlpack_traits::DLPackExport;
 #[derive(DLPackExport)]
 pub struct Image {
     data: Vec<u8>,
-    #[dlpack(shape = [2, 2, 3])]
+    #[dlpack(shape(2, 2, 3))]
     dims: [usize; 3],
 }
 

@@ -1,7 +1,7 @@
 use dlpack_traits::DLPackExport;
 
 #[derive(DLPackExport)]
-#[dlpack(shape = [2, 2], shape = [4])]
+#[dlpack(shape(2, 2), shape(4))]
 pub struct Image {
     data: Vec<u8>,
 }

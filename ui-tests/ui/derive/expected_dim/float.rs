@@ -1,7 +1,7 @@
 use dlpack_traits::DLPackExport;
 
 #[derive(DLPackExport)]
-#[dlpack(shape = [2, 3.0])]
+#[dlpack(shape(2, 3.0))]
 pub struct Image {
     data: Vec<u8>,
 }

@@ -1,7 +1,7 @@
 use dlpack_traits::DLPackExport;
 
 #[derive(DLPackExport)]
-#[dlpack(shape = [-1, 3])]
+#[dlpack(shape(-1, 3))]
 pub struct Image {
     data: Vec<u8>,
 }

@@ -1,7 +1,7 @@
 use dlpack_traits::DLPackExport;
 
 #[derive(DLPackExport)]
-#[dlpack(shape = [2, Self::WIDTH])]
+#[dlpack(shape(2, Self::WIDTH))]
 pub struct Image {
     data: Vec<u8>,
 }

@@ -1,0 +1,137 @@
+//! What stands on the struct or enum.
+
+use proc_macro2::{Ident, Span};
+use syn::{Attribute, DeriveInput, Path, WherePredicate};
+
+use super::value::{self, WrittenDim};
+use super::{Once, Spanned, expect_no_value};
+use crate::ctxt::Ctxt;
+use crate::meta;
+use crate::{message, symbol};
+
+/// The order of `order = ...`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConstOrder {
+    RowMajor,
+    ColumnMajor,
+}
+
+/// The type of `dtype = ...`.
+pub(crate) enum ConstDType {
+    /// One word: a constant of `DataType`.
+    Named(Ident),
+    /// More than one: any constant.
+    Path(Path),
+}
+
+/// What stands on the struct or enum.
+pub(crate) struct StructAttrs {
+    krate: Option<Spanned<Path>>,
+    pub(crate) shape: Option<Spanned<Vec<WrittenDim>>>,
+    pub(crate) order: Option<Spanned<Option<ConstOrder>>>,
+    pub(crate) dtype: Option<Spanned<Option<ConstDType>>>,
+    pub(crate) padded: Option<Spanned<()>>,
+    pub(crate) read_only: Option<Spanned<()>>,
+    pub(crate) transparent: Option<Spanned<()>>,
+    pub(crate) bound: Option<Spanned<Vec<WherePredicate>>>,
+    /// The word `packed` in `#[repr(...)]`.
+    pub(crate) packed: Option<Span>,
+    /// Something was not understood. It may have been meant as a role.
+    pub(crate) unread: bool,
+}
+
+impl StructAttrs {
+    pub(crate) fn from_syn(cx: &Ctxt, input: &DeriveInput) -> Self {
+        let owner = &input.ident;
+        let mut krate = Once::new(cx, owner);
+        let mut shape = Once::new(cx, owner);
+        let mut order = Once::new(cx, owner);
+        let mut dtype = Once::new(cx, owner);
+        let mut padded = Once::new(cx, owner);
+        let mut read_only = Once::new(cx, owner);
+        let mut transparent = Once::new(cx, owner);
+        let mut bound = Once::new(cx, owner);
+        let before = cx.count();
+        let items = meta::items(cx, &input.attrs);
+        let mut unread = cx.count() > before;
+        for item in items {
+            match item.word().as_str() {
+                symbol::CRATE => {
+                    let before = cx.count();
+                    if let Some(path) = value::krate(cx, &item) {
+                        krate.set(&item.key, path);
+                    }
+                    unread |= cx.count() > before;
+                }
+                symbol::SHAPE => shape.set(&item.key, value::dims(cx, &item)),
+                symbol::ORDER => order.set(&item.key, value::order(cx, &item)),
+                symbol::DTYPE => dtype.set(&item.key, value::dtype(cx, &item)),
+                symbol::BOUND => bound.set(&item.key, value::bound(cx, &item)),
+                symbol::PADDED => {
+                    expect_no_value(cx, &item);
+                    padded.set(&item.key, ());
+                }
+                symbol::READ_ONLY => {
+                    expect_no_value(cx, &item);
+                    read_only.set(&item.key, ());
+                }
+                symbol::TRANSPARENT => {
+                    expect_no_value(cx, &item);
+                    transparent.set(&item.key, ());
+                }
+                word => {
+                    unread = true;
+                    cx.push(if symbol::ON_FIELD.contains(&word) {
+                        message::belongs_on_a_field(&item.key)
+                    } else {
+                        message::unknown_struct_attribute(&item.key)
+                    });
+                }
+            }
+        }
+        Self {
+            krate: krate.value,
+            shape: shape.value,
+            order: order.value,
+            dtype: dtype.value,
+            padded: padded.value,
+            read_only: read_only.value,
+            transparent: transparent.value,
+            bound: bound.value,
+            packed: packed(&input.attrs),
+            unread,
+        }
+    }
+
+    /// Where the runtime is, if not in its usual place.
+    pub(crate) fn krate(&self) -> Option<&Path> {
+        self.krate.as_ref().map(|krate| &krate.value)
+    }
+
+    /// The keys of what says how the elements of this struct itself lie.
+    pub(crate) fn of_a_tensor(&self) -> impl Iterator<Item = &Ident> {
+        let shape = self.shape.as_ref().map(|shape| &shape.key);
+        let order = self.order.as_ref().map(|order| &order.key);
+        let dtype = self.dtype.as_ref().map(|dtype| &dtype.key);
+        let padded = self.padded.as_ref().map(|padded| &padded.key);
+        [shape, order, dtype, padded].into_iter().flatten()
+    }
+}
+
+/// The word `packed` in the `#[repr(...)]` of a struct.
+fn packed(attrs: &[Attribute]) -> Option<Span> {
+    let mut packed = None;
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("repr")) {
+        // What is wrong about a `repr` is rustc's to say.
+        let _ = attr.parse_nested_meta(|meta| {
+            if meta.path.is_ident("packed") {
+                packed = meta.path.get_ident().map(Ident::span);
+            }
+            if meta.input.peek(syn::token::Paren) {
+                let _: proc_macro2::Group = meta.input.parse()?;
+            }
+            Ok(())
+        });
+    }
+    packed
+}

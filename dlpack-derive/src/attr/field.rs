@@ -1,0 +1,112 @@
+//! What stands on a field, or on a variant.
+
+use proc_macro2::Ident;
+use syn::{Field, Variant};
+
+use super::value::{self, RawLen};
+use super::{Once, expect_no_value};
+use crate::ctxt::Ctxt;
+use crate::message;
+use crate::meta::{self, Item};
+use crate::symbol::{self, Role, Unit, Units};
+
+/// A role that a field is marked with.
+pub(crate) struct Mark {
+    pub(crate) role: Role,
+    /// Of no matter for roles that count nothing.
+    pub(crate) unit: Unit,
+    pub(crate) key: Ident,
+}
+
+/// What stands on a field.
+pub(crate) struct FieldAttrs {
+    /// As they were written; `check` sees to it that there is one at most.
+    pub(crate) roles: Vec<Mark>,
+    /// `unsafe(ptr, ...)`, which is the role `data` too.
+    pub(crate) raw: bool,
+    /// The length in it, if it was understood.
+    pub(crate) raw_len: Option<RawLen>,
+    pub(crate) skip: Option<Ident>,
+    /// Something was not understood. It may have been meant as a role.
+    pub(crate) unread: bool,
+}
+
+impl FieldAttrs {
+    pub(crate) fn from_syn(cx: &Ctxt, field: &Field, name: &str, owner: &Ident) -> Self {
+        let mut roles = Vec::new();
+        let (mut raw, mut raw_len) = (false, None);
+        let mut skip = Once::new(cx, &name);
+        let before = cx.count();
+        let items = meta::items(cx, &field.attrs);
+        let mut unread = cx.count() > before;
+        for item in items {
+            let word = item.word();
+            if let Some(role) = Role::of_word(&word) {
+                let unit = unit(cx, &item, role, owner);
+                roles.push(Mark { role, unit, key: item.key });
+            } else if word == symbol::BYTE_OFFSET {
+                expect_no_value(cx, &item);
+                roles.push(Mark { role: Role::Offset, unit: Unit::Bytes, key: item.key });
+            } else if word == symbol::UNSAFE {
+                raw_len = value::raw(cx, &item);
+                raw = true;
+                roles.push(Mark { role: Role::Data, unit: Unit::Elements, key: item.key });
+            } else if word == symbol::SKIP {
+                expect_no_value(cx, &item);
+                skip.set(&item.key, ());
+            } else {
+                unread = true;
+                cx.push(if symbol::ON_STRUCT.contains(&word.as_str()) {
+                    message::belongs_on_the_struct(&item.key, owner)
+                } else {
+                    message::unknown_field_attribute(&item.key)
+                });
+            }
+        }
+        Self { roles, raw, raw_len, skip: skip.value.map(|skip| skip.key), unread }
+    }
+
+    /// Whether nothing is said about it.
+    pub(crate) fn are_silent(&self) -> bool {
+        self.roles.is_empty() && self.skip.is_none() && !self.unread
+    }
+}
+
+/// The unit in which a role counts.
+fn unit(cx: &Ctxt, item: &Item, role: Role, owner: &Ident) -> Unit {
+    match (role.units(), item.value.span()) {
+        (Units::None | Units::Elements, None) => {}
+        (Units::None, Some(_)) if role == Role::Data => expect_no_value(cx, item),
+        (Units::None, Some(value)) => cx.push(if symbol::ON_STRUCT.contains(&role.word()) {
+            message::constant_on_a_field(&item.key, value, owner)
+        } else {
+            message::takes_no_value(&item.key, value)
+        }),
+        (Units::Said, None) => cx.push(message::unit_missing(&item.key)),
+        (Units::Said | Units::Elements, Some(_)) => return value::unit(cx, item),
+    }
+    Unit::Elements
+}
+
+/// What stands on a variant.
+pub(crate) struct VariantAttrs {
+    pub(crate) skip: bool,
+    /// Something was not understood.
+    pub(crate) unread: bool,
+}
+
+impl VariantAttrs {
+    pub(crate) fn from_syn(cx: &Ctxt, variant: &Variant) -> Self {
+        let mut skip = Once::new(cx, &variant.ident);
+        let before = cx.count();
+        for item in meta::items(cx, &variant.attrs) {
+            if item.word() == symbol::SKIP {
+                expect_no_value(cx, &item);
+                skip.set(&item.key, ());
+            } else {
+                cx.push(message::unknown_variant_attribute(&item.key));
+            }
+        }
+        Self { skip: skip.value.is_some(), unread: cx.count() > before }
+    }
+}

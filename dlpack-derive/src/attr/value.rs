@@ -1,0 +1,281 @@
+//! The values behind keys. Of a wrong one, nothing, or what it probably means.
+
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens as _;
+use syn::parse::{ParseStream, Parser as _};
+use syn::punctuated::Punctuated;
+use syn::{Expr, ExprPath, Lit, LitStr, Path, Token, UnOp, WherePredicate};
+
+use super::container::{ConstDType, ConstOrder};
+use crate::ctxt::Ctxt;
+use crate::message;
+use crate::meta::{Item, Value};
+use crate::symbol::{self, Unit};
+
+/// A number in a list, as it was written.
+pub(crate) enum WrittenDim {
+    Integer(i64, Span),
+    /// A constant; or, where it is one word, maybe a field.
+    Path(ExprPath),
+}
+
+impl WrittenDim {
+    /// Its first token.
+    pub(crate) fn span(&self) -> Span {
+        match self {
+            WrittenDim::Integer(_, span) => *span,
+            WrittenDim::Path(path) => {
+                let first = path.to_token_stream().into_iter().next();
+                first.map_or_else(Span::call_site, |token| token.span())
+            }
+        }
+    }
+}
+
+/// The length of the memory behind a pointer.
+pub(crate) struct RawLen {
+    pub(crate) unit: Unit,
+    pub(crate) len: WrittenDim,
+}
+
+/// The path of `crate = path`. A path in quotes is a mistake, but we know what
+/// is meant, so that the rest of the user's code need not suffer for it.
+pub(crate) fn krate(cx: &Ctxt, item: &Item) -> Option<Path> {
+    let Value::Assigned(tokens, eq) = &item.value else {
+        let place = item.value.span().unwrap_or_else(|| item.key.span());
+        cx.push(message::expected_path(None, place, None));
+        return None;
+    };
+    if let Ok((path, rest)) = path_and_rest(tokens) {
+        expect_end(cx, item, rest);
+        return Some(path);
+    }
+    let quoted = syn::parse2::<LitStr>(tokens.clone()).ok();
+    let quoted = quoted.and_then(|quoted| quoted.parse_with(Path::parse_mod_style).ok());
+    let found = tokens.clone().into_iter().next();
+    cx.push(message::expected_path(found.as_ref(), *eq, quoted.as_ref()));
+    quoted
+}
+
+fn path_and_rest(tokens: &TokenStream) -> syn::Result<(Path, TokenStream)> {
+    let parser = |input: ParseStream<'_>| {
+        let path = input.call(Path::parse_mod_style)?;
+        Ok((path, input.parse::<TokenStream>()?))
+    };
+    parser.parse2(tokens.clone())
+}
+
+/// Refuses what stands between a value and the next comma.
+fn expect_end(cx: &Ctxt, item: &Item, rest: TokenStream) {
+    if let Some(token) = rest.into_iter().next() {
+        cx.push(message::comma_missing(&item.key, &token));
+    }
+}
+
+/// The dimensions of `shape(...)`.
+pub(super) fn dims(cx: &Ctxt, item: &Item) -> Vec<WrittenDim> {
+    let list = match &item.value {
+        Value::List(list) => list,
+        Value::Assigned(tokens, eq) => {
+            let found = tokens.clone().into_iter().next();
+            cx.push(message::expected_dims(found.as_ref(), *eq));
+            return Vec::new();
+        }
+        Value::None => {
+            cx.push(message::shape_of_struct_without_dims(&item.key));
+            return Vec::new();
+        }
+    };
+    let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
+    match parser.parse2(list.stream()) {
+        Ok(dims) => dims.iter().filter_map(|dim| written_dim(cx, dim)).collect(),
+        Err(error) => {
+            cx.push(message::expected_dim(error.span()));
+            Vec::new()
+        }
+    }
+}
+
+/// One number.
+fn written_dim(cx: &Ctxt, dim: &Expr) -> Option<WrittenDim> {
+    match dim {
+        Expr::Lit(literal) => match &literal.lit {
+            Lit::Int(int) => match int.base10_parse::<i64>() {
+                Ok(value) => return Some(WrittenDim::Integer(value, int.span())),
+                Err(_) => cx.push(message::dim_too_large(int)),
+            },
+            other => cx.push(message::expected_dim(other.span())),
+        },
+        Expr::Path(path) if path.attrs.is_empty() => return Some(WrittenDim::Path(path.clone())),
+        Expr::Group(group) => return written_dim(cx, &group.expr),
+        Expr::Unary(negative) if matches!(negative.op, UnOp::Neg(_)) => {
+            cx.push(message::negative_dim(first(&negative.expr)));
+        }
+        other => cx.push(message::expected_dim(first(other))),
+    }
+    None
+}
+
+/// The first token of an expression: its whole is underlined on some compilers
+/// only.
+fn first(expr: &Expr) -> Span {
+    let first = expr.to_token_stream().into_iter().next();
+    first.map_or_else(Span::call_site, |token| token.span())
+}
+
+/// The order of `order = row_major`.
+pub(super) fn order(cx: &Ctxt, item: &Item) -> Option<ConstOrder> {
+    let (tokens, eq) = match &item.value {
+        Value::Assigned(tokens, eq) => (tokens.clone(), *eq),
+        Value::List(list) => {
+            cx.push(message::expected_order(Some(&list.clone().into()), list.span()));
+            return None;
+        }
+        Value::None => {
+            cx.push(message::expected_order(None, item.key.span()));
+            return None;
+        }
+    };
+    let mut tokens = tokens.into_iter();
+    let found = tokens.next();
+    let order = match &found {
+        Some(TokenTree::Ident(word)) if word == symbol::ROW_MAJOR => ConstOrder::RowMajor,
+        Some(TokenTree::Ident(word)) if word == symbol::COLUMN_MAJOR => ConstOrder::ColumnMajor,
+        other => {
+            cx.push(message::expected_order(other.as_ref(), eq));
+            return None;
+        }
+    };
+    expect_end(cx, item, tokens.collect());
+    Some(order)
+}
+
+/// The constant of `dtype = BF16`.
+pub(super) fn dtype(cx: &Ctxt, item: &Item) -> Option<ConstDType> {
+    let (tokens, eq) = match &item.value {
+        Value::Assigned(tokens, eq) => (tokens, eq),
+        Value::List(list) => {
+            cx.push(message::expected_dtype(Some(&list.clone().into()), list.span()));
+            return None;
+        }
+        Value::None => {
+            cx.push(message::expected_dtype(None, item.key.span()));
+            return None;
+        }
+    };
+    let Ok((path, rest)) = path_and_rest(tokens) else {
+        cx.push(message::expected_dtype(tokens.clone().into_iter().next().as_ref(), *eq));
+        return None;
+    };
+    expect_end(cx, item, rest);
+    Some(match path.get_ident() {
+        Some(ident) => ConstDType::Named(ident.clone()),
+        None => ConstDType::Path(path),
+    })
+}
+
+/// The predicates of `bound(T: Trait)`.
+pub(super) fn bound(cx: &Ctxt, item: &Item) -> Vec<WherePredicate> {
+    let Value::List(list) = &item.value else {
+        let place = item.value.span().unwrap_or_else(|| item.key.span());
+        cx.push(message::expected_bounds(place));
+        return Vec::new();
+    };
+    let parser = Punctuated::<WherePredicate, Token![,]>::parse_terminated;
+    if let Ok(predicates) = parser.parse2(list.stream()) {
+        return predicates.into_iter().collect();
+    }
+    let first = list.stream().into_iter().next();
+    cx.push(message::expected_bounds(first.map_or_else(|| list.span(), |token| token.span())));
+    Vec::new()
+}
+
+/// The unit in `offset(bytes)`.
+pub(super) fn unit(cx: &Ctxt, item: &Item) -> Unit {
+    let list = match &item.value {
+        Value::List(list) => list,
+        other => {
+            let place = other.span().unwrap_or_else(|| item.key.span());
+            cx.push(message::expected_unit(&item.key, None, place));
+            return Unit::Elements;
+        }
+    };
+    unit_in(cx, &item.key, list)
+}
+
+fn unit_in(cx: &Ctxt, key: &Ident, list: &Group) -> Unit {
+    let mut tokens = list.stream().into_iter();
+    let found = match (tokens.next(), tokens.next()) {
+        (Some(TokenTree::Ident(word)), None) => {
+            if let Some(unit) = Unit::ALL.into_iter().find(|unit| word == unit.word()) {
+                return unit;
+            }
+            Some(TokenTree::Ident(word))
+        }
+        (_, Some(second)) => Some(second),
+        (first, None) => first,
+    };
+    cx.push(message::expected_unit(key, found.as_ref(), list.span()));
+    Unit::Elements
+}
+
+/// `unsafe(ptr, len(elements) = 3)`.
+pub(super) fn raw(cx: &Ctxt, item: &Item) -> Option<RawLen> {
+    let Value::List(list) = &item.value else {
+        let place = item.value.span().unwrap_or_else(|| item.key.span());
+        cx.push(message::expected_pointer(place));
+        return None;
+    };
+    let mut tokens = list.stream().into_iter();
+    match tokens.next() {
+        Some(TokenTree::Ident(word)) if word == symbol::PTR => {}
+        other => {
+            let place = other.map_or_else(|| list.span(), |token| token.span());
+            cx.push(message::expected_pointer(place));
+            return None;
+        }
+    }
+    let comma = tokens.next();
+    let key = tokens.next();
+    let key = match (comma, key) {
+        (Some(TokenTree::Punct(comma)), Some(TokenTree::Ident(key)))
+            if comma.as_char() == ',' && key == symbol::Role::Len.word() =>
+        {
+            key
+        }
+        (None | Some(TokenTree::Punct(_)), None) => {
+            cx.push(message::pointer_without_length(&item.key));
+            return None;
+        }
+        (Some(place), None) | (_, Some(place)) => {
+            cx.push(message::expected_pointer(place.span()));
+            return None;
+        }
+    };
+    let mut next = tokens.next();
+    let unit = match &next {
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
+            let unit = unit_in(cx, &key, group);
+            next = tokens.next();
+            unit
+        }
+        _ => {
+            cx.push(message::unit_missing(&key));
+            return None;
+        }
+    };
+    match next {
+        Some(TokenTree::Punct(eq)) if eq.as_char() == '=' => {}
+        other => {
+            cx.push(message::expected_pointer(other.map_or(key.span(), |token| token.span())));
+            return None;
+        }
+    }
+    match syn::parse2::<Expr>(tokens.collect()) {
+        Ok(len) => Some(RawLen { unit, len: written_dim(cx, &len)? }),
+        Err(error) => {
+            cx.push(message::expected_dim(error.span()));
+            None
+        }
+    }
+}

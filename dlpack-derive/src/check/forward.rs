@@ -1,0 +1,94 @@
+//! Items that are around something exportable: newtypes and enums.
+
+use proc_macro2::Span;
+
+use super::role_field;
+use crate::ast::{Field, Input, Variant};
+use crate::attr::StructAttrs;
+use crate::ctxt::Ctxt;
+use crate::message;
+use crate::model::{self, RoleField};
+
+/// The only field of a `#[dlpack(transparent)]` struct.
+pub(super) fn transparent<'a>(
+    cx: &Ctxt,
+    input: &Input<'_>,
+    fields: &'a [Field<'a>],
+    attrs: &StructAttrs,
+) -> Option<RoleField<'a>> {
+    for key in attrs.of_a_tensor() {
+        cx.push(message::beside_transparent(key));
+    }
+    refuse_roles(cx, fields, message::beside_transparent);
+    match one(fields) {
+        Ok(field) => Some(role_field(field)),
+        Err(count) => {
+            let key = attrs.transparent.as_ref().map_or_else(|| input.ident, |word| &word.key);
+            cx.push(message::transparent_fields(key, input.ident, count));
+            None
+        }
+    }
+}
+
+/// The variants of an enum.
+pub(super) fn variants<'a>(
+    cx: &Ctxt,
+    input: &Input<'_>,
+    variants: &'a [Variant<'a>],
+    attrs: &StructAttrs,
+) -> Vec<model::Variant<'a>> {
+    let transparent = attrs.transparent.as_ref().map(|word| &word.key);
+    for key in attrs.of_a_tensor().chain(transparent) {
+        cx.push(message::on_an_enum(key, input.ident));
+    }
+    if variants.is_empty() {
+        cx.push(message::no_variants(input.ident));
+    }
+    let mut models = Vec::new();
+    for variant in variants {
+        refuse_roles(cx, &variant.fields, |key| message::on_an_enum(key, input.ident));
+        let ident = variant.ident;
+        if variant.attrs.skip {
+            models.push(model::Variant { ident, body: model::Body::Skipped });
+            continue;
+        }
+        match one(&variant.fields) {
+            Ok(field) => {
+                let alone = variant.fields.len() == 1;
+                let body = model::Body::Inner { field: role_field(field), alone };
+                models.push(model::Variant { ident, body });
+            }
+            // It may have been meant to be skipped.
+            Err(_) if variant.attrs.unread => {}
+            Err(0) => cx.push(message::variant_without_tensor(ident)),
+            Err(count) => cx.push(message::variant_with_fields(ident, count)),
+        }
+    }
+    models
+}
+
+/// The parentheses of a newtype that says nothing about its field.
+pub(super) fn newtype(
+    fields: &[Field<'_>],
+    tuple: Option<Span>,
+    attrs: &StructAttrs,
+) -> Option<Span> {
+    let [field] = fields else { return None };
+    tuple.filter(|_| field.attrs.are_silent() && !attrs.unread && attrs.shape.is_none())
+}
+
+/// The one field that is not skipped, or how many there are.
+fn one<'a>(fields: &'a [Field<'a>]) -> Result<&'a Field<'a>, usize> {
+    let mut kept = fields.iter().filter(|field| field.attrs.skip.is_none());
+    match (kept.next(), kept.count()) {
+        (Some(field), 0) => Ok(field),
+        (None, _) => Err(0),
+        (Some(_), others) => Err(others + 1),
+    }
+}
+
+fn refuse_roles(cx: &Ctxt, fields: &[Field<'_>], refusal: impl Fn(&syn::Ident) -> syn::Error) {
+    for mark in fields.iter().flat_map(|field| &field.attrs.roles) {
+        cx.push(refusal(&mark.key));
+    }
+}

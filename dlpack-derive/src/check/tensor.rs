@@ -1,0 +1,261 @@
+//! Structs that are tensors: which fields make up which part of one.
+
+use syn::ext::IdentExt as _;
+use syn::{Ident, Member};
+
+use super::role_field;
+use super::roles::{Roles, Taken};
+use super::types::{self, LooksLike};
+use crate::ast::{Field, Input};
+use crate::attr::{ConstDType, ConstOrder, StructAttrs, WrittenDim};
+use crate::companion;
+use crate::ctxt::Ctxt;
+use crate::message;
+use crate::model::{DType, Data, Dim, Layout, Order, Placement, Shape, Steps, Tensor};
+use crate::symbol::Role;
+
+/// Dimensions that are kept without an allocation.
+const MOST_DIMS: usize = 8;
+
+/// A struct being checked.
+struct Check<'c, 'a> {
+    cx: &'c Ctxt,
+    ident: &'a Ident,
+    fields: &'a [Field<'a>],
+    attrs: &'a StructAttrs,
+    roles: Roles<'a>,
+    /// What was not understood may have been meant as the role that is missing.
+    unread: bool,
+}
+
+/// The parts of a tensor, from the fields of a struct.
+pub(super) fn tensor<'a>(
+    cx: &Ctxt,
+    input: &'a Input<'a>,
+    fields: &'a [Field<'a>],
+    attrs: &'a StructAttrs,
+) -> Option<Tensor<'a>> {
+    let roles = Roles::assign(cx, fields);
+    let unread = attrs.unread || fields.iter().any(|field| field.attrs.unread);
+    let check = Check { cx, ident: input.ident, fields, attrs, roles, unread };
+    check.lookalikes();
+    let data = check.data();
+    let placement = check.placement();
+    let layout = Layout {
+        placement: placement?,
+        len: check.roles.counted(Role::Len),
+        dtype: check.dtype(),
+        // Behind a pointer the device is not checked but believed.
+        device: check.roles.field(Role::Device).filter(|_| !matches!(data, Some(Data::Raw { .. }))),
+        padded: attrs.padded.is_some(),
+    };
+    Some(Tensor { data: data?, layout, sync: check.roles.field(Role::Sync) })
+}
+
+/// The layout alone, from the fields of a struct that holds no data.
+pub(super) fn layout<'a>(
+    cx: &Ctxt,
+    input: &'a Input<'a>,
+    fields: &'a [Field<'a>],
+    attrs: &'a StructAttrs,
+) -> Option<Layout<'a>> {
+    let roles = Roles::assign(cx, fields);
+    let unread = attrs.unread || fields.iter().any(|field| field.attrs.unread);
+    let check = Check { cx, ident: input.ident, fields, attrs, roles, unread };
+    check.lookalikes();
+    for role in [Role::Data, Role::DType, Role::Device, Role::Sync, Role::Owner] {
+        if let Some(taken) = check.roles.get(role) {
+            let place = taken.place().unwrap_or(input.ident);
+            cx.push(companion::message::not_in_a_layout(place, role.word()));
+        }
+    }
+    let len = check.roles.counted(Role::Len);
+    let placement = check.placement()?;
+    Some(Layout { placement, len, dtype: None, device: None, padded: attrs.padded.is_some() })
+}
+
+impl<'a> Check<'_, 'a> {
+    fn data(&self) -> Option<Data<'a>> {
+        let owner = self.roles.get(Role::Owner);
+        let Some(data) = self.roles.get(Role::Data) else {
+            if !self.unread {
+                let likely = types::likely_data(self.fields, &self.roles);
+                self.cx.push(message::no_data(self.ident, likely.as_deref()));
+            }
+            return None;
+        };
+        let field = data.field;
+        if field.attrs.raw {
+            if let (None, false, Some(place)) = (owner, self.unread, data.place()) {
+                self.cx.push(message::pointer_without_owner(place, &field.name()));
+            }
+            let raw = field.attrs.raw_len.as_ref()?;
+            let device = self.roles.field(Role::Device);
+            let len = self.dim(&raw.len)?;
+            return Some(Data::Raw { pointer: role_field(field), unit: raw.unit, len, device });
+        }
+        if let Some(key) = owner.and_then(|owner| owner.key) {
+            self.cx.push(message::owner_without_pointer(key));
+        }
+        if types::is_raw_pointer(field.ty) {
+            self.cx.push(message::pointer_as_data(field.ty, &field.name()));
+        } else if let Some(lock) = types::lock(field.ty) {
+            self.cx.push(message::locked_data(lock, &field.name()));
+        }
+        Some(Data::Storage(role_field(field)))
+    }
+
+    fn placement(&self) -> Option<Placement<'a>> {
+        if let Some(layout) = self.roles.get(Role::Layout) {
+            self.beside_layout(layout);
+            return Some(Placement::Nested(layout.role_field()));
+        }
+        let steps = self.steps();
+        let offset = self.roles.counted(Role::Offset);
+        Some(Placement::Fields { shape: self.shape()?, steps, offset })
+    }
+
+    /// Refuses what a `layout` already says.
+    fn beside_layout(&self, layout: Taken<'a>) {
+        let said = [Role::Shape, Role::Strides, Role::Order, Role::Pitch, Role::Offset, Role::NDim];
+        let by_field = said.into_iter().filter_map(|role| {
+            let taken = self.roles.get(role)?;
+            Some((taken.place()?, role))
+        });
+        let shape = self.attrs.shape.as_ref().map(|shape| (&shape.key, Role::Shape));
+        let order = self.attrs.order.as_ref().map(|order| (&order.key, Role::Order));
+        for (key, role) in by_field.chain(shape).chain(order) {
+            self.cx.push(message::beside_layout(key, role, &layout.field.name()));
+        }
+    }
+
+    fn shape(&self) -> Option<Shape<'a>> {
+        let ndim = self.roles.get(Role::NDim);
+        match (&self.attrs.shape, self.roles.get(Role::Shape)) {
+            (None, Some(dims)) => {
+                let ndim = ndim.map(|ndim| ndim.role_field());
+                Some(Shape::Field { dims: dims.role_field(), ndim })
+            }
+            (Some(list), None) => {
+                if let Some(key) = ndim.and_then(|ndim| ndim.key) {
+                    self.cx.push(message::ndim_of_a_list(key, list.value.len()));
+                }
+                let dims: Vec<_> = list.value.iter().filter_map(|dim| self.dim(dim)).collect();
+                if let Some(dim) = list.value.get(MOST_DIMS) {
+                    self.cx.push(message::too_many_dims(dim.span(), list.value.len(), MOST_DIMS));
+                }
+                Some(Shape::List(dims))
+            }
+            (Some(list), Some(taken)) => {
+                self.cx.push(message::two_shapes(&list.key, &taken.field.name()));
+                None
+            }
+            (None, None) => {
+                if !self.unread {
+                    self.cx.push(message::no_shape(self.ident));
+                }
+                None
+            }
+        }
+    }
+
+    /// A number in a list: a field of that name, or else a constant.
+    fn dim(&self, dim: &'a WrittenDim) -> Option<Dim<'a>> {
+        let path = match dim {
+            WrittenDim::Integer(value, span) => return Some(Dim::Integer(*value, *span)),
+            WrittenDim::Path(path) => path,
+        };
+        let Some(word) = path.path.get_ident().filter(|_| path.qself.is_none()) else {
+            return Some(Dim::Constant(path));
+        };
+        let name = word.unraw().to_string();
+        if let Some(field) = self.fields.iter().find(|field| field.is_named(&name)) {
+            return Some(Dim::Field(role_field(field), word.span()));
+        }
+        if name.starts_with(|first: char| first.is_lowercase()) {
+            let names: Vec<String> = self
+                .fields
+                .iter()
+                .filter_map(|field| match &field.member {
+                    Member::Named(ident) => Some(ident.unraw().to_string()),
+                    Member::Unnamed(_) => None,
+                })
+                .collect();
+            self.cx.push(message::no_such_field(word, self.ident, &names));
+            return None;
+        }
+        Some(Dim::Constant(path))
+    }
+
+    fn steps(&self) -> Steps<'a> {
+        let (constant, field) = (&self.attrs.order, self.roles.get(Role::Order));
+        let pitch = self.roles.get(Role::Pitch);
+        if let Some(strides) = self.roles.get(Role::Strides) {
+            let constant = constant.as_ref().map(|order| (&order.key, Role::Order));
+            let field = field.and_then(|order| Some((order.place()?, Role::Order)));
+            let pitch = pitch.and_then(|pitch| Some((pitch.place()?, Role::Pitch)));
+            for (key, role) in [constant, field, pitch].into_iter().flatten() {
+                self.cx.push(message::beside_strides(key, role, &strides.field.name()));
+            }
+            return Steps::Strides(strides.unit, strides.role_field());
+        }
+        let order = match (constant, field) {
+            (None, None) => Order::RowMajor,
+            (None, Some(field)) => Order::Field(field.role_field()),
+            (Some(constant), field) => {
+                if let Some(field) = field {
+                    let name = field.field.name();
+                    self.cx.push(message::given_twice(&constant.key, Role::Order, &name));
+                }
+                match constant.value {
+                    Some(ConstOrder::ColumnMajor) => Order::ColumnMajor,
+                    Some(ConstOrder::RowMajor) | None => Order::RowMajor,
+                }
+            }
+        };
+        Steps::Compact { order, pitch: self.roles.counted(Role::Pitch) }
+    }
+
+    fn dtype(&self) -> Option<DType<'a>> {
+        let field = self.roles.get(Role::DType);
+        let Some(constant) = &self.attrs.dtype else {
+            return field.map(|field| DType::Field(field.role_field()));
+        };
+        if let Some(field) = field {
+            self.cx.push(message::given_twice(&constant.key, Role::DType, &field.field.name()));
+        }
+        Some(match constant.value.as_ref()? {
+            ConstDType::Named(ident) => DType::Named(ident),
+            ConstDType::Path(path) => DType::Path(path),
+        })
+    }
+
+    /// Refuses fields that are named as if they had a role, and have none.
+    fn lookalikes(&self) {
+        for field in self.fields.iter().filter(|field| field.attrs.are_silent()) {
+            let Member::Named(ident) = &field.member else { continue };
+            if self.roles.has(field) || self.is_listed(ident) {
+                continue;
+            }
+            match types::looks_like(&ident.unraw().to_string().to_lowercase()) {
+                None => {}
+                Some(LooksLike::Role(role)) => self.cx.push(message::lookalike(ident, role)),
+                Some(LooksLike::ReadOnly) => {
+                    self.cx.push(message::lookalike_read_only(ident, self.ident));
+                }
+            }
+        }
+    }
+
+    /// Whether a list of numbers names the field.
+    fn is_listed(&self, ident: &Ident) -> bool {
+        let shape = self.attrs.shape.iter().flat_map(|shape| &shape.value);
+        let lens = self.fields.iter().filter_map(|field| Some(&field.attrs.raw_len.as_ref()?.len));
+        shape.chain(lens).any(|dim| match dim {
+            WrittenDim::Integer(..) => false,
+            WrittenDim::Path(path) => {
+                path.path.get_ident().is_some_and(|word| word.unraw() == ident.unraw())
+            }
+        })
+    }
+}

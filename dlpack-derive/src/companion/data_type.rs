@@ -1,0 +1,295 @@
+//! `#[derive(DataType)]`: run-time element types, in both directions.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::ext::IdentExt as _;
+use syn::parse::Parser as _;
+use syn::{Data, DeriveInput, Fields, Path, Variant};
+
+use super::attrs::{Node, Words};
+use super::names::{self, Named};
+use super::{finish, message, scope, symbol};
+use crate::ctxt::Ctxt;
+use crate::meta::{Item, Value};
+
+/// A variant, and what it stands for.
+struct Meaning<'a> {
+    variant: &'a Ident,
+    is: Is,
+}
+
+/// What a variant stands for.
+enum Is {
+    /// Nothing that DLPack knows.
+    Nothing,
+    /// An element type. Of an alias it is only the way to `DataType`.
+    Type { dtype: DType, endian: Endian, alias: Option<Ident> },
+}
+
+/// A data type in the expansion.
+#[derive(Clone)]
+pub(super) enum DType {
+    /// A constant of `DataType`.
+    Known(&'static str, Span),
+    /// A constant of the user's.
+    Path(Path),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Endian {
+    Native,
+    Big,
+    Little,
+}
+
+pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
+    let cx = Ctxt::new();
+    let node = Node { kind: "data type", ident: &input.ident, words: symbol::ON_DATA_TYPE };
+    let krate = Words::read(&cx, &input.attrs, &node).krate(&cx);
+    let model = match &input.data {
+        Data::Enum(data) => {
+            let meanings: Vec<_> =
+                data.variants.iter().filter_map(|variant| meaning(&cx, variant)).collect();
+            check_twins(&cx, &meanings);
+            Some(meanings)
+        }
+        Data::Struct(data) => {
+            cx.push(message::not_an_enum(data.struct_token.span, &input.ident, "a struct"));
+            None
+        }
+        Data::Union(data) => {
+            cx.push(message::not_an_enum(data.union_token.span, &input.ident, "a union"));
+            None
+        }
+    };
+    finish(
+        cx,
+        model,
+        |meanings| scope(krate.as_ref(), input, &expand(&meanings, input)),
+        || scope(krate.as_ref(), input, &stub(input)),
+    )
+}
+
+/// What a variant stands for; nothing where that was refused.
+fn meaning<'a>(cx: &Ctxt, variant: &'a Variant) -> Option<Meaning<'a>> {
+    let ident = &variant.ident;
+    let node = Node { kind: "variant", ident, words: symbol::ON_DATA_TYPE_VARIANT };
+    let words = Words::read(cx, &variant.attrs, &node);
+    words.one_of(cx, &[symbol::SKIP, symbol::DTYPE]);
+    words.one_of(cx, &[symbol::SKIP, symbol::ALIAS]);
+    words.one_of(cx, &[symbol::SKIP, symbol::BIG_ENDIAN, symbol::LITTLE_ENDIAN]);
+    if words.flag(cx, symbol::SKIP).is_some() {
+        return Some(Meaning { variant: ident, is: Is::Nothing });
+    }
+    if !matches!(variant.fields, Fields::Unit) {
+        cx.push(message::variant_with_fields(ident));
+        return None;
+    }
+    let alias = words.flag(cx, symbol::ALIAS).cloned();
+    let big = words.flag(cx, symbol::BIG_ENDIAN).map(|_| Endian::Big);
+    let little = words.flag(cx, symbol::LITTLE_ENDIAN).map(|_| Endian::Little);
+    let endian = big.or(little).unwrap_or(Endian::Native);
+    let dtype = match words.get(symbol::DTYPE) {
+        Some(item) => dtype(cx, item)?,
+        // What was not understood may have been meant to say it.
+        None if words.unread => return None,
+        None => match names::named(&ident.unraw().to_string()) {
+            Named::As(constant) => DType::Known(constant, ident.span()),
+            Named::Ordered(constant, order) => {
+                cx.push(message::byte_order_not_said(ident, constant, order));
+                return None;
+            }
+            Named::Unclear { reason, candidates } => {
+                cx.push(message::unclear_variant(ident, reason, &candidates));
+                return None;
+            }
+        },
+    };
+    Some(Meaning { variant: ident, is: Is::Type { dtype, endian, alias } })
+}
+
+/// The type of `dtype = ...`.
+pub(super) fn dtype(cx: &Ctxt, item: &Item) -> Option<DType> {
+    let Value::Assigned(tokens, eq) = &item.value else {
+        cx.push(message::expected_dtype(None, item.value.span().unwrap_or(item.key.span())));
+        return None;
+    };
+    let found = tokens.clone().into_iter().next();
+    let Ok(path) = Path::parse_mod_style.parse2(tokens.clone()) else {
+        let place = found.as_ref().map_or(*eq, proc_macro2::TokenTree::span);
+        cx.push(message::expected_dtype(found.as_ref(), place));
+        return None;
+    };
+    let Some(name) = path.get_ident() else { return Some(DType::Path(path)) };
+    let constant = names::constant(&name.to_string());
+    if constant.is_none() {
+        cx.push(message::unknown_dtype(name));
+    }
+    constant.map(|constant| DType::Known(constant, name.span()))
+}
+
+impl DType {
+    /// The type, named in the impl of something for another type than `item`.
+    pub(super) fn tokens(&self, item: &TokenStream) -> TokenStream {
+        match self {
+            DType::Known(constant, span) => {
+                let constant = names::token(constant, Span::mixed_site().located_at(*span));
+                quote_spanned!(Span::mixed_site()=> __dlpack::DataType::#constant)
+            }
+            DType::Path(path) if path.segments[0].ident == "Self" => {
+                let rest = path.segments.iter().skip(1);
+                quote!(#item #(::#rest)*)
+            }
+            DType::Path(path) => quote!(#path),
+        }
+    }
+
+    /// What is the same for the same type, as far as its name says.
+    fn name(&self) -> String {
+        match self {
+            DType::Known(constant, _) => (*constant).to_owned(),
+            DType::Path(path) => quote!(#path).to_string(),
+        }
+    }
+}
+
+/// Refuses two variants for one type, if none is an alias, and aliases of nothing.
+fn check_twins(cx: &Ctxt, meanings: &[Meaning<'_>]) {
+    let types = || {
+        meanings.iter().filter_map(|meaning| match &meaning.is {
+            Is::Type { dtype, endian, alias } => Some((meaning, (dtype.name(), *endian), alias)),
+            Is::Nothing => None,
+        })
+    };
+    for (index, (meaning, dtype, alias)) in types().enumerate() {
+        let is_twin = |other: &&(_, _, &Option<Ident>)| other.1 == dtype && other.2.is_none();
+        if let Some(alias) = alias {
+            if !types().any(|other| is_twin(&&other)) {
+                cx.push(message::alias_of_nothing(alias, &dtype.0));
+            }
+        } else if let Some((first, ..)) = types().take(index).find(|other| is_twin(&other)) {
+            cx.push(message::twin_variants(meaning.variant, first.variant, &dtype.0));
+        }
+    }
+}
+
+fn expand(meanings: &[Meaning<'_>], input: &DeriveInput) -> TokenStream {
+    let here = Span::mixed_site();
+    let ident = &input.ident;
+    let (_, args, _) = input.generics.split_for_impl();
+    let item = quote!(<#ident #args>);
+    let into = meanings.iter().map(|meaning| {
+        let variant = meaning.variant;
+        let result = result(meaning, &item);
+        quote_spanned!(here=> #ident::#variant { .. } => #result,)
+    });
+    // A variant that says its byte order is the native one on some machines;
+    // one that says none is so on each, and comes first.
+    let (native, ordered): (Vec<_>, Vec<_>) = canonical(meanings)
+        .map(|(meaning, _, endian)| {
+            let (variant, result) = (meaning.variant, result(meaning, &item));
+            let test = quote_spanned! {here=>
+                if __dlpack::is(dtype, #result) {
+                    return __dlpack::Result::Ok(#ident::#variant);
+                }
+            };
+            (endian, test)
+        })
+        .partition(|(endian, _)| *endian == Endian::Native);
+    let from = native.into_iter().chain(ordered).map(|(_, test)| test);
+    let distinct = distinct(meanings, &item, input);
+    let impls = conversions(
+        input,
+        &quote_spanned!(here=> match *dtype { #(#into)* }),
+        &quote_spanned! {here=>
+            #(#from)*
+            __dlpack::Result::Err(__dlpack::Error::NoVariant { dtype })
+        },
+    );
+    quote!(#impls #distinct)
+}
+
+/// What a variant is in DLPack, as a `Result`.
+fn result(meaning: &Meaning<'_>, item: &TokenStream) -> TokenStream {
+    let here = Span::mixed_site();
+    match &meaning.is {
+        Is::Nothing => {
+            let name = meaning.variant.unraw().to_string();
+            quote_spanned! {here=>
+                __dlpack::Result::Err(__dlpack::Error::NoDType { variant: #name })
+            }
+        }
+        Is::Type { dtype, endian, .. } => {
+            let dtype = dtype.tokens(item);
+            match endian {
+                Endian::Native => quote_spanned!(here=> __dlpack::Result::Ok(#dtype)),
+                Endian::Big => quote_spanned!(here=> __dlpack::big_endian(#dtype)),
+                Endian::Little => quote_spanned!(here=> __dlpack::little_endian(#dtype)),
+            }
+        }
+    }
+}
+
+/// The variants that types are turned into.
+fn canonical<'m, 'a>(
+    meanings: &'m [Meaning<'a>],
+) -> impl Iterator<Item = (&'m Meaning<'a>, &'m DType, Endian)> {
+    meanings.iter().filter_map(|meaning| match &meaning.is {
+        Is::Type { dtype, endian, alias: None } => Some((meaning, dtype, *endian)),
+        _ => None,
+    })
+}
+
+/// Asks of types that only the compiler knows that no two are one.
+fn distinct(
+    meanings: &[Meaning<'_>],
+    item: &TokenStream,
+    input: &DeriveInput,
+) -> Option<TokenStream> {
+    let native = || canonical(meanings).filter(|(.., endian)| *endian == Endian::Native);
+    let (meaning, ..) = native().find(|(_, dtype, _)| matches!(dtype, DType::Path(_)))?;
+    if !input.generics.params.is_empty() {
+        return None;
+    }
+    let place = Span::mixed_site().located_at(meaning.variant.span());
+    let dtypes = native().map(|(_, dtype, _)| dtype.tokens(item));
+    Some(quote_spanned!(place=> __dlpack::assert_distinct(&[#(#dtypes),*]);))
+}
+
+/// The impls, by what they do with a `dtype`.
+fn conversions(input: &DeriveInput, into: &TokenStream, from: &TokenStream) -> TokenStream {
+    let here = Span::mixed_site();
+    let ident = &input.ident;
+    let (impl_generics, args, where_clause) = input.generics.split_for_impl();
+    quote_spanned! {here=>
+        #[automatically_derived]
+        impl #impl_generics __dlpack::TryFrom<&#ident #args> for __dlpack::DataType #where_clause {
+            type Error = __dlpack::Error;
+            #[inline]
+            fn try_from(dtype: &#ident #args) -> __dlpack::Result<Self, __dlpack::Error> {
+                #into
+            }
+        }
+        #[automatically_derived]
+        impl #impl_generics __dlpack::TryFrom<#ident #args> for __dlpack::DataType #where_clause {
+            type Error = __dlpack::Error;
+            #[inline]
+            fn try_from(dtype: #ident #args) -> __dlpack::Result<Self, __dlpack::Error> {
+                <Self as __dlpack::TryFrom<&#ident #args>>::try_from(&dtype)
+            }
+        }
+        #[automatically_derived]
+        impl #impl_generics __dlpack::TryFrom<__dlpack::DataType> for #ident #args #where_clause {
+            type Error = __dlpack::Error;
+            #[inline]
+            fn try_from(dtype: __dlpack::DataType) -> __dlpack::Result<Self, __dlpack::Error> {
+                #from
+            }
+        }
+    }
+}
+
+fn stub(input: &DeriveInput) -> TokenStream {
+    let never = quote_spanned!(Span::mixed_site()=> loop {});
+    conversions(input, &never, &never)
+}

@@ -1,0 +1,204 @@
+//! What the name of a variant says about its element type.
+//!
+//! A name counts only if every library means the same by it. Wrong guesses
+//! would be wrong values, which nobody notices.
+
+use quote::format_ident;
+use syn::Ident;
+
+use super::symbol;
+
+/// What a name says.
+pub(super) enum Named {
+    /// One of [`CONSTANTS`].
+    As(&'static str),
+    /// One of them in a byte order, and the word for that.
+    Ordered(&'static str, &'static str),
+    /// Why nothing follows from it, and what may be meant.
+    Unclear { reason: &'static str, candidates: Vec<&'static str> },
+}
+
+/// The constants of `DataType`.
+pub(super) const CONSTANTS: [&str; 27] = [
+    "I8",
+    "I16",
+    "I32",
+    "I64",
+    "U8",
+    "U16",
+    "U32",
+    "U64",
+    "F16",
+    "F32",
+    "F64",
+    "BF16",
+    "COMPLEX32",
+    "COMPLEX64",
+    "COMPLEX128",
+    "BOOL",
+    "FLOAT8_E3M4",
+    "FLOAT8_E4M3",
+    "FLOAT8_E4M3B11FNUZ",
+    "FLOAT8_E4M3FN",
+    "FLOAT8_E4M3FNUZ",
+    "FLOAT8_E5M2",
+    "FLOAT8_E5M2FNUZ",
+    "FLOAT8_E8M0FNU",
+    "FLOAT6_E2M3FN",
+    "FLOAT6_E3M2FN",
+    "FLOAT4_E2M1FN",
+];
+
+/// Spellings that mean one thing everywhere, without case and underscores.
+const CLEAR: [(&str, &[&str]); 14] = [
+    ("I8", &["i8", "int8", "s8"]),
+    ("I16", &["i16", "int16", "s16"]),
+    ("I32", &["i32", "int32", "s32"]),
+    ("I64", &["i64", "int64", "s64"]),
+    ("U8", &["u8", "uint8"]),
+    ("U16", &["u16", "uint16"]),
+    ("U32", &["u32", "uint32"]),
+    ("U64", &["u64", "uint64"]),
+    ("F16", &["f16", "float16", "fp16", "half"]),
+    ("F32", &["f32", "float32", "fp32"]),
+    ("F64", &["f64", "float64", "fp64", "double"]),
+    ("BF16", &["bf16", "bfloat16"]),
+    ("COMPLEX128", &["c128", "complex128"]),
+    ("BOOL", &["bool", "boolean"]),
+];
+
+/// Beginnings that name a family, the reason why its members must be spelled
+/// out, and what a member's constant begins with.
+const UNCLEAR: [(&[&str], &str, &str); 4] = [
+    (
+        &["f8", "fp8", "float8", "e3m4", "e4m3", "e5m2", "e8m0"],
+        "libraries mean different formats by the same name of an 8-bit float",
+        "FLOAT8",
+    ),
+    (
+        &["f6", "fp6", "float6", "e2m3", "e3m2"],
+        "types narrower than a byte are never guessed",
+        "FLOAT6",
+    ),
+    (&["f4", "fp4", "float4", "e2m1"], "types narrower than a byte are never guessed", "FLOAT4"),
+    (
+        &["c32", "c64", "complex"],
+        "the number is the width of a whole complex number in some libraries, and of one part in \
+         others",
+        "COMPLEX",
+    ),
+];
+
+/// What the name of a variant says.
+pub(super) fn named(variant: &str) -> Named {
+    let name: String = variant.chars().filter(|&c| c != '_').collect::<String>().to_lowercase();
+    if let Some(constant) = clear(&name) {
+        return Named::As(constant);
+    }
+    for (end, order) in [("be", symbol::BIG_ENDIAN), ("le", symbol::LITTLE_ENDIAN)] {
+        if let Some(constant) = name.strip_suffix(end).and_then(clear) {
+            return Named::Ordered(constant, order);
+        }
+    }
+    let family = UNCLEAR.iter().find(|(starts, ..)| starts.iter().any(|s| name.starts_with(s)));
+    let Some(&(_, reason, family)) = family else {
+        let reason = "its name is none by which every library means the same";
+        return Named::Unclear { reason, candidates: Vec::new() };
+    };
+    let members: Vec<_> = CONSTANTS.into_iter().filter(|name| name.starts_with(family)).collect();
+    // Of the family, those of the format that the name has in it.
+    let format = |constant: &str| constant.split_once('_').map(|(_, format)| format.to_lowercase());
+    let narrowed: Vec<_> = members
+        .iter()
+        .copied()
+        .filter(|member| format(member).is_some_and(|format| name.contains(&format[..4])))
+        .collect();
+    Named::Unclear { reason, candidates: if narrowed.is_empty() { members } else { narrowed } }
+}
+
+/// The constant of a name without case and underscores.
+fn clear(name: &str) -> Option<&'static str> {
+    let found = CLEAR.into_iter().find(|(_, names)| names.contains(&name));
+    found.map(|(constant, _)| constant)
+}
+
+/// The constant of that name.
+pub(super) fn constant(name: &str) -> Option<&'static str> {
+    CONSTANTS.into_iter().find(|constant| *constant == name)
+}
+
+/// Whether the elements of a constant are narrower than a byte.
+pub(super) fn is_narrow(constant: &str) -> bool {
+    constant.starts_with("FLOAT6") || constant.starts_with("FLOAT4")
+}
+
+/// The name as a token.
+pub(super) fn token(constant: &str, place: proc_macro2::Span) -> Ident {
+    format_ident!("{constant}", span = place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sure(name: &str) -> Option<&'static str> {
+        match named(name) {
+            Named::As(constant) => Some(constant),
+            Named::Unclear { .. } | Named::Ordered(..) => None,
+        }
+    }
+
+    fn candidates(name: &str) -> Vec<&'static str> {
+        match named(name) {
+            Named::As(constant) | Named::Ordered(constant, _) => vec![constant],
+            Named::Unclear { candidates, .. } => candidates,
+        }
+    }
+
+    #[test]
+    fn clear_names() {
+        for (name, constant) in [
+            ("F32", "F32"),
+            ("Float32", "F32"),
+            ("FLOAT_64", "F64"),
+            ("Bf16", "BF16"),
+            ("BFloat16", "BF16"),
+            ("UInt8", "U8"),
+            ("Int64", "I64"),
+            ("Boolean", "BOOL"),
+            ("C128", "COMPLEX128"),
+        ] {
+            assert_eq!(sure(name), Some(constant), "{name}");
+            assert!(CONSTANTS.contains(&constant));
+        }
+    }
+
+    #[test]
+    fn unclear_names() {
+        for name in [
+            "F8E4M3",
+            "FP8",
+            "F8_E4M3",
+            "Float8E4M3Fn",
+            "E5M2",
+            "Complex64",
+            "C64",
+            "Float",
+            "Int",
+            "Byte",
+            "Long",
+            "U4",
+            "F6E2M3",
+            "F4",
+            "F32Be",
+            "Utf8",
+        ] {
+            assert_eq!(sure(name), None, "{name}");
+        }
+        assert_eq!(candidates("FP8").len(), 8);
+        assert_eq!(candidates("F8_E5M2"), ["FLOAT8_E5M2", "FLOAT8_E5M2FNUZ"]);
+        assert_eq!(candidates("Complex64"), ["COMPLEX32", "COMPLEX64", "COMPLEX128"]);
+        assert_eq!(candidates("F32Be"), ["F32"]);
+        assert_eq!(candidates("F6E2M3"), ["FLOAT6_E2M3FN"]);
+    }
+}

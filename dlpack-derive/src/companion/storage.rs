@@ -1,0 +1,269 @@
+//! `#[derive(Storage)]`: enums with a storage in each variant, and structs
+//! around a storage.
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt as _;
+use syn::{Data, DeriveInput, Fields, Member, Type};
+
+use super::attrs::{Node, Words, reprs};
+use super::data_type::{self, DType};
+use super::{finish, first_token, is_phantom, message, names, scope, symbol};
+use crate::bounds::Params;
+use crate::ctxt::Ctxt;
+
+/// A variant of an enum, or the whole of a struct.
+struct Variant<'a> {
+    /// `None` for a struct.
+    ident: Option<&'a Ident>,
+    holds: Holds<'a>,
+}
+
+/// What a variant holds.
+enum Holds<'a> {
+    /// Nothing that DLPack can describe.
+    Nothing,
+    /// A storage, as it is or read as something else.
+    Data { member: Member, ty: &'a Type, reading: Option<Reading> },
+}
+
+/// As what the bytes of a storage are read.
+struct Reading {
+    dtype: DType,
+    padded: bool,
+}
+
+pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
+    let cx = Ctxt::new();
+    let node = Node { kind: "storage", ident: &input.ident, words: symbol::ON_STORAGE };
+    let krate = Words::read(&cx, &input.attrs, &node).krate(&cx);
+    if let Some((_, packed)) = reprs(input).into_iter().find(|(word, _)| word == "packed") {
+        cx.push(message::packed_storage(packed));
+    }
+    let model = match &input.data {
+        Data::Enum(data) if data.variants.is_empty() => {
+            cx.push(message::storage_without_variants(&input.ident));
+            None
+        }
+        Data::Enum(data) => {
+            let variants = data.variants.iter().filter_map(|variant| of_enum(&cx, variant));
+            Some(variants.collect::<Vec<_>>())
+        }
+        Data::Struct(data) => of_struct(&cx, &input.ident, &data.fields).map(|data| vec![data]),
+        Data::Union(data) => {
+            cx.push(message::storage_is_a_union(data.union_token.span, &input.ident));
+            None
+        }
+    };
+    finish(
+        cx,
+        model,
+        |variants| scope(krate.as_ref(), input, &expand(&variants, input)),
+        || scope(krate.as_ref(), input, &stub(input)),
+    )
+}
+
+fn of_enum<'a>(cx: &Ctxt, variant: &'a syn::Variant) -> Option<Variant<'a>> {
+    let ident = &variant.ident;
+    let node = Node { kind: "variant", ident, words: symbol::ON_STORAGE_VARIANT };
+    let words = Words::read(cx, &variant.attrs, &node);
+    words.one_of(cx, &[symbol::SKIP, symbol::DTYPE]);
+    let reading = reading(cx, &words);
+    if words.flag(cx, symbol::SKIP).is_some() {
+        return Some(Variant { ident: Some(ident), holds: Holds::Nothing });
+    }
+    let words = symbol::ON_STORAGE_VARIANT_FIELD;
+    let (member, ty, _) = the_field(cx, ident, "variant", &variant.fields, words)?;
+    Some(Variant { ident: Some(ident), holds: Holds::Data { member, ty, reading } })
+}
+
+fn of_struct<'a>(cx: &Ctxt, ident: &'a Ident, fields: &'a Fields) -> Option<Variant<'a>> {
+    let (member, ty, words) = the_field(cx, ident, "struct", fields, symbol::ON_STORAGE_FIELD)?;
+    let reading = reading(cx, &words);
+    Some(Variant { ident: None, holds: Holds::Data { member, ty, reading } })
+}
+
+/// The one field that is a storage.
+fn the_field<'a>(
+    cx: &Ctxt,
+    owner: &Ident,
+    kind: &str,
+    fields: &'a Fields,
+    known: &'static [&'static str],
+) -> Option<(Member, &'a Type, Words)> {
+    let mut found: Option<(Member, &Type, Words)> = None;
+    for (member, field) in fields.members().zip(fields) {
+        let ident = field.ident.as_ref().unwrap_or(owner);
+        let node = Node { kind: "storage field", ident, words: known };
+        let words = Words::read(cx, &field.attrs, &node);
+        if words.flag(cx, symbol::SKIP).is_some() || is_phantom(&field.ty) {
+            words.one_of(cx, &[symbol::SKIP, symbol::DTYPE]);
+        } else if found.is_some() {
+            let place = field.ident.as_ref().map_or_else(|| first_token(&field.ty), Ident::span);
+            cx.push(message::second_storage(place, kind, owner));
+            return None;
+        } else {
+            found = Some((member, &field.ty, words));
+        }
+    }
+    if found.is_none() {
+        cx.push(message::no_storage(kind, owner));
+    }
+    found
+}
+
+/// What the words say about reading bytes as something else.
+fn reading(cx: &Ctxt, words: &Words) -> Option<Reading> {
+    words.one_of(cx, &[symbol::PACKED, symbol::PADDED]);
+    let packed = words.flag(cx, symbol::PACKED);
+    let padded = words.flag(cx, symbol::PADDED);
+    let Some(item) = words.get(symbol::DTYPE) else {
+        if let Some(key) = packed.or(padded) {
+            cx.push(message::packing_of_nothing(key));
+        }
+        return None;
+    };
+    let dtype = data_type::dtype(cx, item)?;
+    if let DType::Known(name, span) = &dtype {
+        match (names::is_narrow(name), packed.or(padded)) {
+            (true, None) => cx.push(message::packing_not_said(*span, name)),
+            (false, Some(key)) => cx.push(message::packing_of_whole_bytes(key, name)),
+            _ => {}
+        }
+    }
+    Some(Reading { dtype, padded: padded.is_some() })
+}
+
+fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
+    let here = Span::mixed_site();
+    let ident = &input.ident;
+    let (impl_generics, args, own) = input.generics.split_for_impl();
+    let params = Params::of(&input.generics);
+    let mut predicates: Vec<TokenStream> =
+        own.iter().flat_map(|own| &own.predicates).map(ToTokens::to_token_stream).collect();
+    for variant in variants {
+        if let Holds::Data { ty, .. } = variant.holds {
+            if params.decide(ty) {
+                predicates.push(quote!(#ty: __dlpack::Storage));
+            }
+        }
+    }
+    let where_clause = (!predicates.is_empty()).then(|| quote!(where #(#predicates),*));
+    let types = variants.iter().enumerate().filter_map(|(index, variant)| {
+        let Holds::Data { ty, .. } = variant.holds else { return None };
+        let index = Literal::usize_unsuffixed(index);
+        Some(quote! {
+            #[automatically_derived]
+            impl #impl_generics __dlpack::Variant<__Here, #index> for #ident #args #where_clause {
+                type Data = #ty;
+            }
+        })
+    });
+    let item = quote!(<#ident #args>);
+    let arms = |method| {
+        let arms = variants.iter().enumerate();
+        arms.map(|(index, variant)| arm(variant, index, method, &item)).collect::<TokenStream>()
+    };
+    let data = arms(Method::Data);
+    let lend = arms(Method::Lend);
+    let hand_off = arms(Method::HandOff);
+    let share = arms(Method::Share);
+    quote_spanned! {here=>
+        enum __Here {}
+        #(#types)*
+        #[automatically_derived]
+        impl #impl_generics __dlpack::Storage for #ident #args #where_clause {
+            #[inline]
+            fn data(&self) -> __dlpack::DataRef<'_> {
+                match self { #data }
+            }
+            #[inline]
+            fn lend(&mut self) -> __dlpack::Data<'_> {
+                match self { #lend }
+            }
+            #[inline]
+            fn hand_off(
+                &self,
+                consumer: __dlpack::StreamArg<'_>,
+            ) -> __dlpack::Result<(), __dlpack::Error> {
+                match self { #hand_off }
+            }
+            #[inline]
+            fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
+                match self { #share }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Data,
+    Lend,
+    HandOff,
+    Share,
+}
+
+/// What a method does with a variant.
+fn arm(variant: &Variant<'_>, index: usize, method: Method, item: &TokenStream) -> TokenStream {
+    let here = Span::mixed_site();
+    let variant_of = variant.ident.map(|ident| quote_spanned!(here=> ::#ident));
+    let path = quote_spanned!(here=> Self #variant_of);
+    let (member, reading) = match &variant.holds {
+        Holds::Data { member, reading, .. } => (member, reading),
+        Holds::Nothing => {
+            let name = variant.ident.map(|ident| ident.unraw().to_string());
+            let error = quote_spanned!(here=> __dlpack::Error::NoStorage { variant: #name });
+            let fixed = quote_spanned!(here=> const { &#error });
+            let nothing = match method {
+                Method::Data => quote_spanned!(here=> __dlpack::DataRef::refused(#fixed)),
+                Method::Lend => quote_spanned!(here=> __dlpack::Data::refused(#fixed)),
+                Method::HandOff => quote_spanned!(here=> __dlpack::Result::Err(#error)),
+                Method::Share => quote_spanned!(here=> __dlpack::share_nothing(#fixed)),
+            };
+            return quote_spanned!(here=> #path { .. } => #nothing,);
+        }
+    };
+    let index = Literal::usize_unsuffixed(index);
+    let function = match (method, reading) {
+        (Method::Data, None) => "data",
+        (Method::Data, Some(_)) => "data_as",
+        (Method::Lend, None) => "lend",
+        (Method::Lend, Some(_)) => "lend_as",
+        (Method::HandOff, _) => "hand_off",
+        (Method::Share, _) => "share",
+    };
+    let function = Ident::new(function, here);
+    let reading = match method {
+        Method::Data | Method::Lend => reading.as_ref().map(|Reading { dtype, padded }| {
+            let dtype = dtype.tokens(item);
+            quote_spanned! {here=>
+                __dlpack::Reading {
+                    dtype: #dtype,
+                    padded: #padded,
+                    refusal: const { &__dlpack::Error::NotBytes { dtype: #dtype } },
+                }
+            }
+        }),
+        Method::HandOff => Some(quote_spanned!(here=> consumer)),
+        Method::Share => None,
+    };
+    quote_spanned! {here=>
+        #path { #member: data, .. } => {
+            __dlpack::#function::<__Here, #index, Self>(data, #reading)
+        }
+    }
+}
+
+fn stub(input: &DeriveInput) -> TokenStream {
+    let ident = &input.ident;
+    let (impl_generics, args, where_clause) = input.generics.split_for_impl();
+    quote_spanned! {Span::mixed_site()=>
+        #[automatically_derived]
+        impl #impl_generics __dlpack::Storage for #ident #args #where_clause {
+            fn data(&self) -> __dlpack::DataRef<'_> {
+                loop {}
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Items around something exportable, to which every method is forwarded.
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::Type;
+use syn::ext::IdentExt as _;
+
+use super::{Methods, borrowed, in_pattern};
+use crate::bounds;
+use crate::model::{Access, Body, Model, RoleField, Variant};
+
+pub(super) fn transparent(model: &Model<'_>, field: RoleField<'_>) -> (TokenStream, Methods) {
+    let member = field.member;
+    let here = Span::mixed_site();
+    let inner = borrowed(field);
+    let inner_mut = quote_spanned!(here=> &mut self.#member);
+    let methods = methods(model, |call| match call {
+        Call::Lend => forward(0, call, &inner_mut),
+        _ => forward(0, call, &inner),
+    });
+    (is_exportable(model, 0, field.ty), methods)
+}
+
+pub(super) fn variants(model: &Model<'_>, variants: &[Variant<'_>]) -> (TokenStream, Methods) {
+    let here = Span::mixed_site();
+    let items = variants.iter().enumerate().filter_map(|(number, variant)| match &variant.body {
+        Body::Inner { field, .. } => Some(is_exportable(model, number, field.ty)),
+        Body::Skipped => None,
+    });
+    let methods = methods(model, |call| {
+        let arms = variants.iter().enumerate().map(|(number, variant)| {
+            let ident = variant.ident;
+            match &variant.body {
+                Body::Inner { field, alone } => {
+                    let member = in_pattern(field.member);
+                    let rest = if *alone { None } else { Some(quote!(, ..)) };
+                    let inner = quote_spanned!(here=> inner);
+                    let forward = forward(number, call, &inner);
+                    quote_spanned!(here=> Self::#ident { #member: #inner #rest } => #forward,)
+                }
+                Body::Skipped => {
+                    let skipped = skipped(call, ident);
+                    quote_spanned!(here=> Self::#ident { .. } => #skipped,)
+                }
+            }
+        });
+        quote_spanned!(here=> match self { #(#arms)* })
+    });
+    (quote!(#(#items)*), methods)
+}
+
+/// A method of the trait.
+#[derive(Clone, Copy)]
+enum Call {
+    Tensor,
+    Lend,
+    HandOff,
+    Share,
+}
+
+fn methods(model: &Model<'_>, body: impl Fn(Call) -> TokenStream) -> Methods {
+    let tensor = body(Call::Tensor);
+    let tensor = match model.access {
+        Access::AsStorage => tensor,
+        Access::ReadOnly => quote_spanned!(Span::mixed_site()=> __dlpack::read_only(#tensor)),
+    };
+    Methods {
+        tensor,
+        lend: Some(body(Call::Lend)),
+        hand_off: body(Call::HandOff),
+        share: Some(body(Call::Share)),
+    }
+}
+
+fn forward(number: usize, call: Call, inner: &TokenStream) -> TokenStream {
+    let number = Literal::usize_unsuffixed(number);
+    let here = Span::mixed_site();
+    match call {
+        Call::Tensor => {
+            quote_spanned!(here=> __dlpack::inner_tensor::<__Roles, #number, Self>(#inner))
+        }
+        Call::Lend => {
+            quote_spanned!(here=> __dlpack::inner_lend::<__Roles, #number, Self>(#inner))
+        }
+        Call::HandOff => quote_spanned! {here=>
+            __dlpack::inner_hand_off::<__Roles, #number, Self>(#inner, consumer)
+        },
+        Call::Share => {
+            quote_spanned!(here=> __dlpack::inner_share::<__Roles, #number, Self>(#inner))
+        }
+    }
+}
+
+fn skipped(call: Call, variant: &Ident) -> TokenStream {
+    let name = Literal::string(&variant.unraw().to_string());
+    let here = Span::mixed_site();
+    match call {
+        Call::Tensor | Call::Lend | Call::HandOff => {
+            quote_spanned!(here=> __dlpack::skipped(#name))
+        }
+        Call::Share => quote_spanned!(here=> __dlpack::Option::None),
+    }
+}
+
+/// Asks that the type is exportable, in one place.
+fn is_exportable(model: &Model<'_>, number: usize, ty: &Type) -> TokenStream {
+    let ident = model.ident;
+    let (params, args, _) = model.generics.split_for_impl();
+    let where_clause = bounds::where_clause(model);
+    let number = Literal::usize_unsuffixed(number);
+    quote_spanned! {Span::mixed_site()=>
+        #[automatically_derived]
+        impl #params __dlpack::Inner<__Roles, #number> for #ident #args #where_clause {
+            type Type = #ty;
+        }
+    }
+}

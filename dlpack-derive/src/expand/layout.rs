@@ -1,0 +1,258 @@
+//! The layout, from the fields that describe it.
+
+use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{ExprPath, Generics, Type};
+
+use super::local;
+use crate::bounds::Params;
+use crate::model::{DType, Dim, Layout, Order, Placement, RoleField, Shape, Steps};
+use crate::symbol::Unit;
+
+/// What makes a layout.
+pub(super) struct Parts<'a> {
+    /// The fields that it is made of.
+    pub(super) fields: Vec<RoleField<'a>>,
+    /// What their borrows are called in the body.
+    pub(super) names: Vec<Ident>,
+    /// Makes it: an expression of type `Result<Layout<'_>, Error>`.
+    pub(super) body: TokenStream,
+    /// Beside the impls: the shape, where it is constant.
+    pub(super) constant: Option<TokenStream>,
+}
+
+/// Writes the body, statement by statement.
+struct Writer<'a> {
+    ident: &'a Ident,
+    generics: &'a Generics,
+    parts: Parts<'a>,
+    /// The layout so far, not yet said.
+    layout: Option<TokenStream>,
+}
+
+pub(super) fn parts<'a>(
+    ident: &'a Ident,
+    generics: &'a Generics,
+    layout: &Layout<'a>,
+) -> Parts<'a> {
+    let body = TokenStream::new();
+    let parts = Parts { fields: Vec::new(), names: Vec::new(), body, constant: None };
+    let mut writer = Writer { ident, generics, parts, layout: None };
+    let start = match &layout.placement {
+        Placement::Nested(field) => writer.nested(*field),
+        Placement::Fields { shape, steps, .. } => writer.steps(shape, steps),
+    };
+    writer.set(start);
+    if let Placement::Fields { shape, steps, offset } = &layout.placement {
+        if let Shape::Field { ndim: Some(ndim), .. } = shape {
+            writer.change(("ndim", "ndim", *ndim));
+        }
+        if let Steps::Compact { pitch: Some((unit, pitch)), .. } = steps {
+            writer.change((by_unit(*unit, "pitch", "byte_pitch"), "pitch", *pitch));
+        }
+        if let Some((unit, offset)) = offset {
+            writer.change((by_unit(*unit, "offset", "byte_offset"), "offset", *offset));
+        }
+    }
+    if let Some((unit, len)) = layout.len {
+        writer.change((by_unit(unit, "len", "byte_len"), "len", len));
+    }
+    let here = Span::mixed_site();
+    match layout.dtype {
+        None => {}
+        Some(DType::Field(dtype)) => writer.change(("dtype", "dtype", dtype)),
+        Some(DType::Named(word)) => {
+            writer.set(quote_spanned!(here=> __dlpack::dtype(layout, &__dlpack::DataType::#word)));
+        }
+        Some(DType::Path(path)) => {
+            let here = here.located_at(path.span());
+            writer.set(quote_spanned!(here=> __dlpack::dtype(layout, &#path)));
+        }
+    }
+    if let Some(device) = layout.device {
+        let device = writer.call("device", "device", device, Some("layout"));
+        writer.set(device);
+    }
+    if layout.padded {
+        writer.set(quote_spanned!(here=> __dlpack::padded(layout)));
+    }
+    let end = writer.layout.take();
+    writer.parts.body.extend(end);
+    writer.parts
+}
+
+fn by_unit(unit: Unit, elements: &'static str, bytes: &'static str) -> &'static str {
+    match unit {
+        Unit::Elements => elements,
+        Unit::Bytes => bytes,
+    }
+}
+
+impl<'a> Writer<'a> {
+    fn say(&mut self, statement: TokenStream) {
+        self.parts.body.extend(statement);
+    }
+
+    /// A name for the borrow of a field.
+    fn borrow(&mut self, name: &str, field: RoleField<'a>) -> Ident {
+        let name = local(name);
+        self.parts.fields.push(field);
+        self.parts.names.push(name.clone());
+        name
+    }
+
+    /// A call of a function of the runtime for a field. Its type is in the
+    /// turbofish, where the caret goes if it does not fit.
+    fn call(
+        &mut self,
+        function: &str,
+        name: &str,
+        field: RoleField<'a>,
+        after: Option<&str>,
+    ) -> TokenStream {
+        let ty = field.ty;
+        let name = self.borrow(name, field);
+        let function = local(function);
+        let after = after.map(local).map(|after| quote!(#after,));
+        quote_spanned!(Span::mixed_site()=> __dlpack::#function::<#ty>(#after #name))
+    }
+
+    /// Makes that the layout, which is made of what was the layout before.
+    fn set(&mut self, layout: TokenStream) {
+        if let Some(before) = self.layout.replace(layout) {
+            self.say(quote_spanned!(Span::mixed_site()=> let layout = #before;));
+        }
+    }
+
+    /// Says one more thing about the layout.
+    fn change(&mut self, (function, name, field): (&str, &str, RoleField<'a>)) {
+        let changed = self.call(function, name, field, Some("layout"));
+        self.set(changed);
+    }
+
+    fn nested(&mut self, field: RoleField<'a>) -> TokenStream {
+        self.call("layout", "layout", field, None)
+    }
+
+    fn steps(&mut self, shape: &Shape<'a>, steps: &Steps<'a>) -> TokenStream {
+        let here = Span::mixed_site();
+        let shape = match shape {
+            Shape::Field { dims, .. } => self.call("shape", "shape", *dims, None),
+            Shape::List(dims) => self.list(dims),
+        };
+        match steps {
+            Steps::Compact { order: Order::RowMajor, .. } => {
+                quote_spanned!(here=> __dlpack::row_major(#shape))
+            }
+            Steps::Compact { order: Order::ColumnMajor, .. } => {
+                quote_spanned!(here=> __dlpack::column_major(#shape))
+            }
+            Steps::Compact { order: Order::Field(order), .. } => {
+                self.say(quote_spanned!(here=> let shape = #shape;));
+                self.call("ordered", "order", *order, Some("shape"))
+            }
+            Steps::Strides(unit, strides) => {
+                let strides = self.call("strides", "strides", *strides, None);
+                let function = local(by_unit(*unit, "strided", "byte_strided"));
+                quote_spanned!(here=> __dlpack::#function(#shape, #strides))
+            }
+        }
+    }
+
+    /// A list of dimensions: borrowed from a constant, where all of them are.
+    fn list(&mut self, dims: &[Dim<'a>]) -> TokenStream {
+        let here = Span::mixed_site();
+        if dims.iter().any(|dim| matches!(dim, Dim::Field(..))) {
+            let dims: Vec<_> =
+                dims.iter().enumerate().map(|(axis, dim)| self.extent(axis, *dim)).collect();
+            return quote_spanned!(here=> __dlpack::extents([#(#dims),*]));
+        }
+        let generic = !self.generics.params.is_empty();
+        let params = Params::of(self.generics);
+        let reach = |dim: &Dim<'_>| matches!(dim, Dim::Constant(path) if params.reach(path));
+        let values = dims.iter().map(|dim| self.constant(*dim));
+        if generic && dims.iter().any(reach) {
+            return quote_spanned!(here=> __dlpack::constants(const { &[#(#values),*] }));
+        }
+        // A constant of its own is evaluated whether the struct is exported or
+        // not, so that a wrong one is an error where it stands.
+        let rank = Literal::usize_unsuffixed(dims.len());
+        self.parts.constant = Some(quote_spanned! {here=>
+            const __SHAPE: [__dlpack::i64; #rank] = [#(#values),*];
+        });
+        quote_spanned!(here=> __dlpack::constants(&__SHAPE))
+    }
+
+    /// A constant dimension, as an `i64`, at compile time.
+    fn constant(&self, dim: Dim<'_>) -> TokenStream {
+        match dim {
+            Dim::Integer(value, span) => integer(value, span),
+            Dim::Constant(path) => {
+                let here = Span::mixed_site().located_at(path.span());
+                let path = self.without_self(path);
+                quote_spanned!(here=> __dlpack::dim(__dlpack::integer(#path) as _))
+            }
+            Dim::Field(..) => TokenStream::new(),
+        }
+    }
+
+    /// A dimension, as an `i64`, at run time.
+    fn extent(&mut self, axis: usize, dim: Dim<'a>) -> TokenStream {
+        match dim {
+            Dim::Integer(value, span) => {
+                let value = integer(value, span);
+                quote_spanned!(Span::mixed_site()=> __dlpack::Option::Some(#value))
+            }
+            Dim::Constant(path) => {
+                let here = Span::mixed_site().located_at(path.span());
+                quote_spanned!(here=> __dlpack::extent(&__dlpack::integer(#path)))
+            }
+            Dim::Field(field, _) => {
+                let ty = field.ty;
+                let name = self.borrow(&format!("dim_{axis}"), field);
+                let here = Span::mixed_site();
+                quote_spanned!(here=> __dlpack::extent::<#ty>(#name))
+            }
+        }
+    }
+
+    /// A path that means the same outside of the impl, of a struct that has no
+    /// parameters.
+    fn without_self(&self, path: &ExprPath) -> TokenStream {
+        if self.generics.params.is_empty() {
+            replace_self(path.to_token_stream(), self.ident)
+        } else {
+            path.to_token_stream()
+        }
+    }
+}
+
+fn integer(value: i64, span: Span) -> TokenStream {
+    let mut literal = Literal::i64_unsuffixed(value);
+    literal.set_span(Span::mixed_site().located_at(span));
+    literal.into_token_stream()
+}
+
+fn replace_self(tokens: TokenStream, ident: &Ident) -> TokenStream {
+    let replaced = tokens.into_iter().map(|token| match token {
+        TokenTree::Ident(word) if word == "Self" => {
+            let mut ident = ident.clone();
+            ident.set_span(ident.span().located_at(word.span()));
+            TokenTree::Ident(ident)
+        }
+        TokenTree::Group(group) => {
+            let inner = replace_self(group.stream(), ident);
+            let mut replaced = proc_macro2::Group::new(group.delimiter(), inner);
+            replaced.set_span(group.span());
+            TokenTree::Group(replaced)
+        }
+        other => other,
+    });
+    replaced.collect()
+}
+
+/// The type of a borrow of a field that lives for `'__dlpack`.
+pub(super) fn borrow_of(ty: &Type) -> TokenStream {
+    quote!(&'__dlpack #ty)
+}

@@ -1,0 +1,115 @@
+//! Mistakes about the struct or enum as a whole.
+
+use proc_macro2::{Ident, Span};
+use syn::Error;
+
+use super::{counted, refusal};
+use crate::symbol;
+
+pub(crate) fn union(keyword: Span, ident: &Ident) -> Error {
+    refusal(
+        keyword,
+        format!(
+            "`DLPackExport` can only be derived for structs and enums, but `{ident}` is a union"
+        ),
+        format!(
+            "derive it on the struct that owns the buffer, or write `impl DLPackExport for {ident}`"
+        ),
+    )
+}
+
+pub(crate) fn unit_struct(ident: &Ident) -> Error {
+    refusal(
+        ident.span(),
+        format!("`{ident}` has no fields, so it owns no elements to export"),
+        format!("add them: `struct {ident} {{ data: Vec<f32>, shape: [usize; 2] }}`"),
+    )
+}
+
+pub(crate) fn packed(word: Span) -> Error {
+    refusal(
+        word,
+        "`DLPackExport` cannot be derived for a `#[repr(packed)]` struct\n\
+         = note: the fields of a packed struct cannot be borrowed",
+        "remove `packed`, or move the fields of the tensor to a struct of their own",
+    )
+}
+
+// ---- around something exportable ----
+
+pub(crate) fn newtype(parentheses: Span, ident: &Ident) -> Error {
+    refusal(
+        parentheses,
+        format!("newtype `{ident}` does not say what its field is to the tensor"),
+        format!(
+            "write `#[dlpack(transparent)]` above `struct {ident}` if the field can be exported \
+             itself; if it holds the elements, mark it `#[dlpack(data)]`"
+        ),
+    )
+}
+
+pub(crate) fn transparent_fields(key: &Ident, ident: &Ident, count: usize) -> Error {
+    refusal(
+        key.span(),
+        format!(
+            "a `transparent` struct has one field, but `{ident}` has {}",
+            counted(count, "field")
+        ),
+        match count {
+            0 => "add the field that can be exported, without `#[dlpack(skip)]`",
+            _ => "write `#[dlpack(skip)]` above every field but the one that can be exported",
+        },
+    )
+}
+
+pub(crate) fn beside_transparent(key: &Ident) -> Error {
+    refusal(
+        key.span(),
+        format!(
+            "`{key}` has no meaning in a `transparent` struct, whose field is the whole tensor"
+        ),
+        format!("remove `{key}`, or remove `transparent` and mark the fields with their roles"),
+    )
+}
+
+pub(crate) fn no_variants(ident: &Ident) -> Error {
+    refusal(
+        ident.span(),
+        format!("enum `{ident}` has no variants, so it owns no elements to export"),
+        "add a variant that holds something exportable: `F32(Tensor<f32>)`",
+    )
+}
+
+pub(crate) fn variant_without_tensor(ident: &Ident) -> Error {
+    refusal(
+        ident.span(),
+        format!("variant `{ident}` holds nothing that can be exported"),
+        format!(
+            "write `#[dlpack(skip)]` above `{ident}`, so that exporting it is an error that names it"
+        ),
+    )
+}
+
+pub(crate) fn variant_with_fields(ident: &Ident, count: usize) -> Error {
+    refusal(
+        ident.span(),
+        format!(
+            "variant `{ident}` has {}, but a variant holds one tensor",
+            counted(count, "field")
+        ),
+        "move the fields to a struct that derives `DLPackExport`, or write `#[dlpack(skip)]` above \
+         each field but one",
+    )
+}
+
+pub(crate) fn on_an_enum(key: &Ident, ident: &Ident) -> Error {
+    refusal(
+        key.span(),
+        format!("`{key}` has no meaning in enum `{ident}`, whose variants are whole tensors"),
+        if key == symbol::TRANSPARENT {
+            "remove `transparent`: an enum always is the tensor of its variant".to_owned()
+        } else {
+            format!("move `{key}` to the struct that the variant holds")
+        },
+    )
+}

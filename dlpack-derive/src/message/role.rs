@@ -1,0 +1,193 @@
+//! Mistakes about what the fields are to the tensor.
+
+use proc_macro2::Ident;
+use quote::ToTokens as _;
+use syn::{Error, Type};
+
+use super::{counted, listed, refusal};
+use crate::similar::similar;
+use crate::symbol::{Role, Units};
+
+pub(crate) fn no_data(ident: &Ident, candidate: Option<&str>) -> Error {
+    let help = match candidate {
+        Some(field) => format!("write `#[dlpack(data)]` above `{field}` if it owns the elements"),
+        None => {
+            "mark the field that owns the elements: `#[dlpack(data)] pixels: Vec<u8>`".to_owned()
+        }
+    };
+    refusal(ident.span(), format!("`{ident}` has no field marked `#[dlpack(data)]`"), help)
+}
+
+pub(crate) fn no_shape(ident: &Ident) -> Error {
+    refusal(
+        ident.span(),
+        format!("`{ident}` has no shape"),
+        "mark a field `#[dlpack(shape)]`, or list fields and constants on the struct: \
+         `#[dlpack(shape(height, width, 3))]`",
+    )
+}
+
+pub(crate) fn two_shapes(key: &Ident, field: &str) -> Error {
+    refusal(
+        key.span(),
+        format!("field `{field}` is already the `shape`"),
+        format!(
+            "a DLPack tensor has one `shape`; remove this one, or write `#[dlpack(skip)]` \
+             above `{field}`"
+        ),
+    )
+}
+
+pub(crate) fn given_twice(key: &Ident, role: Role, field: &str) -> Error {
+    refusal(
+        key.span(),
+        format!("field `{field}` already says the `{}`", role.word()),
+        format!(
+            "remove `{key}` here if it differs from value to value; otherwise write \
+             `#[dlpack(skip)]` above `{field}`"
+        ),
+    )
+}
+
+pub(crate) fn role_taken(key: &Ident, role: Role, by: &str) -> Error {
+    let word = role.word();
+    refusal(
+        key.span(),
+        format!("`{word}` is already the role of field `{by}`"),
+        format!("a DLPack tensor has one `{word}`; remove one of the two attributes"),
+    )
+}
+
+pub(crate) fn two_roles(field: &str, first: Role, second: &Ident) -> Error {
+    refusal(
+        second.span(),
+        format!("field `{field}` cannot be both `{}` and `{second}`", first.word()),
+        "keep one role per field",
+    )
+}
+
+pub(crate) fn role_and_skip(field: &str, role: Role, skip: &Ident) -> Error {
+    refusal(
+        skip.span(),
+        format!("field `{field}` cannot be both `{}` and skipped", role.word()),
+        "keep one of the two attributes",
+    )
+}
+
+// ---- roles that exclude each other ----
+
+pub(crate) fn beside_strides(key: &Ident, role: Role, strides: &str) -> Error {
+    let word = role.word();
+    refusal(
+        key.span(),
+        format!(
+            "a tensor has either strides or {}, but field `{strides}` is the `strides`",
+            match role {
+                Role::Pitch => "a pitch",
+                _ => "an order",
+            }
+        ),
+        format!("remove one of the two: strides already say what `{word}` would say"),
+    )
+}
+
+pub(crate) fn beside_layout(key: &Ident, role: Role, layout: &str) -> Error {
+    refusal(
+        key.span(),
+        format!("field `{layout}`, the `layout`, already says the `{}`", role.word()),
+        "remove one of the two, or write `#[dlpack(skip)]` above a field that only repeats it",
+    )
+}
+
+pub(crate) fn ndim_of_a_list(key: &Ident, dims: usize) -> Error {
+    refusal(
+        key.span(),
+        format!(
+            "`shape` on the struct lists {}, so there is no `ndim` to choose",
+            counted(dims, "dimension")
+        ),
+        "remove `ndim`, or keep the dimensions in an array and mark it `#[dlpack(shape)]`",
+    )
+}
+
+// ---- data that is no storage ----
+
+pub(crate) fn pointer_as_data(ty: &Type, field: &str) -> Error {
+    let first = ty.to_token_stream().into_iter().next();
+    refusal(
+        first.map_or_else(proc_macro2::Span::call_site, |token| token.span()),
+        format!("a raw pointer does not say how much memory `{field}` points to, or who frees it"),
+        format!(
+            "write `#[dlpack(unsafe(ptr, len(elements) = size))]` above `{field}`, and \
+             `#[dlpack(owner)]` above the field that frees the memory"
+        ),
+    )
+}
+
+pub(crate) fn pointer_without_owner(place: &Ident, field: &str) -> Error {
+    refusal(
+        place.span(),
+        format!("nothing says what keeps the memory behind `{field}` alive"),
+        "write `#[dlpack(owner)]` above the field that frees the memory when it is dropped",
+    )
+}
+
+pub(crate) fn owner_without_pointer(key: &Ident) -> Error {
+    refusal(
+        key.span(),
+        "`owner` is for memory behind a raw pointer, but the `data` of this struct owns its elements",
+        "remove `owner`",
+    )
+}
+
+pub(crate) fn locked_data(lock: &Ident, field: &str) -> Error {
+    refusal(
+        lock.span(),
+        format!(
+            "field `{field}` is behind a `{lock}`, which lends its contents for a moment only, \
+             but a consumer keeps the tensor as long as it likes"
+        ),
+        "hold the elements in an `Arc<[T]>` if nobody writes to them, or in a `SharedBuffer<T>` \
+         if anybody may",
+    )
+}
+
+// ---- names ----
+
+pub(crate) fn no_such_field(word: &Ident, owner: &Ident, fields: &[String]) -> Error {
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    let help = match (similar(&word.to_string(), &fields), &fields[..]) {
+        (Some(field), _) => format!("did you mean `{field}`?"),
+        (None, []) => "name a constant, as in `Self::WIDTH`".to_owned(),
+        (None, fields) => {
+            format!("name a constant, as in `Self::WIDTH`, or a field: {}", listed(fields))
+        }
+    };
+    refusal(word.span(), format!("`{owner}` has no field `{word}`"), help)
+}
+
+pub(crate) fn lookalike(field: &Ident, role: Role) -> Error {
+    let word = role.word();
+    let attribute = match role.units() {
+        Units::None => format!("`#[dlpack({word})]`"),
+        Units::Elements | Units::Said => {
+            format!("`#[dlpack({word}(elements))]` or `#[dlpack({word}(bytes))]`")
+        }
+    };
+    refusal(
+        field.span(),
+        format!("field `{field}` looks like the `{word}`, but has no attribute that says so"),
+        format!("write {attribute} above it, or `#[dlpack(skip)]` if it is no part of the tensor"),
+    )
+}
+
+pub(crate) fn lookalike_read_only(field: &Ident, owner: &Ident) -> Error {
+    refusal(
+        field.span(),
+        format!("field `{field}` looks as if it kept consumers from writing, which no field can"),
+        format!(
+            "write `#[dlpack(skip)]` above it; to let no consumer write, \
+             write `#[dlpack(read_only)]` above `struct {owner}`"
+        ),
+    )
+}

@@ -1,0 +1,153 @@
+//! Mistakes about what stands behind a word in `#[dlpack(...)]`.
+
+use proc_macro2::{Ident, Span, TokenTree};
+use quote::ToTokens as _;
+use syn::{Error, LitInt, Path};
+
+use super::key::on_the_struct;
+use super::{describe, refusal};
+
+pub(crate) fn takes_no_value(key: &Ident, value: Span) -> Error {
+    refusal(value, format!("`{key}` takes no value here"), format!("write `#[dlpack({key})]`"))
+}
+
+pub(crate) fn constant_on_a_field(key: &Ident, value: Span, owner: &Ident) -> Error {
+    let word = key.to_string();
+    refusal(
+        value,
+        format!("`{key}` takes no value on a field"),
+        format!(
+            "write `#[dlpack({key})]` if the field holds it; a constant one is \
+             `#[dlpack({})]` above `struct {owner}`",
+            on_the_struct(&word)
+        ),
+    )
+}
+
+pub(crate) fn expected_path(found: Option<&TokenTree>, eq: Span, meant: Option<&Path>) -> Error {
+    let path = match meant {
+        Some(path) => path.to_token_stream().to_string().replace(' ', ""),
+        None => "my::dlpack_traits".to_owned(),
+    };
+    refusal(
+        found.map_or(eq, TokenTree::span),
+        format!("expected a path, found {}", describe(found)),
+        format!("write `#[dlpack(crate = {path})]`"),
+    )
+}
+
+pub(crate) fn expected_order(found: Option<&TokenTree>, place: Span) -> Error {
+    refusal(
+        found.map_or(place, TokenTree::span),
+        format!("expected `row_major` or `column_major`, found {}", describe(found)),
+        "write `#[dlpack(order = column_major)]` for the order of Fortran, where the first axis \
+         is the fastest",
+    )
+}
+
+pub(crate) fn expected_dtype(found: Option<&TokenTree>, place: Span) -> Error {
+    refusal(
+        found.map_or(place, TokenTree::span),
+        format!("expected a constant of `DataType`, found {}", describe(found)),
+        "write `#[dlpack(dtype = BF16)]`, or the path of a constant of your own: \
+         `#[dlpack(dtype = Self::DTYPE)]`",
+    )
+}
+
+pub(crate) fn expected_bounds(place: Span) -> Error {
+    refusal(
+        place,
+        "expected the predicates of a `where` clause in parentheses after `bound`",
+        "write `#[dlpack(bound(T: Element, D: AsDims))]`",
+    )
+}
+
+// ---- units ----
+
+pub(crate) fn unit_missing(key: &Ident) -> Error {
+    refusal(
+        key.span(),
+        format!("`{key}` does not say what it counts"),
+        format!("write `{key}(elements)` or `{key}(bytes)`"),
+    )
+}
+
+pub(crate) fn expected_unit(key: &Ident, found: Option<&TokenTree>, place: Span) -> Error {
+    refusal(
+        found.map_or(place, TokenTree::span),
+        match found {
+            Some(_) => format!("expected `elements` or `bytes`, found {}", describe(found)),
+            None => "expected `elements` or `bytes` in parentheses".to_owned(),
+        },
+        format!("write `{key}(elements)` or `{key}(bytes)`"),
+    )
+}
+
+// ---- numbers ----
+
+pub(crate) fn expected_dims(found: Option<&TokenTree>, eq: Span) -> Error {
+    refusal(
+        found.map_or(eq, TokenTree::span),
+        format!("expected dimensions in parentheses after `shape`, found {}", describe(found)),
+        "write `#[dlpack(shape(3, 224, 224))]`, without `=`",
+    )
+}
+
+pub(crate) fn shape_of_struct_without_dims(key: &Ident) -> Error {
+    refusal(
+        key.span(),
+        "`shape` on the struct needs the dimensions",
+        "list fields and constants: `#[dlpack(shape(height, width, 3))]`; or mark a field \
+         `#[dlpack(shape)]`",
+    )
+}
+
+pub(crate) fn expected_dim(found: Span) -> Error {
+    refusal(
+        found,
+        "expected an integer, the name of a field, or a named constant",
+        "compute it in a constant and name that: `#[dlpack(shape(3, Self::WIDTH))]`",
+    )
+}
+
+pub(crate) fn negative_dim(found: Span) -> Error {
+    refusal(
+        found,
+        "a dimension cannot be negative",
+        "write how many elements there are along each axis: `#[dlpack(shape(3, 224, 224))]`",
+    )
+}
+
+pub(crate) fn dim_too_large(found: &LitInt) -> Error {
+    refusal(
+        found.span(),
+        format!("dimension `{found}` does not fit in the `i64` that DLPack stores"),
+        format!("use at most `{}`", i64::MAX),
+    )
+}
+
+pub(crate) fn too_many_dims(first_beyond: Span, dims: usize, most: usize) -> Error {
+    refusal(
+        first_beyond,
+        format!("`shape` lists {dims} dimensions, but at most {most} can be listed"),
+        "keep the dimensions in an array, and mark that field `#[dlpack(shape)]`",
+    )
+}
+
+// ---- pointers ----
+
+pub(crate) fn expected_pointer(found: Span) -> Error {
+    refusal(
+        found,
+        "expected `ptr` and the length of the memory after `unsafe`",
+        "write `#[dlpack(unsafe(ptr, len(elements) = size))]`, where `size` is a field or a constant",
+    )
+}
+
+pub(crate) fn pointer_without_length(key: &Ident) -> Error {
+    refusal(
+        key.span(),
+        "a raw pointer does not say how much memory it points to",
+        "write `#[dlpack(unsafe(ptr, len(elements) = size))]`, where `size` is a field or a constant",
+    )
+}

@@ -1,0 +1,109 @@
+pub(crate) enum Column<T> {
+    Float(Samples),
+    Other { tensor: T, name: &'static str },
+    Text,
+}
+const _: () = {
+    use ::tensors::__private as __dlpack;
+    enum __Roles {}
+    #[automatically_derived]
+    impl<T> __dlpack::Inner<__Roles, 0> for Column<T>
+    where
+        T: DLPackExport,
+    {
+        type Type = Samples;
+    }
+    #[automatically_derived]
+    impl<T> __dlpack::Inner<__Roles, 1> for Column<T>
+    where
+        T: DLPackExport,
+    {
+        type Type = T;
+    }
+    #[automatically_derived]
+    impl<T> __dlpack::DLPackExport for Column<T>
+    where
+        T: DLPackExport,
+    {
+        #[inline]
+        fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
+            match self {
+                Self::Float { 0: inner } => {
+                    __dlpack::inner_tensor::<__Roles, 0, Self>(inner)
+                }
+                Self::Other { tensor: inner, .. } => {
+                    __dlpack::inner_tensor::<__Roles, 1, Self>(inner)
+                }
+                Self::Text { .. } => __dlpack::skipped("Text"),
+            }
+        }
+        #[inline]
+        fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
+            match self {
+                Self::Float { 0: inner } => {
+                    __dlpack::inner_lend::<__Roles, 0, Self>(inner)
+                }
+                Self::Other { tensor: inner, .. } => {
+                    __dlpack::inner_lend::<__Roles, 1, Self>(inner)
+                }
+                Self::Text { .. } => __dlpack::skipped("Text"),
+            }
+        }
+        #[inline]
+        fn hand_off(
+            &self,
+            consumer: __dlpack::StreamArg<'_>,
+        ) -> __dlpack::Result<(), __dlpack::Error> {
+            match self {
+                Self::Float { 0: inner } => {
+                    __dlpack::inner_hand_off::<__Roles, 0, Self>(inner, consumer)
+                }
+                Self::Other { tensor: inner, .. } => {
+                    __dlpack::inner_hand_off::<__Roles, 1, Self>(inner, consumer)
+                }
+                Self::Text { .. } => __dlpack::skipped("Text"),
+            }
+        }
+        #[inline]
+        fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
+            match self {
+                Self::Float { 0: inner } => {
+                    __dlpack::inner_share::<__Roles, 0, Self>(inner)
+                }
+                Self::Other { tensor: inner, .. } => {
+                    __dlpack::inner_share::<__Roles, 1, Self>(inner)
+                }
+                Self::Text { .. } => __dlpack::Option::None,
+            }
+        }
+    }
+    __dlpack::assert_owner::<Samples>();
+};
+pub(crate) struct Samples(pub(crate) Box<dyn DLPackExport + Send>);
+const _: () = {
+    use ::tensors::__private as __dlpack;
+    enum __Roles {}
+    #[automatically_derived]
+    impl __dlpack::Inner<__Roles, 0> for Samples {
+        type Type = Box<dyn DLPackExport + Send>;
+    }
+    #[automatically_derived]
+    impl __dlpack::DLPackExport for Samples {
+        #[inline]
+        fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
+            __dlpack::read_only(__dlpack::inner_tensor::<__Roles, 0, Self>(&self.0))
+        }
+        #[inline]
+        fn hand_off(
+            &self,
+            consumer: __dlpack::StreamArg<'_>,
+        ) -> __dlpack::Result<(), __dlpack::Error> {
+            __dlpack::inner_hand_off::<__Roles, 0, Self>(&self.0, consumer)
+        }
+        #[inline]
+        fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
+            __dlpack::inner_share::<__Roles, 0, Self>(&self.0)
+        }
+    }
+    __dlpack::assert_owner::<Box<dyn DLPackExport + Send>>();
+};

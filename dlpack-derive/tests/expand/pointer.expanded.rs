@@ -1,0 +1,45 @@
+pub(crate) struct Pointer {
+    pub(crate) pixels: *const f32,
+    pub(crate) size: usize,
+    pub(crate) file: Arc<[f32]>,
+}
+const _: () = {
+    use ::tensors::__private as __dlpack;
+    enum __Roles {}
+    const __SHAPE: [__dlpack::i64; 1] = [2];
+    #[automatically_derived]
+    impl __dlpack::Tensor<__Roles> for Pointer {
+        type Data = __dlpack::NoStorage;
+        type Fields<'__dlpack> = () where Self: '__dlpack;
+        #[inline]
+        fn layout<'__dlpack>(
+            (): Self::Fields<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::Layout<'__dlpack>, __dlpack::Error>
+        where
+            Self: '__dlpack,
+        {
+            __dlpack::row_major(__dlpack::constants(&__SHAPE))
+        }
+    }
+    #[automatically_derived]
+    impl __dlpack::DLPackExport for Pointer {
+        #[inline]
+        fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
+            let data = unsafe {
+                __dlpack::raw::<
+                    *const f32,
+                    _,
+                    false,
+                >(&self.pixels, __dlpack::integer(self.size), __dlpack::Device::CPU)
+            };
+            __dlpack::raw_tensor::<__Roles, Self>(data, ())
+        }
+        #[inline]
+        fn hand_off(
+            &self,
+            consumer: __dlpack::StreamArg<'_>,
+        ) -> __dlpack::Result<(), __dlpack::Error> {
+            __dlpack::raw_hand_off(__dlpack::Device::CPU, consumer)
+        }
+    }
+};

@@ -1,0 +1,62 @@
+//! What can be asked of a struct without knowing its parameters.
+
+use super::Dim;
+
+/// Asks that a named constant is an integer.
+#[inline]
+pub const fn integer<I: Dim>(constant: I) -> I {
+    constant
+}
+
+/// A named constant as a dimension.
+///
+/// # Panics
+///
+/// At compile time, if it is negative or does not fit.
+pub const fn dim(constant: i128) -> i64 {
+    assert!(constant >= 0, "a dimension of `#[dlpack(shape(..))]` cannot be negative");
+    assert!(
+        constant <= i64::MAX as i128,
+        "a dimension of `#[dlpack(shape(..))]` must fit in an `i64`"
+    );
+    #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
+    let dim = constant as i64;
+    dim
+}
+
+/// Asks for something that a deleter may drop, with the caret on the field's type.
+pub const fn assert_owner<T: TensorOwner + ?Sized>() {}
+
+/// Asks for as many strides as dimensions, where both are known to the compiler.
+pub const fn assert_same_rank<const SHAPE: usize, const STRIDES: usize>()
+where
+    Ranks: SameRank<SHAPE, STRIDES>,
+{
+}
+
+/// What an exported tensor may own: `Send + 'static`, in our words.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot own the data of an exported tensor",
+    label = "must be `Send + 'static`",
+    note = "the consumer may drop the tensor on any thread, long after this scope ends",
+    note = "use `Arc` instead of `Rc`, and own the buffer instead of borrowing it",
+    note = "a field that is no part of the tensor, in a struct that is `Send` by its own `unsafe impl`, can be marked `#[dlpack(skip)]`"
+)]
+pub trait TensorOwner {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Send + ?Sized + 'static> TensorOwner for T {}
+
+/// Carries the ranks of [`assert_same_rank`].
+#[derive(Debug)]
+pub struct Ranks;
+
+/// Two ranks that are the same.
+#[diagnostic::on_unimplemented(
+    message = "`strides` has {STRIDES} entries but `shape` has {SHAPE}",
+    label = "rank mismatch",
+    note = "DLPack needs one stride per dimension; leave `strides` out for a compact row-major tensor"
+)]
+pub trait SameRank<const SHAPE: usize, const STRIDES: usize> {}
+
+impl<const N: usize> SameRank<N, N> for Ranks {}

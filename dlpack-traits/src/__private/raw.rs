@@ -1,0 +1,117 @@
+//! Memory behind a raw pointer in a struct: `#[dlpack(unsafe(ptr, ...))]`.
+
+use core::ptr::NonNull;
+
+use super::{Device, DeviceField, Dim, Error, Result, StreamArg, Tensor, TensorView};
+use crate::element::Element;
+use crate::storage::{DataRef, Storage};
+
+/// The storage of a struct that has none: its memory is behind a pointer.
+#[derive(Debug)]
+pub enum NoStorage {}
+
+impl Storage for NoStorage {
+    fn data(&self) -> DataRef<'_> {
+        match *self {}
+    }
+}
+
+/// A field that can be marked `#[dlpack(unsafe(ptr, ...))]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a raw pointer to elements",
+    label = "not a raw pointer to a DLPack element type",
+    note = "use `*const T`, `*mut T` or `NonNull<T>` with an element type; for untyped memory `*const u8`, and a field with the role `dtype`"
+)]
+pub trait RawPointer: Copy {
+    /// What it points to.
+    type Element: Element;
+
+    /// The address.
+    fn address(self) -> *const Self::Element;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Element> RawPointer for *const T {
+    type Element = T;
+
+    #[inline]
+    fn address(self) -> *const T {
+        self
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Element> RawPointer for *mut T {
+    type Element = T;
+
+    #[inline]
+    fn address(self) -> *const T {
+        self.cast_const()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Element> RawPointer for NonNull<T> {
+    type Element = T;
+
+    #[inline]
+    fn address(self) -> *const T {
+        self.as_ptr().cast_const()
+    }
+}
+
+/// Lends the memory behind a pointer, *frozen*: a `*mut` is no promise that
+/// nobody else reads or writes.
+///
+/// `size` is that of what `len` counts, 1 or that of an element.
+///
+/// # Safety
+///
+/// For as long as the loan lives:
+/// 1. `pointer` is the first of `len` initialised elements (or bytes) of one
+///    allocation on `device`, aligned, or `len` is 0;
+/// 2. nobody writes to them, and no work that does is pending but what a field
+///    with the role `sync` waits for.
+#[inline]
+pub unsafe fn raw<P: RawPointer, I: Dim, const BYTES: bool>(
+    pointer: &P,
+    len: I,
+    device: Device,
+) -> Result<DataRef<'_>, Error> {
+    let size = if BYTES { 1 } else { size_of::<P::Element>() };
+    let len = len.to_i64().and_then(|len| usize::try_from(len).ok());
+    let bytes = len.and_then(|len| len.checked_mul(size));
+    let Some(bytes) = bytes.filter(|bytes| isize::try_from(*bytes).is_ok()) else {
+        return Err(Error::SizeOverflow);
+    };
+    let address = pointer.address();
+    if address.is_null() && bytes != 0 {
+        return Err(Error::Custom("the pointer to the elements is NULL"));
+    }
+    let dtype = P::Element::DTYPE;
+    // SAFETY: 1 to 3 are what the caller promises; the length was checked.
+    let data = unsafe { DataRef::from_raw_parts(address.cast(), bytes, dtype, device) };
+    Ok(data.with_axes(P::Element::AXES))
+}
+
+/// The device that a field names.
+#[inline]
+pub fn raw_device<T: DeviceField>(device: &T) -> Device {
+    device.device()
+}
+
+/// [`DLPackExport::tensor`](super::DLPackExport::tensor).
+#[inline]
+pub fn raw_tensor<'a, Here, S: Tensor<Here> + ?Sized + 'a>(
+    data: Result<DataRef<'a>, Error>,
+    fields: S::Fields<'a>,
+) -> Result<TensorView<'a>, Error> {
+    TensorView::new(data?, S::layout(fields)?)
+}
+
+/// [`DLPackExport::hand_off`](super::DLPackExport::hand_off): nothing is pending
+/// on the memory, so that any stream of its device may use it.
+#[inline]
+pub fn raw_hand_off(device: Device, consumer: StreamArg<'_>) -> Result<(), Error> {
+    if device == Device::CPU { consumer.host() } else { Ok(()) }
+}

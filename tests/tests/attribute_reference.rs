@@ -1,0 +1,125 @@
+//! The two places that explain the attributes, the tables in the documentation
+//! of the derives and the tour in `docs/derive.md`, against the words that the
+//! derives know, and the expansion that they write.
+
+use std::collections::BTreeSet;
+use std::{env, fs};
+
+/// Every word of `#[dlpack(...)]` is in one of these, as a string.
+const SYMBOLS: [&str; 2] = [
+    include_str!("../../dlpack-derive/src/symbol.rs"),
+    include_str!("../../dlpack-derive/src/companion/symbol.rs"),
+];
+/// The derives, with their documentation.
+const DERIVES: &str = include_str!("../../dlpack-derive/src/lib.rs");
+const TOUR: &str = include_str!("../../docs/derive.md");
+/// Where the page shows the expansion.
+const HEADING: &str = "## What is written";
+/// Code on that page that is not compiled there, but in `derive_expanded.rs`.
+const FENCE: &str = "```rust,ignore\n";
+const EXPANSION: &str = include_str!("../../dlpack-derive/tests/expand/image.expanded.rs");
+
+/// The words: all strings in those files, but the name of the attribute.
+fn words() -> BTreeSet<&'static str> {
+    let sources = SYMBOLS.map(|source| source.split("#[cfg(test)]").next().unwrap_or_default());
+    let code = sources.iter().flat_map(|source| source.lines()).map(str::trim_start);
+    let code = code.filter(|line| !line.starts_with("//"));
+    let strings = code.flat_map(|line| line.split('"').skip(1).step_by(2));
+    let words: BTreeSet<_> = strings.filter(|word| *word != "dlpack").collect();
+    assert!(words.len() > 30, "the words are elsewhere now: {words:?}");
+    words
+}
+
+/// Whether the text has the word between others.
+fn mentions(text: &str, word: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word)
+}
+
+/// What is in the parentheses of each `#[dlpack(...)]`.
+fn attributes(text: &str) -> impl Iterator<Item = &str> {
+    text.split("#[dlpack(").skip(1).map(|rest| rest.split(")]").next().unwrap_or_default())
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it reads text and touches no memory")]
+fn every_word_is_in_a_table() {
+    let rows = DERIVES.lines().filter(|line| line.starts_with("/// | `#[dlpack("));
+    let rows: Vec<_> = rows.collect();
+    for word in words() {
+        let found = rows.iter().any(|row| mentions(row, word));
+        assert!(found, "no table in the documentation of the derives has a row about `{word}`");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it reads text and touches no memory")]
+fn every_word_is_in_the_tour() {
+    for word in words() {
+        let shown = attributes(TOUR).any(|attribute| mentions(attribute, word));
+        let mut codes = TOUR.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+        let told = codes.any(|code| mentions(code, word));
+        assert!(shown || told, "docs/derive.md says nothing of `{word}`");
+    }
+}
+
+/// A table may not promise words that no derive knows.
+#[test]
+#[cfg_attr(miri, ignore = "it reads text and touches no memory")]
+fn every_row_is_a_word() {
+    let words = words();
+    for line in DERIVES.lines().filter(|line| line.starts_with("/// | `#[dlpack(")) {
+        for attribute in attributes(line) {
+            let word = attribute.split(|c: char| !c.is_alphanumeric() && c != '_').next();
+            assert!(word.is_some_and(|word| words.contains(word)), "no derive knows `{attribute}`");
+        }
+    }
+}
+
+/// `DLPACK_BLESS=1 cargo test -p dlpack-tests --test attribute_reference` writes
+/// the expansion there anew.
+#[test]
+#[cfg_attr(miri, ignore = "it reads text and touches no memory")]
+fn the_tour_shows_the_expansion_that_is_written() {
+    let (before, shown) = TOUR.split_once(HEADING).expect("the section is there");
+    let mut parts = shown.split(FENCE);
+    let prose = parts.next().unwrap_or_default();
+    let (codes, proses): (Vec<_>, Vec<_>) =
+        parts.map(|part| part.split_once("```").expect("a fence has an end")).unzip();
+    let written = pieces(&codes);
+    if env::var_os("DLPACK_BLESS").is_some() {
+        let pieces = written.iter().zip(proses);
+        let pieces = pieces.map(|(code, prose)| format!("{FENCE}{code}```{prose}"));
+        let shown = format!("{before}{HEADING}{prose}{}", pieces.collect::<String>());
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/derive.md");
+        fs::write(path, shown).expect("the page can be written");
+        return;
+    }
+    for (shown, written) in codes.iter().zip(&written) {
+        assert_eq!(shown, written, "docs/derive.md shows it otherwise than image.expanded.rs");
+    }
+}
+
+/// The expansion, cut where the page cuts it: before the first line of each
+/// piece that is no attribute, and the attributes above it.
+fn pieces(codes: &[&str]) -> Vec<String> {
+    // The runtime has another name in this package.
+    let written = EXPANSION.replace("::tensors::", "::dlpack_traits::");
+    let lines: Vec<&str> = written.lines().collect();
+    let is_attribute = |line: &str| line.trim_start().starts_with("#[");
+    let start = |code: &&str| {
+        let first = code.lines().find(|line| !is_attribute(line)).unwrap_or_default();
+        let mut start = lines.iter().position(|line| *line == first);
+        assert!(start.is_some(), "image.expanded.rs has no line `{first}`");
+        while let Some(above) = start.and_then(|start| start.checked_sub(1)) {
+            if !is_attribute(lines[above]) {
+                break;
+            }
+            start = Some(above);
+        }
+        start.unwrap_or_default()
+    };
+    let starts: Vec<usize> = codes.iter().map(start).collect();
+    assert_eq!(starts.first(), Some(&0), "docs/derive.md shows the expansion from its first line");
+    let ends = starts.iter().copied().skip(1).chain([lines.len()]);
+    starts.iter().zip(ends).map(|(start, end)| lines[*start..end].join("\n") + "\n").collect()
+}

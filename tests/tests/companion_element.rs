@@ -1,0 +1,175 @@
+//! `#[derive(Element)]`: newtypes and small arrays, as consumers see them.
+
+#![forbid(unsafe_code)]
+
+use core::marker::PhantomData;
+use core::mem::size_of;
+
+use dlpack_tests::foreign::{Farewell, Foreign};
+use tensors::{Complex, DLPackExport, DataType, Element};
+
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[dlpack(crate = ::tensors)]
+#[repr(transparent)]
+struct Meters(f32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[dlpack(crate = ::tensors, any_bits)]
+#[repr(transparent)]
+struct Rgb([u8; 3]);
+
+/// A newtype of newtypes, and arrays of arrays.
+#[derive(Clone, Copy, Element)]
+#[dlpack(crate = ::tensors)]
+#[repr(transparent)]
+struct Tile {
+    pixels: [[Rgb; 2]; 4],
+}
+
+#[derive(Clone, Copy, Element)]
+#[dlpack(crate = ::tensors, lanes, any_bits)]
+#[repr(transparent)]
+struct Float4([f32; 4]);
+
+#[derive(Clone, Copy, Element)]
+#[dlpack(crate = ::tensors, any_bits)]
+#[repr(C)]
+struct Point {
+    x: i16,
+    y: i16,
+}
+
+#[derive(Clone, Copy, Element)]
+#[dlpack(crate = ::tensors)]
+#[repr(C)]
+struct Alone(u64);
+
+#[derive(Clone, Copy, Element)]
+#[dlpack(crate = ::tensors)]
+#[repr(C)]
+struct Corners([Point; 2], [Point; 2], PhantomData<Meters>);
+
+struct Feet;
+
+/// Of a generic element, with a unit that is only a type.
+#[derive(Element)]
+#[dlpack(crate = ::tensors)]
+#[repr(transparent)]
+struct Length<T, Unit>(T, PhantomData<fn() -> Unit>);
+
+impl<T: Clone, Unit> Clone for Length<T, Unit> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone(), PhantomData)
+    }
+}
+impl<T: Copy, Unit> Copy for Length<T, Unit> {}
+
+/// `N` is a parameter of its own, and the marker is not `PhantomData`.
+#[derive(Clone, Copy, Element)]
+#[dlpack(crate = ::tensors, any_bits)]
+#[repr(transparent)]
+struct Vector<T, const N: usize> {
+    #[dlpack(skip)]
+    marker: (),
+    parts: [T; N],
+}
+
+#[derive(Clone, Copy, Element)]
+#[dlpack(crate = ::tensors)]
+#[repr(transparent)]
+struct Truth(bool);
+
+#[derive(Clone, Copy, Element)]
+#[dlpack(crate = ::tensors)]
+#[repr(transparent)]
+struct Spinor([Complex<f64>; 2]);
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Tensor<T: Element> {
+    data: Vec<T>,
+    shape: Vec<usize>,
+}
+
+fn export<T: Element>(data: Vec<T>) -> Foreign {
+    let shape = vec![data.len()];
+    Tensor { data, shape }.into_dlpack().expect("a tensor").into()
+}
+
+#[test]
+fn a_newtype_is_what_it_holds() {
+    assert_eq!((Meters::DTYPE, Meters::AXES), (DataType::F32, &[][..]));
+    let tensor = export(vec![Meters(1.5), Meters(2.5)]);
+    assert_eq!(tensor.elements::<f32>(), [1.5, 2.5]);
+    tensor.delete(Farewell::Plain);
+}
+
+#[test]
+fn an_array_adds_axes() {
+    assert_eq!((Rgb::DTYPE, Rgb::AXES), (DataType::U8, &[3][..]));
+    let tensor = export(vec![Rgb([1, 2, 3]), Rgb([4, 5, 6])]);
+    assert_eq!((tensor.shape(), tensor.strides()), (vec![2, 3], vec![3, 1]));
+    assert_eq!(tensor.elements::<u8>(), [1, 2, 3, 4, 5, 6]);
+    tensor.delete(Farewell::Narrow);
+
+    assert_eq!((Tile::DTYPE, Tile::AXES), (DataType::U8, &[4, 2, 3][..]));
+    let tile = Tile { pixels: [[Rgb([7; 3]), Rgb([8; 3])]; 4] };
+    assert_eq!(tile.pixels[0][1], Rgb([8; 3]));
+    let tensor = export(vec![tile]);
+    assert_eq!(tensor.shape(), [1, 4, 2, 3]);
+    assert_eq!(tensor.elements::<u8>()[..6], [7, 7, 7, 8, 8, 8]);
+    tensor.delete(Farewell::Plain);
+
+    assert_eq!((Spinor::DTYPE, Spinor::AXES), (DataType::COMPLEX128, &[2][..]));
+}
+
+#[test]
+fn lanes_are_no_axis() {
+    assert_eq!((Float4::DTYPE, Float4::AXES), (DataType::F32.with_lanes(4), &[][..]));
+    let tensor = export(vec![Float4([1.0, 2.0, 3.0, 4.0])]);
+    assert_eq!(tensor.shape(), [1]);
+    assert_eq!(tensor.elements::<Float4>()[0].0.map(f32::to_bits), {
+        [1.0_f32, 2.0, 3.0, 4.0].map(f32::to_bits)
+    });
+    tensor.delete(Farewell::Plain);
+}
+
+#[test]
+fn fields_of_one_type_are_an_axis() {
+    assert_eq!((Point::DTYPE, Point::AXES), (DataType::I16, &[2][..]));
+    let tensor = export(vec![Point { x: 1, y: 2 }, Point { x: 3, y: 4 }]);
+    assert_eq!(tensor.elements::<i16>(), [1, 2, 3, 4]);
+    tensor.delete(Farewell::Plain);
+    assert_eq!((Alone::DTYPE, Alone::AXES), (DataType::U64, &[][..]));
+    assert_eq!(Corners::AXES, [2, 2, 2]);
+    assert_eq!(size_of::<Corners>(), 16);
+}
+
+#[test]
+fn parameters_decide() {
+    type Feet64 = Length<f64, Feet>;
+    assert_eq!((Feet64::DTYPE, Feet64::AXES), (DataType::F64, &[][..]));
+    let tensor = export(vec![Feet64::clone(&Length(0.5, PhantomData))]);
+    assert_eq!(tensor.elements::<f64>(), [0.5]);
+    tensor.delete(Farewell::Plain);
+    assert_eq!(Vector::<Rgb, 5>::AXES, [5, 3]);
+    assert_eq!(Vector::<u16, 2> { marker: (), parts: [1, 2] }.parts, [1, 2]);
+}
+
+/// Foreign code writes only into elements that say `any_bits`.
+#[test]
+fn who_may_write() {
+    let tensor = export(vec![Rgb([1, 2, 3])]);
+    assert!(tensor.is_writable());
+    tensor.write(|part: u8| part + 1);
+    assert_eq!(tensor.elements::<u8>(), [2, 3, 4]);
+    tensor.delete(Farewell::Plain);
+    for tensor in [export(vec![Meters(0.0)]), export(vec![Truth(true)])] {
+        assert!(!tensor.is_writable());
+        tensor.delete(Farewell::Plain);
+    }
+    const {
+        assert!(Float4::ANY_BITS && Vector::<u8, 2>::ANY_BITS && Point::ANY_BITS);
+        assert!(!Meters::ANY_BITS && !Tile::ANY_BITS && !Truth::ANY_BITS);
+    }
+}

@@ -1,0 +1,215 @@
+//! `#[derive(Storage)]`: enums with a storage in each variant, and structs
+//! around a storage.
+
+#![forbid(unsafe_code)]
+
+use core::marker::PhantomData;
+use std::sync::Arc;
+
+use dlpack_tests::foreign::{Farewell, Foreign};
+use tensors::ffi::{DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY};
+use tensors::{DLPackExport, DataType, Element, Error, SharedBuffer, Storage};
+
+/// One variant for each type, as candle has it.
+#[derive(Storage)]
+#[dlpack(crate = ::tensors)]
+enum Cpu {
+    U8(Vec<u8>),
+    F32(Vec<f32>),
+    Shared(Arc<[i64]>),
+    Named {
+        buffer: SharedBuffer<u16>,
+        #[dlpack(skip)]
+        label: &'static str,
+    },
+    #[dlpack(dtype = FLOAT6_E2M3FN, packed)]
+    F6(Vec<u8>),
+    #[dlpack(dtype = FLOAT4_E2M1FN, padded)]
+    F4(Arc<[u8]>),
+    #[dlpack(dtype = FLOAT8_E5M2)]
+    F8(SharedBuffer<u8>),
+    #[dlpack(dtype = BF16)]
+    Wide(SharedBuffer<u8>),
+    #[dlpack(skip)]
+    Str {
+        _text: Vec<String>,
+    },
+    #[dlpack(skip)]
+    Closed,
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Tensor<S> {
+    data: S,
+    shape: Vec<usize>,
+}
+
+fn tensor<S: Storage>(data: S, len: usize) -> Tensor<S> {
+    Tensor { data, shape: vec![len] }
+}
+
+fn export<S: Storage + Send + 'static>(data: S, len: usize) -> Foreign {
+    tensor(data, len).into_dlpack().expect("a tensor").into()
+}
+
+fn elements<T: Element>(tensor: Foreign) -> Vec<T> {
+    let elements = tensor.elements();
+    tensor.delete(Farewell::Plain);
+    elements
+}
+
+#[test]
+fn each_variant_has_its_type() {
+    assert_eq!(elements::<u8>(export(Cpu::U8(vec![1, 2]), 2)), [1, 2]);
+    let floats = export(Cpu::F32(vec![1.0, 2.0]), 2);
+    assert!(floats.is_writable(), "what is exclusively held stays so");
+    floats.write(|x: f32| x + 0.5);
+    assert_eq!(elements::<f32>(floats), [1.5, 2.5]);
+    let shared: Arc<[i64]> = Arc::from([1, 2]);
+    let tensor = tensor(Cpu::Shared(Arc::clone(&shared)), 2);
+    let export = Foreign::from(tensor.to_dlpack().expect("an `Arc` can be shared"));
+    assert_eq!(export.data().cast_const(), shared.as_ptr().cast());
+    assert!(!export.is_writable());
+    drop(tensor);
+    assert_eq!(elements::<i64>(export), [1, 2]);
+    assert_eq!(Arc::strong_count(&shared), 1);
+}
+
+#[test]
+fn named_fields() {
+    let buffer = SharedBuffer::from_slice(&[7_u16, 8]).expect("memory");
+    let data = Cpu::Named { buffer: buffer.clone(), label: "depth" };
+    assert!(matches!(data, Cpu::Named { label: "depth", .. }));
+    let tensor = export(data, 2);
+    assert!(tensor.is_writable());
+    buffer.store(0, 9);
+    assert_eq!(elements::<u16>(tensor), [9, 8]);
+}
+
+#[test]
+fn skipped_variants_are_errors_that_name_them() {
+    for (data, variant) in [(Cpu::Str { _text: Vec::new() }, "Str"), (Cpu::Closed, "Closed")] {
+        // Also of no elements, which would fit into no memory.
+        let tensor = tensor(data, 0);
+        let error = Error::NoStorage { variant };
+        assert_eq!(tensor.tensor().unwrap_err(), error);
+        assert_eq!(tensor.to_dlpack().unwrap_err(), error);
+        assert_eq!(tensor.copy_to_dlpack().unwrap_err(), error);
+        assert_eq!(tensor.into_dlpack().unwrap_err(), error);
+    }
+    let arc = tensor(Arc::new(Cpu::Closed), 0);
+    let error = Error::NoStorage { variant: "Closed" };
+    assert_eq!(arc.to_dlpack().unwrap_err(), error);
+    let boxed: Box<dyn Storage> = Box::new(Cpu::Closed);
+    assert_eq!(tensor(boxed, 0).tensor().unwrap_err(), error);
+}
+
+/// Bytes of any alignment can be types of 8 bits and fewer.
+#[test]
+fn bytes_as_narrow_types() {
+    let packed = tensor(Cpu::F6(vec![0; 6]), 8);
+    assert_eq!(packed.tensor().expect("8 x 6 bits").dtype(), DataType::FLOAT6_E2M3FN);
+    let export = Foreign::from(packed.into_dlpack().expect("a tensor"));
+    assert_eq!((export.shape(), export.flags()), (vec![8], 0));
+    export.delete(Farewell::Plain);
+    let too_long = tensor(Cpu::F6(vec![0; 6]), 9);
+    let error = Error::OutOfBounds { start: 0, end: 7, len: 6 };
+    assert_eq!(too_long.into_dlpack().unwrap_err(), error);
+
+    let padded = tensor(Cpu::F4(Arc::from([1, 2, 3])), 3);
+    let export = Foreign::from(padded.to_dlpack().expect("one byte each"));
+    let flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED | DLPACK_FLAG_BITMASK_READ_ONLY;
+    assert_eq!(export.flags(), flags);
+    export.delete(Farewell::Plain);
+    assert_eq!(padded.into_dlpack_legacy().unwrap_err(), Error::ReadOnlyLegacy);
+}
+
+/// Shared bytes are read a byte at a time, by Rust and by whoever shares them.
+#[test]
+fn shared_bytes_stay_bytes() {
+    let buffer = SharedBuffer::from_slice(&[1_u8, 2, 3, 4]).expect("memory");
+    let narrow = tensor(Cpu::F8(buffer.clone()), 4);
+    let copy = narrow.copy_to_dlpack().expect("a copy");
+    assert_eq!(copy.dtype(), DataType::FLOAT8_E5M2);
+    buffer.store(1, 9);
+    let export = Foreign::from(narrow.to_dlpack().expect("a tensor"));
+    assert!(export.is_writable());
+    export.delete(Farewell::Plain);
+    let wide = tensor(Cpu::Wide(buffer), 2);
+    assert_eq!(wide.tensor().unwrap_err(), Error::NotBytes { dtype: DataType::BF16 });
+    assert_eq!(wide.into_dlpack().unwrap_err(), Error::NotBytes { dtype: DataType::BF16 });
+}
+
+/// A variant says that it holds bytes, but that is known at run time only.
+#[derive(Storage)]
+#[dlpack(crate = ::tensors)]
+struct Erased(#[dlpack(dtype = FLOAT8_E4M3FN)] Box<dyn Storage + Send>);
+
+#[test]
+fn only_bytes_are_read_as_something_else() {
+    let error = Error::NotBytes { dtype: DataType::FLOAT8_E4M3FN };
+    assert_eq!(tensor(Erased(Box::new([1.0_f32])), 1).into_dlpack().unwrap_err(), error);
+    let bytes = tensor(Erased(Box::new([1_u8])), 1);
+    assert_eq!(bytes.into_dlpack().expect("a tensor").dtype(), DataType::FLOAT8_E4M3FN);
+    let nested = tensor(Erased(Box::new(Cpu::Closed)), 1);
+    assert_eq!(nested.into_dlpack().unwrap_err(), Error::NoStorage { variant: "Closed" });
+}
+
+/// Enums in enums, owned or borrowed, of any storage.
+#[derive(Storage)]
+#[dlpack(crate = ::tensors)]
+enum Cow<'a, T, B>
+where
+    T: Element,
+{
+    Owned(B, PhantomData<T>),
+    Borrowed(&'a [T]),
+    Fixed([T; 2]),
+}
+
+#[derive(Storage)]
+#[dlpack(crate = ::tensors)]
+enum Dev<S> {
+    Cpu(S),
+    #[dlpack(skip)]
+    #[expect(dead_code, reason = "there is no Metal here")]
+    Metal {
+        handle: usize,
+        offset: usize,
+    },
+}
+
+/// A struct around a storage.
+#[derive(Clone, Storage)]
+#[dlpack(crate = ::tensors)]
+struct Buffer<T> {
+    #[dlpack(skip)]
+    id: u64,
+    r#move: T,
+}
+
+#[test]
+fn generic_and_nested() {
+    let owned: Cow<'static, f32, Vec<f32>> = Cow::Owned(vec![1.0], PhantomData);
+    assert_eq!(elements::<f32>(export(owned, 1)), [1.0]);
+    let numbers = [1_i32, 2];
+    let borrowed = tensor(Cow::<'_, _, Vec<u8>>::Borrowed(&numbers), 2);
+    assert_eq!(borrowed.tensor().expect("a view").as_ptr(), numbers.as_ptr().cast());
+    let fixed = Dev::Cpu(Cow::<'static, u8, Vec<u8>>::Fixed([3, 4]));
+    assert_eq!(elements::<u8>(export(fixed, 2)), [3, 4]);
+    let buffer = Buffer { id: 7, r#move: Arc::new([1_u8, 2]) };
+    assert_eq!(buffer.id, 7);
+    let shared = tensor(buffer.clone(), 2).to_dlpack().expect("an `Arc`");
+    assert_eq!(Arc::strong_count(&buffer.r#move), 3 - 1);
+    drop(shared);
+}
+
+/// The storage of a device says what it allows, through any enum.
+#[test]
+fn streams_reach_the_variant() {
+    let consumer = tensors::StreamArg::unspecified();
+    assert_eq!(Cpu::U8(Vec::new()).hand_off(consumer), Ok(()));
+    let error = Err(Error::NoStorage { variant: "Closed" });
+    assert_eq!(Cpu::Closed.hand_off(consumer), error);
+}

@@ -1,0 +1,116 @@
+//! Element types that the struct names, packed and padded elements, and bounds.
+
+#![forbid(unsafe_code)]
+
+use dlpack_tests::foreign::{Farewell, Foreign};
+use half::bf16;
+use tensors::{AsDims, DLPackExport, DataType, Element, Error, Flags, Storage};
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors, dtype = BF16)]
+struct Weights {
+    data: Vec<u8>,
+    shape: [usize; 1],
+}
+
+#[test]
+fn a_constant_of_the_crate() {
+    let numbers = [bf16::ONE, bf16::NEG_ONE];
+    // The bytes of a `Vec<u8>` may lie anywhere.
+    let mut data = bytemuck::cast_slice::<_, u8>(&numbers).to_vec();
+    let odd = data.as_ptr().addr() % 2;
+    data.splice(..0, vec![0; odd]);
+    match (Weights { data, shape: [2] }).into_dlpack() {
+        Ok(tensor) if odd == 0 => {
+            let foreign = Foreign::from(tensor);
+            assert_eq!(foreign.elements::<bf16>(), numbers);
+            foreign.delete(Farewell::Plain);
+        }
+        result => assert!(matches!(result, Err(Error::Misaligned { .. })), "{odd}"),
+    }
+}
+
+const FOUR_BITS: DataType = DataType::FLOAT4_E2M1FN;
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors, dtype = self::FOUR_BITS)]
+struct Packed {
+    data: Vec<u8>,
+    shape: [usize; 1],
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors, dtype = Self::DTYPE, padded)]
+struct Padded<const N: usize> {
+    data: Vec<u8>,
+    shape: [usize; N],
+}
+
+impl<const N: usize> Padded<N> {
+    const DTYPE: DataType = FOUR_BITS;
+}
+
+#[test]
+fn packed_and_padded() {
+    let packed = Packed { data: vec![0; 2], shape: [4] }.into_dlpack().unwrap();
+    assert_eq!((packed.dtype(), packed.flags()), (FOUR_BITS, Flags::NONE));
+    let padded = Padded { data: vec![0; 2], shape: [2] }.into_dlpack().unwrap();
+    assert_eq!((padded.dtype(), padded.flags()), (FOUR_BITS, Flags::IS_SUBBYTE_TYPE_PADDED));
+    let larger = Padded { data: vec![0; 2], shape: [4] }.into_dlpack();
+    assert_eq!(larger.unwrap_err(), Error::OutOfBounds { start: 0, end: 4, len: 2 });
+}
+
+/// A type of the user's that is not always one of ours.
+#[derive(Clone, Copy)]
+enum Kind {
+    Byte,
+    Text,
+}
+
+impl TryFrom<Kind> for DataType {
+    type Error = Error;
+
+    fn try_from(kind: Kind) -> Result<Self, Error> {
+        match kind {
+            Kind::Byte => Ok(DataType::I8),
+            Kind::Text => Err(Error::NoDType { variant: "Text" }),
+        }
+    }
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Column {
+    data: Vec<u8>,
+    shape: [usize; 1],
+    #[dlpack(dtype)]
+    kind: Kind,
+}
+
+#[test]
+fn a_type_that_may_be_none() {
+    let column = |kind| Column { data: vec![0xff], shape: [1], kind };
+    let foreign = Foreign::from(column(Kind::Byte).into_dlpack().unwrap());
+    assert_eq!(foreign.elements::<i8>(), [-1]);
+    foreign.delete(Farewell::Plain);
+    let error = column(Kind::Text).into_dlpack().unwrap_err();
+    assert_eq!(error, Error::NoDType { variant: "Text" });
+}
+
+/// Bounds of the user's instead of `Vec<T>: Storage`.
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors, bound(T: Element, D: AsDims))]
+struct Bound<T, D> {
+    data: Vec<T>,
+    shape: D,
+}
+
+fn rank<T: Element, D: AsDims>(bound: &Bound<T, D>) -> usize {
+    bound.tensor().map_or(0, |view| view.ndim())
+}
+
+#[test]
+fn bounds_in_the_users_words() {
+    assert_eq!(rank(&Bound { data: vec![true], shape: [1_u8, 1] }), 2);
+    assert_eq!(vec![true].data().dtype(), DataType::BOOL);
+}

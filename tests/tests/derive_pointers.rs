@@ -1,0 +1,155 @@
+//! Memory behind a raw pointer, with a length and an owner.
+
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+
+use dlpack_tests::foreign::{Farewell, Foreign};
+use tensors::{DLPackExport, DataType, Device, Error, StreamArg};
+
+/// What a C library would give: it frees the memory when it is dropped.
+struct Handle {
+    memory: *mut f32,
+    len: usize,
+    drops: Arc<AtomicUsize>,
+}
+
+// SAFETY: the memory is used by this handle alone.
+unsafe impl Send for Handle {}
+
+impl Handle {
+    fn new(elements: &[f32], drops: &Arc<AtomicUsize>) -> Self {
+        let memory = Box::into_raw(Box::<[f32]>::from(elements)).cast();
+        Self { memory, len: elements.len(), drops: drops.clone() }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.drops.fetch_add(1, Ordering::Relaxed);
+        let memory = ptr::slice_from_raw_parts_mut(self.memory, self.len);
+        // SAFETY: it came from a box of that length, and this is the last use.
+        drop(unsafe { Box::from_raw(memory) });
+    }
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Tensor {
+    #[dlpack(unsafe(ptr, len(elements) = size))]
+    pointer: *mut f32,
+    size: i64,
+    #[dlpack(owner)]
+    handle: Handle,
+    #[dlpack(ndim)]
+    ndim: i32,
+    shape: [i32; 8],
+    strides: [i32; 8],
+}
+
+// SAFETY: the pointer is into the memory of the handle, which is `Send`.
+unsafe impl Send for Tensor {}
+
+fn tensor(drops: &Arc<AtomicUsize>) -> Tensor {
+    let handle = Handle::new(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0], drops);
+    let (mut shape, mut strides) = ([0; 8], [0; 8]);
+    shape[..2].copy_from_slice(&[2, 3]);
+    strides[..2].copy_from_slice(&[1, 2]);
+    Tensor { pointer: handle.memory, size: 6, handle, ndim: 2, shape, strides }
+}
+
+#[test]
+fn a_struct_from_c() {
+    let drops = Arc::default();
+    let tensor = tensor(&drops);
+    let address = tensor.handle.memory;
+    let foreign = Foreign::from(tensor.into_dlpack().unwrap());
+    assert_eq!(foreign.data(), address.cast());
+    assert_eq!(foreign.elements::<f32>(), [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]);
+    assert!(!foreign.is_writable(), "nobody promised that it may be written");
+    assert_eq!(drops.load(Ordering::Relaxed), 0);
+    foreign.delete_elsewhere(Farewell::Scribbled);
+    assert_eq!(drops.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn layouts_are_checked_against_the_length() {
+    let drops = Arc::default();
+    let short = Tensor { size: 5, ..tensor(&drops) };
+    let error = Error::OutOfBounds { start: 0, end: 24, len: 20 };
+    assert_eq!(short.into_dlpack().unwrap_err(), error);
+    let negative = Tensor { size: -1, ..tensor(&drops) };
+    assert_eq!(negative.tensor().unwrap_err(), Error::SizeOverflow);
+    let huge = Tensor { size: i64::MAX / 2, ..tensor(&drops) };
+    assert_eq!(huge.tensor().unwrap_err(), Error::SizeOverflow);
+    let null = Tensor { pointer: ptr::null_mut(), ..tensor(&drops) };
+    assert!(matches!(null.tensor(), Err(Error::Custom(_))));
+    assert_eq!(tensor(&drops).to_dlpack().unwrap_err(), Error::NotShareable);
+}
+
+#[test]
+fn no_elements_behind_a_null_pointer() {
+    let drops = Arc::default();
+    let mut empty = Tensor { pointer: ptr::null_mut(), size: 0, ..tensor(&drops) };
+    empty.shape[0] = 0;
+    let foreign = Foreign::from(empty.into_dlpack().unwrap());
+    assert!(foreign.elements::<f32>().is_empty());
+    foreign.delete(Farewell::Plain);
+}
+
+/// Untyped memory of a constant size, on a device that a field names.
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors, shape(2))]
+struct Untyped {
+    #[dlpack(unsafe(ptr, len(bytes) = Self::BYTES))]
+    pointer: NonNull<u8>,
+    #[dlpack(owner)]
+    memory: Box<[u32; 2]>,
+    dtype: DataType,
+    device: Device,
+}
+
+impl Untyped {
+    const BYTES: usize = 8;
+}
+
+// SAFETY: the pointer is into the box.
+unsafe impl Send for Untyped {}
+
+fn untyped(device: Device) -> Untyped {
+    let mut memory = Box::new([7, 8]);
+    let pointer = NonNull::from(&mut *memory).cast();
+    Untyped { pointer, memory, dtype: DataType::U32, device }
+}
+
+#[test]
+fn a_device_is_believed() {
+    // Not read here: nobody has a device of that kind.
+    let view = untyped(Device::cuda(1));
+    assert_eq!(view.tensor().unwrap().device(), Device::cuda(1));
+    assert_eq!(view.memory[0], 7);
+    assert!(view.hand_off(StreamArg::no_sync()).is_ok());
+    assert!(untyped(Device::CPU).hand_off(StreamArg::no_sync()).is_err());
+    let view = untyped(Device::CPU);
+    assert_eq!(view.tensor().unwrap().dtype(), DataType::U32);
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors, shape(3))]
+struct Static(
+    #[dlpack(unsafe(ptr, len(elements) = 3))] *const i8,
+    #[dlpack(owner)] &'static [i8; 3],
+);
+
+// SAFETY: the pointer is to something static.
+unsafe impl Send for Static {}
+
+#[test]
+fn a_length_in_the_attribute() {
+    static NUMBERS: [i8; 3] = [1, 2, 3];
+    let tensor = Static(NUMBERS.as_ptr(), &NUMBERS);
+    assert_eq!(tensor.1.len(), 3);
+    let foreign = Foreign::from(tensor.into_dlpack().unwrap());
+    assert_eq!(foreign.elements::<i8>(), [1, 2, 3]);
+    foreign.delete(Farewell::Plain);
+}

@@ -1,0 +1,51 @@
+//! A matrix of constant size, by columns, in the struct itself.
+
+#![forbid(unsafe_code)]
+
+use dlpack_tests::counted::{Drops, Ticket};
+use tensors::{DLPackExport, Element, Error, Flags};
+
+use super::consumer::Expected;
+
+/// `C` columns of `R` elements.
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors, shape(R, C), order = column_major)]
+struct Matrix<T: Element, const R: usize, const C: usize> {
+    #[dlpack(data)]
+    columns: [[T; R]; C],
+    _drop: Ticket,
+}
+
+/// Inline elements move with the struct, so that this also shows that the
+/// address is that of their last place.
+#[test]
+fn by_columns() {
+    let drops = Drops::new();
+    let matrix = Matrix { columns: [[1_i16, 2], [3, 4], [5, 6]], _drop: drops.ticket() };
+    assert_eq!(matrix.to_dlpack().unwrap_err(), Error::NotShareable);
+    let expected = Expected {
+        shape: &[2, 3],
+        strides: &[1, 2],
+        flags: Flags::NONE,
+        elements: &[1_i16, 3, 5, 2, 4, 6],
+    };
+    expected.assert_moved(matrix, &drops);
+}
+
+#[test]
+fn one_column_and_none() {
+    let drops = Drops::new();
+    let vector = Matrix { columns: [[0.5_f64, 1.5]], _drop: drops.ticket() };
+    let expected = Expected {
+        shape: &[2, 1],
+        strides: &[1, 2],
+        flags: Flags::NONE,
+        elements: &[0.5_f64, 1.5],
+    };
+    expected.assert_moved(vector, &drops);
+    let none = Matrix::<u8, 2, 0> { columns: [], _drop: drops.ticket() };
+    let foreign = dlpack_tests::foreign::Foreign::from(none.into_dlpack().unwrap());
+    assert_eq!((foreign.shape(), foreign.elements::<u8>()), (vec![2, 0], Vec::new()));
+    foreign.delete(dlpack_tests::foreign::Farewell::Plain);
+    assert_eq!(drops.count(), 2);
+}

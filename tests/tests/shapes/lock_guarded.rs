@@ -1,0 +1,122 @@
+//! Elements behind a lock. A lock is no storage: a guard cannot be kept until a
+//! consumer on another thread is done. So the struct exports a clone of what is
+//! behind the lock; or says with `unsafe` that nobody writes any more.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use dlpack_tests::counted::{Drops, Ticket};
+use tensors::{DLPackExport, Flags, SharedBuffer};
+
+use super::consumer::Expected;
+
+/// What others write to.
+struct Variable {
+    elements: Arc<RwLock<Vec<f32>>>,
+    shape: Vec<usize>,
+}
+
+impl Variable {
+    fn new(elements: &[f32]) -> Self {
+        let shape = vec![elements.len()];
+        Self { elements: Arc::new(RwLock::new(elements.to_vec())), shape }
+    }
+
+    fn set(&self, index: usize, element: f32) {
+        self.elements.write().unwrap_or_else(PoisonError::into_inner)[index] = element;
+    }
+}
+
+/// The elements as they were at one moment.
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Snapshot {
+    data: Vec<f32>,
+    shape: Vec<usize>,
+    _drop: Ticket,
+}
+
+impl Variable {
+    fn snapshot(&self, drop: Ticket) -> Snapshot {
+        let elements = self.elements.read().unwrap_or_else(PoisonError::into_inner);
+        Snapshot { data: elements.clone(), shape: self.shape.clone(), _drop: drop }
+    }
+}
+
+#[test]
+fn a_clone() {
+    let drops = Drops::new();
+    let variable = Variable::new(&[1.0, 2.0]);
+    let snapshot = variable.snapshot(drops.ticket());
+    variable.set(0, 9.0);
+    let expected =
+        Expected { shape: &[2], strides: &[1], flags: Flags::NONE, elements: &[1.0_f32, 2.0] };
+    expected.assert_moved(snapshot, &drops);
+}
+
+/// The elements of a variable that nobody writes to any more.
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Frozen {
+    #[dlpack(unsafe(ptr, len(elements) = len))]
+    first: *const f32,
+    #[dlpack(skip)]
+    len: usize,
+    #[dlpack(owner)]
+    elements: Arc<RwLock<Vec<f32>>>,
+    shape: Vec<usize>,
+    _drop: Ticket,
+}
+
+// SAFETY: the pointer points into what `elements` keeps alive, and any thread
+// may read it.
+unsafe impl Send for Frozen {}
+
+impl Frozen {
+    /// # Safety
+    ///
+    /// 1. Nobody takes the lock of the variable for writing again.
+    unsafe fn new(variable: &Variable, drop: Ticket) -> Self {
+        let elements = Arc::clone(&variable.elements);
+        let (first, len) = {
+            let elements = elements.read().unwrap_or_else(PoisonError::into_inner);
+            (elements.as_ptr(), elements.len())
+        };
+        Self { first, len, elements, shape: variable.shape.clone(), _drop: drop }
+    }
+}
+
+#[test]
+fn frozen() {
+    let drops = Drops::new();
+    let variable = Variable::new(&[1.0, 2.0]);
+    variable.set(1, 3.0);
+    // SAFETY: this is the last that is done to the variable.
+    let frozen = unsafe { Frozen::new(&variable, drops.ticket()) };
+    assert_eq!(Arc::strong_count(&frozen.elements), 2);
+    drop(variable);
+    let expected =
+        Expected { shape: &[2], strides: &[1], flags: Flags::READ_ONLY, elements: &[1.0_f32, 3.0] };
+    expected.assert_moved(frozen, &drops);
+}
+
+/// Where consumers and the program are to see each other's writes, there is a
+/// buffer for that, without a lock.
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Live {
+    data: SharedBuffer<f32>,
+    shape: Vec<usize>,
+    _drop: Ticket,
+}
+
+#[test]
+fn live() {
+    let drops = Drops::new();
+    let data = SharedBuffer::from_slice(&[1.0, 2.0]).unwrap();
+    let live = Live { data: data.clone(), shape: vec![2], _drop: drops.ticket() };
+    data.store(0, 9.0);
+    let expected =
+        Expected { shape: &[2], strides: &[1], flags: Flags::NONE, elements: &[9.0_f32, 2.0] };
+    expected.assert_shared(&live);
+    expected.assert_moved(live, &drops);
+}

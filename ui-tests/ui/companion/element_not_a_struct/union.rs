@@ -1,0 +1,14 @@
+use dlpack_traits::{DataRef, Element};
+
+#[derive(Clone, Copy, Element)]
+#[repr(C)]
+pub union Bits {
+    float: f32,
+    int: u32,
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(part: &[Bits]) {
+    let _ = DataRef::from_slice(part);
+}

@@ -1,0 +1,12 @@
+use dlpack_traits::{AsLayout};
+
+#[derive(AsLayout)]
+pub union Layout {
+    shape: [usize; 2],
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(layout: &Layout) {
+    let _ = layout.as_layout();
+}

@@ -1,0 +1,10 @@
+use dlpack_traits::{Storage};
+
+#[derive(Storage)]
+pub struct Buffer;
+
+fn main() {}
+
+pub fn compiles_all_the_same(storage: &Buffer) {
+    let _ = storage.data();
+}

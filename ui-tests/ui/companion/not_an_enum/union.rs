@@ -1,0 +1,12 @@
+use dlpack_traits::{DataType};
+
+#[derive(DataType)]
+pub union Kind {
+    code: u8,
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(kind: Kind) -> bool {
+    DataType::try_from(&kind).is_ok() && Kind::try_from(DataType::U8).is_ok()
+}

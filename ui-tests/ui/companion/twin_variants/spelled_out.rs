@@ -1,0 +1,14 @@
+use dlpack_traits::{DataType};
+
+#[derive(DataType)]
+pub enum Kind {
+    U8,
+    #[dlpack(dtype = U8)]
+    Byte,
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(kind: Kind) -> bool {
+    DataType::try_from(&kind).is_ok() && Kind::try_from(DataType::U8).is_ok()
+}

@@ -1,0 +1,13 @@
+use dlpack_traits::{Storage};
+
+#[derive(Storage)]
+pub struct Buffer {
+    #[dlpack(data)]
+    data: Vec<f32>,
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(storage: &Buffer) {
+    let _ = storage.data();
+}

@@ -1,0 +1,17 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+pub struct Image {
+    #[dlpack(unsafe)]
+    pixels: *mut f32,
+    #[dlpack(owner)]
+    file: Vec<f32>,
+    size: usize,
+    shape: [usize; 2],
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(image: &Image) {
+    let _ = image.tensor();
+}

@@ -1,0 +1,16 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+#[dlpack(order = row_major)]
+pub struct Image {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    #[dlpack(order)]
+    order: dlpack_traits::Order,
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(image: Image) {
+    let _ = image.into_dlpack();
+}

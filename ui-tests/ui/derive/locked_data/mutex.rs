@@ -1,0 +1,15 @@
+use dlpack_traits::DLPackExport;
+
+use std::sync::Mutex;
+
+#[derive(DLPackExport)]
+pub struct Image {
+    data: Mutex<Vec<u8>>,
+    shape: [usize; 2],
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(image: Image) {
+    let _ = image.into_dlpack();
+}

@@ -1,0 +1,17 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+pub struct Image {
+    #[dlpack(unsafe(ptr, len(elements) = sice))]
+    pixels: *const u8,
+    #[dlpack(owner)]
+    file: Vec<u8>,
+    size: usize,
+    shape: [usize; 2],
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(image: &Image) {
+    let _ = image.tensor();
+}

@@ -1,0 +1,10 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+pub enum Image {}
+
+fn main() {}
+
+pub fn compiles_all_the_same(image: Image) {
+    let _ = image.into_dlpack();
+}

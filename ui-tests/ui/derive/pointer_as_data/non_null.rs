@@ -1,0 +1,14 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+pub struct Image {
+    #[dlpack(data)]
+    pixels: core::ptr::NonNull<f32>,
+    shape: [usize; 2],
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(image: &Image) {
+    let _ = image.tensor();
+}

@@ -1,0 +1,15 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+#[dlpack(shape(height, width))]
+pub struct Image {
+    data: Vec<u8>,
+    width: f32,
+    height: u32,
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(image: Image) {
+    let _ = image.into_dlpack();
+}
