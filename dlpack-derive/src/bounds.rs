@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{GenericParam, Generics, WherePredicate};
+use syn::{GenericParam, Generics, Type, WherePredicate};
 
 use crate::model::{
     Body, DType, Data, Dim, Kind, Layout, Model, Order, Placement, RoleField, Shape, Steps,
@@ -43,6 +43,25 @@ impl<'a> Params<'a> {
     /// Whether a type parameter decides what the type is.
     pub(crate) fn decide(&self, ty: &impl ToTokens) -> bool {
         mention(ty.to_token_stream(), &|ident| self.types.contains(&ident))
+    }
+}
+
+/// Whether a type may have no size that the compiler knows: a slice, a trait
+/// object, or a parameter that somewhere is `?Sized`.
+pub(crate) fn may_be_unsized(generics: &Generics, ty: &Type) -> bool {
+    match ty {
+        Type::Slice(_) | Type::TraitObject(_) => true,
+        Type::Group(group) => may_be_unsized(generics, &group.elem),
+        Type::Paren(paren) => may_be_unsized(generics, &paren.elem),
+        Type::Path(_) => {
+            Params::of(generics).decide(ty)
+                && mention(
+                    generics.params.iter().map(ToTokens::to_token_stream).collect::<TokenStream>(),
+                    &|ident| ident == "Sized",
+                )
+                || mention(generics.where_clause.to_token_stream(), &|ident| ident == "Sized")
+        }
+        _ => false,
     }
 }
 

@@ -45,7 +45,14 @@ pub(crate) enum Data<'a> {
     /// In a storage.
     Storage(RoleField<'a>),
     /// Behind a pointer, on the device that a field names, or else the CPU.
-    Raw { pointer: RoleField<'a>, unit: Unit, len: Dim<'a>, device: Option<RoleField<'a>> },
+    Raw {
+        /// Where the user wrote `unsafe`.
+        spelled: Span,
+        pointer: RoleField<'a>,
+        unit: Unit,
+        len: Dim<'a>,
+        device: Option<RoleField<'a>>,
+    },
 }
 
 /// How they lie there.

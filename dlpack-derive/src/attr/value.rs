@@ -34,6 +34,8 @@ impl WrittenDim {
 
 /// The length of the memory behind a pointer.
 pub(crate) struct RawLen {
+    /// Where `unsafe` stands.
+    pub(crate) spelled: Span,
     pub(crate) unit: Unit,
     pub(crate) len: WrittenDim,
 }
@@ -272,7 +274,7 @@ pub(super) fn raw(cx: &Ctxt, item: &Item) -> Option<RawLen> {
         }
     }
     match syn::parse2::<Expr>(tokens.collect()) {
-        Ok(len) => Some(RawLen { unit, len: written_dim(cx, &len)? }),
+        Ok(len) => Some(RawLen { spelled: item.key.span(), unit, len: written_dim(cx, &len)? }),
         Err(error) => {
             cx.push(message::expected_dim(error.span()));
             None

@@ -92,7 +92,9 @@ impl<'a> Check<'_, 'a> {
             let raw = field.attrs.raw_len.as_ref()?;
             let device = self.roles.field(Role::Device);
             let len = self.dim(&raw.len)?;
-            return Some(Data::Raw { pointer: role_field(field), unit: raw.unit, len, device });
+            let spelled = raw.spelled;
+            let pointer = role_field(field);
+            return Some(Data::Raw { spelled, pointer, unit: raw.unit, len, device });
         }
         if let Some(key) = owner.and_then(|owner| owner.key) {
             self.cx.push(message::owner_without_pointer(key));

@@ -67,7 +67,8 @@ fn methods(model: &Model<'_>, body: impl Fn(Call) -> TokenStream) -> Methods {
     Methods {
         tensor,
         lend: Some(body(Call::Lend)),
-        hand_off: body(Call::HandOff),
+        storage: None,
+        hand_off: Some(body(Call::HandOff)),
         share: Some(body(Call::Share)),
     }
 }

@@ -3,20 +3,21 @@
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{ExprPath, Generics, Type};
+use syn::{ExprPath, Generics};
 
-use super::local;
+use super::{borrowed, local};
 use crate::bounds::Params;
 use crate::model::{DType, Dim, Layout, Order, Placement, RoleField, Shape, Steps};
 use crate::symbol::Unit;
 
 /// What makes a layout.
-pub(super) struct Parts<'a> {
-    /// The fields that it is made of.
-    pub(super) fields: Vec<RoleField<'a>>,
-    /// What their borrows are called in the body.
-    pub(super) names: Vec<Ident>,
-    /// Makes it: an expression of type `Result<Layout<'_>, Error>`.
+pub(super) struct Parts {
+    /// Makes it from the fields of `self`, each borrowed on its own: an
+    /// expression of type `Result<Layout<'_>, Error>`, with what comes before.
+    ///
+    /// `tensor` and `lend` each have a copy. That costs the compiler less than
+    /// a function for both, and a type that does not fit is one error all the
+    /// same: rustc says the same thing about the same place once.
     pub(super) body: TokenStream,
     /// Beside the impls: the shape, where it is constant.
     pub(super) constant: Option<TokenStream>,
@@ -26,42 +27,37 @@ pub(super) struct Parts<'a> {
 struct Writer<'a> {
     ident: &'a Ident,
     generics: &'a Generics,
-    parts: Parts<'a>,
+    parts: Parts,
     /// The layout so far, not yet said.
     layout: Option<TokenStream>,
 }
 
-pub(super) fn parts<'a>(
-    ident: &'a Ident,
-    generics: &'a Generics,
-    layout: &Layout<'a>,
-) -> Parts<'a> {
-    let body = TokenStream::new();
-    let parts = Parts { fields: Vec::new(), names: Vec::new(), body, constant: None };
+pub(super) fn parts<'a>(ident: &'a Ident, generics: &'a Generics, layout: &Layout<'a>) -> Parts {
+    let parts = Parts { body: TokenStream::new(), constant: None };
     let mut writer = Writer { ident, generics, parts, layout: None };
     let start = match &layout.placement {
-        Placement::Nested(field) => writer.nested(*field),
+        Placement::Nested(field) => Writer::call("layout", *field, None),
         Placement::Fields { shape, steps, .. } => writer.steps(shape, steps),
     };
     writer.set(start);
     if let Placement::Fields { shape, steps, offset } = &layout.placement {
         if let Shape::Field { ndim: Some(ndim), .. } = shape {
-            writer.change(("ndim", "ndim", *ndim));
+            writer.change("ndim", *ndim);
         }
         if let Steps::Compact { pitch: Some((unit, pitch)), .. } = steps {
-            writer.change((by_unit(*unit, "pitch", "byte_pitch"), "pitch", *pitch));
+            writer.change(by_unit(*unit, "pitch", "byte_pitch"), *pitch);
         }
         if let Some((unit, offset)) = offset {
-            writer.change((by_unit(*unit, "offset", "byte_offset"), "offset", *offset));
+            writer.change(by_unit(*unit, "offset", "byte_offset"), *offset);
         }
     }
     if let Some((unit, len)) = layout.len {
-        writer.change((by_unit(unit, "len", "byte_len"), "len", len));
+        writer.change(by_unit(unit, "len", "byte_len"), len);
     }
     let here = Span::mixed_site();
     match layout.dtype {
         None => {}
-        Some(DType::Field(dtype)) => writer.change(("dtype", "dtype", dtype)),
+        Some(DType::Field(dtype)) => writer.change("dtype", dtype),
         Some(DType::Named(word)) => {
             writer.set(quote_spanned!(here=> __dlpack::dtype(layout, &__dlpack::DataType::#word)));
         }
@@ -71,7 +67,7 @@ pub(super) fn parts<'a>(
         }
     }
     if let Some(device) = layout.device {
-        let device = writer.call("device", "device", device, Some("layout"));
+        let device = Writer::call("device", device, Some("layout"));
         writer.set(device);
     }
     if layout.padded {
@@ -94,28 +90,13 @@ impl<'a> Writer<'a> {
         self.parts.body.extend(statement);
     }
 
-    /// A name for the borrow of a field.
-    fn borrow(&mut self, name: &str, field: RoleField<'a>) -> Ident {
-        let name = local(name);
-        self.parts.fields.push(field);
-        self.parts.names.push(name.clone());
-        name
-    }
-
     /// A call of a function of the runtime for a field. Its type is in the
     /// turbofish, where the caret goes if it does not fit.
-    fn call(
-        &mut self,
-        function: &str,
-        name: &str,
-        field: RoleField<'a>,
-        after: Option<&str>,
-    ) -> TokenStream {
-        let ty = field.ty;
-        let name = self.borrow(name, field);
+    fn call(function: &str, field: RoleField<'a>, after: Option<&str>) -> TokenStream {
+        let (ty, field) = (field.ty, borrowed(field));
         let function = local(function);
         let after = after.map(local).map(|after| quote!(#after,));
-        quote_spanned!(Span::mixed_site()=> __dlpack::#function::<#ty>(#after #name))
+        quote_spanned!(Span::mixed_site()=> __dlpack::#function::<#ty>(#after #field))
     }
 
     /// Makes that the layout, which is made of what was the layout before.
@@ -126,19 +107,15 @@ impl<'a> Writer<'a> {
     }
 
     /// Says one more thing about the layout.
-    fn change(&mut self, (function, name, field): (&str, &str, RoleField<'a>)) {
-        let changed = self.call(function, name, field, Some("layout"));
+    fn change(&mut self, function: &str, field: RoleField<'a>) {
+        let changed = Self::call(function, field, Some("layout"));
         self.set(changed);
-    }
-
-    fn nested(&mut self, field: RoleField<'a>) -> TokenStream {
-        self.call("layout", "layout", field, None)
     }
 
     fn steps(&mut self, shape: &Shape<'a>, steps: &Steps<'a>) -> TokenStream {
         let here = Span::mixed_site();
         let shape = match shape {
-            Shape::Field { dims, .. } => self.call("shape", "shape", *dims, None),
+            Shape::Field { dims, .. } => Self::call("shape", *dims, None),
             Shape::List(dims) => self.list(dims),
         };
         match steps {
@@ -150,10 +127,10 @@ impl<'a> Writer<'a> {
             }
             Steps::Compact { order: Order::Field(order), .. } => {
                 self.say(quote_spanned!(here=> let shape = #shape;));
-                self.call("ordered", "order", *order, Some("shape"))
+                Self::call("ordered", *order, Some("shape"))
             }
             Steps::Strides(unit, strides) => {
-                let strides = self.call("strides", "strides", *strides, None);
+                let strides = Self::call("strides", *strides, None);
                 let function = local(by_unit(*unit, "strided", "byte_strided"));
                 quote_spanned!(here=> __dlpack::#function(#shape, #strides))
             }
@@ -164,8 +141,7 @@ impl<'a> Writer<'a> {
     fn list(&mut self, dims: &[Dim<'a>]) -> TokenStream {
         let here = Span::mixed_site();
         if dims.iter().any(|dim| matches!(dim, Dim::Field(..))) {
-            let dims: Vec<_> =
-                dims.iter().enumerate().map(|(axis, dim)| self.extent(axis, *dim)).collect();
+            let dims: Vec<_> = dims.iter().map(|dim| Self::extent(*dim)).collect();
             return quote_spanned!(here=> __dlpack::extents([#(#dims),*]));
         }
         let generic = !self.generics.params.is_empty();
@@ -198,7 +174,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A dimension, as an `i64`, at run time.
-    fn extent(&mut self, axis: usize, dim: Dim<'a>) -> TokenStream {
+    fn extent(dim: Dim<'a>) -> TokenStream {
         match dim {
             Dim::Integer(value, span) => {
                 let value = integer(value, span);
@@ -209,10 +185,8 @@ impl<'a> Writer<'a> {
                 quote_spanned!(here=> __dlpack::extent(&__dlpack::integer(#path)))
             }
             Dim::Field(field, _) => {
-                let ty = field.ty;
-                let name = self.borrow(&format!("dim_{axis}"), field);
-                let here = Span::mixed_site();
-                quote_spanned!(here=> __dlpack::extent::<#ty>(#name))
+                let (ty, field) = (field.ty, borrowed(field));
+                quote_spanned!(Span::mixed_site()=> __dlpack::extent::<#ty>(#field))
             }
         }
     }
@@ -250,9 +224,4 @@ fn replace_self(tokens: TokenStream, ident: &Ident) -> TokenStream {
         other => other,
     });
     replaced.collect()
-}
-
-/// The type of a borrow of a field that lives for `'__dlpack`.
-pub(super) fn borrow_of(ty: &Type) -> TokenStream {
-    quote!(&'__dlpack #ty)
 }

@@ -48,15 +48,13 @@ pub(crate) fn as_layout(
 ) -> TokenStream {
     let (params, args, _) = generics.split_for_impl();
     let where_clause = bounds::where_layout(generics, bound, layout);
-    let layout::Parts { fields, names, body, constant } = layout::parts(ident, generics, layout);
-    let fields = fields.into_iter().map(borrowed);
+    let layout::Parts { body, constant } = layout::parts(ident, generics, layout);
     quote_spanned! {Span::mixed_site()=>
         #constant
         #[automatically_derived]
         impl #params __dlpack::AsLayout for #ident #args #where_clause {
             #[inline]
             fn as_layout(&self) -> __dlpack::Result<__dlpack::Layout<'_>, __dlpack::Error> {
-                #(let #names = #fields;)*
                 #body
             }
         }
@@ -74,8 +72,10 @@ struct Methods {
     tensor: TokenStream,
     /// `None`: nobody may write, as the trait has it by default.
     lend: Option<TokenStream>,
-    hand_off: TokenStream,
-    /// `None`: nobody else can own it, as the trait has it by default.
+    /// What answers for the next two, where they are `None`. It is one method
+    /// for two, which is what the compiler's time goes by.
+    storage: Option<TokenStream>,
+    hand_off: Option<TokenStream>,
     share: Option<TokenStream>,
 }
 
@@ -84,12 +84,31 @@ fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
     let ident = model.ident;
     let (params, args, _) = model.generics.split_for_impl();
     let where_clause = bounds::where_clause(model);
-    let Methods { tensor, lend, hand_off, share } = methods;
+    let Methods { tensor, lend, storage, hand_off, share } = methods;
     let lend = lend.filter(|_| model.access == Access::AsStorage).map(|lend| {
         quote_spanned! {Span::mixed_site()=>
             #[inline]
             fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
                 #lend
+            }
+        }
+    });
+    let storage = storage.map(|storage| {
+        quote_spanned! {Span::mixed_site()=>
+            #[inline]
+            fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
+                #storage
+            }
+        }
+    });
+    let hand_off = hand_off.map(|hand_off| {
+        quote_spanned! {Span::mixed_site()=>
+            #[inline]
+            fn hand_off(
+                &self,
+                consumer: __dlpack::StreamArg<'_>,
+            ) -> __dlpack::Result<(), __dlpack::Error> {
+                #hand_off
             }
         }
     });
@@ -109,13 +128,8 @@ fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
                 #tensor
             }
             #lend
-            #[inline]
-            fn hand_off(
-                &self,
-                consumer: __dlpack::StreamArg<'_>,
-            ) -> __dlpack::Result<(), __dlpack::Error> {
-                #hand_off
-            }
+            #storage
+            #hand_off
             #share
         }
     }

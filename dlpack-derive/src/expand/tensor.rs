@@ -13,27 +13,30 @@ use crate::symbol::Unit;
 pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Methods) {
     let parts = layout::parts(model.ident, model.generics, &tensor.layout);
     let items = items(model, tensor, &parts);
-    let fields: Vec<_> = parts.fields.iter().map(|field| borrowed(*field)).collect();
-    let fields = tuple(&fields);
+    let body = &parts.body;
+    let layout = quote_spanned!(Span::mixed_site()=> { #body });
     let mut methods = match &tensor.data {
-        Data::Storage(data) => in_storage(model, *data, &fields),
-        Data::Raw { pointer, unit, len, device } => {
-            behind_pointer(model, *pointer, (*unit, *len), *device, &fields)
+        Data::Storage(data) => in_storage(model, *data, &layout),
+        Data::Raw { spelled, pointer, unit, len, device } => {
+            behind_pointer(model, *spelled, *pointer, (*unit, *len), *device, &layout)
         }
     };
     if let Some(sync) = tensor.sync {
-        let (ty, field, hand_off) = (sync.ty, borrowed(sync), methods.hand_off);
-        methods.hand_off = quote_spanned! {Span::mixed_site()=>
+        let (ty, field) = (sync.ty, borrowed(sync));
+        let hand_off = methods.hand_off.take().or_else(|| match &tensor.data {
+            Data::Storage(data) => Some(hand_off(*data)),
+            Data::Raw { .. } => None,
+        });
+        methods.hand_off = Some(quote_spanned! {Span::mixed_site()=>
             __dlpack::wait::<#ty>(#field, consumer)?;
             #hand_off
-        };
+        });
     }
     (items, methods)
 }
 
-/// The types of the fields and what they mean. Bounds are checked here, once
-/// for each role.
-fn items(model: &Model<'_>, tensor: &Tensor<'_>, parts: &Parts<'_>) -> TokenStream {
+/// The type of the data, whose bound is checked here, once.
+fn items(model: &Model<'_>, tensor: &Tensor<'_>, parts: &Parts) -> TokenStream {
     let ident = model.ident;
     let (params, args, _) = model.generics.split_for_impl();
     let where_clause = bounds::where_clause(model);
@@ -41,63 +44,52 @@ fn items(model: &Model<'_>, tensor: &Tensor<'_>, parts: &Parts<'_>) -> TokenStre
         Data::Storage(data) => data.ty.to_token_stream(),
         Data::Raw { .. } => quote!(__dlpack::NoStorage),
     };
-    let types: Vec<_> = parts.fields.iter().map(|field| layout::borrow_of(field.ty)).collect();
-    let types = tuple(&types);
-    let names: Vec<_> = parts.names.iter().map(quote::ToTokens::to_token_stream).collect();
-    let names = tuple(&names);
-    let Parts { body, constant, .. } = parts;
+    let constant = &parts.constant;
     quote_spanned! {Span::mixed_site()=>
         #constant
         #[automatically_derived]
         impl #params __dlpack::Tensor<__Roles> for #ident #args #where_clause {
             type Data = #data;
-            type Fields<'__dlpack> = #types where Self: '__dlpack;
-            #[inline]
-            fn layout<'__dlpack>(
-                #names: Self::Fields<'__dlpack>,
-            ) -> __dlpack::Result<__dlpack::Layout<'__dlpack>, __dlpack::Error>
-            where
-                Self: '__dlpack,
-            {
-                #body
-            }
         }
     }
 }
 
-/// A tuple, also of one.
-fn tuple(parts: &[TokenStream]) -> TokenStream {
-    match parts {
-        [part] => quote!((#part,)),
-        parts => quote!((#(#parts),*)),
-    }
-}
-
-fn in_storage(model: &Model<'_>, data: RoleField<'_>, fields: &TokenStream) -> Methods {
+fn in_storage(model: &Model<'_>, data: RoleField<'_>, layout: &TokenStream) -> Methods {
     let member = data.member;
     let here = Span::mixed_site();
     let tensor = match model.access {
         Access::AsStorage => quote_spanned!(here=> tensor),
         Access::ReadOnly => quote_spanned!(here=> read_only_tensor),
     };
+    // What may be unsized cannot be a `dyn Storage`.
+    let sized = !bounds::may_be_unsized(model.generics, data.ty);
+    let storage = quote_spanned!(here=> __dlpack::storage::<__Roles, Self>(&self.#member));
+    let share = quote_spanned!(here=> __dlpack::share::<__Roles, Self>(&self.#member));
     Methods {
-        tensor: quote_spanned!(here=> __dlpack::#tensor::<__Roles, Self>(&self.#member, #fields)),
+        tensor: quote_spanned!(here=> __dlpack::#tensor::<__Roles, Self>(&self.#member, #layout)),
         lend: Some(quote_spanned! {here=>
-            __dlpack::lend::<__Roles, Self>(&mut self.#member, #fields)
+            __dlpack::lend::<__Roles, Self>(&mut self.#member, #layout)
         }),
-        hand_off: quote_spanned! {here=>
-            __dlpack::hand_off::<__Roles, Self>(&self.#member, consumer)
-        },
-        share: Some(quote_spanned!(here=> __dlpack::share::<__Roles, Self>(&self.#member))),
+        storage: sized.then_some(storage),
+        hand_off: (!sized).then(|| hand_off(data)),
+        share: (!sized).then_some(share),
+    }
+}
+
+fn hand_off(data: RoleField<'_>) -> TokenStream {
+    let member = data.member;
+    quote_spanned! {Span::mixed_site()=>
+        __dlpack::hand_off::<__Roles, Self>(&self.#member, consumer)
     }
 }
 
 fn behind_pointer(
     model: &Model<'_>,
+    spelled: Span,
     pointer: RoleField<'_>,
     (unit, len): (Unit, Dim<'_>),
     device: Option<RoleField<'_>>,
-    fields: &TokenStream,
+    layout: &TokenStream,
 ) -> Methods {
     let here = Span::mixed_site();
     let len = match len {
@@ -125,17 +117,22 @@ fn behind_pointer(
     };
     let bytes = unit == Unit::Bytes;
     let (ty, pointer) = (pointer.ty, borrowed(pointer));
+    let data = quote_spanned!(here=> __dlpack::raw::<#ty, _, #bytes>(#pointer, #len, #device));
+    // The one `unsafe` that an expansion can have is the user's own, from the
+    // attribute, with its span: `forbid(unsafe_code)` finds it.
+    let data = quote_spanned!(spelled=> unsafe { #data });
     let tensor = quote_spanned! {here=>
         // SAFETY: the attribute `unsafe(ptr, ...)` of the field promises it.
-        let data = unsafe { __dlpack::raw::<#ty, _, #bytes>(#pointer, #len, #device) };
-        __dlpack::raw_tensor::<__Roles, Self>(data, #fields)
+        let data = #data;
+        __dlpack::raw_tensor(data, #layout)
     };
     // The memory is lent frozen, whoever asks, and `read_only` changes nothing.
     let _ = model.access;
     Methods {
         tensor,
         lend: None,
-        hand_off: quote_spanned!(here=> __dlpack::raw_hand_off(#device, consumer)),
+        storage: None,
+        hand_off: Some(quote_spanned!(here=> __dlpack::raw_hand_off(#device, consumer))),
         share: None,
     }
 }

@@ -14,30 +14,6 @@ const _: () = {
     #[automatically_derived]
     impl __dlpack::Tensor<__Roles> for Packet {
         type Data = Arc<[u8]>;
-        type Fields<'__dlpack> = (
-            &'__dlpack [u32; 2],
-            &'__dlpack [i16; 2],
-            &'__dlpack usize,
-            &'__dlpack DataType,
-            &'__dlpack Device,
-        )
-        where
-            Self: '__dlpack;
-        #[inline]
-        fn layout<'__dlpack>(
-            (shape, strides, offset, dtype, device): Self::Fields<'__dlpack>,
-        ) -> __dlpack::Result<__dlpack::Layout<'__dlpack>, __dlpack::Error>
-        where
-            Self: '__dlpack,
-        {
-            let layout = __dlpack::strided(
-                __dlpack::shape::<[u32; 2]>(shape),
-                __dlpack::strides::<[i16; 2]>(strides),
-            );
-            let layout = __dlpack::byte_offset::<usize>(layout, offset);
-            let layout = __dlpack::dtype::<DataType>(layout, dtype);
-            __dlpack::device::<Device>(layout, device)
-        }
     }
     #[automatically_derived]
     impl __dlpack::DLPackExport for Packet {
@@ -48,25 +24,22 @@ const _: () = {
                 Self,
             >(
                 &self.bytes,
-                (
-                    &self.extents,
-                    &self.steps,
-                    &self.byte_offset,
-                    &self.dtype,
-                    &self.device,
-                ),
+                {
+                    let layout = __dlpack::strided(
+                        __dlpack::shape::<[u32; 2]>(&self.extents),
+                        __dlpack::strides::<[i16; 2]>(&self.steps),
+                    );
+                    let layout = __dlpack::byte_offset::<
+                        usize,
+                    >(layout, &self.byte_offset);
+                    let layout = __dlpack::dtype::<DataType>(layout, &self.dtype);
+                    __dlpack::device::<Device>(layout, &self.device)
+                },
             )
         }
         #[inline]
-        fn hand_off(
-            &self,
-            consumer: __dlpack::StreamArg<'_>,
-        ) -> __dlpack::Result<(), __dlpack::Error> {
-            __dlpack::hand_off::<__Roles, Self>(&self.bytes, consumer)
-        }
-        #[inline]
-        fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
-            __dlpack::share::<__Roles, Self>(&self.bytes)
+        fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
+            __dlpack::storage::<__Roles, Self>(&self.bytes)
         }
     }
     __dlpack::assert_owner::<DataType>();

@@ -17,25 +17,6 @@ const _: () = {
         S: __dlpack::StridesField,
     {
         type Data = &'a [T];
-        type Fields<'__dlpack> = (&'__dlpack S,) where Self: '__dlpack;
-        #[inline]
-        fn layout<'__dlpack>(
-            (strides,): Self::Fields<'__dlpack>,
-        ) -> __dlpack::Result<__dlpack::Layout<'__dlpack>, __dlpack::Error>
-        where
-            Self: '__dlpack,
-        {
-            __dlpack::strided(
-                __dlpack::constants(const {
-                    &[
-                        2,
-                        __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
-                        __dlpack::dim(__dlpack::integer(N) as _),
-                    ]
-                }),
-                __dlpack::strides::<S>(strides),
-            )
-        }
     }
     #[automatically_derived]
     impl<'a, T, S: AsDims, const N: usize> __dlpack::DLPackExport for Batch<'a, T, S, N>
@@ -46,22 +27,49 @@ const _: () = {
     {
         #[inline]
         fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            __dlpack::tensor::<__Roles, Self>(&self.data, (&self.strides,))
+            __dlpack::tensor::<
+                __Roles,
+                Self,
+            >(
+                &self.data,
+                {
+                    __dlpack::strided(
+                        __dlpack::constants(const {
+                            &[
+                                2,
+                                __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
+                                __dlpack::dim(__dlpack::integer(N) as _),
+                            ]
+                        }),
+                        __dlpack::strides::<S>(&self.strides),
+                    )
+                },
+            )
         }
         #[inline]
         fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
-            __dlpack::lend::<__Roles, Self>(&mut self.data, (&self.strides,))
+            __dlpack::lend::<
+                __Roles,
+                Self,
+            >(
+                &mut self.data,
+                {
+                    __dlpack::strided(
+                        __dlpack::constants(const {
+                            &[
+                                2,
+                                __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
+                                __dlpack::dim(__dlpack::integer(N) as _),
+                            ]
+                        }),
+                        __dlpack::strides::<S>(&self.strides),
+                    )
+                },
+            )
         }
         #[inline]
-        fn hand_off(
-            &self,
-            consumer: __dlpack::StreamArg<'_>,
-        ) -> __dlpack::Result<(), __dlpack::Error> {
-            __dlpack::hand_off::<__Roles, Self>(&self.data, consumer)
-        }
-        #[inline]
-        fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
-            __dlpack::share::<__Roles, Self>(&self.data)
+        fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
+            __dlpack::storage::<__Roles, Self>(&self.data)
         }
     }
 };

@@ -10,16 +10,6 @@ const _: () = {
     #[automatically_derived]
     impl __dlpack::Tensor<__Roles> for Pointer {
         type Data = __dlpack::NoStorage;
-        type Fields<'__dlpack> = () where Self: '__dlpack;
-        #[inline]
-        fn layout<'__dlpack>(
-            (): Self::Fields<'__dlpack>,
-        ) -> __dlpack::Result<__dlpack::Layout<'__dlpack>, __dlpack::Error>
-        where
-            Self: '__dlpack,
-        {
-            __dlpack::row_major(__dlpack::constants(&__SHAPE))
-        }
     }
     #[automatically_derived]
     impl __dlpack::DLPackExport for Pointer {
@@ -32,7 +22,10 @@ const _: () = {
                     false,
                 >(&self.pixels, __dlpack::integer(self.size), __dlpack::Device::CPU)
             };
-            __dlpack::raw_tensor::<__Roles, Self>(data, ())
+            __dlpack::raw_tensor(
+                data,
+                { __dlpack::row_major(__dlpack::constants(&__SHAPE)) },
+            )
         }
         #[inline]
         fn hand_off(

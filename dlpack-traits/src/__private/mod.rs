@@ -31,55 +31,52 @@ pub use fields::{
 pub use inner::{Inner, inner_hand_off, inner_lend, inner_share, inner_tensor, read_only, skipped};
 pub use raw::{NoStorage, RawPointer, raw, raw_device, raw_hand_off, raw_tensor};
 
-/// A struct that is a tensor: where its elements are, and how they lie there.
+/// A struct that is a tensor: what holds its elements.
 ///
-/// A field's type is checked in one place: that of `data` at `Data`, with the
-/// caret on it, and the others in `layout`. The functions below take the bound
-/// from here. So a field of a wrong type is one error, however many methods
-/// touch it.
+/// The type of `data` is checked here, with the caret on it. The functions
+/// below take the bound from here, so that a wrong type is one error, however
+/// many methods touch it.
 ///
 /// `Here` is a type that only the expansion can name. It makes the impl
 /// private, so that a public struct may have fields of private types.
 pub trait Tensor<Here> {
     /// Holds the elements.
     type Data: Storage + ?Sized;
-    /// The fields that describe the layout, each borrowed on its own, beside
-    /// an exclusive borrow of the data.
-    type Fields<'a>
-    where
-        Self: 'a;
-
-    /// The layout that they describe.
-    fn layout<'a>(fields: Self::Fields<'a>) -> Result<Layout<'a>, Error>
-    where
-        Self: 'a;
 }
 
 /// [`DLPackExport::tensor`].
 #[inline]
-pub fn tensor<'a, Here, S: Tensor<Here> + ?Sized + 'a>(
+pub fn tensor<'a, Here, S: Tensor<Here> + ?Sized>(
     data: &'a S::Data,
-    fields: S::Fields<'a>,
+    layout: Result<Layout<'a>, Error>,
 ) -> Result<TensorView<'a>, Error> {
-    TensorView::new(data.data(), S::layout(fields)?)
+    TensorView::new(data.data(), layout?)
 }
 
 /// [`DLPackExport::tensor`] of a struct that is `read_only`.
 #[inline]
-pub fn read_only_tensor<'a, Here, S: Tensor<Here> + ?Sized + 'a>(
+pub fn read_only_tensor<'a, Here, S: Tensor<Here> + ?Sized>(
     data: &'a S::Data,
-    fields: S::Fields<'a>,
+    layout: Result<Layout<'a>, Error>,
 ) -> Result<TensorView<'a>, Error> {
-    read_only(tensor::<Here, S>(data, fields))
+    read_only(tensor::<Here, S>(data, layout))
 }
 
 /// [`DLPackExport::lend`].
 #[inline]
-pub fn lend<'a, Here, S: Tensor<Here> + ?Sized + 'a>(
+pub fn lend<'a, Here, S: Tensor<Here> + ?Sized>(
     data: &'a mut S::Data,
-    fields: S::Fields<'a>,
+    layout: Result<Layout<'a>, Error>,
 ) -> Result<Lend<'a>, Error> {
-    Lend::new(data.lend(), S::layout(fields)?)
+    Lend::new(data.lend(), layout?)
+}
+
+/// [`DLPackExport::storage`].
+#[inline]
+pub fn storage<Here, S: Tensor<Here, Data: Sized> + ?Sized>(
+    data: &S::Data,
+) -> Option<&(dyn Storage + '_)> {
+    Some(data)
 }
 
 /// [`DLPackExport::hand_off`].

@@ -2,7 +2,7 @@
 
 use core::ptr::NonNull;
 
-use super::{Device, DeviceField, Dim, Error, Result, StreamArg, Tensor, TensorView};
+use super::{Device, DeviceField, Dim, Error, Layout, Result, StreamArg, TensorView};
 use crate::element::Element;
 use crate::storage::{DataRef, Storage};
 
@@ -68,7 +68,7 @@ impl<T: Element> RawPointer for NonNull<T> {
 /// # Safety
 ///
 /// For as long as the loan lives:
-/// 1. `pointer` is the first of `len` initialised elements (or bytes) of one
+/// 1. `pointer.address()` is the first of `len` initialised elements (or bytes) of one
 ///    allocation on `device`, aligned, or `len` is 0;
 /// 2. nobody writes to them, and no work that does is pending but what a field
 ///    with the role `sync` waits for.
@@ -89,7 +89,8 @@ pub unsafe fn raw<P: RawPointer, I: Dim, const BYTES: bool>(
         return Err(Error::Custom("the pointer to the elements is NULL"));
     }
     let dtype = P::Element::DTYPE;
-    // SAFETY: 1 to 3 are what the caller promises; the length was checked.
+    // SAFETY: 1. and 2. are the caller's 1, with a length that was checked to
+    // fit; 3. is the caller's 2.
     let data = unsafe { DataRef::from_raw_parts(address.cast(), bytes, dtype, device) };
     Ok(data.with_axes(P::Element::AXES))
 }
@@ -102,11 +103,11 @@ pub fn raw_device<T: DeviceField>(device: &T) -> Device {
 
 /// [`DLPackExport::tensor`](super::DLPackExport::tensor).
 #[inline]
-pub fn raw_tensor<'a, Here, S: Tensor<Here> + ?Sized + 'a>(
+pub fn raw_tensor<'a>(
     data: Result<DataRef<'a>, Error>,
-    fields: S::Fields<'a>,
+    layout: Result<Layout<'a>, Error>,
 ) -> Result<TensorView<'a>, Error> {
-    TensorView::new(data?, S::layout(fields)?)
+    TensorView::new(data?, layout?)
 }
 
 /// [`DLPackExport::hand_off`](super::DLPackExport::hand_off): nothing is pending
