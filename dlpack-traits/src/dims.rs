@@ -36,7 +36,7 @@ impl<'a> Dims<'a> {
     ///
     /// [`Error::OutOfMemory`], possible only beyond 8 dimensions, and what
     /// `fill` returns.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn filled(
         len: usize,
         fill: impl FnOnce(&mut [i64]) -> Result<(), Error>,

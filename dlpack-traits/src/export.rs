@@ -167,7 +167,6 @@ pub trait DLPackExport {
 
 /// Exports by value: [`DLPackExport::into_dlpack`] for either struct, ordered
 /// before the consumer's stream.
-#[expect(clippy::inline_always, reason = "the owner goes through memory where it is not inlined")]
 #[inline(always)]
 pub(crate) fn into_managed<A: Abi, T: DLPackExport + Send + 'static>(
     owner: T,

@@ -36,6 +36,7 @@ impl Drop for Handle {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct Tensor {
+    // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
     #[dlpack(unsafe(ptr, len(elements) = size))]
     pointer: *mut f32,
     size: i64,
@@ -101,6 +102,7 @@ fn no_elements_behind_a_null_pointer() {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors, shape(2))]
 struct Untyped {
+    // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
     #[dlpack(unsafe(ptr, len(bytes) = Self::BYTES))]
     pointer: NonNull<u8>,
     #[dlpack(owner)]
@@ -137,6 +139,7 @@ fn a_device_is_believed() {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors, shape(3))]
 struct Static(
+    // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
     #[dlpack(unsafe(ptr, len(elements) = 3))] *const i8,
     #[dlpack(owner)] &'static [i8; 3],
 );

@@ -23,6 +23,19 @@ pub(super) struct Parts {
     pub(super) constant: Option<TokenStream>,
 }
 
+impl Parts {
+    /// The body as one expression, in braces where it has statements.
+    pub(super) fn expression(&self) -> TokenStream {
+        let body = &self.body;
+        match body.clone().into_iter().next() {
+            Some(TokenTree::Ident(word)) if word == "let" => {
+                quote_spanned!(Span::mixed_site()=> { #body })
+            }
+            _ => body.clone(),
+        }
+    }
+}
+
 /// Writes the body, statement by statement.
 struct Writer<'a> {
     ident: &'a Ident,

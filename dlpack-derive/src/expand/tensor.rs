@@ -13,8 +13,7 @@ use crate::symbol::Unit;
 pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Methods) {
     let parts = layout::parts(model.ident, model.generics, &tensor.layout);
     let items = items(model, tensor, &parts);
-    let body = &parts.body;
-    let layout = quote_spanned!(Span::mixed_site()=> { #body });
+    let layout = parts.expression();
     let mut methods = match &tensor.data {
         Data::Storage(data) => in_storage(model, *data, &layout),
         Data::Raw { spelled, pointer, unit, len, device } => {

@@ -16,17 +16,11 @@ const _: () = {
     {
         #[inline]
         fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            __dlpack::tensor::<
-                __Roles,
-                Self,
-            >(&self.0, { __dlpack::layout::<L>(&self.1) })
+            __dlpack::tensor::<__Roles, Self>(&self.0, __dlpack::layout::<L>(&self.1))
         }
         #[inline]
         fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
-            __dlpack::lend::<
-                __Roles,
-                Self,
-            >(&mut self.0, { __dlpack::layout::<L>(&self.1) })
+            __dlpack::lend::<__Roles, Self>(&mut self.0, __dlpack::layout::<L>(&self.1))
         }
         #[inline]
         fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {

@@ -32,18 +32,16 @@ const _: () = {
                 Self,
             >(
                 &self.data,
-                {
-                    __dlpack::strided(
-                        __dlpack::constants(const {
-                            &[
-                                2,
-                                __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
-                                __dlpack::dim(__dlpack::integer(N) as _),
-                            ]
-                        }),
-                        __dlpack::strides::<S>(&self.strides),
-                    )
-                },
+                __dlpack::strided(
+                    __dlpack::constants(const {
+                        &[
+                            2,
+                            __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
+                            __dlpack::dim(__dlpack::integer(N) as _),
+                        ]
+                    }),
+                    __dlpack::strides::<S>(&self.strides),
+                ),
             )
         }
         #[inline]
@@ -53,18 +51,16 @@ const _: () = {
                 Self,
             >(
                 &mut self.data,
-                {
-                    __dlpack::strided(
-                        __dlpack::constants(const {
-                            &[
-                                2,
-                                __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
-                                __dlpack::dim(__dlpack::integer(N) as _),
-                            ]
-                        }),
-                        __dlpack::strides::<S>(&self.strides),
-                    )
-                },
+                __dlpack::strided(
+                    __dlpack::constants(const {
+                        &[
+                            2,
+                            __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
+                            __dlpack::dim(__dlpack::integer(N) as _),
+                        ]
+                    }),
+                    __dlpack::strides::<S>(&self.strides),
+                ),
             )
         }
         #[inline]

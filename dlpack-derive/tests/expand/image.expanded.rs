@@ -18,7 +18,7 @@ const _: () = {
                 Self,
             >(
                 &self.data,
-                { __dlpack::row_major(__dlpack::shape::<[usize; 3]>(&self.shape)) },
+                __dlpack::row_major(__dlpack::shape::<[usize; 3]>(&self.shape)),
             )
         }
         #[inline]
@@ -28,7 +28,7 @@ const _: () = {
                 Self,
             >(
                 &mut self.data,
-                { __dlpack::row_major(__dlpack::shape::<[usize; 3]>(&self.shape)) },
+                __dlpack::row_major(__dlpack::shape::<[usize; 3]>(&self.shape)),
             )
         }
         #[inline]

@@ -24,7 +24,7 @@ const _: () = {
             };
             __dlpack::raw_tensor(
                 data,
-                { __dlpack::row_major(__dlpack::constants(&__SHAPE)) },
+                __dlpack::row_major(__dlpack::constants(&__SHAPE)),
             )
         }
         #[inline]

@@ -46,7 +46,7 @@ pub(crate) struct Described<'a> {
 
 impl<'a> Described<'a> {
     /// Checks a layout against the memory that it is to describe.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(memory: Memory, mut layout: Layout<'a>) -> Result<Self, Error> {
         memory.check()?;
         layout.padded |= memory.padded;
@@ -231,7 +231,7 @@ struct Span {
 impl Span {
     /// The bytes of the elements `extent`, counted from `byte_offset`, if they
     /// are in the `window` of a storage of `len` bytes.
-    #[inline]
+    #[inline(always)]
     fn new(
         len: usize,
         window: (u64, u64),

@@ -97,7 +97,7 @@ impl<'a> Layout<'a> {
     /// # Errors
     ///
     /// [`Error::DimTooLarge`].
-    #[inline]
+    #[inline(always)]
     pub fn ordered<D: AsDims + ?Sized>(
         shape: &'a D,
         order: impl Into<Order>,
@@ -162,7 +162,7 @@ impl<'a> Layout<'a> {
         Self::new(shape, Strides::Bytes(strides))
     }
 
-    #[inline]
+    #[inline(always)]
     fn new(shape: Dims<'a>, strides: Strides<'a>) -> Self {
         let offset = Amount::Bytes(0);
         Self { shape, strides, offset, len: None, dtype: None, device: None, padded: false }

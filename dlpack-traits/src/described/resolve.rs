@@ -26,7 +26,7 @@ pub(super) struct Resolved<'a> {
 
 impl<'a> Layout<'a> {
     /// Brings the layout into the units of the wire.
-    #[inline]
+    #[inline(always)]
     pub(super) fn resolve(self, memory: &Memory) -> Result<Resolved<'a>, Error> {
         if let Some(device) = self.device {
             if device != memory.device {

@@ -1,7 +1,5 @@
 //! The one allocation of an export: [`Packet`].
 
-#![expect(clippy::inline_always, reason = "the owner goes through memory where it is not inlined")]
-
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
 use core::mem::{MaybeUninit, forget};

@@ -53,7 +53,7 @@ fn widths() -> HashMap<u8, &'static [u8]> {
 /// Packed elements have no address.
 pub(crate) fn alignment(dtype: DataType) -> Option<u8> {
     let scalar = if dtype.code() == ffi::kDLComplex { dtype.bits() / 2 } else { dtype.bits() };
-    (scalar % 8 == 0).then(|| scalar / 8)
+    (scalar % 8 == 0).then_some(scalar / 8)
 }
 
 /// Lowest and highest position of a layout with elements, counted from the

@@ -99,6 +99,7 @@ impl Allocation for Pinned {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct Foreign {
+    // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
     #[dlpack(unsafe(ptr, len(bytes) = bytes))]
     address: *const u8,
     #[dlpack(skip)]

@@ -57,6 +57,7 @@ fn a_clone() {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct Frozen {
+    // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
     #[dlpack(unsafe(ptr, len(elements) = len))]
     first: *const f32,
     #[dlpack(skip)]

@@ -40,6 +40,7 @@ impl Drop for Library {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct CTensor {
+    // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
     #[dlpack(unsafe(ptr, len(elements) = size))]
     pointer: *mut f32,
     #[dlpack(skip)]
