@@ -10,7 +10,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Attribute, DeriveInput, File, Item, Meta};
 
-use crate::symbol;
+use crate::{companion, symbol};
 
 const BLESS: &str = "DLPACK_BLESS";
 
@@ -78,23 +78,50 @@ fn expand_file(mut file: File) -> String {
     prettyplease::unparse(&file)
 }
 
-/// What the derive writes beside an item.
+/// A derive, on the tokens of `proc_macro2`.
+type Derive = fn(&DeriveInput) -> TokenStream;
+
+/// The derives, by their names.
+const DERIVES: [(&str, Derive); 5] = [
+    ("DLPackExport", crate::derive),
+    ("Element", companion::element),
+    ("DataType", companion::data_type),
+    ("Storage", companion::storage),
+    ("AsLayout", companion::as_layout),
+];
+
+/// What the derives of an item write beside it.
 fn derived(item: &impl ToTokens) -> TokenStream {
     let input: DeriveInput = syn::parse2(item.to_token_stream()).expect("it can be derived on");
-    crate::derive(&input)
+    let asked: Vec<String> = input.attrs.iter().flat_map(words_of_derive).collect();
+    let derives = DERIVES.iter().filter(|(name, _)| asked.iter().any(|word| word == name));
+    derives.map(|(_, derive)| derive(&input)).collect()
 }
 
-/// Takes the derive and its attributes away.
-fn strip(attrs: &mut Vec<Attribute>) {
-    attrs.retain(|attr| !attr.path().is_ident(symbol::DLPACK));
-    attrs.retain_mut(|attr| match &mut attr.meta {
+/// The words in a `#[derive(...)]`.
+fn words_of_derive(attr: &Attribute) -> Vec<String> {
+    match &attr.meta {
         Meta::List(derives) if derives.path.is_ident("derive") => {
             let words = derives.tokens.to_string();
-            let others = words.split(',').filter(|word| word.trim() != "DLPackExport");
-            let others: Vec<_> = others.collect();
-            derives.tokens = others.join(",").parse().expect("a shorter list is a list");
-            !others.is_empty()
+            words.split(',').map(|word| word.trim().to_owned()).collect()
         }
-        _ => true,
+        _ => Vec::new(),
+    }
+}
+
+/// Takes our derives and their attributes away.
+fn strip(attrs: &mut Vec<Attribute>) {
+    attrs.retain(|attr| !attr.path().is_ident(symbol::DLPACK));
+    attrs.retain_mut(|attr| {
+        let words = words_of_derive(attr);
+        let ours = |word: &String| DERIVES.iter().any(|(name, _)| name == word);
+        let others: Vec<_> = words.iter().filter(|word| !ours(word)).cloned().collect();
+        match &mut attr.meta {
+            Meta::List(derives) if derives.path.is_ident("derive") => {
+                derives.tokens = others.join(", ").parse().expect("a shorter list is a list");
+                !others.is_empty()
+            }
+            _ => true,
+        }
     });
 }

@@ -150,7 +150,12 @@ pub trait DLPackExport {
     /// [`Error::OutOfMemory`].
     #[inline]
     fn to_dlpack(&self) -> Result<ManagedTensor, Error> {
-        share_managed(self, StreamArg::unspecified())
+        match share_managed(self, StreamArg::unspecified()) {
+            // What is no tensor at all cannot be shared either, but that is
+            // not what is wrong with it.
+            Err(Error::NotShareable) => self.tensor().and(Err(Error::NotShareable)),
+            shared => shared,
+        }
     }
 
     /// Exports a copy of the elements, compact in row-major order and aligned

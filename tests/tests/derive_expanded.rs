@@ -75,14 +75,34 @@ mod pointer {
     include!("../../dlpack-derive/tests/expand/pointer.expanded.rs");
 }
 
+#[deny(warnings, clippy::pedantic)]
+#[expect(clippy::undocumented_unsafe_blocks, reason = "tokens carry no comments")]
+mod parts {
+    include!("../../dlpack-derive/tests/expand/parts.expanded.rs");
+}
+
 use std::sync::Arc;
 
-use tensors::{AsLayout, DLPackExport, DataType, Device, Error, Layout};
+use tensors::{AsLayout, DLPackExport, DataRef, DataType, Device, Error, Layout, Storage};
 
 #[test]
 fn the_smallest_struct() {
     let image = image::Image { data: vec![0; 12], shape: [2, 2, 3] };
     assert_eq!(image.into_dlpack().unwrap().shape(), [2, 2, 3]);
+}
+
+#[test]
+fn parts() {
+    assert_eq!(DataRef::from_slice(&[parts::Rgb([1, 2, 3])]).byte_len(), 3);
+    assert_eq!(DataType::try_from(parts::Kind::F8), Ok(DataType::FLOAT8_E4M3FN));
+    assert_eq!(DataType::try_from(parts::Kind::Text), Err(Error::NoDType { variant: "Text" }));
+    assert_eq!(parts::Kind::try_from(DataType::F32), Ok(parts::Kind::F32));
+    assert_eq!(parts::Buffer::F32(vec![1.0]).data().dtype(), DataType::F32);
+    let text = parts::Buffer::Text(Vec::new());
+    assert!(matches!(&text, parts::Buffer::Text(words) if words.is_empty()));
+    let strided = parts::Strided { shape: vec![2], strides: vec![-1], start: 1 };
+    let view = tensors::TensorView::new(text.data(), strided.as_layout().unwrap());
+    assert_eq!(view.unwrap_err(), Error::NoStorage { variant: "Text" });
 }
 
 #[test]
