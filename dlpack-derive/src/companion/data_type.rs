@@ -15,6 +15,8 @@ use crate::meta::{Item, Value};
 /// A variant, and what it stands for.
 struct Meaning<'a> {
     variant: &'a Ident,
+    /// Whether the variant has no fields; one that is skipped may have some.
+    unit: bool,
     is: Is,
 }
 
@@ -78,10 +80,11 @@ fn meaning<'a>(cx: &Ctxt, variant: &'a Variant) -> Option<Meaning<'a>> {
     words.one_of(cx, &[symbol::SKIP, symbol::DTYPE]);
     words.one_of(cx, &[symbol::SKIP, symbol::ALIAS]);
     words.one_of(cx, &[symbol::SKIP, symbol::BIG_ENDIAN, symbol::LITTLE_ENDIAN]);
+    let unit = matches!(variant.fields, Fields::Unit);
     if words.flag(cx, symbol::SKIP).is_some() {
-        return Some(Meaning { variant: ident, is: Is::Nothing });
+        return Some(Meaning { variant: ident, unit, is: Is::Nothing });
     }
-    if !matches!(variant.fields, Fields::Unit) {
+    if !unit {
         cx.push(message::variant_with_fields(ident));
         return None;
     }
@@ -105,7 +108,7 @@ fn meaning<'a>(cx: &Ctxt, variant: &'a Variant) -> Option<Meaning<'a>> {
             }
         },
     };
-    Some(Meaning { variant: ident, is: Is::Type { dtype, endian, alias } })
+    Some(Meaning { variant: ident, unit, is: Is::Type { dtype, endian, alias } })
 }
 
 /// The type of `dtype = ...`.
@@ -181,7 +184,8 @@ fn expand(meanings: &[Meaning<'_>], input: &DeriveInput) -> TokenStream {
     let into = meanings.iter().map(|meaning| {
         let variant = meaning.variant;
         let result = result(meaning, &item);
-        quote_spanned!(here=> #ident::#variant { .. } => #result,)
+        let fields = (!meaning.unit).then(|| quote!({ .. }));
+        quote_spanned!(here=> #ident::#variant #fields => #result,)
     });
     // A variant that says its byte order is the native one on some machines;
     // one that says none is so on each, and comes first.

@@ -36,11 +36,9 @@ const _: () = {
         #[inline]
         fn try_from(dtype: &Kind) -> __dlpack::Result<Self, __dlpack::Error> {
             match *dtype {
-                Kind::F32 { .. } => __dlpack::Result::Ok(__dlpack::DataType::F32),
-                Kind::F8 { .. } => {
-                    __dlpack::Result::Ok(__dlpack::DataType::FLOAT8_E4M3FN)
-                }
-                Kind::Text { .. } => {
+                Kind::F32 => __dlpack::Result::Ok(__dlpack::DataType::F32),
+                Kind::F8 => __dlpack::Result::Ok(__dlpack::DataType::FLOAT8_E4M3FN),
+                Kind::Text => {
                     __dlpack::Result::Err(__dlpack::Error::NoDType {
                         variant: "Text",
                     })
