@@ -60,22 +60,38 @@ impl<T: Element> Storage for Vec<T> {
     }
 }
 
+/// Methods that what a pointer points to answers.
+macro_rules! forward {
+    ($($method:ident)+) => { $(forward!(@ $method);)+ };
+    (@ data) => {
+        #[inline]
+        fn data(&self) -> DataRef<'_> {
+            (**self).data()
+        }
+    };
+    (@ lend) => {
+        #[inline]
+        fn lend(&mut self) -> Data<'_> {
+            (**self).lend()
+        }
+    };
+    (@ hand_off) => {
+        #[inline]
+        fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+            (**self).hand_off(consumer)
+        }
+    };
+    (@ share) => {
+        #[inline]
+        fn share(&self) -> Option<SharedOwner> {
+            (**self).share()
+        }
+    };
+}
+
 /// A borrowed storage can be read as long as the borrow lasts.
 impl<S: Storage + ?Sized> Storage for &S {
-    #[inline]
-    fn data(&self) -> DataRef<'_> {
-        (**self).data()
-    }
-
-    #[inline]
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        (**self).hand_off(consumer)
-    }
-
-    #[inline]
-    fn share(&self) -> Option<SharedOwner> {
-        (**self).share()
-    }
+    forward!(data hand_off share);
 }
 
 /// A uniquely borrowed slice can be lent as the slice can.
@@ -83,64 +99,22 @@ impl<S: Storage + ?Sized> Storage for &S {
 /// Not every `&mut S`: in `fn lend(&mut self)` that would turn the `self.data()`
 /// of every other storage into a borrow of the local `self`.
 impl<T: Element> Storage for &mut [T] {
-    #[inline]
-    fn data(&self) -> DataRef<'_> {
-        DataRef::from_slice(self)
-    }
-
-    #[inline]
-    fn lend(&mut self) -> Data<'_> {
-        Data::from_mut_slice(self)
-    }
+    forward!(data lend);
 }
 
 impl<S: Storage + ?Sized> Storage for Box<S> {
-    #[inline]
-    fn data(&self) -> DataRef<'_> {
-        (**self).data()
-    }
-
-    #[inline]
-    fn lend(&mut self) -> Data<'_> {
-        (**self).lend()
-    }
-
-    #[inline]
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        (**self).hand_off(consumer)
-    }
-
-    #[inline]
-    fn share(&self) -> Option<SharedOwner> {
-        (**self).share()
-    }
+    forward!(data lend hand_off share);
 }
 
 /// An `Rc` can be viewed, but not exported: it must stay on its thread.
 impl<S: Storage + ?Sized> Storage for Rc<S> {
-    #[inline]
-    fn data(&self) -> DataRef<'_> {
-        (**self).data()
-    }
-
-    #[inline]
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        (**self).hand_off(consumer)
-    }
+    forward!(data hand_off);
 }
 
 /// An `Arc` is always lent for reading, also while it is the only one: whether
 /// a consumer may write must not depend on a count that can change.
 impl<S: Storage + Send + Sync + ?Sized + 'static> Storage for Arc<S> {
-    #[inline]
-    fn data(&self) -> DataRef<'_> {
-        (**self).data()
-    }
-
-    #[inline]
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        (**self).hand_off(consumer)
-    }
+    forward!(data hand_off);
 
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
