@@ -187,7 +187,7 @@ impl fmt::Display for Error {
                 write!(f, "dimension {axis} of shape is {dim}, which is negative")
             }
             Error::DimTooLarge { axis } => {
-                write!(f, "entry {axis} of shape or strides does not fit in 64 bits")
+                write!(f, "entry {axis} of shape or strides does not fit in 64 signed bits")
             }
             Error::RankBeyondCapacity { ndim, capacity } => {
                 write!(f, "the rank is {ndim} but shape or strides have room for {capacity}")

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use dlpack_tests::foreign::{Farewell, Foreign};
-use tensors::{AsDims, AsLayout, DLPackExport, DataRef, DataType, Error, Order, TensorView};
+use tensors::{
+    AsDims, AsLayout, DLPackExport, DataRef, DataType, Error, Order, SharedBuffer, TensorView,
+};
 
 /// As candle and burn have it.
 #[derive(Clone, AsLayout)]
@@ -39,7 +41,7 @@ struct Flex {
 #[dlpack(crate = ::tensors)]
 struct Bytes {
     #[dlpack(data)]
-    raw: Vec<u8>,
+    raw: SharedBuffer<u8>,
     #[dlpack(layout)]
     layout: Box<Strided>,
     dtype: Kind,
@@ -57,7 +59,8 @@ fn a_nested_layout() {
     let flex = Flex { data: Arc::from([0; 6]), layout: outside };
     assert_eq!(flex.to_dlpack().unwrap_err(), Error::OutOfBounds { start: -8, end: 24, len: 48 });
     let dtype = Kind::Quantised;
-    let bytes = Bytes { raw: vec![0; 12], layout: Box::new(layout), dtype };
+    let raw = SharedBuffer::zeroed(12).expect("memory");
+    let bytes = Bytes { raw, layout: Box::new(layout), dtype };
     assert_eq!(bytes.tensor().unwrap_err(), Error::NoDType { variant: "Quantised" });
     assert!(Bytes { dtype: Kind::U16, ..bytes }.tensor().is_ok());
     assert_eq!(DataType::try_from(Kind::F32), Ok(DataType::F32));

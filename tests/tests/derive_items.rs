@@ -138,7 +138,7 @@ fn a_skipped_variant_is_an_error_that_names_it() {
     let error = Error::NoStorage { variant: "Text" };
     assert_eq!(text().tensor().unwrap_err(), error);
     assert_eq!(text().into_dlpack().unwrap_err(), error);
-    assert_eq!(text().to_dlpack().unwrap_err(), Error::NotShareable);
+    assert_eq!(text().to_dlpack().unwrap_err(), error);
     let none = Column::<u8>::r#None.tensor().unwrap_err();
     assert_eq!(none, Error::NoStorage { variant: "None" });
 }

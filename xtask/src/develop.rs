@@ -13,7 +13,7 @@ use crate::venv::{self, Environment, Packages};
 /// An extension module: its package, and the name that Python imports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Module {
-    package: &'static str,
+    pub(crate) package: &'static str,
     name: &'static str,
 }
 

@@ -1,5 +1,5 @@
-//! The oldest PyO3 of the range. The newest is in `Cargo.lock`, and so in every
-//! other step.
+//! The range of PyO3. The newest is in `Cargo.lock`, and so in every other
+//! step; the oldest is built and tested here, and what lies between is checked.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,33 @@ use crate::test::Context;
 /// Both ends of the range in the root `Cargo.toml`.
 const OLDEST: &str = "0.25.1";
 const NEWEST_SERIES: &str = "0.30.";
+
+/// The series between them, each as its last release.
+const BETWEEN: [&str; 4] = ["0.26.0", "0.27.2", "0.28.3", "0.29.3"];
+
+/// Checks the modules with every series between the ends, in a copy of the
+/// sources: what one series has under one name, the next may have under two.
+pub(crate) fn series_between(context: &Context, stage: &mut Stage) -> Ending {
+    let environment = context.modules()?;
+    let checkout = &context.checkout;
+    let place = checkout.target().join("pyo3-range").join("between");
+    let sources = place.join("src");
+    copy_sources(checkout.root(), &sources, stage)?;
+    for version in BETWEEN {
+        let mut update = cargo(checkout);
+        update.current_dir(&sources).args(["update", "--package", "pyo3", "--precise", version]);
+        stage.run(&mut update)?;
+        let mut check = cargo(checkout);
+        check
+            .current_dir(&sources)
+            .args(["check", "--package", EXAMPLE.package, "--package", TESTING.package])
+            .env("CARGO_TARGET_DIR", place.join("target"))
+            .env("PYO3_PYTHON", &environment.interpreter.executable);
+        stage.run(&mut check)?;
+        stage.note(&format!("PyO3 {version} compiles"));
+    }
+    Ok(())
+}
 
 /// Builds the modules with the oldest PyO3 in a copy of the sources, and runs
 /// the Python tests against them.

@@ -68,6 +68,7 @@ const FULL: &[(&str, Body)] = &[
     ("python tests", python_tests::python_tests),
     ("demo", the_demo),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
+    ("pyo3 between", pyo3_range::series_between),
     ("valgrind", valgrind::deleters),
     ("miri, stacked borrows", miri::stacked_borrows),
     ("miri, tree borrows", miri::tree_borrows),

@@ -96,7 +96,8 @@ impl<'a> Check<'_, 'a> {
             let pointer = role_field(field);
             return Some(Data::Raw { spelled, pointer, unit: raw.unit, len, device });
         }
-        if let Some(key) = owner.and_then(|owner| owner.key) {
+        // What was not understood may have been meant as the pointer.
+        if let (Some(key), false) = (owner.and_then(|owner| owner.key), self.unread) {
             self.cx.push(message::owner_without_pointer(key));
         }
         if types::is_raw_pointer(field.ty) {

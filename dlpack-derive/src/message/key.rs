@@ -9,7 +9,13 @@ use crate::similar::similar;
 use crate::symbol;
 
 pub(crate) fn unknown_field_attribute(key: &Ident) -> Error {
-    let help = suggestion(key, "field", &symbol::ON_FIELD);
+    let help = if key == symbol::PTR {
+        "a pointer is believed, so it says `unsafe`: \
+         `#[dlpack(unsafe(ptr, len(elements) = size))]`, beside a field marked `#[dlpack(owner)]`"
+            .to_owned()
+    } else {
+        suggestion(key, "field", &symbol::ON_FIELD)
+    };
     refusal(key.span(), format!("unknown dlpack field attribute `{key}`"), help)
 }
 

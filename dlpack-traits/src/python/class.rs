@@ -53,13 +53,15 @@ pub fn add_class<T: ExportClass>(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// `TypeError` for classes declared `unsendable` (their objects are bound to a
 /// thread, tensors are not) or `immutable_type` (nothing can be added to them).
 pub fn install<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
+    let class = py.get_type::<T>();
+    // The constant of that name moved from one trait to another, by way of two
+    // series in which both have it.
+    let class_name = class.name()?;
     if is_unsendable::<T>() {
         return Err(PyTypeError::new_err(format!(
-            "`{}` cannot be `unsendable`: consumers of its tensors use them on any thread",
-            T::NAME
+            "`{class_name}` cannot be `unsendable`: consumers of its tensors use them on any thread"
         )));
     }
-    let class = py.get_type::<T>();
     for (name, method) in [
         ("__dlpack__", (&raw const *Methods::<T>::DLPACK).cast()),
         ("__dlpack_device__", (&raw const *Methods::<T>::DLPACK_DEVICE).cast()),
@@ -74,8 +76,8 @@ pub fn install<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
         let descriptor = unsafe { Bound::from_owned_ptr_or_err(py, descriptor) }?;
         class.setattr(name, descriptor).map_err(|cause| {
             let error = PyTypeError::new_err(format!(
-                "`{name}` cannot be added to `{}`: a class of tensors must not be `immutable_type`",
-                T::NAME
+                "`{name}` cannot be added to `{class_name}`: a class of tensors must not be \
+                 `immutable_type`"
             ));
             error.set_cause(py, Some(cause));
             error
