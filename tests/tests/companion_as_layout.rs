@@ -9,7 +9,7 @@ use tensors::{
     AsDims, AsLayout, DLPackExport, DataRef, DataType, Error, Order, SharedBuffer, TensorView,
 };
 
-/// As candle and burn have it.
+/// Shape, strides and a start, in one value.
 #[derive(Clone, AsLayout)]
 #[dlpack(crate = ::tensors)]
 struct Strided {
@@ -19,7 +19,7 @@ struct Strided {
     start_offset: usize,
 }
 
-/// A dtype enum, shared bytes and a layout: burn's flexible tensor.
+/// Element types that are known when the program runs.
 #[derive(Clone, Copy, DataType)]
 #[dlpack(crate = ::tensors)]
 enum Kind {

@@ -103,7 +103,7 @@ fn generic_enums() {
     assert!(matches!(Here::try_from(DataType::BOOL), Ok(Here::In)));
 }
 
-/// Byte orders, as zarr and NumPy name them.
+/// Byte orders that a file may have.
 #[derive(Clone, Copy, Debug, PartialEq, DataType)]
 #[dlpack(crate = ::tensors)]
 enum Ordered {

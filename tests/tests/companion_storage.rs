@@ -10,7 +10,7 @@ use dlpack_tests::foreign::{Farewell, Foreign};
 use tensors::ffi::{DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY};
 use tensors::{DLPackExport, DataType, Element, Error, SharedBuffer, Storage};
 
-/// One variant for each type, as candle has it.
+/// One variant for each type.
 #[derive(Storage)]
 #[dlpack(crate = ::tensors)]
 enum Cpu {
