@@ -135,9 +135,10 @@ impl Source {
         // SAFETY: by 1 the position lies inside the memory of the tensor.
         let from = unsafe { self.first.offset(position) };
         match self.access {
-            Access::Frozen | Access::Exclusive => {
+            Access::Frozen | Access::Exclusive | Access::SharedReadOnly => {
                 // SAFETY: by 1 there are as many bytes, which nobody writes
-                // while they are lent, and `to` is memory of our own.
+                // while they are lent, or, if they are foreign, now (5 of
+                // `Imported::from_raw`), and `to` is memory of our own.
                 unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
             }
             Access::Shared => {
