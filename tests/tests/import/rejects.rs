@@ -104,6 +104,10 @@ fn before_a_handle() {
     assert_eq!(refused::<DLManagedTensorVersioned>(&case), Error::SizeOverflow);
     let beyond = Forged { strides: None, byte_offset: u64::MAX - 23, ..case };
     assert_eq!(refused::<DLManagedTensor>(&beyond), Error::SizeOverflow);
+    // Either end is inside, but no object is as large as what is between them.
+    let far = Forged { shape: Some(vec![2, 2]), ..beyond.clone() };
+    let far = far.strided(&[1 << 60, -(1 << 60)], 1 << 63);
+    assert_eq!(refused::<DLManagedTensorVersioned>(&far), Error::SizeOverflow);
     let fits = Forged { byte_offset: u64::MAX - 24, ..beyond };
     assert_eq!(fits.imported().byte_offset(), u64::MAX - 24);
 }
