@@ -5,7 +5,7 @@ use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::layout::{self, MAX_NDIM};
+use crate::layout::{self, Walk};
 use crate::storage::{Access, Block, Cells, Data};
 use crate::view::{Lend, TensorView};
 
@@ -95,7 +95,7 @@ fn copy_elements(from: &Described<'_>, to: &mut [u8]) -> Result<(), Error> {
     for part in to.chunks_exact_mut(run_bytes) {
         // SAFETY: the walk visits exactly the indices of the outer axes, each
         // of which is followed by a run of the inner ones.
-        unsafe { source.read(bytes(walk.position, size), part) };
+        unsafe { source.read(bytes(walk.position(), size), part) };
         walk.advance();
     }
     Ok(())
@@ -135,9 +135,10 @@ impl Source {
         // SAFETY: by 1 the position lies inside the memory of the tensor.
         let from = unsafe { self.first.offset(position) };
         match self.access {
-            Access::Frozen | Access::Exclusive => {
+            Access::Frozen | Access::Exclusive | Access::SharedReadOnly => {
                 // SAFETY: by 1 there are as many bytes, which nobody writes
-                // while they are lent, and `to` is memory of our own.
+                // while they are lent, or, if they are foreign, now (5 of
+                // `Imported::from_raw`), and `to` is memory of our own.
                 unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
             }
             Access::Shared => {
@@ -152,38 +153,6 @@ impl Source {
                     cells.load(part);
                 }
             }
-        }
-    }
-}
-
-/// Visits the indices of some axes in row-major order.
-struct Walk<'a> {
-    shape: &'a [i64],
-    strides: &'a [i64],
-    index: [i64; MAX_NDIM],
-    /// Elements from the first to the one visited.
-    position: i64,
-}
-
-impl<'a> Walk<'a> {
-    /// Starts at the first index. What `strides` has beyond `shape` is not used.
-    fn new(shape: &'a [i64], strides: &'a [i64]) -> Self {
-        Self { shape, strides, index: [0; MAX_NDIM], position: 0 }
-    }
-
-    /// Goes to the next index; from the last one to the first.
-    fn advance(&mut self) {
-        let axes = self.index.iter_mut().zip(self.shape).zip(self.strides);
-        for ((index, &dim), &stride) in axes.take(self.shape.len()).rev() {
-            // The strides of a description stay within its storage, so neither
-            // of these leaves 64 bits for a dimension that has a next index.
-            *index = index.wrapping_add(1);
-            self.position = self.position.wrapping_add(stride);
-            if *index < dim {
-                return;
-            }
-            self.position = self.position.wrapping_sub(stride.wrapping_mul(dim));
-            *index = 0;
         }
     }
 }

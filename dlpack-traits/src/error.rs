@@ -5,8 +5,9 @@ use core::fmt;
 
 use crate::device::Device;
 use crate::dtype::DataType;
+use crate::version::Version;
 
-/// Why a tensor cannot be described, exported or copied.
+/// Why a tensor cannot be described, exported, copied, imported or accessed.
 ///
 /// Every variant carries the numbers that a person needs to mend the call.
 /// Axes count from 0; sizes are in the unit that the field's name says.
@@ -170,11 +171,55 @@ pub enum Error {
         /// Bytes asked for.
         bytes: usize,
     },
+    /// There is no tensor behind the pointer: it is NULL.
+    NullTensor,
+    /// The struct has the layout of another major version, of which nothing
+    /// but the deleter can be used.
+    VersionUnsupported {
+        /// The version that it names.
+        found: Version,
+    },
+    /// The number of dimensions is negative.
+    NegativeRank {
+        /// What it says.
+        ndim: i32,
+    },
+    /// There are dimensions, but `shape` is NULL.
+    NullShape {
+        /// Dimensions announced.
+        ndim: usize,
+    },
+    /// There are elements, but `data` is NULL.
+    NullData,
+    /// The elements were to be accessed as another type than theirs.
+    ElementMismatch {
+        /// The type asked for.
+        asked: DataType,
+        /// The type of the elements.
+        found: DataType,
+    },
+    /// An index names no element.
+    NoSuchElement,
+    /// The bits of an element are no value of its type.
+    InvalidBits {
+        /// The type of the elements.
+        dtype: DataType,
+    },
+    /// A slice was asked for, but the elements do not lie one after the other
+    /// in row-major order.
+    NotCompact,
+    /// Imported memory was to be written that came with READ_ONLY.
+    ReadOnly,
+    /// Imported memory was to be had alone, but others may hold it too.
+    NotExclusive,
+    /// Imported memory was to be had alone, but two indices may name one element.
+    Overlapping,
     /// A reason that a hand-written [`DLPackExport`](crate::DLPackExport) gave.
     Custom(&'static str),
 }
 
 impl fmt::Display for Error {
+    #[expect(clippy::too_many_lines, reason = "one sentence per reason")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Error::RankMismatch { shape, strides } => {
@@ -265,6 +310,35 @@ impl fmt::Display for Error {
                 f.write_str("the tensor is on the CPU, where `stream` must be None")
             }
             Error::OutOfMemory { bytes } => write!(f, "could not allocate {bytes} bytes"),
+            Error::NullTensor => f.write_str("there is no tensor: the pointer is NULL"),
+            Error::VersionUnsupported { found } => {
+                write!(f, "the tensor is of DLPack {found}, which cannot be read as version 1")
+            }
+            Error::NegativeRank { ndim } => {
+                write!(f, "the number of dimensions is {ndim}, which is negative")
+            }
+            Error::NullShape { ndim } => {
+                write!(f, "the tensor has {ndim} dimensions but its shape is NULL")
+            }
+            Error::NullData => f.write_str("the tensor has elements but its data is NULL"),
+            Error::ElementMismatch { asked, found } => {
+                write!(f, "the elements are {found}, not {asked}")
+            }
+            Error::NoSuchElement => f.write_str("the index is outside of the tensor"),
+            Error::InvalidBits { dtype } => {
+                write!(f, "an element holds bits that are no value of {dtype}")
+            }
+            Error::NotCompact => f.write_str(
+                "the elements are not compact in row-major order, so they are no slice; copy them",
+            ),
+            Error::ReadOnly => f.write_str("the tensor is read-only"),
+            Error::NotExclusive => f.write_str(
+                "others may hold the memory of the tensor too; ask its producer for a copy with \
+                 `copy=True`",
+            ),
+            Error::Overlapping => f.write_str(
+                "two indices may name the same element, so it cannot be lent for writing",
+            ),
             Error::Custom(reason) => f.write_str(reason),
         }
     }

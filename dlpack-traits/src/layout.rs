@@ -194,6 +194,45 @@ pub fn may_overlap(shape: &[i64], strides: &[i64]) -> bool {
     shape.len() > MAX_NDIM
 }
 
+/// Visits the indices of some axes in row-major order.
+#[derive(Clone, Debug)]
+pub(crate) struct Walk<'a> {
+    shape: &'a [i64],
+    strides: &'a [i64],
+    index: [i64; MAX_NDIM],
+    position: i64,
+}
+
+impl<'a> Walk<'a> {
+    /// Starts at the first index. What `strides` has beyond `shape` is not used.
+    pub(crate) fn new(shape: &'a [i64], strides: &'a [i64]) -> Self {
+        Self { shape, strides, index: [0; MAX_NDIM], position: 0 }
+    }
+
+    /// Elements from the first to the one visited.
+    #[inline]
+    pub(crate) fn position(&self) -> i64 {
+        self.position
+    }
+
+    /// Goes to the next index; from the last one to the first.
+    #[inline]
+    pub(crate) fn advance(&mut self) {
+        let axes = self.index.iter_mut().zip(self.shape).zip(self.strides);
+        for ((index, &dim), &stride) in axes.take(self.shape.len()).rev() {
+            // The strides of a description stay within its storage, so neither
+            // of these leaves 64 bits for a dimension that has a next index.
+            *index = index.wrapping_add(1);
+            self.position = self.position.wrapping_add(stride);
+            if *index < dim {
+                return;
+            }
+            self.position = self.position.wrapping_sub(stride.wrapping_mul(dim));
+            *index = 0;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -32,6 +32,7 @@
 //! | export a struct | the derive macro `DLPackExport` (feature `derive`), [`trait@DLPackExport`] |
 //! | export a buffer type of your own | [`Storage`], [`DataRef`] |
 //! | let consumers write | [`SharedBuffer`], the table at [`trait@DLPackExport`] |
+//! | take a tensor from a C pointer | [`Imported`] |
 //! | make a Python class | the module `python` (feature `pyo3`) |
 //! | look at the C structs | [`ffi`] |
 //!
@@ -72,6 +73,7 @@ mod error;
 mod export;
 pub mod ffi;
 mod flags;
+mod import;
 #[cfg(any(feature = "bytes", feature = "memmap2"))]
 mod interop;
 pub mod layout;
@@ -91,6 +93,7 @@ pub use element::{Complex, Element};
 pub use error::Error;
 pub use export::DLPackExport;
 pub use flags::Flags;
+pub use import::{Elements, Exclusive, Foreign, Frozen, Imported, Readable};
 pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};
 pub use storage::{Data, DataRef, SharedBuffer, SharedOwner, Storage};

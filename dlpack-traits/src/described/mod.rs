@@ -8,6 +8,7 @@ mod resolve;
 pub use as_layout::AsLayout;
 pub use placement::{Layout, Order};
 
+pub(crate) use resolve::stored_bits;
 use resolve::{Resolved, out_of_bounds};
 
 use crate::dims::Dims;
@@ -16,7 +17,7 @@ use crate::error::Error;
 use crate::ffi::{self, DLTensor};
 use crate::flags::Flags;
 use crate::layout::{self, Extent};
-use crate::storage::{Access, Memory};
+use crate::storage::Memory;
 
 /// Described memory, every claim about which has been checked.
 ///
@@ -159,7 +160,7 @@ impl<'a> Described<'a> {
     #[inline]
     pub(crate) fn is_read_only(&self) -> bool {
         self.flags.contains(Flags::READ_ONLY)
-            || self.memory.access == Access::Frozen
+            || self.memory.access.is_read_only()
             || (!self.compact && layout::may_overlap(self.shape(), self.strides()))
     }
 

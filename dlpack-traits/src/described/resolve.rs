@@ -181,7 +181,7 @@ fn element_type(dtype: DataType, memory: &Memory) -> Result<DataType, Error> {
 
 /// Bits that an element takes in memory.
 #[inline]
-fn stored_bits(dtype: DataType, padded: bool) -> i64 {
+pub(crate) fn stored_bits(dtype: DataType, padded: bool) -> i64 {
     let bits = i64::from(dtype.element_bits());
     // An element has less than 2^24 bits.
     if padded { bits.saturating_add(7) & !7 } else { bits }

@@ -1,9 +1,11 @@
 //! The two C structs that own a tensor, behind one trait: [`Abi`].
 
 use core::ffi::{CStr, c_void};
+use core::ptr::NonNull;
 
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
+use crate::managed::Release;
 use crate::version::Version;
 
 /// A C struct that owns a tensor: [`DLManagedTensorVersioned`], or the legacy
@@ -15,9 +17,12 @@ impl Abi for DLManagedTensor {}
 
 mod sealed {
     use core::ffi::{CStr, c_void};
+    use core::ptr::NonNull;
 
     use crate::ffi::DLTensor;
     use crate::flags::Flags;
+    use crate::managed::Release;
+    use crate::version::Version;
 
     /// What the runtime does with such a struct.
     pub trait ManagedStruct: Copy + 'static {
@@ -41,6 +46,24 @@ mod sealed {
         fn manager_ctx(&self) -> *mut c_void;
         /// What releases the tensor.
         fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
+
+        /// The version, which says whether what is behind `flags` can be read;
+        /// `None` in the legacy struct, of which there is one only.
+        ///
+        /// # Safety
+        ///
+        /// 1. `this` points to an aligned, initialised struct, of which no more
+        ///    than the fields up to `deleter` need exist.
+        unsafe fn version_of(this: NonNull<Self>) -> Option<Version>;
+
+        /// The duty to call the deleter.
+        ///
+        /// # Safety
+        ///
+        /// 1. As for [`version_of`](Self::version_of).
+        /// 2. The deleter, if there is one, may be called once with this
+        ///    pointer, by any thread, and whoever drops the result is that one.
+        unsafe fn release_of(this: NonNull<Self>) -> Release;
     }
 }
 
@@ -83,6 +106,22 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
     fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)> {
         self.deleter
     }
+
+    unsafe fn version_of(this: NonNull<Self>) -> Option<Version> {
+        // SAFETY: by 1 the field is inside the struct.
+        let version = unsafe { &raw const (*this.as_ptr()).version };
+        // SAFETY: by 1 it is aligned and initialised.
+        Some(unsafe { version.read() }.into())
+    }
+
+    unsafe fn release_of(this: NonNull<Self>) -> Release {
+        // SAFETY: by 1 the field is inside the struct.
+        let deleter = unsafe { &raw const (*this.as_ptr()).deleter };
+        // SAFETY: by 1 it is aligned and initialised.
+        let deleter = unsafe { deleter.read() };
+        // SAFETY: 2 is what it asks for.
+        unsafe { Release::versioned(this, deleter) }
+    }
 }
 
 impl sealed::ManagedStruct for DLManagedTensor {
@@ -117,5 +156,18 @@ impl sealed::ManagedStruct for DLManagedTensor {
     #[inline]
     fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)> {
         self.deleter
+    }
+
+    unsafe fn version_of(_: NonNull<Self>) -> Option<Version> {
+        None
+    }
+
+    unsafe fn release_of(this: NonNull<Self>) -> Release {
+        // SAFETY: by 1 the field is inside the struct.
+        let deleter = unsafe { &raw const (*this.as_ptr()).deleter };
+        // SAFETY: by 1 it is aligned and initialised.
+        let deleter = unsafe { deleter.read() };
+        // SAFETY: 2 is what it asks for.
+        unsafe { Release::legacy(this, deleter) }
     }
 }

@@ -7,9 +7,11 @@
 mod abi;
 mod deleter;
 mod packet;
+mod release;
 mod tensor;
 
 pub use abi::Abi;
 pub use tensor::ManagedTensor;
 
 pub(crate) use packet::Packet;
+pub(crate) use release::Release;

@@ -16,8 +16,25 @@ pub(crate) enum Access {
     Frozen,
     /// Anybody may write: no Rust reference to the elements ever exists.
     Shared,
+    /// Nobody may write through the loan, but others may do so meanwhile:
+    /// foreign memory that came with READ_ONLY.
+    SharedReadOnly,
     /// The borrower alone may read and write: it came from `&mut [T]`.
     Exclusive,
+}
+
+impl Access {
+    /// Whether others may write while it is lent.
+    #[inline]
+    pub(crate) const fn is_shared(self) -> bool {
+        matches!(self, Access::Shared | Access::SharedReadOnly)
+    }
+
+    /// Whether a consumer must be told not to write.
+    #[inline]
+    pub(crate) const fn is_read_only(self) -> bool {
+        matches!(self, Access::Frozen | Access::SharedReadOnly)
+    }
 }
 
 /// Lent memory, without its lifetime.
@@ -79,7 +96,7 @@ impl Memory {
         let narrow = dtype.bits() <= 8 && dtype.lanes() == 1;
         if self.refusal.is_some() || dtype == self.dtype {
             Some(self)
-        } else if bytes && (narrow || self.access != Access::Shared) {
+        } else if bytes && (narrow || !self.access.is_shared()) {
             Some(Self { dtype, ..self })
         } else {
             None
@@ -172,6 +189,17 @@ impl<'a> DataRef<'a> {
         device: Device,
     ) -> Self {
         Self::new(Memory::new(ptr, byte_len, dtype, device, Access::Shared))
+    }
+
+    /// The same loan of shared memory for readers only: others may write still,
+    /// but a consumer is told not to.
+    #[inline]
+    #[must_use]
+    pub(crate) const fn into_read_only(mut self) -> Self {
+        if self.memory.access.is_shared() {
+            self.memory.access = Access::SharedReadOnly;
+        }
+        self
     }
 
     /// Lends nothing, for this reason: whatever describes or exports the

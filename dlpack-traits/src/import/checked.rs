@@ -1,0 +1,132 @@
+//! What a foreign struct claims, and what of that can be checked without
+//! touching its memory. Plain data in, plain data out.
+
+use crate::described::stored_bits;
+use crate::device::Device;
+use crate::dims::Dims;
+use crate::dtype::DataType;
+use crate::error::Error;
+use crate::ffi;
+use crate::flags::Flags;
+use crate::layout::{self, Extent};
+use crate::version::Version;
+
+/// A copy of everything that a foreign struct says.
+#[derive(Debug)]
+pub(super) struct Claims {
+    /// `None` for the legacy struct.
+    pub(super) version: Option<Version>,
+    pub(super) flags: Flags,
+    pub(super) data: *mut u8,
+    pub(super) byte_offset: u64,
+    pub(super) device: Device,
+    pub(super) dtype: DataType,
+    pub(super) shape: Dims<'static>,
+    /// `None` where they are NULL.
+    pub(super) strides: Option<Dims<'static>>,
+}
+
+/// Claims that agree with each other, and with an address space.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) version: Option<Version>,
+    pub(super) flags: Flags,
+    /// The first element, or the handle; NULL where addresses have no elements.
+    pub(super) first: *mut u8,
+    /// From the handle to the first element; 0 where `first` is an address.
+    pub(super) byte_offset: u64,
+    pub(super) device: Device,
+    pub(super) dtype: DataType,
+    pub(super) shape: Dims<'static>,
+    pub(super) strides: Dims<'static>,
+    pub(super) numel: i64,
+    /// The lowest byte of an element, and one past the highest, counted from
+    /// the first byte of the first element. Both 0 without elements.
+    pub(super) bytes: (isize, isize),
+}
+
+impl Claims {
+    pub(super) fn check(self) -> Result<Checked, Error> {
+        let Self { version, flags, data, byte_offset, device, dtype, shape, strides } = self;
+        check_dtype(dtype, version)?;
+        let numel = layout::numel(shape.as_slice())?;
+        // Since 1.2 strides must not be NULL, but producers of that version
+        // exist that say so and write NULL. They mean what was meant before.
+        let strides = match strides {
+            Some(strides) => strides,
+            None => Dims::filled(shape.as_slice().len(), |strides| {
+                layout::row_major_strides(shape.as_slice(), strides);
+                Ok(())
+            })?,
+        };
+        let extent = layout::extent(shape.as_slice(), strides.as_slice())?;
+        let bits = stored_bits(dtype, flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED));
+        let bytes = byte_span(extent, bits, numel)?;
+        let (first, byte_offset) = if !device.has_addresses() {
+            within(u128::from(u64::MAX), byte_offset.into(), bytes)?;
+            (data, byte_offset)
+        } else if numel == 0 {
+            (core::ptr::null_mut(), 0)
+        } else if data.is_null() {
+            return Err(Error::NullData);
+        } else {
+            let first = (data.addr() as u128).saturating_add(byte_offset.into());
+            within(usize::MAX as u128, first, bytes)?;
+            let byte_offset = usize::try_from(byte_offset).map_err(|_| Error::SizeOverflow)?;
+            (data.wrapping_add(byte_offset), 0)
+        };
+        Ok(Checked {
+            version,
+            flags,
+            first,
+            byte_offset,
+            device,
+            dtype,
+            shape,
+            strides,
+            numel,
+            bytes,
+        })
+    }
+}
+
+/// Whether elements of this type have a size that we know.
+///
+/// A later minor version may add families. Their tensors can be passed around;
+/// a typed view of them cannot be had.
+fn check_dtype(dtype: DataType, version: Option<Version>) -> Result<(), Error> {
+    let from_later = version.is_some_and(|version| version > Version::CURRENT)
+        && dtype.code() > ffi::kDLFloat4_e2m1fn
+        && dtype.element_bits() != 0;
+    if dtype.is_well_formed() || from_later {
+        Ok(())
+    } else {
+        Err(Error::UnsupportedDType { dtype })
+    }
+}
+
+/// The bytes that hold elements, if they and all elements together fit in an
+/// address space.
+fn byte_span(extent: Option<Extent>, bits: i64, numel: i64) -> Result<(isize, isize), Error> {
+    let Some(Extent { low, high }) = extent else { return Ok((0, 0)) };
+    // An element has less than 2^24 bits, so nothing here saturates.
+    let bits = i128::from(bits);
+    let byte = |bits: i128| isize::try_from(bits >> 3).map_err(|_| Error::SizeOverflow);
+    byte(i128::from(numel).saturating_mul(bits).saturating_add(7))?;
+    let start = byte(i128::from(low).saturating_mul(bits))?;
+    let end = i128::from(high).saturating_add(1).saturating_mul(bits);
+    let end = byte(end.saturating_add(7))?;
+    end.checked_sub(start).ok_or(Error::SizeOverflow)?;
+    Ok((start, end))
+}
+
+/// Checks that bytes around a place neither begin before 0 nor end beyond `max`.
+fn within(max: u128, place: u128, (start, end): (isize, isize)) -> Result<(), Error> {
+    let below = start.unsigned_abs() as u128;
+    let above = end.unsigned_abs() as u128;
+    if below > place || place.saturating_add(above) > max {
+        Err(Error::SizeOverflow)
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,19 @@
+//! Taking tensors: what comes through a C pointer is read once, checked once,
+//! and then accessed in one of three states.
+//!
+//! [`Imported`] is the handle. Its metadata are this crate's own copy. Its
+//! elements may be written by others at any time, so that they are read one by
+//! one ([`Elements`]); slices are for memory that nobody else writes
+//! ([`Frozen`]) or that nobody else has ([`Exclusive`]).
+
+mod checked;
+mod elements;
+mod foreign;
+mod raw;
+mod slices;
+mod tensor;
+
+pub use elements::{Elements, Readable};
+pub use foreign::Foreign;
+pub use slices::{Exclusive, Frozen};
+pub use tensor::Imported;

@@ -1,0 +1,256 @@
+//! The handle of an import: [`Imported`].
+
+use core::fmt;
+use core::ops::Range;
+
+use super::checked::Checked;
+use super::raw;
+use crate::device::Device;
+use crate::dtype::DataType;
+use crate::element::{Element, SizeMatches};
+use crate::error::Error;
+use crate::flags::Flags;
+use crate::layout;
+use crate::managed::{Abi, ManagedTensor, Release};
+use crate::version::Version;
+
+/// A tensor that another library made, checked and owned.
+///
+/// Shape, strides and all other metadata are a copy, which was checked when the
+/// tensor was taken; the C struct is not looked at again. Dropping this calls
+/// its deleter.
+///
+/// The elements are still the other library's. Whatever the flags say, it may
+/// write them at any time, so there are three ways to them:
+///
+/// | others | get | how |
+/// |---|---|---|
+/// | may write | one element after the other, by value | [`elements`](Self::elements) |
+/// | do not write, you say | `&[T]` | `unsafe` [`assume_frozen`](Self::assume_frozen) |
+/// | have nothing to do with it | `&mut [T]` | [`exclusive`](Self::exclusive) of a copy made for us (IS_COPIED), or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
+///
+/// [`Foreign`](crate::Foreign) makes it the `data` field of a struct, and so
+/// exports it again without a copy.
+///
+/// ```
+/// use dlpack_traits::{DLPackExport, DataType, Error, Flags, Imported, Layout, Storage, TensorView};
+///
+/// struct Samples(Vec<i16>);
+///
+/// impl DLPackExport for Samples {
+///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
+///         TensorView::new(self.0.data(), Layout::row_major(&[2, 2])?)
+///     }
+/// }
+///
+/// let pointer = Samples(vec![1, 2, 3, 4]).into_dlpack()?.into_raw();
+///
+/// // SAFETY: 1. to 4. `into_raw` gave a valid struct, whose owner we are now.
+/// // 5. Nobody else has the vector.
+/// let tensor = unsafe { Imported::from_raw(pointer)? };
+/// assert_eq!((tensor.shape(), tensor.dtype()), (&[2, 2][..], DataType::I16));
+/// assert_eq!(tensor.flags(), Flags::READ_ONLY);
+/// let elements = tensor.elements::<i16>()?;
+/// assert_eq!(elements.load(&[1, 0])?, 3);
+/// assert_eq!(elements.iter().sum::<i16>(), 10);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Imported {
+    checked: Checked,
+    /// Dropped when nothing uses the memory any more.
+    release: Release,
+}
+
+// SAFETY: by 2 of `from_raw` any thread may call the deleter, by 4 any thread
+// may access the elements, and all else is our own.
+unsafe impl Send for Imported {}
+// SAFETY: shared access reads metadata, which nobody writes, and elements,
+// which is only reading. Slices of them that others could write are `unsafe` to have.
+unsafe impl Sync for Imported {}
+
+impl Imported {
+    /// Takes a tensor from its producer.
+    ///
+    /// On an error the deleter has been called, unless the pointer is NULL. A
+    /// NULL deleter is not called.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NullTensor`]; [`Error::VersionUnsupported`] for another major
+    /// version; [`Error::NegativeRank`], [`Error::TooManyDims`] beyond 64,
+    /// [`Error::NullShape`], [`Error::NegativeDim`], [`Error::SizeOverflow`],
+    /// [`Error::NullData`], [`Error::UnsupportedDType`], [`Error::OutOfMemory`].
+    ///
+    /// # Safety
+    ///
+    /// What a struct says is checked against itself. What cannot be checked is
+    /// that it is true, and that is what the caller promises:
+    ///
+    /// 1. `managed` is NULL, or points to an aligned, initialised struct of type
+    ///    `A`, which nobody writes or frees until its deleter is called. Where
+    ///    it names another major version than 1, no more than its fields up to
+    ///    `deleter` need be there.
+    /// 2. The struct is the caller's to give away: its deleter, if it is not
+    ///    NULL, may be called once, by any thread, and nobody else calls it.
+    /// 3. If `ndim` is 1 to 64, each of `shape` and `strides` is NULL, or points
+    ///    to `ndim` aligned, initialised numbers, which nobody writes meanwhile.
+    /// 4. If this returns `Ok`: from the lowest byte of an element to the
+    ///    highest, all memory that the struct describes is part of one
+    ///    allocation on `device`, is initialised and, until the deleter is
+    ///    called, may be read by any thread, and written too, unless READ_ONLY
+    ///    is set. On host devices the elements are ready when this is called.
+    /// 5. Until then, nobody writes an element at the moment at which it is read
+    ///    through this handle, unless READ_ONLY is not set and the write is by
+    ///    atomics of the size that [`Elements`](crate::Elements) says; and no
+    ///    `&mut` to it is used. If IS_COPIED is set and
+    ///    READ_ONLY is not, nobody else accesses the elements at all.
+    pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
+        // SAFETY: 1. to 3. are 1. to 3. of this function.
+        let (release, claims) = unsafe { raw::take(managed) }?;
+        // A failure drops `release`.
+        let checked = claims.check()?;
+        Ok(Self { checked, release })
+    }
+
+    /// Extents, in elements.
+    pub fn shape(&self) -> &[i64] {
+        self.checked.shape.as_slice()
+    }
+
+    /// Strides, in elements; those of a compact tensor where the producer gave none.
+    pub fn strides(&self) -> &[i64] {
+        self.checked.strides.as_slice()
+    }
+
+    /// Number of dimensions.
+    pub fn ndim(&self) -> usize {
+        self.shape().len()
+    }
+
+    /// Number of elements.
+    pub fn numel(&self) -> i64 {
+        self.checked.numel
+    }
+
+    /// Type of the elements.
+    pub fn dtype(&self) -> DataType {
+        self.checked.dtype
+    }
+
+    /// Where the memory is. A kind that the standard does not name is kept.
+    pub fn device(&self) -> Device {
+        self.checked.device
+    }
+
+    /// The flags, those that the standard does not name included; none for the
+    /// legacy struct.
+    pub fn flags(&self) -> Flags {
+        self.checked.flags
+    }
+
+    /// The version of the struct; `None` for the legacy one.
+    pub fn version(&self) -> Option<Version> {
+        self.checked.version
+    }
+
+    /// The first element, whose address may have any alignment; NULL when there
+    /// are no elements. On a device without addresses, the handle.
+    pub fn as_ptr(&self) -> *const u8 {
+        self.checked.first
+    }
+
+    /// Bytes from the handle to the first element, on a device without
+    /// addresses; 0 on others, where [`as_ptr`](Self::as_ptr) contains them.
+    pub fn byte_offset(&self) -> u64 {
+        self.checked.byte_offset
+    }
+
+    /// The bytes between the lowest and the highest that belong to an element,
+    /// counted from the first element. Strides may be negative, and so may the start.
+    pub fn byte_range(&self) -> Range<isize> {
+        self.checked.bytes.0..self.checked.bytes.1
+    }
+
+    /// Whether the elements lie one after the other in row-major (C) order.
+    pub fn is_row_major(&self) -> bool {
+        layout::is_row_major(self.shape(), self.strides())
+    }
+
+    /// Whether the elements lie one after the other in column-major (Fortran) order.
+    pub fn is_column_major(&self) -> bool {
+        layout::is_column_major(self.shape(), self.strides())
+    }
+
+    /// Whether the producer said that consumers must not write.
+    pub fn is_read_only(&self) -> bool {
+        self.flags().contains(Flags::READ_ONLY)
+    }
+
+    /// The first element, if the elements can be accessed here as `T`s.
+    ///
+    /// Without elements it is NULL. It need not be aligned.
+    pub(super) fn first_as<T: Element>(&self) -> Result<*mut u8, Error> {
+        let () = SizeMatches::<T>::OK;
+        const { assert!(T::AXES.is_empty(), "elements are accessed part by part: use their type") };
+        let (device, found) = (self.device(), self.dtype());
+        if !device.is_host() {
+            return Err(Error::NotOnHost { device });
+        }
+        if found != T::DTYPE {
+            return Err(Error::ElementMismatch { asked: T::DTYPE, found });
+        }
+        Ok(self.checked.first)
+    }
+}
+
+impl<A: Abi> ManagedTensor<A> {
+    /// The tensor as its consumer has it: to be read, or to be exported again.
+    ///
+    /// ```
+    /// use dlpack_traits::{DLPackExport, Error, Layout, Storage, TensorView};
+    ///
+    /// struct Samples(Vec<f32>);
+    ///
+    /// impl DLPackExport for Samples {
+    ///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
+    ///         TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+    ///     }
+    /// }
+    ///
+    /// let mut copy = Samples(vec![1.5, 2.5]).copy_to_dlpack()?.import()?;
+    /// copy.exclusive()?.as_mut_slice::<f32>()?[0] = 0.5;
+    /// assert_eq!(copy.elements::<f32>()?.to_vec()?, [0.5, 2.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
+    pub fn import(self) -> Result<Imported, Error> {
+        // SAFETY:
+        // 1. to 3. By 1 and 2 of the private `from_raw` the struct is one that
+        //    this crate wrote, and the handle owned it.
+        // 4. It describes checked memory, which its owner lends until the
+        //    deleter is called; host storages lend memory that is ready.
+        // 5. Of an exclusive loan nobody else has the memory, a frozen one is
+        //    written by nobody, and who shares a `SharedBuffer` orders accesses
+        //    with its consumers, of which this is one. A `&mut` that was lent is
+        //    not used before the deleter. IS_COPIED is set for
+        //    `Copied` alone, which only the packet owns.
+        unsafe { Imported::from_raw(self.into_raw()) }
+    }
+}
+
+impl fmt::Debug for Imported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Imported")
+            .field("dtype", &self.dtype())
+            .field("device", &self.device())
+            .field("shape", &self.shape())
+            .field("strides", &self.strides())
+            .field("flags", &self.flags())
+            .field("data", &self.as_ptr())
+            .field("release", &self.release)
+            .finish_non_exhaustive()
+    }
+}

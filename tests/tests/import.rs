@@ -1,0 +1,11 @@
+//! Import: what foreign structs may say, what is made of it, and that the
+//! deleter runs exactly once.
+//!
+//! The letters with numbers name the rules of `docs/SAFETY.md`, section "Import".
+
+mod import {
+    pub(crate) mod accepts;
+    pub(crate) mod forge;
+    pub(crate) mod rejects;
+    pub(crate) mod states;
+}

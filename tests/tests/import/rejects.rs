@@ -1,0 +1,167 @@
+//! Structs that say what cannot be: a typed error, and the deleter once.
+
+use dlpack_tests::counted::Drops;
+use tensors::ffi::{self, DLDataTypeCode, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned};
+use tensors::{DataType, Device, Error, Flags, Imported, Version};
+
+use crate::import::forge::{Forge, Forged, forged, free, other_major};
+
+/// The error of a struct, the deleter being called once, or not at all where it is NULL.
+fn refused<M: Forge>(case: &Forged) -> Error {
+    let drops = Drops::new();
+    let (_, taken) = case.import::<M>(&drops);
+    let error = taken.expect_err("a struct that cannot be");
+    assert_eq!(drops.count(), 1, "{case:?}");
+    let silent = Forged { deleter: false, ..case.clone() };
+    let (raw, taken) = silent.import::<M>(&drops);
+    assert_eq!(taken.map(|_| ()), Err(error));
+    assert_eq!(drops.count(), 1, "a NULL deleter is not called");
+    free(raw);
+    error
+}
+
+/// A sound tensor of which one thing is changed.
+fn with(change: impl FnOnce(&mut Forged)) -> Forged {
+    let mut case = forged(&[2, 3], &[0, 1, 2, 3, 4, 5]);
+    change(&mut case);
+    case
+}
+
+fn dims(shape: &[i64], strides: Option<&[i64]>) -> Forged {
+    with(|case| {
+        case.shape = Some(shape.to_vec());
+        case.strides = strides.map(<[i64]>::to_vec);
+    })
+}
+
+fn dtype(code: DLDataTypeCode, bits: u8, lanes: u16) -> (Forged, Error) {
+    let dtype = DataType::new(code, bits, lanes);
+    (with(|case| case.dtype = dtype), Error::UnsupportedDType { dtype })
+}
+
+#[test]
+fn table() {
+    const BIG: i64 = i64::MAX;
+    let overflow = Error::SizeOverflow;
+    let cases = [
+        // F4: the number of dimensions, before any array is read.
+        (with(|case| case.ndim = Some(-1)), Error::NegativeRank { ndim: -1 }),
+        (with(|case| case.ndim = Some(i32::MIN)), Error::NegativeRank { ndim: i32::MIN }),
+        (with(|case| case.ndim = Some(65)), Error::TooManyDims { ndim: 65 }),
+        (with(|case| case.ndim = Some(i32::MAX)), Error::TooManyDims { ndim: 0x7fff_ffff }),
+        // F5: no shape.
+        (with(|case| (case.shape, case.ndim) = (None, Some(2))), Error::NullShape { ndim: 2 }),
+        // F6: negative dimensions, also two of them, also beside a zero.
+        (dims(&[-2, 3], None), Error::NegativeDim { axis: 0, dim: -2 }),
+        (dims(&[-2, -3], None), Error::NegativeDim { axis: 0, dim: -2 }),
+        (dims(&[0, i64::MIN], None), Error::NegativeDim { axis: 1, dim: i64::MIN }),
+        // F7: the number of elements, and of their bytes.
+        (dims(&[1 << 32, 1 << 32], None), overflow),
+        (dims(&[BIG, 2], None), overflow),
+        (dims(&[BIG], None), overflow),
+        (dims(&[BIG / 4 + 1], None), overflow),
+        (dims(&[1 << 31, 1 << 31], Some(&[0, 0])), overflow),
+        // F8: what strides reach.
+        (dims(&[3], Some(&[i64::MIN])), overflow),
+        (dims(&[2, 2], Some(&[BIG, BIG])), overflow),
+        (dims(&[2, 2], Some(&[BIG / 2, -BIG / 2])), overflow),
+        (dims(&[2], Some(&[1 << 61])), overflow),
+        (dims(&[2, 2], Some(&[1 << 60, -(1 << 60)])), overflow),
+        (dims(&[2], Some(&[-(1 << 60)])), overflow),
+        // F9: offsets that leave the address space.
+        (with(|case| case.byte_offset = u64::MAX), overflow),
+        (with(|case| case.byte_offset = u64::MAX - 4), overflow),
+        // F10: elements without memory.
+        (with(|case| case.data = None), Error::NullData),
+        (with(|case| (case.data, case.byte_offset) = (None, 64)), Error::NullData),
+        (with(|case| (case.data, case.device) = (None, Device::CUDA_HOST)), Error::NullData),
+        (with(|case| (case.data, case.shape) = (None, Some(vec![]))), Error::NullData),
+        // F11: element types without a size, or with one that is not theirs.
+        dtype(ffi::kDLInt, 0, 1),
+        dtype(ffi::kDLInt, 32, 0),
+        dtype(ffi::kDLInt, 33, 1),
+        dtype(ffi::kDLFloat, 8, 1),
+        dtype(ffi::kDLBfloat, 32, 1),
+        dtype(ffi::kDLComplex, 16, 1),
+        dtype(ffi::kDLBool, 32, 1),
+        dtype(ffi::kDLFloat4_e2m1fn, 8, 1),
+        dtype(DLDataTypeCode(18), 8, 1),
+        dtype(DLDataTypeCode(255), 255, u16::MAX),
+    ];
+    for (case, error) in cases {
+        assert_eq!(refused::<DLManagedTensorVersioned>(&case), error, "{case:?}");
+        assert_eq!(refused::<DLManagedTensor>(&case), error, "legacy {case:?}");
+    }
+}
+
+/// F8: below a handle there is nothing, as there is nothing below address 0.
+#[test]
+fn before_a_handle() {
+    let opencl = Device::new(ffi::kDLOpenCL, 0);
+    let case = with(|case| {
+        (case.device, case.strides, case.byte_offset) = (opencl, Some(vec![-3, 1]), 11);
+    });
+    assert_eq!(refused::<DLManagedTensorVersioned>(&case), Error::SizeOverflow);
+    let beyond = Forged { strides: None, byte_offset: u64::MAX - 23, ..case };
+    assert_eq!(refused::<DLManagedTensor>(&beyond), Error::SizeOverflow);
+    // Either end is inside, but no object is as large as what is between them.
+    let far = Forged { shape: Some(vec![2, 2]), ..beyond.clone() };
+    let far = far.strided(&[1 << 60, -(1 << 60)], 1 << 63);
+    assert_eq!(refused::<DLManagedTensorVersioned>(&far), Error::SizeOverflow);
+    let fits = Forged { byte_offset: u64::MAX - 24, ..beyond };
+    assert_eq!(fits.imported().byte_offset(), u64::MAX - 24);
+}
+
+/// F1: of another major version only the deleter is used. The struct ends there,
+/// which Miri would tell.
+#[test]
+fn other_majors() {
+    for (major, minor) in [(0, 0), (0, 8), (2, 0), (u32::MAX, 3)] {
+        let found = Version::new(major, minor);
+        let drops = Drops::new();
+        // SAFETY: 1. The fields up to `deleter` are there. 2. It is ours to give away.
+        let error = unsafe { Imported::from_raw(other_major(found, &drops)) }.unwrap_err();
+        assert_eq!((error, drops.count()), (Error::VersionUnsupported { found }, 1));
+    }
+}
+
+#[test]
+fn null() {
+    let null = core::ptr::null_mut::<DLManagedTensorVersioned>();
+    // SAFETY: 1. NULL is allowed.
+    assert_eq!(unsafe { Imported::from_raw(null) }.map(|_| ()), Err(Error::NullTensor));
+    // SAFETY: as above.
+    let legacy = unsafe { Imported::from_raw(core::ptr::null_mut::<DLManagedTensor>()) };
+    assert_eq!(legacy.map(|_| ()), Err(Error::NullTensor));
+}
+
+/// F2 and F3: codes and bits that a later version may define are kept; who
+/// wants elements of an unknown type is refused.
+#[test]
+fn from_the_future() {
+    let unknown = DataType::new(DLDataTypeCode(18), 12, 1);
+    let tensor = with(|case| {
+        case.version = Version::new(1, 99);
+        case.flags = Flags::from_bits(1 << 40);
+        case.dtype = unknown;
+        case.device = Device::new(DLDeviceType(77), -1);
+    })
+    .imported();
+    assert_eq!(tensor.version(), Some(Version::new(1, 99)));
+    assert_eq!(tensor.flags(), Flags::from_bits(1 << 40));
+    assert_eq!((tensor.dtype(), tensor.byte_range()), (unknown, 0..9));
+    assert_eq!(tensor.device().device_id(), -1);
+    assert!(matches!(tensor.elements::<i32>(), Err(Error::NotOnHost { .. })));
+    let tensor = with(|case| (case.version, case.dtype) = (Version::new(1, 4), unknown)).imported();
+    let error = tensor.elements::<i32>().map(|_| ());
+    assert_eq!(error, Err(Error::ElementMismatch { asked: DataType::I32, found: unknown }));
+    // What has no size cannot be kept either.
+    let case = with(|case| {
+        case.version = Version::new(1, 99);
+        case.dtype = DataType::new(DLDataTypeCode(18), 0, 1);
+    });
+    assert_eq!(
+        refused::<DLManagedTensorVersioned>(&case),
+        Error::UnsupportedDType { dtype: case.dtype }
+    );
+}

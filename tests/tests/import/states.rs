@@ -1,0 +1,202 @@
+//! Who may touch what: shared, frozen and exclusive elements, and imported
+//! memory as a storage.
+
+use dlpack_tests::counted::{Drops, Owner};
+use dlpack_tests::foreign::{Farewell, Foreign as Consumer};
+use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned};
+use tensors::{DLPackExport, DataType, Error, Flags, Foreign, Imported};
+
+use crate::import::forge::{Forged, forged};
+
+/// Six numbers that a producer made a copy of for us.
+fn copied(shape: &[i64]) -> Forged {
+    Forged { flags: Flags::IS_COPIED, ..forged(shape, &[0, 1, 2, 3, 4, 5]) }
+}
+
+/// A12: what is not aligned is read byte by byte, and is no slice.
+#[test]
+fn misaligned() {
+    let mut case = copied(&[2]);
+    case.bytes.splice(0..0, [9]);
+    for (data, byte_offset) in [(0, 1), (1, 0)] {
+        (case.data, case.byte_offset) = (Some(data), byte_offset);
+        let mut tensor = case.imported();
+        let elements = tensor.elements::<i32>().unwrap();
+        assert_eq!(elements.to_vec().unwrap(), [0, 1]);
+        assert_eq!(elements.load(&[1]), Ok(1));
+        let error = Error::Misaligned { dtype: DataType::I32, align: 4 };
+        assert_eq!(tensor.exclusive().unwrap().as_mut_slice::<i32>(), Err(error));
+        // SAFETY: nobody writes.
+        assert_eq!(unsafe { tensor.assume_frozen() }.as_slice::<i32>(), Err(error));
+        assert_eq!(Foreign::<i32>::new(tensor).map(|_| ()), Err(error));
+    }
+}
+
+/// A14: a byte that is neither 0 nor 1 never becomes a `bool`.
+#[test]
+fn bools() {
+    let mut case = forged(&[3], &[]);
+    (case.dtype, case.bytes) = (DataType::BOOL, vec![0, 1, 1]);
+    let tensor = case.imported();
+    assert_eq!(tensor.elements::<bool>().unwrap().to_vec().unwrap(), [false, true, true]);
+    // SAFETY: nobody writes.
+    assert_eq!(unsafe { tensor.assume_frozen() }.as_slice(), Ok(&[false, true, true][..]));
+    case.bytes[1] = 2;
+    let tensor = case.imported();
+    let error = Error::InvalidBits { dtype: DataType::BOOL };
+    let elements = tensor.elements::<bool>().unwrap();
+    assert_eq!(elements.load(&[0]), Ok(false));
+    assert_eq!(elements.load(&[1]), Err(error));
+    assert_eq!(elements.to_vec(), Err(error));
+    assert_eq!(elements.try_iter().collect::<Vec<_>>(), [Ok(false), Err(error), Ok(true)]);
+    // SAFETY: nobody writes.
+    assert_eq!(unsafe { tensor.assume_frozen() }.as_slice::<bool>(), Err(error));
+}
+
+/// F2: elements are what they are said to be, and nothing else.
+#[test]
+fn other_types() {
+    let tensor = copied(&[6]).imported();
+    let error = |asked| Error::ElementMismatch { asked, found: DataType::I32 };
+    assert_eq!(tensor.elements::<f32>().map(|_| ()), Err(error(DataType::F32)));
+    assert_eq!(tensor.elements::<u8>().map(|_| ()), Err(error(DataType::U8)));
+    // SAFETY: nobody writes.
+    let frozen = unsafe { tensor.assume_frozen() };
+    assert_eq!(frozen.as_slice::<u32>(), Err(error(DataType::U32)));
+    assert_eq!(frozen.as_slice::<i32>(), Ok(&[0, 1, 2, 3, 4, 5][..]));
+    assert_eq!(frozen.tensor().shape(), [6]);
+}
+
+/// A2: a copy made for us can be written without `unsafe`.
+#[test]
+fn exclusive() {
+    let drops = Drops::new();
+    let (_, taken) = copied(&[2, 3]).import::<DLManagedTensorVersioned>(&drops);
+    let mut tensor = taken.unwrap();
+    let mut exclusive = tensor.exclusive().unwrap();
+    exclusive.as_mut_slice::<i32>().unwrap()[4] = 40;
+    assert_eq!(exclusive.as_slice::<i32>().unwrap(), [0, 1, 2, 3, 40, 5]);
+    assert_eq!(exclusive.tensor().shape(), [2, 3]);
+    assert_eq!(tensor.elements::<i32>().unwrap().load(&[1, 1]), Ok(40));
+    tensor.exclusive().unwrap().into_mut_slice::<i32>().unwrap().fill(1);
+    assert_eq!(tensor.elements::<i32>().unwrap().iter().sum::<i32>(), 6);
+    drop(tensor);
+    assert_eq!(drops.count(), 1);
+}
+
+/// Whether a tensor can be had alone by the caller's word.
+fn assumed(case: &Forged) -> Result<(), Error> {
+    let mut tensor = case.imported();
+    // SAFETY: nobody else has the memory.
+    unsafe { tensor.assume_exclusive() }.map(|_| ())
+}
+
+#[test]
+fn not_exclusive() {
+    let no = |mut tensor: Imported| tensor.exclusive().map(|_| ()).unwrap_err();
+    // A1: others may hold it.
+    assert_eq!(no(forged(&[1], &[1]).imported()), Error::NotExclusive);
+    assert_eq!(
+        no(Owner::new(vec![1_i32], &[1]).into_dlpack().unwrap().import().unwrap()),
+        Error::NotExclusive
+    );
+    // A legacy struct has no flags to say so.
+    let (_, legacy) = copied(&[1]).import::<DLManagedTensor>(&Drops::new());
+    assert_eq!(no(legacy.unwrap()), Error::NotExclusive);
+    // A3: read-only, whatever else is said.
+    let read_only = Forged { flags: Flags::IS_COPIED | Flags::READ_ONLY, ..copied(&[1]) };
+    assert_eq!(no(read_only.imported()), Error::ReadOnly);
+    assert_eq!(assumed(&read_only), Err(Error::ReadOnly));
+    // A10: two indices, one element.
+    for (shape, strides) in [(&[4, 2][..], &[0, 1][..]), (&[2, 2], &[1, 1]), (&[3, 2], &[1, 2])] {
+        let overlapping = copied(shape).strided(strides, 0);
+        assert_eq!(no(overlapping.imported()), Error::Overlapping);
+        assert_eq!(assumed(&overlapping), Err(Error::Overlapping));
+    }
+}
+
+/// A11: what is not compact, is no slice.
+#[test]
+fn not_compact() {
+    for (shape, strides, byte_offset) in
+        [(&[6][..], &[-1][..], 20), (&[3], &[2], 0), (&[3, 2], &[1, 3], 0)]
+    {
+        let mut tensor = copied(shape).strided(strides, byte_offset).imported();
+        assert_eq!(tensor.is_column_major(), shape == [3, 2]);
+        let mut exclusive = tensor.exclusive().unwrap();
+        assert_eq!(exclusive.as_mut_slice::<i32>(), Err(Error::NotCompact));
+        assert_eq!(exclusive.as_slice::<i32>(), Err(Error::NotCompact));
+    }
+    assert_eq!(assumed(&forged(&[2], &[1, 2])), Ok(()));
+}
+
+/// Imported memory is exported again as it is, and lives as long as any owner.
+#[test]
+fn exported_again() {
+    for (flags, strides, byte_offset) in [
+        (Flags::NONE, &[3, 1][..], 0),
+        (Flags::READ_ONLY, &[-3, 1], 12),
+        (Flags::IS_COPIED, &[1, 2], 0),
+    ] {
+        let drops = Drops::new();
+        let case = Forged { flags, ..copied(&[2, 3]).strided(strides, byte_offset) };
+        let (_, taken) = case.import::<DLManagedTensorVersioned>(&drops);
+        let tensor = taken.unwrap();
+        let (address, elements) =
+            (tensor.as_ptr(), tensor.elements::<i32>().unwrap().to_vec().unwrap());
+        let foreign = Foreign::<i32>::new(tensor).unwrap();
+        let read_only = flags.contains(Flags::READ_ONLY);
+        assert_eq!(foreign.clone().into_dlpack_legacy().is_err(), read_only);
+        let shared = Consumer::from(foreign.to_dlpack().unwrap());
+        let moved = Consumer::from(foreign.clone().into_dlpack().unwrap());
+        for export in [&shared, &moved] {
+            assert_eq!(export.data().cast_const(), address);
+            assert_eq!(export.strides(), strides);
+            assert_eq!(export.elements::<i32>(), elements);
+            assert_eq!(export.is_writable(), !read_only);
+            assert!(!export.is_copied(), "there are several owners now");
+        }
+        if !read_only {
+            shared.write(|n: i32| n + 10);
+            assert_eq!(foreign.tensor().elements::<i32>().unwrap().load(&[0, 0]), Ok(10));
+        }
+        let copy = foreign.copy_to_dlpack().unwrap().import().unwrap();
+        assert_eq!(copy.flags(), Flags::IS_COPIED);
+        assert_eq!(copy.elements::<i32>().unwrap().to_vec().unwrap(), moved.elements::<i32>());
+        drop(foreign);
+        shared.delete(Farewell::Narrow);
+        assert_eq!(drops.count(), 0);
+        moved.delete_elsewhere(Farewell::Plain);
+        assert_eq!(drops.count(), 1);
+    }
+}
+
+/// It is a field like any other.
+#[derive(DLPackExport)]
+#[dlpack(crate = tensors)]
+struct Image {
+    data: Foreign<i32>,
+    shape: [usize; 2],
+}
+
+#[test]
+fn as_a_field() {
+    let data = Foreign::new(copied(&[6]).imported()).unwrap();
+    let image = Image { data, shape: [3, 2] };
+    let again = image.to_dlpack().unwrap().import().unwrap();
+    assert_eq!(again.elements::<i32>().unwrap().load(&[2, 1]), Ok(5));
+    let image = Image { shape: [4, 2], ..image };
+    assert!(matches!(image.into_dlpack(), Err(Error::OutOfBounds { len: 24, .. })));
+}
+
+#[test]
+fn nothing_as_a_field() {
+    let empty = Foreign::<i32>::new(forged(&[0, 2], &[]).imported()).unwrap();
+    let again = empty.to_dlpack().unwrap().import().unwrap();
+    assert_eq!((again.shape(), again.numel()), (&[0, 2][..], 0));
+    let error = Error::ElementMismatch { asked: DataType::F32, found: DataType::I32 };
+    let drops = Drops::new();
+    let (_, taken) = forged(&[1], &[1]).import::<DLManagedTensor>(&drops);
+    assert_eq!(Foreign::<f32>::new(taken.unwrap()).map(|_| ()), Err(error));
+    assert_eq!(drops.count(), 1);
+}
