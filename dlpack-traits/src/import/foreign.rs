@@ -34,11 +34,13 @@ use crate::view::TensorView;
 ///     }
 /// }
 ///
-/// let imported = Samples(vec![1, 2]).into_dlpack()?.import()?;
+/// // SAFETY: nobody else has the memory.
+/// let imported = unsafe { Samples(vec![1, 2]).into_dlpack()?.import()? };
 /// let foreign = Foreign::<u8>::new(imported)?;
 /// let again = foreign.to_dlpack()?;
 /// assert_eq!(again.strides(), [-1]);
-/// assert_eq!(again.import()?.elements::<u8>()?.to_vec()?, [2, 1]);
+/// // SAFETY: as above.
+/// assert_eq!(unsafe { again.import()? }.elements::<u8>()?.to_vec()?, [2, 1]);
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Foreign<T> {

@@ -217,7 +217,8 @@ impl<A: Abi> ManagedTensor<A> {
     ///     }
     /// }
     ///
-    /// let mut copy = Samples(vec![1.5, 2.5]).copy_to_dlpack()?.import()?;
+    /// // SAFETY: a copy has one owner, so nobody else writes to it.
+    /// let mut copy = unsafe { Samples(vec![1.5, 2.5]).copy_to_dlpack()?.import()? };
     /// copy.exclusive()?.as_mut_slice::<f32>()?[0] = 0.5;
     /// assert_eq!(copy.elements::<f32>()?.to_vec()?, [0.5, 2.5]);
     /// # Ok::<(), Error>(())
@@ -226,15 +227,20 @@ impl<A: Abi> ManagedTensor<A> {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
-    pub fn import(self) -> Result<Imported, Error> {
+    ///
+    /// # Safety
+    ///
+    /// 1. Nobody writes an element while this tensor's safe methods read it, or
+    ///    reads one while they write it. Only the other owners of a
+    ///    [`SharedBuffer`](crate::SharedBuffer) could.
+    pub unsafe fn import(self) -> Result<Imported, Error> {
         // SAFETY:
         // 1. to 3. By 1 and 2 of the private `from_raw` the struct is one that
         //    this crate wrote, and the handle owned it.
         // 4. It describes checked memory, which its owner lends until the
         //    deleter is called; host storages lend memory that is ready.
         // 5. Of an exclusive loan nobody else has the memory, a frozen one is
-        //    written by nobody, and who shares a `SharedBuffer` orders accesses
-        //    with its consumers, of which this is one. A `&mut` that was lent is
+        //    written by nobody, and of a shared one it is 1. A `&mut` that was lent is
         //    not used before the deleter. IS_COPIED is set for
         //    `Copied` alone, which only the packet owns.
         unsafe { Imported::from_raw(self.into_raw()) }

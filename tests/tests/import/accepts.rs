@@ -9,7 +9,7 @@ use tensors::{
     Complex, DLPackExport, DataType, Device, Error, Flags, Foreign, SharedBuffer, Storage, Version,
 };
 
-use crate::import::forge::{Forge, Forged, forged, free};
+use crate::import::forge::{self, Forge, Forged, forged, free};
 
 /// Shape, strides, byte offset, and the bytes that elements lie in, counted
 /// from the first.
@@ -191,7 +191,7 @@ fn own_exports() {
             let strides = strides.map(<[i64]>::to_vec);
             Owner { strides, byte_offset, ..Owner::new(numbers(), shape) }.counted(&drops)
         };
-        let versioned = owner().into_dlpack().unwrap().import().unwrap();
+        let versioned = forge::import(owner().into_dlpack().unwrap());
         assert_eq!(versioned.version(), Some(Version::CURRENT));
         assert_eq!(versioned.byte_range(), range);
         let elements = versioned.elements::<i32>().unwrap().to_vec().unwrap();
@@ -199,7 +199,7 @@ fn own_exports() {
         assert_eq!(drops.count(), 1);
         // Overlapping ones are read-only, so there is no legacy struct of them.
         if let Ok(legacy) = owner().into_dlpack_legacy() {
-            let legacy = legacy.import().unwrap();
+            let legacy = forge::import(legacy);
             assert_eq!(legacy.version(), None);
             assert_eq!(legacy.elements::<i32>().unwrap().to_vec().unwrap(), elements);
         }
@@ -212,14 +212,14 @@ fn own_exports() {
 #[test]
 fn frozen_exports() {
     fn check<S: Storage + Send + 'static>(storage: S) {
-        let tensor = Owner::new(storage, &[2]).into_dlpack().unwrap().import().unwrap();
+        let tensor = forge::import(Owner::new(storage, &[2]).into_dlpack().unwrap());
         assert!(tensor.is_read_only());
         let elements = tensor.elements::<i32>().unwrap();
         assert_eq!((elements.load(&[1]), elements.iter().sum()), (Ok(2), 3));
         // SAFETY: nobody writes to what `Arc` and statics hold.
         assert_eq!(unsafe { tensor.assume_frozen() }.as_slice::<i32>(), Ok(&[1, 2][..]));
         let foreign = Foreign::<i32>::new(tensor).unwrap();
-        let copy = foreign.copy_to_dlpack().unwrap().import().unwrap();
+        let copy = forge::import(foreign.copy_to_dlpack().unwrap());
         assert_eq!(copy.elements::<i32>().unwrap().to_vec().unwrap(), [1, 2]);
     }
     static NUMBERS: &[i32; 2] = &[1, 2];
@@ -232,7 +232,7 @@ fn frozen_exports() {
 fn shared_with_rust() {
     let value = |n: f64| Complex { re: n, im: -n };
     let buffer = SharedBuffer::from_slice(&[value(1.0), value(2.0)]).unwrap();
-    let tensor = Owner::new(buffer.clone(), &[2]).to_dlpack().unwrap().import().unwrap();
+    let tensor = forge::import(Owner::new(buffer.clone(), &[2]).to_dlpack().unwrap());
     let elements = tensor.elements::<Complex<f64>>().unwrap();
     assert_eq!(elements.load(&[1]), Ok(value(2.0)));
     std::thread::scope(|scope| {

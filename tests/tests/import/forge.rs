@@ -8,7 +8,7 @@ use dlpack_tests::foreign::CStruct;
 use tensors::ffi::{
     DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor,
 };
-use tensors::{DataType, Device, Error, Flags, Imported, Version};
+use tensors::{Abi, DataType, Device, Error, Flags, Imported, ManagedTensor, Version};
 
 /// What a struct is to say. The elements live in memory of its own.
 #[derive(Clone, Debug)]
@@ -173,4 +173,11 @@ pub(crate) fn other_major(version: Version, drops: &Drops) -> *mut DLManagedTens
     let manager_ctx = Box::into_raw(Box::new(drops.ticket())).cast();
     let head = Head { version: version.to_ffi(), manager_ctx, deleter: Some(delete) };
     Box::into_raw(Box::new(head)).cast()
+}
+
+/// One of our own exports, imported. These tests store into shared memory only
+/// while nothing is read.
+pub(crate) fn import<A: Abi>(tensor: ManagedTensor<A>) -> Imported {
+    // SAFETY: 1. as said above.
+    unsafe { tensor.import() }.expect("one of our own")
 }

@@ -6,7 +6,7 @@ use dlpack_tests::foreign::{Farewell, Foreign as Consumer};
 use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use tensors::{DLPackExport, DataType, Error, Flags, Foreign, Imported};
 
-use crate::import::forge::{Forged, forged};
+use crate::import::forge::{self, Forged, forged};
 
 /// Six numbers that a producer made a copy of for us.
 fn copied(shape: &[i64]) -> Forged {
@@ -97,7 +97,7 @@ fn not_exclusive() {
     // A1: others may hold it.
     assert_eq!(no(forged(&[1], &[1]).imported()), Error::NotExclusive);
     assert_eq!(
-        no(Owner::new(vec![1_i32], &[1]).into_dlpack().unwrap().import().unwrap()),
+        no(forge::import(Owner::new(vec![1_i32], &[1]).into_dlpack().unwrap())),
         Error::NotExclusive
     );
     // A legacy struct has no flags to say so.
@@ -160,7 +160,7 @@ fn exported_again() {
             shared.write(|n: i32| n + 10);
             assert_eq!(foreign.tensor().elements::<i32>().unwrap().load(&[0, 0]), Ok(10));
         }
-        let copy = foreign.copy_to_dlpack().unwrap().import().unwrap();
+        let copy = forge::import(foreign.copy_to_dlpack().unwrap());
         assert_eq!(copy.flags(), Flags::IS_COPIED);
         assert_eq!(copy.elements::<i32>().unwrap().to_vec().unwrap(), moved.elements::<i32>());
         drop(foreign);
@@ -183,7 +183,7 @@ struct Image {
 fn as_a_field() {
     let data = Foreign::new(copied(&[6]).imported()).unwrap();
     let image = Image { data, shape: [3, 2] };
-    let again = image.to_dlpack().unwrap().import().unwrap();
+    let again = forge::import(image.to_dlpack().unwrap());
     assert_eq!(again.elements::<i32>().unwrap().load(&[2, 1]), Ok(5));
     let image = Image { shape: [4, 2], ..image };
     assert!(matches!(image.into_dlpack(), Err(Error::OutOfBounds { len: 24, .. })));
@@ -192,7 +192,7 @@ fn as_a_field() {
 #[test]
 fn nothing_as_a_field() {
     let empty = Foreign::<i32>::new(forged(&[0, 2], &[]).imported()).unwrap();
-    let again = empty.to_dlpack().unwrap().import().unwrap();
+    let again = forge::import(empty.to_dlpack().unwrap());
     assert_eq!((again.shape(), again.numel()), (&[0, 2][..], 0));
     let error = Error::ElementMismatch { asked: DataType::F32, found: DataType::I32 };
     let drops = Drops::new();
