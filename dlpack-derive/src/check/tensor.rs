@@ -35,10 +35,7 @@ pub(super) fn tensor<'a>(
     fields: &'a [Field<'a>],
     attrs: &'a StructAttrs,
 ) -> Option<Tensor<'a>> {
-    let roles = Roles::assign(cx, fields);
-    let unread = attrs.unread || fields.iter().any(|field| field.attrs.unread);
-    let check = Check { cx, ident: input.ident, fields, attrs, roles, unread };
-    check.lookalikes();
+    let check = Check::begin(cx, input, fields, attrs);
     let data = check.data();
     let placement = check.placement();
     let layout = Layout {
@@ -59,10 +56,7 @@ pub(super) fn layout<'a>(
     fields: &'a [Field<'a>],
     attrs: &'a StructAttrs,
 ) -> Option<Layout<'a>> {
-    let roles = Roles::assign(cx, fields);
-    let unread = attrs.unread || fields.iter().any(|field| field.attrs.unread);
-    let check = Check { cx, ident: input.ident, fields, attrs, roles, unread };
-    check.lookalikes();
+    let check = Check::begin(cx, input, fields, attrs);
     for role in [Role::Data, Role::DType, Role::Device, Role::Sync, Role::Owner] {
         if let Some(taken) = check.roles.get(role) {
             let place = taken.place().unwrap_or(input.ident);
@@ -74,7 +68,21 @@ pub(super) fn layout<'a>(
     Some(Layout { placement, len, dtype: None, device: None, padded: attrs.padded.is_some() })
 }
 
-impl<'a> Check<'_, 'a> {
+impl<'c, 'a> Check<'c, 'a> {
+    /// Gives the fields their roles, and refuses those that only look like one.
+    fn begin(
+        cx: &'c Ctxt,
+        input: &'a Input<'a>,
+        fields: &'a [Field<'a>],
+        attrs: &'a StructAttrs,
+    ) -> Self {
+        let roles = Roles::assign(cx, fields);
+        let unread = attrs.unread || fields.iter().any(|field| field.attrs.unread);
+        let check = Self { cx, ident: input.ident, fields, attrs, roles, unread };
+        check.lookalikes();
+        check
+    }
+
     fn data(&self) -> Option<Data<'a>> {
         let owner = self.roles.get(Role::Owner);
         let Some(data) = self.roles.get(Role::Data) else {
