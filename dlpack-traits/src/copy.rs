@@ -45,6 +45,19 @@ impl Copied {
         Ok(Self { block, dtype, padded, shape })
     }
 
+    /// Zeros, in a compact tensor of `byte_len` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn zeroed(dtype: DataType, shape: &[i64], byte_len: usize) -> Result<Self, Error> {
+        let shape = Dims::filled(shape.len(), |dims| {
+            dims.copy_from_slice(shape);
+            Ok(())
+        })?;
+        Ok(Self { block: Block::zeroed(byte_len)?, dtype, padded: false, shape })
+    }
+
     /// The copy, lent exclusively.
     pub(crate) fn lend(&mut self) -> Result<Lend<'_>, Error> {
         // SAFETY:

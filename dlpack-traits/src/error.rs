@@ -159,6 +159,11 @@ pub enum Error {
         /// Where it is.
         device: Device,
     },
+    /// None of the backends at hand serves the device.
+    NoBackend {
+        /// The device that was asked for.
+        device: Device,
+    },
     /// Elements packed into bytes can only be copied where they are compact.
     PackedStrides {
         /// The element type.
@@ -303,6 +308,7 @@ impl fmt::Display for Error {
             Error::NotOnHost { device } => {
                 write!(f, "the memory is on {device}, where the processor cannot read it")
             }
+            Error::NoBackend { device } => write!(f, "no backend at hand serves {device}"),
             Error::PackedStrides { dtype } => {
                 write!(f, "{dtype} elements are packed into bytes and can only be copied compact")
             }

@@ -62,6 +62,7 @@ extern crate std;
 
 #[doc(hidden)]
 pub mod __private;
+pub mod backend;
 mod contain;
 mod copy;
 mod described;
@@ -70,6 +71,7 @@ mod dims;
 mod dtype;
 mod element;
 mod error;
+pub mod exchange;
 mod export;
 pub mod ffi;
 mod flags;
@@ -93,7 +95,9 @@ pub use element::{Complex, Element};
 pub use error::Error;
 pub use export::DLPackExport;
 pub use flags::Flags;
-pub use import::{Elements, Exclusive, Foreign, Frozen, Imported, Readable};
+pub use import::{
+    DLPackImport, Elements, Exclusive, Foreign, Frozen, ImportError, Imported, Readable,
+};
 pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};
 pub use storage::{Data, DataRef, SharedBuffer, SharedOwner, Storage};

@@ -7,13 +7,17 @@
 //! ([`Frozen`]) or that nobody else has ([`Exclusive`]).
 
 mod checked;
+mod construct;
 mod elements;
 mod foreign;
+mod import_error;
 mod raw;
 mod slices;
 mod tensor;
 
+pub use construct::DLPackImport;
 pub use elements::{Elements, Readable};
 pub use foreign::Foreign;
+pub use import_error::ImportError;
 pub use slices::{Exclusive, Frozen};
 pub use tensor::Imported;

@@ -14,6 +14,7 @@ use crate::contain::contain;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
+use crate::import::ImportError;
 use crate::stream::StreamArg;
 use crate::version::Version;
 
@@ -26,6 +27,16 @@ impl From<Error> for PyErr {
             Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
             Error::StreamOnHost => PyValueError::new_err(text),
             _ => PyBufferError::new_err(text),
+        }
+    }
+}
+
+impl From<ImportError> for PyErr {
+    /// `ValueError` for what the type itself refused, and as for [`Error`] otherwise.
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Tensor(error) => error.into(),
+            ImportError::Rejected(reason) => PyValueError::new_err(reason.into_string()),
         }
     }
 }

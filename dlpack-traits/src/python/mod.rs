@@ -40,6 +40,8 @@
 //! | `MemoryError` | no memory for the export |
 
 #[cfg(feature = "pyo3")]
+mod builder;
+#[cfg(feature = "pyo3")]
 mod capsule;
 #[cfg(feature = "pyo3")]
 mod class;
@@ -49,5 +51,7 @@ mod convert;
 mod owner;
 mod protocol;
 
+#[cfg(feature = "pyo3")]
+pub use builder::{ClassBuilder, Importable, NotImportable, class};
 #[cfg(feature = "pyo3")]
 pub use class::{ExportClass, add_class, install};

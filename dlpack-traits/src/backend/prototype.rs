@@ -1,0 +1,60 @@
+//! What a tensor that does not exist yet should be: [`Prototype`].
+
+use crate::device::Device;
+use crate::dims::Dims;
+use crate::dtype::DataType;
+use crate::error::Error;
+use crate::layout;
+
+/// Type, extents and device of a tensor to be allocated: compact, row-major,
+/// and checked, so that its size is known to fit.
+#[derive(Debug)]
+pub struct Prototype<'a> {
+    dtype: DataType,
+    shape: Dims<'a>,
+    device: Device,
+    byte_len: usize,
+}
+
+impl<'a> Prototype<'a> {
+    /// Checks what was asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnsupportedDType`], [`Error::TooManyDims`],
+    /// [`Error::NegativeDim`] and [`Error::SizeOverflow`].
+    pub fn new(dtype: DataType, shape: Dims<'a>, device: Device) -> Result<Self, Error> {
+        if !dtype.is_well_formed() {
+            return Err(Error::UnsupportedDType { dtype });
+        }
+        let ndim = shape.as_slice().len();
+        if ndim > layout::MAX_NDIM {
+            return Err(Error::TooManyDims { ndim });
+        }
+        let numel = layout::numel(shape.as_slice())?;
+        let bits = i128::from(numel).saturating_mul(i128::from(dtype.element_bits()));
+        let bytes = bits.saturating_add(7).div_euclid(8);
+        let byte_len = isize::try_from(bytes).map_err(|_| Error::SizeOverflow)?.unsigned_abs();
+        Ok(Self { dtype, shape, device, byte_len })
+    }
+
+    /// Type of the elements.
+    pub const fn dtype(&self) -> DataType {
+        self.dtype
+    }
+
+    /// Extents, in elements.
+    pub fn shape(&self) -> &[i64] {
+        self.shape.as_slice()
+    }
+
+    /// Where the memory is to be.
+    pub const fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Size of all elements, in bytes. Elements of less than a byte are packed.
+    pub const fn byte_len(&self) -> usize {
+        self.byte_len
+    }
+}

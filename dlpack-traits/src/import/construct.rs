@@ -1,0 +1,52 @@
+//! Values of a type from tensors: [`DLPackImport`].
+
+use super::{Foreign, ImportError, Imported, Readable};
+
+/// A type that can be built from a tensor that another library made.
+///
+/// Usually the derive of the same name writes the implementation. By hand it
+/// takes no `unsafe`: the tensor is checked when it comes, and
+/// [`Foreign`] holds its memory without a copy.
+///
+/// ```
+/// use dlpack_traits::{DLPackImport, Foreign, ImportError, Imported};
+///
+/// struct Samples {
+///     data: Foreign<f32>,
+///     channels: usize,
+/// }
+///
+/// impl DLPackImport for Samples {
+///     fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+///         let &[channels, _] = tensor.shape() else {
+///             return Err(ImportError::rejected("samples have two dimensions"));
+///         };
+///         let channels = usize::try_from(channels).map_err(ImportError::rejected)?;
+///         Ok(Self { data: Foreign::new(tensor)?, channels })
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be built from a DLPack tensor",
+    note = "add `#[derive(DLPackImport)]` to `{Self}`, or implement `dlpack_traits::DLPackImport`"
+)]
+pub trait DLPackImport: Sized {
+    /// Builds the value. It owns the tensor: what it does not keep, it releases.
+    ///
+    /// # Errors
+    ///
+    /// Whatever makes the tensor no value of this type. It is then released.
+    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError>;
+}
+
+impl DLPackImport for Imported {
+    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+        Ok(tensor)
+    }
+}
+
+impl<T: Readable> DLPackImport for Foreign<T> {
+    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+        Ok(Foreign::new(tensor)?)
+    }
+}

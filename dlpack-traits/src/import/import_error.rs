@@ -1,0 +1,50 @@
+//! Why a tensor did not become a value of a type: [`ImportError`].
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use core::fmt;
+
+use crate::error::Error;
+
+/// Why a tensor did not become a value of a type
+/// ([`DLPackImport`](crate::DLPackImport)).
+///
+/// ```
+/// use dlpack_traits::{Error, ImportError};
+///
+/// let error = ImportError::rejected("the mask is empty");
+/// assert_eq!(error.to_string(), "the mask is empty");
+/// assert!(matches!(ImportError::from(Error::NotCompact), ImportError::Tensor(_)));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The tensor itself: its struct, its memory, or a view of it.
+    Tensor(Error),
+    /// The type's own checks refused the value that was built.
+    Rejected(Box<str>),
+}
+
+impl ImportError {
+    /// A refusal in the type's own words.
+    pub fn rejected(reason: impl fmt::Display) -> Self {
+        Self::Rejected(reason.to_string().into_boxed_str())
+    }
+}
+
+impl From<Error> for ImportError {
+    fn from(error: Error) -> Self {
+        Self::Tensor(error)
+    }
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tensor(error) => error.fmt(f),
+            Self::Rejected(reason) => reason.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for ImportError {}
