@@ -33,9 +33,10 @@ mod sealed {
         /// Whether it has flags, without which nobody can be told not to write.
         const HAS_FLAGS: bool;
 
-        /// The struct with these parts.
+        /// The struct with these parts, as far as it has room for them.
         fn new(
             tensor: DLTensor,
+            version: Version,
             flags: Flags,
             manager_ctx: *mut c_void,
             deleter: unsafe extern "C" fn(*mut Self),
@@ -77,12 +78,13 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
     #[inline]
     fn new(
         dl_tensor: DLTensor,
+        version: Version,
         flags: Flags,
         manager_ctx: *mut c_void,
         deleter: unsafe extern "C" fn(*mut Self),
     ) -> Self {
         Self {
-            version: Version::CURRENT.to_ffi(),
+            version: version.to_ffi(),
             manager_ctx,
             deleter: Some(deleter),
             flags: flags.bits(),
@@ -135,6 +137,7 @@ impl sealed::ManagedStruct for DLManagedTensor {
     #[inline]
     fn new(
         dl_tensor: DLTensor,
+        _: Version,
         _: Flags,
         manager_ctx: *mut c_void,
         deleter: unsafe extern "C" fn(*mut Self),
