@@ -11,14 +11,13 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
+#[cfg(feature = "pyo3")]
+use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
 use crate::layout;
-use crate::managed::{Abi, ManagedTensor, Release};
 #[cfg(feature = "pyo3")]
-use crate::{
-    ffi::{DLManagedTensorVersioned, DLTensor},
-    managed::Guard,
-};
+use crate::managed::Guard;
+use crate::managed::{Abi, ManagedTensor, Release};
 use crate::version::Version;
 
 /// A tensor that another library made, checked and owned.
