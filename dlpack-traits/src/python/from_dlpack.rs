@@ -123,6 +123,7 @@ fn check_device(
 /// # let _ = copied_to_host;
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[must_use = "options ask for nothing by themselves"]
 pub struct ImportOptions<'a> {
     pub(super) device: Option<Device>,
     pub(super) copy: Option<bool>,

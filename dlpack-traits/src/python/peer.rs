@@ -119,6 +119,8 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
     use crate::ffi::DLPackVersion;
 
@@ -162,7 +164,8 @@ mod tests {
         }
         // Nothing but a header is there: Miri would see a read beyond it.
         for (major, minor) in [(0, 3), (2, 0), (2, 3), (u32::MAX, 3), (1, 0), (1, 1)] {
-            assert!(read(&raw mut header(major, minor)).is_none(), "{major}.{minor}");
+            let mut header = header(major, minor);
+            assert!(read(&raw mut header).is_none(), "{major}.{minor}");
         }
         assert!(read(ptr::null_mut()).is_none());
     }

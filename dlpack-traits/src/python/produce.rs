@@ -186,9 +186,9 @@ fn constant<'py>(
     place: &AtomicPtr<PyObject>,
     make: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<*mut PyObject> {
-    let made = place.load(Ordering::Acquire);
-    if !made.is_null() {
-        return Ok(made);
+    let found = place.load(Ordering::Acquire);
+    if !found.is_null() {
+        return Ok(found);
     }
     let new = make()?.into_ptr();
     match place.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {

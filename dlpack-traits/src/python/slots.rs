@@ -105,11 +105,11 @@ pub(super) unsafe fn stream(
 /// 1. The function is from a table.
 /// 2. `tensor` points to a valid struct of major version 1 that is the caller's
 ///    to give away.
-pub(super) unsafe fn wrap<'py>(
-    py: Python<'py>,
+pub(super) unsafe fn wrap(
+    py: Python<'_>,
     function: Wrap,
     tensor: NonNull<DLManagedTensorVersioned>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Bound<'_, PyAny>> {
     // An error outside says that the tensor was not taken, as far as one can
     // tell; one inside, that an object has it.
     let call = |tensor| -> PyResult<PyResult<_>> {
