@@ -25,7 +25,7 @@ pub struct StreamArg<'a> {
     alive: PhantomData<&'a c_void>,
 }
 
-/// The three things that a consumer can say.
+/// What a consumer can say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamKind {
@@ -35,6 +35,9 @@ pub enum StreamKind {
     NoSync,
     /// A sentinel or a handle, as the device defines it.
     Handle(usize),
+    /// The consumer is the processor: it reads the elements, or writes them,
+    /// when the call returns. So whatever is pending has to be done by then.
+    OnHost,
 }
 
 impl StreamArg<'_> {
@@ -46,6 +49,12 @@ impl StreamArg<'_> {
     /// The consumer asks for no synchronisation (`stream=-1`).
     pub const fn no_sync() -> Self {
         Self { kind: StreamKind::NoSync, alive: PhantomData }
+    }
+
+    /// The consumer is the processor. No value of `stream` says so: it is what a
+    /// copy to the host means.
+    pub const fn on_host() -> Self {
+        Self { kind: StreamKind::OnHost, alive: PhantomData }
     }
 
     /// A sentinel (0, 1, 2 on some devices) or a stream handle.
@@ -63,7 +72,7 @@ impl StreamArg<'_> {
         self.kind
     }
 
-    /// The rule for host memory: nothing but "unspecified" makes sense there.
+    /// The rule for host memory: no stream makes sense there.
     ///
     /// # Errors
     ///
@@ -71,7 +80,7 @@ impl StreamArg<'_> {
     #[inline]
     pub const fn host(self) -> Result<(), Error> {
         match self.kind {
-            StreamKind::Unspecified => Ok(()),
+            StreamKind::Unspecified | StreamKind::OnHost => Ok(()),
             StreamKind::NoSync | StreamKind::Handle(_) => Err(Error::StreamOnHost),
         }
     }
