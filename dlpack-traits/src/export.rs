@@ -122,6 +122,20 @@ pub trait DLPackExport {
         into_managed::<DLManagedTensorVersioned, Self>(self, StreamArg::unspecified())
     }
 
+    /// [`into_dlpack`](Self::into_dlpack) for a consumer that says on which stream
+    /// it will use the tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of `into_dlpack`, and of [`hand_off`](Self::hand_off).
+    #[inline]
+    fn into_dlpack_on(self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error>
+    where
+        Self: Sized + Send + 'static,
+    {
+        into_managed::<DLManagedTensorVersioned, Self>(self, consumer)
+    }
+
     /// [`into_dlpack`](Self::into_dlpack) for consumers of before 1.0.
     ///
     /// # Errors
@@ -150,7 +164,18 @@ pub trait DLPackExport {
     /// [`Error::OutOfMemory`].
     #[inline]
     fn to_dlpack(&self) -> Result<ManagedTensor, Error> {
-        match share_managed(self, StreamArg::unspecified()) {
+        self.to_dlpack_on(StreamArg::unspecified())
+    }
+
+    /// [`to_dlpack`](Self::to_dlpack) for a consumer that says on which stream it
+    /// will use the tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of `to_dlpack`, and of [`hand_off`](Self::hand_off).
+    #[inline]
+    fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
+        match share_managed(self, consumer) {
             // What is no tensor at all cannot be shared either, but that is
             // not what is wrong with it.
             Err(Error::NotShareable) => self.tensor().and(Err(Error::NotShareable)),

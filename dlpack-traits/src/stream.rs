@@ -22,6 +22,7 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug)]
 pub struct StreamArg<'a> {
     kind: StreamKind,
+    lasts: bool,
     alive: PhantomData<&'a c_void>,
 }
 
@@ -41,20 +42,24 @@ pub enum StreamKind {
 }
 
 impl StreamArg<'_> {
+    const fn new(kind: StreamKind) -> Self {
+        Self { kind, lasts: false, alive: PhantomData }
+    }
+
     /// The consumer said nothing (`stream=None`).
     pub const fn unspecified() -> Self {
-        Self { kind: StreamKind::Unspecified, alive: PhantomData }
+        Self::new(StreamKind::Unspecified)
     }
 
     /// The consumer asks for no synchronisation (`stream=-1`).
     pub const fn no_sync() -> Self {
-        Self { kind: StreamKind::NoSync, alive: PhantomData }
+        Self::new(StreamKind::NoSync)
     }
 
     /// The consumer is the processor. No value of `stream` says so: it is what a
     /// copy to the host means.
     pub const fn on_host() -> Self {
-        Self { kind: StreamKind::OnHost, alive: PhantomData }
+        Self::new(StreamKind::OnHost)
     }
 
     /// A sentinel (0, 1, 2 on some devices) or a stream handle.
@@ -64,7 +69,24 @@ impl StreamArg<'_> {
     /// 1. `handle` is a sentinel of the tensor's device, or a stream of that
     ///    device that lives for `'a`.
     pub const unsafe fn from_handle(handle: usize) -> Self {
-        Self { kind: StreamKind::Handle(handle), alive: PhantomData }
+        Self::new(StreamKind::Handle(handle))
+    }
+
+    /// Says that the stream will be there as long as the tensor: memory can then
+    /// be freed in its order, where without that the whole device is waited for.
+    ///
+    /// # Safety
+    ///
+    /// 1. The handle names the stream until the deleter of every tensor that was
+    ///    exported for it has been called.
+    #[must_use]
+    pub const unsafe fn lasting(self) -> Self {
+        Self { lasts: true, ..self }
+    }
+
+    /// Whether the stream will be there as long as the tensor.
+    pub(crate) const fn lasts(self) -> bool {
+        self.lasts
     }
 
     /// What the consumer said.

@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 
 use bytemuck::Pod;
 
-use super::memory::{AllocatorOf, Place};
+use super::memory::{AllocatorOf, Place, synchronize_device};
 use super::{Allocator, Backend, Memcpy, Uses, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -249,21 +249,30 @@ impl<B: Backend> Drop for Memory<B> {
         if self.uses.order_before(&self.stream).is_err() {
             return;
         }
+        let elsewhere = self.uses.elsewhere();
         match &mut self.owner {
             Owner::Backend(allocator) => {
-                // SAFETY: 1. `allocated` got it from there, with that length, and
-                // this is its end. 2. The uses of consumers are ordered before the
-                // stream's next work by the line above; ours are the stream's own.
-                let _ = unsafe {
-                    (allocator.deallocate)(&self.stream, self.data, self.byte_len.max(1))
+                let deallocate = if elsewhere {
+                    allocator.deallocate_after_all
+                } else {
+                    allocator.deallocate
                 };
+                // SAFETY: 1. `allocated` got it from there, with that length, and
+                // this is its end. 2. Uses on known streams are ordered before the
+                // stream's next work by the line above; ours are the stream's own.
+                let _ = unsafe { deallocate(&self.stream, self.data, self.byte_len.max(1)) };
             }
             Owner::Value(owner, freed) => {
-                if *freed == Freed::AtOnce && self.stream.synchronize().is_err() {
-                    return;
+                let device = self.stream.device();
+                let done = match freed {
+                    _ if elsewhere => synchronize_device::<B>(device),
+                    Freed::InOrder => Ok(()),
+                    Freed::AtOnce => self.stream.synchronize(),
+                };
+                if done.is_ok() {
+                    // SAFETY: the value is dropped here only, and not used after it.
+                    unsafe { ManuallyDrop::drop(owner) }
                 }
-                // SAFETY: the value is dropped here only, and not used after it.
-                unsafe { ManuallyDrop::drop(owner) }
             }
         }
     }

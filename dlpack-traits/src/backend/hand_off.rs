@@ -51,11 +51,12 @@ fn order<B: Backend>(
             // SAFETY: 1. `consumer` names a stream of the tensor's device that is
             // alive until it is dropped (1 of `StreamArg::from_handle`), or the
             // rules put a default stream in its place (2 of `Backend`). Where
-            // streams do not last, it is kept only if it is such a one.
+            // streams do not last, it is kept only if it is such a one, or if
+            // the consumer promised more (1 of `StreamArg::lasting`).
             let stream = unsafe { B::borrow_stream(device, theirs) }?;
             remember(match lives {
                 Lives::Always => Consumer::On(theirs, &stream),
-                Lives::Now if B::STREAMS_LAST => Consumer::On(theirs, &stream),
+                Lives::Now if B::STREAMS_LAST || consumer.lasts() => Consumer::On(theirs, &stream),
                 Lives::Now | Lives::OnThisThread => Consumer::Elsewhere,
             })?;
             let event = ours.stream().record()?;
@@ -115,8 +116,8 @@ impl<B: Backend> Uses<B> {
         })
     }
 
-    /// Makes `ours` wait for every use so far: what is enqueued on it then,
-    /// such as a free, comes after them.
+    /// Makes `ours` wait for every use so far on a stream that is known: what is
+    /// enqueued on it then, such as a free, comes after them.
     ///
     /// # Errors
     ///
@@ -128,12 +129,14 @@ impl<B: Backend> Uses<B> {
                 ours.stream().wait(&event)?;
             }
         }
-        match B::SYNCHRONIZE_DEVICE {
-            Some(synchronize) if self.elsewhere.load(Ordering::Acquire) => {
-                synchronize(ours.device())
-            }
-            _ => Ok(()),
-        }
+        Ok(())
+    }
+
+    /// Whether the memory may be in use on a stream that is not known. It must
+    /// not be freed then before all work of the device is done:
+    /// [`Backend::SYNCHRONIZE_DEVICE`].
+    pub fn elsewhere(&self) -> bool {
+        self.elsewhere.load(Ordering::Acquire)
     }
 
     /// Adds a stream, unless it is known.

@@ -20,7 +20,8 @@ use crate::error::Error;
 /// 2. Work that is enqueued on the stream after `allocate` finds zeros in them,
 ///    and so does work that is ordered after such work.
 /// 3. `deallocate` keeps them until all work is done that was enqueued on its
-///    stream before. It may be called by any thread.
+///    stream before, [`deallocate_after_all`](Self::deallocate_after_all) until
+///    all work of the device is. Any thread may call them.
 pub unsafe trait Allocator: Backend {
     /// Zeroed memory, for work on the stream. `byte_len` is at least 1.
     ///
@@ -47,6 +48,36 @@ pub unsafe trait Allocator: Backend {
         data: NonNull<c_void>,
         byte_len: usize,
     ) -> Result<(), Error>;
+
+    /// Frees memory that a consumer may use on any stream, after all of them. By
+    /// default the host waits for the device.
+    ///
+    /// # Errors
+    ///
+    /// Those of the runtime. The memory is leaked then.
+    ///
+    /// # Safety
+    ///
+    /// 1. `data` came from `allocate` with the same device and `byte_len`, and was
+    ///    not freed.
+    /// 2. All work on it is done, or enqueued on some stream of the device.
+    unsafe fn deallocate_after_all(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        synchronize_device::<Self>(stream.device())?;
+        // SAFETY: 1. By 1. 2. By 2, and 4 of `Backend`, all work on it is done.
+        unsafe { Self::deallocate(stream, data, byte_len) }
+    }
+}
+
+/// Waits for all work of the device.
+pub(super) fn synchronize_device<B: Backend>(device: Device) -> Result<(), Error> {
+    match B::SYNCHRONIZE_DEVICE {
+        Some(synchronize) => synchronize(device),
+        None => Err(Error::StreamUntracked { device }),
+    }
 }
 
 /// Where bytes are: at an offset from an address, or in the object behind a handle.
@@ -121,6 +152,9 @@ pub unsafe trait PointerAttributes: Backend {
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error>;
 }
 
+/// [`Allocator::deallocate`].
+type Deallocate<B> = unsafe fn(&WorkStream<B>, NonNull<c_void>, usize) -> Result<(), Error>;
+
 /// Defines the proof, as a value, that a backend has one more trait.
 macro_rules! proof {
     ($(#[$doc:meta])* $name:ident: $bound:ident { $($field:ident: $type:ty),+ $(,)? }) => {
@@ -147,7 +181,8 @@ proof! {
     /// That a backend is an [`Allocator`]: what [`Backend::ALLOCATOR`] is made of.
     AllocatorOf: Allocator {
         allocate: fn(&WorkStream<B>, usize) -> Result<NonNull<c_void>, Error>,
-        deallocate: unsafe fn(&WorkStream<B>, NonNull<c_void>, usize) -> Result<(), Error>,
+        deallocate: Deallocate<B>,
+        deallocate_after_all: Deallocate<B>,
     }
 }
 
