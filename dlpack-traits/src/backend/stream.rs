@@ -21,8 +21,9 @@ use crate::error::Error;
 /// 4. `record` and `wait` only enqueue: they neither wait on the host nor ask
 ///    whether an event was reached. So they are allowed while the stream is
 ///    captured into a graph.
-/// 5. When [`synchronize`](Self::synchronize) returns `Ok`, all work enqueued
-///    before is done, and the host sees what it wrote.
+/// 5. When [`synchronize`](Self::synchronize) returns, also with an error, all
+///    work enqueued before is done or will never be; if it returns `Ok`, the
+///    host sees what was written.
 /// 6. Any thread may call them; no device or context needs to be current.
 pub unsafe trait Stream: Clone + Send + Sync + 'static {
     /// A mark in the order of work.
