@@ -8,6 +8,7 @@
 
 pub mod backend;
 pub mod consumer;
+mod kernels;
 pub mod memory;
 pub mod runtime;
 pub mod tensor;

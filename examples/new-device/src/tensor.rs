@@ -1,41 +1,13 @@
 //! The vendor's tensor. Its memory is a `DeviceBuffer`, and that is all.
 
-use dlpack_traits::backend::{DeviceBuffer, WorkStream};
-use dlpack_traits::{DLPackExport, DataType, Error};
+use dlpack_traits::DLPackExport;
+use dlpack_traits::backend::DeviceBuffer;
 
 use crate::backend::Npu;
-use crate::runtime::{Address, Stream};
 
 /// A tensor of `f32`s on an accelerator.
 #[derive(Debug, DLPackExport)]
 pub struct Tensor {
-    data: DeviceBuffer<Npu>,
-    shape: Vec<usize>,
-}
-
-impl Tensor {
-    /// Zeros, for work on a stream.
-    pub fn zeroed(stream: WorkStream<Npu>, shape: &[usize]) -> Result<Self, Error> {
-        let len = shape.iter().product();
-        Ok(Self {
-            data: DeviceBuffer::zeroed_on(stream, DataType::F32, len)?,
-            shape: shape.to_vec(),
-        })
-    }
-
-    /// Enqueues a kernel, on the tensor's stream, that writes a value into all
-    /// elements. The tensor can be exported at once.
-    pub fn fill(&self, value: f32) {
-        self.stream().fill(Address::from_ptr(self.data.as_ptr()), 0..self.data.byte_len(), value);
-    }
-
-    /// The stream on which it is filled.
-    pub fn stream(&self) -> &Stream {
-        self.data.stream().stream()
-    }
-
-    /// Its memory.
-    pub fn data(&self) -> &DeviceBuffer<Npu> {
-        &self.data
-    }
+    pub(crate) data: DeviceBuffer<Npu>,
+    pub(crate) shape: Vec<usize>,
 }

@@ -191,5 +191,5 @@ fn sixty_lines_are_enough() {
         lines += text.lines().filter(is_code).count();
     }
     println!("{lines} lines of code");
-    assert!(lines <= 80, "{lines}");
+    assert!(lines <= 60, "{lines}");
 }
