@@ -77,7 +77,10 @@ impl StreamHandle {
 
     /// The handle as C code has it.
     pub fn as_ptr(self) -> *mut c_void {
-        core::ptr::with_exposed_provenance_mut(self.0)
+        match self.0 {
+            0 => core::ptr::null_mut(),
+            number => core::ptr::with_exposed_provenance_mut(number),
+        }
     }
 
     /// The handle that is known as a number.
