@@ -97,7 +97,7 @@ pub use export::DLPackExport;
 pub use flags::Flags;
 pub use import::{
     AnyElement, DLPackImport, Elements, Exclusive, Foreign, ForeignElement, Frozen, ImportError,
-    Imported, Readable,
+    ImportPolicy, Imported, Readable,
 };
 pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};

@@ -11,13 +11,17 @@ mod construct;
 mod elements;
 mod foreign;
 mod import_error;
+mod own;
+mod policy;
 mod raw;
 mod slices;
 mod tensor;
+mod typed;
 
 pub use construct::DLPackImport;
 pub use elements::{Elements, Readable};
 pub use foreign::{AnyElement, Foreign, ForeignElement};
 pub use import_error::ImportError;
+pub use policy::ImportPolicy;
 pub use slices::{Exclusive, Frozen};
 pub use tensor::Imported;

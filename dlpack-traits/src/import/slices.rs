@@ -8,11 +8,10 @@ use bytemuck::Pod;
 use super::{Imported, Readable};
 use crate::element::Element;
 use crate::error::Error;
-use crate::flags::Flags;
 use crate::layout;
+use crate::storage::Access;
 
-/// An imported tensor that nobody writes, by the word of whoever called
-/// [`Imported::assume_frozen`].
+/// An imported tensor that nobody writes: [`Imported::frozen`].
 #[derive(Clone, Copy, Debug)]
 pub struct Frozen<'a> {
     tensor: &'a Imported,
@@ -26,7 +25,23 @@ pub struct Exclusive<'a> {
 }
 
 impl Imported {
-    /// The tensor with elements that can be borrowed.
+    /// The tensor with elements that can be borrowed, because this program
+    /// exported them for reading: from an `Arc<[T]>`, for one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFrozen`] of any other tensor, also of one that this program
+    /// exported and that went through C or Python.
+    pub fn frozen(&self) -> Result<Frozen<'_>, Error> {
+        match self.terms().access {
+            // Consumers are told READ_ONLY, and are trusted to obey: the `Arc`
+            // next to this tensor is a `&[T]` too.
+            Access::Frozen => Ok(Frozen { tensor: self }),
+            _ => Err(Error::NotFrozen),
+        }
+    }
+
+    /// The tensor with elements that can be borrowed, by the caller's word.
     ///
     /// READ_ONLY does not mean this: it binds consumers, not the producer.
     ///
@@ -39,18 +54,21 @@ impl Imported {
     }
 
     /// The tensor with elements that are ours alone, because the producer made
-    /// a copy for us (IS_COPIED).
+    /// a copy for us (IS_COPIED), or because this program exported them so: from
+    /// a `Vec<T>` by value, for one.
     ///
     /// # Errors
     ///
     /// [`Error::NotExclusive`] where it did not, [`Error::ReadOnly`],
     /// [`Error::Overlapping`].
     pub fn exclusive(&mut self) -> Result<Exclusive<'_>, Error> {
-        if !self.flags().contains(Flags::IS_COPIED) {
+        if !self.is_alone() {
             return Err(Error::NotExclusive);
         }
-        // SAFETY: IS_COPIED is set. If READ_ONLY is too, there is no result.
-        // Otherwise, by 5 of `from_raw`, nobody else accesses the elements.
+        // SAFETY: either they were lent so, or IS_COPIED is set; if READ_ONLY is
+        // too, there is no result, and otherwise, by 5 of `from_raw`, nobody
+        // else accesses them. Owners of one tensor in common (`Foreign`) lend it
+        // for sharing, but give out a `&mut` to it only when one of them is left.
         unsafe { self.assume_exclusive() }
     }
 
@@ -73,23 +91,6 @@ impl Imported {
             Ok(Exclusive { tensor: self })
         }
     }
-
-    /// Address and number of the elements, if they are a slice of `T`s.
-    fn as_raw_slice<T: Element>(&self) -> Result<(*mut T, usize), Error> {
-        let first = self.first_as::<T>()?.cast::<T>();
-        if !self.is_row_major() {
-            return Err(Error::NotCompact);
-        }
-        // All elements together have at most `isize::MAX` bytes.
-        let len = usize::try_from(self.numel()).map_err(|_| Error::SizeOverflow)?;
-        if len == 0 {
-            Ok((core::ptr::dangling_mut(), 0))
-        } else if first.is_aligned() {
-            Ok((first, len))
-        } else {
-            Err(Error::Misaligned { dtype: T::DTYPE, align: align_of::<T>() })
-        }
-    }
 }
 
 impl<'a> Frozen<'a> {
@@ -100,7 +101,7 @@ impl<'a> Frozen<'a> {
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::NotCompact`],
     /// [`Error::Misaligned`], [`Error::InvalidBits`].
     pub fn as_slice<T: Readable>(self) -> Result<&'a [T], Error> {
-        let (first, len) = self.tensor.as_raw_slice::<T>()?;
+        let (first, len) = self.tensor.typed::<T>()?.as_raw_slice::<T>()?;
         let byte_len = len.saturating_mul(size_of::<T>());
         // SAFETY: by 4 of `from_raw` there are as many initialised bytes, alive
         // as long as the handle, which is borrowed for `'a`. By 1 of
@@ -141,7 +142,7 @@ impl<'a> Exclusive<'a> {
     ///
     /// Those of [`as_mut_slice`](Self::as_mut_slice).
     pub fn into_mut_slice<T: Element + Pod>(self) -> Result<&'a mut [T], Error> {
-        let (first, len) = self.tensor.as_raw_slice::<T>()?;
+        let (first, len) = self.tensor.typed::<T>()?.as_raw_slice::<T>()?;
         // SAFETY: the elements are aligned, any bits are a `T`, and by 4 of
         // `from_raw` they are initialised, writable (READ_ONLY is not set) and
         // alive as long as the handle, which is uniquely borrowed for `'a`.
