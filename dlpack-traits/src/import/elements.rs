@@ -8,10 +8,9 @@ use core::marker::PhantomData;
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 
 use super::Imported;
-use super::typed::Typed;
+use super::typed::{Positions, Typed};
 use crate::element::Element;
 use crate::error::Error;
-use crate::layout::Walk;
 use crate::storage::{Access, Cells, Terms};
 
 /// An element type whose values can be told from other bits: every plain one
@@ -148,8 +147,7 @@ impl<'a, T: Readable> Elements<'a, T> {
     pub fn try_iter(
         &self,
     ) -> impl ExactSizeIterator<Item = Result<T, Error>> + FusedIterator + use<'a, T> {
-        let walk = Walk::new(self.typed.shape, self.typed.strides);
-        TryIter { elements: *self, walk, left: self.len() }
+        TryIter { elements: *self, positions: Positions::of(self.typed) }
     }
 
     /// A copy of all elements in row-major order, each read at its own moment.
@@ -179,8 +177,7 @@ impl<'a, T: Element + Pod> Elements<'a, T> {
 /// Reads one element after the other.
 struct TryIter<'a, T> {
     elements: Elements<'a, T>,
-    walk: Walk<'a>,
-    left: usize,
+    positions: Positions<'a>,
 }
 
 impl<T: Readable> Iterator for TryIter<'_, T> {
@@ -188,18 +185,14 @@ impl<T: Readable> Iterator for TryIter<'_, T> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let typed = self.elements.typed;
-        // SAFETY: the walk visits as many indices as there are elements, all
-        // of them inside of the shape.
-        let element = unsafe { self.elements.load_at(typed.bytes(self.walk.position())) };
-        self.walk.advance();
-        Some(element)
+        let position = self.positions.next()?;
+        // SAFETY: it is that of an index inside of the shape.
+        Some(unsafe { self.elements.load_at(position) })
     }
 
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        self.positions.size_hint()
     }
 }
 

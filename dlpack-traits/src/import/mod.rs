@@ -7,6 +7,7 @@
 //! ([`Frozen`]) or that nobody else has ([`Exclusive`]).
 
 mod checked;
+mod codes;
 mod construct;
 mod elements;
 mod foreign;
@@ -18,6 +19,7 @@ mod slices;
 mod tensor;
 mod typed;
 
+pub use codes::Codes;
 pub use construct::DLPackImport;
 pub use elements::{Elements, Readable};
 pub use foreign::{AnyElement, Foreign, ForeignElement};
@@ -25,3 +27,6 @@ pub use import_error::ImportError;
 pub use policy::ImportPolicy;
 pub use slices::{Exclusive, Frozen};
 pub use tensor::Imported;
+
+#[cfg(feature = "ndarray")]
+pub(crate) use typed::Typed;

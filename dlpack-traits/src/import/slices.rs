@@ -1,10 +1,12 @@
 //! Slices of imported memory: [`Frozen`], which nobody writes, and
 //! [`Exclusive`], which nobody else has.
 
+use core::iter::FusedIterator;
 use core::slice;
 
 use bytemuck::Pod;
 
+use super::typed::Positions;
 use super::{Imported, Readable};
 use crate::element::Element;
 use crate::error::Error;
@@ -110,6 +112,51 @@ impl<'a> Frozen<'a> {
         bytemuck::checked::try_cast_slice(bytes).map_err(|_| Error::InvalidBits { dtype: T::DTYPE })
     }
 
+    /// The elements in row-major order of their indices, in any layout.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
+    /// [`Error::Misaligned`].
+    pub fn elements<T: Element + Pod>(
+        self,
+    ) -> Result<impl ExactSizeIterator<Item = &'a T> + FusedIterator, Error> {
+        let typed = self.tensor.typed::<T>()?;
+        let first = typed.as_aligned::<T>()?.cast::<u8>();
+        Ok(Positions::of(typed).map(move |position| {
+            // SAFETY: there is an element of the same allocation, by 4 of `from_raw`.
+            let element = unsafe { first.offset(position) };
+            // SAFETY: it is aligned, any bits are a `T`, and by 4 of `from_raw` it
+            // is initialised and alive as long as the handle, which is borrowed
+            // for `'a`. By 1 of `assume_frozen` (or as they are ours alone) nobody
+            // writes to it.
+            unsafe { &*element.cast::<T>() }
+        }))
+    }
+
+    /// The bytes of a compact tensor with elements of any type, packed ones too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::NotCompact`].
+    pub fn as_bytes(self) -> Result<&'a [u8], Error> {
+        let device = self.tensor.device();
+        if !device.is_host() {
+            return Err(Error::NotOnHost { device });
+        }
+        if !self.tensor.is_row_major() {
+            return Err(Error::NotCompact);
+        }
+        let len = self.tensor.byte_range().end.unsigned_abs();
+        let first = self.tensor.as_ptr();
+        let first = if len == 0 { core::ptr::dangling() } else { first };
+        // SAFETY: by 4 of `from_raw` there are as many initialised bytes from
+        // the first element of a compact tensor on, alive as long as the
+        // handle, which is borrowed for `'a`. By 1 of `assume_frozen` (or as they
+        // are ours alone) nobody writes to them.
+        Ok(unsafe { slice::from_raw_parts(first, len) })
+    }
+
     /// The tensor itself.
     pub const fn tensor(self) -> &'a Imported {
         self.tensor
@@ -123,7 +170,13 @@ impl<'a> Exclusive<'a> {
     ///
     /// Those of [`Frozen::as_slice`].
     pub fn as_slice<T: Readable>(&self) -> Result<&[T], Error> {
-        Frozen { tensor: self.tensor }.as_slice()
+        self.as_frozen().as_slice()
+    }
+
+    /// The tensor with elements that can be borrowed, as long as they are not
+    /// written.
+    pub const fn as_frozen(&self) -> Frozen<'_> {
+        Frozen { tensor: self.tensor }
     }
 
     /// The elements in row-major order, to be written.
@@ -148,6 +201,47 @@ impl<'a> Exclusive<'a> {
         // alive as long as the handle, which is uniquely borrowed for `'a`.
         // By 1 of `assume_exclusive` nobody else accesses them.
         Ok(unsafe { slice::from_raw_parts_mut(first, len) })
+    }
+
+    /// Writes one element, in any layout and at any address.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
+    /// and [`Error::NoSuchElement`] if the index has not one entry per dimension,
+    /// or one that is outside.
+    pub fn store<T: Element + Pod>(&mut self, index: &[usize], value: T) -> Result<(), Error> {
+        let typed = self.tensor.typed::<T>()?;
+        let position = typed.position(index)?;
+        // SAFETY: by 4 of `from_raw` an element of the same allocation is there.
+        let element = unsafe { typed.first.offset(position) };
+        // SAFETY: by 4 of `from_raw` it may be written (READ_ONLY is not set), and
+        // by 1 of `assume_exclusive` nobody else accesses it.
+        unsafe { element.cast::<T>().write_unaligned(value) };
+        Ok(())
+    }
+
+    /// The elements in row-major order of their indices, to be written, in any layout.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
+    /// [`Error::Misaligned`].
+    pub fn elements_mut<T: Element + Pod>(
+        &mut self,
+    ) -> Result<impl ExactSizeIterator<Item = &mut T> + FusedIterator, Error> {
+        let typed = self.tensor.typed::<T>()?;
+        let first = typed.as_aligned::<T>()?.cast::<u8>();
+        Ok(Positions::of(typed).map(move |position| {
+            // SAFETY: there is an element of the same allocation, by 4 of `from_raw`.
+            let element = unsafe { first.offset(position) };
+            // SAFETY: it is aligned, any bits are a `T`, and by 4 of `from_raw` it
+            // is initialised, writable and alive as long as the handle, which is
+            // uniquely borrowed. By 1 of `assume_exclusive` nobody else accesses
+            // it, and no other position names it: `assume_exclusive` refused
+            // layouts that overlap, and each position is visited once.
+            unsafe { &mut *element.cast::<T>() }
+        }))
     }
 
     /// The tensor itself.
