@@ -77,6 +77,7 @@ mod peer;
 mod produce;
 mod protocol;
 mod relay;
+mod remembered;
 #[cfg(feature = "pyo3")]
 mod slots;
 #[cfg(feature = "pyo3")]
