@@ -11,6 +11,7 @@ Commands:
   develop [--with torch]   build the example module so that target/venv/bin/python imports it
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
   test --full              adds PyTorch, JAX, lints, the oldest PyO3, Miri and valgrind
+  bench rust               what an exchange costs, beside the other crates and the floor
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
@@ -32,6 +33,8 @@ pub(crate) enum Request {
     Demo(Packages),
     /// `bench compile`.
     BenchCompile,
+    /// `bench rust`.
+    BenchRust,
     /// `test`, and whether `--full` was said.
     Test {
         /// Run the slow and the rarely failing steps too.
@@ -48,8 +51,9 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         ["develop", rest @ ..] => packages("develop", rest).map(Request::Develop),
         ["demo", rest @ ..] => packages("demo", rest).map(Request::Demo),
         ["bench", "compile"] => Ok(Request::BenchCompile),
+        ["bench", "rust"] => Ok(Request::BenchRust),
         ["bench", rest @ ..] => {
-            Err(format!("`bench` takes `compile`, and got `{}`.", rest.join(" ")))
+            Err(format!("`bench` takes `compile` or `rust`, and got `{}`.", rest.join(" ")))
         }
         ["test"] => Ok(Request::Test { full: false }),
         ["test", "--full"] => Ok(Request::Test { full: true }),
@@ -86,6 +90,7 @@ mod tests {
         assert_eq!(parsed("demo"), Ok(Request::Demo(Packages::Base)));
         assert_eq!(parsed("demo --with torch"), Ok(Request::Demo(Packages::Torch)));
         assert_eq!(parsed("develop --with=torch"), Ok(Request::Develop(Packages::Torch)));
+        assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));
         assert_eq!(parsed("test"), Ok(Request::Test { full: false }));
         assert_eq!(parsed("test --full"), Ok(Request::Test { full: true }));
     }

@@ -5,6 +5,7 @@
 
 mod args;
 mod bench_compile;
+mod bench_rust;
 mod checkout;
 mod checks;
 mod demo;
@@ -61,6 +62,10 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         }
         Request::BenchCompile => {
             bench_compile::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::BenchRust => {
+            bench_rust::bench(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Request::Test { full } => test::test(Checkout::find()?, full),
