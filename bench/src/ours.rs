@@ -1,7 +1,7 @@
 //! This project's crate, as a user has it: a derive, and no more.
 
 use dlpack_traits::ffi::DLManagedTensorVersioned;
-use dlpack_traits::{DLPackExport, Imported};
+use dlpack_traits::{DLPackExport, ImportedSlice};
 
 use crate::contender::{Contender, Samples, look};
 
@@ -25,10 +25,7 @@ impl Contender for Ours {
 
     #[inline(always)]
     unsafe fn import(managed: *mut DLManagedTensorVersioned) -> f32 {
-        // SAFETY: by 1 of the trait.
-        let tensor = unsafe { Imported::from_raw(managed) }.expect("a tensor");
-        // SAFETY: nobody writes the samples.
-        let frozen = unsafe { tensor.assume_frozen() };
-        look(frozen.as_slice::<f32>().expect("a slice"))
+        // SAFETY: by 1 of the trait; nobody writes the samples.
+        look(&unsafe { ImportedSlice::<f32>::from_raw(managed) }.expect("a slice"))
     }
 }

@@ -6,6 +6,7 @@
 mod import {
     pub(crate) mod accepts;
     pub(crate) mod forge;
+    pub(crate) mod one_slice;
     pub(crate) mod rejects;
     pub(crate) mod states;
 }

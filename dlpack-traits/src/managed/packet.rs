@@ -22,8 +22,6 @@ use crate::managed::{Abi, ManagedTensor};
 struct Head<A> {
     /// First, so that a pointer to it is a pointer to the packet.
     managed: A,
-    /// Shape, then strides, of few dimensions.
-    dims: Room,
     /// Shape and strides of more dimensions, in an allocation of their own
     /// with its length in front ([`Spill`]); or NULL.
     spill: *mut i64,
@@ -35,6 +33,9 @@ struct Head<A> {
 pub(crate) struct Packet<A, O> {
     head: Head<A>,
     owner: O,
+    /// Shape, then strides, of few dimensions. Last, so that what is used of a
+    /// packet of low rank lies together.
+    dims: Room,
 }
 
 /// A packet with an owner in its final place and, until [`finish`](Self::finish),
@@ -81,7 +82,7 @@ impl<A: Abi, O> Placed<A, O> {
     #[inline(always)]
     pub(crate) fn room(&self) -> *mut Room {
         // SAFETY: the packet is allocated, so the field is inside it.
-        unsafe { &raw mut (*self.packet.as_ptr()).head.dims }
+        unsafe { &raw mut (*self.packet.as_ptr()).dims }
     }
 
     /// Writes the rest of the head and gives the packet away.
@@ -119,7 +120,7 @@ impl<A: Abi, O> Placed<A, O> {
         let packet = self.packet.as_ptr();
         let ndim = described.shape().len();
         // SAFETY: the packet is allocated, so the field is inside it.
-        let inline: *mut i64 = unsafe { &raw mut (*packet).head.dims }.cast();
+        let inline: *mut i64 = unsafe { &raw mut (*packet).dims }.cast();
         let (shape, spill) = if ndim <= Room::CAPACITY {
             (inline, core::ptr::null_mut())
         } else {
