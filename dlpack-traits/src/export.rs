@@ -2,15 +2,15 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use core::borrow::Borrow;
 
 use crate::copy::Copied;
-use crate::described::{Described, Layout};
+use crate::described::{Described, Layout, Plain};
+use crate::dims::Room;
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::flags::Flags;
-use crate::managed::{Abi, ManagedTensor, Packet};
-use crate::storage::{Memory, SharedOwner, Storage};
+use crate::managed::{Abi, ManagedTensor, Packet, Placed};
+use crate::storage::{SharedOwner, Storage};
 use crate::stream::{StreamArg, StreamKind};
 use crate::version::Version;
 use crate::view::{Lend, TensorView};
@@ -74,6 +74,24 @@ pub trait DLPackExport {
     #[inline]
     fn lend(&mut self) -> Result<Lend<'_>, Error> {
         self.tensor().map(Lend::from)
+    }
+
+    /// What [`tensor`](Self::tensor) says, if that is plain, with its
+    /// dimensions written to where the consumer reads them. The derive writes
+    /// this.
+    #[doc(hidden)]
+    #[inline]
+    fn tensor_in<'a>(&'a self, room: &'a mut Room) -> Option<Plain<'a>> {
+        let _ = room;
+        None
+    }
+
+    /// What [`lend`](Self::lend) says, if that is plain; see `tensor_in`.
+    #[doc(hidden)]
+    #[inline]
+    fn lend_in<'a>(&'a mut self, room: &'a mut Room) -> Option<Plain<'a>> {
+        let _ = room;
+        None
     }
 
     /// What holds the elements. It answers for [`hand_off`](Self::hand_off) and
@@ -209,6 +227,27 @@ pub(crate) fn into_managed<A: Abi, T: DLPackExport + Send + 'static>(
     // SAFETY: the owner is in its place, and nothing else borrows it. This
     // borrow ends before the next one begins.
     unsafe { &*placed.owner() }.hand_off(consumer)?;
+    // SAFETY: the room is a part of the packet beside the owner, which nobody
+    // else borrows.
+    let room = unsafe { &mut *placed.room() };
+    // SAFETY: nothing else borrows the owner. If it lends, the borrow is deemed
+    // alive until the deleter runs: nobody names the owner any more, and what
+    // it lends goes into the head and nowhere else. If not, it is over.
+    if let Some(plain) = unsafe { &mut *placed.owner() }.lend_in(room) {
+        let flags = allowed::<A>(plain.flags())?;
+        // SAFETY: 1. `plain` was lent by the owner in its place, its dimensions
+        // are in the room, and nobody names the owner after that. 2. `T` is
+        // `Send + 'static`.
+        return Ok(unsafe { placed.finish_plain(&plain, flags) });
+    }
+    lend_described(placed)
+}
+
+/// The rest of [`into_managed`], for a tensor that is not plain, or none.
+#[inline(never)]
+fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
+    placed: Placed<A, T>,
+) -> Result<ManagedTensor<A>, Error> {
     // SAFETY: nothing else borrows the owner. The borrow is deemed alive until
     // the deleter runs: from here on nobody names the owner, and what it lends
     // goes into the head and nowhere else.
@@ -227,6 +266,21 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
 ) -> Result<ManagedTensor<A>, Error> {
     let owner = tensor.share().ok_or(Error::NotShareable)?;
     tensor.hand_off(consumer)?;
+    let placed = Packet::<A, SharedOwner>::place(owner)?;
+    // SAFETY: the owner is in its place, and nothing else borrows it. The
+    // borrow is deemed alive until the deleter runs, and nobody names the
+    // owner until then.
+    let data = unsafe { &*placed.owner() }.data();
+    // SAFETY: as in `into_managed`.
+    let room = unsafe { &mut *placed.room() };
+    if let Some(plain) = tensor.tensor_in(room).and_then(|plain| plain.owned_by(data.memory_ref()))
+    {
+        let flags = allowed::<A>(plain.flags())?;
+        // SAFETY: 1. `plain` is what the owner lent in its place, the
+        // dimensions are in the room, and nobody names the owner after that.
+        // 2. A `SharedOwner` is `Send` and borrows nothing.
+        return Ok(unsafe { placed.finish_plain(&plain, flags) });
+    }
     // The description stays where it was made: moving it would cost more than
     // making it.
     let mut view = tensor.tensor();
@@ -236,36 +290,24 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
     };
     // The layout is the tensor's, the memory is the owner's: what `tensor`
     // lent may be gone by tomorrow, what `owner` lends may not.
-    owned_managed(owner, |memory| {
-        described.relocate(memory)?;
-        Ok(described)
-    })
-}
-
-/// Exports all memory of a storage, compact in row-major order. Nothing is
-/// pending on it but for the consumer itself.
-pub(crate) fn compact_managed(owner: SharedOwner, shape: &[i64]) -> Result<ManagedTensor, Error> {
-    owned_managed(owner, |memory| Described::new(*memory, Layout::row_major(shape)?))
-}
-
-/// Exports what an owner lends, as `describe` says it lies there.
-#[inline(always)]
-fn owned_managed<'a, A: Abi, D: Borrow<Described<'a>>>(
-    owner: SharedOwner,
-    describe: impl FnOnce(&Memory) -> Result<D, Error>,
-) -> Result<ManagedTensor<A>, Error> {
-    let placed = Packet::<A, SharedOwner>::place(owner)?;
-    // SAFETY: the owner is in its place, and nothing else borrows it. The
-    // borrow is deemed alive until the deleter runs, and nobody names the
-    // owner until then.
-    let data = unsafe { &*placed.owner() }.data();
-    let described = describe(data.memory_ref())?;
-    let described = described.borrow();
+    described.relocate(data.memory_ref())?;
     let flags = flags_for::<A>(described, Flags::NONE)?;
     // SAFETY: 1. `described` lies in what the owner lent in its place, and
     // nobody names the owner after that. 2. A `SharedOwner` is `Send` and
     // borrows nothing.
     unsafe { placed.finish(described, flags) }
+}
+
+/// Exports all memory of a storage, compact in row-major order. Nothing is
+/// pending on it but for the consumer itself.
+pub(crate) fn compact_managed(owner: SharedOwner, shape: &[i64]) -> Result<ManagedTensor, Error> {
+    let placed = Packet::<DLManagedTensorVersioned, SharedOwner>::place(owner)?;
+    // SAFETY: as in `share_managed`.
+    let data = unsafe { &*placed.owner() }.data();
+    let described = Described::new(*data.memory_ref(), Layout::row_major(shape)?)?;
+    let flags = flags_for::<DLManagedTensorVersioned>(&described, Flags::NONE)?;
+    // SAFETY: as in `share_managed`.
+    unsafe { placed.finish(&described, flags) }
 }
 
 /// Exports a copy: [`DLPackExport::copy_to_dlpack`] for either struct.
@@ -304,16 +346,22 @@ const _: () = {
 /// one that must be said.
 #[inline]
 fn flags_for<A: Abi>(described: &Described<'_>, flags: Flags) -> Result<Flags, Error> {
-    let flags = flags | described.flags();
+    if !A::HAS_FLAGS && described.version() != Version::CURRENT {
+        // It has no version that could say so.
+        return Err(Error::UnsupportedDType { dtype: described.dtype() });
+    }
+    allowed::<A>(flags | described.flags())
+}
+
+/// Flags, if the struct has room for those that must be said.
+#[inline]
+fn allowed<A: Abi>(flags: Flags) -> Result<Flags, Error> {
     if A::HAS_FLAGS {
         Ok(flags)
     } else if flags.contains(Flags::READ_ONLY) {
         Err(Error::ReadOnlyLegacy)
     } else if flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED) {
         Err(Error::PaddedLegacy)
-    } else if described.version() != Version::CURRENT {
-        // It has no version that could say so.
-        Err(Error::UnsupportedDType { dtype: described.dtype() })
     } else {
         Ok(flags)
     }
@@ -332,6 +380,16 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
     }
 
     #[inline]
+    fn tensor_in<'a>(&'a self, room: &'a mut Room) -> Option<Plain<'a>> {
+        (**self).tensor_in(room)
+    }
+
+    #[inline]
+    fn lend_in<'a>(&'a mut self, room: &'a mut Room) -> Option<Plain<'a>> {
+        (**self).lend_in(room)
+    }
+
+    #[inline]
     fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         (**self).hand_off(consumer)
     }
@@ -347,6 +405,16 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Arc<T> {
     #[inline]
     fn tensor(&self) -> Result<TensorView<'_>, Error> {
         (**self).tensor()
+    }
+
+    #[inline]
+    fn tensor_in<'a>(&'a self, room: &'a mut Room) -> Option<Plain<'a>> {
+        (**self).tensor_in(room)
+    }
+
+    #[inline]
+    fn lend_in<'a>(&'a mut self, room: &'a mut Room) -> Option<Plain<'a>> {
+        (**self).tensor_in(room)
     }
 
     #[inline]

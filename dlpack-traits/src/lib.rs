@@ -98,7 +98,7 @@ pub use export::DLPackExport;
 pub use flags::Flags;
 pub use import::{
     AnyElement, Codes, DLPackImport, Elements, Exclusive, Foreign, ForeignElement, Frozen,
-    ImportError, ImportPolicy, Imported, Readable,
+    ImportError, ImportPolicy, Imported, ImportedSlice, Readable,
 };
 pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};

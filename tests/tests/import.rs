@@ -7,6 +7,7 @@ mod import {
     pub(crate) mod accepts;
     pub(crate) mod arrays;
     pub(crate) mod forge;
+    pub(crate) mod one_slice;
     pub(crate) mod own;
     pub(crate) mod passed_on;
     pub(crate) mod rejects;

@@ -12,6 +12,7 @@ Commands:
   example no-python        tensors between a C++ program and two Rust libraries
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
   test --full              adds PyTorch, JAX, lints, the oldest PyO3, Miri, valgrind, AddressSanitizer
+  bench rust               what an exchange costs, beside the other crates and the floor
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
@@ -35,6 +36,8 @@ pub(crate) enum Request {
     BenchCompile,
     /// `example no-python`.
     NoPython,
+    /// `bench rust`.
+    BenchRust,
     /// `test`, and whether `--full` was said.
     Test {
         /// Run the slow and the rarely failing steps too.
@@ -51,8 +54,9 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         ["develop", rest @ ..] => packages("develop", rest).map(Request::Develop),
         ["demo", rest @ ..] => packages("demo", rest).map(Request::Demo),
         ["bench", "compile"] => Ok(Request::BenchCompile),
+        ["bench", "rust"] => Ok(Request::BenchRust),
         ["bench", rest @ ..] => {
-            Err(format!("`bench` takes `compile`, and got `{}`.", rest.join(" ")))
+            Err(format!("`bench` takes `compile` or `rust`, and got `{}`.", rest.join(" ")))
         }
         ["example", "no-python"] => Ok(Request::NoPython),
         ["example", rest @ ..] => {
@@ -94,6 +98,7 @@ mod tests {
         assert_eq!(parsed("demo --with torch"), Ok(Request::Demo(Packages::Torch)));
         assert_eq!(parsed("develop --with=torch"), Ok(Request::Develop(Packages::Torch)));
         assert_eq!(parsed("example no-python"), Ok(Request::NoPython));
+        assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));
         assert_eq!(parsed("test"), Ok(Request::Test { full: false }));
         assert_eq!(parsed("test --full"), Ok(Request::Test { full: true }));
     }

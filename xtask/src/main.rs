@@ -5,6 +5,7 @@
 
 mod args;
 mod bench_compile;
+mod bench_rust;
 mod checkout;
 mod checks;
 mod demo;
@@ -66,6 +67,10 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         }
         Request::NoPython => {
             no_python::example(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::BenchRust => {
+            bench_rust::bench(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Request::Test { full } => test::test(Checkout::find()?, full),

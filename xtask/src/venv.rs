@@ -79,6 +79,16 @@ impl Environment {
         command
     }
 
+    /// Its Python, by the link of this checkout.
+    pub(crate) fn executable(&self) -> PathBuf {
+        python_of(&self.link)
+    }
+
+    /// The folder of the programs that came with its packages.
+    pub(crate) fn programs(&self) -> PathBuf {
+        python_of(&self.link).parent().map(Path::to_path_buf).unwrap_or_default()
+    }
+
     /// What tests may not skip here (`DLPACK_REQUIRE`): all consumers that the
     /// environment has, `more`, and what the caller's variable names.
     pub(crate) fn required(&self, more: &str) -> String {

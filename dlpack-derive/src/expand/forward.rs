@@ -65,6 +65,7 @@ fn methods(model: &Model<'_>, body: impl Fn(Call) -> TokenStream) -> Methods {
         Access::ReadOnly => quote_spanned!(Span::mixed_site()=> __dlpack::read_only(#tensor)),
     };
     Methods {
+        plain: None,
         tensor,
         lend: Some(body(Call::Lend)),
         storage: None,

@@ -36,6 +36,32 @@ impl Parts {
     }
 }
 
+/// The shape of a compact tensor, written into the `room` that its consumer
+/// reads it from, if it is not more than a shape.
+pub(super) fn compact(
+    ident: &Ident,
+    generics: &Generics,
+    shape: &Shape<'_>,
+) -> Option<TokenStream> {
+    let here = Span::mixed_site();
+    match shape {
+        Shape::Field { dims, ndim: None } => Some(field(*dims, &quote_spanned!(here=> room))),
+        Shape::Field { ndim: Some(_), .. } => None,
+        Shape::List(dims) => {
+            let parts = Parts { body: TokenStream::new(), constant: None };
+            let (function, dims) = Writer { ident, generics, parts, layout: None }.list(dims);
+            let function = local(&format!("compact_{function}"));
+            Some(quote_spanned!(here=> __dlpack::#function(room, #dims)))
+        }
+    }
+}
+
+/// The dimensions of a field, where they are needed.
+fn field(dims: RoleField<'_>, to: &TokenStream) -> TokenStream {
+    let (ty, field) = (dims.ty, borrowed(dims));
+    quote_spanned!(Span::mixed_site()=> __dlpack::shape::<#ty, _>(#to, #field))
+}
+
 /// Writes the body, statement by statement.
 struct Writer<'a> {
     ident: &'a Ident,
@@ -128,8 +154,12 @@ impl<'a> Writer<'a> {
     fn steps(&mut self, shape: &Shape<'a>, steps: &Steps<'a>) -> TokenStream {
         let here = Span::mixed_site();
         let shape = match shape {
-            Shape::Field { dims, .. } => Self::call("shape", *dims, None),
-            Shape::List(dims) => self.list(dims),
+            Shape::Field { dims, .. } => field(*dims, &quote_spanned!(here=> ())),
+            Shape::List(dims) => {
+                let (function, dims) = self.list(dims);
+                let function = local(function);
+                quote_spanned!(here=> __dlpack::#function(#dims))
+            }
         };
         match steps {
             Steps::Compact { order: Order::RowMajor, .. } => {
@@ -150,19 +180,20 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A list of dimensions: borrowed from a constant, where all of them are.
-    fn list(&mut self, dims: &[Dim<'a>]) -> TokenStream {
+    /// A list of dimensions, and the function that takes it: borrowed from a
+    /// constant, where all of them are.
+    fn list(&mut self, dims: &[Dim<'a>]) -> (&'static str, TokenStream) {
         let here = Span::mixed_site();
         if dims.iter().any(|dim| matches!(dim, Dim::Field(..))) {
             let dims: Vec<_> = dims.iter().map(|dim| Self::extent(*dim)).collect();
-            return quote_spanned!(here=> __dlpack::extents([#(#dims),*]));
+            return ("extents", quote_spanned!(here=> [#(#dims),*]));
         }
         let generic = !self.generics.params.is_empty();
         let params = Params::of(self.generics);
         let reach = |dim: &Dim<'_>| matches!(dim, Dim::Constant(path) if params.reach(path));
         let values = dims.iter().map(|dim| self.constant(*dim));
         if generic && dims.iter().any(reach) {
-            return quote_spanned!(here=> __dlpack::constants(const { &[#(#values),*] }));
+            return ("constants", quote_spanned!(here=> const { &[#(#values),*] }));
         }
         // A constant of its own is evaluated whether the struct is exported or
         // not, so that a wrong one is an error where it stands.
@@ -170,7 +201,7 @@ impl<'a> Writer<'a> {
         self.parts.constant = Some(quote_spanned! {here=>
             const __SHAPE: [__dlpack::i64; #rank] = [#(#values),*];
         });
-        quote_spanned!(here=> __dlpack::constants(&__SHAPE))
+        ("constants", quote_spanned!(here=> &__SHAPE))
     }
 
     /// A constant dimension, as an `i64`, at compile time.

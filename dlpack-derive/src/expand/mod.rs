@@ -7,6 +7,7 @@
 mod asserts;
 mod forward;
 mod layout;
+mod plain;
 mod tensor;
 
 use proc_macro2::{Span, TokenStream};
@@ -72,6 +73,8 @@ struct Methods {
     tensor: TokenStream,
     /// `None`: nobody may write, as the trait has it by default.
     lend: Option<TokenStream>,
+    /// The short way for a tensor that needs no more words.
+    plain: Option<TokenStream>,
     /// What answers for the next two, where they are `None`. It is one method
     /// for two, which is what the compiler's time goes by.
     storage: Option<TokenStream>,
@@ -84,7 +87,7 @@ fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
     let ident = model.ident;
     let (params, args, _) = model.generics.split_for_impl();
     let where_clause = bounds::where_clause(model);
-    let Methods { tensor, lend, storage, hand_off, share } = methods;
+    let Methods { tensor, lend, plain, storage, hand_off, share } = methods;
     let lend = lend.filter(|_| model.access == Access::AsStorage).map(|lend| {
         quote_spanned! {Span::mixed_site()=>
             #[inline]
@@ -128,6 +131,7 @@ fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
                 #tensor
             }
             #lend
+            #plain
             #storage
             #hand_off
             #share

@@ -5,6 +5,7 @@ use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use super::layout::{self, Parts};
+use super::plain;
 use super::{Methods, borrowed};
 use crate::bounds;
 use crate::model::{Access, Data, Dim, Model, RoleField, Tensor};
@@ -15,7 +16,10 @@ pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Me
     let items = items(model, tensor, &parts);
     let layout = parts.expression();
     let mut methods = match &tensor.data {
-        Data::Storage(data) => in_storage(model, *data, &layout),
+        Data::Storage(data) => {
+            let plain = plain::methods(model, &tensor.layout, *data);
+            Methods { plain, ..in_storage(model, *data, &layout) }
+        }
         Data::Raw { spelled, pointer, unit, len, device } => {
             behind_pointer(model, *spelled, *pointer, (*unit, *len), *device, &layout)
         }
@@ -69,6 +73,7 @@ fn in_storage(model: &Model<'_>, data: RoleField<'_>, layout: &TokenStream) -> M
         lend: Some(quote_spanned! {here=>
             __dlpack::lend::<__Roles, Self>(&mut self.#member, #layout)
         }),
+        plain: None,
         storage: sized.then_some(storage),
         hand_off: (!sized).then(|| hand_off(data)),
         share: (!sized).then_some(share),
@@ -130,6 +135,7 @@ fn behind_pointer(
     Methods {
         tensor,
         lend: None,
+        plain: None,
         storage: None,
         hand_off: Some(quote_spanned!(here=> __dlpack::raw_hand_off(#device, consumer))),
         share: None,

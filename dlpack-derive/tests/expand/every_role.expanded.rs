@@ -26,7 +26,7 @@ const _: () = {
                 &self.bytes,
                 {
                     let layout = __dlpack::strided(
-                        __dlpack::shape::<[u32; 2]>(&self.extents),
+                        __dlpack::shape::<[u32; 2], _>((), &self.extents),
                         __dlpack::strides::<[i16; 2]>(&self.steps),
                     );
                     let layout = __dlpack::byte_offset::<

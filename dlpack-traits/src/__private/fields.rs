@@ -6,7 +6,9 @@
 //! function to the next: a `?` for each would be most of what an expansion
 //! costs the compiler.
 
-use super::{AsDims, AsLayout, DataType, Device, Dim, Dims, Error, Layout, Order, Result};
+use super::{
+    AsDims, AsLayout, Compact, DataType, Device, Dim, Dims, Error, Layout, Order, Result, Room,
+};
 use super::{Pending, StreamArg};
 
 // ---- dimensions ----
@@ -20,6 +22,9 @@ use super::{Pending, StreamArg};
 pub trait ShapeField {
     /// The dimensions.
     fn dims(&self) -> Result<Dims<'_>, Error>;
+
+    /// The dimensions of a compact tensor, written to where they are read.
+    fn compact<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>>;
 }
 
 #[diagnostic::do_not_recommend]
@@ -27,6 +32,11 @@ impl<D: AsDims + ?Sized> ShapeField for D {
     #[inline]
     fn dims(&self) -> Result<Dims<'_>, Error> {
         self.as_dims()
+    }
+
+    #[inline(always)]
+    fn compact<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>> {
+        self.compact_in(room)
     }
 }
 
@@ -49,10 +59,58 @@ impl<D: AsDims + ?Sized> StridesField for D {
     }
 }
 
-/// The field `shape`.
-#[inline]
-pub fn shape<D: ShapeField + ?Sized>(field: &D) -> Result<Dims<'_>, Error> {
-    field.dims()
+/// Where dimensions are needed.
+pub trait ListTo {
+    /// What comes of it.
+    type List<'a>;
+
+    /// The dimensions, there.
+    fn list<D: ShapeField + ?Sized>(self, field: &D) -> Self::List<'_>;
+}
+
+/// On their own.
+impl ListTo for () {
+    type List<'a> = Result<Dims<'a>, Error>;
+
+    #[inline]
+    fn list<D: ShapeField + ?Sized>(self, field: &D) -> Self::List<'_> {
+        field.dims()
+    }
+}
+
+/// Where the consumer of a compact tensor reads them.
+impl<'r> ListTo for &'r mut Room {
+    type List<'a> = Option<Compact<'r>>;
+
+    #[inline(always)]
+    fn list<D: ShapeField + ?Sized>(self, field: &D) -> Self::List<'_> {
+        field.compact(self)
+    }
+}
+
+/// The field `shape`. One function for both, so that a type that does not fit
+/// is one error.
+#[inline(always)]
+pub fn shape<D: ShapeField + ?Sized, To: ListTo>(to: To, field: &D) -> To::List<'_> {
+    to.list(field)
+}
+
+/// The dimensions in `shape(height, width)` of a compact tensor.
+#[inline(always)]
+pub fn compact_extents<const N: usize>(
+    room: &mut Room,
+    dims: [Option<i64>; N],
+) -> Option<Compact<'_>> {
+    room.fill_with(&dims, |&dim| dim)
+}
+
+/// The dimensions in `shape(3, Self::WIDTH)` of a compact tensor.
+#[inline(always)]
+pub fn compact_constants<'r, const N: usize>(
+    room: &'r mut Room,
+    dims: &'static [i64; N],
+) -> Option<Compact<'r>> {
+    room.fill(dims)
 }
 
 /// The field `strides`.

@@ -11,9 +11,9 @@ pub use core::option::Option;
 pub use core::primitive::i64;
 pub use core::result::Result;
 
-pub use crate::described::{AsLayout, Layout, Order};
+pub use crate::described::{AsLayout, Layout, Order, Plain};
 pub use crate::device::Device;
-pub use crate::dims::{AsDims, Dim, Dims};
+pub use crate::dims::{AsDims, Compact, Dim, Dims, Room};
 pub use crate::dtype::DataType;
 pub use crate::error::Error;
 pub use crate::export::DLPackExport;
@@ -23,10 +23,11 @@ pub use crate::view::{Lend, TensorView};
 
 pub use asserts::{Ranks, SameRank, TensorOwner, assert_owner, assert_same_rank, dim, integer};
 pub use fields::{
-    ByteOffsetField, DTypeField, DeviceField, LayoutField, LenField, NdimField, OffsetField,
-    OrderField, PitchField, ShapeField, StridesField, SyncField, byte_len, byte_offset, byte_pitch,
-    byte_strided, column_major, constants, device, dtype, extent, extents, layout, len, ndim,
-    offset, ordered, padded, pitch, row_major, shape, strided, strides, wait,
+    ByteOffsetField, DTypeField, DeviceField, LayoutField, LenField, ListTo, NdimField,
+    OffsetField, OrderField, PitchField, ShapeField, StridesField, SyncField, byte_len,
+    byte_offset, byte_pitch, byte_strided, column_major, compact_constants, compact_extents,
+    constants, device, dtype, extent, extents, layout, len, ndim, offset, ordered, padded, pitch,
+    row_major, shape, strided, strides, wait,
 };
 pub use inner::{Inner, inner_hand_off, inner_lend, inner_share, inner_tensor, read_only, skipped};
 pub use raw::{NoStorage, RawPointer, raw, raw_device, raw_hand_off, raw_tensor};
@@ -51,6 +52,24 @@ pub fn tensor<'a, Here, S: Tensor<Here> + ?Sized>(
     layout: Result<Layout<'a>, Error>,
 ) -> Result<TensorView<'a>, Error> {
     TensorView::new(data.data(), layout?)
+}
+
+/// [`DLPackExport::tensor`] of a compact tensor, if there is no more to say.
+#[inline(always)]
+pub fn tensor_in<'a, Here, S: Tensor<Here> + ?Sized>(
+    data: &'a S::Data,
+    shape: Option<Compact<'a>>,
+) -> Option<Plain<'a>> {
+    Plain::of_ref(data.data(), shape?)
+}
+
+/// [`DLPackExport::lend`] of a compact tensor, if there is no more to say.
+#[inline(always)]
+pub fn lend_in<'a, Here, S: Tensor<Here> + ?Sized>(
+    data: &'a mut S::Data,
+    shape: Option<Compact<'a>>,
+) -> Option<Plain<'a>> {
+    Plain::of(data.lend(), shape?)
 }
 
 /// [`DLPackExport::tensor`] of a struct that is `read_only`.

@@ -3,10 +3,12 @@
 
 mod as_layout;
 mod placement;
+mod plain;
 mod resolve;
 
 pub use as_layout::AsLayout;
 pub use placement::{Layout, Order};
+pub use plain::Plain;
 
 pub(crate) use resolve::stored_bits;
 use resolve::{Resolved, out_of_bounds};
@@ -270,15 +272,15 @@ impl Span {
         extent: Option<Extent>,
     ) -> Result<Self, Error> {
         // Elements may be narrower than a byte, so this counts bits. Nothing
-        // saturates: an offset has 67 bits then, and an end 88 at the most.
-        let offset = i128::from(byte_offset).saturating_mul(8);
+        // wraps: an offset has 67 bits then, and an end 88 at the most.
+        let offset = i128::from(byte_offset).wrapping_mul(8);
         let bits = i128::from(element_bits);
         let (low, end): (i128, i128) = match extent {
-            Some(Extent { low, high }) => (low.into(), i128::from(high).saturating_add(1)),
+            Some(Extent { low, high }) => (low.into(), i128::from(high).wrapping_add(1)),
             None => (0, 0),
         };
-        let start = offset.saturating_add(low.saturating_mul(bits)) >> 3;
-        let end = offset.saturating_add(end.saturating_mul(bits)).saturating_add(7) >> 3;
+        let start = offset.wrapping_add(low.wrapping_mul(bits)) >> 3;
+        let end = offset.wrapping_add(end.wrapping_mul(bits)).wrapping_add(7) >> 3;
         match (u64::try_from(start), u64::try_from(end)) {
             (Ok(start), Ok(end)) if window.0 <= start && end <= window.1 => Ok(Self { start, end }),
             _ => Err(out_of_bounds(start, end, len)),

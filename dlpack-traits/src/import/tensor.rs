@@ -81,6 +81,11 @@ unsafe impl Send for Imported {}
 unsafe impl Sync for Imported {}
 
 impl Imported {
+    /// The duty to release the tensor, without its metadata.
+    pub(super) fn into_release(self) -> Release {
+        self.release
+    }
+
     /// Takes a tensor from its producer.
     ///
     /// On an error the deleter has been called, unless the pointer is NULL. A

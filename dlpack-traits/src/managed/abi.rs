@@ -115,6 +115,7 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
         self.deleter
     }
 
+    #[inline]
     unsafe fn version_of(this: NonNull<Self>) -> Option<Version> {
         // SAFETY: by 1 the field is inside the struct.
         let version = unsafe { &raw const (*this.as_ptr()).version };
@@ -122,6 +123,7 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
         Some(unsafe { version.read() }.into())
     }
 
+    #[inline]
     unsafe fn release_of(this: NonNull<Self>) -> Release {
         // SAFETY: by 1 the field is inside the struct.
         let deleter = unsafe { &raw const (*this.as_ptr()).deleter };
@@ -172,10 +174,12 @@ impl sealed::ManagedStruct for DLManagedTensor {
         self.deleter
     }
 
+    #[inline]
     unsafe fn version_of(_: NonNull<Self>) -> Option<Version> {
         None
     }
 
+    #[inline]
     unsafe fn release_of(this: NonNull<Self>) -> Release {
         // SAFETY: by 1 the field is inside the struct.
         let deleter = unsafe { &raw const (*this.as_ptr()).deleter };

@@ -13,5 +13,5 @@ mod tensor;
 pub use abi::Abi;
 pub use tensor::ManagedTensor;
 
-pub(crate) use packet::Packet;
+pub(crate) use packet::{Packet, Placed};
 pub(crate) use release::{Guard, Release};

@@ -2,17 +2,18 @@
 
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
-use core::mem::{MaybeUninit, forget};
+use core::mem::forget;
 use core::ptr::NonNull;
 
-use crate::described::Described;
+use crate::described::{Described, Plain};
+use crate::dims::Room;
 use crate::error::Error;
+use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::managed::deleter::delete;
 use crate::managed::{Abi, ManagedTensor};
-
-/// Dimensions whose shape and strides fit into the packet itself.
-const INLINE: usize = 8;
+use crate::storage::Terms;
+use crate::version::Version;
 
 /// Everything of a packet but the owner.
 ///
@@ -23,8 +24,6 @@ const INLINE: usize = 8;
 struct Head<A> {
     /// First, so that a pointer to it is a pointer to the packet.
     managed: A,
-    /// Shape, then strides, of up to [`INLINE`] dimensions.
-    dims: [MaybeUninit<i64>; 2 * INLINE],
     /// Shape and strides of more dimensions, in an allocation of their own
     /// with its length in front ([`Spill`]); or NULL.
     spill: *mut i64,
@@ -36,6 +35,9 @@ struct Head<A> {
 pub(crate) struct Packet<A, O> {
     head: Head<A>,
     owner: O,
+    /// Shape, then strides, of few dimensions. Last, so that what is used of a
+    /// packet of low rank lies together.
+    dims: Room,
 }
 
 /// A packet with an owner in its final place and, until [`finish`](Self::finish),
@@ -78,6 +80,33 @@ impl<A: Abi, O> Placed<A, O> {
         unsafe { &raw mut (*self.packet.as_ptr()).owner }
     }
 
+    /// Where the dimensions of a plain tensor are written.
+    #[inline(always)]
+    pub(crate) fn room(&self) -> *mut Room {
+        // SAFETY: the packet is allocated, so the field is inside it.
+        unsafe { &raw mut (*self.packet.as_ptr()).dims }
+    }
+
+    /// Writes the rest of the head and gives the packet away.
+    ///
+    /// # Safety
+    ///
+    /// 1. `plain` was lent by this packet's owner, in its place, and the owner
+    ///    has not been named since. Its dimensions were written to
+    ///    [`room`](Self::room).
+    /// 2. As for [`finish`](Self::finish).
+    #[inline(always)]
+    pub(crate) unsafe fn finish_plain(self, plain: &Plain<'_>, flags: Flags) -> ManagedTensor<A> {
+        let shape: *mut i64 = self.room().cast();
+        // There are at most 8 dimensions, and there is room for twice as many.
+        let strides = shape.wrapping_add(plain.ndim());
+        let tensor = plain.to_ffi(shape, strides);
+        // SAFETY: 1. and 2. are 1. and 2. of this function; there is no spill.
+        unsafe {
+            self.give_away(tensor, Version::CURRENT, plain.terms(), flags, core::ptr::null_mut())
+        }
+    }
+
     /// Writes the head and gives the packet away.
     ///
     /// # Safety
@@ -95,8 +124,8 @@ impl<A: Abi, O> Placed<A, O> {
         let packet = self.packet.as_ptr();
         let ndim = described.shape().len();
         // SAFETY: the packet is allocated, so the field is inside it.
-        let inline: *mut i64 = unsafe { &raw mut (*packet).head.dims }.cast();
-        let (shape, spill) = if ndim <= INLINE {
+        let inline: *mut i64 = unsafe { &raw mut (*packet).dims }.cast();
+        let (shape, spill) = if ndim <= Room::CAPACITY {
             (inline, core::ptr::null_mut())
         } else {
             let spill = Spill::alloc(ndim)?;
@@ -109,7 +138,32 @@ impl<A: Abi, O> Placed<A, O> {
         // SAFETY: as above; a description has as many strides as dimensions.
         unsafe { described.strides().as_ptr().copy_to_nonoverlapping(strides, ndim) };
         let tensor = described.to_ffi(shape, strides);
-        let managed = A::new(tensor, described.version(), flags, packet.cast(), delete::<A, O>);
+        let terms = described.memory().terms();
+        // SAFETY: 1. and 2. are 1. and 2. of this function; the dimensions were
+        // just written.
+        Ok(unsafe { self.give_away(tensor, described.version(), terms, flags, spill) })
+    }
+
+    /// Writes what is not yet written of the head.
+    ///
+    /// # Safety
+    ///
+    /// 1. `tensor` describes memory that this packet's owner lent in its place
+    ///    on those terms, and the owner has not been named since. Its dimensions
+    ///    are in this packet, or in `spill`, which came from
+    ///    [`Spill::into_raw`] or is NULL.
+    /// 2. As for [`finish`](Self::finish).
+    #[inline(always)]
+    unsafe fn give_away(
+        self,
+        tensor: DLTensor,
+        version: Version,
+        terms: Terms,
+        flags: Flags,
+        spill: *mut i64,
+    ) -> ManagedTensor<A> {
+        let packet = self.packet.as_ptr();
+        let managed = A::new(tensor, version, flags, packet.cast(), delete::<A, O>);
         // SAFETY: the packet is allocated, so the field is inside it.
         let place = unsafe { &raw mut (*packet).head.managed };
         // SAFETY: the place is aligned, and what it held needs no drop.
@@ -123,7 +177,7 @@ impl<A: Abi, O> Placed<A, O> {
         // SAFETY: the head is complete. Its deleter frees this packet and drops
         // its owner, which by 2 any thread may do, and its memory is valid
         // until then by 1, lent on those terms.
-        Ok(unsafe { ManagedTensor::from_raw(struct_ptr, described.memory().terms()) })
+        unsafe { ManagedTensor::from_raw(struct_ptr, terms) }
     }
 }
 
@@ -164,7 +218,7 @@ pub(crate) unsafe fn release<A: Abi, O>(packet: NonNull<Packet<A, O>>) {
     drop(Placed { packet });
 }
 
-/// Shape and strides of more than [`INLINE`] dimensions: one thin allocation
+/// Shape and strides of more dimensions than there is room for: one thin allocation
 /// that holds the number of dimensions, then the dimensions twice.
 struct Spill(NonNull<i64>);
 

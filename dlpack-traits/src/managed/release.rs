@@ -39,6 +39,7 @@ impl Release {
     ///
     /// 1. The deleter, if there is one, may be called once with `managed`, by
     ///    any thread, when this is dropped.
+    #[inline]
     pub(crate) unsafe fn versioned(
         managed: NonNull<DLManagedTensorVersioned>,
         deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
@@ -49,6 +50,7 @@ impl Release {
     /// # Safety
     ///
     /// 1. As for [`versioned`](Self::versioned).
+    #[inline]
     pub(crate) unsafe fn legacy(
         managed: NonNull<DLManagedTensor>,
         deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,

@@ -6,6 +6,8 @@ use core::mem::ManuallyDrop;
 use pyo3::{PyClass, PyRef, ffi};
 
 use super::convert::try_attach;
+use crate::described::Plain;
+use crate::dims::Room;
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::stream::StreamArg;
@@ -62,6 +64,14 @@ impl<T: PyClass> Drop for PyOwner<T> {
 impl<T: PyClass + DLPackExport> DLPackExport for PyOwner<T> {
     fn tensor(&self) -> Result<TensorView<'_>, Error> {
         T::tensor(&self.0)
+    }
+
+    fn tensor_in<'a>(&'a self, room: &'a mut Room) -> Option<Plain<'a>> {
+        T::tensor_in(&self.0, room)
+    }
+
+    fn lend_in<'a>(&'a mut self, room: &'a mut Room) -> Option<Plain<'a>> {
+        T::tensor_in(&self.0, room)
     }
 
     fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {

@@ -148,6 +148,20 @@ impl Memory {
         Terms { access: self.access, unit }
     }
 
+    /// Bytes of one element, where there is nothing more to say of the memory:
+    /// elements of whole bytes and no axes, at addresses, of a type of the
+    /// standard, lent by this crate's own types.
+    #[inline(always)]
+    pub(crate) fn plain_element(&self) -> Option<usize> {
+        let plain = self.refusal.is_none()
+            && self.foreign.is_none()
+            && self.axes.is_empty()
+            && !self.padded
+            && self.device.has_addresses()
+            && self.dtype.is_well_formed();
+        if plain { self.dtype.byte_size() } else { None }
+    }
+
     /// Bytes of one element with its axes, unless elements are packed into bytes.
     #[inline]
     pub(crate) fn element_size(&self) -> Option<usize> {

@@ -1,5 +1,9 @@
 //! Shapes and strides as Rust types hold them: [`AsDims`], [`Dims`].
 
+mod room;
+
+pub use room::{Compact, Room};
+
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -179,6 +183,14 @@ pub trait AsDims {
     ///
     /// [`Error::DimTooLarge`] when one does not fit in 64 signed bits.
     fn as_dims(&self) -> Result<Dims<'_>, Error>;
+
+    /// Writes them into a packet as the shape of a compact tensor. `None` where
+    /// that takes more than writing them down.
+    #[doc(hidden)]
+    #[inline]
+    fn compact_in<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>> {
+        room.fill(self.as_dims().ok()?.as_slice())
+    }
 }
 
 impl<I: Dim> AsDims for [I] {
@@ -194,6 +206,11 @@ impl<I: Dim> AsDims for [I] {
             Ok(())
         })
     }
+
+    #[inline(always)]
+    fn compact_in<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>> {
+        room.fill(self)
+    }
 }
 
 impl<I: Dim, const N: usize> AsDims for [I; N] {
@@ -201,12 +218,22 @@ impl<I: Dim, const N: usize> AsDims for [I; N] {
     fn as_dims(&self) -> Result<Dims<'_>, Error> {
         self.as_slice().as_dims()
     }
+
+    #[inline(always)]
+    fn compact_in<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>> {
+        room.fill(self)
+    }
 }
 
 impl<I: Dim> AsDims for Vec<I> {
     #[inline]
     fn as_dims(&self) -> Result<Dims<'_>, Error> {
         self.as_slice().as_dims()
+    }
+
+    #[inline(always)]
+    fn compact_in<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>> {
+        room.fill(self)
     }
 }
 
@@ -224,6 +251,11 @@ macro_rules! through_pointers {
             #[inline]
             fn as_dims(&self) -> Result<Dims<'_>, Error> {
                 (**self).as_dims()
+            }
+
+            #[inline(always)]
+            fn compact_in<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>> {
+                (**self).compact_in(room)
             }
         }
     )+};

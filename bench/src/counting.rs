@@ -1,0 +1,57 @@
+//! An allocator that counts.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// The allocator of the system, with a count per thread.
+pub struct Counting;
+
+thread_local! {
+    static COUNT: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
+
+/// Allocations of this thread while `run` ran, and their bytes.
+pub fn count(run: impl FnOnce()) -> (u64, u64) {
+    let before = COUNT.with(Cell::get);
+    run();
+    let after = COUNT.with(Cell::get);
+    (after.0 - before.0, after.1 - before.1)
+}
+
+fn note(bytes: usize) {
+    // A thread that is going away has no counter any more.
+    let _ = COUNT.try_with(|count| {
+        let (calls, total) = count.get();
+        count.set((calls + 1, total + bytes as u64));
+    });
+}
+
+// SAFETY: every call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note(layout.size());
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        note(layout.size());
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        note(size);
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}

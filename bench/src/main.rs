@@ -1,0 +1,74 @@
+//! What an exchange costs: this project's crate beside the other crates and
+//! beside the floor, in one run.
+//!
+//! `cargo xtask bench rust` runs it.
+
+mod contender;
+mod counting;
+mod floor;
+mod measure;
+mod ours;
+mod peers;
+mod report;
+mod rows;
+
+use contender::Contender;
+use report::Report;
+use rows::Entry;
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
+
+/// What is done with every contender.
+#[derive(Clone, Copy)]
+enum Row {
+    Export,
+    Import,
+    RoundTrip,
+}
+
+impl Row {
+    fn of<C: Contender + 'static>(self, entries: &mut Vec<Entry>) {
+        match self {
+            Row::Export => entries.push(rows::export::<C>()),
+            Row::Import if C::IMPORTS => entries.push(rows::import::<C>()),
+            Row::RoundTrip if C::IMPORTS => entries.push(rows::round_trip::<C>()),
+            Row::Import | Row::RoundTrip => {}
+        }
+    }
+
+    fn entries(self) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        self.of::<floor::Floor>(&mut entries);
+        self.of::<ours::Ours>(&mut entries);
+        self.of::<peers::dlpark::Dlpark>(&mut entries);
+        self.of::<peers::dlpk::Dlpk>(&mut entries);
+        self.of::<peers::dlpack_rs::DlpackRs>(&mut entries);
+        #[cfg(feature = "tvm-ffi")]
+        self.of::<peers::tvm_ffi::TvmFfi>(&mut entries);
+        #[cfg(feature = "pyo3-dlpack")]
+        self.of::<peers::pyo3_dlpack::Pyo3Dlpack>(&mut entries);
+        entries
+    }
+}
+
+fn main() {
+    #[cfg(feature = "pyo3-dlpack")]
+    pyo3::Python::attach(|_| run());
+    #[cfg(not(feature = "pyo3-dlpack"))]
+    run();
+}
+
+fn run() {
+    let rounds = std::env::var("BENCH_ROUNDS").ok().and_then(|text| text.parse().ok());
+    let rounds = rounds.unwrap_or(4000);
+    let mut report = Report::default();
+    for (title, row) in [
+        ("export + C deleter", Row::Export),
+        ("import to a slice + drop", Row::Import),
+        ("round trip", Row::RoundTrip),
+    ] {
+        report.row(title, row.entries(), rounds);
+    }
+    report.finish();
+}

@@ -1,0 +1,185 @@
+//! A foreign tensor as one slice, without the rest: [`ImportedSlice`].
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use core::slice;
+
+use super::{Imported, Readable};
+use crate::device::Device;
+use crate::dtype::DataType;
+use crate::element::Element;
+use crate::error::Error;
+use crate::ffi::DLTensor;
+use crate::layout::MAX_NDIM;
+use crate::managed::{Abi, Release};
+
+/// The elements of a foreign tensor in row-major order, as a slice, and the duty
+/// to release them.
+///
+/// This is what remains of an [`Imported`] when its elements are borrowed as a
+/// slice, and shape and flags are of no interest: every check is made, each
+/// number is read once, nothing is copied, and nothing is allocated. It costs
+/// a tenth of an `Imported` with its metadata.
+///
+/// ```
+/// use dlpack_traits::{DLPackExport, Error, ImportedSlice, Layout, Storage, TensorView};
+///
+/// struct Samples(Vec<f32>);
+///
+/// impl DLPackExport for Samples {
+///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
+///         TensorView::new(self.0.data(), Layout::row_major(&[2, 2])?)
+///     }
+/// }
+///
+/// let managed = Samples(vec![1.0, 2.0, 3.0, 4.0]).into_dlpack()?.into_raw();
+/// // SAFETY: 1. to 4. `into_raw` gave a valid struct, whose owner we are now.
+/// // 5. and 6. Nobody else has the vector.
+/// let samples = unsafe { ImportedSlice::<f32>::from_raw(managed)? };
+/// assert_eq!(samples.iter().sum::<f32>(), 10.0);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct ImportedSlice<T> {
+    /// The first element; dangling where there is none.
+    first: NonNull<T>,
+    len: usize,
+    /// Dropped when nothing uses the memory any more.
+    _release: Release,
+    elements: PhantomData<[T]>,
+}
+
+// SAFETY: by 2 of `from_raw` any thread may call the deleter, by 4 and 6 any
+// thread may read the elements, which are `Send` and `Sync` as all `Element`s are.
+unsafe impl<T: Send + Sync> Send for ImportedSlice<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for ImportedSlice<T> {}
+
+impl<T: Readable> ImportedSlice<T> {
+    /// Takes a tensor from its producer.
+    ///
+    /// On an error the deleter has been called, unless the pointer is NULL.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Imported::from_raw`] and of [`Frozen::as_slice`](super::Frozen::as_slice).
+    ///
+    /// # Safety
+    ///
+    /// 1. to 5. of [`Imported::from_raw`].
+    /// 6. Until this is dropped, nobody writes to the elements.
+    #[inline(always)]
+    pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
+        // SAFETY: by 1. to 3.
+        if let Some((first, len, release)) = unsafe { plain::<A, T>(managed) } {
+            return Ok(Self { first, len, _release: release, elements: PhantomData });
+        }
+        // SAFETY: all of them are those of this function.
+        unsafe { Self::from_any(managed) }
+    }
+
+    /// The long way, for what is not plain, which also knows what to call it.
+    ///
+    /// # Safety
+    ///
+    /// Those of [`from_raw`](Self::from_raw).
+    #[cold]
+    unsafe fn from_any<A: Abi>(managed: *mut A) -> Result<Self, Error> {
+        // SAFETY: by 1. to 5.
+        let tensor = unsafe { Imported::from_raw(managed) }?;
+        // SAFETY: by 6.
+        let slice = unsafe { tensor.assume_frozen() }.as_slice::<T>()?;
+        let (first, len) = (NonNull::from(slice).cast(), slice.len());
+        Ok(Self { first, len, _release: tensor.into_release(), elements: PhantomData })
+    }
+}
+
+/// The elements of a tensor in host memory, if every number that it says is as
+/// for a slice of `T`s. `None` if one of them is not, and then nothing was taken.
+///
+/// # Safety
+///
+/// 1. to 3. of [`Imported::from_raw`].
+#[inline(always)]
+unsafe fn plain<A: Abi, T: Element>(managed: *mut A) -> Option<(NonNull<T>, usize, Release)> {
+    let managed = NonNull::new(managed)?;
+    // SAFETY: 1. is 1. of this function.
+    let version = unsafe { A::version_of(managed) };
+    if !T::ANY_BITS || !T::AXES.is_empty() || version.is_some_and(|version| !version.is_readable())
+    {
+        return None;
+    }
+    // SAFETY: by 1 the struct is whole, since its version is one of ours.
+    let copy = unsafe { managed.read() };
+    // SAFETY: 1. is 3. of this function.
+    let (first, len) = unsafe { elements(copy.tensor()) }?;
+    // SAFETY: 1. and 2. are 1. and 2. of this function.
+    Some((first, len, unsafe { A::release_of(managed) }))
+}
+
+/// Address and number of the elements.
+///
+/// # Safety
+///
+/// 1. As 3. of [`Imported::from_raw`].
+#[inline(always)]
+unsafe fn elements<T: Element>(tensor: &DLTensor) -> Option<(NonNull<T>, usize)> {
+    let ndim = usize::try_from(tensor.ndim).ok().filter(|&ndim| ndim <= MAX_NDIM)?;
+    let host = Device::from(tensor.device).is_host();
+    if !host || DataType::from(tensor.dtype) != T::DTYPE {
+        return None;
+    }
+    if ndim != 0 && (tensor.shape.is_null() || tensor.strides.is_null()) {
+        return None;
+    }
+    let mut len = 1_i64;
+    for axis in (0..ndim).rev() {
+        // SAFETY: by 1 there are `ndim` extents.
+        let dim = unsafe { tensor.shape.add(axis) };
+        // SAFETY: as above.
+        let dim = unsafe { dim.read() };
+        // SAFETY: by 1 there are `ndim` strides.
+        let stride = unsafe { tensor.strides.add(axis) };
+        // SAFETY: as above.
+        let stride = unsafe { stride.read() };
+        // An axis of one element may have any stride; of none, there is no
+        // first element to look for.
+        if dim < 1 || (stride != len && dim != 1) {
+            return None;
+        }
+        len = len.checked_mul(dim)?;
+    }
+    let len = usize::try_from(len).ok()?;
+    let byte_len = isize::try_from(len.checked_mul(size_of::<T>())?).ok()?.unsigned_abs();
+    let byte_offset = usize::try_from(tensor.byte_offset).ok()?;
+    let first = tensor.data.addr().checked_add(byte_offset)?;
+    first.checked_add(byte_len)?;
+    let first = NonNull::new(tensor.data.cast::<u8>().wrapping_add(byte_offset).cast::<T>())?;
+    (!tensor.data.is_null() && first.is_aligned()).then_some((first, len))
+}
+
+impl<T> Deref for ImportedSlice<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: the checks of `from_raw` found that many aligned elements of
+        // this type, one after the other; by 4 and 6 of it they are initialised,
+        // alive and not written as long as `self` is there.
+        unsafe { slice::from_raw_parts(self.first.as_ptr(), self.len) }
+    }
+}
+
+impl<T> AsRef<[T]> for ImportedSlice<T> {
+    #[inline]
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for ImportedSlice<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ImportedSlice").field(&&**self).finish()
+    }
+}

@@ -1,0 +1,117 @@
+//! `ImportedSlice` says what `Imported` and a frozen slice of it say, whatever
+//! the struct: the short way is no other way.
+
+use dlpack_tests::counted::Drops;
+use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned, kDLCUDA};
+use tensors::{DataType, Device, Error, ImportedSlice, Readable, Version};
+
+use super::forge::{Forge, Forged, forged, free};
+
+/// By the short way.
+fn short<M: Forge, T: Readable>(forged: &Forged) -> Result<Vec<T>, Error> {
+    let drops = Drops::new();
+    let raw = forged.raw::<M>(&drops);
+    // SAFETY: as in `Forged::import`. 6. Nobody writes.
+    let slice = unsafe { ImportedSlice::<T>::from_raw(raw) };
+    if forged.deleter {
+        assert_eq!(drops.count(), usize::from(slice.is_err()), "{forged:?}");
+    }
+    let values = slice.map(|slice| slice.to_vec());
+    if !forged.deleter {
+        free(raw);
+    }
+    assert_eq!(drops.count(), 1, "{forged:?}");
+    values
+}
+
+/// By the long way.
+fn long<M: Forge, T: Readable>(forged: &Forged) -> Result<Vec<T>, Error> {
+    let drops = Drops::new();
+    let (raw, tensor) = forged.import::<M>(&drops);
+    let values = tensor.and_then(|tensor| {
+        // SAFETY: nobody writes.
+        unsafe { tensor.assume_frozen() }.as_slice::<T>().map(<[T]>::to_vec)
+    });
+    if !forged.deleter {
+        free(raw);
+    }
+    values
+}
+
+fn agree<T: Readable + PartialEq + core::fmt::Debug>(forged: &Forged) -> Result<Vec<T>, Error> {
+    let versioned = short::<DLManagedTensorVersioned, T>(forged);
+    assert_eq!(versioned, long::<DLManagedTensorVersioned, T>(forged), "{forged:?}");
+    let legacy = short::<DLManagedTensor, T>(forged);
+    assert_eq!(legacy, long::<DLManagedTensor, T>(forged), "{forged:?}");
+    versioned
+}
+
+const NUMBERS: [i32; 6] = [1, 2, 3, 4, 5, 6];
+
+#[test]
+fn what_is_plain_is_a_slice() {
+    let tensor = forged(&[2, 3], &NUMBERS);
+    assert_eq!(agree::<i32>(&tensor), Ok(NUMBERS.to_vec()));
+    assert_eq!(agree::<i32>(&tensor.clone().strided(&[3, 1], 0)), Ok(NUMBERS.to_vec()));
+    let column = forged(&[3, 1], &NUMBERS).strided(&[1, 99], 12);
+    assert_eq!(agree::<i32>(&column), Ok(vec![4, 5, 6]));
+    let scalar = forged(&[], &NUMBERS);
+    assert_eq!(agree::<i32>(&scalar), Ok(vec![1]));
+    let unreleased = Forged { deleter: false, ..tensor };
+    assert_eq!(agree::<i32>(&unreleased), Ok(NUMBERS.to_vec()));
+}
+
+#[test]
+fn what_is_not_is_the_same_error() {
+    let tensor = || forged(&[2, 3], &NUMBERS).strided(&[3, 1], 0);
+    assert_eq!(agree::<i32>(&tensor().strided(&[1, 2], 0)), Err(Error::NotCompact));
+    assert!(matches!(agree::<f32>(&tensor()), Err(Error::ElementMismatch { .. })));
+    assert!(matches!(agree::<i32>(&tensor().strided(&[3, 1], 2)), Err(Error::Misaligned { .. })));
+    let on_device = Forged { device: Device::new(kDLCUDA, 0), ..tensor() };
+    assert!(matches!(agree::<i32>(&on_device), Err(Error::NotOnHost { .. })));
+    assert_eq!(agree::<i32>(&Forged { data: None, ..tensor() }), Err(Error::NullData));
+    let negative = Forged { shape: Some(vec![2, -3]), ..tensor() };
+    assert!(matches!(agree::<i32>(&negative), Err(Error::NegativeDim { .. })));
+    let huge = Forged { shape: Some(vec![1 << 40, 1 << 40]), ..tensor() };
+    assert_eq!(agree::<i32>(&huge.clone().strided(&[1 << 40, 1], 0)), Err(Error::SizeOverflow));
+    let far = Forged { byte_offset: u64::MAX - 3, ..tensor() };
+    assert_eq!(agree::<i32>(&far), Err(Error::SizeOverflow));
+    let deep = Forged { ndim: Some(65), ..tensor() };
+    assert!(matches!(agree::<i32>(&deep), Err(Error::TooManyDims { .. })));
+    let shallow = Forged { ndim: Some(-1), ..tensor() };
+    assert!(matches!(agree::<i32>(&shallow), Err(Error::NegativeRank { .. })));
+    let shapeless = Forged { shape: None, ndim: Some(2), ..tensor() };
+    assert!(matches!(agree::<i32>(&shapeless), Err(Error::NullShape { .. })));
+}
+
+#[test]
+fn of_nothing_there_is_an_empty_slice() {
+    let empty = Forged { data: None, ..forged(&[0, 3], &[]) };
+    assert_eq!(agree::<i32>(&empty), Ok(vec![]));
+    assert_eq!(agree::<i32>(&empty.strided(&[7, 5], 3)), Ok(vec![]));
+}
+
+#[test]
+fn booleans_are_checked() {
+    let bytes = |bytes: &[u8]| Forged {
+        bytes: bytes.to_vec(),
+        dtype: DataType::BOOL,
+        strides: Some(vec![1]),
+        ..forged(&[2], &[])
+    };
+    assert_eq!(agree::<bool>(&bytes(&[1, 0])), Ok(vec![true, false]));
+    assert!(matches!(agree::<bool>(&bytes(&[1, 2])), Err(Error::InvalidBits { .. })));
+}
+
+#[test]
+fn other_majors_are_not_read() {
+    let drops = Drops::new();
+    let managed = super::forge::other_major(Version::new(2, 0), &drops);
+    // SAFETY: 1. The struct is as long as its version allows.
+    let refused = unsafe { ImportedSlice::<i32>::from_raw(managed) }.map(|_| ());
+    assert!(matches!(refused, Err(Error::VersionUnsupported { .. })));
+    assert_eq!(drops.count(), 1);
+    // SAFETY: NULL is refused.
+    let null = unsafe { ImportedSlice::<i32>::from_raw::<DLManagedTensor>(core::ptr::null_mut()) };
+    assert_eq!(null.map(|_| ()), Err(Error::NullTensor));
+}
