@@ -34,6 +34,7 @@
 //! | let consumers write | [`SharedBuffer`], the table at [`trait@DLPackExport`] |
 //! | take a tensor from a C pointer | [`Imported`] |
 //! | make a Python class | the module `python` (feature `pyo3`) |
+//! | give C programs functions for a class | [`exchange`] |
 //! | look at the C structs | [`ffi`] |
 //!
 //! # Features
