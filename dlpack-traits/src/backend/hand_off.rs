@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use super::rules::{Decision, Lives};
 use super::{Backend, Stream, StreamHandle, WorkStream};
 use crate::error::Error;
-use crate::stream::StreamArg;
+use crate::stream::{StreamArg, StreamKind};
 
 /// Orders the work on `ours` before what the consumer will do on its stream:
 /// records on ours, makes theirs wait. The host waits for nothing, unless the
@@ -43,6 +43,13 @@ fn order<B: Backend>(
     remember: impl FnOnce(Consumer<'_, B::Stream>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let device = ours.device();
+    let current;
+    let consumer = if consumer.kind() == StreamKind::WorkStream {
+        current = WorkStream::<B>::current(device)?;
+        current.as_arg()
+    } else {
+        consumer
+    };
     match B::RULES.decide(device, ours.handle(), consumer.kind())? {
         Decision::Same => Ok(()),
         Decision::Wait => ours.synchronize(),
