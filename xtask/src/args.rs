@@ -1,5 +1,6 @@
 //! The command line: what was asked for.
 
+use crate::mutants::{Choice, Language};
 use crate::venv::Packages;
 
 /// Shown by `help`, and under every refusal of a command line.
@@ -11,6 +12,9 @@ Commands:
   develop [--with torch]   build the example module so that target/venv/bin/python imports it
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
   test --full              adds PyTorch, JAX, lints, the oldest PyO3, Miri and valgrind
+  rules                    whether every rule of docs/SAFETY.md has a mechanism and a test
+  mutants [--rule F4]      take each mechanism out, and see its test fail; --rust or
+                           --python for those of one language
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
@@ -22,7 +26,7 @@ Virtual environments are shared between checkouts, in the folder for caches of
 the user; target/venv links to the one in use. Logs are in target/xtask-logs.";
 
 /// One understood command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// `help`, or nothing at all.
     Help,
@@ -32,6 +36,10 @@ pub(crate) enum Request {
     Demo(Packages),
     /// `bench compile`.
     BenchCompile,
+    /// `rules`.
+    Rules,
+    /// `mutants`, and which.
+    Mutants(Choice),
     /// `test`, and whether `--full` was said.
     Test {
         /// Run the slow and the rarely failing steps too.
@@ -51,12 +59,27 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         ["bench", rest @ ..] => {
             Err(format!("`bench` takes `compile`, and got `{}`.", rest.join(" ")))
         }
+        ["rules"] => Ok(Request::Rules),
+        ["mutants", rest @ ..] => mutants(rest).map(Request::Mutants),
         ["test"] => Ok(Request::Test { full: false }),
         ["test", "--full"] => Ok(Request::Test { full: true }),
         ["test", rest @ ..] => {
             Err(format!("`test` takes no argument but --full, and got `{}`.", rest.join(" ")))
         }
         [other, ..] => Err(format!("There is no command `{other}`.")),
+    }
+}
+
+fn mutants(rest: &[&str]) -> Result<Choice, String> {
+    match rest {
+        [] => Ok(Choice::default()),
+        ["--rust"] => Ok(Choice { language: Some(Language::Rust), rule: None }),
+        ["--python"] => Ok(Choice { language: Some(Language::Python), rule: None }),
+        ["--rule", rule] => Ok(Choice { language: None, rule: Some((*rule).to_owned()) }),
+        _ => Err(format!(
+            "`mutants` takes `--rule` with a rule, `--rust` or `--python`, and got `{}`.",
+            rest.join(" ")
+        )),
     }
 }
 
@@ -86,6 +109,10 @@ mod tests {
         assert_eq!(parsed("demo"), Ok(Request::Demo(Packages::Base)));
         assert_eq!(parsed("demo --with torch"), Ok(Request::Demo(Packages::Torch)));
         assert_eq!(parsed("develop --with=torch"), Ok(Request::Develop(Packages::Torch)));
+        assert_eq!(parsed("rules"), Ok(Request::Rules));
+        assert_eq!(parsed("mutants"), Ok(Request::Mutants(Choice::default())));
+        let f4 = Choice { rule: Some("F4".to_owned()), language: None };
+        assert_eq!(parsed("mutants --rule F4"), Ok(Request::Mutants(f4)));
         assert_eq!(parsed("test"), Ok(Request::Test { full: false }));
         assert_eq!(parsed("test --full"), Ok(Request::Test { full: true }));
     }
@@ -94,6 +121,7 @@ mod tests {
     fn unknown_words_are_named_in_the_refusal() {
         assert!(parsed("bake").unwrap_err().contains("`bake`"));
         assert!(parsed("demo --with cupy").unwrap_err().contains("--with cupy"));
+        assert!(parsed("mutants --all").unwrap_err().contains("--all"));
         assert!(parsed("test --fast").unwrap_err().contains("--fast"));
     }
 }

@@ -7,13 +7,16 @@ mod args;
 mod bench_compile;
 mod checkout;
 mod checks;
+mod copy_sources;
 mod demo;
 mod develop;
 mod interpreter;
 mod miri;
+mod mutants;
 mod pyo3_range;
 mod python_tests;
 mod report;
+mod rules;
 mod run;
 mod rust_tests;
 mod test;
@@ -61,6 +64,14 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         }
         Request::BenchCompile => {
             bench_compile::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Rules => {
+            rules::rules(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Mutants(choice) => {
+            mutants::mutants(&Checkout::find()?, &choice)?;
             Ok(ExitCode::SUCCESS)
         }
         Request::Test { full } => test::test(Checkout::find()?, full),

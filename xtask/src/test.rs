@@ -8,7 +8,9 @@ use crate::develop::{Build, EXAMPLE, TESTING, check_import};
 use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
-use crate::{Outcome, checks, demo, miri, pyo3_range, python_tests, rust_tests, valgrind};
+use crate::{
+    Outcome, checks, demo, miri, mutants, pyo3_range, python_tests, rules, rust_tests, valgrind,
+};
 
 /// What steps share.
 #[derive(Debug)]
@@ -42,6 +44,7 @@ type Body = fn(&Context, &mut Stage) -> Ending;
 
 /// Steps of `cargo xtask test`.
 const QUICK: &[(&str, Body)] = &[
+    ("rules", rules::step),
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
     ("ui tests", rust_tests::ui_tests),
@@ -55,6 +58,7 @@ const QUICK: &[(&str, Body)] = &[
 const FULL: &[(&str, Body)] = &[
     ("lock file", checks::lock_file),
     ("rustfmt", checks::rustfmt),
+    ("rules", rules::step),
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
     ("ui tests", rust_tests::ui_tests),
@@ -69,6 +73,7 @@ const FULL: &[(&str, Body)] = &[
     ("demo", the_demo),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
+    ("mutants", mutants::step),
     ("valgrind", valgrind::deleters),
     ("miri, stacked borrows", miri::stacked_borrows),
     ("miri, tree borrows", miri::tree_borrows),
