@@ -1,0 +1,112 @@
+//! The public interface cannot be misused: read off the sources, whatever
+//! features are on.
+
+#![cfg(not(miri))] // It reads files, and has nothing that Miri could see.
+
+mod api {
+    pub(crate) mod sources;
+}
+
+use std::collections::BTreeSet;
+
+use api::sources::{Function, Sources};
+
+/// Structs with public fields: plain data, of which any value will do.
+const PLAIN: [&str; 3] = ["Complex", "Extent", "Version"];
+
+/// Owners that count how many they are, so that one more is no mistake.
+const COUNTED: [&str; 2] = ["Foreign", "SharedBuffer"];
+
+/// Says what is wrong, if anything is.
+fn none(wrong: &[String]) {
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// H5: whoever passes an address promises something, and so writes `unsafe`.
+#[test]
+fn no_safe_function_takes_a_raw_pointer() {
+    let sources = Sources::read();
+    let functions = sources.functions();
+    let public = functions.iter().filter(|function| function.is_public).count();
+    assert!(public > 100, "only {public} public functions were found");
+    let wrong = |function: &&Function| {
+        function.is_public && !function.is_unsafe && function.takes_a_pointer
+    };
+    none(&functions.iter().filter(wrong).map(|function| function.name.clone()).collect::<Vec<_>>());
+    // The reader does see what it looks for.
+    let seen = functions.iter().find(|function| function.name.ends_with("Imported::from_raw"));
+    assert!(seen.is_some_and(|seen| seen.is_public && seen.is_unsafe && seen.takes_a_pointer));
+}
+
+/// H6: fields that a method trusts are set by methods.
+#[test]
+fn owners_have_no_public_fields() {
+    let sources = Sources::read();
+    let mut wrong = Vec::new();
+    let mut structs = 0;
+    for item in sources.structs() {
+        structs += 1;
+        // What C reads, and what only expansions name, is said in the open.
+        let open = item.module == "ffi" || item.module.starts_with("__private");
+        if item.has_public_fields && !open && !PLAIN.contains(&&*item.name) {
+            wrong.push(format!("{}::{} has a public field", item.module, item.name));
+        }
+        if item.has_public_fields && sources.owners().contains(&item.name) {
+            wrong.push(format!("{}::{} owns, and has a public field", item.module, item.name));
+        }
+    }
+    assert!(structs > 30, "only {structs} structs were found");
+    none(&wrong);
+}
+
+/// H7: two owners of one thing release it twice.
+#[test]
+fn owners_are_not_cloned() {
+    let sources = Sources::read();
+    let owners = sources.owners();
+    for known in ["ManagedTensor", "Imported", "Release", "SharedOwner", "Exclusive", "Block"] {
+        assert!(owners.contains(known), "{known} is not known to own: {owners:?}");
+    }
+    let cloned: BTreeSet<String> = sources
+        .implementations()
+        .into_iter()
+        .filter(|(what, _)| what == "Clone" || what == "Copy")
+        .map(|(_, of)| of)
+        .filter(|of| owners.contains(of) && !COUNTED.contains(&&**of))
+        .collect();
+    none(&cloned.into_iter().map(|of| format!("{of} owns, and is Clone")).collect::<Vec<_>>());
+}
+
+/// Nothing turns into a C struct, or comes out of an address, by itself.
+#[test]
+fn nothing_becomes_a_raw_struct() {
+    let sources = Sources::read();
+    let implementations = sources.implementations();
+    assert!(implementations.len() > 100, "only {} implementations", implementations.len());
+    let unwanted = ["Deref", "DerefMut", "AsRef", "AsMut", "Borrow", "BorrowMut"];
+    let mut wrong = Vec::new();
+    for (what, of) in implementations {
+        if unwanted.contains(&&*what) {
+            wrong.push(format!("{of} implements {what}"));
+        }
+    }
+    for (from, of) in sources.conversions() {
+        if from.contains("* mut") || from.contains("* const") || from.contains("NonNull") {
+            wrong.push(format!("{of} is made from `{from}` by a safe conversion"));
+        }
+    }
+    none(&wrong);
+}
+
+/// L9, L14, L17, L18: with nothing held and nothing kept, there is nothing that
+/// another thread, a fork, or user code that is called could find half done.
+#[test]
+fn no_locks_and_no_globals() {
+    let sources = Sources::read();
+    let names = [
+        "Mutex", "RwLock", "Condvar", "Once", "OnceLock", "OnceCell", "LazyLock", "LazyCell",
+        "GILOnceCell", "PyOnceLock", "thread_local", "spawn",
+    ];
+    none(&sources.words(&names));
+    none(&sources.mutable_statics());
+}
