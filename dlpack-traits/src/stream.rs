@@ -25,7 +25,7 @@ pub struct StreamArg<'a> {
     alive: PhantomData<&'a c_void>,
 }
 
-/// The three things that a consumer can say.
+/// The things that a consumer can say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamKind {
@@ -35,6 +35,9 @@ pub enum StreamKind {
     NoSync,
     /// A sentinel or a handle, as the device defines it.
     Handle(usize),
+    /// The stream that `current_work_stream` of the exchange table names: nothing
+    /// has to be waited for, but work of other streams has to be ordered before it.
+    WorkStream,
 }
 
 impl StreamArg<'_> {
@@ -46,6 +49,12 @@ impl StreamArg<'_> {
     /// The consumer asks for no synchronisation (`stream=-1`).
     pub const fn no_sync() -> Self {
         Self { kind: StreamKind::NoSync, alive: PhantomData }
+    }
+
+    /// The consumer has asked, or will ask, the exchange table for the stream on
+    /// which it is to use the tensor.
+    pub const fn work_stream() -> Self {
+        Self { kind: StreamKind::WorkStream, alive: PhantomData }
     }
 
     /// A sentinel (0, 1, 2 on some devices) or a stream handle.
@@ -63,7 +72,7 @@ impl StreamArg<'_> {
         self.kind
     }
 
-    /// The rule for host memory: nothing but "unspecified" makes sense there.
+    /// The rule for host memory, where no stream works: a consumer cannot name one.
     ///
     /// # Errors
     ///
@@ -71,7 +80,7 @@ impl StreamArg<'_> {
     #[inline]
     pub const fn host(self) -> Result<(), Error> {
         match self.kind {
-            StreamKind::Unspecified => Ok(()),
+            StreamKind::Unspecified | StreamKind::WorkStream => Ok(()),
             StreamKind::NoSync | StreamKind::Handle(_) => Err(Error::StreamOnHost),
         }
     }

@@ -193,6 +193,12 @@ impl<'a> Described<'a> {
         self.strides.as_slice()
     }
 
+    /// Shape and strides with what they are borrowed from.
+    #[inline]
+    pub(crate) fn dims(&self) -> [&Dims<'a>; 2] {
+        [&self.shape, &self.strides]
+    }
+
     #[inline]
     pub(crate) fn numel(&self) -> i64 {
         self.numel

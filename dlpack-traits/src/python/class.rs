@@ -9,14 +9,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::{Borrowed, PyClass, ffi as py_ffi};
 
-use super::capsule;
 use super::convert::{self, Keywords, attached};
-use super::owner::PyOwner;
+use super::object::{borrow, share};
 use super::protocol::{Capsule, Copy, Plan};
+use super::{builder, capsule};
 use crate::contain::contain;
 use crate::device::Device;
 use crate::error::Error;
-use crate::export::{DLPackExport, copy_managed, into_managed, share_managed};
+use crate::export::{DLPackExport, copy_managed};
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::managed::{Abi, ManagedTensor};
 use crate::stream::StreamArg;
@@ -40,19 +40,23 @@ impl<T: PyClass + DLPackExport + Send + Sync> ExportClass for T {}
 ///
 /// Those of [`install`], and of adding to the module.
 pub fn add_class<T: ExportClass>(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    install::<T>(module.py())?;
-    module.add_class::<T>()
+    builder::class::<T>().add(module)
 }
 
-/// Makes a class a producer of tensors: gives it `__dlpack__` and
-/// `__dlpack_device__`. For classes that a declarative `#[pymodule]` adds
-/// itself, call this in its `#[pymodule_init]`.
+/// Makes a class a producer of tensors: gives it `__dlpack__`,
+/// `__dlpack_device__` and the C exchange table. For classes that a declarative
+/// `#[pymodule]` adds itself, call this in its `#[pymodule_init]`.
 ///
 /// # Errors
 ///
 /// `TypeError` for classes declared `unsendable` (their objects are bound to a
 /// thread, tensors are not) or `immutable_type` (nothing can be added to them).
 pub fn install<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
+    builder::class::<T>().install(py)
+}
+
+/// Gives a class `__dlpack__` and `__dlpack_device__`.
+pub(super) fn install_methods<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
     let class = py.get_type::<T>();
     // The constant of that name moved from one trait to another, by way of two
     // series in which both have it.
@@ -228,20 +232,6 @@ fn finish(
     }
 }
 
-/// The Rust value of an object, borrowed from it.
-///
-/// # Safety
-///
-/// 1. `object` is alive.
-unsafe fn borrow<T: ExportClass>(
-    py: Python<'static>,
-    object: *mut py_ffi::PyObject,
-) -> PyResult<PyRef<'static, T>> {
-    // SAFETY: by 1.
-    let object = unsafe { Bound::from_borrowed_ptr(py, object) };
-    Ok(object.extract::<PyRef<'static, T>>()?)
-}
-
 /// The arguments of a call by `METH_FASTCALL | METH_KEYWORDS`.
 ///
 /// # Safety
@@ -302,9 +292,5 @@ fn export<A: Abi, T: ExportClass>(
             return Ok(copy_managed(tensor, stream)?);
         }
     }
-    match share_managed(tensor, stream) {
-        // The object itself is the only owner that there is.
-        Err(Error::NotShareable) => Ok(into_managed(PyOwner::new(object), stream)?),
-        shared => Ok(shared?),
-    }
+    Ok(share(object, stream)?)
 }

@@ -48,10 +48,22 @@ mod class;
 #[cfg(feature = "pyo3")]
 mod convert;
 #[cfg(feature = "pyo3")]
+mod host;
+#[cfg(feature = "pyo3")]
+mod object;
+#[cfg(feature = "pyo3")]
 mod owner;
 mod protocol;
+#[cfg(feature = "pyo3")]
+mod publish;
 
 #[cfg(feature = "pyo3")]
-pub use builder::{ClassBuilder, Importable, NotImportable, class};
+pub use crate::exchange::{Importable, NotImportable};
+#[cfg(feature = "pyo3")]
+pub use builder::{ClassBuilder, Importing, class};
 #[cfg(feature = "pyo3")]
 pub use class::{ExportClass, add_class, install};
+#[cfg(feature = "pyo3")]
+pub use host::PyHost;
+#[cfg(feature = "pyo3")]
+pub use publish::publish;
