@@ -4,6 +4,7 @@
 
 #[cfg(target_os = "linux")]
 mod hostile {
+    pub(crate) mod prototypes;
     pub(crate) mod raw_import;
 }
 

@@ -220,7 +220,7 @@ impl<T> Storage for Foreign<T> {
         }
         match consumer.kind() {
             StreamKind::Unspecified | StreamKind::NoSync => Ok(()),
-            StreamKind::Handle(_) => Err(Error::NoBackend { device }),
+            StreamKind::Handle(_) | StreamKind::WorkStream => Err(Error::NoBackend { device }),
         }
     }
 

@@ -221,7 +221,7 @@ impl Sources {
         });
         found
             .filter(|(_, item)| changes(item))
-            .map(|(module, item)| format!("{module} has the static {}", item.ident))
+            .map(|(module, item)| format!("{module}::{}", item.ident))
             .collect()
     }
 }
