@@ -1,6 +1,7 @@
 //! The command line: what was asked for.
 
-use crate::mutants::{Choice, Language};
+use crate::mutants::Choice;
+use crate::mutants::kept::Runner;
 use crate::venv::Packages;
 
 /// Shown by `help`, and under every refusal of a command line.
@@ -13,8 +14,8 @@ Commands:
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
   test --full              adds PyTorch, JAX, lints, the oldest PyO3, Miri and valgrind
   rules                    whether every rule of docs/SAFETY.md has a mechanism and a test
-  mutants [--rule F4]      take each mechanism out, and see its test fail; --rust or
-                           --python for those of one language
+  mutants [--rule F4]      take each mechanism out, and see its test fail; --rust, --miri
+                           or --python for those with tests of one kind
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
@@ -73,11 +74,12 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
 fn mutants(rest: &[&str]) -> Result<Choice, String> {
     match rest {
         [] => Ok(Choice::default()),
-        ["--rust"] => Ok(Choice { language: Some(Language::Rust), rule: None }),
-        ["--python"] => Ok(Choice { language: Some(Language::Python), rule: None }),
-        ["--rule", rule] => Ok(Choice { language: None, rule: Some((*rule).to_owned()) }),
+        ["--rust"] => Ok(Choice { with: Some(Runner::Machine), rule: None }),
+        ["--miri"] => Ok(Choice { with: Some(Runner::Miri), rule: None }),
+        ["--python"] => Ok(Choice { with: Some(Runner::Python), rule: None }),
+        ["--rule", rule] => Ok(Choice { with: None, rule: Some((*rule).to_owned()) }),
         _ => Err(format!(
-            "`mutants` takes `--rule` with a rule, `--rust` or `--python`, and got `{}`.",
+            "`mutants` takes `--rule` with a rule, `--rust`, `--miri` or `--python`, and got `{}`.",
             rest.join(" ")
         )),
     }
@@ -111,7 +113,7 @@ mod tests {
         assert_eq!(parsed("develop --with=torch"), Ok(Request::Develop(Packages::Torch)));
         assert_eq!(parsed("rules"), Ok(Request::Rules));
         assert_eq!(parsed("mutants"), Ok(Request::Mutants(Choice::default())));
-        let f4 = Choice { rule: Some("F4".to_owned()), language: None };
+        let f4 = Choice { rule: Some("F4".to_owned()), with: None };
         assert_eq!(parsed("mutants --rule F4"), Ok(Request::Mutants(f4)));
         assert_eq!(parsed("test"), Ok(Request::Test { full: false }));
         assert_eq!(parsed("test --full"), Ok(Request::Test { full: true }));

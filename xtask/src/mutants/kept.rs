@@ -11,7 +11,8 @@
 //!
 //! Lines with `-`, together and with their indentation, stand exactly once in
 //! the file; those with `+` take their place. Several such places follow each
-//! other. A blank line ends a mutant; `#` begins a comment.
+//! other. A blank line ends a mutant; `#` begins a comment. In place of `test`
+//! stands `miri` where the machine does not notice, and Miri does.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,7 +29,20 @@ pub(crate) struct Mutant {
     pub(crate) words: String,
     /// The test, as `docs/SAFETY.md` names it.
     pub(crate) test: String,
+    /// Who runs the test.
+    pub(crate) with: Runner,
     edits: Vec<Edit>,
+}
+
+/// What runs the test of a mutant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Runner {
+    /// The machine, as it would run any test in Rust.
+    Machine,
+    /// Miri, because there is only undefined behaviour to see.
+    Miri,
+    /// pytest, with extension modules that are built again.
+    Python,
 }
 
 /// A place in a file, before and after.
@@ -111,7 +125,10 @@ fn mutant(block: &[&str]) -> Outcome<Mutant> {
     let mut begun = false;
     for line in &block[1..] {
         if let Some(name) = line.strip_prefix("test ") {
-            test = Some(name.to_owned());
+            let runner = if name.contains(".py::") { Runner::Python } else { Runner::Machine };
+            test = Some((name.to_owned(), runner));
+        } else if let Some(name) = line.strip_prefix("miri ") {
+            test = Some((name.to_owned(), Runner::Miri));
         } else if let Some(name) = line.strip_prefix("in ") {
             file = Some(name.to_owned());
             begun = false;
@@ -131,11 +148,12 @@ fn mutant(block: &[&str]) -> Outcome<Mutant> {
             return Err(format!("`{heading}` has the odd line `{line}`."));
         }
     }
-    let test = test.ok_or_else(|| format!("`{heading}` names no test."))?;
+    let (test, with) = test.ok_or_else(|| format!("`{heading}` names no test."))?;
     if edits.is_empty() || edits.iter().any(|edit| edit.find == edit.replace) {
         return Err(format!("`{heading}` changes nothing."));
     }
-    Ok(Mutant { rules: rules.into_iter().map(str::to_owned).collect(), words, test, edits })
+    let rules = rules.into_iter().map(str::to_owned).collect();
+    Ok(Mutant { rules, words, test, with, edits })
 }
 
 #[cfg(test)]
@@ -145,7 +163,7 @@ mod tests {
     #[test]
     fn blocks_are_read() {
         let text = "# a comment\nF4 H1 no limit\ntest a.rs::b\nin src/raw.rs\n-    if x {\n\
-            -        y\n+    if false {\n-    z\n+    w\n\n\nA1 two\ntest c.rs::d\nin q\n-a\n";
+            -        y\n+    if false {\n-    z\n+    w\n\n\nA1 two\nmiri c.rs::d\nin q\n-a\n";
         let mutants = parse(text).unwrap();
         assert_eq!(mutants.len(), 2);
         assert_eq!((mutants[0].title(), &*mutants[0].test), ("F4 H1 no limit".into(), "a.rs::b"));
@@ -153,6 +171,7 @@ mod tests {
         assert_eq!(mutants[0].edits[0].find, "    if x {\n        y\n");
         assert_eq!(mutants[0].edits[1].replace, "    w\n");
         assert_eq!(mutants[1].edits[0].replace, "");
+        assert_eq!((mutants[0].with, mutants[1].with), (Runner::Machine, Runner::Miri));
         for wrong in ["F4\n-x", "F4 x\nin a\n-b", "F4 x\ntest a\n-b", "F4 x\ntest a", "x y", "F4 x\n?"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

@@ -13,32 +13,24 @@ use crate::rules::Reference;
 use crate::run::Stage;
 use crate::test::Context;
 use crate::venv::{self, Environment, Packages};
-use crate::{Outcome, mutants::kept::Mutant};
-use scratch::{Python, Rust, Scratch, Tests};
-
-/// The language of a mutant's test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Language {
-    /// The test binary is built again.
-    Rust,
-    /// The extension module is.
-    Python,
-}
+use crate::{Outcome, miri};
+use kept::{Mutant, Runner};
+use scratch::{Interpreted, Python, Rust, Scratch, Tests};
 
 /// Which mutants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Choice {
     /// Those of one rule.
     pub(crate) rule: Option<String>,
-    /// Those with a test in one language.
-    pub(crate) language: Option<Language>,
+    /// Those whose test has one runner.
+    pub(crate) with: Option<Runner>,
 }
 
 /// The command: all mutants, or some.
 pub(crate) fn mutants(checkout: &Checkout, choice: &Choice) -> Outcome {
     let mut stage = Stage::begin(checkout, "mutants", "mutants")?;
     let chosen = chosen(checkout, choice)?;
-    let python = chosen.iter().any(|mutant| language(mutant) == Ok(Language::Python));
+    let python = chosen.iter().any(|mutant| mutant.with == Runner::Python);
     let environment =
         if python { Some(venv::ensure(checkout, Packages::Base, &mut stage)?) } else { None };
     let outcome = run(checkout, environment.as_ref(), &chosen, &mut stage);
@@ -49,10 +41,11 @@ pub(crate) fn mutants(checkout: &Checkout, choice: &Choice) -> Outcome {
     outcome
 }
 
-/// The step of `cargo xtask test --full`: those with a test in Rust. Building
-/// the extension module again for each of the others takes too long there.
+/// The step of `cargo xtask test --full`: those that the machine notices. Building
+/// the extension module again for each of the others, or interpreting it, takes
+/// too long there.
 pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
-    let choice = Choice { language: Some(Language::Rust), rule: None };
+    let choice = Choice { with: Some(Runner::Machine), rule: None };
     let chosen = chosen(&context.checkout, &choice)?;
     run(&context.checkout, None, &chosen, stage).map_err(Stop::Failed)
 }
@@ -61,7 +54,7 @@ fn chosen(checkout: &Checkout, choice: &Choice) -> Outcome<Vec<Mutant>> {
     let mut chosen = Vec::new();
     for mutant in kept::all(checkout.root())? {
         let ours = choice.rule.as_ref().is_none_or(|rule| mutant.rules.contains(rule));
-        let asked = choice.language.is_none_or(|asked| language(&mutant) == Ok(asked));
+        let asked = choice.with.is_none_or(|asked| mutant.with == asked);
         if ours && asked {
             chosen.push(mutant);
         }
@@ -72,17 +65,6 @@ fn chosen(checkout: &Checkout, choice: &Choice) -> Outcome<Vec<Mutant>> {
     Ok(chosen)
 }
 
-fn language(mutant: &Mutant) -> Outcome<Language> {
-    match mutant.reference()? {
-        Reference::Python { .. } => Ok(Language::Python),
-        Reference::Ui(_) => Err(format!(
-            "the mutant \"{}\" names a test that must not compile, and so is none.",
-            mutant.title()
-        )),
-        _ => Ok(Language::Rust),
-    }
-}
-
 fn run(
     checkout: &Checkout,
     environment: Option<&Environment>,
@@ -91,24 +73,31 @@ fn run(
 ) -> Outcome {
     let scratch = Scratch::make(checkout, stage)?;
     // By what has to be built for them: one after the other that is least.
-    let mut groups: BTreeMap<Option<String>, Vec<&Mutant>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Runner, String), Vec<&Mutant>> = BTreeMap::new();
     for mutant in mutants {
-        let key = match mutant.reference()? {
-            Reference::Rust { binary, .. } => Some(binary),
-            Reference::Unit { .. } => Some(String::new()),
-            _ => None,
+        let binary = match mutant.reference()? {
+            Reference::Rust { binary, .. } => binary,
+            _ => String::new(),
         };
-        groups.entry(key).or_default().push(mutant);
+        groups.entry((mutant.with, binary)).or_default().push(mutant);
     }
     let mut wrong = 0;
-    for (key, mutants) in groups {
-        wrong += match (key, environment) {
-            (Some(binary), _) => group(&scratch, &Rust::new(&scratch, binary), &mutants, stage)?,
-            (None, Some(environment)) => {
-                group(&scratch, &Python::new(checkout, &scratch, environment), &mutants, stage)?
+    for ((runner, binary), mutants) in groups {
+        let tests: Box<dyn Tests> = match (runner, environment) {
+            (Runner::Machine, _) => Box::new(Rust::new(&scratch, binary)),
+            (Runner::Miri, _) => {
+                if let Err(reason) = miri::install(stage) {
+                    stage.note(&format!("SKIPPED {} for Miri: {reason}", mutants.len()));
+                    continue;
+                }
+                Box::new(Interpreted::new(&scratch, binary))
             }
-            (None, None) => return Err("there is no Python environment for a test.".to_owned()),
+            (Runner::Python, Some(environment)) => {
+                Box::new(Python::new(checkout, &scratch, environment))
+            }
+            (Runner::Python, None) => return Err("there is no Python environment.".to_owned()),
         };
+        wrong += group(&scratch, &*tests, &mutants, stage)?;
     }
     match wrong {
         0 => Ok(()),
@@ -147,7 +136,7 @@ fn group(
         scratch.change(&before)?;
         wrong += usize::from(verdict != "noticed");
         stage.note(&format!(
-            "{verdict:8} {:5.1} s  {:58} {}",
+            "{verdict:16} {:5.1} s  {:60} {}",
             started.elapsed().as_secs_f64(),
             mutant.title(),
             mutant.test

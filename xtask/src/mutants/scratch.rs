@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::copy_sources::copy_sources;
+use crate::miri;
 use crate::develop::{Build, EXAMPLE, TESTING};
 use crate::python_tests::pytest_of;
 use crate::rules::{Reference, read};
@@ -58,8 +59,8 @@ impl Scratch {
         Ok(before)
     }
 
-    fn cargo(&self) -> Command {
-        let mut command = Command::new("cargo");
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
         command
             .current_dir(&self.sources)
             .env("CARGO_TERM_COLOR", "never")
@@ -95,7 +96,7 @@ impl<'a> Rust<'a> {
 
 impl Tests for Rust<'_> {
     fn build(&self, stage: &mut Stage) -> Outcome {
-        let mut command = self.scratch.cargo();
+        let mut command = self.scratch.command("cargo");
         command.args(["test", "--no-run", "--message-format=json-render-diagnostics"]);
         if self.binary.is_empty() {
             command.args(["--package=dlpack-traits", "--lib", "--features=derive,half"]);
@@ -126,6 +127,39 @@ impl Tests for Rust<'_> {
     }
 }
 
+/// A test binary of `dlpack-tests`, run by Miri.
+pub(super) struct Interpreted<'a> {
+    scratch: &'a Scratch,
+    binary: String,
+}
+
+impl<'a> Interpreted<'a> {
+    pub(super) fn new(scratch: &'a Scratch, binary: String) -> Self {
+        Self { scratch, binary }
+    }
+
+    fn miri(&self) -> Command {
+        let mut command = self.scratch.command("rustup");
+        command.args(["run", miri::TOOLCHAIN, "cargo", "miri", "test"]);
+        command.env("MIRIFLAGS", miri::STRICT);
+        command.args(["--package=dlpack-tests", "--test", &self.binary]);
+        command
+    }
+}
+
+impl Tests for Interpreted<'_> {
+    fn build(&self, stage: &mut Stage) -> Outcome {
+        stage.run(self.miri().arg("--no-run"))
+    }
+
+    fn pass(&self, test: &Reference, stage: &mut Stage) -> Outcome<bool> {
+        let Reference::Rust { name, .. } = test else {
+            return Err(format!("{test:?} is no test that Miri runs here."));
+        };
+        passes(self.miri().args(["--", "--exact", name]), stage)
+    }
+}
+
 /// The path in one of cargo's messages about a test binary.
 fn executable(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("\"executable\":\"")?;
@@ -150,6 +184,7 @@ impl<'a> Python<'a> {
             sources: scratch.sources.clone(),
             target: scratch.target.clone(),
             modules: scratch.target.with_file_name("python"),
+            quick: true,
         };
         Self { checkout, scratch, environment, build }
     }
