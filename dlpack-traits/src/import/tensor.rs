@@ -11,14 +11,13 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
+#[cfg(feature = "pyo3")]
+use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
 use crate::layout;
-use crate::managed::{Abi, ManagedTensor, Release};
 #[cfg(feature = "pyo3")]
-use crate::{
-    ffi::{DLManagedTensorVersioned, DLTensor},
-    managed::Guard,
-};
+use crate::managed::Guard;
+use crate::managed::{Abi, ManagedTensor, Release};
 use crate::version::Version;
 
 /// A tensor that another library made, checked and owned.
@@ -128,8 +127,8 @@ impl Imported {
     ///
     /// # Safety
     ///
-    /// 1. 3. to 5. of [`from_raw`](Self::from_raw), where the deleter is called
-    ///    when the handle is dropped, and `managed` is the owner of `tensor`.
+    /// 1. What [`from_raw`](Self::from_raw) says under 3. to 5. holds of `tensor`
+    ///    until the handle is dropped.
     #[cfg(feature = "pyo3")]
     pub(crate) unsafe fn borrowed(tensor: &DLTensor) -> Result<Self, Error> {
         // SAFETY: 1 has it.

@@ -56,16 +56,19 @@ impl Release {
     }
 
     /// No duty.
+    #[cfg(feature = "pyo3")]
     pub(crate) const fn nothing() -> Self {
         Self { call: Call::Nothing, guard: None }
     }
 
     /// Has the deleter called by `guard`.
+    #[cfg(feature = "pyo3")]
     pub(crate) fn set_guard(&mut self, guard: Guard) {
         self.guard = Some(guard);
     }
 
     /// Gives the struct away, and the duty with it, if it is a versioned one.
+    #[cfg(feature = "pyo3")]
     pub(crate) fn into_versioned(mut self) -> Option<NonNull<DLManagedTensorVersioned>> {
         let Call::Versioned(managed, _) = self.call else { return None };
         self.call = Call::Nothing;

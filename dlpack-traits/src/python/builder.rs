@@ -3,8 +3,10 @@
 use core::marker::PhantomData;
 
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use super::class::{ExportClass, install_methods};
+use super::class_method::{ImportClass, add_from_dlpack};
 use super::host::PyHost;
 use super::publish::publish_as;
 use crate::backend::{Backends, Cpu};
@@ -41,14 +43,14 @@ struct Said {
 /// Whether a Python class is built from tensors: [`Importable`], or
 /// [`NotImportable`].
 pub trait Importing<T: ExportClass>:
-    ToObject<T, PyHost<true>> + ToObject<T, PyHost<false>>
+    ToObject<T, PyHost<true>> + ToObject<T, PyHost<false>> + sealed::AddTo<T>
 {
 }
 
 impl<T, I> Importing<T> for I
 where
     T: ExportClass,
-    I: ToObject<T, PyHost<true>> + ToObject<T, PyHost<false>>,
+    I: ToObject<T, PyHost<true>> + ToObject<T, PyHost<false>> + sealed::AddTo<T>,
 {
 }
 
@@ -58,9 +60,33 @@ impl<T, I, B> ClassBuilder<T, I, B> {
     }
 }
 
+mod sealed {
+    use pyo3::prelude::*;
+    use pyo3::types::PyType;
+
+    pub trait AddTo<T> {
+        /// Adds what the words of the builder ask for.
+        fn add_to(class: &Bound<'_, PyType>) -> PyResult<()>;
+    }
+}
+
+impl<T> sealed::AddTo<T> for NotImportable {
+    fn add_to(_: &Bound<'_, PyType>) -> PyResult<()> {
+        Ok(())
+    }
+}
+
+impl<T: ImportClass> sealed::AddTo<T> for Importable {
+    fn add_to(class: &Bound<'_, PyType>) -> PyResult<()> {
+        add_from_dlpack::<T>(class)
+    }
+}
+
 impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
-    /// Gives the class a class method `from_dlpack`, and lets consumers of its
-    /// exchange table make objects of it.
+    /// Gives the class a class method `from_dlpack(x, /, *, device=None, copy=None)`,
+    /// and lets consumers of its exchange table make objects of it.
+    ///
+    /// Also on a subclass it makes objects of the class itself.
     pub fn importable(self) -> ClassBuilder<T, Importable, B>
     where
         T: DLPackImport + Into<PyClassInitializer<T>>,
@@ -114,7 +140,8 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     ///
     /// # Errors
     ///
-    /// Those of [`install`](super::install).
+    /// Those of [`install`](super::install); for an importable class also
+    /// `TypeError` where it defines a `from_dlpack` itself.
     pub fn install(self, py: Python<'_>) -> PyResult<()>
     where
         I: Importing<T>,
@@ -130,6 +157,6 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
         if self.said.old_name {
             publish_as(&class, table, OLD_ATTRIBUTE)?;
         }
-        Ok(())
+        I::add_to(&class)
     }
 }
