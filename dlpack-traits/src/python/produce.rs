@@ -29,6 +29,7 @@ use crate::version::Version;
 /// # Safety
 ///
 /// 1. What the object exports is as [`Imported::from_raw`] wants it.
+#[inline(always)]
 pub(super) unsafe fn produce(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
