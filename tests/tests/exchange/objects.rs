@@ -2,6 +2,7 @@
 //! tensor, after a failure the caller, who then calls the deleter.
 
 use core::ptr;
+use core::sync::atomic::AtomicPtr;
 
 use dlpack_tests::counted::Drops;
 use tensors::exchange::Importable;
@@ -10,8 +11,8 @@ use tensors::{DLPackExport, Error, Flags, Version};
 
 use crate::exchange::forge::{Forged, forged, free as free_silent, other_major};
 use crate::exchange::host::{
-    Called, FULL, Picture, STOLEN, TAKING, Taken, Taking, exports, free, object, only_raised,
-    raised, table_of,
+    Called, FULL, Numbers, Picture, STOLEN, TAKING, Taken, Taking, Wrong, exports, free, object,
+    only_raised, raised, table_of, value,
 };
 
 fn importable() -> Called {
@@ -182,15 +183,13 @@ fn what_the_object_has_is_what_came() {
     let case = Forged { flags: Flags::READ_ONLY, version: Version::new(1, 9), ..numbers() };
     let (_, made) = importable().to_object(case.strided(&[3, 1], 0).raw(&drops));
     // SAFETY: `made` is such an object; the host's objects have their value last.
-    let taken = unsafe { crate::exchange::host::value::<Taken>(made) };
+    let taken = unsafe { value::<Taken>(made) };
     let tensor = taken.tensor.as_ref().expect("kept");
     assert_eq!(tensor.flags(), Flags::READ_ONLY);
     assert_eq!(tensor.version(), Some(Version::new(1, 9)));
     assert_eq!((tensor.shape(), tensor.strides()), (&[2, 3][..], &[3, 1][..]));
-    let address = made.expose_provenance();
-    std::thread::spawn(move || free::<Taken>(core::ptr::with_exposed_provenance_mut(address)))
-        .join()
-        .expect("no panic");
+    let made = AtomicPtr::new(made);
+    std::thread::spawn(move || free::<Taken>(made.into_inner())).join().expect("no panic");
     assert_eq!(drops.count(), 1);
 }
 
@@ -198,14 +197,13 @@ fn what_the_object_has_is_what_came() {
 #[test]
 fn there_and_back() {
     TAKING.set(Taking::Keeps);
-    let numbers =
-        object(crate::exchange::host::Numbers::new(crate::exchange::host::Wrong::Nowhere));
-    let (_, tensor) = exports::<crate::exchange::host::Numbers>().from_object(numbers);
+    let numbers = object(Numbers::new(Wrong::Nowhere));
+    let (_, tensor) = exports::<Numbers>().from_object(numbers);
     let (code, made) = importable().to_object(tensor);
     assert_eq!(code, 0);
-    free::<crate::exchange::host::Numbers>(numbers);
+    free::<Numbers>(numbers);
     // SAFETY: `made` is such an object.
-    let taken = unsafe { crate::exchange::host::value::<Taken>(made) };
+    let taken = unsafe { value::<Taken>(made) };
     let elements = taken.tensor.as_ref().expect("kept").elements::<i32>().unwrap();
     assert_eq!(elements.to_vec().unwrap(), [0, 1, 2, 3, 4, 5]);
     assert!(taken.tensor().is_ok());
