@@ -19,8 +19,21 @@ const COUNTED: [&str; 2] = ["Foreign", "SharedBuffer"];
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 3] =
-    ["exchange::dims::NUMBERS", "exchange::dims::USED", "exchange::dims::INDEX"];
+const WRITTEN_ONCE: [&str; 9] = [
+    "exchange::dims::NUMBERS",
+    "exchange::dims::USED",
+    "exchange::dims::INDEX",
+    "python::home::HOME",
+    "python::lookup::ENTRIES",
+    "python::late::LATE",
+    "python::produce::VERSION",
+    "python::produce::NAMES",
+    // Of no content: it orders three calls.
+    "python::take::TAKING",
+];
+
+/// Locks under which nothing is called that could wait, or run code of others.
+const WAITS_FOR_NOTHING: [&str; 2] = ["python::late names OnceLock", "python::take names Mutex"];
 
 /// Says what is wrong, if anything is.
 fn none(wrong: &[String]) {
@@ -88,11 +101,17 @@ fn nothing_becomes_a_raw_struct() {
     let sources = Sources::read();
     let implementations = sources.implementations();
     assert!(implementations.len() > 100, "only {} implementations", implementations.len());
-    let unwanted = ["Deref", "DerefMut", "AsRef", "AsMut", "Borrow", "BorrowMut"];
+    let raw: BTreeSet<String> = sources
+        .structs()
+        .into_iter()
+        .filter(|item| item.module == "ffi")
+        .map(|item| item.name)
+        .collect();
+    assert!(raw.contains("DLTensor") && raw.len() > 5, "{raw:?}");
     let mut wrong = Vec::new();
-    for (what, of) in implementations {
-        if unwanted.contains(&&*what) {
-            wrong.push(format!("{of} implements {what}"));
+    for (of, target) in sources.targets() {
+        if raw.contains(&target) {
+            wrong.push(format!("{of} can be taken for a {target}"));
         }
     }
     for (from, of) in sources.conversions() {
@@ -122,7 +141,9 @@ fn no_locks_and_no_globals() {
         "thread_local",
         "spawn",
     ];
-    none(&sources.words(&names));
+    let mut words = sources.words(&names);
+    words.retain(|word| !WAITS_FOR_NOTHING.contains(&&**word));
+    none(&words);
     let mut statics = sources.mutable_statics();
     statics.retain(|name| !WRITTEN_ONCE.contains(&&**name));
     none(&statics);

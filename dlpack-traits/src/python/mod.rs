@@ -60,6 +60,8 @@ mod from_dlpack;
 #[cfg(feature = "pyo3")]
 mod guard;
 #[cfg(feature = "pyo3")]
+mod home;
+#[cfg(feature = "pyo3")]
 mod host;
 #[cfg(feature = "pyo3")]
 mod in_flight;

@@ -8,7 +8,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
 use syn::{
-    Attribute, File, FnArg, ImplItem, Item, ItemImpl, ItemMod, ItemStatic, ItemStruct, ItemTrait,
+    Attribute, File, FnArg, GenericArgument, ImplItem, Item, ItemImpl, ItemMod, ItemStatic, ItemStruct, ItemTrait,
     PathArguments, Signature, TraitItem, Type, Visibility,
 };
 
@@ -152,6 +152,33 @@ impl Sources {
         found
     }
 
+    /// Types, and what they can be taken for by a reference.
+    pub(crate) fn targets(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for visitor in self.visit(|module| Impls { module, found: Vec::new() }) {
+            for item in visitor.found {
+                let Some((path, _)) = &item.trait_ else { continue };
+                let last = path.segments.last().expect("a name");
+                let of = name_of(&item.self_ty);
+                match (&*last.ident.to_string(), &last.arguments) {
+                    ("Deref", _) => found.extend(item.items.iter().filter_map(|item| match item {
+                        ImplItem::Type(target) => Some((of.clone(), name_of(&target.ty))),
+                        _ => None,
+                    })),
+                    (
+                        "AsRef" | "AsMut" | "Borrow" | "BorrowMut",
+                        PathArguments::AngleBracketed(target),
+                    ) => found.extend(target.args.iter().filter_map(|target| match target {
+                        GenericArgument::Type(target) => Some((of.clone(), name_of(target))),
+                        _ => None,
+                    })),
+                    _ => {}
+                }
+            }
+        }
+        found
+    }
+
     /// Types with a `Drop` of their own, and those that hold one by value or by
     /// `&mut`.
     pub(crate) fn owners(&self) -> BTreeSet<String> {
@@ -213,7 +240,7 @@ impl Sources {
         let changes = |item: &ItemStatic| {
             let ty = item.ty.to_token_stream().to_string();
             !matches!(item.mutability, syn::StaticMutability::None)
-                || ["Atomic", "Cell", "Lock"].iter().any(|word| ty.contains(word))
+                || ["Atomic", "Cell", "Lock", "Mutex", "Once"].iter().any(|word| ty.contains(word))
         };
         let found = visitors.into_iter().flat_map(|visitor| {
             let module = visitor.module;
