@@ -202,7 +202,13 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
 ) -> Result<ManagedTensor<A>, Error> {
     let owner = tensor.share().ok_or(Error::NotShareable)?;
     tensor.hand_off(consumer)?;
-    let mut described = tensor.tensor()?.into_described();
+    // The description stays where it was made: moving it would cost more than
+    // making it.
+    let mut view = tensor.tensor();
+    let described = match &mut view {
+        Ok(view) => view.described_mut(),
+        Err(error) => return Err(*error),
+    };
     let placed = Packet::<A, SharedOwner>::place(owner)?;
     // SAFETY: the owner is in its place, and nothing else borrows it. The
     // borrow is deemed alive until the deleter runs, and nobody names the
@@ -210,12 +216,12 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
     let data = unsafe { &*placed.owner() }.data();
     // The layout is the tensor's, the memory is the owner's: what `tensor`
     // lent may be gone by tomorrow, what `owner` lends may not.
-    described.relocate(data.memory())?;
-    let flags = flags_for::<A>(&described, Flags::NONE)?;
+    described.relocate(data.memory_ref())?;
+    let flags = flags_for::<A>(described, Flags::NONE)?;
     // SAFETY: 1. `described` lies in what the owner lent in its place, and
     // nobody names the owner after that. 2. A `SharedOwner` is `Send` and
     // borrows nothing.
-    unsafe { placed.finish(&described, flags) }
+    unsafe { placed.finish(described, flags) }
 }
 
 /// Exports a copy: [`DLPackExport::copy_to_dlpack`] for either struct.

@@ -11,8 +11,9 @@ Usage: cargo xtask <command>
 Commands:
   demo [--with torch]      build the example module and tell its story on a real photograph
   develop [--with torch]   build the example module so that target/venv/bin/python imports it
+  example no-python        tensors between a C++ program and two Rust libraries
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
-  test --full              adds PyTorch, JAX, lints, the oldest PyO3, Miri and valgrind
+  test --full              adds PyTorch, JAX, lints, the oldest PyO3, Miri, valgrind, AddressSanitizer
   rules                    whether every rule of docs/SAFETY.md has a mechanism and a test
   mutants [--rule F4]      take each mechanism out, and see its test fail; --rust, --miri
                            or --python for those with tests of one kind
@@ -41,6 +42,8 @@ pub(crate) enum Request {
     Rules,
     /// `mutants`, and which.
     Mutants(Choice),
+    /// `example no-python`.
+    NoPython,
     /// `test`, and whether `--full` was said.
     Test {
         /// Run the slow and the rarely failing steps too.
@@ -62,6 +65,10 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         }
         ["rules"] => Ok(Request::Rules),
         ["mutants", rest @ ..] => mutants(rest).map(Request::Mutants),
+        ["example", "no-python"] => Ok(Request::NoPython),
+        ["example", rest @ ..] => {
+            Err(format!("`example` takes `no-python`, and got `{}`.", rest.join(" ")))
+        }
         ["test"] => Ok(Request::Test { full: false }),
         ["test", "--full"] => Ok(Request::Test { full: true }),
         ["test", rest @ ..] => {
@@ -115,6 +122,7 @@ mod tests {
         assert_eq!(parsed("mutants"), Ok(Request::Mutants(Choice::default())));
         let f4 = Choice { rule: Some("F4".to_owned()), with: None };
         assert_eq!(parsed("mutants --rule F4"), Ok(Request::Mutants(f4)));
+        assert_eq!(parsed("example no-python"), Ok(Request::NoPython));
         assert_eq!(parsed("test"), Ok(Request::Test { full: false }));
         assert_eq!(parsed("test --full"), Ok(Request::Test { full: true }));
     }

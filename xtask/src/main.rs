@@ -13,6 +13,7 @@ mod develop;
 mod interpreter;
 mod miri;
 mod mutants;
+mod no_python;
 mod pyo3_range;
 mod python_tests;
 mod report;
@@ -72,6 +73,10 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         }
         Request::Mutants(choice) => {
             mutants::mutants(&Checkout::find()?, &choice)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::NoPython => {
+            no_python::example(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Request::Test { full } => test::test(Checkout::find()?, full),

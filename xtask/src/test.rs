@@ -9,7 +9,8 @@ use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
-    Outcome, checks, demo, miri, mutants, pyo3_range, python_tests, rules, rust_tests, valgrind,
+    Outcome, checks, demo, miri, mutants, no_python, pyo3_range, python_tests, rules, rust_tests,
+    valgrind,
 };
 
 /// What steps share.
@@ -75,6 +76,7 @@ const FULL: &[(&str, Body)] = &[
     ("pyo3 between", pyo3_range::series_between),
     ("mutants", mutants::step),
     ("valgrind", valgrind::deleters),
+    ("no python, address sanitizer", no_python::sanitized),
     ("miri, stacked borrows", miri::stacked_borrows),
     ("miri, tree borrows", miri::tree_borrows),
     ("cargo-deny", checks::cargo_deny),

@@ -96,9 +96,9 @@ impl<'a> Described<'a> {
     ///
     /// On an error the description is as it was.
     #[inline]
-    pub(crate) fn relocate(&mut self, memory: Memory) -> Result<(), Error> {
+    pub(crate) fn relocate(&mut self, memory: &Memory) -> Result<(), Error> {
         memory.check()?;
-        let from = self.memory;
+        let from = &self.memory;
         if memory.device != from.device {
             return Err(Error::DeviceMismatch { device: from.device, storage: memory.device });
         }
@@ -120,10 +120,10 @@ impl<'a> Described<'a> {
                 return Err(Error::ShareOutOfRange);
             }
             let byte_offset = self.byte_offset.wrapping_add(moved);
-            check_alignment(&memory, byte_offset, self.dtype)?;
+            check_alignment(memory, byte_offset, self.dtype)?;
             (self.byte_offset, self.span) = (byte_offset, Span { start, end });
         }
-        self.memory = memory;
+        self.memory = *memory;
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use crate::error::Error;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::import::Imported;
-use crate::managed::{Abi, Release};
+use crate::managed::{Abi, Guard, Release};
 use crate::version::Version;
 
 /// The second owner of a foreign tensor, beside an [`Imported`]: as long as it is
@@ -38,7 +38,8 @@ const DROPPED: u8 = 1;
 const KEPT: u8 = 2;
 
 impl Held {
-    /// Imports a tensor, and holds it back. After an error, and after a
+    /// Imports a tensor, and holds it back. Its deleter is called by `guard`, if
+    /// there is one. After an error, and after a
     /// [`Held`] that was dropped, the tensor is the caller's.
     ///
     /// # Errors
@@ -50,6 +51,7 @@ impl Held {
     /// 1. As for [`Imported::from_raw`].
     pub(super) unsafe fn new(
         tensor: *mut DLManagedTensorVersioned,
+        guard: Option<Guard>,
     ) -> Result<(Self, Imported), Error> {
         let original = NonNull::new(tensor).ok_or(Error::NullTensor)?;
         // SAFETY: 1. is 1. of `from_raw`.
@@ -73,7 +75,10 @@ impl Held {
         };
         // SAFETY: 1. and 2. are 1. and 2. of `from_raw`: it is dropped once, if
         // the tensor does not go back to the caller.
-        let release = ManuallyDrop::new(unsafe { release_of(original) });
+        let mut release = ManuallyDrop::new(unsafe { release_of(original) });
+        if let Some(guard) = guard {
+            release.set_guard(guard);
+        }
         let state = AtomicU8::new(OPEN);
         // SAFETY: the memory was allocated for it.
         unsafe { shared.write(Shared { managed, release, state }) };

@@ -237,6 +237,11 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
 /// 1. [`wrap`](Self::wrap) returns a living object of the host, to which the
 ///    caller owns one reference.
 pub unsafe trait Wrap<T: DLPackExport>: Host<T> {
+    /// What calls the deleters of the tensors that objects are made of, where
+    /// that has rules of its own: it is given the call, which it makes once, on
+    /// any thread. Python's sets a pending exception aside meanwhile.
+    const DELETERS: Option<fn(&mut dyn FnMut())> = None;
+
     /// Makes an object of a value.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ impl<T: DLPackExport + DLPackImport, H: Wrap<T>> ToObject<T, H> for Importable {
         tensor: *mut DLManagedTensorVersioned,
     ) -> Result<*mut c_void, Fault<H::Error>> {
         // SAFETY: 1. is 1. of this function.
-        let (held, imported) = unsafe { Held::new(tensor) }?;
+        let (held, imported) = unsafe { Held::new(tensor, H::DELETERS) }?;
         let make = || {
             let value = T::from_dlpack(imported)?;
             // SAFETY: 1. is 2. of this function.

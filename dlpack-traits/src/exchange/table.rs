@@ -2,6 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
 use super::allocator::allocate;
@@ -147,14 +148,14 @@ unsafe extern "C" fn view<T: DLPackExport, H: Host<T>>(
     let run = || {
         let out = NonNull::new(out).ok_or(Fault::NullArgument { name: "out" })?;
         present(py_object)?;
-        // What comes out has lost the lifetime of the borrow. By 2 of `Host` the
+        // SAFETY: by 2 it may be written, by nobody else meanwhile.
+        let out = unsafe { out.cast::<MaybeUninit<DLTensor>>().as_mut() };
+        // What is written has lost the lifetime of the borrow. By 2 of `Host` the
         // value stays as it is until the object dies, and the header demands of
         // the consumer that it does not use the view any longer.
+        let lend = |value: &T| borrowed(value, H::READ_ONLY_VIEWS, out);
         // SAFETY: 1. is 1. of this function.
-        let tensor = unsafe { H::view(py_object, |value| borrowed(value, H::READ_ONLY_VIEWS)) }?;
-        // SAFETY: by 2 it may be written.
-        unsafe { out.write(tensor) };
-        Ok(())
+        unsafe { H::view(py_object, lend) }
     };
     // SAFETY: 1. is 1. of this function.
     let code = unsafe { answer::<T, H>(run) };

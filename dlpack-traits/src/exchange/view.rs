@@ -1,5 +1,7 @@
 //! Borrowed tensors that outlive the call which made them: [`borrowed`].
 
+use core::mem::MaybeUninit;
+
 use super::Fault;
 use super::dims::lasting;
 use crate::dims::Dims;
@@ -8,8 +10,8 @@ use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::stream::StreamArg;
 
-/// The tensor of a value as a `DLTensor` that is good for as long as the borrow
-/// is. This allocates nothing.
+/// Writes the tensor of a value as a `DLTensor` that is good for as long as the
+/// borrow is. This allocates nothing.
 ///
 /// Shape and strides are those that the value stores, if it stores them as
 /// numbers of the right size, and otherwise in a place that is never freed.
@@ -19,13 +21,20 @@ use crate::stream::StreamArg;
 /// Those of the export; [`Fault::ReadOnlyView`], unless `read_only` says that
 /// views of such memory may be had; [`Fault::PaddedView`];
 /// [`Fault::NoPlaceForDims`].
-#[inline]
+#[inline(always)]
 pub(super) fn borrowed<T: DLPackExport, E>(
     value: &T,
     read_only: bool,
-) -> Result<DLTensor, Fault<E>> {
+    out: &mut MaybeUninit<DLTensor>,
+) -> Result<(), Fault<E>> {
     value.hand_off(StreamArg::work_stream())?;
-    let described = value.tensor()?.into_described();
+    // Neither the description nor the struct is moved: that would cost more than
+    // all the rest.
+    let view = value.tensor();
+    let described = match &view {
+        Ok(view) => view.described(),
+        Err(error) => return Err(Fault::Tensor(*error)),
+    };
     let flags = described.flags();
     if flags.contains(Flags::READ_ONLY) && !read_only {
         return Err(Fault::ReadOnlyView);
@@ -34,9 +43,11 @@ pub(super) fn borrowed<T: DLPackExport, E>(
         return Err(Fault::PaddedView);
     }
     let [shape, strides] = described.dims();
-    let shape = place(shape).ok_or(Fault::NoPlaceForDims)?;
-    let strides = place(strides).ok_or(Fault::NoPlaceForDims)?;
-    Ok(described.to_ffi(shape, strides))
+    let (Some(shape), Some(strides)) = (place(shape), place(strides)) else {
+        return Err(Fault::NoPlaceForDims);
+    };
+    out.write(described.to_ffi(shape, strides));
+    Ok(())
 }
 
 /// Where dimensions are for as long as they are borrowed from somebody, or for ever.

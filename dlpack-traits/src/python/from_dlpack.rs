@@ -110,10 +110,7 @@ fn otherwise(
 
 /// Takes the tensor of a bare capsule.
 #[cold]
-fn out_of_capsule(
-    capsule: &Bound<'_, PyAny>,
-    options: &ImportOptions<'_>,
-) -> PyResult<Imported> {
+fn out_of_capsule(capsule: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Imported> {
     if options.copy == Some(true) {
         return Err(PyValueError::new_err(
             "a capsule cannot be asked for a copy; pass the object that it came from",

@@ -12,6 +12,7 @@ use alloc::string::ToString;
 
 use super::class::ExportClass;
 use super::convert::{attached, panicked};
+use super::guard::guarded;
 use super::object::{borrow, share};
 use crate::exchange::{Fault, Host, Wrap};
 use crate::managed::ManagedTensor;
@@ -102,6 +103,8 @@ unsafe impl<T, const READ_ONLY_VIEWS: bool> Wrap<T> for PyHost<READ_ONLY_VIEWS>
 where
     T: ExportClass + Into<PyClassInitializer<T>>,
 {
+    const DELETERS: Option<fn(&mut dyn FnMut())> = Some(guarded);
+
     #[inline]
     unsafe fn wrap(value: T) -> Result<*mut c_void, Fault<PyErr>> {
         // SAFETY: by 1 this thread is attached, for longer than the call.
