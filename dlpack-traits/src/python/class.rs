@@ -13,7 +13,7 @@ use super::method::{
 use super::object::borrow;
 use super::owner::PyOwner;
 use super::protocol::{Capsule, Plan};
-use super::{builder, capsule, home};
+use super::{builder, capsule};
 use crate::export::{DLPackExport, into_managed};
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::managed::{Abi, ManagedTensor};
@@ -49,14 +49,12 @@ pub fn add_class<T: ExportClass>(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///
 /// `TypeError` for classes declared `unsendable` (their objects are bound to a
 /// thread, tensors are not) or `immutable_type` (nothing can be added to them).
-/// `ImportError` in every interpreter of the process but the first.
 pub fn install<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
     builder::class::<T>().install(py)
 }
 
 /// Gives a class `__dlpack__` and `__dlpack_device__`.
 pub(super) fn install_methods<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
-    home::check(py)?;
     let class = py.get_type::<T>();
     // The constant of that name moved from one trait to another, by way of two
     // series in which both have it.

@@ -60,8 +60,6 @@ mod from_dlpack;
 #[cfg(feature = "pyo3")]
 mod guard;
 #[cfg(feature = "pyo3")]
-mod home;
-#[cfg(feature = "pyo3")]
 mod host;
 #[cfg(feature = "pyo3")]
 mod in_flight;
@@ -85,6 +83,7 @@ mod protocol;
 #[cfg(feature = "pyo3")]
 mod publish;
 mod relay;
+mod remembered;
 #[cfg(feature = "pyo3")]
 mod slots;
 #[cfg(feature = "pyo3")]

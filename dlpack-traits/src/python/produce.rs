@@ -114,7 +114,7 @@ const fn max_version() -> (u32, u32) {
 fn stream_of(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Option<isize>> {
     let stream = match options.stream.kind() {
         // A producer is not told of a stream that we have yet to ask for.
-        StreamKind::Unspecified | StreamKind::WorkStream => return Ok(None),
+        StreamKind::Unspecified | StreamKind::WorkStream | StreamKind::OnHost => return Ok(None),
         StreamKind::NoSync => -1,
         // Python's integers have a sign: addresses in the upper half are refused.
         StreamKind::Handle(handle) => isize::try_from(handle)
