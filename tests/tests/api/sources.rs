@@ -33,6 +33,28 @@ pub(crate) struct Struct {
     pub(crate) has_public_fields: bool,
 }
 
+impl Struct {
+    /// With its module.
+    pub(crate) fn path(&self) -> String {
+        format!("{}::{}", self.module, self.name)
+    }
+}
+
+/// A trait, and a type that implements it.
+pub(crate) struct Implementation {
+    pub(crate) module: String,
+    pub(crate) what: String,
+    pub(crate) of: String,
+}
+
+impl Implementation {
+    /// The type, with the module of the implementation, which is the type's own
+    /// wherever it matters.
+    pub(crate) fn path(&self) -> String {
+        format!("{}::{}", self.module, self.of)
+    }
+}
+
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
@@ -113,13 +135,14 @@ impl Sources {
     }
 
     /// Traits and the types that implement them, derived or by hand.
-    pub(crate) fn implementations(&self) -> Vec<(String, String)> {
+    pub(crate) fn implementations(&self) -> Vec<Implementation> {
         let mut found = Vec::new();
         for visitor in self.visit(|module| Impls { module, found: Vec::new() }) {
             for item in visitor.found {
                 if let Some((path, _)) = &item.trait_ {
                     let what = path.segments.last().expect("a name").ident.to_string();
-                    found.push((what, name_of(&item.self_ty)));
+                    let (module, of) = (visitor.module.to_owned(), name_of(&item.self_ty));
+                    found.push(Implementation { module, what, of });
                 }
             }
         }
@@ -127,8 +150,10 @@ impl Sources {
             for item in visitor.found {
                 for attribute in item.attrs.iter().filter(|attr| attr.path().is_ident("derive")) {
                     let words = attribute.meta.to_token_stream().to_string();
-                    let words = words.split(|c: char| !c.is_alphanumeric());
-                    found.extend(words.map(|word| (word.to_owned(), item.ident.to_string())));
+                    for word in words.split(|c: char| !c.is_alphanumeric()) {
+                        let (module, of) = (visitor.module.to_owned(), item.ident.to_string());
+                        found.push(Implementation { module, what: word.to_owned(), of });
+                    }
                 }
             }
         }
@@ -180,30 +205,39 @@ impl Sources {
     }
 
     /// Types with a `Drop` of their own, and those that hold one by value or by
-    /// `&mut`.
+    /// `&mut`; each with its module.
     pub(crate) fn owners(&self) -> BTreeSet<String> {
         let implementations = self.implementations();
-        let drops = implementations.iter().filter(|(what, _)| what == "Drop");
-        let mut owners: BTreeSet<String> = drops.map(|(_, of)| of.clone()).collect();
-        let structs: Vec<&ItemStruct> = self
+        let drops = implementations.iter().filter(|item| item.what == "Drop");
+        let mut owners: BTreeSet<String> = drops.map(Implementation::path).collect();
+        let structs: Vec<(String, &ItemStruct)> = self
             .visit(|module| Structs { module, found: Vec::new() })
             .into_iter()
-            .flat_map(|visitor| visitor.found)
+            .flat_map(|visitor| {
+                visitor.found.into_iter().map(move |item| (visitor.module.to_owned(), item))
+            })
             .collect();
+        // Where several types have one name, it is that of the module itself.
+        let names: BTreeSet<String> =
+            structs.iter().map(|(module, item)| format!("{module}::{}", item.ident)).collect();
+        let owns = |owners: &BTreeSet<String>, module: &str, name: &str| {
+            let own = format!("{module}::{name}");
+            if names.contains(&own) {
+                owners.contains(&own)
+            } else {
+                owners.iter().any(|owner| owner.ends_with(&format!("::{name}")))
+            }
+        };
         loop {
             let before = owners.len();
-            for item in &structs {
-                let holds = item.fields.iter().any(|field| {
-                    let ty = match &field.ty {
-                        Type::Reference(reference) if reference.mutability.is_none() => {
-                            return false;
-                        }
-                        ty => ty,
-                    };
-                    owners.contains(&name_of(ty))
+            for (module, item) in &structs {
+                let holds = item.fields.iter().any(|field| match &field.ty {
+                    Type::Reference(to) if to.mutability.is_none() => false,
+                    Type::Reference(to) => owns(&owners, module, &name_of(&to.elem)),
+                    ty => owns(&owners, module, &name_of(ty)),
                 });
                 if holds {
-                    owners.insert(item.ident.to_string());
+                    owners.insert(format!("{module}::{}", item.ident));
                 }
             }
             if owners.len() == before {
