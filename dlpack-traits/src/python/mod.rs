@@ -30,6 +30,20 @@
 //! write. Everything else is exported READ_ONLY, and as the legacy capsule
 //! cannot say so, a consumer that asks for one gets a copy.
 //!
+//! # The exchange table
+//!
+//! Each class also has the C exchange table of DLPack 1.3 ([`exchange`](crate::exchange)),
+//! by which consumers such as tvm-ffi take and make its objects without a call into
+//! Python. It refuses what `__dlpack__` refuses. Subclasses inherit it, so a
+//! `__dlpack__` that a Python subclass defines is not called by such consumers.
+//!
+//! | function | needs |
+//! |---|---|
+//! | a managed tensor of an object | nothing |
+//! | an object of a managed tensor | [`importable`](ClassBuilder::importable) |
+//! | a borrowed `DLTensor` | `#[pyclass(frozen)]`, and memory that may be written or [`read_only_views`](ClassBuilder::read_only_views) |
+//! | the allocator, the current work stream | a device of the class's [`backends`](ClassBuilder::backends) |
+//!
 //! # Errors that Python sees
 //!
 //! | exception | when |
@@ -38,6 +52,7 @@
 //! | `TypeError` | an argument of the wrong type, or an unknown one |
 //! | `ValueError` | an argument with a wrong value: a `stream` on the CPU, a negative version |
 //! | `MemoryError` | no memory for the export |
+//! | `RuntimeError` | code of the class panicked, or the object is in use |
 
 #[cfg(feature = "pyo3")]
 mod allocate;
