@@ -41,11 +41,8 @@ const WRITTEN_ONCE: [&str; 9] = [
 ];
 
 /// Locks under which nothing is called that could wait, or run code of others.
-const WAITS_FOR_NOTHING: [&str; 3] = [
-    "python::late names OnceLock",
-    "python::remembered names Mutex",
-    "python::take names Mutex",
-];
+const WAITS_FOR_NOTHING: [&str; 3] =
+    ["python::late names OnceLock", "python::remembered names Mutex", "python::take names Mutex"];
 
 /// Says what is wrong, if anything is.
 fn none(wrong: &[String]) {

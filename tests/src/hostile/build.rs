@@ -21,8 +21,11 @@ pub trait HostileStruct: CStruct {
     const VERSIONED: bool;
 
     /// The struct.
-    fn write(case: &Case, tensor: DLTensor, deleter: Option<unsafe extern "C" fn(*mut Self)>)
-    -> Self;
+    fn write(
+        case: &Case,
+        tensor: DLTensor,
+        deleter: Option<unsafe extern "C" fn(*mut Self)>,
+    ) -> Self;
 }
 
 impl HostileStruct for DLManagedTensorVersioned {

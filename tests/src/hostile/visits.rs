@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::guarded::{Guarded, on_signal, report};
 
 /// As many accesses as are noted.
-const NOTES: usize = 4096;
+const NOTES: usize = 1024;
 /// The flag of the processor by which it stops after one instruction.
 const TRAP: i64 = 0x100;
 

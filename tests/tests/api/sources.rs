@@ -8,8 +8,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
 use syn::{
-    Attribute, File, FnArg, GenericArgument, ImplItem, Item, ItemImpl, ItemMod, ItemStatic, ItemStruct, ItemTrait,
-    PathArguments, Signature, TraitItem, Type, Visibility,
+    Attribute, File, FnArg, GenericArgument, ImplItem, Item, ItemImpl, ItemMod, ItemStatic,
+    ItemStruct, ItemTrait, PathArguments, Signature, TraitItem, Type, Visibility,
 };
 
 /// All files, without their unit tests.

@@ -135,14 +135,14 @@ fn mutant(block: &[&str]) -> Outcome<Mutant> {
         } else if let Some(line) = line.strip_prefix('-') {
             let file = file.clone().ok_or_else(|| format!("`{heading}` names no file."))?;
             match edits.last_mut() {
-                Some(edit) if begun => edit.find += &format!("{line}\n"),
+                Some(edit) if begun => edit.find.extend([line, "\n"]),
                 _ => edits.push(Edit { file, find: format!("{line}\n"), ..Edit::default() }),
             }
             begun = true;
         } else if let Some(line) = line.strip_prefix('+') {
             let edit = edits.last_mut();
             let edit = edit.ok_or_else(|| format!("`{heading}` replaces nothing."))?;
-            edit.replace += &format!("{line}\n");
+            edit.replace.extend([line, "\n"]);
             begun = false;
         } else {
             return Err(format!("`{heading}` has the odd line `{line}`."));
@@ -172,7 +172,9 @@ mod tests {
         assert_eq!(mutants[0].edits[1].replace, "    w\n");
         assert_eq!(mutants[1].edits[0].replace, "");
         assert_eq!((mutants[0].with, mutants[1].with), (Runner::Machine, Runner::Miri));
-        for wrong in ["F4\n-x", "F4 x\nin a\n-b", "F4 x\ntest a\n-b", "F4 x\ntest a", "x y", "F4 x\n?"] {
+        for wrong in
+            ["F4\n-x", "F4 x\nin a\n-b", "F4 x\ntest a\n-b", "F4 x\ntest a", "x y", "F4 x\n?"]
+        {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::copy_sources::copy_sources;
-use crate::miri;
 use crate::develop::{Build, EXAMPLE, TESTING};
+use crate::miri;
 use crate::python_tests::pytest_of;
 use crate::rules::{Reference, read};
 use crate::run::Stage;
@@ -218,8 +218,7 @@ fn passes(command: &mut Command, stage: &mut Stage) -> Outcome<bool> {
     let log = || std::fs::File::options().append(true).open(stage.log_path());
     let (out, err) = (log().map_err(cannot)?, log().map_err(cannot)?);
     let started = Instant::now();
-    let mut child =
-        command.stdin(Stdio::null()).stdout(out).stderr(err).spawn().map_err(cannot)?;
+    let mut child = command.stdin(Stdio::null()).stdout(out).stderr(err).spawn().map_err(cannot)?;
     loop {
         if let Some(status) = child.try_wait().map_err(cannot)? {
             return Ok(status.success());
