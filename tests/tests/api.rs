@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use api::sources::{Function, Sources};
 
 /// Structs with public fields: plain data, of which any value will do.
-const PLAIN: [&str; 5] = ["Attributes", "Complex", "Extent", "Place", "Version"];
+const PLAIN: [&str; 6] = ["Attributes", "Complex", "Extent", "Lanes", "Place", "Version"];
 
 /// Safe functions to which an address is a number that they pass on, and follow
 /// nowhere.
