@@ -33,8 +33,8 @@
 //! | export a buffer type of your own | [`Storage`], [`DataRef`] |
 //! | let consumers write | [`SharedBuffer`], the table at [`trait@DLPackExport`] |
 //! | take a tensor from a C pointer | [`Imported`] |
-//! | take a tensor from a Python object | `python::from_dlpack` (feature `pyo3`) |
 //! | export memory of a device | [`backend::DeviceBuffer`]; a new device: [`backend`] |
+//! | take a tensor from a Python object | `python::from_dlpack` (feature `pyo3`) |
 //! | make a Python class | the module `python` (feature `pyo3`) |
 //! | give C programs functions for a class | [`exchange`] |
 //! | look at the C structs | [`ffi`] |

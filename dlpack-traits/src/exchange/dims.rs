@@ -160,4 +160,15 @@ mod tests {
             assert_eq!(read(place, list.len()), list);
         }
     }
+
+    /// Also where their hashes meet.
+    #[test]
+    fn a_list_is_not_its_beginning() {
+        let entry = Entry::write(&[911, 912, 913]).expect("room");
+        assert!(entry.holds(&[911, 912, 913]));
+        for other in [&[911, 912][..], &[911, 912, 913, 914], &[911, 912, 0], &[]] {
+            assert!(!entry.holds(other), "{other:?}");
+        }
+        assert_eq!(Entry::unpack(entry.pack()).numbers().len(), 3);
+    }
 }
