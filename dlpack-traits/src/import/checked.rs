@@ -62,7 +62,10 @@ impl Claims {
                 Ok(())
             })?,
         };
-        let extent = layout::extent(shape.as_slice(), strides.as_slice())?;
+        // Both have `ndim` entries.
+        let some = numel != 0;
+        let extent = || layout::extent_of_some(shape.as_slice(), strides.as_slice());
+        let extent = some.then(extent).transpose()?;
         let bits = stored_bits(dtype, flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED));
         let bytes = byte_span(extent, bits, numel)?;
         let (first, byte_offset) = if !device.has_addresses() {
@@ -97,6 +100,7 @@ impl Claims {
 ///
 /// A later minor version may add families. Their tensors can be passed around;
 /// a typed view of them cannot be had.
+#[inline]
 fn check_dtype(dtype: DataType, version: Option<Version>) -> Result<(), Error> {
     let from_later = version.is_some_and(|version| version > Version::CURRENT)
         && dtype.code() > ffi::kDLFloat4_e2m1fn
@@ -110,8 +114,12 @@ fn check_dtype(dtype: DataType, version: Option<Version>) -> Result<(), Error> {
 
 /// The bytes that hold elements, if they and all elements together fit in an
 /// address space.
+#[inline]
 fn byte_span(extent: Option<Extent>, bits: i64, numel: i64) -> Result<(isize, isize), Error> {
     let Some(Extent { low, high }) = extent else { return Ok((0, 0)) };
+    if let Some(span) = whole_bytes(low, high, bits, numel) {
+        return Ok(span);
+    }
     // An element has less than 2^24 bits, so nothing here saturates.
     let bits = i128::from(bits);
     let byte = |bits: i128| isize::try_from(bits >> 3).map_err(|_| Error::SizeOverflow);
@@ -123,7 +131,22 @@ fn byte_span(extent: Option<Extent>, bits: i64, numel: i64) -> Result<(isize, is
     Ok((start, end))
 }
 
+/// [`byte_span`] where elements are whole bytes, and all is well.
+#[inline]
+fn whole_bytes(low: i64, high: i64, bits: i64, numel: i64) -> Option<(isize, isize)> {
+    if bits & 7 != 0 {
+        return None;
+    }
+    let size = bits >> 3;
+    let _fits: isize = numel.checked_mul(size)?.try_into().ok()?;
+    let start: isize = low.checked_mul(size)?.try_into().ok()?;
+    let end: isize = high.checked_add(1)?.checked_mul(size)?.try_into().ok()?;
+    end.checked_sub(start)?;
+    Some((start, end))
+}
+
 /// Checks that bytes around a place neither begin before 0 nor end beyond `max`.
+#[inline]
 fn within(max: u128, place: u128, (start, end): (isize, isize)) -> Result<(), Error> {
     let below = start.unsigned_abs() as u128;
     let above = end.unsigned_abs() as u128;

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 
 use super::Imported;
-use super::typed::{Positions, Typed};
+use super::typed::{Positions, Runs, Typed};
 use crate::element::Element;
 use crate::error::Error;
 use crate::storage::{Access, Cells, Terms};
@@ -60,6 +60,7 @@ impl Imported {
     ///
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], and
     /// [`Error::AxesMismatch`] for elements that are arrays.
+    #[inline]
     pub fn elements<T: Readable>(&self) -> Result<Elements<'_, T>, Error> {
         let typed = self.typed::<T>()?;
         let Terms { access, unit } = self.terms();
@@ -77,16 +78,19 @@ impl Imported {
 
 impl<'a, T: Readable> Elements<'a, T> {
     /// Extents, without those of elements that are arrays.
+    #[inline]
     pub fn shape(&self) -> &'a [i64] {
         self.typed.shape
     }
 
     /// Number of elements.
+    #[inline]
     pub fn len(&self) -> usize {
         self.typed.len
     }
 
     /// Whether there are no elements.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -98,6 +102,7 @@ impl<'a, T: Readable> Elements<'a, T> {
     /// [`Error::NoSuchElement`] if the index has not one entry per dimension,
     /// or one that is outside; [`Error::InvalidBits`] for a `bool` that is
     /// neither.
+    #[inline]
     pub fn load(&self, index: &[usize]) -> Result<T, Error> {
         let position = self.typed.position(index)?;
         // SAFETY: it is that of an index inside of the shape.
@@ -144,6 +149,7 @@ impl<'a, T: Readable> Elements<'a, T> {
 
     /// All elements in row-major order of their indices, each of them checked.
     /// Where any bits are a value, [`iter`](Self::iter) is simpler.
+    #[inline]
     pub fn try_iter(
         &self,
     ) -> impl ExactSizeIterator<Item = Result<T, Error>> + FusedIterator + use<'a, T> {
@@ -155,19 +161,33 @@ impl<'a, T: Readable> Elements<'a, T> {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], [`Error::InvalidBits`].
+    #[inline]
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         let mut copy = Vec::new();
         let bytes = self.len().saturating_mul(size_of::<T>());
         copy.try_reserve_exact(self.len()).map_err(|_| Error::OutOfMemory { bytes })?;
-        for element in self.try_iter() {
-            copy.push(element?);
+        let mut room = copy.spare_capacity_mut();
+        for run in Runs::of(self.typed) {
+            let mut position = run.start;
+            let (places, rest) = room.split_at_mut_checked(run.len).unwrap_or_default();
+            room = rest;
+            for place in places {
+                // SAFETY: it is that of an index inside of the shape.
+                place.write(unsafe { self.load_at(position) }?);
+                // Behind the last one this is not used.
+                position = position.wrapping_add(run.step);
+            }
         }
+        // SAFETY: there is room for as many, and the runs, which have as many
+        // elements together, filled it from the start.
+        unsafe { copy.set_len(self.len()) };
         Ok(copy)
     }
 }
 
 impl<'a, T: Element + Pod> Elements<'a, T> {
     /// All elements in row-major order of their indices.
+    #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + FusedIterator + use<'a, T> {
         // Of plain data every pattern of bits is a value.
         self.try_iter().map(|element| element.unwrap_or_else(|_| T::zeroed()))
@@ -194,12 +214,22 @@ impl<T: Readable> Iterator for TryIter<'_, T> {
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.positions.size_hint()
     }
+
+    #[inline]
+    fn fold<A, F: FnMut(A, Self::Item) -> A>(self, result: A, mut f: F) -> A {
+        let elements = self.elements;
+        self.positions.fold(result, |result, position| {
+            // SAFETY: it is that of an index inside of the shape.
+            f(result, unsafe { elements.load_at(position) })
+        })
+    }
 }
 
 impl<T: Readable> ExactSizeIterator for TryIter<'_, T> {}
 impl<T: Readable> FusedIterator for TryIter<'_, T> {}
 
 impl<T> Clone for Elements<'_, T> {
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }

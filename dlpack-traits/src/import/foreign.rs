@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use core::fmt;
 use core::marker::PhantomData;
+use core::num::NonZeroU8;
 
 use super::{Imported, Readable};
 use crate::described::{AsLayout, Layout};
@@ -192,7 +193,7 @@ impl<T> Storage for Foreign<T> {
             Access::Shared if tensor.is_read_only() => Access::SharedReadOnly,
             other => other,
         };
-        let came = Came { later, unit };
+        let came = Came { later, unit: NonZeroU8::new(unit).unwrap_or(NonZeroU8::MIN) };
         let (dtype, device) = (tensor.dtype(), tensor.device());
         // SAFETY:
         // 1. By 4 of `Imported::from_raw` they are that many bytes of one

@@ -34,6 +34,7 @@ impl Imported {
     ///
     /// [`Error::NotFrozen`] of any other tensor, also of one that this program
     /// exported and that went through C or Python.
+    #[inline]
     pub fn frozen(&self) -> Result<Frozen<'_>, Error> {
         match self.terms().access {
             // Consumers are told READ_ONLY, and are trusted to obey: the `Arc`
@@ -51,6 +52,7 @@ impl Imported {
     ///
     /// 1. Nobody writes to the elements while the result, or a slice that came
     ///    from it, is alive.
+    #[inline]
     pub const unsafe fn assume_frozen(&self) -> Frozen<'_> {
         Frozen { tensor: self }
     }
@@ -63,6 +65,7 @@ impl Imported {
     ///
     /// [`Error::NotExclusive`] where it did not, [`Error::ReadOnly`],
     /// [`Error::Overlapping`].
+    #[inline]
     pub fn exclusive(&mut self) -> Result<Exclusive<'_>, Error> {
         if !self.is_alone() {
             return Err(Error::NotExclusive);
@@ -84,6 +87,7 @@ impl Imported {
     ///
     /// 1. Nobody else reads or writes the elements while the result, or a slice
     ///    that came from it, is alive.
+    #[inline]
     pub unsafe fn assume_exclusive(&mut self) -> Result<Exclusive<'_>, Error> {
         if self.is_read_only() {
             Err(Error::ReadOnly)
@@ -102,6 +106,7 @@ impl<'a> Frozen<'a> {
     ///
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::NotCompact`],
     /// [`Error::Misaligned`], [`Error::InvalidBits`].
+    #[inline]
     pub fn as_slice<T: Readable>(self) -> Result<&'a [T], Error> {
         let (first, len) = self.tensor.typed::<T>()?.as_raw_slice::<T>()?;
         let byte_len = len.saturating_mul(size_of::<T>());
@@ -118,6 +123,7 @@ impl<'a> Frozen<'a> {
     ///
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
     /// [`Error::Misaligned`].
+    #[inline]
     pub fn elements<T: Element + Pod>(
         self,
     ) -> Result<impl ExactSizeIterator<Item = &'a T> + FusedIterator, Error> {
@@ -139,6 +145,7 @@ impl<'a> Frozen<'a> {
     /// # Errors
     ///
     /// [`Error::NotOnHost`], [`Error::NotCompact`].
+    #[inline]
     pub fn as_bytes(self) -> Result<&'a [u8], Error> {
         let device = self.tensor.device();
         if !device.is_host() {
@@ -158,6 +165,7 @@ impl<'a> Frozen<'a> {
     }
 
     /// The tensor itself.
+    #[inline]
     pub const fn tensor(self) -> &'a Imported {
         self.tensor
     }
@@ -169,12 +177,14 @@ impl<'a> Exclusive<'a> {
     /// # Errors
     ///
     /// Those of [`Frozen::as_slice`].
+    #[inline]
     pub fn as_slice<T: Readable>(&self) -> Result<&[T], Error> {
         self.as_frozen().as_slice()
     }
 
     /// The tensor with elements that can be borrowed, as long as they are not
     /// written.
+    #[inline]
     pub const fn as_frozen(&self) -> Frozen<'_> {
         Frozen { tensor: self.tensor }
     }
@@ -185,6 +195,7 @@ impl<'a> Exclusive<'a> {
     ///
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::NotCompact`],
     /// [`Error::Misaligned`].
+    #[inline]
     pub fn as_mut_slice<T: Element + Pod>(&mut self) -> Result<&mut [T], Error> {
         Exclusive { tensor: self.tensor }.into_mut_slice()
     }
@@ -194,6 +205,7 @@ impl<'a> Exclusive<'a> {
     /// # Errors
     ///
     /// Those of [`as_mut_slice`](Self::as_mut_slice).
+    #[inline]
     pub fn into_mut_slice<T: Element + Pod>(self) -> Result<&'a mut [T], Error> {
         let (first, len) = self.tensor.typed::<T>()?.as_raw_slice::<T>()?;
         // SAFETY: the elements are aligned, any bits are a `T`, and by 4 of
@@ -210,6 +222,7 @@ impl<'a> Exclusive<'a> {
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
     /// and [`Error::NoSuchElement`] if the index has not one entry per dimension,
     /// or one that is outside.
+    #[inline]
     pub fn store<T: Element + Pod>(&mut self, index: &[usize], value: T) -> Result<(), Error> {
         let typed = self.tensor.typed::<T>()?;
         let position = typed.position(index)?;
@@ -227,6 +240,7 @@ impl<'a> Exclusive<'a> {
     ///
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
     /// [`Error::Misaligned`].
+    #[inline]
     pub fn elements_mut<T: Element + Pod>(
         &mut self,
     ) -> Result<impl ExactSizeIterator<Item = &mut T> + FusedIterator, Error> {
@@ -245,6 +259,7 @@ impl<'a> Exclusive<'a> {
     }
 
     /// The tensor itself.
+    #[inline]
     pub const fn tensor(&self) -> &Imported {
         self.tensor
     }

@@ -150,6 +150,7 @@ impl Imported {
     ///
     /// 1. to 4. of `from_raw`.
     /// 5. Until the deleter is called, the elements are lent on those terms.
+    #[inline]
     pub(super) unsafe fn from_own<A: Abi>(managed: *mut A, terms: Terms) -> Result<Self, Error> {
         // SAFETY: 1. to 3. are 1. to 3. of `from_raw`.
         let (release, claims) = unsafe { raw::take(managed) }?;
@@ -183,6 +184,7 @@ impl Imported {
     /// The tensor, if it came in the other struct.
     #[must_use = "the tensor leaks unless its deleter is called"]
     #[expect(clippy::result_large_err, reason = "it is the tensor itself")]
+    #[inline]
     pub fn into_raw<A: Abi>(self) -> Result<*mut A, Self> {
         match A::of(&self.release) {
             Some(managed) => {
@@ -194,6 +196,7 @@ impl Imported {
     }
 
     /// On what terms the elements can be accessed.
+    #[inline]
     pub(super) fn terms(&self) -> Terms {
         if let Some(terms) = self.lent.filter(|terms| terms.access.is_shared()) {
             return terms;
@@ -211,6 +214,7 @@ impl Imported {
     }
 
     /// Whether nobody else has the elements: the producer said so, or is this crate.
+    #[inline]
     pub(super) fn is_alone(&self) -> bool {
         match self.lent {
             Some(terms) => terms.access == Access::Exclusive,
@@ -244,75 +248,89 @@ impl Imported {
     }
 
     /// Extents, in elements.
+    #[inline]
     pub fn shape(&self) -> &[i64] {
         self.checked.shape.as_slice()
     }
 
     /// Strides, in elements; those of a compact tensor where the producer gave none.
+    #[inline]
     pub fn strides(&self) -> &[i64] {
         self.checked.strides.as_slice()
     }
 
     /// Number of dimensions.
+    #[inline]
     pub fn ndim(&self) -> usize {
         self.shape().len()
     }
 
     /// Number of elements.
+    #[inline]
     pub fn numel(&self) -> i64 {
         self.checked.numel
     }
 
     /// Type of the elements.
+    #[inline]
     pub fn dtype(&self) -> DataType {
         self.checked.dtype
     }
 
     /// Where the memory is. A kind that the standard does not name is kept.
+    #[inline]
     pub fn device(&self) -> Device {
         self.checked.device
     }
 
     /// The flags, those that the standard does not name included; none for the
     /// legacy struct.
+    #[inline]
     pub fn flags(&self) -> Flags {
         self.checked.flags
     }
 
     /// The version of the struct; `None` for the legacy one.
+    #[inline]
     pub fn version(&self) -> Option<Version> {
         self.checked.version
     }
 
     /// The first element, whose address may have any alignment; NULL when there
     /// are no elements. On a device without addresses, the handle.
+    #[inline]
     pub fn as_ptr(&self) -> *const u8 {
         self.checked.first
     }
 
     /// Bytes from the handle to the first element, on a device without
     /// addresses; 0 on others, where [`as_ptr`](Self::as_ptr) contains them.
+    #[inline]
     pub fn byte_offset(&self) -> u64 {
         self.checked.byte_offset
     }
 
     /// The bytes between the lowest and the highest that belong to an element,
     /// counted from the first element. Strides may be negative, and so may the start.
+    #[inline]
     pub fn byte_range(&self) -> Range<isize> {
         self.checked.bytes.0..self.checked.bytes.1
     }
 
     /// Whether the elements lie one after the other in row-major (C) order.
+    #[inline]
     pub fn is_row_major(&self) -> bool {
         layout::is_row_major(self.shape(), self.strides())
     }
 
     /// Whether the elements lie one after the other in column-major (Fortran) order.
+    #[inline]
     pub fn is_column_major(&self) -> bool {
         layout::is_column_major(self.shape(), self.strides())
     }
 
     /// Whether the producer said that consumers must not write.
+    #[inline]
     pub fn is_read_only(&self) -> bool {
         self.flags().contains(Flags::READ_ONLY)
     }

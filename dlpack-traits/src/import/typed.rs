@@ -31,6 +31,7 @@ unsafe impl Sync for Typed<'_> {}
 
 impl Imported {
     /// Elements from the first one to that of an index.
+    #[inline]
     pub(crate) fn position(&self, index: &[usize]) -> Result<i64, Error> {
         position(self.shape(), self.strides(), index)
     }
@@ -39,6 +40,7 @@ impl Imported {
     ///
     /// A `T` with axes is either one element with as many lanes, or all that is
     /// in the last dimensions of the tensor.
+    #[inline]
     pub(crate) fn typed<T: Element>(&self) -> Result<Typed<'_>, Error> {
         let () = SizeMatches::<T>::OK;
         let (device, found) = (self.device(), self.dtype());
@@ -46,26 +48,28 @@ impl Imported {
             return Err(Error::NotOnHost { device });
         }
         let (shape, strides) = (self.shape(), self.strides());
-        let outer = if found == T::DTYPE {
-            inner_axes(shape, strides, T::AXES)?
-        } else if !T::AXES.is_empty() && Some(found) == lanes::<T>() {
-            shape.len()
+        let (outer, each) = if found == T::DTYPE && T::AXES.is_empty() {
+            (shape.len(), 1)
+        } else if found == T::DTYPE {
+            (inner_axes(shape, strides, T::AXES)?, const { parts(T::AXES) })
+        } else if !T::AXES.is_empty() && Some(found) == const { lanes::<T>() } {
+            (shape.len(), 1)
         } else {
             return Err(Error::ElementMismatch { asked: T::DTYPE, found });
         };
-        let (shape, inner) = shape.split_at_checked(outer).unwrap_or((shape, &[]));
-        let strides = strides.get(..outer).unwrap_or(strides);
-        // What is inside of an element has a number that fits, and is not 0.
-        let parts: i64 = inner.iter().product();
-        let whole = self.numel().checked_div(parts).unwrap_or(0);
-        let step = size_of::<T>().checked_div(usize::try_from(parts).unwrap_or(0));
+        // All elements together have at most `isize::MAX` bytes.
+        let numel = usize::try_from(self.numel()).unwrap_or(0);
+        let (len, step) = if each == 1 {
+            (numel, size_of::<T>())
+        } else {
+            (numel.checked_div(each).unwrap_or(0), const { size_of::<T>() / parts(T::AXES) })
+        };
         Ok(Typed {
             first: self.as_ptr().cast_mut(),
-            shape,
-            strides,
-            step: isize::try_from(step.unwrap_or(0)).unwrap_or(0),
-            // All elements together have at most `isize::MAX` bytes.
-            len: usize::try_from(whole).unwrap_or(0),
+            shape: shape.get(..outer).unwrap_or(shape),
+            strides: strides.get(..outer).unwrap_or(strides),
+            step: isize::try_from(step).unwrap_or(0),
+            len,
         })
     }
 }
@@ -86,10 +90,32 @@ fn position(shape: &[i64], strides: &[i64], index: &[usize]) -> Result<i64, Erro
 }
 
 /// The type whose lanes are the parts of a `T`.
-fn lanes<T: Element>() -> Option<DataType> {
-    let parts: i64 = T::AXES.iter().product();
-    let one_lane = T::DTYPE.lanes() == 1;
-    u16::try_from(parts).ok().filter(|_| one_lane).map(|lanes| T::DTYPE.with_lanes(lanes))
+const fn lanes<T: Element>() -> Option<DataType> {
+    let parts = parts(T::AXES);
+    if T::DTYPE.lanes() != 1 || parts > u16::MAX as usize {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "compared above")]
+    Some(T::DTYPE.with_lanes(parts as u16))
+}
+
+/// The number of parts of an element with those axes, which has a size.
+const fn parts(mut axes: &[i64]) -> usize {
+    let mut parts = 1_usize;
+    while let Some((&dim, rest)) = axes.split_first() {
+        #[expect(clippy::cast_possible_truncation, reason = "the axes of a Rust type fit")]
+        let dim = dim.unsigned_abs() as usize;
+        parts = parts.saturating_mul(dim);
+        axes = rest;
+    }
+    parts
+}
+
+/// The stride from one element with those axes to the next, in parts.
+const fn parts_as_stride(axes: &[i64]) -> i64 {
+    #[expect(clippy::cast_possible_wrap, reason = "the size of a Rust type fits")]
+    let parts = parts(axes) as i64;
+    parts
 }
 
 /// The number of dimensions in front of those that are `axes`, compact.
@@ -106,6 +132,7 @@ fn inner_axes(shape: &[i64], strides: &[i64], axes: &'static [i64]) -> Result<us
 
 impl Typed<'_> {
     /// Bytes from the first element to that of an index.
+    #[inline]
     pub(crate) fn position(&self, index: &[usize]) -> Result<isize, Error> {
         Ok(self.bytes(position(self.shape, self.strides, index)?))
     }
@@ -118,17 +145,23 @@ impl Typed<'_> {
     }
 
     /// Address and number of the elements, if they are a slice of `T`s.
+    #[inline]
     pub(crate) fn as_raw_slice<T: Element>(&self) -> Result<(*mut T, usize), Error> {
         // With a step that is a part of an element, the parts are compact
         // inside of it, and so the elements are if their strides are those parts.
-        let parts = size_of::<T>().checked_div(self.step.unsigned_abs());
-        if !is_row_major(self.shape, self.strides, parts.and_then(|parts| parts.try_into().ok())) {
+        let parts = if self.step.unsigned_abs() == size_of::<T>() {
+            1
+        } else {
+            const { parts_as_stride(T::AXES) }
+        };
+        if !is_row_major(self.shape, self.strides, parts) {
             return Err(Error::NotCompact);
         }
         Ok((self.as_aligned::<T>()?, self.len))
     }
 
     /// The first element, if it is aligned; then all of them are.
+    #[inline]
     pub(crate) fn as_aligned<T: Element>(&self) -> Result<*mut T, Error> {
         let first = self.first.cast::<T>();
         if self.len == 0 {
@@ -141,17 +174,69 @@ impl Typed<'_> {
     }
 }
 
-/// Visits the elements in row-major order of their indices.
+/// Elements along the last axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    /// Bytes from the first element of the tensor to that of the run.
+    pub(crate) start: isize,
+    /// Bytes from each to the next.
+    pub(crate) step: isize,
+    pub(crate) len: usize,
+}
+
+/// Visits the runs of elements, in row-major order of their indices.
 #[derive(Clone, Debug)]
-pub(crate) struct Positions<'a> {
+pub(crate) struct Runs<'a> {
     typed: Typed<'a>,
     walk: Walk<'a>,
+    run: Run,
+    /// Elements in the runs that are left.
     left: usize,
 }
 
-impl<'a> Positions<'a> {
+impl<'a> Runs<'a> {
+    #[inline]
     pub(crate) fn of(typed: Typed<'a>) -> Self {
-        Self { typed, walk: Walk::new(typed.shape, typed.strides), left: typed.len }
+        let (outer, len, step) = match (typed.shape.split_last(), typed.strides.last()) {
+            (Some((&dim, outer)), Some(&stride)) => {
+                (outer, usize::try_from(dim).unwrap_or(0), typed.bytes(stride))
+            }
+            _ => (typed.shape, 1, 0),
+        };
+        let walk = Walk::new(outer, typed.strides);
+        Self { typed, walk, run: Run { start: 0, step, len }, left: typed.len }
+    }
+}
+
+impl Iterator for Runs<'_> {
+    type Item = Run;
+
+    #[inline]
+    fn next(&mut self) -> Option<Run> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left = self.left.saturating_sub(self.run.len);
+        let start = self.typed.bytes(self.walk.position());
+        self.walk.advance();
+        Some(Run { start, ..self.run })
+    }
+}
+
+/// Visits the elements in row-major order of their indices.
+#[derive(Clone, Debug)]
+pub(crate) struct Positions<'a> {
+    runs: Runs<'a>,
+    /// What is left of one run.
+    run: Run,
+}
+
+impl<'a> Positions<'a> {
+    #[inline]
+    pub(crate) fn of(typed: Typed<'a>) -> Self {
+        let runs = Runs::of(typed);
+        let run = Run { len: 0, ..runs.run };
+        Self { runs, run }
     }
 }
 
@@ -161,15 +246,32 @@ impl Iterator for Positions<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<isize> {
-        self.left = self.left.checked_sub(1)?;
-        let position = self.typed.bytes(self.walk.position());
-        self.walk.advance();
+        if self.run.len == 0 {
+            self.run = self.runs.next()?;
+        }
+        let position = self.run.start;
+        self.run.len = self.run.len.wrapping_sub(1);
+        // Behind the last one this is not used.
+        self.run.start = position.wrapping_add(self.run.step);
         Some(position)
     }
 
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        let left = self.runs.left.saturating_add(self.run.len);
+        (left, Some(left))
+    }
+
+    #[inline]
+    fn fold<A, F: FnMut(A, isize) -> A>(self, mut result: A, mut f: F) -> A {
+        for run in core::iter::once(self.run).chain(self.runs) {
+            let mut position = run.start;
+            for _ in 0..run.len {
+                result = f(result, position);
+                position = position.wrapping_add(run.step);
+            }
+        }
+        result
     }
 }
 
@@ -177,8 +279,7 @@ impl ExactSizeIterator for Positions<'_> {}
 impl FusedIterator for Positions<'_> {}
 
 /// Whether the elements lie one after the other, each as wide as `parts` strides.
-fn is_row_major(shape: &[i64], strides: &[i64], parts: Option<i64>) -> bool {
-    let Some(parts) = parts else { return false };
+fn is_row_major(shape: &[i64], strides: &[i64], parts: i64) -> bool {
     let mut expected = parts;
     let mut compact = true;
     for (&dim, &stride) in shape.iter().zip(strides).rev() {

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::marker::PhantomData;
+use core::num::NonZeroU8;
 
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -56,8 +57,8 @@ pub(crate) struct Came {
     /// How many minor versions later than ours the type of its elements is, at
     /// least; 0 for a type that we know.
     pub(crate) later: u8,
-    /// As in [`Terms`].
-    pub(crate) unit: u8,
+    /// As in [`Terms`]; never 0, so that an absent one takes no room.
+    pub(crate) unit: NonZeroU8,
 }
 
 /// Lent memory, without its lifetime.
@@ -141,7 +142,7 @@ impl Memory {
     pub(crate) fn terms(&self) -> Terms {
         let unit = match self.foreign {
             _ if !self.access.is_shared() => 1,
-            Some(came) => came.unit,
+            Some(came) => came.unit.get(),
             None => Cells::unit(self.element_size().unwrap_or(1)),
         };
         Terms { access: self.access, unit }

@@ -27,7 +27,7 @@ fn through_c(tensor: ManagedTensor) -> Imported {
 #[test]
 fn immutable() {
     static NUMBERS: &[i32; 3] = &[1, 2, 3];
-    fn check<S: Storage + Send + Clone + 'static>(storage: S) {
+    fn check<S: Storage + Send + Clone + 'static>(storage: &S) {
         let owner = || Owner::new(storage.clone(), &[3]);
         let mut tensor = import(owner().into_dlpack().unwrap());
         assert_eq!(frozen(&tensor), Ok(&NUMBERS[..]));
@@ -46,8 +46,8 @@ fn immutable() {
         let foreign = Foreign::<i32>::new(tensor).unwrap();
         assert_eq!(frozen(&import(foreign.to_dlpack().unwrap())), Err(Error::NotFrozen));
     }
-    check(Arc::<[i32]>::from(*NUMBERS));
-    check(NUMBERS);
+    check(&Arc::<[i32]>::from(*NUMBERS));
+    check(&NUMBERS);
 }
 
 /// A shared export is frozen too, and lives without its object.
@@ -170,7 +170,7 @@ fn shared() {
             let pixel = tensor.elements::<Rgba>().unwrap().load(&[1]).unwrap();
             assert!([Rgba([2; 4]), Rgba([3, 4, 5, 6])].contains(&pixel));
             assert!(seen(tensor.elements::<u8>().unwrap().load(&[1, 2]).unwrap()));
-            assert!(tensor.codes().unwrap().iter().skip(4).all(|code| seen(code as u8)));
+            assert!(tensor.codes().unwrap().iter().skip(4).all(|code| (2..=6).contains(&code)));
             let foreign = Foreign::<u8>::new(import(any.to_dlpack().unwrap())).unwrap();
             assert_eq!(frozen(foreign.tensor()), Err(Error::NotFrozen));
         }

@@ -78,7 +78,9 @@ fn strided_stores() {
         assert_eq!(exclusive.store(&[0; 9], 1_i32), Err(Error::NoSuchElement));
         let frozen: Vec<i32> = exclusive.as_frozen().elements().unwrap().copied().collect();
         let mut expected: Vec<i32> = (0..len).map(|n| 10 * i32::try_from(n).unwrap()).collect();
-        expected.last_mut().map(|last| *last = 7);
+        if let Some(last) = expected.last_mut() {
+            *last = 7;
+        }
         assert_eq!(frozen, expected);
         assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), expected);
     }
@@ -96,10 +98,7 @@ fn misaligned_stores() {
     assert_eq!(exclusive.elements_mut::<i16>().map(|_| ()), Err(error));
     assert_eq!(exclusive.as_frozen().elements::<i16>().map(|_| ()), Err(error));
     assert_eq!(exclusive.as_frozen().as_bytes(), Ok(&[1, 0, 4, 5][..]));
-    assert_eq!(
-        tensor.codes().unwrap().load(&[1]),
-        Ok(u64::from(i16::from_le_bytes([4, 5]) as u16))
-    );
+    assert_eq!(tensor.codes().unwrap().load(&[1]), Ok(u64::from(u16::from_le_bytes([4, 5]))));
 }
 
 /// Elements with axes are what lies in the last dimensions.
@@ -271,7 +270,7 @@ fn codes() {
             let wide = u64::from(dtype.element_bits().div_ceil(8)) * 9 * 4 * 3;
             case.byte_offset = wide + random.bits() % 3;
             let len = usize::try_from(2 * wide).unwrap() + 64;
-            case.bytes = (0..len).map(|_| random.bits() as u8).collect();
+            case.bytes = (0..len).map(|_| random.bits().to_le_bytes()[0]).collect();
             case.strides = Some(strides.clone());
             let tensor = case.imported();
             if dtype.element_bits() > 64 {
