@@ -34,8 +34,10 @@
 //! | let consumers write | [`SharedBuffer`], the table at [`trait@DLPackExport`] |
 //! | take a tensor from a C pointer | [`Imported`], and [`Elements`], [`Frozen`], [`Exclusive`] for what is in it |
 //! | hold imported memory in a struct | [`Foreign`] |
+//! | export memory of a device | [`backend::DeviceBuffer`]; a new device: [`backend`] |
 //! | take a tensor from a Python object | `python::from_dlpack` (feature `pyo3`) |
 //! | make a Python class | the module `python` (feature `pyo3`) |
+//! | give C programs functions for a class | [`exchange`] |
 //! | look at the C structs | [`ffi`] |
 //!
 //! # Features

@@ -11,6 +11,7 @@ mod heap;
 mod hostile;
 mod imports;
 mod kernels;
+mod npu;
 mod refused;
 mod scripted;
 
@@ -38,6 +39,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<imports::Floats>().importable().add(m)?;
     m.add_class::<imports::Held>()?;
     exchange::add(m)?;
+    npu::add(m)?;
     m.add_class::<capsule::Taken>()?;
     m.add_class::<capsule::Background>()?;
     m.add_class::<capsule::Traversed>()?;
