@@ -32,7 +32,8 @@
 //! | export a struct | the derive macro `DLPackExport` (feature `derive`), [`trait@DLPackExport`] |
 //! | export a buffer type of your own | [`Storage`], [`DataRef`] |
 //! | let consumers write | [`SharedBuffer`], the table at [`trait@DLPackExport`] |
-//! | take a tensor from a C pointer | [`Imported`] |
+//! | take a tensor from a C pointer | [`Imported`], and [`Elements`], [`Frozen`], [`Exclusive`] for what is in it |
+//! | hold imported memory in a struct | [`Foreign`] |
 //! | export memory of a device | [`backend::DeviceBuffer`]; a new device: [`backend`] |
 //! | take a tensor from a Python object | `python::from_dlpack` (feature `pyo3`) |
 //! | make a Python class | the module `python` (feature `pyo3`) |
