@@ -390,3 +390,55 @@ def test_a_class_with_a_from_dlpack_of_its_own():
     assert not hasattr(module, "OwnFromDlpack")
     testing.add_floats(module)
     assert module.Floats is Floats
+
+
+def test_without_ctypes():
+    """What Python's functions are looked up through may be missing: imports work."""
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    code = """if True:
+        import sys
+        sys.modules["ctypes"] = None
+        import dlpack_testing as testing
+        tensor = testing.Writable([1.0, 2.0])
+        type(tensor).__dlpack_c_exchange_api__ = None
+        held = testing.import_tensor(tensor)
+        assert held.version() == (1, 3) and held.floats() == [1.0, 2.0]
+        held.release()
+        assert testing.exports() == testing.releases() == 1
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_thread_that_releases_while_python_ends():
+    """It neither aborts nor hangs, wherever the end finds it. Our own deleters, that
+    is: what CPython does to NumPy's there ends in an abort now and then."""
+    import subprocess
+    import sys
+
+    code = """if True:
+        import dlpack_testing as testing, threading, time
+        held = [testing.import_tensor(testing.Single([1.0])) for _ in range(4_000)]
+        held += [testing.import_tensor(testing.Writable([1.0])) for _ in range(4_000)]
+        def run():
+            for each in held:
+                each.release_in_background()
+        threading.Thread(target=run, daemon=True).start()
+        time.sleep({pause})
+    """
+    for pause in (0.0, 0.01, 0.05):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(pause=pause)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ use dlpack_tests::counted::Owner;
 use tensors::backend::Cpu;
 use tensors::exchange::{Fault, Host, NotImportable, table};
 use tensors::ffi::DLManagedTensorVersioned;
-use tensors::{DLPackExport, Foreign, Imported, SharedBuffer, Storage};
+use tensors::{DLPackExport, Error, Foreign, Imported, SharedBuffer, Storage, TensorView};
 
 /// The system's allocator, counting for each thread: the test harness has
 /// threads of its own.
@@ -32,7 +32,13 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Size) -> *mut u8 {
         count(&ALLOCATED);
         // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
+        let memory = unsafe { System.alloc(layout) };
+        if !memory.is_null() {
+            // What nobody wrote must not be mistaken for zeros.
+            // SAFETY: it is that long, and nobody has it yet.
+            unsafe { memory.write_bytes(0xA5, layout.size()) };
+        }
+        memory
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Size) {
@@ -193,6 +199,44 @@ fn a_copy_allocates_twice() {
     let (tensor, allocated, freed) = counting(|| owner.copy_to_dlpack().unwrap());
     assert_eq!((allocated, freed), (2, 0));
     assert_eq!(counting(|| drop(tensor)), ((), 0, 2));
+}
+
+/// A13: what nobody wrote yet is zero, and not what somebody left there.
+#[test]
+fn new_memory_is_zeroed() {
+    for len in [1, 3, 64, 1000] {
+        let buffer = SharedBuffer::<u8>::zeroed(len).unwrap();
+        assert_eq!(buffer.to_vec(), vec![0; len]);
+    }
+}
+
+/// L13: an owner whose drop panics leaves nothing behind.
+#[test]
+fn a_drop_that_panics_frees_its_packet() {
+    struct Panics(Owner<Vec<i32>>);
+
+    impl DLPackExport for Panics {
+        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+            self.0.tensor()
+        }
+    }
+
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            // A panic without words, for which nothing is allocated that stays.
+            std::panic::resume_unwind(Box::new(()));
+        }
+    }
+
+    let nine = [2, 1, 1, 1, 1, 1, 1, 1, 3];
+    for shape in [&[6][..], &nine] {
+        let ((), allocated, freed) = counting(|| {
+            let owner = Panics(Owner::new(vec![0_i32; 6], shape));
+            drop(owner.into_dlpack().unwrap());
+        });
+        assert_eq!(allocated, freed, "{shape:?}");
+        assert!(allocated > 0);
+    }
 }
 
 /// Hand-offs on the host, and to our own stream, cost no memory.

@@ -1,5 +1,7 @@
 //! The command line: what was asked for.
 
+use crate::mutants::Choice;
+use crate::mutants::kept::Runner;
 use crate::venv::Packages;
 
 /// Shown by `help`, and under every refusal of a command line.
@@ -13,6 +15,9 @@ Commands:
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
   test --full              adds PyTorch, JAX, lints, the oldest PyO3, Miri, valgrind, AddressSanitizer
   bench rust               what an exchange costs, beside the other crates and the floor
+  rules                    whether every rule of docs/SAFETY.md has a mechanism and a test
+  mutants [--rule F4]      take each mechanism out, and see its test fail; --rust, --miri
+                           or --python for those with tests of one kind
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
@@ -24,7 +29,7 @@ Virtual environments are shared between checkouts, in the folder for caches of
 the user; target/venv links to the one in use. Logs are in target/xtask-logs.";
 
 /// One understood command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// `help`, or nothing at all.
     Help,
@@ -34,6 +39,10 @@ pub(crate) enum Request {
     Demo(Packages),
     /// `bench compile`.
     BenchCompile,
+    /// `rules`.
+    Rules,
+    /// `mutants`, and which.
+    Mutants(Choice),
     /// `example no-python`.
     NoPython,
     /// `bench rust`.
@@ -58,6 +67,8 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         ["bench", rest @ ..] => {
             Err(format!("`bench` takes `compile` or `rust`, and got `{}`.", rest.join(" ")))
         }
+        ["rules"] => Ok(Request::Rules),
+        ["mutants", rest @ ..] => mutants(rest).map(Request::Mutants),
         ["example", "no-python"] => Ok(Request::NoPython),
         ["example", rest @ ..] => {
             Err(format!("`example` takes `no-python`, and got `{}`.", rest.join(" ")))
@@ -68,6 +79,20 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
             Err(format!("`test` takes no argument but --full, and got `{}`.", rest.join(" ")))
         }
         [other, ..] => Err(format!("There is no command `{other}`.")),
+    }
+}
+
+fn mutants(rest: &[&str]) -> Result<Choice, String> {
+    match rest {
+        [] => Ok(Choice::default()),
+        ["--rust"] => Ok(Choice { with: Some(Runner::Machine), rule: None }),
+        ["--miri"] => Ok(Choice { with: Some(Runner::Miri), rule: None }),
+        ["--python"] => Ok(Choice { with: Some(Runner::Python), rule: None }),
+        ["--rule", rule] => Ok(Choice { with: None, rule: Some((*rule).to_owned()) }),
+        _ => Err(format!(
+            "`mutants` takes `--rule` with a rule, `--rust`, `--miri` or `--python`, and got `{}`.",
+            rest.join(" ")
+        )),
     }
 }
 
@@ -97,6 +122,10 @@ mod tests {
         assert_eq!(parsed("demo"), Ok(Request::Demo(Packages::Base)));
         assert_eq!(parsed("demo --with torch"), Ok(Request::Demo(Packages::Torch)));
         assert_eq!(parsed("develop --with=torch"), Ok(Request::Develop(Packages::Torch)));
+        assert_eq!(parsed("rules"), Ok(Request::Rules));
+        assert_eq!(parsed("mutants"), Ok(Request::Mutants(Choice::default())));
+        let f4 = Choice { rule: Some("F4".to_owned()), with: None };
+        assert_eq!(parsed("mutants --rule F4"), Ok(Request::Mutants(f4)));
         assert_eq!(parsed("example no-python"), Ok(Request::NoPython));
         assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));
         assert_eq!(parsed("test"), Ok(Request::Test { full: false }));
@@ -107,6 +136,7 @@ mod tests {
     fn unknown_words_are_named_in_the_refusal() {
         assert!(parsed("bake").unwrap_err().contains("`bake`"));
         assert!(parsed("demo --with cupy").unwrap_err().contains("--with cupy"));
+        assert!(parsed("mutants --all").unwrap_err().contains("--all"));
         assert!(parsed("test --fast").unwrap_err().contains("--fast"));
     }
 }

@@ -31,6 +31,8 @@ pub(crate) struct Build {
     pub(crate) target: PathBuf,
     /// Where the modules go.
     pub(crate) modules: PathBuf,
+    /// Whether to save time in place of making fast code.
+    pub(crate) quick: bool,
 }
 
 impl Build {
@@ -40,6 +42,7 @@ impl Build {
             sources: checkout.root().to_path_buf(),
             target: checkout.target(),
             modules: checkout.modules(),
+            quick: false,
         }
     }
 
@@ -61,6 +64,11 @@ impl Build {
                 .args(["rustc", "--release", "--lib", "--package", module.package])
                 .arg("--target-dir")
                 .arg(&self.target);
+            if self.quick {
+                command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
+                command.env("CARGO_PROFILE_RELEASE_DEBUG", "0");
+                command.env("CARGO_PROFILE_RELEASE_INCREMENTAL", "true");
+            }
             if cfg!(target_os = "macos") {
                 // Python's own symbols are found when the module is loaded.
                 command.args(["--", "-C", "link-arg=-undefined", "-C", "link-arg=dynamic_lookup"]);

@@ -8,14 +8,17 @@ mod bench_compile;
 mod bench_rust;
 mod checkout;
 mod checks;
+mod copy_sources;
 mod demo;
 mod develop;
 mod interpreter;
 mod miri;
+mod mutants;
 mod no_python;
 mod pyo3_range;
 mod python_tests;
 mod report;
+mod rules;
 mod run;
 mod rust_tests;
 mod test;
@@ -63,6 +66,14 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         }
         Request::BenchCompile => {
             bench_compile::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Rules => {
+            rules::rules(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Mutants(choice) => {
+            mutants::mutants(&Checkout::find()?, &choice)?;
             Ok(ExitCode::SUCCESS)
         }
         Request::NoPython => {

@@ -8,11 +8,11 @@ use crate::run::{Stage, answer_of, cargo_of};
 use crate::rust_tests::SELECTION;
 use crate::test::Context;
 
-const TOOLCHAIN: &str = "nightly";
+pub(crate) const TOOLCHAIN: &str = "nightly";
 
 /// Pointers keep where they came from, and what the host knows stays unknown:
 /// a property test that asks for it gets an error, and every run is the same.
-const STRICT: &str = "-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check \
+pub(crate) const STRICT: &str = "-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check \
                       -Zmiri-isolation-error=warn-nobacktrace";
 /// Tests whose course depends on the order of threads and on addresses; each
 /// seed gives others.
@@ -53,7 +53,7 @@ fn miri(context: &Context, flags: &str, tests: &[&str]) -> Command {
 }
 
 /// Installs the component where it is missing.
-fn install(stage: &mut Stage) -> Outcome {
+pub(crate) fn install(stage: &mut Stage) -> Outcome {
     let present =
         || answer_of("rustup", &["run", TOOLCHAIN, "cargo", "miri", "--version"]).is_some();
     if present() {

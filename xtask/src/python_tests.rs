@@ -26,13 +26,14 @@ pub(crate) fn run(pytest: &mut Command, stage: &mut Stage) -> Ending {
 
 /// pytest, which may skip nothing whose consumer is installed.
 pub(crate) fn pytest(checkout: &Checkout, environment: &Environment) -> Command {
+    let mut command = pytest_of(checkout, environment);
+    command.env("DLPACK_REQUIRE", environment.required("")).arg("tests/python");
+    command
+}
+
+/// pytest, without the names of tests yet.
+pub(crate) fn pytest_of(checkout: &Checkout, environment: &Environment) -> Command {
     let mut command = environment.python(checkout);
-    command.env("DLPACK_REQUIRE", environment.required("")).args([
-        "-m",
-        "pytest",
-        "-ra",
-        "--color=no",
-        "tests/python",
-    ]);
+    command.args(["-m", "pytest", "-ra", "--color=no"]);
     command
 }

@@ -43,7 +43,9 @@ impl Stage {
         if let Some(folder) = log_path.parent() {
             std::fs::create_dir_all(folder).map_err(unwritable)?;
         }
-        let log = File::create(&log_path).map_err(unwritable)?;
+        File::create(&log_path).map_err(unwritable)?;
+        // Others may write to it too.
+        let log = File::options().append(true).open(&log_path).map_err(unwritable)?;
         println!("{heading}");
         let now = Instant::now();
         let live = std::io::stdout().is_terminal() && std::env::var_os("CI").is_none();

@@ -9,7 +9,8 @@ use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
-    Outcome, checks, demo, miri, no_python, pyo3_range, python_tests, rust_tests, valgrind,
+    Outcome, checks, demo, miri, mutants, no_python, pyo3_range, python_tests, rules, rust_tests,
+    valgrind,
 };
 
 /// What steps share.
@@ -44,6 +45,7 @@ type Body = fn(&Context, &mut Stage) -> Ending;
 
 /// Steps of `cargo xtask test`.
 const QUICK: &[(&str, Body)] = &[
+    ("rules", rules::step),
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
     ("ui tests", rust_tests::ui_tests),
@@ -57,6 +59,7 @@ const QUICK: &[(&str, Body)] = &[
 const FULL: &[(&str, Body)] = &[
     ("lock file", checks::lock_file),
     ("rustfmt", checks::rustfmt),
+    ("rules", rules::step),
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
     ("ui tests", rust_tests::ui_tests),
@@ -71,6 +74,7 @@ const FULL: &[(&str, Body)] = &[
     ("demo", the_demo),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
+    ("mutants", mutants::step),
     ("valgrind", valgrind::deleters),
     ("no python, address sanitizer", no_python::sanitized),
     ("miri, stacked borrows", miri::stacked_borrows),

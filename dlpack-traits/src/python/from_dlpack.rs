@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use super::convert::quietly;
+use super::late::Late;
 use super::lookup::{peer_by_address, peer_of};
 use super::peer::Peer;
 use super::produce::{device_of, produce};
@@ -116,6 +117,8 @@ fn out_of_capsule(capsule: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> Py
             "a capsule cannot be asked for a copy; pass the object that it came from",
         ));
     }
+    // As for a table: the deleter will ask.
+    Late::get(capsule.py());
     // SAFETY: 1. By its name the capsule owns a tensor of a producer, who is
     // trusted to keep the standard.
     let tensor = unsafe { take::take(capsule) }?;

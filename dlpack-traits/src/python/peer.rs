@@ -161,6 +161,7 @@ mod tests {
             let mut table = table(1, minor, ptr::null_mut());
             let peer = read((&raw mut table).cast()).unwrap();
             assert!(peer.export.is_some() && peer.allocate.is_none() && peer.view.is_none());
+            assert!(peer.wrap.is_none() && peer.stream.is_none());
         }
         // Nothing but a header is there: Miri would see a read beyond it.
         for (major, minor) in [(0, 3), (2, 0), (2, 3), (u32::MAX, 3), (1, 0), (1, 1)] {

@@ -1,0 +1,151 @@
+//! Memory that ends where reading ends: [`Guarded`], Linux only.
+//!
+//! Bytes lie at the very end, or the very start, of pages whose neighbours cannot be
+//! read, and the pages themselves can be closed. A read out of turn ends the
+//! process; which case it was in is said on standard error ([`announce`]).
+
+use core::cell::Cell;
+use core::ffi::{c_int, c_void};
+use core::ptr;
+use std::sync::Once;
+
+/// Which end of the pages the bytes touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flush {
+    /// One byte before the first cannot be read.
+    Start,
+    /// One byte behind the last cannot be read. The address is as aligned as
+    /// the length is.
+    End,
+}
+
+/// Some bytes between pages that cannot be read. They are unmapped when it is dropped.
+#[derive(Debug)]
+pub struct Guarded {
+    /// A page that is never opened, then those with the bytes, then another.
+    map: *mut u8,
+    open_len: usize,
+    skip: usize,
+    len: usize,
+}
+
+// SAFETY: it is an address and three numbers; whoever reads there sees to the order.
+unsafe impl Send for Guarded {}
+// SAFETY: as above.
+unsafe impl Sync for Guarded {}
+
+/// The size of a page.
+pub fn page() -> usize {
+    // SAFETY: it only asks.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).expect("a page has a size")
+}
+
+impl Guarded {
+    /// A copy of those bytes; with none, an address that cannot be read.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no memory.
+    pub fn new(bytes: &[u8], flush: Flush) -> Self {
+        let open_len = bytes.len().next_multiple_of(page());
+        let whole = open_len + 2 * page();
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new map touches no memory that there is.
+        let map = unsafe { libc::mmap(ptr::null_mut(), whole, libc::PROT_NONE, flags, -1, 0) };
+        assert_ne!(map, libc::MAP_FAILED, "no memory for {whole} bytes");
+        let skip = if flush == Flush::End { open_len - bytes.len() } else { 0 };
+        let guarded = Self { map: map.cast(), open_len, skip, len: bytes.len() };
+        guarded.open();
+        if !bytes.is_empty() {
+            // SAFETY: the pages were just opened, and are as long.
+            unsafe { guarded.start().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        }
+        guarded
+    }
+
+    /// The first byte.
+    pub fn start(&self) -> *mut u8 {
+        self.map.wrapping_add(page() + self.skip)
+    }
+
+    /// Number of bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether an address is on the pages that open and close.
+    pub fn contains(&self, address: usize) -> bool {
+        let first = self.map.addr() + page();
+        (first..first + self.open_len).contains(&address)
+    }
+
+    /// Lets everybody read and write the bytes.
+    pub fn open(&self) {
+        self.protect(libc::PROT_READ | libc::PROT_WRITE);
+    }
+
+    /// Lets nobody.
+    pub fn close(&self) {
+        self.protect(libc::PROT_NONE);
+    }
+
+    fn protect(&self, how: c_int) {
+        if self.open_len == 0 {
+            return;
+        }
+        let first = self.map.wrapping_add(page());
+        // SAFETY: the pages are our own map's, and no reference to them exists.
+        let failed = unsafe { libc::mprotect(first.cast(), self.open_len, how) };
+        assert_eq!(failed, 0, "pages can be protected");
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // SAFETY: it is the whole of our own map, and nothing uses it any more.
+        unsafe { libc::munmap(self.map.cast(), self.open_len + 2 * page()) };
+    }
+}
+
+thread_local! {
+    /// What this thread does.
+    static CASE: Cell<&'static str> = const { Cell::new("no case") };
+}
+
+/// Says what this thread does next, in case that it reads what it must not.
+pub fn announce(case: &str) {
+    static HANDLER: Once = Once::new();
+    HANDLER.call_once(|| on_signal(libc::SIGSEGV, report));
+    CASE.set(String::leak(case.to_owned()));
+}
+
+/// A handler of signals, with the place that it happened at and the registers.
+pub(crate) type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+
+/// Puts a handler in place of the one that there is.
+pub(crate) fn on_signal(signal: c_int, handler: Handler) {
+    // SAFETY: zeros are a `sigaction` without flags and with an empty mask.
+    let mut action: libc::sigaction = unsafe { core::mem::zeroed() };
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    action.sa_sigaction = handler as *const () as usize;
+    // SAFETY: the handler has the type that SA_SIGINFO asks for, and calls only
+    // what a handler may.
+    let failed = unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
+    assert_eq!(failed, 0, "a handler can be put in place");
+}
+
+/// Names the case, and lets the signal end the process.
+pub(crate) extern "C" fn report(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
+    for part in ["guarded memory was accessed in the case `", CASE.get(), "`\n"] {
+        // SAFETY: the part is that long; `write` is allowed in a handler.
+        unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };
+    }
+    // SAFETY: the default action, when the access is tried again, ends the process.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}

@@ -1,0 +1,205 @@
+//! The struct of a case in guarded memory: [`Built`].
+
+use core::mem::ManuallyDrop;
+use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use bytemuck::cast_slice;
+use tensors::ffi::{
+    DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor,
+};
+
+use super::{Array, Case, Data};
+use crate::foreign::CStruct;
+use crate::guarded::{Flush, Guarded};
+
+/// A C struct that a case can be written to.
+pub trait HostileStruct: CStruct {
+    /// Whether it has a version and flags.
+    const VERSIONED: bool;
+
+    /// The struct.
+    fn write(
+        case: &Case,
+        tensor: DLTensor,
+        deleter: Option<unsafe extern "C" fn(*mut Self)>,
+    ) -> Self;
+}
+
+impl HostileStruct for DLManagedTensorVersioned {
+    const VERSIONED: bool = true;
+
+    fn write(
+        case: &Case,
+        dl_tensor: DLTensor,
+        deleter: Option<unsafe extern "C" fn(*mut Self)>,
+    ) -> Self {
+        let (version, flags) = (case.version.to_ffi(), case.flags.bits());
+        Self { version, manager_ctx: ptr::null_mut(), deleter, flags, dl_tensor }
+    }
+}
+
+impl HostileStruct for DLManagedTensor {
+    const VERSIONED: bool = false;
+
+    fn write(
+        _: &Case,
+        dl_tensor: DLTensor,
+        deleter: Option<unsafe extern "C" fn(*mut Self)>,
+    ) -> Self {
+        Self { dl_tensor, manager_ctx: ptr::null_mut(), deleter }
+    }
+}
+
+/// All memory of one struct.
+#[derive(Debug)]
+struct Parts {
+    /// The struct, its dimensions, its strides.
+    said: [Guarded; 3],
+    data: Guarded,
+    deletes: AtomicUsize,
+}
+
+/// The structs that have a deleter, by address: it is not read to find them.
+static ALIVE: LazyLock<Mutex<HashMap<usize, Arc<Parts>>>> = LazyLock::new(Mutex::default);
+
+fn alive() -> std::sync::MutexGuard<'static, HashMap<usize, Arc<Parts>>> {
+    ALIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts, and closes all memory. It aborts where it is given another pointer
+/// than the producer's own.
+unsafe extern "C" fn delete<M>(managed: *mut M) {
+    let parts = alive().get(&managed.addr()).map(Arc::clone);
+    let parts = parts.expect("the deleter was given a pointer that is not the producer's");
+    parts.deletes.fetch_add(1, Ordering::SeqCst);
+    parts.close();
+}
+
+impl Parts {
+    fn close(&self) {
+        self.said.iter().for_each(Guarded::close);
+        self.data.close();
+    }
+}
+
+/// The struct of a case, as its producer gives it away.
+#[derive(Debug)]
+pub struct Built<M: HostileStruct> {
+    parts: Arc<Parts>,
+    raw: *mut M,
+}
+
+impl Case {
+    /// Writes the struct, with or without a deleter; elements touch one end of
+    /// their pages.
+    pub fn build<M: HostileStruct>(&self, with_deleter: bool, flush: Flush) -> Built<M> {
+        let array = |array: &Array| match array {
+            Array::Of(numbers) => Guarded::new(cast_slice(numbers), Flush::End),
+            Array::Null | Array::Nowhere => Guarded::new(&[], Flush::End),
+        };
+        let (shape, strides) = (array(&self.shape), array(&self.strides));
+        let data = match &self.data {
+            Data::Bytes(bytes) => Guarded::new(bytes, flush),
+            Data::Null | Data::Nowhere => Guarded::new(&[], flush),
+        };
+        let pointer = |array: &Array, memory: &Guarded| match array {
+            Array::Null => ptr::null_mut(),
+            Array::Of(_) | Array::Nowhere => memory.start().cast(),
+        };
+        let tensor = DLTensor {
+            data: if self.data == Data::Null { ptr::null_mut() } else { data.start().cast() },
+            device: DLDevice::from(self.device),
+            ndim: self.ndim,
+            dtype: DLDataType::from(self.dtype),
+            shape: pointer(&self.shape, &shape),
+            strides: pointer(&self.strides, &strides),
+            byte_offset: self.byte_offset,
+        };
+        let managed = M::write(self, tensor, with_deleter.then_some(delete::<M>));
+        Built::new(&managed, size_of::<M>(), [shape, strides], data)
+    }
+
+    /// A versioned struct that ends behind its deleter: of another major version
+    /// no more is known.
+    pub fn build_head(&self) -> Built<DLManagedTensorVersioned> {
+        let nothing = || Guarded::new(&[], Flush::End);
+        let tensor = DLTensor {
+            data: ptr::null_mut(),
+            device: DLDevice::from(self.device),
+            ndim: self.ndim,
+            dtype: DLDataType::from(self.dtype),
+            shape: ptr::null_mut(),
+            strides: ptr::null_mut(),
+            byte_offset: 0,
+        };
+        let deleter = Some(delete::<DLManagedTensorVersioned> as unsafe extern "C" fn(_));
+        let managed = DLManagedTensorVersioned::write(self, tensor, deleter);
+        let head = size_of::<DLPackVersion>() + 2 * size_of::<*mut ()>();
+        Built::new(&managed, head, [nothing(), nothing()], nothing())
+    }
+}
+
+impl<M: HostileStruct> Built<M> {
+    fn new(managed: &M, len: usize, [shape, strides]: [Guarded; 2], data: Guarded) -> Self {
+        let bytes = ptr::from_ref(managed).cast::<u8>();
+        let mut copy = vec![0; len];
+        // SAFETY: the struct has at least that many bytes. Its padding, if it
+        // had any, would be copied as it is.
+        unsafe { copy.as_mut_ptr().copy_from_nonoverlapping(bytes, len) };
+        let managed = Guarded::new(&copy, Flush::End);
+        let raw = managed.start().cast::<M>();
+        let deletes = AtomicUsize::new(0);
+        let parts = Arc::new(Parts { said: [managed, shape, strides], data, deletes });
+        alive().insert(raw.addr(), Arc::clone(&parts));
+        Self { parts, raw }
+    }
+
+    /// What the producer gives away.
+    pub fn raw(&self) -> *mut M {
+        self.raw
+    }
+
+    /// How often the deleter was called.
+    pub fn deletes(&self) -> usize {
+        self.parts.deletes.load(Ordering::SeqCst)
+    }
+
+    /// Address of the first byte of memory for elements.
+    pub fn data(&self) -> *mut u8 {
+        self.parts.data.start()
+    }
+
+    /// The struct, its dimensions and its strides.
+    pub fn said(&self) -> &[Guarded; 3] {
+        &self.parts.said
+    }
+
+    /// From now on nobody reads the struct, its dimensions and its strides.
+    pub fn close_struct(&self) {
+        self.parts.said.iter().for_each(Guarded::close);
+    }
+
+    /// Elements cannot be read until they are opened.
+    pub fn close_elements(&self) {
+        self.parts.data.close();
+    }
+
+    /// Elements can be read again.
+    pub fn open_elements(&self) {
+        self.parts.data.open();
+    }
+
+    /// Leaves the memory as it is for the rest of the process.
+    pub fn leak(self) {
+        let _ = ManuallyDrop::new(self);
+    }
+}
+
+impl<M: HostileStruct> Drop for Built<M> {
+    fn drop(&mut self) {
+        alive().remove(&self.raw.addr());
+    }
+}

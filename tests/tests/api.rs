@@ -1,0 +1,163 @@
+//! The public interface cannot be misused: read off the sources, whatever
+//! features are on.
+
+#![cfg(not(miri))] // It reads files, and has nothing that Miri could see.
+
+mod api {
+    pub(crate) mod sources;
+}
+
+use std::collections::BTreeSet;
+
+use api::sources::{Function, Sources};
+
+/// Structs with public fields: plain data, of which any value will do.
+const PLAIN: [&str; 6] = ["Attributes", "Complex", "Extent", "Lanes", "Place", "Version"];
+
+/// Safe functions to which an address is a number that they pass on, and follow
+/// nowhere.
+const NUMBERS: [&str; 3] = [
+    "backend::memory::PointerAttributes::attributes",
+    "backend::set::Backends::attributes",
+    "backend::stream::StreamHandle::from_ptr",
+];
+
+/// Owners that count how many they are, so that one more is no mistake.
+const COUNTED: [&str; 2] = ["Foreign", "SharedBuffer"];
+
+/// Statics that change and are no state: lists that are written once, and found
+/// by all alike, whichever thread comes first.
+const WRITTEN_ONCE: [&str; 9] = [
+    "exchange::dims::NUMBERS",
+    "exchange::dims::USED",
+    "exchange::dims::INDEX",
+    "backend::registry::ENTRIES",
+    "python::lookup::REMEMBERED",
+    "python::late::LATE",
+    "python::produce::VERSION",
+    "python::produce::NAMES",
+    // Of no content: it orders three calls.
+    "python::take::TAKING",
+];
+
+/// Locks under which nothing is called that could wait, or run code of others.
+const WAITS_FOR_NOTHING: [&str; 3] =
+    ["python::late names OnceLock", "python::remembered names Mutex", "python::take names Mutex"];
+
+/// Says what is wrong, if anything is.
+fn none(wrong: &[String]) {
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// H5: whoever passes an address promises something, and so writes `unsafe`.
+#[test]
+fn no_safe_function_takes_a_raw_pointer() {
+    let sources = Sources::read();
+    let functions = sources.functions();
+    let public = functions.iter().filter(|function| function.is_public).count();
+    assert!(public > 100, "only {public} public functions were found");
+    let wrong = |function: &&Function| {
+        function.is_public
+            && !function.is_unsafe
+            && function.takes_a_pointer
+            && !NUMBERS.contains(&&*function.name)
+    };
+    none(&functions.iter().filter(wrong).map(|function| function.name.clone()).collect::<Vec<_>>());
+    // The reader does see what it looks for.
+    let seen = functions.iter().find(|function| function.name.ends_with("Imported::from_raw"));
+    assert!(seen.is_some_and(|seen| seen.is_public && seen.is_unsafe && seen.takes_a_pointer));
+}
+
+/// H6: fields that a method trusts are set by methods.
+#[test]
+fn owners_have_no_public_fields() {
+    let sources = Sources::read();
+    let mut wrong = Vec::new();
+    let mut structs = 0;
+    for item in sources.structs() {
+        structs += 1;
+        // What C reads, and what only expansions name, is said in the open.
+        let open = item.module == "ffi" || item.module.starts_with("__private");
+        if item.has_public_fields && !open && !PLAIN.contains(&&*item.name) {
+            wrong.push(format!("{}::{} has a public field", item.module, item.name));
+        }
+        if item.has_public_fields && sources.owners().contains(&item.path()) {
+            wrong.push(format!("{}::{} owns, and has a public field", item.module, item.name));
+        }
+    }
+    assert!(structs > 30, "only {structs} structs were found");
+    none(&wrong);
+}
+
+/// H7: two owners of one thing release it twice.
+#[test]
+fn owners_are_not_cloned() {
+    let sources = Sources::read();
+    let owners = sources.owners();
+    for known in ["ManagedTensor", "Imported", "Release", "SharedOwner", "Exclusive", "Block"] {
+        let is_known = owners.iter().any(|owner| owner.ends_with(&format!("::{known}")));
+        assert!(is_known, "{known} is not known to own: {owners:?}");
+    }
+    let cloned: BTreeSet<String> = sources
+        .implementations()
+        .into_iter()
+        .filter(|item| item.what == "Clone" || item.what == "Copy")
+        .filter(|item| owners.contains(&item.path()) && !COUNTED.contains(&&*item.of))
+        .map(|item| item.path())
+        .collect();
+    none(&cloned.into_iter().map(|of| format!("{of} owns, and is Clone")).collect::<Vec<_>>());
+}
+
+/// Nothing turns into a C struct, or comes out of an address, by itself.
+#[test]
+fn nothing_becomes_a_raw_struct() {
+    let sources = Sources::read();
+    let implementations = sources.implementations();
+    assert!(implementations.len() > 100, "only {} implementations", implementations.len());
+    let raw: BTreeSet<String> = sources
+        .structs()
+        .into_iter()
+        .filter(|item| item.module == "ffi")
+        .map(|item| item.name)
+        .collect();
+    assert!(raw.contains("DLTensor") && raw.len() > 5, "{raw:?}");
+    let mut wrong = Vec::new();
+    for (of, target) in sources.targets() {
+        if raw.contains(&target) {
+            wrong.push(format!("{of} can be taken for a {target}"));
+        }
+    }
+    for (from, of) in sources.conversions() {
+        if from.contains("* mut") || from.contains("* const") || from.contains("NonNull") {
+            wrong.push(format!("{of} is made from `{from}` by a safe conversion"));
+        }
+    }
+    none(&wrong);
+}
+
+/// L9, L14, L17, L18: with nothing held and nothing kept, there is nothing that
+/// another thread, a fork, or user code that is called could find half done.
+#[test]
+fn no_locks_and_no_globals() {
+    let sources = Sources::read();
+    let names = [
+        "Mutex",
+        "RwLock",
+        "Condvar",
+        "Once",
+        "OnceLock",
+        "OnceCell",
+        "LazyLock",
+        "LazyCell",
+        "GILOnceCell",
+        "PyOnceLock",
+        "thread_local",
+        "spawn",
+    ];
+    let mut words = sources.words(&names);
+    words.retain(|word| !WAITS_FOR_NOTHING.contains(&&**word));
+    none(&words);
+    let mut statics = sources.mutable_statics();
+    statics.retain(|name| !WRITTEN_ONCE.contains(&&**name));
+    none(&statics);
+}

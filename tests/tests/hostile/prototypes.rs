@@ -1,0 +1,108 @@
+//! The allocator of the exchange table, over all cases as prototypes.
+
+use core::ffi::{c_char, c_void};
+use core::ptr;
+
+use dlpack_tests::counted::Owner;
+use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::guarded::{Flush, announce};
+use dlpack_tests::hostile::{Array, Case, borderline, malformed};
+use tensors::backend::Cpu;
+use tensors::exchange::{Fault, Host, NotImportable, table};
+use tensors::ffi::{DLManagedTensorVersioned, DLTensor};
+use tensors::{DataType, Device, Error, ManagedTensor};
+
+/// A host without objects: an allocator needs none.
+struct Nobody;
+
+/// What a table needs a type for.
+type Nothing = Owner<[u8; 0]>;
+
+// SAFETY: it never calls `run`.
+unsafe impl Host<Nothing> for Nobody {
+    type Error = &'static str;
+
+    unsafe fn with<R>(
+        _: *mut c_void,
+        _: impl FnOnce(&Nothing) -> Result<R, Fault<Self::Error>>,
+    ) -> Result<R, Fault<Self::Error>> {
+        Err(Fault::Host("there are no objects"))
+    }
+
+    unsafe fn view<R>(
+        _: *mut c_void,
+        _: impl FnOnce(&Nothing) -> Result<R, Fault<Self::Error>>,
+    ) -> Result<R, Fault<Self::Error>> {
+        Err(Fault::Host("there are no objects"))
+    }
+
+    unsafe fn export(_: *mut c_void) -> Result<ManagedTensor, Fault<Self::Error>> {
+        Err(Fault::Host("there are no objects"))
+    }
+
+    unsafe fn raise(_: Fault<Self::Error>) {
+        unreachable!("an allocator has SetError");
+    }
+}
+
+unsafe extern "C" fn count(calls: *mut c_void, _: *const c_char, _: *const c_char) {
+    // SAFETY: the tests pass such a number.
+    unsafe { *calls.cast::<usize>() += 1 };
+}
+
+/// What the allocator answers to the tensor of a case as its prototype, and how
+/// often it called SetError.
+fn allocate(case: &Case) -> (i32, *mut DLManagedTensorVersioned, usize) {
+    announce(&case.words);
+    let built = case.build::<DLManagedTensorVersioned>(true, Flush::End);
+    // SAFETY: the struct is there.
+    let prototype: *mut DLTensor = unsafe { &raw mut (*built.raw()).dl_tensor };
+    let (mut out, mut calls) = (ptr::dangling_mut(), 0_usize);
+    let table = table::<Nothing, Nobody, Cpu, NotImportable>();
+    let allocator = table.managed_tensor_allocator.expect("set");
+    // SAFETY: 1. The struct is there, and its shape as it says, where `ndim` is
+    // in range. 2. It may be written. 3. `count` takes such a number.
+    let code = unsafe { allocator(prototype, &raw mut out, (&raw mut calls).cast(), Some(count)) };
+    assert_eq!(built.deletes(), 0, "a prototype is not owned");
+    (code, out, calls)
+}
+
+/// X8: what no import would take, no allocator makes, and it looks no further.
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no pages to protect")]
+fn malformed_prototypes() {
+    let mut seen = 0;
+    for case in malformed() {
+        // A prototype has no strides, no offset and no memory.
+        let has_strides = matches!(case.strides, Array::Of(_));
+        if has_strides || case.error == Some(Error::NullData) || case.byte_offset != 0 {
+            continue;
+        }
+        seen += 1;
+        assert_eq!(allocate(&case), (-1, ptr::null_mut(), 1), "{}", case.words);
+    }
+    assert!(seen > 30, "only {seen} cases");
+}
+
+/// What is allocated is what was asked for, and nothing but that is read.
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no pages to protect")]
+fn borderline_prototypes() {
+    let mut seen = 0;
+    for case in borderline() {
+        if case.dtype != DataType::I32 || case.device != Device::CPU {
+            continue;
+        }
+        seen += 1;
+        let (code, tensor, calls) = allocate(&case);
+        assert_eq!((code, calls), (0, 0), "{}", case.words);
+        // SAFETY: 1. The allocator gave it away, alive.
+        let tensor = unsafe { Foreign::from_raw(tensor) };
+        assert_eq!(tensor.shape(), case.shape(), "{}", case.words);
+        if !tensor.data().is_null() {
+            assert!(tensor.elements::<i32>().iter().all(|&element| element == 0));
+        }
+        tensor.delete(Farewell::Plain);
+    }
+    assert!(seen > 50, "only {seen} cases");
+}

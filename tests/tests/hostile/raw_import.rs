@@ -1,0 +1,217 @@
+//! `Imported::from_raw` over all cases, in both structs.
+
+use core::mem::ManuallyDrop;
+
+use dlpack_tests::guarded::{Flush, announce};
+use dlpack_tests::hostile::{Array, Built, Case, HostileStruct, borderline, malformed, on_devices};
+use dlpack_tests::positions::positions;
+use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned};
+use tensors::{DataType, Error, Flags, Imported, Readable, Version};
+
+const BOTH_ENDS: [Flush; 2] = [Flush::Start, Flush::End];
+
+fn import<M: HostileStruct>(built: &Built<M>) -> Result<Imported, Error> {
+    // SAFETY: 1. to 3. The struct is there, as `Case` says, and ours to give
+    // away. 4. The elements of those that are in order are there too. 5. Nobody
+    // else has them.
+    unsafe { Imported::from_raw(built.raw()) }
+}
+
+fn refuse<M: HostileStruct>(case: &Case, with_deleter: bool) {
+    announce(&case.words);
+    let built = case.build::<M>(with_deleter, Flush::End);
+    let error = import(&built).map(|_| ()).unwrap_err();
+    assert_eq!(Some(error), case.error, "{}", case.words);
+    assert_eq!(built.deletes(), usize::from(with_deleter), "{}", case.words);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no pages to protect")]
+fn malformed_structs() {
+    let cases = malformed();
+    assert!(cases.len() > 50, "only {} cases", cases.len());
+    for case in &cases {
+        for with_deleter in [true, false] {
+            refuse::<DLManagedTensorVersioned>(case, with_deleter);
+            refuse::<DLManagedTensor>(case, with_deleter);
+        }
+    }
+}
+
+/// Reads every element in every way that the case allows, against what is there.
+fn read<T: Readable + PartialEq + core::fmt::Debug>(
+    case: &Case,
+    tensor: &Imported,
+    data: *const u8,
+) {
+    let elements = tensor.elements::<T>().unwrap();
+    if elements.is_empty() {
+        assert_eq!(elements.try_iter().next(), None);
+        return;
+    }
+    if elements.len() > 10_000 {
+        let last = case.shape().iter().map(|&dim| usize::try_from(dim - 1).unwrap());
+        assert!(elements.load(&last.collect::<Vec<_>>()).is_ok());
+        return;
+    }
+    let size = i64::try_from(size_of::<T>()).unwrap();
+    let first = i64::try_from(case.byte_offset).unwrap_or(0);
+    let mut found = elements.try_iter();
+    for position in positions(tensor.shape(), tensor.strides()) {
+        let skip = usize::try_from(first + position * size).unwrap();
+        let mut bytes = vec![0; size_of::<T>()];
+        let place = data.wrapping_add(skip);
+        // SAFETY: the case has an element there, and the page is open.
+        unsafe { bytes.as_mut_ptr().copy_from(place, bytes.len()) };
+        let expected = bytemuck::checked::try_pod_read_unaligned::<T>(&bytes);
+        let expected = expected.map_err(|_| Error::InvalidBits { dtype: T::DTYPE });
+        assert_eq!(found.next(), Some(expected), "{}", case.words);
+    }
+    assert_eq!(found.next(), None);
+}
+
+fn accept<M: HostileStruct>(case: &Case, flush: Flush) {
+    if case.versioned_only && !M::VERSIONED {
+        return;
+    }
+    announce(&case.words);
+    let built = case.build::<M>(true, flush);
+    built.close_elements();
+    let mut tensor = import(&built).unwrap_or_else(|error| panic!("{}: {error}", case.words));
+    // F13: whatever is asked of the handle, the struct is not looked at again.
+    built.close_struct();
+    assert_eq!(tensor.shape(), case.shape(), "{}", case.words);
+    match &case.strides {
+        Array::Of(strides) => assert_eq!(tensor.strides(), strides),
+        Array::Null | Array::Nowhere => assert!(tensor.is_row_major()),
+    }
+    assert_eq!((tensor.dtype(), tensor.device()), (case.dtype, case.device));
+    assert_eq!(tensor.flags(), if M::VERSIONED { case.flags } else { Flags::NONE });
+    assert_eq!(tensor.version(), M::VERSIONED.then_some(case.version));
+    assert!(!format!("{tensor:?} {:?}", tensor.byte_range()).is_empty());
+    let no_more = tensor.exclusive().map(|_| ());
+    assert_eq!(no_more.is_ok(), M::VERSIONED && case.flags == Flags::IS_COPIED);
+    built.open_elements();
+    let data = built.data();
+    match case.dtype {
+        DataType::I32 => read::<i32>(case, &tensor, data),
+        DataType::U8 => read::<u8>(case, &tensor, data),
+        DataType::BOOL => read::<bool>(case, &tensor, data),
+        _ => assert!(tensor.elements::<i32>().is_err()),
+    }
+    assert_eq!(built.deletes(), 0);
+    drop(tensor);
+    assert_eq!(built.deletes(), 1, "{}", case.words);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no pages to protect")]
+fn borderline_structs() {
+    let cases = borderline();
+    assert!(cases.len() > 50, "only {} cases", cases.len());
+    for case in &cases {
+        for flush in BOTH_ENDS {
+            accept::<DLManagedTensorVersioned>(case, flush);
+            accept::<DLManagedTensor>(case, flush);
+        }
+    }
+}
+
+/// F1: behind the deleter there is nothing.
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no pages to protect")]
+fn other_majors() {
+    for (major, minor) in [(0, 0), (0, 8), (2, 0), (3, 1), (u32::MAX, u32::MAX)] {
+        let version = Version::new(major, minor);
+        let case = Case { version, ..Case::new(&format!("F1 version {version}"), &[1]) };
+        announce(&case.words);
+        let built = case.build_head();
+        let error = import(&built).map(|_| ()).unwrap_err();
+        assert_eq!(error, Error::VersionUnsupported { found: version });
+        assert_eq!(built.deletes(), 1);
+    }
+}
+
+/// F12: memory that the processor cannot read is not read.
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no pages to protect")]
+fn other_devices() {
+    fn check<M: HostileStruct>(case: &Case) {
+        announce(&case.words);
+        let built = case.build::<M>(true, Flush::End);
+        let mut tensor = import(&built).unwrap();
+        built.close_struct();
+        let error = Error::NotOnHost { device: case.device };
+        assert_eq!(
+            tensor.elements::<i32>().and_then(|elements| elements.load(&[0, 0])),
+            Err(error)
+        );
+        // SAFETY: nobody else has the memory.
+        let slice = unsafe { tensor.assume_frozen() }.as_slice::<i32>().map(|_| ());
+        assert_eq!(slice, Err(error));
+        // SAFETY: as above.
+        let mut exclusive = unsafe { tensor.assume_exclusive() }.unwrap();
+        assert_eq!(exclusive.as_mut_slice::<i32>().map(|_| ()), Err(error));
+        drop(tensor);
+        assert_eq!(built.deletes(), 1);
+    }
+    for case in on_devices() {
+        check::<DLManagedTensorVersioned>(&case);
+        check::<DLManagedTensor>(&case);
+    }
+}
+
+/// L16: what is forgotten is leaked; nothing else comes of it.
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no pages to protect")]
+fn forgotten_handles() {
+    let case = Case { flags: Flags::IS_COPIED, ..Case::new("L16 forgotten", &[3]) };
+    announce(&case.words);
+    let built = case.build::<DLManagedTensorVersioned>(true, Flush::End);
+    let mut tensor = import(&built).unwrap();
+    built.close_struct();
+    let _ = ManuallyDrop::new(tensor.exclusive().unwrap());
+    let mut exclusive = tensor.exclusive().unwrap();
+    exclusive.as_mut_slice::<i32>().unwrap()[0] = 5;
+    let _ = ManuallyDrop::new(tensor.elements::<i32>().unwrap().try_iter());
+    let mut tensor = ManuallyDrop::new(tensor);
+    assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [5, 1, 2]);
+    assert_eq!(built.deletes(), 0);
+    // SAFETY: once, and it is not used again.
+    unsafe { ManuallyDrop::drop(&mut tensor) };
+    assert_eq!(built.deletes(), 1);
+}
+
+/// F13: the struct is read, then its dimensions, then its strides, and none of
+/// them again: whoever changes one in between is not seen twice.
+#[cfg(target_arch = "x86_64")]
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no pages to protect")]
+fn each_place_is_visited_once() {
+    use dlpack_tests::hostile::visits::visits;
+
+    fn order<M: HostileStruct>(case: &Case) -> Vec<usize> {
+        announce(&case.words);
+        let built = case.build::<M>(true, Flush::End);
+        let (tensor, order) = visits(built.said(), || import(&built));
+        drop(tensor);
+        assert_eq!(built.deletes(), 1);
+        order
+    }
+    let once = |case: &Case, expected: &[usize]| {
+        assert_eq!(order::<DLManagedTensorVersioned>(case), expected, "{}", case.words);
+        assert_eq!(order::<DLManagedTensor>(case), expected, "legacy {}", case.words);
+    };
+    let case = |shape: &[i64]| Case::new(&format!("F13 {shape:?}"), shape);
+    once(&case(&[2, 3]).dims(&[2, 3], Some(&[3, 1])), &[0, 1, 2]);
+    once(&case(&[2, 3]), &[0, 1]);
+    once(&case(&[1; 64]).dims(&[1; 64], Some(&[1; 64])), &[0, 1, 2]);
+    once(&case(&[]), &[0]);
+    for case in malformed() {
+        let visited = order::<DLManagedTensorVersioned>(&case);
+        let mut sorted = visited.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(visited, sorted, "{}", case.words);
+    }
+}

@@ -1,0 +1,201 @@
+//! `cargo xtask rules`: every rule of `docs/SAFETY.md` has a mechanism that
+//! exists and a test that exists, and every check has a mutant.
+
+mod reference;
+mod table;
+
+pub(crate) use reference::Reference;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::Outcome;
+use crate::checkout::Checkout;
+use crate::mutants::kept::{self, Mutant};
+use crate::report::{Ending, Stop};
+use crate::run::Stage;
+use crate::test::Context;
+use table::{Kind, Row};
+
+/// The tables: the letter of their rules, and how many there are.
+const TABLES: [(char, usize); 5] = [('A', 16), ('F', 14), ('L', 21), ('X', 11), ('H', 25)];
+
+/// What stands in place of a test that is not there yet.
+const TO_COME: &str = "to come";
+
+/// Prints what is missing, or how much is there.
+pub(crate) fn rules(checkout: &Checkout) -> Outcome {
+    let problems = problems(checkout.root())?;
+    for problem in &problems {
+        println!("{problem}");
+    }
+    if problems.is_empty() {
+        println!("{}", summary(checkout.root())?);
+        return Ok(());
+    }
+    Err(format!("docs/SAFETY.md: {} rules are not kept; see above.", problems.len()))
+}
+
+/// The same as a step.
+pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
+    let root = context.checkout.root();
+    let problems = problems(root)?;
+    for problem in &problems {
+        stage.note(problem);
+    }
+    if problems.is_empty() {
+        stage.note(&summary(root)?);
+        return Ok(());
+    }
+    Err(Stop::Failed(format!(
+        "docs/SAFETY.md: {} rules lack a mechanism, a test or a mutant.",
+        problems.len()
+    )))
+}
+
+fn summary(root: &Path) -> Outcome<String> {
+    let rows = table::rows(&read(&root.join("docs/SAFETY.md"))?)?;
+    let tests: usize = rows.iter().map(|row| row.tests.len()).sum();
+    let mutants = kept::all(root)?.len();
+    Ok(format!("{} rules name {tests} tests; {mutants} mutants are kept", rows.len()))
+}
+
+/// What is wrong, a sentence for each rule or mutant.
+fn problems(root: &Path) -> Outcome<Vec<String>> {
+    let rows = table::rows(&read(&root.join("docs/SAFETY.md"))?)?;
+    let mutants = kept::all(root)?;
+    let sources = all_sources(&root.join("dlpack-traits/src"))?;
+    let mut problems = missing(&rows);
+    for row in &rows {
+        if let Err(problem) = check_row(root, row, &sources, &mutants) {
+            problems.push(format!("{}: {problem}", row.id));
+        }
+    }
+    for mutant in &mutants {
+        if let Err(problem) = check_mutant(root, mutant, &rows) {
+            problems.push(format!("the mutant \"{}\": {problem}", mutant.title()));
+        }
+    }
+    Ok(problems)
+}
+
+/// Rules without a row, and rows without a rule.
+fn missing(rows: &[Row]) -> Vec<String> {
+    let mut wanted: BTreeMap<String, usize> = TABLES
+        .iter()
+        .flat_map(|&(letter, last)| (1..=last).map(move |number| (format!("{letter}{number}"), 0)))
+        .collect();
+    let mut problems = Vec::new();
+    for row in rows {
+        match wanted.get_mut(&row.id) {
+            Some(count) => *count += 1,
+            None => problems.push(format!("{}: xtask/src/rules knows no such rule", row.id)),
+        }
+    }
+    for (id, count) in wanted {
+        match count {
+            0 => problems.push(format!("{id}: it has no row")),
+            1 => {}
+            _ => problems.push(format!("{id}: it has {count} rows")),
+        }
+    }
+    problems
+}
+
+fn check_row(root: &Path, row: &Row, sources: &str, mutants: &[Mutant]) -> Result<(), String> {
+    if row.threat.is_empty() {
+        return Err("it does not say what the threat is".to_owned());
+    }
+    let kinds = row.kinds()?;
+    if row.tests == [TO_COME] {
+        return Err(format!("it has no test yet, nor a mechanism ({})", row.mechanism));
+    }
+    if kinds.contains(&Kind::Trusted) {
+        return if row.tests.is_empty() {
+            Ok(())
+        } else {
+            Err("what is trusted has no test; name its mechanism".to_owned())
+        };
+    }
+    if row.tests.is_empty() {
+        return Err("it has no test".to_owned());
+    }
+    for test in &row.tests {
+        Reference::parse(test)?.find(root)?;
+    }
+    if kinds.contains(&Kind::Check) {
+        let name = row.checked_by().ok_or("its check names no function")?;
+        let word = name.rsplit("::").next().unwrap_or(name);
+        if !has_word(sources, word) {
+            return Err(format!("its check, `{name}`, is nowhere in dlpack-traits/src"));
+        }
+        if !mutants.iter().any(|mutant| mutant.rules.contains(&row.id)) {
+            return Err("its check has no mutant in tests/mutants".to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn check_mutant(root: &Path, mutant: &Mutant, rows: &[Row]) -> Result<(), String> {
+    for rule in &mutant.rules {
+        let row = rows.iter().find(|row| row.id == *rule);
+        let row = row.ok_or_else(|| format!("there is no rule {rule}"))?;
+        if !row.tests.contains(&mutant.test) {
+            return Err(format!("{rule} does not name the test {}", mutant.test));
+        }
+    }
+    Reference::parse(&mutant.test)?.find(root)?;
+    mutant.apply(root).map(|_| ())
+}
+
+/// Whether a text has a word, and not only as a part of another.
+fn has_word(text: &str, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(start, _)| {
+        !text[..start].ends_with(part) && !text[start + word.len()..].starts_with(part)
+    })
+}
+
+fn all_sources(folder: &Path) -> Outcome<String> {
+    let unreadable = |error| format!("{} cannot be read ({error}).", folder.display());
+    let mut text = String::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.is_dir() {
+            text += &all_sources(&path)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text += &read(&path)?;
+        }
+    }
+    Ok(text)
+}
+
+pub(crate) fn read(path: &Path) -> Outcome<String> {
+    std::fs::read_to_string(path)
+        .map_err(|error| format!("{} cannot be read ({error}).", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_that_lacks_something_is_named() {
+        let row = |line: &str| table::rows(line).unwrap().remove(0);
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let check = |line: &str| check_row(&root, &row(line), "fn take() {}", &[]).unwrap_err();
+        assert!(check("| F1 | x | check: `take` | |").contains("no test"));
+        assert!(check("| F1 | x | check: `take` | to come |").contains("no test yet"));
+        assert!(check("| F1 | x | luck | `a.rs::b` |").contains("luck"));
+        assert!(check("| F1 | x | type: y | `import/rejects.rs::no_such` |").contains("no_such"));
+        assert!(check("| F1 | x | type: y | `ui/no/such.rs` |").contains("ui/no/such.rs"));
+        assert!(check("| F1 | x | type: y | `test_exit.py::test_nothing` |").contains("nothing"));
+        let table = "`import/rejects.rs::table`";
+        assert!(check(&format!("| F1 | x | check: `tak` | {table} |")).contains("`tak`"));
+        assert!(check(&format!("| F1 | x | check: `raw::take` | {table} |")).contains("mutant"));
+        assert!(check(&format!("| F1 | x | trusted: y | {table} |")).contains("trusted"));
+        let good = row(&format!("| F1 | x | type: y | {table} |"));
+        assert_eq!(check_row(&root, &good, "", &[]), Ok(()));
+        assert_eq!(missing(&[good]).len(), 86);
+    }
+}

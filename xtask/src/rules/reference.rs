@@ -1,0 +1,126 @@
+//! Tests by name, as `docs/SAFETY.md` and the mutants write them.
+
+use std::path::{Path, PathBuf};
+
+use super::read;
+
+/// A test.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reference {
+    /// A function in a file below `tests/tests`.
+    Rust {
+        /// The test binary: the first part of the file's path.
+        binary: String,
+        /// Its name for the test harness: modules are files.
+        name: String,
+        /// The file.
+        file: String,
+    },
+    /// A unit test in a file below `dlpack-traits/src`.
+    Unit {
+        /// Its name for the test harness.
+        name: String,
+        /// The file.
+        file: String,
+    },
+    /// A function in a file below `tests/python`.
+    Python {
+        /// The file.
+        file: String,
+        /// The function.
+        name: String,
+    },
+    /// A file below `ui-tests` that must not compile.
+    Ui(String),
+}
+
+impl Reference {
+    /// Reads `file::function`, or the file alone where it must not compile.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text.starts_with("ui/") {
+            return Ok(Self::Ui(text.to_owned()));
+        }
+        let odd = || format!("`{text}` is not `file::test`");
+        let (file, function) = text.split_once("::").ok_or_else(odd)?;
+        if Path::new(file).extension().is_some_and(|extension| extension == "py") {
+            return Ok(Self::Python { file: file.to_owned(), name: function.to_owned() });
+        }
+        let module = file.strip_suffix(".rs").ok_or_else(odd)?;
+        if let Some(module) = module.strip_prefix("src/") {
+            let name = format!("{}::tests::{function}", module.replace('/', "::"));
+            return Ok(Self::Unit { name, file: file.to_owned() });
+        }
+        let (binary, name) = match module.split_once('/') {
+            None => (module, function.to_owned()),
+            Some((binary, _)) => (binary, format!("{}::{function}", module.replace('/', "::"))),
+        };
+        Ok(Self::Rust { binary: binary.to_owned(), name, file: file.to_owned() })
+    }
+
+    /// Fails where the test is not in the tree.
+    pub(crate) fn find(&self, root: &Path) -> Result<(), String> {
+        let (file, function) = match self {
+            Self::Ui(file) => {
+                let path = root.join("ui-tests").join(file);
+                return if path.is_file() && path.with_extension("stderr").is_file() {
+                    Ok(())
+                } else {
+                    Err(format!("there is no ui-tests/{file} with its .stderr"))
+                };
+            }
+            Self::Rust { file, name, .. } => (root.join("tests/tests").join(file), name),
+            Self::Unit { file, name } => (root.join("dlpack-traits").join(file), name),
+            Self::Python { file, name } => (root.join("tests/python").join(file), name),
+        };
+        let function = function.rsplit("::").next().unwrap_or(function);
+        if self.is_in(&read(&file)?, function) {
+            Ok(())
+        } else {
+            Err(format!("there is no test `{function}` in {}", shown(&file, root).display()))
+        }
+    }
+
+    /// Whether a text has the function, and for Rust, marked as a test.
+    fn is_in(&self, text: &str, function: &str) -> bool {
+        if matches!(self, Self::Python { .. }) {
+            return text.contains(&format!("def {function}("));
+        }
+        let Some((before, _)) = text.split_once(&format!("fn {function}()")) else { return false };
+        let attributes = before.rsplit_once("\n\n").map_or(before, |(_, attributes)| attributes);
+        attributes.contains("test]")
+    }
+}
+
+fn shown(file: &Path, root: &Path) -> PathBuf {
+    file.strip_prefix(root).unwrap_or(file).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_harness() {
+        let rust = |text| match Reference::parse(text) {
+            Ok(Reference::Rust { binary, name, .. }) => (binary, name),
+            other => panic!("{other:?}"),
+        };
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(rust("deleter.rs::consumed"), pair("deleter", "consumed"));
+        assert_eq!(rust("import/rejects.rs::table"), pair("import", "import::rejects::table"));
+        let Ok(Reference::Unit { name, .. }) = Reference::parse("src/layout.rs::extents") else {
+            panic!("a unit test");
+        };
+        assert_eq!(name, "layout::tests::extents");
+        assert!(Reference::parse("deleter").is_err());
+    }
+
+    #[test]
+    fn a_function_is_not_yet_a_test() {
+        let reference = Reference::parse("a.rs::b").unwrap();
+        assert!(reference.is_in("#[test]\nfn b() {}", "b"));
+        assert!(reference.is_in("/// x\n#[test]\n#[ignore]\nfn b() {}", "b"));
+        assert!(!reference.is_in("#[test]\nfn a() {}\n\nfn b() {}", "b"));
+        assert!(!reference.is_in("fn bb() {}", "b"));
+    }
+}

@@ -1,0 +1,91 @@
+//! The rows of the rule tables in `docs/SAFETY.md`.
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) id: String,
+    pub(crate) threat: String,
+    pub(crate) mechanism: String,
+    /// What the last column names, or the words that stand there.
+    pub(crate) tests: Vec<String>,
+}
+
+/// How a rule is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It cannot be broken by code that compiles.
+    Type,
+    /// A function looks.
+    Check,
+    /// A `# Safety` list.
+    Contract,
+    /// Nobody can.
+    Trusted,
+}
+
+impl Row {
+    /// The kinds before the first colon of the mechanism.
+    pub(crate) fn kinds(&self) -> Result<Vec<Kind>, String> {
+        let (kinds, reason) = self.mechanism.split_once(':').unwrap_or((&self.mechanism, ""));
+        if reason.trim().is_empty() {
+            return Err(format!("its mechanism does not say how: `{}`", self.mechanism));
+        }
+        let kind = |word: &str| match word.trim() {
+            "type" => Ok(Kind::Type),
+            "check" => Ok(Kind::Check),
+            "contract" => Ok(Kind::Contract),
+            "trusted" => Ok(Kind::Trusted),
+            other => Err(format!("`{other}` is no kind of mechanism")),
+        };
+        kinds.split(',').map(kind).collect()
+    }
+
+    /// The first name in the mechanism.
+    pub(crate) fn checked_by(&self) -> Option<&str> {
+        self.mechanism.split('`').nth(1)
+    }
+}
+
+/// All rows whose first cell is a letter and a number, in all tables that have
+/// the columns of a rule.
+pub(crate) fn rows(text: &str) -> Result<Vec<Row>, String> {
+    text.lines().filter_map(row).collect()
+}
+
+fn row(line: &str) -> Option<Result<Row, String>> {
+    let cells = line.strip_prefix("| ")?.trim_end().strip_suffix('|')?;
+    let cells: Vec<&str> = cells.split('|').map(str::trim).collect();
+    let id = *cells.first()?;
+    let (letter, number) = id.split_at_checked(1)?;
+    if !"AFHLX".contains(letter) || number.parse::<usize>().is_err() {
+        return None;
+    }
+    let [_, threat, mechanism, tests] = cells[..] else {
+        return Some(Err(format!("docs/SAFETY.md: the row of {id} has not four columns.")));
+    };
+    let tests = tests.split(", ").filter(|test| !test.is_empty());
+    Some(Ok(Row {
+        id: id.to_owned(),
+        threat: threat.to_owned(),
+        mechanism: mechanism.to_owned(),
+        tests: tests.map(|test| test.trim_matches('`').to_owned()).collect(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read() {
+        let text = "| # | rule | kept by |\n|---|---|---|\n| R1 | x | y |\n\
+            | F4 | a rank | check, type: `raw::take`, early | `a.rs::b`, `c.py::d` |\n";
+        let rows = rows(text).unwrap();
+        assert_eq!(rows.len(), 1);
+        assert_eq!((&*rows[0].id, &*rows[0].threat), ("F4", "a rank"));
+        assert_eq!(rows[0].kinds(), Ok(vec![Kind::Check, Kind::Type]));
+        assert_eq!(rows[0].checked_by(), Some("raw::take"));
+        assert_eq!(rows[0].tests, ["a.rs::b", "c.py::d"]);
+        assert!(super::rows("| F4 | x | y |").is_err());
+    }
+}
