@@ -187,6 +187,10 @@ def test_types_of_interpreters_that_come_and_go():
             interpreter = interpreters.create()
         try:
             interpreters.run_string(interpreter, code)
+        except interpreters.RunFailedError as refusal:
+            # Older series of PyO3 load a module in one interpreter only.
+            assert "do not yet support subinterpreters" in str(refusal)
+            return
         finally:
             interpreters.destroy(interpreter)
     assert testing.scripted_calls()["export"] == 40
