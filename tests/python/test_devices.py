@@ -5,6 +5,7 @@ memory that the host cannot touch. A gate holds its work back.
 """
 
 import gc
+import threading
 import time
 
 import pytest
@@ -51,6 +52,24 @@ def test_a_copy_on_the_host_waits_for_the_work():
     assert array.tolist() == [[1.5] * 3] * 2
     assert array.flags.writeable
     assert numpy.from_dlpack(tensor, device="cpu", copy=True).tolist() == array.tolist()
+
+
+def test_python_goes_on_while_a_device_is_waited_for():
+    """The gate is opened by a thread of Python, which runs because the wait lets it."""
+    numpy = require("numpy")
+    for export in (
+        lambda tensor: numpy.from_dlpack(tensor, device="cpu"),
+        lambda tensor: tensor.__dlpack__(max_version=(1, 0)),
+    ):
+        gate = Gate()
+        tensor = OnNpu([4], 1.5, gate)
+        opener = threading.Timer(0.02, gate.open)
+        gate.open_later(5000)  # So that a mistake does not hang.
+        begun = time.monotonic()
+        opener.start()
+        export(tensor)
+        assert time.monotonic() - begun < 4
+        opener.join()
 
 
 def test_legacy_consumers_get_copies_too():

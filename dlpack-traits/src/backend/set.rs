@@ -27,6 +27,10 @@ use crate::stream::StreamArg;
     note = "name `dlpack_traits::backend::Cpu`, a type that implements `Backend`, or a tuple of up to 8"
 )]
 pub trait Backends: 'static {
+    /// Whether there are streams on any of the devices, so that the host may have
+    /// to wait for one.
+    const HAS_STREAMS: bool = true;
+
     /// Whether the device is of a kind that this serves. It need not exist.
     fn serves(device: Device) -> bool {
         !matches!(Self::current_work_stream(device), Err(Error::NoBackend { .. }))
@@ -83,6 +87,8 @@ pub type Order<'a> = &'a dyn Fn(StreamArg<'_>) -> Result<(), Error>;
 /// A backend is a set of one.
 #[diagnostic::do_not_recommend]
 impl<B: Backend> Backends for B {
+    const HAS_STREAMS: bool = B::RULES.has_streams();
+
     fn serves(device: Device) -> bool {
         B::DEVICE_TYPES.contains(&device.device_type())
     }
@@ -134,6 +140,8 @@ fn served<B: Backend>(device: Device) -> Result<Device, Error> {
 macro_rules! tuples {
     ($($set:ident)+) => {
         impl<$($set: Backends),+> Backends for ($($set,)+) {
+            const HAS_STREAMS: bool = $($set::HAS_STREAMS)||+;
+
             fn serves(device: Device) -> bool {
                 $($set::serves(device))||+
             }

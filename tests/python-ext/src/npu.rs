@@ -29,11 +29,12 @@ impl Gate {
         self.0.set();
     }
 
-    /// Opens the gate on another thread, some time later.
-    fn open_later(&self) {
+    /// Opens the gate on a thread that Python knows nothing of, some time later.
+    #[pyo3(signature = (milliseconds=20))]
+    fn open_later(&self, milliseconds: u64) {
         let gate = self.0.clone();
         std::thread::spawn(move || {
-            std::thread::sleep(core::time::Duration::from_millis(20));
+            std::thread::sleep(core::time::Duration::from_millis(milliseconds));
             gate.set();
         });
     }
