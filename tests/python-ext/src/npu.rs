@@ -30,11 +30,10 @@ impl Gate {
     }
 
     /// Opens the gate on a thread that Python knows nothing of, some time later.
-    #[pyo3(signature = (milliseconds=20))]
-    fn open_later(&self, milliseconds: u64) {
+    fn open_later(&self) {
         let gate = self.0.clone();
         std::thread::spawn(move || {
-            std::thread::sleep(core::time::Duration::from_millis(milliseconds));
+            std::thread::sleep(core::time::Duration::from_millis(20));
             gate.set();
         });
     }
