@@ -236,7 +236,7 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
     };
     // The layout is the tensor's, the memory is the owner's: what `tensor`
     // lent may be gone by tomorrow, what `owner` lends may not.
-    owned_managed(owner, |memory| {
+    owned_managed(owner, Flags::NONE, |memory| {
         described.relocate(memory)?;
         Ok(described)
     })
@@ -245,13 +245,23 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
 /// Exports all memory of a storage, compact in row-major order. Nothing is
 /// pending on it but for the consumer itself.
 pub(crate) fn compact_managed(owner: SharedOwner, shape: &[i64]) -> Result<ManagedTensor, Error> {
-    owned_managed(owner, |memory| Described::new(*memory, Layout::row_major(shape)?))
+    owned_managed(owner, Flags::NONE, |memory| Described::new(*memory, Layout::row_major(shape)?))
+}
+
+/// Exports a copy of the bytes that a tensor spans, which are all that the owner
+/// has, with the strides of the tensor.
+pub(crate) fn spanned_managed<A: Abi>(
+    owner: SharedOwner,
+    described: Described<'_>,
+) -> Result<ManagedTensor<A>, Error> {
+    owned_managed(owner, Flags::IS_COPIED, |memory| described.into_copy(memory))
 }
 
 /// Exports what an owner lends, as `describe` says it lies there.
 #[inline(always)]
 fn owned_managed<'a, A: Abi, D: Borrow<Described<'a>>>(
     owner: SharedOwner,
+    flags: Flags,
     describe: impl FnOnce(&Memory) -> Result<D, Error>,
 ) -> Result<ManagedTensor<A>, Error> {
     let placed = Packet::<A, SharedOwner>::place(owner)?;
@@ -261,7 +271,7 @@ fn owned_managed<'a, A: Abi, D: Borrow<Described<'a>>>(
     let data = unsafe { &*placed.owner() }.data();
     let described = describe(data.memory_ref())?;
     let described = described.borrow();
-    let flags = flags_for::<A>(described, Flags::NONE)?;
+    let flags = flags_for::<A>(described, flags)?;
     // SAFETY: 1. `described` lies in what the owner lent in its place, and
     // nobody names the owner after that. 2. A `SharedOwner` is `Send` and
     // borrows nothing.

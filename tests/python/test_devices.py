@@ -95,7 +95,6 @@ def test_legacy_consumers_get_copies_too():
         ({"dl_device": (1, 0), "copy": False}, "takes a copy"),
         ({"dl_device": (2, 0)}, "cannot be exported to cuda:0"),
         ({"dl_device": (12, 1)}, "cannot be exported to ext_dev:1"),
-        ({"copy": True}, r"pass `dl_device=\(1, 0\)`"),
     ],
 )
 def test_what_the_device_cannot_do(keywords, words):
@@ -103,6 +102,18 @@ def test_what_the_device_cannot_do(keywords, words):
     tensor = OnNpu([4], 2.0, opened())
     with pytest.raises(BufferError, match=words):
         tensor.__dlpack__(max_version=(1, 0), **keywords)
+
+
+def test_a_copy_stays_on_the_device():
+    """`copy=True` alone is a copy in other memory of the same device."""
+    consumer = NpuConsumer()
+    gate = Gate()
+    tensor = OnNpu([4], 2.0, gate)
+    gate.open_later()
+    copy = take(tensor.__dlpack__(max_version=(1, 0), copy=True, stream=consumer.stream))
+    del tensor
+    consumer.enqueue_sum(copy)
+    assert consumer.result() == 8.0
 
 
 def test_numpy_needs_to_be_told():

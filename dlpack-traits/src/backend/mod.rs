@@ -22,7 +22,7 @@ mod stream;
 mod work_stream;
 
 pub use buffer::{DeviceBuffer, Freed};
-pub use copy_to_host::copy_to_host;
+pub use copy_to_host::{copy_on_device, copy_to_host};
 pub use cpu::Cpu;
 pub use hand_off::{Uses, hand_off};
 pub use memory::{
@@ -37,4 +37,4 @@ pub use stream::{Event, NoStream, Stream, StreamHandle};
 pub use work_stream::WorkStream;
 
 #[cfg(feature = "pyo3")]
-pub(crate) use copy_to_host::copy_to_host_managed;
+pub(crate) use copy_to_host::{copy_on_device_managed, copy_to_host_managed};

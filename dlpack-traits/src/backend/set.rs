@@ -5,10 +5,11 @@ use core::ffi::c_void;
 use super::memory::{Attributes, Place};
 use super::{Backend, DeviceBuffer, Prototype, WorkStream};
 use crate::device::Device;
+use crate::dtype::DataType;
 use crate::error::Error;
 use crate::export::compact_managed;
 use crate::managed::ManagedTensor;
-use crate::storage::SharedOwner;
+use crate::storage::{SharedOwner, Storage};
 use crate::stream::StreamArg;
 
 /// The devices that a class serves, as a type: a [`Backend`], or a tuple of
@@ -69,6 +70,30 @@ pub trait Backends: 'static {
         Err(Error::NoBackend { device: from.device })
     }
 
+    /// Copies bytes of a device to new memory on it, when the work that fills them
+    /// is done, as [`copy_to_host`](Self::copy_to_host) does. The copy is there
+    /// when this returns; it is handed off to the consumer, whose stream is
+    /// remembered for the free.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`copy_to_host`](Self::copy_to_host), and of a hand-off.
+    ///
+    /// # Safety
+    ///
+    /// 1. After the work that `order` is about, `from` has `byte_len` bytes, of
+    ///    elements of type `dtype`, until the call returns.
+    unsafe fn copy_on_device(
+        order: Order<'_>,
+        from: Place,
+        byte_len: usize,
+        dtype: DataType,
+        consumer: StreamArg<'_>,
+    ) -> Result<SharedOwner, Error> {
+        let _ = (order, byte_len, dtype, consumer);
+        Err(Error::NoBackend { device: from.device })
+    }
+
     /// What the runtime that serves `hint` knows of an address or handle.
     ///
     /// # Errors
@@ -123,6 +148,30 @@ impl<B: Backend> Backends for B {
         stream.synchronize()
     }
 
+    unsafe fn copy_on_device(
+        order: Order<'_>,
+        from: Place,
+        byte_len: usize,
+        dtype: DataType,
+        consumer: StreamArg<'_>,
+    ) -> Result<SharedOwner, Error> {
+        let device = served::<B>(from.device)?;
+        let allocator = B::ALLOCATOR.ok_or(Error::Unsupported { device, what: "allocator" })?;
+        let memcpy = B::MEMCPY.ok_or(Error::Unsupported { device, what: "copy" })?;
+        let stream = WorkStream::<B>::current(device)?;
+        order(stream.as_arg())?;
+        let buffer = DeviceBuffer::allocated(allocator, stream, dtype, byte_len)?;
+        if byte_len != 0 {
+            // SAFETY: 1. By 1 `from` has the bytes when the stream comes to the
+            // copy; the buffer has as many and is new. Both stay until the copy
+            // is done, which is waited for: whoever holds `from` may free it then.
+            unsafe { (memcpy.copy)(buffer.stream(), from, buffer.place(), byte_len) }?;
+            buffer.stream().synchronize()?;
+        }
+        buffer.hand_off(consumer)?;
+        SharedOwner::new(buffer).ok_or(Error::OutOfMemory { bytes: byte_len })
+    }
+
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
         let device = served::<B>(hint)?;
         let known =
@@ -169,6 +218,20 @@ macro_rules! tuples {
                 $(if $set::serves(from.device) {
                     // SAFETY: 1. By 1.
                     return unsafe { $set::copy_to_host(order, from, to) };
+                })+
+                Err(Error::NoBackend { device: from.device })
+            }
+
+            unsafe fn copy_on_device(
+                order: Order<'_>,
+                from: Place,
+                byte_len: usize,
+                dtype: DataType,
+                consumer: StreamArg<'_>,
+            ) -> Result<SharedOwner, Error> {
+                $(if $set::serves(from.device) {
+                    // SAFETY: 1. By 1.
+                    return unsafe { $set::copy_on_device(order, from, byte_len, dtype, consumer) };
                 })+
                 Err(Error::NoBackend { device: from.device })
             }
