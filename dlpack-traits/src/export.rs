@@ -5,13 +5,12 @@ use alloc::sync::Arc;
 
 use crate::copy::Copied;
 use crate::described::Described;
-use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::flags::Flags;
 use crate::managed::{Abi, ManagedTensor, Packet};
 use crate::storage::{SharedOwner, Storage};
-use crate::stream::StreamArg;
+use crate::stream::{StreamArg, StreamKind};
 use crate::view::{Lend, TensorView};
 
 /// A type that can be handed to other libraries as a tensor.
@@ -123,6 +122,20 @@ pub trait DLPackExport {
         into_managed::<DLManagedTensorVersioned, Self>(self, StreamArg::unspecified())
     }
 
+    /// [`into_dlpack`](Self::into_dlpack) for a consumer that says on which stream
+    /// it will use the tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of `into_dlpack`, and of [`hand_off`](Self::hand_off).
+    #[inline]
+    fn into_dlpack_on(self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error>
+    where
+        Self: Sized + Send + 'static,
+    {
+        into_managed::<DLManagedTensorVersioned, Self>(self, consumer)
+    }
+
     /// [`into_dlpack`](Self::into_dlpack) for consumers of before 1.0.
     ///
     /// # Errors
@@ -151,7 +164,18 @@ pub trait DLPackExport {
     /// [`Error::OutOfMemory`].
     #[inline]
     fn to_dlpack(&self) -> Result<ManagedTensor, Error> {
-        match share_managed(self, StreamArg::unspecified()) {
+        self.to_dlpack_on(StreamArg::unspecified())
+    }
+
+    /// [`to_dlpack`](Self::to_dlpack) for a consumer that says on which stream it
+    /// will use the tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of `to_dlpack`, and of [`hand_off`](Self::hand_off).
+    #[inline]
+    fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
+        match share_managed(self, consumer) {
             // What is no tensor at all cannot be shared either, but that is
             // not what is wrong with it.
             Err(Error::NotShareable) => self.tensor().and(Err(Error::NotShareable)),
@@ -222,30 +246,22 @@ pub(crate) fn copy_managed<A: Abi, T: DLPackExport + ?Sized>(
     tensor: &T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
-    tensor.hand_off(consumer)?;
-    give_away(Copied::of(&tensor.tensor()?)?, Flags::IS_COPIED)
+    if !matches!(consumer.kind(), StreamKind::Unspecified | StreamKind::OnHost) {
+        // It may be refused, and the copy will be used there.
+        tensor.hand_off(consumer)?;
+    }
+    // The processor copies.
+    tensor.hand_off(StreamArg::on_host())?;
+    copied_managed(Copied::of(&tensor.tensor()?)?)
 }
 
-/// A new tensor of zeros: compact, and the consumer's own.
-///
-/// # Errors
-///
-/// [`Error::OutOfMemory`].
-pub(crate) fn zeroed_managed(
-    dtype: DataType,
-    shape: &[i64],
-    byte_len: usize,
-) -> Result<ManagedTensor, Error> {
-    give_away(Copied::zeroed(dtype, shape, byte_len)?, Flags::NONE)
-}
-
-/// Exports memory of our own, which nobody else has.
-fn give_away<A: Abi>(copied: Copied, flags: Flags) -> Result<ManagedTensor<A>, Error> {
+/// Exports a copy that was made.
+pub(crate) fn copied_managed<A: Abi>(copied: Copied) -> Result<ManagedTensor<A>, Error> {
     let placed = Packet::<A, Copied>::place(copied)?;
     // SAFETY: the copy is in its place, and nothing else borrows it. The borrow
     // is deemed alive until the deleter runs, and nobody names the copy until then.
     let lend = unsafe { &mut *placed.owner() }.lend()?.into_described();
-    let flags = flags_for::<A>(&lend, flags)?;
+    let flags = flags_for::<A>(&lend, Flags::IS_COPIED)?;
     // SAFETY: 1. `lend` was lent by the copy in its place, and nobody names it
     // after that. 2. A copy is `Send + 'static`, as asserted below.
     unsafe { placed.finish(&lend, flags) }

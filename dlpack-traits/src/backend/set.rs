@@ -2,19 +2,41 @@
 
 use core::ffi::c_void;
 
-use super::Prototype;
+use super::memory::{Attributes, Place};
+use super::{Backend, DeviceBuffer, Prototype, WorkStream};
+use crate::described::Layout;
 use crate::device::Device;
+use crate::dims::Dims;
 use crate::error::Error;
+use crate::export::{DLPackExport, into_managed};
 use crate::managed::ManagedTensor;
+use crate::storage::Storage;
+use crate::stream::StreamArg;
+use crate::view::TensorView;
 
-/// The devices that a class serves, as a type.
+/// The devices that a class serves, as a type: a [`Backend`], or a tuple of
+/// sets. A device is served by the first that says so.
+///
+/// ```
+/// use dlpack_traits::backend::{Backends, Cpu};
+/// use dlpack_traits::Device;
+///
+/// assert!(<(Cpu,)>::serves(Device::CPU));
+/// assert!(!<(Cpu,)>::serves(Device::cuda(0)));
+/// ```
 pub trait Backends: 'static {
-    /// Allocates a zeroed tensor, aligned to 64 bytes or better.
+    /// Whether the device is of a kind that this serves. It need not exist.
+    fn serves(device: Device) -> bool {
+        !matches!(Self::current_work_stream(device), Err(Error::NoBackend { .. }))
+    }
+
+    /// Allocates a zeroed tensor, aligned to 64 bytes or better, for work on the
+    /// current stream of the device.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], [`Error::NoBackend`] for a device that none of
-    /// them serves, and those of the device.
+    /// them serves, [`Error::Unsupported`], and those of the device.
     fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error>;
 
     /// The stream that work for the device is launched on now; NULL on the host.
@@ -23,4 +45,161 @@ pub trait Backends: 'static {
     ///
     /// [`Error::NoBackend`], and those of the device.
     fn current_work_stream(device: Device) -> Result<*mut c_void, Error>;
+
+    /// Copies bytes of a device to the host, when the work that fills them is
+    /// done: `order` orders that work before the stream that it is given.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBackend`], [`Error::Unsupported`], those of `order`, and those
+    /// of the device.
+    ///
+    /// # Safety
+    ///
+    /// 1. After the work that `order` is about, `from` has as many bytes as `to`,
+    ///    until the call returns.
+    unsafe fn copy_to_host(order: Order<'_>, from: Place, to: &mut [u8]) -> Result<(), Error> {
+        let _ = (order, to);
+        Err(Error::NoBackend { device: from.device })
+    }
+
+    /// What the runtime that serves `hint` knows of an address or handle.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBackend`], [`Error::Unsupported`], and those of the device.
+    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+        let _ = data;
+        Err(Error::NoBackend { device: hint })
+    }
 }
+
+/// Orders the work that fills a tensor before a consumer:
+/// [`DLPackExport::hand_off`] of that tensor.
+pub type Order<'a> = &'a dyn Fn(StreamArg<'_>) -> Result<(), Error>;
+
+/// A backend is a set of one.
+impl<B: Backend> Backends for B {
+    fn serves(device: Device) -> bool {
+        B::DEVICE_TYPES.contains(&device.device_type())
+    }
+
+    fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
+        let device = served::<B>(prototype.device())?;
+        let allocator = B::ALLOCATOR.ok_or(Error::Unsupported { device, what: "allocator" })?;
+        let stream = B::current_stream(device)?;
+        let ours = stream.clone();
+        let (dtype, byte_len) = (prototype.dtype(), prototype.byte_len());
+        let shape = Dims::filled(prototype.shape().len(), |dims| {
+            dims.copy_from_slice(prototype.shape());
+            Ok(())
+        })?;
+        let buffer = DeviceBuffer::allocated(allocator, stream, dtype, byte_len)?;
+        into_managed(Allocated { buffer, shape }, ours.as_arg())
+    }
+
+    fn current_work_stream(device: Device) -> Result<*mut c_void, Error> {
+        Ok(B::current_stream(served::<B>(device)?)?.handle().as_ptr())
+    }
+
+    unsafe fn copy_to_host(order: Order<'_>, from: Place, to: &mut [u8]) -> Result<(), Error> {
+        let device = served::<B>(from.device)?;
+        let memcpy = B::MEMCPY.ok_or(Error::Unsupported { device, what: "copy to the host" })?;
+        let stream = WorkStream::<B>::current(device)?;
+        order(stream.as_arg())?;
+        let data = to.as_mut_ptr().cast();
+        let host = Place { device: Device::CPU, data, byte_offset: 0 };
+        let enqueued = if to.is_empty() {
+            Ok(())
+        } else {
+            // SAFETY: 1. By 1 `from` has the bytes when the stream comes to the
+            // copy; `to` has as many, and both stay until the copy is done, which
+            // is waited for.
+            unsafe { (memcpy.copy)(&stream, from, host, to.len()) }
+        };
+        // Also where the copy was refused: part of it may have been enqueued.
+        stream.synchronize().and(enqueued)
+    }
+
+    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+        let device = served::<B>(hint)?;
+        let known =
+            B::ATTRIBUTES.ok_or(Error::Unsupported { device, what: "pointer attributes" })?;
+        (known.attributes)(data, hint)
+    }
+}
+
+/// The device, if it is of a kind that the backend serves.
+fn served<B: Backend>(device: Device) -> Result<Device, Error> {
+    if B::serves(device) { Ok(device) } else { Err(Error::NoBackend { device }) }
+}
+
+/// A tensor that a backend allocated.
+struct Allocated<B: Backend> {
+    buffer: DeviceBuffer<B>,
+    shape: Dims<'static>,
+}
+
+impl<B: Backend> DLPackExport for Allocated<B> {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        TensorView::new(self.buffer.data(), Layout::row_major(&self.shape)?)
+    }
+
+    fn storage(&self) -> Option<&dyn Storage> {
+        Some(&self.buffer)
+    }
+}
+
+/// The first set that serves the device answers.
+macro_rules! tuples {
+    ($($set:ident)+) => {
+        impl<$($set: Backends),+> Backends for ($($set,)+) {
+            fn serves(device: Device) -> bool {
+                $($set::serves(device))||+
+            }
+
+            fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
+                let device = prototype.device();
+                $(if $set::serves(device) {
+                    return $set::allocate(prototype);
+                })+
+                Err(Error::NoBackend { device })
+            }
+
+            fn current_work_stream(device: Device) -> Result<*mut c_void, Error> {
+                $(if $set::serves(device) {
+                    return $set::current_work_stream(device);
+                })+
+                Err(Error::NoBackend { device })
+            }
+
+            unsafe fn copy_to_host(
+                order: Order<'_>,
+                from: Place,
+                to: &mut [u8],
+            ) -> Result<(), Error> {
+                $(if $set::serves(from.device) {
+                    // SAFETY: 1. By 1.
+                    return unsafe { $set::copy_to_host(order, from, to) };
+                })+
+                Err(Error::NoBackend { device: from.device })
+            }
+
+            fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+                $(if $set::serves(hint) {
+                    return $set::attributes(data, hint);
+                })+
+                Err(Error::NoBackend { device: hint })
+            }
+        }
+    };
+}
+
+tuples!(A);
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C D);
+tuples!(A B C D E);
+tuples!(A B C D E F);
+tuples!(A B C D E F G);
+tuples!(A B C D E F G H);

@@ -131,6 +131,19 @@ impl<'a> Described<'a> {
         Self { flags: self.flags | Flags::READ_ONLY, ..self }
     }
 
+    /// Bytes from the start of the storage to the first element.
+    pub(crate) fn byte_offset(&self) -> u64 {
+        self.byte_offset
+    }
+
+    /// The bytes of the storage that hold elements: where they begin, counted
+    /// from its start, and how many they are.
+    pub(crate) fn span(&self) -> (u64, usize) {
+        // They lie inside the storage, so their number fits.
+        let byte_len = usize::try_from(self.span.end.saturating_sub(self.span.start)).unwrap_or(0);
+        (self.span.start, byte_len)
+    }
+
     /// The flags that a consumer must be told.
     #[inline]
     pub(crate) fn flags(&self) -> Flags {
