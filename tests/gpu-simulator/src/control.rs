@@ -28,10 +28,7 @@ pub(crate) struct Counts {
 /// waited for.
 #[unsafe(no_mangle)]
 extern "C" fn sim_counts(out: Out<Counts>) -> c_int {
-    let tails: Vec<_> = {
-        let state = state::lock();
-        state.streams.values().map(|stream| std::sync::Arc::clone(&stream.tail)).collect()
-    };
+    let tails = state::lock().all_tails();
     for fence in tails {
         fence.wait();
     }

@@ -48,6 +48,8 @@ pub(crate) struct State {
     pub(crate) devices: Vec<Device>,
     pub(crate) memory: Memory,
     pub(crate) streams: HashMap<Which, Stream>,
+    /// What destroyed streams still do, with their devices.
+    pub(crate) departed: Vec<(usize, Arc<Fence>)>,
     pub(crate) events: HashMap<usize, Event>,
     pub(crate) captures: HashMap<usize, Capture>,
     pub(crate) graphs: HashMap<usize, Arc<[Work]>>,
@@ -69,6 +71,7 @@ static STATE: LazyLock<Mutex<State>> = LazyLock::new(|| {
         devices: (0..devices).map(|_| Device::default()).collect(),
         memory: Memory::default(),
         streams: HashMap::new(),
+        departed: Vec::new(),
         events: HashMap::new(),
         captures: HashMap::new(),
         graphs: HashMap::new(),
@@ -153,9 +156,16 @@ impl State {
         Ok(stream.push(work, before))
     }
 
-    /// Everything that was asked of a device's streams.
-    pub(crate) fn tails(&self, ordinal: usize) -> Vec<Arc<Fence>> {
+    /// Everything that was asked of a device's streams, also of destroyed ones.
+    pub(crate) fn tails(&mut self, ordinal: usize) -> Vec<Arc<Fence>> {
+        self.departed.retain(|(_, tail)| tail.when().is_none());
+        let departed = self.departed.iter().filter(|(device, _)| *device == ordinal);
         let own = self.streams.values().filter(|stream| stream.ordinal == ordinal);
-        own.map(|stream| Arc::clone(&stream.tail)).collect()
+        own.map(|stream| &stream.tail).chain(departed.map(|(_, tail)| tail)).cloned().collect()
+    }
+
+    /// The same for all devices.
+    pub(crate) fn all_tails(&mut self) -> Vec<Arc<Fence>> {
+        (0..self.devices.len()).flat_map(|ordinal| self.tails(ordinal)).collect()
     }
 }

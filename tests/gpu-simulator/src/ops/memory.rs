@@ -1,8 +1,7 @@
 //! Allocating and freeing.
 
-use crate::fence::Fence;
 use crate::memory::{Kind, Place};
-use crate::state::{self, State};
+use crate::state;
 use crate::status::Status;
 use crate::work::Work;
 
@@ -43,16 +42,12 @@ pub(crate) fn free(start: usize) -> Result<(), Status> {
         state.check_unsafe_in_capture()?;
         // Found and condemned under one lock: of two threads one frees.
         state.memory.starting_at(start)?.condemned = true;
-        if kind == Kind::Pooled { Vec::new() } else { all_tails(&state) }
+        if kind == Kind::Pooled { Vec::new() } else { state.all_tails() }
     };
     for fence in waits {
         fence.wait();
     }
     state::lock().memory.free(start)
-}
-
-fn all_tails(state: &State) -> Vec<std::sync::Arc<Fence>> {
-    (0..state.devices.len()).flat_map(|ordinal| state.tails(ordinal)).collect()
 }
 
 /// Frees in the order of a stream what was allocated in the order of one.

@@ -24,7 +24,9 @@ pub(crate) fn destroy(handle: usize) -> Result<(), Status> {
         return Err(Status::INVALID_HANDLE);
     }
     let captured = state.check_not_capturing(which);
-    state.streams.remove(&which);
+    if let Some(stream) = state.streams.remove(&which) {
+        state.departed.push((stream.ordinal, stream.tail));
+    }
     captured
 }
 

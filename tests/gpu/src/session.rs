@@ -1,0 +1,151 @@
+//! One test at a time on the GPU, which is left as it was found: [`Session`].
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::driver::{Functions, cuda};
+use crate::gate::Gate;
+use crate::simulator::{Counts, Simulator};
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// The driver for the time of a test. When it is dropped, the simulator must
+/// hold as much as before.
+#[derive(Debug)]
+pub struct Session {
+    /// The driver's functions.
+    pub driver: &'static Functions,
+    /// The simulator's controls; `None` on a GPU.
+    pub simulator: Option<Simulator>,
+    context: usize,
+    before: Option<Counts>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// The driver with the context of device 0 current for this thread; `None`, said
+/// aloud, where there is no GPU and no simulator.
+///
+/// # Panics
+///
+/// If there is none although `DLPACK_REQUIRE` names `cuda`.
+pub fn session() -> Option<Session> {
+    let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some((library, driver)) = cuda() else {
+        return skipped("the loader finds no libcuda.so.1");
+    };
+    let simulator = Simulator::of(library);
+    // SAFETY: the documented argument.
+    let started = unsafe { (driver.init)(0) };
+    if started != 0 {
+        return skipped(&format!("cuInit answers {started}"));
+    }
+    let before = simulator.map(Simulator::counts);
+    let mut context = 0;
+    // SAFETY: the answer has a place.
+    check(unsafe { (driver.context_retain)(&raw mut context, 0) });
+    // SAFETY: it was just retained.
+    check(unsafe { (driver.context_set)(context) });
+    Some(Session { driver, simulator, context, before, _alone: alone })
+}
+
+fn skipped(reason: &str) -> Option<Session> {
+    let required = std::env::var("DLPACK_REQUIRE").unwrap_or_default();
+    let needed = required.split(',').any(|name| name.trim() == "cuda");
+    assert!(!needed, "DLPACK_REQUIRE names cuda, but {reason}");
+    println!("SKIPPED: {reason}; `cargo xtask test` runs this on the simulator");
+    None
+}
+
+/// Asserts that a call succeeded.
+///
+/// # Panics
+///
+/// If it did not.
+#[track_caller]
+pub fn check(code: i32) {
+    assert_eq!(code, 0, "an error code of the driver");
+}
+
+impl Session {
+    /// The context of device 0.
+    pub fn context(&self) -> usize {
+        self.context
+    }
+
+    /// A stream that takes no turns with the legacy default stream.
+    pub fn new_stream(&self) -> usize {
+        let mut stream = 0;
+        // SAFETY: the answer has a place, and a context is current.
+        check(unsafe { (self.driver.stream_create)(&raw mut stream, 1) });
+        stream
+    }
+
+    /// Gives a stream back.
+    pub fn destroy_stream(&self, stream: usize) {
+        // SAFETY: tests call this once for a stream that they made.
+        check(unsafe { (self.driver.stream_destroy)(stream) });
+    }
+
+    /// Memory of `count` numbers, each of them `value`.
+    pub fn filled(&self, value: u32, count: usize) -> usize {
+        let mut address = 0;
+        // SAFETY: the answer has a place, and a context is current.
+        check(unsafe { (self.driver.allocate)(&raw mut address, count * 4) });
+        let values = vec![value; count];
+        // SAFETY: as many bytes are there on both sides.
+        check(unsafe { (self.driver.to_device)(address, values.as_ptr().cast(), count * 4) });
+        address
+    }
+
+    /// Frees memory that [`filled`](Self::filled) made.
+    pub fn free(&self, address: usize) {
+        // SAFETY: tests call this once for memory that they made.
+        check(unsafe { (self.driver.free)(address) });
+    }
+
+    /// Reads numbers on a stream, in its order, and waits for them.
+    pub fn read_on(&self, stream: usize, address: usize, count: usize) -> Vec<u32> {
+        let mut values = vec![0_u32; count];
+        let to = values.as_mut_ptr().expose_provenance();
+        // SAFETY: as many bytes are there on both sides, until the next line.
+        check(unsafe { (self.driver.copy_in_order)(to, address, count * 4, stream) });
+        self.synchronize(stream);
+        values
+    }
+
+    /// Waits for a stream.
+    pub fn synchronize(&self, stream: usize) {
+        // SAFETY: a stream of the test.
+        check(unsafe { (self.driver.stream_synchronize)(stream) });
+    }
+
+    /// Fills memory with a number, in the order of a stream.
+    pub fn fill_on(&self, stream: usize, address: usize, value: u32, count: usize) {
+        // SAFETY: memory and stream of the test.
+        check(unsafe { (self.driver.fill_in_order)(address, value, count, stream) });
+    }
+
+    /// Keeps a stream from going on until the gate is opened.
+    pub fn hold(&self, stream: usize) -> Gate {
+        let gate = Gate::closed();
+        // SAFETY: the argument is for this one call.
+        check(unsafe { (self.driver.launch_host)(stream, Some(Gate::pass), gate.argument()) });
+        gate
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // SAFETY: no argument.
+        let synchronized = unsafe { (self.driver.context_synchronize)() };
+        // SAFETY: retained once by `session`.
+        let released = unsafe { (self.driver.context_release)(0) };
+        let failed = self.simulator.map_or(0, Simulator::clear_error);
+        if std::thread::panicking() {
+            return;
+        }
+        assert_eq!((synchronized, released, failed), (0, 0, 0), "what the GPU says at the end");
+        if let (Some(simulator), Some(before)) = (self.simulator, self.before) {
+            assert_eq!(simulator.counts(), before, "something leaked");
+        }
+    }
+}
