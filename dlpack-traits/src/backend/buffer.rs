@@ -252,11 +252,8 @@ impl<B: Backend> Drop for Memory<B> {
         let elsewhere = self.uses.elsewhere();
         match &mut self.owner {
             Owner::Backend(allocator) => {
-                let deallocate = if elsewhere {
-                    allocator.deallocate_after_all
-                } else {
-                    allocator.deallocate
-                };
+                let deallocate =
+                    if elsewhere { allocator.deallocate_after_all } else { allocator.deallocate };
                 // SAFETY: 1. `allocated` got it from there, with that length, and
                 // this is its end. 2. Uses on known streams are ordered before the
                 // stream's next work by the line above; ours are the stream's own.

@@ -140,13 +140,15 @@ impl State {
         }
     }
 
-    /// Refuses work on a legacy default stream while a stream that takes turns
-    /// with it is recorded.
+    /// A capture of a stream that takes turns with the legacy default stream.
+    pub(crate) fn implicit(&self, ordinal: usize) -> Option<usize> {
+        let mut turns = self.streams.values().filter(|s| s.ordinal == ordinal && s.blocking);
+        turns.find_map(|stream| stream.capture)
+    }
+
+    /// Refuses work on a legacy default stream while there is one.
     pub(crate) fn check_implicit(&mut self, ordinal: usize) -> Result<(), Status> {
-        let turns = self.streams.values().find(|stream| {
-            stream.ordinal == ordinal && stream.blocking && stream.capture.is_some()
-        });
-        match turns.and_then(|stream| stream.capture) {
+        match self.implicit(ordinal) {
             Some(id) => Err(self.spoil(id, Status::CAPTURE_IMPLICIT)),
             None => Ok(()),
         }

@@ -34,6 +34,35 @@ unsafe extern "C" fn hipMemcpyAsync(
     })
 }
 
+/// Copies on a stream.
+macro_rules! copies {
+    ($($name:ident)+) => {$(
+        /// # Safety
+        ///
+        /// 1. What is the program's may be read, or written.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(to: usize, from: usize, len: usize, stream: usize) -> c_int {
+            call(stringify!($name), |current| {
+                // SAFETY: (1).
+                unsafe { copy::copy(current, stream, Copy { to, from, len }, false) }
+            })
+        }
+    )+};
+}
+
+copies! {
+    hipMemcpyHtoDAsync
+    hipMemcpyDtoHAsync
+    hipMemcpyDtoDAsync
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hipMemsetD8Async(to: usize, value: u8, count: usize, stream: usize) -> c_int {
+    call("hipMemsetD8Async", |current| {
+        copy::fill(current, stream, Fill { to, value: value.into(), width: 1, count }, false)
+    })
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn hipMemsetAsync(to: usize, value: c_int, count: usize, stream: usize) -> c_int {
     call("hipMemsetAsync", |current| {

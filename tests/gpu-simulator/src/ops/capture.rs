@@ -51,8 +51,8 @@ pub(crate) fn end(ordinal: usize, handle: usize) -> Result<usize, Status> {
 pub(crate) fn status(ordinal: usize, handle: usize) -> Result<Option<(usize, bool)>, Status> {
     let mut state = state::lock();
     let which = state.stream_of(ordinal, handle)?;
-    if matches!(which, Which::Legacy(_)) {
-        state.check_implicit(ordinal)?;
+    if matches!(which, Which::Legacy(_)) && state.implicit(ordinal).is_some() {
+        return Err(Status::CAPTURE_IMPLICIT);
     }
     let id = state.streams[&which].capture;
     Ok(id.map(|id| (id, state.captures.get(&id).is_none_or(|c| c.clock(which).is_err()))))
