@@ -106,6 +106,7 @@ impl Place {
 ///
 /// 1. Of [`copy`](Self::copy) no more than the bytes asked for are read and
 ///    written, in the order of the stream.
+/// 2. If it returns an error, nothing was enqueued.
 pub unsafe trait Memcpy: Backend {
     /// Enqueues a copy of `byte_len` bytes, at least 1, on the stream. One of
     /// the places may be [`Device::CPU`].

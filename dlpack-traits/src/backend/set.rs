@@ -109,16 +109,13 @@ impl<B: Backend> Backends for B {
         order(stream.as_arg())?;
         let data = to.as_mut_ptr().cast();
         let host = Place { device: Device::CPU, data, byte_offset: 0 };
-        let enqueued = if to.is_empty() {
-            Ok(())
-        } else {
+        if !to.is_empty() {
             // SAFETY: 1. By 1 `from` has the bytes when the stream comes to the
             // copy; `to` has as many, and both stay until the copy is done, which
             // is waited for.
-            unsafe { (memcpy.copy)(&stream, from, host, to.len()) }
-        };
-        // Also where the copy was refused: part of it may have been enqueued.
-        stream.synchronize().and(enqueued)
+            unsafe { (memcpy.copy)(&stream, from, host, to.len()) }?;
+        }
+        stream.synchronize()
     }
 
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {

@@ -2,7 +2,6 @@
 
 use core::ffi::c_void;
 use core::fmt;
-use core::ptr;
 
 use crate::error::Error;
 
@@ -21,8 +20,9 @@ use crate::error::Error;
 /// 4. `record` and `wait` only enqueue: they neither wait on the host nor ask
 ///    whether an event was reached. So they are allowed while the stream is
 ///    captured into a graph.
-/// 5. When [`synchronize`](Self::synchronize) returns `Ok`, all work enqueued
-///    before is done, and the host sees what it wrote.
+/// 5. When [`synchronize`](Self::synchronize) returns, also with an error, all
+///    work enqueued before is done or will never be; if it returns `Ok`, the
+///    host sees what was written.
 /// 6. Any thread may call them; no device or context needs to be current.
 pub unsafe trait Stream: Clone + Send + Sync + 'static {
     /// A mark in the order of work.
@@ -59,47 +59,41 @@ pub unsafe trait Stream: Clone + Send + Sync + 'static {
 ///    streams wait for it; they wait all the same.
 pub unsafe trait Event: Send + 'static {}
 
-/// What a stream is called in C: a pointer, or a number in one. NULL is the
-/// default stream on some devices, and no stream on the host.
+/// What a stream is called: a pointer in C, the same number in Python. NULL is
+/// the default stream on some devices, and no stream on the host.
 ///
 /// It says nothing of whether the stream is alive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct StreamHandle(*mut c_void);
-
-// SAFETY: a handle is a name; it is followed by `Backend::borrow_stream`, whose
-// caller promises that the stream is alive.
-unsafe impl Send for StreamHandle {}
-// SAFETY: as above.
-unsafe impl Sync for StreamHandle {}
+pub struct StreamHandle(usize);
 
 impl StreamHandle {
     /// NULL.
-    pub const NULL: Self = Self(ptr::null_mut());
+    pub const NULL: Self = Self(0);
 
     /// The handle that C code has as a pointer.
-    pub const fn from_ptr(handle: *mut c_void) -> Self {
-        Self(handle)
-    }
-
-    /// The handle that a consumer sent as a number.
-    pub fn from_number(number: usize) -> Self {
-        Self(ptr::with_exposed_provenance_mut(number))
+    pub fn from_ptr(handle: *mut c_void) -> Self {
+        Self(handle.expose_provenance())
     }
 
     /// The handle as C code has it.
-    pub const fn as_ptr(self) -> *mut c_void {
-        self.0
+    pub fn as_ptr(self) -> *mut c_void {
+        core::ptr::with_exposed_provenance_mut(self.0)
+    }
+
+    /// The handle that is known as a number.
+    pub const fn from_number(number: usize) -> Self {
+        Self(number)
     }
 
     /// The handle as a number.
-    pub fn number(self) -> usize {
-        self.0.expose_provenance()
+    pub const fn number(self) -> usize {
+        self.0
     }
 }
 
 impl fmt::Debug for StreamHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "stream {:#x}", self.0.addr())
+        write!(f, "stream {:#x}", self.0)
     }
 }
 
