@@ -1,6 +1,11 @@
 //! One test at a time on the GPU, which is left as it was found: [`Session`].
 
+use std::cell::Cell;
+use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dlpack_traits::Device;
+use dlpack_traits::backend::{Cuda, StreamHandle, WorkStream};
 
 use crate::driver::{Functions, cuda};
 use crate::gate::Gate;
@@ -17,7 +22,7 @@ pub struct Session {
     /// The simulator's controls; `None` on a GPU.
     pub simulator: Option<Simulator>,
     context: usize,
-    before: Option<Counts>,
+    before: Cell<Option<Counts>>,
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -38,20 +43,27 @@ pub fn session() -> Option<Session> {
     if started != 0 {
         return skipped(&format!("cuInit answers {started}"));
     }
+    // The backend keeps the context of a GPU from its first use on.
+    WorkStream::<Cuda>::current(Device::cuda(0))
+        .and_then(|stream| stream.synchronize())
+        .expect("the backend's context");
     let before = simulator.map(Simulator::counts);
     let mut context = 0;
     // SAFETY: the answer has a place.
     check(unsafe { (driver.context_retain)(&raw mut context, 0) });
     // SAFETY: it was just retained.
     check(unsafe { (driver.context_set)(context) });
-    Some(Session { driver, simulator, context, before, _alone: alone })
+    Some(Session { driver, simulator, context, before: Cell::new(before), _alone: alone })
 }
 
 fn skipped(reason: &str) -> Option<Session> {
     let required = std::env::var("DLPACK_REQUIRE").unwrap_or_default();
     let needed = required.split(',').any(|name| name.trim() == "cuda");
     assert!(!needed, "DLPACK_REQUIRE names cuda, but {reason}");
-    println!("SKIPPED: {reason}; `cargo xtask test` runs this on the simulator");
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    let line = format!("SKIPPED {test}: {reason}; `cargo xtask test` runs it on the simulator\n");
+    // Not `println!`, which is shown for tests that fail only.
+    drop(std::io::stderr().write_all(line.as_bytes()));
     None
 }
 
@@ -71,12 +83,25 @@ impl Session {
         self.context
     }
 
+    /// The backend has used so many GPUs, and keeps their contexts.
+    pub fn keep_contexts(&self, devices: i32) {
+        let contexts = usize::try_from(devices).expect("a count");
+        self.before.set(self.before.get().map(|before| Counts { contexts, ..before }));
+    }
+
     /// A stream that takes no turns with the legacy default stream.
     pub fn new_stream(&self) -> usize {
         let mut stream = 0;
         // SAFETY: the answer has a place, and a context is current.
         check(unsafe { (self.driver.stream_create)(&raw mut stream, 1) });
         stream
+    }
+
+    /// A stream of ours as the backend sees it. It must outlive the result.
+    pub fn work_stream(&self, stream: usize) -> WorkStream<Cuda> {
+        let handle = StreamHandle::from_number(stream);
+        // SAFETY: tests destroy their streams at their ends.
+        unsafe { WorkStream::borrow(Device::cuda(0), handle) }.expect("a stream")
     }
 
     /// Gives a stream back.
@@ -144,7 +169,7 @@ impl Drop for Session {
             return;
         }
         assert_eq!((synchronized, released, failed), (0, 0, 0), "what the GPU says at the end");
-        if let (Some(simulator), Some(before)) = (self.simulator, self.before) {
+        if let (Some(simulator), Some(before)) = (self.simulator, self.before.get()) {
             assert_eq!(simulator.counts(), before, "something leaked");
         }
     }
