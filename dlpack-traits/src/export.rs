@@ -4,12 +4,12 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use crate::copy::Copied;
-use crate::described::Described;
+use crate::described::{Described, Layout};
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::flags::Flags;
 use crate::managed::{Abi, ManagedTensor, Packet};
-use crate::storage::{SharedOwner, Storage};
+use crate::storage::{Memory, SharedOwner, Storage};
 use crate::stream::{StreamArg, StreamKind};
 use crate::view::{Lend, TensorView};
 
@@ -225,15 +225,34 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
 ) -> Result<ManagedTensor<A>, Error> {
     let owner = tensor.share().ok_or(Error::NotShareable)?;
     tensor.hand_off(consumer)?;
-    let mut described = tensor.tensor()?.into_described();
+    let described = tensor.tensor()?.into_described();
+    // The layout is the tensor's, the memory is the owner's: what `tensor`
+    // lent may be gone by tomorrow, what `owner` lends may not.
+    owned_managed(owner, |memory| {
+        let mut described = described;
+        described.relocate(memory)?;
+        Ok(described)
+    })
+}
+
+/// Exports all memory of a storage, compact in row-major order. Nothing is
+/// pending on it but for the consumer itself.
+pub(crate) fn compact_managed(owner: SharedOwner, shape: &[i64]) -> Result<ManagedTensor, Error> {
+    owned_managed(owner, |memory| Described::new(memory, Layout::row_major(shape)?))
+}
+
+/// Exports what an owner lends, as `describe` says it lies there.
+#[inline]
+fn owned_managed<'a, A: Abi>(
+    owner: SharedOwner,
+    describe: impl FnOnce(Memory) -> Result<Described<'a>, Error>,
+) -> Result<ManagedTensor<A>, Error> {
     let placed = Packet::<A, SharedOwner>::place(owner)?;
     // SAFETY: the owner is in its place, and nothing else borrows it. The
     // borrow is deemed alive until the deleter runs, and nobody names the
     // owner until then.
     let data = unsafe { &*placed.owner() }.data();
-    // The layout is the tensor's, the memory is the owner's: what `tensor`
-    // lent may be gone by tomorrow, what `owner` lends may not.
-    described.relocate(data.memory())?;
+    let described = describe(data.memory())?;
     let flags = flags_for::<A>(&described, Flags::NONE)?;
     // SAFETY: 1. `described` lies in what the owner lent in its place, and
     // nobody names the owner after that. 2. A `SharedOwner` is `Send` and

@@ -21,9 +21,18 @@ use crate::error::Error;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct StreamArg<'a> {
-    kind: StreamKind,
-    lasts: bool,
+    says: Says,
     alive: PhantomData<&'a c_void>,
+}
+
+/// [`StreamKind`], and whether a handle lasts, in two words.
+#[derive(Clone, Copy, Debug)]
+enum Says {
+    Unspecified,
+    NoSync,
+    OnHost,
+    Handle(usize),
+    Lasting(usize),
 }
 
 /// What a consumer can say.
@@ -42,24 +51,24 @@ pub enum StreamKind {
 }
 
 impl StreamArg<'_> {
-    const fn new(kind: StreamKind) -> Self {
-        Self { kind, lasts: false, alive: PhantomData }
+    const fn new(says: Says) -> Self {
+        Self { says, alive: PhantomData }
     }
 
     /// The consumer said nothing (`stream=None`).
     pub const fn unspecified() -> Self {
-        Self::new(StreamKind::Unspecified)
+        Self::new(Says::Unspecified)
     }
 
     /// The consumer asks for no synchronisation (`stream=-1`).
     pub const fn no_sync() -> Self {
-        Self::new(StreamKind::NoSync)
+        Self::new(Says::NoSync)
     }
 
     /// The consumer is the processor. No value of `stream` says so: it is what a
     /// copy to the host means.
     pub const fn on_host() -> Self {
-        Self::new(StreamKind::OnHost)
+        Self::new(Says::OnHost)
     }
 
     /// A sentinel (0, 1, 2 on some devices) or a stream handle.
@@ -69,7 +78,7 @@ impl StreamArg<'_> {
     /// 1. `handle` is a sentinel of the tensor's device, or a stream of that
     ///    device that lives for `'a`.
     pub const unsafe fn from_handle(handle: usize) -> Self {
-        Self::new(StreamKind::Handle(handle))
+        Self::new(Says::Handle(handle))
     }
 
     /// Says that the stream will be there as long as the tensor: memory can then
@@ -81,17 +90,26 @@ impl StreamArg<'_> {
     ///    exported for it has been called.
     #[must_use]
     pub const unsafe fn lasting(self) -> Self {
-        Self { lasts: true, ..self }
+        match self.says {
+            Says::Handle(handle) => Self::new(Says::Lasting(handle)),
+            _ => self,
+        }
     }
 
     /// Whether the stream will be there as long as the tensor.
     pub(crate) const fn lasts(self) -> bool {
-        self.lasts
+        matches!(self.says, Says::Lasting(_))
     }
 
     /// What the consumer said.
+    #[inline]
     pub const fn kind(self) -> StreamKind {
-        self.kind
+        match self.says {
+            Says::Unspecified => StreamKind::Unspecified,
+            Says::NoSync => StreamKind::NoSync,
+            Says::OnHost => StreamKind::OnHost,
+            Says::Handle(handle) | Says::Lasting(handle) => StreamKind::Handle(handle),
+        }
     }
 
     /// The rule for host memory: no stream makes sense there.
@@ -101,9 +119,9 @@ impl StreamArg<'_> {
     /// [`Error::StreamOnHost`] for any other answer.
     #[inline]
     pub const fn host(self) -> Result<(), Error> {
-        match self.kind {
-            StreamKind::Unspecified | StreamKind::OnHost => Ok(()),
-            StreamKind::NoSync | StreamKind::Handle(_) => Err(Error::StreamOnHost),
+        match self.says {
+            Says::Unspecified | Says::OnHost => Ok(()),
+            Says::NoSync | Says::Handle(_) | Says::Lasting(_) => Err(Error::StreamOnHost),
         }
     }
 }

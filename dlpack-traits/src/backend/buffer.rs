@@ -76,14 +76,19 @@ unsafe impl<B: Backend> Send for Memory<B> {}
 // SAFETY: shared memory gives out its address, and remembers uses by atomics.
 unsafe impl<B: Backend> Sync for Memory<B> {}
 
-impl<B: Allocator> DeviceBuffer<B> {
+// The bounds are on the functions, so that the compiler says what is missing in
+// our words.
+impl<B: Backend> DeviceBuffer<B> {
     /// `len` elements, all of them zero, for work on the current stream.
     ///
     /// # Errors
     ///
     /// [`Error::UnsupportedDType`], [`Error::SizeOverflow`],
     /// [`Error::OutOfMemory`], and those of the device.
-    pub fn zeroed(device: Device, dtype: DataType, len: usize) -> Result<Self, Error> {
+    pub fn zeroed(device: Device, dtype: DataType, len: usize) -> Result<Self, Error>
+    where
+        B: Allocator,
+    {
         Self::zeroed_on(WorkStream::current(device)?, dtype, len)
     }
 
@@ -92,7 +97,10 @@ impl<B: Allocator> DeviceBuffer<B> {
     /// # Errors
     ///
     /// Those of [`zeroed`](Self::zeroed).
-    pub fn zeroed_on(stream: WorkStream<B>, dtype: DataType, len: usize) -> Result<Self, Error> {
+    pub fn zeroed_on(stream: WorkStream<B>, dtype: DataType, len: usize) -> Result<Self, Error>
+    where
+        B: Allocator,
+    {
         if !dtype.is_well_formed() {
             return Err(Error::UnsupportedDType { dtype });
         }
@@ -100,15 +108,16 @@ impl<B: Allocator> DeviceBuffer<B> {
         let bits = len.checked_mul(bits).ok_or(Error::SizeOverflow)?;
         Self::allocated(AllocatorOf::THIS, stream, dtype, bits.div_ceil(8))
     }
-}
 
-impl<B: Allocator + Memcpy> DeviceBuffer<B> {
     /// A copy of elements of the host, which is there when this returns.
     ///
     /// # Errors
     ///
     /// Those of [`zeroed`](Self::zeroed).
-    pub fn from_slice<T: Element>(device: Device, elements: &[T]) -> Result<Self, Error> {
+    pub fn from_slice<T: Element>(device: Device, elements: &[T]) -> Result<Self, Error>
+    where
+        B: Allocator + Memcpy,
+    {
         let buffer = Self::allocated(
             AllocatorOf::THIS,
             WorkStream::current(device)?,
@@ -125,15 +134,16 @@ impl<B: Allocator + Memcpy> DeviceBuffer<B> {
         }
         Ok(buffer)
     }
-}
 
-impl<B: Memcpy> DeviceBuffer<B> {
     /// A copy of the elements on the host, after the work on the buffer's stream.
     ///
     /// # Errors
     ///
     /// [`Error::ElementMismatch`], [`Error::OutOfMemory`], and those of the device.
-    pub fn to_vec<T: Element + Pod>(&self) -> Result<Vec<T>, Error> {
+    pub fn to_vec<T: Element + Pod>(&self) -> Result<Vec<T>, Error>
+    where
+        B: Memcpy,
+    {
         if self.dtype() != T::DTYPE {
             return Err(Error::ElementMismatch { asked: T::DTYPE, found: self.dtype() });
         }
@@ -152,9 +162,7 @@ impl<B: Memcpy> DeviceBuffer<B> {
         }
         Ok(elements)
     }
-}
 
-impl<B: Backend> DeviceBuffer<B> {
     /// Memory of the backend's allocator.
     pub(super) fn allocated(
         allocator: AllocatorOf<B>,

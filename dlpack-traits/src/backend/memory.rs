@@ -22,6 +22,11 @@ use crate::error::Error;
 /// 3. `deallocate` keeps them until all work is done that was enqueued on its
 ///    stream before, [`deallocate_after_all`](Self::deallocate_after_all) until
 ///    all work of the device is. Any thread may call them.
+#[diagnostic::on_unimplemented(
+    message = "the backend `{Self}` cannot allocate",
+    label = "not an `Allocator`",
+    note = "implement `dlpack_traits::backend::Allocator` for it; exporting needs none"
+)]
 pub unsafe trait Allocator: Backend {
     /// Zeroed memory, for work on the stream. `byte_len` is at least 1.
     ///
@@ -107,6 +112,11 @@ impl Place {
 /// 1. Of [`copy`](Self::copy) no more than the bytes asked for are read and
 ///    written, in the order of the stream.
 /// 2. If it returns an error, nothing was enqueued.
+#[diagnostic::on_unimplemented(
+    message = "the backend `{Self}` cannot copy to or from the host",
+    label = "not a `Memcpy`",
+    note = "implement `dlpack_traits::backend::Memcpy` for it; exporting needs none"
+)]
 pub unsafe trait Memcpy: Backend {
     /// Enqueues a copy of `byte_len` bytes, at least 1, on the stream. One of
     /// the places may be [`Device::CPU`].
@@ -143,6 +153,11 @@ pub struct Attributes {
 /// # Safety
 ///
 /// 1. [`attributes`](Self::attributes) is right, for memory that is alive.
+#[diagnostic::on_unimplemented(
+    message = "the backend `{Self}` does not tell what is behind an address",
+    label = "no `PointerAttributes`",
+    note = "implement `dlpack_traits::backend::PointerAttributes` for it; exporting needs none"
+)]
 pub unsafe trait PointerAttributes: Backend {
     /// What is behind `data`, which is not followed.
     ///

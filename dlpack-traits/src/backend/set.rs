@@ -4,15 +4,12 @@ use core::ffi::c_void;
 
 use super::memory::{Attributes, Place};
 use super::{Backend, DeviceBuffer, Prototype, WorkStream};
-use crate::described::Layout;
 use crate::device::Device;
-use crate::dims::Dims;
 use crate::error::Error;
-use crate::export::{DLPackExport, into_managed};
+use crate::export::compact_managed;
 use crate::managed::ManagedTensor;
-use crate::storage::Storage;
+use crate::storage::SharedOwner;
 use crate::stream::StreamArg;
-use crate::view::TensorView;
 
 /// The devices that a class serves, as a type: a [`Backend`], or a tuple of
 /// sets. A device is served by the first that says so.
@@ -24,6 +21,11 @@ use crate::view::TensorView;
 /// assert!(<(Cpu,)>::serves(Device::CPU));
 /// assert!(!<(Cpu,)>::serves(Device::cuda(0)));
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no set of backends",
+    label = "neither a backend nor a tuple of them",
+    note = "name `dlpack_traits::backend::Cpu`, a type that implements `Backend`, or a tuple of up to 8"
+)]
 pub trait Backends: 'static {
     /// Whether the device is of a kind that this serves. It need not exist.
     fn serves(device: Device) -> bool {
@@ -75,10 +77,11 @@ pub trait Backends: 'static {
 }
 
 /// Orders the work that fills a tensor before a consumer:
-/// [`DLPackExport::hand_off`] of that tensor.
+/// [`hand_off`](crate::DLPackExport::hand_off) of that tensor.
 pub type Order<'a> = &'a dyn Fn(StreamArg<'_>) -> Result<(), Error>;
 
 /// A backend is a set of one.
+#[diagnostic::do_not_recommend]
 impl<B: Backend> Backends for B {
     fn serves(device: Device) -> bool {
         B::DEVICE_TYPES.contains(&device.device_type())
@@ -88,14 +91,10 @@ impl<B: Backend> Backends for B {
         let device = served::<B>(prototype.device())?;
         let allocator = B::ALLOCATOR.ok_or(Error::Unsupported { device, what: "allocator" })?;
         let stream = B::current_stream(device)?;
-        let ours = stream.clone();
         let (dtype, byte_len) = (prototype.dtype(), prototype.byte_len());
-        let shape = Dims::filled(prototype.shape().len(), |dims| {
-            dims.copy_from_slice(prototype.shape());
-            Ok(())
-        })?;
         let buffer = DeviceBuffer::allocated(allocator, stream, dtype, byte_len)?;
-        into_managed(Allocated { buffer, shape }, ours.as_arg())
+        let owner = SharedOwner::new(buffer).ok_or(Error::OutOfMemory { bytes: byte_len })?;
+        compact_managed(owner, prototype.shape())
     }
 
     fn current_work_stream(device: Device) -> Result<*mut c_void, Error> {
@@ -129,22 +128,6 @@ impl<B: Backend> Backends for B {
 /// The device, if it is of a kind that the backend serves.
 fn served<B: Backend>(device: Device) -> Result<Device, Error> {
     if B::serves(device) { Ok(device) } else { Err(Error::NoBackend { device }) }
-}
-
-/// A tensor that a backend allocated.
-struct Allocated<B: Backend> {
-    buffer: DeviceBuffer<B>,
-    shape: Dims<'static>,
-}
-
-impl<B: Backend> DLPackExport for Allocated<B> {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.buffer.data(), Layout::row_major(&self.shape)?)
-    }
-
-    fn storage(&self) -> Option<&dyn Storage> {
-        Some(&self.buffer)
-    }
 }
 
 /// The first set that serves the device answers.

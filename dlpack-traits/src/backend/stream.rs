@@ -24,6 +24,11 @@ use crate::error::Error;
 ///    work enqueued before is done or will never be; if it returns `Ok`, the
 ///    host sees what was written.
 /// 6. Any thread may call them; no device or context needs to be current.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the stream of a device",
+    label = "not a `Stream`",
+    note = "implement `dlpack_traits::backend::Stream` for it; a device without streams has `NoStream`"
+)]
 pub unsafe trait Stream: Clone + Send + Sync + 'static {
     /// A mark in the order of work.
     type Event: Event;
@@ -57,6 +62,11 @@ pub unsafe trait Stream: Clone + Send + Sync + 'static {
 ///
 /// 1. It may be dropped by any thread, also before it was reached and while
 ///    streams wait for it; they wait all the same.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the event of a device",
+    label = "not an `Event`",
+    note = "implement `dlpack_traits::backend::Event` for it, which has no functions"
+)]
 pub unsafe trait Event: Send + 'static {}
 
 /// What a stream is called: a pointer in C, the same number in Python. NULL is
@@ -77,7 +87,10 @@ impl StreamHandle {
 
     /// The handle as C code has it.
     pub fn as_ptr(self) -> *mut c_void {
-        core::ptr::with_exposed_provenance_mut(self.0)
+        match self.0 {
+            0 => core::ptr::null_mut(),
+            number => core::ptr::with_exposed_provenance_mut(number),
+        }
     }
 
     /// The handle that is known as a number.

@@ -1,6 +1,7 @@
 //! Memory that somebody else allocated, in a buffer.
 
 use core::ptr::NonNull;
+use core::time::Duration;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
@@ -71,6 +72,8 @@ fn freed_at_once() {
     consumer.stream().sum(address, 0..16, result);
     thread::scope(|scope| {
         let released = scope.spawn(move || drop(tensor));
+        // Time for a mistake to happen; what is right does not need it.
+        thread::sleep(Duration::from_millis(30));
         assert!(was_dropped.try_recv().is_err(), "the kernel holds it");
         gate.set();
         released.join().unwrap();

@@ -1,5 +1,7 @@
 //! Memory is freed after the uses of all consumers, wherever it is let go.
 
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
 use std::thread;
 
 use dlpack_tests::foreign::{Farewell, Foreign};
@@ -69,6 +71,27 @@ fn after_the_kernels_of_a_closed_stream() {
     // What the closed stream did is seen in order of ours.
     ours.stream().wait(&done);
     assert_eq!(ours.stream().synchronize(), Ok(()));
+}
+
+/// A consumer without a stream, and the host, get finished work.
+#[test]
+fn to_nobodys_stream() {
+    let _session = Session;
+    for consumer in [StreamArg::unspecified(), StreamArg::on_host()] {
+        let gate = Event::of_host();
+        let tensor = vector(filled(held_by(&gate), 2.0), 4);
+        let returned = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                // Time for a mistake to happen; what is right does not need it.
+                thread::sleep(Duration::from_millis(30));
+                assert!(!returned.load(Ordering::SeqCst), "the work had not begun");
+                gate.set();
+            });
+            tensor.hand_off(consumer).unwrap();
+            returned.store(true, Ordering::SeqCst);
+        });
+    }
 }
 
 /// A hand-off to our own stream enqueues nothing, and needs nothing.
