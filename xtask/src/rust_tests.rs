@@ -34,7 +34,7 @@ pub(crate) fn ui_tests(context: &Context, stage: &mut Stage) -> Ending {
 }
 
 /// Runs tests, and fails where there were none.
-fn run_tests(stage: &mut Stage, command: &mut Command) -> Ending {
+pub(crate) fn run_tests(stage: &mut Stage, command: &mut Command) -> Ending {
     stage.run(command)?;
     let log = stage.logged();
     let some_ran = log.lines().any(|line| {

@@ -8,7 +8,9 @@ use crate::develop::{Build, EXAMPLE, TESTING, check_import};
 use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
-use crate::{Outcome, checks, demo, miri, pyo3_range, python_tests, rust_tests, valgrind};
+use crate::{
+    Outcome, checks, demo, gpu_tests, miri, pyo3_range, python_tests, rust_tests, valgrind,
+};
 
 /// What steps share.
 #[derive(Debug)]
@@ -44,6 +46,7 @@ type Body = fn(&Context, &mut Stage) -> Ending;
 const QUICK: &[(&str, Body)] = &[
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
+    ("gpu tests, simulated", gpu_tests::simulated),
     ("ui tests", rust_tests::ui_tests),
     ("feature sets", checks::feature_sets),
     ("feature sets with pyo3", checks::feature_sets_with_pyo3),
@@ -57,6 +60,7 @@ const FULL: &[(&str, Body)] = &[
     ("rustfmt", checks::rustfmt),
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
+    ("gpu tests, simulated", gpu_tests::simulated),
     ("ui tests", rust_tests::ui_tests),
     ("feature sets", checks::feature_sets),
     ("target without std", checks::target_without_std),

@@ -32,8 +32,8 @@ impl<V: Vendor> Work<V> {
         Ok(Self { runtime, device, stream, _relaxed: relaxed, _current: current })
     }
 
-    /// Memory is not allocated or freed by a graph: what a graph allocates is
-    /// there only while it runs.
+    /// Memory is neither allocated, freed nor copied by a graph: what a graph
+    /// allocates is there only while it runs.
     fn refuse_capture(&self, what: &'static str) -> Result<(), Error> {
         let handle = StreamHandle::from_ptr(self.stream);
         // SAFETY: 1. The stream came from a `WorkStream`, which is alive.
@@ -137,7 +137,7 @@ unsafe impl<V: Vendor> Allocator for Gpu<V> {
 }
 
 // SAFETY: 1. The runtimes copy as many bytes as they are asked to, in the order
-// of the stream.
+// of the stream. 2. There is one call that enqueues, and it is the last.
 unsafe impl<V: Vendor> Memcpy for Gpu<V> {
     unsafe fn copy(
         stream: &WorkStream<Self>,
@@ -148,6 +148,8 @@ unsafe impl<V: Vendor> Memcpy for Gpu<V> {
         let known = |place: &Place| V::DEVICE_TYPES.contains(&place.device.device_type());
         let (source, target) = (from.address().cast(), to.address().cast());
         let work = Work::on(stream)?;
+        // A graph would copy again at each launch, when the host's memory is gone.
+        work.refuse_capture("copy on a stream while it is captured")?;
         let (calls, device, stream) = (&work.runtime.calls, work.device, work.stream);
         match (known(&from), known(&to)) {
             // SAFETY: 1. By 1; the stream is alive.

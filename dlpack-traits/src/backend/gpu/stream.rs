@@ -67,9 +67,12 @@ pub(super) unsafe fn borrow<V: Vendor>(
     Ok(GpuStream::new(device, ordinal, handle))
 }
 
-// SAFETY: 1. to 3. and 5. are what the runtimes document of their streams and
-// events. 4. The calls of `record` and `wait` are those that captures record. 6.
-// The GPU is made current first.
+// SAFETY: 1. to 3. are what the runtimes document of their streams and events. 4.
+// The calls of `record` and `wait` are those that captures record. 5. They
+// document that too; an error is one of the work or of the whole context, which
+// does nothing any more, or says that the stream is captured: then what is
+// recorded was not enqueued by this crate, which refuses to copy there. 6. The
+// GPU is made current first.
 unsafe impl<V: Vendor> Stream for GpuStream<V> {
     type Event = GpuEvent<V>;
 
@@ -103,10 +106,12 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
 
     fn synchronize(&self) -> Result<(), Error> {
         let runtime = runtime::<V>()?;
-        let _current = V::enter(runtime, self.device, self.ordinal)?;
-        let _relaxed = Relaxed::new(runtime, self.device)?;
+        let current = V::enter(runtime, self.device, self.ordinal);
+        let relaxed = Relaxed::new(runtime, self.device);
+        // Also where those failed: callers free what the work uses.
         // SAFETY: 1. The stream lives as long as `self` is used.
-        unsafe { runtime.calls.stream_synchronize(self.device, self.handle.as_ptr()) }
+        let done = unsafe { runtime.calls.stream_synchronize(self.device, self.handle.as_ptr()) };
+        done.and(relaxed.map(drop)).and(current.map(drop))
     }
 }
 
