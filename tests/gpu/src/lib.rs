@@ -11,6 +11,7 @@
 
 pub mod driver;
 pub mod gate;
+pub mod hip;
 pub mod kernels;
 pub mod session;
 pub mod simulator;

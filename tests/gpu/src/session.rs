@@ -11,7 +11,11 @@ use crate::driver::{Functions, cuda};
 use crate::gate::Gate;
 use crate::simulator::{Counts, Simulator};
 
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// Lets one test at a time go on, of either vendor: the simulator is one.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The driver for the time of a test. When it is dropped, the simulator must
 /// hold as much as before.
@@ -33,15 +37,15 @@ pub struct Session {
 ///
 /// If there is none although `DLPACK_REQUIRE` names `cuda`.
 pub fn session() -> Option<Session> {
-    let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let alone = alone();
     let Some((library, driver)) = cuda() else {
-        return skipped("the loader finds no libcuda.so.1");
+        return skipped("cuda", "the loader finds no libcuda.so.1");
     };
     let simulator = Simulator::of(library);
     // SAFETY: the documented argument.
     let started = unsafe { (driver.init)(0) };
     if started != 0 {
-        return skipped(&format!("cuInit answers {started}"));
+        return skipped("cuda", &format!("cuInit answers {started}"));
     }
     // The backend keeps the context of a GPU from its first use on.
     WorkStream::<Cuda>::current(Device::cuda(0))
@@ -56,10 +60,15 @@ pub fn session() -> Option<Session> {
     Some(Session { driver, simulator, context, before: Cell::new(before), _alone: alone })
 }
 
-fn skipped(reason: &str) -> Option<Session> {
+/// Says aloud that a test did not run, and why.
+///
+/// # Panics
+///
+/// If `DLPACK_REQUIRE` names what is missing.
+pub fn skipped<T>(what: &str, reason: &str) -> Option<T> {
     let required = std::env::var("DLPACK_REQUIRE").unwrap_or_default();
-    let needed = required.split(',').any(|name| name.trim() == "cuda");
-    assert!(!needed, "DLPACK_REQUIRE names cuda, but {reason}");
+    let needed = required.split(',').any(|name| name.trim() == what);
+    assert!(!needed, "DLPACK_REQUIRE names {what}, but {reason}");
     let test = std::thread::current().name().unwrap_or_default().to_owned();
     let line = format!("SKIPPED {test}: {reason}; `cargo xtask test` runs it on the simulator\n");
     // Not `println!`, which is shown for tests that fail only.
