@@ -32,10 +32,6 @@ pub struct Session {
 
 /// The driver with the context of device 0 current for this thread; `None`, said
 /// aloud, where there is no GPU and no simulator.
-///
-/// # Panics
-///
-/// If there is none although `DLPACK_REQUIRE` names `cuda`.
 pub fn session() -> Option<Session> {
     let alone = alone();
     let Some((library, driver)) = cuda() else {
@@ -61,10 +57,6 @@ pub fn session() -> Option<Session> {
 }
 
 /// Says aloud that a test did not run, and why.
-///
-/// # Panics
-///
-/// If `DLPACK_REQUIRE` names what is missing.
 pub fn skipped<T>(what: &str, reason: &str) -> Option<T> {
     let required = std::env::var("DLPACK_REQUIRE").unwrap_or_default();
     let needed = required.split(',').any(|name| name.trim() == what);
@@ -77,10 +69,6 @@ pub fn skipped<T>(what: &str, reason: &str) -> Option<T> {
 }
 
 /// Asserts that a call succeeded.
-///
-/// # Panics
-///
-/// If it did not.
 #[track_caller]
 pub fn check(code: i32) {
     assert_eq!(code, 0, "an error code of the driver");

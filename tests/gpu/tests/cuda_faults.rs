@@ -2,7 +2,6 @@
 //! nothing leaks but what could not be freed safely.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
 
 use std::collections::BTreeSet;
 

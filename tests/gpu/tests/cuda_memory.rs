@@ -91,7 +91,7 @@ fn pointers_are_classified_by_the_driver() -> Result<(), Error> {
         assert_eq!(attributes(address(&buffer) + 99), expected, "inside");
         assert_eq!(buffer.to_vec::<u8>()?, [0; 100]);
     }
-    let ours = vec![0_u8; 100];
+    let ours = [0_u8; 100];
     let unknown = attributes(ours.as_ptr().addr());
     assert_eq!(unknown, Err(Error::NoBackend { device: Device::cuda(0) }));
     drop(session);
@@ -219,9 +219,8 @@ fn the_last_owner_may_be_on_any_thread() -> Result<(), Error> {
 #[test]
 fn the_current_stream_is_what_this_thread_entered() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
-    type Set = (Cpu, Cuda);
     let device = Device::cuda(0);
-    let current = || Set::current_work_stream(device).map(|stream| stream.addr());
+    let current = || <(Cpu, Cuda)>::current_work_stream(device).map(<*mut c_void>::addr);
     assert_eq!(current(), Ok(0));
     let streams = [session.new_stream(), session.new_stream()];
     let [outer, inner] = streams.map(StreamHandle::from_number);

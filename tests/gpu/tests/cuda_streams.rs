@@ -2,7 +2,6 @@
 //! stream: the value is right with a hand-off, and stale without.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
 
 use dlpack_gpu_tests::gate::Gate;
 use dlpack_gpu_tests::session::{Session, session};

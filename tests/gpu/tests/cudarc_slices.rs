@@ -45,6 +45,10 @@ fn a_slice_is_taken_over_where_it_is() -> Outcome {
     drop(stream);
     // The stream's last owner, and its context's, on a thread without either.
     thread::spawn(move || drop(exported)).join().expect("no panic");
+    // On a default stream cudarc itself would free on a thread without a context.
+    let slice = CudaContext::new(0)?.default_stream().clone_htod(&[1_u8])?;
+    let data = DeviceBuffer::<Cuda>::try_from(slice)?;
+    thread::spawn(move || drop(data)).join().expect("no panic");
     Ok(())
 }
 

@@ -81,17 +81,10 @@ impl Runtime {
         gate
     }
 
-    fn buffer(&self, stream: usize) -> DeviceBuffer<Rocm> {
-        let handle = StreamHandle::from_number(stream);
-        // SAFETY: tests destroy their streams at their ends.
-        let stream = unsafe { WorkStream::borrow(DEVICE, handle) }.expect("a stream");
-        DeviceBuffer::zeroed_on(stream, DataType::I32, COUNT).expect("memory")
-    }
-
     /// What a consumer on `stream` reads that asked for a hand-off with `says`.
     fn consumed(&self, says: StreamArg<'_>, stream: usize) -> Result<i32, Error> {
         let producer = self.new_stream();
-        let (buffer, copy) = (self.buffer(producer), self.buffer(producer));
+        let (buffer, copy) = (buffer(producer), buffer(producer));
         self.fill(producer, &buffer, 1);
         self.synchronize(producer);
         let gate = self.hold(producer);
@@ -112,6 +105,13 @@ impl Runtime {
         self.destroy(producer);
         handed_off.map(|()| read)
     }
+}
+
+fn buffer(stream: usize) -> DeviceBuffer<Rocm> {
+    let handle = StreamHandle::from_number(stream);
+    // SAFETY: tests destroy their streams at their ends.
+    let stream = unsafe { WorkStream::borrow(DEVICE, handle) }.expect("a stream");
+    DeviceBuffer::zeroed_on(stream, DataType::I32, COUNT).expect("memory")
 }
 
 fn named(stream: usize) -> StreamArg<'static> {
@@ -186,8 +186,7 @@ fn tensors_of_every_gpu_end_on_any_thread() -> Result<(), Error> {
 fn a_free_waits_for_uses_on_other_streams() -> Result<(), Error> {
     let Some(runtime) = runtime() else { return Ok(()) };
     let consumer = runtime.new_stream();
-    let (data, copy) =
-        (DeviceBuffer::<Rocm>::from_slice(DEVICE, &[9_i32; COUNT])?, runtime.buffer(0));
+    let (data, copy) = (DeviceBuffer::<Rocm>::from_slice(DEVICE, &[9_i32; COUNT])?, buffer(0));
     data.hand_off(named(consumer))?;
     let gate = runtime.hold(consumer);
     let (to, from) = (copy.as_ptr().addr(), data.as_ptr().addr());
@@ -211,7 +210,7 @@ fn every_call_of_a_hand_off_can_fail() {
     let Some(runtime) = runtime() else { return };
     let Some(simulator) = runtime.simulator else { return };
     let (producer, consumer) = (runtime.new_stream(), runtime.new_stream());
-    let buffer = runtime.buffer(producer);
+    let buffer = buffer(producer);
     for after in 0.. {
         let before = simulator.counts();
         simulator.fail(None, after, 998);
