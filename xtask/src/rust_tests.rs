@@ -13,6 +13,8 @@ pub(crate) const SELECTION: &[&str] = &[
     "--package=dlpack-tests",
     "--package=new-device",
     "--features=dlpack-traits/derive,dlpack-traits/half,dlpack-traits/std",
+    // They load nothing before they are used, and their examples are compiled.
+    "--features=dlpack-traits/cuda,dlpack-traits/rocm",
 ];
 
 /// Unit, integration and doc tests.

@@ -28,8 +28,8 @@ pub use rocm::{HipRuntime, Rocm};
 use runtime::{Vendor, runtime};
 pub use stream::{GpuEvent, GpuStream};
 
-use super::memory::{AllocatorOf, AttributesOf, MemcpyOf};
-use super::{Backend, StreamHandle, StreamRules, WorkStream};
+use crate::backend::memory::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::{Backend, StreamHandle, StreamRules, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
