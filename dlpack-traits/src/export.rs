@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use core::borrow::Borrow;
 
 use crate::copy::Copied;
 use crate::described::{Described, Layout};
@@ -11,6 +12,7 @@ use crate::flags::Flags;
 use crate::managed::{Abi, ManagedTensor, Packet};
 use crate::storage::{Memory, SharedOwner, Storage};
 use crate::stream::{StreamArg, StreamKind};
+use crate::version::Version;
 use crate::view::{Lend, TensorView};
 
 /// A type that can be handed to other libraries as a tensor.
@@ -225,11 +227,16 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
 ) -> Result<ManagedTensor<A>, Error> {
     let owner = tensor.share().ok_or(Error::NotShareable)?;
     tensor.hand_off(consumer)?;
-    let described = tensor.tensor()?.into_described();
+    // The description stays where it was made: moving it would cost more than
+    // making it.
+    let mut view = tensor.tensor();
+    let described = match &mut view {
+        Ok(view) => view.described_mut(),
+        Err(error) => return Err(*error),
+    };
     // The layout is the tensor's, the memory is the owner's: what `tensor`
     // lent may be gone by tomorrow, what `owner` lends may not.
     owned_managed(owner, |memory| {
-        let mut described = described;
         described.relocate(memory)?;
         Ok(described)
     })
@@ -238,26 +245,27 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
 /// Exports all memory of a storage, compact in row-major order. Nothing is
 /// pending on it but for the consumer itself.
 pub(crate) fn compact_managed(owner: SharedOwner, shape: &[i64]) -> Result<ManagedTensor, Error> {
-    owned_managed(owner, |memory| Described::new(memory, Layout::row_major(shape)?))
+    owned_managed(owner, |memory| Described::new(*memory, Layout::row_major(shape)?))
 }
 
 /// Exports what an owner lends, as `describe` says it lies there.
-#[inline]
-fn owned_managed<'a, A: Abi>(
+#[inline(always)]
+fn owned_managed<'a, A: Abi, D: Borrow<Described<'a>>>(
     owner: SharedOwner,
-    describe: impl FnOnce(Memory) -> Result<Described<'a>, Error>,
+    describe: impl FnOnce(&Memory) -> Result<D, Error>,
 ) -> Result<ManagedTensor<A>, Error> {
     let placed = Packet::<A, SharedOwner>::place(owner)?;
     // SAFETY: the owner is in its place, and nothing else borrows it. The
     // borrow is deemed alive until the deleter runs, and nobody names the
     // owner until then.
     let data = unsafe { &*placed.owner() }.data();
-    let described = describe(data.memory())?;
-    let flags = flags_for::<A>(&described, Flags::NONE)?;
+    let described = describe(data.memory_ref())?;
+    let described = described.borrow();
+    let flags = flags_for::<A>(described, Flags::NONE)?;
     // SAFETY: 1. `described` lies in what the owner lent in its place, and
     // nobody names the owner after that. 2. A `SharedOwner` is `Send` and
     // borrows nothing.
-    unsafe { placed.finish(&described, flags) }
+    unsafe { placed.finish(described, flags) }
 }
 
 /// Exports a copy: [`DLPackExport::copy_to_dlpack`] for either struct.
@@ -303,6 +311,9 @@ fn flags_for<A: Abi>(described: &Described<'_>, flags: Flags) -> Result<Flags, E
         Err(Error::ReadOnlyLegacy)
     } else if flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED) {
         Err(Error::PaddedLegacy)
+    } else if described.version() != Version::CURRENT {
+        // It has no version that could say so.
+        Err(Error::UnsupportedDType { dtype: described.dtype() })
     } else {
         Ok(flags)
     }

@@ -47,6 +47,7 @@
 //! | `memmap2` | `memmap2::Mmap` and `MmapMut` as storages |
 //! | `cuda` | CUDA as a device: `backend::Cuda`; the driver is loaded at run time |
 //! | `cudarc` | slices of `cudarc` as storages; needs the Rust that `cudarc` needs |
+//! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported ones |
 //! | `half` | `half::f16` and `half::bf16` as elements |
 //! | `rocm` | ROCm as a device: `backend::Rocm`; the runtime is loaded at run time |
 //! | `pyo3` | Python classes that produce tensors |
@@ -80,7 +81,7 @@ mod export;
 pub mod ffi;
 mod flags;
 mod import;
-#[cfg(any(feature = "bytes", feature = "memmap2"))]
+#[cfg(any(feature = "bytes", feature = "memmap2", feature = "ndarray"))]
 mod interop;
 pub mod layout;
 mod managed;
@@ -95,12 +96,13 @@ pub use described::{AsLayout, Layout, Order};
 pub use device::Device;
 pub use dims::{AsDims, Dim, Dims};
 pub use dtype::DataType;
-pub use element::{Complex, Element};
+pub use element::{Complex, Element, Lanes};
 pub use error::Error;
 pub use export::DLPackExport;
 pub use flags::Flags;
 pub use import::{
-    DLPackImport, Elements, Exclusive, Foreign, Frozen, ImportError, Imported, Readable,
+    AnyElement, Codes, DLPackImport, Elements, Exclusive, Foreign, ForeignElement, Frozen,
+    ImportError, ImportPolicy, Imported, Readable,
 };
 pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};

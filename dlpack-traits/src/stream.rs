@@ -30,6 +30,7 @@ pub struct StreamArg<'a> {
 enum Says {
     Unspecified,
     NoSync,
+    WorkStream,
     OnHost,
     Handle(usize),
     Lasting(usize),
@@ -45,6 +46,9 @@ pub enum StreamKind {
     NoSync,
     /// A sentinel or a handle, as the device defines it.
     Handle(usize),
+    /// The stream that `current_work_stream` of the exchange table names: nothing
+    /// has to be waited for, but work of other streams has to be ordered before it.
+    WorkStream,
     /// The consumer is the processor: it reads the elements, or writes them,
     /// when the call returns. So whatever is pending has to be done by then.
     OnHost,
@@ -69,6 +73,12 @@ impl StreamArg<'_> {
     /// copy to the host means.
     pub const fn on_host() -> Self {
         Self::new(Says::OnHost)
+    }
+
+    /// The consumer has asked, or will ask, the exchange table for the stream on
+    /// which it is to use the tensor.
+    pub const fn work_stream() -> Self {
+        Self::new(Says::WorkStream)
     }
 
     /// A sentinel (0, 1, 2 on some devices) or a stream handle.
@@ -107,12 +117,13 @@ impl StreamArg<'_> {
         match self.says {
             Says::Unspecified => StreamKind::Unspecified,
             Says::NoSync => StreamKind::NoSync,
+            Says::WorkStream => StreamKind::WorkStream,
             Says::OnHost => StreamKind::OnHost,
             Says::Handle(handle) | Says::Lasting(handle) => StreamKind::Handle(handle),
         }
     }
 
-    /// The rule for host memory: no stream makes sense there.
+    /// The rule for host memory, where no stream works: a consumer cannot name one.
     ///
     /// # Errors
     ///
@@ -120,7 +131,7 @@ impl StreamArg<'_> {
     #[inline]
     pub const fn host(self) -> Result<(), Error> {
         match self.says {
-            Says::Unspecified | Says::OnHost => Ok(()),
+            Says::Unspecified | Says::WorkStream | Says::OnHost => Ok(()),
             Says::NoSync | Says::Handle(_) | Says::Lasting(_) => Err(Error::StreamOnHost),
         }
     }

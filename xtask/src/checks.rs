@@ -28,7 +28,7 @@ const WITHOUT_STD: &str = "x86_64-unknown-none";
 const OLDEST_RUST: &str = "1.85";
 /// All features but `cudarc`: that crate needs a later Rust.
 const FEATURES_OF_OLDEST_RUST: &str = "--features=dlpack-traits/bytes,dlpack-traits/cuda,\
-    dlpack-traits/derive,dlpack-traits/half,dlpack-traits/memmap2,dlpack-traits/pyo3,\
+    dlpack-traits/derive,dlpack-traits/half,dlpack-traits/memmap2,dlpack-traits/ndarray,dlpack-traits/pyo3,\
     dlpack-traits/rocm,dlpack-traits/std";
 
 /// `Cargo.lock` answers the manifests, and all it names is fetched.

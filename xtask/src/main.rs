@@ -12,6 +12,7 @@ mod develop;
 mod gpu_tests;
 mod interpreter;
 mod miri;
+mod no_python;
 mod pyo3_range;
 mod python_tests;
 mod report;
@@ -62,6 +63,10 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         }
         Request::BenchCompile => {
             bench_compile::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::NoPython => {
+            no_python::example(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Request::Test { full } => test::test(Checkout::find()?, full),

@@ -9,7 +9,8 @@ use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
-    Outcome, checks, demo, gpu_tests, miri, pyo3_range, python_tests, rust_tests, valgrind,
+    Outcome, checks, demo, gpu_tests, miri, no_python, pyo3_range, python_tests, rust_tests,
+    valgrind,
 };
 
 /// What steps share.
@@ -74,6 +75,7 @@ const FULL: &[(&str, Body)] = &[
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
     ("valgrind", valgrind::deleters),
+    ("no python, address sanitizer", no_python::sanitized),
     ("miri, stacked borrows", miri::stacked_borrows),
     ("miri, tree borrows", miri::tree_borrows),
     ("cargo-deny", checks::cargo_deny),

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use super::rules::{Decision, Lives};
 use super::{Backend, Stream, StreamHandle, WorkStream};
 use crate::error::Error;
-use crate::stream::StreamArg;
+use crate::stream::{StreamArg, StreamKind};
 
 /// Orders the work on `ours` before what the consumer will do on its stream:
 /// records on ours, makes theirs wait. The host waits for nothing, unless the
@@ -43,6 +43,16 @@ fn order<B: Backend>(
     remember: impl FnOnce(Consumer<'_, B::Stream>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let device = ours.device();
+    if consumer.kind() == StreamKind::WorkStream {
+        let theirs = WorkStream::<B>::current(device)?;
+        if B::RULES.number_of(theirs.handle()) == B::RULES.number_of(ours.handle()) {
+            return Ok(());
+        }
+        // It may be kept: 1 of `WorkStream::new`.
+        remember(Consumer::On(theirs.handle(), theirs.stream()))?;
+        let event = ours.stream().record()?;
+        return theirs.stream().wait(&event);
+    }
     match B::RULES.decide(device, ours.handle(), consumer.kind())? {
         Decision::Same => Ok(()),
         Decision::Wait => ours.synchronize(),

@@ -149,13 +149,16 @@ impl StreamRules {
     ) -> Result<Decision, Error> {
         if !self.streams {
             return match consumer {
-                StreamKind::Unspecified | StreamKind::OnHost => Ok(Decision::Same),
+                StreamKind::Unspecified | StreamKind::WorkStream | StreamKind::OnHost => {
+                    Ok(Decision::Same)
+                }
                 StreamKind::NoSync | StreamKind::Handle(_) => Err(Error::StreamOnHost),
             };
         }
         let meaning = match consumer {
             StreamKind::NoSync => return Ok(Decision::NoSync),
-            StreamKind::OnHost => return Ok(Decision::Wait),
+            // Which stream that is, has to be asked of the runtime before.
+            StreamKind::OnHost | StreamKind::WorkStream => return Ok(Decision::Wait),
             StreamKind::Unspecified => self.unspecified,
             StreamKind::Handle(number) => {
                 let listed = self.numbers.iter().find(|listed| listed.0 == number);

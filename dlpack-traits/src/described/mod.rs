@@ -18,11 +18,12 @@ use crate::ffi::{self, DLTensor};
 use crate::flags::Flags;
 use crate::layout::{self, Extent};
 use crate::storage::Memory;
+use crate::version::Version;
 
 /// Described memory, every claim about which has been checked.
 ///
 /// All elements lie inside the memory, are aligned, and are of a type that the
-/// standard defines.
+/// standard defines; of foreign memory, its producer answers for the last two.
 #[derive(Debug)]
 pub(crate) struct Described<'a> {
     /// The whole storage.
@@ -95,9 +96,9 @@ impl<'a> Described<'a> {
     ///
     /// On an error the description is as it was.
     #[inline]
-    pub(crate) fn relocate(&mut self, memory: Memory) -> Result<(), Error> {
+    pub(crate) fn relocate(&mut self, memory: &Memory) -> Result<(), Error> {
         memory.check()?;
-        let from = self.memory;
+        let from = &self.memory;
         if memory.device != from.device {
             return Err(Error::DeviceMismatch { device: from.device, storage: memory.device });
         }
@@ -119,16 +120,25 @@ impl<'a> Described<'a> {
                 return Err(Error::ShareOutOfRange);
             }
             let byte_offset = self.byte_offset.wrapping_add(moved);
-            check_alignment(&memory, byte_offset, self.dtype)?;
+            check_alignment(memory, byte_offset, self.dtype)?;
             (self.byte_offset, self.span) = (byte_offset, Span { start, end });
         }
-        self.memory = memory;
+        self.memory = *memory;
         Ok(())
     }
 
     /// The same tensor for readers only.
     pub(crate) fn into_read_only(self) -> Self {
         Self { flags: self.flags | Flags::READ_ONLY, ..self }
+    }
+
+    /// The version of the standard that a consumer must be told: ours, unless
+    /// foreign elements are of a type that a later one added.
+    #[inline]
+    pub(crate) fn version(&self) -> Version {
+        let ours = Version::CURRENT;
+        let later = self.memory.foreign.map_or(0, |came| came.later);
+        Version::new(ours.major, ours.minor.saturating_add(later.into()))
     }
 
     /// Bytes from the start of the storage to the first element.
@@ -195,6 +205,12 @@ impl<'a> Described<'a> {
     #[inline]
     pub(crate) fn strides(&self) -> &[i64] {
         self.strides.as_slice()
+    }
+
+    /// Shape and strides with what they are borrowed from.
+    #[inline]
+    pub(crate) fn dims(&self) -> [&Dims<'a>; 2] {
+        [&self.shape, &self.strides]
     }
 
     #[inline]
@@ -278,7 +294,9 @@ impl Span {
 fn check_alignment(memory: &Memory, byte_offset: u64, dtype: DataType) -> Result<(), Error> {
     if byte_offset != 0 {
         if let Some(size) = memory.element_size() {
-            if byte_offset.checked_rem(size as u64) != Some(0) {
+            // The offset from a foreign handle is whatever its producer said.
+            let anywhere = memory.foreign.is_some() && !memory.device.has_addresses();
+            if byte_offset.checked_rem(size as u64) != Some(0) && !anywhere {
                 return Err(Error::Misaligned { dtype, align: size });
             }
         }
@@ -287,7 +305,9 @@ fn check_alignment(memory: &Memory, byte_offset: u64, dtype: DataType) -> Result
     match alignment(dtype) {
         // A multiple of a power of two has none of the bits below it.
         Some(align)
-            if memory.device.has_addresses() && address & (align as u64).wrapping_sub(1) != 0 =>
+            if memory.device.has_addresses()
+                && address & (align as u64).wrapping_sub(1) != 0
+                && !memory.vouches_for(dtype) =>
         {
             Err(Error::Misaligned { dtype, align })
         }

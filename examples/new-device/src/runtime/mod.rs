@@ -43,3 +43,8 @@ fn memory_of(device: usize) -> Result<&'static Memory, Code> {
 pub fn bytes_in_use(device: usize) -> Result<usize, Code> {
     Ok(memory_of(device)?.in_use())
 }
+
+/// The device with that memory, if there is one.
+pub fn device_of(address: Address) -> Option<usize> {
+    MEMORIES.iter().position(|memory| memory.has(address))
+}
