@@ -172,6 +172,29 @@ fn buffer_relaxed(session: &Session, stream: usize) -> DeviceBuffer<Cuda> {
     DeviceBuffer::zeroed_on(work_stream, DataType::U32, COUNT).expect("memory")
 }
 
+/// The consumer promised that its stream lasts, and captures it when the tensor
+/// is dropped: the free cannot come after the graph, so there is none, and the
+/// capture is what it would have been.
+#[test]
+fn a_captured_consumer_keeps_the_memory() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    let (producer, consumer) = (session.new_stream(), session.new_stream());
+    let buffer = buffer_on(&session, producer);
+    let kept = address(&buffer);
+    // SAFETY: destroyed after the tensor.
+    buffer.hand_off(unsafe { named(consumer).lasting() })?;
+    begin(&session, consumer);
+    session.fill_on(consumer, kept, 5, COUNT);
+    drop(buffer);
+    end_and_launch(&session, consumer);
+    assert_eq!(session.read_on(consumer, kept, COUNT), [5; COUNT]);
+    // SAFETY: what was kept on purpose, and is not used any more.
+    check(unsafe { (session.driver.free_in_order)(kept, producer) });
+    session.destroy_stream(consumer);
+    session.destroy_stream(producer);
+    Ok(())
+}
+
 /// A graph uses its memory at each launch, so it is not the graph's to allocate
 /// or to free: new memory is refused, and what is dropped stays.
 #[test]

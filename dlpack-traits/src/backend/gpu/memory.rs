@@ -3,9 +3,9 @@
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr::{self, NonNull};
 
+use super::Gpu;
 use super::runtime::{Relaxed, Runtime, Vendor, runtime};
-use super::{Gpu, StreamHandle};
-use crate::backend::{Allocator, Attributes, Memcpy, Place, PointerAttributes, WorkStream};
+use crate::backend::{Allocator, Attributes, Memcpy, Place, PointerAttributes, Stream, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -15,29 +15,28 @@ const OUT_OF_MEMORY: c_int = 2;
 const FOR_ALL: c_uint = 1;
 
 /// Work for a stream, with its GPU current and calls allowed during captures.
-struct Work<V: Vendor> {
+struct Work<'a, V: Vendor> {
     runtime: &'static Runtime<V>,
     device: Device,
+    on: &'a WorkStream<Gpu<V>>,
     stream: *mut c_void,
     _relaxed: Relaxed<V>,
     _current: V::Current,
 }
 
-impl<V: Vendor> Work<V> {
-    fn on(stream: &WorkStream<Gpu<V>>) -> Result<Self, Error> {
-        let (runtime, device) = (runtime::<V>()?, stream.device());
+impl<'a, V: Vendor> Work<'a, V> {
+    fn on(on: &'a WorkStream<Gpu<V>>) -> Result<Self, Error> {
+        let (runtime, device) = (runtime::<V>()?, on.device());
         let current = V::enter(runtime, device, runtime.ordinal(device)?)?;
         let relaxed = Relaxed::new(runtime, device)?;
-        let stream = stream.handle().as_ptr();
-        Ok(Self { runtime, device, stream, _relaxed: relaxed, _current: current })
+        let stream = on.handle().as_ptr();
+        Ok(Self { runtime, device, on, stream, _relaxed: relaxed, _current: current })
     }
 
     /// Memory is neither allocated, freed nor copied by a graph: what a graph
     /// allocates is there only while it runs.
     fn refuse_capture(&self, what: &'static str) -> Result<(), Error> {
-        let handle = StreamHandle::from_ptr(self.stream);
-        // SAFETY: 1. The stream came from a `WorkStream`, which is alive.
-        if unsafe { self.runtime.is_capturing(self.device, handle) }? {
+        if self.on.stream().is_captured()? {
             return Err(Error::Unsupported { device: self.device, what });
         }
         Ok(())

@@ -111,22 +111,6 @@ impl<V: Vendor> Runtime<V> {
         let named = device.device_type() == V::DEVICE || ordinal == 0;
         if known && exists && named { Ok(ordinal) } else { Err(Error::NoBackend { device }) }
     }
-
-    /// Whether work on a stream is recorded into a graph. The GPU is current.
-    ///
-    /// # Safety
-    ///
-    /// 1. `handle` names a stream that is alive.
-    pub(super) unsafe fn is_capturing(
-        &self,
-        device: Device,
-        handle: StreamHandle,
-    ) -> Result<bool, Error> {
-        let mut status: c_uint = 0;
-        // SAFETY: 1. By 1, and the answer has a place.
-        unsafe { self.calls.stream_is_capturing(device, handle.as_ptr(), &raw mut status) }?;
-        Ok(status != 0)
-    }
 }
 
 /// Lets this thread allocate, free and wait while other threads capture graphs.

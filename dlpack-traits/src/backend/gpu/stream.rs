@@ -113,6 +113,17 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
         let done = unsafe { runtime.calls.stream_synchronize(self.device, self.handle.as_ptr()) };
         done.and(relaxed.map(drop)).and(current.map(drop))
     }
+
+    fn is_captured(&self) -> Result<bool, Error> {
+        let runtime = runtime::<V>()?;
+        let _current = V::enter(runtime, self.device, self.ordinal)?;
+        let mut status: c_uint = 0;
+        let handle = self.handle.as_ptr();
+        // SAFETY: 1. The stream lives as long as `self` is used, and the answer
+        // has a place.
+        unsafe { runtime.calls.stream_is_capturing(self.device, handle, &raw mut status) }?;
+        Ok(status != 0)
+    }
 }
 
 /// Waits for all work of the device's primary context.
