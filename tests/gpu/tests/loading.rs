@@ -7,7 +7,9 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
 
+use dlpack_gpu_tests::driver::cuda;
 use dlpack_gpu_tests::session::session;
+use dlpack_gpu_tests::simulator::{Counts, Simulator};
 use dlpack_traits::backend::{Backends, Cpu, Cuda, DeviceBuffer, Prototype, Rocm};
 use dlpack_traits::{AsDims, DataType, Device, Error};
 
@@ -46,6 +48,20 @@ fn child() {
             let errors = [allocated, current, known, made];
             assert!(errors.iter().all(|error| *error == errors[0]), "{errors:?}");
             println!("{:?}", errors[0]);
+        }
+        "first calls" => {
+            let threads = (0..8).map(|_| {
+                std::thread::spawn(move || {
+                    let buffer = DeviceBuffer::<Cuda>::from_slice(device, &[7_u8; 3])?;
+                    buffer.to_vec::<u8>()
+                })
+            });
+            for thread in threads.collect::<Vec<_>>() {
+                assert_eq!(thread.join().expect("no panic"), Ok(vec![7; 3]));
+            }
+            let (library, _) = cuda().expect("the simulator");
+            let counts = Simulator::of(library).expect("the simulator").counts();
+            assert_eq!(counts, Counts { contexts: 1, ..Counts::default() });
         }
         "touch device memory" => {
             let buffer = DeviceBuffer::<Cuda>::zeroed(device, DataType::U8, 64).expect("memory");
@@ -92,6 +108,15 @@ fn without_a_gpu_every_call_says_what_the_driver_says() {
     for what in ["count", "everything"] {
         let output = said(&in_child(what, |command| command.env("GPU_SIMULATOR_DEVICES", "0")));
         assert!(output.contains("call: \"cuInit\", code: 100"), "{output}");
+    }
+}
+
+/// Threads that load the library, and retain the context, at the same time.
+#[test]
+fn first_calls_may_meet() {
+    let Some(session) = session() else { return };
+    if session.simulator.is_some() {
+        said(&in_child("first calls", |command| command));
     }
 }
 
