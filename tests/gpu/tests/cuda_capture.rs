@@ -186,6 +186,10 @@ fn a_captured_consumer_keeps_the_memory() -> Result<(), Error> {
     begin(&session, consumer);
     session.fill_on(consumer, kept, 5, COUNT);
     drop(buffer);
+    let mut status = 9;
+    // SAFETY: the answer has a place.
+    check(unsafe { (session.driver.is_capturing)(producer, &raw mut status) });
+    assert_eq!(status, 0, "the producer became a part of the consumer's graph");
     end_and_launch(&session, consumer);
     assert_eq!(session.read_on(consumer, kept, COUNT), [5; COUNT]);
     // SAFETY: what was kept on purpose, and is not used any more.
