@@ -34,6 +34,7 @@
 //! | let consumers write | [`SharedBuffer`], the table at [`trait@DLPackExport`] |
 //! | take a tensor from a C pointer | [`Imported`] |
 //! | export memory of a device | [`backend::DeviceBuffer`]; a new device: [`backend`] |
+//! | take a tensor from a Python object | `python::from_dlpack` (feature `pyo3`) |
 //! | make a Python class | the module `python` (feature `pyo3`) |
 //! | look at the C structs | [`ffi`] |
 //!
@@ -50,7 +51,7 @@
 //! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported ones |
 //! | `half` | `half::f16` and `half::bf16` as elements |
 //! | `rocm` | ROCm as a device: `backend::Rocm`; the runtime is loaded at run time |
-//! | `pyo3` | Python classes that produce tensors |
+//! | `pyo3` | Python classes that produce tensors, and tensors of Python objects |
 //!
 //! [DLPack]: https://dmlc.github.io/dlpack/latest/
 

@@ -96,9 +96,20 @@ def test_the_stream_of_a_device():
 
 def test_a_device_without_a_table():
     """Its own rule for who says nothing holds: the default stream."""
-    one = OnDevice(2, 0)
-    facts = testing.borrowed_facts(one)
+    device = OnDevice(2, 0)
+
+    class Plain:
+        def __dlpack__(self, **keywords):
+            return device.__dlpack__(**keywords)
+
+        def __dlpack_device__(self):
+            return (2, 0)
+
+    facts = testing.borrowed_facts(Plain())
     assert facts[0] == "cuda:0" and facts[4] == 0
+    # A table that is there must know the device.
+    with pytest.raises(BufferError, match="no backend"):
+        testing.borrowed_facts(device)
 
 
 def test_a_table_without_streams():

@@ -63,7 +63,7 @@ pub(super) fn lasting(dims: &[i64]) -> Option<*mut i64> {
 }
 
 /// Mixes numbers so that lists which differ a little are far apart.
-#[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
+#[allow(clippy::cast_possible_truncation, reason = "any bits will do, on 32-bit targets too")]
 #[expect(clippy::cast_sign_loss, reason = "any bits will do")]
 fn hash(dims: &[i64]) -> usize {
     let mixed = dims.iter().fold(dims.len() as u64, |hash, &dim| {

@@ -44,7 +44,10 @@ where
 }
 
 /// The types of which each combination has a table.
-struct Table<T, H, B, I>(PhantomData<fn() -> (T, H, B, I)>);
+struct Table<T, H, B, I>(PhantomData<Words<T, H, B, I>>);
+
+/// There is no value of any of them.
+type Words<T, H, B, I> = fn() -> (T, H, B, I);
 
 impl<T, H, B, I> Table<T, H, B, I>
 where

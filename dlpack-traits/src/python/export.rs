@@ -20,8 +20,9 @@ impl Plan {
     ) -> PyResult<Option<ManagedTensor<A>>> {
         if self.copy == Copy::Always {
             let device = tensor.tensor()?.device();
-            self.may_copy(device)?;
-            if device.is_host() {
+            let served = B::serves(device);
+            self.may_copy(device, served)?;
+            if device.is_host() || !served {
                 return Ok(Some(copy_managed(tensor, stream)?));
             }
             // The consumer is on the host, and so is its stream.

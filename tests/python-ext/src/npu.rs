@@ -117,9 +117,16 @@ fn closed_npu_stream() -> PyResult<usize> {
     Ok(stream()?.handle().number())
 }
 
+/// How many streams have work, or may get some. One is the device's own.
+#[pyfunction]
+fn npu_streams() -> usize {
+    runtime::streams_at_work()
+}
+
 pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<OnNpu>().backends::<(Cpu, Npu)>().add(m)?;
     m.add_class::<Gate>()?;
     m.add_class::<NpuConsumer>()?;
+    m.add_function(wrap_pyfunction!(npu_streams, m)?)?;
     m.add_function(wrap_pyfunction!(closed_npu_stream, m)?)
 }

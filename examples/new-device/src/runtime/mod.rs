@@ -8,7 +8,8 @@ mod stream;
 
 pub use memory::Address;
 pub use stream::{
-    Event, Stream, current_stream, default_stream, find_stream, shutdown, with_stream,
+    Event, Stream, current_stream, default_stream, find_stream, shutdown, streams_at_work,
+    with_stream,
 };
 
 use memory::Memory;

@@ -261,6 +261,14 @@ pub fn with_stream<R>(stream: &Stream, run: impl FnOnce() -> R) -> R {
     run()
 }
 
+/// Number of streams that have not come to their end. A stream that is gone may
+/// still have work to do.
+pub fn streams_at_work() -> usize {
+    let mut threads = lock(&THREADS);
+    threads.retain(|thread| !thread.is_finished());
+    threads.len()
+}
+
 /// Ends the default streams, and waits until the work of all streams is done.
 /// Every other stream must be gone.
 pub fn shutdown() {
