@@ -4,15 +4,18 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
 
+use std::cell::RefCell;
 use std::ffi::c_void;
 use std::thread;
 use std::time::Duration;
 
 use dlpack_gpu_tests::session::{check, session};
 use dlpack_traits::backend::{
-    Attributes, Backends, Cpu, Cuda, DeviceBuffer, StreamHandle, copy_to_host,
+    Attributes, Backends, Cpu, Cuda, DeviceBuffer, Prototype, StreamHandle, copy_to_host,
 };
-use dlpack_traits::{DLPackExport, DataType, Device, Error, Storage, StreamArg};
+use dlpack_traits::{
+    AsDims, DLPackExport, DataType, Device, Error, ManagedTensor, Storage, StreamArg,
+};
 
 #[derive(DLPackExport)]
 struct Samples {
@@ -213,6 +216,44 @@ fn the_last_owner_may_be_on_any_thread() -> Result<(), Error> {
         thread.join().expect("no panic");
     }
     drop(session);
+    Ok(())
+}
+
+/// A deleter that the end of a thread calls, when its other variables are gone.
+#[test]
+fn the_last_owner_may_be_a_thread_that_ends() -> Result<(), Error> {
+    thread_local! {
+        static KEPT: RefCell<Option<ManagedTensor>> = const { RefCell::new(None) };
+    }
+    let Some(session) = session() else { return Ok(()) };
+    let exported = samples().into_dlpack()?;
+    let ends = thread::spawn(move || {
+        KEPT.set(Some(exported));
+        // After the variable above, so it ends before it.
+        let current = <(Cpu, Cuda)>::current_work_stream(Device::cuda(0));
+        assert!(current.is_ok_and(<*mut c_void>::is_null));
+    });
+    ends.join().expect("no panic");
+    drop(session);
+    Ok(())
+}
+
+/// What the exchange table does for consumers that ask for memory.
+#[test]
+fn a_set_of_backends_allocates_on_the_current_stream() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    let (device, stream) = (Device::cuda(0), session.new_stream());
+    // SAFETY: the stream is destroyed after everything that was made meanwhile.
+    let entered = unsafe { Cuda::enter_stream(device, StreamHandle::from_number(stream)) }?;
+    let gate = session.hold(stream);
+    let prototype = Prototype::new(DataType::U32, [4_i64, 4].as_dims()?, device)?;
+    let tensor = <(Cpu, Cuda)>::allocate(&prototype)?;
+    assert_eq!((tensor.device(), tensor.shape()), (device, &[4, 4][..]));
+    gate.open();
+    let address = tensor.as_data_ptr().addr();
+    assert_eq!(session.read_on(stream, address, 16), [0; 16]);
+    drop((tensor, entered));
+    session.destroy_stream(stream);
     Ok(())
 }
 

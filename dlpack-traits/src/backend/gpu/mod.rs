@@ -69,7 +69,8 @@ impl<V: Vendor> Gpu<V> {
     }
 }
 
-// SAFETY: 1. `stream::borrow` refuses what is no stream of the device. 2. The
+// SAFETY: 1. `current_stream` makes one of that device, and whoever calls
+// `borrow_stream` promises that (1); CUDA's are asked for their context too. 2. The
 // rules make the numbers of default streams, which are no thread's but for 2 of
 // CUDA, whose use the rules confine. 3. Streams do not last, and it says so. 4.
 // The runtime waits for all streams of the context, which all streams are of.

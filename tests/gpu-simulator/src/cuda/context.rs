@@ -1,6 +1,6 @@
 //! Primary contexts, and which one is current for a thread.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::ffi::{c_int, c_uint};
 
 use super::device::ordinal;
@@ -12,14 +12,48 @@ use crate::status::Status;
 /// The handle of the primary context of device 0; the next ones follow.
 const FIRST: usize = 0x0C7C_0000;
 
+/// The contexts that a thread pushed; the last one is current. NULL is one.
+///
+/// It has no destructor: deleters are called by those of other variables too.
+#[derive(Clone, Copy)]
+struct Pushed {
+    contexts: [usize; 32],
+    depth: usize,
+}
+
 thread_local! {
-    /// The contexts that were pushed; the last one is current. NULL is one.
-    static PUSHED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    static PUSHED: Cell<Pushed> = const { Cell::new(Pushed { contexts: [0; 32], depth: 0 }) };
+}
+
+impl Pushed {
+    fn last(&self) -> usize {
+        self.contexts[..self.depth].last().copied().unwrap_or(0)
+    }
+
+    fn push(&mut self, context: usize) -> Result<(), Status> {
+        *self.contexts.get_mut(self.depth).ok_or(Status::OUT_OF_MEMORY)? = context;
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Result<usize, Status> {
+        let last = self.last();
+        self.depth = self.depth.checked_sub(1).ok_or(Status::INVALID_CONTEXT)?;
+        Ok(last)
+    }
+}
+
+/// Changes what this thread pushed.
+fn change<R>(change: impl FnOnce(&mut Pushed) -> Result<R, Status>) -> Result<R, Status> {
+    let mut pushed = PUSHED.get();
+    let result = change(&mut pushed);
+    PUSHED.set(pushed);
+    result
 }
 
 /// The device whose context is current for this thread.
 pub(super) fn current() -> Result<usize, Status> {
-    device_of(PUSHED.with_borrow(|pushed| pushed.last().copied().unwrap_or(0)))
+    device_of(PUSHED.get().last())
 }
 
 /// The device of a context.
@@ -75,21 +109,17 @@ extern "C" fn cuCtxSetCurrent(context: usize) -> c_int {
         if context != 0 {
             device_of(context)?;
         }
-        PUSHED.with_borrow_mut(|pushed| {
-            pushed.pop();
-            if context != 0 {
-                pushed.push(context);
-            }
-        });
-        Ok(())
+        change(|pushed| {
+            // Nothing was current before: nothing to take away.
+            let _ = pushed.pop();
+            if context == 0 { Ok(()) } else { pushed.push(context) }
+        })
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetCurrent(context: Out<usize>) -> c_int {
-    call("cuCtxGetCurrent", || {
-        context.put(PUSHED.with_borrow(|pushed| pushed.last().copied().unwrap_or(0)))
-    })
+    call("cuCtxGetCurrent", || context.put(PUSHED.get().last()))
 }
 
 #[unsafe(no_mangle)]
@@ -98,16 +128,14 @@ extern "C" fn cuCtxPushCurrent_v2(context: usize) -> c_int {
         if context != 0 {
             device_of(context)?;
         }
-        PUSHED.with_borrow_mut(|pushed| pushed.push(context));
-        Ok(())
+        change(|pushed| pushed.push(context))
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxPopCurrent_v2(context: Out<usize>) -> c_int {
     release("cuCtxPopCurrent_v2", || {
-        let popped = PUSHED.with_borrow_mut(Vec::pop).ok_or(Status::INVALID_CONTEXT)?;
-        context.put_if_asked(popped);
+        context.put_if_asked(change(Pushed::pop)?);
         Ok(())
     })
 }
