@@ -9,6 +9,7 @@ mod checkout;
 mod checks;
 mod demo;
 mod develop;
+mod gpu_tests;
 mod interpreter;
 mod miri;
 mod no_python;

@@ -9,7 +9,8 @@ use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
-    Outcome, checks, demo, miri, no_python, pyo3_range, python_tests, rust_tests, valgrind,
+    Outcome, checks, demo, gpu_tests, miri, no_python, pyo3_range, python_tests, rust_tests,
+    valgrind,
 };
 
 /// What steps share.
@@ -46,6 +47,7 @@ type Body = fn(&Context, &mut Stage) -> Ending;
 const QUICK: &[(&str, Body)] = &[
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
+    ("gpu tests, simulated", gpu_tests::simulated),
     ("ui tests", rust_tests::ui_tests),
     ("feature sets", checks::feature_sets),
     ("feature sets with pyo3", checks::feature_sets_with_pyo3),
@@ -59,6 +61,7 @@ const FULL: &[(&str, Body)] = &[
     ("rustfmt", checks::rustfmt),
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
+    ("gpu tests, simulated", gpu_tests::simulated),
     ("ui tests", rust_tests::ui_tests),
     ("feature sets", checks::feature_sets),
     ("target without std", checks::target_without_std),
