@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::flags::Flags;
 use crate::managed::{Abi, ManagedTensor, Packet, Placed};
-use crate::storage::{SharedOwner, Storage};
+use crate::storage::{Memory, SharedOwner, Storage};
 use crate::stream::{StreamArg, StreamKind};
 use crate::version::Version;
 use crate::view::{Lend, TensorView};
@@ -301,11 +301,29 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
 /// Exports all memory of a storage, compact in row-major order. Nothing is
 /// pending on it but for the consumer itself.
 pub(crate) fn compact_managed(owner: SharedOwner, shape: &[i64]) -> Result<ManagedTensor, Error> {
-    let placed = Packet::<DLManagedTensorVersioned, SharedOwner>::place(owner)?;
+    owned_managed(owner, Flags::NONE, |memory| Described::new(*memory, Layout::row_major(shape)?))
+}
+
+/// Exports a copy of the bytes that a tensor spans, which are all that the owner
+/// has, with the strides of the tensor.
+pub(crate) fn spanned_managed<A: Abi>(
+    owner: SharedOwner,
+    described: Described<'_>,
+) -> Result<ManagedTensor<A>, Error> {
+    owned_managed(owner, Flags::IS_COPIED, |memory| described.into_copy(memory))
+}
+
+/// Exports what an owner lends, as `describe` says it lies there.
+fn owned_managed<'a, A: Abi>(
+    owner: SharedOwner,
+    flags: Flags,
+    describe: impl FnOnce(&Memory) -> Result<Described<'a>, Error>,
+) -> Result<ManagedTensor<A>, Error> {
+    let placed = Packet::<A, SharedOwner>::place(owner)?;
     // SAFETY: as in `share_managed`.
     let data = unsafe { &*placed.owner() }.data();
-    let described = Described::new(*data.memory_ref(), Layout::row_major(shape)?)?;
-    let flags = flags_for::<DLManagedTensorVersioned>(&described, Flags::NONE)?;
+    let described = describe(data.memory_ref())?;
+    let flags = flags_for::<A>(&described, flags)?;
     // SAFETY: as in `share_managed`.
     unsafe { placed.finish(&described, flags) }
 }

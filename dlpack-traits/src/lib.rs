@@ -48,8 +48,11 @@
 //! | `derive` | `#[derive(DLPackExport)]`, and `Element`, `DataType`, `Storage`, `AsLayout` for its parts |
 //! | `bytes` | `bytes::Bytes` and `BytesMut` as storages |
 //! | `memmap2` | `memmap2::Mmap` and `MmapMut` as storages |
+//! | `cuda` | CUDA as a device: `backend::Cuda`; the driver is loaded at run time |
+//! | `cudarc` | slices of `cudarc` as storages; needs the Rust that `cudarc` needs |
 //! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported ones |
 //! | `half` | `half::f16` and `half::bf16` as elements |
+//! | `rocm` | ROCm as a device: `backend::Rocm`; the runtime is loaded at run time |
 //! | `pyo3` | Python classes that produce tensors, and tensors of Python objects |
 //!
 //! [DLPack]: https://dmlc.github.io/dlpack/latest/
@@ -123,3 +126,8 @@ struct Readme;
 #[cfg(all(doctest, feature = "derive"))]
 #[doc = include_str!("../../docs/derive.md")]
 struct Tour;
+
+/// So is what the page about GPUs shows.
+#[cfg(all(doctest, feature = "derive", feature = "cuda"))]
+#[doc = include_str!("../../docs/gpu.md")]
+struct Gpus;

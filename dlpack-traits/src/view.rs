@@ -101,6 +101,10 @@ impl<'a> TensorView<'a> {
     pub(crate) fn described_mut(&mut self) -> &mut Described<'a> {
         &mut self.0
     }
+
+    pub(crate) fn into_described(self) -> Described<'a> {
+        self.0
+    }
 }
 
 /// A [`TensorView`] as a C function takes it: a `DLTensor *` for the time of a call.

@@ -4,7 +4,9 @@ The device is the accelerator of `examples/new-device`: threads of its own, and
 memory that the host cannot touch. A gate holds its work back.
 """
 
+import faulthandler
 import gc
+import threading
 import time
 
 import pytest
@@ -53,6 +55,23 @@ def test_a_copy_on_the_host_waits_for_the_work():
     assert numpy.from_dlpack(tensor, device="cpu", copy=True).tolist() == array.tolist()
 
 
+def test_python_goes_on_while_a_device_is_waited_for():
+    """The gate is opened by a thread of Python, which runs because the wait lets it."""
+    numpy = require("numpy")
+    for export in (
+        lambda tensor: numpy.from_dlpack(tensor, device="cpu"),
+        lambda tensor: tensor.__dlpack__(max_version=(1, 0)),
+    ):
+        gate = Gate()
+        tensor = OnNpu([4], 1.5, gate)
+        opener = threading.Timer(0.02, gate.open)
+        faulthandler.dump_traceback_later(30, exit=True)  # A mistake would hang.
+        opener.start()
+        export(tensor)
+        faulthandler.cancel_dump_traceback_later()
+        opener.join()
+
+
 def test_legacy_consumers_get_copies_too():
     """The legacy struct can be copied to the host as well."""
     tensor = OnNpu([4], 2.0, opened())
@@ -76,7 +95,6 @@ def test_legacy_consumers_get_copies_too():
         ({"dl_device": (1, 0), "copy": False}, "takes a copy"),
         ({"dl_device": (2, 0)}, "cannot be exported to cuda:0"),
         ({"dl_device": (12, 1)}, "cannot be exported to ext_dev:1"),
-        ({"copy": True}, r"pass `dl_device=\(1, 0\)`"),
     ],
 )
 def test_what_the_device_cannot_do(keywords, words):
@@ -84,6 +102,18 @@ def test_what_the_device_cannot_do(keywords, words):
     tensor = OnNpu([4], 2.0, opened())
     with pytest.raises(BufferError, match=words):
         tensor.__dlpack__(max_version=(1, 0), **keywords)
+
+
+def test_a_copy_stays_on_the_device():
+    """`copy=True` alone is a copy in other memory of the same device."""
+    consumer = NpuConsumer()
+    gate = Gate()
+    tensor = OnNpu([4], 2.0, gate)
+    gate.open_later()
+    copy = take(tensor.__dlpack__(max_version=(1, 0), copy=True, stream=consumer.stream))
+    del tensor
+    consumer.enqueue_sum(copy)
+    assert consumer.result() == 8.0
 
 
 def test_numpy_needs_to_be_told():

@@ -9,8 +9,8 @@ use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
-    Outcome, checks, demo, miri, mutants, no_python, pyo3_range, python_tests, rules, rust_tests,
-    valgrind,
+    Outcome, checks, demo, gpu_tests, miri, mutants, no_python, pyo3_range, python_tests, rules,
+    rust_tests, valgrind,
 };
 
 /// What steps share.
@@ -48,6 +48,7 @@ const QUICK: &[(&str, Body)] = &[
     ("rules", rules::step),
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
+    ("gpu tests, simulated", gpu_tests::simulated),
     ("ui tests", rust_tests::ui_tests),
     ("feature sets", checks::feature_sets),
     ("feature sets with pyo3", checks::feature_sets_with_pyo3),
@@ -62,6 +63,7 @@ const FULL: &[(&str, Body)] = &[
     ("rules", rules::step),
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
+    ("gpu tests, simulated", gpu_tests::simulated),
     ("ui tests", rust_tests::ui_tests),
     ("feature sets", checks::feature_sets),
     ("target without std", checks::target_without_std),

@@ -245,7 +245,8 @@ impl<B: Backend> DeviceBuffer<B> {
         &self.memory.stream
     }
 
-    fn place(&self) -> Place {
+    /// Where its first byte is.
+    pub(super) fn place(&self) -> Place {
         Place { device: self.device(), data: self.as_ptr(), byte_offset: 0 }
     }
 }

@@ -1,10 +1,11 @@
-//! Copies of tensors of any device: [`copy_to_host`].
+//! Copies of tensors of any device: [`copy_to_host`], [`copy_on_device`].
 
 use super::memory::Place;
 use super::set::Backends;
 use crate::copy::Copied;
+use crate::device::Device;
 use crate::error::Error;
-use crate::export::{DLPackExport, copied_managed, copy_managed};
+use crate::export::{DLPackExport, copied_managed, copy_managed, spanned_managed};
 use crate::managed::{Abi, ManagedTensor};
 use crate::stream::StreamArg;
 
@@ -66,4 +67,45 @@ where
         unsafe { Set::copy_to_host(&order, Place { device, data, byte_offset }, to) }
     })?;
     copied_managed(copied)
+}
+
+/// Exports a copy on the device where the tensor is, for a consumer there. It has
+/// the strides of the tensor, and IS_COPIED. The host waits for pending work, and
+/// for the copy; of ordinary memory it makes the copy itself.
+///
+/// # Errors
+///
+/// Those of [`copy_to_host`], and of a hand-off to the consumer.
+pub fn copy_on_device<Set, T>(tensor: &T, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error>
+where
+    Set: Backends,
+    T: DLPackExport + ?Sized,
+{
+    copy_on_device_managed::<_, Set, T>(tensor, consumer)
+}
+
+/// [`copy_on_device`] for either struct.
+pub(crate) fn copy_on_device_managed<A, Set, T>(
+    tensor: &T,
+    consumer: StreamArg<'_>,
+) -> Result<ManagedTensor<A>, Error>
+where
+    A: Abi,
+    Set: Backends,
+    T: DLPackExport + ?Sized,
+{
+    let described = tensor.tensor()?.into_described();
+    let device = described.memory().device;
+    if device == Device::CPU {
+        return copy_managed(tensor, consumer);
+    }
+    let order = |stream: StreamArg<'_>| tensor.hand_off(stream);
+    let ((byte_offset, byte_len), dtype) = (described.span(), described.dtype());
+    let data = described.memory().ptr.cast();
+    let from = Place { device, data, byte_offset };
+    // SAFETY: 1. The view lends the memory, every element of which lies inside
+    // it, and stays borrowed until the call returns. What fills it is what
+    // `hand_off` orders.
+    let owner = unsafe { Set::copy_on_device(&order, from, byte_len, dtype, consumer) }?;
+    spanned_managed(owner, described)
 }

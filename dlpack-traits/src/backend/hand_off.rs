@@ -135,6 +135,11 @@ impl<B: Backend> Uses<B> {
     pub fn order_before(&self, ours: &WorkStream<B>) -> Result<(), Error> {
         for used in self.iter() {
             if used.handle != ours.handle() {
+                // Waiting for it would make ours a part of somebody's graph.
+                if used.stream.is_captured()? {
+                    let (device, what) = (ours.device(), "free after work of a graph");
+                    return Err(Error::Unsupported { device, what });
+                }
                 let event = used.stream.record()?;
                 ours.stream().wait(&event)?;
             }

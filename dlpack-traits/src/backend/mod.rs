@@ -11,6 +11,8 @@
 mod buffer;
 mod copy_to_host;
 mod cpu;
+#[cfg(any(feature = "cuda", feature = "rocm"))]
+mod gpu;
 mod hand_off;
 mod memory;
 mod prototype;
@@ -22,8 +24,14 @@ mod stream;
 mod work_stream;
 
 pub use buffer::{DeviceBuffer, Freed};
-pub use copy_to_host::copy_to_host;
+pub use copy_to_host::{copy_on_device, copy_to_host};
 pub use cpu::Cpu;
+#[cfg(feature = "cuda")]
+pub use gpu::{Cuda, CudaDriver};
+#[cfg(any(feature = "cuda", feature = "rocm"))]
+pub use gpu::{Gpu, GpuEvent, GpuStream, StreamGuard};
+#[cfg(feature = "rocm")]
+pub use gpu::{HipRuntime, Rocm};
 pub use hand_off::{Uses, hand_off};
 pub use memory::{
     Allocator, AllocatorOf, Attributes, AttributesOf, Memcpy, MemcpyOf, Place, PointerAttributes,
@@ -37,4 +45,4 @@ pub use stream::{Event, NoStream, Stream, StreamHandle};
 pub use work_stream::WorkStream;
 
 #[cfg(feature = "pyo3")]
-pub(crate) use copy_to_host::copy_to_host_managed;
+pub(crate) use copy_to_host::{copy_on_device_managed, copy_to_host_managed};

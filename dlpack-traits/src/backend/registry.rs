@@ -10,9 +10,12 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use super::memory::{Attributes, Place};
 use super::{Backends, Order, Prototype};
 use crate::device::Device;
+use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
 use crate::managed::ManagedTensor;
+use crate::storage::SharedOwner;
+use crate::stream::StreamArg;
 
 /// The backends that plug-ins registered, as a set of backends.
 ///
@@ -54,6 +57,17 @@ trait DynBackends: Sync {
         from: Place,
         to: &mut [u8],
     ) -> Result<(), Error>;
+    /// # Safety
+    ///
+    /// 1. As for [`Backends::copy_on_device`].
+    unsafe fn copy_on_device(
+        &self,
+        order: Order<'_>,
+        from: Place,
+        byte_len: usize,
+        dtype: DataType,
+        consumer: StreamArg<'_>,
+    ) -> Result<SharedOwner, Error>;
     fn attributes(&self, data: *const c_void, hint: Device) -> Result<Attributes, Error>;
 }
 
@@ -85,6 +99,18 @@ impl<Set: Backends> DynBackends for Erased<Set> {
     ) -> Result<(), Error> {
         // SAFETY: 1. By 1.
         unsafe { Set::copy_to_host(order, from, to) }
+    }
+
+    unsafe fn copy_on_device(
+        &self,
+        order: Order<'_>,
+        from: Place,
+        byte_len: usize,
+        dtype: DataType,
+        consumer: StreamArg<'_>,
+    ) -> Result<SharedOwner, Error> {
+        // SAFETY: 1. By 1.
+        unsafe { Set::copy_on_device(order, from, byte_len, dtype, consumer) }
     }
 
     fn attributes(&self, data: *const c_void, hint: Device) -> Result<Attributes, Error> {
@@ -167,6 +193,18 @@ impl Backends for Registry {
     unsafe fn copy_to_host(order: Order<'_>, from: Place, to: &mut [u8]) -> Result<(), Error> {
         // SAFETY: 1. By 1.
         unsafe { Self::of(from.device)?.copy_to_host(order, from, to) }
+    }
+
+    unsafe fn copy_on_device(
+        order: Order<'_>,
+        from: Place,
+        byte_len: usize,
+        dtype: DataType,
+        consumer: StreamArg<'_>,
+    ) -> Result<SharedOwner, Error> {
+        let backends = Self::of(from.device)?;
+        // SAFETY: 1. By 1.
+        unsafe { backends.copy_on_device(order, from, byte_len, dtype, consumer) }
     }
 
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {

@@ -5,10 +5,11 @@ use core::ffi::c_void;
 use super::memory::{Attributes, Place};
 use super::{Backend, DeviceBuffer, Prototype, WorkStream};
 use crate::device::Device;
+use crate::dtype::DataType;
 use crate::error::Error;
 use crate::export::compact_managed;
 use crate::managed::ManagedTensor;
-use crate::storage::SharedOwner;
+use crate::storage::{SharedOwner, Storage};
 use crate::stream::StreamArg;
 
 /// The devices that a class serves, as a type: a [`Backend`], or a tuple of
@@ -27,6 +28,10 @@ use crate::stream::StreamArg;
     note = "name `dlpack_traits::backend::Cpu`, a type that implements `Backend`, or a tuple of up to 8"
 )]
 pub trait Backends: 'static {
+    /// Whether there are streams on any of the devices, so that the host may have
+    /// to wait for one.
+    const HAS_STREAMS: bool = true;
+
     /// Whether the device is of a kind that this serves. It need not exist.
     fn serves(device: Device) -> bool {
         !matches!(Self::current_work_stream(device), Err(Error::NoBackend { .. }))
@@ -65,6 +70,30 @@ pub trait Backends: 'static {
         Err(Error::NoBackend { device: from.device })
     }
 
+    /// Copies bytes of a device to new memory on it, when the work that fills them
+    /// is done, as [`copy_to_host`](Self::copy_to_host) does. The copy is there
+    /// when this returns; it is handed off to the consumer, whose stream is
+    /// remembered for the free.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`copy_to_host`](Self::copy_to_host), and of a hand-off.
+    ///
+    /// # Safety
+    ///
+    /// 1. After the work that `order` is about, `from` has `byte_len` bytes, of
+    ///    elements of type `dtype`, until the call returns.
+    unsafe fn copy_on_device(
+        order: Order<'_>,
+        from: Place,
+        byte_len: usize,
+        dtype: DataType,
+        consumer: StreamArg<'_>,
+    ) -> Result<SharedOwner, Error> {
+        let _ = (order, byte_len, dtype, consumer);
+        Err(Error::NoBackend { device: from.device })
+    }
+
     /// What the runtime that serves `hint` knows of an address or handle.
     ///
     /// # Errors
@@ -83,6 +112,8 @@ pub type Order<'a> = &'a dyn Fn(StreamArg<'_>) -> Result<(), Error>;
 /// A backend is a set of one.
 #[diagnostic::do_not_recommend]
 impl<B: Backend> Backends for B {
+    const HAS_STREAMS: bool = B::RULES.has_streams();
+
     fn serves(device: Device) -> bool {
         B::DEVICE_TYPES.contains(&device.device_type())
     }
@@ -117,6 +148,30 @@ impl<B: Backend> Backends for B {
         stream.synchronize()
     }
 
+    unsafe fn copy_on_device(
+        order: Order<'_>,
+        from: Place,
+        byte_len: usize,
+        dtype: DataType,
+        consumer: StreamArg<'_>,
+    ) -> Result<SharedOwner, Error> {
+        let device = served::<B>(from.device)?;
+        let allocator = B::ALLOCATOR.ok_or(Error::Unsupported { device, what: "allocator" })?;
+        let memcpy = B::MEMCPY.ok_or(Error::Unsupported { device, what: "copy" })?;
+        let stream = WorkStream::<B>::current(device)?;
+        order(stream.as_arg())?;
+        let buffer = DeviceBuffer::allocated(allocator, stream, dtype, byte_len)?;
+        if byte_len != 0 {
+            // SAFETY: 1. By 1 `from` has the bytes when the stream comes to the
+            // copy; the buffer has as many and is new. Both stay until the copy
+            // is done, which is waited for: whoever holds `from` may free it then.
+            unsafe { (memcpy.copy)(buffer.stream(), from, buffer.place(), byte_len) }?;
+            buffer.stream().synchronize()?;
+        }
+        buffer.hand_off(consumer)?;
+        SharedOwner::new(buffer).ok_or(Error::OutOfMemory { bytes: byte_len })
+    }
+
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
         let device = served::<B>(hint)?;
         let known =
@@ -134,6 +189,8 @@ fn served<B: Backend>(device: Device) -> Result<Device, Error> {
 macro_rules! tuples {
     ($($set:ident)+) => {
         impl<$($set: Backends),+> Backends for ($($set,)+) {
+            const HAS_STREAMS: bool = $($set::HAS_STREAMS)||+;
+
             fn serves(device: Device) -> bool {
                 $($set::serves(device))||+
             }
@@ -161,6 +218,20 @@ macro_rules! tuples {
                 $(if $set::serves(from.device) {
                     // SAFETY: 1. By 1.
                     return unsafe { $set::copy_to_host(order, from, to) };
+                })+
+                Err(Error::NoBackend { device: from.device })
+            }
+
+            unsafe fn copy_on_device(
+                order: Order<'_>,
+                from: Place,
+                byte_len: usize,
+                dtype: DataType,
+                consumer: StreamArg<'_>,
+            ) -> Result<SharedOwner, Error> {
+                $(if $set::serves(from.device) {
+                    // SAFETY: 1. By 1.
+                    return unsafe { $set::copy_on_device(order, from, byte_len, dtype, consumer) };
                 })+
                 Err(Error::NoBackend { device: from.device })
             }

@@ -54,6 +54,17 @@ pub unsafe trait Stream: Clone + Send + Sync + 'static {
     ///
     /// Those of the runtime, and of the work that failed.
     fn synchronize(&self) -> Result<(), Error>;
+
+    /// Whether work is recorded into a graph at present, in place of being
+    /// enqueued. Memory cannot be freed after such work: nobody says when a graph
+    /// is launched last. By default a runtime has no graphs.
+    ///
+    /// # Errors
+    ///
+    /// Those of the runtime.
+    fn is_captured(&self) -> Result<bool, Error> {
+        Ok(false)
+    }
 }
 
 /// A mark in the order of work of a stream. Dropping it frees it.

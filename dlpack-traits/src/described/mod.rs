@@ -129,6 +129,24 @@ impl<'a> Described<'a> {
         Ok(())
     }
 
+    /// The same tensor in a copy of the bytes that it spans, which has no others.
+    pub(crate) fn into_copy(self, memory: &Memory) -> Result<Self, Error> {
+        memory.check()?;
+        let (start, byte_len) = self.span();
+        // READ_ONLY was about the memory that is copied.
+        let flags = if self.is_padded() { Flags::IS_SUBBYTE_TYPE_PADDED } else { Flags::NONE };
+        if memory.byte_len != byte_len {
+            return Err(Error::ShareOutOfRange);
+        }
+        Ok(Self {
+            memory: *memory,
+            byte_offset: self.byte_offset.saturating_sub(start),
+            span: Span { start: 0, end: self.span.end.saturating_sub(start) },
+            flags,
+            ..self
+        })
+    }
+
     /// The same tensor for readers only.
     pub(crate) fn into_read_only(self) -> Self {
         Self { flags: self.flags | Flags::READ_ONLY, ..self }

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::{PyClass, ffi as py_ffi};
 
 use super::convert::{self, Keywords, attached};
+use super::detached::detached;
 use super::method::{
     FastcallWithKeywords, METH_FASTCALL, MethodDef, NoArguments, add_to_class, finish,
     for_each_keyword,
@@ -202,7 +203,14 @@ fn export<A: Abi, T: ExportClass, B: Backends>(
     plan: Plan,
     stream: StreamArg<'_>,
 ) -> PyResult<ManagedTensor<A>> {
-    match plan.export::<A, B>(&*object, stream)? {
+    let tensor: &T = &object;
+    let exported = if B::HAS_STREAMS {
+        // The host may have to wait for a device.
+        detached(object.py(), || plan.export::<A, B>(tensor, stream))
+    } else {
+        plan.export::<A, B>(tensor, stream)
+    };
+    match exported? {
         Some(tensor) => Ok(tensor),
         // The object itself is the only owner that there is.
         None => Ok(into_managed(PyOwner::new(object), stream)?),

@@ -3,7 +3,7 @@
 use pyo3::PyResult;
 
 use super::protocol::{Copy, Plan};
-use crate::backend::{Backends, copy_to_host_managed};
+use crate::backend::{Backends, copy_on_device_managed, copy_to_host_managed};
 use crate::device::Device;
 use crate::error::Error;
 use crate::export::{DLPackExport, copy_managed, share_managed};
@@ -21,7 +21,10 @@ impl Plan {
         if self.copy == Copy::Always {
             let device = tensor.tensor()?.device();
             let served = B::serves(device);
-            self.may_copy(device, served)?;
+            if served && device != Device::CPU && !self.onto_cpu {
+                return Ok(Some(copy_on_device_managed::<A, B, _>(tensor, stream)?));
+            }
+            self.may_copy(device)?;
             if device.is_host() || !served {
                 return Ok(Some(copy_managed(tensor, stream)?));
             }

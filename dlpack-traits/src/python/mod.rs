@@ -108,6 +108,8 @@ mod class_method;
 #[cfg(feature = "pyo3")]
 mod convert;
 #[cfg(feature = "pyo3")]
+mod detached;
+#[cfg(feature = "pyo3")]
 mod export;
 #[cfg(feature = "pyo3")]
 mod from_dlpack;

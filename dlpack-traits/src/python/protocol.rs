@@ -121,15 +121,14 @@ impl Request {
 }
 
 impl Plan {
-    /// Whether a tensor on the device `own` may be copied, which puts it into
-    /// host memory. Where nobody can do that, the copy itself says so.
+    /// Whether a tensor on the device `own` may be copied by the processor, which
+    /// puts it into host memory. Where it cannot read it, the copy itself says so.
     ///
     /// # Errors
     ///
     /// [`Refusal::CopyOntoCpu`] where nobody asked for host memory.
-    pub(crate) fn may_copy(self, own: Device, reaches_host: bool) -> Result<(), Refusal> {
-        let possible = own.is_host() || reaches_host;
-        if own == Device::CPU || self.onto_cpu || !possible {
+    pub(crate) fn may_copy(self, own: Device) -> Result<(), Refusal> {
+        if own == Device::CPU || !own.is_host() || self.onto_cpu {
             Ok(())
         } else {
             Err(Refusal::CopyOntoCpu { own })
@@ -190,11 +189,11 @@ mod tests {
             decide(Request { dl_device, copy: Some(true), ..Request::default() }, own).unwrap()
         };
         let pinned = Device::CUDA_HOST;
-        assert_eq!(plan(None, Device::CPU).may_copy(Device::CPU, false), Ok(()));
-        assert_eq!(plan(Some(Device::CPU), pinned).may_copy(pinned, false), Ok(()));
+        assert_eq!(plan(None, Device::CPU).may_copy(Device::CPU), Ok(()));
+        assert_eq!(plan(Some(Device::CPU), pinned).may_copy(pinned), Ok(()));
         for asked in [None, Some(pinned)] {
             let refusal = Refusal::CopyOntoCpu { own: pinned };
-            assert_eq!(plan(asked, pinned).may_copy(pinned, false), Err(refusal));
+            assert_eq!(plan(asked, pinned).may_copy(pinned), Err(refusal));
         }
     }
 
@@ -214,12 +213,9 @@ mod tests {
         let cuda = Device::cuda(0);
         let to = |request: Request| request.decide(|| Ok(cuda), |device| device == cuda);
         let plan = to(request).unwrap();
-        assert_eq!((plan.copy, plan.may_copy(cuda, true)), (Copy::Always, Ok(())));
+        assert_eq!((plan.copy, plan.may_copy(cuda)), (Copy::Always, Ok(())));
         let refusal = Refusal::DeviceCopy { requested: Device::CPU, own: cuda };
         assert_eq!(to(Request { copy: Some(false), ..request }), Err(refusal));
-        // A copy in host memory is not what "a copy" asks for.
-        let copy = to(Request { copy: Some(true), ..Request::default() }).unwrap();
-        assert_eq!(copy.may_copy(cuda, true), Err(Refusal::CopyOntoCpu { own: cuda }));
     }
 
     #[test]

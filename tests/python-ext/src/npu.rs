@@ -29,7 +29,7 @@ impl Gate {
         self.0.set();
     }
 
-    /// Opens the gate on another thread, some time later.
+    /// Opens the gate on a thread that Python knows nothing of, some time later.
     fn open_later(&self) {
         let gate = self.0.clone();
         std::thread::spawn(move || {

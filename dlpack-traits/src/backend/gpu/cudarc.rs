@@ -1,0 +1,155 @@
+//! Slices of the crate `cudarc` as storages.
+
+use alloc::sync::Arc;
+use core::ffi::c_void;
+use core::ptr::{self, NonNull};
+
+use ::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, DriverError};
+use bytemuck::Pod;
+
+use super::Cuda;
+use super::cuda::CudaDriver;
+use super::runtime::{Vendor, runtime};
+use crate::backend::{Decision, DeviceBuffer, Freed, StreamHandle, StreamRules, WorkStream};
+use crate::device::Device;
+use crate::element::Element;
+use crate::error::Error;
+use crate::storage::{Data, DataRef, Storage};
+use crate::stream::StreamArg;
+
+/// Takes a slice over, to hand it to consumers on any stream. It is freed in the
+/// order of its own stream, after all of them.
+///
+/// ```no_run
+/// use cudarc::driver::CudaContext;
+/// use dlpack_traits::backend::{Cuda, DeviceBuffer};
+///
+/// let stream = CudaContext::new(0)?.new_stream()?;
+/// let data = DeviceBuffer::<Cuda>::try_from(stream.clone_htod(&[1.0_f32, 2.0])?)?;
+/// assert_eq!(data.to_vec::<f32>()?, [1.0, 2.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Where the slice is of a context other than the primary one, or of a
+/// per-thread default stream; and those of the driver.
+impl<T: Element + Pod + DeviceRepr + Send + Sync> TryFrom<CudaSlice<T>> for DeviceBuffer<Cuda> {
+    type Error = Error;
+
+    fn try_from(mut slice: CudaSlice<T>) -> Result<Self, Error> {
+        let device = device(&slice)?;
+        let stream = Arc::clone(slice.stream());
+        let work = work_stream(device, &stream)?;
+        let byte_len = slice.num_bytes();
+        let (address, ordered) = slice.device_ptr_mut(&stream);
+        // What other streams do with the slice comes before what ours does next.
+        drop(ordered);
+        failed_before(device, &stream)?;
+        let data = NonNull::new(pointer(address)).ok_or(Error::NullData)?;
+        let owner = Owner { slice: Some(slice), device };
+        // SAFETY: 1. `owner` holds the slice, whose memory has as many bytes. 2.
+        // A slice is initialised, its elements are plain old data, and the driver
+        // aligns to 256 bytes. 3. It is memory of the GPU, and the only owner is
+        // here. 4. By the lines above. 5. The slice frees it in the order of its
+        // stream, or waits for that itself.
+        Ok(unsafe { Self::from_raw_parts(data, byte_len, T::DTYPE, work, owner, Freed::InOrder) })
+    }
+}
+
+/// Lends a slice to consumers on the slice's own stream, and to those that are
+/// done when they return: a slice frees its memory in the order of that stream,
+/// and cannot learn of others. For those there is `DeviceBuffer<Cuda>`.
+impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
+    fn data(&self) -> DataRef<'_> {
+        let Ok(device) = device(self) else {
+            return DataRef::refused(&NOT_PRIMARY);
+        };
+        // SAFETY: 1. The slice has the bytes while it is borrowed. 2. It is
+        // initialised with `T`s. 3. Whoever writes borrows it exclusively.
+        unsafe { DataRef::from_raw_parts(address(self), self.num_bytes(), T::DTYPE, device) }
+            .with_axes(T::AXES)
+    }
+
+    fn lend(&mut self) -> Data<'_> {
+        // Foreign code can write any bytes; and elements with axes have no
+        // loan but this one.
+        let lendable = T::ANY_BITS && T::AXES.is_empty();
+        let Ok(device) = device(self) else {
+            return Data::refused(&NOT_PRIMARY);
+        };
+        if !lendable {
+            return self.data().into();
+        }
+        let data = address(self).cast_mut();
+        // SAFETY: 1. The slice has the bytes while it is borrowed. 2. It is
+        // initialised, and any bits are a `T`. 3. It is borrowed exclusively.
+        unsafe { Data::from_raw_parts(data, self.num_bytes(), T::DTYPE, device) }
+    }
+
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        let (device, stream) = (device(self)?, self.stream());
+        let ours = work_stream(device, stream)?;
+        // The stream comes after what others do with the slice.
+        drop(self.device_ptr(stream).1);
+        failed_before(device, stream)?;
+        match StreamRules::CUDA.decide(device, ours.handle(), consumer.kind())? {
+            Decision::Same => Ok(()),
+            Decision::Wait => ours.synchronize(),
+            Decision::NoSync | Decision::Order { .. } => Err(OTHER_STREAM),
+        }
+    }
+}
+
+const NOT_PRIMARY: Error =
+    Error::Custom("a `CudaSlice` of a context other than the device's primary one");
+const OTHER_STREAM: Error = Error::Custom(
+    "a `CudaSlice` cannot be used on another stream than its own; make it a `DeviceBuffer<Cuda>`",
+);
+
+/// A slice that is dropped with its context current, on whatever thread.
+struct Owner<T> {
+    slice: Option<CudaSlice<T>>,
+    device: Device,
+}
+
+impl<T> Drop for Owner<T> {
+    fn drop(&mut self) {
+        let _current = runtime::<CudaDriver>()
+            .and_then(|runtime| CudaDriver::enter(runtime, self.device, self.device.device_id()));
+        drop(self.slice.take());
+    }
+}
+
+fn device<T>(slice: &CudaSlice<T>) -> Result<Device, Error> {
+    if !slice.context().is_primary() {
+        return Err(NOT_PRIMARY);
+    }
+    let ordinal = i32::try_from(slice.ordinal()).map_err(|_| NOT_PRIMARY)?;
+    Ok(Device::cuda(ordinal))
+}
+
+/// First byte of a slice, on no stream.
+fn address<T>(slice: &CudaSlice<T>) -> *const u8 {
+    pointer(slice.device_ptr(slice.stream()).0).cast_const().cast()
+}
+
+fn pointer(address: u64) -> *mut c_void {
+    // An address of the device, which the processor does not follow.
+    usize::try_from(address).map_or(ptr::null_mut(), ptr::without_provenance_mut)
+}
+
+fn work_stream(device: Device, stream: &Arc<CudaStream>) -> Result<WorkStream<Cuda>, Error> {
+    let handle = StreamHandle::from_ptr(stream.cu_stream().cast());
+    // SAFETY: 1. A stream of cudarc's lives as long as its `Arc`, which is kept.
+    unsafe { Cuda::stream_kept_by(device, handle, Arc::<CudaStream>::clone(stream)) }
+}
+
+/// What failed in calls of cudarc that return nothing.
+fn failed_before(device: Device, stream: &CudaStream) -> Result<(), Error> {
+    stream.context().check_err().map_err(|DriverError(code)| Error::Device {
+        device,
+        call: "cudarc",
+        code: code as i32,
+    })
+}

@@ -1,0 +1,180 @@
+//! Memory of a GPU, and of the host for a GPU.
+
+use core::ffi::{c_int, c_uint, c_void};
+use core::ptr::{self, NonNull};
+
+use super::Gpu;
+use super::runtime::{Relaxed, Runtime, Vendor, runtime};
+use crate::backend::{Allocator, Attributes, Memcpy, Place, PointerAttributes, Stream, WorkStream};
+use crate::device::Device;
+use crate::error::Error;
+
+/// What both vendors answer where there is no memory left.
+const OUT_OF_MEMORY: c_int = 2;
+/// Pinned memory of all contexts; managed memory of all streams.
+const FOR_ALL: c_uint = 1;
+
+/// Work for a stream, with its GPU current and calls allowed during captures.
+struct Work<'a, V: Vendor> {
+    runtime: &'static Runtime<V>,
+    device: Device,
+    on: &'a WorkStream<Gpu<V>>,
+    stream: *mut c_void,
+    _relaxed: Relaxed<V>,
+    _current: V::Current,
+}
+
+impl<'a, V: Vendor> Work<'a, V> {
+    fn on(on: &'a WorkStream<Gpu<V>>) -> Result<Self, Error> {
+        let (runtime, device) = (runtime::<V>()?, on.device());
+        let current = V::enter(runtime, device, runtime.ordinal(device)?)?;
+        let relaxed = Relaxed::new(runtime, device)?;
+        let stream = on.handle().as_ptr();
+        Ok(Self { runtime, device, on, stream, _relaxed: relaxed, _current: current })
+    }
+
+    /// Memory is neither allocated, freed nor copied by a graph: what a graph
+    /// allocates is there only while it runs.
+    fn refuse_capture(&self, what: &'static str) -> Result<(), Error> {
+        if self.on.stream().is_captured()? {
+            return Err(Error::Unsupported { device: self.device, what });
+        }
+        Ok(())
+    }
+
+    fn is_pinned(&self) -> bool {
+        self.device.device_type() == V::PINNED
+    }
+
+    fn is_gpu(&self) -> bool {
+        self.device.device_type() == V::DEVICE
+    }
+
+    fn allocate(&self, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        let (calls, device) = (&self.runtime.calls, self.device);
+        let mut data = ptr::null_mut();
+        let to = &raw mut data;
+        let allocated = if self.is_gpu() {
+            // SAFETY: 1. The stream is alive, and the answer has a place.
+            unsafe { calls.allocate_in_order(device, to, byte_len, self.stream) }
+        } else if self.is_pinned() {
+            // SAFETY: 1. A documented flag, and a place for the answer.
+            unsafe { calls.allocate_pinned(device, to, byte_len, FOR_ALL) }
+        } else {
+            // SAFETY: 1. As above.
+            unsafe { calls.allocate_managed(device, to, byte_len, FOR_ALL) }
+        };
+        allocated.map_err(|error| match error {
+            Error::Device { code: OUT_OF_MEMORY, .. } => Error::OutOfMemory { bytes: byte_len },
+            error => error,
+        })?;
+        NonNull::new(data).ok_or(Error::OutOfMemory { bytes: byte_len })
+    }
+
+    fn fill_with_zeros(&self, data: NonNull<c_void>, byte_len: usize) -> Result<(), Error> {
+        if self.is_pinned() {
+            // SAFETY: memory of the host, just allocated, of that many bytes.
+            unsafe { data.as_ptr().write_bytes(0, byte_len) };
+            return Ok(());
+        }
+        let calls = &self.runtime.calls;
+        // SAFETY: 1. The memory was just allocated, with that many bytes.
+        unsafe { calls.fill_in_order(self.device, data.as_ptr(), 0, byte_len, self.stream) }
+    }
+
+    /// Frees memory after the work of the stream.
+    ///
+    /// # Safety
+    ///
+    /// 1. `allocate` returned it for the same device, and it was not freed.
+    /// 2. All work on it is done, or ordered before what is now enqueued.
+    unsafe fn free(&self, data: NonNull<c_void>) -> Result<(), Error> {
+        let (calls, device, data) = (&self.runtime.calls, self.device, data.as_ptr());
+        if self.is_gpu() {
+            // SAFETY: 1. By 1 and 2; the stream is alive.
+            return unsafe { calls.free_in_order(device, data, self.stream) };
+        }
+        // SAFETY: 1. The stream is alive.
+        unsafe { calls.stream_synchronize(device, self.stream) }?;
+        if self.is_pinned() {
+            // SAFETY: 1. By 1, and by 2 nothing uses it any more.
+            unsafe { calls.free_pinned(device, data) }
+        } else {
+            // SAFETY: 1. As above.
+            unsafe { calls.free(device, data) }
+        }
+    }
+}
+
+// SAFETY: 1. The runtimes give new memory, aligned to 256 bytes. 2. Zeros are
+// written in the order of the stream, or at once. 3. `Work::free` frees in that
+// order, or after a wait for it.
+unsafe impl<V: Vendor> Allocator for Gpu<V> {
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        let work = Work::on(stream)?;
+        work.refuse_capture("memory for a stream while it is captured")?;
+        let data = work.allocate(byte_len)?;
+        if let Err(error) = work.fill_with_zeros(data, byte_len) {
+            // SAFETY: 1. It was just allocated. 2. Nobody knows of it. A second
+            // error says nothing new.
+            let _ = unsafe { work.free(data) };
+            return Err(error);
+        }
+        Ok(data)
+    }
+
+    unsafe fn deallocate(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        _: usize,
+    ) -> Result<(), Error> {
+        let work = Work::on(stream)?;
+        work.refuse_capture("way to free in the order of a stream that is captured")?;
+        // SAFETY: 1. and 2. By 1 and 2.
+        unsafe { work.free(data) }
+    }
+}
+
+// SAFETY: 1. The runtimes copy as many bytes as they are asked to, in the order
+// of the stream. 2. There is one call that enqueues, and it is the last.
+unsafe impl<V: Vendor> Memcpy for Gpu<V> {
+    unsafe fn copy(
+        stream: &WorkStream<Self>,
+        from: Place,
+        to: Place,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let known = |place: &Place| V::DEVICE_TYPES.contains(&place.device.device_type());
+        let (source, target) = (from.address().cast(), to.address().cast());
+        let work = Work::on(stream)?;
+        // A graph would copy again at each launch, when the host's memory is gone.
+        work.refuse_capture("copy on a stream while it is captured")?;
+        let (calls, device, stream) = (&work.runtime.calls, work.device, work.stream);
+        match (known(&from), known(&to)) {
+            // SAFETY: 1. By 1; the stream is alive.
+            (true, true) => unsafe {
+                calls.copy_on_device(device, target, source, byte_len, stream)
+            },
+            // SAFETY: 1. As above.
+            (true, false) if to.device == Device::CPU => unsafe {
+                calls.copy_to_host(device, target, source, byte_len, stream)
+            },
+            // SAFETY: 1. As above.
+            (false, true) if from.device == Device::CPU => unsafe {
+                calls.copy_to_device(device, target, source, byte_len, stream)
+            },
+            _ => {
+                let device = if known(&from) { to.device } else { from.device };
+                Err(Error::Unsupported { device, what: "copy by this vendor's GPUs" })
+            }
+        }
+    }
+}
+
+// SAFETY: 1. It is what the runtimes document.
+unsafe impl<V: Vendor> PointerAttributes for Gpu<V> {
+    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+        let known = V::attributes(runtime::<V>()?, data.cast_mut(), hint)?;
+        known.ok_or(Error::NoBackend { device: hint })
+    }
+}

@@ -1,0 +1,183 @@
+//! What only ROCm does: a current device, and questions about pointers.
+
+use core::ffi::{c_int, c_uint, c_void};
+use core::mem::MaybeUninit;
+use std::sync::OnceLock;
+
+use libloading::Library;
+
+use super::Gpu;
+use super::calls::calls;
+use super::library::function;
+use super::runtime::{Runtime, Vendor};
+use crate::backend::{Attributes, StreamHandle, StreamRules};
+use crate::device::Device;
+use crate::error::Error;
+use crate::ffi::{self, DLDeviceType};
+
+/// ROCm: memory of the GPU, and pinned memory of the host.
+///
+/// It was never run on a GPU, only on a simulator.
+///
+/// ```no_run
+/// use dlpack_traits::backend::{DeviceBuffer, Rocm};
+/// use dlpack_traits::{DataType, Device};
+///
+/// let zeros = DeviceBuffer::<Rocm>::zeroed(Device::rocm(0), DataType::F32, 1024)?;
+/// assert_eq!(zeros.to_vec::<f32>()?, [0.0; 1024]);
+/// # Ok::<(), dlpack_traits::Error>(())
+/// ```
+pub type Rocm = Gpu<HipRuntime>;
+
+/// The runtime of AMD's GPUs, `libamdhip64`.
+#[derive(Clone, Copy, Debug)]
+pub struct HipRuntime;
+
+calls! {
+    /// Functions that only ROCm has.
+    HipCalls {
+        device_get(ordinal: *mut c_int): "hipGetDevice";
+        device_set(ordinal: c_int): "hipSetDevice";
+        version(version: *mut c_int): "hipRuntimeGetVersion";
+        pointer_attributes(answer: *mut PointerAttribute, data: *mut c_void):
+            "hipPointerGetAttributes";
+    }
+}
+
+/// What only ROCm has.
+#[derive(Debug)]
+pub struct Own {
+    calls: HipCalls,
+    /// How the version of the runtime numbers kinds of memory.
+    kinds: Kinds,
+}
+
+/// `hipMemoryType`.
+#[derive(Clone, Copy, Debug)]
+struct Kinds {
+    host: c_uint,
+    device: c_uint,
+}
+
+/// Since ROCm 6 the numbers are CUDA's, and 0 is memory that is not ROCm's.
+const FIRST_WITH_NUMBERS_OF_CUDA: c_int = 60_000_000;
+/// `hipErrorInvalidValue`: the pointer is not ROCm's, before ROCm 6.
+const INVALID_VALUE: c_int = 1;
+
+/// `hipPointerAttribute_t`, with room for what later versions append.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct PointerAttribute {
+    kind: c_uint,
+    device: c_int,
+    device_pointer: *mut c_void,
+    host_pointer: *mut c_void,
+    is_managed: c_int,
+    flags: c_uint,
+    later: [usize; 8],
+}
+
+/// Keeps a GPU current, and gives back which one was before.
+#[derive(Debug)]
+pub struct Current {
+    before: Option<(&'static HipCalls, Device, c_int)>,
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        if let Some((calls, device, ordinal)) = self.before {
+            // SAFETY: 1. It was current before. An error has nobody to tell.
+            let _ = unsafe { calls.device_set(device, ordinal) };
+        }
+    }
+}
+
+impl Vendor for HipRuntime {
+    const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLROCM, ffi::kDLROCMHost];
+    const DEVICE: DLDeviceType = ffi::kDLROCM;
+    const PINNED: DLDeviceType = ffi::kDLROCMHost;
+    const RULES: StreamRules = StreamRules::ROCM;
+    const LIBRARIES: &'static [&'static str] = if cfg!(windows) {
+        &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
+    } else {
+        &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"]
+    };
+    const NAMES: usize = 1;
+    type Own = Own;
+    type Current = Current;
+
+    fn loaded() -> &'static OnceLock<Result<Runtime<Self>, Error>> {
+        static LOADED: OnceLock<Result<Runtime<HipRuntime>, Error>> = OnceLock::new();
+        &LOADED
+    }
+
+    unsafe fn load_own(library: &Library, _: usize) -> Result<Own, Error> {
+        let device = Device::rocm(0);
+        // SAFETY: 1. By 1. These functions have names of one vendor only.
+        let calls = unsafe { HipCalls::load(library, device, 0) }?;
+        let mut version = 0;
+        // SAFETY: 1. The answer has a place.
+        unsafe { calls.version(device, &raw mut version) }?;
+        let kinds = if version >= FIRST_WITH_NUMBERS_OF_CUDA {
+            Kinds { host: 1, device: 2 }
+        } else {
+            Kinds { host: 0, device: 1 }
+        };
+        Ok(Own { calls, kinds })
+    }
+
+    fn enter(
+        runtime: &'static Runtime<Self>,
+        device: Device,
+        ordinal: i32,
+    ) -> Result<Current, Error> {
+        let calls = &runtime.own.calls;
+        let mut before = 0;
+        // SAFETY: 1. The answer has a place.
+        unsafe { calls.device_get(device, &raw mut before) }?;
+        if before == ordinal {
+            return Ok(Current { before: None });
+        }
+        // SAFETY: 1. The GPU exists.
+        unsafe { calls.device_set(device, ordinal) }?;
+        Ok(Current { before: Some((calls, device, before)) })
+    }
+
+    /// ROCm has no contexts, and answers itself where a stream is not the GPU's.
+    unsafe fn check_stream(
+        _: &'static Runtime<Self>,
+        _: Device,
+        _: i32,
+        _: StreamHandle,
+    ) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn attributes(
+        runtime: &'static Runtime<Self>,
+        data: *mut c_void,
+        hint: Device,
+    ) -> Result<Option<Attributes>, Error> {
+        let Own { calls, kinds } = &runtime.own;
+        let mut answer = MaybeUninit::<PointerAttribute>::zeroed();
+        // SAFETY: 1. The answer has a place. The pointer is not followed.
+        match unsafe { calls.pointer_attributes(hint, answer.as_mut_ptr(), data) } {
+            Ok(()) => {}
+            Err(Error::Device { code: INVALID_VALUE, .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        // SAFETY: plain numbers, which were zero before they were answered.
+        let answer = unsafe { answer.assume_init() };
+        // The standard has no word for managed memory of ROCm, which is answered
+        // neither as the host's nor as the device's.
+        Ok(if answer.is_managed != 0 {
+            None
+        } else if answer.kind == kinds.host {
+            Some(Attributes { device: Device::ROCM_HOST, host_accessible: true })
+        } else if answer.kind == kinds.device {
+            Some(Attributes { device: Device::rocm(answer.device), host_accessible: false })
+        } else {
+            None
+        })
+    }
+}

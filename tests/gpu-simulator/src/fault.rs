@@ -1,0 +1,64 @@
+//! Calls that fail on request: [`Faults`].
+
+use std::collections::HashMap;
+
+use crate::status::Status;
+
+/// Which call is to fail.
+#[derive(Debug)]
+struct Fault {
+    /// Of this function, or of any.
+    name: Option<String>,
+    /// How many more calls succeed.
+    after: u32,
+    status: Status,
+}
+
+/// How often each function was called, and which call is to fail.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    calls: HashMap<&'static str, u32>,
+    planned: Option<Fault>,
+    fired: Option<&'static str>,
+}
+
+impl Faults {
+    /// The call after `after` more ones of `name`, or of any function, fails.
+    pub(crate) fn plan(&mut self, name: Option<String>, after: u32, status: Status) {
+        self.planned = Some(Fault { name, after, status });
+        self.fired = None;
+    }
+
+    /// No call fails any more.
+    pub(crate) fn clear(&mut self) {
+        self.planned = None;
+        self.fired = None;
+    }
+
+    /// The function that failed on request, if one did.
+    pub(crate) fn fired(&self) -> Option<&'static str> {
+        self.fired
+    }
+
+    /// How often a function was called.
+    pub(crate) fn calls(&self, name: &str) -> u32 {
+        self.calls.get(name).copied().unwrap_or(0)
+    }
+
+    /// Counts a call. An error if it is to fail.
+    pub(crate) fn enter(&mut self, name: &'static str) -> Result<(), Status> {
+        *self.calls.entry(name).or_default() += 1;
+        let Some(fault) = &mut self.planned else { return Ok(()) };
+        if fault.name.as_ref().is_some_and(|wanted| wanted != name) {
+            return Ok(());
+        }
+        if fault.after > 0 {
+            fault.after -= 1;
+            return Ok(());
+        }
+        let status = fault.status;
+        self.planned = None;
+        self.fired = Some(name);
+        Err(status)
+    }
+}

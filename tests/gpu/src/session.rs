@@ -1,0 +1,173 @@
+//! One test at a time on the GPU, which is left as it was found: [`Session`].
+
+use std::cell::Cell;
+use std::io::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dlpack_traits::Device;
+use dlpack_traits::backend::{Cuda, StreamHandle, WorkStream};
+
+use crate::driver::{Functions, cuda};
+use crate::gate::Gate;
+use crate::simulator::{Counts, Simulator};
+
+/// Lets one test at a time go on, of either vendor: the simulator is one.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The driver for the time of a test. When it is dropped, the simulator must
+/// hold as much as before.
+#[derive(Debug)]
+pub struct Session {
+    /// The driver's functions.
+    pub driver: &'static Functions,
+    /// The simulator's controls; `None` on a GPU.
+    pub simulator: Option<Simulator>,
+    context: usize,
+    before: Cell<Option<Counts>>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// The driver with the context of device 0 current for this thread; `None`, said
+/// aloud, where there is no GPU and no simulator.
+pub fn session() -> Option<Session> {
+    let alone = alone();
+    let Some((library, driver)) = cuda() else {
+        return skipped("cuda", "the loader finds no libcuda.so.1");
+    };
+    let simulator = Simulator::of(library);
+    // SAFETY: the documented argument.
+    let started = unsafe { (driver.init)(0) };
+    if started != 0 {
+        return skipped("cuda", &format!("cuInit answers {started}"));
+    }
+    // The backend keeps the context of a GPU from its first use on.
+    WorkStream::<Cuda>::current(Device::cuda(0))
+        .and_then(|stream| stream.synchronize())
+        .expect("the backend's context");
+    let before = simulator.map(Simulator::counts);
+    let mut context = 0;
+    // SAFETY: the answer has a place.
+    check(unsafe { (driver.context_retain)(&raw mut context, 0) });
+    // SAFETY: it was just retained.
+    check(unsafe { (driver.context_set)(context) });
+    Some(Session { driver, simulator, context, before: Cell::new(before), _alone: alone })
+}
+
+/// Says aloud that a test did not run, and why.
+pub fn skipped<T>(what: &str, reason: &str) -> Option<T> {
+    let required = std::env::var("DLPACK_REQUIRE").unwrap_or_default();
+    let needed = required.split(',').any(|name| name.trim() == what);
+    assert!(!needed, "DLPACK_REQUIRE names {what}, but {reason}");
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    let line = format!("SKIPPED {test}: {reason}; `cargo xtask test` runs it on the simulator\n");
+    // Not `println!`, which is shown for tests that fail only.
+    drop(std::io::stderr().write_all(line.as_bytes()));
+    None
+}
+
+/// Asserts that a call succeeded.
+#[track_caller]
+pub fn check(code: i32) {
+    assert_eq!(code, 0, "an error code of the driver");
+}
+
+impl Session {
+    /// The context of device 0.
+    pub fn context(&self) -> usize {
+        self.context
+    }
+
+    /// The backend has used so many GPUs, and keeps their contexts.
+    pub fn keep_contexts(&self, devices: i32) {
+        let contexts = usize::try_from(devices).expect("a count");
+        self.before.set(self.before.get().map(|before| Counts { contexts, ..before }));
+    }
+
+    /// A stream that takes no turns with the legacy default stream.
+    pub fn new_stream(&self) -> usize {
+        let mut stream = 0;
+        // SAFETY: the answer has a place, and a context is current.
+        check(unsafe { (self.driver.stream_create)(&raw mut stream, 1) });
+        stream
+    }
+
+    /// A stream of ours as the backend sees it. It must outlive the result.
+    pub fn work_stream(&self, stream: usize) -> WorkStream<Cuda> {
+        let handle = StreamHandle::from_number(stream);
+        // SAFETY: tests destroy their streams at their ends.
+        unsafe { WorkStream::borrow(Device::cuda(0), handle) }.expect("a stream")
+    }
+
+    /// Gives a stream back.
+    pub fn destroy_stream(&self, stream: usize) {
+        // SAFETY: tests call this once for a stream that they made.
+        check(unsafe { (self.driver.stream_destroy)(stream) });
+    }
+
+    /// Memory of `count` numbers, each of them `value`.
+    pub fn filled(&self, value: u32, count: usize) -> usize {
+        let mut address = 0;
+        // SAFETY: the answer has a place, and a context is current.
+        check(unsafe { (self.driver.allocate)(&raw mut address, count * 4) });
+        let values = vec![value; count];
+        // SAFETY: as many bytes are there on both sides.
+        check(unsafe { (self.driver.to_device)(address, values.as_ptr().cast(), count * 4) });
+        address
+    }
+
+    /// Frees memory that [`filled`](Self::filled) made.
+    pub fn free(&self, address: usize) {
+        // SAFETY: tests call this once for memory that they made.
+        check(unsafe { (self.driver.free)(address) });
+    }
+
+    /// Reads numbers on a stream, in its order, and waits for them.
+    pub fn read_on(&self, stream: usize, address: usize, count: usize) -> Vec<u32> {
+        let mut values = vec![0_u32; count];
+        let to = values.as_mut_ptr().expose_provenance();
+        // SAFETY: as many bytes are there on both sides, until the next line.
+        check(unsafe { (self.driver.copy_in_order)(to, address, count * 4, stream) });
+        self.synchronize(stream);
+        values
+    }
+
+    /// Waits for a stream.
+    pub fn synchronize(&self, stream: usize) {
+        // SAFETY: a stream of the test.
+        check(unsafe { (self.driver.stream_synchronize)(stream) });
+    }
+
+    /// Fills memory with a number, in the order of a stream.
+    pub fn fill_on(&self, stream: usize, address: usize, value: u32, count: usize) {
+        // SAFETY: memory and stream of the test.
+        check(unsafe { (self.driver.fill_in_order)(address, value, count, stream) });
+    }
+
+    /// Keeps a stream from going on until the gate is opened.
+    pub fn hold(&self, stream: usize) -> Gate {
+        let gate = Gate::closed();
+        // SAFETY: the argument is for this one call.
+        check(unsafe { (self.driver.launch_host)(stream, Some(Gate::pass), gate.argument()) });
+        gate
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // SAFETY: no argument.
+        let synchronized = unsafe { (self.driver.context_synchronize)() };
+        // SAFETY: retained once by `session`.
+        let released = unsafe { (self.driver.context_release)(0) };
+        let failed = self.simulator.map_or(0, Simulator::clear_error);
+        if std::thread::panicking() {
+            return;
+        }
+        assert_eq!((synchronized, released, failed), (0, 0, 0), "what the GPU says at the end");
+        if let (Some(simulator), Some(before)) = (self.simulator, self.before.get()) {
+            assert_eq!(simulator.counts(), before, "something leaked");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! CUDA graphs: what a hand-off does while a stream is captured, and what the
+//! backend leaves alone meanwhile.
+
+#![cfg(target_os = "linux")]
+
+use std::sync::mpsc;
+use std::thread;
+
+use dlpack_gpu_tests::session::{Session, check, session};
+use dlpack_traits::backend::{Cuda, DeviceBuffer};
+use dlpack_traits::{DataType, Device, Error, Storage, StreamArg};
+
+/// `CU_STREAM_CAPTURE_MODE_GLOBAL`: the one that forbids most.
+const GLOBAL: u32 = 0;
+const COUNT: usize = 16;
+
+fn begin(session: &Session, stream: usize) {
+    // SAFETY: a stream of the test, and a documented mode.
+    check(unsafe { (session.driver.begin_capture)(stream, GLOBAL) });
+}
+
+/// Ends a capture; launches what it recorded, and waits for that.
+fn end_and_launch(session: &Session, stream: usize) {
+    let driver = session.driver;
+    let (mut graph, mut executable) = (0, 0);
+    // SAFETY: the answer has a place.
+    check(unsafe { (driver.end_capture)(stream, &raw mut graph) });
+    // SAFETY: as above.
+    check(unsafe { (driver.graph_instantiate)(&raw mut executable, graph, 0) });
+    // SAFETY: a graph that can be launched, and a stream of the test.
+    check(unsafe { (driver.graph_launch)(executable, stream) });
+    session.synchronize(stream);
+    // SAFETY: it is not used any more.
+    check(unsafe { (driver.executable_destroy)(executable) });
+    // SAFETY: as above.
+    check(unsafe { (driver.graph_destroy)(graph) });
+}
+
+fn named(stream: usize) -> StreamArg<'static> {
+    // SAFETY: tests destroy their streams at their ends.
+    unsafe { StreamArg::from_handle(stream) }
+}
+
+fn buffer_on(session: &Session, stream: usize) -> DeviceBuffer<Cuda> {
+    let work_stream = session.work_stream(stream);
+    let buffer = DeviceBuffer::zeroed_on(work_stream, DataType::U32, COUNT).expect("memory");
+    session.synchronize(stream);
+    buffer
+}
+
+fn address(buffer: &DeviceBuffer<Cuda>) -> usize {
+    buffer.as_ptr().addr()
+}
+
+/// Makes a stream part of another one's capture again, or ends its part.
+fn join(session: &Session, first: usize, then: usize) {
+    let driver = session.driver;
+    let mut event = 0;
+    // SAFETY: the answer has a place.
+    check(unsafe { (driver.event_create)(&raw mut event, 2) });
+    // SAFETY: an event and streams of the test.
+    check(unsafe { (driver.event_record)(event, first) });
+    // SAFETY: as above.
+    check(unsafe { (driver.stream_wait)(then, event, 0) });
+    // SAFETY: it is not used any more.
+    check(unsafe { (driver.event_destroy)(event) });
+}
+
+/// The producer is captured: the consumer's stream becomes part of the capture,
+/// and the graph has both in their order.
+#[test]
+fn a_hand_off_is_recorded() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    let (producer, consumer) = (session.new_stream(), session.new_stream());
+    let buffer = buffer_on(&session, producer);
+    let copy = session.filled(0, COUNT);
+    begin(&session, producer);
+    session.fill_on(producer, address(&buffer), 3, COUNT);
+    buffer.hand_off(named(consumer))?;
+    // SAFETY: both have as many bytes.
+    check(unsafe { (session.driver.copy_in_order)(copy, address(&buffer), COUNT * 4, consumer) });
+    join(&session, consumer, producer);
+    end_and_launch(&session, producer);
+    assert_eq!(session.read_on(producer, copy, COUNT), [3; COUNT]);
+    drop(buffer);
+    session.free(copy);
+    session.destroy_stream(consumer);
+    session.destroy_stream(producer);
+    Ok(())
+}
+
+/// Work on the producer's own stream, as after `current_work_stream`, needs nothing.
+#[test]
+fn one_stream_is_captured_as_it_is() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    let stream = session.new_stream();
+    let buffer = buffer_on(&session, stream);
+    begin(&session, stream);
+    session.fill_on(stream, address(&buffer), 4, COUNT);
+    buffer.hand_off(named(stream))?;
+    end_and_launch(&session, stream);
+    assert_eq!(session.read_on(stream, address(&buffer), COUNT), [4; COUNT]);
+    drop(buffer);
+    session.destroy_stream(stream);
+    Ok(())
+}
+
+/// What a graph cannot say, that a captured consumer waits for work outside of
+/// the capture, is the driver's error.
+#[test]
+fn work_outside_of_a_capture_cannot_be_waited_for() {
+    let Some(session) = session() else { return };
+    let (producer, consumer) = (session.new_stream(), session.new_stream());
+    let buffer = buffer_on(&session, producer);
+    begin(&session, consumer);
+    let refused = buffer.hand_off(named(consumer)).unwrap_err();
+    let device = Device::cuda(0);
+    assert_eq!(refused, Error::Device { device, call: "cuStreamWaitEvent", code: 905 });
+    let mut graph = 0;
+    // SAFETY: the answer has a place.
+    let ended = unsafe { (session.driver.end_capture)(consumer, &raw mut graph) };
+    assert_eq!(ended, 901, "the driver has spoilt the capture");
+    drop(buffer);
+    session.destroy_stream(consumer);
+    session.destroy_stream(producer);
+}
+
+/// Another thread captures in the mode that forbids every thread nearly
+/// everything. Allocating, copying and freeing here goes on, and the capture is
+/// what it would have been.
+#[test]
+fn other_threads_captures_are_left_alone() {
+    let Some(session) = session() else { return };
+    let (captured, ours) = (session.new_stream(), session.new_stream());
+    let target = session.filled(0, COUNT);
+    let (begun, begins) = mpsc::channel();
+    let (done, ends) = mpsc::channel::<()>();
+    let (driver, context) = (session.driver, session.context());
+    thread::scope(|scope| {
+        let capturing = scope.spawn(move || {
+            // SAFETY: retained by the session.
+            check(unsafe { (driver.context_set)(context) });
+            // SAFETY: a stream of the test, and a documented mode.
+            check(unsafe { (driver.begin_capture)(captured, GLOBAL) });
+            // SAFETY: memory and stream of the test.
+            check(unsafe { (driver.fill_in_order)(target, 8, COUNT, captured) });
+            begun.send(()).expect("a receiver");
+            ends.recv().expect("a sender");
+            let mut graph = 0;
+            // SAFETY: the answer has a place.
+            let ended = unsafe { (driver.end_capture)(captured, &raw mut graph) };
+            // SAFETY: it is not used any more, or NULL, which is refused.
+            unsafe { (driver.graph_destroy)(graph) };
+            ended
+        });
+        begins.recv().expect("a sender");
+        let buffer = buffer_relaxed(&session, ours);
+        let read = buffer.to_vec::<u32>();
+        drop(buffer);
+        done.send(()).expect("a receiver");
+        assert_eq!(read, Ok(vec![0; COUNT]));
+        assert_eq!(capturing.join().expect("no panic"), 0, "the capture was spoilt");
+    });
+    session.free(target);
+    session.destroy_stream(ours);
+    session.destroy_stream(captured);
+}
+
+/// Memory without a call of the test's own, which is what other threads forbid.
+fn buffer_relaxed(session: &Session, stream: usize) -> DeviceBuffer<Cuda> {
+    let work_stream = session.work_stream(stream);
+    DeviceBuffer::zeroed_on(work_stream, DataType::U32, COUNT).expect("memory")
+}
+
+/// The consumer promised that its stream lasts, and captures it when the tensor
+/// is dropped: the free cannot come after the graph, so there is none, and the
+/// capture is what it would have been.
+#[test]
+fn a_captured_consumer_keeps_the_memory() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    let (producer, consumer) = (session.new_stream(), session.new_stream());
+    let buffer = buffer_on(&session, producer);
+    let kept = address(&buffer);
+    // SAFETY: destroyed after the tensor.
+    buffer.hand_off(unsafe { named(consumer).lasting() })?;
+    begin(&session, consumer);
+    session.fill_on(consumer, kept, 5, COUNT);
+    drop(buffer);
+    let mut status = 9;
+    // SAFETY: the answer has a place.
+    check(unsafe { (session.driver.is_capturing)(producer, &raw mut status) });
+    assert_eq!(status, 0, "the producer became a part of the consumer's graph");
+    end_and_launch(&session, consumer);
+    assert_eq!(session.read_on(consumer, kept, COUNT), [5; COUNT]);
+    // SAFETY: what was kept on purpose, and is not used any more.
+    check(unsafe { (session.driver.free_in_order)(kept, producer) });
+    session.destroy_stream(consumer);
+    session.destroy_stream(producer);
+    Ok(())
+}
+
+/// A graph uses its memory at each launch, so it is not the graph's to allocate
+/// or to free: new memory is refused, and what is dropped stays.
+#[test]
+fn memory_is_no_part_of_a_graph() {
+    let Some(session) = session() else { return };
+    let stream = session.new_stream();
+    let buffer = buffer_on(&session, stream);
+    let kept = address(&buffer);
+    begin(&session, stream);
+    let work_stream = session.work_stream(stream);
+    let refused = DeviceBuffer::zeroed_on(work_stream, DataType::U32, COUNT).map(drop);
+    assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
+    session.fill_on(stream, kept, 6, COUNT);
+    drop(buffer);
+    end_and_launch(&session, stream);
+    assert_eq!(session.read_on(stream, kept, COUNT), [6; COUNT]);
+    // SAFETY: what was kept on purpose, and is not used any more.
+    check(unsafe { (session.driver.free_in_order)(kept, stream) });
+    session.destroy_stream(stream);
+}

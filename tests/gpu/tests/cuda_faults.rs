@@ -1,0 +1,158 @@
+//! Every call of the driver fails once: the error names it, nothing panics, and
+//! nothing leaks but what could not be freed safely.
+
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeSet;
+
+use dlpack_gpu_tests::session::session;
+use dlpack_gpu_tests::simulator::Simulator;
+use dlpack_traits::backend::{Backends, Cuda, DeviceBuffer};
+use dlpack_traits::{DataType, Device, Error, Storage, StreamArg};
+
+/// A code that the driver uses for nothing.
+const CODE: i32 = 998;
+/// What is called to give an event, a context or a mode back.
+const GIVE_BACK: [&str; 5] = [
+    "cuCtxGetCurrent",
+    "cuCtxPushCurrent_v2",
+    "cuCtxPopCurrent_v2",
+    "cuEventDestroy_v2",
+    "cuThreadExchangeStreamCaptureMode",
+];
+const DEVICE: Device = Device::cuda(0);
+
+/// Makes each call of `scenario` fail in turn. Returns which functions failed.
+fn fail_each_call(
+    simulator: Simulator,
+    mut scenario: impl FnMut() -> Result<(), Error>,
+) -> BTreeSet<&'static str> {
+    let mut failed = BTreeSet::new();
+    for after in 0.. {
+        let before = simulator.counts();
+        simulator.fail(None, after, CODE);
+        let outcome = scenario();
+        let fired = simulator.failed();
+        simulator.fail_none();
+        let Some(call) = fired else {
+            assert_eq!(outcome, Ok(()), "no call failed");
+            break;
+        };
+        failed.insert(call);
+        match outcome {
+            Err(error) => {
+                assert_eq!(error, Error::Device { device: DEVICE, call, code: CODE });
+            }
+            // Giving something back when all was done; nobody could be told.
+            Ok(()) => assert!(GIVE_BACK.contains(&call), "{call} failed unnoticed"),
+        }
+        assert_eq!(simulator.counts(), before, "{call} failed, and something leaked");
+        assert!(after < 1000, "no end");
+    }
+    failed
+}
+
+#[test]
+fn hand_offs() {
+    let Some(session) = session() else { return };
+    let Some(simulator) = session.simulator else { return };
+    let (producer, consumer) = (session.new_stream(), session.new_stream());
+    let stream = session.work_stream(producer);
+    let buffer = DeviceBuffer::zeroed_on(stream, DataType::U8, 8).expect("memory");
+    // SAFETY: destroyed at the end.
+    let theirs = unsafe { StreamArg::from_handle(consumer) };
+    // On a thread that has no context, as a deleter's.
+    let failed = std::thread::scope(|scope| {
+        let alone = scope.spawn(|| fail_each_call(simulator, || buffer.hand_off(theirs)));
+        alone.join().expect("no panic")
+    });
+    for call in ["cuCtxPushCurrent_v2", "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"] {
+        assert!(failed.contains(call), "{call} was not made to fail: {failed:?}");
+    }
+    drop(buffer);
+    session.destroy_stream(consumer);
+    session.destroy_stream(producer);
+}
+
+#[test]
+fn allocations() {
+    let Some(session) = session() else { return };
+    let Some(simulator) = session.simulator else { return };
+    for device in [DEVICE, Device::CUDA_HOST, Device::CUDA_MANAGED] {
+        for after in 0.. {
+            let before = simulator.counts();
+            simulator.fail(None, after, CODE);
+            let outcome = DeviceBuffer::<Cuda>::zeroed(device, DataType::U8, 8);
+            let failed = simulator.failed();
+            simulator.fail_none();
+            let Some(call) = failed else {
+                assert!(outcome.is_ok());
+                break;
+            };
+            match outcome.map(drop) {
+                Err(error) => assert_eq!(error, Error::Device { device, call, code: CODE }),
+                Ok(()) => assert!(GIVE_BACK.contains(&call), "{call} failed unnoticed"),
+            }
+            assert_eq!(simulator.counts(), before, "{call} failed, and something leaked");
+        }
+    }
+    simulator.fail(Some("cuMemAllocAsync"), 0, 2);
+    let refused = DeviceBuffer::<Cuda>::zeroed(DEVICE, DataType::U8, 8).map(drop);
+    assert_eq!(refused, Err(Error::OutOfMemory { bytes: 8 }));
+}
+
+#[test]
+fn copies() {
+    let Some(session) = session() else { return };
+    let Some(simulator) = session.simulator else { return };
+    let buffer = DeviceBuffer::<Cuda>::from_slice(DEVICE, &[1_u8; 8]).expect("memory");
+    let failed = fail_each_call(simulator, || buffer.to_vec::<u8>().map(drop));
+    for call in ["cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"] {
+        assert!(failed.contains(call), "{call} was not made to fail: {failed:?}");
+    }
+    drop(buffer);
+}
+
+#[test]
+fn questions_about_pointers() {
+    let Some(session) = session() else { return };
+    let Some(simulator) = session.simulator else { return };
+    let buffer = DeviceBuffer::<Cuda>::from_slice(DEVICE, &[1_u8; 8]).expect("memory");
+    let failed = fail_each_call(simulator, || Cuda::attributes(buffer.as_ptr(), DEVICE).map(drop));
+    assert_eq!(failed, BTreeSet::from(["cuPointerGetAttribute"]));
+    drop(buffer);
+}
+
+/// A free that cannot be ordered is not done: memory that may be in use is kept.
+#[test]
+fn frees() {
+    let Some(session) = session() else { return };
+    let Some(simulator) = session.simulator else { return };
+    let (producer, consumer) = (session.new_stream(), session.new_stream());
+    for after in 0.. {
+        let stream = session.work_stream(producer);
+        let buffer = DeviceBuffer::zeroed_on(stream, DataType::U8, 8).expect("memory");
+        let address = buffer.as_ptr().addr();
+        // SAFETY: destroyed at the end.
+        buffer.hand_off(unsafe { StreamArg::from_handle(consumer) }).expect("a hand-off");
+        let before = simulator.counts();
+        simulator.fail(None, after, CODE);
+        drop(buffer);
+        let failed = simulator.failed();
+        simulator.fail_none();
+        let freed = simulator.counts().device_memory < before.device_memory;
+        assert_eq!(simulator.counts().events, before.events, "{failed:?}");
+        let Some(call) = failed else {
+            assert!(freed, "no call failed");
+            break;
+        };
+        if !freed {
+            // What was kept is whole, and is freed here.
+            // SAFETY: nobody else frees it: that is what failed.
+            let code = unsafe { (session.driver.free_in_order)(address, producer) };
+            assert_eq!(code, 0, "{call}");
+        }
+    }
+    session.destroy_stream(consumer);
+    session.destroy_stream(producer);
+}

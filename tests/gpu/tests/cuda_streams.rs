@@ -1,0 +1,156 @@
+//! Hand-offs of CUDA memory, for every way in which a consumer can name its
+//! stream: the value is right with a hand-off, and stale without.
+
+#![cfg(target_os = "linux")]
+
+use dlpack_gpu_tests::gate::Gate;
+use dlpack_gpu_tests::session::{Session, session};
+use dlpack_traits::backend::{Cuda, DeviceBuffer};
+use dlpack_traits::{DataType, Device, Error, Storage, StreamArg};
+
+const COUNT: usize = 64;
+const BEFORE: u32 = 1;
+const AFTER: u32 = 2;
+
+/// Memory that a held stream is about to fill.
+struct Pending {
+    buffer: DeviceBuffer<Cuda>,
+    gate: Gate,
+}
+
+fn pending(session: &Session, producer: usize) -> Pending {
+    let stream = session.work_stream(producer);
+    let buffer = DeviceBuffer::zeroed_on(stream, DataType::U32, COUNT).expect("memory");
+    session.fill_on(producer, address(&buffer), BEFORE, COUNT);
+    session.synchronize(producer);
+    let gate = session.hold(producer);
+    session.fill_on(producer, address(&buffer), AFTER, COUNT);
+    Pending { buffer, gate }
+}
+
+fn address(buffer: &DeviceBuffer<Cuda>) -> usize {
+    buffer.as_ptr().addr()
+}
+
+fn named(stream: usize) -> StreamArg<'static> {
+    // SAFETY: a default stream, or one that the test destroys at its end.
+    unsafe { StreamArg::from_handle(stream) }
+}
+
+/// What a consumer on `stream` reads that asked for a hand-off with `says`.
+fn consumed(session: &Session, says: StreamArg<'_>, stream: usize) -> Result<Vec<u32>, Error> {
+    let producer = session.new_stream();
+    // Before anything is held: this waits for the legacy default stream.
+    let copy = session.filled(0, COUNT);
+    let Pending { buffer, gate } = pending(session, producer);
+    let handed_off = buffer.hand_off(says);
+    // The consumer's copy, enqueued while the producer is held.
+    let (to, from) = (copy, address(&buffer));
+    if handed_off.is_ok() {
+        // SAFETY: both have as many bytes.
+        let copied = unsafe { (session.driver.copy_in_order)(to, from, COUNT * 4, stream) };
+        assert_eq!(copied, 0);
+    }
+    if says.kind() == dlpack_traits::StreamKind::NoSync {
+        session.synchronize(stream);
+    }
+    gate.open();
+    session.synchronize(stream);
+    let read = session.read_on(stream, copy, COUNT);
+    session.free(copy);
+    drop(buffer);
+    session.destroy_stream(producer);
+    handed_off.map(|()| read)
+}
+
+#[test]
+fn a_consumer_that_names_no_stream_works_on_the_legacy_one() {
+    let Some(session) = session() else { return };
+    let read = consumed(&session, StreamArg::unspecified(), 0);
+    assert_eq!(read, Ok(vec![AFTER; COUNT]));
+}
+
+#[test]
+fn the_legacy_and_the_per_thread_stream_have_numbers() {
+    let Some(session) = session() else { return };
+    for stream in [1, 2] {
+        let read = consumed(&session, named(stream), stream);
+        assert_eq!(read, Ok(vec![AFTER; COUNT]), "{stream}");
+    }
+}
+
+#[test]
+fn any_other_number_is_a_stream() {
+    let Some(session) = session() else { return };
+    let consumer = session.new_stream();
+    let read = consumed(&session, named(consumer), consumer);
+    assert_eq!(read, Ok(vec![AFTER; COUNT]));
+    session.destroy_stream(consumer);
+}
+
+/// What goes wrong without a hand-off. Only the simulator promises that it does.
+#[test]
+fn without_a_hand_off_the_value_is_stale() {
+    let Some(session) = session() else { return };
+    let consumer = session.new_stream();
+    let read = consumed(&session, StreamArg::no_sync(), consumer).expect("no refusal");
+    if session.simulator.is_some() {
+        assert_eq!(read, [BEFORE; COUNT]);
+    }
+    session.destroy_stream(consumer);
+}
+
+#[test]
+fn zero_is_no_stream_of_cuda() {
+    let Some(session) = session() else { return };
+    let refused = consumed(&session, named(0), 0).unwrap_err();
+    let device = Device::cuda(0);
+    assert!(
+        matches!(refused, Error::StreamRefused { device: d, stream: Some(0), .. } if d == device)
+    );
+}
+
+/// A hand-off to the producer's own stream calls nothing.
+#[test]
+fn the_same_stream_needs_no_event() {
+    let Some(session) = session() else { return };
+    let producer = session.new_stream();
+    let Pending { buffer, gate } = pending(&session, producer);
+    let before = session.simulator.map(|simulator| simulator.calls("cuEventRecord"));
+    assert_eq!(buffer.hand_off(named(producer)), Ok(()));
+    assert_eq!(session.simulator.map(|simulator| simulator.calls("cuEventRecord")), before);
+    gate.open();
+    assert_eq!(session.read_on(producer, address(&buffer), COUNT), [AFTER; COUNT]);
+    drop(buffer);
+    session.destroy_stream(producer);
+}
+
+/// The host waits for pending work only where it is the consumer.
+#[test]
+fn a_hand_off_waits_on_the_device() {
+    let Some(session) = session() else { return };
+    let (producer, consumer) = (session.new_stream(), session.new_stream());
+    let Pending { buffer, gate } = pending(&session, producer);
+    assert_eq!(buffer.hand_off(named(consumer)), Ok(()));
+    // SAFETY: a stream of the test.
+    let query = unsafe { (session.driver.stream_query)(consumer) };
+    assert_eq!(query, 600, "the consumer waits for the producer");
+    gate.open();
+    assert_eq!(buffer.to_vec::<u32>(), Ok(vec![AFTER; COUNT]));
+    drop(buffer);
+    session.destroy_stream(consumer);
+    session.destroy_stream(producer);
+}
+
+#[test]
+fn a_destroyed_stream_is_an_error_on_the_simulator() {
+    let Some(session) = session() else { return };
+    if session.simulator.is_none() {
+        return;
+    }
+    let consumer = session.new_stream();
+    session.destroy_stream(consumer);
+    let refused = consumed(&session, named(consumer), 0).unwrap_err();
+    let device = Device::cuda(0);
+    assert_eq!(refused, Error::Device { device, call: "cuStreamGetCtx", code: 400 });
+}

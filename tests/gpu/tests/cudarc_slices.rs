@@ -1,0 +1,121 @@
+//! Slices of `cudarc` as tensors.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
+
+use std::error::Error as AnyError;
+use std::thread;
+use std::time::Duration;
+
+use cudarc::driver::{CudaContext, CudaSlice};
+use dlpack_gpu_tests::session::{check, session};
+use dlpack_traits::backend::{Cpu, Cuda, DeviceBuffer, copy_to_host};
+use dlpack_traits::{DLPackExport, DataType, Device, Error, Storage, StreamArg};
+
+type Outcome = Result<(), Box<dyn AnyError>>;
+
+#[derive(DLPackExport)]
+struct Owned {
+    data: DeviceBuffer<Cuda>,
+    shape: [usize; 2],
+}
+
+/// The slice as it is: for consumers on its own stream.
+#[derive(DLPackExport)]
+struct Plain {
+    data: CudaSlice<f32>,
+    shape: [usize; 2],
+}
+
+fn named(stream: usize) -> StreamArg<'static> {
+    // SAFETY: tests keep their streams to their ends.
+    unsafe { StreamArg::from_handle(stream) }
+}
+
+#[test]
+fn a_slice_is_taken_over_where_it_is() -> Outcome {
+    let Some(_session) = session() else { return Ok(()) };
+    let stream = CudaContext::new(0)?.new_stream()?;
+    let data = DeviceBuffer::try_from(stream.clone_htod(&[1.0_f32, 2.0, 3.0, 4.0])?)?;
+    let tensor = Owned { data, shape: [2, 2] };
+    let copy = copy_to_host::<(Cpu, Cuda), _>(&tensor)?;
+    assert_eq!(copy.dtype(), DataType::F32);
+    let exported = tensor.into_dlpack()?;
+    assert_eq!((exported.device(), exported.shape()), (Device::cuda(0), &[2, 2][..]));
+    drop(stream);
+    // The stream's last owner, and its context's, on a thread without either.
+    thread::spawn(move || drop(exported)).join().expect("no panic");
+    // On a default stream cudarc itself would free on a thread without a context.
+    let slice = CudaContext::new(0)?.default_stream().clone_htod(&[1_u8])?;
+    let data = DeviceBuffer::<Cuda>::try_from(slice)?;
+    thread::spawn(move || drop(data)).join().expect("no panic");
+    Ok(())
+}
+
+/// The consumer reads late, and lets go early.
+#[test]
+fn a_slice_is_freed_after_its_consumers() -> Outcome {
+    let Some(session) = session() else { return Ok(()) };
+    let stream = CudaContext::new(0)?.new_stream()?;
+    let consumer = session.new_stream();
+    let copy = session.filled(0, 16);
+    let data = DeviceBuffer::<Cuda>::try_from(stream.clone_htod(&[7_u32; 16])?)?;
+    data.hand_off(named(consumer))?;
+    let gate = session.hold(consumer);
+    let from = data.as_ptr().addr();
+    // SAFETY: both have as many bytes.
+    check(unsafe { (session.driver.copy_in_order)(copy, from, 64, consumer) });
+    let opener = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        gate.open();
+    });
+    drop(data);
+    assert_eq!(session.read_on(consumer, copy, 16), [7; 16]);
+    opener.join().expect("no panic");
+    session.free(copy);
+    session.destroy_stream(consumer);
+    Ok(())
+}
+
+/// What `cudarc` writes on another stream comes before the hand-off too.
+#[test]
+fn writes_on_other_streams_come_first() -> Outcome {
+    let Some(session) = session() else { return Ok(()) };
+    let context = CudaContext::new(0)?;
+    let (own, other) = (context.new_stream()?, context.new_stream()?);
+    let mut slice = own.clone_htod(&[1_u32; 16])?;
+    own.synchronize()?;
+    let gate = session.hold(other.cu_stream().addr());
+    other.memset_zeros(&mut slice)?;
+    let data = DeviceBuffer::<Cuda>::try_from(slice)?;
+    gate.open();
+    assert_eq!(data.to_vec::<u32>()?, [0; 16]);
+    Ok(())
+}
+
+#[test]
+fn a_plain_slice_is_for_its_own_stream() -> Outcome {
+    let Some(_session) = session() else { return Ok(()) };
+    let context = CudaContext::new(0)?;
+    let (own, other) = (context.new_stream()?, context.new_stream()?);
+    let plain = Plain { data: own.clone_htod(&[0.5_f32; 4])?, shape: [2, 2] };
+    let streams = [&own, &other].map(|stream| stream.cu_stream().addr());
+    assert_eq!(plain.data.hand_off(named(streams[0])), Ok(()));
+    for elsewhere in [named(streams[1]), StreamArg::no_sync(), StreamArg::unspecified()] {
+        assert!(matches!(plain.data.hand_off(elsewhere), Err(Error::Custom(_))));
+    }
+    let exported = plain.into_dlpack_on(named(streams[0]))?;
+    assert_eq!(exported.device(), Device::cuda(0));
+    drop(exported);
+    Ok(())
+}
+
+#[test]
+fn a_per_thread_stream_has_no_name_that_lasts() -> Outcome {
+    let Some(_session) = session() else { return Ok(()) };
+    let stream = CudaContext::new(0)?.per_thread_stream();
+    let slice = stream.clone_htod(&[1_u8])?;
+    let refused = DeviceBuffer::<Cuda>::try_from(slice).map(drop);
+    assert!(matches!(refused, Err(Error::StreamRefused { stream: Some(2), .. })), "{refused:?}");
+    Ok(())
+}

@@ -1,0 +1,316 @@
+//! What the driver answers, and in which order it works: the claims on which the
+//! backend and the simulator rest. On a GPU they check the simulator.
+
+#![cfg(target_os = "linux")]
+
+use dlpack_gpu_tests::session::{Session, check, session};
+
+const INVALID_VALUE: i32 = 1;
+const INVALID_DEVICE: i32 = 101;
+const INVALID_CONTEXT: i32 = 201;
+const INVALID_HANDLE: i32 = 400;
+const NOT_READY: i32 = 600;
+const CAPTURE_UNSUPPORTED: i32 = 900;
+const CAPTURE_INVALIDATED: i32 = 901;
+const CAPTURE_UNJOINED: i32 = 904;
+const CAPTURE_IMPLICIT: i32 = 906;
+const CAPTURED_EVENT: i32 = 907;
+/// What `CUstreamCaptureMode` numbers.
+const GLOBAL: u32 = 0;
+const THREAD_LOCAL: u32 = 1;
+const RELAXED: u32 = 2;
+const COUNT: usize = 8;
+
+fn event(session: &Session) -> usize {
+    let mut event = 0;
+    // SAFETY: the answer has a place.
+    check(unsafe { (session.driver.event_create)(&raw mut event, 2) });
+    event
+}
+
+fn destroy_event(session: &Session, event: usize) {
+    // SAFETY: tests call this once for an event that they made.
+    check(unsafe { (session.driver.event_destroy)(event) });
+}
+
+fn record(session: &Session, event: usize, stream: usize) {
+    // SAFETY: an event and a stream of the test.
+    check(unsafe { (session.driver.event_record)(event, stream) });
+}
+
+fn query(session: &Session, stream: usize) -> i32 {
+    // SAFETY: a stream of the test.
+    unsafe { (session.driver.stream_query)(stream) }
+}
+
+fn begin(session: &Session, stream: usize, mode: u32) {
+    // SAFETY: a stream of the test, and a documented mode.
+    check(unsafe { (session.driver.begin_capture)(stream, mode) });
+}
+
+/// Ends a capture, whose graph is not used.
+fn end(session: &Session, stream: usize) -> i32 {
+    let mut graph = 0;
+    // SAFETY: the answer has a place.
+    let ended = unsafe { (session.driver.end_capture)(stream, &raw mut graph) };
+    if ended == 0 {
+        // SAFETY: a graph that was just made.
+        check(unsafe { (session.driver.graph_destroy)(graph) });
+    }
+    ended
+}
+
+/// A stream that takes turns with the legacy default stream.
+fn blocking_stream(session: &Session) -> usize {
+    let mut stream = 0;
+    // SAFETY: the answer has a place.
+    check(unsafe { (session.driver.stream_create)(&raw mut stream, 0) });
+    stream
+}
+
+#[test]
+fn what_does_not_exist_is_refused() {
+    let Some(session) = session() else { return };
+    let driver = session.driver;
+    let mut answer = 0;
+    // SAFETY: the answer has a place.
+    assert_eq!(unsafe { (driver.context_retain)(&raw mut answer, 9999) }, INVALID_DEVICE);
+    // SAFETY: as above.
+    assert_eq!(unsafe { (driver.allocate)(&raw mut answer, 0) }, INVALID_VALUE);
+    let ours = [0_u8; 4];
+    let mut kind = 0_u32;
+    let (place, address) = ((&raw mut kind).cast(), ours.as_ptr().addr());
+    // SAFETY: as above; memory that is not the driver's is only asked about.
+    assert_eq!(unsafe { (driver.pointer_attribute)(place, 2, address) }, INVALID_VALUE);
+    // SAFETY: no memory is freed.
+    assert_ne!(unsafe { (driver.free)(address) }, 0);
+}
+
+#[test]
+fn a_thread_without_a_context_cannot_work() {
+    let Some(session) = session() else { return };
+    let driver = session.driver;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut answer = 0;
+            // SAFETY: the answer has a place.
+            check(unsafe { (driver.context_get)(&raw mut answer) });
+            assert_eq!(answer, 0);
+            // SAFETY: as above.
+            let allocated = unsafe { (driver.allocate)(&raw mut answer, 4) };
+            assert_eq!(allocated, INVALID_CONTEXT);
+            // SAFETY: as above.
+            let made = unsafe { (driver.event_create)(&raw mut answer, 2) };
+            assert_eq!(made, INVALID_CONTEXT);
+        });
+    });
+}
+
+/// What a driver must not be asked: it may crash. The simulator answers.
+#[test]
+fn what_was_given_back_is_noticed() {
+    let Some(session) = session() else { return };
+    if session.simulator.is_none() {
+        return;
+    }
+    let (stream, event, memory) = (session.new_stream(), event(&session), session.filled(1, COUNT));
+    session.destroy_stream(stream);
+    destroy_event(&session, event);
+    session.free(memory);
+    assert_eq!(query(&session, stream), INVALID_HANDLE);
+    // SAFETY: what is gone, of which the simulator makes an error.
+    assert_eq!(unsafe { (session.driver.event_record)(event, 0) }, INVALID_HANDLE);
+    // SAFETY: as above.
+    assert_eq!(unsafe { (session.driver.free)(memory) }, INVALID_VALUE);
+}
+
+#[test]
+fn an_event_waits_for_what_was_recorded_last() {
+    let Some(session) = session() else { return };
+    let stream = session.new_stream();
+    let event = event(&session);
+    // SAFETY: an event of the test.
+    let ask = || unsafe { (session.driver.event_query)(event) };
+    assert_eq!(ask(), 0, "nothing is recorded");
+    let first = session.hold(stream);
+    record(&session, event, stream);
+    assert_eq!((ask(), query(&session, stream)), (NOT_READY, NOT_READY));
+    first.open();
+    // SAFETY: an event of the test.
+    check(unsafe { (session.driver.event_synchronize)(event) });
+    let second = session.hold(stream);
+    assert_eq!(ask(), 0);
+    record(&session, event, stream);
+    assert_eq!(ask(), NOT_READY);
+    second.open();
+    session.synchronize(stream);
+    assert_eq!(ask(), 0);
+    destroy_event(&session, event);
+    session.destroy_stream(stream);
+}
+
+/// An event may be destroyed at once; who waits for it waits all the same.
+#[test]
+fn waits_outlive_their_event() {
+    let Some(session) = session() else { return };
+    let (first, second) = (session.new_stream(), session.new_stream());
+    let gate = session.hold(first);
+    let event = event(&session);
+    record(&session, event, first);
+    // SAFETY: an event and a stream of the test.
+    check(unsafe { (session.driver.stream_wait)(second, event, 0) });
+    destroy_event(&session, event);
+    assert_eq!(query(&session, second), NOT_READY);
+    gate.open();
+    session.synchronize(second);
+    session.destroy_stream(second);
+    session.destroy_stream(first);
+}
+
+/// The legacy default stream waits for blocking streams, and they for it; other
+/// streams do neither.
+#[test]
+fn the_legacy_stream_takes_turns_with_blocking_streams() {
+    let Some(session) = session() else { return };
+    let (free, turns) = (session.new_stream(), blocking_stream(&session));
+    let memory = session.filled(1, COUNT);
+    for (held, waiting, waits) in
+        [(turns, 0, true), (0, turns, true), (2, 1, true), (free, 0, false), (0, free, false)]
+    {
+        session.synchronize(waiting);
+        let gate = session.hold(held);
+        session.fill_on(waiting, memory, 2, COUNT);
+        if waits {
+            assert_eq!(query(&session, waiting), NOT_READY, "{waiting} waits for {held}");
+        } else {
+            session.synchronize(waiting);
+        }
+        gate.open();
+        session.synchronize(waiting);
+        session.synchronize(held);
+    }
+    session.free(memory);
+    session.destroy_stream(turns);
+    session.destroy_stream(free);
+}
+
+#[test]
+fn a_captured_stream_does_nothing_and_cannot_be_asked() {
+    let Some(session) = session() else { return };
+    let stream = session.new_stream();
+    let memory = session.filled(1, COUNT);
+    begin(&session, stream, THREAD_LOCAL);
+    session.fill_on(stream, memory, 2, COUNT);
+    let mut status = 0;
+    // SAFETY: the answer has a place.
+    check(unsafe { (session.driver.is_capturing)(stream, &raw mut status) });
+    assert_eq!(status, 1);
+    assert_eq!(query(&session, stream), CAPTURE_UNSUPPORTED);
+    assert_eq!(end(&session, stream), CAPTURE_INVALIDATED, "asking spoilt it");
+    assert_eq!(session.read_on(stream, memory, COUNT), [1; COUNT]);
+    session.free(memory);
+    session.destroy_stream(stream);
+}
+
+#[test]
+fn a_captured_event_cannot_be_asked() {
+    let Some(session) = session() else { return };
+    let stream = session.new_stream();
+    let event = event(&session);
+    begin(&session, stream, RELAXED);
+    record(&session, event, stream);
+    // SAFETY: an event of the test.
+    assert_eq!(unsafe { (session.driver.event_query)(event) }, CAPTURED_EVENT);
+    assert_eq!(end(&session, stream), CAPTURE_INVALIDATED);
+    destroy_event(&session, event);
+    session.destroy_stream(stream);
+}
+
+#[test]
+fn streams_that_joined_a_capture_come_back() {
+    let Some(session) = session() else { return };
+    let (origin, joined) = (session.new_stream(), session.new_stream());
+    let memory = session.filled(1, COUNT);
+    let event = event(&session);
+    begin(&session, origin, GLOBAL);
+    record(&session, event, origin);
+    // SAFETY: an event and a stream of the test.
+    check(unsafe { (session.driver.stream_wait)(joined, event, 0) });
+    session.fill_on(joined, memory, 2, COUNT);
+    assert_eq!(end(&session, origin), CAPTURE_UNJOINED);
+    session.free(memory);
+    destroy_event(&session, event);
+    session.destroy_stream(joined);
+    session.destroy_stream(origin);
+}
+
+#[test]
+fn the_legacy_stream_and_captures_exclude_each_other() {
+    let Some(session) = session() else { return };
+    // SAFETY: the legacy default stream, which cannot be captured.
+    let refused = unsafe { (session.driver.begin_capture)(0, GLOBAL) };
+    assert_eq!(refused, CAPTURE_UNSUPPORTED);
+    let turns = blocking_stream(&session);
+    let memory = session.filled(1, COUNT);
+    begin(&session, turns, RELAXED);
+    // SAFETY: memory and a stream of the test.
+    let implied = unsafe { (session.driver.fill_in_order)(memory, 2, COUNT, 0) };
+    assert_eq!(implied, CAPTURE_IMPLICIT);
+    assert_eq!(end(&session, turns), CAPTURE_INVALIDATED);
+    session.free(memory);
+    session.destroy_stream(turns);
+}
+
+/// Global captures keep all threads from allocating, unless they are relaxed.
+#[test]
+fn modes_say_whom_a_capture_keeps_from_what() {
+    let Some(session) = session() else { return };
+    let driver = session.driver;
+    let context = session.context();
+    for (mode, ours, allowed) in
+        [(GLOBAL, GLOBAL, false), (GLOBAL, RELAXED, true), (THREAD_LOCAL, GLOBAL, true)]
+    {
+        let stream = session.new_stream();
+        begin(&session, stream, mode);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // SAFETY: retained by the session.
+                check(unsafe { (driver.context_set)(context) });
+                let mut exchanged = ours;
+                // SAFETY: a documented mode.
+                check(unsafe { (driver.exchange_capture_mode)(&raw mut exchanged) });
+                assert_eq!(exchanged, GLOBAL, "what every thread begins with");
+                let mut memory = 0;
+                // SAFETY: the answer has a place.
+                let allocated = unsafe { (driver.allocate)(&raw mut memory, 4) };
+                assert_eq!(allocated, if allowed { 0 } else { CAPTURE_UNSUPPORTED });
+                if allowed {
+                    // SAFETY: it was just allocated.
+                    check(unsafe { (driver.free)(memory) });
+                }
+            });
+        });
+        assert_eq!(end(&session, stream), if allowed { 0 } else { CAPTURE_INVALIDATED });
+        session.destroy_stream(stream);
+    }
+}
+
+/// A free in the order of a stream waits for that stream.
+#[test]
+fn frees_are_ordered() {
+    let Some(session) = session() else { return };
+    let stream = session.new_stream();
+    let (mut memory, copy) = (0, session.filled(0, COUNT));
+    // SAFETY: the answer has a place.
+    check(unsafe { (session.driver.allocate_in_order)(&raw mut memory, COUNT * 4, stream) });
+    let gate = session.hold(stream);
+    session.fill_on(stream, memory, 3, COUNT);
+    // SAFETY: both have as many bytes.
+    check(unsafe { (session.driver.copy_in_order)(copy, memory, COUNT * 4, stream) });
+    // SAFETY: its last use comes before in the stream.
+    check(unsafe { (session.driver.free_in_order)(memory, stream) });
+    gate.open();
+    assert_eq!(session.read_on(stream, copy, COUNT), [3; COUNT]);
+    session.free(copy);
+    session.destroy_stream(stream);
+}

@@ -1,0 +1,58 @@
+//! The tests of GPU backends, on the simulator.
+
+use std::path::{Path, PathBuf};
+
+use crate::report::{Ending, Stop};
+use crate::run::{Stage, cargo};
+use crate::rust_tests::run_tests;
+use crate::test::Context;
+
+/// Names under which programs look for the vendors' libraries.
+const LIBRARIES: [&str; 4] = ["libcuda.so", "libcuda.so.1", "libamdhip64.so", "libamdhip64.so.7"];
+/// The variable by which the loader finds them.
+const LOADER_PATH: &str = "LD_LIBRARY_PATH";
+
+/// Builds the simulator, and runs the tests where it is found in place of a driver.
+pub(crate) fn simulated(context: &Context, stage: &mut Stage) -> Ending {
+    if !cfg!(target_os = "linux") {
+        return Err(Stop::Skipped("the simulator is for Linux".to_owned()));
+    }
+    let checkout = &context.checkout;
+    stage.run(cargo(checkout).args(["build", "--package=gpu-simulator"]))?;
+    let folder = checkout.target().join("gpu-simulator");
+    let built = checkout.target().join("debug/libgpu_simulator.so");
+    install(&built, &folder)
+        .map_err(|error| format!("{} cannot be written ({error}).", folder.display()))?;
+    let mut paths = vec![folder];
+    paths.extend(std::env::var_os(LOADER_PATH).iter().flat_map(std::env::split_paths));
+    let paths = std::env::join_paths(paths).map_err(|error| error.to_string())?;
+    let mut command = cargo(checkout);
+    command
+        .args(["test", "--no-fail-fast", "--package=dlpack-gpu-tests"])
+        .env(LOADER_PATH, paths)
+        .env("DLPACK_REQUIRE", "cuda,rocm");
+    run_tests(stage, &mut command)
+}
+
+/// Puts one library under all its names. Links, so that it is loaded once.
+fn install(built: &Path, folder: &PathBuf) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for name in LIBRARIES {
+        let link = folder.join(name);
+        if link.symlink_metadata().is_ok() {
+            std::fs::remove_file(&link)?;
+        }
+        symlink(built, &link)?;
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn symlink(to: &Path, link: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(to, link)
+}
+
+#[cfg(not(unix))]
+fn symlink(to: &Path, link: &Path) -> std::io::Result<()> {
+    std::fs::copy(to, link).map(drop)
+}
