@@ -1,0 +1,84 @@
+//! Copies of CUDA tensors, to the host and on the GPU, of work that is pending.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
+
+use std::thread;
+use std::time::Duration;
+
+use dlpack_gpu_tests::session::{Session, session};
+use dlpack_traits::backend::{Cpu, Cuda, DeviceBuffer, copy_on_device, copy_to_host};
+use dlpack_traits::{DLPackExport, DataType, Device, Error, Flags, Layout, Storage, StreamArg};
+
+type Both = (Cpu, Cuda);
+const COUNT: usize = 12;
+
+/// A window of a buffer: not compact, and not at its start.
+struct Window(DeviceBuffer<Cuda>);
+
+impl DLPackExport for Window {
+    fn tensor(&self) -> Result<dlpack_traits::TensorView<'_>, Error> {
+        let layout = Layout::strided(&[2, 3], &[4, 1])?.offset(5)?;
+        dlpack_traits::TensorView::new(self.0.data(), layout)
+    }
+
+    fn storage(&self) -> Option<&dyn Storage> {
+        Some(&self.0)
+    }
+}
+
+fn pending(session: &Session, stream: usize, value: u32) -> Window {
+    let work_stream = session.work_stream(stream);
+    let buffer = DeviceBuffer::zeroed_on(work_stream, DataType::U32, COUNT).expect("memory");
+    session.fill_on(stream, buffer.as_ptr().addr(), value, COUNT);
+    Window(buffer)
+}
+
+#[test]
+fn to_the_host() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    let stream = session.new_stream();
+    let gate = session.hold(stream);
+    let window = pending(&session, stream, 7);
+    let opener = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        gate.open();
+    });
+    let copy = copy_to_host::<Both, _>(&window)?;
+    opener.join().expect("no panic");
+    assert_eq!((copy.device(), copy.flags()), (Device::CPU, Flags::IS_COPIED));
+    // SAFETY: a compact copy of six numbers, of which nobody else knows.
+    let read = unsafe { std::slice::from_raw_parts(copy.as_data_ptr(), 24) };
+    assert_eq!(read, 7_u32.to_ne_bytes().repeat(6));
+    drop(window);
+    session.destroy_stream(stream);
+    Ok(())
+}
+
+#[test]
+fn on_the_gpu() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    let (producer, consumer) = (session.new_stream(), session.new_stream());
+    let window = pending(&session, producer, 0);
+    session.synchronize(producer);
+    let gate = session.hold(producer);
+    session.fill_on(producer, window.0.as_ptr().addr(), 8, COUNT);
+    // SAFETY: destroyed at the end.
+    let says = unsafe { StreamArg::from_handle(consumer) };
+    let opener = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        gate.open();
+    });
+    let copy = copy_on_device::<Both, _>(&window, says)?;
+    opener.join().expect("no panic");
+    assert_eq!((copy.device(), copy.flags()), (Device::cuda(0), Flags::IS_COPIED));
+    assert_ne!(copy.as_data_ptr().addr(), window.0.as_ptr().addr());
+    // SAFETY: the struct lives as long as the tensor.
+    let offset = unsafe { (*copy.as_ptr()).dl_tensor.byte_offset };
+    let first = copy.as_data_ptr().addr() + usize::try_from(offset).expect("a size");
+    assert_eq!(session.read_on(consumer, first, 3), [8; 3]);
+    drop((copy, window));
+    session.destroy_stream(consumer);
+    session.destroy_stream(producer);
+    Ok(())
+}
