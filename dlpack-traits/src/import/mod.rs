@@ -8,16 +8,27 @@
 
 mod checked;
 mod construct;
+mod copied;
 mod elements;
 mod foreign;
+mod from_dims;
 mod import_error;
 mod raw;
+mod requirement;
 mod slices;
+mod storage;
 mod tensor;
 
 pub use construct::DLPackImport;
 pub use elements::{Elements, Readable};
 pub use foreign::Foreign;
+pub use from_dims::FromDims;
 pub use import_error::ImportError;
+pub use requirement::{Number, Requirement, Unmet};
 pub use slices::{Exclusive, Frozen};
+pub use storage::{FromElements, ImportStorage};
 pub use tensor::Imported;
+
+pub(crate) use copied::copy_elements;
+pub(crate) use from_dims::number;
+pub(crate) use storage::{elements_are, on_host};

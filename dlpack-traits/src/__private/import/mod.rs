@@ -1,0 +1,31 @@
+//! What the expansion of `DLPackImport` may name.
+//!
+//! An expansion says in a list what its type needs ([`Want`]), and then makes
+//! each field of the parts of the tensor ([`Parts`]), the data last. As for an
+//! export, each role has a function, called with the field's type in the
+//! turbofish, where the caret goes if it does not fit.
+
+mod around;
+mod parts;
+mod targets;
+mod wants;
+
+pub use core::default::Default;
+pub use core::option::Option;
+pub use core::result::Result;
+
+pub use super::{DataType, Device, Dim, Error, Order, extent as constant, integer};
+pub use crate::import::{
+    DLPackImport, FromDims, FromElements, ImportError, ImportStorage, Imported, Unmet,
+};
+
+pub use around::{Variant, constructed, inner, inner_accepts, variant};
+pub use parts::{
+    COPIED, COPIED_BY_COLUMNS, HELD, Parts, Place, begin, byte_len, byte_offset, byte_pitch,
+    byte_strides, data, data_copied, device, dtype, extent, len, ndim, offset, order, pitch, shape,
+    strides,
+};
+pub use targets::{DTypeTarget, DeviceTarget, OrderTarget};
+pub use wants::{
+    ANY_ORDER, COLUMN_MAJOR, ROW_MAJOR, Want, accepts, copied, copied_as, filled, held, with_room,
+};
