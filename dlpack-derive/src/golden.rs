@@ -82,8 +82,9 @@ fn expand_file(mut file: File) -> String {
 type Derive = fn(&DeriveInput) -> TokenStream;
 
 /// The derives, by their names.
-const DERIVES: [(&str, Derive); 5] = [
+const DERIVES: [(&str, Derive); 6] = [
     ("DLPackExport", crate::derive),
+    ("DLPackImport", crate::import),
     ("Element", companion::element),
     ("DataType", companion::data_type),
     ("Storage", companion::storage),

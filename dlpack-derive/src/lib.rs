@@ -27,6 +27,8 @@ mod symbol;
 use proc_macro::TokenStream;
 use syn::DeriveInput;
 
+use symbol::Direction;
+
 /// Makes a struct a tensor that DLPack can export.
 ///
 /// ```
@@ -178,15 +180,34 @@ pub fn derive_dlpack_export(input: TokenStream) -> TokenStream {
     derive(&input).into()
 }
 
+/// PLACEHOLDER
+#[proc_macro_derive(DLPackImport, attributes(dlpack))]
+pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    import(&input).into()
+}
+
+/// Likewise.
+fn import(input: &DeriveInput) -> proc_macro2::TokenStream {
+    let cx = ctxt::Ctxt::new(Direction::Import);
+    let attrs = attr::StructAttrs::from_syn(&cx, input);
+    let ast = ast::Input::from_syn(&cx, input);
+    let model = ast.as_ref().and_then(|ast| check::import(&cx, ast, &attrs));
+    match cx.finish(model) {
+        Ok(model) => expand::import(&model),
+        Err(errors) => fallback::expand(input, attrs.krate(), &errors, Direction::Import),
+    }
+}
+
 /// The derive on the tokens of `proc_macro2`, which exist outside of rustc too.
 fn derive(input: &DeriveInput) -> proc_macro2::TokenStream {
-    let cx = ctxt::Ctxt::new();
+    let cx = ctxt::Ctxt::new(Direction::Export);
     let attrs = attr::StructAttrs::from_syn(&cx, input);
     let ast = ast::Input::from_syn(&cx, input);
     let model = ast.as_ref().and_then(|ast| check::check(&cx, ast, &attrs));
     match cx.finish(model) {
         Ok(model) => expand::expand(&model),
-        Err(errors) => fallback::expand(input, attrs.krate(), &errors),
+        Err(errors) => fallback::expand(input, attrs.krate(), &errors, Direction::Export),
     }
 }
 

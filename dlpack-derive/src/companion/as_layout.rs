@@ -11,10 +11,11 @@ use super::{finish, message, scope_with};
 use crate::ast::Input;
 use crate::attr::StructAttrs;
 use crate::ctxt::Ctxt;
+use crate::symbol::Direction;
 use crate::{check, expand};
 
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
-    let cx = Ctxt::new();
+    let cx = Ctxt::new(Direction::Export);
     let attrs = StructAttrs::from_syn(&cx, input);
     let private = expand::private(attrs.krate());
     let ast = can_be_a_layout(&cx, input).then(|| Input::from_syn(&cx, input)).flatten();

@@ -77,7 +77,7 @@ fn allowed(input: &DeriveInput) -> impl Iterator<Item = &TokenStream> {
 }
 
 /// Whether a field only carries a type.
-fn is_phantom(ty: &Type) -> bool {
+pub(crate) fn is_phantom(ty: &Type) -> bool {
     match ty {
         Type::Path(path) => {
             path.path.segments.last().is_some_and(|last| last.ident == "PhantomData")

@@ -11,6 +11,7 @@ use super::data_type::{self, DType};
 use super::{finish, first_token, is_phantom, message, names, scope, symbol};
 use crate::bounds::Params;
 use crate::ctxt::Ctxt;
+use crate::symbol::Direction;
 
 /// A variant of an enum, or the whole of a struct.
 struct Variant<'a> {
@@ -34,7 +35,7 @@ struct Reading {
 }
 
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
-    let cx = Ctxt::new();
+    let cx = Ctxt::new(Direction::Export);
     let node = Node { kind: "storage", ident: &input.ident, words: symbol::ON_STORAGE };
     let krate = Words::read(&cx, &input.attrs, &node).krate(&cx);
     if let Some((_, packed)) = reprs(input).into_iter().find(|(word, _)| word == "packed") {

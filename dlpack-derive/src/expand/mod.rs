@@ -6,12 +6,15 @@
 
 mod asserts;
 mod forward;
+mod import;
 mod layout;
 mod tensor;
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::{Generics, Ident, Member, Path, WherePredicate};
+
+pub(crate) use import::import;
 
 use crate::bounds;
 use crate::model::{Access, Kind, Layout, Model, RoleField};

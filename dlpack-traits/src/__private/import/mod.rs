@@ -27,5 +27,5 @@ pub use parts::{
 };
 pub use targets::{DTypeTarget, DeviceTarget, OrderTarget};
 pub use wants::{
-    ANY_ORDER, COLUMN_MAJOR, ROW_MAJOR, Want, accepts, copied, copied_as, filled, held, with_room,
+    ANY_ORDER, COLUMN_MAJOR, ROW_MAJOR, Want, accepts, capacity, copied, copied_as, held,
 };

@@ -211,13 +211,7 @@ pub(super) fn byte_len(tensor: &Imported) -> usize {
     usize::try_from(bits.saturating_add(7) >> 3).unwrap_or(usize::MAX)
 }
 
-/// [`Want::Filled`] of a field that holds as many numbers as there are dimensions.
-pub const fn filled<D: FromDims>() -> Want<'static> {
-    Want::Filled(D::CAPACITY)
-}
-
-/// [`Want::Room`] of a field that holds as many numbers as there are dimensions,
-/// and maybe more.
-pub const fn with_room<D: FromDims>() -> Want<'static> {
-    Want::Room(D::CAPACITY)
+/// As how many numbers there is room for in a list, if the room is limited.
+pub const fn capacity<D: FromDims>() -> Option<usize> {
+    D::CAPACITY
 }

@@ -1,0 +1,413 @@
+//! Structs and enums that are built from a tensor.
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::Type;
+use syn::ext::IdentExt as _;
+use syn::spanned::Spanned as _;
+
+use super::local;
+use crate::attr::{ConstDType, ConstOrder, Require};
+use crate::bounds;
+use crate::model::{
+    Beside, DType, Dim, Import, ImportVariant, Layout, Make, Order, Placement, RoleField, Shape,
+    Source, Steps,
+};
+use crate::symbol::Unit;
+
+/// The impl for a struct or an enum, in a scope of its own.
+pub(crate) fn import(model: &Import<'_>) -> TokenStream {
+    let private = super::private(model.krate);
+    let name = Literal::string(&model.ident.unraw().to_string());
+    let Bodies { accepts, make } = match &model.source {
+        Source::Tensor { layout, data, copy, make } => tensor(&name, layout, *data, *copy, make),
+        Source::Transparent { inner, make } => transparent(*inner, make),
+        Source::Enum(variants) => enumerated(&name, variants),
+    };
+    let here = Span::mixed_site();
+    let required = model.require.map(required).filter(|wants| !wants.is_empty());
+    let (accepts, make) = match (&model.source, required) {
+        // It has a list of its own, in which they come first.
+        (Source::Tensor { .. }, required) => {
+            let required = required.unwrap_or_default();
+            let all = quote_spanned!(here=> &[#(#required,)* #accepts]);
+            (quote_spanned!(here=> __dlpack::accepts(tensor, #name, #all)), make)
+        }
+        (_, None) => (accepts, make),
+        (_, Some(required)) => {
+            let required = quote_spanned!(here=> &[#(#required),*]);
+            let first = |tensor: TokenStream| quote_spanned!(here=> __dlpack::accepts(#tensor, #name, #required)?;);
+            let (borrowed, owned) =
+                (first(quote_spanned!(here=> tensor)), first(quote_spanned!(here=> &tensor)));
+            (quote!(#borrowed #accepts), quote!(#owned #make))
+        }
+    };
+    let make = match model.validate {
+        None => make,
+        Some(path) => {
+            let at = here.located_at(path.span());
+            let looked = quote_spanned!(at=> #path(&value));
+            quote_spanned! {here=>
+                let value: Self = { #make }?;
+                __dlpack::constructed(#looked)?;
+                __dlpack::Result::Ok(value)
+            }
+        }
+    };
+    let (ident, allowed) = (model.ident, &model.allowed);
+    let (params, args, _) = model.generics.split_for_impl();
+    let where_clause = bounds::where_import(model);
+    let item = quote_spanned! {here=>
+        #[automatically_derived]
+        impl #params __dlpack::DLPackImport for #ident #args #where_clause {
+            fn accepts(
+                tensor: &__dlpack::Imported,
+            ) -> __dlpack::Result<(), __dlpack::ImportError> {
+                #accepts
+            }
+            fn from_dlpack(
+                tensor: __dlpack::Imported,
+            ) -> __dlpack::Result<Self, __dlpack::ImportError> {
+                #make
+            }
+        }
+    };
+    quote! {
+        #(#[allow(#allowed)])*
+        const _: () = {
+            use #private::import as __dlpack;
+            #item
+        };
+    }
+}
+
+/// The bodies of the two methods; of a struct that is a tensor, what its list
+/// of needs holds instead of the first.
+struct Bodies {
+    accepts: TokenStream,
+    make: TokenStream,
+}
+
+fn tensor(
+    name: &Literal,
+    layout: &Layout<'_>,
+    data: RoleField<'_>,
+    copy: bool,
+    how: &Make<'_>,
+) -> Bodies {
+    let here = Span::mixed_site();
+    let ty = data.ty;
+    let said = layout.dtype.is_some();
+    let (check, data_made, place) = match (copy, said) {
+        (false, _) => ("held", quote_spanned!(here=> __dlpack::data::<#ty>(tensor)?), "HELD"),
+        (true, said) => {
+            let by_columns = matches!(
+                layout.placement,
+                Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. }
+            );
+            let copied = quote_spanned!(here=> __dlpack::data_copied::<#ty>(&tensor)?);
+            let check = if said { "copied_as" } else { "copied" };
+            (check, copied, if by_columns { "COPIED_BY_COLUMNS" } else { "COPIED" })
+        }
+    };
+    let check = local(check);
+    let mut wants = vec![quote_spanned!(here=> __dlpack::Want::Data(__dlpack::#check::<#ty>))];
+    wants.extend(wants_of_layout(layout, copy));
+    let place = local(place);
+    let mut parts = parts(layout);
+    // The others borrow the tensor, the data may take it.
+    parts.push((data, data_made));
+    let made = made_of(how, &parts);
+    Bodies {
+        accepts: quote!(#(#wants),*),
+        make: quote_spanned! {here=>
+            let tensor = __dlpack::begin::<Self>(tensor, #name, __dlpack::#place)?;
+            #made
+        },
+    }
+}
+
+/// What the roles need.
+fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
+    let here = Span::mixed_site();
+    let mut wants = Vec::new();
+    let mut want = |what: TokenStream| wants.push(quote_spanned!(here=> __dlpack::Want::#what));
+    match &layout.dtype {
+        Some(DType::Named(word)) => {
+            want(quote_spanned!(here=> DType(&[__dlpack::DataType::#word])));
+        }
+        Some(DType::Path(path)) => {
+            let at = here.located_at(path.span());
+            want(quote_spanned!(at=> DType(&[#path])));
+        }
+        Some(DType::Field(_)) | None => {}
+    }
+    // Bytes that are copied do not know how many elements they hold.
+    if layout.padded || (copy && layout.dtype.is_some()) {
+        let padded = layout.padded;
+        want(quote_spanned!(here=> Padded(#padded)));
+    }
+    let mut before = layout.len.is_none();
+    match &layout.placement {
+        Placement::Nested(field) => {
+            let ty = field.ty;
+            want(quote_spanned!(here=> Data(__dlpack::laid_out::<#ty>)));
+        }
+        Placement::Fields { shape, steps, offset } => {
+            before &= offset.is_some() || !matches!(steps, Steps::Strides(..));
+            let step = match steps {
+                Steps::Strides(..) => None,
+                Steps::Compact { order, pitch } => {
+                    let order = order_of(order);
+                    let word = local(if pitch.is_some() { "Pitched" } else { "Compact" });
+                    Some(quote_spanned!(here=> #word(#order)))
+                }
+            };
+            shape_wants(shape, &mut want);
+            step.filter(|_| !copy).map(&mut want);
+        }
+    }
+    if !before && !copy {
+        want(quote!(NothingBefore));
+    }
+    wants
+}
+
+fn shape_wants(shape: &Shape<'_>, want: &mut impl FnMut(TokenStream)) {
+    let here = Span::mixed_site();
+    match shape {
+        Shape::Field { dims, ndim } => {
+            let ty = dims.ty;
+            match ndim {
+                None => want(quote_spanned!(here=> Filled(__dlpack::capacity::<#ty>()))),
+                Some(_) => want(quote_spanned!(here=> Room(__dlpack::capacity::<#ty>()))),
+            }
+        }
+        Shape::List(dims) => {
+            let rank = Literal::usize_unsuffixed(dims.len());
+            want(quote_spanned!(here=> Rank(&[#rank])));
+            for (axis, dim) in dims.iter().enumerate() {
+                let number = Literal::usize_unsuffixed(axis);
+                match dim {
+                    Dim::Integer(value, span) => {
+                        let mut value = Literal::i64_unsuffixed(*value);
+                        value.set_span(here.located_at(*span));
+                        want(quote_spanned!(here=> Dim(#number, __dlpack::Option::Some(#value))));
+                    }
+                    Dim::Constant(path) => {
+                        let at = here.located_at(path.span());
+                        let path = quote_spanned!(at=> __dlpack::integer(#path));
+                        want(quote_spanned!(at=> Dim(#number, __dlpack::constant(&#path))));
+                    }
+                    Dim::Field(field, _) => {
+                        let same = |dim: &Dim<'_>| matches!(dim, Dim::Field(other, _) if other.member == field.member);
+                        let first = dims.iter().position(same).filter(|first| *first < axis);
+                        if let Some(first) = first.map(Literal::usize_unsuffixed) {
+                            want(quote_spanned!(here=> Equal(#first, #number)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn order_of(order: &Order<'_>) -> TokenStream {
+    let order = local(match order {
+        Order::RowMajor => "ROW_MAJOR",
+        Order::ColumnMajor => "COLUMN_MAJOR",
+        Order::Field(_) => "ANY_ORDER",
+    });
+    quote!(__dlpack::#order)
+}
+
+/// The fields that say how the elements lie, each with its value.
+fn parts<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, TokenStream)> {
+    let here = Span::mixed_site();
+    let mut parts: Vec<(RoleField<'a>, TokenStream)> = Vec::new();
+    let mut add = |field: RoleField<'a>, function: &str, argument: Option<TokenStream>| {
+        // A number may be listed twice.
+        if parts.iter().all(|(part, _)| part.member != field.member) {
+            let (ty, function) = (field.ty, local(function));
+            let argument = argument.map(|argument| quote!(, #argument));
+            parts.push((
+                field,
+                quote_spanned!(here=> __dlpack::#function::<#ty>(&tensor #argument)?),
+            ));
+        }
+    };
+    let by_unit = |unit, elements, bytes| match unit {
+        Unit::Elements => elements,
+        Unit::Bytes => bytes,
+    };
+    match &layout.placement {
+        Placement::Nested(field) => add(*field, "layout", None),
+        Placement::Fields { shape, steps, offset } => {
+            match shape {
+                Shape::Field { dims, ndim } => {
+                    add(*dims, "shape", None);
+                    if let Some(ndim) = ndim {
+                        add(*ndim, "ndim", None);
+                    }
+                }
+                Shape::List(dims) => {
+                    for (axis, dim) in dims.iter().enumerate() {
+                        if let Dim::Field(field, _) = dim {
+                            let axis = Literal::usize_unsuffixed(axis);
+                            add(*field, "extent", Some(axis.into_token_stream()));
+                        }
+                    }
+                }
+            }
+            match steps {
+                Steps::Strides(unit, field) => {
+                    add(*field, by_unit(*unit, "strides", "byte_strides"), None);
+                }
+                Steps::Compact { order, pitch } => {
+                    if let Order::Field(field) = order {
+                        add(*field, "order", None);
+                    }
+                    if let Some((unit, field)) = pitch {
+                        add(*field, by_unit(*unit, "pitch", "byte_pitch"), Some(order_of(order)));
+                    }
+                }
+            }
+            if let Some((unit, field)) = offset {
+                add(*field, by_unit(*unit, "offset", "byte_offset"), None);
+            }
+        }
+    }
+    if let Some((unit, field)) = layout.len {
+        add(field, by_unit(unit, "len", "byte_len"), None);
+    }
+    if let Some(DType::Field(field)) = layout.dtype {
+        add(field, "dtype", None);
+    }
+    if let Some(field) = layout.device {
+        add(field, "device", None);
+    }
+    parts
+}
+
+/// The struct, of its parts and what is beside them: a `Result`. What takes the
+/// tensor is the last part.
+fn made_of(how: &Make<'_>, parts: &[(RoleField<'_>, TokenStream)]) -> TokenStream {
+    let here = Span::mixed_site();
+    match how {
+        Make::Fields(others) => {
+            let others = others.iter().map(|(field, beside)| {
+                let (member, value) = (field.member, beside_value(field.ty, beside));
+                quote_spanned!(here=> #member: #value)
+            });
+            let parts = parts.iter().map(|(field, value)| {
+                let member = field.member;
+                quote_spanned!(here=> #member: #value)
+            });
+            let fields = parts.chain(others);
+            quote_spanned!(here=> __dlpack::Result::Ok(Self { #(#fields),* }))
+        }
+        Make::Call(path, order) => {
+            let name = |member: &syn::Member| match member {
+                syn::Member::Named(ident) => {
+                    Ident::new(&format!("field_{}", ident.unraw()), Span::mixed_site())
+                }
+                syn::Member::Unnamed(index) => local(&format!("field_{}", index.index)),
+            };
+            let lets = parts.iter().map(|(field, value)| {
+                let name = name(field.member);
+                quote_spanned!(here=> let #name = #value;)
+            });
+            let arguments = order.iter().map(|field| name(field.member));
+            let at = here.located_at(path.span());
+            let called = quote_spanned!(at=> #path(#(#arguments),*));
+            quote_spanned! {here=>
+                #(#lets)*
+                __dlpack::constructed(#called)
+            }
+        }
+    }
+}
+
+fn beside_value(ty: &Type, beside: &Beside<'_>) -> TokenStream {
+    match beside {
+        Beside::Default => {
+            quote_spanned!(Span::mixed_site()=> <#ty as __dlpack::Default>::default())
+        }
+        Beside::Call(path) => {
+            quote_spanned!(Span::mixed_site().located_at(path.span())=> #path())
+        }
+    }
+}
+
+fn transparent(inner: RoleField<'_>, how: &Make<'_>) -> Bodies {
+    let (here, ty) = (Span::mixed_site(), inner.ty);
+    let value = quote_spanned!(here=> __dlpack::inner::<#ty>(tensor)?);
+    let made = made_of(how, &[(inner, value)]);
+    Bodies { accepts: quote_spanned!(here=> __dlpack::inner_accepts::<#ty>(tensor)), make: made }
+}
+
+fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
+    let here = Span::mixed_site();
+    let rows = variants.iter().map(|variant| {
+        let (ty, name) = (variant.inner.ty, variant.ident.unraw().to_string());
+        quote_spanned!(here=> (#name, __dlpack::inner_accepts::<#ty>))
+    });
+    let rows = quote_spanned!(here=> &[#(#rows),*]);
+    let last = variants.len().saturating_sub(1);
+    let arms = variants.iter().enumerate().map(|(number, variant)| {
+        let (ident, inner) = (variant.ident, variant.inner);
+        let (member, ty) = (inner.member, inner.ty);
+        let number = Literal::usize_unsuffixed(number);
+        // The number is one of these, so the last needs no name.
+        let pattern = match variants.get(last) {
+            Some(one) if one.ident == ident => quote_spanned!(here=> _),
+            _ => number.into_token_stream(),
+        };
+        let others = variant.beside.iter().map(|(field, beside)| {
+            let (member, value) = (field.member, beside_value(field.ty, beside));
+            quote_spanned!(here=> #member: #value)
+        });
+        quote_spanned! {here=>
+            #pattern => Self::#ident {
+                #member: __dlpack::inner::<#ty>(tensor)?,
+                #(#others,)*
+            },
+        }
+    });
+    Bodies {
+        accepts: quote_spanned!(here=> __dlpack::variant(tensor, #name, #rows).map(|_| ())),
+        make: quote_spanned! {here=>
+            __dlpack::Result::Ok(match __dlpack::variant(&tensor, #name, #rows)? {
+                #(#arms)*
+            })
+        },
+    }
+}
+
+/// What `require(...)` asks for.
+fn required(require: &Require) -> Vec<TokenStream> {
+    let here = Span::mixed_site();
+    let Require { devices, dtypes, ranks, contiguous } = require;
+    let mut wants = Vec::new();
+    if !devices.is_empty() {
+        wants.push(quote_spanned!(here=> __dlpack::Want::Device(&[#(#devices),*])));
+    }
+    if !dtypes.is_empty() {
+        let dtypes = dtypes.iter().map(|dtype| match dtype {
+            ConstDType::Named(word) => quote_spanned!(here=> __dlpack::DataType::#word),
+            ConstDType::Path(path) => quote!(#path),
+        });
+        wants.push(quote_spanned!(here=> __dlpack::Want::DType(&[#(#dtypes),*])));
+    }
+    if !ranks.is_empty() {
+        wants.push(quote_spanned!(here=> __dlpack::Want::Rank(&[#(#ranks),*])));
+    }
+    if let Some(order) = contiguous {
+        let order = order_of(match order {
+            ConstOrder::RowMajor => &Order::RowMajor,
+            ConstOrder::ColumnMajor => &Order::ColumnMajor,
+        });
+        wants.push(quote_spanned!(here=> __dlpack::Want::Contiguous(#order)));
+    }
+    wants
+}
