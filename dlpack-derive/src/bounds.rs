@@ -94,6 +94,15 @@ pub(crate) fn where_layout(
     bounded(generics, bound, || roles_of_layout(layout))
 }
 
+/// [`where_clause`] of a layout that is imported.
+pub(crate) fn where_from_layout(
+    generics: &Generics,
+    bound: Option<&[WherePredicate]>,
+    layout: &Layout<'_>,
+) -> TokenStream {
+    bounded(generics, bound, || layout_sources(layout))
+}
+
 /// [`where_clause`] of a type that is imported.
 pub(crate) fn where_import(model: &Import<'_>) -> TokenStream {
     bounded(model.generics, model.bound, || sources(&model.source))
@@ -168,18 +177,7 @@ fn sources<'a>(source: &Source<'a>) -> Vec<(RoleField<'a>, &'static str)> {
         Source::Tensor { layout, data, copy, make } => {
             let mut sources = beside(make);
             sources.push((*data, if *copy { "FromElements" } else { "ImportStorage" }));
-            let parts = roles_of_layout(layout).into_iter();
-            sources.extend(parts.map(|(field, role)| {
-                let made_by = match role {
-                    "ShapeField" | "StridesField" => "FromDims",
-                    "OrderField" => "OrderTarget",
-                    "DTypeField" => "DTypeTarget",
-                    "DeviceField" => "DeviceTarget",
-                    "LayoutField" => "FromLayout",
-                    _ => "Dim",
-                };
-                (field, made_by)
-            }));
+            sources.extend(layout_sources(layout));
             sources
         }
         Source::Transparent { inner, make } => {
@@ -199,6 +197,22 @@ fn sources<'a>(source: &Source<'a>) -> Vec<(RoleField<'a>, &'static str)> {
 }
 
 /// Those of them that say how the elements lie.
+fn layout_sources<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)> {
+    let roles = roles_of_layout(layout).into_iter().map(|(field, role)| {
+        let made_by = match role {
+            "ShapeField" | "StridesField" => "FromDims",
+            "OrderField" => "OrderTarget",
+            "DTypeField" => "DTypeTarget",
+            "DeviceField" => "DeviceTarget",
+            "LayoutField" => "FromLayout",
+            _ => "Dim",
+        };
+        (field, made_by)
+    });
+    roles.collect()
+}
+
+/// The fields that say how the elements lie, and the trait of each role.
 fn roles_of_layout<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)> {
     let mut roles = Vec::new();
     let mut ask = |field: Option<RoleField<'a>>, bound| {

@@ -425,3 +425,9 @@ pub fn derive_storage(input: TokenStream) -> TokenStream {
 pub fn derive_as_layout(input: TokenStream) -> TokenStream {
     companion::as_layout(&syn::parse_macro_input!(input as DeriveInput)).into()
 }
+
+/// FROM LAYOUT PLACEHOLDER
+#[proc_macro_derive(FromLayout, attributes(dlpack))]
+pub fn derive_from_layout(input: TokenStream) -> TokenStream {
+    companion::from_layout(&syn::parse_macro_input!(input as DeriveInput)).into()
+}

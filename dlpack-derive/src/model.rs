@@ -66,8 +66,14 @@ pub(crate) struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// Its fields, each with the word for what it says.
-    pub(crate) fn fields(&self) -> Vec<(RoleField<'a>, &'static str)> {
+    /// The word for what that field says, if it says something.
+    pub(crate) fn part(&self, member: &Member) -> Option<&'static str> {
+        let mut fields = self.fields().into_iter();
+        fields.find(|(field, _)| field.member == member).map(|(_, word)| word)
+    }
+
+    /// Its fields, each with that word.
+    fn fields(&self) -> Vec<(RoleField<'a>, &'static str)> {
         let mut fields = Vec::new();
         let mut add = |field: Option<RoleField<'a>>, role: Role| {
             fields.extend(field.map(|field| (field, role.word())));

@@ -107,7 +107,9 @@ pub use version::Version;
 pub use view::{DLTensorRef, Lend, TensorView};
 
 #[cfg(feature = "derive")]
-pub use dlpack_derive::{AsLayout, DLPackExport, DLPackImport, DataType, Element, Storage};
+pub use dlpack_derive::{
+    AsLayout, DLPackExport, DLPackImport, DataType, Element, FromLayout, Storage,
+};
 
 /// The code in the README is code.
 #[cfg(all(doctest, feature = "derive"))]

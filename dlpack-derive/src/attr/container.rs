@@ -122,6 +122,18 @@ impl StructAttrs {
         self.krate.as_ref().map(|krate| &krate.value)
     }
 
+    /// The keys of what only a whole tensor has.
+    pub(crate) fn beside_a_layout(&self) -> impl Iterator<Item = &Ident> {
+        let dtype = self.dtype.as_ref().map(|dtype| &dtype.key);
+        let transparent = self.transparent.as_ref().map(|transparent| &transparent.key);
+        let read_only = self.read_only.as_ref().map(|read_only| &read_only.key);
+        let require = self.require.as_ref().map(|require| &require.key);
+        let construct = self.construct.as_ref().map(|construct| &construct.key);
+        let validate = self.validate.as_ref().map(|validate| &validate.key);
+        let keys = [dtype, transparent, read_only, require, construct, validate];
+        keys.into_iter().flatten()
+    }
+
     /// The keys of what says how the elements of this struct itself lie.
     pub(crate) fn of_a_tensor(&self) -> impl Iterator<Item = &Ident> {
         let shape = self.shape.as_ref().map(|shape| &shape.key);

@@ -97,7 +97,8 @@ fn one_or_more<T>(
         match read(value) {
             Ok(value) => values.push(value),
             Err(found) => {
-                cx.push(message::expected_requirement(&item.key, found.or(first).as_ref(), place))
+                let found = found.or(first);
+                cx.push(message::expected_requirement(&item.key, found.as_ref(), place));
             }
         }
         // A comma behind the last one is none before the next.

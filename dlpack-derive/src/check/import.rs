@@ -57,6 +57,19 @@ pub(crate) fn check<'a>(
     })
 }
 
+/// The layout that a struct holds, and how it is made of it.
+pub(crate) fn layout<'a>(
+    cx: &Ctxt,
+    input: &'a Input<'a>,
+    attrs: &'a StructAttrs,
+) -> Option<(model::Layout<'a>, Make<'a>)> {
+    let layout = super::layout(cx, input, attrs)?;
+    let Body::Struct { fields, .. } = &input.body else { return None };
+    refuse_copies(cx, fields);
+    let make = make(cx, input, attrs, fields, &|field| layout.part(&field.member));
+    Some((layout, make))
+}
+
 /// A struct that is a tensor.
 fn tensor_of<'a>(
     cx: &Ctxt,
@@ -80,10 +93,9 @@ fn tensor_of<'a>(
             None => {}
         }
     }
-    let parts = tensor.layout.fields();
     let is_part = |field: &Field<'_>| {
-        let part = parts.iter().find(|(part, _)| *part.member == field.member);
-        part.map(|(_, word)| *word).or((field.member == *data.member).then_some(Role::Data.word()))
+        let is_data = (field.member == *data.member).then_some(Role::Data.word());
+        is_data.or_else(|| tensor.layout.part(&field.member))
     };
     let make = make(cx, input, attrs, fields, &is_part);
     Some(Source::Tensor { layout: Box::new(tensor.layout), data, copy, make })

@@ -15,7 +15,7 @@ use crate::ctxt::Ctxt;
 use crate::message;
 use crate::model::{Access, Kind, Layout, Model, RoleField};
 
-pub(crate) use import::check as import;
+pub(crate) use import::{check as import, layout as import_layout};
 
 /// The model of a struct or an enum. Every check runs, also after a refusal;
 /// the model is of use only if none refused.

@@ -2,9 +2,9 @@
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
-use syn::Type;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
+use syn::{Generics, Type, WherePredicate};
 
 use super::local;
 use crate::attr::{ConstDType, ConstOrder, Require};
@@ -19,40 +19,32 @@ use crate::symbol::Unit;
 pub(crate) fn import(model: &Import<'_>) -> TokenStream {
     let private = super::private(model.krate);
     let name = Literal::string(&model.ident.unraw().to_string());
-    let Bodies { accepts, make } = match &model.source {
+    let Bodies { accepts, first, value } = match &model.source {
         Source::Tensor { layout, data, copy, make } => tensor(&name, layout, *data, *copy, make),
         Source::Transparent { inner, make } => transparent(*inner, make),
         Source::Enum(variants) => enumerated(&name, variants),
     };
     let here = Span::mixed_site();
     let required = model.require.map(required).filter(|wants| !wants.is_empty());
-    let (accepts, make) = match (&model.source, required) {
+    let (accepts, first) = match (&model.source, required) {
         // It has a list of its own, in which they come first.
         (Source::Tensor { .. }, required) => {
             let required = required.unwrap_or_default();
             let all = quote_spanned!(here=> &[#(#required,)* #accepts]);
-            (quote_spanned!(here=> __dlpack::accepts(tensor, #name, #all)), make)
+            (quote_spanned!(here=> __dlpack::accepts(tensor, #name, #all)), first)
         }
-        (_, None) => (accepts, make),
+        (_, None) => (accepts, first),
         (_, Some(required)) => {
             let required = quote_spanned!(here=> &[#(#required),*]);
-            let first = |tensor: TokenStream| quote_spanned!(here=> __dlpack::accepts(#tensor, #name, #required)?;);
-            let (borrowed, owned) =
-                (first(quote_spanned!(here=> tensor)), first(quote_spanned!(here=> &tensor)));
-            (quote!(#borrowed #accepts), quote!(#owned #make))
+            let check = |tensor: TokenStream| quote_spanned!(here=> __dlpack::accepts(#tensor, #name, #required)?;);
+            let borrowed = check(quote_spanned!(here=> tensor));
+            let owned = check(quote_spanned!(here=> &tensor));
+            (quote!(#borrowed #accepts), quote!(#owned #first))
         }
     };
-    let make = match model.validate {
-        None => make,
-        Some(path) => {
-            let at = here.located_at(path.span());
-            let looked = quote_spanned!(at=> #path(&value));
-            quote_spanned! {here=>
-                let value: Self = { #make }?;
-                __dlpack::constructed(#looked)?;
-                __dlpack::Result::Ok(value)
-            }
-        }
+    let value = match model.validate {
+        None => value,
+        Some(path) => quote_spanned!(here=> __dlpack::validated(#value, #path)),
     };
     let (ident, allowed) = (model.ident, &model.allowed);
     let (params, args, _) = model.generics.split_for_impl();
@@ -68,7 +60,8 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
             fn from_dlpack(
                 tensor: __dlpack::Imported,
             ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-                #make
+                #first
+                #value
             }
         }
     };
@@ -82,10 +75,11 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
 }
 
 /// The bodies of the two methods; of a struct that is a tensor, what its list
-/// of needs holds instead of the first.
+/// of needs holds instead of the first. Of the second, statements and a `Result`.
 struct Bodies {
     accepts: TokenStream,
-    make: TokenStream,
+    first: TokenStream,
+    value: TokenStream,
 }
 
 fn tensor(
@@ -97,33 +91,42 @@ fn tensor(
 ) -> Bodies {
     let here = Span::mixed_site();
     let ty = data.ty;
-    let said = layout.dtype.is_some();
-    let (check, data_made, place) = match (copy, said) {
-        (false, _) => ("held", quote_spanned!(here=> __dlpack::data::<#ty>(tensor)?), "HELD"),
-        (true, said) => {
-            let by_columns = matches!(
-                layout.placement,
-                Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. }
-            );
-            let copied = quote_spanned!(here=> __dlpack::data_copied::<#ty>(&tensor)?);
-            let check = if said { "copied_as" } else { "copied" };
-            (check, copied, if by_columns { "COPIED_BY_COLUMNS" } else { "COPIED" })
-        }
+    let (check, data_made, place) = if copy {
+        let check = if layout.dtype.is_some() { "copied_as" } else { "copied" };
+        (check, quote_spanned!(here=> __dlpack::data_copied::<#ty>(&tensor)?), copied(layout))
+    } else {
+        let held = quote_spanned!(here=> __dlpack::HELD);
+        ("held", quote_spanned!(here=> __dlpack::data::<#ty>(tensor)?), held)
     };
     let check = local(check);
     let mut wants = vec![quote_spanned!(here=> __dlpack::Want::Data(__dlpack::#check::<#ty>))];
     wants.extend(wants_of_layout(layout, copy));
-    let place = local(place);
-    let mut parts = parts(layout);
+    let mut parts = parts(layout, &quote_spanned!(here=> &tensor));
     // The others borrow the tensor, the data may take it.
     parts.push((data, data_made));
-    let made = made_of(how, &parts);
+    let (lets, value) = made_of(how, &parts);
     Bodies {
         accepts: quote!(#(#wants),*),
-        make: quote_spanned! {here=>
-            let tensor = __dlpack::begin::<Self>(tensor, #name, __dlpack::#place)?;
-            #made
+        first: quote_spanned! {here=>
+            let tensor = __dlpack::begin::<Self>(tensor, #name, #place)?;
+            #lets
         },
+        value,
+    }
+}
+
+/// How the elements lie in a copy.
+fn copied(layout: &Layout<'_>) -> TokenStream {
+    let here = Span::mixed_site();
+    match &layout.placement {
+        Placement::Nested(field) => {
+            let ty = field.ty;
+            quote_spanned!(here=> __dlpack::copied_for::<#ty>())
+        }
+        Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
+            quote_spanned!(here=> __dlpack::COPIED_BY_COLUMNS)
+        }
+        Placement::Fields { .. } => quote_spanned!(here=> __dlpack::COPIED),
     }
 }
 
@@ -151,7 +154,8 @@ fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
     match &layout.placement {
         Placement::Nested(field) => {
             let ty = field.ty;
-            want(quote_spanned!(here=> Data(__dlpack::laid_out::<#ty>)));
+            let laid_out = local(if copy { "laid_out_copied" } else { "laid_out" });
+            want(quote_spanned!(here=> Data(__dlpack::#laid_out::<#ty>)));
         }
         Placement::Fields { shape, steps, offset } => {
             before &= offset.is_some() || !matches!(steps, Steps::Strides(..));
@@ -221,8 +225,9 @@ fn order_of(order: &Order<'_>) -> TokenStream {
     quote!(__dlpack::#order)
 }
 
-/// The fields that say how the elements lie, each with its value.
-fn parts<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, TokenStream)> {
+/// The fields that say how the elements lie, each with its value, made of the
+/// local `tensor`, or a reference to it.
+fn parts<'a>(layout: &Layout<'a>, tensor: &TokenStream) -> Vec<(RoleField<'a>, TokenStream)> {
     let here = Span::mixed_site();
     let mut parts: Vec<(RoleField<'a>, TokenStream)> = Vec::new();
     let mut add = |field: RoleField<'a>, function: &str, argument: Option<TokenStream>| {
@@ -232,7 +237,7 @@ fn parts<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, TokenStream)> {
             let argument = argument.map(|argument| quote!(, #argument));
             parts.push((
                 field,
-                quote_spanned!(here=> __dlpack::#function::<#ty>(&tensor #argument)?),
+                quote_spanned!(here=> __dlpack::#function::<#ty>(#tensor #argument)?),
             ));
         }
     };
@@ -289,9 +294,9 @@ fn parts<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, TokenStream)> {
     parts
 }
 
-/// The struct, of its parts and what is beside them: a `Result`. What takes the
-/// tensor is the last part.
-fn made_of(how: &Make<'_>, parts: &[(RoleField<'_>, TokenStream)]) -> TokenStream {
+/// The struct, of its parts and what is beside them: statements and a `Result`.
+/// What takes the tensor is the last part.
+fn made_of(how: &Make<'_>, parts: &[(RoleField<'_>, TokenStream)]) -> (TokenStream, TokenStream) {
     let here = Span::mixed_site();
     match how {
         Make::Fields(others) => {
@@ -304,7 +309,8 @@ fn made_of(how: &Make<'_>, parts: &[(RoleField<'_>, TokenStream)]) -> TokenStrea
                 quote_spanned!(here=> #member: #value)
             });
             let fields = parts.chain(others);
-            quote_spanned!(here=> __dlpack::Result::Ok(Self { #(#fields),* }))
+            let value = quote_spanned!(here=> __dlpack::Result::Ok(Self { #(#fields),* }));
+            (TokenStream::new(), value)
         }
         Make::Call(path, order) => {
             let name = |member: &syn::Member| match member {
@@ -320,10 +326,7 @@ fn made_of(how: &Make<'_>, parts: &[(RoleField<'_>, TokenStream)]) -> TokenStrea
             let arguments = order.iter().map(|field| name(field.member));
             let at = here.located_at(path.span());
             let called = quote_spanned!(at=> #path(#(#arguments),*));
-            quote_spanned! {here=>
-                #(#lets)*
-                __dlpack::constructed(#called)
-            }
+            (quote!(#(#lets)*), quote_spanned!(here=> __dlpack::constructed(#called)))
         }
     }
 }
@@ -342,8 +345,8 @@ fn beside_value(ty: &Type, beside: &Beside<'_>) -> TokenStream {
 fn transparent(inner: RoleField<'_>, how: &Make<'_>) -> Bodies {
     let (here, ty) = (Span::mixed_site(), inner.ty);
     let value = quote_spanned!(here=> __dlpack::inner::<#ty>(tensor)?);
-    let made = made_of(how, &[(inner, value)]);
-    Bodies { accepts: quote_spanned!(here=> __dlpack::inner_accepts::<#ty>(tensor)), make: made }
+    let (first, value) = made_of(how, &[(inner, value)]);
+    Bodies { accepts: quote_spanned!(here=> __dlpack::inner_accepts::<#ty>(tensor)), first, value }
 }
 
 fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
@@ -376,7 +379,8 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
     });
     Bodies {
         accepts: quote_spanned!(here=> __dlpack::variant(tensor, #name, #rows).map(|_| ())),
-        make: quote_spanned! {here=>
+        first: TokenStream::new(),
+        value: quote_spanned! {here=>
             __dlpack::Result::Ok(match __dlpack::variant(&tensor, #name, #rows)? {
                 #(#arms)*
             })
@@ -410,4 +414,46 @@ fn required(require: &Require) -> Vec<TokenStream> {
         wants.push(quote_spanned!(here=> __dlpack::Want::Contiguous(#order)));
     }
     wants
+}
+
+/// The impl of `FromLayout` for a struct that is a layout and no more.
+pub(crate) fn from_layout(
+    ident: &Ident,
+    generics: &Generics,
+    bound: Option<&[WherePredicate]>,
+    layout: &Layout<'_>,
+    make: &Make<'_>,
+) -> TokenStream {
+    let here = Span::mixed_site();
+    let (params, args, _) = generics.split_for_impl();
+    let where_clause = bounds::where_from_layout(generics, bound, layout);
+    let wants = wants_of_layout(layout, false);
+    let (_, value) = made_of(make, &parts(layout, &quote_spanned!(here=> tensor)));
+    let order = match &layout.placement {
+        Placement::Nested(field) => {
+            let ty = field.ty;
+            quote_spanned!(here=> <#ty as __dlpack::FromLayout>::ORDER)
+        }
+        Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
+            quote_spanned!(here=> __dlpack::Order::ColumnMajor)
+        }
+        Placement::Fields { .. } => quote_spanned!(here=> __dlpack::Order::RowMajor),
+    };
+    quote_spanned! {here=>
+        #[automatically_derived]
+        impl #params __dlpack::FromLayout for #ident #args #where_clause {
+            const ORDER: __dlpack::Order = #order;
+            fn accepts(
+                tensor: &__dlpack::Imported,
+                copied: __dlpack::bool,
+            ) -> __dlpack::Result<(), __dlpack::Unmet> {
+                __dlpack::meets(tensor, copied, &[#(#wants),*])
+            }
+            fn from_layout(
+                tensor: &__dlpack::Parts,
+            ) -> __dlpack::Result<Self, __dlpack::ImportError> {
+                #value
+            }
+        }
+    }
 }

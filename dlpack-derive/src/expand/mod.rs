@@ -14,7 +14,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::{Generics, Ident, Member, Path, WherePredicate};
 
-pub(crate) use import::import;
+pub(crate) use import::{from_layout, import};
 
 use crate::bounds;
 use crate::model::{Access, Kind, Layout, Model, RoleField};

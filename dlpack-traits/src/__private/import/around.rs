@@ -3,12 +3,22 @@
 use alloc::vec::Vec;
 use core::fmt::Display;
 
-use super::{DLPackImport, ImportError, Imported};
+use super::{DLPackImport, Error, ImportError, ImportStorage, Imported};
 use crate::import::{Requirement, Unmet};
 
 /// What a constructor made, or why it made nothing.
 pub fn constructed<T, E: Display>(made: Result<T, E>) -> Result<T, ImportError> {
     made.map_err(ImportError::rejected)
+}
+
+/// What was made, after a last look at it.
+pub fn validated<T, E: Display>(
+    made: Result<T, ImportError>,
+    check: impl FnOnce(&T) -> Result<(), E>,
+) -> Result<T, ImportError> {
+    let made = made?;
+    check(&made).map_err(ImportError::rejected)?;
+    Ok(made)
 }
 
 /// The importable in a newtype, or in a variant.
@@ -43,22 +53,51 @@ pub fn variant(
 /// What none of the variants found. Where all they lack is an element type,
 /// that is said once.
 fn of_variants(refusals: Vec<(&'static str, ImportError)>) -> Unmet {
-    let mut dtypes = Vec::new();
-    let mut met = None;
-    for (_, refusal) in &refusals {
-        match refusal {
-            ImportError::Requirement(requirement) => match requirement.unmet() {
-                Unmet::DType { needed, found } => {
-                    dtypes.extend_from_slice(needed);
-                    met = Some(*found);
-                }
-                _ => return Unmet::Variant(refusals),
-            },
-            _ => return Unmet::Variant(refusals),
+    let unmet = refusals.iter().map(|(_, refusal)| match refusal {
+        ImportError::Requirement(requirement) => Some(requirement.unmet()),
+        _ => None,
+    });
+    dtypes(unmet).unwrap_or(Unmet::Variant(refusals))
+}
+
+/// The element types that would do, if every refusal names some.
+fn dtypes<'a, I: Iterator<Item = Option<&'a Unmet>>>(refusals: I) -> Option<Unmet> {
+    let (mut all, mut met) = (Vec::new(), None);
+    for refusal in refusals {
+        let Some(Unmet::DType { needed, found }) = refusal else { return None };
+        all.extend_from_slice(needed);
+        met = Some(*found);
+    }
+    met.map(|found| Unmet::DType { needed: all, found })
+}
+
+// ---- enums of storages ----
+
+/// Whether what a variant of a storage holds can hold the memory of a tensor.
+pub type Holds = fn(&Imported) -> Result<(), Unmet>;
+
+/// Whether some variant can.
+pub fn any_holds(tensor: &Imported, variants: &[Holds]) -> Result<(), Unmet> {
+    let mut refusals = Vec::new();
+    for holds in variants {
+        match holds(tensor) {
+            Ok(()) => return Ok(()),
+            Err(unmet) => refusals.push(unmet),
         }
     }
-    match met {
-        Some(found) => Unmet::DType { needed: dtypes, found },
-        None => Unmet::Variant(refusals),
+    match dtypes(refusals.iter().map(Some)) {
+        Some(unmet) => Err(unmet),
+        None => refusals.pop().map_or(Ok(()), Err),
     }
+}
+
+/// The first variant that can; the last, where none can, which then says so.
+pub fn which_holds(tensor: &Imported, variants: &[Holds]) -> usize {
+    let first = variants.iter().position(|holds| holds(tensor).is_ok());
+    first.unwrap_or(variants.len().saturating_sub(1))
+}
+
+/// What a variant holds.
+pub fn hold<D: ImportStorage>(tensor: Imported) -> Result<D, Error> {
+    D::from_imported(tensor)
 }

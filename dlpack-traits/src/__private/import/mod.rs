@@ -12,6 +12,7 @@ mod wants;
 
 pub use core::default::Default;
 pub use core::option::Option;
+pub use core::primitive::bool;
 pub use core::result::Result;
 
 pub use super::{DataType, Device, Dim, Error, Order, extent as constant, integer};
@@ -19,13 +20,19 @@ pub use crate::import::{
     DLPackImport, FromDims, FromElements, ImportError, ImportStorage, Imported, Unmet,
 };
 
-pub use around::{Variant, constructed, inner, inner_accepts, variant};
+pub use around::{
+    Holds, Variant, any_holds, constructed, hold, inner, inner_accepts, validated, variant,
+    which_holds,
+};
 pub use parts::{
     COPIED, COPIED_BY_COLUMNS, HELD, Parts, Place, begin, byte_len, byte_offset, byte_pitch,
     byte_strides, data, data_copied, device, dtype, extent, len, ndim, offset, order, pitch, shape,
     strides,
 };
-pub use targets::{DTypeTarget, DeviceTarget, OrderTarget};
+pub use targets::{
+    DTypeTarget, DeviceTarget, FromLayout, OrderTarget, copied_for, laid_out, laid_out_copied,
+    layout, meets,
+};
 pub use wants::{
     ANY_ORDER, COLUMN_MAJOR, ROW_MAJOR, Want, accepts, capacity, copied, copied_as, held,
 };

@@ -1,8 +1,11 @@
-//! What fields are made of that hold an order, an element type or a device.
+//! What fields are made of that hold an order, an element type, a device, or a
+//! whole layout.
 
 use core::fmt::Display;
 
-use super::{DataType, Device, Error, ImportError, Order};
+use super::parts::{Parts, Place};
+use super::wants::Want;
+use super::{DataType, Device, Error, ImportError, Imported, Order, Unmet};
 
 /// A field that can hold the `order`.
 #[diagnostic::on_unimplemented(
@@ -56,4 +59,47 @@ impl<T: TryFrom<Device, Error: Display>> DeviceTarget for T {
     fn from_device(device: Device) -> Result<Self, ImportError> {
         T::try_from(device).map_err(ImportError::rejected)
     }
+}
+
+/// A field that can hold the `layout`: what derives `FromLayout`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the `layout` of an imported tensor",
+    label = "not a `FromLayout`",
+    note = "add `#[derive(FromLayout)]` to `{Self}`, beside `AsLayout`"
+)]
+pub trait FromLayout: Sized {
+    /// The order in which a copy is made for it.
+    const ORDER: Order;
+
+    /// Whether it can describe the elements where they are, or a copy of them.
+    fn accepts(tensor: &Imported, copied: bool) -> Result<(), Unmet>;
+
+    /// Holds the layout.
+    fn from_layout(tensor: &Parts) -> Result<Self, ImportError>;
+}
+
+/// [`Want::Data`] of the field `layout`.
+pub fn laid_out<L: FromLayout>(tensor: &Imported) -> Result<(), Unmet> {
+    L::accepts(tensor, false)
+}
+
+/// Likewise, where the data is a copy.
+pub fn laid_out_copied<L: FromLayout>(tensor: &Imported) -> Result<(), Unmet> {
+    L::accepts(tensor, true)
+}
+
+/// A copy as the layout needs it.
+pub const fn copied_for<L: FromLayout>() -> Place {
+    Place::Copied(L::ORDER)
+}
+
+/// The field `layout`.
+pub fn layout<L: FromLayout>(tensor: &Parts) -> Result<L, ImportError> {
+    L::from_layout(tensor)
+}
+
+/// [`FromLayout::accepts`]. Of a copy no stride is wanted: they are made.
+pub fn meets(tensor: &Imported, copied: bool, wants: &[Want<'_>]) -> Result<(), Unmet> {
+    let mut wants = wants.iter().filter(|want| !(copied && want.is_about_strides()));
+    wants.try_for_each(|want| want.meets(tensor))
 }

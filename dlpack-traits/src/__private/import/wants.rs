@@ -60,7 +60,12 @@ pub fn accepts(
 }
 
 impl Want<'_> {
-    fn meets(&self, tensor: &Imported) -> Result<(), Unmet> {
+    /// Whether it is about strides that the elements of a copy do not have.
+    pub(super) fn is_about_strides(&self) -> bool {
+        matches!(self, Self::Compact(_) | Self::Pitched(_) | Self::NothingBefore)
+    }
+
+    pub(super) fn meets(&self, tensor: &Imported) -> Result<(), Unmet> {
         let (shape, rank) = (tensor.shape(), tensor.ndim());
         let unless = |met: bool, unmet| if met { Ok(()) } else { Err(unmet) };
         match *self {
