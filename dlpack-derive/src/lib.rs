@@ -1,4 +1,5 @@
-//! `#[derive(DLPackExport)]`: the macro behind `dlpack_traits::DLPackExport`.
+//! `#[derive(DLPackExport)]` and `#[derive(DLPackImport)]`: the macros behind the
+//! traits of `dlpack_traits` with those names, and those for their parts.
 //!
 //! Depend on `dlpack-traits` with its feature `derive`, not on this crate.
 //!
@@ -180,7 +181,136 @@ pub fn derive_dlpack_export(input: TokenStream) -> TokenStream {
     derive(&input).into()
 }
 
-/// PLACEHOLDER
+/// Builds a struct from a tensor that another library made.
+///
+/// ```
+/// use dlpack_traits::{DLPackExport, DLPackImport, Foreign};
+///
+/// #[derive(DLPackExport, DLPackImport)]
+/// struct Image {
+///     data: Foreign<u8>,
+///     shape: [usize; 3],
+/// }
+///
+/// # struct Pixels(Vec<u8>);
+/// # impl DLPackExport for Pixels {
+/// #     fn tensor(&self) -> Result<dlpack_traits::TensorView<'_>, dlpack_traits::Error> {
+/// #         let layout = dlpack_traits::Layout::row_major(&[2, 2, 3])?;
+/// #         dlpack_traits::TensorView::new(dlpack_traits::Storage::data(&self.0), layout)
+/// #     }
+/// # }
+/// # // SAFETY: nobody else has the memory.
+/// # let tensor = unsafe { Pixels(vec![0; 12]).into_dlpack()?.import()? };
+/// let image = Image::from_dlpack(tensor)?; // held, not copied
+/// assert_eq!(image.shape, [2, 2, 3]);
+/// let tensor = image.into_dlpack()?; // and on it goes
+/// assert_eq!(tensor.ndim(), 3);
+/// # Ok::<(), dlpack_traits::ImportError>(())
+/// ```
+///
+/// # Roles
+///
+/// Fields have the roles that they have in
+/// [`DLPackExport`](derive@DLPackExport), by the same names and attributes, so
+/// that a struct can derive both. Each is filled with what the tensor says.
+/// The words below are for imports; `DLPackExport` reads over them.
+///
+/// | on a field | meaning |
+/// |---|---|
+/// | `#[dlpack(copy)]` | the `data` is a copy of the elements, compact; without this it is an `ImportStorage`: `Foreign<T>`, or an enum with one |
+/// | `#[dlpack(default)]` | the field is no part of the tensor, and gets the default of its type; of `PhantomData` this need not be said |
+/// | `#[dlpack(default = path)]` | likewise, and gets what the function returns |
+///
+/// | on the struct | meaning |
+/// |---|---|
+/// | `#[dlpack(require(device = cpu))]` | the kind of device: `cpu`, `cuda`, `cuda_host`, `cuda_managed`, `rocm`, ... |
+/// | `#[dlpack(require(dtype = U8))]` | the element type: a constant of `DataType`, or the path of another constant |
+/// | `#[dlpack(require(rank = 3))]` | the number of dimensions |
+/// | `#[dlpack(require(contiguous))]` | the elements are compact in row-major order; or `contiguous = column_major` |
+/// | `#[dlpack(construct = path)]` | the function that makes the struct of its roles |
+/// | `#[dlpack(validate = path)]` | the function that has a last look at it: `fn(&Self) -> Result<(), E>` |
+///
+/// Several constraints are separated by commas, and of several values any will
+/// do: `require(device(cpu, cuda_host), dtype(F32, F64), rank(2, 3))`. They are
+/// checked first.
+///
+/// # What a tensor has to be
+///
+/// Whatever the fields can hold, and no more. A shape that is an array asks for
+/// as many dimensions, constants in `shape(..)` for that size, a `Foreign<f32>`
+/// for `float32`. A struct without strides takes compact elements only, in its
+/// order; one with strides and no offset takes no negative strides. Numbers that
+/// do not fit in the type of their field are refused. A `copy` can be made of any
+/// layout, in memory that the processor can read, so nothing is asked of strides
+/// then, and all that fields say is about the copy.
+///
+/// Where a tensor is not that, the error is a `Requirement`. It says what the
+/// person who passed it can type: ``the tensor has 2 dimensions, `Image` needs
+/// 3``. Other reasons of yours are `ImportError::Rejected`.
+///
+/// Whatever happens, also a panic of your code, the deleter of the tensor runs
+/// exactly once: when the struct is dropped, or before the error is returned.
+///
+/// # Constructors
+///
+/// `construct` names an ordinary function. Its arguments are the fields that have
+/// a role, in the order in which they are declared and with their types, fields
+/// that are listed in `shape(..)` among them. It returns `Result<Self, E>` with
+/// any `E` that is `Display`. The other fields need no `default` then.
+///
+/// ```
+/// use dlpack_traits::{DLPackImport, Foreign};
+///
+/// #[derive(DLPackImport)]
+/// #[dlpack(shape(rows, 3), construct = Points::new)]
+/// struct Points {
+///     data: Foreign<f32>,
+///     rows: usize,
+///     name: String,
+/// }
+///
+/// impl Points {
+///     fn new(data: Foreign<f32>, rows: usize) -> Result<Self, &'static str> {
+///         if rows == 0 {
+///             return Err("a cloud has points");
+///         }
+///         Ok(Self { data, rows, name: format!("cloud of {rows}") })
+///     }
+/// }
+/// # let _ = |points: Points| (points.data, points.rows, points.name);
+/// ```
+///
+/// # Tuple structs, newtypes, enums
+///
+/// A `transparent` struct is made of what its field is made of. An enum becomes
+/// the first variant that accepts the tensor, which is decided before any is
+/// built; those marked `#[dlpack(skip)]` are left out.
+///
+/// ```
+/// use dlpack_traits::{DLPackImport, Foreign};
+///
+/// #[derive(DLPackImport)]
+/// struct Line(#[dlpack(data)] Foreign<f32>, #[dlpack(shape)] [usize; 1]);
+///
+/// #[derive(DLPackImport)]
+/// enum Column {
+///     Float(Line),
+///     Int(Foreign<i64>),
+///     #[dlpack(skip)]
+///     Text(Vec<String>),
+/// }
+/// # let _ = |column: Column| match column {
+/// #     Column::Float(line) => (line.0.tensor().ndim(), line.1[0]),
+/// #     Column::Int(ints) => (ints.tensor().ndim(), 0),
+/// #     Column::Text(text) => (0, text.len()),
+/// # };
+/// ```
+///
+/// # What it refuses
+///
+/// A struct that borrows: nobody else would own the tensor. A raw pointer: it
+/// cannot call the deleter. A field that is no part of the tensor and does not
+/// say what it is.
 #[proc_macro_derive(DLPackImport, attributes(dlpack))]
 pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
@@ -365,12 +495,17 @@ pub fn derive_data_type(input: TokenStream) -> TokenStream {
 /// | `#[dlpack(dtype = BF16)]` | the bytes (`u8`) that it holds are read as this type: a constant of `DataType`, or the path of another constant |
 /// | `#[dlpack(dtype = FLOAT4_E2M1FN, packed)]` | likewise, of elements narrower than a byte that share bytes; `packed` or `padded` must be said |
 /// | `#[dlpack(dtype = FLOAT4_E2M1FN, padded)]` | likewise, where each takes a byte |
+/// | `#[dlpack(import)]` | it can hold imported memory (`Foreign<T>`), and does, if it is the first that accepts a tensor |
 /// | `#[dlpack(skip)]` on a variant | it holds nothing that DLPack can describe: an export is an error that names it |
 /// | `#[dlpack(skip)]` on a field | it is not the storage; of `PhantomData` this need not be said |
 ///
 /// | on the enum or struct | meaning |
 /// |---|---|
 /// | `#[dlpack(crate = path)]` | where `dlpack_traits` is, if not at `::dlpack_traits` |
+///
+/// With `import` on some variant, the enum is an `ImportStorage` too: the `data`
+/// of a struct that derives [`DLPackImport`](derive@DLPackImport). Fields that
+/// are skipped get their default then.
 ///
 /// Bytes that others write too (`SharedBuffer<u8>`) can be read as types of 8
 /// bits and fewer only, because Rust and they access them a byte at a time.
@@ -426,7 +561,30 @@ pub fn derive_as_layout(input: TokenStream) -> TokenStream {
     companion::as_layout(&syn::parse_macro_input!(input as DeriveInput)).into()
 }
 
-/// FROM LAYOUT PLACEHOLDER
+/// Fills a struct of shape, strides and offset with the layout of an imported
+/// tensor, for a field with the role `layout` in a struct that derives
+/// [`DLPackImport`](derive@DLPackImport).
+///
+/// ```
+/// use dlpack_traits::{AsLayout, DLPackExport, DLPackImport, Foreign, FromLayout};
+///
+/// #[derive(AsLayout, FromLayout)]
+/// struct Strided {
+///     shape: Vec<usize>,
+///     strides: Vec<isize>,
+///     byte_offset: usize,
+/// }
+///
+/// #[derive(DLPackExport, DLPackImport)]
+/// struct Tensor {
+///     data: Foreign<f32>,
+///     #[dlpack(layout)]
+///     layout: Strided,
+/// }
+/// ```
+///
+/// Attributes are those of [`AsLayout`](derive@AsLayout), and `default` on
+/// fields that say nothing about the layout.
 #[proc_macro_derive(FromLayout, attributes(dlpack))]
 pub fn derive_from_layout(input: TokenStream) -> TokenStream {
     companion::from_layout(&syn::parse_macro_input!(input as DeriveInput)).into()

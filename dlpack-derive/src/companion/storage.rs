@@ -241,20 +241,32 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
     let where_clause = predicates.peek().is_some().then(|| quote!(where));
     let accepts = into.iter().map(|(_, _, ty, _)| quote_spanned!(here=> __dlpack::held::<#ty>));
     let accepts: Vec<_> = accepts.collect();
-    let arms = into.iter().enumerate().map(|(number, (variant, member, ty, beside))| {
+    let values = into.iter().map(|(variant, member, ty, beside)| {
         let variant = variant.map(|variant| quote_spanned!(here=> ::#variant));
-        let pattern = match number {
-            // The number is one of these, so the last needs no name.
-            number if number == last => quote_spanned!(here=> _),
-            number => Literal::usize_unsuffixed(number).into_token_stream(),
-        };
         let beside = beside.iter().map(
             |(member, ty)| quote_spanned!(here=> #member: <#ty as __dlpack::Default>::default()),
         );
         quote_spanned! {here=>
-            #pattern => Self #variant { #member: __dlpack::hold::<#ty>(tensor)?, #(#beside,)* },
+            Self #variant { #member: __dlpack::hold::<#ty>(tensor)?, #(#beside,)* }
         }
     });
+    let values: Vec<_> = values.collect();
+    let arms = values.iter().enumerate().map(|(number, value)| match number {
+        // The number is one of these, so the last needs no name.
+        number if number == last => quote_spanned!(here=> _ => #value,),
+        number => {
+            let number = Literal::usize_unsuffixed(number);
+            quote_spanned!(here=> #number => #value,)
+        }
+    });
+    let which = match last {
+        0 => quote!(#(#values)*),
+        _ => quote_spanned! {here=>
+            match __dlpack::which_holds(&tensor, &[#(#accepts),*]) {
+                #(#arms)*
+            }
+        },
+    };
     Some(quote_spanned! {here=>
         #[automatically_derived]
         impl #impl_generics __dlpack::ImportStorage for #ident #args
@@ -266,9 +278,7 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
             fn from_imported(
                 tensor: __dlpack::Imported,
             ) -> __dlpack::Result<Self, __dlpack::Error> {
-                __dlpack::Result::Ok(match __dlpack::which_holds(&tensor, &[#(#accepts),*]) {
-                    #(#arms)*
-                })
+                __dlpack::Result::Ok(#which)
             }
         }
     })

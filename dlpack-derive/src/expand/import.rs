@@ -356,35 +356,38 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
         quote_spanned!(here=> (#name, __dlpack::inner_accepts::<#ty>))
     });
     let rows = quote_spanned!(here=> &[#(#rows),*]);
-    let last = variants.len().saturating_sub(1);
-    let arms = variants.iter().enumerate().map(|(number, variant)| {
-        let (ident, inner) = (variant.ident, variant.inner);
+    let values = variants.iter().map(|ImportVariant { ident, inner, beside }| {
         let (member, ty) = (inner.member, inner.ty);
-        let number = Literal::usize_unsuffixed(number);
-        // The number is one of these, so the last needs no name.
-        let pattern = match variants.get(last) {
-            Some(one) if one.ident == ident => quote_spanned!(here=> _),
-            _ => number.into_token_stream(),
-        };
-        let others = variant.beside.iter().map(|(field, beside)| {
+        let others = beside.iter().map(|(field, beside)| {
             let (member, value) = (field.member, beside_value(field.ty, beside));
             quote_spanned!(here=> #member: #value)
         });
         quote_spanned! {here=>
-            #pattern => Self::#ident {
-                #member: __dlpack::inner::<#ty>(tensor)?,
-                #(#others,)*
-            },
+            Self::#ident { #member: __dlpack::inner::<#ty>(tensor)?, #(#others,)* }
         }
     });
+    let values: Vec<_> = values.collect();
+    let last = values.len().saturating_sub(1);
+    let arms = values.iter().enumerate().map(|(number, value)| match number {
+        // The number is one of these, so the last needs no name.
+        number if number == last => quote_spanned!(here=> _ => #value,),
+        number => {
+            let number = Literal::usize_unsuffixed(number);
+            quote_spanned!(here=> #number => #value,)
+        }
+    });
+    let value = match last {
+        0 => quote!(#(#values)*),
+        _ => quote_spanned! {here=>
+            match __dlpack::variant(&tensor, #name, #rows)? {
+                #(#arms)*
+            }
+        },
+    };
     Bodies {
         accepts: quote_spanned!(here=> __dlpack::variant(tensor, #name, #rows).map(|_| ())),
         first: TokenStream::new(),
-        value: quote_spanned! {here=>
-            __dlpack::Result::Ok(match __dlpack::variant(&tensor, #name, #rows)? {
-                #(#arms)*
-            })
-        },
+        value: quote_spanned!(here=> __dlpack::Result::Ok(#value)),
     }
 }
 
