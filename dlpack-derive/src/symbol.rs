@@ -214,10 +214,14 @@ impl Role {
 mod tests {
     use super::*;
 
+    /// The documentation of the derives.
+    const DOCS: [&str; 2] = [include_str!("lib.rs"), include_str!("../docs/import.md")];
+
     /// The rows of the tables in the documentation that begin with this.
     fn rows(start: &str) -> usize {
-        let start = format!("/// | `#[dlpack({start}");
-        include_str!("lib.rs").lines().filter(|line| line.starts_with(&start)).count()
+        let start = format!("| `#[dlpack({start}");
+        let lines = DOCS.iter().flat_map(|docs| docs.lines());
+        lines.filter(|line| line.trim_start_matches("/// ").starts_with(&start)).count()
     }
 
     #[test]
@@ -235,7 +239,7 @@ mod tests {
                 assert!(rows(&format!("{word}({unit})")) > 0, "`{word}({unit})` is missing");
             }
         }
-        let docs = include_str!("lib.rs");
+        let docs = DOCS.concat();
         for word in [PTR, ROW_MAJOR, COLUMN_MAJOR, RANK, CONTIGUOUS] {
             assert!(docs.contains(word), "`{word}` is missing");
         }

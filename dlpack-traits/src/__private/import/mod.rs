@@ -15,7 +15,12 @@ pub use core::option::Option;
 pub use core::primitive::bool;
 pub use core::result::Result;
 
-pub use super::{DataType, Device, Dim, Error, Order, extent as constant, integer};
+pub use crate::__private::{extent as constant, integer};
+pub use crate::described::Order;
+pub use crate::device::Device;
+pub use crate::dims::Dim;
+pub use crate::dtype::DataType;
+pub use crate::error::Error;
 pub use crate::import::{
     DLPackImport, FromDims, FromElements, ImportError, ImportStorage, Imported, Unmet,
 };
