@@ -11,7 +11,7 @@ mod derive_import {
     pub(crate) mod refusals;
     pub(crate) mod roles;
 
-    use std::fmt::Display;
+    use core::fmt::Display;
 
     use dlpack_tests::counted::Drops;
     use tensors::ffi::DLManagedTensorVersioned;

@@ -11,6 +11,7 @@ use super::data_type::{self, DType};
 use super::{finish, first_token, is_phantom, message, names, scope, symbol};
 use crate::bounds::Params;
 use crate::ctxt::Ctxt;
+use crate::expand::filled;
 use crate::symbol::Direction;
 
 /// A variant of an enum, or the whole of a struct.
@@ -239,16 +240,17 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
     let decided = decided.map(|(_, _, ty, _)| quote!(#ty: __dlpack::ImportStorage));
     let mut predicates = own.chain(decided).peekable();
     let where_clause = predicates.peek().is_some().then(|| quote!(where));
-    let accepts = into.iter().map(|(_, _, ty, _)| quote_spanned!(here=> __dlpack::held::<#ty>));
+    let accepts =
+        into.iter().map(|(_, _, ty, _)| quote_spanned!(here=> __dlpack::storage::<#ty>().accepts));
     let accepts: Vec<_> = accepts.collect();
     let values = into.iter().map(|(variant, member, ty, beside)| {
         let variant = variant.map(|variant| quote_spanned!(here=> ::#variant));
-        let beside = beside.iter().map(
-            |(member, ty)| quote_spanned!(here=> #member: <#ty as __dlpack::Default>::default()),
-        );
-        quote_spanned! {here=>
-            Self #variant { #member: __dlpack::hold::<#ty>(tensor)?, #(#beside,)* }
-        }
+        let held = quote_spanned!(here=> __dlpack::storage::<#ty>().of(tensor)?);
+        let mut fields = vec![(*member, held)];
+        fields.extend(beside.iter().map(|(member, ty)| {
+            (member, quote_spanned!(here=> <#ty as __dlpack::Default>::default()))
+        }));
+        filled(&quote_spanned!(here=> Self #variant), fields)
     });
     let values: Vec<_> = values.collect();
     let arms = values.iter().enumerate().map(|(number, value)| match number {
@@ -259,13 +261,14 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
             quote_spanned!(here=> #number => #value,)
         }
     });
-    let which = match last {
-        0 => quote!(#(#values)*),
-        _ => quote_spanned! {here=>
+    let which = if last == 0 {
+        quote!(#(#values)*)
+    } else {
+        quote_spanned! {here=>
             match __dlpack::which_holds(&tensor, &[#(#accepts),*]) {
                 #(#arms)*
             }
-        },
+        }
     };
     Some(quote_spanned! {here=>
         #[automatically_derived]

@@ -6,7 +6,7 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Generics, Type, WherePredicate};
 
-use super::local;
+use super::{filled, local};
 use crate::attr::{ConstDType, ConstOrder, Require};
 use crate::bounds;
 use crate::model::{
@@ -44,7 +44,9 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
     };
     let value = match model.validate {
         None => value,
-        Some(path) => quote_spanned!(here=> __dlpack::validated(#value, #path)),
+        Some(path) => {
+            quote_spanned!(here.located_at(path.span())=> __dlpack::validated(#value, #path))
+        }
     };
     let (ident, allowed) = (model.ident, &model.allowed);
     let (params, args, _) = model.generics.split_for_impl();
@@ -91,19 +93,18 @@ fn tensor(
 ) -> Bodies {
     let here = Span::mixed_site();
     let ty = data.ty;
-    let (check, data_made, place) = if copy {
-        let check = if layout.dtype.is_some() { "copied_as" } else { "copied" };
-        (check, quote_spanned!(here=> __dlpack::data_copied::<#ty>(&tensor)?), copied(layout))
-    } else {
-        let held = quote_spanned!(here=> __dlpack::HELD);
-        ("held", quote_spanned!(here=> __dlpack::data::<#ty>(tensor)?), held)
+    let (function, place) = match (copy, &layout.dtype) {
+        (false, _) => ("held", quote_spanned!(here=> __dlpack::HELD)),
+        (true, None) => ("copied", copied(layout)),
+        (true, Some(_)) => ("copied_as", copied(layout)),
     };
-    let check = local(check);
-    let mut wants = vec![quote_spanned!(here=> __dlpack::Want::Data(__dlpack::#check::<#ty>))];
+    let function = local(function);
+    let data_of = quote_spanned!(here=> __dlpack::#function::<#ty>());
+    let mut wants = vec![quote!(#data_of.wanted())];
     wants.extend(wants_of_layout(layout, copy));
     let mut parts = parts(layout, &quote_spanned!(here=> &tensor));
     // The others borrow the tensor, the data may take it.
-    parts.push((data, data_made));
+    parts.push((data, quote_spanned!(here=> #data_of.of(tensor)?)));
     let (lets, value) = made_of(how, &parts);
     Bodies {
         accepts: quote!(#(#wants),*),
@@ -121,7 +122,7 @@ fn copied(layout: &Layout<'_>) -> TokenStream {
     match &layout.placement {
         Placement::Nested(field) => {
             let ty = field.ty;
-            quote_spanned!(here=> __dlpack::copied_for::<#ty>())
+            quote_spanned!(here=> __dlpack::layout::<#ty>().place())
         }
         Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
             quote_spanned!(here=> __dlpack::COPIED_BY_COLUMNS)
@@ -134,28 +135,28 @@ fn copied(layout: &Layout<'_>) -> TokenStream {
 fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
     let here = Span::mixed_site();
     let mut wants = Vec::new();
-    let mut want = |what: TokenStream| wants.push(quote_spanned!(here=> __dlpack::Want::#what));
+    let mut want = |what: TokenStream| wants.push(what);
     match &layout.dtype {
         Some(DType::Named(word)) => {
-            want(quote_spanned!(here=> DType(&[__dlpack::DataType::#word])));
+            want(quote_spanned!(here=> __dlpack::Want::DType(&[__dlpack::DataType::#word])));
         }
         Some(DType::Path(path)) => {
             let at = here.located_at(path.span());
-            want(quote_spanned!(at=> DType(&[#path])));
+            want(quote_spanned!(at=> __dlpack::Want::DType(&[#path])));
         }
         Some(DType::Field(_)) | None => {}
     }
     // Bytes that are copied do not know how many elements they hold.
     if layout.padded || (copy && layout.dtype.is_some()) {
         let padded = layout.padded;
-        want(quote_spanned!(here=> Padded(#padded)));
+        want(quote_spanned!(here=> __dlpack::Want::Padded(#padded)));
     }
     let mut before = layout.len.is_none();
     match &layout.placement {
         Placement::Nested(field) => {
             let ty = field.ty;
-            let laid_out = local(if copy { "laid_out_copied" } else { "laid_out" });
-            want(quote_spanned!(here=> Data(__dlpack::#laid_out::<#ty>)));
+            let place = local(if copy { "copied" } else { "held" });
+            want(quote_spanned!(here=> __dlpack::layout::<#ty>().#place()));
         }
         Placement::Fields { shape, steps, offset } => {
             before &= offset.is_some() || !matches!(steps, Steps::Strides(..));
@@ -164,7 +165,7 @@ fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
                 Steps::Compact { order, pitch } => {
                     let order = order_of(order);
                     let word = local(if pitch.is_some() { "Pitched" } else { "Compact" });
-                    Some(quote_spanned!(here=> #word(#order)))
+                    Some(quote_spanned!(here=> __dlpack::Want::#word(#order)))
                 }
             };
             shape_wants(shape, &mut want);
@@ -172,7 +173,7 @@ fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
         }
     }
     if !before && !copy {
-        want(quote!(NothingBefore));
+        want(quote_spanned!(here=> __dlpack::Want::NothingBefore));
     }
     wants
 }
@@ -183,31 +184,35 @@ fn shape_wants(shape: &Shape<'_>, want: &mut impl FnMut(TokenStream)) {
         Shape::Field { dims, ndim } => {
             let ty = dims.ty;
             match ndim {
-                None => want(quote_spanned!(here=> Filled(__dlpack::capacity::<#ty>()))),
-                Some(_) => want(quote_spanned!(here=> Room(__dlpack::capacity::<#ty>()))),
+                None => want(quote_spanned!(here=> __dlpack::shape::<#ty>().filled())),
+                Some(_) => want(quote_spanned!(here=> __dlpack::shape::<#ty>().with_room())),
             }
         }
         Shape::List(dims) => {
             let rank = Literal::usize_unsuffixed(dims.len());
-            want(quote_spanned!(here=> Rank(&[#rank])));
+            want(quote_spanned!(here=> __dlpack::Want::Rank(&[#rank])));
             for (axis, dim) in dims.iter().enumerate() {
                 let number = Literal::usize_unsuffixed(axis);
                 match dim {
                     Dim::Integer(value, span) => {
                         let mut value = Literal::i64_unsuffixed(*value);
                         value.set_span(here.located_at(*span));
-                        want(quote_spanned!(here=> Dim(#number, __dlpack::Option::Some(#value))));
+                        want(
+                            quote_spanned!(here=> __dlpack::Want::Dimension(#number, __dlpack::Option::Some(#value))),
+                        );
                     }
                     Dim::Constant(path) => {
                         let at = here.located_at(path.span());
                         let path = quote_spanned!(at=> __dlpack::integer(#path));
-                        want(quote_spanned!(at=> Dim(#number, __dlpack::constant(&#path))));
+                        want(
+                            quote_spanned!(at=> __dlpack::Want::Dimension(#number, __dlpack::constant(&#path))),
+                        );
                     }
                     Dim::Field(field, _) => {
                         let same = |dim: &Dim<'_>| matches!(dim, Dim::Field(other, _) if other.member == field.member);
                         let first = dims.iter().position(same).filter(|first| *first < axis);
                         if let Some(first) = first.map(Literal::usize_unsuffixed) {
-                            want(quote_spanned!(here=> Equal(#first, #number)));
+                            want(quote_spanned!(here=> __dlpack::Want::Equal(#first, #number)));
                         }
                     }
                 }
@@ -230,6 +235,16 @@ fn order_of(order: &Order<'_>) -> TokenStream {
 fn parts<'a>(layout: &Layout<'a>, tensor: &TokenStream) -> Vec<(RoleField<'a>, TokenStream)> {
     let here = Span::mixed_site();
     let mut parts: Vec<(RoleField<'a>, TokenStream)> = Vec::new();
+    // Those that also say what they need.
+    let needy = match &layout.placement {
+        Placement::Nested(field) => Some((*field, local("layout"))),
+        Placement::Fields { shape: Shape::Field { dims, .. }, .. } => Some((*dims, local("shape"))),
+        Placement::Fields { shape: Shape::List(_), .. } => None,
+    };
+    parts.extend(needy.map(|(field, function)| {
+        let ty = field.ty;
+        (field, quote_spanned!(here=> __dlpack::#function::<#ty>().of(#tensor)?))
+    }));
     let mut add = |field: RoleField<'a>, function: &str, argument: Option<TokenStream>| {
         // A number may be listed twice.
         if parts.iter().all(|(part, _)| part.member != field.member) {
@@ -246,11 +261,10 @@ fn parts<'a>(layout: &Layout<'a>, tensor: &TokenStream) -> Vec<(RoleField<'a>, T
         Unit::Bytes => bytes,
     };
     match &layout.placement {
-        Placement::Nested(field) => add(*field, "layout", None),
+        Placement::Nested(_) => {}
         Placement::Fields { shape, steps, offset } => {
             match shape {
-                Shape::Field { dims, ndim } => {
-                    add(*dims, "shape", None);
+                Shape::Field { ndim, .. } => {
                     if let Some(ndim) = ndim {
                         add(*ndim, "ndim", None);
                     }
@@ -344,27 +358,30 @@ fn beside_value(ty: &Type, beside: &Beside<'_>) -> TokenStream {
 
 fn transparent(inner: RoleField<'_>, how: &Make<'_>) -> Bodies {
     let (here, ty) = (Span::mixed_site(), inner.ty);
-    let value = quote_spanned!(here=> __dlpack::inner::<#ty>(tensor)?);
+    let value = quote_spanned!(here=> __dlpack::inner::<#ty>().of(tensor)?);
     let (first, value) = made_of(how, &[(inner, value)]);
-    Bodies { accepts: quote_spanned!(here=> __dlpack::inner_accepts::<#ty>(tensor)), first, value }
+    Bodies {
+        accepts: quote_spanned!(here=> (__dlpack::inner::<#ty>().accepts)(tensor)),
+        first,
+        value,
+    }
 }
 
 fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
     let here = Span::mixed_site();
     let rows = variants.iter().map(|variant| {
         let (ty, name) = (variant.inner.ty, variant.ident.unraw().to_string());
-        quote_spanned!(here=> (#name, __dlpack::inner_accepts::<#ty>))
+        quote_spanned!(here=> (#name, __dlpack::inner::<#ty>().accepts))
     });
     let rows = quote_spanned!(here=> &[#(#rows),*]);
     let values = variants.iter().map(|ImportVariant { ident, inner, beside }| {
         let (member, ty) = (inner.member, inner.ty);
-        let others = beside.iter().map(|(field, beside)| {
-            let (member, value) = (field.member, beside_value(field.ty, beside));
-            quote_spanned!(here=> #member: #value)
-        });
-        quote_spanned! {here=>
-            Self::#ident { #member: __dlpack::inner::<#ty>(tensor)?, #(#others,)* }
-        }
+        let inner = quote_spanned!(here=> __dlpack::inner::<#ty>().of(tensor)?);
+        let mut fields = vec![(member, inner)];
+        fields.extend(
+            beside.iter().map(|(field, beside)| (field.member, beside_value(field.ty, beside))),
+        );
+        filled(&quote_spanned!(here=> Self::#ident), fields)
     });
     let values: Vec<_> = values.collect();
     let last = values.len().saturating_sub(1);
@@ -376,16 +393,22 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
             quote_spanned!(here=> #number => #value,)
         }
     });
-    let value = match last {
-        0 => quote!(#(#values)*),
-        _ => quote_spanned! {here=>
+    // What is said of the only variant, it says itself.
+    let (accepts, value) = if let [only] = variants {
+        let ty = only.inner.ty;
+        let accepts = quote_spanned!(here=> (__dlpack::inner::<#ty>().accepts)(tensor));
+        (accepts, quote!(#(#values)*))
+    } else {
+        let number = quote_spanned!(here=> __dlpack::variant(tensor, #name, #rows));
+        let value = quote_spanned! {here=>
             match __dlpack::variant(&tensor, #name, #rows)? {
                 #(#arms)*
             }
-        },
+        };
+        (quote_spanned!(here=> #number.map(|_| ())), value)
     };
     Bodies {
-        accepts: quote_spanned!(here=> __dlpack::variant(tensor, #name, #rows).map(|_| ())),
+        accepts,
         first: TokenStream::new(),
         value: quote_spanned!(here=> __dlpack::Result::Ok(#value)),
     }
@@ -435,7 +458,7 @@ pub(crate) fn from_layout(
     let order = match &layout.placement {
         Placement::Nested(field) => {
             let ty = field.ty;
-            quote_spanned!(here=> <#ty as __dlpack::FromLayout>::ORDER)
+            quote_spanned!(here=> __dlpack::layout::<#ty>().order())
         }
         Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
             quote_spanned!(here=> __dlpack::Order::ColumnMajor)

@@ -49,8 +49,8 @@ const _: () = {
                 tensor,
                 "Image",
                 &[
-                    __dlpack::Want::Data(__dlpack::held::<Foreign<u8>>),
-                    __dlpack::Want::Filled(__dlpack::capacity::<[usize; 3]>()),
+                    __dlpack::held::<Foreign<u8>>().wanted(),
+                    __dlpack::shape::<[usize; 3]>().filled(),
                     __dlpack::Want::Compact(__dlpack::ROW_MAJOR),
                 ],
             )
@@ -60,8 +60,8 @@ const _: () = {
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             let tensor = __dlpack::begin::<Self>(tensor, "Image", __dlpack::HELD)?;
             __dlpack::Result::Ok(Self {
-                shape: __dlpack::shape::<[usize; 3]>(&tensor)?,
-                data: __dlpack::data::<Foreign<u8>>(tensor)?,
+                shape: __dlpack::shape::<[usize; 3]>().of(&tensor)?,
+                data: __dlpack::held::<Foreign<u8>>().of(tensor)?,
             })
         }
     }

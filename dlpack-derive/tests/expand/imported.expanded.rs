@@ -27,8 +27,8 @@ const _: () = {
                     ),
                     __dlpack::Want::Rank(&[2, 3]),
                     __dlpack::Want::Contiguous(__dlpack::ROW_MAJOR),
-                    __dlpack::Want::Data(__dlpack::held::<Foreign<T>>),
-                    __dlpack::Want::Filled(__dlpack::capacity::<Vec<u32>>()),
+                    __dlpack::held::<Foreign<T>>().wanted(),
+                    __dlpack::shape::<Vec<u32>>().filled(),
                 ],
             )
         }
@@ -38,10 +38,10 @@ const _: () = {
             let tensor = __dlpack::begin::<Self>(tensor, "Frame", __dlpack::HELD)?;
             __dlpack::validated(
                 __dlpack::Result::Ok(Self {
-                    shape: __dlpack::shape::<Vec<u32>>(&tensor)?,
+                    shape: __dlpack::shape::<Vec<u32>>().of(&tensor)?,
                     strides: __dlpack::strides::<Vec<i32>>(&tensor)?,
                     start: __dlpack::offset::<usize>(&tensor)?,
-                    pixels: __dlpack::data::<Foreign<T>>(tensor)?,
+                    pixels: __dlpack::held::<Foreign<T>>().of(tensor)?,
                     name: <String as __dlpack::Default>::default(),
                 }),
                 Self::check,
@@ -67,11 +67,11 @@ const _: () = {
                 tensor,
                 "Table",
                 &[
-                    __dlpack::Want::Data(__dlpack::copied_as::<Vec<u8>>),
+                    __dlpack::copied_as::<Vec<u8>>().wanted(),
                     __dlpack::Want::DType(&[__dlpack::DataType::F32]),
                     __dlpack::Want::Padded(false),
                     __dlpack::Want::Rank(&[2]),
-                    __dlpack::Want::Dim(1, __dlpack::Option::Some(3)),
+                    __dlpack::Want::Dimension(1, __dlpack::Option::Some(3)),
                 ],
             )
         }
@@ -80,7 +80,7 @@ const _: () = {
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             let tensor = __dlpack::begin::<Self>(tensor, "Table", __dlpack::COPIED)?;
             let field_rows = __dlpack::extent::<usize>(&tensor, 0)?;
-            let field_bytes = __dlpack::data_copied::<Vec<u8>>(&tensor)?;
+            let field_bytes = __dlpack::copied_as::<Vec<u8>>().of(tensor)?;
             __dlpack::constructed(Table::new(field_bytes, field_rows))
         }
     }
@@ -103,8 +103,8 @@ const _: () = {
                     tensor,
                     "Source",
                     &[
-                        ("Frame", __dlpack::inner_accepts::<Frame<u8>>),
-                        ("Table", __dlpack::inner_accepts::<Table>),
+                        ("Frame", __dlpack::inner::<Frame<u8>>().accepts),
+                        ("Table", __dlpack::inner::<Table>().accepts),
                     ],
                 )
                 .map(|_| ())
@@ -117,18 +117,14 @@ const _: () = {
                     &tensor,
                     "Source",
                     &[
-                        ("Frame", __dlpack::inner_accepts::<Frame<u8>>),
-                        ("Table", __dlpack::inner_accepts::<Table>),
+                        ("Frame", __dlpack::inner::<Frame<u8>>().accepts),
+                        ("Table", __dlpack::inner::<Table>().accepts),
                     ],
                 )? {
-                    0 => {
-                        Self::Frame {
-                            0: __dlpack::inner::<Frame<u8>>(tensor)?,
-                        }
-                    }
+                    0 => Self::Frame(__dlpack::inner::<Frame<u8>>().of(tensor)?),
                     _ => {
                         Self::Table {
-                            inner: __dlpack::inner::<Table>(tensor)?,
+                            inner: __dlpack::inner::<Table>().of(tensor)?,
                             name: <String as __dlpack::Default>::default(),
                         }
                     }

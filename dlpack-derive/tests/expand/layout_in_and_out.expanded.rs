@@ -26,17 +26,13 @@ const _: () = {
             tensor: &__dlpack::Imported,
             copied: __dlpack::bool,
         ) -> __dlpack::Result<(), __dlpack::Unmet> {
-            __dlpack::meets(
-                tensor,
-                copied,
-                &[__dlpack::Want::Filled(__dlpack::capacity::<Vec<usize>>())],
-            )
+            __dlpack::meets(tensor, copied, &[__dlpack::shape::<Vec<usize>>().filled()])
         }
         fn from_layout(
             tensor: &__dlpack::Parts,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             __dlpack::Result::Ok(Self {
-                shape: __dlpack::shape::<Vec<usize>>(tensor)?,
+                shape: __dlpack::shape::<Vec<usize>>().of(tensor)?,
                 strides: __dlpack::strides::<Vec<isize>>(tensor)?,
                 byte_offset: __dlpack::byte_offset::<usize>(tensor)?,
             })
@@ -55,14 +51,14 @@ const _: () = {
         fn accepts(
             tensor: &__dlpack::Imported,
         ) -> __dlpack::Result<(), __dlpack::Unmet> {
-            __dlpack::any_holds(tensor, &[__dlpack::held::<Foreign<f32>>])
+            __dlpack::any_holds(tensor, &[__dlpack::storage::<Foreign<f32>>().accepts])
         }
         fn from_imported(
             tensor: __dlpack::Imported,
         ) -> __dlpack::Result<Self, __dlpack::Error> {
-            __dlpack::Result::Ok(Self::Foreign {
-                0: __dlpack::hold::<Foreign<f32>>(tensor)?,
-            })
+            __dlpack::Result::Ok(
+                Self::Foreign(__dlpack::storage::<Foreign<f32>>().of(tensor)?),
+            )
         }
     }
     #[automatically_derived]

@@ -11,7 +11,7 @@ pub use core::result::Result;
 use crate::element::SizeMatches;
 use crate::layout::MAX_NDIM;
 
-pub use super::import::{any_holds, held, hold, which_holds};
+pub use super::import::{any_holds, storage, which_holds};
 pub use crate::dtype::DataType;
 pub use crate::element::Element;
 pub use crate::error::Error;

@@ -45,7 +45,7 @@ impl<I: Dim, const N: usize> FromDims for [I; N] {
         let mut unmet = Ok(());
         let filled = core::array::from_fn(|axis| {
             let dim = dims.get(axis).copied().unwrap_or(0);
-            number(dim, Number::Dim(axis)).unwrap_or_else(|not| {
+            number(dim, Number::Dimension(axis)).unwrap_or_else(|not| {
                 unmet = Err(not);
                 // The one number that every integer type has.
                 I::ZERO
@@ -58,7 +58,7 @@ impl<I: Dim, const N: usize> FromDims for [I; N] {
 impl<I: Dim> FromDims for Vec<I> {
     fn from_dims(dims: &[i64]) -> Result<Self, Unmet> {
         let numbered = dims.iter().enumerate();
-        numbered.map(|(axis, &dim)| number(dim, Number::Dim(axis))).collect()
+        numbered.map(|(axis, &dim)| number(dim, Number::Dimension(axis))).collect()
     }
 }
 

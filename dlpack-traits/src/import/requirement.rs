@@ -65,7 +65,7 @@ pub enum Unmet {
         found: usize,
     },
     /// A dimension of that size.
-    Dim {
+    Dimension {
         /// Which one.
         axis: usize,
         /// The size.
@@ -130,7 +130,7 @@ pub enum Unmet {
 #[non_exhaustive]
 pub enum Number {
     /// The size of that dimension.
-    Dim(usize),
+    Dimension(usize),
     /// The stride of that dimension.
     Stride(usize),
     /// The step of the slowest axis.
@@ -197,7 +197,7 @@ impl fmt::Display for Requirement {
             Unmet::Room { most, found } => {
                 write!(f, "the tensor has {}, `{name}` has room for {most}", Count(*found))
             }
-            Unmet::Dim { axis, needed, found } => {
+            Unmet::Dimension { axis, needed, found } => {
                 write!(f, "dimension {axis} of the tensor is {found}, `{name}` needs {needed}")
             }
             Unmet::EqualDims { axes: [one, two], found: [first, second] } => write!(
@@ -267,7 +267,7 @@ impl core::error::Error for Requirement {}
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Dim(axis) => write!(f, "dimension {axis}"),
+            Self::Dimension(axis) => write!(f, "dimension {axis}"),
             Self::Stride(axis) => write!(f, "stride {axis}"),
             Self::Pitch => f.write_str("pitch"),
             Self::Offset => f.write_str("offset"),

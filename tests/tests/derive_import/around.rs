@@ -1,6 +1,6 @@
 //! Newtypes, enums, storages that are enums, generics.
 
-use std::marker::PhantomData;
+use core::marker::PhantomData;
 
 use dlpack_tests::counted::Drops;
 use tensors::{
@@ -112,6 +112,12 @@ enum Column {
 }
 
 #[derive(DLPackImport)]
+#[dlpack(crate = ::tensors)]
+enum Only {
+    Line(Line),
+}
+
+#[derive(DLPackImport)]
 #[dlpack(crate = ::tensors, validate = OneOf::check)]
 enum OneOf {
     A(Foreign<u8>),
@@ -145,6 +151,10 @@ fn enums() {
          `Bytes`: the elements are int32, `Bounded` needs uint8; pass `x.astype('uint8')`; \
          `Deep`: the tensor has 3 dimensions, `Tensor` needs 2"
     );
+    let Only::Line(line) = built::<Only>(&bytes(&[2])).unwrap();
+    assert_eq!(line.0.shape, [2]);
+    let flat = "the tensor has 2 dimensions, `Line` needs 1";
+    assert_eq!(refused::<Only>(&bytes(&[2, 3])), flat);
     // Where only the element type is wrong, it is said once.
     assert_eq!(
         refused::<OneOf>(&forged(&[1], &[0])),

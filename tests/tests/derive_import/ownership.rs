@@ -1,7 +1,8 @@
 //! Who owns the tensor, whatever happens on the way.
 
-use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use core::marker::PhantomData;
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
 
 use dlpack_tests::counted::Drops;
 use tensors::{DLPackExport, DLPackImport, Foreign, ImportError};
@@ -22,8 +23,8 @@ struct Mask {
 #[derive(Debug)]
 struct Empty;
 
-impl std::fmt::Display for Empty {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl core::fmt::Display for Empty {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("a mask has pixels")
     }
 }

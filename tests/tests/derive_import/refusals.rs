@@ -170,7 +170,7 @@ fn dimensions() {
     );
     let long = Forged { bytes: vec![0; 300], ..bytes(&[300, 1]) };
     let error = built::<Roomy>(&long).map(|_| ()).unwrap_err();
-    let unmet = Unmet::Fit { number: Number::Dim(0), found: 300, int: "i8" };
+    let unmet = Unmet::Fit { number: Number::Dimension(0), found: 300, int: "i8" };
     assert_eq!(error, ImportError::Requirement(Requirement::new("Roomy", unmet)));
     assert_eq!(
         error.to_string(),

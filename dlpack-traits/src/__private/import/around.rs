@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt::Display;
 
-use super::{DLPackImport, Error, ImportError, ImportStorage, Imported};
+use super::{ImportError, Imported};
 use crate::import::{Requirement, Unmet};
 
 /// What a constructor made, or why it made nothing.
@@ -19,16 +19,6 @@ pub fn validated<T, E: Display>(
     let made = made?;
     check(&made).map_err(ImportError::rejected)?;
     Ok(made)
-}
-
-/// The importable in a newtype, or in a variant.
-pub fn inner<T: DLPackImport>(tensor: Imported) -> Result<T, ImportError> {
-    T::from_dlpack(tensor)
-}
-
-/// Whether it accepts the tensor.
-pub fn inner_accepts<T: DLPackImport>(tensor: &Imported) -> Result<(), ImportError> {
-    T::accepts(tensor)
 }
 
 /// A variant of an enum: its name, and whether what it holds accepts a tensor.
@@ -95,9 +85,4 @@ pub fn any_holds(tensor: &Imported, variants: &[Holds]) -> Result<(), Unmet> {
 pub fn which_holds(tensor: &Imported, variants: &[Holds]) -> usize {
     let first = variants.iter().position(|holds| holds(tensor).is_ok());
     first.unwrap_or(variants.len().saturating_sub(1))
-}
-
-/// What a variant holds.
-pub fn hold<D: ImportStorage>(tensor: Imported) -> Result<D, Error> {
-    D::from_imported(tensor)
 }

@@ -6,6 +6,7 @@
 //! turbofish, where the caret goes if it does not fit.
 
 mod around;
+mod makers;
 mod parts;
 mod targets;
 mod wants;
@@ -25,19 +26,13 @@ pub use crate::import::{
     DLPackImport, FromDims, FromElements, ImportError, ImportStorage, Imported, Unmet,
 };
 
-pub use around::{
-    Holds, Variant, any_holds, constructed, hold, inner, inner_accepts, validated, variant,
-    which_holds,
+pub use around::{Holds, Variant, any_holds, constructed, validated, variant, which_holds};
+pub use makers::{
+    Data, Inner, Layout, Shape, Storage, copied, copied_as, held, inner, layout, shape, storage,
 };
 pub use parts::{
     COPIED, COPIED_BY_COLUMNS, HELD, Parts, Place, begin, byte_len, byte_offset, byte_pitch,
-    byte_strides, data, data_copied, device, dtype, extent, len, ndim, offset, order, pitch, shape,
-    strides,
+    byte_strides, device, dtype, extent, len, ndim, offset, order, pitch, strides,
 };
-pub use targets::{
-    DTypeTarget, DeviceTarget, FromLayout, OrderTarget, copied_for, laid_out, laid_out_copied,
-    layout, meets,
-};
-pub use wants::{
-    ANY_ORDER, COLUMN_MAJOR, ROW_MAJOR, Want, accepts, capacity, copied, copied_as, held,
-};
+pub use targets::{DTypeTarget, DeviceTarget, FromLayout, OrderTarget, meets};
+pub use wants::{ANY_ORDER, COLUMN_MAJOR, ROW_MAJOR, Want, accepts};

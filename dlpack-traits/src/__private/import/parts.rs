@@ -2,19 +2,19 @@
 
 use super::wants::{self, ANY_ORDER};
 use super::{
-    DLPackImport, DTypeTarget, Device, DeviceTarget, Dim, Error, FromDims, FromElements,
-    ImportError, ImportStorage, Imported, Order, OrderTarget,
+    DLPackImport, DTypeTarget, Device, DeviceTarget, Dim, Error, FromDims, ImportError, Imported,
+    Order, OrderTarget,
 };
 use crate::described::stored_bits;
-use crate::import::{Number, Requirement, Unmet, copy_elements, number};
+use crate::import::{Number, Requirement, Unmet, number};
 use crate::layout;
 
 /// A tensor that is accepted, and what is made of its elements.
 #[derive(Debug)]
 pub struct Parts {
-    tensor: Imported,
+    pub(super) tensor: Imported,
     name: &'static str,
-    place: Place,
+    pub(super) place: Place,
 }
 
 /// Where the elements will be.
@@ -44,7 +44,7 @@ pub fn begin<S: DLPackImport>(
 }
 
 impl Parts {
-    fn fits<T>(&self, unmet: Result<T, Unmet>) -> Result<T, ImportError> {
+    pub(super) fn fits<T>(&self, unmet: Result<T, Unmet>) -> Result<T, ImportError> {
         unmet.map_err(|unmet| Requirement::new(self.name, unmet).into())
     }
 
@@ -75,7 +75,7 @@ impl Parts {
             *stride = stride.saturating_mul(times);
         }
         self.fits(D::from_dims(compact).map_err(|unmet| match unmet {
-            Unmet::Fit { number: Number::Dim(axis), found, int } => {
+            Unmet::Fit { number: Number::Dimension(axis), found, int } => {
                 Unmet::Fit { number: Number::Stride(axis), found, int }
             }
             unmet => unmet,
@@ -132,15 +132,10 @@ impl Parts {
     }
 }
 
-/// The field `shape`.
-pub fn shape<D: FromDims>(parts: &Parts) -> Result<D, ImportError> {
-    parts.fits(D::from_dims(parts.tensor.shape()))
-}
-
 /// A field in `shape(height, width)`.
 pub fn extent<I: Dim>(parts: &Parts, axis: usize) -> Result<I, ImportError> {
     let dim = parts.tensor.shape().get(axis).copied().unwrap_or(0);
-    parts.number(dim.into(), Number::Dim(axis))
+    parts.number(dim.into(), Number::Dimension(axis))
 }
 
 /// The field `ndim`.
@@ -210,18 +205,4 @@ pub fn device<T: DeviceTarget>(parts: &Parts) -> Result<T, ImportError> {
         Place::Held => parts.tensor.device(),
         Place::Copied(_) => Device::CPU,
     })
-}
-
-/// The field `data`, where it holds the memory.
-pub fn data<D: ImportStorage>(parts: Parts) -> Result<D, ImportError> {
-    Ok(D::from_imported(parts.tensor)?)
-}
-
-/// The field `data`, where it is marked `copy`.
-pub fn data_copied<D: FromElements>(parts: &Parts) -> Result<D, ImportError> {
-    let order = match parts.place {
-        Place::Copied(order) => order,
-        Place::Held => Order::RowMajor,
-    };
-    Ok(D::from_elements(copy_elements(&parts.tensor, order)?)?)
 }

@@ -3,7 +3,7 @@
 
 use core::fmt::Display;
 
-use super::parts::{Parts, Place};
+use super::parts::Parts;
 use super::wants::Want;
 use super::{DataType, Device, Error, ImportError, Imported, Order, Unmet};
 
@@ -76,26 +76,6 @@ pub trait FromLayout: Sized {
 
     /// Holds the layout.
     fn from_layout(tensor: &Parts) -> Result<Self, ImportError>;
-}
-
-/// [`Want::Data`] of the field `layout`.
-pub fn laid_out<L: FromLayout>(tensor: &Imported) -> Result<(), Unmet> {
-    L::accepts(tensor, false)
-}
-
-/// Likewise, where the data is a copy.
-pub fn laid_out_copied<L: FromLayout>(tensor: &Imported) -> Result<(), Unmet> {
-    L::accepts(tensor, true)
-}
-
-/// A copy as the layout needs it.
-pub const fn copied_for<L: FromLayout>() -> Place {
-    Place::Copied(L::ORDER)
-}
-
-/// The field `layout`.
-pub fn layout<L: FromLayout>(tensor: &Parts) -> Result<L, ImportError> {
-    L::from_layout(tensor)
 }
 
 /// [`FromLayout::accepts`]. Of a copy no stride is wanted: they are made.

@@ -1,10 +1,9 @@
 //! What a type needs of a tensor: [`Want`].
 
-use super::{DataType, FromDims, FromElements, ImportError, ImportStorage, Imported, Order};
+use super::{DataType, ImportError, Imported, Order};
 use crate::described::stored_bits;
-use crate::element::Element;
 use crate::flags::Flags;
-use crate::import::{Requirement, Unmet, elements_are, on_host};
+use crate::import::{Requirement, Unmet};
 use crate::layout;
 
 /// The order of [`Want::Compact`] and [`Want::Pitched`].
@@ -28,7 +27,7 @@ pub enum Want<'a> {
     /// As many dimensions as there is room for, if the room is limited.
     Filled(Option<usize>),
     /// A dimension of that size.
-    Dim(usize, Option<i64>),
+    Dimension(usize, Option<i64>),
     /// Two dimensions of one size.
     Equal(usize, usize),
     /// Compact elements, because somebody said so.
@@ -87,12 +86,12 @@ impl Want<'_> {
             Self::Room(None) | Self::Filled(None) => Ok(()),
             Self::Room(Some(most)) => unless(rank <= most, Unmet::Room { most, found: rank }),
             Self::Filled(Some(exact)) => Want::Rank(&[exact]).meets(tensor),
-            Self::Dim(axis, needed) => match (shape.get(axis), needed) {
+            Self::Dimension(axis, needed) => match (shape.get(axis), needed) {
                 (Some(&found), Some(needed)) => {
-                    unless(found == needed, Unmet::Dim { axis, needed, found })
+                    unless(found == needed, Unmet::Dimension { axis, needed, found })
                 }
                 // A constant that does not fit is more than any tensor has.
-                (Some(&found), None) => Err(Unmet::Dim { axis, needed: i64::MAX, found }),
+                (Some(&found), None) => Err(Unmet::Dimension { axis, needed: i64::MAX, found }),
                 (None, _) => Ok(()),
             },
             Self::Equal(one, two) => match (shape.get(one), shape.get(two)) {
@@ -176,47 +175,10 @@ pub(super) fn pitched(tensor: &Imported, order: Option<Order>) -> Option<(Order,
     }
 }
 
-/// [`Want::Data`] of a field that holds the memory.
-pub fn held<D: ImportStorage>(tensor: &Imported) -> Result<(), Unmet> {
-    D::accepts(tensor)
-}
-
-/// [`Want::Data`] of a field that is marked `copy`.
-pub fn copied<D: FromElements>(tensor: &Imported) -> Result<(), Unmet> {
-    elements_are(tensor, <D::Element as Element>::DTYPE)?;
-    match D::LEN {
-        Some(needed) if i64::try_from(needed) != Ok(tensor.numel()) => {
-            Err(Unmet::Numel { needed, found: tensor.numel() })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// [`Want::Data`] of a field that is marked `copy`, in a struct that says of
-/// what type the elements are: bytes may then hold any.
-pub fn copied_as<D: FromElements>(tensor: &Imported) -> Result<(), Unmet> {
-    if <D::Element as Element>::DTYPE != DataType::U8 {
-        return copied::<D>(tensor);
-    }
-    on_host(tensor)?;
-    match D::LEN {
-        Some(needed) if needed != byte_len(tensor) => {
-            let found = i64::try_from(byte_len(tensor)).unwrap_or(i64::MAX);
-            Err(Unmet::Numel { needed, found })
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Bytes of all elements together.
 pub(super) fn byte_len(tensor: &Imported) -> usize {
     let bits = i128::from(stored_bits(tensor.dtype(), is_padded(tensor)));
     // They have at most `isize::MAX` bytes.
     let bits = bits.saturating_mul(tensor.numel().into());
     usize::try_from(bits.saturating_add(7) >> 3).unwrap_or(usize::MAX)
-}
-
-/// As how many numbers there is room for in a list, if the room is limited.
-pub const fn capacity<D: FromDims>() -> Option<usize> {
-    D::CAPACITY
 }
