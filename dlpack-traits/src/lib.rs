@@ -33,6 +33,7 @@
 //! | export a buffer type of your own | [`Storage`], [`DataRef`] |
 //! | let consumers write | [`SharedBuffer`], the table at [`trait@DLPackExport`] |
 //! | take a tensor from a C pointer | [`Imported`] |
+//! | build a struct from a tensor | the derive macro `DLPackImport` (feature `derive`), [`trait@DLPackImport`] |
 //! | make a Python class | the module `python` (feature `pyo3`) |
 //! | look at the C structs | [`ffi`] |
 //!
@@ -41,7 +42,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `std` (default) | panics of user code are caught at the C boundary; without it they abort |
-//! | `derive` | `#[derive(DLPackExport)]`, and `Element`, `DataType`, `Storage`, `AsLayout` for its parts |
+//! | `derive` | `#[derive(DLPackExport)]`, `#[derive(DLPackImport)]`, and `Element`, `DataType`, `Storage`, `AsLayout`, `FromLayout` for their parts |
 //! | `bytes` | `bytes::Bytes` and `BytesMut` as storages |
 //! | `memmap2` | `memmap2::Mmap` and `MmapMut` as storages |
 //! | `half` | `half::f16` and `half::bf16` as elements |
