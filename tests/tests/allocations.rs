@@ -6,7 +6,8 @@ use std::alloc::System;
 use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
-use tensors::{DLPackExport, SharedBuffer, Storage};
+use tensors::ffi::DLManagedTensorVersioned;
+use tensors::{DLPackExport, Foreign, Imported, SharedBuffer, Storage};
 
 /// The system's allocator, counting for each thread: the test harness has
 /// threads of its own.
@@ -148,6 +149,36 @@ fn a_refused_export_leaves_nothing() {
         });
         assert!(result.is_err());
         assert_eq!(allocated, freed, "{shape:?}");
+    }
+}
+
+/// To take a tensor, to look at it in every way and to give it back takes none.
+#[test]
+fn an_import_allocates_nothing() {
+    let eight = [2, 1, 1, 1, 1, 1, 1, 3];
+    for shape in [&[][..], &[6], &[2, 3], &[0], &eight] {
+        let tensor = Owner::new(vec![0_f32; 6], shape).into_dlpack().unwrap();
+        let (raw, allocated, freed) = counting(|| {
+            let mut tensor = tensor.import().unwrap();
+            assert!(tensor.elements::<f32>().unwrap().iter().all(|element| element.to_bits() == 0));
+            assert_eq!(tensor.codes().unwrap().iter().sum::<u64>(), 0);
+            let mut exclusive = tensor.exclusive().unwrap();
+            exclusive.as_mut_slice::<f32>().unwrap().fill(0.0);
+            exclusive.elements_mut::<f32>().unwrap().for_each(|element| *element = 0.0);
+            assert!(exclusive.as_frozen().as_bytes().is_ok());
+            tensor.into_raw::<DLManagedTensorVersioned>().unwrap()
+        });
+        assert_eq!((allocated, freed), (0, 0), "{shape:?}");
+        let (tensor, allocated, freed) = counting(|| {
+            // SAFETY: 1. to 4. The struct is valid, and ours. 5. Nobody else has
+            // the memory.
+            unsafe { Imported::from_raw(raw) }.unwrap()
+        });
+        assert_eq!((allocated, freed), (0, 0), "{shape:?}");
+        // As a field of a struct it is held by a count.
+        let (foreign, allocated, freed) = counting(|| Foreign::<f32>::new(tensor).unwrap());
+        assert_eq!((allocated, freed), (1, 0), "{shape:?}");
+        drop(foreign);
     }
 }
 

@@ -123,7 +123,6 @@ mod parts {
 use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
-use dlpack_tests::foreign;
 use tensors::{
     AsLayout, DLPackExport, DLPackImport, DataRef, DataType, Device, Error, Imported, Layout,
     Storage,
@@ -223,7 +222,7 @@ fn pointer() {
 
 /// A tensor of those elements, as a consumer has it.
 fn given<T: tensors::Element>(elements: &[T], shape: &[i64]) -> Imported {
-    foreign::given(Owner::new(elements.to_vec(), shape).into_dlpack().unwrap())
+    Owner::new(elements.to_vec(), shape).into_dlpack().unwrap().import().unwrap()
 }
 
 #[test]

@@ -316,7 +316,7 @@ fn imports_among_shadows() {
     use ::tensors::{DLPackExport, DLPackImport};
     let given = || {
         let image = ::dlpack_tests::counted::Owner::new(vec![0_u8; 2], &[1, 1, 2, 1]);
-        ::dlpack_tests::foreign::given(image.into_dlpack().unwrap())
+        image.into_dlpack().unwrap().import().unwrap()
     };
     let image = shadowed::Given::from_dlpack(given()).unwrap();
     assert_eq!((image.rows, image.r#type, image.tensor), (1, 2, 2));

@@ -1,6 +1,7 @@
 //! What a foreign struct claims, and what of that can be checked without
 //! touching its memory. Plain data in, plain data out.
 
+use super::ImportPolicy;
 use crate::described::stored_bits;
 use crate::device::Device;
 use crate::dims::Dims;
@@ -46,14 +47,16 @@ pub(super) struct Checked {
 }
 
 impl Claims {
-    pub(super) fn check(self) -> Result<Checked, Error> {
+    #[inline(always)]
+    pub(super) fn check(self, policy: ImportPolicy) -> Result<Checked, Error> {
         let Self { version, flags, data, byte_offset, device, dtype, shape, strides } = self;
         check_dtype(dtype, version)?;
         let numel = layout::numel(shape.as_slice())?;
-        // Since 1.2 strides must not be NULL, but producers of that version
-        // exist that say so and write NULL. They mean what was meant before.
         let strides = match strides {
             Some(strides) => strides,
+            None if !policy.allows_null_strides(version) => {
+                return Err(Error::NullStrides { ndim: shape.as_slice().len() });
+            }
             None => Dims::filled(shape.as_slice().len(), |strides| {
                 layout::row_major_strides(shape.as_slice(), strides);
                 Ok(())
@@ -94,6 +97,7 @@ impl Claims {
 ///
 /// A later minor version may add families. Their tensors can be passed around;
 /// a typed view of them cannot be had.
+#[inline]
 fn check_dtype(dtype: DataType, version: Option<Version>) -> Result<(), Error> {
     let from_later = version.is_some_and(|version| version > Version::CURRENT)
         && dtype.code() > ffi::kDLFloat4_e2m1fn
@@ -107,8 +111,12 @@ fn check_dtype(dtype: DataType, version: Option<Version>) -> Result<(), Error> {
 
 /// The bytes that hold elements, if they and all elements together fit in an
 /// address space.
+#[inline]
 fn byte_span(extent: Option<Extent>, bits: i64, numel: i64) -> Result<(isize, isize), Error> {
     let Some(Extent { low, high }) = extent else { return Ok((0, 0)) };
+    if let Some(span) = whole_bytes(low, high, bits, numel) {
+        return Ok(span);
+    }
     // An element has less than 2^24 bits, so nothing here saturates.
     let bits = i128::from(bits);
     let byte = |bits: i128| isize::try_from(bits >> 3).map_err(|_| Error::SizeOverflow);
@@ -120,7 +128,22 @@ fn byte_span(extent: Option<Extent>, bits: i64, numel: i64) -> Result<(isize, is
     Ok((start, end))
 }
 
+/// [`byte_span`] where elements are whole bytes, and all is well.
+#[inline]
+fn whole_bytes(low: i64, high: i64, bits: i64, numel: i64) -> Option<(isize, isize)> {
+    if bits & 7 != 0 {
+        return None;
+    }
+    let size = bits >> 3;
+    let _fits: isize = numel.checked_mul(size)?.try_into().ok()?;
+    let start: isize = low.checked_mul(size)?.try_into().ok()?;
+    let end: isize = high.checked_add(1)?.checked_mul(size)?.try_into().ok()?;
+    end.checked_sub(start)?;
+    Some((start, end))
+}
+
 /// Checks that bytes around a place neither begin before 0 nor end beyond `max`.
+#[inline]
 fn within(max: u128, place: u128, (start, end): (isize, isize)) -> Result<(), Error> {
     let below = start.unsigned_abs() as u128;
     let above = end.unsigned_abs() as u128;

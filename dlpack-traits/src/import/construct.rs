@@ -1,6 +1,6 @@
 //! Values of a type from tensors: [`DLPackImport`].
 
-use super::{Foreign, ImportError, ImportStorage, Imported, Readable, Requirement};
+use super::{Foreign, ForeignElement, ImportError, ImportStorage, Imported, Requirement};
 
 /// A type that can be built from a tensor that another library made.
 ///
@@ -58,7 +58,7 @@ impl DLPackImport for Imported {
     }
 }
 
-impl<T: Readable> DLPackImport for Foreign<T> {
+impl<T: ForeignElement> DLPackImport for Foreign<T> {
     fn accepts(tensor: &Imported) -> Result<(), ImportError> {
         let unmet = <Self as ImportStorage>::accepts(tensor);
         unmet.map_err(|unmet| Requirement::new("Foreign", unmet).into())

@@ -16,6 +16,7 @@ use crate::managed::{Abi, Release};
 /// # Safety
 ///
 /// 1. to 3. of [`Imported::from_raw`](super::Imported::from_raw).
+#[inline(always)]
 pub(super) unsafe fn take<A: Abi>(managed: *mut A) -> Result<(Release, Claims), Error> {
     let managed = NonNull::new(managed).ok_or(Error::NullTensor)?;
     // From here on every way out calls the deleter.
@@ -58,6 +59,7 @@ pub(super) unsafe fn take<A: Abi>(managed: *mut A) -> Result<(Release, Claims), 
 ///
 /// 1. `array` is NULL, or points to `len` initialised and aligned numbers, or
 ///    `len` is 0.
+#[inline(always)]
 unsafe fn dims(array: *const i64, len: usize) -> Result<Option<Dims<'static>>, Error> {
     if len == 0 {
         return Ok(Some(Dims::borrowed(&[])));

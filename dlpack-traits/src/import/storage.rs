@@ -9,14 +9,14 @@ use core::array::from_fn;
 
 use bytemuck::Pod;
 
-use super::{Foreign, Imported, Readable, Unmet};
+use super::{Foreign, ForeignElement, Imported, Readable, Unmet};
 use crate::dtype::DataType;
 use crate::element::Element;
 use crate::error::Error;
 use crate::storage::SharedBuffer;
 
 /// A `data` field that can hold the memory of another library, without a copy:
-/// [`Foreign`], and `Arc` and `Box` of what can.
+/// [`Foreign`], with or without a type of elements, and `Arc` and `Box` of what can.
 ///
 /// An enum of storages that has a variant for imported memory gets it from the
 /// derive of `Storage`, with `#[dlpack(import)]` on that variant.
@@ -63,9 +63,12 @@ pub trait ImportStorage: Sized {
     fn from_imported(tensor: Imported) -> Result<Self, Error>;
 }
 
-impl<T: Readable> ImportStorage for Foreign<T> {
+impl<T: ForeignElement> ImportStorage for Foreign<T> {
     fn accepts(tensor: &Imported) -> Result<(), Unmet> {
-        elements_are(tensor, T::DTYPE)
+        match T::DTYPE {
+            Some(dtype) => elements_are(tensor, dtype),
+            None => Ok(()),
+        }
     }
 
     fn from_imported(tensor: Imported) -> Result<Self, Error> {

@@ -31,9 +31,10 @@ mod sealed {
         /// Whether it has flags, without which nobody can be told not to write.
         const HAS_FLAGS: bool;
 
-        /// The struct with these parts.
+        /// The struct with these parts, as far as it has room for them.
         fn new(
             tensor: DLTensor,
+            version: Version,
             flags: Flags,
             manager_ctx: *mut c_void,
             deleter: unsafe extern "C" fn(*mut Self),
@@ -64,6 +65,9 @@ mod sealed {
         /// 2. The deleter, if there is one, may be called once with this
         ///    pointer, by any thread, and whoever drops the result is that one.
         unsafe fn release_of(this: NonNull<Self>) -> Release;
+
+        /// The struct whose deleter that is, if it is of this type.
+        fn of(release: &Release) -> Option<NonNull<Self>>;
     }
 }
 
@@ -74,12 +78,13 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
     #[inline]
     fn new(
         dl_tensor: DLTensor,
+        version: Version,
         flags: Flags,
         manager_ctx: *mut c_void,
         deleter: unsafe extern "C" fn(*mut Self),
     ) -> Self {
         Self {
-            version: Version::CURRENT.to_ffi(),
+            version: version.to_ffi(),
             manager_ctx,
             deleter: Some(deleter),
             flags: flags.bits(),
@@ -122,6 +127,10 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
         // SAFETY: 2 is what it asks for.
         unsafe { Release::versioned(this, deleter) }
     }
+
+    fn of(release: &Release) -> Option<NonNull<Self>> {
+        release.as_versioned()
+    }
 }
 
 impl sealed::ManagedStruct for DLManagedTensor {
@@ -131,6 +140,7 @@ impl sealed::ManagedStruct for DLManagedTensor {
     #[inline]
     fn new(
         dl_tensor: DLTensor,
+        _: Version,
         _: Flags,
         manager_ctx: *mut c_void,
         deleter: unsafe extern "C" fn(*mut Self),
@@ -169,5 +179,9 @@ impl sealed::ManagedStruct for DLManagedTensor {
         let deleter = unsafe { deleter.read() };
         // SAFETY: 2 is what it asks for.
         unsafe { Release::legacy(this, deleter) }
+    }
+
+    fn of(release: &Release) -> Option<NonNull<Self>> {
+        release.as_legacy()
     }
 }

@@ -1,5 +1,6 @@
 //! The duty to call a deleter: [`Release`].
 
+use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
@@ -9,21 +10,19 @@ use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 #[derive(Debug)]
 pub struct Release(Call);
 
-/// Which function, with which argument.
+/// Which function, with which argument. A NULL deleter is not called.
 #[derive(Debug)]
 enum Call {
     Versioned(
         NonNull<DLManagedTensorVersioned>,
-        unsafe extern "C" fn(*mut DLManagedTensorVersioned),
+        Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     ),
-    Legacy(NonNull<DLManagedTensor>, unsafe extern "C" fn(*mut DLManagedTensor)),
-    /// The deleter is NULL: there is nothing to release.
-    Nothing,
+    Legacy(NonNull<DLManagedTensor>, Option<unsafe extern "C" fn(*mut DLManagedTensor)>),
 }
 
 // SAFETY: by 1 of its constructors any thread may call the deleter.
 unsafe impl Send for Release {}
-// SAFETY: a shared `Release` does nothing.
+// SAFETY: a shared `Release` gives out the address of the struct, nothing else.
 unsafe impl Sync for Release {}
 
 impl Release {
@@ -35,7 +34,7 @@ impl Release {
         managed: NonNull<DLManagedTensorVersioned>,
         deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     ) -> Self {
-        Self(deleter.map_or(Call::Nothing, |deleter| Call::Versioned(managed, deleter)))
+        Self(Call::Versioned(managed, deleter))
     }
 
     /// # Safety
@@ -45,22 +44,38 @@ impl Release {
         managed: NonNull<DLManagedTensor>,
         deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
     ) -> Self {
-        Self(deleter.map_or(Call::Nothing, |deleter| Call::Legacy(managed, deleter)))
+        Self(Call::Legacy(managed, deleter))
+    }
+
+    /// The struct, if it is the versioned one.
+    pub(crate) fn as_versioned(&self) -> Option<NonNull<DLManagedTensorVersioned>> {
+        if let Call::Versioned(managed, _) = self.0 { Some(managed) } else { None }
+    }
+
+    /// The struct, if it is the legacy one.
+    pub(crate) fn as_legacy(&self) -> Option<NonNull<DLManagedTensor>> {
+        if let Call::Legacy(managed, _) = self.0 { Some(managed) } else { None }
+    }
+
+    /// Leaves the duty to somebody else.
+    pub(crate) fn forget(self) {
+        let _ = ManuallyDrop::new(self);
     }
 }
 
 impl Drop for Release {
+    #[inline]
     fn drop(&mut self) {
         match self.0 {
-            Call::Versioned(managed, deleter) => {
+            Call::Versioned(managed, Some(deleter)) => {
                 // SAFETY: 1 of `versioned`; a value is dropped once.
                 unsafe { deleter(managed.as_ptr()) }
             }
-            Call::Legacy(managed, deleter) => {
+            Call::Legacy(managed, Some(deleter)) => {
                 // SAFETY: 1 of `legacy`; a value is dropped once.
                 unsafe { deleter(managed.as_ptr()) }
             }
-            Call::Nothing => {}
+            Call::Versioned(_, None) | Call::Legacy(_, None) => {}
         }
     }
 }

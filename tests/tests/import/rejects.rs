@@ -2,7 +2,7 @@
 
 use dlpack_tests::counted::Drops;
 use tensors::ffi::{self, DLDataTypeCode, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned};
-use tensors::{DataType, Device, Error, Flags, Imported, Version};
+use tensors::{DataType, Device, Error, Flags, ImportPolicy, Imported, Version};
 
 use crate::import::forge::{Forge, Forged, forged, free, other_major};
 
@@ -91,6 +91,37 @@ fn table() {
     for (case, error) in cases {
         assert_eq!(refused::<DLManagedTensorVersioned>(&case), error, "{case:?}");
         assert_eq!(refused::<DLManagedTensor>(&case), error, "legacy {case:?}");
+    }
+}
+
+/// F5: who takes the standard by its word refuses NULL strides, in versions
+/// that forbid them.
+#[test]
+fn strict_strides() {
+    fn strictly<M: Forge>(case: &Forged) -> Result<Imported, Error> {
+        let drops = Drops::new();
+        // SAFETY: as `Forged::import` does.
+        let taken = unsafe { Imported::from_raw_with(case.raw::<M>(&drops), ImportPolicy::Strict) };
+        assert_eq!(drops.count(), usize::from(taken.is_err()));
+        taken
+    }
+    let null = |minor| with(|case| case.version = Version::new(1, minor));
+    for minor in [2, 3, 99] {
+        let error = strictly::<DLManagedTensorVersioned>(&null(minor)).map(drop);
+        assert_eq!(error, Err(Error::NullStrides { ndim: 2 }));
+        assert!(strictly::<DLManagedTensor>(&null(minor)).is_ok());
+        assert!(null(minor).imported().is_row_major());
+        let given = null(minor).strided(&[3, 1], 0);
+        assert!(strictly::<DLManagedTensorVersioned>(&given).is_ok());
+        // Without elements too, but not without dimensions.
+        let empty = Forged { shape: Some(vec![0]), ..null(minor) };
+        let error = strictly::<DLManagedTensorVersioned>(&empty).map(drop);
+        assert_eq!(error, Err(Error::NullStrides { ndim: 1 }));
+        let scalar = Forged { shape: None, ..null(minor) };
+        assert!(strictly::<DLManagedTensorVersioned>(&scalar).is_ok());
+    }
+    for minor in [0, 1] {
+        assert!(strictly::<DLManagedTensorVersioned>(&null(minor)).is_ok());
     }
 }
 

@@ -1,0 +1,295 @@
+//! Elements as a Rust type sees them: [`Typed`].
+
+use core::iter::FusedIterator;
+
+use super::Imported;
+use crate::dtype::DataType;
+use crate::element::{Element, SizeMatches};
+use crate::error::Error;
+use crate::layout::{self, Walk};
+
+/// Where the elements of a tensor lie, as elements of a Rust type, which may
+/// be arrays that the tensor has axes for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Typed<'a> {
+    /// The first one. NULL without elements; it need not be aligned.
+    pub(crate) first: *mut u8,
+    /// Without the axes of the elements.
+    pub(crate) shape: &'a [i64],
+    /// As many.
+    pub(crate) strides: &'a [i64],
+    /// Bytes that a stride of 1 goes.
+    pub(crate) step: isize,
+    /// Number of elements.
+    pub(crate) len: usize,
+}
+
+// SAFETY: it is an address and two slices, and safe code only copies it.
+unsafe impl Send for Typed<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Typed<'_> {}
+
+impl Imported {
+    /// Elements from the first one to that of an index.
+    #[inline]
+    pub(crate) fn position(&self, index: &[usize]) -> Result<i64, Error> {
+        position(self.shape(), self.strides(), index)
+    }
+
+    /// The elements, if they can be accessed here as `T`s.
+    ///
+    /// A `T` with axes is either one element with as many lanes, or all that is
+    /// in the last dimensions of the tensor.
+    #[inline]
+    pub(crate) fn typed<T: Element>(&self) -> Result<Typed<'_>, Error> {
+        let () = SizeMatches::<T>::OK;
+        let (device, found) = (self.device(), self.dtype());
+        if !device.is_host() {
+            return Err(Error::NotOnHost { device });
+        }
+        let (shape, strides) = (self.shape(), self.strides());
+        let (outer, each) = if found == T::DTYPE && T::AXES.is_empty() {
+            (shape.len(), 1)
+        } else if found == T::DTYPE {
+            (inner_axes(shape, strides, T::AXES)?, const { parts(T::AXES) })
+        } else if !T::AXES.is_empty() && Some(found) == const { lanes::<T>() } {
+            (shape.len(), 1)
+        } else {
+            return Err(Error::ElementMismatch { asked: T::DTYPE, found });
+        };
+        // All elements together have at most `isize::MAX` bytes.
+        let numel = usize::try_from(self.numel()).unwrap_or(0);
+        let (len, step) = if each == 1 {
+            (numel, size_of::<T>())
+        } else {
+            (numel.checked_div(each).unwrap_or(0), const { size_of::<T>() / parts(T::AXES) })
+        };
+        Ok(Typed {
+            first: self.as_ptr().cast_mut(),
+            shape: shape.get(..outer).unwrap_or(shape),
+            strides: strides.get(..outer).unwrap_or(strides),
+            step: isize::try_from(step).unwrap_or(0),
+            len,
+        })
+    }
+}
+
+/// Strides of 1 from the first element to that of an index.
+fn position(shape: &[i64], strides: &[i64], index: &[usize]) -> Result<i64, Error> {
+    if index.len() != shape.len() {
+        return Err(Error::NoSuchElement);
+    }
+    let mut position = 0_i64;
+    for ((&index, &dim), &stride) in index.iter().zip(shape).zip(strides) {
+        let index = i64::try_from(index).ok().filter(|&index| index < dim);
+        let index = index.ok_or(Error::NoSuchElement)?;
+        // Inside of the extent, which fits.
+        position = position.wrapping_add(index.wrapping_mul(stride));
+    }
+    Ok(position)
+}
+
+/// The type whose lanes are the parts of a `T`.
+const fn lanes<T: Element>() -> Option<DataType> {
+    let parts = parts(T::AXES);
+    if T::DTYPE.lanes() != 1 || parts > u16::MAX as usize {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "compared above")]
+    Some(T::DTYPE.with_lanes(parts as u16))
+}
+
+/// The number of parts of an element with those axes, which has a size.
+const fn parts(mut axes: &[i64]) -> usize {
+    let mut parts = 1_usize;
+    while let Some((&dim, rest)) = axes.split_first() {
+        #[expect(clippy::cast_possible_truncation, reason = "the axes of a Rust type fit")]
+        let dim = dim.unsigned_abs() as usize;
+        parts = parts.saturating_mul(dim);
+        axes = rest;
+    }
+    parts
+}
+
+/// The stride from one element with those axes to the next, in parts.
+const fn parts_as_stride(axes: &[i64]) -> i64 {
+    #[expect(clippy::cast_possible_wrap, reason = "the size of a Rust type fits")]
+    let parts = parts(axes) as i64;
+    parts
+}
+
+/// The number of dimensions in front of those that are `axes`, compact.
+fn inner_axes(shape: &[i64], strides: &[i64], axes: &'static [i64]) -> Result<usize, Error> {
+    let outer = shape.len().checked_sub(axes.len());
+    let split = outer.and_then(|outer| Some((outer, shape.get(outer..)?, strides.get(outer..)?)));
+    match split {
+        Some((outer, inner, strides)) if inner == axes && layout::is_row_major(inner, strides) => {
+            Ok(outer)
+        }
+        _ => Err(Error::AxesMismatch { axes }),
+    }
+}
+
+impl Typed<'_> {
+    /// Bytes from the first element to that of an index.
+    #[inline]
+    pub(crate) fn position(&self, index: &[usize]) -> Result<isize, Error> {
+        Ok(self.bytes(position(self.shape, self.strides, index)?))
+    }
+
+    /// Strides of 1, summed up to a place inside of the extent, in bytes.
+    #[inline]
+    pub(crate) fn bytes(&self, position: i64) -> isize {
+        // What is inside of the extent fits, as it does in bytes.
+        isize::try_from(position).unwrap_or(0).wrapping_mul(self.step)
+    }
+
+    /// Address and number of the elements, if they are a slice of `T`s.
+    #[inline]
+    pub(crate) fn as_raw_slice<T: Element>(&self) -> Result<(*mut T, usize), Error> {
+        // With a step that is a part of an element, the parts are compact
+        // inside of it, and so the elements are if their strides are those parts.
+        let parts = if self.step.unsigned_abs() == size_of::<T>() {
+            1
+        } else {
+            const { parts_as_stride(T::AXES) }
+        };
+        if !is_row_major(self.shape, self.strides, parts) {
+            return Err(Error::NotCompact);
+        }
+        Ok((self.as_aligned::<T>()?, self.len))
+    }
+
+    /// The first element, if it is aligned; then all of them are.
+    #[inline]
+    pub(crate) fn as_aligned<T: Element>(&self) -> Result<*mut T, Error> {
+        let first = self.first.cast::<T>();
+        if self.len == 0 {
+            Ok(core::ptr::dangling_mut())
+        } else if first.is_aligned() {
+            Ok(first)
+        } else {
+            Err(Error::Misaligned { dtype: T::DTYPE, align: align_of::<T>() })
+        }
+    }
+}
+
+/// Elements along the last axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    /// Bytes from the first element of the tensor to that of the run.
+    pub(crate) start: isize,
+    /// Bytes from each to the next.
+    pub(crate) step: isize,
+    pub(crate) len: usize,
+}
+
+/// Visits the runs of elements, in row-major order of their indices.
+#[derive(Clone, Debug)]
+pub(crate) struct Runs<'a> {
+    typed: Typed<'a>,
+    walk: Walk<'a>,
+    run: Run,
+    /// Elements in the runs that are left.
+    left: usize,
+}
+
+impl<'a> Runs<'a> {
+    #[inline]
+    pub(crate) fn of(typed: Typed<'a>) -> Self {
+        let (outer, len, step) = match (typed.shape.split_last(), typed.strides.last()) {
+            (Some((&dim, outer)), Some(&stride)) => {
+                (outer, usize::try_from(dim).unwrap_or(0), typed.bytes(stride))
+            }
+            _ => (typed.shape, 1, 0),
+        };
+        let walk = Walk::new(outer, typed.strides);
+        Self { typed, walk, run: Run { start: 0, step, len }, left: typed.len }
+    }
+}
+
+impl Iterator for Runs<'_> {
+    type Item = Run;
+
+    #[inline]
+    fn next(&mut self) -> Option<Run> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left = self.left.saturating_sub(self.run.len);
+        let start = self.typed.bytes(self.walk.position());
+        self.walk.advance();
+        Some(Run { start, ..self.run })
+    }
+}
+
+/// Visits the elements in row-major order of their indices.
+#[derive(Clone, Debug)]
+pub(crate) struct Positions<'a> {
+    runs: Runs<'a>,
+    /// What is left of one run.
+    run: Run,
+}
+
+impl<'a> Positions<'a> {
+    #[inline]
+    pub(crate) fn of(typed: Typed<'a>) -> Self {
+        let runs = Runs::of(typed);
+        let run = Run { len: 0, ..runs.run };
+        Self { runs, run }
+    }
+}
+
+impl Iterator for Positions<'_> {
+    /// Bytes from the first element.
+    type Item = isize;
+
+    #[inline]
+    fn next(&mut self) -> Option<isize> {
+        if self.run.len == 0 {
+            self.run = self.runs.next()?;
+        }
+        let position = self.run.start;
+        self.run.len = self.run.len.wrapping_sub(1);
+        // Behind the last one this is not used.
+        self.run.start = position.wrapping_add(self.run.step);
+        Some(position)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.runs.left.saturating_add(self.run.len);
+        (left, Some(left))
+    }
+
+    #[inline]
+    fn fold<A, F: FnMut(A, isize) -> A>(self, mut result: A, mut f: F) -> A {
+        for run in core::iter::once(self.run).chain(self.runs) {
+            let mut position = run.start;
+            for _ in 0..run.len {
+                result = f(result, position);
+                position = position.wrapping_add(run.step);
+            }
+        }
+        result
+    }
+}
+
+impl ExactSizeIterator for Positions<'_> {}
+impl FusedIterator for Positions<'_> {}
+
+/// Whether the elements lie one after the other, each as wide as `parts` strides.
+fn is_row_major(shape: &[i64], strides: &[i64], parts: i64) -> bool {
+    let mut expected = parts;
+    let mut compact = true;
+    for (&dim, &stride) in shape.iter().zip(strides).rev() {
+        if dim == 0 {
+            return true;
+        }
+        if dim != 1 {
+            compact &= stride == expected;
+            expected = expected.saturating_mul(dim);
+        }
+    }
+    compact
+}
