@@ -94,6 +94,7 @@ fn stub(input: &DeriveInput, direction: Direction) -> TokenStream {
                 const ORDER: __dlpack::Order = __dlpack::Order::RowMajor;
                 fn accepts(
                     _: &__dlpack::Imported,
+                    _: &[__dlpack::i64],
                     _: __dlpack::bool,
                 ) -> __dlpack::Result<(), __dlpack::Unmet> {
                     loop {}

@@ -93,13 +93,18 @@ fn tensor(
 ) -> Bodies {
     let here = Span::mixed_site();
     let ty = data.ty;
-    let (function, place) = match (copy, &layout.dtype) {
-        (false, _) => ("held", quote_spanned!(here=> __dlpack::HELD)),
-        (true, None) => ("copied", copied(layout)),
-        (true, Some(_)) => ("copied_as", copied(layout)),
-    };
-    let function = local(function);
+    let function = local(match (copy, &layout.dtype) {
+        (false, _) => "held",
+        (true, None) => "copied",
+        (true, Some(_)) => "copied_as",
+    });
     let data_of = quote_spanned!(here=> __dlpack::#function::<#ty>());
+    let place = if copy {
+        let order = order_of_copy(layout);
+        quote_spanned!(here=> #data_of.place(#order))
+    } else {
+        quote_spanned!(here=> __dlpack::HELD)
+    };
     let mut wants = vec![quote!(#data_of.wanted())];
     wants.extend(wants_of_layout(layout, copy));
     let mut parts = parts(layout, &quote_spanned!(here=> &tensor));
@@ -116,18 +121,18 @@ fn tensor(
     }
 }
 
-/// How the elements lie in a copy.
-fn copied(layout: &Layout<'_>) -> TokenStream {
+/// The order in which a copy is made for that layout.
+fn order_of_copy(layout: &Layout<'_>) -> TokenStream {
     let here = Span::mixed_site();
     match &layout.placement {
         Placement::Nested(field) => {
             let ty = field.ty;
-            quote_spanned!(here=> __dlpack::layout::<#ty>().place())
+            quote_spanned!(here=> __dlpack::layout::<#ty>().order())
         }
         Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
-            quote_spanned!(here=> __dlpack::COPIED_BY_COLUMNS)
+            quote_spanned!(here=> __dlpack::Order::ColumnMajor)
         }
-        Placement::Fields { .. } => quote_spanned!(here=> __dlpack::COPIED),
+        Placement::Fields { .. } => quote_spanned!(here=> __dlpack::Order::RowMajor),
     }
 }
 
@@ -151,7 +156,7 @@ fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
         let padded = layout.padded;
         want(quote_spanned!(here=> __dlpack::Want::Padded(#padded)));
     }
-    let mut before = layout.len.is_none();
+    let mut offset_known = true;
     match &layout.placement {
         Placement::Nested(field) => {
             let ty = field.ty;
@@ -159,7 +164,7 @@ fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
             want(quote_spanned!(here=> __dlpack::layout::<#ty>().#place()));
         }
         Placement::Fields { shape, steps, offset } => {
-            before &= offset.is_some() || !matches!(steps, Steps::Strides(..));
+            offset_known = offset.is_some();
             let step = match steps {
                 Steps::Strides(..) => None,
                 Steps::Compact { order, pitch } => {
@@ -172,8 +177,11 @@ fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
             step.filter(|_| !copy).map(&mut want);
         }
     }
-    if !before && !copy {
-        want(quote_spanned!(here=> __dlpack::Want::NothingBefore));
+    match (offset_known, layout.len) {
+        _ if copy => {}
+        (false, _) => want(quote_spanned!(here=> __dlpack::Want::NoOffset)),
+        (true, Some(_)) => want(quote_spanned!(here=> __dlpack::Want::NothingBefore)),
+        (true, None) => {}
     }
     wants
 }
@@ -455,25 +463,17 @@ pub(crate) fn from_layout(
     let where_clause = bounds::where_from_layout(generics, bound, layout);
     let wants = wants_of_layout(layout, false);
     let (_, value) = made_of(make, &parts(layout, &quote_spanned!(here=> tensor)));
-    let order = match &layout.placement {
-        Placement::Nested(field) => {
-            let ty = field.ty;
-            quote_spanned!(here=> __dlpack::layout::<#ty>().order())
-        }
-        Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
-            quote_spanned!(here=> __dlpack::Order::ColumnMajor)
-        }
-        Placement::Fields { .. } => quote_spanned!(here=> __dlpack::Order::RowMajor),
-    };
+    let order = order_of_copy(layout);
     quote_spanned! {here=>
         #[automatically_derived]
         impl #params __dlpack::FromLayout for #ident #args #where_clause {
             const ORDER: __dlpack::Order = #order;
             fn accepts(
                 tensor: &__dlpack::Imported,
+                shape: &[__dlpack::i64],
                 copied: __dlpack::bool,
             ) -> __dlpack::Result<(), __dlpack::Unmet> {
-                __dlpack::meets(tensor, copied, &[#(#wants),*])
+                __dlpack::meets(tensor, shape, copied, &[#(#wants),*])
             }
             fn from_layout(
                 tensor: &__dlpack::Parts,

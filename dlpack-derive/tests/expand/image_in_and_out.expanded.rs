@@ -52,6 +52,7 @@ const _: () = {
                     __dlpack::held::<Foreign<u8>>().wanted(),
                     __dlpack::shape::<[usize; 3]>().filled(),
                     __dlpack::Want::Compact(__dlpack::ROW_MAJOR),
+                    __dlpack::Want::NoOffset,
                 ],
             )
         }

@@ -78,7 +78,13 @@ const _: () = {
         fn from_dlpack(
             tensor: __dlpack::Imported,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let tensor = __dlpack::begin::<Self>(tensor, "Table", __dlpack::COPIED)?;
+            let tensor = __dlpack::begin::<
+                Self,
+            >(
+                tensor,
+                "Table",
+                __dlpack::copied_as::<Vec<u8>>().place(__dlpack::Order::RowMajor),
+            )?;
             let field_rows = __dlpack::extent::<usize>(&tensor, 0)?;
             let field_bytes = __dlpack::copied_as::<Vec<u8>>().of(tensor)?;
             __dlpack::constructed(Table::new(field_bytes, field_rows))

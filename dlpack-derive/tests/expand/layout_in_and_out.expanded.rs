@@ -24,9 +24,15 @@ const _: () = {
         const ORDER: __dlpack::Order = __dlpack::Order::RowMajor;
         fn accepts(
             tensor: &__dlpack::Imported,
+            shape: &[__dlpack::i64],
             copied: __dlpack::bool,
         ) -> __dlpack::Result<(), __dlpack::Unmet> {
-            __dlpack::meets(tensor, copied, &[__dlpack::shape::<Vec<usize>>().filled()])
+            __dlpack::meets(
+                tensor,
+                shape,
+                copied,
+                &[__dlpack::shape::<Vec<usize>>().filled()],
+            )
         }
         fn from_layout(
             tensor: &__dlpack::Parts,

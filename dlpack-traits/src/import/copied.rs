@@ -14,7 +14,11 @@ use crate::storage::{Access, Cells, Terms};
 /// elements can be had; otherwise their type is `T`'s.
 pub(crate) fn copy_elements<T: Readable>(tensor: &Imported, order: Order) -> Result<Vec<T>, Error> {
     let (asked, found) = (T::DTYPE, tensor.dtype());
-    let bytes = if asked == DataType::U8 && asked != found && T::AXES.is_empty() {
+    let as_bytes = asked == DataType::U8 && asked != found && T::AXES.is_empty();
+    // The axes of each element are the last ones, so they are together then,
+    // whatever their strides were.
+    let by_rows = asked == found && !T::AXES.is_empty() && order == Order::RowMajor;
+    let bytes = if as_bytes || by_rows {
         copy_bytes(tensor, order)?
     } else {
         let elements = tensor.elements::<T>()?;

@@ -107,6 +107,17 @@ pub enum Unmet {
         /// The stride, in elements.
         stride: i64,
     },
+    /// The first element at the start of the memory, because the type has no
+    /// room for an offset. On a device without addresses it need not be there.
+    NoOffset {
+        /// From the handle to the first element, in bytes.
+        found: u64,
+    },
+    /// The last dimensions as each element of a copy has them.
+    Axes {
+        /// The sizes.
+        needed: &'static [i64],
+    },
     /// Elements narrower than a byte that take one each, or that share bytes.
     Padded {
         /// Whether they must take one each.
@@ -237,6 +248,17 @@ impl fmt::Display for Requirement {
                 "stride {axis} of the tensor is {stride}, and `{name}` has no field for the offset \
                  of the first element; {COMPACT}"
             ),
+            Unmet::NoOffset { found } => write!(
+                f,
+                "the first element is {found} bytes behind the handle of its memory, and `{name}` \
+                 has no field for the offset; pass a copy"
+            ),
+            Unmet::Axes { needed } => {
+                write!(
+                    f,
+                    "the last dimensions of the tensor are not {needed:?}, which `{name}` needs"
+                )
+            }
             Unmet::Padded { needed: true } => {
                 write!(f, "the elements share bytes, `{name}` needs them to take one each")
             }

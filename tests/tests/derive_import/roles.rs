@@ -330,3 +330,113 @@ fn bytes_of_any_type() {
     let (_, versioned) = case.import::<DLManagedTensorVersioned>(&Drops::new());
     assert!(Chunk::from_dlpack(versioned.unwrap()).is_ok());
 }
+
+/// Any elements, anywhere.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Any {
+    data: Foreign,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    #[dlpack(offset(bytes))]
+    first: u64,
+    dtype: DataType,
+    device: Device,
+}
+
+/// The same without room for what is in front of it.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct AnyCompact {
+    data: Foreign,
+    shape: Vec<i64>,
+}
+
+#[test]
+fn elements_of_any_type_on_any_device() {
+    let floats = forged(&[2, 2], &[0; 8]).strided(&[-3, 1], 12);
+    let handle = Device::new(tensors::ffi::kDLVulkan, 2);
+    for device in [Device::CPU, Device::cuda(1), Device::CUDA_HOST, handle] {
+        for dtype in [DataType::F32, DataType::COMPLEX64, DataType::FLOAT4_E2M1FN] {
+            let (shape, byte_offset) = if device == handle { ([2, 2], 64) } else { ([1, 2], 12) };
+            let shape = Some(shape.to_vec());
+            let case = Forged { device, dtype, shape, byte_offset, ..floats.clone() };
+            let any: Any = built(&case).unwrap();
+            assert_eq!((any.dtype, any.device), (dtype, device));
+            let again = import(any.into_dlpack().unwrap());
+            let before = imported(&case, &Drops::new());
+            assert_eq!((again.dtype(), again.device()), (dtype, device));
+            assert_eq!((again.shape(), again.strides()), (before.shape(), before.strides()));
+            assert_eq!(again.byte_offset(), before.byte_offset());
+        }
+    }
+    same_again::<Any>(&Forged { device: Device::cuda(0), ..floats });
+    let packed = Forged { dtype: DataType::FLOAT6_E2M3FN, ..bytes(&[4]) };
+    same_again::<AnyCompact>(&packed);
+    let at_start = Forged { device: handle, ..bytes(&[6]) };
+    same_again::<AnyCompact>(&at_start);
+    let behind = Forged { byte_offset: 64, ..at_start };
+    assert_eq!(
+        super::refused::<AnyCompact>(&behind),
+        "the first element is 64 bytes behind the handle of its memory, and `AnyCompact` has no \
+         field for the offset; pass a copy"
+    );
+    assert_eq!(built::<Any>(&behind).unwrap().first, 64);
+}
+
+/// Three bytes.
+#[derive(Clone, Copy, Debug, PartialEq, tensors::Element)]
+#[dlpack(crate = ::tensors, any_bits)]
+#[repr(transparent)]
+struct Rgb([u8; 3]);
+
+// SAFETY: any bytes are three numbers.
+unsafe impl bytemuck::Zeroable for Rgb {}
+// SAFETY: as above, and there is nothing between them.
+unsafe impl bytemuck::Pod for Rgb {}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Pixels {
+    #[dlpack(copy)]
+    data: Vec<Rgb>,
+    shape: [usize; 2],
+    strides: [usize; 2],
+    #[dlpack(len(elements))]
+    len: usize,
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, order = column_major)]
+struct PixelsByColumns {
+    #[dlpack(copy)]
+    data: [Rgb; 2],
+    shape: [usize; 2],
+    #[dlpack(pitch(bytes))]
+    pitch: usize,
+}
+
+/// The axes of an element are none of the struct's.
+#[test]
+fn copies_of_pixels() {
+    let case = bytes(&[2, 1, 3]);
+    let pixels: Pixels = built(&case).unwrap();
+    assert_eq!(pixels.data, [Rgb([0, 1, 2]), Rgb([3, 4, 5])]);
+    assert_eq!((pixels.shape, pixels.strides, pixels.len), ([2, 1], [1, 1], 2));
+    assert_eq!(pixels.into_dlpack().unwrap().shape(), [2, 1, 3]);
+    let planes: Pixels = built(&bytes(&[2, 1, 3]).strided(&[1, 1, 2], 0)).unwrap();
+    assert_eq!(planes.data, [Rgb([0, 2, 4]), Rgb([1, 3, 5])]);
+    let by_columns: PixelsByColumns = built(&bytes(&[1, 2, 3])).unwrap();
+    assert_eq!(by_columns.data, [Rgb([0, 1, 2]), Rgb([3, 4, 5])]);
+    assert_eq!((by_columns.shape, by_columns.pitch), ([1, 2], 3));
+    let again = by_columns.into_dlpack().unwrap().import().unwrap();
+    assert_eq!(again.elements::<Rgb>().unwrap().load(&[0, 1]), Ok(Rgb([3, 4, 5])));
+    assert_eq!(
+        super::refused::<Pixels>(&bytes(&[1, 3, 2])),
+        "the last dimensions of the tensor are not [3], which `Pixels` needs"
+    );
+    assert_eq!(
+        super::refused::<Pixels>(&bytes(&[2, 3])),
+        "the tensor has 1 dimension, `Pixels` needs 2"
+    );
+}

@@ -4,7 +4,7 @@
 //! that does not fit is then the same error twice, which rustc prints once.
 
 use super::parts::{Parts, Place};
-use super::wants::{Want, byte_len};
+use super::wants::{LayoutAccepts, Want, byte_len};
 use super::{
     DLPackImport, DataType, Error, FromDims, FromElements, FromLayout, ImportError, ImportStorage,
     Imported, Order, Unmet,
@@ -21,7 +21,7 @@ pub struct Shape<D> {
 
 /// The field `shape`.
 pub const fn shape<D: FromDims>() -> Shape<D> {
-    Shape { capacity: D::CAPACITY, make: |tensor| tensor.fits(D::from_dims(tensor.tensor.shape())) }
+    Shape { capacity: D::CAPACITY, make: |tensor| tensor.fits(D::from_dims(tensor.shape())) }
 }
 
 impl<D> Shape<D> {
@@ -45,40 +45,29 @@ impl<D> Shape<D> {
 #[derive(Debug)]
 pub struct Layout<L> {
     order: Order,
-    accepts: fn(&Imported) -> Result<(), Unmet>,
-    accepts_copied: fn(&Imported) -> Result<(), Unmet>,
+    accepts: LayoutAccepts,
     make: fn(&Parts) -> Result<L, ImportError>,
 }
 
 /// The field `layout`.
 pub const fn layout<L: FromLayout>() -> Layout<L> {
-    Layout {
-        order: L::ORDER,
-        accepts: |tensor| L::accepts(tensor, false),
-        accepts_copied: |tensor| L::accepts(tensor, true),
-        make: L::from_layout,
-    }
+    Layout { order: L::ORDER, accepts: L::accepts, make: L::from_layout }
 }
 
 impl<L> Layout<L> {
     /// Elements that it can describe where they are.
     pub const fn held(&self) -> Want<'static> {
-        Want::Data(self.accepts)
+        Want::Layout(self.accepts, false)
     }
 
     /// Elements that it can describe when they are copied.
     pub const fn copied(&self) -> Want<'static> {
-        Want::Data(self.accepts_copied)
+        Want::Layout(self.accepts, true)
     }
 
     /// The order of that copy.
     pub const fn order(&self) -> Order {
         self.order
-    }
-
-    /// A copy as it needs it.
-    pub const fn place(&self) -> Place {
-        Place::Copied(self.order)
     }
 
     /// The layout of that tensor.
@@ -91,13 +80,19 @@ impl<L> Layout<L> {
 #[derive(Debug)]
 pub struct Data<D> {
     accepts: fn(&Imported) -> Result<(), Unmet>,
+    axes: &'static [i64],
     make: fn(Parts) -> Result<D, ImportError>,
 }
 
 impl<D> Data<D> {
     /// What it can hold.
     pub const fn wanted(&self) -> Want<'static> {
-        Want::Data(self.accepts)
+        Want::Data(self.accepts, self.axes)
+    }
+
+    /// A copy in that order.
+    pub const fn place(&self, order: Order) -> Place {
+        Place::Copied(order, self.axes)
     }
 
     /// The elements of that tensor.
@@ -108,22 +103,31 @@ impl<D> Data<D> {
 
 /// The field `data`, where it holds the memory.
 pub const fn held<D: ImportStorage>() -> Data<D> {
-    Data { accepts: D::accepts, make: |tensor| Ok(D::from_imported(tensor.tensor)?) }
+    // It describes foreign memory part by part.
+    Data { accepts: D::accepts, axes: &[], make: |tensor| Ok(D::from_imported(tensor.tensor)?) }
 }
 
 /// The field `data`, where it is marked `copy`.
 pub const fn copied<D: FromElements>() -> Data<D> {
-    Data { accepts: copied_accepts::<D>, make: |tensor| copy(&tensor) }
+    Data {
+        accepts: copied_accepts::<D>,
+        axes: <D::Element as Element>::AXES,
+        make: |tensor| copy(&tensor),
+    }
 }
 
 /// Likewise, in a struct that says of what type the elements are.
 pub const fn copied_as<D: FromElements>() -> Data<D> {
-    Data { accepts: copied_as_accepts::<D>, make: |tensor| copy(&tensor) }
+    Data {
+        accepts: copied_as_accepts::<D>,
+        axes: <D::Element as Element>::AXES,
+        make: |tensor| copy(&tensor),
+    }
 }
 
 fn copy<D: FromElements>(tensor: &Parts) -> Result<D, ImportError> {
     let order = match tensor.place {
-        Place::Copied(order) => order,
+        Place::Copied(order, _) => order,
         Place::Held => Order::RowMajor,
     };
     Ok(D::from_elements(copy_elements(&tensor.tensor, order)?)?)
@@ -132,10 +136,13 @@ fn copy<D: FromElements>(tensor: &Parts) -> Result<D, ImportError> {
 /// What a field that is marked `copy` needs.
 fn copied_accepts<D: FromElements>(tensor: &Imported) -> Result<(), Unmet> {
     elements_are(tensor, <D::Element as Element>::DTYPE)?;
+    let axes = <D::Element as Element>::AXES;
+    if !tensor.shape().ends_with(axes) {
+        return Err(Unmet::Axes { needed: axes });
+    }
+    let found = tensor.numel().checked_div(axes.iter().product()).unwrap_or(0);
     match D::LEN {
-        Some(needed) if i64::try_from(needed) != Ok(tensor.numel()) => {
-            Err(Unmet::Numel { needed, found: tensor.numel() })
-        }
+        Some(needed) if i64::try_from(needed) != Ok(found) => Err(Unmet::Numel { needed, found }),
         _ => Ok(()),
     }
 }
@@ -143,7 +150,8 @@ fn copied_accepts<D: FromElements>(tensor: &Imported) -> Result<(), Unmet> {
 /// Likewise, in a struct that says of what type the elements are: bytes may
 /// then hold any.
 fn copied_as_accepts<D: FromElements>(tensor: &Imported) -> Result<(), Unmet> {
-    if <D::Element as Element>::DTYPE != DataType::U8 {
+    let bytes = <D::Element as Element>::DTYPE == DataType::U8;
+    if !bytes || !<D::Element as Element>::AXES.is_empty() {
         return copied_accepts::<D>(tensor);
     }
     on_host(tensor)?;

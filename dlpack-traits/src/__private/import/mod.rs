@@ -13,7 +13,7 @@ mod wants;
 
 pub use core::default::Default;
 pub use core::option::Option;
-pub use core::primitive::bool;
+pub use core::primitive::{bool, i64};
 pub use core::result::Result;
 
 pub use crate::__private::{extent as constant, integer};
@@ -31,8 +31,8 @@ pub use makers::{
     Data, Inner, Layout, Shape, Storage, copied, copied_as, held, inner, layout, shape, storage,
 };
 pub use parts::{
-    COPIED, COPIED_BY_COLUMNS, HELD, Parts, Place, begin, byte_len, byte_offset, byte_pitch,
-    byte_strides, device, dtype, extent, len, ndim, offset, order, pitch, strides,
+    HELD, Parts, Place, begin, byte_len, byte_offset, byte_pitch, byte_strides, device, dtype,
+    extent, len, ndim, offset, order, pitch, strides,
 };
 pub use targets::{DTypeTarget, DeviceTarget, FromLayout, OrderTarget, meets};
-pub use wants::{ANY_ORDER, COLUMN_MAJOR, ROW_MAJOR, Want, accepts};
+pub use wants::{ANY_ORDER, COLUMN_MAJOR, LayoutAccepts, ROW_MAJOR, Want, accepts};

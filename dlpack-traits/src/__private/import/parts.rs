@@ -22,17 +22,12 @@ pub struct Parts {
 pub enum Place {
     /// Where they are.
     Held,
-    /// In a copy in that order.
-    Copied(Order),
+    /// In a copy in that order, of elements with those axes.
+    Copied(Order, &'static [i64]),
 }
 
 /// Where the elements will be: where they are.
 pub const HELD: Place = Place::Held;
-/// In a row-major copy.
-pub const COPIED: Place = Place::Copied(Order::RowMajor);
-/// In a column-major copy.
-pub const COPIED_BY_COLUMNS: Place = Place::Copied(Order::ColumnMajor);
-
 /// Takes a tensor that has all that its type needs.
 pub fn begin<S: DLPackImport>(
     tensor: Imported,
@@ -53,22 +48,37 @@ impl Parts {
         self.fits(number(i64::try_from(clamped).unwrap_or(0), of))
     }
 
-    /// Bits of an element, where it will be.
+    /// The dimensions, in front of the axes of each element.
+    pub(super) fn shape(&self) -> &[i64] {
+        wants::outer(self.tensor.shape(), self.axes())
+    }
+
+    /// The axes of each element.
+    fn axes(&self) -> &'static [i64] {
+        match self.place {
+            Place::Held => &[],
+            Place::Copied(_, axes) => axes,
+        }
+    }
+
+    /// Bits of an element.
     fn bits(&self) -> i64 {
-        stored_bits(self.tensor.dtype(), wants::is_padded(&self.tensor))
+        let bits = stored_bits(self.tensor.dtype(), wants::is_padded(&self.tensor));
+        // An element has as many bits as its Rust type.
+        bits.saturating_mul(self.axes().iter().product())
     }
 
     /// Strides in elements, where they will be, each times something.
     fn stride_list<D: FromDims>(&self, times: i64) -> Result<D, ImportError> {
         let mut compact = [0; layout::MAX_NDIM];
-        let compact = compact.get_mut(..self.tensor.ndim()).unwrap_or_default();
+        let compact = compact.get_mut(..self.shape().len()).unwrap_or_default();
         match self.place {
             Place::Held => compact.copy_from_slice(self.tensor.strides()),
-            Place::Copied(Order::RowMajor) => {
-                layout::row_major_strides(self.tensor.shape(), compact);
+            Place::Copied(Order::RowMajor, _) => {
+                layout::row_major_strides(self.shape(), compact);
             }
-            Place::Copied(Order::ColumnMajor) => {
-                layout::column_major_strides(self.tensor.shape(), compact);
+            Place::Copied(Order::ColumnMajor, _) => {
+                layout::column_major_strides(self.shape(), compact);
             }
         }
         for stride in &mut *compact {
@@ -93,8 +103,8 @@ impl Parts {
     fn order_and_pitch(&self, order: Option<Order>) -> (Order, i64) {
         match (self.place, order) {
             (Place::Held, order) => wants::pitched(&self.tensor, order),
-            (Place::Copied(order), _) => {
-                let compact = self.tensor.shape();
+            (Place::Copied(order, _), _) => {
+                let compact = self.shape();
                 let slowest = match order {
                     Order::RowMajor => compact.get(1..),
                     Order::ColumnMajor => compact.split_last().map(|(_, others)| others),
@@ -112,8 +122,12 @@ impl Parts {
     /// Bytes from the start of the memory to the first element.
     fn before(&self) -> usize {
         match self.place {
-            Place::Held => self.tensor.byte_range().start.unsigned_abs(),
-            Place::Copied(_) => 0,
+            Place::Held if self.tensor.device().has_addresses() => {
+                self.tensor.byte_range().start.unsigned_abs()
+            }
+            // What does not fit is no offset in an object, and no storage holds it.
+            Place::Held => usize::try_from(self.tensor.byte_offset()).unwrap_or(usize::MAX),
+            Place::Copied(..) => 0,
         }
     }
 
@@ -121,7 +135,7 @@ impl Parts {
     fn after(&self) -> usize {
         match self.place {
             Place::Held => self.tensor.byte_range().end.unsigned_abs(),
-            Place::Copied(_) => wants::byte_len(&self.tensor),
+            Place::Copied(..) => wants::byte_len(&self.tensor),
         }
     }
 
@@ -134,13 +148,13 @@ impl Parts {
 
 /// A field in `shape(height, width)`.
 pub fn extent<I: Dim>(parts: &Parts, axis: usize) -> Result<I, ImportError> {
-    let dim = parts.tensor.shape().get(axis).copied().unwrap_or(0);
+    let dim = parts.shape().get(axis).copied().unwrap_or(0);
     parts.number(dim.into(), Number::Dimension(axis))
 }
 
 /// The field `ndim`.
 pub fn ndim<I: Dim>(parts: &Parts) -> Result<I, ImportError> {
-    parts.number(parts.tensor.ndim() as i128, Number::Rank)
+    parts.number(parts.shape().len() as i128, Number::Rank)
 }
 
 /// The field `strides`.
@@ -203,6 +217,6 @@ pub fn dtype<T: DTypeTarget>(parts: &Parts) -> Result<T, ImportError> {
 pub fn device<T: DeviceTarget>(parts: &Parts) -> Result<T, ImportError> {
     T::from_device(match parts.place {
         Place::Held => parts.tensor.device(),
-        Place::Copied(_) => Device::CPU,
+        Place::Copied(..) => Device::CPU,
     })
 }

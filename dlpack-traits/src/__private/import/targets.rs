@@ -72,14 +72,19 @@ pub trait FromLayout: Sized {
     const ORDER: Order;
 
     /// Whether it can describe the elements where they are, or a copy of them.
-    fn accepts(tensor: &Imported, copied: bool) -> Result<(), Unmet>;
+    fn accepts(tensor: &Imported, shape: &[i64], copied: bool) -> Result<(), Unmet>;
 
     /// Holds the layout.
     fn from_layout(tensor: &Parts) -> Result<Self, ImportError>;
 }
 
 /// [`FromLayout::accepts`]. Of a copy no stride is wanted: they are made.
-pub fn meets(tensor: &Imported, copied: bool, wants: &[Want<'_>]) -> Result<(), Unmet> {
+pub fn meets(
+    tensor: &Imported,
+    shape: &[i64],
+    copied: bool,
+    wants: &[Want<'_>],
+) -> Result<(), Unmet> {
     let mut wants = wants.iter().filter(|want| !(copied && want.is_about_strides()));
-    wants.try_for_each(|want| want.meets(tensor))
+    wants.try_for_each(|want| want.meets(tensor, shape))
 }

@@ -38,11 +38,19 @@ pub enum Want<'a> {
     Pitched(Option<Order>),
     /// No elements in front of the first one.
     NothingBefore,
+    /// Nothing at all in front of it.
+    NoOffset,
     /// Elements narrower than a byte that take one each, or that do not.
     Padded(bool),
-    /// Whatever the type of the data needs.
-    Data(fn(&Imported) -> Result<(), Unmet>),
+    /// Whatever the type of the data needs, each element of which has those axes.
+    Data(fn(&Imported) -> Result<(), Unmet>, &'static [i64]),
+    /// Whatever the type of the layout needs, of a copy or not.
+    Layout(LayoutAccepts, bool),
 }
+
+/// Whether a layout can be that of a tensor: of which dimensions, and whether of
+/// a copy.
+pub type LayoutAccepts = fn(&Imported, &[i64], bool) -> Result<(), Unmet>;
 
 /// Whether a tensor is all that is wanted of it.
 pub fn accepts(
@@ -50,22 +58,32 @@ pub fn accepts(
     name: &'static str,
     wants: &[Want<'_>],
 ) -> Result<(), ImportError> {
+    let mut shape = tensor.shape();
     for want in wants {
-        if let Err(unmet) = want.meets(tensor) {
+        if let Err(unmet) = want.meets(tensor, shape) {
             return Err(Requirement::new(name, unmet).into());
+        }
+        if let Want::Data(_, axes) = want {
+            // What fields say is about elements of that type.
+            shape = outer(shape, axes);
         }
     }
     Ok(())
 }
 
+/// The dimensions in front of the axes of each element.
+pub(super) fn outer<'a>(shape: &'a [i64], axes: &[i64]) -> &'a [i64] {
+    shape.get(..shape.len().saturating_sub(axes.len())).unwrap_or(shape)
+}
+
 impl Want<'_> {
     /// Whether it is about strides that the elements of a copy do not have.
     pub(super) fn is_about_strides(&self) -> bool {
-        matches!(self, Self::Compact(_) | Self::Pitched(_) | Self::NothingBefore)
+        matches!(self, Self::Compact(_) | Self::Pitched(_) | Self::NothingBefore | Self::NoOffset)
     }
 
-    pub(super) fn meets(&self, tensor: &Imported) -> Result<(), Unmet> {
-        let (shape, rank) = (tensor.shape(), tensor.ndim());
+    pub(super) fn meets(&self, tensor: &Imported, shape: &[i64]) -> Result<(), Unmet> {
+        let rank = shape.len();
         let unless = |met: bool, unmet| if met { Ok(()) } else { Err(unmet) };
         match *self {
             Self::DType(needed) => {
@@ -85,7 +103,7 @@ impl Want<'_> {
             }
             Self::Room(None) | Self::Filled(None) => Ok(()),
             Self::Room(Some(most)) => unless(rank <= most, Unmet::Room { most, found: rank }),
-            Self::Filled(Some(exact)) => Want::Rank(&[exact]).meets(tensor),
+            Self::Filled(Some(exact)) => Want::Rank(&[exact]).meets(tensor, shape),
             Self::Dimension(axis, needed) => match (shape.get(axis), needed) {
                 (Some(&found), Some(needed)) => {
                     unless(found == needed, Unmet::Dimension { axis, needed, found })
@@ -121,11 +139,17 @@ impl Want<'_> {
                     }
                 }
             }
+            Self::NoOffset => {
+                let found = tensor.byte_offset();
+                Want::NothingBefore.meets(tensor, shape)?;
+                unless(found == 0, Unmet::NoOffset { found })
+            }
             Self::Padded(needed) => {
                 let narrow = tensor.dtype().element_bits() % 8 != 0;
                 unless(!narrow || is_padded(tensor) == needed, Unmet::Padded { needed })
             }
-            Self::Data(accepts) => accepts(tensor),
+            Self::Data(accepts, _) => accepts(tensor),
+            Self::Layout(accepts, copied) => accepts(tensor, shape, copied),
         }
     }
 }
