@@ -213,3 +213,30 @@ fn storages() {
     let own = Either { data: Buffer::Own(vec![1]), shape: vec![1] };
     assert_eq!(own.into_dlpack().unwrap().dtype(), DataType::I32);
 }
+
+/// An event that nothing waits for after an import, and a default of any type.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Tagged<T: Readable, U: Send + 'static> {
+    data: Foreign<T>,
+    shape: Vec<i64>,
+    #[dlpack(sync, default)]
+    event: Option<Never>,
+    #[dlpack(default)]
+    tag: U,
+}
+
+enum Never {}
+
+impl tensors::Pending for Never {
+    fn hand_off(&self, _: tensors::StreamArg<'_>) -> Result<(), tensors::Error> {
+        match *self {}
+    }
+}
+
+#[test]
+fn defaults_of_parameters() {
+    let tagged: Tagged<u8, [u16; 2]> = built(&bytes(&[6])).unwrap();
+    assert_eq!((tagged.tag, tagged.event.is_none()), ([0, 0], true));
+    assert_eq!(tagged.into_dlpack().unwrap().shape(), [6]);
+}

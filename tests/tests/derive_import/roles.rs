@@ -360,7 +360,7 @@ fn elements_of_any_type_on_any_device() {
         for dtype in [DataType::F32, DataType::COMPLEX64, DataType::FLOAT4_E2M1FN] {
             let (shape, byte_offset) = if device == handle { ([2, 2], 64) } else { ([1, 2], 12) };
             let shape = Some(shape.to_vec());
-            let case = Forged { device, dtype, shape, byte_offset, ..floats.clone() };
+            let case = Forged { shape, byte_offset, dtype, device, ..floats.clone() };
             let any: Any = built(&case).unwrap();
             assert_eq!((any.dtype, any.device), (dtype, device));
             let again = import(any.into_dlpack().unwrap());
