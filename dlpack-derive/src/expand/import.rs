@@ -288,7 +288,10 @@ fn parts<'a>(layout: &Layout<'a>, tensor: &TokenStream) -> Vec<(RoleField<'a>, T
             }
             match steps {
                 Steps::Strides(unit, field) => {
-                    add(*field, by_unit(*unit, "strides", "byte_strides"), None);
+                    let spare = matches!(shape, Shape::Field { ndim: Some(_), .. });
+                    let room = local(if spare { "SPARE" } else { "FILLED" });
+                    let room = quote_spanned!(here=> __dlpack::#room);
+                    add(*field, by_unit(*unit, "strides", "byte_strides"), Some(room));
                 }
                 Steps::Compact { order, pitch } => {
                     if let Order::Field(field) = order {

@@ -39,7 +39,7 @@ const _: () = {
             __dlpack::validated(
                 __dlpack::Result::Ok(Self {
                     shape: __dlpack::shape::<Vec<u32>>().of(&tensor)?,
-                    strides: __dlpack::strides::<Vec<i32>>(&tensor)?,
+                    strides: __dlpack::strides::<Vec<i32>>(&tensor, __dlpack::FILLED)?,
                     start: __dlpack::offset::<usize>(&tensor)?,
                     pixels: __dlpack::held::<Foreign<T>>().of(tensor)?,
                     name: <String as __dlpack::Default>::default(),

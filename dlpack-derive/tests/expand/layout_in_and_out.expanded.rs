@@ -39,7 +39,7 @@ const _: () = {
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             __dlpack::Result::Ok(Self {
                 shape: __dlpack::shape::<Vec<usize>>().of(tensor)?,
-                strides: __dlpack::strides::<Vec<isize>>(tensor)?,
+                strides: __dlpack::strides::<Vec<isize>>(tensor, __dlpack::FILLED)?,
                 byte_offset: __dlpack::byte_offset::<usize>(tensor)?,
             })
         }

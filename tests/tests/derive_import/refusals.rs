@@ -129,6 +129,23 @@ fn negative_strides() {
     assert_eq!(built::<Strided>(&bytes(&[1, 3]).strided(&[-3, 1], 0)).unwrap().strides, [-3, 1]);
 }
 
+/// As many strides as the type says, and any number of dimensions.
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Uneven {
+    data: Foreign<u8>,
+    shape: Vec<u8>,
+    strides: [i8; 2],
+}
+
+#[test]
+fn strides_of_another_rank() {
+    let uneven = built::<Uneven>(&bytes(&[6]));
+    let uneven = uneven.map(|uneven| (uneven.data, uneven.shape, uneven.strides));
+    assert_eq!(text(uneven), "the tensor has 1 dimension, `Uneven` needs 2");
+    assert!(built::<Uneven>(&bytes(&[2, 3])).is_ok());
+}
+
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors, shape(rows, 3, Self::DEPTH, rows))]
 struct Listed {

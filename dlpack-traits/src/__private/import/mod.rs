@@ -31,8 +31,8 @@ pub use makers::{
     Data, Inner, Layout, Shape, Storage, copied, copied_as, held, inner, layout, shape, storage,
 };
 pub use parts::{
-    HELD, Parts, Place, begin, byte_len, byte_offset, byte_pitch, byte_strides, device, dtype,
-    extent, len, ndim, offset, order, pitch, strides,
+    FILLED, HELD, Parts, Place, Room, SPARE, begin, byte_len, byte_offset, byte_pitch,
+    byte_strides, device, dtype, extent, len, ndim, offset, order, pitch, strides,
 };
 pub use targets::{DTypeTarget, DeviceTarget, FromLayout, OrderTarget, meets};
 pub use wants::{ANY_ORDER, COLUMN_MAJOR, LayoutAccepts, ROW_MAJOR, Want, accepts};

@@ -1,5 +1,7 @@
 //! A tensor that is accepted, and what its fields are made of: [`Parts`].
 
+use alloc::vec::Vec;
+
 use super::wants::{self, ANY_ORDER};
 use super::{
     DLPackImport, DTypeTarget, Device, DeviceTarget, Dim, Error, FromDims, ImportError, Imported,
@@ -28,6 +30,20 @@ pub enum Place {
 
 /// Where the elements will be: where they are.
 pub const HELD: Place = Place::Held;
+/// Whether a list may have room for more than there is.
+#[derive(Clone, Copy, Debug)]
+pub enum Room {
+    /// It has as many entries as there are dimensions.
+    Filled,
+    /// Another field says how many of them are in use.
+    Spare,
+}
+
+/// As many strides as dimensions.
+pub const FILLED: Room = Room::Filled;
+/// As many or more.
+pub const SPARE: Room = Room::Spare;
+
 /// Takes a tensor that has all that its type needs.
 pub fn begin<S: DLPackImport>(
     tensor: Imported,
@@ -69,7 +85,14 @@ impl Parts {
     }
 
     /// Strides in elements, where they will be, each times something.
-    fn stride_list<D: FromDims>(&self, times: i64) -> Result<D, ImportError> {
+    fn stride_list<D: FromDims>(&self, room: Room, times: i64) -> Result<D, ImportError> {
+        match (room, D::CAPACITY) {
+            (Room::Filled, Some(needed)) if needed != self.shape().len() => {
+                let needed = Vec::from([needed]);
+                return self.fits(Err(Unmet::Rank { needed, found: self.shape().len() }));
+            }
+            _ => {}
+        }
         let mut compact = [0; layout::MAX_NDIM];
         let compact = compact.get_mut(..self.shape().len()).unwrap_or_default();
         match self.place {
@@ -158,13 +181,13 @@ pub fn ndim<I: Dim>(parts: &Parts) -> Result<I, ImportError> {
 }
 
 /// The field `strides`.
-pub fn strides<D: FromDims>(parts: &Parts) -> Result<D, ImportError> {
-    parts.stride_list(1)
+pub fn strides<D: FromDims>(parts: &Parts, room: Room) -> Result<D, ImportError> {
+    parts.stride_list(room, 1)
 }
 
 /// The field `strides(bytes)`.
-pub fn byte_strides<D: FromDims>(parts: &Parts) -> Result<D, ImportError> {
-    parts.stride_list(parts.byte_size()?)
+pub fn byte_strides<D: FromDims>(parts: &Parts, room: Room) -> Result<D, ImportError> {
+    parts.stride_list(room, parts.byte_size()?)
 }
 
 /// The field `order`.
