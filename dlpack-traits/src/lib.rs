@@ -32,8 +32,10 @@
 //! | export a struct | the derive macro `DLPackExport` (feature `derive`), [`trait@DLPackExport`] |
 //! | export a buffer type of your own | [`Storage`], [`DataRef`] |
 //! | let consumers write | [`SharedBuffer`], the table at [`trait@DLPackExport`] |
-//! | take a tensor from a C pointer | [`Imported`] |
+//! | take a tensor from a C pointer | [`Imported`], and [`Elements`], [`Frozen`], [`Exclusive`] for what is in it |
 //! | build a struct from a tensor | the derive macro `DLPackImport` (feature `derive`), [`trait@DLPackImport`] |
+//! | hold imported memory in a struct | [`Foreign`] |
+//! | take a tensor from a Python object | `python::from_dlpack` (feature `pyo3`) |
 //! | make a Python class | the module `python` (feature `pyo3`) |
 //! | look at the C structs | [`ffi`] |
 //!
@@ -47,7 +49,7 @@
 //! | `memmap2` | `memmap2::Mmap` and `MmapMut` as storages |
 //! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported ones |
 //! | `half` | `half::f16` and `half::bf16` as elements |
-//! | `pyo3` | Python classes that produce tensors |
+//! | `pyo3` | Python classes that produce tensors, and tensors of Python objects |
 //!
 //! [DLPack]: https://dmlc.github.io/dlpack/latest/
 

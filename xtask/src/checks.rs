@@ -8,7 +8,8 @@ use crate::test::Context;
 
 /// Every set of the features that need no Python; `std` is in a set of its own
 /// and in the last one.
-const FEATURE_SETS: &[&str] = &["", "std", "derive", "half", "derive,half", "std,derive,half"];
+const FEATURE_SETS: &[&str] =
+    &["", "std", "derive", "half", "ndarray", "derive,half", "std,derive,half,ndarray"];
 /// The sets with `pyo3`, which brings `std`.
 const FEATURE_SETS_WITH_PYO3: &[&str] = &["pyo3", "pyo3,derive", "pyo3,half", "pyo3,derive,half"];
 /// A target that has no standard library.

@@ -11,6 +11,7 @@ mod demo;
 mod develop;
 mod interpreter;
 mod miri;
+mod no_python;
 mod pyo3_range;
 mod python_tests;
 mod report;
@@ -61,6 +62,10 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         }
         Request::BenchCompile => {
             bench_compile::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::NoPython => {
+            no_python::example(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Request::Test { full } => test::test(Checkout::find()?, full),

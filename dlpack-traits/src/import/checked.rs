@@ -62,7 +62,10 @@ impl Claims {
                 Ok(())
             })?,
         };
-        let extent = layout::extent(shape.as_slice(), strides.as_slice())?;
+        // Both have `ndim` entries.
+        let some = numel != 0;
+        let extent = || layout::extent_of_some(shape.as_slice(), strides.as_slice());
+        let extent = some.then(extent).transpose()?;
         let bits = stored_bits(dtype, flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED));
         let bytes = byte_span(extent, bits, numel)?;
         let (first, byte_offset) = if !device.has_addresses() {

@@ -9,8 +9,12 @@ use super::raw;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
+#[cfg(feature = "pyo3")]
+use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::layout;
+#[cfg(feature = "pyo3")]
+use crate::managed::Guard;
 use crate::managed::{Abi, Release};
 use crate::storage::{Access, Cells, Terms};
 use crate::version::Version;
@@ -112,7 +116,7 @@ impl Imported {
     ///    atomics of the size that [`Elements`](crate::Elements) says; and no
     ///    `&mut` to it is used. If IS_COPIED is set and
     ///    READ_ONLY is not, nobody else accesses the elements at all.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
         // SAFETY: as this function demands.
         unsafe { Self::from_raw_with(managed, ImportPolicy::default()) }
@@ -128,7 +132,7 @@ impl Imported {
     /// # Safety
     ///
     /// Those of `from_raw`.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn from_raw_with<A: Abi>(
         managed: *mut A,
         policy: ImportPolicy,
@@ -216,6 +220,31 @@ impl Imported {
             Some(terms) => terms.access == Access::Exclusive,
             None => self.flags().contains(Flags::IS_COPIED),
         }
+    }
+
+    /// A tensor that somebody else owns, without a struct of its own: nothing
+    /// is released.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_raw`](Self::from_raw).
+    ///
+    /// # Safety
+    ///
+    /// 1. What [`from_raw`](Self::from_raw) says under 3. to 5. holds of `tensor`
+    ///    until the handle is dropped.
+    #[cfg(feature = "pyo3")]
+    pub(crate) unsafe fn borrowed(tensor: &DLTensor) -> Result<Self, Error> {
+        // SAFETY: 1 has it.
+        let claims = unsafe { raw::claims(tensor, None, Flags::NONE) }?;
+        let checked = claims.check(ImportPolicy::default())?;
+        Ok(Self { checked, lent: None, release: Release::nothing() })
+    }
+
+    /// Has the deleter called by `guard`.
+    #[cfg(feature = "pyo3")]
+    pub(crate) fn set_guard(&mut self, guard: Guard) {
+        self.release.set_guard(guard);
     }
 
     /// Extents, in elements.

@@ -28,6 +28,8 @@ mod sealed {
     pub trait ManagedStruct: Copy + 'static {
         /// The name of a Python capsule that holds it.
         const CAPSULE: &'static CStr;
+        /// The name of such a capsule after a consumer took the struct.
+        const USED_CAPSULE: &'static CStr;
         /// Whether it has flags, without which nobody can be told not to write.
         const HAS_FLAGS: bool;
 
@@ -73,6 +75,7 @@ mod sealed {
 
 impl sealed::ManagedStruct for DLManagedTensorVersioned {
     const CAPSULE: &'static CStr = c"dltensor_versioned";
+    const USED_CAPSULE: &'static CStr = c"used_dltensor_versioned";
     const HAS_FLAGS: bool = true;
 
     #[inline]
@@ -135,6 +138,7 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
 
 impl sealed::ManagedStruct for DLManagedTensor {
     const CAPSULE: &'static CStr = c"dltensor";
+    const USED_CAPSULE: &'static CStr = c"used_dltensor";
     const HAS_FLAGS: bool = false;
 
     #[inline]

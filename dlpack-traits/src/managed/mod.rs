@@ -14,4 +14,4 @@ pub use abi::Abi;
 pub use tensor::ManagedTensor;
 
 pub(crate) use packet::Packet;
-pub(crate) use release::Release;
+pub(crate) use release::{Guard, Release};

@@ -8,16 +8,25 @@ use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 /// Calls the deleter of a C struct when it is dropped: once, with the pointer
 /// that it was made from, never with that of a copy.
 #[derive(Debug)]
-pub struct Release(Call);
+pub struct Release {
+    call: Call,
+    guard: Option<Guard>,
+}
+
+/// What runs a deleter in a world of its own rules: it is given the call, and
+/// makes it once. May be used on any thread.
+pub(crate) type Guard = fn(&mut dyn FnMut());
 
 /// Which function, with which argument. A NULL deleter is not called.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Call {
     Versioned(
         NonNull<DLManagedTensorVersioned>,
         Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     ),
     Legacy(NonNull<DLManagedTensor>, Option<unsafe extern "C" fn(*mut DLManagedTensor)>),
+    /// There is no struct, or its deleter is somebody else's to call.
+    Nothing,
 }
 
 // SAFETY: by 1 of its constructors any thread may call the deleter.
@@ -34,7 +43,7 @@ impl Release {
         managed: NonNull<DLManagedTensorVersioned>,
         deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     ) -> Self {
-        Self(Call::Versioned(managed, deleter))
+        Self { call: Call::Versioned(managed, deleter), guard: None }
     }
 
     /// # Safety
@@ -44,38 +53,58 @@ impl Release {
         managed: NonNull<DLManagedTensor>,
         deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
     ) -> Self {
-        Self(Call::Legacy(managed, deleter))
+        Self { call: Call::Legacy(managed, deleter), guard: None }
+    }
+
+    /// No duty.
+    #[cfg(feature = "pyo3")]
+    pub(crate) const fn nothing() -> Self {
+        Self { call: Call::Nothing, guard: None }
+    }
+
+    /// Has the deleter called by `guard`.
+    pub(crate) fn set_guard(&mut self, guard: Guard) {
+        self.guard = Some(guard);
     }
 
     /// The struct, if it is the versioned one.
     pub(crate) fn as_versioned(&self) -> Option<NonNull<DLManagedTensorVersioned>> {
-        if let Call::Versioned(managed, _) = self.0 { Some(managed) } else { None }
+        if let Call::Versioned(managed, _) = self.call { Some(managed) } else { None }
     }
 
     /// The struct, if it is the legacy one.
     pub(crate) fn as_legacy(&self) -> Option<NonNull<DLManagedTensor>> {
-        if let Call::Legacy(managed, _) = self.0 { Some(managed) } else { None }
+        if let Call::Legacy(managed, _) = self.call { Some(managed) } else { None }
     }
 
     /// Leaves the duty to somebody else.
     pub(crate) fn forget(self) {
         let _ = ManuallyDrop::new(self);
     }
+
+    /// Calls the deleter, unless that was done before.
+    #[inline]
+    fn call(&mut self) {
+        match core::mem::replace(&mut self.call, Call::Nothing) {
+            Call::Versioned(managed, Some(deleter)) => {
+                // SAFETY: 1 of `versioned`; after this there is nothing to call.
+                unsafe { deleter(managed.as_ptr()) }
+            }
+            Call::Legacy(managed, Some(deleter)) => {
+                // SAFETY: 1 of `legacy`; after this there is nothing to call.
+                unsafe { deleter(managed.as_ptr()) }
+            }
+            Call::Versioned(_, None) | Call::Legacy(_, None) | Call::Nothing => {}
+        }
+    }
 }
 
 impl Drop for Release {
     #[inline]
     fn drop(&mut self) {
-        match self.0 {
-            Call::Versioned(managed, Some(deleter)) => {
-                // SAFETY: 1 of `versioned`; a value is dropped once.
-                unsafe { deleter(managed.as_ptr()) }
-            }
-            Call::Legacy(managed, Some(deleter)) => {
-                // SAFETY: 1 of `legacy`; a value is dropped once.
-                unsafe { deleter(managed.as_ptr()) }
-            }
-            Call::Versioned(_, None) | Call::Legacy(_, None) => {}
+        match self.guard {
+            None => self.call(),
+            Some(guard) => guard(&mut || self.call()),
         }
     }
 }

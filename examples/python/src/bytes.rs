@@ -27,10 +27,6 @@ impl Bytes {
         SharedBuffer::zeroed(len).map(Self::Shared)
     }
 
-    pub(crate) fn is_read_only(&self) -> bool {
-        matches!(self, Self::Frozen(_))
-    }
-
     /// One byte.
     pub(crate) fn load(&self, index: usize) -> u8 {
         match self {

@@ -2,13 +2,15 @@
 //! JAX and others use in place.
 //!
 //! Each class is an ordinary struct. Two lines make it a producer of tensors:
-//! the derive, and the registration below.
+//! the derive, and the registration below. `Tensor` is a consumer too.
 #![forbid(unsafe_code)]
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes arguments by value")]
 
 mod bytes;
 mod canvas;
+mod foreign;
 mod minifloat;
+mod own;
 mod photograph;
 mod tensor;
 mod value;
@@ -21,6 +23,7 @@ use pyo3::prelude::*;
 fn dlpack_example(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::add_class::<photograph::Image>(m)?;
     python::add_class::<canvas::Canvas>(m)?;
-    python::add_class::<tensor::Tensor>(m)?;
+    python::class::<tensor::Tensor>().importable().add(m)?;
+    m.add_function(wrap_pyfunction!(tensor::from_dlpack, m)?)?;
     m.add_function(wrap_pyfunction!(photograph::freed, m)?)
 }
