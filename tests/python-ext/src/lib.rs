@@ -4,6 +4,7 @@
 mod capsule;
 mod classes;
 mod counted;
+mod derived;
 mod device;
 mod exchange;
 mod faulty;
@@ -38,6 +39,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<imports::Floats>().importable().add(m)?;
     m.add_class::<imports::Held>()?;
     exchange::add(m)?;
+    derived::add(m)?;
     m.add_class::<capsule::Taken>()?;
     m.add_class::<capsule::Background>()?;
     m.add_class::<capsule::Traversed>()?;
