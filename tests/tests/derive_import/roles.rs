@@ -219,7 +219,7 @@ fn copies() {
     }
     let few = built::<Copied<[[i32; 2]; 2]>>(&forged(&[6], &numbers));
     assert_eq!(text(few), "the tensor has 6 elements, `Copied` needs 4");
-    assert_eq!(copied::<[[i32; 0]; 4]>(&forged(&[0], &[])), []);
+    assert!(copied::<[[i32; 0]; 4]>(&forged(&[0], &[])).is_empty());
 }
 
 /// What goes with a copy is what the copy is, not what the tensor was.
