@@ -1,6 +1,6 @@
 //! Values of a type from tensors: [`DLPackImport`].
 
-use super::{Foreign, ForeignElement, ImportError, Imported};
+use super::{Foreign, ForeignElement, ImportError, ImportStorage, Imported, Requirement};
 
 /// A type that can be built from a tensor that another library made.
 ///
@@ -31,6 +31,19 @@ use super::{Foreign, ForeignElement, ImportError, Imported};
     note = "add `#[derive(DLPackImport)]` to `{Self}`, or implement `dlpack_traits::DLPackImport`"
 )]
 pub trait DLPackImport: Sized {
+    /// Whether the tensor is such as this type needs: element type, device,
+    /// rank, fixed dimensions, compactness. An enum imports into the first
+    /// variant that accepts. By default every tensor is accepted, and
+    /// [`from_dlpack`](Self::from_dlpack) alone decides.
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Requirement`], for one.
+    fn accepts(tensor: &Imported) -> Result<(), ImportError> {
+        let _ = tensor;
+        Ok(())
+    }
+
     /// Builds the value. It owns the tensor: what it does not keep, it releases.
     ///
     /// # Errors
@@ -46,6 +59,11 @@ impl DLPackImport for Imported {
 }
 
 impl<T: ForeignElement> DLPackImport for Foreign<T> {
+    fn accepts(tensor: &Imported) -> Result<(), ImportError> {
+        let unmet = <Self as ImportStorage>::accepts(tensor);
+        unmet.map_err(|unmet| Requirement::new("Foreign", unmet).into())
+    }
+
     fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
         Ok(Foreign::new(tensor)?)
     }

@@ -7,6 +7,7 @@ use core::num::NonZeroU8;
 
 use super::{Imported, Readable};
 use crate::described::{AsLayout, Layout};
+use crate::dtype::DataType;
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::flags::Flags;
@@ -70,21 +71,29 @@ impl<T: sealed::Held> ForeignElement for T {}
 
 mod sealed {
     use super::Imported;
+    use crate::dtype::DataType;
     use crate::error::Error;
 
     /// What `Foreign::new` asks of a tensor.
     pub trait Held: 'static {
+        /// What the elements must be, if that matters.
+        const DTYPE: Option<DataType>;
+
         fn check(tensor: &Imported) -> Result<(), Error>;
     }
 }
 
 impl sealed::Held for AnyElement {
+    const DTYPE: Option<DataType> = None;
+
     fn check(_: &Imported) -> Result<(), Error> {
         Ok(())
     }
 }
 
 impl<T: Readable> sealed::Held for T {
+    const DTYPE: Option<DataType> = Some(T::DTYPE);
+
     fn check(tensor: &Imported) -> Result<(), Error> {
         let typed = tensor.typed::<T>()?;
         let align = usize::from(Cells::unit(tensor.dtype().byte_size().unwrap_or(1)));

@@ -4,6 +4,7 @@
 mod capsule;
 mod classes;
 mod counted;
+mod derived;
 mod device;
 mod exchange;
 mod faulty;
@@ -40,6 +41,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<imports::Held>()?;
     exchange::add(m)?;
     npu::add(m)?;
+    derived::add(m)?;
     m.add_class::<capsule::Taken>()?;
     m.add_class::<capsule::Background>()?;
     m.add_class::<capsule::Traversed>()?;

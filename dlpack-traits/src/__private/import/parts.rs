@@ -1,0 +1,245 @@
+//! A tensor that is accepted, and what its fields are made of: [`Parts`].
+
+use alloc::vec::Vec;
+
+use super::wants::{self, ANY_ORDER};
+use super::{
+    DLPackImport, DTypeTarget, Device, DeviceTarget, Dim, Error, FromDims, ImportError, Imported,
+    Order, OrderTarget,
+};
+use crate::described::stored_bits;
+use crate::import::{Number, Requirement, Unmet, number};
+use crate::layout;
+
+/// A tensor that is accepted, and what is made of its elements.
+#[derive(Debug)]
+pub struct Parts {
+    pub(super) tensor: Imported,
+    name: &'static str,
+    pub(super) place: Place,
+}
+
+/// Where the elements will be.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// Where they are.
+    Held,
+    /// In a copy in that order, of elements with those axes.
+    Copied(Order, &'static [i64]),
+}
+
+/// Where the elements will be: where they are.
+pub const HELD: Place = Place::Held;
+/// Whether a list may have room for more than there is.
+#[derive(Clone, Copy, Debug)]
+pub enum Room {
+    /// It has as many entries as there are dimensions.
+    Filled,
+    /// Another field says how many of them are in use.
+    Spare,
+}
+
+/// As many strides as dimensions.
+pub const FILLED: Room = Room::Filled;
+/// As many or more.
+pub const SPARE: Room = Room::Spare;
+
+/// Takes a tensor that has all that its type needs.
+pub fn begin<S: DLPackImport>(
+    tensor: Imported,
+    name: &'static str,
+    place: Place,
+) -> Result<Parts, ImportError> {
+    S::accepts(&tensor)?;
+    Ok(Parts { tensor, name, place })
+}
+
+impl Parts {
+    pub(super) fn fits<T>(&self, unmet: Result<T, Unmet>) -> Result<T, ImportError> {
+        unmet.map_err(|unmet| Requirement::new(self.name, unmet).into())
+    }
+
+    fn number<I: Dim>(&self, found: i128, of: Number) -> Result<I, ImportError> {
+        let clamped = found.clamp(i64::MIN.into(), i64::MAX.into());
+        self.fits(number(i64::try_from(clamped).unwrap_or(0), of))
+    }
+
+    /// The dimensions, in front of the axes of each element.
+    pub(super) fn shape(&self) -> &[i64] {
+        wants::outer(self.tensor.shape(), self.axes())
+    }
+
+    /// The axes of each element.
+    fn axes(&self) -> &'static [i64] {
+        match self.place {
+            Place::Held => &[],
+            Place::Copied(_, axes) => axes,
+        }
+    }
+
+    /// Bits of an element.
+    fn bits(&self) -> i64 {
+        let bits = stored_bits(self.tensor.dtype(), wants::is_padded(&self.tensor));
+        // An element has as many bits as its Rust type.
+        bits.saturating_mul(self.axes().iter().product())
+    }
+
+    /// Strides in elements, where they will be, each times something.
+    fn stride_list<D: FromDims>(&self, room: Room, times: i64) -> Result<D, ImportError> {
+        match (room, D::CAPACITY) {
+            (Room::Filled, Some(needed)) if needed != self.shape().len() => {
+                let needed = Vec::from([needed]);
+                return self.fits(Err(Unmet::Rank { needed, found: self.shape().len() }));
+            }
+            _ => {}
+        }
+        let mut compact = [0; layout::MAX_NDIM];
+        let compact = compact.get_mut(..self.shape().len()).unwrap_or_default();
+        match self.place {
+            Place::Held => compact.copy_from_slice(self.tensor.strides()),
+            Place::Copied(Order::RowMajor, _) => {
+                layout::row_major_strides(self.shape(), compact);
+            }
+            Place::Copied(Order::ColumnMajor, _) => {
+                layout::column_major_strides(self.shape(), compact);
+            }
+        }
+        for stride in &mut *compact {
+            *stride = stride.saturating_mul(times);
+        }
+        self.fits(D::from_dims(compact).map_err(|unmet| match unmet {
+            Unmet::Fit { number: Number::Dimension(axis), found, int } => {
+                Unmet::Fit { number: Number::Stride(axis), found, int }
+            }
+            unmet => unmet,
+        }))
+    }
+
+    /// Whole bytes of an element.
+    fn byte_size(&self) -> Result<i64, ImportError> {
+        let bits = self.bits();
+        let dtype = self.tensor.dtype();
+        if bits % 8 == 0 { Ok(bits >> 3) } else { Err(Error::InsideByte { dtype }.into()) }
+    }
+
+    /// Order, and the step of the slowest axis in elements.
+    fn order_and_pitch(&self, order: Option<Order>) -> (Order, i64) {
+        match (self.place, order) {
+            (Place::Held, order) => wants::pitched(&self.tensor, order),
+            (Place::Copied(order, _), _) => {
+                let compact = self.shape();
+                let slowest = match order {
+                    Order::RowMajor => compact.get(1..),
+                    Order::ColumnMajor => compact.split_last().map(|(_, others)| others),
+                };
+                let row = slowest.map(|others| {
+                    others.iter().fold(1_i64, |row, &dim| row.saturating_mul(dim.max(1)))
+                });
+                Some((order, row.unwrap_or(0)))
+            }
+        }
+        // `accepts` asked for it.
+        .unwrap_or_default()
+    }
+
+    /// Bytes from the start of the memory to the first element.
+    fn before(&self) -> usize {
+        match self.place {
+            Place::Held if self.tensor.device().has_addresses() => {
+                self.tensor.byte_range().start.unsigned_abs()
+            }
+            // What does not fit is no offset in an object, and no storage holds it.
+            Place::Held => usize::try_from(self.tensor.byte_offset()).unwrap_or(usize::MAX),
+            Place::Copied(..) => 0,
+        }
+    }
+
+    /// Bytes from the first element to the end of the memory.
+    fn after(&self) -> usize {
+        match self.place {
+            Place::Held => self.tensor.byte_range().end.unsigned_abs(),
+            Place::Copied(..) => wants::byte_len(&self.tensor),
+        }
+    }
+
+    /// A number of bytes in elements.
+    fn in_elements(&self, bytes: usize) -> i128 {
+        let bits = (bytes as i128).saturating_mul(8);
+        bits.checked_div(self.bits().into()).unwrap_or(0)
+    }
+}
+
+/// A field in `shape(height, width)`.
+pub fn extent<I: Dim>(parts: &Parts, axis: usize) -> Result<I, ImportError> {
+    let dim = parts.shape().get(axis).copied().unwrap_or(0);
+    parts.number(dim.into(), Number::Dimension(axis))
+}
+
+/// The field `ndim`.
+pub fn ndim<I: Dim>(parts: &Parts) -> Result<I, ImportError> {
+    parts.number(parts.shape().len() as i128, Number::Rank)
+}
+
+/// The field `strides`.
+pub fn strides<D: FromDims>(parts: &Parts, room: Room) -> Result<D, ImportError> {
+    parts.stride_list(room, 1)
+}
+
+/// The field `strides(bytes)`.
+pub fn byte_strides<D: FromDims>(parts: &Parts, room: Room) -> Result<D, ImportError> {
+    parts.stride_list(room, parts.byte_size()?)
+}
+
+/// The field `order`.
+pub fn order<O: OrderTarget>(parts: &Parts) -> Result<O, ImportError> {
+    O::from_order(parts.order_and_pitch(ANY_ORDER).0)
+}
+
+/// The field `pitch(elements)`.
+pub fn pitch<I: Dim>(parts: &Parts, order: Option<Order>) -> Result<I, ImportError> {
+    parts.number(parts.order_and_pitch(order).1.into(), Number::Pitch)
+}
+
+/// The field `pitch(bytes)`.
+pub fn byte_pitch<I: Dim>(parts: &Parts, order: Option<Order>) -> Result<I, ImportError> {
+    let pitch = parts.order_and_pitch(order).1;
+    parts.number(i128::from(pitch).saturating_mul(parts.byte_size()?.into()), Number::Pitch)
+}
+
+/// The field `offset(elements)`.
+pub fn offset<I: Dim>(parts: &Parts) -> Result<I, ImportError> {
+    let elements = parts.in_elements(parts.before());
+    let exact = elements.saturating_mul(parts.bits().into());
+    if exact != (parts.before() as i128).saturating_mul(8) {
+        return Err(Error::InsideByte { dtype: parts.tensor.dtype() }.into());
+    }
+    parts.number(elements, Number::Offset)
+}
+
+/// The field `byte_offset`, or `offset(bytes)`.
+pub fn byte_offset<I: Dim>(parts: &Parts) -> Result<I, ImportError> {
+    parts.number(parts.before() as i128, Number::Offset)
+}
+
+/// The field `len(elements)`.
+pub fn len<I: Dim>(parts: &Parts) -> Result<I, ImportError> {
+    parts.number(parts.in_elements(parts.after()), Number::Len)
+}
+
+/// The field `len(bytes)`.
+pub fn byte_len<I: Dim>(parts: &Parts) -> Result<I, ImportError> {
+    parts.number(parts.after() as i128, Number::Len)
+}
+
+/// The field `dtype`.
+pub fn dtype<T: DTypeTarget>(parts: &Parts) -> Result<T, ImportError> {
+    Ok(T::from_dtype(parts.tensor.dtype())?)
+}
+
+/// The field `device`.
+pub fn device<T: DeviceTarget>(parts: &Parts) -> Result<T, ImportError> {
+    T::from_device(match parts.place {
+        Place::Held => parts.tensor.device(),
+        Place::Copied(..) => Device::CPU,
+    })
+}

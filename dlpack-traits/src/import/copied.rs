@@ -1,0 +1,140 @@
+//! Copies of imported elements, in an order that is asked for.
+
+use alloc::vec::Vec;
+
+use super::{Imported, Readable};
+use crate::described::{Order, stored_bits};
+use crate::dtype::DataType;
+use crate::error::Error;
+use crate::flags::Flags;
+use crate::layout::{MAX_NDIM, Walk};
+use crate::storage::{Access, Cells, Terms};
+
+/// A copy of all elements, compact in that order. As `u8`s the bytes of any
+/// elements can be had; otherwise their type is `T`'s.
+pub(crate) fn copy_elements<T: Readable>(tensor: &Imported, order: Order) -> Result<Vec<T>, Error> {
+    let (asked, found) = (T::DTYPE, tensor.dtype());
+    let as_bytes = asked == DataType::U8 && asked != found && T::AXES.is_empty();
+    // The axes of each element are the last ones, so they are together then,
+    // whatever their strides were.
+    let by_rows = asked == found && !T::AXES.is_empty() && order == Order::RowMajor;
+    let bytes = if as_bytes || by_rows {
+        copy_bytes(tensor, order)?
+    } else {
+        let elements = tensor.elements::<T>()?;
+        if order == Order::RowMajor || elements.shape().len() < 2 {
+            return elements.to_vec();
+        }
+        let typed = tensor.typed::<T>()?;
+        let (shape, strides) = (typed.shape, typed.strides);
+        let place = Place { shape, strides, step: typed.step, size: size_of::<T>() };
+        copy(tensor, order, &place, typed.len)?
+    };
+    let elements = bytes.chunks_exact(size_of::<T>());
+    let mut copy = room(elements.len(), size_of::<T>())?;
+    for element in elements {
+        let element = bytemuck::checked::try_pod_read_unaligned(element);
+        copy.push(element.map_err(|_| Error::InvalidBits { dtype: asked })?);
+    }
+    Ok(copy)
+}
+
+/// A copy of the bytes of all elements, whatever their type, compact in that
+/// order. Elements that share bytes are copied as they are, if they are compact.
+fn copy_bytes(tensor: &Imported, order: Order) -> Result<Vec<u8>, Error> {
+    if !tensor.device().is_host() {
+        return Err(Error::NotOnHost { device: tensor.device() });
+    }
+    let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
+    let bits = stored_bits(tensor.dtype(), padded);
+    if bits % 8 != 0 {
+        let compact = match order {
+            Order::RowMajor => tensor.is_row_major(),
+            Order::ColumnMajor => tensor.is_column_major(),
+        };
+        if !compact {
+            return Err(Error::PackedStrides { dtype: tensor.dtype() });
+        }
+        let end = tensor.byte_range().end;
+        let (shape, strides) = ([end as i64], [1]);
+        let place = Place { shape: &shape, strides: &strides, step: 1, size: 1 };
+        return copy(tensor, Order::RowMajor, &place, end.unsigned_abs());
+    }
+    let size = usize::try_from(bits >> 3).map_err(|_| Error::SizeOverflow)?;
+    let step = isize::try_from(size).map_err(|_| Error::SizeOverflow)?;
+    let place = Place { shape: tensor.shape(), strides: tensor.strides(), step, size };
+    // All elements together have at most `isize::MAX` bytes.
+    copy(tensor, order, &place, usize::try_from(tensor.numel()).unwrap_or(0))
+}
+
+/// Where the elements of a tensor lie, as elements of some size.
+struct Place<'a> {
+    shape: &'a [i64],
+    strides: &'a [i64],
+    /// Bytes that a stride of 1 goes.
+    step: isize,
+    /// Bytes of an element.
+    size: usize,
+}
+
+/// Copies elements of that number, compact in that order. The place is the
+/// tensor's own, as elements of its type, of a Rust type that it can be read as,
+/// or as bytes.
+fn copy(tensor: &Imported, order: Order, place: &Place<'_>, len: usize) -> Result<Vec<u8>, Error> {
+    let first = tensor.as_ptr().cast_mut();
+    let Terms { access, unit } = tensor.terms();
+    let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
+    let (shape, strides) = match order {
+        Order::RowMajor => (place.shape, place.strides),
+        // The same elements, the first axis being the last.
+        Order::ColumnMajor => {
+            (turned(place.shape, &mut shape), turned(place.strides, &mut strides))
+        }
+    };
+    let mut copy = room(len, place.size)?;
+    copy.resize(len.saturating_mul(place.size), 0);
+    let mut walk = Walk::new(shape, strides);
+    for to in copy.chunks_exact_mut(place.size) {
+        // What is inside of the extent fits, as it does in bytes.
+        let position = isize::try_from(walk.position()).unwrap_or(0);
+        walk.advance();
+        // SAFETY: the walk visits indices inside of the shape. By 4 of
+        // `Imported::from_raw` their elements are part of one allocation.
+        let from = unsafe { first.offset(position.wrapping_mul(place.step)) };
+        match access {
+            Access::Frozen | Access::Exclusive | Access::ForeignReadOnly => {
+                // SAFETY: by 4 of `from_raw` the element is initialised and
+                // alive as long as the handle, which is borrowed; by 5, or by
+                // the terms of our own loan, nobody writes it now. `to` has its
+                // size, and is ours.
+                unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
+            }
+            Access::Shared | Access::SharedReadOnly => {
+                // SAFETY: 1. As above. The atomics around a part of an element
+                // are part of the element, and so of the memory. 2. Every view
+                // of this tensor reads it like this, others keep to 5 of
+                // `from_raw`, and our own loans say how wide their atomics are.
+                unsafe { Cells::read(from, unit, to) };
+            }
+        }
+    }
+    Ok(copy)
+}
+
+/// The numbers from the last to the first.
+fn turned<'a>(numbers: &[i64], to: &'a mut [i64; MAX_NDIM]) -> &'a [i64] {
+    let to = to.get_mut(..numbers.len()).unwrap_or_default();
+    for (to, from) in to.iter_mut().zip(numbers.iter().rev()) {
+        *to = *from;
+    }
+    to
+}
+
+/// Room for elements of that number and size.
+fn room<T>(len: usize, size: usize) -> Result<Vec<T>, Error> {
+    let bytes = len.saturating_mul(size);
+    let mut room = Vec::new();
+    let items = bytes.checked_div(size_of::<T>()).unwrap_or(0);
+    room.try_reserve_exact(items).map_err(|_| Error::OutOfMemory { bytes })?;
+    Ok(room)
+}

@@ -1,0 +1,76 @@
+//! Classes that are made from tensors by the derive.
+
+use dlpack_traits::{DLPackExport, DLPackImport, Foreign, python};
+use pyo3::prelude::*;
+
+/// Pixels in the memory of others, in any layout.
+#[pyclass(frozen, module = "dlpack_testing")]
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(shape(height, width, 3))]
+pub(crate) struct Photo {
+    data: Foreign<u8>,
+    height: u32,
+    width: u32,
+    strides: Vec<isize>,
+    byte_offset: usize,
+    #[dlpack(default)]
+    title: String,
+}
+
+/// Compact numbers in the memory of others, not empty.
+#[pyclass(frozen, module = "dlpack_testing")]
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(require(device = cpu, rank(1, 2), contiguous), validate = Signal::is_there)]
+pub(crate) struct Signal {
+    data: Foreign<f32>,
+    shape: Vec<usize>,
+}
+
+/// A copy of integers in any layout.
+#[pyclass(frozen, module = "dlpack_testing")]
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(construct = Counts::new)]
+pub(crate) struct Counts {
+    #[dlpack(copy)]
+    data: Vec<i64>,
+    shape: Vec<usize>,
+    sum: i64,
+}
+
+#[pymethods]
+impl Photo {
+    #[getter]
+    fn size(&self) -> (u32, u32, &str) {
+        (self.height, self.width, &self.title)
+    }
+}
+
+impl Signal {
+    fn is_there(&self) -> Result<(), &'static str> {
+        if self.shape.contains(&0) { Err("a signal has samples") } else { Ok(()) }
+    }
+}
+
+impl Counts {
+    fn new(data: Vec<i64>, shape: Vec<usize>) -> Result<Self, String> {
+        match data.iter().find(|&&count| count < 0) {
+            Some(count) => Err(format!("{count} is no count")),
+            None => Ok(Self { sum: data.iter().sum(), data, shape }),
+        }
+    }
+}
+
+#[pymethods]
+impl Counts {
+    #[getter]
+    fn sum(&self) -> i64 {
+        self.sum
+    }
+}
+
+/// Adds the classes.
+pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    python::class::<Photo>().importable().add(m)?;
+    python::class::<Signal>().importable().add(m)?;
+    python::class::<Counts>().importable().add(m)
+}

@@ -1,0 +1,104 @@
+"""Classes that are made from tensors by `#[derive(DLPackImport)]`."""
+
+import pytest
+from conftest import require
+from dlpack_testing import Counts, Photo, Signal
+
+
+@pytest.fixture
+def np():
+    return require("numpy")
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+LAYOUTS = {
+    "compact": lambda np, pixels: pixels,
+    "flipped": lambda np, pixels: pixels[::-1, ::-1],
+    "part": lambda np, pixels: pixels[1:3, ::2],
+    "turned": lambda np, pixels: pixels.transpose(1, 0, 2),
+    "planes": lambda np, pixels: pixels[:, :, ::-1],
+    "one": lambda np, pixels: pixels[1:2, 1:2],
+    "repeated": lambda np, pixels: np.broadcast_to(pixels[:1], (5, 4, 3)),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_there_and_back_without_a_copy(np, layout):
+    pixels = LAYOUTS[layout](np, np.arange(48, dtype=np.uint8).reshape(4, 4, 3))
+    photo = Photo.from_dlpack(pixels)
+    assert photo.size == (*pixels.shape[:2], "")
+    again = np.from_dlpack(photo)
+    assert address(again) == address(pixels)
+    assert (again.shape, again.strides) == (pixels.shape, pixels.strides)
+    np.testing.assert_array_equal(again, pixels)
+    # And once more, through the class's own export.
+    third = np.from_dlpack(Photo.from_dlpack(photo))
+    assert address(third) == address(pixels)
+
+
+def test_writes_are_seen_on_both_sides(np):
+    pixels = np.zeros((2, 2, 3), dtype=np.uint8)
+    again = np.from_dlpack(Photo.from_dlpack(pixels))
+    again[1, 1, 2] = 7
+    assert pixels[1, 1, 2] == 7
+    pixels.flags.writeable = False
+    assert not np.from_dlpack(Photo.from_dlpack(pixels)).flags.writeable
+
+
+@pytest.mark.parametrize(
+    "wrong, text, mend",
+    [
+        (
+            lambda np: np.zeros((2, 3), np.float64),
+            "the elements are float64, `Signal` needs float32; pass `x.astype('float32')`",
+            lambda np, x: x.astype("float32"),
+        ),
+        (
+            lambda np: np.zeros((4, 4), np.float32)[:, ::2],
+            "the elements are not compact in row-major order, and `Signal` needs them to be; "
+            "pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch",
+            lambda np, x: np.ascontiguousarray(x),
+        ),
+        (
+            lambda np: np.zeros((1, 2, 3), np.float32),
+            "the tensor has 3 dimensions, `Signal` needs 1 or 2",
+            lambda np, x: x.reshape(2, 3),
+        ),
+    ],
+)
+def test_errors_say_what_to_type(np, wrong, text, mend):
+    wrong = wrong(np)
+    with pytest.raises(BufferError) as error:
+        Signal.from_dlpack(wrong)
+    assert str(error.value) == text
+    mended = mend(np, wrong)
+    np.testing.assert_array_equal(np.from_dlpack(Signal.from_dlpack(mended)), mended)
+
+
+def test_what_the_type_itself_refuses_is_a_value_error(np):
+    with pytest.raises(ValueError, match="a signal has samples"):
+        Signal.from_dlpack(np.zeros((0, 3), np.float32))
+    with pytest.raises(ValueError, match="-2 is no count"):
+        Counts.from_dlpack(np.array([1, -2]))
+
+
+def test_copies(np):
+    counts = np.arange(12).reshape(3, 4)[::-1, ::2]
+    copy = Counts.from_dlpack(counts)
+    assert copy.sum == counts.sum()
+    again = np.from_dlpack(copy)
+    np.testing.assert_array_equal(again, counts)
+    assert not np.shares_memory(again, counts)
+
+
+def test_torch():
+    torch = require("torch")
+    signal = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+    again = torch.from_dlpack(Signal.from_dlpack(signal))
+    assert again.data_ptr() == signal.data_ptr()
+    with pytest.raises(BufferError, match="contiguous"):
+        Signal.from_dlpack(signal.T)
+    Signal.from_dlpack(signal.T.contiguous())
