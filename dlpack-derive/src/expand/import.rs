@@ -105,11 +105,11 @@ fn tensor(
     } else {
         quote_spanned!(here=> __dlpack::HELD)
     };
-    let mut wants = vec![quote!(#data_of.wanted())];
+    let mut wants = vec![quote!(#data_of.want)];
     wants.extend(wants_of_layout(layout, copy));
     let mut parts = parts(layout, &quote_spanned!(here=> &tensor));
     // The others borrow the tensor, the data may take it.
-    parts.push((data, quote_spanned!(here=> #data_of.of(tensor)?)));
+    parts.push((data, quote_spanned!(here=> (#data_of.make)(tensor)?)));
     let (lets, value) = made_of(how, &parts);
     Bodies {
         accepts: quote!(#(#wants),*),
@@ -192,8 +192,12 @@ fn shape_wants(shape: &Shape<'_>, want: &mut impl FnMut(TokenStream)) {
         Shape::Field { dims, ndim } => {
             let ty = dims.ty;
             match ndim {
-                None => want(quote_spanned!(here=> __dlpack::shape::<#ty>().filled())),
-                Some(_) => want(quote_spanned!(here=> __dlpack::shape::<#ty>().with_room())),
+                None => want(
+                    quote_spanned!(here=> __dlpack::Want::Filled(__dlpack::shape::<#ty>().capacity)),
+                ),
+                Some(_) => want(
+                    quote_spanned!(here=> __dlpack::Want::Room(__dlpack::shape::<#ty>().capacity)),
+                ),
             }
         }
         Shape::List(dims) => {
@@ -251,7 +255,7 @@ fn parts<'a>(layout: &Layout<'a>, tensor: &TokenStream) -> Vec<(RoleField<'a>, T
     };
     parts.extend(needy.map(|(field, function)| {
         let ty = field.ty;
-        (field, quote_spanned!(here=> __dlpack::#function::<#ty>().of(#tensor)?))
+        (field, quote_spanned!(here=> (__dlpack::#function::<#ty>().make)(#tensor)?))
     }));
     let mut add = |field: RoleField<'a>, function: &str, argument: Option<TokenStream>| {
         // A number may be listed twice.

@@ -49,8 +49,8 @@ const _: () = {
                 tensor,
                 "Image",
                 &[
-                    __dlpack::held::<Foreign<u8>>().wanted(),
-                    __dlpack::shape::<[usize; 3]>().filled(),
+                    __dlpack::held::<Foreign<u8>>().want,
+                    __dlpack::Want::Filled(__dlpack::shape::<[usize; 3]>().capacity),
                     __dlpack::Want::Compact(__dlpack::ROW_MAJOR),
                     __dlpack::Want::NoOffset,
                 ],
@@ -61,8 +61,8 @@ const _: () = {
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             let tensor = __dlpack::begin::<Self>(tensor, "Image", __dlpack::HELD)?;
             __dlpack::Result::Ok(Self {
-                shape: __dlpack::shape::<[usize; 3]>().of(&tensor)?,
-                data: __dlpack::held::<Foreign<u8>>().of(tensor)?,
+                shape: (__dlpack::shape::<[usize; 3]>().make)(&tensor)?,
+                data: (__dlpack::held::<Foreign<u8>>().make)(tensor)?,
             })
         }
     }

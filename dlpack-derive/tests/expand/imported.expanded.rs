@@ -27,8 +27,8 @@ const _: () = {
                     ),
                     __dlpack::Want::Rank(&[2, 3]),
                     __dlpack::Want::Contiguous(__dlpack::ROW_MAJOR),
-                    __dlpack::held::<Foreign<T>>().wanted(),
-                    __dlpack::shape::<Vec<u32>>().filled(),
+                    __dlpack::held::<Foreign<T>>().want,
+                    __dlpack::Want::Filled(__dlpack::shape::<Vec<u32>>().capacity),
                 ],
             )
         }
@@ -38,10 +38,10 @@ const _: () = {
             let tensor = __dlpack::begin::<Self>(tensor, "Frame", __dlpack::HELD)?;
             __dlpack::validated(
                 __dlpack::Result::Ok(Self {
-                    shape: __dlpack::shape::<Vec<u32>>().of(&tensor)?,
+                    shape: (__dlpack::shape::<Vec<u32>>().make)(&tensor)?,
                     strides: __dlpack::strides::<Vec<i32>>(&tensor, __dlpack::FILLED)?,
                     start: __dlpack::offset::<usize>(&tensor)?,
-                    pixels: __dlpack::held::<Foreign<T>>().of(tensor)?,
+                    pixels: (__dlpack::held::<Foreign<T>>().make)(tensor)?,
                     name: <String as __dlpack::Default>::default(),
                 }),
                 Self::check,
@@ -67,7 +67,7 @@ const _: () = {
                 tensor,
                 "Table",
                 &[
-                    __dlpack::copied_as::<Vec<u8>>().wanted(),
+                    __dlpack::copied_as::<Vec<u8>>().want,
                     __dlpack::Want::DType(&[__dlpack::DataType::F32]),
                     __dlpack::Want::Padded(false),
                     __dlpack::Want::Rank(&[2]),
@@ -86,7 +86,7 @@ const _: () = {
                 __dlpack::copied_as::<Vec<u8>>().place(__dlpack::Order::RowMajor),
             )?;
             let field_rows = __dlpack::extent::<usize>(&tensor, 0)?;
-            let field_bytes = __dlpack::copied_as::<Vec<u8>>().of(tensor)?;
+            let field_bytes = (__dlpack::copied_as::<Vec<u8>>().make)(tensor)?;
             __dlpack::constructed(Table::new(field_bytes, field_rows))
         }
     }

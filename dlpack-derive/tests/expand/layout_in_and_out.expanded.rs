@@ -31,14 +31,14 @@ const _: () = {
                 tensor,
                 shape,
                 copied,
-                &[__dlpack::shape::<Vec<usize>>().filled()],
+                &[__dlpack::Want::Filled(__dlpack::shape::<Vec<usize>>().capacity)],
             )
         }
         fn from_layout(
             tensor: &__dlpack::Parts,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             __dlpack::Result::Ok(Self {
-                shape: __dlpack::shape::<Vec<usize>>().of(tensor)?,
+                shape: (__dlpack::shape::<Vec<usize>>().make)(tensor)?,
                 strides: __dlpack::strides::<Vec<isize>>(tensor, __dlpack::FILLED)?,
                 byte_offset: __dlpack::byte_offset::<usize>(tensor)?,
             })

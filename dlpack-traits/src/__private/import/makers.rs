@@ -15,8 +15,10 @@ use crate::import::{copy_elements, elements_are, on_host};
 /// The field `shape`.
 #[derive(Debug)]
 pub struct Shape<D> {
-    capacity: Option<usize>,
-    make: fn(&Parts) -> Result<D, ImportError>,
+    /// How many dimensions it holds, if its type says so.
+    pub capacity: Option<usize>,
+    /// Makes it.
+    pub make: fn(&Parts) -> Result<D, ImportError>,
 }
 
 /// The field `shape`.
@@ -24,29 +26,13 @@ pub const fn shape<D: FromDims>() -> Shape<D> {
     Shape { capacity: D::CAPACITY, make: |tensor| tensor.fits(D::from_dims(tensor.shape())) }
 }
 
-impl<D> Shape<D> {
-    /// As many dimensions as it holds.
-    pub const fn filled(&self) -> Want<'static> {
-        Want::Filled(self.capacity)
-    }
-
-    /// No more dimensions than it holds.
-    pub const fn with_room(&self) -> Want<'static> {
-        Want::Room(self.capacity)
-    }
-
-    /// The shape of that tensor.
-    pub fn of(&self, tensor: &Parts) -> Result<D, ImportError> {
-        (self.make)(tensor)
-    }
-}
-
 /// The field `layout`.
 #[derive(Debug)]
 pub struct Layout<L> {
     order: Order,
     accepts: LayoutAccepts,
-    make: fn(&Parts) -> Result<L, ImportError>,
+    /// Makes it.
+    pub make: fn(&Parts) -> Result<L, ImportError>,
 }
 
 /// The field `layout`.
@@ -69,48 +55,39 @@ impl<L> Layout<L> {
     pub const fn order(&self) -> Order {
         self.order
     }
-
-    /// The layout of that tensor.
-    pub fn of(&self, tensor: &Parts) -> Result<L, ImportError> {
-        (self.make)(tensor)
-    }
 }
 
 /// The field `data`.
 #[derive(Debug)]
 pub struct Data<D> {
-    accepts: fn(&Imported) -> Result<(), Unmet>,
+    /// What it can hold.
+    pub want: Want<'static>,
     axes: &'static [i64],
-    make: fn(Parts) -> Result<D, ImportError>,
+    /// Makes it.
+    pub make: fn(Parts) -> Result<D, ImportError>,
 }
 
 impl<D> Data<D> {
-    /// What it can hold.
-    pub const fn wanted(&self) -> Want<'static> {
-        Want::Data(self.accepts, self.axes)
-    }
-
     /// A copy in that order.
     pub const fn place(&self, order: Order) -> Place {
         Place::Copied(order, self.axes)
-    }
-
-    /// The elements of that tensor.
-    pub fn of(&self, tensor: Parts) -> Result<D, ImportError> {
-        (self.make)(tensor)
     }
 }
 
 /// The field `data`, where it holds the memory.
 pub const fn held<D: ImportStorage>() -> Data<D> {
     // It describes foreign memory part by part.
-    Data { accepts: D::accepts, axes: &[], make: |tensor| Ok(D::from_imported(tensor.tensor)?) }
+    Data {
+        want: Want::Data(D::accepts, &[]),
+        axes: &[],
+        make: |tensor| Ok(D::from_imported(tensor.tensor)?),
+    }
 }
 
 /// The field `data`, where it is marked `copy`.
 pub const fn copied<D: FromElements>() -> Data<D> {
     Data {
-        accepts: copied_accepts::<D>,
+        want: Want::Data(copied_accepts::<D>, <D::Element as Element>::AXES),
         axes: <D::Element as Element>::AXES,
         make: |tensor| copy(&tensor),
     }
@@ -119,7 +96,7 @@ pub const fn copied<D: FromElements>() -> Data<D> {
 /// Likewise, in a struct that says of what type the elements are.
 pub const fn copied_as<D: FromElements>() -> Data<D> {
     Data {
-        accepts: copied_as_accepts::<D>,
+        want: Want::Data(copied_as_accepts::<D>, <D::Element as Element>::AXES),
         axes: <D::Element as Element>::AXES,
         make: |tensor| copy(&tensor),
     }
