@@ -18,7 +18,7 @@ const _: () = {
                 Self,
             >(
                 &self.data,
-                __dlpack::row_major(__dlpack::shape::<[usize; 3]>(&self.shape)),
+                __dlpack::row_major(__dlpack::shape::<[usize; 3], _>((), &self.shape)),
             )
         }
         #[inline]
@@ -28,8 +28,28 @@ const _: () = {
                 Self,
             >(
                 &mut self.data,
-                __dlpack::row_major(__dlpack::shape::<[usize; 3]>(&self.shape)),
+                __dlpack::row_major(__dlpack::shape::<[usize; 3], _>((), &self.shape)),
             )
+        }
+        #[inline]
+        fn tensor_in<'__dlpack>(
+            &'__dlpack self,
+            room: &'__dlpack mut __dlpack::Room,
+        ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
+            __dlpack::tensor_in::<
+                __Roles,
+                Self,
+            >(&self.data, __dlpack::shape::<[usize; 3], _>(room, &self.shape))
+        }
+        #[inline]
+        fn lend_in<'__dlpack>(
+            &'__dlpack mut self,
+            room: &'__dlpack mut __dlpack::Room,
+        ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
+            __dlpack::lend_in::<
+                __Roles,
+                Self,
+            >(&mut self.data, __dlpack::shape::<[usize; 3], _>(room, &self.shape))
         }
         #[inline]
         fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {

@@ -10,7 +10,7 @@ const _: () = {
         #[inline]
         fn as_layout(&self) -> __dlpack::Result<__dlpack::Layout<'_>, __dlpack::Error> {
             let layout = __dlpack::strided(
-                __dlpack::shape::<Vec<usize>>(&self.shape),
+                __dlpack::shape::<Vec<usize>, _>((), &self.shape),
                 __dlpack::strides::<Vec<isize>>(&self.strides),
             );
             __dlpack::byte_offset::<usize>(layout, &self.byte_offset)
