@@ -10,7 +10,8 @@ Commands:
   demo [--with torch]      build the example module and tell its story on a real photograph
   develop [--with torch]   build the example module so that target/venv/bin/python imports it
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
-  test --full              adds PyTorch, JAX, lints, the oldest PyO3, Miri and valgrind
+  test --full              adds all other libraries, lints, the oldest PyO3, Miri and valgrind
+  matrix                   who takes which tensors from whom; writes docs/interop.md
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
@@ -30,6 +31,8 @@ pub(crate) enum Request {
     Develop(Packages),
     /// `demo`, with at least these packages in the environment.
     Demo(Packages),
+    /// `matrix`.
+    Matrix,
     /// `bench compile`.
     BenchCompile,
     /// `test`, and whether `--full` was said.
@@ -47,6 +50,10 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         [] | ["help" | "--help" | "-h", ..] | [_, "--help" | "-h", ..] => Ok(Request::Help),
         ["develop", rest @ ..] => packages("develop", rest).map(Request::Develop),
         ["demo", rest @ ..] => packages("demo", rest).map(Request::Demo),
+        ["matrix"] => Ok(Request::Matrix),
+        ["matrix", rest @ ..] => {
+            Err(format!("`matrix` takes no argument, and got `{}`.", rest.join(" ")))
+        }
         ["bench", "compile"] => Ok(Request::BenchCompile),
         ["bench", rest @ ..] => {
             Err(format!("`bench` takes `compile`, and got `{}`.", rest.join(" ")))
@@ -64,8 +71,9 @@ fn packages(command: &str, rest: &[&str]) -> Result<Packages, String> {
     match rest {
         [] => Ok(Packages::Base),
         ["--with", "torch"] | ["--with=torch"] => Ok(Packages::Torch),
+        ["--with", "all"] | ["--with=all"] => Ok(Packages::MOST),
         _ => Err(format!(
-            "`{command}` takes no argument but `--with torch`, and got `{}`.",
+            "`{command}` takes no argument but `--with torch` or `--with all`, and got `{}`.",
             rest.join(" ")
         )),
     }
@@ -86,6 +94,8 @@ mod tests {
         assert_eq!(parsed("demo"), Ok(Request::Demo(Packages::Base)));
         assert_eq!(parsed("demo --with torch"), Ok(Request::Demo(Packages::Torch)));
         assert_eq!(parsed("develop --with=torch"), Ok(Request::Develop(Packages::Torch)));
+        assert_eq!(parsed("develop --with all"), Ok(Request::Develop(Packages::MOST)));
+        assert_eq!(parsed("matrix"), Ok(Request::Matrix));
         assert_eq!(parsed("test"), Ok(Request::Test { full: false }));
         assert_eq!(parsed("test --full"), Ok(Request::Test { full: true }));
     }
@@ -94,6 +104,7 @@ mod tests {
     fn unknown_words_are_named_in_the_refusal() {
         assert!(parsed("bake").unwrap_err().contains("`bake`"));
         assert!(parsed("demo --with cupy").unwrap_err().contains("--with cupy"));
+        assert!(parsed("matrix --fast").unwrap_err().contains("--fast"));
         assert!(parsed("test --fast").unwrap_err().contains("--fast"));
     }
 }

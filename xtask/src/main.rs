@@ -10,6 +10,7 @@ mod checks;
 mod demo;
 mod develop;
 mod interpreter;
+mod matrix;
 mod miri;
 mod pyo3_range;
 mod python_tests;
@@ -59,6 +60,7 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             demo::demo(&Checkout::find()?, packages)?;
             Ok(ExitCode::SUCCESS)
         }
+        Request::Matrix => matrix::matrix(Checkout::find()?),
         Request::BenchCompile => {
             bench_compile::bench(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)

@@ -36,3 +36,19 @@ pub(crate) fn pytest(checkout: &Checkout, environment: &Environment) -> Command 
     ]);
     command
 }
+
+/// The tests of what the second environment is for.
+pub(crate) fn pytest_newest(checkout: &Checkout, environment: &Environment) -> Command {
+    let mut command = environment.python(checkout);
+    command.env("DLPACK_REQUIRE", environment.required("")).args([
+        "-m",
+        "pytest",
+        "-ra",
+        "--color=no",
+        "-m",
+        "newest",
+        "tests/python",
+        "tests/conformance",
+    ]);
+    command
+}

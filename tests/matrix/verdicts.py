@@ -1,0 +1,81 @@
+"""What was measured, and which of two verdicts is worse."""
+
+OURS = "dlpack_example"
+# From worst to best.
+RANKS = ("CRASH", "WRONG", "unusable", "converted", "refused", "copy", "same")
+NOTHING = ("not made", "not exported", "not imported")
+
+
+def rank(verdict):
+    """How good a verdict is."""
+    return RANKS.index(verdict)
+
+
+class Measured:
+    """Cells by consumer, producer, element type and layout."""
+
+    def __init__(self):
+        self.cells, self.versions, self.missing, self.failures = {}, {}, {}, []
+        # Pairs that do not load into one process.
+        self.apart = set()
+
+    def add(self, job):
+        """Takes what a job measured."""
+        into = job.consumer + job.suffix
+        for name, version in job.versions.items():
+            self.versions[name + job.suffix] = version
+        for name, why in job.failed.items():
+            if len(job.producers) == 1 and name != into:
+                self.apart.add((job.producers[0] + job.suffix, into))
+            elif len(job.producers) == 1:
+                self.apart.add((job.producers[0] + job.suffix, into))
+            else:
+                self.missing[name + job.suffix] = why
+        for key, cell in job.cells.items():
+            producer, dtype, layout = key.split("|")
+            self.cells[into, producer + job.suffix, dtype, layout] = cell
+
+    def judge(self):
+        """What no cell may be, whatever was recorded."""
+        found = []
+        for key, (verdict, why, reference) in self.cells.items():
+            if verdict in NOTHING:
+                continue
+            where = " | ".join(key)
+            if key[0].startswith(OURS):
+                if verdict in ("WRONG", "CRASH", "converted"):
+                    found.append(f"{where}: {verdict}, {why}")
+            elif reference is not None and rank(verdict) < rank(reference):
+                found.append(
+                    f"{where}: {verdict} ({why}), and {reference} with the reference"
+                )
+        return found
+
+    def consumers(self):
+        """All consumers but our class, in the order of measurement."""
+        seen = dict.fromkeys(key[0] for key in self.cells)
+        return [name for name in seen if not name.startswith(OURS)]
+
+    def producers(self):
+        """All producers, in the order of measurement."""
+        return list(dict.fromkeys(key[1] for key in self.cells))
+
+    def count(self):
+        """How many cells hold a verdict."""
+        return sum(cell[0] not in NOTHING for cell in self.cells.values())
+
+
+def worse(recorded, found):
+    """The cells that are worse than the record of them."""
+    failures = []
+    measured = {(into, producer) for into, producer, *_ in found.cells}
+    for key, verdict in recorded.items():
+        where = " | ".join(key)
+        if key[:2] not in measured:
+            continue  # said by name where it is missing
+        now = found.cells.get(key, ("not measured", "", None))
+        if now[0] not in RANKS:
+            failures.append(f"{where}: {now[0]} ({now[1]}), and {verdict} before")
+        elif rank(now[0]) < rank(verdict):
+            failures.append(f"{where}: {now[0]} ({now[1]}), and {verdict} before")
+    return failures
