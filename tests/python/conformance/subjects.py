@@ -1,0 +1,80 @@
+"""The classes that the suite is run on, and what it needs to know of each.
+
+To run it on another class, add a `Subject`. A check that a class is known to
+fail is listed under its name with what was seen; it then must fail."""
+
+import importlib
+
+import dlpack_structs as structs
+import pytest
+from conftest import require
+
+VALUES = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+SHAPE = (2, 3)
+
+
+class Subject:
+    """A class whose objects are tensors of `VALUES` as float32, (2, 3)."""
+
+    def __init__(self, name, make, writable=False, from_dlpack=None, deviations=None):
+        self.name, self.make, self.writable = name, make, writable
+        # The function that makes an object of the class from any tensor.
+        self.from_dlpack = from_dlpack
+        self.deviations = deviations or {}
+
+    def __repr__(self):
+        return self.name
+
+    def address(self, tensor):
+        """Where an object's first element is, by its own export."""
+        found = structs.Tensor(tensor.__dlpack__(max_version=(1, 0)))
+        return (found.data or 0) + found.byte_offset
+
+
+def testing(name):
+    """An object of a class of the test module."""
+    cls = getattr(importlib.import_module("dlpack_testing"), name)
+    return lambda: cls(VALUES, list(SHAPE))
+
+
+def example(**keywords):
+    """An object of the example's general class."""
+    module = importlib.import_module("dlpack_example")
+    return lambda: module.Tensor([VALUES[:3], VALUES[3:]], "float32", **keywords)
+
+
+def numpy_subject():
+    """NumPy, to see that the suite asks for what others do too."""
+    numpy = require("numpy")
+    return Subject(
+        "numpy",
+        lambda: numpy.array(VALUES, "float32").reshape(SHAPE),
+        writable=True,
+        from_dlpack=numpy.from_dlpack,
+        deviations=NUMPY,
+    )
+
+
+# Seen with NumPy 2.4 and 2.5.
+NUMPY = {}
+
+SUBJECTS = {
+    "owner of frozen memory": lambda: Subject("Frozen", testing("Frozen")),
+    "owner of shared memory": lambda: Subject("Writable", testing("Writable"), True),
+    "memory of the object": lambda: Subject("Single", testing("Single")),
+    "example": lambda: Subject(
+        "Tensor", example(), True, importlib.import_module("dlpack_example").from_dlpack
+    ),
+    "example, read-only": lambda: Subject("Tensor", example(read_only=True)),
+    "numpy": numpy_subject,
+}
+
+
+def producers():
+    """Runs a check on every class."""
+    return pytest.mark.parametrize("subject", list(SUBJECTS), indirect=True)
+
+
+def consumers():
+    """Runs a check on every class that takes tensors."""
+    return pytest.mark.parametrize("subject", ["example", "numpy"], indirect=True)
