@@ -125,17 +125,18 @@ const fn bytes(elements: i64, size: usize) -> isize {
 struct Source {
     first: *const u8,
     access: Access,
-    /// Bytes of one element of the storage, as Rust accesses it.
+    /// Bytes of one element of the storage, as Rust accesses it: 1 where it
+    /// is not aligned.
     unit: usize,
 }
 
 impl Source {
     fn of(from: &Described<'_>) -> Self {
-        Self {
-            first: from.data().0,
-            access: from.memory().access,
-            unit: from.memory().element_size().unwrap_or(1),
-        }
+        let (first, size) = (from.data().0, from.memory().element_size().unwrap_or(1));
+        // Foreign elements need not be aligned.
+        let align = Cells::align(size);
+        let unit = if first.addr() & align.wrapping_sub(1) == 0 { size } else { 1 };
+        Self { first, access: from.memory().access, unit }
     }
 
     /// Reads `to.len()` bytes that begin `position` bytes from the first element.

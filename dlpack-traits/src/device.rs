@@ -75,6 +75,26 @@ impl Device {
         )
     }
 
+    /// The device of that name: a kind as it is printed, and an index after a
+    /// colon, 0 if there is none.
+    ///
+    /// ```
+    /// use dlpack_traits::Device;
+    ///
+    /// assert_eq!(Device::from_name("cpu"), Some(Device::CPU));
+    /// assert_eq!(Device::from_name("cuda:1"), Some(Device::cuda(1)));
+    /// assert_eq!(Device::from_name("gpu"), None);
+    /// ```
+    pub fn from_name(name: &str) -> Option<Self> {
+        let (kind, index) = match name.split_once(':') {
+            Some((kind, index)) => (kind, index.parse::<u16>().ok()?.into()),
+            None => (name, 0),
+        };
+        let mut known =
+            (ffi::kDLCPU.0..=ffi::kDLTrn.0).map(|code| Self::new(DLDeviceType(code), index));
+        known.find(|device| device.kind_name() == Some(kind))
+    }
+
     /// The C struct.
     pub const fn to_ffi(self) -> DLDevice {
         self.0

@@ -12,6 +12,7 @@ use crate::flags::Flags;
 use crate::managed::{Abi, ManagedTensor, Packet};
 use crate::storage::{SharedOwner, Storage};
 use crate::stream::StreamArg;
+use crate::version::Version;
 use crate::view::{Lend, TensorView};
 
 /// A type that can be handed to other libraries as a tensor.
@@ -268,6 +269,9 @@ fn flags_for<A: Abi>(described: &Described<'_>, flags: Flags) -> Result<Flags, E
         Err(Error::ReadOnlyLegacy)
     } else if flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED) {
         Err(Error::PaddedLegacy)
+    } else if described.version() != Version::CURRENT {
+        // It has no version that could say so.
+        Err(Error::UnsupportedDType { dtype: described.dtype() })
     } else {
         Ok(flags)
     }

@@ -96,7 +96,8 @@ pub use error::Error;
 pub use export::DLPackExport;
 pub use flags::Flags;
 pub use import::{
-    DLPackImport, Elements, Exclusive, Foreign, Frozen, ImportError, Imported, Readable,
+    AnyElement, DLPackImport, Elements, Exclusive, Foreign, ForeignElement, Frozen, ImportError,
+    Imported, Readable,
 };
 pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};

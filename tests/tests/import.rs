@@ -6,6 +6,7 @@
 mod import {
     pub(crate) mod accepts;
     pub(crate) mod forge;
+    pub(crate) mod passed_on;
     pub(crate) mod rejects;
     pub(crate) mod states;
 }

@@ -18,11 +18,12 @@ use crate::ffi::{self, DLTensor};
 use crate::flags::Flags;
 use crate::layout::{self, Extent};
 use crate::storage::Memory;
+use crate::version::Version;
 
 /// Described memory, every claim about which has been checked.
 ///
 /// All elements lie inside the memory, are aligned, and are of a type that the
-/// standard defines.
+/// standard defines; of foreign memory, its producer answers for the last two.
 #[derive(Debug)]
 pub(crate) struct Described<'a> {
     /// The whole storage.
@@ -129,6 +130,14 @@ impl<'a> Described<'a> {
     /// The same tensor for readers only.
     pub(crate) fn into_read_only(self) -> Self {
         Self { flags: self.flags | Flags::READ_ONLY, ..self }
+    }
+
+    /// The version of the standard that a consumer must be told: ours, unless
+    /// foreign elements are of a type that a later one added.
+    #[inline]
+    pub(crate) fn version(&self) -> Version {
+        let ours = Version::CURRENT;
+        Version::new(ours.major, ours.minor.saturating_add(self.memory.later.into()))
     }
 
     /// The flags that a consumer must be told.
@@ -265,7 +274,9 @@ impl Span {
 fn check_alignment(memory: &Memory, byte_offset: u64, dtype: DataType) -> Result<(), Error> {
     if byte_offset != 0 {
         if let Some(size) = memory.element_size() {
-            if byte_offset.checked_rem(size as u64) != Some(0) {
+            // The offset from a foreign handle is whatever its producer said.
+            let anywhere = memory.foreign && !memory.device.has_addresses();
+            if byte_offset.checked_rem(size as u64) != Some(0) && !anywhere {
                 return Err(Error::Misaligned { dtype, align: size });
             }
         }
@@ -274,7 +285,9 @@ fn check_alignment(memory: &Memory, byte_offset: u64, dtype: DataType) -> Result
     match alignment(dtype) {
         // A multiple of a power of two has none of the bits below it.
         Some(align)
-            if memory.device.has_addresses() && address & (align as u64).wrapping_sub(1) != 0 =>
+            if memory.device.has_addresses()
+                && address & (align as u64).wrapping_sub(1) != 0
+                && !memory.vouches_for(dtype) =>
         {
             Err(Error::Misaligned { dtype, align })
         }

@@ -170,7 +170,7 @@ fn element_type(dtype: DataType, memory: &Memory) -> Result<DataType, Error> {
     let storage = memory.dtype;
     // Bytes can be read as any numbers, but nothing makes a handle of them.
     let is_bytes = storage == DataType::U8 && memory.axes.is_empty();
-    if !dtype.is_well_formed() {
+    if !dtype.is_well_formed() && !memory.vouches_for(dtype) {
         Err(Error::UnsupportedDType { dtype })
     } else if dtype == storage || (is_bytes && dtype.code() != ffi::kDLOpaqueHandle) {
         Ok(dtype)

@@ -1,6 +1,6 @@
 //! Values of a type from tensors: [`DLPackImport`].
 
-use super::{Foreign, ImportError, Imported, Readable};
+use super::{Foreign, ForeignElement, ImportError, Imported};
 
 /// A type that can be built from a tensor that another library made.
 ///
@@ -45,7 +45,7 @@ impl DLPackImport for Imported {
     }
 }
 
-impl<T: Readable> DLPackImport for Foreign<T> {
+impl<T: ForeignElement> DLPackImport for Foreign<T> {
     fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
         Ok(Foreign::new(tensor)?)
     }

@@ -75,12 +75,7 @@ impl Imported {
 /// The alignment of the atomics that make up an element: the largest power of
 /// two, up to 8, that divides its size.
 pub(super) const fn atomic_align<T>() -> usize {
-    match size_of::<T>().trailing_zeros() {
-        0 => 1,
-        1 => 2,
-        2 => 4,
-        _ => 8,
-    }
+    Cells::align(size_of::<T>())
 }
 
 impl<'a, T: Readable> Elements<'a, T> {

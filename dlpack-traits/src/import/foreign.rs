@@ -7,21 +7,31 @@ use core::marker::PhantomData;
 use super::elements::atomic_align;
 use super::{Imported, Readable};
 use crate::described::{AsLayout, Layout};
-use crate::element::Element;
 use crate::error::Error;
 use crate::export::DLPackExport;
+use crate::flags::Flags;
 use crate::storage::{DataRef, SharedOwner, Storage};
+use crate::stream::{StreamArg, StreamKind};
+use crate::version::Version;
 use crate::view::TensorView;
 
-/// Imported host memory with elements of type `T`: a storage, and a tensor that
-/// can be exported again. Nothing is copied.
+/// Imported memory: a storage, and a tensor that can be exported again. Nothing
+/// is copied.
+///
+/// `Foreign<T>` is host memory with elements of type `T`. `Foreign`, without a
+/// type, is any memory with any elements: what they are is known at run time
+/// ([`Imported::dtype`]), and they can be of a type that this crate knows nothing
+/// of, on any device, at any address. They are exported again as they came.
 ///
 /// The memory stays what it was: others may write it, and a consumer may too,
-/// unless its producer said READ_ONLY, which is then said again. Cloning makes
+/// unless its producer said READ_ONLY, which is then said again. IS_COPIED is
+/// not, because there are several owners now, and flags that the standard does
+/// not name are not, because who set them knows what they mean. Cloning makes
 /// another owner of the same memory; the last one calls the deleter.
 ///
-/// As a storage it spans the bytes from the lowest element to the highest. The
-/// layout in which the elements were imported is [`as_layout`](AsLayout::as_layout).
+/// As a storage it spans the bytes from the lowest element to the highest (of a
+/// device without addresses: from the handle on). The layout in which the
+/// elements were imported is [`as_layout`](AsLayout::as_layout).
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, Error, Foreign, Layout, Storage, TensorView};
@@ -36,78 +46,198 @@ use crate::view::TensorView;
 ///
 /// // SAFETY: nobody else has the memory.
 /// let imported = unsafe { Samples(vec![1, 2]).into_dlpack()?.import()? };
-/// let foreign = Foreign::<u8>::new(imported)?;
-/// let again = foreign.to_dlpack()?;
+/// let any: Foreign = Foreign::new(imported)?;
+/// let again = any.to_dlpack()?;
 /// assert_eq!(again.strides(), [-1]);
 /// // SAFETY: as above.
 /// assert_eq!(unsafe { again.import()? }.elements::<u8>()?.to_vec()?, [2, 1]);
+///
+/// let bytes: Foreign<u8> = any.clone().typed()?;
+/// assert!(any.typed::<f32>().is_err());
 /// # Ok::<(), Error>(())
 /// ```
-pub struct Foreign<T> {
+pub struct Foreign<T = AnyElement> {
     tensor: Arc<Imported>,
     elements: PhantomData<fn() -> T>,
 }
 
-impl<T: Readable> Foreign<T> {
+/// The elements of a [`Foreign`] whose type is known at run time only.
+#[derive(Clone, Copy, Debug)]
+pub enum AnyElement {}
+
+/// What the elements of a [`Foreign`] can be: every [`Readable`] type, or
+/// [`AnyElement`]. Nothing else implements this.
+pub trait ForeignElement: sealed::Held {}
+
+impl<T: sealed::Held> ForeignElement for T {}
+
+mod sealed {
+    use super::Imported;
+    use crate::error::Error;
+
+    /// What `Foreign::new` asks of a tensor.
+    pub trait Held: 'static {
+        fn check(tensor: &Imported) -> Result<(), Error>;
+    }
+}
+
+impl sealed::Held for AnyElement {
+    fn check(_: &Imported) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl<T: Readable> sealed::Held for T {
+    fn check(tensor: &Imported) -> Result<(), Error> {
+        let align = atomic_align::<T>();
+        if tensor.first_as::<T>()?.addr() & align.wrapping_sub(1) == 0 {
+            Ok(())
+        } else {
+            Err(Error::Misaligned { dtype: T::DTYPE, align })
+        }
+    }
+}
+
+impl<T: ForeignElement> Foreign<T> {
     /// Holds an imported tensor.
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], and
-    /// [`Error::Misaligned`] where an element is not aligned to the largest
-    /// power of two, up to 8, that divides its size. The tensor is then released.
+    /// With a type of elements: [`Error::NotOnHost`], [`Error::ElementMismatch`],
+    /// and [`Error::Misaligned`] where an element is not aligned to the largest
+    /// power of two, up to 8, that divides its size. Without: none, but
+    /// [`Error::SizeOverflow`] where a byte offset from a handle is larger than
+    /// any object. The tensor is released on an error.
     pub fn new(tensor: Imported) -> Result<Self, Error> {
-        let align = atomic_align::<T>();
-        if tensor.first_as::<T>()?.addr() & align.wrapping_sub(1) != 0 {
-            return Err(Error::Misaligned { dtype: T::DTYPE, align });
-        }
+        T::check(&tensor)?;
+        Span::of(&tensor)?;
         Ok(Self { tensor: Arc::new(tensor), elements: PhantomData })
     }
+}
 
+impl<T> Foreign<T> {
     /// The imported tensor.
     pub fn tensor(&self) -> &Imported {
         &self.tensor
     }
+
+    /// The imported tensor, if this is its only owner: there is no clone, and
+    /// no export that is still in use.
+    pub fn tensor_mut(&mut self) -> Option<&mut Imported> {
+        Arc::get_mut(&mut self.tensor)
+    }
+
+    /// The same memory with elements of a type that is known now.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new).
+    pub fn typed<U: ForeignElement>(self) -> Result<Foreign<U>, Error> {
+        U::check(&self.tensor)?;
+        Ok(Foreign { tensor: self.tensor, elements: PhantomData })
+    }
 }
 
-impl<T: Element> Storage for Foreign<T> {
-    fn data(&self) -> DataRef<'_> {
-        let (tensor, bytes) = (&*self.tensor, self.tensor.byte_range());
-        let first = tensor.as_ptr().cast_mut();
-        // SAFETY: by 4 of `Imported::from_raw` the lowest byte of an element is
-        // part of the same allocation. Without elements nothing is added.
-        let lowest = unsafe { first.offset(bytes.start) };
+impl<T: Readable> From<Foreign<T>> for Foreign {
+    fn from(typed: Foreign<T>) -> Self {
+        Self { tensor: typed.tensor, elements: PhantomData }
+    }
+}
+
+/// The memory of an imported tensor, as a storage has it.
+struct Span {
+    /// Its lowest byte, or the handle.
+    start: *mut u8,
+    byte_len: usize,
+    /// From its start to the first element.
+    byte_offset: usize,
+}
+
+impl Span {
+    fn of(tensor: &Imported) -> Result<Self, Error> {
+        let (first, bytes) = (tensor.as_ptr().cast_mut(), tensor.byte_range());
+        if !tensor.device().has_addresses() {
+            // Nothing says how large the object is, but it reaches that far.
+            let byte_offset = isize::try_from(tensor.byte_offset()).ok();
+            let end = byte_offset.and_then(|offset| offset.checked_add(bytes.end));
+            return match (byte_offset, end) {
+                (Some(byte_offset), Some(end)) => Ok(Self {
+                    start: first,
+                    byte_len: end.unsigned_abs(),
+                    byte_offset: byte_offset.unsigned_abs(),
+                }),
+                _ => Err(Error::SizeOverflow),
+            };
+        }
         // The range was checked to fit.
         let byte_len = bytes.end.wrapping_sub(bytes.start).unsigned_abs();
-        let lowest = if byte_len == 0 { core::ptr::dangling_mut::<u64>().cast() } else { lowest };
+        let lowest = first.wrapping_offset(bytes.start);
+        let start = if byte_len == 0 { core::ptr::dangling_mut::<u64>().cast() } else { lowest };
+        Ok(Self { start, byte_len, byte_offset: bytes.start.unsigned_abs() })
+    }
+}
+
+impl<T> Storage for Foreign<T> {
+    fn data(&self) -> DataRef<'_> {
+        let tensor = self.tensor();
+        let Ok(Span { start, byte_len, .. }) = Span::of(tensor) else {
+            // `new` found it to be none.
+            return DataRef::refused(&Error::SizeOverflow);
+        };
+        let later = tensor.version().filter(|_| !tensor.dtype().is_well_formed());
+        let later = later.map_or(0, |version| {
+            version.minor.saturating_sub(Version::CURRENT.minor).try_into().unwrap_or(u8::MAX)
+        });
         // SAFETY:
         // 1. By 4 of `Imported::from_raw` they are that many bytes of one
-        //    allocation, alive as long as the handle. It is on the host.
+        //    allocation, alive as long as the handle; or the handle of an object
+        //    with at least as many.
         // 2. By 4 they are initialised, and what they mean is the producer's
-        //    business. `new` checked the alignment of the first element, of
-        //    which the lowest is a whole number of elements away.
+        //    business. Its type has a size.
         // 3. By 4 they may be read, and written unless READ_ONLY is set, which
-        //    the line after this says. By 5 no Rust reference conflicts, and
-        //    accesses are atomics of that size or ordered.
+        //    is said below. By 5 no Rust reference conflicts, and accesses
+        //    are atomics of that size or ordered.
         let data = unsafe {
-            DataRef::from_raw_parts_shared(lowest, byte_len, tensor.dtype(), tensor.device())
+            DataRef::from_foreign_parts(start, byte_len, tensor.dtype(), tensor.device(), later)
         };
+        let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
+        let data = if padded { data.into_padded() } else { data };
         if tensor.is_read_only() { data.into_read_only() } else { data }
     }
 
+    /// Host memory follows the rule of the host. Elsewhere the elements are
+    /// ready where the tensor was imported for, which is as much as can be said
+    /// to a consumer who says nothing (`None`) or waits itself (`-1`). To order a
+    /// consumer's stream behind them takes a backend of the device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::StreamOnHost`], [`Error::NoBackend`].
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        let device = self.tensor.device();
+        if device.is_host() {
+            return consumer.host();
+        }
+        match consumer.kind() {
+            StreamKind::Unspecified | StreamKind::NoSync => Ok(()),
+            StreamKind::Handle(_) => Err(Error::NoBackend { device }),
+        }
+    }
+
     fn share(&self) -> Option<SharedOwner> {
-        SharedOwner::new(self.clone())
+        let tensor = Arc::clone(&self.tensor);
+        SharedOwner::new(Foreign::<AnyElement> { tensor, elements: PhantomData })
     }
 }
 
 impl<T> AsLayout for Foreign<T> {
     fn as_layout(&self) -> Result<Layout<'_>, Error> {
-        let before = self.tensor.byte_range().start.unsigned_abs();
+        let before = Span::of(&self.tensor)?.byte_offset;
         Layout::strided(self.tensor.shape(), self.tensor.strides())?.byte_offset(before)
     }
 }
 
-impl<T: Element> DLPackExport for Foreign<T> {
+impl<T> DLPackExport for Foreign<T> {
     fn tensor(&self) -> Result<TensorView<'_>, Error> {
         TensorView::new(self.data(), self.as_layout()?)
     }

@@ -17,7 +17,7 @@ mod tensor;
 
 pub use construct::DLPackImport;
 pub use elements::{Elements, Readable};
-pub use foreign::Foreign;
+pub use foreign::{AnyElement, Foreign, ForeignElement};
 pub use import_error::ImportError;
 pub use slices::{Exclusive, Frozen};
 pub use tensor::Imported;

@@ -5,8 +5,11 @@ use core::ptr::NonNull;
 use super::checked::Claims;
 use crate::dims::Dims;
 use crate::error::Error;
+use crate::ffi::DLTensor;
+use crate::flags::Flags;
 use crate::layout::MAX_NDIM;
 use crate::managed::{Abi, Release};
+use crate::version::Version;
 
 /// Reads everything that a foreign struct says, once, and takes over the duty
 /// to call its deleter.
@@ -28,27 +31,40 @@ pub(super) unsafe fn take<A: Abi>(managed: *mut A) -> Result<(Release, Claims), 
     }
     // SAFETY: by 1 the struct is whole, since its version is one of ours.
     let copy = unsafe { managed.read() };
-    let tensor = copy.tensor();
+    // SAFETY: by 3.
+    let claims = unsafe { claims(copy.tensor(), version, copy.flags()) }?;
+    Ok((release, claims))
+}
+
+/// Reads what a tensor says, its arrays included.
+///
+/// # Safety
+///
+/// 1. As 3. of [`Imported::from_raw`](super::Imported::from_raw).
+pub(super) unsafe fn claims(
+    tensor: &DLTensor,
+    version: Option<Version>,
+    flags: Flags,
+) -> Result<Claims, Error> {
     let ndim = tensor.ndim;
     let ndim = usize::try_from(ndim).map_err(|_| Error::NegativeRank { ndim })?;
     if ndim > MAX_NDIM {
         return Err(Error::TooManyDims { ndim });
     }
-    // SAFETY: by 3 the array is NULL or has `ndim` entries, 64 at the most.
+    // SAFETY: by 1 the array is NULL or has `ndim` entries, 64 at the most.
     let shape = unsafe { dims(tensor.shape, ndim) }?.ok_or(Error::NullShape { ndim })?;
     // SAFETY: as above.
     let strides = unsafe { dims(tensor.strides, ndim) }?;
-    let claims = Claims {
+    Ok(Claims {
         version,
-        flags: copy.flags(),
+        flags,
         data: tensor.data.cast(),
         byte_offset: tensor.byte_offset,
         device: tensor.device.into(),
         dtype: tensor.dtype.into(),
         shape,
         strides,
-    };
-    Ok((release, claims))
+    })
 }
 
 /// A copy of an array; `None` if it is NULL. An array without entries is not

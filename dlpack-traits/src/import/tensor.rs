@@ -2,6 +2,8 @@
 
 use core::fmt;
 use core::ops::Range;
+#[cfg(feature = "pyo3")]
+use core::ptr::NonNull;
 
 use super::checked::Checked;
 use super::raw;
@@ -9,8 +11,12 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
+#[cfg(feature = "pyo3")]
+use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
 use crate::layout;
+#[cfg(feature = "pyo3")]
+use crate::managed::Guard;
 use crate::managed::{Abi, ManagedTensor, Release};
 use crate::version::Version;
 
@@ -110,6 +116,37 @@ impl Imported {
         // A failure drops `release`.
         let checked = claims.check()?;
         Ok(Self { checked, release })
+    }
+
+    /// A tensor that somebody else owns, without a struct of its own: nothing
+    /// is released.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_raw`](Self::from_raw).
+    ///
+    /// # Safety
+    ///
+    /// 1. What [`from_raw`](Self::from_raw) says under 3. to 5. holds of `tensor`
+    ///    until the handle is dropped.
+    #[cfg(feature = "pyo3")]
+    pub(crate) unsafe fn borrowed(tensor: &DLTensor) -> Result<Self, Error> {
+        // SAFETY: 1 has it.
+        let claims = unsafe { raw::claims(tensor, None, Flags::NONE) }?;
+        Ok(Self { checked: claims.check()?, release: Release::nothing() })
+    }
+
+    /// Has the deleter called by `guard`.
+    #[cfg(feature = "pyo3")]
+    pub(crate) fn set_guard(&mut self, guard: Guard) {
+        self.release.set_guard(guard);
+    }
+
+    /// The struct, for another consumer, whose duty the deleter then is; `None`
+    /// if it is a legacy one, which is then released.
+    #[cfg(feature = "pyo3")]
+    pub(crate) fn into_versioned(self) -> Option<NonNull<DLManagedTensorVersioned>> {
+        self.release.into_versioned()
     }
 
     /// Extents, in elements.

@@ -28,12 +28,15 @@ mod sealed {
     pub trait ManagedStruct: Copy + 'static {
         /// The name of a Python capsule that holds it.
         const CAPSULE: &'static CStr;
+        /// The name of such a capsule after a consumer took the struct.
+        const USED_CAPSULE: &'static CStr;
         /// Whether it has flags, without which nobody can be told not to write.
         const HAS_FLAGS: bool;
 
-        /// The struct with these parts.
+        /// The struct with these parts, as far as it has room for them.
         fn new(
             tensor: DLTensor,
+            version: Version,
             flags: Flags,
             manager_ctx: *mut c_void,
             deleter: unsafe extern "C" fn(*mut Self),
@@ -69,17 +72,19 @@ mod sealed {
 
 impl sealed::ManagedStruct for DLManagedTensorVersioned {
     const CAPSULE: &'static CStr = c"dltensor_versioned";
+    const USED_CAPSULE: &'static CStr = c"used_dltensor_versioned";
     const HAS_FLAGS: bool = true;
 
     #[inline]
     fn new(
         dl_tensor: DLTensor,
+        version: Version,
         flags: Flags,
         manager_ctx: *mut c_void,
         deleter: unsafe extern "C" fn(*mut Self),
     ) -> Self {
         Self {
-            version: Version::CURRENT.to_ffi(),
+            version: version.to_ffi(),
             manager_ctx,
             deleter: Some(deleter),
             flags: flags.bits(),
@@ -126,11 +131,13 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
 
 impl sealed::ManagedStruct for DLManagedTensor {
     const CAPSULE: &'static CStr = c"dltensor";
+    const USED_CAPSULE: &'static CStr = c"used_dltensor";
     const HAS_FLAGS: bool = false;
 
     #[inline]
     fn new(
         dl_tensor: DLTensor,
+        _: Version,
         _: Flags,
         manager_ctx: *mut c_void,
         deleter: unsafe extern "C" fn(*mut Self),

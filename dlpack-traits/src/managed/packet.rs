@@ -109,7 +109,7 @@ impl<A: Abi, O> Placed<A, O> {
         // SAFETY: as above; a description has as many strides as dimensions.
         unsafe { described.strides().as_ptr().copy_to_nonoverlapping(strides, ndim) };
         let tensor = described.to_ffi(shape, strides);
-        let managed = A::new(tensor, flags, packet.cast(), delete::<A, O>);
+        let managed = A::new(tensor, described.version(), flags, packet.cast(), delete::<A, O>);
         // SAFETY: the packet is allocated, so the field is inside it.
         let place = unsafe { &raw mut (*packet).head.managed };
         // SAFETY: the place is aligned, and what it held needs no drop.

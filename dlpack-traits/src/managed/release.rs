@@ -7,17 +7,24 @@ use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 /// Calls the deleter of a C struct when it is dropped: once, with the pointer
 /// that it was made from, never with that of a copy.
 #[derive(Debug)]
-pub struct Release(Call);
+pub struct Release {
+    call: Call,
+    guard: Option<Guard>,
+}
+
+/// What runs a deleter in a world of its own rules: it is given the call, and
+/// makes it once. May be used on any thread.
+pub(crate) type Guard = fn(&mut dyn FnMut());
 
 /// Which function, with which argument.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Call {
     Versioned(
         NonNull<DLManagedTensorVersioned>,
-        unsafe extern "C" fn(*mut DLManagedTensorVersioned),
+        Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     ),
-    Legacy(NonNull<DLManagedTensor>, unsafe extern "C" fn(*mut DLManagedTensor)),
-    /// The deleter is NULL: there is nothing to release.
+    Legacy(NonNull<DLManagedTensor>, Option<unsafe extern "C" fn(*mut DLManagedTensor)>),
+    /// There is no struct, or its deleter is somebody else's to call.
     Nothing,
 }
 
@@ -35,7 +42,7 @@ impl Release {
         managed: NonNull<DLManagedTensorVersioned>,
         deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     ) -> Self {
-        Self(deleter.map_or(Call::Nothing, |deleter| Call::Versioned(managed, deleter)))
+        Self { call: Call::Versioned(managed, deleter), guard: None }
     }
 
     /// # Safety
@@ -45,22 +52,52 @@ impl Release {
         managed: NonNull<DLManagedTensor>,
         deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
     ) -> Self {
-        Self(deleter.map_or(Call::Nothing, |deleter| Call::Legacy(managed, deleter)))
+        Self { call: Call::Legacy(managed, deleter), guard: None }
+    }
+
+    /// No duty.
+    #[cfg(feature = "pyo3")]
+    pub(crate) const fn nothing() -> Self {
+        Self { call: Call::Nothing, guard: None }
+    }
+
+    /// Has the deleter called by `guard`.
+    #[cfg(feature = "pyo3")]
+    pub(crate) fn set_guard(&mut self, guard: Guard) {
+        self.guard = Some(guard);
+    }
+
+    /// Gives the struct away, and the duty with it, if it is a versioned one.
+    #[cfg(feature = "pyo3")]
+    pub(crate) fn into_versioned(mut self) -> Option<NonNull<DLManagedTensorVersioned>> {
+        let Call::Versioned(managed, _) = self.call else { return None };
+        self.call = Call::Nothing;
+        Some(managed)
+    }
+
+    /// Calls the deleter, unless that was done before.
+    #[inline]
+    fn call(&mut self) {
+        match core::mem::replace(&mut self.call, Call::Nothing) {
+            Call::Versioned(managed, Some(deleter)) => {
+                // SAFETY: 1 of `versioned`; after this there is nothing to call.
+                unsafe { deleter(managed.as_ptr()) }
+            }
+            Call::Legacy(managed, Some(deleter)) => {
+                // SAFETY: 1 of `legacy`; after this there is nothing to call.
+                unsafe { deleter(managed.as_ptr()) }
+            }
+            Call::Versioned(_, None) | Call::Legacy(_, None) | Call::Nothing => {}
+        }
     }
 }
 
 impl Drop for Release {
+    #[inline]
     fn drop(&mut self) {
-        match self.0 {
-            Call::Versioned(managed, deleter) => {
-                // SAFETY: 1 of `versioned`; a value is dropped once.
-                unsafe { deleter(managed.as_ptr()) }
-            }
-            Call::Legacy(managed, deleter) => {
-                // SAFETY: 1 of `legacy`; a value is dropped once.
-                unsafe { deleter(managed.as_ptr()) }
-            }
-            Call::Nothing => {}
+        match self.guard {
+            None => self.call(),
+            Some(guard) => guard(&mut || self.call()),
         }
     }
 }

@@ -3,8 +3,10 @@
 use core::marker::PhantomData;
 
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use super::class::{ExportClass, install};
+use super::class_method::{ImportClass, add_from_dlpack};
 use crate::backend::{Backends, Cpu};
 use crate::import::DLPackImport;
 
@@ -35,9 +37,38 @@ pub struct NotImportable(());
 #[derive(Debug)]
 pub struct Importable(());
 
+/// What a class gets beside its exports: [`NotImportable`] or [`Importable`].
+pub trait Imports<T>: sealed::AddTo<T> {}
+
+impl<T, I: sealed::AddTo<T>> Imports<T> for I {}
+
+mod sealed {
+    use pyo3::prelude::*;
+    use pyo3::types::PyType;
+
+    pub trait AddTo<T> {
+        /// Adds what the words of the builder ask for.
+        fn add_to(class: &Bound<'_, PyType>) -> PyResult<()>;
+    }
+}
+
+impl<T> sealed::AddTo<T> for NotImportable {
+    fn add_to(_: &Bound<'_, PyType>) -> PyResult<()> {
+        Ok(())
+    }
+}
+
+impl<T: ImportClass> sealed::AddTo<T> for Importable {
+    fn add_to(class: &Bound<'_, PyType>) -> PyResult<()> {
+        add_from_dlpack::<T>(class)
+    }
+}
+
 impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
-    /// Gives the class a class method `from_dlpack`, and lets consumers of its
-    /// exchange table make objects of it.
+    /// Gives the class a class method `from_dlpack(x, /, *, device=None, copy=None)`,
+    /// and lets consumers of its exchange table make objects of it.
+    ///
+    /// Also on a subclass it makes objects of the class itself.
     pub fn importable(self) -> ClassBuilder<T, Importable, B>
     where
         T: DLPackImport + Into<PyClassInitializer<T>>,
@@ -56,7 +87,10 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     ///
     /// Those of [`install`](Self::install), and of adding to the module.
     #[expect(clippy::should_implement_trait, reason = "nobody adds builders up")]
-    pub fn add(self, module: &Bound<'_, PyModule>) -> PyResult<()> {
+    pub fn add(self, module: &Bound<'_, PyModule>) -> PyResult<()>
+    where
+        I: Imports<T>,
+    {
         self.install(module.py())?;
         module.add_class::<T>()
     }
@@ -66,8 +100,13 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     ///
     /// # Errors
     ///
-    /// Those of [`install`](super::install).
-    pub fn install(self, py: Python<'_>) -> PyResult<()> {
-        install::<T>(py)
+    /// Those of [`install`](super::install); for an importable class also
+    /// `TypeError` where it defines a `from_dlpack` itself.
+    pub fn install(self, py: Python<'_>) -> PyResult<()>
+    where
+        I: Imports<T>,
+    {
+        install::<T>(py)?;
+        I::add_to(&py.get_type::<T>())
     }
 }

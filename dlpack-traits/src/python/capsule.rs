@@ -6,6 +6,7 @@ use core::ptr;
 
 use pyo3::ffi::{self, PyObject};
 
+use super::in_flight::InFlight;
 use crate::managed::{Abi, ManagedTensor};
 
 /// Puts a tensor into a capsule that a consumer may take it from.
@@ -24,7 +25,7 @@ pub(super) unsafe fn new<A: Abi>(tensor: ManagedTensor<A>) -> *mut PyObject {
         unsafe { ffi::PyCapsule_New(managed.cast(), A::CAPSULE.as_ptr(), Some(destroy::<A>)) };
     if capsule.is_null() {
         // SAFETY: this thread is attached.
-        let no_memory = unsafe { Pending::set_aside() };
+        let no_memory = unsafe { InFlight::set_aside() };
         // SAFETY: `managed` was just released from its handle, and nobody took it.
         unsafe { delete(managed) };
         // SAFETY: this thread is attached.
@@ -60,7 +61,7 @@ unsafe extern "C" fn destroy<A: Abi>(capsule: *mut PyObject) {
     // SAFETY: as above, and `is_unused` found this very name.
     let managed = unsafe { ffi::PyCapsule_GetPointer(capsule, A::CAPSULE.as_ptr()) };
     // SAFETY: this thread is attached.
-    let pending = unsafe { Pending::set_aside() };
+    let pending = unsafe { InFlight::set_aside() };
     // SAFETY: a capsule of ours with the unused name still owns its struct,
     // and dies now.
     unsafe { delete::<A>(managed.cast()) };
@@ -82,48 +83,4 @@ unsafe fn is_unused<A: Abi>(capsule: *mut PyObject) -> bool {
     // A consumer may have put back the old name with a string of its own.
     // SAFETY: the name of a capsule is NULL or a C string that outlives it.
     !name.is_null() && unsafe { CStr::from_ptr(name) } == A::CAPSULE
-}
-
-/// An exception in flight, set aside.
-struct Pending {
-    kind: *mut PyObject,
-    value: *mut PyObject,
-    traceback: *mut PyObject,
-}
-
-#[allow(deprecated, reason = "from 3.12 on; the replacement is not in the stable ABI before that")]
-impl Pending {
-    /// # Safety
-    ///
-    /// 1. The calling thread is attached.
-    unsafe fn set_aside() -> Self {
-        let mut pending =
-            Self { kind: ptr::null_mut(), value: ptr::null_mut(), traceback: ptr::null_mut() };
-        // SAFETY: by 1, and the three pointers may be written.
-        unsafe {
-            ffi::PyErr_Fetch(
-                &raw mut pending.kind,
-                &raw mut pending.value,
-                &raw mut pending.traceback,
-            );
-        }
-        pending
-    }
-
-    /// Reports what was raised since, and puts the exception back.
-    ///
-    /// # Safety
-    ///
-    /// 1. The calling thread is attached.
-    unsafe fn restore(self) {
-        // SAFETY: by 1.
-        if !unsafe { ffi::PyErr_Occurred() }.is_null() {
-            // The report must not name the capsule: a reference to an object
-            // that is being freed would free it again.
-            // SAFETY: by 1, with an exception set.
-            unsafe { ffi::PyErr_WriteUnraisable(ptr::null_mut()) };
-        }
-        // SAFETY: by 1; the three are what `set_aside` was given, or NULL.
-        unsafe { ffi::PyErr_Restore(self.kind, self.value, self.traceback) };
-    }
 }

@@ -1,22 +1,19 @@
 //! `__dlpack__` and `__dlpack_device__` on a class: [`add_class`].
 
 use alloc::format;
-use core::ffi::{c_char, c_int};
-use core::mem::offset_of;
-use core::ptr;
-
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::{Borrowed, PyClass, ffi as py_ffi};
+use pyo3::{PyClass, ffi as py_ffi};
 
 use super::capsule;
 use super::convert::{self, Keywords, attached};
+use super::method::{
+    FastcallWithKeywords, METH_FASTCALL, MethodDef, NoArguments, add_to_class, finish,
+    for_each_keyword,
+};
 use super::owner::PyOwner;
-use super::protocol::{Capsule, Copy, Plan};
-use crate::contain::contain;
-use crate::device::Device;
-use crate::error::Error;
-use crate::export::{DLPackExport, copy_managed, into_managed, share_managed};
+use super::protocol::{Capsule, Plan};
+use crate::export::{DLPackExport, into_managed};
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::managed::{Abi, ManagedTensor};
 use crate::stream::StreamArg;
@@ -63,10 +60,9 @@ pub fn install<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
         )));
     }
     for (name, method) in [
-        ("__dlpack__", (&raw const *Methods::<T>::DLPACK).cast()),
-        ("__dlpack_device__", (&raw const *Methods::<T>::DLPACK_DEVICE).cast()),
+        ("__dlpack__", Methods::<T>::DLPACK.as_ptr()),
+        ("__dlpack_device__", Methods::<T>::DLPACK_DEVICE.as_ptr()),
     ] {
-        let method: *const py_ffi::PyMethodDef = method;
         // SAFETY: this thread is attached; the class is alive; the method is
         // static, laid out as a `PyMethodDef`, and only read.
         let descriptor =
@@ -74,14 +70,7 @@ pub fn install<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
         // SAFETY: this thread is attached, and the result is a new reference or
         // NULL with an exception set.
         let descriptor = unsafe { Bound::from_owned_ptr_or_err(py, descriptor) }?;
-        class.setattr(name, descriptor).map_err(|cause| {
-            let error = PyTypeError::new_err(format!(
-                "`{name}` cannot be added to `{class_name}`: a class of tensors must not be \
-                 `immutable_type`"
-            ));
-            error.set_cause(py, Some(cause));
-            error
-        })?;
+        add_to_class(&class, name, descriptor)?;
     }
     Ok(())
 }
@@ -94,43 +83,6 @@ pub fn install<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
 fn is_unsendable<T: ExportClass>() -> bool {
     core::any::type_name::<T::ThreadChecker>().contains("::ThreadCheckerImpl")
 }
-
-/// A `PyMethodDef`, with the calling convention in its type.
-///
-/// PyO3 hides the field for this convention below the stable ABI of 3.10,
-/// though CPython has had it unchanged since 3.7.
-#[repr(C)]
-struct MethodDef<F> {
-    name: *const c_char,
-    function: F,
-    flags: c_int,
-    doc: *const c_char,
-}
-
-type FastcallWithKeywords = unsafe extern "C" fn(
-    *mut py_ffi::PyObject,
-    *const *mut py_ffi::PyObject,
-    py_ffi::Py_ssize_t,
-    *mut py_ffi::PyObject,
-) -> *mut py_ffi::PyObject;
-
-type NoArguments =
-    unsafe extern "C" fn(*mut py_ffi::PyObject, *mut py_ffi::PyObject) -> *mut py_ffi::PyObject;
-
-/// `METH_FASTCALL`, which `pyo3::ffi` hides as it hides the field.
-const METH_FASTCALL: c_int = 0x80;
-
-const _: () = {
-    assert!(size_of::<MethodDef<NoArguments>>() == size_of::<py_ffi::PyMethodDef>());
-    assert!(size_of::<MethodDef<FastcallWithKeywords>>() == size_of::<py_ffi::PyMethodDef>());
-    assert!(align_of::<MethodDef<NoArguments>>() == align_of::<py_ffi::PyMethodDef>());
-    assert!(offset_of!(MethodDef<NoArguments>, name) == offset_of!(py_ffi::PyMethodDef, ml_name));
-    assert!(
-        offset_of!(MethodDef<NoArguments>, function) == offset_of!(py_ffi::PyMethodDef, ml_meth)
-    );
-    assert!(offset_of!(MethodDef<NoArguments>, flags) == offset_of!(py_ffi::PyMethodDef, ml_flags));
-    assert!(offset_of!(MethodDef<NoArguments>, doc) == offset_of!(py_ffi::PyMethodDef, ml_doc));
-};
 
 /// The two methods of a class, static for the life of the process.
 struct Methods<T>(core::marker::PhantomData<T>);
@@ -213,21 +165,6 @@ unsafe extern "C" fn dlpack_device<T: ExportClass>(
     })
 }
 
-/// Turns the outcome of a method into what Python expects: an object, or NULL
-/// with an exception set.
-fn finish(
-    py: Python<'_>,
-    method: impl FnOnce() -> PyResult<*mut py_ffi::PyObject>,
-) -> *mut py_ffi::PyObject {
-    match contain(method).unwrap_or_else(|| Err(convert::panicked())) {
-        Ok(object) => object,
-        Err(error) => {
-            error.restore(py);
-            ptr::null_mut()
-        }
-    }
-}
-
 /// The Rust value of an object, borrowed from it.
 ///
 /// # Safety
@@ -260,23 +197,9 @@ unsafe fn keywords<'a>(
         )));
     }
     let mut keywords = Keywords::default();
-    if names.is_null() {
-        return Ok(keywords);
-    }
-    // SAFETY: by 1 `names` is a tuple.
-    let count = unsafe { py_ffi::PyTuple_Size(names) };
-    for index in 0..count {
-        // SAFETY: the index is in range.
-        let name = unsafe { py_ffi::PyTuple_GetItem(names, index) };
-        // SAFETY: by 1 the name lives for `'a`.
-        let name = unsafe { Borrowed::from_ptr(py, name) };
-        // SAFETY: by 1 there is a value for each name.
-        let value = unsafe { arguments.offset(index) };
-        // SAFETY: as above.
-        let value = unsafe { value.read() };
-        // SAFETY: by 1 the value lives for `'a`.
-        let value = unsafe { Borrowed::from_ptr(py, value) };
-        keywords.set(name, value)?;
+    // SAFETY: 1.
+    unsafe {
+        for_each_keyword(py, arguments, names, |name, value| keywords.set(name, value))?;
     }
     Ok(keywords)
 }
@@ -287,24 +210,9 @@ fn export<A: Abi, T: ExportClass>(
     plan: Plan,
     stream: StreamArg<'_>,
 ) -> PyResult<ManagedTensor<A>> {
-    let tensor: &T = &object;
-    if plan.copy == Copy::Always {
-        plan.may_copy(tensor.tensor()?.device())?;
-        return Ok(copy_managed(tensor, stream)?);
-    }
-    if !A::HAS_FLAGS {
-        // What has no flags cannot say "read-only", but a copy need not.
-        let view = tensor.tensor()?;
-        if view.is_read_only() {
-            if plan.copy == Copy::Never || view.device() != Device::CPU {
-                return Err(Error::ReadOnlyLegacy.into());
-            }
-            return Ok(copy_managed(tensor, stream)?);
-        }
-    }
-    match share_managed(tensor, stream) {
+    match plan.export(&*object, stream)? {
+        Some(tensor) => Ok(tensor),
         // The object itself is the only owner that there is.
-        Err(Error::NotShareable) => Ok(into_managed(PyOwner::new(object), stream)?),
-        shared => Ok(shared?),
+        None => Ok(into_managed(PyOwner::new(object), stream)?),
     }
 }

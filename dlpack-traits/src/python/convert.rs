@@ -131,7 +131,7 @@ impl WithGil for Python<'_> {
 ///
 /// The methods of a class are called by Python itself, so PyO3 does not know
 /// that this thread is attached, and would put off dropping the error.
-fn quietly<T>(py: Python<'_>, result: PyResult<T>) -> Option<T> {
+pub(super) fn quietly<T>(py: Python<'_>, result: PyResult<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(error) => {
@@ -148,7 +148,11 @@ fn quietly<T>(py: Python<'_>, result: PyResult<T>) -> Option<T> {
 pub(super) fn request<'a>(keywords: &Keywords<'a, '_>) -> PyResult<(Request, StreamArg<'a>)> {
     let request = Request {
         max_version: keywords.max_version.as_deref().map(max_version).transpose()?,
-        dl_device: keywords.dl_device.as_deref().map(dl_device).transpose()?,
+        dl_device: keywords
+            .dl_device
+            .as_deref()
+            .map(|value| device(value, "dl_device"))
+            .transpose()?,
         copy: keywords.copy.as_deref().map(copy).transpose()?,
     };
     let stream = match keywords.stream {
@@ -224,13 +228,17 @@ fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
     Ok(Version::new(part(major)?, part(minor)?))
 }
 
-fn dl_device(value: &Bound<'_, PyAny>) -> PyResult<Device> {
+/// A device, from a pair of integers that is called `what` in errors.
+pub(super) fn device(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Device> {
     let (device_type, device_id) = pair(value).ok_or_else(|| {
-        expected("`dl_device` must be a tuple (device_type, device_id), such as (1, 0)", value)
+        expected(
+            &format!("`{what}` must be a tuple (device_type, device_id), such as (1, 0)"),
+            value,
+        )
     })?;
     let part = |part: i64| {
         i32::try_from(part).map_err(|_| {
-            PyBufferError::new_err(format!("no device has the number {part} in `dl_device`"))
+            PyBufferError::new_err(format!("no device has the number {part} in `{what}`"))
         })
     };
     Ok(Device::new(DLDeviceType(part(device_type)?), part(device_id)?))
@@ -259,7 +267,7 @@ fn integer(value: &Bound<'_, PyAny>) -> Option<i64> {
     }
 }
 
-fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(super) fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     quietly(value.py(), value.extract::<bool>())
         .ok_or_else(|| expected("`copy` must be True, False or None", value))
 }
@@ -278,7 +286,7 @@ fn stream<'a>(value: Borrowed<'a, '_, PyAny>) -> PyResult<StreamArg<'a>> {
 }
 
 /// A `TypeError` that says what was expected and what came.
-fn expected(what: &str, value: &Bound<'_, PyAny>) -> PyErr {
+pub(super) fn expected(what: &str, value: &Bound<'_, PyAny>) -> PyErr {
     match value.repr() {
         Ok(found) => PyTypeError::new_err(format!("{what}, not {found}")),
         Err(error) => error,

@@ -40,18 +40,59 @@
 //! | `MemoryError` | no memory for the export |
 
 #[cfg(feature = "pyo3")]
+mod allocate;
+#[cfg(feature = "pyo3")]
+mod borrow;
+#[cfg(feature = "pyo3")]
 mod builder;
 #[cfg(feature = "pyo3")]
 mod capsule;
 #[cfg(feature = "pyo3")]
 mod class;
 #[cfg(feature = "pyo3")]
+mod class_method;
+#[cfg(feature = "pyo3")]
 mod convert;
 #[cfg(feature = "pyo3")]
+mod export;
+#[cfg(feature = "pyo3")]
+mod from_dlpack;
+#[cfg(feature = "pyo3")]
+mod guard;
+#[cfg(feature = "pyo3")]
+mod in_flight;
+mod ladder;
+#[cfg(feature = "pyo3")]
+mod late;
+#[cfg(feature = "pyo3")]
+mod lookup;
+#[cfg(feature = "pyo3")]
+mod method;
+#[cfg(feature = "pyo3")]
+mod offer;
+#[cfg(feature = "pyo3")]
 mod owner;
+mod peer;
+#[cfg(feature = "pyo3")]
+mod produce;
 mod protocol;
+mod relay;
+#[cfg(feature = "pyo3")]
+mod slots;
+#[cfg(feature = "pyo3")]
+mod take;
+#[cfg(feature = "pyo3")]
+mod to_object;
 
 #[cfg(feature = "pyo3")]
-pub use builder::{ClassBuilder, Importable, NotImportable, class};
+pub use allocate::{Allocated, allocate, allocate_like};
+#[cfg(feature = "pyo3")]
+pub use borrow::{Borrowed, WorkStream, borrow};
+#[cfg(feature = "pyo3")]
+pub use builder::{ClassBuilder, Importable, Imports, NotImportable, class};
 #[cfg(feature = "pyo3")]
 pub use class::{ExportClass, add_class, install};
+#[cfg(feature = "pyo3")]
+pub use from_dlpack::{ImportOptions, from_dlpack, from_dlpack_with};
+#[cfg(feature = "pyo3")]
+pub use to_object::to;

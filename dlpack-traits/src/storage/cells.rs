@@ -30,6 +30,12 @@ impl Cells<'_> {
     pub(crate) const unsafe fn new(ptr: *mut u8) -> Self {
         Self { ptr, alive: PhantomData }
     }
+
+    /// What the address of an element of that size must be a multiple of.
+    #[inline]
+    pub(crate) const fn align(element: usize) -> usize {
+        atomic_size(element)
+    }
 }
 
 /// Defines the methods for every size of atomic.

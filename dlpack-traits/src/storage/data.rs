@@ -54,6 +54,12 @@ pub(crate) struct Memory {
     pub(crate) access: Access,
     /// Whether elements narrower than a byte take a byte each.
     pub(crate) padded: bool,
+    /// Whether another library made it, who answers for where its elements lie
+    /// and of what type they are.
+    pub(crate) foreign: bool,
+    /// How many minor versions later than ours the type of foreign elements is,
+    /// at least; 0 for a type that we know.
+    pub(crate) later: u8,
     /// Why there is no memory at all, if so.
     refusal: Option<&'static Error>,
 }
@@ -67,7 +73,9 @@ impl Memory {
         device: Device,
         access: Access,
     ) -> Self {
-        Self { ptr, byte_len, dtype, axes: &[], device, access, padded: false, refusal: None }
+        let (foreign, later) = (false, 0);
+        let (axes, padded, refusal): (&[i64], bool, _) = (&[], false, None);
+        Self { ptr, byte_len, dtype, axes, device, access, padded, foreign, later, refusal }
     }
 
     /// No memory.
@@ -101,6 +109,12 @@ impl Memory {
         } else {
             None
         }
+    }
+
+    /// Whether another library answers for elements of this type.
+    #[inline]
+    pub(crate) fn vouches_for(&self, dtype: DataType) -> bool {
+        self.foreign && self.dtype == dtype
     }
 
     /// Bytes of one element with its axes, unless elements are packed into bytes.
@@ -189,6 +203,29 @@ impl<'a> DataRef<'a> {
         device: Device,
     ) -> Self {
         Self::new(Memory::new(ptr, byte_len, dtype, device, Access::Shared))
+    }
+
+    /// Lends memory that another library made, to be exported as it came: its
+    /// elements need not be aligned, and their type need not be one that this
+    /// version of the standard names. The loan is *shared*.
+    ///
+    /// `later` says how many minor versions later the type is, at least.
+    ///
+    /// # Safety
+    ///
+    /// Those of [`from_raw_parts_shared`](Self::from_raw_parts_shared), but for
+    /// alignment: where an element is not aligned as it says in 2, Rust code
+    /// that accesses it does so with atomics of one byte.
+    #[inline]
+    pub(crate) const unsafe fn from_foreign_parts(
+        ptr: *mut u8,
+        byte_len: usize,
+        dtype: DataType,
+        device: Device,
+        later: u8,
+    ) -> Self {
+        let memory = Memory::new(ptr, byte_len, dtype, device, Access::Shared);
+        Self::new(Memory { foreign: true, later, ..memory })
     }
 
     /// The same loan of shared memory for readers only: others may write still,

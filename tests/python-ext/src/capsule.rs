@@ -232,7 +232,7 @@ impl Background {
 /// daemon thread comes back while Python ends. `PyGILState_Ensure` parks such a
 /// thread in all of them, and must not be called any later. It is never undone:
 /// a thread ends no matter how often it was called.
-fn detached<R>(run: impl FnOnce() -> R) -> R {
+pub(crate) fn detached<R>(run: impl FnOnce() -> R) -> R {
     // SAFETY: this thread is attached: a method called from Python calls this.
     unsafe { ffi::PyEval_SaveThread() };
     let result = run();

@@ -1,0 +1,272 @@
+//! Tensors made by the allocator of a Python type: [`allocate`].
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ffi::{CStr, c_char, c_void};
+use core::fmt;
+use core::ptr;
+
+use pyo3::exceptions::{
+    PyBufferError, PyMemoryError, PyNotImplementedError, PyOverflowError, PyRuntimeError,
+    PyTypeError, PyValueError,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use super::convert::quietly;
+use super::lookup::peer_of;
+use super::peer::{Allocate, Peer, Wrap};
+use super::slots;
+use super::take::adopt;
+use crate::backend::Prototype;
+use crate::contain::contain;
+use crate::device::Device;
+use crate::dims::Dims;
+use crate::dtype::DataType;
+use crate::error::Error;
+use crate::ffi::{DLManagedTensorVersioned, DLTensor};
+use crate::import::{Exclusive, Imported};
+
+/// Makes a tensor with the allocator of a Python type, to become an object of it.
+///
+/// Through the exchange table of the type this calls no Python code.
+///
+/// ```no_run
+/// use dlpack_traits::backend::Prototype;
+/// use dlpack_traits::{DataType, Device, Dims, python};
+/// use pyo3::prelude::*;
+/// use pyo3::types::PyType;
+///
+/// # #[allow(dead_code)]
+/// fn ones<'py>(class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
+///     let prototype = Prototype::new(DataType::F32, Dims::borrowed(&[2, 3]), Device::CPU)?;
+///     let mut tensor = python::allocate(class, &prototype)?;
+///     tensor.exclusive()?.as_mut_slice::<f32>()?.fill(1.0);
+///     tensor.into_object()
+/// }
+/// ```
+///
+/// # Errors
+///
+/// `TypeError` if the type has no exchange table with an allocator; the exception
+/// of the kind that the allocator names; `BufferError` if what it made is not
+/// what was asked for.
+pub fn allocate<'py>(
+    class: &Bound<'py, PyType>,
+    prototype: &Prototype<'_>,
+) -> PyResult<Allocated<'py>> {
+    let py = class.py();
+    let Some(Peer { allocate: Some(allocate), wrap: Some(wrap), .. }) = peer_of(class)? else {
+        return Err(PyTypeError::new_err(format!(
+            "`{}` has no exchange table that allocates tensors",
+            class.name()?
+        )));
+    };
+    let tensor = call(py, allocate, prototype)?;
+    let is_like = tensor.dtype() == prototype.dtype()
+        && tensor.shape() == prototype.shape()
+        && tensor.device() == prototype.device();
+    if !is_like {
+        return Err(PyBufferError::new_err(format!(
+            "the allocator of `{}` was asked for {} of shape {:?} on {}, and made {} of shape \
+             {:?} on {}",
+            class.name()?,
+            prototype.dtype(),
+            prototype.shape(),
+            prototype.device(),
+            tensor.dtype(),
+            tensor.shape(),
+            tensor.device(),
+        )));
+    }
+    Ok(Allocated { tensor, is_filled: false, wrap, py })
+}
+
+/// Makes a tensor of the type, shape and device of another one: [`allocate`].
+///
+/// # Errors
+///
+/// Those of [`allocate`].
+pub fn allocate_like<'py>(class: &Bound<'py, PyType>, like: &Imported) -> PyResult<Allocated<'py>> {
+    let shape = Dims::borrowed(like.shape());
+    allocate(class, &Prototype::new(like.dtype(), shape, like.device())?)
+}
+
+/// A tensor that was just allocated, and that nobody else has: [`allocate`].
+pub struct Allocated<'py> {
+    tensor: Imported,
+    is_filled: bool,
+    wrap: Wrap,
+    py: Python<'py>,
+}
+
+impl<'py> Allocated<'py> {
+    /// The elements, to be written. The first call fills them with zeros:
+    /// allocators leave in memory what was there before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::ReadOnly`], [`Error::Overlapping`].
+    pub fn exclusive(&mut self) -> Result<Exclusive<'_>, Error> {
+        if !self.is_filled {
+            self.fill_with_zeros()?;
+        }
+        // SAFETY: 1. The allocator made it for us, and is trusted that it gives
+        // it to nobody else.
+        unsafe { self.tensor.assume_exclusive() }
+    }
+
+    fn fill_with_zeros(&mut self) -> Result<(), Error> {
+        let device = self.tensor.device();
+        if !device.is_host() {
+            return Err(Error::NotOnHost { device });
+        }
+        if self.tensor.is_read_only() {
+            return Err(Error::ReadOnly);
+        }
+        let bytes = self.tensor.byte_range();
+        if !bytes.is_empty() {
+            let first = self.tensor.as_ptr().cast_mut();
+            // SAFETY: from there on all is memory of the tensor.
+            let lowest = unsafe { first.offset(bytes.start) };
+            let count = bytes.end.wrapping_sub(bytes.start).unsigned_abs();
+            // SAFETY: as above, and nobody else has it.
+            unsafe { lowest.write_bytes(0, count) };
+        }
+        self.is_filled = true;
+        Ok(())
+    }
+
+    /// Extents, in elements.
+    pub fn shape(&self) -> &[i64] {
+        self.tensor.shape()
+    }
+
+    /// Strides, in elements, which are the allocator's choice.
+    pub fn strides(&self) -> &[i64] {
+        self.tensor.strides()
+    }
+
+    /// Type of the elements.
+    pub fn dtype(&self) -> DataType {
+        self.tensor.dtype()
+    }
+
+    /// Where the memory is.
+    pub fn device(&self) -> Device {
+        self.tensor.device()
+    }
+
+    /// The first element, to be written where it is. What is there is not
+    /// initialised, but for what `exclusive` filled; of a tensor without
+    /// elements it is NULL.
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.tensor.as_ptr().cast_mut()
+    }
+
+    /// An object of the type whose allocator this came from.
+    ///
+    /// # Errors
+    ///
+    /// What the type raises. The tensor is then released.
+    pub fn into_object(self) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        let tensor = self.tensor.into_versioned().ok_or_else(|| {
+            PyRuntimeError::new_err("an allocator's tensor is a versioned one, or there is none")
+        })?;
+        // SAFETY: 1. It is from a table. 2. It was checked when it came.
+        unsafe { slots::wrap(py, self.wrap, tensor) }
+    }
+}
+
+impl fmt::Debug for Allocated<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Allocated").field(&self.tensor).finish()
+    }
+}
+
+/// Calls an allocator.
+fn call(py: Python<'_>, function: Allocate, prototype: &Prototype<'_>) -> PyResult<Imported> {
+    let mut shape = Vec::from(prototype.shape());
+    let mut strides = alloc::vec![0; shape.len()];
+    crate::layout::row_major_strides(&shape, &mut strides);
+    let mut prototype = DLTensor {
+        data: ptr::null_mut(),
+        device: prototype.device().to_ffi(),
+        ndim: i32::try_from(shape.len()).map_err(|_| Error::SizeOverflow)?,
+        dtype: prototype.dtype().to_ffi(),
+        shape: shape.as_mut_ptr(),
+        strides: strides.as_mut_ptr(),
+        byte_offset: 0,
+    };
+    let mut managed = ptr::null_mut::<DLManagedTensorVersioned>();
+    let mut said = Said::default();
+    // SAFETY: it is the allocator of a table. The prototype and its arrays live
+    // until it returns, the result may be written, and `set_error` takes `said`.
+    let status = unsafe {
+        function(&raw mut prototype, &raw mut managed, (&raw mut said).cast(), Some(set_error))
+    };
+    // It reports through `set_error`. An exception is not foreseen.
+    let raised = PyErr::take(py);
+    if status == 0 && raised.is_none() && said.is_empty() {
+        // SAFETY: 1. The library that made the table is trusted that this is a
+        // tensor, made for us.
+        return unsafe { adopt(py, managed) };
+    }
+    if status == 0 && !managed.is_null() {
+        // SAFETY: as above.
+        quietly(py, unsafe { adopt(py, managed) });
+    }
+    let error = said.into_error();
+    if let Some(raised) = raised {
+        error.set_cause(py, Some(raised));
+    }
+    Err(error)
+}
+
+/// What an allocator said of its failure: the first time that it did.
+#[derive(Default)]
+struct Said(Option<(String, String)>);
+
+impl Said {
+    const fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The exception of the kind that was named.
+    fn into_error(self) -> PyErr {
+        let Some((kind, message)) = self.0 else {
+            return PyBufferError::new_err("the allocator of the type failed and said nothing");
+        };
+        match kind.as_str() {
+            "MemoryError" => PyMemoryError::new_err(message),
+            "BufferError" => PyBufferError::new_err(message),
+            "TypeError" => PyTypeError::new_err(message),
+            "ValueError" => PyValueError::new_err(message),
+            "OverflowError" => PyOverflowError::new_err(message),
+            "NotImplementedError" => PyNotImplementedError::new_err(message),
+            "RuntimeError" => PyRuntimeError::new_err(message),
+            _ => PyRuntimeError::new_err(format!("{kind}: {message}")),
+        }
+    }
+}
+
+/// Where an allocator reports. NULL and text that is not UTF-8 do no harm, nor
+/// does a second report.
+unsafe extern "C" fn set_error(said: *mut c_void, kind: *const c_char, message: *const c_char) {
+    let text = |text: *const c_char| {
+        if text.is_null() {
+            return String::new();
+        }
+        // SAFETY: an allocator passes C strings.
+        String::from_utf8_lossy(unsafe { CStr::from_ptr(text) }.to_bytes()).into_owned()
+    };
+    contain(|| {
+        // SAFETY: `call` passed it, and waits for the allocator.
+        let said = unsafe { &mut *said.cast::<Said>() };
+        if said.is_empty() {
+            said.0 = Some((text(kind), text(message)));
+        }
+    });
+}

@@ -1,0 +1,148 @@
+//! The class method `from_dlpack` of importable classes.
+
+use alloc::format;
+use core::marker::PhantomData;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi::{self as py_ffi, PyObject};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use pyo3::{Borrowed, PyClass};
+
+use super::convert::{self, attached, expected};
+use super::from_dlpack::{ImportOptions, from_dlpack_with};
+use super::method::{
+    FastcallWithKeywords, METH_FASTCALL, MethodDef, add_to_class, finish, for_each_keyword,
+};
+use crate::device::Device;
+use crate::import::DLPackImport;
+
+/// A class whose objects can be made from tensors.
+pub(super) trait ImportClass:
+    PyClass + DLPackImport + Into<PyClassInitializer<Self>>
+{
+}
+
+impl<T: PyClass + DLPackImport + Into<PyClassInitializer<T>>> ImportClass for T {}
+
+const NAME: &str = "from_dlpack";
+
+/// What `help()` shows. Python takes the signature off its first lines.
+const DOC: &core::ffi::CStr = c"from_dlpack($type, x, /, *, device=None, copy=None)\n\
+    --\n\n\
+    Make an object from any tensor that supports DLPack, without a copy.\n\n\
+    device is a DLPack device such as (1, 0), or its name, such as 'cpu'; the\n\
+    tensor's own if it is left out. copy=True always copies, copy=False never.";
+
+/// Gives a class its class method `from_dlpack`.
+///
+/// # Errors
+///
+/// `TypeError` if the class defines one itself, and those of adding to it.
+pub(super) fn add_from_dlpack<T: ImportClass>(class: &Bound<'_, PyType>) -> PyResult<()> {
+    let py = class.py();
+    // Not an inherited one: that of a base class makes objects of the base.
+    if let Ok(own) = class.getattr("__dict__")?.get_item(NAME) {
+        // The class may have been added before, to another module.
+        if !own.getattr("__doc__")?.eq(documentation(DOC))? {
+            return Err(PyTypeError::new_err(format!(
+                "`{}` already has a `{NAME}`; rename it, or leave `importable()` out",
+                class.name()?
+            )));
+        }
+    }
+    let method: *const py_ffi::PyMethodDef = Method::<T>::FROM_DLPACK.as_ptr();
+    // SAFETY: this thread is attached; the class is alive; the method is static,
+    // laid out as a `PyMethodDef`, and only read.
+    let descriptor =
+        unsafe { py_ffi::PyDescr_NewClassMethod(class.as_type_ptr(), method.cast_mut()) };
+    // SAFETY: this thread is attached, and the result is a new reference or NULL
+    // with an exception set.
+    let descriptor = unsafe { Bound::from_owned_ptr_or_err(py, descriptor) }?;
+    add_to_class(class, NAME, descriptor)
+}
+
+/// The part that becomes `__doc__`.
+fn documentation(text: &core::ffi::CStr) -> &str {
+    let text = text.to_str().unwrap_or_default();
+    text.split_once("--\n\n").map_or(text, |(_, rest)| rest)
+}
+
+struct Method<T>(PhantomData<T>);
+
+impl<T: ImportClass> Method<T> {
+    const FROM_DLPACK: &'static MethodDef<FastcallWithKeywords> = &MethodDef {
+        name: c"from_dlpack".as_ptr(),
+        function: from_dlpack::<T>,
+        flags: METH_FASTCALL | py_ffi::METH_KEYWORDS | py_ffi::METH_CLASS,
+        doc: DOC.as_ptr(),
+    };
+}
+
+/// `from_dlpack`. Called on a subclass it makes an object of the class itself:
+/// what a subclass adds cannot be made from a tensor.
+///
+/// # Safety
+///
+/// 1. Python calls it, by the convention of its `MethodDef`.
+unsafe extern "C" fn from_dlpack<T: ImportClass>(
+    _: *mut PyObject,
+    arguments: *const *mut PyObject,
+    positional: py_ffi::Py_ssize_t,
+    names: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: by 1 this thread is attached, and what is made here is dropped
+    // before the call ends, or returned.
+    let py: Python<'static> = unsafe { attached() };
+    finish(py, || {
+        if positional != 1 {
+            return Err(PyTypeError::new_err(format!(
+                "from_dlpack() takes exactly one positional argument ({positional} given)"
+            )));
+        }
+        let mut options = ImportOptions::new();
+        // SAFETY: by 1 there is one.
+        let object = unsafe { arguments.read() };
+        // SAFETY: by 1 it lives until the call ends.
+        let object = unsafe { Borrowed::from_ptr(py, object) };
+        // SAFETY: one argument is before the keywords.
+        let values = unsafe { arguments.add(1) };
+        // SAFETY: 1.
+        unsafe {
+            for_each_keyword(py, values, names, |name, value| {
+                options = set(options, &name, &value)?;
+                Ok(())
+            })?;
+        }
+        let tensor = from_dlpack_with(&object, &options)?;
+        let value = <T as DLPackImport>::from_dlpack(tensor)?;
+        Ok(Bound::new(py, value)?.into_ptr())
+    })
+}
+
+/// Takes one keyword.
+fn set<'a>(
+    options: ImportOptions<'a>,
+    name: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<ImportOptions<'a>> {
+    let name = name.extract::<alloc::string::String>()?;
+    match name.as_str() {
+        "device" | "copy" if value.is_none() => Ok(options),
+        "device" => Ok(options.device(device(value)?)),
+        "copy" => Ok(options.copy(convert::copy(value)?)),
+        _ => Err(PyTypeError::new_err(format!(
+            "from_dlpack() got an unexpected keyword argument '{name}'"
+        ))),
+    }
+}
+
+/// A device: two integers, or the name of a kind of device and an index.
+fn device(value: &Bound<'_, PyAny>) -> PyResult<Device> {
+    let name = convert::quietly(value.py(), value.extract::<alloc::string::String>());
+    match name {
+        None => convert::device(value, "device"),
+        Some(name) => Device::from_name(&name)
+            .ok_or_else(|| expected("`device` must be a device such as 'cpu' or 'cuda:0'", value)),
+    }
+}

@@ -1,0 +1,217 @@
+//! Tensors of Python objects: [`from_dlpack`].
+
+use alloc::format;
+
+use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use super::convert::quietly;
+use super::lookup::{peer_by_address, peer_of};
+use super::peer::Peer;
+use super::produce::{device_of, produce};
+use super::{slots, take};
+use crate::device::Device;
+use crate::ffi;
+use crate::import::Imported;
+use crate::stream::{StreamArg, StreamKind};
+
+/// Takes the tensor of a Python object, without a copy.
+///
+/// Any object will do that exports tensors: by the exchange table of its type,
+/// or by `__dlpack__`. So will a capsule that was got from there.
+///
+/// ```no_run
+/// use dlpack_traits::python;
+/// use pyo3::prelude::*;
+///
+/// /// The sum of any tensor of `float32`s on the CPU.
+/// # #[allow(dead_code)]
+/// fn sum(object: &Bound<'_, PyAny>) -> PyResult<f32> {
+///     let tensor = python::from_dlpack(object)?;
+///     Ok(tensor.elements::<f32>()?.iter().sum())
+/// }
+/// ```
+///
+/// # Errors
+///
+/// What the object raises: usually `BufferError` where it cannot export, and
+/// `AttributeError` where it is no tensor. `BufferError` for a tensor that is
+/// not what the standard allows, `ValueError` for a capsule that holds none, or
+/// whose tensor was taken before.
+pub fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<Imported> {
+    from_dlpack_with(object, &ImportOptions::new())
+}
+
+/// Takes the tensor of a Python object: [`from_dlpack`], with more to say.
+///
+/// # Errors
+///
+/// Those of [`from_dlpack`]; and `BufferError` if the tensor is not where it was
+/// asked to be, or not where the object said that it is.
+pub fn from_dlpack_with(
+    object: &Bound<'_, PyAny>,
+    options: &ImportOptions<'_>,
+) -> PyResult<Imported> {
+    let mut refused = None;
+    if options.is_plain() {
+        if let Some(Peer { export: Some(export), .. }) = options.peer_of(object)? {
+            // SAFETY: 1. It is from the table of this object's type. 2. The
+            // library that made the table is trusted to keep the standard.
+            match unsafe { slots::export(object, export) } {
+                Ok(tensor) if options.are_met_by(&tensor) => return Ok(tensor),
+                Ok(_) => {}
+                // The object may still know how to export it in another way.
+                Err(error) if error.is_instance_of::<PyBufferError>(object.py()) => {
+                    refused = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    let tensor = if object.is_exact_instance_of::<PyCapsule>() {
+        options.check_capsule()?;
+        // SAFETY: 1. By its name the capsule owns a tensor of a producer, who is
+        // trusted to keep the standard.
+        unsafe { take::take(object) }
+    } else {
+        // SAFETY: 1. Producers are trusted to keep the standard.
+        unsafe { produce(object, options) }
+    };
+    let py = object.py();
+    match (tensor, refused) {
+        (Ok(tensor), refused) => {
+            quietly(py, refused.map_or(Ok(()), Err));
+            check_device(object, &tensor, options)?;
+            Ok(tensor)
+        }
+        // A type with a table need not have `__dlpack__`.
+        (Err(error), Some(refused)) => {
+            error.set_cause(py, Some(refused));
+            Err(error)
+        }
+        (Err(error), None) => Err(error),
+    }
+}
+
+/// Compares where the tensor is with what was asked for, and, where that is not
+/// the CPU, with what its object says.
+fn check_device(
+    object: &Bound<'_, PyAny>,
+    tensor: &Imported,
+    options: &ImportOptions<'_>,
+) -> PyResult<()> {
+    let found = tensor.device();
+    let said = match options.device {
+        Some(asked) => asked,
+        None if found == Device::CPU || object.is_exact_instance_of::<PyCapsule>() => found,
+        None => device_of(object)?,
+    };
+    if said == found {
+        return Ok(());
+    }
+    let who = if options.device.is_some() { "it was asked for on" } else { "its object says" };
+    Err(PyBufferError::new_err(format!("the tensor is on {found}, but {who} {said}")))
+}
+
+/// What to ask of a producer: nothing in particular, unless more is said.
+///
+/// ```
+/// use dlpack_traits::{Device, python::ImportOptions};
+///
+/// let copied_to_host = ImportOptions::new().device(Device::CPU).copy(true);
+/// # let _ = copied_to_host;
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use = "options ask for nothing by themselves"]
+pub struct ImportOptions<'a> {
+    pub(super) device: Option<Device>,
+    pub(super) copy: Option<bool>,
+    pub(super) stream: StreamArg<'a>,
+    addresses: bool,
+}
+
+impl Default for ImportOptions<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'a> ImportOptions<'a> {
+    /// Nothing in particular.
+    pub const fn new() -> Self {
+        let stream = StreamArg::unspecified();
+        Self { device: None, copy: None, stream, addresses: false }
+    }
+
+    /// The device to have the tensor on (`dl_device=`). A producer need not know
+    /// any but the tensor's own and the CPU.
+    pub const fn device(self, device: Device) -> Self {
+        Self { device: Some(device), ..self }
+    }
+
+    /// Whether to have a copy (`copy=`): always, or never, and rather an error.
+    pub const fn copy(self, copy: bool) -> Self {
+        Self { copy: Some(copy), ..self }
+    }
+
+    /// The stream on which the tensor will be used (`stream=`). Of tensors on
+    /// the CPU it is not passed on: there are no streams.
+    pub const fn stream(self, stream: StreamArg<'a>) -> Self {
+        Self { stream, ..self }
+    }
+
+    /// Also takes exchange tables that types publish as integers, as they did
+    /// before 1.3. Such types are asked for each time.
+    ///
+    /// # Safety
+    ///
+    /// 1. If the type of the object has an integer as
+    ///    `__dlpack_c_exchange_api__` or `__c_dlpack_exchange_api__`, it is 0 or
+    ///    the address of a table as the standard describes it, which lives as
+    ///    long as the process.
+    pub const unsafe fn trust_addresses(self) -> Self {
+        Self { addresses: true, ..self }
+    }
+
+    /// Whether a table can do what is asked: it has no words for more, and does
+    /// not wait for a device.
+    fn is_plain(&self) -> bool {
+        self.device.is_none()
+            && self.copy.is_none()
+            && !matches!(self.stream.kind(), StreamKind::Handle(_))
+    }
+
+    /// Whether a tensor that came through a table can be used as it is.
+    ///
+    /// On a device it may not be ready, which `__dlpack__` sees to. And PyTorch's
+    /// table gives complex tensors without the conjugation that they may stand
+    /// for, which its `__dlpack__` refuses.
+    #[inline]
+    fn are_met_by(&self, tensor: &Imported) -> bool {
+        let device = tensor.device();
+        let is_ready = device == Device::CPU
+            || (!device.is_host() && self.stream.kind() == StreamKind::NoSync);
+        is_ready && tensor.dtype().code() != ffi::kDLComplex
+    }
+
+    /// The table of the object's type.
+    fn peer_of(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<Peer>> {
+        let class = object.get_type();
+        match peer_of(&class)? {
+            // SAFETY: 1 of `trust_addresses`.
+            None if self.addresses => unsafe { peer_by_address(&class) },
+            peer => Ok(peer),
+        }
+    }
+
+    /// What is in a capsule was exported before anything could be asked.
+    fn check_capsule(&self) -> PyResult<()> {
+        if self.copy == Some(true) {
+            return Err(PyValueError::new_err(
+                "a capsule cannot be asked for a copy; pass the object that it came from",
+            ));
+        }
+        Ok(())
+    }
+}

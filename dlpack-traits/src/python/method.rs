@@ -1,0 +1,131 @@
+//! Methods of classes as C functions, without `#[pymethods]`.
+
+use alloc::format;
+use core::ffi::{c_char, c_int};
+use core::mem::offset_of;
+use core::ptr;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use pyo3::{Borrowed, ffi as py_ffi};
+
+use super::convert;
+use crate::contain::contain;
+
+/// A `PyMethodDef`, with the calling convention in its type.
+///
+/// PyO3 hides the field for this convention below the stable ABI of 3.10,
+/// though CPython has had it unchanged since 3.7.
+#[repr(C)]
+pub(super) struct MethodDef<F> {
+    pub(super) name: *const c_char,
+    pub(super) function: F,
+    pub(super) flags: c_int,
+    pub(super) doc: *const c_char,
+}
+
+pub(super) type FastcallWithKeywords = unsafe extern "C" fn(
+    *mut py_ffi::PyObject,
+    *const *mut py_ffi::PyObject,
+    py_ffi::Py_ssize_t,
+    *mut py_ffi::PyObject,
+) -> *mut py_ffi::PyObject;
+
+pub(super) type NoArguments =
+    unsafe extern "C" fn(*mut py_ffi::PyObject, *mut py_ffi::PyObject) -> *mut py_ffi::PyObject;
+
+/// `METH_FASTCALL`, which `pyo3::ffi` hides as it hides the field.
+pub(super) const METH_FASTCALL: c_int = 0x80;
+
+impl<F> MethodDef<F> {
+    /// As Python takes it, which only reads it.
+    pub(super) const fn as_ptr(&'static self) -> *const py_ffi::PyMethodDef {
+        (&raw const *self).cast()
+    }
+}
+
+const _: () = {
+    assert!(size_of::<MethodDef<NoArguments>>() == size_of::<py_ffi::PyMethodDef>());
+    assert!(size_of::<MethodDef<FastcallWithKeywords>>() == size_of::<py_ffi::PyMethodDef>());
+    assert!(align_of::<MethodDef<NoArguments>>() == align_of::<py_ffi::PyMethodDef>());
+    assert!(offset_of!(MethodDef<NoArguments>, name) == offset_of!(py_ffi::PyMethodDef, ml_name));
+    assert!(
+        offset_of!(MethodDef<NoArguments>, function) == offset_of!(py_ffi::PyMethodDef, ml_meth)
+    );
+    assert!(offset_of!(MethodDef<NoArguments>, flags) == offset_of!(py_ffi::PyMethodDef, ml_flags));
+    assert!(offset_of!(MethodDef<NoArguments>, doc) == offset_of!(py_ffi::PyMethodDef, ml_doc));
+};
+
+/// Passes on the keywords of a call by `METH_FASTCALL | METH_KEYWORDS`.
+///
+/// # Errors
+///
+/// Those of `each`.
+///
+/// # Safety
+///
+/// 1. `values` and `names` are those of such a call, which lasts for `'a`:
+///    `names` is a tuple or NULL, and `values` holds an object for each.
+pub(super) unsafe fn for_each_keyword<'a, 'py: 'a>(
+    py: Python<'py>,
+    values: *const *mut py_ffi::PyObject,
+    names: *mut py_ffi::PyObject,
+    mut each: impl FnMut(Borrowed<'a, 'py, PyAny>, Borrowed<'a, 'py, PyAny>) -> PyResult<()>,
+) -> PyResult<()> {
+    if names.is_null() {
+        return Ok(());
+    }
+    // SAFETY: by 1 `names` is a tuple.
+    let count = unsafe { py_ffi::PyTuple_Size(names) };
+    for index in 0..count {
+        // SAFETY: the index is in range.
+        let name = unsafe { py_ffi::PyTuple_GetItem(names, index) };
+        // SAFETY: by 1 the name lives for `'a`.
+        let name = unsafe { Borrowed::from_ptr(py, name) };
+        // SAFETY: by 1 there is a value for each name.
+        let value = unsafe { values.offset(index) };
+        // SAFETY: as above.
+        let value = unsafe { value.read() };
+        // SAFETY: by 1 the value lives for `'a`.
+        let value = unsafe { Borrowed::from_ptr(py, value) };
+        each(name, value)?;
+    }
+    Ok(())
+}
+
+/// Puts something into the namespace of a class.
+///
+/// # Errors
+///
+/// `TypeError` for a class that is `immutable_type`.
+pub(super) fn add_to_class(
+    class: &Bound<'_, PyType>,
+    name: &str,
+    value: Bound<'_, PyAny>,
+) -> PyResult<()> {
+    class.setattr(name, value).map_err(|cause| {
+        let class_name = class.name().map_or_else(|_| "?".into(), |name| format!("{name}"));
+        let error = PyTypeError::new_err(format!(
+            "`{name}` cannot be added to `{class_name}`: a class of tensors must not be \
+             `immutable_type`"
+        ));
+        error.set_cause(class.py(), Some(cause));
+        error
+    })
+}
+
+/// Turns the outcome of a method into what Python expects: an object, or NULL
+/// with an exception set.
+pub(super) fn finish(
+    py: Python<'_>,
+    method: impl FnOnce() -> PyResult<*mut py_ffi::PyObject>,
+) -> *mut py_ffi::PyObject {
+    match contain(method).unwrap_or_else(|| Err(convert::panicked())) {
+        Ok(object) => object,
+        Err(error) => {
+            error.restore(py);
+            ptr::null_mut()
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Asking an object for a tensor through `__dlpack__`: [`produce`].
+
+use alloc::string::ToString;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi::PyObject;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use pyo3::{IntoPyObjectExt, intern};
+
+use super::convert::{self, expected, quietly};
+use super::from_dlpack::ImportOptions;
+use super::ladder::{Asked, is_mismatch};
+use super::late::{Late, VectorcallMethod};
+use super::take::take;
+use crate::device::Device;
+use crate::import::Imported;
+use crate::stream::StreamKind;
+use crate::version::Version;
+
+/// Has an object export its tensor, and takes it.
+///
+/// # Errors
+///
+/// What the object raises, and those of [`take`].
+///
+/// # Safety
+///
+/// 1. What the object exports is as [`Imported::from_raw`] wants it.
+pub(super) unsafe fn produce(
+    object: &Bound<'_, PyAny>,
+    options: &ImportOptions<'_>,
+) -> PyResult<Imported> {
+    let capsule = climb(object, options)?;
+    if !capsule.is_exact_instance_of::<PyCapsule>() {
+        return Err(expected("`__dlpack__` must return a capsule", &capsule));
+    }
+    // SAFETY: 1.
+    unsafe { take(&capsule) }
+}
+
+/// Calls `__dlpack__` with all that it may know, and where it does not, with
+/// what it knew before.
+fn climb<'py>(
+    object: &Bound<'py, PyAny>,
+    options: &ImportOptions<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let asked = Asked { device: options.device.is_some(), copy: options.copy.is_some() };
+    let stream = stream_of(object, options)?;
+    let first = if asked == Asked::default() && stream.is_none() {
+        call_with_version(object)
+    } else {
+        let keywords = keywords(object.py(), options, stream)?;
+        object.call_method(intern!(object.py(), "__dlpack__"), (), Some(&keywords))
+    };
+    let error = match first {
+        Ok(capsule) => return Ok(capsule),
+        Err(error) => error,
+    };
+    let py = object.py();
+    if !asked.may_be_left_out()
+        || !error.is_instance_of::<PyTypeError>(py)
+        || !is_mismatch(error.traceback(py).is_some(), || error.value(py).to_string())
+    {
+        return Err(error);
+    }
+    // What orders the work on the device is kept.
+    let keywords = PyDict::new(py);
+    if let Some(stream) = stream {
+        keywords.set_item(intern!(py, "stream"), stream)?;
+    }
+    match object.call_method(intern!(py, "__dlpack__"), (), Some(&keywords)) {
+        Ok(capsule) => {
+            quietly::<()>(py, Err(error));
+            Ok(capsule)
+        }
+        Err(last) => {
+            last.set_cause(py, Some(error));
+            Err(last)
+        }
+    }
+}
+
+/// The keywords of the first call.
+fn keywords<'py>(
+    py: Python<'py>,
+    options: &ImportOptions<'_>,
+    stream: Option<isize>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let keywords = PyDict::new(py);
+    keywords.set_item(intern!(py, "max_version"), max_version())?;
+    if let Some(device) = options.device {
+        let device = (device.device_type().0, device.device_id());
+        keywords.set_item(intern!(py, "dl_device"), device)?;
+    }
+    if let Some(copy) = options.copy {
+        keywords.set_item(intern!(py, "copy"), copy)?;
+    }
+    if let Some(stream) = stream {
+        keywords.set_item(intern!(py, "stream"), stream)?;
+    }
+    Ok(keywords)
+}
+
+const fn max_version() -> (u32, u32) {
+    (Version::CURRENT.major, Version::CURRENT.minor)
+}
+
+/// What the object is told of our stream: nothing, if the tensor that it gives
+/// is one of the CPU, where there are no streams.
+fn stream_of(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Option<isize>> {
+    let stream = match options.stream.kind() {
+        StreamKind::Unspecified => return Ok(None),
+        StreamKind::NoSync => -1,
+        // Python's integers have a sign: addresses in the upper half are refused.
+        StreamKind::Handle(handle) => isize::try_from(handle)
+            .map_err(|_| PyValueError::new_err("`stream` is no address of a stream"))?,
+    };
+    let device = match options.device {
+        Some(device) => device,
+        None => device_of(object)?,
+    };
+    Ok(if device == Device::CPU { None } else { Some(stream) })
+}
+
+/// What `__dlpack_device__` says.
+pub(super) fn device_of(object: &Bound<'_, PyAny>) -> PyResult<Device> {
+    let py = object.py();
+    let device = object.call_method0(intern!(py, "__dlpack_device__"))?;
+    convert::device(&device, "__dlpack_device__()")
+}
+
+/// `object.__dlpack__(max_version=...)`, as nearly every call is.
+#[inline]
+fn call_with_version<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let Some(vectorcall_method) = Late::get(py).vectorcall_method else {
+        let keywords = PyDict::new(py);
+        keywords.set_item(intern!(py, "max_version"), max_version())?;
+        return object.call_method(intern!(py, "__dlpack__"), (), Some(&keywords));
+    };
+    let version = constant(py, &VERSION, || max_version().into_bound_py_any(py))?;
+    let names =
+        constant(py, &NAMES, || Ok(PyTuple::new(py, [intern!(py, "max_version")])?.into_any()))?;
+    // SAFETY: 1. Both are alive for good.
+    unsafe { vectorcall(object, vectorcall_method, version, names) }
+}
+
+/// Calls `object.__dlpack__` with one keyword.
+///
+/// # Safety
+///
+/// 1. `value` is an object, and `names` a tuple of one string; both are alive.
+#[inline]
+unsafe fn vectorcall<'py>(
+    object: &Bound<'py, PyAny>,
+    vectorcall_method: VectorcallMethod,
+    value: *mut PyObject,
+    names: *mut PyObject,
+) -> PyResult<Bound<'py, PyAny>> {
+    /// `PY_VECTORCALL_ARGUMENTS_OFFSET`: the place before the arguments may be
+    /// written.
+    const OFFSET: usize = 1 << (usize::BITS - 1);
+    let py = object.py();
+    let name = intern!(py, "__dlpack__");
+    let mut arguments = [ptr::null_mut(), object.as_ptr(), value];
+    // SAFETY: there are three.
+    let first = unsafe { arguments.as_mut_ptr().add(1) };
+    // SAFETY: this thread is attached. The one positional argument is the object
+    // itself, one keyword's value follows, and a place is before them.
+    let result = unsafe { vectorcall_method(name.as_ptr(), first, 1 | OFFSET, names) };
+    // SAFETY: the result is a new reference, or NULL with an exception set.
+    unsafe { Bound::from_owned_ptr_or_err(py, result) }
+}
+
+/// Objects that are made once. Interned strings are too: PyO3 lets a module
+/// belong to one interpreter.
+static VERSION: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
+static NAMES: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
+
+#[inline]
+fn constant<'py>(
+    py: Python<'py>,
+    place: &AtomicPtr<PyObject>,
+    make: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<*mut PyObject> {
+    let found = place.load(Ordering::Acquire);
+    if !found.is_null() {
+        return Ok(found);
+    }
+    let new = make()?.into_ptr();
+    match place.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => Ok(new),
+        Err(other) => {
+            // SAFETY: the reference is ours.
+            drop(unsafe { Bound::from_owned_ptr(py, new) });
+            Ok(other)
+        }
+    }
+}

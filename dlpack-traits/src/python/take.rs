@@ -1,0 +1,121 @@
+//! Taking a tensor out of a capsule, once: [`take`].
+
+use alloc::format;
+use core::ffi::CStr;
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi as py_ffi;
+use pyo3::prelude::*;
+
+use super::guard::guarded;
+use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
+use crate::import::Imported;
+use crate::managed::Abi;
+
+/// Held while a capsule is looked at and renamed, so that of two threads that
+/// take from one capsule only one gets the tensor, without a GIL too. Nothing
+/// that could wait for another thread is called meanwhile.
+static TAKING: Mutex<()> = Mutex::new(());
+
+/// Takes the tensor that a capsule owns.
+///
+/// # Errors
+///
+/// `ValueError` if it owns none: it is no capsule of a tensor, or a consumer was
+/// here before. Otherwise those of [`Imported::from_raw`].
+///
+/// # Safety
+///
+/// 1. What the capsule owns, if its name says that it owns a tensor, is as
+///    [`Imported::from_raw`] wants it.
+pub(super) unsafe fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Imported> {
+    if let Some(managed) = claim::<DLManagedTensorVersioned>(capsule)? {
+        // SAFETY: 1, and the capsule does not own it any more.
+        return unsafe { adopt(capsule.py(), managed) };
+    }
+    if let Some(managed) = claim::<DLManagedTensor>(capsule)? {
+        // SAFETY: as above.
+        return unsafe { adopt(capsule.py(), managed) };
+    }
+    Err(nothing_in(capsule))
+}
+
+/// Makes the capsule own nothing any more, and returns what it owned: `None`,
+/// if it has not the name of capsules of this struct.
+fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
+    let object = capsule.as_ptr();
+    let _taking = TAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: this thread is attached, and the object is alive.
+    if unsafe { py_ffi::PyCapsule_IsValid(object, A::CAPSULE.as_ptr()) } == 0 {
+        return Ok(None);
+    }
+    // SAFETY: the capsule is valid under this name.
+    let managed = unsafe { py_ffi::PyCapsule_GetPointer(object, A::CAPSULE.as_ptr()) };
+    // SAFETY: as above, and the new name is static.
+    if unsafe { py_ffi::PyCapsule_SetName(object, A::USED_CAPSULE.as_ptr()) } != 0 {
+        // It still owns the tensor.
+        return Err(PyErr::fetch(capsule.py()));
+    }
+    Ok(Some(managed.cast()))
+}
+
+/// Takes a tensor whose producer is in Python.
+///
+/// # Errors
+///
+/// Those of [`Imported::from_raw`].
+///
+/// # Safety
+///
+/// 1. As for [`Imported::from_raw`].
+#[inline]
+pub(super) unsafe fn adopt<A: Abi>(py: Python<'_>, managed: *mut A) -> PyResult<Imported> {
+    // SAFETY: 1.
+    match unsafe { Imported::from_raw(managed) } {
+        Ok(mut tensor) => {
+            tensor.set_guard(guarded);
+            Ok(tensor)
+        }
+        Err(error) => {
+            report(py);
+            Err(error.into())
+        }
+    }
+}
+
+/// Reports what a deleter that has just run may have left behind.
+#[cold]
+pub(super) fn report(_: Python<'_>) {
+    // SAFETY: this thread is attached. Without an exception in flight this
+    // would be nothing.
+    if !unsafe { py_ffi::PyErr_Occurred() }.is_null() {
+        // SAFETY: as above, with an exception set.
+        unsafe { py_ffi::PyErr_WriteUnraisable(core::ptr::null_mut()) };
+    }
+}
+
+/// The name of a capsule whose tensor was taken.
+const fn used<A: Abi>() -> &'static CStr {
+    A::USED_CAPSULE
+}
+
+/// Why there was nothing to take.
+#[cold]
+fn nothing_in(capsule: &Bound<'_, PyAny>) -> PyErr {
+    // SAFETY: this thread is attached, and the object is alive.
+    let name = unsafe { py_ffi::PyCapsule_GetName(capsule.as_ptr()) };
+    if name.is_null() {
+        // Set for what is no capsule; a capsule may have no name.
+        // SAFETY: this thread is attached.
+        unsafe { py_ffi::PyErr_Clear() };
+        return PyValueError::new_err("a capsule without a name holds no tensor");
+    }
+    // SAFETY: the name of a capsule is a C string that outlives it.
+    let name = unsafe { CStr::from_ptr(name) };
+    if name == used::<DLManagedTensorVersioned>() || name == used::<DLManagedTensor>() {
+        PyValueError::new_err("the tensor of this capsule was taken before; export it again")
+    } else {
+        PyValueError::new_err(format!("a capsule named {name:?} holds no tensor"))
+    }
+}

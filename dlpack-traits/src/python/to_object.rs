@@ -1,0 +1,110 @@
+//! Rust tensors as objects of a given Python type: [`to`].
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::ptr::NonNull;
+
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use super::convert::quietly;
+use super::lookup::peer_of;
+use super::offer::offer;
+use super::peer::Peer;
+use super::slots;
+use crate::import::Foreign;
+use crate::managed::ManagedTensor;
+
+/// Makes a Python object of a given type from a tensor, without a copy.
+///
+/// The exchange table of the type is asked first (`to(torch.Tensor, ..)`). Without
+/// one it is the `from_dlpack` of the type, of its module, or of the packages around
+/// it: for `numpy.ndarray` that is `numpy.from_dlpack`.
+///
+/// ```no_run
+/// # #[cfg(feature = "derive")] {
+/// use dlpack_traits::{DLPackExport, python};
+/// use pyo3::prelude::*;
+///
+/// #[derive(DLPackExport)]
+/// struct Grid { data: Vec<f64>, shape: [usize; 2] }
+///
+/// # #[allow(dead_code)]
+/// fn grid(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+///     let grid = Grid { data: vec![0.0; 6], shape: [2, 3] };
+///     let class = py.import("torch")?.getattr("Tensor")?.extract()?;
+///     python::to(&class, grid.into_dlpack()?)
+/// }
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// What the type raises; `TypeError` if there is no way to make one of its
+/// objects. The tensor is then released.
+pub fn to<'py>(class: &Bound<'py, PyType>, tensor: ManagedTensor) -> PyResult<Bound<'py, PyAny>> {
+    let py = class.py();
+    if let Some(Peer { wrap: Some(wrap), .. }) = peer_of(class)? {
+        if let Some(tensor) = NonNull::new(tensor.into_raw()) {
+            // SAFETY: 1. It is from a table. 2. This crate made the tensor.
+            return unsafe { slots::wrap(py, wrap, tensor) };
+        }
+        unreachable!("a managed tensor is not NULL");
+    }
+    let Some(from_dlpack) = from_dlpack_of(class)? else {
+        return Err(PyTypeError::new_err(format!(
+            "`{}` has neither an exchange table nor a `from_dlpack`",
+            class.name()?
+        )));
+    };
+    // SAFETY: 1. No element is accessed through it: it is only passed on.
+    let foreign: Foreign = Foreign::new(unsafe { tensor.import() }?)?;
+    let object = from_dlpack.call1((offer(py, foreign)?,))?;
+    if object.is_instance(class)? {
+        return Ok(object);
+    }
+    Err(PyTypeError::new_err(format!(
+        "`{}` is made by no `from_dlpack`; the nearest one makes `{}`",
+        class.name()?,
+        object.get_type().name()?
+    )))
+}
+
+/// The `from_dlpack` that makes objects of a type, as far as one can tell.
+fn from_dlpack_of<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let own = attribute(class, "from_dlpack")?;
+    if own.is_some() {
+        return Ok(own);
+    }
+    let py = class.py();
+    let module = class.getattr("__module__")?.to_string();
+    let modules = py.import("sys")?.getattr("modules")?;
+    for candidate in candidates(&module) {
+        // Only what is there already: nothing is imported on a guess.
+        let Some(module) = quietly(py, modules.get_item(&candidate)) else { continue };
+        let found = attribute(&module, "from_dlpack")?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match object.getattr(name) {
+        Err(error) if error.is_instance_of::<PyAttributeError>(object.py()) => {
+            Ok(quietly(object.py(), Err(error)))
+        }
+        found => found.map(Some),
+    }
+}
+
+/// Where the `from_dlpack` for types of a module may be: in the module, in its
+/// part for DLPack, and so on outwards.
+fn candidates(module: &str) -> impl Iterator<Item = String> {
+    let outwards = core::iter::successors(Some(module), |module| {
+        module.rsplit_once('.').map(|(outer, _)| outer)
+    });
+    outwards.flat_map(|module| [module.to_string(), format!("{module}.dlpack")])
+}

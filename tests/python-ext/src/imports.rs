@@ -1,0 +1,184 @@
+//! The consumer, to be driven from Python: what it takes, where and when it lets
+//! go of it, and what it tells of it.
+
+use std::sync::{Mutex, PoisonError};
+
+use dlpack_traits::python::{self, ImportOptions};
+use dlpack_traits::{
+    DLPackExport, DLPackImport, Device, Foreign, ImportError, Imported, StreamArg, ffi,
+};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::capsule::detached;
+
+/// A tensor that was imported, until it is released.
+#[pyclass(frozen, module = "dlpack_testing")]
+pub(crate) struct Held(Mutex<Option<Imported>>);
+
+impl Held {
+    fn new(tensor: Imported) -> Self {
+        Self(Mutex::new(Some(tensor)))
+    }
+
+    fn take(&self) -> PyResult<Imported> {
+        let tensor = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        tensor.ok_or_else(|| PyRuntimeError::new_err("the tensor was released before"))
+    }
+
+    fn read<R>(&self, read: impl FnOnce(&Imported) -> PyResult<R>) -> PyResult<R> {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        read(held.as_ref().ok_or_else(|| PyRuntimeError::new_err("the tensor was released"))?)
+    }
+}
+
+#[pymethods]
+impl Held {
+    /// Shape, strides, name of the element type, device, flags, address.
+    #[expect(clippy::type_complexity, reason = "Python sees a tuple")]
+    fn facts(&self) -> PyResult<(Vec<i64>, Vec<i64>, String, String, u64, usize)> {
+        self.read(|tensor| {
+            Ok((
+                tensor.shape().to_vec(),
+                tensor.strides().to_vec(),
+                tensor.dtype().to_string(),
+                tensor.device().to_string(),
+                tensor.flags().bits(),
+                tensor.as_ptr().addr(),
+            ))
+        })
+    }
+
+    /// Version of the struct; `None` of the legacy one.
+    fn version(&self) -> PyResult<Option<(u32, u32)>> {
+        self.read(|tensor| Ok(tensor.version().map(|version| (version.major, version.minor))))
+    }
+
+    /// The elements, which must be `float32`s.
+    fn floats(&self) -> PyResult<Vec<f32>> {
+        self.read(|tensor| Ok(tensor.elements::<f32>()?.to_vec()?))
+    }
+
+    /// Releases the tensor on this thread.
+    fn release(&self) -> PyResult<()> {
+        self.take().map(drop)
+    }
+
+    /// Releases the tensor on this thread, which is detached meanwhile.
+    fn release_detached(&self) -> PyResult<()> {
+        let tensor = self.take()?;
+        detached(|| drop(tensor));
+        Ok(())
+    }
+
+    /// Releases the tensor on a thread that Python has never seen.
+    fn release_in_background(&self) -> PyResult<()> {
+        let tensor = self.take()?;
+        let thread = std::thread::spawn(move || drop(tensor));
+        detached(|| thread.join()).map_err(|_| PyRuntimeError::new_err("the thread panicked"))
+    }
+
+    /// Releases the tensor, and raises something while that goes on.
+    fn release_while_raising(&self, py: Python<'_>, error: Bound<'_, PyAny>) -> PyResult<()> {
+        let tensor = self.take()?;
+        PyErr::from_value(error).restore(py);
+        drop(tensor);
+        Err(PyErr::fetch(py))
+    }
+}
+
+/// Imports a tensor. A `stream` is -1 or a handle; `addresses` trusts tables in
+/// integers.
+#[pyfunction]
+#[pyo3(signature = (object, *, device=None, copy=None, stream=None, addresses=false))]
+pub(crate) fn import_tensor(
+    object: &Bound<'_, PyAny>,
+    device: Option<(i32, i32)>,
+    copy: Option<bool>,
+    stream: Option<isize>,
+    addresses: bool,
+) -> PyResult<Held> {
+    let mut options = ImportOptions::new();
+    if let Some((device_type, device_id)) = device {
+        options = options.device(Device::new(ffi::DLDeviceType(device_type), device_id));
+    }
+    if let Some(copy) = copy {
+        options = options.copy(copy);
+    }
+    options = match stream.map(usize::try_from) {
+        None => options,
+        // SAFETY: the tests' producers only look at the number.
+        Some(Ok(stream)) => options.stream(unsafe { StreamArg::from_handle(stream) }),
+        Some(Err(_)) => options.stream(StreamArg::no_sync()),
+    };
+    if addresses {
+        // SAFETY: the tests that say so publish tables that live on.
+        options = unsafe { options.trust_addresses() };
+    }
+    Ok(Held::new(python::from_dlpack_with(object, &options)?))
+}
+
+/// Imports and releases a tensor that often.
+#[pyfunction]
+pub(crate) fn import_often(object: &Bound<'_, PyAny>, rounds: usize) -> PyResult<()> {
+    for _ in 0..rounds {
+        drop(python::from_dlpack(object)?);
+    }
+    Ok(())
+}
+
+/// A class of `float32`s that is made from tensors, with the shortest
+/// implementation that there is.
+#[pyclass(frozen, subclass, module = "dlpack_testing")]
+#[derive(DLPackExport)]
+#[dlpack(transparent)]
+pub(crate) struct Floats(Foreign<f32>);
+
+impl DLPackImport for Floats {
+    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+        if tensor.ndim() == 0 {
+            return Err(ImportError::rejected("a single number is no `Floats`"));
+        }
+        Ok(Self(Foreign::new(tensor)?))
+    }
+}
+
+#[pymethods]
+impl Floats {
+    /// All elements in a flat list.
+    fn values(&self) -> PyResult<Vec<f32>> {
+        Ok(self.0.tensor().elements::<f32>()?.to_vec()?)
+    }
+}
+
+/// A class that defines `from_dlpack` itself.
+#[pyclass(frozen, module = "dlpack_testing")]
+#[derive(DLPackExport)]
+#[dlpack(transparent)]
+pub(crate) struct OwnFromDlpack(Foreign<f32>);
+
+impl DLPackImport for OwnFromDlpack {
+    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+        Ok(Self(Foreign::new(tensor)?))
+    }
+}
+
+#[pymethods]
+impl OwnFromDlpack {
+    #[staticmethod]
+    fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(Foreign::new(python::from_dlpack(object)?)?))
+    }
+}
+
+/// Adds the class that defines `from_dlpack` itself, which is refused.
+#[pyfunction]
+pub(crate) fn add_own_from_dlpack(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    python::class::<OwnFromDlpack>().importable().add(module)
+}
+
+/// Adds `Floats` once more, which changes nothing.
+#[pyfunction]
+pub(crate) fn add_floats(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    python::class::<Floats>().importable().add(module)
+}

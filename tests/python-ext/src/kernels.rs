@@ -1,0 +1,127 @@
+//! Kernels over tensors of others: borrowed for a call, allocated by their
+//! library, handed to it.
+
+use dlpack_traits::backend::Prototype;
+use dlpack_traits::python::{self, Allocated};
+use dlpack_traits::{
+    DLPackExport, DataType, Device, Dims, Error, Layout, Storage, TensorView, ffi,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::counted::Counted;
+
+/// `a * b + c` of three tensors of any library, in a tensor that the library of
+/// the first allocates.
+#[pyfunction]
+pub(crate) fn fused<'py>(
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    c: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let class = a.get_type();
+    let made: Allocated<'py> = python::borrow(a, |a, _| {
+        python::borrow(b, |b, _| {
+            python::borrow(c, |c, _| {
+                if a.shape() != b.shape() || a.shape() != c.shape() {
+                    return Err(PyValueError::new_err("the shapes differ"));
+                }
+                let mut out = python::allocate_like(&class, &a)?;
+                let (a, b) = (a.elements::<f32>()?, b.elements::<f32>()?);
+                let inputs = a.iter().zip(b.iter()).zip(c.elements::<f32>()?.iter());
+                let mut target = out.exclusive()?;
+                for (out, ((a, b), c)) in target.as_mut_slice::<f32>()?.iter_mut().zip(inputs) {
+                    *out = a.mul_add(b, c);
+                }
+                Ok(out)
+            })
+        })
+    })?;
+    made.into_object()
+}
+
+/// The sum of borrowed `float32`s, and the stream that came with them.
+#[pyfunction]
+pub(crate) fn borrowed_sum(object: &Bound<'_, PyAny>) -> PyResult<(f32, usize)> {
+    python::borrow(object, |tensor, stream| {
+        let sum = tensor.elements::<f32>()?.iter().sum();
+        Ok((sum, stream.as_ptr().addr()))
+    })
+}
+
+/// What is known of a borrowed tensor that need not be on the CPU: device,
+/// shape, strides, address, and the stream that came with it.
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "Python sees a tuple")]
+pub(crate) fn borrowed_facts(
+    object: &Bound<'_, PyAny>,
+) -> PyResult<(String, Vec<i64>, Vec<i64>, usize, usize)> {
+    python::borrow(object, |tensor, stream| {
+        Ok((
+            tensor.device().to_string(),
+            tensor.shape().to_vec(),
+            tensor.strides().to_vec(),
+            tensor.as_ptr().addr(),
+            stream.as_ptr().addr(),
+        ))
+    })
+}
+
+/// A tensor of a Python type, made by its allocator and, if it has elements on
+/// the host, filled with zeros.
+#[pyfunction]
+#[pyo3(signature = (class, shape, dtype="float32", device=(1, 0), fill=true))]
+pub(crate) fn allocate<'py>(
+    class: &Bound<'py, PyType>,
+    shape: Vec<i64>,
+    dtype: &str,
+    device: (i32, i32),
+    fill: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let dtype = DataType::from_name(dtype).ok_or_else(|| PyValueError::new_err("what dtype?"))?;
+    let device = Device::new(ffi::DLDeviceType(device.0), device.1);
+    let prototype = Prototype::new(dtype, Dims::borrowed(&shape), device)?;
+    let mut made = python::allocate(class, &prototype)?;
+    if fill {
+        made.exclusive()?;
+    }
+    made.into_object()
+}
+
+/// A tensor from its allocator that is dropped, and never an object.
+#[pyfunction]
+pub(crate) fn allocate_and_drop(class: &Bound<'_, PyType>, shape: Vec<i64>) -> PyResult<usize> {
+    let prototype = Prototype::new(DataType::F32, Dims::borrowed(&shape), Device::CPU)?;
+    let mut made = python::allocate(class, &prototype)?;
+    Ok(made.as_mut_ptr().addr())
+}
+
+/// Counted bytes, read as another type.
+struct Numbers {
+    data: Counted<Vec<u8>>,
+    dtype: DataType,
+    len: i64,
+}
+
+impl Numbers {
+    fn layout(&self) -> Result<Layout<'_>, Error> {
+        Ok(Layout::row_major(core::slice::from_ref(&self.len))?.dtype(self.dtype))
+    }
+}
+
+impl DLPackExport for Numbers {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        TensorView::new(self.data.data(), self.layout()?)
+    }
+}
+
+/// An object of a Python type from a Rust tensor of 8 counted bytes, which are
+/// read as that type.
+#[pyfunction]
+pub(crate) fn hand_to<'py>(class: &Bound<'py, PyType>, dtype: &str) -> PyResult<Bound<'py, PyAny>> {
+    let dtype = DataType::from_name(dtype).ok_or_else(|| PyValueError::new_err("what dtype?"))?;
+    let len = 64 / i64::from(dtype.bits());
+    let numbers = Numbers { data: Counted::new((0..8).collect()), dtype, len };
+    python::to(class, numbers.into_dlpack()?)
+}

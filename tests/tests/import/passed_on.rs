@@ -1,0 +1,299 @@
+//! `Foreign` of any element type: what came in goes out as it came.
+
+use dlpack_tests::counted::Drops;
+use dlpack_tests::foreign::{Farewell, Foreign as Consumer};
+use tensors::ffi::{
+    self, DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLManagedTensorVersioned,
+};
+use tensors::{
+    AsLayout, DLPackExport, DLPackImport, DataType, Device, Error, Flags, Foreign, ImportError,
+    Imported, Storage, StreamArg, Version,
+};
+
+use crate::import::forge::{self, Forged, forged};
+
+/// A struct with 24 bytes of elements, changed.
+fn with(change: impl FnOnce(&mut Forged)) -> Forged {
+    let mut case = forged(&[2, 3], &[0, 1, 2, 3, 4, 5]);
+    change(&mut case);
+    case
+}
+
+fn vulkan() -> Device {
+    Device::new(ffi::kDLVulkan, 2)
+}
+
+/// Structs of every kind that can be held, and how many of their flags go on.
+fn cases() -> Vec<Forged> {
+    let narrow = |dtype: DataType, shape: &[i64], strides: &[i64], byte_offset, flags| {
+        with(|case| {
+            (case.dtype, case.shape, case.flags) = (dtype, Some(shape.to_vec()), flags);
+            (case.strides, case.byte_offset) = (Some(strides.to_vec()), byte_offset);
+        })
+    };
+    let none = Flags::NONE;
+    let (padded, read_only) = (Flags::IS_SUBBYTE_TYPE_PADDED, Flags::READ_ONLY);
+    let int4 = DataType::new(ffi::kDLInt, 4, 1);
+    let bit = DataType::new(ffi::kDLUInt, 1, 1);
+    let unknown = DataType::new(DLDataTypeCode(18), 12, 1);
+    let mut cases = vec![
+        with(|_| ()),
+        with(|case| case.flags = read_only),
+        with(|case| case.strides = Some(vec![1, 2])),
+        with(|case| (case.strides, case.byte_offset) = (Some(vec![-3, -1]), 20)),
+        // Not aligned: to say so is not to move it.
+        with(|case| (case.shape, case.byte_offset) = (Some(vec![5]), 1)),
+        with(|case| {
+            (case.dtype, case.shape) = (DataType::COMPLEX128, Some(vec![1]));
+            case.data = Some(3);
+        }),
+        // Narrow, packed and padded, forwards and backwards, with lanes.
+        narrow(int4, &[5], &[1], 0, none),
+        narrow(int4, &[5], &[-1], 2, none),
+        narrow(int4, &[4], &[-1], 2, none),
+        narrow(bit, &[9], &[-1], 1, read_only),
+        narrow(int4, &[5], &[-1], 4, padded),
+        narrow(DataType::FLOAT6_E2M3FN, &[3, 5], &[5, 1], 1, none),
+        narrow(DataType::FLOAT6_E3M2FN, &[3, 5], &[5, 1], 1, padded | read_only),
+        narrow(DataType::FLOAT4_E2M1FN.with_lanes(2), &[3], &[2], 0, none),
+        narrow(int4.with_lanes(3), &[3], &[1], 0, padded),
+        narrow(DataType::F32.with_lanes(3), &[2], &[-1], 12, none),
+        narrow(DataType::F32.with_lanes(2), &[2], &[1], 0, padded),
+        narrow(DataType::new(ffi::kDLFloat, 128, 1), &[1], &[7], 0, none),
+        narrow(DataType::new(ffi::kDLOpaqueHandle, 64, 1), &[3], &[1], 0, none),
+        narrow(DataType::BOOL, &[3], &[1], 0, none),
+        narrow(DataType::FLOAT8_E8M0FNU, &[3], &[1], 0, none),
+        // Nothing at all, and a scalar.
+        with(|case| (case.shape, case.data) = (Some(vec![0, 3]), None)),
+        with(|case| (case.shape, case.byte_offset) = (Some(vec![]), 8)),
+        // A later version's elements, also where no place for them can be had.
+        with(|case| (case.version, case.dtype) = (Version::new(1, 7), unknown)),
+        with(|case| {
+            (case.version, case.dtype) = (Version::new(1, 7), unknown.with_lanes(2));
+            (case.strides, case.byte_offset) = (Some(vec![-3, 1]), 9);
+        }),
+    ];
+    // Elsewhere.
+    for device in [Device::cuda(1), Device::CUDA_MANAGED, Device::new(DLDeviceType(77), -1)] {
+        cases.push(with(|case| case.device = device));
+        cases.push(with(|case| {
+            (case.device, case.flags) = (device, read_only);
+            (case.strides, case.byte_offset) = (Some(vec![-3, 1]), 12);
+        }));
+    }
+    let at = |device, strides: &[i64], byte_offset| {
+        with(|case| {
+            (case.device, case.strides) = (device, Some(strides.to_vec()));
+            case.byte_offset = byte_offset;
+        })
+    };
+    cases.push(at(vulkan(), &[3, 1], 0));
+    cases.push(at(vulkan(), &[3, 1], 1 << 40));
+    cases.push(at(vulkan(), &[-3, 1], 12));
+    cases.push(Forged { data: None, ..at(vulkan(), &[3, 1], 5) });
+    cases.push(Forged { shape: Some(vec![0, 3]), ..at(vulkan(), &[3, 1], 5) });
+    cases
+}
+
+/// Where the first element is said to be: an address, or a handle with an offset.
+fn place(case: &Forged, tensor: &Imported) -> (usize, u64) {
+    let address = tensor.as_ptr().addr();
+    let offset = if case.device.has_addresses() { 0 } else { case.byte_offset };
+    (address, offset)
+}
+
+#[test]
+fn as_it_came() {
+    for case in cases() {
+        let drops = Drops::new();
+        let (_, taken) = case.import::<DLManagedTensorVersioned>(&drops);
+        let tensor = taken.unwrap();
+        let (strides, expected) = (tensor.strides().to_vec(), place(&case, &tensor));
+        let any: Foreign = Foreign::from_dlpack(tensor).unwrap();
+        let later = !case.dtype.is_well_formed();
+        let legacy = any.clone().into_dlpack_legacy().map(drop);
+        assert_eq!(legacy.is_ok(), case.flags == Flags::NONE && !later, "{case:?} {legacy:?}");
+        let exports =
+            [any.to_dlpack().unwrap(), any.clone().into_dlpack().unwrap()].map(Consumer::from);
+        for export in &exports {
+            // SAFETY: the struct is alive.
+            let managed = unsafe { export.as_ptr().read() };
+            let found = managed.dl_tensor;
+            assert_eq!(found.dtype, DLDataType::from(case.dtype), "{case:?}");
+            assert_eq!(found.device, DLDevice::from(case.device), "{case:?}");
+            assert_eq!(Some(export.shape()), case.shape, "{case:?}");
+            assert_eq!(export.strides(), strides, "{case:?}");
+            assert_eq!((found.data.addr(), found.byte_offset), expected, "{case:?}");
+            assert_eq!(managed.flags, case.flags.bits(), "{case:?}");
+            let version = if later { case.version } else { Version::CURRENT };
+            assert_eq!(Version::from(managed.version), version, "{case:?}");
+        }
+        drop(any);
+        assert_eq!(drops.count(), 0);
+        for export in exports {
+            export.delete_elsewhere(Farewell::Plain);
+        }
+        assert_eq!(drops.count(), 1);
+    }
+}
+
+/// And in again, as often as one likes.
+#[test]
+fn again_and_again() {
+    for case in cases() {
+        let drops = Drops::new();
+        let (_, taken) = case.import::<DLManagedTensorVersioned>(&drops);
+        let mut tensor = taken.unwrap();
+        let before = format!("{tensor:?} {:?}", tensor.byte_range());
+        let before = before.split("release").next().map(str::to_owned);
+        for _ in 0..3 {
+            tensor = forge::import(
+                Foreign::<tensors::AnyElement>::new(tensor).unwrap().into_dlpack().unwrap(),
+            );
+        }
+        let after = format!("{tensor:?} {:?}", tensor.byte_range());
+        assert_eq!(after.split("release").next().map(str::to_owned), before);
+        drop(tensor);
+        assert_eq!(drops.count(), 1);
+    }
+}
+
+/// What is not an element of the standard, is not one where a version says so.
+#[test]
+fn flags_that_end_here() {
+    let case = with(|case| case.flags = Flags::IS_COPIED | Flags::from_bits(1 << 40));
+    let any: Foreign = Foreign::new(case.imported()).unwrap();
+    assert_eq!(any.to_dlpack().unwrap().flags(), Flags::NONE);
+    // Two indices, one element: consumers are told not to write.
+    let case = with(|case| case.strides = Some(vec![0, 1]));
+    let any: Foreign = Foreign::new(case.imported()).unwrap();
+    assert_eq!(any.to_dlpack().unwrap().flags(), Flags::READ_ONLY);
+}
+
+/// Copies are read byte by byte where elements are not aligned.
+#[test]
+fn copies() {
+    let case = with(|case| {
+        case.bytes.insert(0, 9);
+        (case.strides, case.byte_offset) = (Some(vec![-3, -1]), 21);
+    });
+    for flags in [Flags::NONE, Flags::READ_ONLY] {
+        let any: Foreign = Foreign::new(Forged { flags, ..case.clone() }.imported()).unwrap();
+        let copy = forge::import(any.copy_to_dlpack().unwrap());
+        assert_eq!(copy.elements::<i32>().unwrap().to_vec().unwrap(), [5, 4, 3, 2, 1, 0]);
+        assert_eq!(copy.as_ptr().addr() % 64, 0);
+        let error = Error::Misaligned { dtype: DataType::I32, align: 4 };
+        assert_eq!(any.typed::<i32>().map(drop), Err(error));
+    }
+    let cuda = with(|case| case.device = Device::cuda(0));
+    let any: Foreign = Foreign::new(cuda.imported()).unwrap();
+    let error = Error::NotOnHost { device: Device::cuda(0) };
+    assert_eq!(any.copy_to_dlpack().map(drop), Err(error));
+    // Nothing says what the elements of another type are.
+    let unknown = cases().into_iter().find(|case| !case.dtype.is_well_formed()).unwrap();
+    let any: Foreign = Foreign::new(unknown.imported()).unwrap();
+    let error = Error::UnsupportedDType { dtype: unknown.dtype };
+    assert_eq!(any.copy_to_dlpack().map(drop), Err(error));
+}
+
+/// Elsewhere, a stream is a matter for a backend.
+#[test]
+fn streams() {
+    let hand_off = |device, consumer| {
+        let any: Foreign = Foreign::new(with(|case| case.device = device).imported()).unwrap();
+        Storage::hand_off(&any, consumer)
+    };
+    // SAFETY: 1. A sentinel.
+    let handle = unsafe { StreamArg::from_handle(1) };
+    for device in [Device::CPU, Device::CUDA_HOST] {
+        assert_eq!(hand_off(device, StreamArg::unspecified()), Ok(()));
+        assert_eq!(hand_off(device, StreamArg::no_sync()), Err(Error::StreamOnHost));
+        assert_eq!(hand_off(device, handle), Err(Error::StreamOnHost));
+    }
+    for device in [Device::cuda(3), Device::CUDA_MANAGED, vulkan()] {
+        assert_eq!(hand_off(device, StreamArg::unspecified()), Ok(()));
+        assert_eq!(hand_off(device, StreamArg::no_sync()), Ok(()));
+        assert_eq!(hand_off(device, handle), Err(Error::NoBackend { device }));
+    }
+}
+
+#[test]
+fn typed_and_not() {
+    let drops = Drops::new();
+    let (_, taken) = with(|_| ()).import::<DLManagedTensorVersioned>(&drops);
+    let mut any: Foreign = Foreign::new(taken.unwrap()).unwrap();
+    assert!(any.tensor_mut().is_some());
+    let typed = any.clone().typed::<i32>().unwrap();
+    assert!(any.tensor_mut().is_none());
+    let error = Error::ElementMismatch { asked: DataType::F32, found: DataType::I32 };
+    assert_eq!(any.clone().typed::<f32>().map(drop), Err(error));
+    drop(any);
+    let any: Foreign = typed.into();
+    let shared = any.to_dlpack().unwrap();
+    let mut any = any;
+    assert!(any.tensor_mut().is_none(), "an export is in use");
+    drop(shared);
+    assert!(any.tensor_mut().is_some());
+    assert_eq!(drops.count(), 0);
+    drop(any);
+    assert_eq!(drops.count(), 1);
+}
+
+#[test]
+fn too_far_from_a_handle() {
+    let drops = Drops::new();
+    let case = with(|case| (case.device, case.byte_offset) = (vulkan(), u64::MAX / 2 - 23));
+    let (_, taken) = case.import::<DLManagedTensorVersioned>(&drops);
+    let error = Foreign::<tensors::AnyElement>::new(taken.unwrap()).map(drop);
+    assert_eq!((error, drops.count()), (Err(Error::SizeOverflow), 1));
+    let case = with(|case| (case.device, case.byte_offset) = (vulkan(), u64::MAX / 2 - 24));
+    let any: Foreign = Foreign::new(case.imported()).unwrap();
+    assert!(any.to_dlpack().is_ok());
+}
+
+/// A field of any elements, beside other fields.
+#[derive(DLPackExport)]
+#[dlpack(crate = tensors)]
+struct Labelled {
+    data: Foreign,
+    #[dlpack(layout)]
+    layout: Whole,
+    name: &'static str,
+}
+
+/// The layout of what was imported, which the storage knows.
+struct Whole(Foreign);
+
+impl AsLayout for Whole {
+    fn as_layout(&self) -> Result<tensors::Layout<'_>, Error> {
+        self.0.as_layout()
+    }
+}
+
+impl DLPackImport for Labelled {
+    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+        let data = Foreign::new(tensor)?;
+        Ok(Self { layout: Whole(data.clone()), data, name: "label" })
+    }
+}
+
+#[test]
+fn as_a_field() {
+    for case in cases() {
+        let labelled = Labelled::from_dlpack(case.imported()).unwrap();
+        assert_eq!(labelled.name, "label");
+        let again = forge::import(labelled.to_dlpack().unwrap());
+        assert_eq!((again.dtype(), Some(again.shape())), (case.dtype, case.shape.as_deref()));
+        assert_eq!(place(&case, &again), place(&case, labelled.data.tensor()), "{case:?}");
+    }
+    // Foreign elements may be of any type as they are, not as others read them.
+    let case = with(|case| (case.version, case.dtype) = (Version::new(1, 4), DataType::U8));
+    let data: Foreign = Foreign::new(case.imported()).unwrap();
+    let unknown = DataType::new(DLDataTypeCode(18), 8, 1);
+    let layout = data.as_layout().unwrap().dtype(unknown);
+    let view = tensors::TensorView::new(data.data(), layout).map(drop);
+    assert_eq!(view, Err(Error::UnsupportedDType { dtype: unknown }));
+    let layout = tensors::Layout::row_major(&[1]).unwrap().byte_offset(1).unwrap();
+    let view = tensors::TensorView::new(data.data(), layout.dtype(DataType::F32)).map(drop);
+    assert_eq!(view, Err(Error::Misaligned { dtype: DataType::F32, align: 4 }));
+}
