@@ -8,6 +8,7 @@
 
 mod bytes;
 mod canvas;
+mod imported;
 mod minifloat;
 mod photograph;
 mod tensor;
@@ -21,6 +22,7 @@ use pyo3::prelude::*;
 fn dlpack_example(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::add_class::<photograph::Image>(m)?;
     python::add_class::<canvas::Canvas>(m)?;
-    python::add_class::<tensor::Tensor>(m)?;
+    python::class::<tensor::Tensor>().importable().add(m)?;
+    m.add_function(wrap_pyfunction!(tensor::from_dlpack, m)?)?;
     m.add_function(wrap_pyfunction!(photograph::freed, m)?)
 }

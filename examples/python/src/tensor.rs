@@ -1,12 +1,12 @@
 //! A tensor of any element type and any rank.
 
-use dlpack_traits::{DLPackExport, DataType};
+use dlpack_traits::{DLPackExport, DLPackImport, DataType, Foreign, ImportError, Imported};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PySequence, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PySequence, PyTuple};
 
 use crate::bytes::Bytes;
-use crate::value;
+use crate::{imported, value};
 
 /// A tensor of any element type and any rank: `Tensor([[1, 2], [3, 4]], "float32")`.
 #[pyclass(frozen, module = "dlpack_example")]
@@ -106,12 +106,53 @@ impl Tensor {
 
     /// The elements as nested lists, or as a number if there are no axes.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.list(py, 0, 0)
+        let Bytes::Imported(foreign) = &self.data else {
+            return self.list(py, 0, 0);
+        };
+        let tensor = foreign.tensor();
+        if (tensor.shape(), tensor.strides()) != (&self.shape, &self.strides)
+            || tensor.as_ptr().addr() != self.data_ptr()?
+        {
+            return Err(PyTypeError::new_err(
+                "a view on another library's memory is not shown here; give it to a library",
+            ));
+        }
+        imported::to_list(py, tensor)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("Tensor({}, dtype={:?})", self.tolist(py)?.repr()?, self.dtype()))
     }
+}
+
+/// Any tensor is one of these, whatever it holds and wherever it is.
+impl DLPackImport for Tensor {
+    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+        if !tensor.device().has_addresses() {
+            return Err(ImportError::rejected("a `Tensor` has an address"));
+        }
+        let (dtype, shape) = (tensor.dtype(), tensor.shape().to_vec());
+        let strides = tensor.strides().to_vec();
+        // Strides may be negative: the memory begins before the first element.
+        let byte_offset = tensor.byte_range().start.unsigned_abs();
+        let data = Bytes::Imported(Foreign::new(tensor)?);
+        Ok(Self { data, dtype, shape, strides, byte_offset })
+    }
+}
+
+/// Makes a `Tensor` of any tensor that supports DLPack, without a copy:
+/// `Tensor.from_dlpack`.
+#[pyfunction]
+#[pyo3(signature = (x, /, *, device=None, copy=None))]
+pub(crate) fn from_dlpack<'py>(
+    x: &Bound<'py, PyAny>,
+    device: Option<&Bound<'py, PyAny>>,
+    copy: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let keywords = PyDict::new(x.py());
+    keywords.set_item("device", device)?;
+    keywords.set_item("copy", copy)?;
+    x.py().get_type::<Tensor>().call_method("from_dlpack", (x,), Some(&keywords))
 }
 
 impl Tensor {
