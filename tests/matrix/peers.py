@@ -37,6 +37,9 @@ class Seen:
 class Peer:
     """A library as producer and as consumer."""
 
+    # What a consumer of its tensors must say to get them to the host.
+    asks = {}
+
     def version(self):
         import importlib.metadata
 
@@ -319,6 +322,8 @@ class TensorFlow(Peer):
 
 class Dpnp(Peer):
     package = "dpnp"
+    # Its tensors are on a SYCL device, also where that is the processor.
+    asks = {"device": (1, 0)}
 
     def __init__(self):
         runtime = os.path.join(sys.prefix, "lib", "libintelocl.so")
@@ -416,8 +421,8 @@ class Ours(Peer):
     def make(self, dtype, layout):
         return self.take(reference(dtype, layout))
 
-    def take(self, tensor):
-        return self.module.from_dlpack(tensor)
+    def take(self, tensor, **asks):
+        return self.module.from_dlpack(tensor, **asks)
 
     def look(self, tensor, dtype):
         address = tensor.data_ptr

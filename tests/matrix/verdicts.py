@@ -36,19 +36,13 @@ class Measured:
             self.cells[into, producer + job.suffix, dtype, layout] = cell
 
     def judge(self):
-        """What no cell may be, whatever was recorded."""
+        """What no cell may be, whatever was recorded: a wrong answer that is
+        nobody's but ours."""
         found = []
         for key, (verdict, why, reference) in self.cells.items():
-            if verdict in NOTHING:
-                continue
-            where = " | ".join(key)
-            if key[0].startswith(OURS):
-                if verdict in ("WRONG", "CRASH", "converted"):
-                    found.append(f"{where}: {verdict}, {why}")
-            elif reference is not None and rank(verdict) < rank(reference):
-                found.append(
-                    f"{where}: {verdict} ({why}), and {reference} with the reference"
-                )
+            ours = key[0].startswith(OURS) or verdict != reference
+            if ours and verdict in ("converted", "unusable", "WRONG", "CRASH"):
+                found.append(f"{' | '.join(key)}: {verdict}, {why}")
         return found
 
     def consumers(self):

@@ -304,7 +304,11 @@ fn link(place: &Path, link: &Path) -> Outcome {
         ));
     }
     let fresh = link.with_extension(std::process::id().to_string());
-    symlink(place, &fresh).and_then(|()| std::fs::rename(&fresh, link)).map_err(|error| {
+    let folder = link.parent().unwrap_or(Path::new(""));
+    let made = std::fs::create_dir_all(folder)
+        .and_then(|()| symlink(place, &fresh))
+        .and_then(|()| std::fs::rename(&fresh, link));
+    made.map_err(|error| {
         format!(
             "{} cannot be made a link ({error}); remove it, then run this again.",
             link.display()
