@@ -30,32 +30,53 @@ impl Copied {
         if !device.is_host() {
             return Err(Error::NotOnHost { device });
         }
+        Self::compacted(from, &Source::of(from))
+    }
+
+    /// Copies the elements of a tensor of any device. `fetch` is asked once, for
+    /// the bytes from one offset of its storage on that hold elements; not for
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// As for [`of`](Self::of), and those of `fetch`.
+    pub(crate) fn fetched(
+        view: &TensorView<'_>,
+        fetch: impl FnOnce(u64, &mut [u8]) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let from = view.described();
+        let (start, byte_len) = from.span();
+        let mut span = Block::zeroed(byte_len)?;
+        if byte_len != 0 {
+            // SAFETY: the block is new: nobody else knows its address.
+            fetch(start, unsafe { span.bytes_mut() })?;
+        }
+        if layout::is_row_major(from.shape(), from.strides()) {
+            // The span is the elements, one after the other.
+            return Self::new(from, span);
+        }
+        Self::compacted(from, &Source::in_span(from, &span))
+    }
+
+    /// The elements of `from`, read from `source`, one after the other.
+    fn compacted(from: &Described<'_>, source: &Source) -> Result<Self, Error> {
+        let bits = i128::from(from.numel()).saturating_mul(i128::from(from.element_bits()));
+        let bytes = usize::try_from(bits.saturating_add(7).div_euclid(8))
+            .map_err(|_| Error::SizeOverflow)?;
+        let mut block = Block::zeroed(bytes)?;
+        // SAFETY: the block is new: nobody else knows its address.
+        copy_elements(from, source, unsafe { block.bytes_mut() })?;
+        Self::new(from, block)
+    }
+
+    /// A block with the elements of `from`, one after the other.
+    fn new(from: &Described<'_>, block: Block) -> Result<Self, Error> {
         let shape = Dims::filled(from.shape().len(), |dims| {
             dims.copy_from_slice(from.shape());
             Ok(())
         })?;
-        let dtype = from.dtype();
-        let bits = i128::from(from.numel()).saturating_mul(i128::from(from.element_bits()));
-        let bytes = usize::try_from(bits.saturating_add(7).div_euclid(8))
-            .map_err(|_| Error::SizeOverflow)?;
-        let padded = from.is_padded();
-        let mut block = Block::zeroed(bytes)?;
-        // SAFETY: the block is new: nobody else knows its address.
-        copy_elements(from, unsafe { block.bytes_mut() })?;
+        let (dtype, padded) = (from.dtype(), from.is_padded());
         Ok(Self { block, dtype, padded, shape })
-    }
-
-    /// Zeros, in a compact tensor of `byte_len` bytes.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    pub(crate) fn zeroed(dtype: DataType, shape: &[i64], byte_len: usize) -> Result<Self, Error> {
-        let shape = Dims::filled(shape.len(), |dims| {
-            dims.copy_from_slice(shape);
-            Ok(())
-        })?;
-        Ok(Self { block: Block::zeroed(byte_len)?, dtype, padded: false, shape })
     }
 
     /// The copy, lent exclusively.
@@ -81,12 +102,11 @@ impl Copied {
 /// Writes the elements of `from` one after the other, in row-major order.
 ///
 /// `to` has exactly the bytes that they take.
-fn copy_elements(from: &Described<'_>, to: &mut [u8]) -> Result<(), Error> {
+fn copy_elements(from: &Described<'_>, source: &Source, to: &mut [u8]) -> Result<(), Error> {
     if to.is_empty() {
         return Ok(());
     }
     let (shape, strides) = (from.shape(), from.strides());
-    let source = Source::of(from);
     if layout::is_row_major(shape, strides) {
         // SAFETY: the elements are compact from the first one on, and `to` has
         // the bytes that hold them, the last of which may be partly theirs.
@@ -137,6 +157,14 @@ impl Source {
         let align = Cells::align(size);
         let unit = if first.addr() & align.wrapping_sub(1) == 0 { size } else { 1 };
         Self { first, access: from.memory().access, unit }
+    }
+
+    /// The same elements in a copy of the bytes that they span.
+    fn in_span(from: &Described<'_>, span: &Block) -> Self {
+        let before = from.byte_offset().saturating_sub(from.span().0);
+        // The first element lies in the span, so its offset fits.
+        let before = usize::try_from(before).unwrap_or(0);
+        Self { first: span.as_ptr().wrapping_add(before), access: Access::Frozen, unit: 1 }
     }
 
     /// Reads `to.len()` bytes that begin `position` bytes from the first element.

@@ -54,6 +54,15 @@ impl<'a> Dims<'a> {
         Ok(Self(Repr::Heap(heap)))
     }
 
+    /// The numbers, if they are borrowed, for as long as they are.
+    #[inline]
+    pub(crate) const fn as_borrowed(&self) -> Option<&'a [i64]> {
+        match self.0 {
+            Repr::Borrowed(dims) => Some(dims),
+            Repr::Inline { .. } | Repr::Heap(_) => None,
+        }
+    }
+
     /// Keeps the first `len` numbers.
     ///
     /// # Errors

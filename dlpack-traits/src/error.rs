@@ -5,6 +5,7 @@ use core::fmt;
 
 use crate::device::Device;
 use crate::dtype::DataType;
+use crate::ffi::DLDeviceType;
 use crate::version::Version;
 
 /// Why a tensor cannot be described, exported, copied, imported or accessed.
@@ -164,6 +165,47 @@ pub enum Error {
         /// The device that was asked for.
         device: Device,
     },
+    /// A plug-in registered a kind of device that another one serves.
+    AlreadyServed {
+        /// The kind.
+        device_type: DLDeviceType,
+    },
+    /// The backend of the device does not have that.
+    Unsupported {
+        /// The device.
+        device: Device,
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// The runtime library of a device is not on this machine.
+    NoLibrary {
+        /// Its file, or its name.
+        name: &'static str,
+    },
+    /// A call of a device's runtime failed.
+    Device {
+        /// The device.
+        device: Device,
+        /// The function of the runtime.
+        call: &'static str,
+        /// What it returned.
+        code: i32,
+    },
+    /// The device does not define that `stream`.
+    StreamRefused {
+        /// The device.
+        device: Device,
+        /// The number that the consumer sent; `None` if it said nothing.
+        stream: Option<usize>,
+        /// What to send instead.
+        rule: &'static str,
+    },
+    /// The consumer works on a stream that it did not name, and the device has
+    /// no way to find out when it is done.
+    StreamUntracked {
+        /// The device.
+        device: Device,
+    },
     /// Elements packed into bytes can only be copied where they are compact.
     PackedStrides {
         /// The element type.
@@ -309,6 +351,28 @@ impl fmt::Display for Error {
                 write!(f, "the memory is on {device}, where the processor cannot read it")
             }
             Error::NoBackend { device } => write!(f, "no backend at hand serves {device}"),
+            Error::AlreadyServed { device_type } => {
+                let device = Device::new(device_type, 0);
+                write!(f, "another backend is registered for devices such as {device}")
+            }
+            Error::Unsupported { device, what } => {
+                write!(f, "the backend of {device} has no {what}")
+            }
+            Error::NoLibrary { name } => write!(f, "the library {name} is not on this machine"),
+            Error::Device { device, call, code } => {
+                write!(f, "`{call}` returned {code} for {device}")
+            }
+            Error::StreamRefused { device, stream: Some(number), rule } => {
+                write!(f, "{device} has no `stream` {number}; {rule}")
+            }
+            Error::StreamRefused { device, stream: None, rule } => {
+                write!(f, "{device} needs a `stream`; {rule}")
+            }
+            Error::StreamUntracked { device } => write!(
+                f,
+                "{device} cannot tell when work on an unnamed stream is done; send the `stream` \
+                 that the tensor will be used on"
+            ),
             Error::PackedStrides { dtype } => {
                 write!(f, "{dtype} elements are packed into bytes and can only be copied compact")
             }

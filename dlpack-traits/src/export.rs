@@ -2,16 +2,16 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use core::borrow::Borrow;
 
 use crate::copy::Copied;
-use crate::described::Described;
-use crate::dtype::DataType;
+use crate::described::{Described, Layout};
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::flags::Flags;
 use crate::managed::{Abi, ManagedTensor, Packet};
-use crate::storage::{SharedOwner, Storage};
-use crate::stream::StreamArg;
+use crate::storage::{Memory, SharedOwner, Storage};
+use crate::stream::{StreamArg, StreamKind};
 use crate::version::Version;
 use crate::view::{Lend, TensorView};
 
@@ -124,6 +124,20 @@ pub trait DLPackExport {
         into_managed::<DLManagedTensorVersioned, Self>(self, StreamArg::unspecified())
     }
 
+    /// [`into_dlpack`](Self::into_dlpack) for a consumer that says on which stream
+    /// it will use the tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of `into_dlpack`, and of [`hand_off`](Self::hand_off).
+    #[inline]
+    fn into_dlpack_on(self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error>
+    where
+        Self: Sized + Send + 'static,
+    {
+        into_managed::<DLManagedTensorVersioned, Self>(self, consumer)
+    }
+
     /// [`into_dlpack`](Self::into_dlpack) for consumers of before 1.0.
     ///
     /// # Errors
@@ -152,7 +166,18 @@ pub trait DLPackExport {
     /// [`Error::OutOfMemory`].
     #[inline]
     fn to_dlpack(&self) -> Result<ManagedTensor, Error> {
-        match share_managed(self, StreamArg::unspecified()) {
+        self.to_dlpack_on(StreamArg::unspecified())
+    }
+
+    /// [`to_dlpack`](Self::to_dlpack) for a consumer that says on which stream it
+    /// will use the tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of `to_dlpack`, and of [`hand_off`](Self::hand_off).
+    #[inline]
+    fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
+        match share_managed(self, consumer) {
             // What is no tensor at all cannot be shared either, but that is
             // not what is wrong with it.
             Err(Error::NotShareable) => self.tensor().and(Err(Error::NotShareable)),
@@ -202,20 +227,45 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
 ) -> Result<ManagedTensor<A>, Error> {
     let owner = tensor.share().ok_or(Error::NotShareable)?;
     tensor.hand_off(consumer)?;
-    let mut described = tensor.tensor()?.into_described();
+    // The description stays where it was made: moving it would cost more than
+    // making it.
+    let mut view = tensor.tensor();
+    let described = match &mut view {
+        Ok(view) => view.described_mut(),
+        Err(error) => return Err(*error),
+    };
+    // The layout is the tensor's, the memory is the owner's: what `tensor`
+    // lent may be gone by tomorrow, what `owner` lends may not.
+    owned_managed(owner, |memory| {
+        described.relocate(memory)?;
+        Ok(described)
+    })
+}
+
+/// Exports all memory of a storage, compact in row-major order. Nothing is
+/// pending on it but for the consumer itself.
+pub(crate) fn compact_managed(owner: SharedOwner, shape: &[i64]) -> Result<ManagedTensor, Error> {
+    owned_managed(owner, |memory| Described::new(*memory, Layout::row_major(shape)?))
+}
+
+/// Exports what an owner lends, as `describe` says it lies there.
+#[inline(always)]
+fn owned_managed<'a, A: Abi, D: Borrow<Described<'a>>>(
+    owner: SharedOwner,
+    describe: impl FnOnce(&Memory) -> Result<D, Error>,
+) -> Result<ManagedTensor<A>, Error> {
     let placed = Packet::<A, SharedOwner>::place(owner)?;
     // SAFETY: the owner is in its place, and nothing else borrows it. The
     // borrow is deemed alive until the deleter runs, and nobody names the
     // owner until then.
     let data = unsafe { &*placed.owner() }.data();
-    // The layout is the tensor's, the memory is the owner's: what `tensor`
-    // lent may be gone by tomorrow, what `owner` lends may not.
-    described.relocate(data.memory())?;
-    let flags = flags_for::<A>(&described, Flags::NONE)?;
+    let described = describe(data.memory_ref())?;
+    let described = described.borrow();
+    let flags = flags_for::<A>(described, Flags::NONE)?;
     // SAFETY: 1. `described` lies in what the owner lent in its place, and
     // nobody names the owner after that. 2. A `SharedOwner` is `Send` and
     // borrows nothing.
-    unsafe { placed.finish(&described, flags) }
+    unsafe { placed.finish(described, flags) }
 }
 
 /// Exports a copy: [`DLPackExport::copy_to_dlpack`] for either struct.
@@ -223,30 +273,22 @@ pub(crate) fn copy_managed<A: Abi, T: DLPackExport + ?Sized>(
     tensor: &T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
-    tensor.hand_off(consumer)?;
-    give_away(Copied::of(&tensor.tensor()?)?, Flags::IS_COPIED)
+    if !matches!(consumer.kind(), StreamKind::Unspecified | StreamKind::OnHost) {
+        // It may be refused, and the copy will be used there.
+        tensor.hand_off(consumer)?;
+    }
+    // The processor copies.
+    tensor.hand_off(StreamArg::on_host())?;
+    copied_managed(Copied::of(&tensor.tensor()?)?)
 }
 
-/// A new tensor of zeros: compact, and the consumer's own.
-///
-/// # Errors
-///
-/// [`Error::OutOfMemory`].
-pub(crate) fn zeroed_managed(
-    dtype: DataType,
-    shape: &[i64],
-    byte_len: usize,
-) -> Result<ManagedTensor, Error> {
-    give_away(Copied::zeroed(dtype, shape, byte_len)?, Flags::NONE)
-}
-
-/// Exports memory of our own, which nobody else has.
-fn give_away<A: Abi>(copied: Copied, flags: Flags) -> Result<ManagedTensor<A>, Error> {
+/// Exports a copy that was made.
+pub(crate) fn copied_managed<A: Abi>(copied: Copied) -> Result<ManagedTensor<A>, Error> {
     let placed = Packet::<A, Copied>::place(copied)?;
     // SAFETY: the copy is in its place, and nothing else borrows it. The borrow
     // is deemed alive until the deleter runs, and nobody names the copy until then.
     let lend = unsafe { &mut *placed.owner() }.lend()?.into_described();
-    let flags = flags_for::<A>(&lend, flags)?;
+    let flags = flags_for::<A>(&lend, Flags::IS_COPIED)?;
     // SAFETY: 1. `lend` was lent by the copy in its place, and nobody names it
     // after that. 2. A copy is `Send + 'static`, as asserted below.
     unsafe { placed.finish(&lend, flags) }

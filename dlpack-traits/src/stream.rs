@@ -22,10 +22,11 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug)]
 pub struct StreamArg<'a> {
     kind: StreamKind,
+    lasts: bool,
     alive: PhantomData<&'a c_void>,
 }
 
-/// The three things that a consumer can say.
+/// What a consumer can say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamKind {
@@ -35,17 +36,39 @@ pub enum StreamKind {
     NoSync,
     /// A sentinel or a handle, as the device defines it.
     Handle(usize),
+    /// The stream that `current_work_stream` of the exchange table names: nothing
+    /// has to be waited for, but work of other streams has to be ordered before it.
+    WorkStream,
+    /// The consumer is the processor: it reads the elements, or writes them,
+    /// when the call returns. So whatever is pending has to be done by then.
+    OnHost,
 }
 
 impl StreamArg<'_> {
+    const fn new(kind: StreamKind) -> Self {
+        Self { kind, lasts: false, alive: PhantomData }
+    }
+
     /// The consumer said nothing (`stream=None`).
     pub const fn unspecified() -> Self {
-        Self { kind: StreamKind::Unspecified, alive: PhantomData }
+        Self::new(StreamKind::Unspecified)
     }
 
     /// The consumer asks for no synchronisation (`stream=-1`).
     pub const fn no_sync() -> Self {
-        Self { kind: StreamKind::NoSync, alive: PhantomData }
+        Self::new(StreamKind::NoSync)
+    }
+
+    /// The consumer is the processor. No value of `stream` says so: it is what a
+    /// copy to the host means.
+    pub const fn on_host() -> Self {
+        Self::new(StreamKind::OnHost)
+    }
+
+    /// The consumer has asked, or will ask, the exchange table for the stream on
+    /// which it is to use the tensor.
+    pub const fn work_stream() -> Self {
+        Self::new(StreamKind::WorkStream)
     }
 
     /// A sentinel (0, 1, 2 on some devices) or a stream handle.
@@ -55,7 +78,24 @@ impl StreamArg<'_> {
     /// 1. `handle` is a sentinel of the tensor's device, or a stream of that
     ///    device that lives for `'a`.
     pub const unsafe fn from_handle(handle: usize) -> Self {
-        Self { kind: StreamKind::Handle(handle), alive: PhantomData }
+        Self::new(StreamKind::Handle(handle))
+    }
+
+    /// Says that the stream will be there as long as the tensor: memory can then
+    /// be freed in its order, where without that the whole device is waited for.
+    ///
+    /// # Safety
+    ///
+    /// 1. The handle names the stream until the deleter of every tensor that was
+    ///    exported for it has been called.
+    #[must_use]
+    pub const unsafe fn lasting(self) -> Self {
+        Self { lasts: true, ..self }
+    }
+
+    /// Whether the stream will be there as long as the tensor.
+    pub(crate) const fn lasts(self) -> bool {
+        self.lasts
     }
 
     /// What the consumer said.
@@ -63,7 +103,7 @@ impl StreamArg<'_> {
         self.kind
     }
 
-    /// The rule for host memory: nothing but "unspecified" makes sense there.
+    /// The rule for host memory, where no stream works: a consumer cannot name one.
     ///
     /// # Errors
     ///
@@ -71,7 +111,7 @@ impl StreamArg<'_> {
     #[inline]
     pub const fn host(self) -> Result<(), Error> {
         match self.kind {
-            StreamKind::Unspecified => Ok(()),
+            StreamKind::Unspecified | StreamKind::WorkStream | StreamKind::OnHost => Ok(()),
             StreamKind::NoSync | StreamKind::Handle(_) => Err(Error::StreamOnHost),
         }
     }

@@ -98,8 +98,8 @@ impl<'a> TensorView<'a> {
     }
 
     #[inline]
-    pub(crate) fn into_described(self) -> Described<'a> {
-        self.0
+    pub(crate) fn described_mut(&mut self) -> &mut Described<'a> {
+        &mut self.0
     }
 }
 

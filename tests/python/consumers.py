@@ -139,9 +139,9 @@ def table(text):
 def copied_if_read_only(consumer, outcome):
     """What becomes of an outcome when the tensor must not be written.
 
-    JAX and tvm-ffi ask for the legacy capsule, which cannot say so. The tensor
-    reaches them as a compact copy, which also mends its strides."""
-    return "copy" if consumer in ("jax", "tvm_ffi") and outcome != "none" else outcome
+    JAX asks for the legacy capsule, which cannot say so. The tensor reaches it
+    as a compact copy, which also mends its strides."""
+    return "copy" if consumer == "jax" and outcome != "none" else outcome
 
 
 def attempt(consumer, tensor, outcome):

@@ -32,9 +32,9 @@ LAYOUTS = """
     last plane          same          same          copy             same
     reversed            same          RuntimeError  JaxRuntimeError  same
     rows reversed       same          RuntimeError  JaxRuntimeError  same
-    broadcast rows      same          same          copy             copy
-    broadcast scalar    same          same          copy             copy
-    sliding windows     same          same          copy             copy
+    broadcast rows      same          same          copy             same
+    broadcast scalar    same          same          copy             same
+    sliding windows     same          same          copy             same
     odd stride, size 1  same          same          same             same
     empty               none          none          none             none
     empty (2, 0, 3)     none          none          none             none

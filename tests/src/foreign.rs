@@ -114,6 +114,15 @@ unsafe fn entry(array: *mut i64, index: usize) -> *mut i64 {
 }
 
 impl<M: CStruct> Foreign<M> {
+    /// A tensor that came through a C function.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller owns the struct, which is alive.
+    pub unsafe fn from_raw(managed: *mut M) -> Self {
+        Self { managed }
+    }
+
     /// The pointer.
     pub fn as_ptr(&self) -> *mut M {
         self.managed

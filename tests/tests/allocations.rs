@@ -159,3 +159,21 @@ fn a_copy_allocates_twice() {
     assert_eq!((allocated, freed), (2, 0));
     assert_eq!(counting(|| drop(tensor)), ((), 0, 2));
 }
+
+/// Hand-offs on the host, and to our own stream, cost no memory.
+#[test]
+fn hand_offs() {
+    use new_device::Npu;
+    use tensors::backend::{Cpu, Uses, WorkStream};
+    use tensors::{Device, StreamArg};
+
+    let (host, uses) = (WorkStream::<Cpu>::current(Device::CPU).unwrap(), Uses::<Cpu>::new());
+    let handed = counting(|| uses.hand_off(&host, StreamArg::unspecified()));
+    assert_eq!(handed, (Ok(()), 0, 0));
+    if cfg!(miri) {
+        return; // Miri wants the device's threads to end.
+    }
+    let device = Device::new(tensors::ffi::kDLExtDev, 0);
+    let (stream, uses) = (WorkStream::<Npu>::current(device).unwrap(), Uses::<Npu>::new());
+    assert_eq!(counting(|| uses.hand_off(&stream, stream.as_arg())), (Ok(()), 0, 0));
+}

@@ -9,8 +9,10 @@ Usage: cargo xtask <command>
 Commands:
   demo [--with torch]      build the example module and tell its story on a real photograph
   develop [--with torch]   build the example module so that target/venv/bin/python imports it
+  example no-python        tensors between a C++ program and two Rust libraries
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
-  test --full              adds all other libraries, lints, the oldest PyO3, Miri and valgrind
+  test --full              adds all other libraries, lints, the oldest PyO3, Miri, valgrind,
+                           AddressSanitizer
   matrix                   who takes which tensors from whom; writes docs/interop.md
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
@@ -35,6 +37,8 @@ pub(crate) enum Request {
     Matrix,
     /// `bench compile`.
     BenchCompile,
+    /// `example no-python`.
+    NoPython,
     /// `test`, and whether `--full` was said.
     Test {
         /// Run the slow and the rarely failing steps too.
@@ -57,6 +61,10 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         ["bench", "compile"] => Ok(Request::BenchCompile),
         ["bench", rest @ ..] => {
             Err(format!("`bench` takes `compile`, and got `{}`.", rest.join(" ")))
+        }
+        ["example", "no-python"] => Ok(Request::NoPython),
+        ["example", rest @ ..] => {
+            Err(format!("`example` takes `no-python`, and got `{}`.", rest.join(" ")))
         }
         ["test"] => Ok(Request::Test { full: false }),
         ["test", "--full"] => Ok(Request::Test { full: true }),
@@ -96,6 +104,7 @@ mod tests {
         assert_eq!(parsed("develop --with=torch"), Ok(Request::Develop(Packages::Torch)));
         assert_eq!(parsed("develop --with all"), Ok(Request::Develop(Packages::MOST)));
         assert_eq!(parsed("matrix"), Ok(Request::Matrix));
+        assert_eq!(parsed("example no-python"), Ok(Request::NoPython));
         assert_eq!(parsed("test"), Ok(Request::Test { full: false }));
         assert_eq!(parsed("test --full"), Ok(Request::Test { full: true }));
     }

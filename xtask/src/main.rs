@@ -12,6 +12,7 @@ mod develop;
 mod interpreter;
 mod matrix;
 mod miri;
+mod no_python;
 mod pyo3_range;
 mod python_tests;
 mod report;
@@ -63,6 +64,10 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         Request::Matrix => matrix::matrix(Checkout::find()?),
         Request::BenchCompile => {
             bench_compile::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::NoPython => {
+            no_python::example(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Request::Test { full } => test::test(Checkout::find()?, full),

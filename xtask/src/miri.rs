@@ -16,7 +16,7 @@ const STRICT: &str = "-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check \
                       -Zmiri-isolation-error=warn-nobacktrace";
 /// Tests whose course depends on the order of threads and on addresses; each
 /// seed gives others.
-const SEEDED_TESTS: &[&str] = &["--test=deleter", "--test=threads"];
+const SEEDED_TESTS: &[&str] = &["--test=deleter", "--test=devices", "--test=threads"];
 const SEEDS: std::ops::RangeInclusive<u32> = 1..=4;
 
 /// All tests but doc tests, of which each is an interpreter of its own.

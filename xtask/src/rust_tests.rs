@@ -11,6 +11,7 @@ use crate::test::Context;
 pub(crate) const SELECTION: &[&str] = &[
     "--package=dlpack-traits",
     "--package=dlpack-tests",
+    "--package=new-device",
     "--features=dlpack-traits/derive,dlpack-traits/half,dlpack-traits/std",
 ];
 

@@ -8,7 +8,9 @@ use crate::develop::{Build, EXAMPLE, TESTING, check_import};
 use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
-use crate::{Outcome, checks, demo, matrix, miri, pyo3_range, python_tests, rust_tests, valgrind};
+use crate::{
+    Outcome, checks, demo, matrix, miri, no_python, pyo3_range, python_tests, rust_tests, valgrind,
+};
 
 /// What steps share.
 #[derive(Debug)]
@@ -74,6 +76,7 @@ const FULL: &[(&str, Body)] = &[
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
     ("valgrind", valgrind::deleters),
+    ("no python, address sanitizer", no_python::sanitized),
     ("miri, stacked borrows", miri::stacked_borrows),
     ("miri, tree borrows", miri::tree_borrows),
     ("cargo-deny", checks::cargo_deny),

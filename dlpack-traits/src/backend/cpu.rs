@@ -1,32 +1,86 @@
 //! Ordinary memory: [`Cpu`].
 
+use alloc::alloc::{alloc_zeroed, dealloc};
+use core::alloc::Layout;
 use core::ffi::c_void;
+use core::ptr::NonNull;
 
-use super::{Backends, Prototype};
+use super::memory::{Allocator, AllocatorOf, Memcpy, MemcpyOf, Place};
+use super::{Backend, NoStream, StreamHandle, StreamRules, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
-use crate::export::zeroed_managed;
-use crate::managed::ManagedTensor;
+use crate::ffi::{self, DLDeviceType};
+use crate::storage::ALIGNMENT;
 
 /// Ordinary memory of the host. It has no streams: work on it is done when the
 /// call returns.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu;
 
-impl Backends for Cpu {
-    fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
-        let device = prototype.device();
+// SAFETY: 1. and 2. Where there are no streams, all of them are right ones.
+// 3. There is nothing to keep. 4. It is not defined.
+unsafe impl Backend for Cpu {
+    const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLCPU];
+    const RULES: StreamRules = StreamRules::HOST;
+    const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
+    const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
+    type Stream = NoStream;
+
+    #[inline]
+    fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
         if device != Device::CPU {
             return Err(Error::NoBackend { device });
         }
-        zeroed_managed(prototype.dtype(), prototype.shape(), prototype.byte_len())
+        // SAFETY: 1. and 2. There is nothing that could be used wrongly.
+        Ok(unsafe { WorkStream::new(device, StreamHandle::NULL, NoStream) })
     }
 
-    fn current_work_stream(device: Device) -> Result<*mut c_void, Error> {
-        if device == Device::CPU {
-            Ok(core::ptr::null_mut())
-        } else {
-            Err(Error::NoBackend { device })
+    #[inline]
+    unsafe fn borrow_stream(_: Device, _: StreamHandle) -> Result<NoStream, Error> {
+        Ok(NoStream)
+    }
+}
+
+// SAFETY: 1. and 2. The allocator of the program gives zeroed memory of that
+// layout. 3. Work is done when the call that asks for it returns.
+unsafe impl Allocator for Cpu {
+    fn allocate(_: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        let out_of_memory = Error::OutOfMemory { bytes: byte_len };
+        let layout =
+            Layout::from_size_align(byte_len.max(1), ALIGNMENT).map_err(|_| out_of_memory)?;
+        // SAFETY: the layout has a size of at least one byte.
+        let data = unsafe { alloc_zeroed(layout) };
+        NonNull::new(data.cast()).ok_or(out_of_memory)
+    }
+
+    unsafe fn deallocate(
+        _: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let layout = Layout::from_size_align(byte_len.max(1), ALIGNMENT)
+            .map_err(|_| Error::OutOfMemory { bytes: byte_len })?;
+        // SAFETY: by 1 `allocate` returned it for the same layout.
+        unsafe { dealloc(data.as_ptr().cast(), layout) };
+        Ok(())
+    }
+}
+
+// SAFETY: 1. The bytes are copied before the call returns.
+unsafe impl Memcpy for Cpu {
+    unsafe fn copy(
+        _: &WorkStream<Self>,
+        from: Place,
+        to: Place,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        for device in [from.device, to.device] {
+            if device != Device::CPU {
+                return Err(Error::Unsupported { device, what: "copy by the processor" });
+            }
         }
+        // SAFETY: by 1 they are readable, writable, and apart.
+        unsafe { from.address().copy_to_nonoverlapping(to.address(), byte_len) };
+        Ok(())
     }
 }

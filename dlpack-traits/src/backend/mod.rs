@@ -1,12 +1,37 @@
 //! What a device can do: the memory and the streams behind a tensor.
 //!
 //! A class, or an exchange table, names the devices that it serves as a type:
-//! [`Cpu`], or a tuple of backends.
+//! [`Cpu`], another [`Backend`], or a tuple of them ([`Backends`]). Memory of a
+//! device is a `data` field as [`DeviceBuffer`], which is handed off by the
+//! stream rules of the standard ([`StreamRules`]).
+//!
+//! A new device is five functions in two traits, [`Backend`] and [`Stream`];
+//! `examples/new-device` is the guide.
 
+mod buffer;
+mod copy_to_host;
 mod cpu;
+mod hand_off;
+mod memory;
 mod prototype;
+mod registry;
+mod rules;
+mod runtime;
 mod set;
+mod stream;
+mod work_stream;
 
+pub use buffer::{DeviceBuffer, Freed};
+pub use copy_to_host::copy_to_host;
 pub use cpu::Cpu;
+pub use hand_off::{Uses, hand_off};
+pub use memory::{
+    Allocator, AllocatorOf, Attributes, AttributesOf, Memcpy, MemcpyOf, Place, PointerAttributes,
+};
 pub use prototype::Prototype;
-pub use set::Backends;
+pub use registry::Registry;
+pub use rules::{Decision, Lives, Meaning, StreamRules};
+pub use runtime::Backend;
+pub use set::{Backends, Order};
+pub use stream::{Event, NoStream, Stream, StreamHandle};
+pub use work_stream::WorkStream;

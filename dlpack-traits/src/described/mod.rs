@@ -96,9 +96,9 @@ impl<'a> Described<'a> {
     ///
     /// On an error the description is as it was.
     #[inline]
-    pub(crate) fn relocate(&mut self, memory: Memory) -> Result<(), Error> {
+    pub(crate) fn relocate(&mut self, memory: &Memory) -> Result<(), Error> {
         memory.check()?;
-        let from = self.memory;
+        let from = &self.memory;
         if memory.device != from.device {
             return Err(Error::DeviceMismatch { device: from.device, storage: memory.device });
         }
@@ -120,10 +120,10 @@ impl<'a> Described<'a> {
                 return Err(Error::ShareOutOfRange);
             }
             let byte_offset = self.byte_offset.wrapping_add(moved);
-            check_alignment(&memory, byte_offset, self.dtype)?;
+            check_alignment(memory, byte_offset, self.dtype)?;
             (self.byte_offset, self.span) = (byte_offset, Span { start, end });
         }
-        self.memory = memory;
+        self.memory = *memory;
         Ok(())
     }
 
@@ -138,6 +138,19 @@ impl<'a> Described<'a> {
     pub(crate) fn version(&self) -> Version {
         let ours = Version::CURRENT;
         Version::new(ours.major, ours.minor.saturating_add(self.memory.later.into()))
+    }
+
+    /// Bytes from the start of the storage to the first element.
+    pub(crate) fn byte_offset(&self) -> u64 {
+        self.byte_offset
+    }
+
+    /// The bytes of the storage that hold elements: where they begin, counted
+    /// from its start, and how many they are.
+    pub(crate) fn span(&self) -> (u64, usize) {
+        // They lie inside the storage, so their number fits.
+        let byte_len = usize::try_from(self.span.end.saturating_sub(self.span.start)).unwrap_or(0);
+        (self.span.start, byte_len)
     }
 
     /// The flags that a consumer must be told.
@@ -191,6 +204,12 @@ impl<'a> Described<'a> {
     #[inline]
     pub(crate) fn strides(&self) -> &[i64] {
         self.strides.as_slice()
+    }
+
+    /// Shape and strides with what they are borrowed from.
+    #[inline]
+    pub(crate) fn dims(&self) -> [&Dims<'a>; 2] {
+        [&self.shape, &self.strides]
     }
 
     #[inline]

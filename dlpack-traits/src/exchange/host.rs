@@ -1,11 +1,13 @@
 //! Whose objects a table is about: [`Host`].
 
-use core::ffi::c_void;
+use core::ffi::{CStr, c_void};
 use core::fmt;
 
 use crate::error::Error;
+use crate::export::{DLPackExport, share_managed};
 use crate::import::ImportError;
 use crate::managed::ManagedTensor;
+use crate::stream::StreamArg;
 
 /// Why a function of the table fails.
 #[derive(Debug)]
@@ -20,6 +22,47 @@ pub enum Fault<E> {
     Host(E),
     /// The code of the class panicked.
     Panicked,
+    /// An argument of the function is NULL.
+    NullArgument {
+        /// Its name in the header.
+        name: &'static str,
+    },
+    /// The class is not built from tensors.
+    NotImportable,
+    /// A borrowed tensor was asked for of memory that must not be written,
+    /// which a `DLTensor` cannot say.
+    ReadOnlyView,
+    /// A borrowed tensor was asked for of padded elements narrower than a byte,
+    /// which a `DLTensor` cannot say.
+    PaddedView,
+    /// A borrowed tensor was asked for, but there is no place in which its
+    /// shape or its strides would outlive the call.
+    NoPlaceForDims,
+}
+
+impl<E> Fault<E> {
+    /// The Python exception that says the same: `"BufferError"` for what cannot
+    /// be exported or imported, `"MemoryError"`, `"ValueError"`,
+    /// `"RuntimeError"`. The `SetError` of an allocator is given it.
+    ///
+    /// ```
+    /// use dlpack_traits::Error;
+    /// use dlpack_traits::exchange::Fault;
+    ///
+    /// let fault = Fault::<()>::from(Error::OutOfMemory { bytes: 8 });
+    /// assert_eq!(fault.kind(), c"MemoryError");
+    /// ```
+    pub fn kind(&self) -> &'static CStr {
+        match self {
+            Self::Tensor(Error::OutOfMemory { .. })
+            | Self::Import(ImportError::Tensor(Error::OutOfMemory { .. })) => c"MemoryError",
+            Self::Tensor(Error::StreamOnHost)
+            | Self::Import(ImportError::Rejected(_))
+            | Self::NullArgument { .. } => c"ValueError",
+            Self::Host(_) | Self::Panicked => c"RuntimeError",
+            _ => c"BufferError",
+        }
+    }
 }
 
 impl<E> From<Error> for Fault<E> {
@@ -41,11 +84,74 @@ impl<E: fmt::Display> fmt::Display for Fault<E> {
             Self::Import(error) => error.fmt(f),
             Self::Host(error) => error.fmt(f),
             Self::Panicked => f.write_str("the Rust code that describes this tensor panicked"),
+            Self::NullArgument { name } => write!(f, "`{name}` is NULL"),
+            Self::NotImportable => {
+                f.write_str("the class only exports tensors; no object of it can be made of one")
+            }
+            Self::ReadOnlyView => f.write_str(
+                "the tensor is read-only, which a borrowed `DLTensor` cannot say; take a managed \
+                 tensor",
+            ),
+            Self::PaddedView => f.write_str(
+                "elements narrower than a byte are padded, which a borrowed `DLTensor` cannot \
+                 say; take a managed tensor",
+            ),
+            Self::NoPlaceForDims => f.write_str(
+                "shape or strides are computed, and there is no place left where they would \
+                 outlive the call; take a managed tensor, or store both as `i64`, `isize` or \
+                 `usize`",
+            ),
         }
     }
 }
 
 /// A world of objects, some of which hold a `T`: Python, or a C++ program.
+///
+/// ```
+/// use core::ffi::c_void;
+/// use dlpack_traits::exchange::{self, Fault, Host, NotImportable};
+/// use dlpack_traits::{DLPackExport, Error, Layout, Storage, TensorView, backend::Cpu};
+///
+/// struct Samples(Vec<f32>);
+///
+/// impl DLPackExport for Samples {
+///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
+///         TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+///     }
+/// }
+///
+/// /// Objects are pointers to `Samples`, which nobody changes.
+/// struct Pointers;
+///
+/// // SAFETY: 1. and 2. An object is its value, and no `&mut` to one is ever
+/// // made. 3. Nothing is claimed.
+/// unsafe impl Host<Samples> for Pointers {
+///     type Error = &'static str;
+///
+///     unsafe fn with<R>(
+///         object: *mut c_void,
+///         run: impl FnOnce(&Samples) -> Result<R, Fault<&'static str>>,
+///     ) -> Result<R, Fault<&'static str>> {
+///         // SAFETY: by 1 `object` is a living object of this host.
+///         run(unsafe { &*object.cast::<Samples>() })
+///     }
+///
+///     unsafe fn view<R>(
+///         object: *mut c_void,
+///         run: impl FnOnce(&Samples) -> Result<R, Fault<&'static str>>,
+///     ) -> Result<R, Fault<&'static str>> {
+///         // SAFETY: as for this function.
+///         unsafe { Self::with(object, run) }
+///     }
+///
+///     unsafe fn raise(fault: Fault<&'static str>) {
+///         eprintln!("{fault}");
+///     }
+/// }
+///
+/// let table = exchange::table::<Samples, Pointers, Cpu, NotImportable>();
+/// assert_eq!((table.header.version.major, table.header.version.minor), (1, 3));
+/// ```
 ///
 /// # Safety
 ///
@@ -56,9 +162,16 @@ impl<E: fmt::Display> fmt::Display for Fault<E> {
 /// 2. [`view`](Self::view) calls `run` with the `T` of that very object, or
 ///    fails; until the object dies, nobody has it by `&mut`, and it does not
 ///    move.
-pub unsafe trait Host<T>: 'static {
+/// 3. If [`READ_ONLY_VIEWS`](Self::READ_ONLY_VIEWS) is true, nobody writes to
+///    elements through a borrowed tensor of an object whose memory must not be
+///    written.
+pub unsafe trait Host<T: DLPackExport>: 'static {
     /// What the host itself can fail with.
     type Error;
+
+    /// Whether borrowed tensors are given out of memory that must not be
+    /// written. A `DLTensor` has no flag to say so; the managed tensor has.
+    const READ_ONLY_VIEWS: bool = false;
 
     /// Runs something with the value of an object, borrowed for the call.
     ///
@@ -90,7 +203,9 @@ pub unsafe trait Host<T>: 'static {
         run: impl FnOnce(&T) -> Result<R, Fault<Self::Error>>,
     ) -> Result<R, Fault<Self::Error>>;
 
-    /// Exports the tensor of an object, which stays usable.
+    /// Exports the tensor of an object, which stays usable. By default that is
+    /// [`to_dlpack`](DLPackExport::to_dlpack), ordered before the consumer's
+    /// use of the work stream.
     ///
     /// # Errors
     ///
@@ -99,9 +214,35 @@ pub unsafe trait Host<T>: 'static {
     /// # Safety
     ///
     /// 1. As for [`with`](Self::with).
-    unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, Fault<Self::Error>>;
+    unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, Fault<Self::Error>> {
+        let share = |value: &T| Ok(share_managed(value, StreamArg::work_stream())?);
+        // SAFETY: 1. is 1. of this function.
+        unsafe { Self::with(object, share) }
+    }
 
-    /// Makes an object of a value. The caller owns one reference to it.
+    /// Leaves an error for the caller of the table to find.
+    ///
+    /// # Safety
+    ///
+    /// 1. The calling thread may use the host.
+    unsafe fn raise(fault: Fault<Self::Error>);
+}
+
+/// A [`Host`] that makes objects of values.
+///
+/// # Safety
+///
+/// Implementations promise that
+///
+/// 1. [`wrap`](Self::wrap) returns a living object of the host, to which the
+///    caller owns one reference.
+pub unsafe trait Wrap<T: DLPackExport>: Host<T> {
+    /// What calls the deleters of the tensors that objects are made of, where
+    /// that has rules of its own: it is given the call, which it makes once, on
+    /// any thread. Python's sets a pending exception aside meanwhile.
+    const DELETERS: Option<fn(&mut dyn FnMut())> = None;
+
+    /// Makes an object of a value.
     ///
     /// # Errors
     ///
@@ -111,11 +252,4 @@ pub unsafe trait Host<T>: 'static {
     ///
     /// 1. The calling thread may use the host.
     unsafe fn wrap(value: T) -> Result<*mut c_void, Fault<Self::Error>>;
-
-    /// Leaves an error for the caller of the table to find.
-    ///
-    /// # Safety
-    ///
-    /// 1. The calling thread may use the host.
-    unsafe fn raise(fault: Fault<Self::Error>);
 }

@@ -46,6 +46,7 @@ pub(super) struct Checked {
 }
 
 impl Claims {
+    #[inline(always)]
     pub(super) fn check(self) -> Result<Checked, Error> {
         let Self { version, flags, data, byte_offset, device, dtype, shape, strides } = self;
         check_dtype(dtype, version)?;

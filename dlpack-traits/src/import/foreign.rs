@@ -220,7 +220,9 @@ impl<T> Storage for Foreign<T> {
         }
         match consumer.kind() {
             StreamKind::Unspecified | StreamKind::NoSync => Ok(()),
-            StreamKind::Handle(_) => Err(Error::NoBackend { device }),
+            StreamKind::Handle(_) | StreamKind::WorkStream | StreamKind::OnHost => {
+                Err(Error::NoBackend { device })
+            }
         }
     }
 

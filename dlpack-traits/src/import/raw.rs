@@ -19,6 +19,7 @@ use crate::version::Version;
 /// # Safety
 ///
 /// 1. to 3. of [`Imported::from_raw`](super::Imported::from_raw).
+#[inline(always)]
 pub(super) unsafe fn take<A: Abi>(managed: *mut A) -> Result<(Release, Claims), Error> {
     let managed = NonNull::new(managed).ok_or(Error::NullTensor)?;
     // From here on every way out calls the deleter.
@@ -41,6 +42,7 @@ pub(super) unsafe fn take<A: Abi>(managed: *mut A) -> Result<(Release, Claims), 
 /// # Safety
 ///
 /// 1. As 3. of [`Imported::from_raw`](super::Imported::from_raw).
+#[inline(always)]
 pub(super) unsafe fn claims(
     tensor: &DLTensor,
     version: Option<Version>,
@@ -74,6 +76,7 @@ pub(super) unsafe fn claims(
 ///
 /// 1. `array` is NULL, or points to `len` initialised and aligned numbers, or
 ///    `len` is 0.
+#[inline(always)]
 unsafe fn dims(array: *const i64, len: usize) -> Result<Option<Dims<'static>>, Error> {
     if len == 0 {
         return Ok(Some(Dims::borrowed(&[])));

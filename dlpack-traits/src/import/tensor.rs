@@ -110,6 +110,7 @@ impl Imported {
     ///    atomics of the size that [`Elements`](crate::Elements) says; and no
     ///    `&mut` to it is used. If IS_COPIED is set and
     ///    READ_ONLY is not, nobody else accesses the elements at all.
+    #[inline(always)]
     pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
         // SAFETY: 1. to 3. are 1. to 3. of this function.
         let (release, claims) = unsafe { raw::take(managed) }?;

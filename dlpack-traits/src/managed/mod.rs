@@ -14,6 +14,4 @@ pub use abi::Abi;
 pub use tensor::ManagedTensor;
 
 pub(crate) use packet::Packet;
-#[cfg(feature = "pyo3")]
-pub(crate) use release::Guard;
-pub(crate) use release::Release;
+pub(crate) use release::{Guard, Release};

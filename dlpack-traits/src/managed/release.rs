@@ -62,7 +62,6 @@ impl Release {
     }
 
     /// Has the deleter called by `guard`.
-    #[cfg(feature = "pyo3")]
     pub(crate) fn set_guard(&mut self, guard: Guard) {
         self.guard = Some(guard);
     }

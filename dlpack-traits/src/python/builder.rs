@@ -5,9 +5,12 @@ use core::marker::PhantomData;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-use super::class::{ExportClass, install};
+use super::class::{ExportClass, install_methods};
 use super::class_method::{ImportClass, add_from_dlpack};
+use super::host::PyHost;
+use super::publish::publish_as;
 use crate::backend::{Backends, Cpu};
+use crate::exchange::{ATTRIBUTE, Importable, NotImportable, OLD_ATTRIBUTE, ToObject, table};
 use crate::import::DLPackImport;
 
 /// Describes a class of tensors: an exporting one on the CPU, unless more is said.
@@ -16,31 +19,46 @@ use crate::import::DLPackImport;
 /// python::class::<Image>().importable().add(m)?;
 /// ```
 pub fn class<T: ExportClass>() -> ClassBuilder<T> {
-    ClassBuilder { of: PhantomData }
+    ClassBuilder::new(Said::default())
 }
 
 /// A class of tensors that is about to be added to a module: [`class`].
 #[derive(Debug)]
 #[must_use = "the class is not added before `add` or `install`"]
 pub struct ClassBuilder<T, I = NotImportable, B = Cpu> {
+    said: Said,
     of: PhantomData<Words<T, I, B>>,
 }
 
 /// A builder has no value of any of them.
 type Words<T, I, B> = fn() -> (T, I, B);
 
-/// The class only exports.
-#[derive(Debug)]
-pub struct NotImportable(());
+/// What was said that is no type.
+#[derive(Clone, Copy, Debug, Default)]
+struct Said {
+    old_name: bool,
+    read_only_views: bool,
+}
 
-/// The class is built from tensors too.
-#[derive(Debug)]
-pub struct Importable(());
+/// Whether a Python class is built from tensors: [`Importable`], or
+/// [`NotImportable`].
+pub trait Importing<T: ExportClass>:
+    ToObject<T, PyHost<true>> + ToObject<T, PyHost<false>> + sealed::AddTo<T>
+{
+}
 
-/// What a class gets beside its exports: [`NotImportable`] or [`Importable`].
-pub trait Imports<T>: sealed::AddTo<T> {}
+impl<T, I> Importing<T> for I
+where
+    T: ExportClass,
+    I: ToObject<T, PyHost<true>> + ToObject<T, PyHost<false>> + sealed::AddTo<T>,
+{
+}
 
-impl<T, I: sealed::AddTo<T>> Imports<T> for I {}
+impl<T, I, B> ClassBuilder<T, I, B> {
+    const fn new(said: Said) -> Self {
+        Self { said, of: PhantomData }
+    }
+}
 
 mod sealed {
     use pyo3::prelude::*;
@@ -73,12 +91,34 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     where
         T: DLPackImport + Into<PyClassInitializer<T>>,
     {
-        ClassBuilder { of: PhantomData }
+        ClassBuilder::new(self.said)
     }
 
     /// Names the devices that the class serves, in place of the CPU alone.
     pub fn backends<Set: Backends>(self) -> ClassBuilder<T, I, Set> {
-        ClassBuilder { of: PhantomData }
+        ClassBuilder::new(self.said)
+    }
+
+    /// Publishes the exchange table under `__c_dlpack_exchange_api__` too, which
+    /// is where consumers of before DLPack 1.3 look for it.
+    pub fn old_table_name(mut self) -> Self {
+        self.said.old_name = true;
+        self
+    }
+
+    /// Lets consumers of the exchange table borrow a `DLTensor` of read-only
+    /// memory too (`Arc<[T]>`, `Vec<T>`), which costs less than a managed tensor.
+    ///
+    /// Without it that is a `BufferError`: a managed tensor has the flag
+    /// READ_ONLY, a `DLTensor` has none. Memory that consumers may write
+    /// ([`SharedBuffer`](crate::SharedBuffer)) can be borrowed without it.
+    ///
+    /// # Safety
+    ///
+    /// 1. Nobody writes to the elements of such a `DLTensor`.
+    pub const unsafe fn read_only_views(mut self) -> Self {
+        self.said.read_only_views = true;
+        self
     }
 
     /// Makes the class what was described, and adds it to a module.
@@ -89,7 +129,7 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     #[expect(clippy::should_implement_trait, reason = "nobody adds builders up")]
     pub fn add(self, module: &Bound<'_, PyModule>) -> PyResult<()>
     where
-        I: Imports<T>,
+        I: Importing<T>,
     {
         self.install(module.py())?;
         module.add_class::<T>()
@@ -104,9 +144,19 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     /// `TypeError` where it defines a `from_dlpack` itself.
     pub fn install(self, py: Python<'_>) -> PyResult<()>
     where
-        I: Imports<T>,
+        I: Importing<T>,
     {
-        install::<T>(py)?;
-        I::add_to(&py.get_type::<T>())
+        install_methods::<T>(py)?;
+        let table = if self.said.read_only_views {
+            table::<T, PyHost<true>, B, I>()
+        } else {
+            table::<T, PyHost<false>, B, I>()
+        };
+        let class = py.get_type::<T>();
+        publish_as(&class, table, ATTRIBUTE)?;
+        if self.said.old_name {
+            publish_as(&class, table, OLD_ATTRIBUTE)?;
+        }
+        I::add_to(&class)
     }
 }

@@ -5,14 +5,15 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::{PyClass, ffi as py_ffi};
 
-use super::capsule;
 use super::convert::{self, Keywords, attached};
 use super::method::{
     FastcallWithKeywords, METH_FASTCALL, MethodDef, NoArguments, add_to_class, finish,
     for_each_keyword,
 };
+use super::object::borrow;
 use super::owner::PyOwner;
 use super::protocol::{Capsule, Plan};
+use super::{builder, capsule};
 use crate::export::{DLPackExport, into_managed};
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::managed::{Abi, ManagedTensor};
@@ -37,19 +38,23 @@ impl<T: PyClass + DLPackExport + Send + Sync> ExportClass for T {}
 ///
 /// Those of [`install`], and of adding to the module.
 pub fn add_class<T: ExportClass>(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    install::<T>(module.py())?;
-    module.add_class::<T>()
+    builder::class::<T>().add(module)
 }
 
-/// Makes a class a producer of tensors: gives it `__dlpack__` and
-/// `__dlpack_device__`. For classes that a declarative `#[pymodule]` adds
-/// itself, call this in its `#[pymodule_init]`.
+/// Makes a class a producer of tensors: gives it `__dlpack__`,
+/// `__dlpack_device__` and the C exchange table. For classes that a declarative
+/// `#[pymodule]` adds itself, call this in its `#[pymodule_init]`.
 ///
 /// # Errors
 ///
 /// `TypeError` for classes declared `unsendable` (their objects are bound to a
 /// thread, tensors are not) or `immutable_type` (nothing can be added to them).
 pub fn install<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
+    builder::class::<T>().install(py)
+}
+
+/// Gives a class `__dlpack__` and `__dlpack_device__`.
+pub(super) fn install_methods<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
     let class = py.get_type::<T>();
     // The constant of that name moved from one trait to another, by way of two
     // series in which both have it.
@@ -163,20 +168,6 @@ unsafe extern "C" fn dlpack_device<T: ExportClass>(
         let pair = (device.device_type().0, device.device_id()).into_pyobject(py)?;
         Ok(pair.into_ptr())
     })
-}
-
-/// The Rust value of an object, borrowed from it.
-///
-/// # Safety
-///
-/// 1. `object` is alive.
-unsafe fn borrow<T: ExportClass>(
-    py: Python<'static>,
-    object: *mut py_ffi::PyObject,
-) -> PyResult<PyRef<'static, T>> {
-    // SAFETY: by 1.
-    let object = unsafe { Bound::from_borrowed_ptr(py, object) };
-    Ok(object.extract::<PyRef<'static, T>>()?)
 }
 
 /// The arguments of a call by `METH_FASTCALL | METH_KEYWORDS`.

@@ -39,6 +39,7 @@ use crate::stream::{StreamArg, StreamKind};
 /// `AttributeError` where it is no tensor. `BufferError` for a tensor that is
 /// not what the standard allows, `ValueError` for a capsule that holds none, or
 /// whose tensor was taken before.
+#[inline]
 pub fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<Imported> {
     from_dlpack_with(object, &ImportOptions::new())
 }
@@ -53,54 +54,82 @@ pub fn from_dlpack_with(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
 ) -> PyResult<Imported> {
-    let mut refused = None;
     if options.is_plain() {
         if let Some(Peer { export: Some(export), .. }) = options.peer_of(object)? {
             // SAFETY: 1. It is from the table of this object's type. 2. The
             // library that made the table is trusted to keep the standard.
-            match unsafe { slots::export(object, export) } {
-                Ok(tensor) if options.are_met_by(&tensor) => return Ok(tensor),
-                Ok(_) => {}
-                // The object may still know how to export it in another way.
-                Err(error) if error.is_instance_of::<PyBufferError>(object.py()) => {
-                    refused = Some(error);
-                }
-                Err(error) => return Err(error),
-            }
+            let tensor = unsafe { slots::export(object, export) };
+            return match &tensor {
+                Ok(found) if options.are_met_by(found) => tensor,
+                _ => otherwise(object, options, tensor),
+            };
         }
     }
-    let tensor = if object.is_exact_instance_of::<PyCapsule>() {
-        options.check_capsule()?;
-        // SAFETY: 1. By its name the capsule owns a tensor of a producer, who is
-        // trusted to keep the standard.
-        unsafe { take::take(object) }
-    } else {
-        // SAFETY: 1. Producers are trusted to keep the standard.
-        unsafe { produce(object, options) }
-    };
+    if object.is_exact_instance_of::<PyCapsule>() {
+        return out_of_capsule(object, options);
+    }
+    // SAFETY: 1. Producers are trusted to keep the standard.
+    let tensor = unsafe { produce(object, options) };
+    match &tensor {
+        Ok(found) if options.device.is_none() && found.device() == Device::CPU => tensor,
+        Ok(_) => tensor.and_then(|tensor| check_device(object, tensor, options)),
+        Err(_) => tensor,
+    }
+}
+
+/// Goes by `__dlpack__` where a table was of no use, unless it raised something
+/// that says more than that it cannot export this object.
+#[cold]
+fn otherwise(
+    object: &Bound<'_, PyAny>,
+    options: &ImportOptions<'_>,
+    by_table: PyResult<Imported>,
+) -> PyResult<Imported> {
     let py = object.py();
-    match (tensor, refused) {
-        (Ok(tensor), refused) => {
+    let refused = match by_table {
+        // It is there already, but not in a state in which it can be used.
+        Ok(_) => None,
+        Err(error) if error.is_instance_of::<PyBufferError>(py) => Some(error),
+        Err(error) => return Err(error),
+    };
+    // SAFETY: 1. Producers are trusted to keep the standard.
+    match unsafe { produce(object, options) } {
+        Ok(tensor) => {
             quietly(py, refused.map_or(Ok(()), Err));
-            check_device(object, &tensor, options)?;
-            Ok(tensor)
+            check_device(object, tensor, options)
         }
         // A type with a table need not have `__dlpack__`.
-        (Err(error), Some(refused)) => {
-            error.set_cause(py, Some(refused));
+        Err(error) => {
+            if refused.is_some() {
+                error.set_cause(py, refused);
+            }
             Err(error)
         }
-        (Err(error), None) => Err(error),
     }
+}
+
+/// Takes the tensor of a bare capsule.
+#[cold]
+fn out_of_capsule(capsule: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Imported> {
+    if options.copy == Some(true) {
+        return Err(PyValueError::new_err(
+            "a capsule cannot be asked for a copy; pass the object that it came from",
+        ));
+    }
+    // SAFETY: 1. By its name the capsule owns a tensor of a producer, who is
+    // trusted to keep the standard.
+    let tensor = unsafe { take::take(capsule) }?;
+    check_device(capsule, tensor, options)
 }
 
 /// Compares where the tensor is with what was asked for, and, where that is not
 /// the CPU, with what its object says.
+#[cold]
 fn check_device(
     object: &Bound<'_, PyAny>,
-    tensor: &Imported,
+    tensor: Imported,
     options: &ImportOptions<'_>,
-) -> PyResult<()> {
+) -> PyResult<Imported> {
     let found = tensor.device();
     let said = match options.device {
         Some(asked) => asked,
@@ -108,7 +137,7 @@ fn check_device(
         None => device_of(object)?,
     };
     if said == found {
-        return Ok(());
+        return Ok(tensor);
     }
     let who = if options.device.is_some() { "it was asked for on" } else { "its object says" };
     Err(PyBufferError::new_err(format!("the tensor is on {found}, but {who} {said}")))
@@ -203,15 +232,5 @@ impl<'a> ImportOptions<'a> {
             None if self.addresses => unsafe { peer_by_address(&class) },
             peer => Ok(peer),
         }
-    }
-
-    /// What is in a capsule was exported before anything could be asked.
-    fn check_capsule(&self) -> PyResult<()> {
-        if self.copy == Some(true) {
-            return Err(PyValueError::new_err(
-                "a capsule cannot be asked for a copy; pass the object that it came from",
-            ));
-        }
-        Ok(())
     }
 }

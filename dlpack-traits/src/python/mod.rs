@@ -60,6 +60,8 @@ mod from_dlpack;
 #[cfg(feature = "pyo3")]
 mod guard;
 #[cfg(feature = "pyo3")]
+mod host;
+#[cfg(feature = "pyo3")]
 mod in_flight;
 mod ladder;
 #[cfg(feature = "pyo3")]
@@ -69,6 +71,8 @@ mod lookup;
 #[cfg(feature = "pyo3")]
 mod method;
 #[cfg(feature = "pyo3")]
+mod object;
+#[cfg(feature = "pyo3")]
 mod offer;
 #[cfg(feature = "pyo3")]
 mod owner;
@@ -76,6 +80,8 @@ mod peer;
 #[cfg(feature = "pyo3")]
 mod produce;
 mod protocol;
+#[cfg(feature = "pyo3")]
+mod publish;
 mod relay;
 #[cfg(feature = "pyo3")]
 mod slots;
@@ -85,14 +91,20 @@ mod take;
 mod to_object;
 
 #[cfg(feature = "pyo3")]
+pub use crate::exchange::{Importable, NotImportable};
+#[cfg(feature = "pyo3")]
 pub use allocate::{Allocated, allocate, allocate_like};
 #[cfg(feature = "pyo3")]
 pub use borrow::{Borrowed, WorkStream, borrow};
 #[cfg(feature = "pyo3")]
-pub use builder::{ClassBuilder, Importable, Imports, NotImportable, class};
+pub use builder::{ClassBuilder, Importing, class};
 #[cfg(feature = "pyo3")]
 pub use class::{ExportClass, add_class, install};
 #[cfg(feature = "pyo3")]
 pub use from_dlpack::{ImportOptions, from_dlpack, from_dlpack_with};
+#[cfg(feature = "pyo3")]
+pub use host::PyHost;
+#[cfg(feature = "pyo3")]
+pub use publish::publish;
 #[cfg(feature = "pyo3")]
 pub use to_object::to;

@@ -29,6 +29,7 @@ use crate::version::Version;
 /// # Safety
 ///
 /// 1. What the object exports is as [`Imported::from_raw`] wants it.
+#[inline(always)]
 pub(super) unsafe fn produce(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
@@ -112,7 +113,8 @@ const fn max_version() -> (u32, u32) {
 /// is one of the CPU, where there are no streams.
 fn stream_of(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Option<isize>> {
     let stream = match options.stream.kind() {
-        StreamKind::Unspecified => return Ok(None),
+        // A producer is not told of a stream that we have yet to ask for.
+        StreamKind::Unspecified | StreamKind::WorkStream | StreamKind::OnHost => return Ok(None),
         StreamKind::NoSync => -1,
         // Python's integers have a sign: addresses in the upper half are refused.
         StreamKind::Handle(handle) => isize::try_from(handle)

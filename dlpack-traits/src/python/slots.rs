@@ -29,6 +29,7 @@ use crate::import::Imported;
 ///
 /// 1. The function is from the table of the object's type.
 /// 2. What it makes is as [`Imported::from_raw`] wants it.
+#[inline(always)]
 pub(super) unsafe fn export(object: &Bound<'_, PyAny>, function: Export) -> PyResult<Imported> {
     let py = object.py();
     let mut managed = ptr::null_mut();

@@ -29,6 +29,7 @@ static TAKING: Mutex<()> = Mutex::new(());
 ///
 /// 1. What the capsule owns, if its name says that it owns a tensor, is as
 ///    [`Imported::from_raw`] wants it.
+#[inline(always)]
 pub(super) unsafe fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Imported> {
     if let Some(managed) = claim::<DLManagedTensorVersioned>(capsule)? {
         // SAFETY: 1, and the capsule does not own it any more.
@@ -43,6 +44,7 @@ pub(super) unsafe fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Imported> {
 
 /// Makes the capsule own nothing any more, and returns what it owned: `None`,
 /// if it has not the name of capsules of this struct.
+#[inline]
 fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
     let object = capsule.as_ptr();
     let _taking = TAKING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +71,7 @@ fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
 /// # Safety
 ///
 /// 1. As for [`Imported::from_raw`].
-#[inline]
+#[inline(always)]
 pub(super) unsafe fn adopt<A: Abi>(py: Python<'_>, managed: *mut A) -> PyResult<Imported> {
     // SAFETY: 1.
     match unsafe { Imported::from_raw(managed) } {

@@ -10,14 +10,22 @@ use crate::error::Error;
 /// elements: what JAX and TensorFlow need to take memory without a copy.
 pub(crate) const ALIGNMENT: usize = 64;
 
+/// Alignment that is asked of the allocator; the rest is skipped. For more than
+/// this the usual ones have no fresh pages that are zero already, but write zeros
+/// to all of the memory.
+const ASKED: usize = 16;
+
 /// Zeroed host memory that is aligned to [`ALIGNMENT`] bytes.
 ///
 /// It gives out its address and no reference, so whoever holds it decides who
 /// may read and write.
 #[derive(Debug)]
 pub(crate) struct Block {
+    /// The first byte, which is aligned.
     ptr: NonNull<u8>,
     byte_len: usize,
+    /// What the allocator gave.
+    start: NonNull<u8>,
 }
 
 // SAFETY: a block only says an address and a length; moving those to another
@@ -31,9 +39,13 @@ impl Block {
     pub(crate) fn zeroed(byte_len: usize) -> Result<Self, Error> {
         let layout = Self::layout(byte_len).ok_or(Error::OutOfMemory { bytes: byte_len })?;
         // SAFETY: the layout has a size of at least one byte.
-        let ptr = unsafe { alloc_zeroed(layout) };
-        let ptr = NonNull::new(ptr).ok_or(Error::OutOfMemory { bytes: byte_len })?;
-        Ok(Self { ptr, byte_len })
+        let start = unsafe { alloc_zeroed(layout) };
+        let start = NonNull::new(start).ok_or(Error::OutOfMemory { bytes: byte_len })?;
+        let skipped = start.addr().get().wrapping_neg() & ALIGNMENT.wrapping_sub(1);
+        // SAFETY: the allocation is aligned to `ASKED`, so less is skipped than
+        // the layout has beyond `byte_len`.
+        let ptr = unsafe { start.add(skipped) };
+        Ok(Self { ptr, byte_len, start })
     }
 
     /// First byte.
@@ -59,18 +71,19 @@ impl Block {
         unsafe { core::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.byte_len) }
     }
 
-    /// What is allocated for `byte_len` bytes: at least one, so that a zero
-    /// length has an address too.
+    /// What is allocated for `byte_len` bytes: one at least, so that a zero
+    /// length has an address too, and as many more as may have to be skipped.
     fn layout(byte_len: usize) -> Option<Layout> {
-        Layout::from_size_align(byte_len.max(1), ALIGNMENT).ok()
+        let room = byte_len.max(1).checked_add(const { ALIGNMENT.wrapping_sub(ASKED) })?;
+        Layout::from_size_align(room, ASKED).ok()
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
         if let Some(layout) = Self::layout(self.byte_len) {
-            // SAFETY: `zeroed` allocated `ptr` with the layout of this very length.
-            unsafe { dealloc(self.ptr.as_ptr(), layout) }
+            // SAFETY: `zeroed` allocated `start` with the layout of this very length.
+            unsafe { dealloc(self.start.as_ptr(), layout) }
         }
     }
 }

@@ -321,6 +321,11 @@ impl<'a> DataRef<'a> {
     pub(crate) const fn memory(self) -> Memory {
         self.memory
     }
+
+    #[inline]
+    pub(crate) const fn memory_ref(&self) -> &Memory {
+        &self.memory
+    }
 }
 
 impl fmt::Debug for DataRef<'_> {

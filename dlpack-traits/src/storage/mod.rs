@@ -11,7 +11,7 @@ pub use data::{Data, DataRef};
 pub use shared_buffer::SharedBuffer;
 pub use shared_owner::SharedOwner;
 
-pub(crate) use block::Block;
+pub(crate) use block::{ALIGNMENT, Block};
 pub(crate) use cells::Cells;
 pub(crate) use data::{Access, Memory};
 

@@ -5,6 +5,7 @@ mod capsule;
 mod classes;
 mod counted;
 mod device;
+mod exchange;
 mod faulty;
 mod heap;
 mod hostile;
@@ -35,6 +36,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::add_class::<hostile::CallsOnDrop>(m)?;
     python::class::<imports::Floats>().importable().add(m)?;
     m.add_class::<imports::Held>()?;
+    exchange::add(m)?;
     m.add_class::<capsule::Taken>()?;
     m.add_class::<capsule::Background>()?;
     m.add_class::<capsule::Traversed>()?;

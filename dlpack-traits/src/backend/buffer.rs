@@ -1,0 +1,331 @@
+//! Memory of a device as the `data` of a tensor: [`DeviceBuffer`].
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::any::Any;
+use core::ffi::c_void;
+use core::fmt;
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
+
+use bytemuck::Pod;
+
+use super::memory::{AllocatorOf, Place, synchronize_device};
+use super::{Allocator, Backend, Memcpy, Uses, WorkStream};
+use crate::device::Device;
+use crate::dtype::DataType;
+use crate::element::Element;
+use crate::error::Error;
+use crate::storage::{DataRef, SharedOwner, Storage};
+use crate::stream::StreamArg;
+
+/// Memory of a device, with the stream that fills it. Cloning makes another
+/// owner of the same memory.
+///
+/// It is handed off by the rules of its device, without a wait of the host, and
+/// is freed after everything that consumers do with it on the streams they
+/// named, on whatever thread the last of them lets go.
+///
+/// Consumers may write to it. Who touches it when is a matter of streams, as
+/// among kernels of one program; no Rust reference to its elements exists.
+///
+/// ```
+/// use dlpack_traits::backend::{Cpu, DeviceBuffer};
+/// use dlpack_traits::{Device, Storage};
+///
+/// let buffer = DeviceBuffer::<Cpu>::from_slice(Device::CPU, &[1.0_f32, 2.0])?;
+/// assert_eq!(buffer.data().device(), Device::CPU);
+/// assert_eq!(buffer.to_vec::<f32>()?, [1.0, 2.0]);
+/// # Ok::<(), dlpack_traits::Error>(())
+/// ```
+pub struct DeviceBuffer<B: Backend> {
+    memory: Arc<Memory<B>>,
+}
+
+/// The memory and its end.
+struct Memory<B: Backend> {
+    data: NonNull<c_void>,
+    byte_len: usize,
+    dtype: DataType,
+    stream: WorkStream<B>,
+    uses: Uses<B>,
+    owner: Owner<B>,
+}
+
+/// Who frees the memory.
+enum Owner<B: Backend> {
+    /// The backend's allocator.
+    Backend(AllocatorOf<B>),
+    /// A value that somebody gave, when it is dropped.
+    Value(ManuallyDrop<Box<dyn Any + Send + Sync>>, Freed),
+}
+
+/// When memory that a value owns is free for others, once the value is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freed {
+    /// After the work on the stream of the buffer, as by `cuMemFreeAsync`.
+    InOrder,
+    /// At once. So the host waits for the stream before it drops the value.
+    AtOnce,
+}
+
+// SAFETY: the address is only given out; the value that owns it, and streams,
+// are `Send`.
+unsafe impl<B: Backend> Send for Memory<B> {}
+// SAFETY: shared memory gives out its address, and remembers uses by atomics.
+unsafe impl<B: Backend> Sync for Memory<B> {}
+
+// The bounds are on the functions, so that the compiler says what is missing in
+// our words.
+impl<B: Backend> DeviceBuffer<B> {
+    /// `len` elements, all of them zero, for work on the current stream.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnsupportedDType`], [`Error::SizeOverflow`],
+    /// [`Error::OutOfMemory`], and those of the device.
+    pub fn zeroed(device: Device, dtype: DataType, len: usize) -> Result<Self, Error>
+    where
+        B: Allocator,
+    {
+        Self::zeroed_on(WorkStream::current(device)?, dtype, len)
+    }
+
+    /// `len` elements, all of them zero, for work on that stream.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`zeroed`](Self::zeroed).
+    pub fn zeroed_on(stream: WorkStream<B>, dtype: DataType, len: usize) -> Result<Self, Error>
+    where
+        B: Allocator,
+    {
+        if !dtype.is_well_formed() {
+            return Err(Error::UnsupportedDType { dtype });
+        }
+        let bits = usize::try_from(dtype.element_bits()).map_err(|_| Error::SizeOverflow)?;
+        let bits = len.checked_mul(bits).ok_or(Error::SizeOverflow)?;
+        Self::allocated(AllocatorOf::THIS, stream, dtype, bits.div_ceil(8))
+    }
+
+    /// A copy of elements of the host, which is there when this returns.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`zeroed`](Self::zeroed).
+    pub fn from_slice<T: Element>(device: Device, elements: &[T]) -> Result<Self, Error>
+    where
+        B: Allocator + Memcpy,
+    {
+        let buffer = Self::allocated(
+            AllocatorOf::THIS,
+            WorkStream::current(device)?,
+            T::DTYPE,
+            size_of_val(elements),
+        )?;
+        if buffer.byte_len() != 0 {
+            let data = elements.as_ptr().cast_mut().cast();
+            let host = Place { device: Device::CPU, data, byte_offset: 0 };
+            // SAFETY: 1. The slice has the bytes, and stays until the copy is
+            // done, which is waited for. The buffer has as many and is new.
+            unsafe { B::copy(buffer.stream(), host, buffer.place(), buffer.byte_len()) }?;
+            buffer.stream().synchronize()?;
+        }
+        Ok(buffer)
+    }
+
+    /// A copy of the elements on the host, after the work on the buffer's stream.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ElementMismatch`], [`Error::OutOfMemory`], and those of the device.
+    pub fn to_vec<T: Element + Pod>(&self) -> Result<Vec<T>, Error>
+    where
+        B: Memcpy,
+    {
+        if self.dtype() != T::DTYPE {
+            return Err(Error::ElementMismatch { asked: T::DTYPE, found: self.dtype() });
+        }
+        let len = self.byte_len().checked_div(size_of::<T>()).unwrap_or(0);
+        let mut elements = Vec::new();
+        let bytes = self.byte_len();
+        elements.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
+        elements.resize(len, T::zeroed());
+        if len != 0 {
+            let data = elements.as_mut_ptr().cast();
+            let host = Place { device: Device::CPU, data, byte_offset: 0 };
+            // SAFETY: 1. The buffer has the bytes; the vector has as many, and
+            // stays until the copy is done, which is waited for.
+            unsafe { B::copy(self.stream(), self.place(), host, size_of_val(&*elements)) }?;
+            self.stream().synchronize()?;
+        }
+        Ok(elements)
+    }
+
+    /// Memory of the backend's allocator.
+    pub(super) fn allocated(
+        allocator: AllocatorOf<B>,
+        stream: WorkStream<B>,
+        dtype: DataType,
+        byte_len: usize,
+    ) -> Result<Self, Error> {
+        if isize::try_from(byte_len).is_err() {
+            return Err(Error::OutOfMemory { bytes: byte_len });
+        }
+        // A byte for nothing: no elements have an address, or a handle, too.
+        let data = (allocator.allocate)(&stream, byte_len.max(1))?;
+        Ok(Self::new(data, byte_len, dtype, stream, Owner::Backend(allocator)))
+    }
+
+    /// Adopts memory that somebody else allocated. `owner` is dropped when
+    /// nobody uses it any more, on any thread.
+    ///
+    /// # Safety
+    ///
+    /// 1. Until `owner` is dropped, `data` is the first of `byte_len` bytes of one
+    ///    allocation on the device of `stream` (or, where
+    ///    [`Device::has_addresses`] is false, a handle to an object of as many),
+    ///    and `byte_len` is at most `isize::MAX`.
+    /// 2. They are initialised, any pattern of bits in them is acceptable to
+    ///    their owner, and `data` is aligned to the largest power of two, up to
+    ///    8, that divides the size of an element of `dtype`.
+    /// 3. They may be read and written. If the processor can reach them, no Rust
+    ///    reference to any of them exists, and Rust code that accesses them does
+    ///    so with atomics of that power of two.
+    /// 4. All work on them is done, or enqueued on `stream` or ordered before it;
+    ///    later work outside of hand-offs is too.
+    /// 5. When `owner` was dropped, the memory is free as `freed` says.
+    pub unsafe fn from_raw_parts<O: Send + Sync + 'static>(
+        data: NonNull<c_void>,
+        byte_len: usize,
+        dtype: DataType,
+        stream: WorkStream<B>,
+        owner: O,
+        freed: Freed,
+    ) -> Self {
+        let owner = Owner::Value(ManuallyDrop::new(Box::new(owner)), freed);
+        Self::new(data, byte_len, dtype, stream, owner)
+    }
+
+    fn new(
+        data: NonNull<c_void>,
+        byte_len: usize,
+        dtype: DataType,
+        stream: WorkStream<B>,
+        owner: Owner<B>,
+    ) -> Self {
+        let uses = Uses::new();
+        Self { memory: Arc::new(Memory { data, byte_len, dtype, stream, uses, owner }) }
+    }
+
+    /// First byte of the memory, or its handle on devices without addresses.
+    /// The host must not follow it.
+    pub fn as_ptr(&self) -> *mut c_void {
+        self.memory.data.as_ptr()
+    }
+
+    /// Length in bytes.
+    pub fn byte_len(&self) -> usize {
+        self.memory.byte_len
+    }
+
+    /// Type of the elements.
+    pub fn dtype(&self) -> DataType {
+        self.memory.dtype
+    }
+
+    /// Where the memory is.
+    pub fn device(&self) -> Device {
+        self.memory.stream.device()
+    }
+
+    /// The stream on which the memory is filled, and after whose work it is freed.
+    pub fn stream(&self) -> &WorkStream<B> {
+        &self.memory.stream
+    }
+
+    fn place(&self) -> Place {
+        Place { device: self.device(), data: self.as_ptr(), byte_offset: 0 }
+    }
+}
+
+impl<B: Backend> Drop for Memory<B> {
+    /// Frees the memory after all uses. Where that order cannot be had, because
+    /// the device failed, the memory is leaked: rather that than freed too early.
+    fn drop(&mut self) {
+        if self.uses.order_before(&self.stream).is_err() {
+            return;
+        }
+        let elsewhere = self.uses.elsewhere();
+        match &mut self.owner {
+            Owner::Backend(allocator) => {
+                let deallocate =
+                    if elsewhere { allocator.deallocate_after_all } else { allocator.deallocate };
+                // SAFETY: 1. `allocated` got it from there, with that length, and
+                // this is its end. 2. Uses on known streams are ordered before the
+                // stream's next work by the line above; ours are the stream's own.
+                let _ = unsafe { deallocate(&self.stream, self.data, self.byte_len.max(1)) };
+            }
+            Owner::Value(owner, freed) => {
+                let device = self.stream.device();
+                let done = match freed {
+                    _ if elsewhere => synchronize_device::<B>(device),
+                    Freed::InOrder => Ok(()),
+                    Freed::AtOnce => self.stream.synchronize(),
+                };
+                if done.is_ok() {
+                    // SAFETY: the value is dropped here only, and not used after it.
+                    unsafe { ManuallyDrop::drop(owner) }
+                }
+            }
+        }
+    }
+}
+
+impl<B: Backend> Storage for DeviceBuffer<B> {
+    #[inline]
+    fn data(&self) -> DataRef<'_> {
+        // SAFETY: for memory of the allocator: 1. It lives as long as `self`. 2.
+        // It was zeroed, any bits will do, and it is aligned to 64 bytes or
+        // more. 3. It is ours, and nothing here makes a reference to it.
+        // For adopted memory: 1. to 3. of `from_raw_parts`.
+        unsafe {
+            DataRef::from_raw_parts_shared(
+                self.memory.data.as_ptr().cast(),
+                self.memory.byte_len,
+                self.memory.dtype,
+                self.device(),
+            )
+        }
+    }
+
+    #[inline]
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        self.memory.uses.hand_off(&self.memory.stream, consumer)
+    }
+
+    #[inline]
+    fn share(&self) -> Option<SharedOwner> {
+        SharedOwner::new(self.clone())
+    }
+}
+
+impl<B: Backend> Clone for DeviceBuffer<B> {
+    /// Another owner of the same memory.
+    fn clone(&self) -> Self {
+        Self { memory: Arc::clone(&self.memory) }
+    }
+}
+
+impl<B: Backend> fmt::Debug for DeviceBuffer<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceBuffer")
+            .field("data", &self.memory.data)
+            .field("byte_len", &self.memory.byte_len)
+            .field("dtype", &self.memory.dtype)
+            .field("stream", &self.memory.stream)
+            .field("uses", &self.memory.uses)
+            .finish()
+    }
+}

@@ -1,0 +1,217 @@
+//! What else a backend may do with memory: [`Allocator`], [`Memcpy`],
+//! [`PointerAttributes`].
+
+use core::ffi::c_void;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+
+use super::{Backend, WorkStream};
+use crate::device::Device;
+use crate::error::Error;
+
+/// Memory of the device, in the order of its streams.
+///
+/// # Safety
+///
+/// 1. [`allocate`](Self::allocate) returns `byte_len` bytes of the stream's
+///    device, aligned to 64 bytes or better, or the handle of an object with as
+///    many. Nobody else uses them until [`deallocate`](Self::deallocate).
+/// 2. Work that is enqueued on the stream after `allocate` finds zeros in them,
+///    and so does work that is ordered after such work.
+/// 3. `deallocate` keeps them until all work is done that was enqueued on its
+///    stream before, [`deallocate_after_all`](Self::deallocate_after_all) until
+///    all work of the device is. Any thread may call them.
+#[diagnostic::on_unimplemented(
+    message = "the backend `{Self}` cannot allocate",
+    label = "not an `Allocator`",
+    note = "implement `dlpack_traits::backend::Allocator` for it; exporting needs none"
+)]
+pub unsafe trait Allocator: Backend {
+    /// Zeroed memory, for work on the stream. `byte_len` is at least 1.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], and those of the runtime.
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error>;
+
+    /// Frees memory after the work on the stream, without waiting for it if the
+    /// runtime can do so.
+    ///
+    /// # Errors
+    ///
+    /// Those of the runtime. The memory is leaked then.
+    ///
+    /// # Safety
+    ///
+    /// 1. `data` came from `allocate` with the same device and `byte_len`, and was
+    ///    not freed.
+    /// 2. All work on it is done, or ordered before what is now enqueued on the
+    ///    stream.
+    unsafe fn deallocate(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        byte_len: usize,
+    ) -> Result<(), Error>;
+
+    /// Frees memory that a consumer may use on any stream, after all of them. By
+    /// default the host waits for the device.
+    ///
+    /// # Errors
+    ///
+    /// Those of the runtime. The memory is leaked then.
+    ///
+    /// # Safety
+    ///
+    /// 1. `data` came from `allocate` with the same device and `byte_len`, and was
+    ///    not freed.
+    /// 2. All work on it is done, or enqueued on some stream of the device.
+    unsafe fn deallocate_after_all(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        synchronize_device::<Self>(stream.device())?;
+        // SAFETY: 1. By 1. 2. By 2, and 4 of `Backend`, all work on it is done.
+        unsafe { Self::deallocate(stream, data, byte_len) }
+    }
+}
+
+/// Waits for all work of the device.
+pub(super) fn synchronize_device<B: Backend>(device: Device) -> Result<(), Error> {
+    match B::SYNCHRONIZE_DEVICE {
+        Some(synchronize) => synchronize(device),
+        None => Err(Error::StreamUntracked { device }),
+    }
+}
+
+/// Where bytes are: at an offset from an address, or in the object behind a handle.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The device.
+    pub device: Device,
+    /// First byte of the memory, or its handle on devices without addresses.
+    pub data: *mut c_void,
+    /// How far into it, in bytes.
+    pub byte_offset: u64,
+}
+
+impl Place {
+    /// The address that is meant, on devices that have addresses.
+    pub fn address(&self) -> *mut u8 {
+        // What lies in memory has an offset that fits.
+        let byte_offset = usize::try_from(self.byte_offset).unwrap_or(usize::MAX);
+        self.data.cast::<u8>().wrapping_add(byte_offset)
+    }
+}
+
+/// Copies between the device and the host, or within the device.
+///
+/// # Safety
+///
+/// 1. Of [`copy`](Self::copy) no more than the bytes asked for are read and
+///    written, in the order of the stream.
+/// 2. If it returns an error, nothing was enqueued.
+#[diagnostic::on_unimplemented(
+    message = "the backend `{Self}` cannot copy to or from the host",
+    label = "not a `Memcpy`",
+    note = "implement `dlpack_traits::backend::Memcpy` for it; exporting needs none"
+)]
+pub unsafe trait Memcpy: Backend {
+    /// Enqueues a copy of `byte_len` bytes, at least 1, on the stream. One of
+    /// the places may be [`Device::CPU`].
+    ///
+    /// # Errors
+    ///
+    /// Those of the runtime; [`Error::Unsupported`] for two places between which
+    /// it cannot copy.
+    ///
+    /// # Safety
+    ///
+    /// 1. Until the work is done, `from` may be read and `to` written, for
+    ///    `byte_len` bytes; they do not overlap.
+    unsafe fn copy(
+        stream: &WorkStream<Self>,
+        from: Place,
+        to: Place,
+        byte_len: usize,
+    ) -> Result<(), Error>;
+}
+
+/// What the runtime knows of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    /// The device that the standard names for such memory.
+    pub device: Device,
+    /// Whether the processor may follow the address.
+    pub host_accessible: bool,
+}
+
+/// Tells whose memory an address or handle is. Foreign structs say so too, but
+/// may be wrong.
+///
+/// # Safety
+///
+/// 1. [`attributes`](Self::attributes) is right, for memory that is alive.
+#[diagnostic::on_unimplemented(
+    message = "the backend `{Self}` does not tell what is behind an address",
+    label = "no `PointerAttributes`",
+    note = "implement `dlpack_traits::backend::PointerAttributes` for it; exporting needs none"
+)]
+pub unsafe trait PointerAttributes: Backend {
+    /// What is behind `data`, which is not followed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBackend`] with `hint` for memory that is not the runtime's, and
+    /// those of the runtime.
+    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error>;
+}
+
+/// [`Allocator::deallocate`].
+type Deallocate<B> = unsafe fn(&WorkStream<B>, NonNull<c_void>, usize) -> Result<(), Error>;
+
+/// Defines the proof, as a value, that a backend has one more trait.
+macro_rules! proof {
+    ($(#[$doc:meta])* $name:ident: $bound:ident { $($field:ident: $type:ty),+ $(,)? }) => {
+        $(#[$doc])*
+        pub struct $name<B: Backend> {
+            $(pub(super) $field: $type,)+
+            of: PhantomData<fn() -> B>,
+        }
+
+        impl<B: $bound> $name<B> {
+            /// The backend has the trait.
+            pub const THIS: Self = Self { $($field: B::$field,)+ of: PhantomData };
+        }
+
+        impl<B: Backend> fmt::Debug for $name<B> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), "::THIS"))
+            }
+        }
+    };
+}
+
+proof! {
+    /// That a backend is an [`Allocator`]: what [`Backend::ALLOCATOR`] is made of.
+    AllocatorOf: Allocator {
+        allocate: fn(&WorkStream<B>, usize) -> Result<NonNull<c_void>, Error>,
+        deallocate: Deallocate<B>,
+        deallocate_after_all: Deallocate<B>,
+    }
+}
+
+proof! {
+    /// That a backend is a [`Memcpy`]: what [`Backend::MEMCPY`] is made of.
+    MemcpyOf: Memcpy {
+        copy: unsafe fn(&WorkStream<B>, Place, Place, usize) -> Result<(), Error>,
+    }
+}
+
+proof! {
+    /// That a backend has [`PointerAttributes`]: what [`Backend::ATTRIBUTES`] is made of.
+    AttributesOf: PointerAttributes {
+        attributes: fn(*const c_void, Device) -> Result<Attributes, Error>,
+    }
+}

@@ -1,0 +1,175 @@
+//! Backends that are known at run time only: [`Registry`].
+
+use alloc::boxed::Box;
+use core::any::TypeId;
+use core::ffi::c_void;
+use core::marker::PhantomData;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use super::memory::{Attributes, Place};
+use super::{Backends, Order, Prototype};
+use crate::device::Device;
+use crate::error::Error;
+use crate::ffi::DLDeviceType;
+use crate::managed::ManagedTensor;
+
+/// The backends that plug-ins registered, as a set of backends.
+///
+/// A program that loads plug-ins at run time cannot name their backends as
+/// types. It names `Registry`, usually last in a tuple: `(Cpu, Registry)`. A
+/// plug-in calls [`register`](Self::register) once, for each kind of device that
+/// it serves; from then on the device is served. Nothing is ever taken out
+/// again: a plug-in stays loaded.
+///
+/// Looking a device up takes no lock, so backends may call whatever they like,
+/// this registry too.
+///
+/// ```
+/// use dlpack_traits::backend::{Backends, Cpu, Registry};
+/// use dlpack_traits::{Device, ffi};
+///
+/// Registry::register::<Cpu>(ffi::kDLCPU)?;
+/// assert!(Registry::serves(Device::CPU));
+/// // The same again is fine; another backend for the device is not.
+/// Registry::register::<Cpu>(ffi::kDLCPU)?;
+/// assert!(Registry::register::<(Cpu,)>(ffi::kDLCPU).is_err());
+/// # Ok::<(), dlpack_traits::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Registry;
+
+/// A set of backends, erased.
+trait DynBackends: Sync {
+    fn type_id(&self) -> TypeId;
+    fn serves(&self, device: Device) -> bool;
+    fn allocate(&self, prototype: &Prototype<'_>) -> Result<ManagedTensor, Error>;
+    fn current_work_stream(&self, device: Device) -> Result<*mut c_void, Error>;
+    /// # Safety
+    ///
+    /// 1. As for [`Backends::copy_to_host`].
+    unsafe fn copy_to_host(
+        &self,
+        order: Order<'_>,
+        from: Place,
+        to: &mut [u8],
+    ) -> Result<(), Error>;
+    fn attributes(&self, data: *const c_void, hint: Device) -> Result<Attributes, Error>;
+}
+
+/// The set as a value.
+struct Erased<Set>(PhantomData<fn() -> Set>);
+
+impl<Set: Backends> DynBackends for Erased<Set> {
+    fn type_id(&self) -> TypeId {
+        TypeId::of::<Set>()
+    }
+
+    fn serves(&self, device: Device) -> bool {
+        Set::serves(device)
+    }
+
+    fn allocate(&self, prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
+        Set::allocate(prototype)
+    }
+
+    fn current_work_stream(&self, device: Device) -> Result<*mut c_void, Error> {
+        Set::current_work_stream(device)
+    }
+
+    unsafe fn copy_to_host(
+        &self,
+        order: Order<'_>,
+        from: Place,
+        to: &mut [u8],
+    ) -> Result<(), Error> {
+        // SAFETY: 1. By 1.
+        unsafe { Set::copy_to_host(order, from, to) }
+    }
+
+    fn attributes(&self, data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+        Set::attributes(data, hint)
+    }
+}
+
+/// An entry of the list, which lives as long as the process.
+struct Entry {
+    device_type: DLDeviceType,
+    backends: &'static dyn DynBackends,
+    before: *const Entry,
+}
+
+/// The latest entry; each knows the one before.
+static ENTRIES: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
+
+/// The backends for a kind of device among an entry and those before it.
+fn find(mut next: *const Entry, device_type: DLDeviceType) -> Option<&'static dyn DynBackends> {
+    // SAFETY: an entry in the list is complete, and neither changes nor goes.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        if entry.device_type == device_type {
+            return Some(entry.backends);
+        }
+        next = entry.before;
+    }
+    None
+}
+
+impl Registry {
+    /// Says that these backends serve a kind of device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AlreadyServed`] where others do so already.
+    pub fn register<Set: Backends>(device_type: DLDeviceType) -> Result<(), Error> {
+        let backends: &'static dyn DynBackends = const { &Erased::<Set>(PhantomData) };
+        let mut before = ENTRIES.load(Ordering::Acquire);
+        let mut new = Box::new(Entry { device_type, backends, before });
+        loop {
+            // Whoever came in between may have registered the same kind.
+            match find(before, device_type) {
+                Some(known) if known.type_id() == TypeId::of::<Set>() => return Ok(()),
+                Some(_) => return Err(Error::AlreadyServed { device_type }),
+                None => {}
+            }
+            new.before = before;
+            let entry = Box::into_raw(new);
+            let outcome =
+                ENTRIES.compare_exchange(before, entry, Ordering::AcqRel, Ordering::Acquire);
+            match outcome {
+                Ok(_) => return Ok(()),
+                Err(latest) => before = latest,
+            }
+            // SAFETY: it was made of a box above, and did not get into the list.
+            new = unsafe { Box::from_raw(entry) };
+        }
+    }
+
+    /// Who serves the device.
+    fn of(device: Device) -> Result<&'static dyn DynBackends, Error> {
+        let found = find(ENTRIES.load(Ordering::Acquire), device.device_type());
+        found.ok_or(Error::NoBackend { device })
+    }
+}
+
+impl Backends for Registry {
+    fn serves(device: Device) -> bool {
+        Self::of(device).is_ok_and(|backends| backends.serves(device))
+    }
+
+    fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
+        Self::of(prototype.device())?.allocate(prototype)
+    }
+
+    fn current_work_stream(device: Device) -> Result<*mut c_void, Error> {
+        Self::of(device)?.current_work_stream(device)
+    }
+
+    unsafe fn copy_to_host(order: Order<'_>, from: Place, to: &mut [u8]) -> Result<(), Error> {
+        // SAFETY: 1. By 1.
+        unsafe { Self::of(from.device)?.copy_to_host(order, from, to) }
+    }
+
+    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+        Self::of(hint)?.attributes(data, hint)
+    }
+}

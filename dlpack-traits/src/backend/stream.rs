@@ -1,0 +1,140 @@
+//! Queues of work and the marks in them: [`Stream`], [`Event`], [`NoStream`].
+
+use core::ffi::c_void;
+use core::fmt;
+
+use crate::error::Error;
+
+/// A queue of work on a device, done in order.
+///
+/// None of these functions takes work back, and only
+/// [`synchronize`](Self::synchronize) may wait.
+///
+/// # Safety
+///
+/// 1. Work on a stream is done in the order in which it was enqueued.
+/// 2. [`record`](Self::record) enqueues a mark that is reached when all work
+///    enqueued before it is done.
+/// 3. Work enqueued after [`wait`](Self::wait) begins when the event is reached,
+///    and sees what the work before the event wrote.
+/// 4. `record` and `wait` only enqueue: they neither wait on the host nor ask
+///    whether an event was reached. So they are allowed while the stream is
+///    captured into a graph.
+/// 5. When [`synchronize`](Self::synchronize) returns, also with an error, all
+///    work enqueued before is done or will never be; if it returns `Ok`, the
+///    host sees what was written.
+/// 6. Any thread may call them; no device or context needs to be current.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the stream of a device",
+    label = "not a `Stream`",
+    note = "implement `dlpack_traits::backend::Stream` for it; a device without streams has `NoStream`"
+)]
+pub unsafe trait Stream: Clone + Send + Sync + 'static {
+    /// A mark in the order of work.
+    type Event: Event;
+
+    /// Marks what has been enqueued so far.
+    ///
+    /// # Errors
+    ///
+    /// Those of the runtime; nothing was enqueued then.
+    fn record(&self) -> Result<Self::Event, Error>;
+
+    /// Makes what is enqueued from now on wait for the event, which may be of
+    /// another stream.
+    ///
+    /// # Errors
+    ///
+    /// Those of the runtime; nothing was enqueued then.
+    fn wait(&self, event: &Self::Event) -> Result<(), Error>;
+
+    /// Waits, on the host, until everything that was enqueued is done.
+    ///
+    /// # Errors
+    ///
+    /// Those of the runtime, and of the work that failed.
+    fn synchronize(&self) -> Result<(), Error>;
+}
+
+/// A mark in the order of work of a stream. Dropping it frees it.
+///
+/// # Safety
+///
+/// 1. It may be dropped by any thread, also before it was reached and while
+///    streams wait for it; they wait all the same.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the event of a device",
+    label = "not an `Event`",
+    note = "implement `dlpack_traits::backend::Event` for it, which has no functions"
+)]
+pub unsafe trait Event: Send + 'static {}
+
+/// What a stream is called: a pointer in C, the same number in Python. NULL is
+/// the default stream on some devices, and no stream on the host.
+///
+/// It says nothing of whether the stream is alive.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StreamHandle(usize);
+
+impl StreamHandle {
+    /// NULL.
+    pub const NULL: Self = Self(0);
+
+    /// The handle that C code has as a pointer.
+    pub fn from_ptr(handle: *mut c_void) -> Self {
+        Self(handle.expose_provenance())
+    }
+
+    /// The handle as C code has it.
+    pub fn as_ptr(self) -> *mut c_void {
+        match self.0 {
+            0 => core::ptr::null_mut(),
+            number => core::ptr::with_exposed_provenance_mut(number),
+        }
+    }
+
+    /// The handle that is known as a number.
+    pub const fn from_number(number: usize) -> Self {
+        Self(number)
+    }
+
+    /// The handle as a number.
+    pub const fn number(self) -> usize {
+        self.0
+    }
+}
+
+impl fmt::Debug for StreamHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stream {:#x}", self.0)
+    }
+}
+
+/// The stream, and the event, of devices on which work is done when the call
+/// returns. It takes no memory and no time.
+#[derive(Clone, Copy, Debug)]
+pub struct NoStream;
+
+// SAFETY: 1. to 6. Work is done when the call that asks for it returns, so it
+// is in order, and there is nothing to wait for.
+unsafe impl Stream for NoStream {
+    type Event = NoStream;
+
+    #[inline(always)]
+    fn record(&self) -> Result<NoStream, Error> {
+        Ok(NoStream)
+    }
+
+    #[inline(always)]
+    fn wait(&self, _: &NoStream) -> Result<(), Error> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn synchronize(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+// SAFETY: 1. There is nothing to free.
+unsafe impl Event for NoStream {}

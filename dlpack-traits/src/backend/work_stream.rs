@@ -1,0 +1,101 @@
+//! A stream together with its name and its device: [`WorkStream`].
+
+use core::fmt;
+
+use super::{Backend, Stream, StreamHandle};
+use crate::device::Device;
+use crate::error::Error;
+use crate::stream::StreamArg;
+
+/// A stream of a backend on which work is done now: the stream, its handle, and
+/// its device.
+pub struct WorkStream<B: Backend> {
+    device: Device,
+    handle: StreamHandle,
+    stream: B::Stream,
+}
+
+impl<B: Backend> WorkStream<B> {
+    /// The stream on which this thread works now.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Backend::current_stream`].
+    pub fn current(device: Device) -> Result<Self, Error> {
+        B::current_stream(device)
+    }
+
+    /// A stream that is called so.
+    ///
+    /// # Safety
+    ///
+    /// 1. As long as this value or a clone of it lives, `stream` may be used, and
+    ///    `handle` names it on every thread.
+    /// 2. It is a stream of `device`.
+    pub const unsafe fn new(device: Device, handle: StreamHandle, stream: B::Stream) -> Self {
+        Self { device, handle, stream }
+    }
+
+    /// The stream behind a handle.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Backend::borrow_stream`].
+    ///
+    /// # Safety
+    ///
+    /// 1. `handle` names a stream of `device`, on every thread, for as long as
+    ///    the result or a clone of it lives.
+    pub unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<Self, Error> {
+        // SAFETY: by 1 it names such a stream for as long as it is used.
+        let stream = unsafe { B::borrow_stream(device, handle) }?;
+        Ok(Self { device, handle, stream })
+    }
+
+    /// Its device.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Its name.
+    pub fn handle(&self) -> StreamHandle {
+        self.handle
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> &B::Stream {
+        &self.stream
+    }
+
+    /// What a consumer that works on this stream says to a producer.
+    pub fn as_arg(&self) -> StreamArg<'_> {
+        match B::RULES.number_of(self.handle) {
+            // SAFETY: 1. By 1 of `new` the handle names a stream of the device
+            // as long as `self` lives; the rules may have put a number in its
+            // place that names the same stream.
+            Some(number) => unsafe { StreamArg::from_handle(number) },
+            None => StreamArg::unspecified(),
+        }
+    }
+
+    /// Waits, on the host, for the work that has been enqueued.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stream::synchronize`].
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.stream.synchronize()
+    }
+}
+
+impl<B: Backend> Clone for WorkStream<B> {
+    fn clone(&self) -> Self {
+        Self { device: self.device, handle: self.handle, stream: self.stream.clone() }
+    }
+}
+
+impl<B: Backend> fmt::Debug for WorkStream<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {}", self.handle, self.device)
+    }
+}

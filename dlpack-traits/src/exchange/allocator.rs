@@ -1,0 +1,160 @@
+//! The allocator of the table: a new tensor after a prototype.
+
+use core::convert::Infallible;
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::fmt::{self, Write};
+
+use super::Fault;
+use super::table::cleared;
+use crate::backend::{Backends, Prototype};
+use crate::contain::contain;
+use crate::dims::Dims;
+use crate::error::Error;
+use crate::ffi::{DLManagedTensorVersioned, DLTensor, SetError};
+use crate::layout::MAX_NDIM;
+
+/// `managed_tensor_allocator`.
+///
+/// # Safety
+///
+/// The header's contract:
+/// 1. `prototype` is NULL, or points to a struct whose `dtype`, `ndim`, `shape`
+///    and `device` are initialised, and `shape` is NULL or has `ndim` entries if
+///    that is 1 to 64.
+/// 2. `out` is NULL, or may be written.
+/// 3. `SetError` is NULL, or may be called with `error_ctx` and two C strings.
+#[expect(non_snake_case, reason = "the header's name")]
+pub(super) unsafe extern "C" fn allocate<B: Backends>(
+    prototype: *mut DLTensor,
+    out: *mut *mut DLManagedTensorVersioned,
+    error_ctx: *mut c_void,
+    SetError: SetError,
+) -> c_int {
+    let run = || {
+        // SAFETY: 1. is 2. of this function.
+        let out = unsafe { cleared(out) }?;
+        // SAFETY: 1. is 1. of this function.
+        let prototype = unsafe { read(prototype) }?;
+        let tensor = B::allocate(&prototype)?;
+        // SAFETY: by 2 it may be written.
+        unsafe { out.write(tensor.into_raw()) };
+        Ok(())
+    };
+    let fault: Fault<Infallible> = match contain(run) {
+        Some(Ok(())) => return 0,
+        Some(Err(fault)) => fault,
+        None => Fault::Panicked,
+    };
+    if let Some(set_error) = SetError {
+        let message = Message::of(&fault);
+        // SAFETY: by 3; both strings end with their only NUL, and live for the call.
+        unsafe { set_error(error_ctx, fault.kind().as_ptr(), message.as_ptr()) }
+    }
+    -1
+}
+
+/// What a prototype asks for, copied and checked. The header lets its other
+/// fields be anything, so they are not read.
+///
+/// # Safety
+///
+/// 1. As for 1. of [`allocate`].
+unsafe fn read(prototype: *const DLTensor) -> Result<Prototype<'static>, Fault<Infallible>> {
+    if prototype.is_null() {
+        return Err(Fault::NullArgument { name: "prototype" });
+    }
+    // SAFETY: by 1 the field is inside the struct.
+    let dtype = unsafe { &raw const (*prototype).dtype };
+    // SAFETY: by 1 it is initialised.
+    let dtype = unsafe { dtype.read() };
+    // SAFETY: by 1 the field is inside the struct.
+    let device = unsafe { &raw const (*prototype).device };
+    // SAFETY: by 1 it is initialised.
+    let device = unsafe { device.read() };
+    // SAFETY: by 1 the field is inside the struct.
+    let ndim = unsafe { &raw const (*prototype).ndim };
+    // SAFETY: by 1 it is initialised.
+    let ndim = unsafe { ndim.read() };
+    // SAFETY: by 1 the field is inside the struct.
+    let shape = unsafe { &raw const (*prototype).shape };
+    // SAFETY: by 1 it is initialised.
+    let shape = unsafe { shape.read() };
+    let ndim = usize::try_from(ndim).map_err(|_| Error::NegativeRank { ndim })?;
+    if ndim > MAX_NDIM {
+        return Err(Error::TooManyDims { ndim }.into());
+    }
+    if shape.is_null() && ndim != 0 {
+        return Err(Error::NullShape { ndim }.into());
+    }
+    let dims = Dims::filled(ndim, |dims| {
+        if !dims.is_empty() {
+            // SAFETY: by 1 there are as many, and `dims` is memory of our own.
+            unsafe { shape.copy_to_nonoverlapping(dims.as_mut_ptr(), dims.len()) };
+        }
+        Ok(())
+    })?;
+    Ok(Prototype::new(dtype.into(), dims, device.into())?)
+}
+
+/// A sentence as a C string, made without an allocation: it may be about the lack
+/// of memory. What does not fit is cut off.
+struct Message {
+    text: [u8; 512],
+    len: usize,
+}
+
+impl Message {
+    fn of(sentence: &dyn fmt::Display) -> Self {
+        let mut message = Self { text: [0; 512], len: 0 };
+        // It fails where the sentence is cut.
+        let _ = write!(message, "{sentence}");
+        message
+    }
+
+    fn as_ptr(&self) -> *const c_char {
+        let text = CStr::from_bytes_until_nul(&self.text).unwrap_or(c"");
+        text.as_ptr()
+    }
+}
+
+impl Write for Message {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        for character in part.chars() {
+            let character = if character == '\0' { '\u{FFFD}' } else { character };
+            let end = self.len.saturating_add(character.len_utf8());
+            // The last byte stays the NUL that ends the string.
+            if end >= self.text.len() {
+                return Err(fmt::Error);
+            }
+            let room = self.text.get_mut(self.len..end).unwrap_or_default();
+            character.encode_utf8(room);
+            self.len = end;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+
+    use super::*;
+
+    fn text(sentence: &str) -> String {
+        let message = Message::of(&sentence);
+        CStr::from_bytes_until_nul(&message.text).expect("an end").to_str().expect("UTF-8").into()
+    }
+
+    #[test]
+    fn sentences_end_with_their_only_nul() {
+        assert_eq!(text("no memory"), "no memory");
+        assert_eq!(text("a\0b"), "a\u{FFFD}b");
+        assert_eq!(text(""), "");
+    }
+
+    #[test]
+    fn long_sentences_are_cut_between_characters() {
+        assert_eq!(text(&"x".repeat(600)), "x".repeat(511));
+        assert_eq!(text(&"\u{20AC}".repeat(600)), "\u{20AC}".repeat(170));
+    }
+}

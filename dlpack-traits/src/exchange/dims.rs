@@ -1,0 +1,163 @@
+//! Shapes and strides that outlive everybody: [`lasting`].
+//!
+//! A borrowed `DLTensor` points at its shape and strides. Where a class stores
+//! them as `i64`s (or integers of that size), it points there. The strides of a
+//! compact tensor are stored nowhere: they are computed, and what is computed in
+//! a call is gone when the call returns. So every such list is written down
+//! once, in a table that only grows. Programs have few: the strides of a
+//! compact tensor do not depend on its first dimension.
+//!
+//! A list that was written is never changed or moved, so nothing here is
+//! `unsafe`, and looking one up takes no lock and no allocation.
+
+use core::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
+
+/// How many numbers there is room for: 128 KiB, of which an operating system
+/// provides what is used. That is over 5000 lists of three.
+const ROOM: usize = 1 << 14;
+
+/// How many lists.
+const PLACES: usize = 1 << 13;
+
+/// How many places of the index are tried for one list.
+const TRIES: usize = 64;
+
+/// The numbers of all lists, one list after the other.
+static NUMBERS: [AtomicI64; ROOM] = [const { AtomicI64::new(0) }; ROOM];
+
+/// How many of them are used.
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// Where the lists are, by their hash: an [`entry`](Entry), or 0.
+static INDEX: [AtomicU32; PLACES] = [const { AtomicU32::new(0) }; PLACES];
+
+/// A place where these numbers are for the rest of the process. `None` when all
+/// room is taken by others.
+pub(super) fn lasting(dims: &[i64]) -> Option<*mut i64> {
+    if dims.is_empty() {
+        return Some(Entry { start: 0, len: 0 }.address());
+    }
+    let mut written: Option<Entry> = None;
+    let first = hash(dims);
+    for place in 0..TRIES {
+        let place = INDEX.get(first.wrapping_add(place) & PLACES.wrapping_sub(1))?;
+        let mut found = place.load(Ordering::Acquire);
+        if found == 0 {
+            let new = match written {
+                Some(new) => new,
+                None => Entry::write(dims)?,
+            };
+            written = Some(new);
+            match place.compare_exchange(0, new.pack(), Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return Some(new.address()),
+                // Somebody was faster, maybe with the same list.
+                Err(theirs) => found = theirs,
+            }
+        }
+        let found = Entry::unpack(found);
+        if found.holds(dims) {
+            return Some(found.address());
+        }
+    }
+    None
+}
+
+/// Mixes numbers so that lists which differ a little are far apart.
+#[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
+#[expect(clippy::cast_sign_loss, reason = "any bits will do")]
+fn hash(dims: &[i64]) -> usize {
+    let mixed = dims.iter().fold(dims.len() as u64, |hash, &dim| {
+        (hash.rotate_left(5) ^ dim as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    });
+    (mixed >> 40) as usize
+}
+
+/// One list: a range of [`NUMBERS`].
+#[derive(Clone, Copy)]
+struct Entry {
+    start: usize,
+    len: usize,
+}
+
+impl Entry {
+    /// Writes a list to room that is nobody's yet. It is found by others through
+    /// the index only, which is what orders these stores before their loads.
+    fn write(dims: &[i64]) -> Option<Self> {
+        let len = dims.len();
+        let take = |used: usize| used.checked_add(len).filter(|&end| end <= ROOM);
+        let start = USED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
+        let entry = Self { start, len };
+        for (to, &from) in entry.numbers().iter().zip(dims) {
+            to.store(from, Ordering::Relaxed);
+        }
+        Some(entry)
+    }
+
+    /// As a number other than 0: there are lists of at least one number only.
+    #[expect(clippy::cast_possible_truncation, reason = "both are below 2^16")]
+    const fn pack(self) -> u32 {
+        (self.len as u32) << 16 | self.start as u32
+    }
+
+    const fn unpack(packed: u32) -> Self {
+        Self { start: (packed & 0xFFFF) as usize, len: (packed >> 16) as usize }
+    }
+
+    fn numbers(self) -> &'static [AtomicI64] {
+        NUMBERS.get(self.start..).and_then(|rest| rest.get(..self.len)).unwrap_or_default()
+    }
+
+    fn holds(self, dims: &[i64]) -> bool {
+        let numbers = self.numbers();
+        numbers.len() == dims.len()
+            && numbers.iter().zip(dims).all(|(here, &dim)| here.load(Ordering::Relaxed) == dim)
+    }
+
+    /// The numbers as C reads them.
+    fn address(self) -> *mut i64 {
+        self.numbers().as_ptr().cast::<i64>().cast_mut()
+    }
+}
+
+const _: () = assert!(ROOM <= 1 << 16 && PLACES.is_power_of_two());
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+    use std::thread;
+
+    use super::*;
+
+    /// The list behind a pointer.
+    fn read(start: *mut i64, len: usize) -> Vec<i64> {
+        // SAFETY: `lasting` returned it for a list of this length.
+        unsafe { core::slice::from_raw_parts(start, len) }.to_vec()
+    }
+
+    #[test]
+    fn the_same_list_is_in_the_same_place_for_all_threads() {
+        let lists: Vec<Vec<i64>> =
+            (0..40).map(|n| (0..=n % 5).map(|axis| n * 7 - axis).collect()).collect();
+        let find = || -> Vec<usize> {
+            lists.iter().map(|list| lasting(list).expect("room").addr()).collect()
+        };
+        let all: Vec<Vec<usize>> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(find)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+        });
+        assert!(all.iter().all(|places| *places == all[0]));
+        for list in &lists {
+            assert_eq!(read(lasting(list).expect("room"), list.len()), *list);
+        }
+    }
+
+    #[test]
+    fn prefixes_and_orders_are_told_apart() {
+        let lists = [&[901_i64, 902, 903][..], &[901, 902], &[903, 902, 901], &[-901], &[]];
+        for list in lists {
+            let place = lasting(list).expect("room");
+            assert!(!place.is_null());
+            assert_eq!(read(place, list.len()), list);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! A tensor that is taken over only if something comes of it: [`Held`].
+
+use alloc::alloc::{alloc, dealloc};
+use core::alloc::Layout;
+use core::mem::{ManuallyDrop, forget};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use crate::error::Error;
+use crate::ffi::DLManagedTensorVersioned;
+use crate::import::Imported;
+use crate::managed::{Abi, Guard, Release};
+use crate::version::Version;
+
+/// The second owner of a foreign tensor, beside an [`Imported`]: as long as it is
+/// there, dropping the `Imported` does not release the tensor.
+///
+/// Who builds a value of an `Imported` may drop it at any moment, also on the way
+/// to an error after which the tensor has to be the caller's again. So the
+/// `Imported` is one of a copy of the struct, with a deleter of ours.
+pub(super) struct Held(NonNull<Shared>);
+
+/// What the two have in common. Whoever is done second frees it.
+#[repr(C)]
+struct Shared {
+    /// First, so that a pointer to it is a pointer to the whole.
+    managed: DLManagedTensorVersioned,
+    /// Releases the tensor. Not dropped where it stays with the caller.
+    release: ManuallyDrop<Release>,
+    state: AtomicU8,
+}
+
+/// Both are there.
+const OPEN: u8 = 0;
+/// The `Imported` is gone.
+const DROPPED: u8 = 1;
+/// The [`Held`] is gone, and the tensor belongs to the `Imported`.
+const KEPT: u8 = 2;
+
+impl Held {
+    /// Imports a tensor, and holds it back. Its deleter is called by `guard`, if
+    /// there is one. After an error, and after a
+    /// [`Held`] that was dropped, the tensor is the caller's.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Imported::from_raw`].
+    ///
+    /// # Safety
+    ///
+    /// 1. As for [`Imported::from_raw`].
+    pub(super) unsafe fn new(
+        tensor: *mut DLManagedTensorVersioned,
+        guard: Option<Guard>,
+    ) -> Result<(Self, Imported), Error> {
+        let original = NonNull::new(tensor).ok_or(Error::NullTensor)?;
+        // SAFETY: 1. is 1. of `from_raw`.
+        let version = unsafe { version_of(original) };
+        if let Some(found) = version.filter(|version| !version.is_readable()) {
+            return Err(Error::VersionUnsupported { found });
+        }
+        let layout = Layout::new::<Shared>();
+        // SAFETY: the struct has a size.
+        let shared = unsafe { alloc(layout) };
+        let Some(shared) = NonNull::new(shared.cast::<Shared>()) else {
+            return Err(Error::OutOfMemory { bytes: layout.size() });
+        };
+        // SAFETY: by 1 of `from_raw` the struct is whole, since its version is
+        // one of ours.
+        let managed = unsafe { original.read() };
+        let managed = DLManagedTensorVersioned {
+            manager_ctx: shared.as_ptr().cast(),
+            deleter: Some(imported_dropped),
+            ..managed
+        };
+        // SAFETY: 1. and 2. are 1. and 2. of `from_raw`: it is dropped once, if
+        // the tensor does not go back to the caller.
+        let mut release = ManuallyDrop::new(unsafe { release_of(original) });
+        if let Some(guard) = guard {
+            release.set_guard(guard);
+        }
+        let state = AtomicU8::new(OPEN);
+        // SAFETY: the memory was allocated for it.
+        unsafe { shared.write(Shared { managed, release, state }) };
+        let held = Self(shared);
+        // SAFETY: 1. to 3. The copy is a struct of ours, and its deleter may be
+        // called once, by any thread. The arrays are those of the original, as
+        // are 4. and 5., until our deleter calls its.
+        let imported =
+            unsafe { Imported::from_raw(shared.as_ptr().cast::<DLManagedTensorVersioned>()) }?;
+        Ok((held, imported))
+    }
+
+    /// Leaves the tensor to the `Imported`.
+    pub(super) fn keep(self) {
+        if self.leave() {
+            // SAFETY: 1. The other one is gone.
+            drop(unsafe { free(self.0) });
+        }
+        forget(self);
+    }
+
+    /// Whether the `Imported` is gone. If not, the tensor is its own from now on.
+    fn leave(&self) -> bool {
+        // SAFETY: whoever is done second frees it, and this one is not done.
+        let shared = unsafe { self.0.as_ref() };
+        shared.state.swap(KEPT, Ordering::AcqRel) == DROPPED
+    }
+}
+
+/// Something came in between: the tensor goes back to the caller, unless somebody
+/// has put the `Imported` away.
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.leave() {
+            // SAFETY: 1. The other one is gone.
+            let release = unsafe { free(self.0) };
+            forget(release);
+        }
+    }
+}
+
+/// The deleter of the copy.
+///
+/// # Safety
+///
+/// 1. `copy` is the struct of a [`Shared`], and this is the only call.
+unsafe extern "C" fn imported_dropped(copy: *mut DLManagedTensorVersioned) {
+    let Some(copy) = NonNull::new(copy) else { return };
+    // SAFETY: by 1 the struct is alive and plain data.
+    let copy = unsafe { copy.read() };
+    let Some(shared) = NonNull::new(copy.manager_ctx.cast::<Shared>()) else { return };
+    // SAFETY: whoever is done second frees it, and this one is not done.
+    let state = unsafe { &raw const (*shared.as_ptr()).state };
+    // SAFETY: as above.
+    let state = unsafe { &*state };
+    if state.swap(DROPPED, Ordering::AcqRel) == KEPT {
+        // SAFETY: 1. The other one is gone.
+        drop(unsafe { free(shared) });
+    }
+}
+
+/// Frees what both had in common, and returns the duty to release the tensor.
+///
+/// # Safety
+///
+/// 1. `shared` came from [`Held::new`], and nobody uses it any more.
+unsafe fn free(shared: NonNull<Shared>) -> Release {
+    // SAFETY: by 1 it is alive and initialised, and not used after this.
+    let Shared { release, .. } = unsafe { shared.read() };
+    // SAFETY: `new` allocated it with this layout.
+    unsafe { dealloc(shared.as_ptr().cast(), Layout::new::<Shared>()) };
+    ManuallyDrop::into_inner(release)
+}
+
+/// The version of a struct.
+///
+/// # Safety
+///
+/// 1. As for 1. of [`Imported::from_raw`], and not NULL.
+unsafe fn version_of<A: Abi>(managed: NonNull<A>) -> Option<Version> {
+    // SAFETY: 1. is 1. of this function.
+    unsafe { A::version_of(managed) }
+}
+
+/// The duty to call the deleter of a struct.
+///
+/// # Safety
+///
+/// 1. As for 1. of [`Imported::from_raw`], and not NULL.
+/// 2. As for 2. of it, if the result is dropped.
+unsafe fn release_of<A: Abi>(managed: NonNull<A>) -> Release {
+    // SAFETY: 1. and 2. are 1. and 2. of this function.
+    unsafe { A::release_of(managed) }
+}

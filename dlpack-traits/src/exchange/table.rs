@@ -1,0 +1,243 @@
+//! The table of a class, and its functions: [`table`].
+
+use core::ffi::{c_int, c_void};
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::ptr::{self, NonNull};
+
+use super::allocator::allocate;
+use super::view::borrowed;
+use super::{Fault, Host, ToObject};
+use crate::backend::Backends;
+use crate::contain::contain;
+use crate::device::Device;
+use crate::export::DLPackExport;
+use crate::ffi::{
+    DLDataType, DLDataTypeCode, DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI,
+    DLPackExchangeAPIHeader, DLPackVersion, DLTensor,
+};
+use crate::version::Version;
+
+/// The exchange table of objects that hold a `T` in the host `H`, on the devices
+/// `B`; `I` says whether objects are made of tensors
+/// ([`Importable`](super::Importable), [`NotImportable`](super::NotImportable)).
+///
+/// It lives as long as the code: it can be handed to any C program.
+///
+/// All five functions are set. Besides what the header says of them:
+///
+/// - `managed_tensor_allocator` needs no host: any thread may call it. `SetError`
+///   may be NULL.
+/// - What `dltensor_from_py_object_no_sync` fills in is good for as long as the
+///   object lives. Its arrays must not be written.
+/// - `current_work_stream` fails for devices that `B` does not serve.
+///
+/// [`Host`] has an example.
+pub fn table<T, H, B, I>() -> &'static DLPackExchangeAPI
+where
+    T: DLPackExport + 'static,
+    H: Host<T>,
+    B: Backends,
+    I: ToObject<T, H>,
+{
+    Table::<T, H, B, I>::ADDRESS
+}
+
+/// The types of which each combination has a table.
+struct Table<T, H, B, I>(PhantomData<fn() -> (T, H, B, I)>);
+
+impl<T, H, B, I> Table<T, H, B, I>
+where
+    T: DLPackExport + 'static,
+    H: Host<T>,
+    B: Backends,
+    I: ToObject<T, H>,
+{
+    const VALUE: DLPackExchangeAPI = DLPackExchangeAPI {
+        header: DLPackExchangeAPIHeader {
+            version: Version::CURRENT.to_ffi(),
+            prev_api: ptr::null_mut(),
+        },
+        managed_tensor_allocator: Some(allocate::<B>),
+        managed_tensor_from_py_object_no_sync: Some(from_object::<T, H>),
+        managed_tensor_to_py_object_no_sync: Some(to_object::<T, H, I>),
+        dltensor_from_py_object_no_sync: Some(view::<T, H>),
+        current_work_stream: Some(current_work_stream::<T, H, B>),
+    };
+
+    const ADDRESS: &'static DLPackExchangeAPI = {
+        let DLPackExchangeAPI { header, .. } = Self::VALUE;
+        let DLPackVersion { major, minor } = header.version;
+        assert!(major == 1 && minor == 3, "the functions are those of 1.3");
+        assert!(header.prev_api.is_null(), "there is no older table");
+        assert!(
+            Self::VALUE.managed_tensor_allocator.is_some()
+                && Self::VALUE.managed_tensor_from_py_object_no_sync.is_some()
+                && Self::VALUE.managed_tensor_to_py_object_no_sync.is_some()
+                && Self::VALUE.dltensor_from_py_object_no_sync.is_some()
+                && Self::VALUE.current_work_stream.is_some(),
+            "no function may be NULL"
+        );
+        &Self::VALUE
+    };
+}
+
+/// `managed_tensor_from_py_object_no_sync`.
+///
+/// # Safety
+///
+/// The header's contract:
+/// 1. `py_object` is NULL, or a living object of the host, which the calling
+///    thread may use.
+/// 2. `out` is NULL, or may be written.
+unsafe extern "C" fn from_object<T: DLPackExport, H: Host<T>>(
+    py_object: *mut c_void,
+    out: *mut *mut DLManagedTensorVersioned,
+) -> c_int {
+    let run = || {
+        // SAFETY: 1. is 2. of this function.
+        let out = unsafe { cleared(out) }?;
+        present(py_object)?;
+        // SAFETY: 1. is 1. of this function.
+        let tensor = unsafe { H::export(py_object) }?;
+        // SAFETY: by 2 it may be written.
+        unsafe { out.write(tensor.into_raw()) };
+        Ok(())
+    };
+    // SAFETY: 1. is 1. of this function.
+    unsafe { answer::<T, H>(run) }
+}
+
+/// `managed_tensor_to_py_object_no_sync`.
+///
+/// # Safety
+///
+/// The header's contract:
+/// 1. `tensor` is NULL, or as [`Imported::from_raw`](crate::Imported::from_raw)
+///    needs it.
+/// 2. `out` is NULL, or may be written.
+/// 3. The calling thread may use the host.
+unsafe extern "C" fn to_object<T: DLPackExport, H: Host<T>, I: ToObject<T, H>>(
+    tensor: *mut DLManagedTensorVersioned,
+    out: *mut *mut c_void,
+) -> c_int {
+    let run = || {
+        // SAFETY: 1. is 2. of this function.
+        let out = unsafe { cleared(out) }?;
+        // SAFETY: 1. and 2. are 1. and 3. of this function.
+        let object = unsafe { I::to_object(tensor) }?;
+        // SAFETY: by 2 it may be written.
+        unsafe { out.write(object) };
+        Ok(())
+    };
+    // SAFETY: 1. is 3. of this function.
+    unsafe { answer::<T, H>(run) }
+}
+
+/// `dltensor_from_py_object_no_sync`.
+///
+/// # Safety
+///
+/// The header's contract:
+/// 1. As for 1. of [`from_object`].
+/// 2. `out` is NULL, or may be written.
+unsafe extern "C" fn view<T: DLPackExport, H: Host<T>>(
+    py_object: *mut c_void,
+    out: *mut DLTensor,
+) -> c_int {
+    let run = || {
+        let out = NonNull::new(out).ok_or(Fault::NullArgument { name: "out" })?;
+        present(py_object)?;
+        // SAFETY: by 2 it may be written, by nobody else meanwhile.
+        let out = unsafe { out.cast::<MaybeUninit<DLTensor>>().as_mut() };
+        // What is written has lost the lifetime of the borrow. By 2 of `Host` the
+        // value stays as it is until the object dies, and the header demands of
+        // the consumer that it does not use the view any longer.
+        let lend = |value: &T| borrowed(value, H::READ_ONLY_VIEWS, out);
+        // SAFETY: 1. is 1. of this function.
+        unsafe { H::view(py_object, lend) }
+    };
+    // SAFETY: 1. is 1. of this function.
+    let code = unsafe { answer::<T, H>(run) };
+    if code != 0 && !out.is_null() {
+        // Who does not look at the code finds no stale pointers.
+        // SAFETY: by 2 it may be written.
+        unsafe { out.write(NO_TENSOR) };
+    }
+    code
+}
+
+/// A tensor without memory.
+const NO_TENSOR: DLTensor = DLTensor {
+    data: ptr::null_mut(),
+    device: Device::CPU.to_ffi(),
+    ndim: 0,
+    dtype: DLDataType { code: DLDataTypeCode(0), bits: 0, lanes: 0 },
+    shape: ptr::null_mut(),
+    strides: ptr::null_mut(),
+    byte_offset: 0,
+};
+
+/// `current_work_stream`.
+///
+/// # Safety
+///
+/// The header's contract:
+/// 1. `out_current_stream` is NULL, or may be written.
+/// 2. The calling thread may use the host.
+unsafe extern "C" fn current_work_stream<T: DLPackExport, H: Host<T>, B: Backends>(
+    device_type: DLDeviceType,
+    device_id: i32,
+    out_current_stream: *mut *mut c_void,
+) -> c_int {
+    let run = || {
+        // SAFETY: 1. is 1. of this function.
+        let out = unsafe { cleared(out_current_stream) }?;
+        let stream = B::current_work_stream(Device::new(device_type, device_id))?;
+        // SAFETY: by 1 it may be written.
+        unsafe { out.write(stream) };
+        Ok(())
+    };
+    // SAFETY: 1. is 2. of this function.
+    unsafe { answer::<T, H>(run) }
+}
+
+/// Runs the body of a function, and turns its outcome into what C expects: 0, or
+/// -1 after the one call of [`Host::raise`].
+///
+/// # Safety
+///
+/// 1. The calling thread may use the host.
+#[inline]
+unsafe fn answer<T: DLPackExport, H: Host<T>>(
+    run: impl FnOnce() -> Result<(), Fault<H::Error>>,
+) -> c_int {
+    let fault = match contain(run) {
+        Some(Ok(())) => return 0,
+        Some(Err(fault)) => fault,
+        None => Fault::Panicked,
+    };
+    // A host that panics here has raised nothing, and there is nobody to tell.
+    // SAFETY: 1. is 1. of this function.
+    let _ = contain(move || unsafe { H::raise(fault) });
+    -1
+}
+
+/// The place for a result, which is NULL until there is one.
+///
+/// # Safety
+///
+/// 1. `out` is NULL, or may be written.
+#[inline]
+pub(super) unsafe fn cleared<R, E>(out: *mut *mut R) -> Result<NonNull<*mut R>, Fault<E>> {
+    let out = NonNull::new(out).ok_or(Fault::NullArgument { name: "out" })?;
+    // SAFETY: by 1.
+    unsafe { out.write(ptr::null_mut()) };
+    Ok(out)
+}
+
+/// An object is not NULL.
+#[inline]
+fn present<E>(object: *mut c_void) -> Result<(), Fault<E>> {
+    if object.is_null() { Err(Fault::NullArgument { name: "py_object" }) } else { Ok(()) }
+}

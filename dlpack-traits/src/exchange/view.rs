@@ -1,0 +1,60 @@
+//! Borrowed tensors that outlive the call which made them: [`borrowed`].
+
+use core::mem::MaybeUninit;
+
+use super::Fault;
+use super::dims::lasting;
+use crate::dims::Dims;
+use crate::export::DLPackExport;
+use crate::ffi::DLTensor;
+use crate::flags::Flags;
+use crate::stream::StreamArg;
+
+/// Writes the tensor of a value as a `DLTensor` that is good for as long as the
+/// borrow is. This allocates nothing.
+///
+/// Shape and strides are those that the value stores, if it stores them as
+/// numbers of the right size, and otherwise in a place that is never freed.
+///
+/// # Errors
+///
+/// Those of the export; [`Fault::ReadOnlyView`], unless `read_only` says that
+/// views of such memory may be had; [`Fault::PaddedView`];
+/// [`Fault::NoPlaceForDims`].
+#[inline(always)]
+pub(super) fn borrowed<T: DLPackExport, E>(
+    value: &T,
+    read_only: bool,
+    out: &mut MaybeUninit<DLTensor>,
+) -> Result<(), Fault<E>> {
+    value.hand_off(StreamArg::work_stream())?;
+    // Neither the description nor the struct is moved: that would cost more than
+    // all the rest.
+    let view = value.tensor();
+    let described = match &view {
+        Ok(view) => view.described(),
+        Err(error) => return Err(Fault::Tensor(*error)),
+    };
+    let flags = described.flags();
+    if flags.contains(Flags::READ_ONLY) && !read_only {
+        return Err(Fault::ReadOnlyView);
+    }
+    if flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED) {
+        return Err(Fault::PaddedView);
+    }
+    let [shape, strides] = described.dims();
+    let (Some(shape), Some(strides)) = (place(shape), place(strides)) else {
+        return Err(Fault::NoPlaceForDims);
+    };
+    out.write(described.to_ffi(shape, strides));
+    Ok(())
+}
+
+/// Where dimensions are for as long as they are borrowed from somebody, or for ever.
+#[inline]
+fn place(dims: &Dims<'_>) -> Option<*mut i64> {
+    match dims.as_borrowed() {
+        Some(dims) if !dims.is_empty() => Some(dims.as_ptr().cast_mut()),
+        _ => lasting(dims.as_slice()),
+    }
+}

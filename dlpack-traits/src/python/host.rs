@@ -1,0 +1,133 @@
+//! Python as the host of an exchange table: [`PyHost`].
+
+use core::any::TypeId;
+use core::ffi::c_void;
+
+use pyo3::PyClass;
+use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct;
+
+use alloc::string::ToString;
+
+use super::class::ExportClass;
+use super::convert::{attached, panicked};
+use super::guard::guarded;
+use super::object::{borrow, share};
+use crate::exchange::{Fault, Host, Wrap};
+use crate::managed::ManagedTensor;
+use crate::stream::StreamArg;
+
+/// Python: its objects of a class, and of subclasses, hold a value of the Rust
+/// type.
+///
+/// `READ_ONLY_VIEWS` says whether borrowed tensors are given out of memory that
+/// must not be written; see [`ClassBuilder::read_only_views`](super::ClassBuilder::read_only_views).
+#[derive(Debug)]
+pub struct PyHost<const READ_ONLY_VIEWS: bool = false>(());
+
+/// Runs something with the value of an object.
+///
+/// # Safety
+///
+/// 1. As for [`Host::with`].
+#[inline]
+unsafe fn with<T: ExportClass, R>(
+    object: *mut c_void,
+    run: impl FnOnce(&T) -> Result<R, Fault<PyErr>>,
+) -> Result<R, Fault<PyErr>> {
+    // SAFETY: by 1 this thread is attached, for longer than the call.
+    let py: Python<'static> = unsafe { attached() };
+    // SAFETY: by 1 the object is alive.
+    let object = unsafe { borrow::<T>(py, object.cast()) }.map_err(Fault::Host)?;
+    run(&object)
+}
+
+/// Whether PyO3 never lends the value of an object by `&mut`.
+fn is_frozen<T: PyClass>() -> bool {
+    TypeId::of::<T::Frozen>() == TypeId::of::<boolean_struct::True>()
+}
+
+// SAFETY: 1. `borrow` finds out whether the object is of the class, and holds a
+// borrow of it during `run`. 2. A frozen class is never lent by `&mut`, and its
+// value is moved into the object once, when that is made. 3. `ClassBuilder` says
+// true only where its caller, in `unsafe`, has said so.
+unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ_ONLY_VIEWS> {
+    type Error = PyErr;
+
+    const READ_ONLY_VIEWS: bool = READ_ONLY_VIEWS;
+
+    #[inline]
+    unsafe fn with<R>(
+        object: *mut c_void,
+        run: impl FnOnce(&T) -> Result<R, Fault<PyErr>>,
+    ) -> Result<R, Fault<PyErr>> {
+        // SAFETY: 1. is 1. of this function.
+        unsafe { with(object, run) }
+    }
+
+    #[inline]
+    unsafe fn view<R>(
+        object: *mut c_void,
+        run: impl FnOnce(&T) -> Result<R, Fault<PyErr>>,
+    ) -> Result<R, Fault<PyErr>> {
+        if !is_frozen::<T>() {
+            return Err(Fault::Host(PyBufferError::new_err(
+                "a borrowed tensor can be had of `#[pyclass(frozen)]` only: an object of this \
+                 class may change while it is read; take a managed tensor",
+            )));
+        }
+        // SAFETY: 1. is 1. of this function.
+        unsafe { with(object, run) }
+    }
+
+    #[inline]
+    unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, Fault<PyErr>> {
+        // SAFETY: by 1 this thread is attached. The reference that outlives the
+        // call is put into a `PyOwner`, which attaches.
+        let py: Python<'static> = unsafe { attached() };
+        // SAFETY: by 1 the object is alive.
+        let object = unsafe { borrow::<T>(py, object.cast()) }.map_err(Fault::Host)?;
+        Ok(share(object, StreamArg::work_stream())?)
+    }
+
+    unsafe fn raise(fault: Fault<PyErr>) {
+        // SAFETY: by 1 this thread is attached.
+        let py: Python<'static> = unsafe { attached() };
+        PyErr::from(fault).restore(py);
+    }
+}
+
+// SAFETY: 1. PyO3 returns a new reference.
+unsafe impl<T, const READ_ONLY_VIEWS: bool> Wrap<T> for PyHost<READ_ONLY_VIEWS>
+where
+    T: ExportClass + Into<PyClassInitializer<T>>,
+{
+    const DELETERS: Option<fn(&mut dyn FnMut())> = Some(guarded);
+
+    #[inline]
+    unsafe fn wrap(value: T) -> Result<*mut c_void, Fault<PyErr>> {
+        // SAFETY: by 1 this thread is attached, for longer than the call.
+        let py: Python<'static> = unsafe { attached() };
+        let object = Bound::new(py, value).map_err(Fault::Host)?;
+        Ok(object.into_ptr().cast())
+    }
+}
+
+impl From<Fault<PyErr>> for PyErr {
+    /// The exception of that [`kind`](Fault::kind); an exception of Python stays
+    /// what it is.
+    fn from(fault: Fault<PyErr>) -> Self {
+        match fault {
+            Fault::Tensor(error) => error.into(),
+            Fault::Import(error) => error.into(),
+            Fault::Host(error) => error,
+            Fault::Panicked => panicked(),
+            other => match other.kind().to_bytes() {
+                b"ValueError" => PyValueError::new_err(other.to_string()),
+                b"BufferError" => PyBufferError::new_err(other.to_string()),
+                _ => PyRuntimeError::new_err(other.to_string()),
+            },
+        }
+    }
+}

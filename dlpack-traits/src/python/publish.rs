@@ -1,0 +1,53 @@
+//! The exchange table on a Python type: [`publish`].
+
+use core::ffi::CStr;
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::exchange::{ATTRIBUTE, CAPSULE};
+use crate::ffi::DLPackExchangeAPI;
+
+/// Puts an exchange table on a type, under `__dlpack_c_exchange_api__`.
+///
+/// [`add_class`](super::add_class) has done so for classes of PyO3. This is for
+/// types that another tool made, such as nanobind or plain C, whose objects hold
+/// a Rust value as a [`Host`](crate::exchange::Host) of one's own says.
+///
+/// ```ignore
+/// let table = exchange::table::<Image, NanobindImages, Cpu, NotImportable>();
+/// // SAFETY: the host takes objects of this type.
+/// unsafe { python::publish(&class, table)? };
+/// ```
+///
+/// # Errors
+///
+/// `TypeError` where attributes of the type cannot be set.
+///
+/// # Safety
+///
+/// 1. The functions of the table may be called with objects of this type, and of
+///    its subclasses.
+pub unsafe fn publish(
+    class: &Bound<'_, PyType>,
+    table: &'static DLPackExchangeAPI,
+) -> PyResult<()> {
+    publish_as(class, table, ATTRIBUTE)
+}
+
+/// Puts a table on a type, under one name.
+pub(super) fn publish_as(
+    class: &Bound<'_, PyType>,
+    table: &'static DLPackExchangeAPI,
+    attribute: &'static CStr,
+) -> PyResult<()> {
+    let table = core::ptr::from_ref(table).cast_mut();
+    // SAFETY: `class` says that this thread is attached; name and table are
+    // static, and nobody writes to a table.
+    let capsule = unsafe { ffi::PyCapsule_New(table.cast(), CAPSULE.as_ptr(), None) };
+    // SAFETY: this thread is attached, and the result is a new reference or NULL
+    // with an exception set.
+    let capsule = unsafe { Bound::from_owned_ptr_or_err(class.py(), capsule) }?;
+    class.setattr(attribute.to_string_lossy().as_ref(), capsule)
+}

@@ -1,0 +1,82 @@
+//! Another library on the same device: it takes tensors of anybody, and works
+//! on its own stream.
+
+use dlpack_traits::backend::WorkStream;
+use dlpack_traits::ffi::{DLManagedTensorVersioned, kDLExtDev};
+use dlpack_traits::{DataType, Error, Imported};
+
+use crate::backend::{Npu, failed};
+use crate::runtime::{Address, Code};
+
+/// A library that adds numbers up.
+#[derive(Debug)]
+pub struct Consumer {
+    stream: WorkStream<Npu>,
+    result: Address,
+}
+
+impl Consumer {
+    /// It works on that stream.
+    pub fn new(stream: WorkStream<Npu>) -> Result<Self, Error> {
+        let result = stream.stream().allocate(4).map_err(failed(stream.device(), "allocate"))?;
+        Ok(Self { stream, result })
+    }
+
+    /// The stream to name when a producer is asked for a tensor:
+    /// `producer.to_dlpack_on(consumer.stream().as_arg())`.
+    pub fn stream(&self) -> &WorkStream<Npu> {
+        &self.stream
+    }
+
+    /// Enqueues the sum of a tensor's elements, and releases the tensor while the
+    /// kernel has not begun.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Imported::from_raw`], and of tensors that this library does not
+    /// know what to do with. The tensor is released either way.
+    ///
+    /// # Safety
+    ///
+    /// 1. `managed` is what a producer gave for [`stream`](Self::stream), and
+    ///    nobody else will call its deleter.
+    pub unsafe fn sum(&self, managed: *mut DLManagedTensorVersioned) -> Result<(), Error> {
+        // SAFETY: 1. to 5. are what a producer promises, by 1.
+        let tensor = unsafe { Imported::from_raw(managed) }?;
+        let device = tensor.device();
+        if device != self.stream.device() || device.device_type() != kDLExtDev {
+            return Err(Error::DeviceMismatch { device: self.stream.device(), storage: device });
+        }
+        if tensor.dtype() != DataType::F32 {
+            return Err(Error::ElementMismatch { asked: DataType::F32, found: tensor.dtype() });
+        }
+        if !tensor.is_row_major() {
+            return Err(Error::NotCompact);
+        }
+        // `data` is a handle to its device, which the host never follows; the
+        // offset stays beside it.
+        let address = Address::from_ptr(tensor.as_ptr().cast_mut().cast());
+        let start = usize::try_from(tensor.byte_offset()).map_err(|_| Error::SizeOverflow)?;
+        let end = start.saturating_add(tensor.byte_range().end.unsigned_abs());
+        self.stream.stream().sum(address, start..end, self.result);
+        // Here the deleter is called, and the memory freed; after the kernel,
+        // because the producer knows on which stream it runs.
+        Ok(())
+    }
+
+    /// Waits for the sum.
+    pub fn result(&self) -> Result<f32, Code> {
+        let mut sum = [0; 4];
+        let stream = self.stream.stream();
+        // SAFETY: 1. The bytes are there until the copy is done, which is waited for.
+        unsafe { stream.copy_to_host((self.result, 0), sum.as_mut_ptr(), sum.len()) };
+        stream.synchronize()?;
+        Ok(f32::from_ne_bytes(sum))
+    }
+}
+
+impl Drop for Consumer {
+    fn drop(&mut self) {
+        self.stream.stream().free(self.result);
+    }
+}

@@ -1,0 +1,61 @@
+//! What a backend may do besides: allocate, and copy to the host.
+
+use core::ffi::c_void;
+use core::ptr::NonNull;
+
+use dlpack_traits::backend::{Allocator, Memcpy, Place, WorkStream};
+use dlpack_traits::{Device, Error};
+
+use crate::backend::{Npu, failed};
+use crate::runtime::{Address, OUT_OF_MEMORY};
+
+// SAFETY: 1. An address is given out once, with bytes of its own. 2. The runtime
+// zeroes them before it returns. 3. A free is work of the stream.
+unsafe impl Allocator for Npu {
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        let address = stream.stream().allocate(byte_len).map_err(|code| match code {
+            OUT_OF_MEMORY => Error::OutOfMemory { bytes: byte_len },
+            code => failed(stream.device(), "allocate")(code),
+        })?;
+        NonNull::new(address.as_ptr()).ok_or(Error::OutOfMemory { bytes: byte_len })
+    }
+
+    unsafe fn deallocate(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        _byte_len: usize,
+    ) -> Result<(), Error> {
+        stream.stream().free(Address::from_ptr(data.as_ptr()));
+        Ok(())
+    }
+}
+
+// SAFETY: 1. The copies are work of the stream, and read and write what they are
+// told.
+unsafe impl Memcpy for Npu {
+    unsafe fn copy(
+        stream: &WorkStream<Self>,
+        from: Place,
+        to: Place,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let queue = stream.stream();
+        let ours = |place: &Place| place.device == stream.device();
+        let inside = |place: &Place| {
+            let byte_offset = usize::try_from(place.byte_offset).unwrap_or(usize::MAX);
+            (Address::from_ptr(place.data), byte_offset)
+        };
+        if ours(&from) && ours(&to) {
+            queue.copy(inside(&from), inside(&to), byte_len);
+        } else if ours(&from) && to.device == Device::CPU {
+            // SAFETY: 1. By 1.
+            unsafe { queue.copy_to_host(inside(&from), to.address(), byte_len) };
+        } else if from.device == Device::CPU && ours(&to) {
+            // SAFETY: 1. By 1.
+            unsafe { queue.copy_from_host(from.address(), inside(&to), byte_len) };
+        } else {
+            return Err(Error::Unsupported { device: stream.device(), what: "copy between those" });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! What goes wrong without a hand-off, and right with one. Nothing here rests
+//! on time: a gate that the host opens holds the device back for as long as the
+//! test likes.
+
+use std::fs;
+use std::path::Path;
+
+use dlpack_traits::backend::{DeviceBuffer, WorkStream};
+use dlpack_traits::ffi::kDLExtDev;
+use dlpack_traits::{
+    DLPackExport, DataRef, DataType, Device, Error, Flags, Layout, SharedOwner, Storage, StreamArg,
+    TensorView,
+};
+use new_device::consumer::Consumer;
+use new_device::runtime::{self, BAD_ADDRESS, Event, Stream};
+use new_device::{Npu, Tensor};
+
+const NPU: Device = Device::new(kDLExtDev, 0);
+
+/// A stream of its own.
+fn stream() -> WorkStream<Npu> {
+    let stream = Stream::new(0).unwrap();
+    runtime::with_stream(&stream, || WorkStream::current(NPU)).unwrap()
+}
+
+/// Waits for all threads of the device when a test ends, as Miri wants it.
+struct Session;
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if cfg!(miri) {
+            runtime::shutdown();
+        }
+    }
+}
+
+/// The mistake: a storage that says that nothing is pending.
+struct Forgetful(DeviceBuffer<Npu>);
+
+impl Storage for Forgetful {
+    fn data(&self) -> DataRef<'_> {
+        self.0.data()
+    }
+
+    fn hand_off(&self, _: StreamArg<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn share(&self) -> Option<SharedOwner> {
+        self.0.share()
+    }
+}
+
+impl DLPackExport for Forgetful {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        TensorView::new(self.data(), Layout::row_major(&[4])?)
+    }
+
+    fn storage(&self) -> Option<&dyn Storage> {
+        Some(self)
+    }
+}
+
+/// A tensor that will be filled with sevens when the gate opens.
+fn pending(gate: &Event) -> Tensor {
+    let tensor = Tensor::zeroed(stream(), &[4]).unwrap();
+    tensor.stream().wait(gate);
+    tensor.fill(7.0);
+    tensor
+}
+
+#[test]
+fn a_forgotten_hand_off_reads_what_was_there_before() {
+    let _session = Session;
+    let gate = Event::of_host();
+    let forgetful = Forgetful(pending(&gate).data().clone());
+    let consumer = Consumer::new(stream()).unwrap();
+    let managed = forgetful.to_dlpack_on(consumer.stream().as_arg()).unwrap();
+    // SAFETY: 1. It was exported for that stream, and is given away.
+    unsafe { consumer.sum(managed.into_raw()) }.unwrap();
+    assert_eq!(consumer.result(), Ok(0.0), "stale: the fill has not begun");
+    gate.set();
+}
+
+#[test]
+fn a_hand_off_waits_on_the_device_and_not_on_the_host() {
+    let _session = Session;
+    let gate = Event::of_host();
+    let tensor = pending(&gate);
+    let consumer = Consumer::new(stream()).unwrap();
+    // The gate is closed, and yet all of this returns.
+    let managed = tensor.to_dlpack_on(consumer.stream().as_arg()).unwrap();
+    assert_eq!((managed.device(), managed.dtype()), (NPU, DataType::F32));
+    assert_eq!(managed.flags(), Flags::NONE, "others may write");
+    // SAFETY: 1. It was exported for that stream, and is given away.
+    unsafe { consumer.sum(managed.into_raw()) }.unwrap();
+    gate.set();
+    assert_eq!(consumer.result(), Ok(28.0));
+}
+
+#[test]
+fn memory_is_freed_after_a_consumers_kernels() {
+    let _session = Session;
+    let gate = Event::of_host();
+    let tensor = Tensor::zeroed(stream(), &[4]).unwrap();
+    tensor.fill(7.0);
+    let ours = tensor.stream().clone();
+    let consumer = Consumer::new(stream()).unwrap();
+    let managed = tensor.into_dlpack_on(consumer.stream().as_arg()).unwrap();
+    // The consumer's kernel cannot begin, and the consumer is the last owner.
+    consumer.stream().stream().wait(&gate);
+    // SAFETY: 1. It was exported for that stream, and is given away.
+    unsafe { consumer.sum(managed.into_raw()) }.unwrap();
+    gate.set();
+    assert_eq!(consumer.result(), Ok(28.0));
+    assert_eq!(ours.synchronize(), Ok(()));
+}
+
+#[test]
+fn a_forgotten_hand_off_frees_memory_in_use() {
+    let _session = Session;
+    let gate = Event::of_host();
+    let tensor = Tensor::zeroed(stream(), &[4]).unwrap();
+    let ours = tensor.stream().clone();
+    let forgetful = Forgetful(tensor.data().clone());
+    drop(tensor);
+    let consumer = Consumer::new(stream()).unwrap();
+    let managed = forgetful.into_dlpack_on(consumer.stream().as_arg()).unwrap();
+    consumer.stream().stream().wait(&gate);
+    // SAFETY: 1. is what this test breaks; the runtime finds it out.
+    unsafe { consumer.sum(managed.into_raw()) }.unwrap();
+    ours.synchronize().unwrap();
+    gate.set();
+    assert_eq!(consumer.result(), Err(BAD_ADDRESS));
+}
+
+/// The offset stays beside the handle.
+#[test]
+fn a_part_of_a_tensor() {
+    #[derive(DLPackExport)]
+    struct Tail {
+        data: DeviceBuffer<Npu>,
+        shape: [u32; 1],
+        #[dlpack(offset(elements))]
+        first: usize,
+    }
+    let _session = Session;
+    let gate = Event::of_host();
+    let data = pending(&gate).data().clone();
+    let handle = data.as_ptr();
+    let tail = Tail { data, shape: [3], first: 1 };
+    let consumer = Consumer::new(stream()).unwrap();
+    let managed = tail.into_dlpack_on(consumer.stream().as_arg()).unwrap();
+    assert_eq!(managed.as_data_ptr().cast(), handle.cast_const());
+    // SAFETY: 1. It was exported for that stream, and is given away.
+    unsafe { consumer.sum(managed.into_raw()) }.unwrap();
+    gate.set();
+    assert_eq!(consumer.result(), Ok(21.0));
+}
+
+/// A host that follows a device's address does not get far.
+#[test]
+#[cfg(all(unix, not(miri)))]
+fn the_host_cannot_touch_the_memory() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    const ASKED: &str = "NEW_DEVICE_TOUCH";
+    let name = "the_host_cannot_touch_the_memory";
+    if std::env::var_os(ASKED).is_some() {
+        let tensor = Tensor::zeroed(stream(), &[4]).unwrap();
+        let first = tensor.data().as_ptr().cast::<u8>();
+        // SAFETY: none. This process is there to die of it.
+        let byte = unsafe { first.read_volatile() };
+        panic!("the host read {byte}");
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    let output = child.args(["--exact", name, "--nocapture"]).env(ASKED, "1").output().unwrap();
+    assert!(output.status.signal().is_some(), "{output:?}");
+}
+
+/// The README promises that it takes no more.
+#[test]
+#[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
+fn sixty_lines_are_enough() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut lines = 0;
+    for file in ["backend.rs", "tensor.rs"] {
+        let text = fs::read_to_string(source.join(file)).unwrap();
+        let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+        lines += text.lines().filter(is_code).count();
+    }
+    println!("{lines} lines of code");
+    assert!(lines <= 60, "{lines}");
+}

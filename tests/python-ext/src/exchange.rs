@@ -1,0 +1,58 @@
+//! Classes whose exchange table does more than the default one.
+
+use dlpack_traits::{DLPackExport, DLPackImport, Foreign, ImportError, Imported, python};
+use pyo3::prelude::*;
+
+use crate::counted::Several;
+
+/// Read-only memory that may be borrowed without saying so, under two names.
+#[pyclass(frozen, subclass, module = "dlpack_testing")]
+#[derive(DLPackExport)]
+pub(crate) struct Viewed {
+    data: Several<Vec<f32>>,
+    shape: [usize; 2],
+}
+
+#[pymethods]
+impl Viewed {
+    #[new]
+    fn new(values: Vec<f32>) -> Self {
+        let shape = [1, values.len()];
+        Self { data: Several::new(values), shape }
+    }
+}
+
+/// What was made of a tensor: of one dimension, and nothing else.
+#[pyclass(frozen, subclass, module = "dlpack_testing")]
+#[derive(DLPackExport)]
+pub(crate) struct Received {
+    data: Foreign<f32>,
+    shape: [i64; 1],
+}
+
+impl DLPackImport for Received {
+    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+        match *tensor.shape() {
+            [13] => panic!("from_dlpack() panics on purpose"),
+            [len] => Ok(Self { data: Foreign::new(tensor)?, shape: [len] }),
+            _ => Err(ImportError::rejected("it takes one dimension")),
+        }
+    }
+}
+
+#[pymethods]
+impl Received {
+    /// All elements, in a flat list.
+    fn values(&self) -> PyResult<Vec<f32>> {
+        let tensor = self.data.tensor();
+        Ok(tensor.elements::<f32>()?.to_vec()?)
+    }
+}
+
+/// Adds the classes.
+pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let viewed = python::class::<Viewed>().old_table_name();
+    // SAFETY: 1. The tests only read.
+    unsafe { viewed.read_only_views() }.add(m)?;
+    python::class::<Received>().importable().add(m)
+}

@@ -1,0 +1,16 @@
+//! Devices: stream rules, hand-offs, frees, sets of backends, copies to the
+//! host, plug-ins. The device is the one of `examples/new-device`, which works
+//! on threads of its own; what tests delay, they delay with a gate.
+
+mod devices {
+    mod adopted;
+    mod copies;
+    mod cpu;
+    mod failures;
+    mod frees;
+    pub(crate) mod npu;
+    mod registry;
+    mod rules;
+    mod sets;
+    pub(crate) mod variant;
+}

@@ -1,0 +1,215 @@
+//! Memory is freed after the uses of all consumers, wherever it is let go.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::thread;
+
+use dlpack_tests::foreign::{Farewell, Foreign};
+use new_device::Npu;
+use new_device::runtime::{self, Event, Stream};
+use tensors::backend::{DeviceBuffer, Uses, WorkStream, hand_off};
+use tensors::{DLPackExport, DataType, Error, StreamArg};
+
+use super::npu::{NPU, Session, address, filled, held_by, stream, vector};
+use super::variant::{Variant, waited};
+
+/// Reads the first element on a stream: what a consumer's kernel does. `true`
+/// where the memory was still there.
+fn reads(stream: &Stream) -> bool {
+    stream.synchronize().is_ok()
+}
+
+#[test]
+fn after_the_kernels_of_several_consumers() {
+    let _session = Session;
+    let gates = [(); 3].map(|()| Event::of_host());
+    let consumers = gates.each_ref().map(held_by);
+    let buffer = filled(stream(), 2.0);
+    let results: Vec<_> =
+        consumers.iter().map(|stream| stream.stream().allocate(4).unwrap()).collect();
+    let address = address(&buffer);
+    let tensors: Vec<_> = consumers
+        .iter()
+        .map(|stream| vector(buffer.clone(), 4).into_dlpack_on(stream.as_arg()).unwrap())
+        .collect();
+    for (consumer, result) in consumers.iter().zip(results) {
+        consumer.stream().sum(address, 0..16, result);
+    }
+    let ours = buffer.stream().clone();
+    drop(buffer);
+    // The last owner goes on a thread that has never seen the device.
+    thread::spawn(move || {
+        for tensor in tensors {
+            Foreign::from(tensor).delete_elsewhere(Farewell::Copy);
+        }
+    })
+    .join()
+    .unwrap();
+    // Open them in another order than they were handed off.
+    for at in [1, 2, 0] {
+        gates[at].set();
+        assert!(reads(consumers[at].stream()), "consumer {at} found its memory freed");
+    }
+    assert_eq!(ours.stream().synchronize(), Ok(()), "freed once");
+}
+
+/// The consumer closes its stream right after it enqueued a kernel.
+#[test]
+fn after_the_kernels_of_a_closed_stream() {
+    let _session = Session;
+    let gate = Event::of_host();
+    let consumer = held_by(&gate);
+    let buffer = filled(stream(), 2.0);
+    let ours = buffer.stream().clone();
+    let result = consumer.stream().allocate(4).unwrap();
+    let tensor = vector(buffer.clone(), 4).into_dlpack_on(consumer.as_arg()).unwrap();
+    consumer.stream().sum(address(&buffer), 0..16, result);
+    let done = consumer.stream().record();
+    drop(consumer);
+    drop((buffer, tensor));
+    gate.set();
+    // What the closed stream did is seen in order of ours.
+    ours.stream().wait(&done);
+    assert_eq!(ours.stream().synchronize(), Ok(()));
+}
+
+/// A consumer without a stream, and the host, get finished work.
+#[test]
+fn to_nobodys_stream() {
+    let _session = Session;
+    for consumer in [StreamArg::unspecified(), StreamArg::on_host()] {
+        let gate = Event::of_host();
+        let tensor = vector(filled(held_by(&gate), 2.0), 4);
+        let returned = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                // Time for a mistake to happen; what is right does not need it.
+                thread::sleep(Duration::from_millis(30));
+                assert!(!returned.load(Ordering::SeqCst), "the work had not begun");
+                gate.set();
+            });
+            tensor.hand_off(consumer).unwrap();
+            returned.store(true, Ordering::SeqCst);
+        });
+    }
+}
+
+/// A hand-off to our own stream enqueues nothing, and needs nothing.
+#[test]
+fn on_our_own_stream() {
+    let _session = Session;
+    let gate = Event::of_host();
+    let buffer = filled(held_by(&gate), 2.0);
+    let ours = buffer.stream().clone();
+    let uses = Uses::<Npu>::new();
+    uses.hand_off(&ours, ours.as_arg()).unwrap();
+    hand_off(&ours, ours.as_arg()).unwrap();
+    assert_eq!(format!("{uses:?} {}", uses.elsewhere()), "[] false");
+    gate.set();
+}
+
+#[test]
+fn a_stream_is_remembered_once() {
+    let _session = Session;
+    let (ours, theirs) = (stream::<Npu>(), stream::<Npu>());
+    let uses = Uses::<Npu>::new();
+    for _ in 0..3 {
+        uses.hand_off(&ours, theirs.as_arg()).unwrap();
+    }
+    assert_eq!(format!("{uses:?}"), format!("[{:?}]", theirs.handle()));
+    // Without a stream the host waits, and nobody is left.
+    uses.hand_off(&ours, StreamArg::unspecified()).unwrap();
+    uses.hand_off(&ours, StreamArg::on_host()).unwrap();
+    assert_eq!(format!("{uses:?}"), format!("[{:?}]", theirs.handle()));
+    uses.order_before(&ours).unwrap();
+}
+
+/// Many threads hand one buffer off; the list loses nobody.
+#[test]
+fn remembered_from_many_threads() {
+    let _session = Session;
+    let (uses, ours) = (Uses::<Npu>::new(), stream::<Npu>());
+    let streams: Vec<_> = (0..8).map(|_| stream::<Npu>()).collect();
+    thread::scope(|scope| {
+        for stream in &streams {
+            let (uses, ours) = (&uses, &ours);
+            scope.spawn(move || uses.hand_off(ours, stream.as_arg()).unwrap());
+        }
+    });
+    let known = format!("{uses:?}");
+    for stream in &streams {
+        assert!(known.contains(&format!("{:?}", stream.handle())), "{known}");
+    }
+}
+
+/// Who asks for no synchronisation is refused, where nobody could tell when the
+/// memory is free.
+#[test]
+fn an_unnamed_stream() {
+    let _session = Session;
+    let gate = Event::of_host();
+    let tensor = vector(filled(held_by(&gate), 1.0), 4);
+    let error = tensor.to_dlpack_on(StreamArg::no_sync()).unwrap_err();
+    assert_eq!(error, Error::StreamUntracked { device: NPU });
+    // The plain function remembers nothing, so it may.
+    hand_off(tensor.data.stream(), StreamArg::no_sync()).unwrap();
+    gate.set();
+    // Where the device can be waited for, it is: at the free, and then only.
+    let buffer = DeviceBuffer::<Variant<true, true>>::zeroed(NPU, DataType::F32, 4).unwrap();
+    let tensor = vector(buffer, 4).into_dlpack_on(StreamArg::no_sync()).unwrap();
+    assert_eq!(waited(), 0);
+    drop(tensor);
+    assert_eq!(waited(), 1);
+}
+
+/// A stream that cannot be kept is no name at the time of the free, unless the
+/// consumer promised so.
+#[test]
+fn a_stream_that_does_not_last() {
+    type Fleeting = Variant<false, true>;
+    let _session = Session;
+    let consumer = stream::<Fleeting>();
+    let buffer = || DeviceBuffer::<Fleeting>::zeroed(NPU, DataType::F32, 4).unwrap();
+    drop(vector(buffer(), 4).into_dlpack_on(consumer.as_arg()).unwrap());
+    assert_eq!(waited(), 1, "the stream may be gone: all of the device is waited for");
+    // SAFETY: 1. The stream lives until the end of this test.
+    let lasting = unsafe { consumer.as_arg().lasting() };
+    drop(vector(buffer(), 4).into_dlpack_on(lasting).unwrap());
+    assert_eq!(waited(), 1, "the stream is there: it is waited for, on the device");
+    // Without a way to wait for the device there is no answer.
+    let buffer = DeviceBuffer::<Variant<false, false>>::zeroed(NPU, DataType::F32, 4).unwrap();
+    let consumer = stream::<Variant<false, false>>();
+    let error = vector(buffer, 4).into_dlpack_on(consumer.as_arg()).unwrap_err();
+    assert_eq!(error, Error::StreamUntracked { device: NPU });
+}
+
+/// A handle that names nothing is an error of the device, before anything happens.
+#[test]
+fn a_stream_that_is_none() {
+    let _session = Session;
+    let handle = {
+        let gone = stream::<Npu>();
+        gone.handle().number()
+    };
+    let tensor = vector(filled(stream(), 1.0), 4);
+    // SAFETY: 1. is not kept. This device looks its handles up.
+    let argument = unsafe { StreamArg::from_handle(handle) };
+    let error = tensor.to_dlpack_on(argument).unwrap_err();
+    assert_eq!(error, Error::Device { device: NPU, call: "find_stream", code: 2 });
+    assert_eq!(error.to_string(), "`find_stream` returned 2 for ext_dev:0");
+}
+
+/// The stream that is current where the export happens does not matter: the
+/// buffer knows its own.
+#[test]
+fn the_buffer_knows_its_stream() {
+    let _session = Session;
+    let ours = stream::<Npu>();
+    let buffer = filled(ours.clone(), 1.0);
+    let elsewhere = Stream::new(0).unwrap();
+    runtime::with_stream(&elsewhere, || {
+        let now = WorkStream::<Npu>::current(NPU).unwrap();
+        assert_ne!(now.handle(), buffer.stream().handle());
+    });
+    assert_eq!(buffer.stream().handle(), ours.handle());
+}

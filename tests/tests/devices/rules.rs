@@ -1,0 +1,174 @@
+//! What `stream` means, for every device and everything a consumer can say.
+
+use tensors::backend::{Decision, Lives, Meaning, StreamHandle, StreamRules};
+use tensors::ffi::{kDLCUDA, kDLExtDev, kDLROCM};
+use tensors::{Device, Error, StreamArg, StreamKind};
+
+/// A handle.
+const A: usize = 0x7f00;
+/// Another.
+const B: usize = 0x7f80;
+
+/// What is expected, short enough for a table.
+#[derive(Debug, PartialEq)]
+enum Is {
+    /// Nothing to do: it is our stream.
+    Same,
+    /// Nothing to do: nothing was asked for.
+    NoSync,
+    /// The host waits.
+    Wait,
+    /// That stream waits, which can be named for ever.
+    Always(usize),
+    /// That stream waits.
+    Now(usize),
+    /// That stream waits, which is the calling thread's.
+    Thread(usize),
+    /// An error.
+    Refused,
+}
+
+use Is::{Always, NoSync, Now, Refused, Same, Thread, Wait};
+
+fn asked(rules: &StreamRules, ours: usize, says: StreamKind) -> Is {
+    let device = Device::new(kDLExtDev, 3);
+    match rules.decide(device, StreamHandle::from_number(ours), says) {
+        Ok(Decision::Same) => Same,
+        Ok(Decision::NoSync) => NoSync,
+        Ok(Decision::Wait) => Wait,
+        Ok(Decision::Order { theirs, lives: Lives::Always }) => Always(theirs.number()),
+        Ok(Decision::Order { theirs, lives: Lives::Now }) => Now(theirs.number()),
+        Ok(Decision::Order { theirs, lives: Lives::OnThisThread }) => Thread(theirs.number()),
+        Err(Error::StreamRefused { device: refused, stream, rule }) => {
+            assert_eq!(refused, device);
+            assert_eq!(stream, if let StreamKind::Handle(n) = says { Some(n) } else { None });
+            assert!(!rule.is_empty());
+            Refused
+        }
+        Err(Error::StreamOnHost) => Refused,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Everything a consumer can say, in the order of the tables below.
+const SAYS: [StreamKind; 8] = [
+    StreamKind::Unspecified,
+    StreamKind::NoSync,
+    StreamKind::OnHost,
+    StreamKind::Handle(0),
+    StreamKind::Handle(1),
+    StreamKind::Handle(2),
+    StreamKind::Handle(A),
+    StreamKind::Handle(B),
+];
+
+fn check(name: &str, rules: StreamRules, table: &[(usize, [Is; 8])]) {
+    for (ours, expected) in table {
+        for (says, expected) in SAYS.into_iter().zip(expected) {
+            let found = asked(&rules, *ours, says);
+            assert_eq!(&found, expected, "{name}: ours is {ours:#x}, the consumer says {says:?}");
+        }
+    }
+}
+
+#[test]
+fn cuda() {
+    check(
+        "CUDA",
+        StreamRules::CUDA,
+        &[
+            // None, -1, host, 0, 1, 2, A, B
+            (0, [Same, NoSync, Wait, Refused, Same, Thread(2), Now(A), Now(B)]),
+            (1, [Same, NoSync, Wait, Refused, Same, Thread(2), Now(A), Now(B)]),
+            (A, [Always(1), NoSync, Wait, Refused, Always(1), Thread(2), Same, Now(B)]),
+        ],
+    );
+}
+
+#[test]
+fn rocm() {
+    check(
+        "ROCm",
+        StreamRules::ROCM,
+        &[
+            (0, [Same, NoSync, Wait, Same, Refused, Refused, Now(A), Now(B)]),
+            (A, [Always(0), NoSync, Wait, Always(0), Refused, Refused, Same, Now(B)]),
+        ],
+    );
+}
+
+#[test]
+fn other_devices() {
+    check(
+        "others",
+        StreamRules::HANDLES,
+        &[
+            (A, [Wait, NoSync, Wait, Refused, Now(1), Now(2), Same, Now(B)]),
+            (1, [Wait, NoSync, Wait, Refused, Same, Now(2), Now(A), Now(B)]),
+        ],
+    );
+}
+
+#[test]
+fn host() {
+    check(
+        "host",
+        StreamRules::HOST,
+        &[(0, [Same, Refused, Same, Refused, Refused, Refused, Refused, Refused])],
+    );
+    assert!(!StreamRules::HOST.has_streams());
+}
+
+/// A device that wants to be told: nothing is no answer.
+#[test]
+fn rules_of_a_devices_own() {
+    const OWN: StreamRules = StreamRules::new(
+        Meaning::Refused("send a queue"),
+        &[(7, Meaning::Default(9)), (9, Meaning::Default(9))],
+        9,
+    );
+    check(
+        "own",
+        OWN,
+        &[
+            (0, [Refused, NoSync, Wait, Now(0), Now(1), Now(2), Now(A), Now(B)]),
+            (A, [Refused, NoSync, Wait, Now(0), Now(1), Now(2), Same, Now(B)]),
+        ],
+    );
+    assert_eq!(asked(&OWN, 0, StreamKind::Handle(7)), Same);
+    assert_eq!(asked(&OWN, A, StreamKind::Handle(7)), Always(9));
+}
+
+/// What a consumer sends for the stream whose handle is NULL.
+#[test]
+fn numbers_for_consumers() {
+    let null = StreamHandle::NULL;
+    assert_eq!(StreamRules::CUDA.number_of(null), Some(1));
+    assert_eq!(StreamRules::ROCM.number_of(null), Some(0));
+    assert_eq!(StreamRules::HOST.number_of(null), None);
+    for rules in [StreamRules::CUDA, StreamRules::ROCM, StreamRules::HANDLES] {
+        assert_eq!(rules.number_of(StreamHandle::from_number(A)), Some(A));
+    }
+    assert!(StreamArg::on_host().host().is_ok());
+}
+
+#[test]
+fn refusals_say_what_to_send() {
+    let refused = |rules: StreamRules, device, says| {
+        rules.decide(device, StreamHandle::NULL, says).unwrap_err().to_string()
+    };
+    let cuda = Device::new(kDLCUDA, 1);
+    assert_eq!(
+        refused(StreamRules::CUDA, cuda, StreamKind::Handle(0)),
+        "cuda:1 has no `stream` 0; send 1 for the legacy default stream, 2 for the per-thread one",
+    );
+    let rocm = Device::new(kDLROCM, 0);
+    assert_eq!(
+        refused(StreamRules::ROCM, rocm, StreamKind::Handle(2)),
+        "rocm:0 has no `stream` 2; ROCm has one default stream, which is 0",
+    );
+    assert_eq!(
+        refused(StreamRules::HANDLES, rocm, StreamKind::Handle(0)),
+        "rocm:0 has no `stream` 0; send the handle of a stream, or nothing",
+    );
+}

@@ -1,0 +1,154 @@
+//! Backends over the same device that keep, or break, other promises.
+
+use core::cell::Cell;
+use core::ffi::c_void;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU8, Ordering};
+use std::sync::Arc;
+
+use new_device::Npu;
+use new_device::runtime;
+use tensors::backend::{Allocator, AllocatorOf, Backend, Event, Stream, StreamHandle, WorkStream};
+use tensors::{Device, Error, ffi};
+
+use super::npu::NPU;
+
+thread_local! {
+    /// How often this thread waited for the device.
+    static WAITED: Cell<usize> = const { Cell::new(0) };
+}
+
+pub(crate) fn waited() -> usize {
+    WAITED.get()
+}
+
+/// Waits for the streams that the tests of this file's users name.
+fn synchronize(_: Device) -> Result<(), Error> {
+    WAITED.set(WAITED.get() + 1);
+    Stream::synchronize(&runtime::default_stream(0).map_err(|_| FAILED)?)
+}
+
+/// Which call fails, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Fault {
+    None,
+    RecordFails,
+    RecordPanics,
+    WaitFails,
+    FreePanics,
+}
+
+/// Changes what a stream does.
+#[derive(Clone, Debug)]
+pub(crate) struct Faults(Arc<AtomicU8>);
+
+impl Faults {
+    pub(crate) fn set(&self, fault: Fault) {
+        self.0.store(fault as u8, Ordering::SeqCst);
+    }
+
+    fn is(&self, fault: Fault) -> bool {
+        self.0.load(Ordering::SeqCst) == fault as u8
+    }
+}
+
+/// A stream that can be told to fail.
+#[derive(Clone, Debug)]
+pub(crate) struct Faulty {
+    pub(crate) stream: runtime::Stream,
+    pub(crate) faults: Faults,
+}
+
+pub(crate) struct Mark(runtime::Event);
+
+const FAILED: Error = Error::Device { device: NPU, call: "record", code: 77 };
+
+// SAFETY: 1. to 6. Where it does not fail, it is the stream inside.
+unsafe impl Stream for Faulty {
+    type Event = Mark;
+
+    fn record(&self) -> Result<Mark, Error> {
+        assert!(!self.faults.is(Fault::RecordPanics), "record was told to panic");
+        if self.faults.is(Fault::RecordFails) {
+            Err(FAILED)
+        } else {
+            Ok(Mark(self.stream.record()))
+        }
+    }
+
+    fn wait(&self, mark: &Mark) -> Result<(), Error> {
+        if self.faults.is(Fault::WaitFails) {
+            return Err(FAILED);
+        }
+        self.stream.wait(&mark.0);
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        Stream::synchronize(&self.stream)
+    }
+}
+
+// SAFETY: 1. As of the event inside.
+unsafe impl Event for Mark {}
+
+/// `LAST`: whether borrowed streams may be kept. `SYNC`: whether the device can
+/// be waited for. `MEMORY`: whether it allocates.
+pub(crate) struct Variant<const LAST: bool, const SYNC: bool, const MEMORY: bool = true>;
+
+// SAFETY: 1. to 3. As of `Npu`, which keeps more than this may promise. 4. is
+// not true: tests of it count the calls.
+unsafe impl<const LAST: bool, const SYNC: bool, const MEMORY: bool> Backend
+    for Variant<LAST, SYNC, MEMORY>
+{
+    const DEVICE_TYPES: &'static [ffi::DLDeviceType] = Npu::DEVICE_TYPES;
+    const STREAMS_LAST: bool = LAST;
+    const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> =
+        if SYNC { Some(synchronize) } else { None };
+    const ALLOCATOR: Option<AllocatorOf<Self>> =
+        if MEMORY { Some(AllocatorOf::THIS) } else { None };
+    type Stream = Faulty;
+
+    fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
+        let stream = WorkStream::<Npu>::current(device)?;
+        let faulty = Faulty { stream: stream.stream().clone(), faults: none() };
+        // SAFETY: 1. and 2. As of the stream inside.
+        Ok(unsafe { WorkStream::new(device, stream.handle(), faulty) })
+    }
+
+    unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<Faulty, Error> {
+        // SAFETY: 1. By 1.
+        let stream = unsafe { Npu::borrow_stream(device, handle) }?;
+        Ok(Faulty { stream, faults: none() })
+    }
+}
+
+fn none() -> Faults {
+    Faults(Arc::new(AtomicU8::new(Fault::None as u8)))
+}
+
+// SAFETY: 1. to 3. As of `Npu`.
+unsafe impl<const LAST: bool, const SYNC: bool, const MEMORY: bool> Allocator
+    for Variant<LAST, SYNC, MEMORY>
+{
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        Npu::allocate(&inside(stream), byte_len)
+    }
+
+    unsafe fn deallocate(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        assert!(!stream.stream().faults.is(Fault::FreePanics), "free was told to panic");
+        // SAFETY: 1. and 2. By 1. and 2.
+        unsafe { Npu::deallocate(&inside(stream), data, byte_len) }
+    }
+}
+
+fn inside<B: Backend<Stream = Faulty>>(stream: &WorkStream<B>) -> WorkStream<Npu> {
+    let inner = stream.stream().stream.clone();
+    // SAFETY: 1. and 2. As of the stream around it.
+    unsafe { WorkStream::new(stream.device(), stream.handle(), inner) }
+}

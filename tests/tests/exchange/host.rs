@@ -1,0 +1,308 @@
+//! A host of objects that is not Python, and its objects.
+
+use core::any::TypeId;
+use core::cell::{Cell, RefCell};
+use core::ffi::c_void;
+use std::sync::Arc;
+
+use tensors::backend::Cpu;
+use tensors::exchange::{Fault, Host, NotImportable, ToObject, Wrap, table};
+use tensors::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI};
+use tensors::{
+    DLPackExport, DLPackImport, Error, ImportError, Imported, Layout, SharedBuffer, SharedOwner,
+    Storage, StreamArg, StreamKind, TensorView,
+};
+
+use dlpack_tests::counted::{Drops, Ticket};
+use dlpack_tests::foreign::Foreign;
+
+/// Objects on the heap. The C program that has a pointer to one owns it.
+/// `READ_ONLY_VIEWS` as for every host.
+pub(crate) struct Heap<const READ_ONLY_VIEWS: bool = false>;
+
+#[repr(C)]
+struct Object<T> {
+    class: TypeId,
+    /// Whether the value can change.
+    frozen: bool,
+    value: T,
+}
+
+thread_local! {
+    static RAISED: RefCell<Vec<Raised>> = const { RefCell::new(Vec::new()) };
+    /// Whether there is no memory for another object.
+    pub(crate) static FULL: Cell<bool> = const { Cell::new(false) };
+    /// Whether the host itself panics.
+    pub(crate) static BROKEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What `raise` was called with.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Raised {
+    pub(crate) kind: String,
+    pub(crate) text: String,
+}
+
+/// What was raised on this thread since the last time.
+pub(crate) fn raised() -> Vec<Raised> {
+    RAISED.take()
+}
+
+/// The one thing that was raised: its kind and its sentence.
+pub(crate) fn only_raised() -> (String, String) {
+    let mut all = raised();
+    let Raised { kind, text } = all.pop().expect("an error");
+    assert!(all.is_empty(), "raised more than once");
+    (kind, text)
+}
+
+/// An object that holds a value.
+pub(crate) fn object<T: 'static>(value: T) -> *mut c_void {
+    let class = TypeId::of::<T>();
+    Box::into_raw(Box::new(Object { class, frozen: true, value })).cast()
+}
+
+/// The same, of a class that can change.
+pub(crate) fn changing_object<T: 'static>(value: T) -> *mut c_void {
+    let class = TypeId::of::<T>();
+    Box::into_raw(Box::new(Object { class, frozen: false, value })).cast()
+}
+
+/// The value of an object.
+///
+/// # Safety
+///
+/// 1. `object` is alive for `'a`, and holds a `T`.
+pub(crate) unsafe fn value<'a, T>(object: *mut c_void) -> &'a T {
+    // SAFETY: by 1.
+    let object = unsafe { &*object.cast::<Object<T>>() };
+    &object.value
+}
+
+/// The end of an object.
+pub(crate) fn free<T>(object: *mut c_void) {
+    // SAFETY: `object` made it, and tests free each object once.
+    drop(unsafe { Box::from_raw(object.cast::<Object<T>>()) });
+}
+
+/// The object, if it is of the class.
+unsafe fn checked<'a, T: 'static>(
+    object: *mut c_void,
+) -> Result<&'a Object<T>, Fault<&'static str>> {
+    if BROKEN.get() {
+        panic!("the host panics on purpose");
+    }
+    // SAFETY: every object begins with its class.
+    if unsafe { object.cast::<TypeId>().read() } != TypeId::of::<T>() {
+        return Err(Fault::Host("no object of this class"));
+    }
+    // SAFETY: it is alive, and of this type.
+    Ok(unsafe { &*object.cast::<Object<T>>() })
+}
+
+// SAFETY: 1. and 2. `checked`; no `&mut` to a value is ever made, so the classes
+// that "can change" only say so. 3. These tests write through no such view.
+unsafe impl<T: DLPackExport + 'static, const READ_ONLY_VIEWS: bool> Host<T>
+    for Heap<READ_ONLY_VIEWS>
+{
+    type Error = &'static str;
+
+    const READ_ONLY_VIEWS: bool = READ_ONLY_VIEWS;
+
+    unsafe fn with<R>(
+        object: *mut c_void,
+        run: impl FnOnce(&T) -> Result<R, Fault<&'static str>>,
+    ) -> Result<R, Fault<&'static str>> {
+        // SAFETY: by 1 it is an object.
+        run(&unsafe { checked::<T>(object) }?.value)
+    }
+
+    unsafe fn view<R>(
+        object: *mut c_void,
+        run: impl FnOnce(&T) -> Result<R, Fault<&'static str>>,
+    ) -> Result<R, Fault<&'static str>> {
+        // SAFETY: by 1 it is an object.
+        let object = unsafe { checked::<T>(object) }?;
+        if object.frozen { run(&object.value) } else { Err(Fault::Host("it can change")) }
+    }
+
+    unsafe fn raise(fault: Fault<&'static str>) {
+        let kind = fault.kind().to_str().expect("UTF-8").to_owned();
+        RAISED.with_borrow_mut(|all| all.push(Raised { kind, text: fault.to_string() }));
+    }
+}
+
+// SAFETY: 1. `object` makes one, which the caller owns.
+unsafe impl<T: DLPackExport + 'static> Wrap<T> for Heap {
+    unsafe fn wrap(value: T) -> Result<*mut c_void, Fault<&'static str>> {
+        if FULL.get() { Err(Fault::Host("no memory for an object")) } else { Ok(object(value)) }
+    }
+}
+
+/// The table of a class that only exports.
+pub(crate) fn exports<T: DLPackExport + 'static>() -> Called {
+    Called(table::<T, Heap, Cpu, NotImportable>())
+}
+
+/// The table of a class, as its importability says.
+pub(crate) fn table_of<T: DLPackExport + 'static, I: ToObject<T, Heap>>() -> Called {
+    Called(table::<T, Heap, Cpu, I>())
+}
+
+/// A table in the hands of a C program.
+#[derive(Clone, Copy)]
+pub(crate) struct Called(pub(crate) &'static DLPackExchangeAPI);
+
+impl Called {
+    /// `managed_tensor_from_py_object_no_sync`: its code, and what it wrote.
+    pub(crate) fn from_object(self, object: *mut c_void) -> (i32, *mut DLManagedTensorVersioned) {
+        let function = self.0.managed_tensor_from_py_object_no_sync.expect("set");
+        let mut out = core::ptr::dangling_mut();
+        // SAFETY: objects of these tests are alive; `out` may be written.
+        (unsafe { function(object, &raw mut out) }, out)
+    }
+
+    /// The tensor of an object, which must have one.
+    pub(crate) fn tensor(self, object: *mut c_void) -> Foreign {
+        let (code, tensor) = self.from_object(object);
+        assert_eq!((code, raised()), (0, vec![]));
+        assert!(!tensor.is_null());
+        // SAFETY: 1. The table gave it away, alive.
+        unsafe { Foreign::from_raw(tensor) }
+    }
+
+    /// `managed_tensor_to_py_object_no_sync`: its code, and what it wrote.
+    pub(crate) fn to_object(self, tensor: *mut DLManagedTensorVersioned) -> (i32, *mut c_void) {
+        let function = self.0.managed_tensor_to_py_object_no_sync.expect("set");
+        let mut out = core::ptr::dangling_mut();
+        // SAFETY: tensors of these tests are alive and owned; `out` may be written.
+        (unsafe { function(tensor, &raw mut out) }, out)
+    }
+}
+
+/// Read-only pixels with a fixed rank, as most users write them.
+#[derive(DLPackExport)]
+#[dlpack(crate = tensors)]
+pub(crate) struct Picture {
+    pub(crate) data: Arc<[u8]>,
+    pub(crate) shape: [usize; 3],
+}
+
+impl Picture {
+    /// Three rows of four pixels of two bytes.
+    pub(crate) fn new() -> Self {
+        Self { data: (0..24).collect(), shape: [3, 4, 2] }
+    }
+}
+
+/// Where the code of a class goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    Nowhere,
+    Tensor,
+    TensorPanics,
+    HandOff,
+    HandOffPanics,
+    SharePanics,
+    NoShare,
+}
+
+/// Numbers that everybody may write, exported by code that goes wrong somewhere.
+pub(crate) struct Numbers {
+    pub(crate) data: SharedBuffer<i32>,
+    pub(crate) shape: [usize; 2],
+    pub(crate) wrong: Wrong,
+    /// Counts the end.
+    pub(crate) _ticket: Option<Ticket>,
+}
+
+impl Numbers {
+    /// Two rows of three.
+    pub(crate) fn new(wrong: Wrong) -> Self {
+        let data = SharedBuffer::from_slice(&[0, 1, 2, 3, 4, 5]).expect("memory");
+        Self { data, shape: [2, 3], wrong, _ticket: None }
+    }
+
+    /// The same, whose end is counted.
+    pub(crate) fn counted(drops: &Drops) -> Self {
+        Self { _ticket: Some(drops.ticket()), ..Self::new(Wrong::Nowhere) }
+    }
+}
+
+impl DLPackExport for Numbers {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        match self.wrong {
+            Wrong::Tensor => return Err(Error::Custom("not yet\0")),
+            Wrong::TensorPanics => panic!("tensor() panics on purpose"),
+            _ => {}
+        }
+        TensorView::new(self.data.data(), Layout::row_major(&self.shape)?)
+    }
+
+    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        assert_eq!(consumer.kind(), StreamKind::WorkStream);
+        match self.wrong {
+            Wrong::HandOff => Err(Error::Custom("the event was never recorded")),
+            Wrong::HandOffPanics => panic!("hand_off() panics on purpose"),
+            _ => consumer.host(),
+        }
+    }
+
+    fn share(&self) -> Option<SharedOwner> {
+        match self.wrong {
+            Wrong::SharePanics => panic!("share() panics on purpose"),
+            Wrong::NoShare => None,
+            _ => self.data.share(),
+        }
+    }
+}
+
+/// What the class makes of a tensor, where it makes anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taking {
+    Keeps,
+    /// It copies the elements, and releases the tensor.
+    Copies,
+    Refuses,
+    Panics,
+    /// It panics when the tensor is gone.
+    DropsAndPanics,
+    /// It puts the tensor away, and fails.
+    Steals,
+}
+
+thread_local! {
+    pub(crate) static TAKING: Cell<Taking> = const { Cell::new(Taking::Keeps) };
+    pub(crate) static STOLEN: RefCell<Option<Imported>> = const { RefCell::new(None) };
+}
+
+/// An object made of a tensor.
+pub(crate) struct Taken {
+    pub(crate) tensor: Option<Imported>,
+    pub(crate) copy: Vec<i32>,
+}
+
+impl DLPackExport for Taken {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        TensorView::new(self.copy.data(), Layout::row_major(&[0])?)
+    }
+}
+
+impl DLPackImport for Taken {
+    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+        match TAKING.get() {
+            Taking::Keeps => Ok(Self { tensor: Some(tensor), copy: vec![] }),
+            Taking::Copies => Ok(Self { tensor: None, copy: tensor.elements::<i32>()?.to_vec()? }),
+            Taking::Refuses => Err(ImportError::rejected("two dimensions are too many")),
+            Taking::Panics => panic!("from_dlpack() panics on purpose"),
+            Taking::DropsAndPanics => {
+                drop(tensor);
+                panic!("from_dlpack() panics on purpose")
+            }
+            Taking::Steals => {
+                STOLEN.set(Some(tensor));
+                Err(ImportError::rejected("it is not what it seems"))
+            }
+        }
+    }
+}

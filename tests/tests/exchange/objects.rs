@@ -1,0 +1,211 @@
+//! `managed_tensor_to_py_object_no_sync`: after a success the object has the
+//! tensor, after a failure the caller, who then calls the deleter.
+
+use core::ptr;
+use core::sync::atomic::AtomicPtr;
+
+use dlpack_tests::counted::Drops;
+use tensors::exchange::Importable;
+use tensors::ffi::DLManagedTensorVersioned;
+use tensors::{DLPackExport, Error, Flags, Version};
+
+use crate::exchange::forge::{Forged, forged, free as free_silent, other_major};
+use crate::exchange::host::{
+    Called, FULL, Numbers, Picture, STOLEN, TAKING, Taken, Taking, Wrong, exports, free, object,
+    only_raised, raised, table_of, value,
+};
+
+fn importable() -> Called {
+    table_of::<Taken, Importable>()
+}
+
+/// Two rows of three.
+fn numbers() -> Forged {
+    forged(&[2, 3], &[0, 1, 2, 3, 4, 5])
+}
+
+/// What the caller does with a tensor that is still its own, as tvm-ffi does.
+fn delete(tensor: *mut DLManagedTensorVersioned) {
+    // SAFETY: the tensor is alive, as the count said.
+    let deleter = unsafe { (*tensor).deleter }.expect("a deleter");
+    // SAFETY: nobody else calls it.
+    unsafe { deleter(tensor) }
+}
+
+#[test]
+fn an_object_has_the_tensor_and_releases_it_at_its_end() {
+    let drops = Drops::new();
+    TAKING.set(Taking::Keeps);
+    let (code, made) = importable().to_object(numbers().raw(&drops));
+    assert_eq!((code, raised()), (0, vec![]));
+    assert_eq!(drops.count(), 0);
+    free::<Taken>(made);
+    assert_eq!(drops.count(), 1);
+}
+
+#[test]
+fn an_object_that_copied_needs_the_tensor_no_longer() {
+    let drops = Drops::new();
+    TAKING.set(Taking::Copies);
+    let (code, made) = importable().to_object(numbers().raw(&drops));
+    assert_eq!((code, drops.count()), (0, 1));
+    let tensor = importable().from_object(made);
+    assert_eq!(tensor.0, -1, "a vector has one owner, and this host cannot be one");
+    assert_eq!(only_raised().0, "BufferError");
+    free::<Taken>(made);
+    assert_eq!(drops.count(), 1);
+}
+
+/// X9: the deleter runs once, and it is the caller who runs it.
+#[test]
+fn after_a_failure_the_tensor_is_the_callers() {
+    let cases = [
+        (Taking::Refuses, false, "ValueError", "two dimensions"),
+        (Taking::Panics, false, "RuntimeError", "panicked"),
+        (Taking::DropsAndPanics, false, "RuntimeError", "panicked"),
+        (Taking::Keeps, true, "RuntimeError", "no memory for an object"),
+        (Taking::Copies, true, "RuntimeError", "no memory for an object"),
+    ];
+    for (taking, full, kind, text) in cases {
+        let drops = Drops::new();
+        let tensor = numbers().raw(&drops);
+        TAKING.set(taking);
+        FULL.set(full);
+        let outcome = importable().to_object(tensor);
+        FULL.set(false);
+        assert_eq!(outcome, (-1, ptr::null_mut()), "{taking:?}");
+        let raised = only_raised();
+        assert_eq!(raised.0, kind, "{taking:?}");
+        assert!(raised.1.contains(text), "{raised:?}");
+        assert_eq!(drops.count(), 0, "{taking:?}");
+        delete(tensor);
+        assert_eq!(drops.count(), 1, "{taking:?}");
+    }
+}
+
+#[test]
+fn a_class_that_only_exports_touches_nothing() {
+    let drops = Drops::new();
+    let tensor = numbers().raw(&drops);
+    assert_eq!(exports::<Picture>().to_object(tensor), (-1, ptr::null_mut()));
+    let (kind, text) = only_raised();
+    assert_eq!(kind, "BufferError");
+    assert!(text.contains("only exports"), "{text}");
+    assert_eq!(drops.count(), 0);
+    delete(tensor);
+    assert_eq!(drops.count(), 1);
+}
+
+/// Who puts the tensor away and says that it failed has kept the tensor.
+#[test]
+fn what_was_put_away_is_not_given_back() {
+    let drops = Drops::new();
+    TAKING.set(Taking::Steals);
+    assert_eq!(importable().to_object(numbers().raw(&drops)), (-1, ptr::null_mut()));
+    assert_eq!(only_raised().0, "ValueError");
+    let stolen = STOLEN.take().expect("the tensor");
+    assert_eq!(stolen.elements::<i32>().unwrap().to_vec().unwrap(), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(drops.count(), 0);
+    drop(stolen);
+    assert_eq!(drops.count(), 1);
+}
+
+#[test]
+fn structs_that_cannot_be_stay_with_the_caller() {
+    TAKING.set(Taking::Keeps);
+    let wrong = [
+        Forged { ndim: Some(-1), ..numbers() },
+        Forged { ndim: Some(65), ..numbers() },
+        Forged { shape: None, ndim: Some(2), ..numbers() },
+        Forged { shape: Some(vec![2, -3]), ..numbers() },
+        Forged { data: None, ..numbers() },
+        Forged { byte_offset: u64::MAX, ..numbers() },
+    ];
+    for case in wrong {
+        let drops = Drops::new();
+        let tensor = case.raw(&drops);
+        assert_eq!(importable().to_object(tensor), (-1, ptr::null_mut()), "{case:?}");
+        assert_eq!(only_raised().0, "BufferError");
+        assert_eq!(drops.count(), 0, "{case:?}");
+        delete(tensor);
+        assert_eq!(drops.count(), 1, "{case:?}");
+    }
+}
+
+/// Nothing of it is read but what every version has.
+#[test]
+fn another_major_version_stays_with_the_caller() {
+    for version in [Version::new(2, 0), Version::new(0, 8)] {
+        let drops = Drops::new();
+        let tensor = other_major(version, &drops);
+        assert_eq!(importable().to_object(tensor), (-1, ptr::null_mut()));
+        assert_eq!(only_raised().1, Error::VersionUnsupported { found: version }.to_string());
+        assert_eq!(drops.count(), 0);
+        // SAFETY: the deleter is in the part that every version has.
+        let deleter = unsafe { (&raw const (*tensor).deleter).read() }.expect("a deleter");
+        // SAFETY: nobody else calls it.
+        unsafe { deleter(tensor) };
+        assert_eq!(drops.count(), 1);
+    }
+}
+
+#[test]
+fn a_null_deleter_is_not_called() {
+    TAKING.set(Taking::Keeps);
+    let drops = Drops::new();
+    let tensor = Forged { deleter: false, ..numbers() }.raw::<DLManagedTensorVersioned>(&drops);
+    let (code, made) = importable().to_object(tensor);
+    assert_eq!(code, 0);
+    free::<Taken>(made);
+    assert_eq!(drops.count(), 0);
+    free_silent(tensor);
+}
+
+#[test]
+fn null_is_refused_and_leaves_the_tensor_alone() {
+    assert_eq!(importable().to_object(ptr::null_mut()), (-1, ptr::null_mut()));
+    assert_eq!(only_raised().1, Error::NullTensor.to_string());
+    let drops = Drops::new();
+    let tensor = numbers().raw(&drops);
+    let function = importable().0.managed_tensor_to_py_object_no_sync.expect("set");
+    // SAFETY: the tensor is alive; the function says that it takes NULL.
+    assert_eq!(unsafe { function(tensor, ptr::null_mut()) }, -1);
+    assert_eq!(only_raised().1, "`out` is NULL");
+    assert_eq!(drops.count(), 0);
+    delete(tensor);
+}
+
+/// Metadata, flags included, are the producer's; the object may die anywhere.
+#[test]
+fn what_the_object_has_is_what_came() {
+    TAKING.set(Taking::Keeps);
+    let drops = Drops::new();
+    let case = Forged { flags: Flags::READ_ONLY, version: Version::new(1, 9), ..numbers() };
+    let (_, made) = importable().to_object(case.strided(&[3, 1], 0).raw(&drops));
+    // SAFETY: `made` is such an object; the host's objects have their value last.
+    let taken = unsafe { value::<Taken>(made) };
+    let tensor = taken.tensor.as_ref().expect("kept");
+    assert_eq!(tensor.flags(), Flags::READ_ONLY);
+    assert_eq!(tensor.version(), Some(Version::new(1, 9)));
+    assert_eq!((tensor.shape(), tensor.strides()), (&[2, 3][..], &[3, 1][..]));
+    let made = AtomicPtr::new(made);
+    std::thread::spawn(move || free::<Taken>(made.into_inner())).join().expect("no panic");
+    assert_eq!(drops.count(), 1);
+}
+
+/// An export of ours, taken by a class of ours.
+#[test]
+fn there_and_back() {
+    TAKING.set(Taking::Keeps);
+    let numbers = object(Numbers::new(Wrong::Nowhere));
+    let (_, tensor) = exports::<Numbers>().from_object(numbers);
+    let (code, made) = importable().to_object(tensor);
+    assert_eq!(code, 0);
+    free::<Numbers>(numbers);
+    // SAFETY: `made` is such an object.
+    let taken = unsafe { value::<Taken>(made) };
+    let elements = taken.tensor.as_ref().expect("kept").elements::<i32>().unwrap();
+    assert_eq!(elements.to_vec().unwrap(), [0, 1, 2, 3, 4, 5]);
+    assert!(taken.tensor().is_ok());
+    free::<Taken>(made);
+}

@@ -1,0 +1,226 @@
+//! `dltensor_from_py_object_no_sync`.
+
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
+use core::ptr;
+use core::slice;
+use std::sync::Arc;
+
+use tensors::backend::Cpu;
+use tensors::exchange::{NotImportable, table};
+use tensors::ffi::{DLPackExchangeAPI, DLTensor};
+use tensors::{DLPackExport, DataType, SharedBuffer, Storage};
+
+use crate::exchange::host::{
+    Heap, Numbers, Picture, Wrong, changing_object, exports, free, object, only_raised, raised,
+};
+
+/// Calls the function as C does, with memory that was not initialised.
+fn view(table: &DLPackExchangeAPI, object: *mut c_void) -> (i32, DLTensor) {
+    let function = table.dltensor_from_py_object_no_sync.expect("set");
+    let mut out = MaybeUninit::<DLTensor>::uninit();
+    // SAFETY: the object is alive; `out` may be written.
+    let code = unsafe { function(object, out.as_mut_ptr()) };
+    // SAFETY: it is written on success and on failure.
+    (code, unsafe { out.assume_init() })
+}
+
+/// A view of an object that must have one.
+fn viewed(table: &DLPackExchangeAPI, object: *mut c_void) -> DLTensor {
+    let (code, tensor) = view(table, object);
+    assert_eq!((code, raised()), (0, vec![]));
+    tensor
+}
+
+fn dims(tensor: &DLTensor, array: *const i64) -> &[i64] {
+    // SAFETY: the array has `ndim` entries, and the objects of these tests live
+    // longer than their views.
+    unsafe { slice::from_raw_parts(array, usize::try_from(tensor.ndim).expect("a rank")) }
+}
+
+/// The table of a class whose memory is lent for reading too.
+fn lends<T: DLPackExport + 'static>() -> &'static DLPackExchangeAPI {
+    table::<T, Heap<true>, Cpu, NotImportable>()
+}
+
+#[test]
+fn a_view_is_of_the_object_itself() {
+    let numbers = Numbers::new(Wrong::Nowhere);
+    let address = numbers.data.data().as_ptr();
+    let object = object(numbers);
+    let table = exports::<Numbers>().0;
+    let first = viewed(table, object);
+    let second = viewed(table, object);
+    for tensor in [&first, &second] {
+        assert!(ptr::eq(tensor.data.cast(), address));
+        assert_eq!(dims(tensor, tensor.shape), [2, 3]);
+        assert_eq!(dims(tensor, tensor.strides), [3, 1]);
+        assert_eq!((tensor.byte_offset, DataType::from(tensor.dtype)), (0, DataType::I32));
+        // SAFETY: the object is alive, and everybody may write.
+        unsafe { tensor.data.cast::<i32>().add(5).write(50) };
+    }
+    assert!(ptr::eq(first.strides, second.strides), "they are in one place");
+    let tensor = exports::<Numbers>().tensor(object);
+    assert_eq!(tensor.elements::<i32>(), [0, 1, 2, 3, 4, 50]);
+    tensor.delete(dlpack_tests::foreign::Farewell::Plain);
+    free::<Numbers>(object);
+}
+
+/// What a class stores as integers of 64 bits is pointed at where it is.
+#[test]
+fn stored_dimensions_are_not_copied() {
+    let picture = object(Picture::new());
+    let tensor = viewed(lends::<Picture>(), picture);
+    let range = picture.addr()..picture.addr() + 256;
+    assert!(range.contains(&tensor.shape.addr()), "the shape is in the object");
+    assert_eq!(dims(&tensor, tensor.shape), [3, 4, 2]);
+    assert_eq!(dims(&tensor, tensor.strides), [8, 2, 1]);
+    free::<Picture>(picture);
+
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Strided {
+        data: SharedBuffer<u16>,
+        shape: Vec<i64>,
+        strides: [isize; 2],
+    }
+    let data = SharedBuffer::zeroed(6).expect("memory");
+    let strided = Strided { data, shape: vec![2, 3], strides: [1, 2] };
+    let shape = strided.shape.as_ptr();
+    let strided = object(strided);
+    let tensor = viewed(exports::<Strided>().0, strided);
+    assert!(ptr::eq(tensor.shape, shape));
+    assert!((strided.addr()..strided.addr() + 256).contains(&tensor.strides.addr()));
+    assert_eq!(dims(&tensor, tensor.strides), [1, 2]);
+    free::<Strided>(strided);
+}
+
+/// Narrow integers, lists of fields and constants outlive the call too.
+#[test]
+fn computed_dimensions_outlive_the_call() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Narrow {
+        data: SharedBuffer<u8>,
+        shape: [u32; 2],
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    #[dlpack(shape(height, 5))]
+    struct Listed {
+        data: SharedBuffer<u8>,
+        height: u8,
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    #[dlpack(shape(3, 5))]
+    struct Constant {
+        data: SharedBuffer<u8>,
+    }
+    let data = || SharedBuffer::<u8>::zeroed(15).expect("memory");
+    let all = [
+        (object(Narrow { data: data(), shape: [3, 5] }), exports::<Narrow>().0),
+        (object(Listed { data: data(), height: 3 }), exports::<Listed>().0),
+        (object(Constant { data: data() }), exports::<Constant>().0),
+    ];
+    let tensors = all.map(|(object, table)| viewed(table, object));
+    for tensor in &tensors {
+        assert_eq!(dims(tensor, tensor.shape), [3, 5]);
+        assert_eq!(dims(tensor, tensor.strides), [5, 1]);
+    }
+    free::<Narrow>(all[0].0);
+    free::<Listed>(all[1].0);
+    free::<Constant>(all[2].0);
+}
+
+#[test]
+fn tensors_without_elements_and_without_dimensions() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Any {
+        data: SharedBuffer<u8>,
+        shape: Vec<usize>,
+    }
+    for (len, shape) in [(1, vec![]), (0, vec![0]), (0, vec![3, 0, 2])] {
+        let ndim = shape.len();
+        let object = object(Any { data: SharedBuffer::zeroed(len).expect("memory"), shape });
+        let tensor = viewed(exports::<Any>().0, object);
+        assert_eq!(usize::try_from(tensor.ndim), Ok(ndim));
+        assert_eq!(tensor.data.is_null(), len == 0);
+        assert!(!tensor.shape.is_null() && !tensor.strides.is_null());
+        free::<Any>(object);
+    }
+}
+
+/// The same refusals as for a capsule without flags.
+#[test]
+fn what_a_dltensor_cannot_say_is_refused() {
+    let picture = object(Picture::new());
+    let (code, tensor) = view(exports::<Picture>().0, picture);
+    assert_eq!((code, tensor.ndim), (-1, 0));
+    assert!(tensor.data.is_null() && tensor.shape.is_null() && tensor.strides.is_null());
+    let (kind, text) = only_raised();
+    assert_eq!(kind, "BufferError");
+    assert!(text.contains("read-only"), "{text}");
+    free::<Picture>(picture);
+
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    #[dlpack(dtype = FLOAT4_E2M1FN, padded)]
+    struct Padded {
+        data: SharedBuffer<u8>,
+        shape: [usize; 1],
+    }
+    let data = SharedBuffer::zeroed(2).expect("memory");
+    let padded = object(Padded { data, shape: [2] });
+    assert_eq!(view(exports::<Padded>().0, padded).0, -1);
+    assert!(only_raised().1.contains("padded"));
+    free::<Padded>(padded);
+}
+
+#[test]
+fn classes_that_can_change_are_refused() {
+    let object = changing_object(Numbers::new(Wrong::Nowhere));
+    assert_eq!(view(exports::<Numbers>().0, object).0, -1);
+    assert_eq!(only_raised(), ("RuntimeError".into(), "it can change".into()));
+    free::<Numbers>(object);
+}
+
+#[test]
+fn failures_are_raised_once_and_leave_no_pointers() {
+    for (wrong, kind) in [
+        (Wrong::Tensor, "BufferError"),
+        (Wrong::HandOff, "BufferError"),
+        (Wrong::TensorPanics, "RuntimeError"),
+        (Wrong::HandOffPanics, "RuntimeError"),
+    ] {
+        let object = object(Numbers::new(wrong));
+        let (code, tensor) = view(exports::<Numbers>().0, object);
+        assert_eq!((code, tensor.ndim), (-1, 0), "{wrong:?}");
+        assert!(tensor.data.is_null() && tensor.shape.is_null());
+        assert_eq!(only_raised().0, kind, "{wrong:?}");
+        free::<Numbers>(object);
+    }
+    let other = object(Picture::new());
+    assert_eq!(view(exports::<Numbers>().0, other).0, -1);
+    assert_eq!(only_raised().1, "no object of this class");
+    assert_eq!(view(exports::<Numbers>().0, ptr::null_mut()).0, -1);
+    assert_eq!(only_raised().1, "`py_object` is NULL");
+    let function = exports::<Picture>().0.dltensor_from_py_object_no_sync.expect("set");
+    // SAFETY: the object is alive; the function says that it takes NULL.
+    assert_eq!(unsafe { function(other, ptr::null_mut()) }, -1);
+    assert_eq!(only_raised().1, "`out` is NULL");
+    free::<Picture>(other);
+}
+
+/// A view holds no owner: the object keeps the memory alive.
+#[test]
+fn a_view_is_no_owner() {
+    let data: Arc<[u8]> = (0..24).collect();
+    let picture = object(Picture { data: Arc::clone(&data), shape: [3, 4, 2] });
+    let tensor = viewed(lends::<Picture>(), picture);
+    assert_eq!(Arc::strong_count(&data), 2);
+    assert!(ptr::eq(tensor.data.cast(), data.data().as_ptr()));
+    free::<Picture>(picture);
+    assert_eq!(Arc::strong_count(&data), 1);
+}
