@@ -17,7 +17,7 @@ warnings.simplefilter("ignore")
 import dlpack_structs as structs  # noqa: E402
 from grid import DTYPES, LAYOUTS, byte_offset, expected  # noqa: E402
 from peers import PEERS, NotMade  # noqa: E402
-from reference import same_as  # noqa: E402
+from reference import alive, same_as  # noqa: E402
 
 # Where nothing is to be compared.
 NOT_MADE, NOT_EXPORTED = "not made", "not exported"
@@ -141,6 +141,7 @@ def main():
     after, only = job.get("after"), job.get("only")
     for name in job["producers"]:
         for dtype in DTYPES if name in made else ():
+            alive()  # lets go of what nobody took
             for layout in LAYOUTS:
                 key = f"{name}|{dtype}|{layout.name}"
                 if after:

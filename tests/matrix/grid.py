@@ -4,10 +4,11 @@ Every tensor is a window on the same 48 elements of its type, of which each has
 a pattern of bits of its own as far as the type has patterns enough. Values are
 compared as patterns, so that no conversion can hide a difference."""
 
-import ctypes
 import math
 import struct
 from typing import NamedTuple
+
+from reference import indices
 
 # Name: code, bits, lanes.
 DTYPES = {
@@ -104,32 +105,12 @@ def byte_offset(dtype, layout):
     return bits // 8
 
 
-def indices(shape, strides):
-    """Where the elements lie, in row-major order, counted from the first."""
-    if 0 in shape:
-        return []
-    found = [0]
-    for extent, stride in zip(shape, strides, strict=True):
-        found = [start + step * stride for start in found for step in range(extent)]
-    return found
-
-
 def expected(dtype, layout):
     """The patterns of a tensor's elements, in row-major order."""
     return [
         pattern(dtype, layout.offset + index)
         for index in indices(layout.shape, layout.strides)
     ]
-
-
-def gather(address, shape, strides, bits):
-    """The patterns that lie in memory, read as a description says."""
-    found = []
-    for index in indices(shape, strides):
-        first, shift = divmod(index * bits, 8)
-        memory = ctypes.string_at(address + first, (shift + bits + 7) // 8)
-        found.append(int.from_bytes(memory, "little") >> shift & ((1 << bits) - 1))
-    return found
 
 
 def split(memory, bits):

@@ -5,20 +5,22 @@ import importlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
-import dlpack_structs as structs
+sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "python"))
+
+import dlpack_structs as structs  # noqa: E402
 from grid import (
     DTYPES,
     ELEMENTS,
     ROW_MAJOR,
     byte_offset,
     expected,
-    gather,
     image,
     split,
     width,
 )
-from reference import READ_ONLY, Reference, aligned
+from reference import READ_ONLY, Reference, aligned, gather
 
 
 class NotMade(Exception):

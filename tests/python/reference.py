@@ -4,54 +4,58 @@ It shares nothing with the Rust code. What a library does with its tensors is
 what that library does with anybody's; our class is measured against that."""
 
 import ctypes
+import sys
 from ctypes import POINTER, c_char_p, c_int64, c_void_p, py_object
 
 import dlpack_structs as structs
 from dlpack_structs import IS_COPIED, READ_ONLY
 
-_api = ctypes.pythonapi
-_new = _api.PyCapsule_New
+_new = ctypes.pythonapi.PyCapsule_New
 _new.restype, _new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
-# Prototypes of their own, for capsules that are about to die.
-_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, c_void_p, c_char_p)(
-    ("PyCapsule_IsValid", _api)
-)
-_get_pointer = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(
-    ("PyCapsule_GetPointer", _api)
-)
 
 # The names must outlive every capsule.
 NAMES = {False: c_char_p(b"dltensor"), True: c_char_p(b"dltensor_versioned")}
 
-# What is exported and not yet deleted, by the address of its struct.
+# What is exported and not yet deleted, by the address of its struct. Capsules
+# die while exceptions are on their way, which no Python code may see: so they
+# have no destructor, and those that nobody took are found by `alive`.
 _alive = {}
 
 
 @ctypes.CFUNCTYPE(None, c_void_p)
 def _delete(managed):
-    _alive.pop(managed, None)
+    # A statement and not a call, for the same reason. Twice is a KeyError.
+    del _alive[managed]
 
 
-# Capsules die while exceptions are on their way, which no Python code may see.
-# So the first thing that a destructor does is to put the exception aside, with
-# nothing that could notice it: into places made beforehand, one for each
-# destructor that runs inside another.
-_ASIDE = [tuple(c_void_p() for _ in range(3)) for _ in range(16)]
-_ASIDE_POINTERS = [tuple(map(ctypes.byref, places)) for places in _ASIDE]
-_fetch, _restore = _api.PyErr_Fetch, _api.PyErr_Restore
-_depth = 0
+def alive():
+    """How many tensors consumers have taken and not deleted."""
+    for address, (_, _, _, capsule) in list(_alive.items()):
+        taken = structs.name(capsule).startswith("used_")
+        # Referred to here: by the name, the tuple, and the call.
+        if not taken and sys.getrefcount(capsule) == 3:
+            del _alive[address]
+    return len(_alive)
 
 
-@ctypes.CFUNCTYPE(None, c_void_p)
-def _destroy(capsule):
-    global _depth
-    _fetch(*_ASIDE_POINTERS[_depth])
-    _depth += 1
-    for name in NAMES.values():
-        if _is_valid(capsule, name.value):
-            _delete(_get_pointer(capsule, name.value))
-    _depth -= 1
-    _restore(*_ASIDE[_depth])
+def indices(shape, strides):
+    """Where the elements lie, in row-major order, counted from the first."""
+    if 0 in shape:
+        return []
+    found = [0]
+    for extent, stride in zip(shape, strides, strict=True):
+        found = [start + step * stride for start in found for step in range(extent)]
+    return found
+
+
+def gather(address, shape, strides, bits):
+    """The patterns of bits that lie in memory, read as a description says."""
+    found = []
+    for index in indices(shape, strides):
+        first, shift = divmod(index * bits, 8)
+        memory = ctypes.string_at(address + first, (shift + bits + 7) // 8)
+        found.append(int.from_bytes(memory, "little") >> shift & ((1 << bits) - 1))
+    return found
 
 
 class Reference:
@@ -95,14 +99,13 @@ class Reference:
         managed.deleter = ctypes.cast(_delete, c_void_p).value
         address = ctypes.addressof(managed)
         managed.manager_ctx = address
-        _alive[address] = (managed, dims, self.owner)
-        return _new(address, NAMES[versioned], ctypes.cast(_destroy, c_void_p))
+        capsule = _new(address, NAMES[versioned], None)
+        _alive[address] = (managed, dims, self.owner, capsule)
+        return capsule
 
     def copied(self):
         """A compact copy; only for elements of whole bytes."""
         size = self.dtype[1] * self.dtype[2] // 8
-        from grid import gather
-
         patterns = gather(
             self.data + self.byte_offset, self.shape, self.strides, size * 8
         )
@@ -121,11 +124,6 @@ def aligned(memory):
     address += -address % 64
     ctypes.memmove(address, memory, len(memory))
     return owner, address
-
-
-def alive():
-    """How many exports have not been deleted."""
-    return len(_alive)
 
 
 def same_as(tensor):

@@ -31,10 +31,19 @@ class Subject:
         return (found.data or 0) + found.byte_offset
 
 
+def testing_class(name):
+    """A class of the test module."""
+    return getattr(importlib.import_module("dlpack_testing"), name)
+
+
 def testing(name):
     """An object of a class of the test module."""
-    cls = getattr(importlib.import_module("dlpack_testing"), name)
-    return lambda: cls(VALUES, list(SHAPE))
+    return lambda: testing_class(name)(VALUES, list(SHAPE))
+
+
+def imported(name):
+    """An object of a class of the test module that is made from tensors."""
+    return lambda: testing_class(name).from_dlpack(testing("Writable")())
 
 
 def example(**keywords):
@@ -66,6 +75,9 @@ SUBJECTS = {
         "Tensor", example(), True, importlib.import_module("dlpack_example").from_dlpack
     ),
     "example, read-only": lambda: Subject("Tensor", example(read_only=True)),
+    "importable": lambda: Subject(
+        "Floats", imported("Floats"), True, testing_class("Floats").from_dlpack
+    ),
     "numpy": numpy_subject,
 }
 
@@ -77,4 +89,14 @@ def producers():
 
 def consumers():
     """Runs a check on every class that takes tensors."""
-    return pytest.mark.parametrize("subject", ["example", "numpy"], indirect=True)
+    return pytest.mark.parametrize("subject", ["example", "importable", "numpy"], indirect=True)
+
+
+@pytest.fixture
+def subject(request):
+    """The class of that name. Where it is known to fail the check, it must."""
+    found = SUBJECTS[request.param]()
+    check = request.node.originalname
+    if check in found.deviations:
+        request.node.add_marker(pytest.mark.xfail(reason=found.deviations[check], strict=True))
+    return found

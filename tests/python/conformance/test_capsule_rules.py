@@ -8,7 +8,7 @@ import weakref
 import dlpack_structs as structs
 import pytest
 from clauses import DLPACK, clause
-from subjects import VALUES, producers
+from subjects import VALUES, producers, subject  # noqa: F401
 
 CAPSULE = "Python specification, implementation"
 VERSIONS = [None, (1, 0)]

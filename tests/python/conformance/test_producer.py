@@ -6,7 +6,7 @@ import dlpack_structs as structs
 import pytest
 from clauses import ARRAY_API, DLPACK, clause
 from dlpack_structs import IS_COPIED, READ_ONLY
-from subjects import SHAPE, VALUES, producers
+from subjects import SHAPE, VALUES, producers, subject  # noqa: F401
 
 CPU = (1, 0)
 NOWHERE = (2, 7)

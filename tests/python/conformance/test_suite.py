@@ -1,0 +1,31 @@
+"""The suite itself: every check names its clause."""
+
+import ast
+from pathlib import Path
+
+import clauses
+import test_capsule_rules  # noqa: F401
+import test_consumer_rules  # noqa: F401
+import test_producer  # noqa: F401
+import test_table_rules  # noqa: F401
+from subjects import SUBJECTS
+
+
+def checks():
+    """The names of all checks, file by file."""
+    for path in Path(__file__).parent.glob("test_*.py"):
+        if path.name != Path(__file__).name:
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                    yield path.name, node.name
+
+
+def test_every_check_names_its_clause():
+    found = {name for _, name in checks()}
+    assert found and found <= set(clauses.NAMED)
+
+
+def test_deviations_are_of_checks_that_exist():
+    names = {name for _, name in checks()}
+    for make in SUBJECTS.values():
+        assert set(make().deviations) <= names
