@@ -76,7 +76,7 @@ def well_placed(producer, ours, dtype, layout):
     says. Whether some libraries copy hangs on that, and so on their allocators'
     luck: what was badly placed is made again."""
     kept = []
-    for _ in range(200):
+    for _ in range(producer.tries):
         tensor = source(producer, dtype, layout)[0]
         middle = ours.take(tensor, **producer.asks)
         if (middle.data_ptr - byte_offset(dtype, layout)) % 64 == 0:

@@ -17,7 +17,12 @@ from contextlib import contextmanager
 
 import pytest
 
-CONSUMERS = ("numpy", "tvm_ffi", "torch", "jax")
+CONSUMERS = (
+    *("numpy", "tvm_ffi", "torch", "jax", "paddle", "mlx", "tensorflow"),
+    *("array_api_strict", "nanobind", "mpi4py", "dpnp"),
+)
+# What other steps of the whole suite know, and the Python tests do not.
+TOOLS = ("miri", "valgrind", "newest-python")
 MODULES = ("dlpack_example", "dlpack_testing")
 
 FOLDER = os.environ.get("DLPACK_PYTHON_MODULES")
@@ -33,7 +38,7 @@ REQUIRED = {name for name in os.environ.get("DLPACK_REQUIRE", "").split(",") if 
 
 def pytest_configure():
     """Refuses to start with modules or demands that are not what they seem."""
-    unknown = REQUIRED - set(CONSUMERS)
+    unknown = REQUIRED - set(CONSUMERS) - set(TOOLS)
     if unknown:
         raise pytest.UsageError(f"DLPACK_REQUIRE names unknown consumers: {unknown}")
     for name in MODULES:
