@@ -6,7 +6,7 @@ use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::layout::{self, Walk};
-use crate::storage::{Access, Block, Cells, Data};
+use crate::storage::{Access, Block, Cells, Data, Terms};
 use crate::view::{Lend, TensorView};
 
 /// A compact row-major copy, aligned to 64 bytes.
@@ -143,20 +143,13 @@ const fn bytes(elements: i64, size: usize) -> isize {
 
 /// The memory that is copied from.
 struct Source {
-    first: *const u8,
-    access: Access,
-    /// Bytes of one element of the storage, as Rust accesses it: 1 where it
-    /// is not aligned.
-    unit: usize,
+    first: *mut u8,
+    terms: Terms,
 }
 
 impl Source {
     fn of(from: &Described<'_>) -> Self {
-        let (first, size) = (from.data().0, from.memory().element_size().unwrap_or(1));
-        // Foreign elements need not be aligned.
-        let align = Cells::align(size);
-        let unit = if first.addr() & align.wrapping_sub(1) == 0 { size } else { 1 };
-        Self { first, access: from.memory().access, unit }
+        Self { first: from.data().0, terms: from.memory().terms() }
     }
 
     /// The same elements in a copy of the bytes that they span.
@@ -164,7 +157,10 @@ impl Source {
         let before = from.byte_offset().saturating_sub(from.span().0);
         // The first element lies in the span, so its offset fits.
         let before = usize::try_from(before).unwrap_or(0);
-        Self { first: span.as_ptr().wrapping_add(before), access: Access::Frozen, unit: 1 }
+        Self {
+            first: span.as_ptr().wrapping_add(before),
+            terms: Terms { access: Access::Frozen, unit: 1 },
+        }
     }
 
     /// Reads `to.len()` bytes that begin `position` bytes from the first element.
@@ -176,24 +172,18 @@ impl Source {
     unsafe fn read(&self, position: isize, to: &mut [u8]) {
         // SAFETY: by 1 the position lies inside the memory of the tensor.
         let from = unsafe { self.first.offset(position) };
-        match self.access {
-            Access::Frozen | Access::Exclusive | Access::SharedReadOnly => {
+        match self.terms.access {
+            Access::Frozen | Access::Exclusive | Access::ForeignReadOnly => {
                 // SAFETY: by 1 there are as many bytes, which nobody writes
                 // while they are lent, or, if they are foreign, now (5 of
                 // `Imported::from_raw`), and `to` is memory of our own.
                 unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
             }
-            Access::Shared => {
-                for (index, part) in to.chunks_exact_mut(self.unit).enumerate() {
-                    // SAFETY: by 1 there are as many elements.
-                    let element = unsafe { from.add(index.saturating_mul(self.unit)) };
-                    // SAFETY: 1. The element is lent. 2. and 3. are what a
-                    // shared loan promises; a description keeps every element
-                    // at a whole number of elements from the start. 4. `part`
-                    // has the size of one.
-                    let cells = unsafe { Cells::new(element.cast_mut()) };
-                    cells.load(part);
-                }
+            Access::Shared | Access::SharedReadOnly => {
+                // SAFETY: 1. The elements are lent, and a description keeps
+                // them inside of memory that is made of such atomics. 2. is
+                // what a shared loan promises.
+                unsafe { Cells::read(from, self.terms.unit, to) }
             }
         }
     }

@@ -148,3 +148,46 @@ impl<T> From<Complex<T>> for [T; 2] {
         [z.re, z.im]
     }
 }
+
+/// An element of several lanes: a vector such as `float32x4`.
+///
+/// ```
+/// use dlpack_traits::{Element, Lanes};
+///
+/// assert_eq!(Lanes::<f32, 4>::DTYPE.to_string(), "float32x4");
+/// assert_eq!(Lanes([1_u8, 2]).0, [1, 2]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Lanes<T, const N: usize>(pub [T; N]);
+
+// SAFETY: an array of zeroed lanes is valid where a zeroed lane is.
+unsafe impl<T: Zeroable, const N: usize> Zeroable for Lanes<T, N> {}
+// SAFETY: it is a transparent array, which is plain old data where its lanes are.
+unsafe impl<T: Pod, const N: usize> Pod for Lanes<T, N> {}
+
+// SAFETY:
+// 1. and 2. It is a transparent array of elements.
+// 3. Its lanes are those of the type. The size is asserted by `SizeMatches`.
+// 4. Any bits are an array where they are its lanes.
+unsafe impl<T: Element, const N: usize> Element for Lanes<T, N> {
+    const DTYPE: DataType = {
+        assert!(T::DTYPE.lanes() == 1 && T::AXES.is_empty(), "a lane is one number");
+        assert!(N > 0 && N <= u16::MAX as usize, "there are 1 to 65,535 lanes");
+        #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
+        T::DTYPE.with_lanes(N as u16)
+    };
+    const ANY_BITS: bool = T::ANY_BITS;
+}
+
+impl<T, const N: usize> From<[T; N]> for Lanes<T, N> {
+    fn from(lanes: [T; N]) -> Self {
+        Self(lanes)
+    }
+}
+
+impl<T, const N: usize> From<Lanes<T, N>> for [T; N] {
+    fn from(lanes: Lanes<T, N>) -> Self {
+        lanes.0
+    }
+}

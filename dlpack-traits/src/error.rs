@@ -259,6 +259,25 @@ pub enum Error {
     ReadOnly,
     /// Imported memory was to be had alone, but others may hold it too.
     NotExclusive,
+    /// Imported memory was to be borrowed, but others may write it.
+    NotFrozen,
+    /// The struct is of version 1.2 or later and has dimensions, but `strides`
+    /// is NULL, and the standard was to be taken by its word.
+    NullStrides {
+        /// Dimensions announced.
+        ndim: usize,
+    },
+    /// The last dimensions of the tensor are not those of the elements that it
+    /// was to be accessed as, or do not lie one after the other.
+    AxesMismatch {
+        /// The dimensions of an element.
+        axes: &'static [i64],
+    },
+    /// Elements were to be read as numbers of 64 bits, but have more.
+    TooWide {
+        /// The type of the elements.
+        dtype: DataType,
+    },
     /// Imported memory was to be had alone, but two indices may name one element.
     Overlapping,
     /// A reason that a hand-written [`DLPackExport`](crate::DLPackExport) gave.
@@ -406,6 +425,22 @@ impl fmt::Display for Error {
                 "others may hold the memory of the tensor too; ask its producer for a copy with \
                  `copy=True`",
             ),
+            Error::NotFrozen => f.write_str(
+                "others may write the memory of the tensor; read its elements by value, or copy them",
+            ),
+            Error::NullStrides { ndim } => write!(
+                f,
+                "the tensor has {ndim} dimensions but its strides are NULL, which DLPack 1.2 and \
+                 later forbid"
+            ),
+            Error::AxesMismatch { axes } => write!(
+                f,
+                "the last dimensions of the tensor are not the {axes:?} of an element, compact in \
+                 row-major order"
+            ),
+            Error::TooWide { dtype } => {
+                write!(f, "{dtype} elements have more than 64 bits; read them by their own type")
+            }
             Error::Overlapping => f.write_str(
                 "two indices may name the same element, so it cannot be lent for writing",
             ),

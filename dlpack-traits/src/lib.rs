@@ -44,6 +44,7 @@
 //! | `derive` | `#[derive(DLPackExport)]`, and `Element`, `DataType`, `Storage`, `AsLayout` for its parts |
 //! | `bytes` | `bytes::Bytes` and `BytesMut` as storages |
 //! | `memmap2` | `memmap2::Mmap` and `MmapMut` as storages |
+//! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported ones |
 //! | `half` | `half::f16` and `half::bf16` as elements |
 //! | `pyo3` | Python classes that produce tensors |
 //!
@@ -76,7 +77,7 @@ mod export;
 pub mod ffi;
 mod flags;
 mod import;
-#[cfg(any(feature = "bytes", feature = "memmap2"))]
+#[cfg(any(feature = "bytes", feature = "memmap2", feature = "ndarray"))]
 mod interop;
 pub mod layout;
 mod managed;
@@ -91,13 +92,13 @@ pub use described::{AsLayout, Layout, Order};
 pub use device::Device;
 pub use dims::{AsDims, Dim, Dims};
 pub use dtype::DataType;
-pub use element::{Complex, Element};
+pub use element::{Complex, Element, Lanes};
 pub use error::Error;
 pub use export::DLPackExport;
 pub use flags::Flags;
 pub use import::{
-    AnyElement, DLPackImport, Elements, Exclusive, Foreign, ForeignElement, Frozen, ImportError,
-    Imported, Readable,
+    AnyElement, Codes, DLPackImport, Elements, Exclusive, Foreign, ForeignElement, Frozen,
+    ImportError, ImportPolicy, Imported, Readable,
 };
 pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};

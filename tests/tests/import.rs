@@ -5,8 +5,11 @@
 
 mod import {
     pub(crate) mod accepts;
+    pub(crate) mod arrays;
     pub(crate) mod forge;
+    pub(crate) mod own;
     pub(crate) mod passed_on;
     pub(crate) mod rejects;
     pub(crate) mod states;
+    pub(crate) mod views;
 }

@@ -137,7 +137,8 @@ impl<'a> Described<'a> {
     #[inline]
     pub(crate) fn version(&self) -> Version {
         let ours = Version::CURRENT;
-        Version::new(ours.major, ours.minor.saturating_add(self.memory.later.into()))
+        let later = self.memory.foreign.map_or(0, |came| came.later);
+        Version::new(ours.major, ours.minor.saturating_add(later.into()))
     }
 
     /// Bytes from the start of the storage to the first element.
@@ -294,7 +295,7 @@ fn check_alignment(memory: &Memory, byte_offset: u64, dtype: DataType) -> Result
     if byte_offset != 0 {
         if let Some(size) = memory.element_size() {
             // The offset from a foreign handle is whatever its producer said.
-            let anywhere = memory.foreign && !memory.device.has_addresses();
+            let anywhere = memory.foreign.is_some() && !memory.device.has_addresses();
             if byte_offset.checked_rem(size as u64) != Some(0) && !anywhere {
                 return Err(Error::Misaligned { dtype, align: size });
             }

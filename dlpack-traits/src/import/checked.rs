@@ -1,6 +1,7 @@
 //! What a foreign struct claims, and what of that can be checked without
 //! touching its memory. Plain data in, plain data out.
 
+use super::ImportPolicy;
 use crate::described::stored_bits;
 use crate::device::Device;
 use crate::dims::Dims;
@@ -47,14 +48,15 @@ pub(super) struct Checked {
 
 impl Claims {
     #[inline(always)]
-    pub(super) fn check(self) -> Result<Checked, Error> {
+    pub(super) fn check(self, policy: ImportPolicy) -> Result<Checked, Error> {
         let Self { version, flags, data, byte_offset, device, dtype, shape, strides } = self;
         check_dtype(dtype, version)?;
         let numel = layout::numel(shape.as_slice())?;
-        // Since 1.2 strides must not be NULL, but producers of that version
-        // exist that say so and write NULL. They mean what was meant before.
         let strides = match strides {
             Some(strides) => strides,
+            None if !policy.allows_null_strides(version) => {
+                return Err(Error::NullStrides { ndim: shape.as_slice().len() });
+            }
             None => Dims::filled(shape.as_slice().len(), |strides| {
                 layout::row_major_strides(shape.as_slice(), strides);
                 Ok(())

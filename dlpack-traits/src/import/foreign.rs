@@ -4,13 +4,12 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::marker::PhantomData;
 
-use super::elements::atomic_align;
 use super::{Imported, Readable};
 use crate::described::{AsLayout, Layout};
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::flags::Flags;
-use crate::storage::{DataRef, SharedOwner, Storage};
+use crate::storage::{Access, Came, Cells, DataRef, SharedOwner, Storage, Terms};
 use crate::stream::{StreamArg, StreamKind};
 use crate::version::Version;
 use crate::view::TensorView;
@@ -44,13 +43,10 @@ use crate::view::TensorView;
 ///     }
 /// }
 ///
-/// // SAFETY: nobody else has the memory.
-/// let imported = unsafe { Samples(vec![1, 2]).into_dlpack()?.import()? };
-/// let any: Foreign = Foreign::new(imported)?;
+/// let any: Foreign = Foreign::new(Samples(vec![1, 2]).into_dlpack()?.import()?)?;
 /// let again = any.to_dlpack()?;
 /// assert_eq!(again.strides(), [-1]);
-/// // SAFETY: as above.
-/// assert_eq!(unsafe { again.import()? }.elements::<u8>()?.to_vec()?, [2, 1]);
+/// assert_eq!(again.import()?.elements::<u8>()?.to_vec()?, [2, 1]);
 ///
 /// let bytes: Foreign<u8> = any.clone().typed()?;
 /// assert!(any.typed::<f32>().is_err());
@@ -89,8 +85,9 @@ impl sealed::Held for AnyElement {
 
 impl<T: Readable> sealed::Held for T {
     fn check(tensor: &Imported) -> Result<(), Error> {
-        let align = atomic_align::<T>();
-        if tensor.first_as::<T>()?.addr() & align.wrapping_sub(1) == 0 {
+        let typed = tensor.typed::<T>()?;
+        let align = usize::from(Cells::unit(tensor.dtype().byte_size().unwrap_or(1)));
+        if typed.first.addr() & align.wrapping_sub(1) == 0 {
             Ok(())
         } else {
             Err(Error::Misaligned { dtype: T::DTYPE, align })
@@ -188,21 +185,28 @@ impl<T> Storage for Foreign<T> {
         let later = later.map_or(0, |version| {
             version.minor.saturating_sub(Version::CURRENT.minor).try_into().unwrap_or(u8::MAX)
         });
+        let Terms { access, unit } = tensor.terms();
+        let access = match access {
+            // There are several owners now.
+            Access::Exclusive => Access::Shared,
+            Access::Shared if tensor.is_read_only() => Access::SharedReadOnly,
+            other => other,
+        };
+        let came = Came { later, unit };
+        let (dtype, device) = (tensor.dtype(), tensor.device());
         // SAFETY:
         // 1. By 4 of `Imported::from_raw` they are that many bytes of one
         //    allocation, alive as long as the handle; or the handle of an object
         //    with at least as many.
         // 2. By 4 they are initialised, and what they mean is the producer's
         //    business. Its type has a size.
-        // 3. By 4 they may be read, and written unless READ_ONLY is set, which
-        //    is said below. By 5 no Rust reference conflicts, and accesses
-        //    are atomics of that size or ordered.
-        let data = unsafe {
-            DataRef::from_foreign_parts(start, byte_len, tensor.dtype(), tensor.device(), later)
-        };
+        // 3. By 4 they may be read, and written unless READ_ONLY is set. By 5 no
+        //    Rust reference conflicts, and accesses are atomics of that width or
+        //    ordered; our own loans say who else accesses them, and how.
+        let data =
+            unsafe { DataRef::from_foreign_parts(start, byte_len, dtype, device, access, came) };
         let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
-        let data = if padded { data.into_padded() } else { data };
-        if tensor.is_read_only() { data.into_read_only() } else { data }
+        if padded { data.into_padded() } else { data }
     }
 
     /// Host memory follows the rule of the host. Elsewhere the elements are

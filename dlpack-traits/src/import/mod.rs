@@ -7,17 +7,26 @@
 //! ([`Frozen`]) or that nobody else has ([`Exclusive`]).
 
 mod checked;
+mod codes;
 mod construct;
 mod elements;
 mod foreign;
 mod import_error;
+mod own;
+mod policy;
 mod raw;
 mod slices;
 mod tensor;
+mod typed;
 
+pub use codes::Codes;
 pub use construct::DLPackImport;
 pub use elements::{Elements, Readable};
 pub use foreign::{AnyElement, Foreign, ForeignElement};
 pub use import_error::ImportError;
+pub use policy::ImportPolicy;
 pub use slices::{Exclusive, Frozen};
 pub use tensor::Imported;
+
+#[cfg(feature = "ndarray")]
+pub(crate) use typed::Typed;

@@ -1,18 +1,19 @@
 //! Slices of imported memory: [`Frozen`], which nobody writes, and
 //! [`Exclusive`], which nobody else has.
 
+use core::iter::FusedIterator;
 use core::slice;
 
 use bytemuck::Pod;
 
+use super::typed::Positions;
 use super::{Imported, Readable};
 use crate::element::Element;
 use crate::error::Error;
-use crate::flags::Flags;
 use crate::layout;
+use crate::storage::Access;
 
-/// An imported tensor that nobody writes, by the word of whoever called
-/// [`Imported::assume_frozen`].
+/// An imported tensor that nobody writes: [`Imported::frozen`].
 #[derive(Clone, Copy, Debug)]
 pub struct Frozen<'a> {
     tensor: &'a Imported,
@@ -26,7 +27,23 @@ pub struct Exclusive<'a> {
 }
 
 impl Imported {
-    /// The tensor with elements that can be borrowed.
+    /// The tensor with elements that can be borrowed, because this program
+    /// exported them for reading: from an `Arc<[T]>`, for one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFrozen`] of any other tensor, also of one that this program
+    /// exported and that went through C or Python.
+    pub fn frozen(&self) -> Result<Frozen<'_>, Error> {
+        match self.terms().access {
+            // Consumers are told READ_ONLY, and are trusted to obey: the `Arc`
+            // next to this tensor is a `&[T]` too.
+            Access::Frozen => Ok(Frozen { tensor: self }),
+            _ => Err(Error::NotFrozen),
+        }
+    }
+
+    /// The tensor with elements that can be borrowed, by the caller's word.
     ///
     /// READ_ONLY does not mean this: it binds consumers, not the producer.
     ///
@@ -39,18 +56,21 @@ impl Imported {
     }
 
     /// The tensor with elements that are ours alone, because the producer made
-    /// a copy for us (IS_COPIED).
+    /// a copy for us (IS_COPIED), or because this program exported them so: from
+    /// a `Vec<T>` by value, for one.
     ///
     /// # Errors
     ///
     /// [`Error::NotExclusive`] where it did not, [`Error::ReadOnly`],
     /// [`Error::Overlapping`].
     pub fn exclusive(&mut self) -> Result<Exclusive<'_>, Error> {
-        if !self.flags().contains(Flags::IS_COPIED) {
+        if !self.is_alone() {
             return Err(Error::NotExclusive);
         }
-        // SAFETY: IS_COPIED is set. If READ_ONLY is too, there is no result.
-        // Otherwise, by 5 of `from_raw`, nobody else accesses the elements.
+        // SAFETY: either they were lent so, or IS_COPIED is set; if READ_ONLY is
+        // too, there is no result, and otherwise, by 5 of `from_raw`, nobody
+        // else accesses them. Owners of one tensor in common (`Foreign`) lend it
+        // for sharing, but give out a `&mut` to it only when one of them is left.
         unsafe { self.assume_exclusive() }
     }
 
@@ -73,23 +93,6 @@ impl Imported {
             Ok(Exclusive { tensor: self })
         }
     }
-
-    /// Address and number of the elements, if they are a slice of `T`s.
-    fn as_raw_slice<T: Element>(&self) -> Result<(*mut T, usize), Error> {
-        let first = self.first_as::<T>()?.cast::<T>();
-        if !self.is_row_major() {
-            return Err(Error::NotCompact);
-        }
-        // All elements together have at most `isize::MAX` bytes.
-        let len = usize::try_from(self.numel()).map_err(|_| Error::SizeOverflow)?;
-        if len == 0 {
-            Ok((core::ptr::dangling_mut(), 0))
-        } else if first.is_aligned() {
-            Ok((first, len))
-        } else {
-            Err(Error::Misaligned { dtype: T::DTYPE, align: align_of::<T>() })
-        }
-    }
 }
 
 impl<'a> Frozen<'a> {
@@ -100,13 +103,58 @@ impl<'a> Frozen<'a> {
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::NotCompact`],
     /// [`Error::Misaligned`], [`Error::InvalidBits`].
     pub fn as_slice<T: Readable>(self) -> Result<&'a [T], Error> {
-        let (first, len) = self.tensor.as_raw_slice::<T>()?;
+        let (first, len) = self.tensor.typed::<T>()?.as_raw_slice::<T>()?;
         let byte_len = len.saturating_mul(size_of::<T>());
         // SAFETY: by 4 of `from_raw` there are as many initialised bytes, alive
         // as long as the handle, which is borrowed for `'a`. By 1 of
         // `assume_frozen` (or as they are ours alone) nobody writes to them.
         let bytes = unsafe { slice::from_raw_parts(first.cast::<u8>(), byte_len) };
         bytemuck::checked::try_cast_slice(bytes).map_err(|_| Error::InvalidBits { dtype: T::DTYPE })
+    }
+
+    /// The elements in row-major order of their indices, in any layout.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
+    /// [`Error::Misaligned`].
+    pub fn elements<T: Element + Pod>(
+        self,
+    ) -> Result<impl ExactSizeIterator<Item = &'a T> + FusedIterator, Error> {
+        let typed = self.tensor.typed::<T>()?;
+        let first = typed.as_aligned::<T>()?.cast::<u8>();
+        Ok(Positions::of(typed).map(move |position| {
+            // SAFETY: there is an element of the same allocation, by 4 of `from_raw`.
+            let element = unsafe { first.offset(position) };
+            // SAFETY: it is aligned, any bits are a `T`, and by 4 of `from_raw` it
+            // is initialised and alive as long as the handle, which is borrowed
+            // for `'a`. By 1 of `assume_frozen` (or as they are ours alone) nobody
+            // writes to it.
+            unsafe { &*element.cast::<T>() }
+        }))
+    }
+
+    /// The bytes of a compact tensor with elements of any type, packed ones too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::NotCompact`].
+    pub fn as_bytes(self) -> Result<&'a [u8], Error> {
+        let device = self.tensor.device();
+        if !device.is_host() {
+            return Err(Error::NotOnHost { device });
+        }
+        if !self.tensor.is_row_major() {
+            return Err(Error::NotCompact);
+        }
+        let len = self.tensor.byte_range().end.unsigned_abs();
+        let first = self.tensor.as_ptr();
+        let first = if len == 0 { core::ptr::dangling() } else { first };
+        // SAFETY: by 4 of `from_raw` there are as many initialised bytes from
+        // the first element of a compact tensor on, alive as long as the
+        // handle, which is borrowed for `'a`. By 1 of `assume_frozen` (or as they
+        // are ours alone) nobody writes to them.
+        Ok(unsafe { slice::from_raw_parts(first, len) })
     }
 
     /// The tensor itself.
@@ -122,7 +170,13 @@ impl<'a> Exclusive<'a> {
     ///
     /// Those of [`Frozen::as_slice`].
     pub fn as_slice<T: Readable>(&self) -> Result<&[T], Error> {
-        Frozen { tensor: self.tensor }.as_slice()
+        self.as_frozen().as_slice()
+    }
+
+    /// The tensor with elements that can be borrowed, as long as they are not
+    /// written.
+    pub const fn as_frozen(&self) -> Frozen<'_> {
+        Frozen { tensor: self.tensor }
     }
 
     /// The elements in row-major order, to be written.
@@ -141,12 +195,53 @@ impl<'a> Exclusive<'a> {
     ///
     /// Those of [`as_mut_slice`](Self::as_mut_slice).
     pub fn into_mut_slice<T: Element + Pod>(self) -> Result<&'a mut [T], Error> {
-        let (first, len) = self.tensor.as_raw_slice::<T>()?;
+        let (first, len) = self.tensor.typed::<T>()?.as_raw_slice::<T>()?;
         // SAFETY: the elements are aligned, any bits are a `T`, and by 4 of
         // `from_raw` they are initialised, writable (READ_ONLY is not set) and
         // alive as long as the handle, which is uniquely borrowed for `'a`.
         // By 1 of `assume_exclusive` nobody else accesses them.
         Ok(unsafe { slice::from_raw_parts_mut(first, len) })
+    }
+
+    /// Writes one element, in any layout and at any address.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
+    /// and [`Error::NoSuchElement`] if the index has not one entry per dimension,
+    /// or one that is outside.
+    pub fn store<T: Element + Pod>(&mut self, index: &[usize], value: T) -> Result<(), Error> {
+        let typed = self.tensor.typed::<T>()?;
+        let position = typed.position(index)?;
+        // SAFETY: by 4 of `from_raw` an element of the same allocation is there.
+        let element = unsafe { typed.first.offset(position) };
+        // SAFETY: by 4 of `from_raw` it may be written (READ_ONLY is not set), and
+        // by 1 of `assume_exclusive` nobody else accesses it.
+        unsafe { element.cast::<T>().write_unaligned(value) };
+        Ok(())
+    }
+
+    /// The elements in row-major order of their indices, to be written, in any layout.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
+    /// [`Error::Misaligned`].
+    pub fn elements_mut<T: Element + Pod>(
+        &mut self,
+    ) -> Result<impl ExactSizeIterator<Item = &mut T> + FusedIterator, Error> {
+        let typed = self.tensor.typed::<T>()?;
+        let first = typed.as_aligned::<T>()?.cast::<u8>();
+        Ok(Positions::of(typed).map(move |position| {
+            // SAFETY: there is an element of the same allocation, by 4 of `from_raw`.
+            let element = unsafe { first.offset(position) };
+            // SAFETY: it is aligned, any bits are a `T`, and by 4 of `from_raw` it
+            // is initialised, writable and alive as long as the handle, which is
+            // uniquely borrowed. By 1 of `assume_exclusive` nobody else accesses
+            // it, and no other position names it: `assume_exclusive` refused
+            // layouts that overlap, and each position is visited once.
+            unsafe { &mut *element.cast::<T>() }
+        }))
     }
 
     /// The tensor itself.

@@ -2,22 +2,21 @@
 
 use core::fmt;
 use core::ops::Range;
-#[cfg(feature = "pyo3")]
-use core::ptr::NonNull;
 
+use super::ImportPolicy;
 use super::checked::Checked;
 use super::raw;
 use crate::device::Device;
 use crate::dtype::DataType;
-use crate::element::{Element, SizeMatches};
 use crate::error::Error;
 #[cfg(feature = "pyo3")]
-use crate::ffi::{DLManagedTensorVersioned, DLTensor};
+use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::layout;
 #[cfg(feature = "pyo3")]
 use crate::managed::Guard;
-use crate::managed::{Abi, ManagedTensor, Release};
+use crate::managed::{Abi, Release};
+use crate::storage::{Access, Cells, Terms};
 use crate::version::Version;
 
 /// A tensor that another library made, checked and owned.
@@ -32,8 +31,12 @@ use crate::version::Version;
 /// | others | get | how |
 /// |---|---|---|
 /// | may write | one element after the other, by value | [`elements`](Self::elements) |
-/// | do not write, you say | `&[T]` | `unsafe` [`assume_frozen`](Self::assume_frozen) |
-/// | have nothing to do with it | `&mut [T]` | [`exclusive`](Self::exclusive) of a copy made for us (IS_COPIED), or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
+/// | do not write | `&[T]` | [`frozen`](Self::frozen) of what this program exported and nobody writes, or `unsafe` [`assume_frozen`](Self::assume_frozen) |
+/// | have nothing to do with it | `&mut [T]` | [`exclusive`](Self::exclusive) of what this program exported alone, or of a copy made for us (IS_COPIED), or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
+///
+/// The first column is known of what this program exported itself
+/// ([`ManagedTensor::import`](crate::ManagedTensor::import)). What has been
+/// through C or Python may have changed hands, and is believed to be shared.
 ///
 /// [`Foreign`](crate::Foreign) makes it the `data` field of a struct, and so
 /// exports it again without a copy.
@@ -63,6 +66,9 @@ use crate::version::Version;
 /// ```
 pub struct Imported {
     checked: Checked,
+    /// On what terms this crate lent the elements, if it did and the tensor has
+    /// not been through C. Others are to be believed as far as 5 of `from_raw` says.
+    lent: Option<Terms>,
     /// Dropped when nothing uses the memory any more.
     release: Release,
 }
@@ -112,11 +118,104 @@ impl Imported {
     ///    READ_ONLY is not, nobody else accesses the elements at all.
     #[inline(always)]
     pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
-        // SAFETY: 1. to 3. are 1. to 3. of this function.
+        // SAFETY: as this function demands.
+        unsafe { Self::from_raw_with(managed, ImportPolicy::default()) }
+    }
+
+    /// [`from_raw`](Self::from_raw) under a policy for what the standard forbids
+    /// and producers do.
+    ///
+    /// # Errors
+    ///
+    /// Those of `from_raw`, and [`Error::NullStrides`] where it is strict.
+    ///
+    /// # Safety
+    ///
+    /// Those of `from_raw`.
+    #[inline(always)]
+    pub unsafe fn from_raw_with<A: Abi>(
+        managed: *mut A,
+        policy: ImportPolicy,
+    ) -> Result<Self, Error> {
+        // SAFETY: 1. to 3. are 1. to 3. of `from_raw`.
         let (release, claims) = unsafe { raw::take(managed) }?;
         // A failure drops `release`.
-        let checked = claims.check()?;
-        Ok(Self { checked, release })
+        let checked = claims.check(policy)?;
+        Ok(Self { checked, lent: None, release })
+    }
+
+    /// A tensor that this crate exported and that has not been through C.
+    ///
+    /// # Safety
+    ///
+    /// 1. to 4. of `from_raw`.
+    /// 5. Until the deleter is called, the elements are lent on those terms.
+    pub(super) unsafe fn from_own<A: Abi>(managed: *mut A, terms: Terms) -> Result<Self, Error> {
+        // SAFETY: 1. to 3. are 1. to 3. of `from_raw`.
+        let (release, claims) = unsafe { raw::take(managed) }?;
+        let checked = claims.check(ImportPolicy::default())?;
+        Ok(Self { checked, lent: Some(terms), release })
+    }
+
+    /// Gives the struct back, as it came, to whoever is to call its deleter. With
+    /// the [`version`](Self::version) `None` it is the legacy struct.
+    ///
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Error, Layout, Storage, TensorView};
+    /// # struct Samples(Vec<f32>);
+    /// # impl DLPackExport for Samples {
+    /// #     fn tensor(&self) -> Result<TensorView<'_>, Error> {
+    /// #         TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+    /// #     }
+    /// # }
+    /// use dlpack_traits::{Imported, ffi};
+    ///
+    /// let tensor = Samples(vec![1.0, 2.0]).into_dlpack()?.import()?;
+    /// let tensor = tensor.into_raw::<ffi::DLManagedTensor>().unwrap_err();
+    /// let managed = tensor.into_raw::<ffi::DLManagedTensorVersioned>().unwrap();
+    /// # // SAFETY: the struct is valid, and ours.
+    /// # drop(unsafe { Imported::from_raw(managed)? });
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The tensor, if it came in the other struct.
+    #[must_use = "the tensor leaks unless its deleter is called"]
+    #[expect(clippy::result_large_err, reason = "it is the tensor itself")]
+    pub fn into_raw<A: Abi>(self) -> Result<*mut A, Self> {
+        match A::of(&self.release) {
+            Some(managed) => {
+                self.release.forget();
+                Ok(managed.as_ptr())
+            }
+            None => Err(self),
+        }
+    }
+
+    /// On what terms the elements can be accessed.
+    pub(super) fn terms(&self) -> Terms {
+        if let Some(terms) = self.lent.filter(|terms| terms.access.is_shared()) {
+            return terms;
+        }
+        // A store by another Rust crate is made of atomics of this width.
+        let unit = Cells::unit(self.dtype().byte_size().unwrap_or(1));
+        let aligned = self.checked.first.addr() & usize::from(unit).wrapping_sub(1) == 0;
+        let unit = if aligned { unit } else { 1 };
+        let access = match self.lent {
+            Some(terms) => terms.access,
+            None if self.is_read_only() => Access::ForeignReadOnly,
+            None => Access::Shared,
+        };
+        Terms { access, unit }
+    }
+
+    /// Whether nobody else has the elements: the producer said so, or is this crate.
+    pub(super) fn is_alone(&self) -> bool {
+        match self.lent {
+            Some(terms) => terms.access == Access::Exclusive,
+            None => self.flags().contains(Flags::IS_COPIED),
+        }
     }
 
     /// A tensor that somebody else owns, without a struct of its own: nothing
@@ -134,20 +233,14 @@ impl Imported {
     pub(crate) unsafe fn borrowed(tensor: &DLTensor) -> Result<Self, Error> {
         // SAFETY: 1 has it.
         let claims = unsafe { raw::claims(tensor, None, Flags::NONE) }?;
-        Ok(Self { checked: claims.check()?, release: Release::nothing() })
+        let checked = claims.check(ImportPolicy::default())?;
+        Ok(Self { checked, lent: None, release: Release::nothing() })
     }
 
     /// Has the deleter called by `guard`.
     #[cfg(feature = "pyo3")]
     pub(crate) fn set_guard(&mut self, guard: Guard) {
         self.release.set_guard(guard);
-    }
-
-    /// The struct, for another consumer, whose duty the deleter then is; `None`
-    /// if it is a legacy one, which is then released.
-    #[cfg(feature = "pyo3")]
-    pub(crate) fn into_versioned(self) -> Option<NonNull<DLManagedTensorVersioned>> {
-        self.release.into_versioned()
     }
 
     /// Extents, in elements.
@@ -222,66 +315,6 @@ impl Imported {
     /// Whether the producer said that consumers must not write.
     pub fn is_read_only(&self) -> bool {
         self.flags().contains(Flags::READ_ONLY)
-    }
-
-    /// The first element, if the elements can be accessed here as `T`s.
-    ///
-    /// Without elements it is NULL. It need not be aligned.
-    pub(super) fn first_as<T: Element>(&self) -> Result<*mut u8, Error> {
-        let () = SizeMatches::<T>::OK;
-        const { assert!(T::AXES.is_empty(), "elements are accessed part by part: use their type") };
-        let (device, found) = (self.device(), self.dtype());
-        if !device.is_host() {
-            return Err(Error::NotOnHost { device });
-        }
-        if found != T::DTYPE {
-            return Err(Error::ElementMismatch { asked: T::DTYPE, found });
-        }
-        Ok(self.checked.first)
-    }
-}
-
-impl<A: Abi> ManagedTensor<A> {
-    /// The tensor as its consumer has it: to be read, or to be exported again.
-    ///
-    /// ```
-    /// use dlpack_traits::{DLPackExport, Error, Layout, Storage, TensorView};
-    ///
-    /// struct Samples(Vec<f32>);
-    ///
-    /// impl DLPackExport for Samples {
-    ///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-    ///         TensorView::new(self.0.data(), Layout::row_major(&[2])?)
-    ///     }
-    /// }
-    ///
-    /// // SAFETY: a copy has one owner, so nobody else writes to it.
-    /// let mut copy = unsafe { Samples(vec![1.5, 2.5]).copy_to_dlpack()?.import()? };
-    /// copy.exclusive()?.as_mut_slice::<f32>()?[0] = 0.5;
-    /// assert_eq!(copy.elements::<f32>()?.to_vec()?, [0.5, 2.5]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
-    ///
-    /// # Safety
-    ///
-    /// 1. Nobody writes an element while this tensor's safe methods read it, or
-    ///    reads one while they write it. Only the other owners of a
-    ///    [`SharedBuffer`](crate::SharedBuffer) could.
-    pub unsafe fn import(self) -> Result<Imported, Error> {
-        // SAFETY:
-        // 1. to 3. By 1 and 2 of the private `from_raw` the struct is one that
-        //    this crate wrote, and the handle owned it.
-        // 4. It describes checked memory, which its owner lends until the
-        //    deleter is called; host storages lend memory that is ready.
-        // 5. Of an exclusive loan nobody else has the memory, a frozen one is
-        //    written by nobody, and of a shared one it is 1. A `&mut` that was lent is
-        //    not used before the deleter. IS_COPIED is set for
-        //    `Copied` alone, which only the packet owns.
-        unsafe { Imported::from_raw(self.into_raw()) }
     }
 }
 

@@ -7,3 +7,5 @@
 mod bytes;
 #[cfg(feature = "memmap2")]
 mod memmap2;
+#[cfg(feature = "ndarray")]
+mod ndarray;

@@ -67,6 +67,9 @@ mod sealed {
         /// 2. The deleter, if there is one, may be called once with this
         ///    pointer, by any thread, and whoever drops the result is that one.
         unsafe fn release_of(this: NonNull<Self>) -> Release;
+
+        /// The struct whose deleter that is, if it is of this type.
+        fn of(release: &Release) -> Option<NonNull<Self>>;
     }
 }
 
@@ -127,6 +130,10 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
         // SAFETY: 2 is what it asks for.
         unsafe { Release::versioned(this, deleter) }
     }
+
+    fn of(release: &Release) -> Option<NonNull<Self>> {
+        release.as_versioned()
+    }
 }
 
 impl sealed::ManagedStruct for DLManagedTensor {
@@ -176,5 +183,9 @@ impl sealed::ManagedStruct for DLManagedTensor {
         let deleter = unsafe { deleter.read() };
         // SAFETY: 2 is what it asks for.
         unsafe { Release::legacy(this, deleter) }
+    }
+
+    fn of(release: &Release) -> Option<NonNull<Self>> {
+        release.as_legacy()
     }
 }

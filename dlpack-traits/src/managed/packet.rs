@@ -122,8 +122,8 @@ impl<A: Abi, O> Placed<A, O> {
         forget(self);
         // SAFETY: the head is complete. Its deleter frees this packet and drops
         // its owner, which by 2 any thread may do, and its memory is valid
-        // until then by 1.
-        Ok(unsafe { ManagedTensor::from_raw(struct_ptr) })
+        // until then by 1, lent on those terms.
+        Ok(unsafe { ManagedTensor::from_raw(struct_ptr, described.memory().terms()) })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The duty to call a deleter: [`Release`].
 
+use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
@@ -16,7 +17,7 @@ pub struct Release {
 /// makes it once. May be used on any thread.
 pub(crate) type Guard = fn(&mut dyn FnMut());
 
-/// Which function, with which argument.
+/// Which function, with which argument. A NULL deleter is not called.
 #[derive(Clone, Copy, Debug)]
 enum Call {
     Versioned(
@@ -30,7 +31,7 @@ enum Call {
 
 // SAFETY: by 1 of its constructors any thread may call the deleter.
 unsafe impl Send for Release {}
-// SAFETY: a shared `Release` does nothing.
+// SAFETY: a shared `Release` gives out the address of the struct, nothing else.
 unsafe impl Sync for Release {}
 
 impl Release {
@@ -66,12 +67,19 @@ impl Release {
         self.guard = Some(guard);
     }
 
-    /// Gives the struct away, and the duty with it, if it is a versioned one.
-    #[cfg(feature = "pyo3")]
-    pub(crate) fn into_versioned(mut self) -> Option<NonNull<DLManagedTensorVersioned>> {
-        let Call::Versioned(managed, _) = self.call else { return None };
-        self.call = Call::Nothing;
-        Some(managed)
+    /// The struct, if it is the versioned one.
+    pub(crate) fn as_versioned(&self) -> Option<NonNull<DLManagedTensorVersioned>> {
+        if let Call::Versioned(managed, _) = self.call { Some(managed) } else { None }
+    }
+
+    /// The struct, if it is the legacy one.
+    pub(crate) fn as_legacy(&self) -> Option<NonNull<DLManagedTensor>> {
+        if let Call::Legacy(managed, _) = self.call { Some(managed) } else { None }
+    }
+
+    /// Leaves the duty to somebody else.
+    pub(crate) fn forget(self) {
+        let _ = ManuallyDrop::new(self);
     }
 
     /// Calls the deleter, unless that was done before.

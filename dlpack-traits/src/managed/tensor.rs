@@ -10,6 +10,7 @@ use crate::dtype::DataType;
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
 use crate::managed::Abi;
+use crate::storage::Terms;
 
 /// A tensor with its owner, as the C struct that consumers take: the versioned
 /// one, or with `A =` [`DLManagedTensor`](crate::ffi::DLManagedTensor) the
@@ -41,6 +42,9 @@ use crate::managed::Abi;
 /// ```
 pub struct ManagedTensor<A: Abi = DLManagedTensorVersioned> {
     managed: NonNull<A>,
+    /// On what terms the elements are lent. That is known as long as the struct
+    /// has not left: what comes through C is not believed to be ours.
+    terms: Terms,
 }
 
 // SAFETY: the standard lets any thread call a deleter, and the owners that this
@@ -59,9 +63,16 @@ impl<A: Abi> ManagedTensor<A> {
     ///    owns: its arrays have `ndim` entries, and it is unchanged as long as
     ///    the handle lives.
     /// 2. Its deleter may be called once, by any thread.
+    /// 3. Until then, its elements are lent on those terms.
     #[inline]
-    pub(crate) unsafe fn from_raw(managed: NonNull<A>) -> Self {
-        Self { managed }
+    pub(crate) unsafe fn from_raw(managed: NonNull<A>, terms: Terms) -> Self {
+        Self { managed, terms }
+    }
+
+    /// On what terms the elements are lent.
+    #[inline]
+    pub(crate) fn terms(&self) -> Terms {
+        self.terms
     }
 
     /// Gives the struct to a consumer, who has to call its deleter once.
@@ -71,7 +82,8 @@ impl<A: Abi> ManagedTensor<A> {
         ManuallyDrop::new(self).managed.as_ptr()
     }
 
-    /// The struct, which stays with this handle.
+    /// The struct, which stays with this handle: it is to be read, and not to be
+    /// used any more once the handle is.
     #[inline]
     pub fn as_ptr(&self) -> *mut A {
         self.managed.as_ptr()

@@ -172,7 +172,8 @@ impl<'py> Allocated<'py> {
     /// What the type raises. The tensor is then released.
     pub fn into_object(self) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
-        let tensor = self.tensor.into_versioned().ok_or_else(|| {
+        let tensor = self.tensor.into_raw::<DLManagedTensorVersioned>().ok();
+        let tensor = tensor.and_then(ptr::NonNull::new).ok_or_else(|| {
             PyRuntimeError::new_err("an allocator's tensor is a versioned one, or there is none")
         })?;
         // SAFETY: 1. It is from a table. 2. It was checked when it came.

@@ -83,6 +83,7 @@ mod protocol;
 #[cfg(feature = "pyo3")]
 mod publish;
 mod relay;
+mod remembered;
 #[cfg(feature = "pyo3")]
 mod slots;
 #[cfg(feature = "pyo3")]

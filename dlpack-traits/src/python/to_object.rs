@@ -58,8 +58,7 @@ pub fn to<'py>(class: &Bound<'py, PyType>, tensor: ManagedTensor) -> PyResult<Bo
             class.name()?
         )));
     };
-    // SAFETY: 1. No element is accessed through it: it is only passed on.
-    let foreign: Foreign = Foreign::new(unsafe { tensor.import() }?)?;
+    let foreign: Foreign = Foreign::new(tensor.import()?)?;
     let object = from_dlpack.call1((offer(py, foreign)?,))?;
     if object.is_instance(class)? {
         return Ok(object);

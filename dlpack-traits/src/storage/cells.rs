@@ -31,10 +31,63 @@ impl Cells<'_> {
         Self { ptr, alive: PhantomData }
     }
 
-    /// What the address of an element of that size must be a multiple of.
+    /// The width, in bytes, of the atomics for elements of that size, and what
+    /// their addresses are a multiple of.
     #[inline]
-    pub(crate) const fn align(element: usize) -> usize {
-        atomic_size(element)
+    pub(crate) const fn unit(element: usize) -> u8 {
+        match element.trailing_zeros() {
+            0 => 1,
+            1 => 2,
+            2 => 4,
+            _ => 8,
+        }
+    }
+
+    /// Reads bytes of shared memory, which Rust accesses with atomics of `unit`
+    /// bytes.
+    ///
+    /// # Safety
+    ///
+    /// 1. At `from` there are as many initialised bytes as `to` has. They are
+    ///    part of whole atomics of `unit` bytes, each at a multiple of `unit`,
+    ///    all of which may be read and are alive for the time of the call.
+    /// 2. Meanwhile Rust touches them only through atomics of that size, and
+    ///    others do not touch them at the same time.
+    #[inline]
+    pub(crate) unsafe fn read(from: *mut u8, unit: u8, to: &mut [u8]) {
+        let unit = usize::from(unit);
+        let skew = from.addr() & unit.wrapping_sub(1);
+        if skew == 0 && to.len() & unit.wrapping_sub(1) == 0 {
+            for (index, part) in to.chunks_exact_mut(unit).enumerate() {
+                // SAFETY: by 1 there are as many atomics.
+                let place = unsafe { from.add(index.wrapping_mul(unit)) };
+                // SAFETY: 1. and 2. are 1 of this function, 3. is 2, and 4.
+                // `part` has the size of an atomic.
+                unsafe { Cells::new(place) }.load(part);
+            }
+        } else {
+            // SAFETY: 1. and 2. are those of this function.
+            unsafe { Self::read_parts(from, unit, to) }
+        }
+    }
+
+    /// [`read`](Self::read) where an atomic is wider than what is asked for.
+    ///
+    /// # Safety
+    ///
+    /// Those of `read`.
+    #[cold]
+    unsafe fn read_parts(from: *mut u8, unit: usize, to: &mut [u8]) {
+        for (index, byte) in to.iter_mut().enumerate() {
+            let place = from.wrapping_add(index);
+            let inside = place.addr() & unit.wrapping_sub(1);
+            let mut whole = [0_u8; 8];
+            let Some(whole) = whole.get_mut(..unit) else { return };
+            // SAFETY: 1. and 2. by 1 of `read` the atomic that the byte is part
+            // of begins there, and may be read. 3. is 2. 4. `whole` has its size.
+            unsafe { Cells::new(place.wrapping_sub(inside)) }.load(whole);
+            *byte = whole.get(inside).copied().unwrap_or(0);
+        }
     }
 }
 
@@ -59,7 +112,7 @@ macro_rules! cells {
             /// Reads the element.
             #[inline]
             pub(crate) fn load(self, to: &mut [u8]) {
-                match atomic_size(to.len()) {
+                match Self::unit(to.len()) {
                     $($size => for (place, part) in to.chunks_exact_mut($size).enumerate() {
                         let bytes = self.$cell(place).load(Ordering::Relaxed).to_ne_bytes();
                         part.copy_from_slice(&bytes);
@@ -71,7 +124,7 @@ macro_rules! cells {
             /// Writes the element.
             #[inline]
             pub(crate) fn store(self, from: &[u8]) {
-                match atomic_size(from.len()) {
+                match Self::unit(from.len()) {
                     $($size => for (place, part) in from.chunks_exact($size).enumerate() {
                         let mut bytes = [0; $size];
                         bytes.copy_from_slice(part);
@@ -90,14 +143,4 @@ cells! {
     2 => AtomicU16, u16, cell_16;
     4 => AtomicU32, u32, cell_32;
     8 => AtomicU64, u64, cell_64;
-}
-
-/// The largest power of two, up to 8, that divides the size of an element.
-const fn atomic_size(element: usize) -> usize {
-    match element.trailing_zeros() {
-        0 => 1,
-        1 => 2,
-        2 => 4,
-        _ => 8,
-    }
 }

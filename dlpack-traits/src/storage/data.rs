@@ -8,6 +8,7 @@ use crate::dtype::DataType;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
 use crate::ffi;
+use crate::storage::Cells;
 
 /// What a consumer may do with lent memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,9 +17,11 @@ pub(crate) enum Access {
     Frozen,
     /// Anybody may write: no Rust reference to the elements ever exists.
     Shared,
-    /// Nobody may write through the loan, but others may do so meanwhile:
-    /// foreign memory that came with READ_ONLY.
+    /// Nobody may write through the loan, but others may do so meanwhile.
     SharedReadOnly,
+    /// As before, and the memory is foreign: perhaps it cannot be written at
+    /// all, so that Rust reads it by ordinary loads, at moments when nobody writes.
+    ForeignReadOnly,
     /// The borrower alone may read and write: it came from `&mut [T]`.
     Exclusive,
 }
@@ -27,14 +30,34 @@ impl Access {
     /// Whether others may write while it is lent.
     #[inline]
     pub(crate) const fn is_shared(self) -> bool {
-        matches!(self, Access::Shared | Access::SharedReadOnly)
+        matches!(self, Access::Shared | Access::SharedReadOnly | Access::ForeignReadOnly)
     }
 
     /// Whether a consumer must be told not to write.
     #[inline]
     pub(crate) const fn is_read_only(self) -> bool {
-        matches!(self, Access::Frozen | Access::SharedReadOnly)
+        matches!(self, Access::Frozen | Access::SharedReadOnly | Access::ForeignReadOnly)
     }
+}
+
+/// On what terms memory is lent: who may access it, and how Rust does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Terms {
+    pub(crate) access: Access,
+    /// Of shared memory: the width, in bytes, of the atomics with which Rust
+    /// reads and writes it, each at a multiple of that width.
+    pub(crate) unit: u8,
+}
+
+/// What is told of memory that another library made, and that is to be
+/// exported as it came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Came {
+    /// How many minor versions later than ours the type of its elements is, at
+    /// least; 0 for a type that we know.
+    pub(crate) later: u8,
+    /// As in [`Terms`].
+    pub(crate) unit: u8,
 }
 
 /// Lent memory, without its lifetime.
@@ -56,10 +79,7 @@ pub(crate) struct Memory {
     pub(crate) padded: bool,
     /// Whether another library made it, who answers for where its elements lie
     /// and of what type they are.
-    pub(crate) foreign: bool,
-    /// How many minor versions later than ours the type of foreign elements is,
-    /// at least; 0 for a type that we know.
-    pub(crate) later: u8,
+    pub(crate) foreign: Option<Came>,
     /// Why there is no memory at all, if so.
     refusal: Option<&'static Error>,
 }
@@ -73,9 +93,8 @@ impl Memory {
         device: Device,
         access: Access,
     ) -> Self {
-        let (foreign, later) = (false, 0);
-        let (axes, padded, refusal): (&[i64], bool, _) = (&[], false, None);
-        Self { ptr, byte_len, dtype, axes, device, access, padded, foreign, later, refusal }
+        let (axes, padded, foreign, refusal): (&[i64], _, _, _) = (&[], false, None, None);
+        Self { ptr, byte_len, dtype, axes, device, access, padded, foreign, refusal }
     }
 
     /// No memory.
@@ -114,7 +133,18 @@ impl Memory {
     /// Whether another library answers for elements of this type.
     #[inline]
     pub(crate) fn vouches_for(&self, dtype: DataType) -> bool {
-        self.foreign && self.dtype == dtype
+        self.foreign.is_some() && self.dtype == dtype
+    }
+
+    /// On what terms it is lent.
+    #[inline]
+    pub(crate) fn terms(&self) -> Terms {
+        let unit = match self.foreign {
+            _ if !self.access.is_shared() => 1,
+            Some(came) => came.unit,
+            None => Cells::unit(self.element_size().unwrap_or(1)),
+        };
+        Terms { access: self.access, unit }
     }
 
     /// Bytes of one element with its axes, unless elements are packed into bytes.
@@ -207,36 +237,27 @@ impl<'a> DataRef<'a> {
 
     /// Lends memory that another library made, to be exported as it came: its
     /// elements need not be aligned, and their type need not be one that this
-    /// version of the standard names. The loan is *shared*.
-    ///
-    /// `later` says how many minor versions later the type is, at least.
+    /// version of the standard names.
     ///
     /// # Safety
     ///
-    /// Those of [`from_raw_parts_shared`](Self::from_raw_parts_shared), but for
-    /// alignment: where an element is not aligned as it says in 2, Rust code
-    /// that accesses it does so with atomics of one byte.
+    /// For the whole of `'a`:
+    /// 1. as 1 of [`from_raw_parts`](Self::from_raw_parts);
+    /// 2. the bytes are initialised, and any pattern of bits in them is
+    ///    acceptable to their owner;
+    /// 3. what `access` and `came` say of others is true, and Rust code accesses
+    ///    them as these say.
     #[inline]
     pub(crate) const unsafe fn from_foreign_parts(
         ptr: *mut u8,
         byte_len: usize,
         dtype: DataType,
         device: Device,
-        later: u8,
+        access: Access,
+        came: Came,
     ) -> Self {
-        let memory = Memory::new(ptr, byte_len, dtype, device, Access::Shared);
-        Self::new(Memory { foreign: true, later, ..memory })
-    }
-
-    /// The same loan of shared memory for readers only: others may write still,
-    /// but a consumer is told not to.
-    #[inline]
-    #[must_use]
-    pub(crate) const fn into_read_only(mut self) -> Self {
-        if self.memory.access.is_shared() {
-            self.memory.access = Access::SharedReadOnly;
-        }
-        self
+        let memory = Memory::new(ptr, byte_len, dtype, device, access);
+        Self::new(Memory { foreign: Some(came), ..memory })
     }
 
     /// Lends nothing, for this reason: whatever describes or exports the

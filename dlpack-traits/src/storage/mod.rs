@@ -13,7 +13,7 @@ pub use shared_owner::SharedOwner;
 
 pub(crate) use block::{ALIGNMENT, Block};
 pub(crate) use cells::Cells;
-pub(crate) use data::{Access, Memory};
+pub(crate) use data::{Access, Came, Memory, Terms};
 
 use crate::error::Error;
 use crate::stream::StreamArg;

@@ -1,8 +1,8 @@
-//! Memory of the general tensor: written by all, by nobody, or somebody else's.
+//! Memory of the general tensor: written by all, or by nobody.
 
 use std::sync::Arc;
 
-use dlpack_traits::{DataRef, Error, Foreign, SharedBuffer, SharedOwner, Storage, StreamArg};
+use dlpack_traits::{DataRef, Error, SharedBuffer, SharedOwner, Storage};
 
 /// Bytes with several owners.
 #[derive(Clone)]
@@ -11,8 +11,6 @@ pub(crate) enum Bytes {
     Shared(SharedBuffer<u8>),
     /// Nobody writes.
     Frozen(Arc<[u8]>),
-    /// Another library's, with elements of any type.
-    Imported(Foreign),
 }
 
 impl Bytes {
@@ -29,42 +27,27 @@ impl Bytes {
         SharedBuffer::zeroed(len).map(Self::Shared)
     }
 
-    pub(crate) fn is_read_only(&self) -> bool {
-        match self {
-            Self::Shared(_) => false,
-            Self::Frozen(_) => true,
-            Self::Imported(foreign) => foreign.tensor().is_read_only(),
-        }
-    }
-
-    /// One byte of memory of our own.
+    /// One byte.
     pub(crate) fn load(&self, index: usize) -> u8 {
         match self {
             Self::Shared(bytes) => bytes.load(index),
             Self::Frozen(bytes) => bytes[index],
-            Self::Imported(_) => unreachable!("imported elements are read by their type"),
-        }
-    }
-
-    fn storage(&self) -> &dyn Storage {
-        match self {
-            Self::Shared(bytes) => bytes,
-            Self::Frozen(bytes) => bytes,
-            Self::Imported(foreign) => foreign,
         }
     }
 }
 
 impl Storage for Bytes {
     fn data(&self) -> DataRef<'_> {
-        self.storage().data()
-    }
-
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        self.storage().hand_off(consumer)
+        match self {
+            Self::Shared(bytes) => bytes.data(),
+            Self::Frozen(bytes) => bytes.data(),
+        }
     }
 
     fn share(&self) -> Option<SharedOwner> {
-        self.storage().share()
+        match self {
+            Self::Shared(bytes) => bytes.share(),
+            Self::Frozen(bytes) => bytes.share(),
+        }
     }
 }

@@ -2,14 +2,15 @@
 //! JAX and others use in place.
 //!
 //! Each class is an ordinary struct. Two lines make it a producer of tensors:
-//! the derive, and the registration below.
+//! the derive, and the registration below. `Tensor` is a consumer too.
 #![forbid(unsafe_code)]
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes arguments by value")]
 
 mod bytes;
 mod canvas;
-mod imported;
+mod foreign;
 mod minifloat;
+mod own;
 mod photograph;
 mod tensor;
 mod value;

@@ -12,6 +12,7 @@ mod hostile;
 mod imports;
 mod kernels;
 mod refused;
+mod scripted;
 
 use dlpack_traits::{DataType, python};
 use pyo3::prelude::*;
@@ -50,6 +51,10 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(kernels::allocate, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::allocate_and_drop, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::hand_to, m)?)?;
+    m.add_function(wrap_pyfunction!(scripted::script, m)?)?;
+    m.add_function(wrap_pyfunction!(scripted::scripted_calls, m)?)?;
+    m.add_function(wrap_pyfunction!(scripted::scripted_table, m)?)?;
+    m.add_function(wrap_pyfunction!(scripted::scripted_table_address, m)?)?;
     m.add_function(wrap_pyfunction!(dtypes, m)?)?;
     m.add_function(wrap_pyfunction!(capsule::take, m)?)?;
     m.add_function(wrap_pyfunction!(capsule::set_name, m)?)?;

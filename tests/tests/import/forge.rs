@@ -175,9 +175,7 @@ pub(crate) fn other_major(version: Version, drops: &Drops) -> *mut DLManagedTens
     Box::into_raw(Box::new(head)).cast()
 }
 
-/// One of our own exports, imported. These tests store into shared memory only
-/// while nothing is read.
+/// One of our own exports, imported.
 pub(crate) fn import<A: Abi>(tensor: ManagedTensor<A>) -> Imported {
-    // SAFETY: 1. as said above.
-    unsafe { tensor.import() }.expect("one of our own")
+    tensor.import().expect("one of our own")
 }

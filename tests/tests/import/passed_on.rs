@@ -187,7 +187,7 @@ fn copies() {
     }
     let cuda = with(|case| case.device = Device::cuda(0));
     let any: Foreign = Foreign::new(cuda.imported()).unwrap();
-    let error = Error::NotOnHost { device: Device::cuda(0) };
+    let error = Error::NoBackend { device: Device::cuda(0) };
     assert_eq!(any.copy_to_dlpack().map(drop), Err(error));
     // Nothing says what the elements of another type are.
     let unknown = cases().into_iter().find(|case| !case.dtype.is_well_formed()).unwrap();

@@ -4,7 +4,7 @@
 use dlpack_tests::counted::{Drops, Owner};
 use dlpack_tests::foreign::{Farewell, Foreign as Consumer};
 use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned};
-use tensors::{DLPackExport, DataType, Error, Flags, Foreign, Imported};
+use tensors::{DLPackExport, DataType, Error, Flags, Foreign, Imported, SharedBuffer};
 
 use crate::import::forge::{self, Forged, forged};
 
@@ -96,10 +96,9 @@ fn not_exclusive() {
     let no = |mut tensor: Imported| tensor.exclusive().map(|_| ()).unwrap_err();
     // A1: others may hold it.
     assert_eq!(no(forged(&[1], &[1]).imported()), Error::NotExclusive);
-    assert_eq!(
-        no(forge::import(Owner::new(vec![1_i32], &[1]).into_dlpack().unwrap())),
-        Error::NotExclusive
-    );
+    let shared = SharedBuffer::from_slice(&[1_i32]).unwrap();
+    let shared = Owner::new(shared, &[1]).to_dlpack().unwrap();
+    assert_eq!(no(forge::import(shared)), Error::NotExclusive);
     // A legacy struct has no flags to say so.
     let (_, legacy) = copied(&[1]).import::<DLManagedTensor>(&Drops::new());
     assert_eq!(no(legacy.unwrap()), Error::NotExclusive);

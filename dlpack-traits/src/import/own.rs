@@ -1,0 +1,67 @@
+//! Taking back what this crate exported: [`ManagedTensor::import`].
+
+use super::Imported;
+use crate::error::Error;
+use crate::flags::Flags;
+use crate::managed::{Abi, ManagedTensor};
+use crate::storage::{Access, Terms};
+
+impl<A: Abi> ManagedTensor<A> {
+    /// The tensor as its consumer has it: to be read, written if it was lent for
+    /// that, or exported again.
+    ///
+    /// It has not left this crate, so it is known how its memory was lent, and
+    /// who else may access it: nobody writes what came from a `&[T]`
+    /// ([`Imported::frozen`]), nobody else has what came from a `&mut [T]`
+    /// ([`Imported::exclusive`]), and a [`SharedBuffer`](crate::SharedBuffer) is
+    /// read by the atomics with which it is written.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use dlpack_traits::{DLPackExport, Error, Layout, Storage, TensorView};
+    ///
+    /// struct Samples(Arc<[f32]>);
+    ///
+    /// impl DLPackExport for Samples {
+    ///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
+    ///         TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+    ///     }
+    ///
+    ///     fn storage(&self) -> Option<&dyn Storage> {
+    ///         Some(&self.0)
+    ///     }
+    /// }
+    ///
+    /// let samples = Samples(Arc::from([1.5, 2.5]));
+    /// let tensor = samples.to_dlpack()?.import()?;
+    /// assert_eq!(tensor.frozen()?.as_slice::<f32>()?, [1.5, 2.5]);
+    ///
+    /// // A copy has one owner.
+    /// let mut copy = samples.copy_to_dlpack()?.import()?;
+    /// copy.exclusive()?.as_mut_slice::<f32>()?[0] = 0.5;
+    /// assert_eq!(copy.elements::<f32>()?.to_vec()?, [0.5, 2.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
+    pub fn import(self) -> Result<Imported, Error> {
+        let terms = self.terms();
+        // What nobody else has and nobody may write, nobody writes.
+        let read_only = self.flags().contains(Flags::READ_ONLY);
+        let terms = match terms.access {
+            Access::Exclusive if read_only => Terms { access: Access::Frozen, ..terms },
+            _ => terms,
+        };
+        // SAFETY:
+        // 1. to 3. By 1 and 2 of the private `from_raw` the struct is one that
+        //    this crate wrote, and the handle owned it.
+        // 4. It describes checked memory, which its owner lends until the
+        //    deleter is called; host storages lend memory that is ready.
+        // 5. is 3 of the private `from_raw`. To call exclusive memory frozen
+        //    claims less, as long as nobody gets it for writing: `exclusive`
+        //    refuses what is READ_ONLY.
+        unsafe { Imported::from_own(self.into_raw(), terms) }
+    }
+}

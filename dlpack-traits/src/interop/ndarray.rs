@@ -1,0 +1,241 @@
+//! Arrays of the crate `ndarray`, in and out, without a copy.
+
+use alloc::vec::Vec;
+
+use bytemuck::Pod;
+use ndarray::{
+    ArcArray, Array, ArrayBase, ArrayD, ArrayViewD, ArrayViewMutD, Axis, Data as Repr, DataMut,
+    Dimension, IxDyn, ShapeBuilder, StrideShape,
+};
+
+use crate::described::{AsLayout, Layout};
+use crate::dims::{Dim, Dims};
+use crate::element::Element;
+use crate::error::Error;
+use crate::export::DLPackExport;
+use crate::import::{Elements, Exclusive, Frozen, Readable, Typed};
+use crate::storage::{Data, DataRef, SharedOwner, Storage};
+use crate::view::{Lend, TensorView};
+
+/// A tensor as `ndarray` has them: from its lowest address, with strides that
+/// are not negative, and then some axes turned round.
+struct Parts<T> {
+    lowest: *mut T,
+    shape: StrideShape<IxDyn>,
+    turned: Vec<Axis>,
+}
+
+impl<T: Element> Parts<T> {
+    fn of(typed: &Typed<'_>) -> Result<Self, Error> {
+        let mut lowest = typed.as_aligned::<T>()?;
+        let shape: Vec<usize> = usizes(typed.shape)?;
+        // What `ndarray` says of them, also where there are no elements.
+        let some = shape.iter().filter(|&&dim| dim != 0);
+        let product = some.copied().try_fold(1_usize, usize::checked_mul);
+        if product.is_none_or(|product| isize::try_from(product).is_err()) {
+            return Err(Error::SizeOverflow);
+        }
+        if typed.len == 0 {
+            return Ok(Self { lowest, shape: IxDyn(&shape).into(), turned: Vec::new() });
+        }
+        let (mut strides, mut turned) = (Vec::new(), Vec::new());
+        reserve(&mut strides, shape.len())?;
+        reserve(&mut turned, shape.len())?;
+        for (axis, (&dim, &stride)) in shape.iter().zip(typed.strides).enumerate() {
+            if dim == 1 {
+                // Never used, so it may be anything, but not here.
+                strides.push(1);
+                continue;
+            }
+            let bytes = typed.bytes(stride);
+            let size = isize::try_from(size_of::<T>()).map_err(|_| Error::SizeOverflow)?;
+            if bytes.checked_rem(size) != Some(0) {
+                let bytes = i64::try_from(bytes).map_err(|_| Error::SizeOverflow)?;
+                return Err(Error::StrideNotWhole { axis, bytes });
+            }
+            let stride = bytes.checked_div(size).unwrap_or(0);
+            strides.push(stride.unsigned_abs());
+            if stride < 0 {
+                turned.push(Axis(axis));
+                // Inside of the extent, which fits.
+                let back = bytes.wrapping_mul(isize::try_from(dim).unwrap_or(1).wrapping_sub(1));
+                lowest = lowest.wrapping_byte_offset(back);
+            }
+        }
+        let shape = IxDyn(&shape).strides(IxDyn(&strides));
+        Ok(Self { lowest, shape, turned })
+    }
+}
+
+impl<'a> Frozen<'a> {
+    /// The elements as an array, in any layout.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
+    /// [`Error::Misaligned`], [`Error::SizeOverflow`] beside a dimension of 0, and
+    /// [`Error::StrideNotWhole`] where elements with axes do not lie whole ones apart.
+    pub fn as_ndarray<T: Element + Pod>(self) -> Result<ArrayViewD<'a, T>, Error> {
+        let Parts { lowest, shape, turned } = Parts::of(&self.tensor().typed::<T>()?)?;
+        // SAFETY: the elements are aligned, any bits are a `T`, and by 4 of
+        // `Imported::from_raw` all that these dimensions and strides reach from
+        // the lowest is initialised and alive as long as the handle, which is
+        // borrowed for `'a`. Nobody writes to it. Offsets and the number of
+        // elements were checked to fit, and no stride is negative.
+        let mut array = unsafe { ArrayViewD::from_shape_ptr(shape, lowest) };
+        for axis in turned {
+            array.invert_axis(axis);
+        }
+        Ok(array)
+    }
+}
+
+impl Exclusive<'_> {
+    /// The elements as an array to be written, in any layout.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Frozen::as_ndarray`].
+    pub fn as_ndarray_mut<T: Element + Pod>(&mut self) -> Result<ArrayViewMutD<'_, T>, Error> {
+        let Parts { lowest, shape, turned } = Parts::of(&self.tensor().typed::<T>()?)?;
+        // SAFETY: as in `as_ndarray`; the handle is uniquely borrowed, the memory
+        // may be written (READ_ONLY is not set), nobody else accesses it, and no
+        // two indices name one element.
+        let mut array = unsafe { ArrayViewMutD::from_shape_ptr(shape, lowest) };
+        for axis in turned {
+            array.invert_axis(axis);
+        }
+        Ok(array)
+    }
+}
+
+impl<T: Readable> Elements<'_, T> {
+    /// A copy of all elements in an array, each read at its own moment.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`to_vec`](Self::to_vec), and [`Error::SizeOverflow`] beside a
+    /// dimension of 0.
+    pub fn to_ndarray(&self) -> Result<ArrayD<T>, Error> {
+        let shape = usizes(self.shape())?;
+        ArrayD::from_shape_vec(shape, self.to_vec()?).map_err(|_| Error::SizeOverflow)
+    }
+}
+
+fn usizes(dims: &[i64]) -> Result<Vec<usize>, Error> {
+    let mut converted = Vec::new();
+    reserve(&mut converted, dims.len())?;
+    for &dim in dims {
+        converted.push(usize::try_from(dim).map_err(|_| Error::SizeOverflow)?);
+    }
+    Ok(converted)
+}
+
+fn reserve<T>(list: &mut Vec<T>, len: usize) -> Result<(), Error> {
+    let bytes = len.saturating_mul(size_of::<T>());
+    list.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })
+}
+
+fn dims<I: Dim>(numbers: &[I]) -> Result<Dims<'static>, Error> {
+    Dims::filled(numbers.len(), |dims| {
+        for (axis, (dim, number)) in dims.iter_mut().zip(numbers).enumerate() {
+            *dim = number.to_i64().ok_or(Error::DimTooLarge { axis })?;
+        }
+        Ok(())
+    })
+}
+
+/// How many elements lie before the first one, and how many elements there are
+/// from the lowest to the highest, those between that do not belong to the array included.
+fn reach<S: Repr, D: Dimension>(array: &ArrayBase<S, D>) -> (usize, usize) {
+    if array.is_empty() {
+        return (0, 0);
+    }
+    let (mut before, mut behind) = (0_usize, 0_usize);
+    for (&dim, &stride) in array.shape().iter().zip(array.strides()) {
+        // The array is in memory, so this fits.
+        let span = stride.unsigned_abs().wrapping_mul(dim.saturating_sub(1));
+        let end = if stride < 0 { &mut before } else { &mut behind };
+        *end = end.wrapping_add(span);
+    }
+    (before, before.wrapping_add(behind).wrapping_add(1))
+}
+
+/// The memory of an array that owns it, alone or with others.
+fn memory<S: Repr<Elem: Element>, D: Dimension>(array: &ArrayBase<S, D>) -> &[S::Elem] {
+    let (before, len) = reach(array);
+    if len == 0 {
+        return &[];
+    }
+    let lowest = array.as_ptr().wrapping_sub(before);
+    // SAFETY: the lowest and the highest element belong to the array. It owns a
+    // vector of elements (`into_raw_vec_and_offset` gives it back), so all that
+    // lie between them do too. The vector is borrowed with the array.
+    unsafe { core::slice::from_raw_parts(lowest, len) }
+}
+
+/// The memory of an array that owns it alone.
+fn memory_mut<S: DataMut<Elem: Element>, D: Dimension>(
+    array: &mut ArrayBase<S, D>,
+) -> &mut [S::Elem] {
+    let (before, len) = reach(array);
+    if len == 0 {
+        return &mut [];
+    }
+    let lowest = array.as_mut_ptr().wrapping_sub(before);
+    // SAFETY: as in `memory`, and the array is borrowed uniquely.
+    unsafe { core::slice::from_raw_parts_mut(lowest, len) }
+}
+
+/// An array is a storage of the memory from its lowest element to its highest, a
+/// layout of it, and with that a tensor.
+macro_rules! tensors {
+    ($($array:ident: { $($storage:tt)* }, { $($export:tt)* })+) => {$(
+        impl<T: Element, D: Dimension + 'static> Storage for $array<T, D> {
+            fn data(&self) -> DataRef<'_> {
+                DataRef::from_slice(memory(self))
+            }
+
+            $($storage)*
+        }
+
+        impl<T: Element, D: Dimension> AsLayout for $array<T, D> {
+            fn as_layout(&self) -> Result<Layout<'_>, Error> {
+                Layout::strided(self.shape(), self.strides())?.offset(reach(self).0)
+            }
+        }
+
+        impl<T: Element, D: Dimension + 'static> DLPackExport for $array<T, D> {
+            fn tensor(&self) -> Result<TensorView<'_>, Error> {
+                TensorView::new(self.data(), self.as_layout()?)
+            }
+
+            fn storage(&self) -> Option<&dyn Storage> {
+                Some(self)
+            }
+
+            $($export)*
+        }
+    )+};
+}
+
+tensors! {
+    Array: {
+        fn lend(&mut self) -> Data<'_> {
+            Data::from_mut_slice(memory_mut(self))
+        }
+    }, {
+        fn lend(&mut self) -> Result<Lend<'_>, Error> {
+            // The dimensions are copied, as the elements are borrowed uniquely.
+            let before = reach(self).0;
+            let (shape, strides) = (dims(self.shape())?, dims(self.strides())?);
+            let layout = Layout::of_strides(shape, strides).offset(before)?;
+            Lend::new(Storage::lend(self), layout)
+        }
+    }
+    ArcArray: {
+        fn share(&self) -> Option<SharedOwner> {
+            SharedOwner::new(self.clone())
+        }
+    }, {}
+}

@@ -1,0 +1,189 @@
+"""Bare capsules as arguments of `python::from_dlpack`, and capsules that several
+threads want."""
+
+import sys
+import threading
+
+import dlpack_structs as structs
+import dlpack_testing as testing
+import pytest
+from conftest import check_leaks, nothing_left, require
+from dlpack_testing import Writable
+
+VERSIONS = pytest.mark.parametrize(
+    "max_version", [None, (1, 0)], ids=["legacy", "versioned"]
+)
+
+
+@VERSIONS
+def test_a_capsule_is_taken_once(max_version):
+    """Renamed as the standard says, and of no more use. Rules L2, L21."""
+
+    def body():
+        capsule = Writable([1.0, 2.0]).__dlpack__(max_version=max_version)
+        name = structs.name(capsule)
+        held = testing.import_tensor(capsule)
+        assert held.floats() == [1.0, 2.0]
+        assert structs.name(capsule) == "used_" + name
+        with pytest.raises(ValueError, match="was taken before"):
+            testing.import_tensor(capsule)
+
+    check_leaks(body)
+
+
+def test_other_capsules():
+    """Their names say that they hold no tensor."""
+    import datetime
+
+    with pytest.raises(ValueError, match="datetime.*holds no tensor"):
+        testing.import_tensor(datetime.datetime_CAPI)
+
+
+def test_what_a_capsule_cannot_be_asked():
+    """It was made before; a refusal leaves it as it was."""
+    capsule = Writable([1.0]).__dlpack__()
+    with pytest.raises(ValueError, match="cannot be asked for a copy"):
+        testing.import_tensor(capsule, copy=True)
+    assert structs.name(capsule) == "dltensor"
+    assert testing.import_tensor(capsule, copy=False, device=(1, 0)).floats() == [1.0]
+    with nothing_left():
+        capsule = Writable([1.0]).__dlpack__()
+        with pytest.raises(BufferError, match="on cpu, but it was asked for on cuda:0"):
+            testing.import_tensor(capsule, device=(2, 0))
+        del capsule
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    ("field", "value"), [("ndim", -1), ("ndim", 65), ("shape", None), ("data", None)]
+)
+def test_a_hostile_struct_is_released_once(max_version, field, value):
+    """Taken out of its capsule first, so nobody releases it again. Rule L4."""
+
+    def body():
+        capsule = Writable([1.0, 2.0]).__dlpack__(max_version=max_version)
+        struct = structs.STRUCTS[structs.name(capsule)]
+        managed = struct.from_address(
+            structs._get_pointer(capsule, structs.name(capsule).encode())
+        )
+        setattr(managed.dl_tensor, field, value)
+        with pytest.raises(BufferError):
+            testing.import_tensor(capsule)
+        assert structs.name(capsule).startswith("used_")
+
+    check_leaks(body)
+
+
+def test_a_foreign_major_version_is_only_released():
+    """Nothing behind its flags is looked at. Rule F1."""
+
+    def body():
+        capsule = Writable([1.0]).__dlpack__(max_version=(1, 0))
+        managed = structs.DLManagedTensorVersioned.from_address(
+            structs._get_pointer(capsule, b"dltensor_versioned")
+        )
+        managed.version.major = 2
+        managed.dl_tensor.ndim = 2**31 - 1
+        with pytest.raises(BufferError, match="DLPack 2.3"):
+            testing.import_tensor(capsule)
+
+    check_leaks(body)
+
+
+@VERSIONS
+def test_eight_threads_want_one_capsule(max_version):
+    """One gets it. Rule L3."""
+    tensor = Writable([1.0, 2.0])
+    turns, threads = 300, 8
+    capsules = [tensor.__dlpack__(max_version=max_version) for _ in range(turns)]
+    got, failures = [0] * turns, []
+    start = threading.Barrier(threads)
+
+    def run():
+        try:
+            for turn in range(turns):
+                start.wait()
+                try:
+                    held = testing.import_tensor(capsules[turn])
+                except ValueError:
+                    continue
+                got[turn] += 1
+                assert held.floats() == [1.0, 2.0]
+        except BaseException as failure:
+            failures.append(failure)
+            start.abort()
+
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    released = testing.releases()
+    try:
+        workers = [threading.Thread(target=run) for _ in range(threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    finally:
+        sys.setswitchinterval(switch)
+    assert failures == [] and got == [1] * turns
+    assert testing.releases() - released == turns
+
+
+def counts(*objects):
+    return [sys.getrefcount(each) for each in objects]
+
+
+@pytest.mark.parametrize("name", ["own", "numpy", "torch", "capsule"])
+def test_references_after_many_imports(name):
+    """100,000 imports leave every count where it was."""
+    if name == "own":
+        objects = [Writable([1.0])]
+    elif name == "numpy":
+        objects = [require("numpy").zeros(3, dtype="float32")]
+    elif name == "torch":
+        objects = [require("torch").zeros(3)]
+    else:
+        objects = []
+    objects += [type(each) for each in objects]
+    testing.import_often(objects[0] if objects else Writable([1.0]), 10)
+    before = counts(*objects)
+    held = testing.allocations(), testing.live()
+    if name == "capsule":
+        tensor = Writable([1.0])
+        for _ in range(100_000):
+            testing.import_tensor(tensor.__dlpack__())
+        del tensor
+    else:
+        testing.import_often(objects[0], 100_000)
+    assert counts(*objects) == before
+    assert (testing.allocations(), testing.live()) == held
+
+
+def test_types_of_interpreters_that_come_and_go():
+    """What is remembered of a type keeps the type, so that no type of a later
+    interpreter is taken for it. Interpreters that share nothing cannot import
+    the module at all. Rule L18."""
+    interpreters = pytest.importorskip("_xxsubinterpreters")
+    code = """if True:
+        import dlpack_testing as testing
+
+        class Plain:
+            def __init__(self):
+                self.tensor = testing.Writable([1.0, 2.0])
+            def __dlpack__(self, **keywords):
+                return self.tensor.__dlpack__(**keywords)
+
+        class WithTable(Plain):
+            __dlpack_c_exchange_api__ = testing.scripted_table()
+
+        for _ in range(2):
+            assert testing.import_tensor(Plain()).floats() == [1.0, 2.0]
+            assert testing.import_tensor(WithTable()).floats() == [1.0, 2.0, 3.0]
+    """
+    testing.script()
+    for _ in range(20):
+        interpreter = interpreters.create()
+        try:
+            interpreters.run_string(interpreter, code)
+        finally:
+            interpreters.destroy(interpreter)
+    assert testing.scripted_calls()["export"] == 40

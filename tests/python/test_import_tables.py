@@ -1,0 +1,293 @@
+"""`python::from_dlpack` by the exchange table of a type: which tables are used,
+and what their functions may do. Rules X1 to X6."""
+
+import sys
+
+import dlpack_testing as testing
+import pytest
+from conftest import check_leaks, nothing_left
+from dlpack_testing import Writable
+
+NEW, OLD = "__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__"
+
+
+@pytest.fixture(autouse=True)
+def fresh_script():
+    testing.script()
+
+
+def by_table(held):
+    """Whether the tensor came from the scripted table."""
+    return held.floats() == [1.0, 2.0, 3.0]
+
+
+def producer(table, *bases, name=NEW, protocol=True):
+    """An object of a new type with that table; by its `__dlpack__` it is another
+    tensor."""
+    namespace = {} if table is None else {name: table}
+    if protocol:
+        namespace["__dlpack__"] = lambda self, **kw: Writable([9.0]).__dlpack__(**kw)
+        namespace["__dlpack_device__"] = lambda self: (1, 0)
+    return type("Producer", bases, namespace)()
+
+
+def imported_by_table(table, **keywords):
+    held = testing.import_tensor(producer(table), **keywords)
+    assert by_table(held) or held.floats() == [9.0]
+    return by_table(held)
+
+
+# --- which tables ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [(1, 2), (1, 3), (1, 4), (1, 99)])
+def test_tables_that_are_read(version):
+    """Ours, the one before it, and those to come of our major version."""
+    assert imported_by_table(testing.scripted_table(version=version))
+
+
+@pytest.mark.parametrize("version", [(0, 3), (1, 0), (1, 1), (2, 0), (2, 3)])
+def test_tables_that_are_not_read(version):
+    """Another major version, and those that had no table. Rules X1, X3."""
+    assert not imported_by_table(testing.scripted_table(version=version))
+
+
+def test_an_older_table_behind_a_newer_one():
+    """Is found, sixteen steps deep and no deeper. Rule X1."""
+    known = testing.scripted_table_address()
+    for steps in range(1, 20):
+        newer = testing.scripted_table(version=(2, 0), prev=known)
+        assert imported_by_table(newer) is (steps < 16), steps
+        known = testing.scripted_table_address(version=(2, 0), prev=known)
+
+
+def test_tables_in_a_circle():
+    """Lead nowhere. Rule X1."""
+    itself = testing.scripted_table_address(version=(2, 0), circle=True)
+    assert not imported_by_table(testing.scripted_table(version=(2, 0), prev=itself))
+
+
+@pytest.mark.parametrize("missing", ["allocate", "wrap", "view", "stream"])
+def test_functions_that_are_not_needed(missing):
+    """May be missing. Rule X2."""
+    assert imported_by_table(testing.scripted_table(missing=[missing]))
+
+
+def test_the_function_that_is_needed():
+    """Where it is missing, `__dlpack__` is called. Rule X2."""
+    assert not imported_by_table(testing.scripted_table(missing=["export"]))
+
+
+@pytest.mark.parametrize("name", [NEW, OLD])
+@pytest.mark.parametrize("table", [None, 0, 1, "text", object(), property(lambda _: 1)])
+def test_what_is_no_table(name, table):
+    """Is passed over; an integer is not an address. Rule X4."""
+    held = testing.import_tensor(producer(table, name=name))
+    assert held.floats() == [9.0]
+
+
+def test_a_capsule_of_another_name():
+    """Holds no table. Rule X4."""
+    assert not imported_by_table(testing.scripted_table(name="dltensor"))
+
+
+def test_an_attribute_of_the_object():
+    """Says nothing: the table belongs to the type. Rule X4."""
+    one = producer(None)
+    setattr(one, NEW, testing.scripted_table())
+    assert testing.import_tensor(one).floats() == [9.0]
+
+
+def test_the_old_name():
+    """Is read when it holds a capsule, and when there is no new one."""
+    capsule = testing.scripted_table()
+    assert by_table(testing.import_tensor(producer(capsule, name=OLD)))
+    both = type("Both", (), {NEW: None, OLD: capsule})
+    with pytest.raises(AttributeError, match="__dlpack__"):
+        testing.import_tensor(both())
+
+
+@pytest.mark.parametrize("name", [NEW, OLD])
+def test_addresses(name):
+    """Are believed only if that was said."""
+    address = testing.scripted_table_address()
+    one = producer(address, name=name)
+    for _ in range(2):
+        assert testing.import_tensor(one).floats() == [9.0]
+        assert by_table(testing.import_tensor(one, addresses=True))
+    assert not by_table(testing.import_tensor(producer(0, name=name), addresses=True))
+
+
+def test_subclasses():
+    """Have the table of their base, until they say otherwise. Rule X6."""
+    base = type(producer(testing.scripted_table()))
+    assert by_table(testing.import_tensor(producer(None, base, protocol=False)))
+    without = type("Without", (base,), {NEW: None})
+    assert testing.import_tensor(without()).floats() == [9.0]
+
+
+def test_a_subclass_of_a_class_of_ours():
+    """Its table, or its methods, are those of the base."""
+
+    class More(testing.Floats):
+        pass
+
+    assert testing.import_tensor(testing.Floats.from_dlpack(Writable([1.0]))).floats() == [1.0]
+    assert issubclass(More, testing.Floats)
+
+
+def test_a_metaclass_that_raises():
+    """Its error arrives, unless it is AttributeError."""
+
+    class Meta(type):
+        def __getattr__(cls, name):
+            raise error
+
+    class Odd(metaclass=Meta):
+        def __dlpack__(self, **keywords):
+            return Writable([9.0]).__dlpack__(**keywords)
+
+    error = ValueError("of the metaclass")
+    with pytest.raises(ValueError, match="of the metaclass"):
+        testing.import_tensor(Odd())
+    error = AttributeError("of the metaclass")
+    assert testing.import_tensor(Odd()).floats() == [9.0]
+
+
+@pytest.mark.parametrize("asked", [{"copy": True}, {"device": (1, 0)}, {"copy": False}])
+def test_what_a_table_has_no_words_for(asked):
+    """Is asked of `__dlpack__`."""
+    held = testing.import_tensor(producer(testing.scripted_table()), **asked)
+    assert held.floats() == [9.0] and testing.scripted_calls() == {}
+
+
+# --- what it does ----------------------------------------------------------
+
+
+def outcome(**script):
+    """What an import comes to: by the table, by `__dlpack__`, or an exception."""
+    testing.script(**script)
+    one = producer(testing.scripted_table())
+    result = None
+
+    def body():
+        nonlocal result
+        try:
+            result = by_table(testing.import_tensor(one))
+        except Exception as error:
+            result = type(error)
+
+    check_leaks(body, rounds=3)
+    return result
+
+
+def test_outcomes():
+    """Status, result and exception in every combination: only BufferError, or
+    nothing said, falls back to `__dlpack__`; what was made is released. Rule X5."""
+    assert outcome() is True
+    assert outcome(nothing=True) is False
+    assert outcome(raises="ValueError") is ValueError
+    assert outcome(raises="ValueError", nothing=True) is ValueError
+    assert outcome(raises="BufferError") is False
+    assert outcome(raises="TypeError") is TypeError
+    for status in (-1, 1):
+        assert outcome(status=status, nothing=True) is False
+        assert outcome(status=status, nothing=True, raises="ValueError") is ValueError
+        assert outcome(status=status, nothing=True, raises="BufferError") is False
+
+
+def test_a_failure_keeps_what_it_made():
+    """Whose it is nobody knows, so it is not released a second time. Rule X5."""
+    one = producer(testing.scripted_table())
+    for raises, result in [("ValueError", ValueError), (None, None)]:
+        testing.script(status=-1, raises=raises)
+        live = testing.live()
+        if result:
+            with pytest.raises(result):
+                testing.import_tensor(one)
+        else:
+            assert testing.import_tensor(one).floats() == [9.0]
+        assert testing.live() == live + 1
+
+
+def test_a_type_with_nothing_but_a_table():
+    """The failure of the table is the cause of what `__dlpack__` raises."""
+    one = producer(testing.scripted_table(), protocol=False)
+    assert by_table(testing.import_tensor(one))
+    for script, message in [
+        ({"raises": "BufferError", "status": -1, "nothing": True}, "of the table"),
+        ({"status": -1, "nothing": True}, "failed and raised nothing"),
+        ({"nothing": True}, "made nothing and raised nothing"),
+    ]:
+        testing.script(**script)
+        with pytest.raises(AttributeError) as caught:
+            testing.import_tensor(one)
+        assert message in str(caught.value.__cause__)
+
+
+def test_a_struct_that_is_refused():
+    """Is released, and `__dlpack__` may do better."""
+    assert outcome(shape=[-1]) is False
+
+
+def test_a_tensor_on_a_device_comes_by_the_protocol():
+    """A table does not wait for the device, unless nobody has to."""
+    one = producer(testing.scripted_table())
+    with nothing_left():
+        testing.script(device=(2, 0))
+        assert testing.import_tensor(one).facts()[3] == "cpu"
+        assert testing.import_tensor(one, stream=-1).facts()[3] == "cuda:0"
+        # Pinned memory is read by the processor, and must be ready for that.
+        testing.script(device=(3, 0))
+        assert testing.import_tensor(one, stream=-1).facts()[3] == "cpu"
+
+
+# --- what is remembered ----------------------------------------------------
+
+
+def test_many_types():
+    """More of them than there is room to remember: each is right each time."""
+    capsule = testing.scripted_table()
+    types = [type(producer(capsule if turn % 2 else None)) for turn in range(600)]
+    for _ in range(3):
+        for turn, each in enumerate(types):
+            assert by_table(testing.import_tensor(each())) is bool(turn % 2)
+
+
+def test_the_attribute_is_looked_up_once():
+    """Later imports ask neither the type nor its metaclass."""
+    lookups = []
+
+    class Meta(type):
+        def __getattribute__(cls, name):
+            lookups.append(name)
+            return super().__getattribute__(name)
+
+    class Watched(metaclass=Meta):
+        __dlpack_c_exchange_api__ = testing.scripted_table()
+
+    one = Watched()
+    testing.import_tensor(one)
+    assert NEW in lookups
+    lookups.clear()
+    for _ in range(10):
+        assert by_table(testing.import_tensor(one))
+    assert lookups == []
+
+
+def test_types_that_are_gone():
+    """Their addresses are not taken by others while they are remembered."""
+    capsule = testing.scripted_table()
+    for turn in range(2000):
+        one = producer(capsule if turn % 3 else None)
+        assert by_table(testing.import_tensor(one)) is bool(turn % 3)
+        del one
+
+
+def test_references_of_objects():
+    """An import by the table holds no object of Python's."""
+    one = producer(testing.scripted_table())
+    testing.import_tensor(one)
+    before = sys.getrefcount(one), sys.getrefcount(type(one))
+    testing.import_often(one, 1000)
+    assert (sys.getrefcount(one), sys.getrefcount(type(one))) == before

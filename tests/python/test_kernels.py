@@ -1,0 +1,355 @@
+"""Tensors borrowed for a call, made by another library's allocator, and handed
+to a type: `python::borrow`, `allocate` and `to`. Rules A16, X5, X7, X9, X11."""
+
+import sys
+
+import dlpack_example
+import dlpack_testing as testing
+import pytest
+from conftest import check_leaks, nothing_left, require
+from dlpack_testing import Floats, Growing, OnDevice, Writable
+
+
+@pytest.fixture(autouse=True)
+def fresh_script():
+    testing.script()
+
+
+def scripted(**keywords):
+    """A new type with a scripted table and no protocol."""
+    table = testing.scripted_table(**keywords)
+    return type("Scripted", (), {"__dlpack_c_exchange_api__": table})
+
+
+# --- borrow ----------------------------------------------------------------
+
+
+def test_borrowed():
+    """Through the function for it: nothing is made, nobody is asked for a stream."""
+    one = scripted()()
+    testing.borrowed_sum(one)  # what is remembered of the type stays
+    testing.script()
+    with nothing_left():
+        assert testing.borrowed_sum(one) == (6.0, 0)
+    assert testing.scripted_calls() == {"view": 1}
+
+
+@pytest.mark.parametrize("make", ["numpy", "torch", "jax", "own", "growing"])
+def test_borrowed_from_libraries(make):
+    """With a table, without one, and where the table cannot."""
+    if make in ("own", "growing"):
+        one = (Writable if make == "own" else Growing)([1.0, 2.0])
+    else:
+        module = require(make)
+        module = module.numpy if make == "jax" else module
+        one = module.asarray([1.0, 2.0], dtype=module.float32)
+    check_leaks(lambda: testing.borrowed_sum(one), rounds=3)
+    assert testing.borrowed_sum(one) == (3.0, 0)
+
+
+@pytest.mark.parametrize(
+    "how", [{"missing": ["view"]}, {"script": {"raises": "BufferError", "status": -1}}]
+)
+def test_what_cannot_be_borrowed_is_imported(how):
+    """For the time of the call, and released after it."""
+    one = scripted(missing=how.get("missing", []))()
+    if "script" in how:
+        # The owning function says the same, and there is no `__dlpack__`.
+        testing.script(**how["script"], nothing=True)
+        with pytest.raises(AttributeError, match="__dlpack_device__"):
+            testing.borrowed_sum(one)
+        assert testing.scripted_calls() == {"view": 1, "export": 1}
+    else:
+        check_leaks(lambda: testing.borrowed_sum(one), rounds=3)
+        assert testing.borrowed_sum(one) == (6.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        ({"status": -1, "raises": "ValueError"}, ValueError),
+        ({"raises": "ValueError"}, ValueError),
+        ({"raises": "ValueError", "nothing": True}, ValueError),
+        ({"shape": [-1]}, BufferError),
+        ({"shape": [2**62]}, BufferError),
+        ({"nothing": True}, BufferError),  # all zeros: no element type
+    ],
+    ids=str,
+)
+def test_what_a_view_may_say(script, error):
+    """The rules are those of an import."""
+    one = scripted()()
+    testing.script(**script)
+    with pytest.raises(error), nothing_left():
+        testing.borrowed_sum(one)
+
+
+def test_the_stream_of_a_device():
+    """Is asked for on a device, and only there. Rule X11."""
+    one = scripted()()
+    testing.script(device=(2, 1))
+    device, shape, strides, address, stream = testing.borrowed_facts(one)
+    assert (device, shape, strides) == ("cuda:1", [3], [1])
+    assert address and stream >= 0x1000
+    assert testing.scripted_calls() == {"view": 1, "stream": 1}
+
+
+def test_a_device_without_a_table():
+    """Its own rule for who says nothing holds: the default stream."""
+    device = OnDevice(2, 0)
+
+    class Plain:
+        def __dlpack__(self, **keywords):
+            return device.__dlpack__(**keywords)
+
+        def __dlpack_device__(self):
+            return (2, 0)
+
+    facts = testing.borrowed_facts(Plain())
+    assert facts[0] == "cuda:0" and facts[4] == 0
+    # A table that is there must know the device.
+    with pytest.raises(BufferError, match="no backend"):
+        testing.borrowed_facts(device)
+
+
+def test_a_table_without_streams():
+    """Is one whose work is on the default stream."""
+    one = scripted(missing=["stream"])()
+    testing.script(device=(2, 0))
+    assert testing.borrowed_facts(one)[4] == 0
+
+
+def test_the_error_of_a_stream_arrives():
+    """Nothing runs on a stream that nobody knows. Rule X11."""
+    one = scripted(missing=["view"])()
+    testing.script(device=(2, 0), raises=None)
+    assert testing.borrowed_facts(one)[4] >= 0x1000
+    testing.script(device=(2, 0), status=1)
+    with pytest.raises(Exception):
+        testing.borrowed_facts(one)
+
+
+# --- allocate --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [[], [0], [3], [2, 3], [1] * 12])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "bool"])
+def test_allocated_by_torch(shape, dtype):
+    """Zeros of that shape and type, as a tensor of PyTorch's."""
+    torch = require("torch")
+    tensor = testing.allocate(torch.Tensor, shape, dtype)
+    assert type(tensor) is torch.Tensor and list(tensor.shape) == shape
+    assert tensor.dtype is getattr(torch, dtype) and not tensor.any()
+
+
+def test_allocated_and_dropped():
+    """Without ever being an object."""
+    cls = scripted()
+    check_leaks(lambda: testing.allocate_and_drop(cls, [4]), rounds=3)
+    assert testing.allocate_and_drop(require("torch").Tensor, [4])
+
+
+@pytest.mark.parametrize("cls", [int, Floats])
+def test_types_without_an_allocator(cls):
+    """A sentence."""
+    if cls is Floats and hasattr(cls, "__dlpack_c_exchange_api__"):
+        assert testing.allocate(cls, [2])
+        return
+    with pytest.raises(TypeError, match="no exchange table that allocates"):
+        testing.allocate(cls, [2])
+
+
+@pytest.mark.parametrize(
+    ("reports", "error", "message"),
+    [
+        ([("MemoryError", "none left")], MemoryError, "none left"),
+        ([("BufferError", "no")], BufferError, "no"),
+        ([("TypeError", "no")], TypeError, "no"),
+        ([("ValueError", "no")], ValueError, "no"),
+        ([("NotImplementedError", "no")], NotImplementedError, "no"),
+        ([("Odd", "no")], RuntimeError, "Odd: no"),
+        ([("ValueError", "first"), ("TypeError", "second")], ValueError, "first"),
+        ([(None, None)], RuntimeError, "^: $"),
+        ([("ValueError", None)], ValueError, "^$"),
+        ([], BufferError, "said nothing"),
+    ],
+)
+@pytest.mark.parametrize("status", [-1, 1, 0])
+def test_errors_of_an_allocator(reports, error, message, status):
+    """Of the kind that it names; what it made in spite of it is released. Rule X7."""
+    if status == 0 and not reports:
+        return
+    cls = scripted()
+    testing.script(status=status, reports=reports, nothing=status != 0)
+
+    def body():
+        with pytest.raises(error, match=message):
+            testing.allocate(cls, [2])
+
+    check_leaks(body, rounds=3)
+
+
+def test_an_exception_of_an_allocator_is_a_cause():
+    """It should report in another way."""
+    cls = scripted()
+    testing.script(status=-1, raises="KeyError", nothing=True)
+    with pytest.raises(BufferError, match="said nothing") as caught:
+        testing.allocate(cls, [2])
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize("script", [{"shape": [3]}, {"device": (2, 0)}, {"nothing": True}])
+def test_an_allocator_that_makes_something_else(script):
+    """Is an error, and that is released."""
+    cls = scripted()
+    testing.script(**script)
+
+    def body():
+        with pytest.raises(BufferError):
+            testing.allocate(cls, [2])
+
+    check_leaks(body, rounds=3)
+
+
+# --- to --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["torch", "numpy", "jax", "tvm_ffi"])
+def test_handed_to_libraries(name):
+    """By the table of the type, or by the `from_dlpack` near it; the memory is ours."""
+    module = require(name)
+    cls = {"torch": "Tensor", "numpy": "ndarray", "jax": "Array", "tvm_ffi": "Tensor"}[name]
+    cls = getattr(module, cls)
+
+    def body():
+        made = testing.hand_to(cls, "int32")
+        assert isinstance(made, cls) and tuple(made.shape) == (2,)
+        del made
+
+    check_leaks(body, rounds=3)
+    made = testing.hand_to(cls, "int32")
+    live = testing.live()
+    del made
+    assert testing.live() <= live
+
+
+def test_handed_to_a_class_of_ours():
+    """Through its class method, or its table."""
+    assert testing.hand_to(Floats, "float32").values()
+
+
+@pytest.mark.parametrize("cls", [int, dict, str])
+def test_types_that_take_no_tensors(cls):
+    """A sentence, and the tensor is released."""
+    with pytest.raises(TypeError, match="neither an exchange table nor"), nothing_left():
+        testing.hand_to(cls, "int8")
+
+
+def test_a_type_that_from_dlpack_does_not_make():
+    """NumPy's makes arrays, not matrices."""
+    np = require("numpy")
+    with pytest.raises(TypeError, match="makes `ndarray`"), nothing_left():
+        testing.hand_to(np.matrix, "int8")
+
+
+@pytest.mark.parametrize("releases", [True, False])
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        ({"status": -1, "raises": "ValueError"}, ValueError),
+        ({"status": -1, "raises": "BufferError"}, BufferError),
+        ({"status": -1}, BufferError),
+        ({"status": 1}, BufferError),
+        ({"nothing": True}, BufferError),
+        ({"raises": "ValueError"}, ValueError),
+    ],
+    ids=str,
+)
+def test_a_tensor_is_consumed_once(script, error, releases):
+    """Whatever the function does, and whether it releases what it refuses. Rule X9."""
+    cls = scripted()
+    testing.script(**script, releases=releases)
+    live = testing.live()
+    for _ in range(3):
+        with pytest.raises(error):
+            testing.hand_to(cls, "int8")
+        assert testing.live() == live
+
+
+def test_a_failure_of_torch_releases_the_tensor():
+    """It refuses the type of the elements, and does not release the tensor."""
+    torch = require("torch")
+    live = testing.live()
+    with pytest.raises(Exception, match="Unsupported"):
+        testing.hand_to(torch.Tensor, "float6_e2m3fn")
+    assert testing.live() == live
+
+
+# --- a kernel --------------------------------------------------------------
+
+
+def test_three_tensors_in_one_out():
+    """The case that the table is for: a kernel in Rust takes three tensors of
+    PyTorch's and returns one that PyTorch allocated."""
+    torch = require("torch")
+    a, b, c = (torch.rand(16, 3) for _ in range(3))
+    out = testing.fused(a, b, c)
+    assert type(out) is torch.Tensor and out.shape == a.shape
+    assert torch.allclose(out, a * b + c)
+    assert torch.allclose(testing.fused(a.T, b.T, c.T), (a * b + c).T)
+    assert testing.fused(a[:0], b[:0], c[:0]).shape == (0, 3)
+    with pytest.raises(ValueError, match="shapes differ"):
+        testing.fused(a, b, c.T)
+    assert out.fill_(1.0).sum() == 48  # and it may be written
+
+
+def test_no_python_in_between():
+    """Once the type is known, a kernel runs no frame and calls no function of
+    Python's but itself."""
+    torch = require("torch")
+    a, b, c = (torch.rand(4) for _ in range(3))
+    testing.fused(a, b, c)
+    events = []
+    fused = testing.fused
+    sys.setprofile(lambda frame, event, argument: events.append((event, argument)))
+    out = fused(a, b, c)
+    sys.setprofile(None)
+    assert torch.allclose(out, a * b + c)
+    names = [getattr(argument, "__name__", None) for _, argument in events]
+    assert names == ["fused", "fused", "setprofile"], events
+
+
+def test_no_attribute_in_between():
+    """Nor does it look up an attribute of the objects or their type, and each
+    function of the table is called as often as it must be."""
+    lookups = []
+
+    class Meta(type):
+        def __getattribute__(cls, name):
+            lookups.append(name)
+            return super().__getattribute__(name)
+
+    class Watched(metaclass=Meta):
+        __dlpack_c_exchange_api__ = testing.scripted_table()
+
+        def __getattribute__(self, name):
+            lookups.append(name)
+            return super().__getattribute__(name)
+
+    a, b, c = Watched(), Watched(), Watched()
+    assert testing.fused(a, b, c) == 42
+    lookups.clear()
+    testing.script()
+    with nothing_left():
+        assert testing.fused(a, b, c) == 42
+    assert lookups == []
+    assert testing.scripted_calls() == {"view": 3, "allocate": 1, "wrap": 1}
+
+
+def test_a_kernel_that_fails_leaves_nothing():
+    """What was allocated for it is released."""
+    one = scripted()()
+    testing.script(shape=[3])  # borrowed as three, allocated as three
+    check_leaks(lambda: testing.fused(one, one, one), rounds=3)
+    with pytest.raises(BufferError, match="not float32"), nothing_left():
+        testing.fused(one, one, dlpack_example.Tensor([1, 2, 3]))

@@ -1,0 +1,213 @@
+//! The feature `ndarray`: tensors as arrays, and arrays as tensors.
+
+use dlpack_tests::counted::Drops;
+use dlpack_tests::foreign::{Farewell, Foreign as Consumer};
+use dlpack_tests::random::Random;
+use ndarray::{ArcArray, Array, Array2, Array3, Axis, IxDyn, ShapeBuilder, Slice, array, s};
+use tensors::ffi::DLManagedTensorVersioned;
+use tensors::{DLPackExport, DataType, Element, Error, Flags, Foreign, Imported};
+
+use crate::import::forge::{Forged, forged, import};
+
+fn numbers() -> Vec<i32> {
+    (0..24).collect()
+}
+
+/// The elements of a tensor, through an array and by value.
+fn check(tensor: &mut Imported) {
+    let elements = tensor.elements::<i32>().unwrap();
+    let expected = elements.to_vec().unwrap();
+    let copy = elements.to_ndarray().unwrap();
+    let shape: Vec<usize> =
+        tensor.shape().iter().map(|&dim| usize::try_from(dim).unwrap()).collect();
+    assert_eq!(
+        (copy.shape(), copy.iter().copied().collect::<Vec<_>>()),
+        (&shape[..], expected.clone())
+    );
+    // SAFETY: nobody writes.
+    let view = unsafe { tensor.assume_frozen() }.as_ndarray::<i32>().unwrap();
+    assert_eq!(view, copy);
+    if let Some(first) = view.first() {
+        assert_eq!(core::ptr::from_ref(first).cast(), tensor.as_ptr());
+    }
+    for (axis, (&dim, &stride)) in tensor.shape().iter().zip(tensor.strides()).enumerate() {
+        if dim > 1 && !view.is_empty() {
+            assert_eq!(i64::try_from(view.stride_of(Axis(axis))), Ok(stride));
+        }
+    }
+    // SAFETY: nobody else has the memory.
+    if let Ok(mut exclusive) = unsafe { tensor.assume_exclusive() } {
+        exclusive.as_ndarray_mut::<i32>().unwrap().mapv_inplace(|n| n + 100);
+        let changed: Vec<i32> = expected.iter().map(|n| n + 100).collect();
+        assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), changed);
+    }
+}
+
+#[test]
+fn views() {
+    for (shape, strides, byte_offset) in [
+        (&[2, 3, 4][..], &[12, 4, 1][..], 0),
+        (&[4, 3], &[1, 4], 8),
+        (&[2, 3], &[-3, -1], 20),
+        (&[3, 2], &[-2, 7], 16),
+        (&[3, 4], &[0, 1], 0),
+        (&[2, 1, 3], &[3, i64::MIN, 1], 0),
+        (&[], &[], 12),
+        (&[2, 0, 3], &[i64::MAX, -9, 1], 0),
+        (&[0, 1 << 40], &[1 << 40, 1], 0),
+        (&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3], &[0, 0, 0, 0, 0, 0, 0, 0, 3, 1], 0),
+    ] {
+        check(&mut forged(shape, &numbers()).strided(strides, byte_offset).imported());
+    }
+    let mut random = Random::new(3);
+    for _ in 0..if cfg!(miri) { 20 } else { 2000 } {
+        let shape: Vec<i64> = (0..random.below(4)).map(|_| random.within(0..=3)).collect();
+        let strides: Vec<i64> = shape.iter().map(|_| random.within(-9..=9)).collect();
+        let memory: Vec<i32> = (0..128).collect();
+        check(&mut forged(&shape, &memory).strided(&strides, 64 * 4).imported());
+    }
+}
+
+#[test]
+fn no_views() {
+    let too_many = forged(&[0, 1 << 40, 1 << 40], &[]).imported();
+    // SAFETY: nobody writes.
+    let view = unsafe { too_many.assume_frozen() }.as_ndarray::<i32>().map(|_| ());
+    assert_eq!(view, Err(Error::SizeOverflow));
+    let copy = too_many.elements::<i32>().unwrap().to_ndarray().map(|_| ());
+    assert_eq!(copy, Err(Error::SizeOverflow));
+    let shifted = Forged { byte_offset: 1, ..forged(&[2], &numbers()) }.imported();
+    let error = Error::Misaligned { dtype: DataType::I32, align: 4 };
+    // SAFETY: as above.
+    assert_eq!(unsafe { shifted.assume_frozen() }.as_ndarray::<i32>().map(|_| ()), Err(error));
+    let read_only = Forged { flags: Flags::READ_ONLY, ..forged(&[2], &numbers()) };
+    let mut read_only = read_only.imported();
+    // SAFETY: as above.
+    let error = unsafe { read_only.assume_exclusive() }.map(|_| ()).unwrap_err();
+    assert_eq!(error, Error::ReadOnly);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[dlpack(crate = tensors, any_bits)]
+#[repr(transparent)]
+struct Pair([i32; 2]);
+
+// SAFETY: a transparent array of numbers.
+unsafe impl bytemuck::Zeroable for Pair {}
+// SAFETY: as above.
+unsafe impl bytemuck::Pod for Pair {}
+
+#[test]
+fn elements_with_axes() {
+    let case = forged(&[2, 3, 2], &numbers()).strided(&[-6, 2, 1], 24);
+    let tensor = case.imported();
+    // SAFETY: nobody writes.
+    let view = unsafe { tensor.assume_frozen() }.as_ndarray::<Pair>().unwrap();
+    assert_eq!(view.shape(), [2, 3]);
+    assert_eq!((view[[0, 1]], view[[1, 2]]), (Pair([8, 9]), Pair([4, 5])));
+    let tensor = forged(&[2, 3, 2], &numbers()).strided(&[7, 2, 1], 0).imported();
+    // SAFETY: nobody writes.
+    let view = unsafe { tensor.assume_frozen() }.as_ndarray::<Pair>().map(|_| ());
+    assert_eq!(view, Err(Error::StrideNotWhole { axis: 0, bytes: 28 }));
+    let mut pixels = Array2::from_elem((2, 2), Pair([1, 2]));
+    pixels[[1, 0]] = Pair([3, 4]);
+    pixels.invert_axis(Axis(0));
+    let tensor = import(pixels.into_dlpack().unwrap());
+    assert_eq!((tensor.shape(), tensor.strides()), (&[2, 2, 2][..], &[-4, 2, 1][..]));
+    assert_eq!(tensor.elements::<i32>().unwrap().load(&[0, 0, 1]), Ok(4));
+}
+
+/// An array goes out as it lies, and the consumer may write it.
+#[test]
+fn owned() {
+    let make: [fn() -> Array3<i32>; 6] = [
+        || Array::from_shape_vec((2, 3, 4), numbers()).unwrap(),
+        || Array::from_shape_vec((2, 3, 4).f(), numbers()).unwrap(),
+        || make_3().reversed_axes(),
+        || {
+            let mut turned = make_3();
+            turned.invert_axis(Axis(1));
+            turned
+        },
+        || make_3().slice_move(s![.., 1.., ..;2]),
+        || make_3().slice_move(s![..;-1, 1..1, ..]),
+    ];
+    for make in make {
+        let array = make();
+        let expected: Vec<i32> = array.iter().copied().collect();
+        let (shape, strides) = (array.shape().to_vec(), array.strides().to_vec());
+        let first = array.first().map(core::ptr::from_ref);
+        assert!(matches!(array.to_dlpack(), Err(Error::NotShareable)));
+        let export = Consumer::from(array.into_dlpack().unwrap());
+        assert!(export.is_writable());
+        assert_eq!(export.shape().iter().map(|&dim| dim as usize).collect::<Vec<_>>(), shape);
+        if let Some(first) = first {
+            assert_eq!(export.data().cast_const().cast(), first);
+            assert_eq!(export.strides().iter().map(|&n| n as isize).collect::<Vec<_>>(), strides);
+        }
+        assert_eq!(export.elements::<i32>(), expected);
+        export.write(|n: i32| n + 1);
+        assert_eq!(export.elements::<i32>(), expected.iter().map(|n| n + 1).collect::<Vec<_>>());
+        export.delete_elsewhere(Farewell::Plain);
+        let mut tensor = import(make().into_dlpack().unwrap());
+        check(&mut tensor);
+        let array = make();
+        let copy = import(array.copy_to_dlpack().unwrap());
+        assert_eq!(copy.elements::<i32>().unwrap().to_vec().unwrap(), expected);
+    }
+}
+
+fn make_3() -> Array3<i32> {
+    Array::from_shape_vec((2, 3, 4), numbers()).unwrap()
+}
+
+/// Arrays with several owners are read by all of them.
+#[test]
+fn shared() {
+    let array = ArcArray::from_shape_vec((2, 3, 4), numbers()).unwrap();
+    let mut part = array.clone().slice_move(s![1, ..;-1, 1..3]);
+    let export = import(part.to_dlpack().unwrap());
+    assert_eq!(export.flags(), Flags::READ_ONLY);
+    assert_eq!(export.strides(), [-4, 1]);
+    let frozen = export.frozen().unwrap();
+    assert_eq!(
+        frozen.as_ndarray::<i32>().unwrap(),
+        array![[21, 22], [17, 18], [13, 14]].into_dyn()
+    );
+    // Whoever writes an `ArcArray` gets memory of their own.
+    part.fill(0);
+    drop((array, part));
+    assert_eq!(export.elements::<i32>().unwrap().load(&[0, 0]), Ok(21));
+    let again = ArcArray::from_elem(IxDyn(&[2, 2]), 5_i32);
+    let moved = import(again.clone().into_dlpack().unwrap());
+    assert!(moved.frozen().is_ok());
+    drop(again);
+    assert_eq!(moved.frozen().unwrap().as_slice::<i32>(), Ok(&[5; 4][..]));
+}
+
+/// Any element type, any rank, also in a struct around it.
+#[derive(DLPackExport)]
+#[dlpack(crate = tensors, transparent)]
+struct Image(Array3<f32>);
+
+#[test]
+fn in_a_newtype() {
+    let mut image = Array3::<f32>::zeros((1, 2, 3));
+    image.slice_axis_mut(Axis(2), Slice::from(1..2)).fill(1.5);
+    let tensor = import(Image(image).into_dlpack().unwrap());
+    assert_eq!(tensor.shape(), [1, 2, 3]);
+    assert_eq!(tensor.elements::<f32>().unwrap().iter().sum::<f32>(), 3.0);
+}
+
+/// In as an array, out as a tensor: without a copy where the array is foreign memory.
+#[test]
+fn there_and_back() {
+    let drops = Drops::new();
+    let (_, taken) = forged(&[2, 3], &numbers()).import::<DLManagedTensorVersioned>(&drops);
+    let foreign = Foreign::<i32>::new(taken.unwrap()).unwrap();
+    let copy = foreign.tensor().elements::<i32>().unwrap().to_ndarray().unwrap();
+    drop(foreign);
+    assert_eq!(drops.count(), 1);
+    let tensor = import(copy.into_dlpack().unwrap());
+    assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [0, 1, 2, 3, 4, 5]);
+}
