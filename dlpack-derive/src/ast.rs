@@ -68,7 +68,7 @@ impl<'a> Input<'a> {
                     Fields::Named(_) => None,
                     Fields::Unnamed(unnamed) => Some(unnamed.paren_token.span.join()),
                     Fields::Unit => {
-                        cx.push(message::unit_struct(ident));
+                        cx.push(message::unit_struct(ident, cx.direction()));
                         return None;
                     }
                 };
@@ -88,7 +88,7 @@ impl<'a> Input<'a> {
                 Body::Enum(variants.collect())
             }
             Data::Union(data) => {
-                cx.push(message::union(data.union_token.span, ident));
+                cx.push(message::union(data.union_token.span, ident, cx.direction()));
                 return None;
             }
         };

@@ -5,7 +5,8 @@ use quote::{ToTokens, quote};
 use syn::{GenericParam, Generics, Type, WherePredicate};
 
 use crate::model::{
-    Body, DType, Data, Dim, Kind, Layout, Model, Order, Placement, RoleField, Shape, Steps,
+    Beside, Body, DType, Data, Dim, Import, Kind, Layout, Make, Model, Order, Placement, RoleField,
+    Shape, Source, Steps,
 };
 use crate::symbol::Unit;
 
@@ -93,6 +94,20 @@ pub(crate) fn where_layout(
     bounded(generics, bound, || roles_of_layout(layout))
 }
 
+/// [`where_clause`] of a layout that is imported.
+pub(crate) fn where_from_layout(
+    generics: &Generics,
+    bound: Option<&[WherePredicate]>,
+    layout: &Layout<'_>,
+) -> TokenStream {
+    bounded(generics, bound, || layout_sources(layout))
+}
+
+/// [`where_clause`] of a type that is imported.
+pub(crate) fn where_import(model: &Import<'_>) -> TokenStream {
+    bounded(model.generics, model.bound, || sources(&model.source))
+}
+
 fn bounded<'a>(
     generics: &Generics,
     bound: Option<&[WherePredicate]>,
@@ -148,7 +163,56 @@ fn roles<'a>(kind: &Kind<'a>) -> Vec<(RoleField<'a>, &'static str)> {
     roles
 }
 
+/// The fields of an import that get a value, and the trait that makes it.
+fn sources<'a>(source: &Source<'a>) -> Vec<(RoleField<'a>, &'static str)> {
+    let defaults = |beside: &[(RoleField<'a>, Beside<'a>)]| -> Vec<_> {
+        let defaults = beside.iter().filter(|(_, beside)| matches!(beside, Beside::Default));
+        defaults.map(|(field, _)| (*field, "Default")).collect()
+    };
+    let beside = |make: &Make<'a>| match make {
+        Make::Fields(beside) => defaults(beside),
+        Make::Call(..) => Vec::new(),
+    };
+    match source {
+        Source::Tensor { layout, data, copy, make } => {
+            let mut sources = beside(make);
+            sources.push((*data, if *copy { "FromElements" } else { "ImportStorage" }));
+            sources.extend(layout_sources(layout));
+            sources
+        }
+        Source::Transparent { inner, make } => {
+            let mut sources = beside(make);
+            sources.push((*inner, "DLPackImport"));
+            sources
+        }
+        Source::Enum(variants) => {
+            let mut sources = Vec::new();
+            for variant in variants {
+                sources.push((variant.inner, "DLPackImport"));
+                sources.extend(defaults(&variant.beside));
+            }
+            sources
+        }
+    }
+}
+
 /// Those of them that say how the elements lie.
+fn layout_sources<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)> {
+    let roles = roles_of_layout(layout).into_iter().map(|(field, role)| {
+        let made_by = match role {
+            "ShapeField" | "StridesField" => "FromDims",
+            "OrderField" => "OrderTarget",
+            "DTypeField" => "DTypeTarget",
+            "DeviceField" => "DeviceTarget",
+            "LayoutField" => "FromLayout",
+            _ => "Dim",
+        };
+        (field, made_by)
+    });
+    roles.collect()
+}
+
+/// The fields that say how the elements lie, and the trait of each role.
 fn roles_of_layout<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)> {
     let mut roles = Vec::new();
     let mut ask = |field: Option<RoleField<'a>>, bound| {

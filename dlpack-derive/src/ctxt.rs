@@ -3,18 +3,27 @@
 use core::cell::RefCell;
 use std::thread;
 
+use crate::symbol::Direction;
+
 /// The mistakes found so far.
 ///
 /// Parsers push and go on. Whoever makes a context must [`finish`](Self::finish)
 /// it: dropping it otherwise is a bug of this crate, and panics.
 pub(crate) struct Ctxt {
+    /// Where tensors go by the derive that is at work.
+    direction: Direction,
     /// `None` once finished.
     errors: RefCell<Option<Vec<syn::Error>>>,
 }
 
 impl Ctxt {
-    pub(crate) fn new() -> Self {
-        Self { errors: RefCell::new(Some(Vec::new())) }
+    pub(crate) fn new(direction: Direction) -> Self {
+        Self { direction, errors: RefCell::new(Some(Vec::new())) }
+    }
+
+    /// Where tensors go.
+    pub(crate) fn direction(&self) -> Direction {
+        self.direction
     }
 
     /// Adds a mistake.

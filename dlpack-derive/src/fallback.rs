@@ -4,23 +4,24 @@
 //! the struct are the only errors.
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote_spanned;
+use quote::{quote, quote_spanned};
 use syn::{DeriveInput, Path};
 
 use crate::expand;
+use crate::symbol::Direction;
 
 pub(crate) fn expand(
     input: &DeriveInput,
     krate: Option<&Path>,
     errors: &syn::Error,
+    direction: Direction,
 ) -> TokenStream {
     let errors = errors.to_compile_error();
     let private = expand::private(krate);
     let ident = &input.ident;
     let (params, args, where_clause) = input.generics.split_for_impl();
-    quote_spanned! {Span::mixed_site()=>
-        #errors
-        const _: () = {
+    let item = match direction {
+        Direction::Export => quote_spanned! {Span::mixed_site()=>
             use #private as __dlpack;
             #[automatically_derived]
             impl #params __dlpack::DLPackExport for #ident #args #where_clause {
@@ -28,6 +29,23 @@ pub(crate) fn expand(
                     loop {}
                 }
             }
+        },
+        Direction::Import => quote_spanned! {Span::mixed_site()=>
+            use #private::import as __dlpack;
+            #[automatically_derived]
+            impl #params __dlpack::DLPackImport for #ident #args #where_clause {
+                fn from_dlpack(
+                    _: __dlpack::Imported,
+                ) -> __dlpack::Result<Self, __dlpack::ImportError> {
+                    loop {}
+                }
+            }
+        },
+    };
+    quote! {
+        #errors
+        const _: () = {
+            #item
         };
     }
 }

@@ -82,12 +82,14 @@ fn expand_file(mut file: File) -> String {
 type Derive = fn(&DeriveInput) -> TokenStream;
 
 /// The derives, by their names.
-const DERIVES: [(&str, Derive); 5] = [
+const DERIVES: [(&str, Derive); 7] = [
     ("DLPackExport", crate::derive),
+    ("DLPackImport", crate::import),
     ("Element", companion::element),
     ("DataType", companion::data_type),
     ("Storage", companion::storage),
     ("AsLayout", companion::as_layout),
+    ("FromLayout", companion::from_layout),
 ];
 
 /// What the derives of an item write beside it.

@@ -1,4 +1,5 @@
-//! `#[derive(DLPackExport)]`: the macro behind `dlpack_traits::DLPackExport`.
+//! `#[derive(DLPackExport)]` and `#[derive(DLPackImport)]`: the macros behind the
+//! traits of `dlpack_traits` with those names, and those for their parts.
 //!
 //! Depend on `dlpack-traits` with its feature `derive`, not on this crate.
 //!
@@ -26,6 +27,8 @@ mod symbol;
 
 use proc_macro::TokenStream;
 use syn::DeriveInput;
+
+use symbol::Direction;
 
 /// Makes a struct a tensor that DLPack can export.
 ///
@@ -178,15 +181,34 @@ pub fn derive_dlpack_export(input: TokenStream) -> TokenStream {
     derive(&input).into()
 }
 
+#[doc = include_str!("../docs/import.md")]
+#[proc_macro_derive(DLPackImport, attributes(dlpack))]
+pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    import(&input).into()
+}
+
+/// Likewise.
+fn import(input: &DeriveInput) -> proc_macro2::TokenStream {
+    let cx = ctxt::Ctxt::new(Direction::Import);
+    let attrs = attr::StructAttrs::from_syn(&cx, input);
+    let ast = ast::Input::from_syn(&cx, input);
+    let model = ast.as_ref().and_then(|ast| check::import(&cx, ast, &attrs));
+    match cx.finish(model) {
+        Ok(model) => expand::import(&model),
+        Err(errors) => fallback::expand(input, attrs.krate(), &errors, Direction::Import),
+    }
+}
+
 /// The derive on the tokens of `proc_macro2`, which exist outside of rustc too.
 fn derive(input: &DeriveInput) -> proc_macro2::TokenStream {
-    let cx = ctxt::Ctxt::new();
+    let cx = ctxt::Ctxt::new(Direction::Export);
     let attrs = attr::StructAttrs::from_syn(&cx, input);
     let ast = ast::Input::from_syn(&cx, input);
     let model = ast.as_ref().and_then(|ast| check::check(&cx, ast, &attrs));
     match cx.finish(model) {
         Ok(model) => expand::expand(&model),
-        Err(errors) => fallback::expand(input, attrs.krate(), &errors),
+        Err(errors) => fallback::expand(input, attrs.krate(), &errors, Direction::Export),
     }
 }
 
@@ -344,12 +366,17 @@ pub fn derive_data_type(input: TokenStream) -> TokenStream {
 /// | `#[dlpack(dtype = BF16)]` | the bytes (`u8`) that it holds are read as this type: a constant of `DataType`, or the path of another constant |
 /// | `#[dlpack(dtype = FLOAT4_E2M1FN, packed)]` | likewise, of elements narrower than a byte that share bytes; `packed` or `padded` must be said |
 /// | `#[dlpack(dtype = FLOAT4_E2M1FN, padded)]` | likewise, where each takes a byte |
+/// | `#[dlpack(import)]` | it can hold imported memory (`Foreign<T>`), and does, if it is the first that accepts a tensor |
 /// | `#[dlpack(skip)]` on a variant | it holds nothing that DLPack can describe: an export is an error that names it |
 /// | `#[dlpack(skip)]` on a field | it is not the storage; of `PhantomData` this need not be said |
 ///
 /// | on the enum or struct | meaning |
 /// |---|---|
 /// | `#[dlpack(crate = path)]` | where `dlpack_traits` is, if not at `::dlpack_traits` |
+///
+/// With `import` on some variant, the enum is an `ImportStorage` too: the `data`
+/// of a struct that derives [`DLPackImport`](derive@DLPackImport). Fields that
+/// are skipped get their default then.
 ///
 /// Bytes that others write too (`SharedBuffer<u8>`) can be read as types of 8
 /// bits and fewer only, because Rust and they access them a byte at a time.
@@ -403,4 +430,33 @@ pub fn derive_storage(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(AsLayout, attributes(dlpack))]
 pub fn derive_as_layout(input: TokenStream) -> TokenStream {
     companion::as_layout(&syn::parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Fills a struct of shape, strides and offset with the layout of an imported
+/// tensor, for a field with the role `layout` in a struct that derives
+/// [`DLPackImport`](derive@DLPackImport).
+///
+/// ```
+/// use dlpack_traits::{AsLayout, DLPackExport, DLPackImport, Foreign, FromLayout};
+///
+/// #[derive(AsLayout, FromLayout)]
+/// struct Strided {
+///     shape: Vec<usize>,
+///     strides: Vec<isize>,
+///     byte_offset: usize,
+/// }
+///
+/// #[derive(DLPackExport, DLPackImport)]
+/// struct Tensor {
+///     data: Foreign<f32>,
+///     #[dlpack(layout)]
+///     layout: Strided,
+/// }
+/// ```
+///
+/// Attributes are those of [`AsLayout`](derive@AsLayout), and `default` on
+/// fields that say nothing about the layout.
+#[proc_macro_derive(FromLayout, attributes(dlpack))]
+pub fn derive_from_layout(input: TokenStream) -> TokenStream {
+    companion::from_layout(&syn::parse_macro_input!(input as DeriveInput)).into()
 }

@@ -60,6 +60,13 @@ pub(crate) fn items(cx: &Ctxt, attrs: &[Attribute]) -> Vec<Item> {
     items
 }
 
+/// The items of a list.
+pub(crate) fn items_in(cx: &Ctxt, tokens: TokenStream) -> Vec<Item> {
+    let mut items = Vec::new();
+    read(cx, tokens, &mut items);
+    items
+}
+
 /// Reads items up to the end, going on behind each mistake.
 fn read(cx: &Ctxt, tokens: TokenStream, items: &mut Vec<Item>) {
     let mut tokens = tokens.into_iter().peekable();

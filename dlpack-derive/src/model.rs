@@ -4,7 +4,8 @@
 use proc_macro2::{Span, TokenStream};
 use syn::{ExprPath, Generics, Ident, Member, Path, Type, WherePredicate};
 
-use crate::symbol::Unit;
+use crate::attr::Require;
+use crate::symbol::{Role, Unit};
 
 /// A type that can be exported.
 pub(crate) struct Model<'a> {
@@ -62,6 +63,56 @@ pub(crate) struct Layout<'a> {
     pub(crate) dtype: Option<DType<'a>>,
     pub(crate) device: Option<RoleField<'a>>,
     pub(crate) padded: bool,
+}
+
+impl<'a> Layout<'a> {
+    /// The word for what that field says, if it says something.
+    pub(crate) fn part(&self, member: &Member) -> Option<&'static str> {
+        let mut fields = self.fields().into_iter();
+        fields.find(|(field, _)| field.member == member).map(|(_, word)| word)
+    }
+
+    /// Its fields, each with that word.
+    fn fields(&self) -> Vec<(RoleField<'a>, &'static str)> {
+        let mut fields = Vec::new();
+        let mut add = |field: Option<RoleField<'a>>, role: Role| {
+            fields.extend(field.map(|field| (field, role.word())));
+        };
+        match &self.placement {
+            Placement::Nested(field) => add(Some(*field), Role::Layout),
+            Placement::Fields { shape, steps, offset } => {
+                match shape {
+                    Shape::Field { dims, ndim } => {
+                        add(Some(*dims), Role::Shape);
+                        add(*ndim, Role::NDim);
+                    }
+                    Shape::List(dims) => {
+                        for dim in dims {
+                            if let Dim::Field(field, _) = dim {
+                                add(Some(*field), Role::Shape);
+                            }
+                        }
+                    }
+                }
+                match steps {
+                    Steps::Strides(_, field) => add(Some(*field), Role::Strides),
+                    Steps::Compact { order, pitch } => {
+                        if let Order::Field(field) = order {
+                            add(Some(*field), Role::Order);
+                        }
+                        add(pitch.map(|(_, field)| field), Role::Pitch);
+                    }
+                }
+                add(offset.map(|(_, field)| field), Role::Offset);
+            }
+        }
+        add(self.len.map(|(_, field)| field), Role::Len);
+        if let Some(DType::Field(field)) = self.dtype {
+            add(Some(field), Role::DType);
+        }
+        add(self.device, Role::Device);
+        fields
+    }
 }
 
 /// Where each of them is.
@@ -140,4 +191,58 @@ pub(crate) enum Access {
     AsStorage,
     /// They may not.
     ReadOnly,
+}
+
+/// A type that can be imported.
+pub(crate) struct Import<'a> {
+    pub(crate) krate: Option<&'a Path>,
+    pub(crate) ident: &'a Ident,
+    pub(crate) generics: &'a Generics,
+    /// What is asked of the parameters, if not what the derive would ask.
+    pub(crate) bound: Option<&'a [WherePredicate]>,
+    pub(crate) source: Source<'a>,
+    pub(crate) require: Option<&'a Require>,
+    /// What has a last look at it.
+    pub(crate) validate: Option<&'a ExprPath>,
+    /// Lists of lints that the user allows.
+    pub(crate) allowed: Vec<&'a TokenStream>,
+}
+
+/// What it is made of.
+pub(crate) enum Source<'a> {
+    /// The parts of a tensor.
+    Tensor {
+        layout: Box<Layout<'a>>,
+        data: RoleField<'a>,
+        /// Whether the data is a copy.
+        copy: bool,
+        make: Make<'a>,
+    },
+    /// Something importable.
+    Transparent { inner: RoleField<'a>, make: Make<'a> },
+    /// The first variant that accepts the tensor.
+    Enum(Vec<ImportVariant<'a>>),
+}
+
+/// How the fields become the struct.
+pub(crate) enum Make<'a> {
+    /// By the struct's own braces, with these values beside the parts.
+    Fields(Vec<(RoleField<'a>, Beside<'a>)>),
+    /// By a function of the parts, in the order of the fields.
+    Call(&'a ExprPath, Vec<RoleField<'a>>),
+}
+
+/// What a field is that is no part of the tensor.
+pub(crate) enum Beside<'a> {
+    /// The default of its type.
+    Default,
+    /// What a function says.
+    Call(&'a ExprPath),
+}
+
+/// A variant that tensors can be imported into.
+pub(crate) struct ImportVariant<'a> {
+    pub(crate) ident: &'a Ident,
+    pub(crate) inner: RoleField<'a>,
+    pub(crate) beside: Vec<(RoleField<'a>, Beside<'a>)>,
 }

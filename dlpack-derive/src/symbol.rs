@@ -12,6 +12,11 @@ pub(crate) const PTR: &str = "ptr";
 /// On a field: `offset(bytes)`, in the words of the standard.
 pub(crate) const BYTE_OFFSET: &str = "byte_offset";
 
+/// On a field, for imports: it is filled with a copy of the elements.
+pub(crate) const COPY: &str = "copy";
+/// On a field, for imports: it gets its value from elsewhere.
+pub(crate) const DEFAULT: &str = "default";
+
 /// On the struct: where the runtime is.
 pub(crate) const CRATE: &str = "crate";
 /// On the struct: the dimensions. On a field it is a role.
@@ -29,16 +34,40 @@ pub(crate) const TRANSPARENT: &str = "transparent";
 /// On the struct: what is asked of its parameters.
 pub(crate) const BOUND: &str = "bound";
 
+/// On the struct, for imports: what makes it of its roles.
+pub(crate) const CONSTRUCT: &str = "construct";
+/// On the struct, for imports: what has a last look at it.
+pub(crate) const VALIDATE: &str = "validate";
+/// On the struct, for imports: what is asked of the tensor.
+pub(crate) const REQUIRE: &str = "require";
+/// In `require(...)`: where the memory is. On a field it is a role.
+pub(crate) const DEVICE: &str = "device";
+/// In `require(...)`: how many dimensions there are.
+pub(crate) const RANK: &str = "rank";
+/// In `require(...)`: that the elements are compact.
+pub(crate) const CONTIGUOUS: &str = "contiguous";
+
 /// `order = row_major`.
 pub(crate) const ROW_MAJOR: &str = "row_major";
 /// `order = column_major`.
 pub(crate) const COLUMN_MAJOR: &str = "column_major";
 
 /// What stands on the struct.
-pub(crate) const ON_STRUCT: [&str; 8] =
-    [SHAPE, ORDER, DTYPE, PADDED, READ_ONLY, TRANSPARENT, BOUND, CRATE];
+pub(crate) const ON_STRUCT: [&str; 11] = [
+    SHAPE,
+    ORDER,
+    DTYPE,
+    PADDED,
+    READ_ONLY,
+    TRANSPARENT,
+    REQUIRE,
+    CONSTRUCT,
+    VALIDATE,
+    BOUND,
+    CRATE,
+];
 /// What stands on a field.
-pub(crate) const ON_FIELD: [&str; 16] = [
+pub(crate) const ON_FIELD: [&str; 18] = [
     Role::Data.word(),
     Role::Shape.word(),
     Role::Strides.word(),
@@ -54,8 +83,19 @@ pub(crate) const ON_FIELD: [&str; 16] = [
     Role::Sync.word(),
     UNSAFE,
     Role::Owner.word(),
+    COPY,
+    DEFAULT,
     SKIP,
 ];
+
+/// Where tensors go by a derive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// From the struct to a consumer.
+    Export,
+    /// From a producer to the struct.
+    Import,
+}
 
 /// What a number counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -137,7 +177,7 @@ impl Role {
             Role::NDim => "ndim",
             Role::Layout => "layout",
             Role::DType => DTYPE,
-            Role::Device => "device",
+            Role::Device => DEVICE,
             Role::Sync => "sync",
             Role::Owner => "owner",
         }
@@ -174,10 +214,14 @@ impl Role {
 mod tests {
     use super::*;
 
+    /// The documentation of the derives.
+    const DOCS: [&str; 2] = [include_str!("lib.rs"), include_str!("../docs/import.md")];
+
     /// The rows of the tables in the documentation that begin with this.
     fn rows(start: &str) -> usize {
-        let start = format!("/// | `#[dlpack({start}");
-        include_str!("lib.rs").lines().filter(|line| line.starts_with(&start)).count()
+        let start = format!("| `#[dlpack({start}");
+        let lines = DOCS.iter().flat_map(|docs| docs.lines());
+        lines.filter(|line| line.trim_start_matches("/// ").starts_with(&start)).count()
     }
 
     #[test]
@@ -195,8 +239,8 @@ mod tests {
                 assert!(rows(&format!("{word}({unit})")) > 0, "`{word}({unit})` is missing");
             }
         }
-        let docs = include_str!("lib.rs");
-        for word in [PTR, ROW_MAJOR, COLUMN_MAJOR] {
+        let docs = DOCS.concat();
+        for word in [PTR, ROW_MAJOR, COLUMN_MAJOR, RANK, CONTIGUOUS] {
             assert!(docs.contains(word), "`{word}` is missing");
         }
     }

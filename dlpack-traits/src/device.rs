@@ -101,7 +101,7 @@ impl Device {
     }
 
     /// The name of the kind, if the standard of this version has one.
-    const fn kind_name(self) -> Option<&'static str> {
+    pub(crate) const fn kind_name(self) -> Option<&'static str> {
         Some(match self.0.device_type {
             ffi::kDLCPU => "cpu",
             ffi::kDLCUDA => "cuda",

@@ -100,9 +100,17 @@ impl<'a> Dims<'a> {
     note = "every integer type can be, such as `usize` or `i64`"
 )]
 pub trait Dim: Copy + sealed::Sealed {
+    /// The number 0.
+    #[doc(hidden)]
+    const ZERO: Self;
+
     /// The number as DLPack stores it, if it fits.
     #[doc(hidden)]
     fn to_i64(self) -> Option<i64>;
+
+    /// That number, if it fits.
+    #[doc(hidden)]
+    fn from_i64(number: i64) -> Option<Self>;
 
     /// The numbers as they are, if they have the memory of `i64`s.
     #[doc(hidden)]
@@ -121,9 +129,16 @@ macro_rules! dims {
     ($($int:ty),+ $(,)?) => {$(
         impl sealed::Sealed for $int {}
         impl Dim for $int {
+            const ZERO: Self = 0;
+
             #[inline]
             fn to_i64(self) -> Option<i64> {
                 i64::try_from(self).ok()
+            }
+
+            #[inline]
+            fn from_i64(number: i64) -> Option<Self> {
+                Self::try_from(number).ok()
             }
         }
     )+};
@@ -135,9 +150,16 @@ macro_rules! dims_as_they_are {
     ($($int:ty),+ $(,)?) => {$(
         impl sealed::Sealed for $int {}
         impl Dim for $int {
+            const ZERO: Self = 0;
+
             #[inline]
             fn to_i64(self) -> Option<i64> {
                 i64::try_from(self).ok()
+            }
+
+            #[inline]
+            fn from_i64(number: i64) -> Option<Self> {
+                Self::try_from(number).ok()
             }
 
             #[inline]

@@ -33,6 +33,7 @@
 //! | export a buffer type of your own | [`Storage`], [`DataRef`] |
 //! | let consumers write | [`SharedBuffer`], the table at [`trait@DLPackExport`] |
 //! | take a tensor from a C pointer | [`Imported`] |
+//! | build a struct from a tensor | the derive macro `DLPackImport` (feature `derive`), [`trait@DLPackImport`] |
 //! | make a Python class | the module `python` (feature `pyo3`) |
 //! | look at the C structs | [`ffi`] |
 //!
@@ -41,7 +42,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `std` (default) | panics of user code are caught at the C boundary; without it they abort |
-//! | `derive` | `#[derive(DLPackExport)]`, and `Element`, `DataType`, `Storage`, `AsLayout` for its parts |
+//! | `derive` | `#[derive(DLPackExport)]`, `#[derive(DLPackImport)]`, and `Element`, `DataType`, `Storage`, `AsLayout`, `FromLayout` for their parts |
 //! | `bytes` | `bytes::Bytes` and `BytesMut` as storages |
 //! | `memmap2` | `memmap2::Mmap` and `MmapMut` as storages |
 //! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported ones |
@@ -97,8 +98,9 @@ pub use error::Error;
 pub use export::DLPackExport;
 pub use flags::Flags;
 pub use import::{
-    AnyElement, Codes, DLPackImport, Elements, Exclusive, Foreign, ForeignElement, Frozen,
-    ImportError, ImportPolicy, Imported, Readable,
+    AnyElement, Codes, DLPackImport, Elements, Exclusive, Foreign, ForeignElement, FromDims,
+    FromElements, Frozen, ImportError, ImportPolicy, ImportStorage, Imported, Number, Readable,
+    Requirement, Unmet,
 };
 pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};
@@ -108,7 +110,9 @@ pub use version::Version;
 pub use view::{DLTensorRef, Lend, TensorView};
 
 #[cfg(feature = "derive")]
-pub use dlpack_derive::{AsLayout, DLPackExport, DataType, Element, Storage};
+pub use dlpack_derive::{
+    AsLayout, DLPackExport, DLPackImport, DataType, Element, FromLayout, Storage,
+};
 
 /// The code in the README is code.
 #[cfg(all(doctest, feature = "derive"))]

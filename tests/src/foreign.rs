@@ -10,7 +10,7 @@ use tensors::ffi::{
     DLDataType, DLManagedTensor, DLManagedTensorVersioned, DLPACK_FLAG_BITMASK_IS_COPIED,
     DLPACK_FLAG_BITMASK_READ_ONLY, DLTensor,
 };
-use tensors::{Abi, Element, ManagedTensor};
+use tensors::{Abi, Element, Imported, ManagedTensor};
 
 use crate::positions::positions;
 
@@ -267,4 +267,15 @@ impl<M: CStruct> Foreign<M> {
     pub fn delete_elsewhere(self, how: Farewell) {
         thread::spawn(move || self.delete(how)).join().expect("a deleter does not unwind");
     }
+}
+
+/// One of our own exports, as its consumer has it. It is for tensors that
+/// nobody stores into while they are read.
+///
+/// # Panics
+///
+/// If there is no memory.
+pub fn given<A: Abi>(tensor: ManagedTensor<A>) -> Imported {
+    // SAFETY: 1. as said above.
+    unsafe { tensor.import() }.expect("one of our own")
 }

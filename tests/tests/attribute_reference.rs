@@ -11,7 +11,10 @@ const SYMBOLS: [&str; 2] = [
     include_str!("../../dlpack-derive/src/companion/symbol.rs"),
 ];
 /// The derives, with their documentation.
-const DERIVES: &str = include_str!("../../dlpack-derive/src/lib.rs");
+const DERIVES: [&str; 2] = [
+    include_str!("../../dlpack-derive/src/lib.rs"),
+    include_str!("../../dlpack-derive/docs/import.md"),
+];
 const TOUR: &str = include_str!("../../docs/derive.md");
 /// Where the page shows the expansion.
 const HEADING: &str = "## What is written";
@@ -30,6 +33,13 @@ fn words() -> BTreeSet<&'static str> {
     words
 }
 
+/// The rows of the tables that explain words.
+fn rows() -> impl Iterator<Item = &'static str> {
+    let lines = DERIVES.into_iter().flat_map(str::lines);
+    let lines = lines.map(|line| line.strip_prefix("/// ").unwrap_or(line));
+    lines.filter(|line| line.starts_with("| `#[dlpack("))
+}
+
 /// Whether the text has the word between others.
 fn mentions(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word)
@@ -43,8 +53,7 @@ fn attributes(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 #[cfg_attr(miri, ignore = "it reads text and touches no memory")]
 fn every_word_is_in_a_table() {
-    let rows = DERIVES.lines().filter(|line| line.starts_with("/// | `#[dlpack("));
-    let rows: Vec<_> = rows.collect();
+    let rows: Vec<_> = rows().collect();
     for word in words() {
         let found = rows.iter().any(|row| mentions(row, word));
         assert!(found, "no table in the documentation of the derives has a row about `{word}`");
@@ -67,7 +76,7 @@ fn every_word_is_in_the_tour() {
 #[cfg_attr(miri, ignore = "it reads text and touches no memory")]
 fn every_row_is_a_word() {
     let words = words();
-    for line in DERIVES.lines().filter(|line| line.starts_with("/// | `#[dlpack(")) {
+    for line in rows() {
         for attribute in attributes(line) {
             let word = attribute.split(|c: char| !c.is_alphanumeric() && c != '_').next();
             assert!(word.is_some_and(|word| words.contains(word)), "no derive knows `{attribute}`");

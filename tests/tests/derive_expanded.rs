@@ -53,6 +53,45 @@ mod frame {
 
 #[deny(warnings, clippy::pedantic)]
 #[forbid(unsafe_code)]
+mod imported {
+    use tensors::{Foreign, Readable};
+
+    include!("../../dlpack-derive/tests/expand/imported.expanded.rs");
+
+    impl<T: Readable> Frame<T> {
+        fn check(&self) -> Result<(), &'static str> {
+            if self.name.is_empty() { Ok(()) } else { Err("it has a name already") }
+        }
+    }
+
+    impl Table {
+        fn new(bytes: Vec<u8>, rows: usize) -> Result<Self, &'static str> {
+            if rows == 0 {
+                return Err("a table has rows");
+            }
+            Ok(Self { sum: bytes.iter().map(|&byte| usize::from(byte)).sum(), bytes, rows })
+        }
+    }
+}
+
+#[deny(warnings, clippy::pedantic)]
+#[forbid(unsafe_code)]
+mod image_in_and_out {
+    use tensors::Foreign;
+
+    include!("../../dlpack-derive/tests/expand/image_in_and_out.expanded.rs");
+}
+
+#[deny(warnings, clippy::pedantic)]
+#[forbid(unsafe_code)]
+mod layout_in_and_out {
+    use tensors::Foreign;
+
+    include!("../../dlpack-derive/tests/expand/layout_in_and_out.expanded.rs");
+}
+
+#[deny(warnings, clippy::pedantic)]
+#[forbid(unsafe_code)]
 mod flex {
     use std::sync::Arc;
 
@@ -83,7 +122,12 @@ mod parts {
 
 use std::sync::Arc;
 
-use tensors::{AsLayout, DLPackExport, DataRef, DataType, Device, Error, Layout, Storage};
+use dlpack_tests::counted::Owner;
+use dlpack_tests::foreign;
+use tensors::{
+    AsLayout, DLPackExport, DLPackImport, DataRef, DataType, Device, Error, Imported, Layout,
+    Storage,
+};
 
 #[test]
 fn the_smallest_struct() {
@@ -175,4 +219,38 @@ fn pointer() {
     let pointer = pointer::Pointer { pixels: file.as_ptr(), size: 2, file };
     assert_eq!(pointer.tensor().unwrap().numel(), 2);
     assert_eq!(pointer.file.len(), 2);
+}
+
+/// A tensor of those elements, as a consumer has it.
+fn given<T: tensors::Element>(elements: &[T], shape: &[i64]) -> Imported {
+    foreign::given(Owner::new(elements.to_vec(), shape).into_dlpack().unwrap())
+}
+
+#[test]
+fn imported() {
+    let source = |tensor| imported::Source::from_dlpack(tensor);
+    let Ok(imported::Source::Frame(frame)) = source(given(&[1_u8, 2], &[1, 2])) else {
+        panic!("they are bytes")
+    };
+    assert_eq!((&frame.shape[..], &frame.strides[..], frame.start), (&[1, 2][..], &[2, 1][..], 0));
+    assert_eq!(frame.pixels.tensor().numel(), 2);
+    let Ok(imported::Source::Table { inner, name }) = source(given(&[0.0_f32; 6], &[2, 3])) else {
+        panic!("they are floats")
+    };
+    assert_eq!((inner.rows, inner.sum, inner.bytes.len(), &name[..]), (2, 0, 24, ""));
+    assert!(source(given(&[1_u8], &[1])).is_err());
+    assert!(!matches!(imported::Source::Text, imported::Source::Frame(_)));
+}
+
+#[test]
+fn in_and_out() {
+    let image = image_in_and_out::Image::from_dlpack(given(&[0_u8; 6], &[1, 2, 3])).unwrap();
+    assert_eq!(image.into_dlpack().unwrap().shape(), [1, 2, 3]);
+    let buffer = <layout_in_and_out::Buffer as tensors::ImportStorage>::from_imported;
+    let foreign = buffer(given(&[0.5_f32], &[1])).unwrap();
+    assert!(matches!(&foreign, layout_in_and_out::Buffer::Foreign(_)));
+    let own = layout_in_and_out::Buffer::Own(vec![0.5]);
+    assert_eq!(own.data().byte_len(), foreign.data().byte_len());
+    let strided = layout_in_and_out::Strided { shape: vec![1], strides: vec![1], byte_offset: 0 };
+    assert!(tensors::TensorView::new(own.data(), strided.as_layout().unwrap()).is_ok());
 }

@@ -85,6 +85,70 @@ mod shadowed {
     #[dlpack(crate = ::tensors, transparent)]
     pub(super) struct Newtype(pub(super) Frame);
 
+    /// In and out, in the scope of all those names.
+    #[derive(::tensors::DLPackExport, ::tensors::DLPackImport)]
+    #[dlpack(crate = ::tensors, shape(rows, ROWS, Self::COLUMNS, rows))]
+    #[dlpack(require(device = cpu, dtype(U8, ::tensors::DataType::I8), rank = 4, contiguous))]
+    #[dlpack(validate = Self::check)]
+    pub(super) struct Given {
+        pub(super) data: ::tensors::Foreign<::core::primitive::u8>,
+        pub(super) rows: ::core::primitive::u8,
+        pub(super) device: ::tensors::Device,
+        pub(super) dtype: ::tensors::DataType,
+        #[dlpack(pitch(bytes))]
+        pub(super) r#type: ::core::primitive::usize,
+        #[dlpack(len(elements))]
+        pub(super) tensor: ::core::primitive::usize,
+        #[dlpack(skip, default)]
+        pub(super) shape: ::core::option::Option<Never>,
+    }
+
+    impl Given {
+        const COLUMNS: ::core::primitive::i8 = 2;
+
+        fn check(&self) -> ::core::result::Result<(), ::tensors::Error> {
+            if self.shape.is_none() {
+                ::core::result::Result::Ok(())
+            } else {
+                ::core::result::Result::Err(::tensors::Error::Custom("never"))
+            }
+        }
+    }
+
+    /// Arguments that are called like what the expansion names.
+    #[derive(::tensors::DLPackImport)]
+    #[dlpack(crate = ::tensors, construct = make)]
+    pub(super) struct Made {
+        #[dlpack(data, copy)]
+        pub(super) tensor: ::std::vec::Vec<::core::primitive::u8>,
+        #[dlpack(shape)]
+        pub(super) r#move: [::core::primitive::usize; 4],
+    }
+
+    fn make(
+        tensor: ::std::vec::Vec<::core::primitive::u8>,
+        r#move: [::core::primitive::usize; 4],
+    ) -> ::core::result::Result<Made, ::tensors::Error> {
+        if r#move[0] == 1 {
+            ::core::result::Result::Ok(Made { tensor, r#move })
+        } else {
+            ::core::result::Result::Err(::tensors::Error::Custom("one row"))
+        }
+    }
+
+    #[derive(::tensors::DLPackImport)]
+    #[dlpack(crate = ::tensors)]
+    pub(super) enum Source {
+        Want(Given),
+        #[dlpack(skip)]
+        None,
+        Parts {
+            inner: Made,
+            #[dlpack(skip, default = ::core::default::Default::default)]
+            variant: ::core::primitive::u8,
+        },
+    }
+
     const ROWS: ::core::primitive::usize = 1;
 
     impl Image {
@@ -244,4 +308,21 @@ fn inside_a_function() {
 
     let local = Local { data: Arc::new([0; 4]), shape: [2, 2], strides: [1, 2] };
     assert_eq!(local.to_dlpack().unwrap().strides(), [1, 2]);
+}
+
+#[::std::prelude::v1::test]
+fn imports_among_shadows() {
+    use ::std::{assert, assert_eq, matches, vec};
+    use ::tensors::{DLPackExport, DLPackImport};
+    let given = || {
+        let image = ::dlpack_tests::counted::Owner::new(vec![0_u8; 2], &[1, 1, 2, 1]);
+        ::dlpack_tests::foreign::given(image.into_dlpack().unwrap())
+    };
+    let image = shadowed::Given::from_dlpack(given()).unwrap();
+    assert_eq!((image.rows, image.r#type, image.tensor), (1, 2, 2));
+    assert_eq!(image.into_dlpack().unwrap().shape(), [1, 1, 2, 1]);
+    assert_eq!(shadowed::Made::from_dlpack(given()).unwrap().r#move, [1, 1, 2, 1]);
+    let source = shadowed::Source::from_dlpack(given()).unwrap();
+    assert!(matches!(&source, shadowed::Source::Want(_)));
+    assert!(!matches!(source, shadowed::Source::None | shadowed::Source::Parts { variant: 1, .. }));
 }

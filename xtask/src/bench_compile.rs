@@ -1,8 +1,8 @@
 //! `cargo xtask bench compile`: what the derive adds to a build.
 //!
-//! Three crates of 200 structs with the same fields, one with
-//! `#[derive(DLPackExport)]`, one with `#[derive(serde::Serialize)]`, one with
-//! no derive at all, are checked in turn, round after round, so that whatever
+//! Crates of 200 structs with the same fields, one with `#[derive(DLPackExport)]`,
+//! one with `#[derive(DLPackImport)]`, one with `#[derive(serde::Serialize)]`, one
+//! with `serde::Deserialize`, one with no derive at all, are checked in turn, round after round, so that whatever
 //! else the machine does falls on all of them.
 
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use crate::run::Stage;
 
 /// Structs in each crate.
 const STRUCTS: usize = 200;
-/// Rounds over the three crates.
+/// Rounds over the crates.
 const ROUNDS: usize = 9;
 
 /// One of the crates that are compared.
@@ -25,25 +25,42 @@ struct Variant {
     name: &'static str,
     dependency: String,
     derive: &'static str,
+    data: &'static str,
 }
 
 /// Measures, prints a table, and writes `target/bench/compile.json`.
 pub(crate) fn bench(checkout: &Checkout) -> Outcome {
     let runtime = checkout.root().join("dlpack-traits");
+    let serde = "serde = { version = \"1\", features = [\"derive\"] }".to_owned();
+    let ours = format!(
+        "dlpack-traits = {{ path = {:?}, features = [\"derive\"] }}",
+        runtime.display().to_string()
+    );
     let variants = [
-        Variant { name: "no derive", dependency: String::new(), derive: "" },
+        Variant { name: "no derive", dependency: String::new(), derive: "", data: "Vec<f32>" },
         Variant {
             name: "serde::Serialize",
-            dependency: "serde = { version = \"1\", features = [\"derive\"] }".to_owned(),
+            dependency: serde.clone(),
             derive: "#[derive(serde::Serialize)]\n",
+            data: "Vec<f32>",
+        },
+        Variant {
+            name: "serde::Deserialize",
+            dependency: serde,
+            derive: "#[derive(serde::Deserialize)]\n",
+            data: "Vec<f32>",
         },
         Variant {
             name: "DLPackExport",
-            dependency: format!(
-                "dlpack-traits = {{ path = {:?}, features = [\"derive\"] }}",
-                runtime.display().to_string()
-            ),
+            dependency: ours.clone(),
             derive: "#[derive(dlpack_traits::DLPackExport)]\n",
+            data: "Vec<f32>",
+        },
+        Variant {
+            name: "DLPackImport",
+            dependency: ours,
+            derive: "#[derive(dlpack_traits::DLPackImport)]\n",
+            data: "dlpack_traits::Foreign<f32>",
         },
     ];
     let bench = checkout.target().join("bench/compile");
@@ -93,10 +110,10 @@ fn write_crate(bench: &Path, variant: &Variant) -> Outcome<PathBuf> {
     );
     let mut source = String::from("//! Structs with three fields each.\n");
     for number in 0..STRUCTS {
-        let derive = variant.derive;
+        let Variant { derive, data, .. } = variant;
         writeln!(
             source,
-            "{derive}pub struct S{number} {{\n    pub data: Vec<f32>,\n    \
+            "{derive}pub struct S{number} {{\n    pub data: {data},\n    \
              pub shape: [usize; 3],\n    pub strides: [isize; 3],\n}}"
         )
         .expect("writing to a string cannot fail");

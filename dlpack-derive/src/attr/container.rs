@@ -1,8 +1,9 @@
 //! What stands on the struct or enum.
 
 use proc_macro2::{Ident, Span};
-use syn::{Attribute, DeriveInput, Path, WherePredicate};
+use syn::{Attribute, DeriveInput, ExprPath, Path, WherePredicate};
 
+use super::require::{self, Require};
 use super::value::{self, WrittenDim};
 use super::{Once, Spanned, expect_no_value};
 use crate::ctxt::Ctxt;
@@ -34,6 +35,10 @@ pub(crate) struct StructAttrs {
     pub(crate) read_only: Option<Spanned<()>>,
     pub(crate) transparent: Option<Spanned<()>>,
     pub(crate) bound: Option<Spanned<Vec<WherePredicate>>>,
+    /// For imports, as the next two.
+    pub(crate) require: Option<Spanned<Require>>,
+    pub(crate) construct: Option<Spanned<Option<ExprPath>>>,
+    pub(crate) validate: Option<Spanned<Option<ExprPath>>>,
     /// The word `packed` in `#[repr(...)]`.
     pub(crate) packed: Option<Span>,
     /// Something was not understood. It may have been meant as a role.
@@ -51,6 +56,9 @@ impl StructAttrs {
         let mut read_only = Once::new(cx, owner);
         let mut transparent = Once::new(cx, owner);
         let mut bound = Once::new(cx, owner);
+        let mut require = Once::new(cx, owner);
+        let mut construct = Once::new(cx, owner);
+        let mut validate = Once::new(cx, owner);
         let before = cx.count();
         let items = meta::items(cx, &input.attrs);
         let mut unread = cx.count() > before;
@@ -67,6 +75,9 @@ impl StructAttrs {
                 symbol::ORDER => order.set(&item.key, value::order(cx, &item)),
                 symbol::DTYPE => dtype.set(&item.key, value::dtype(cx, &item)),
                 symbol::BOUND => bound.set(&item.key, value::bound(cx, &item)),
+                symbol::REQUIRE => require.set(&item.key, require::require(cx, &item)),
+                symbol::CONSTRUCT => construct.set(&item.key, value::function(cx, &item)),
+                symbol::VALIDATE => validate.set(&item.key, value::function(cx, &item)),
                 symbol::PADDED => {
                     expect_no_value(cx, &item);
                     padded.set(&item.key, ());
@@ -98,6 +109,9 @@ impl StructAttrs {
             read_only: read_only.value,
             transparent: transparent.value,
             bound: bound.value,
+            require: require.value,
+            construct: construct.value,
+            validate: validate.value,
             packed: packed(&input.attrs),
             unread,
         }
@@ -106,6 +120,18 @@ impl StructAttrs {
     /// Where the runtime is, if not in its usual place.
     pub(crate) fn krate(&self) -> Option<&Path> {
         self.krate.as_ref().map(|krate| &krate.value)
+    }
+
+    /// The keys of what only a whole tensor has.
+    pub(crate) fn beside_a_layout(&self) -> impl Iterator<Item = &Ident> {
+        let dtype = self.dtype.as_ref().map(|dtype| &dtype.key);
+        let transparent = self.transparent.as_ref().map(|transparent| &transparent.key);
+        let read_only = self.read_only.as_ref().map(|read_only| &read_only.key);
+        let require = self.require.as_ref().map(|require| &require.key);
+        let construct = self.construct.as_ref().map(|construct| &construct.key);
+        let validate = self.validate.as_ref().map(|validate| &validate.key);
+        let keys = [dtype, transparent, read_only, require, construct, validate];
+        keys.into_iter().flatten()
     }
 
     /// The keys of what says how the elements of this struct itself lie.

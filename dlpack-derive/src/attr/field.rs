@@ -1,13 +1,13 @@
 //! What stands on a field, or on a variant.
 
 use proc_macro2::Ident;
-use syn::{Field, Variant};
+use syn::{ExprPath, Field, Variant};
 
 use super::value::{self, RawLen};
-use super::{Once, expect_no_value};
+use super::{Once, Spanned, expect_no_value};
 use crate::ctxt::Ctxt;
 use crate::message;
-use crate::meta::{self, Item};
+use crate::meta::{self, Item, Value};
 use crate::symbol::{self, Role, Unit, Units};
 
 /// A role that a field is marked with.
@@ -27,6 +27,10 @@ pub(crate) struct FieldAttrs {
     /// The length in it, if it was understood.
     pub(crate) raw_len: Option<RawLen>,
     pub(crate) skip: Option<Ident>,
+    /// For imports: a copy of the elements goes here.
+    pub(crate) copy: Option<Ident>,
+    /// For imports: where its value comes from, if not from `Default`.
+    pub(crate) default: Option<Spanned<Option<ExprPath>>>,
     /// Something was not understood. It may have been meant as a role.
     pub(crate) unread: bool,
 }
@@ -36,6 +40,8 @@ impl FieldAttrs {
         let mut roles = Vec::new();
         let (mut raw, mut raw_len) = (false, None);
         let mut skip = Once::new(cx, &name);
+        let mut copy = Once::new(cx, &name);
+        let mut default = Once::new(cx, &name);
         let before = cx.count();
         let items = meta::items(cx, &field.attrs);
         let mut unread = cx.count() > before;
@@ -54,6 +60,13 @@ impl FieldAttrs {
             } else if word == symbol::SKIP {
                 expect_no_value(cx, &item);
                 skip.set(&item.key, ());
+            } else if word == symbol::COPY {
+                expect_no_value(cx, &item);
+                copy.set(&item.key, ());
+            } else if word == symbol::DEFAULT {
+                let given = !matches!(item.value, Value::None);
+                let path = given.then(|| value::function(cx, &item)).flatten();
+                default.set(&item.key, path);
             } else {
                 unread = true;
                 cx.push(if symbol::ON_STRUCT.contains(&word.as_str()) {
@@ -63,7 +76,9 @@ impl FieldAttrs {
                 });
             }
         }
-        Self { roles, raw, raw_len, skip: skip.value.map(|skip| skip.key), unread }
+        let skip = skip.value.map(|skip| skip.key);
+        let copy = copy.value.map(|copy| copy.key);
+        Self { roles, raw, raw_len, skip, copy, default: default.value, unread }
     }
 
     /// Whether nothing is said about it.

@@ -4,10 +4,12 @@
 
 mod container;
 mod field;
+mod require;
 mod value;
 
 pub(crate) use container::{ConstDType, ConstOrder, StructAttrs};
 pub(crate) use field::{FieldAttrs, VariantAttrs};
+pub(crate) use require::Require;
 pub(crate) use value::{WrittenDim, krate};
 
 use proc_macro2::Ident;

@@ -74,6 +74,21 @@ fn expect_end(cx: &Ctxt, item: &Item, rest: TokenStream) {
     }
 }
 
+/// The path of `construct = path`: that of a function.
+pub(super) fn function(cx: &Ctxt, item: &Item) -> Option<ExprPath> {
+    let (tokens, place) = match &item.value {
+        Value::Assigned(tokens, eq) => (tokens.clone(), *eq),
+        Value::List(list) => (list.to_token_stream(), list.span()),
+        Value::None => (TokenStream::new(), item.key.span()),
+    };
+    let found = tokens.clone().into_iter().next();
+    let path = syn::parse2::<ExprPath>(tokens);
+    if path.is_err() {
+        cx.push(message::expected_function(&item.key, found.as_ref(), place));
+    }
+    path.ok()
+}
+
 /// The dimensions of `shape(...)`.
 pub(super) fn dims(cx: &Ctxt, item: &Item) -> Vec<WrittenDim> {
     let list = match &item.value {

@@ -24,7 +24,7 @@ pub(super) fn transparent<'a>(
         Ok(field) => Some(role_field(field)),
         Err(count) => {
             let key = attrs.transparent.as_ref().map_or_else(|| input.ident, |word| &word.key);
-            cx.push(message::transparent_fields(key, input.ident, count));
+            cx.push(message::transparent_fields(key, input.ident, count, cx.direction()));
             None
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn variants<'a>(
         cx.push(message::on_an_enum(key, input.ident));
     }
     if variants.is_empty() {
-        cx.push(message::no_variants(input.ident));
+        cx.push(message::no_variants(input.ident, cx.direction()));
     }
     let mut models = Vec::new();
     for variant in variants {
@@ -60,8 +60,8 @@ pub(super) fn variants<'a>(
             }
             // It may have been meant to be skipped.
             Err(_) if variant.attrs.unread => {}
-            Err(0) => cx.push(message::variant_without_tensor(ident)),
-            Err(count) => cx.push(message::variant_with_fields(ident, count)),
+            Err(0) => cx.push(message::variant_without_tensor(ident, cx.direction())),
+            Err(count) => cx.push(message::variant_with_fields(ident, count, cx.direction())),
         }
     }
     models

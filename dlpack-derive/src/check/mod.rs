@@ -1,6 +1,7 @@
 //! What needs a look at more than one attribute, and the making of a `Model`.
 
 mod forward;
+mod import;
 mod roles;
 mod tensor;
 mod types;
@@ -14,6 +15,8 @@ use crate::ctxt::Ctxt;
 use crate::message;
 use crate::model::{Access, Kind, Layout, Model, RoleField};
 
+pub(crate) use import::{check as import, layout as import_layout};
+
 /// The model of a struct or an enum. Every check runs, also after a refusal;
 /// the model is of use only if none refused.
 pub(crate) fn check<'a>(
@@ -24,19 +27,7 @@ pub(crate) fn check<'a>(
     if let Some(packed) = attrs.packed {
         cx.push(message::packed(packed));
     }
-    let kind = match &input.body {
-        Body::Enum(variants) => Some(Kind::Enum(forward::variants(cx, input, variants, attrs))),
-        Body::Struct { fields, .. } if attrs.transparent.is_some() => {
-            forward::transparent(cx, input, fields, attrs).map(Kind::Transparent)
-        }
-        Body::Struct { fields, tuple } => {
-            if let Some(newtype) = forward::newtype(fields, *tuple, attrs) {
-                cx.push(message::newtype(newtype, input.ident));
-                return None;
-            }
-            tensor::tensor(cx, input, fields, attrs).map(|tensor| Kind::Tensor(Box::new(tensor)))
-        }
-    };
+    let kind = kind(cx, input, attrs);
     Some(Model {
         krate: attrs.krate(),
         ident: input.ident,
@@ -47,6 +38,23 @@ pub(crate) fn check<'a>(
         allowed: input.allowed.clone(),
         owned: owned(input),
     })
+}
+
+/// What it is.
+fn kind<'a>(cx: &Ctxt, input: &'a Input<'a>, attrs: &'a StructAttrs) -> Option<Kind<'a>> {
+    match &input.body {
+        Body::Enum(variants) => Some(Kind::Enum(forward::variants(cx, input, variants, attrs))),
+        Body::Struct { fields, .. } if attrs.transparent.is_some() => {
+            forward::transparent(cx, input, fields, attrs).map(Kind::Transparent)
+        }
+        Body::Struct { fields, tuple } => {
+            if let Some(newtype) = forward::newtype(fields, *tuple, attrs) {
+                cx.push(message::newtype(newtype, input.ident, cx.direction()));
+                return None;
+            }
+            tensor::tensor(cx, input, fields, attrs).map(|tensor| Kind::Tensor(Box::new(tensor)))
+        }
+    }
 }
 
 /// The layout that a struct describes, if it is to hold nothing else.

@@ -1,43 +1,64 @@
-//! `#[derive(AsLayout)]`: structs that say how elements lie, and no more.
+//! `#[derive(AsLayout)]` and `#[derive(FromLayout)]`: structs that say how
+//! elements lie, and no more.
 //!
 //! The roles, their checks and what is written for them are those of
 //! `DLPackExport`; here is what such a struct cannot have.
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote_spanned;
+use quote::{quote, quote_spanned};
 use syn::{Data, DeriveInput, Fields};
 
 use super::{finish, message, scope_with};
 use crate::ast::Input;
 use crate::attr::StructAttrs;
 use crate::ctxt::Ctxt;
+use crate::symbol::Direction;
 use crate::{check, expand};
 
-pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
-    let cx = Ctxt::new();
+pub(crate) fn as_layout(input: &DeriveInput) -> TokenStream {
+    derive(input, Direction::Export)
+}
+
+pub(crate) fn from_layout(input: &DeriveInput) -> TokenStream {
+    derive(input, Direction::Import)
+}
+
+fn derive(input: &DeriveInput, direction: Direction) -> TokenStream {
+    let cx = Ctxt::new(direction);
     let attrs = StructAttrs::from_syn(&cx, input);
     let private = expand::private(attrs.krate());
+    let private = match direction {
+        Direction::Export => private,
+        Direction::Import => quote!(#private::import),
+    };
     let ast = can_be_a_layout(&cx, input).then(|| Input::from_syn(&cx, input)).flatten();
     if let Some(packed) = attrs.packed {
         cx.push(message::packed_layout(packed));
     }
-    let dtype = attrs.dtype.as_ref().map(|dtype| &dtype.key);
-    let transparent = attrs.transparent.as_ref().map(|transparent| &transparent.key);
-    let read_only = attrs.read_only.as_ref().map(|read_only| &read_only.key);
-    for key in [dtype, transparent, read_only].into_iter().flatten() {
+    for key in attrs.beside_a_layout() {
         cx.push(message::word_not_in_a_layout(key));
     }
-    let layout = ast.as_ref().and_then(|ast| check::layout(&cx, ast, &attrs));
     let bound = attrs.bound.as_ref().map(|bound| &bound.value[..]);
-    finish(
-        cx,
-        layout,
-        |layout| {
-            let item = expand::as_layout(&input.ident, &input.generics, bound, &layout);
-            scope_with(&private, input, &item)
-        },
-        || scope_with(&private, input, &stub(input)),
-    )
+    let (ident, generics) = (&input.ident, &input.generics);
+    let stub = || scope_with(&private, input, &stub(input, direction));
+    match direction {
+        Direction::Export => {
+            let layout = ast.as_ref().and_then(|ast| check::layout(&cx, ast, &attrs));
+            let expand = |layout| {
+                let item = expand::as_layout(ident, generics, bound, &layout);
+                scope_with(&private, input, &item)
+            };
+            finish(cx, layout, expand, stub)
+        }
+        Direction::Import => {
+            let layout = ast.as_ref().and_then(|ast| check::import_layout(&cx, ast, &attrs));
+            let expand = |(layout, make)| {
+                let item = expand::from_layout(ident, generics, bound, &layout, &make);
+                scope_with(&private, input, &item)
+            };
+            finish(cx, layout, expand, stub)
+        }
+    }
 }
 
 /// Refuses what has no fields that are always there.
@@ -55,15 +76,34 @@ fn can_be_a_layout(cx: &Ctxt, input: &DeriveInput) -> bool {
     false
 }
 
-fn stub(input: &DeriveInput) -> TokenStream {
+fn stub(input: &DeriveInput, direction: Direction) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, args, where_clause) = input.generics.split_for_impl();
-    quote_spanned! {Span::mixed_site()=>
-        #[automatically_derived]
-        impl #impl_generics __dlpack::AsLayout for #ident #args #where_clause {
-            fn as_layout(&self) -> __dlpack::Result<__dlpack::Layout<'_>, __dlpack::Error> {
-                loop {}
+    match direction {
+        Direction::Export => quote_spanned! {Span::mixed_site()=>
+            #[automatically_derived]
+            impl #impl_generics __dlpack::AsLayout for #ident #args #where_clause {
+                fn as_layout(&self) -> __dlpack::Result<__dlpack::Layout<'_>, __dlpack::Error> {
+                    loop {}
+                }
             }
-        }
+        },
+        Direction::Import => quote_spanned! {Span::mixed_site()=>
+            #[automatically_derived]
+            impl #impl_generics __dlpack::FromLayout for #ident #args #where_clause {
+                const ORDER: __dlpack::Order = __dlpack::Order::RowMajor;
+                fn accepts(
+                    _: &__dlpack::Imported,
+                    _: __dlpack::bool,
+                ) -> __dlpack::Result<(), __dlpack::Unmet> {
+                    loop {}
+                }
+                fn from_layout(
+                    _: &__dlpack::Parts,
+                ) -> __dlpack::Result<Self, __dlpack::ImportError> {
+                    loop {}
+                }
+            }
+        },
     }
 }

@@ -11,6 +11,7 @@ use super::names::{self, Named};
 use super::{finish, message, scope, symbol};
 use crate::ctxt::Ctxt;
 use crate::meta::{Item, Value};
+use crate::symbol::Direction;
 
 /// A variant, and what it stands for.
 struct Meaning<'a> {
@@ -45,7 +46,7 @@ enum Endian {
 }
 
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
-    let cx = Ctxt::new();
+    let cx = Ctxt::new(Direction::Export);
     let node = Node { kind: "data type", ident: &input.ident, words: symbol::ON_DATA_TYPE };
     let krate = Words::read(&cx, &input.attrs, &node).krate(&cx);
     let model = match &input.data {

@@ -8,6 +8,7 @@ use super::attrs::{Node, Words, reprs};
 use super::{finish, first_token, is_phantom, message, scope, symbol};
 use crate::bounds::Params;
 use crate::ctxt::Ctxt;
+use crate::symbol::Direction;
 
 /// A struct that is an element.
 struct Model<'a> {
@@ -24,7 +25,7 @@ struct Parts<'a> {
 }
 
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
-    let cx = Ctxt::new();
+    let cx = Ctxt::new(Direction::Export);
     let node = Node { kind: "element", ident: &input.ident, words: symbol::ON_ELEMENT };
     let words = Words::read(&cx, &input.attrs, &node);
     let krate = words.krate(&cx);

@@ -13,7 +13,7 @@ mod names;
 mod storage;
 mod symbol;
 
-pub(crate) use as_layout::derive as as_layout;
+pub(crate) use as_layout::{as_layout, from_layout};
 pub(crate) use data_type::derive as data_type;
 pub(crate) use element::derive as element;
 pub(crate) use storage::derive as storage;
@@ -77,7 +77,7 @@ fn allowed(input: &DeriveInput) -> impl Iterator<Item = &TokenStream> {
 }
 
 /// Whether a field only carries a type.
-fn is_phantom(ty: &Type) -> bool {
+pub(crate) fn is_phantom(ty: &Type) -> bool {
     match ty {
         Type::Path(path) => {
             path.path.segments.last().is_some_and(|last| last.ident == "PhantomData")

@@ -11,6 +11,8 @@ use super::data_type::{self, DType};
 use super::{finish, first_token, is_phantom, message, names, scope, symbol};
 use crate::bounds::Params;
 use crate::ctxt::Ctxt;
+use crate::expand::filled;
+use crate::symbol::Direction;
 
 /// A variant of an enum, or the whole of a struct.
 struct Variant<'a> {
@@ -24,7 +26,13 @@ enum Holds<'a> {
     /// Nothing that DLPack can describe.
     Nothing,
     /// A storage, as it is or read as something else.
-    Data { member: Member, ty: &'a Type, reading: Option<Reading> },
+    Data {
+        member: Member,
+        ty: &'a Type,
+        reading: Option<Reading>,
+        /// If tensors are imported into it, the fields beside it.
+        import: Option<Vec<(Member, &'a Type)>>,
+    },
 }
 
 /// As what the bytes of a storage are read.
@@ -34,7 +42,7 @@ struct Reading {
 }
 
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
-    let cx = Ctxt::new();
+    let cx = Ctxt::new(Direction::Export);
     let node = Node { kind: "storage", ident: &input.ident, words: symbol::ON_STORAGE };
     let krate = Words::read(&cx, &input.attrs, &node).krate(&cx);
     if let Some((_, packed)) = reprs(input).into_iter().find(|(word, _)| word == "packed") {
@@ -68,19 +76,21 @@ fn of_enum<'a>(cx: &Ctxt, variant: &'a syn::Variant) -> Option<Variant<'a>> {
     let node = Node { kind: "variant", ident, words: symbol::ON_STORAGE_VARIANT };
     let words = Words::read(cx, &variant.attrs, &node);
     words.one_of(cx, &[symbol::SKIP, symbol::DTYPE]);
-    let reading = reading(cx, &words);
+    let (reading, import) = (reading(cx, &words), import(cx, &words));
     if words.flag(cx, symbol::SKIP).is_some() {
         return Some(Variant { ident: Some(ident), holds: Holds::Nothing });
     }
     let words = symbol::ON_STORAGE_VARIANT_FIELD;
     let (member, ty, _) = the_field(cx, ident, "variant", &variant.fields, words)?;
-    Some(Variant { ident: Some(ident), holds: Holds::Data { member, ty, reading } })
+    let import = import.then(|| beside(&variant.fields, &member));
+    Some(Variant { ident: Some(ident), holds: Holds::Data { member, ty, reading, import } })
 }
 
 fn of_struct<'a>(cx: &Ctxt, ident: &'a Ident, fields: &'a Fields) -> Option<Variant<'a>> {
     let (member, ty, words) = the_field(cx, ident, "struct", fields, symbol::ON_STORAGE_FIELD)?;
-    let reading = reading(cx, &words);
-    Some(Variant { ident: None, holds: Holds::Data { member, ty, reading } })
+    let (reading, import) = (reading(cx, &words), import(cx, &words));
+    let import = import.then(|| beside(fields, &member));
+    Some(Variant { ident: None, holds: Holds::Data { member, ty, reading, import } })
 }
 
 /// The one field that is a storage.
@@ -110,6 +120,19 @@ fn the_field<'a>(
         cx.push(message::no_storage(kind, owner));
     }
     found
+}
+
+/// Whether tensors are imported into it. They have a type of their own.
+fn import(cx: &Ctxt, words: &Words) -> bool {
+    words.one_of(cx, &[symbol::DTYPE, symbol::IMPORT]);
+    words.one_of(cx, &[symbol::SKIP, symbol::IMPORT]);
+    words.flag(cx, symbol::IMPORT).is_some()
+}
+
+/// The fields beside that one.
+fn beside<'a>(fields: &'a Fields, storage: &Member) -> Vec<(Member, &'a Type)> {
+    let others = fields.members().zip(fields).filter(|(member, _)| member != storage);
+    others.map(|(member, field)| (member, &field.ty)).collect()
 }
 
 /// What the words say about reading bytes as something else.
@@ -168,8 +191,10 @@ fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
     let lend = arms(Method::Lend);
     let hand_off = arms(Method::HandOff);
     let share = arms(Method::Share);
+    let import = import_storage(variants, input);
     quote_spanned! {here=>
         enum __Here {}
+        #import
         #(#types)*
         #[automatically_derived]
         impl #impl_generics __dlpack::Storage for #ident #args #where_clause {
@@ -194,6 +219,72 @@ fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
             }
         }
     }
+}
+
+/// The impl of `ImportStorage`, if tensors are imported into a variant.
+fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<TokenStream> {
+    let here = Span::mixed_site();
+    let into = variants.iter().filter_map(|variant| match &variant.holds {
+        Holds::Data { member, ty, import: Some(beside), .. } => {
+            Some((variant.ident, member, *ty, beside))
+        }
+        _ => None,
+    });
+    let into: Vec<_> = into.collect();
+    let last = into.len().checked_sub(1)?;
+    let ident = &input.ident;
+    let (impl_generics, args, own) = input.generics.split_for_impl();
+    let params = Params::of(&input.generics);
+    let own = own.iter().flat_map(|own| &own.predicates).map(ToTokens::to_token_stream);
+    let decided = into.iter().filter(|(_, _, ty, _)| params.decide(ty));
+    let decided = decided.map(|(_, _, ty, _)| quote!(#ty: __dlpack::ImportStorage));
+    let mut predicates = own.chain(decided).peekable();
+    let where_clause = predicates.peek().is_some().then(|| quote!(where));
+    let accepts =
+        into.iter().map(|(_, _, ty, _)| quote_spanned!(here=> __dlpack::storage::<#ty>().accepts));
+    let accepts: Vec<_> = accepts.collect();
+    let values = into.iter().map(|(variant, member, ty, beside)| {
+        let variant = variant.map(|variant| quote_spanned!(here=> ::#variant));
+        let held = quote_spanned!(here=> __dlpack::storage::<#ty>().of(tensor)?);
+        let mut fields = vec![(*member, held)];
+        fields.extend(beside.iter().map(|(member, ty)| {
+            (member, quote_spanned!(here=> <#ty as __dlpack::Default>::default()))
+        }));
+        filled(&quote_spanned!(here=> Self #variant), fields)
+    });
+    let values: Vec<_> = values.collect();
+    let arms = values.iter().enumerate().map(|(number, value)| match number {
+        // The number is one of these, so the last needs no name.
+        number if number == last => quote_spanned!(here=> _ => #value,),
+        number => {
+            let number = Literal::usize_unsuffixed(number);
+            quote_spanned!(here=> #number => #value,)
+        }
+    });
+    let which = if last == 0 {
+        quote!(#(#values)*)
+    } else {
+        quote_spanned! {here=>
+            match __dlpack::which_holds(&tensor, &[#(#accepts),*]) {
+                #(#arms)*
+            }
+        }
+    };
+    Some(quote_spanned! {here=>
+        #[automatically_derived]
+        impl #impl_generics __dlpack::ImportStorage for #ident #args
+        #where_clause #(#predicates),*
+        {
+            fn accepts(tensor: &__dlpack::Imported) -> __dlpack::Result<(), __dlpack::Unmet> {
+                __dlpack::any_holds(tensor, &[#(#accepts),*])
+            }
+            fn from_imported(
+                tensor: __dlpack::Imported,
+            ) -> __dlpack::Result<Self, __dlpack::Error> {
+                __dlpack::Result::Ok(#which)
+            }
+        }
+    })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

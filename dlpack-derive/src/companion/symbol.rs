@@ -24,6 +24,9 @@ pub(super) const PACKED: &str = "packed";
 /// Elements narrower than a byte take a byte each.
 pub(super) const PADDED: &str = "padded";
 
+/// Tensors are imported into it.
+pub(super) const IMPORT: &str = "import";
+
 /// On an element.
 pub(super) const ON_ELEMENT: &[&str] = &[LANES, ANY_BITS, CRATE];
 /// On a field of an element.
@@ -35,11 +38,11 @@ pub(super) const ON_DATA_TYPE_VARIANT: &[&str] = &[DTYPE, BIG_ENDIAN, LITTLE_END
 /// On a storage.
 pub(super) const ON_STORAGE: &[&str] = &[CRATE];
 /// On a variant of it.
-pub(super) const ON_STORAGE_VARIANT: &[&str] = &[DTYPE, PACKED, PADDED, SKIP];
+pub(super) const ON_STORAGE_VARIANT: &[&str] = &[DTYPE, PACKED, PADDED, IMPORT, SKIP];
 /// On a field of a variant.
 pub(super) const ON_STORAGE_VARIANT_FIELD: &[&str] = &[SKIP];
 /// On a field of a storage that is a struct.
-pub(super) const ON_STORAGE_FIELD: &[&str] = &[DTYPE, PACKED, PADDED, SKIP];
+pub(super) const ON_STORAGE_FIELD: &[&str] = &[DTYPE, PACKED, PADDED, IMPORT, SKIP];
 
 #[cfg(test)]
 mod tests {

@@ -6,12 +6,15 @@
 
 mod asserts;
 mod forward;
+mod import;
 mod layout;
 mod tensor;
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::{Generics, Ident, Member, Path, WherePredicate};
+
+pub(crate) use import::{from_layout, import};
 
 use crate::bounds;
 use crate::model::{Access, Kind, Layout, Model, RoleField};
@@ -144,6 +147,23 @@ fn borrowed(field: RoleField<'_>) -> TokenStream {
 /// An identifier that the user's code cannot name.
 fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
+}
+
+/// A variant, or a struct, with those values in its fields. They are evaluated
+/// in no particular order.
+pub(crate) fn filled(path: &TokenStream, mut fields: Vec<(&Member, TokenStream)>) -> TokenStream {
+    let here = Span::mixed_site();
+    let index = |member: &Member| match member {
+        Member::Named(_) => None,
+        Member::Unnamed(index) => Some(index.index),
+    };
+    if fields.iter().all(|(member, _)| index(member).is_some()) {
+        fields.sort_by_key(|(member, _)| index(member));
+        let values = fields.iter().map(|(_, value)| value);
+        return quote_spanned!(here=> #path(#(#values),*));
+    }
+    let fields = fields.iter().map(|(member, value)| quote_spanned!(here=> #member: #value));
+    quote_spanned!(here=> #path { #(#fields),* })
 }
 
 /// A member as it stands in a pattern.

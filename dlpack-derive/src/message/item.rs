@@ -4,24 +4,32 @@ use proc_macro2::{Ident, Span};
 use syn::Error;
 
 use super::{counted, refusal};
-use crate::symbol;
+use crate::symbol::{self, Direction};
 
-pub(crate) fn union(keyword: Span, ident: &Ident) -> Error {
+/// The trait that is derived, *export*, and *exported*.
+fn words(direction: Direction) -> (&'static str, &'static str, &'static str) {
+    match direction {
+        Direction::Export => ("DLPackExport", "export", "exported"),
+        Direction::Import => ("DLPackImport", "import", "imported"),
+    }
+}
+
+pub(crate) fn union(keyword: Span, ident: &Ident, direction: Direction) -> Error {
+    let (derive, ..) = words(direction);
     refusal(
         keyword,
+        format!("`{derive}` can only be derived for structs and enums, but `{ident}` is a union"),
         format!(
-            "`DLPackExport` can only be derived for structs and enums, but `{ident}` is a union"
-        ),
-        format!(
-            "derive it on the struct that owns the buffer, or write `impl DLPackExport for {ident}`"
+            "derive it on the struct that owns the buffer, or write `impl {derive} for {ident}`"
         ),
     )
 }
 
-pub(crate) fn unit_struct(ident: &Ident) -> Error {
+pub(crate) fn unit_struct(ident: &Ident, direction: Direction) -> Error {
+    let (_, export, _) = words(direction);
     refusal(
         ident.span(),
-        format!("`{ident}` has no fields, so it owns no elements to export"),
+        format!("`{ident}` has no fields, so it owns no elements to {export}"),
         format!("add them: `struct {ident} {{ data: Vec<f32>, shape: [usize; 2] }}`"),
     )
 }
@@ -37,18 +45,25 @@ pub(crate) fn packed(word: Span) -> Error {
 
 // ---- around something exportable ----
 
-pub(crate) fn newtype(parentheses: Span, ident: &Ident) -> Error {
+pub(crate) fn newtype(parentheses: Span, ident: &Ident, direction: Direction) -> Error {
+    let (_, _, exported) = words(direction);
     refusal(
         parentheses,
         format!("newtype `{ident}` does not say what its field is to the tensor"),
         format!(
-            "write `#[dlpack(transparent)]` above `struct {ident}` if the field can be exported \
+            "write `#[dlpack(transparent)]` above `struct {ident}` if the field can be {exported} \
              itself; if it holds the elements, mark it `#[dlpack(data)]`"
         ),
     )
 }
 
-pub(crate) fn transparent_fields(key: &Ident, ident: &Ident, count: usize) -> Error {
+pub(crate) fn transparent_fields(
+    key: &Ident,
+    ident: &Ident,
+    count: usize,
+    direction: Direction,
+) -> Error {
+    let (_, _, exported) = words(direction);
     refusal(
         key.span(),
         format!(
@@ -56,8 +71,12 @@ pub(crate) fn transparent_fields(key: &Ident, ident: &Ident, count: usize) -> Er
             counted(count, "field")
         ),
         match count {
-            0 => "add the field that can be exported, without `#[dlpack(skip)]`",
-            _ => "write `#[dlpack(skip)]` above every field but the one that can be exported",
+            0 => format!("add the field that can be {exported}, without `#[dlpack(skip)]`"),
+            _ => {
+                format!(
+                    "write `#[dlpack(skip)]` above every field but the one that can be {exported}"
+                )
+            }
         },
     )
 }
@@ -72,33 +91,44 @@ pub(crate) fn beside_transparent(key: &Ident) -> Error {
     )
 }
 
-pub(crate) fn no_variants(ident: &Ident) -> Error {
+pub(crate) fn no_variants(ident: &Ident, direction: Direction) -> Error {
+    let (_, export, exported) = words(direction);
     refusal(
         ident.span(),
-        format!("enum `{ident}` has no variants, so it owns no elements to export"),
-        "add a variant that holds something exportable: `F32(Tensor<f32>)`",
+        format!("enum `{ident}` has no variants, so it owns no elements to {export}"),
+        format!("add a variant that holds something that can be {exported}: `F32(Tensor<f32>)`"),
     )
 }
 
-pub(crate) fn variant_without_tensor(ident: &Ident) -> Error {
+pub(crate) fn variant_without_tensor(ident: &Ident, direction: Direction) -> Error {
+    let (_, _, exported) = words(direction);
     refusal(
         ident.span(),
-        format!("variant `{ident}` holds nothing that can be exported"),
-        format!(
-            "write `#[dlpack(skip)]` above `{ident}`, so that exporting it is an error that names it"
-        ),
+        format!("variant `{ident}` holds nothing that can be {exported}"),
+        match direction {
+            Direction::Export => format!(
+                "write `#[dlpack(skip)]` above `{ident}`, so that exporting it is an error that \
+                 names it"
+            ),
+            Direction::Import => {
+                format!("write `#[dlpack(skip)]` above `{ident}`, so that no tensor becomes one")
+            }
+        },
     )
 }
 
-pub(crate) fn variant_with_fields(ident: &Ident, count: usize) -> Error {
+pub(crate) fn variant_with_fields(ident: &Ident, count: usize, direction: Direction) -> Error {
+    let (derive, ..) = words(direction);
     refusal(
         ident.span(),
         format!(
             "variant `{ident}` has {}, but a variant holds one tensor",
             counted(count, "field")
         ),
-        "move the fields to a struct that derives `DLPackExport`, or write `#[dlpack(skip)]` above \
-         each field but one",
+        format!(
+            "move the fields to a struct that derives `{derive}`, or write `#[dlpack(skip)]` above \
+             each field but one"
+        ),
     )
 }
 

@@ -72,6 +72,9 @@ pub(super) fn on_the_struct(word: &str) -> &str {
         symbol::ORDER => "order = column_major",
         symbol::DTYPE => "dtype = BF16",
         symbol::BOUND => "bound(T: Element)",
+        symbol::REQUIRE => "require(rank = 3)",
+        symbol::CONSTRUCT => "construct = Self::new",
+        symbol::VALIDATE => "validate = Self::check",
         other => other,
     }
 }

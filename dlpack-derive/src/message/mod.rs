@@ -1,11 +1,13 @@
 //! What the derive says when it refuses, one function for each mistake. The
 //! house style is in `docs/ERRORS.md`; `ui-tests` shows each text in its place.
 
+mod import;
 mod item;
 mod key;
 mod role;
 mod value;
 
+pub(crate) use import::*;
 pub(crate) use item::*;
 pub(crate) use key::*;
 pub(crate) use role::*;

@@ -2,6 +2,7 @@
 //! `Element`, `DataType` and `Storage`.
 
 pub use core::convert::TryFrom;
+pub use core::default::Default;
 pub use core::marker::{Copy, Send, Sync};
 pub use core::option::Option;
 pub use core::primitive::{bool, i64};
@@ -10,9 +11,11 @@ pub use core::result::Result;
 use crate::element::SizeMatches;
 use crate::layout::MAX_NDIM;
 
+pub use super::import::{any_holds, storage, which_holds};
 pub use crate::dtype::DataType;
 pub use crate::element::Element;
 pub use crate::error::Error;
+pub use crate::import::{ImportStorage, Imported, Unmet};
 pub use crate::storage::{Data, DataRef, SharedOwner, Storage};
 pub use crate::stream::StreamArg;
 

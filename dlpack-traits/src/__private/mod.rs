@@ -4,6 +4,7 @@
 mod asserts;
 pub mod companion;
 mod fields;
+pub mod import;
 mod inner;
 mod raw;
 

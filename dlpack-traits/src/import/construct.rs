@@ -31,6 +31,19 @@ use super::{Foreign, ForeignElement, ImportError, Imported};
     note = "add `#[derive(DLPackImport)]` to `{Self}`, or implement `dlpack_traits::DLPackImport`"
 )]
 pub trait DLPackImport: Sized {
+    /// Whether the tensor is such as this type needs: element type, device,
+    /// rank, fixed dimensions, compactness. An enum imports into the first
+    /// variant that accepts. By default every tensor is accepted, and
+    /// [`from_dlpack`](Self::from_dlpack) alone decides.
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Requirement`], for one.
+    fn accepts(tensor: &Imported) -> Result<(), ImportError> {
+        let _ = tensor;
+        Ok(())
+    }
+
     /// Builds the value. It owns the tensor: what it does not keep, it releases.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 use core::fmt;
 
+use super::Requirement;
 use crate::error::Error;
 
 /// Why a tensor did not become a value of a type
@@ -21,6 +22,8 @@ use crate::error::Error;
 pub enum ImportError {
     /// The tensor itself: its struct, its memory, or a view of it.
     Tensor(Error),
+    /// The tensor is not such as the type needs.
+    Requirement(Requirement),
     /// The type's own checks refused the value that was built.
     Rejected(Box<str>),
 }
@@ -42,6 +45,7 @@ impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tensor(error) => error.fmt(f),
+            Self::Requirement(requirement) => requirement.fmt(f),
             Self::Rejected(reason) => reason.fmt(f),
         }
     }

@@ -9,13 +9,17 @@
 mod checked;
 mod codes;
 mod construct;
+mod copied;
 mod elements;
 mod foreign;
+mod from_dims;
 mod import_error;
 mod own;
 mod policy;
 mod raw;
+mod requirement;
 mod slices;
+mod storage;
 mod tensor;
 mod typed;
 
@@ -23,10 +27,16 @@ pub use codes::Codes;
 pub use construct::DLPackImport;
 pub use elements::{Elements, Readable};
 pub use foreign::{AnyElement, Foreign, ForeignElement};
+pub use from_dims::FromDims;
 pub use import_error::ImportError;
 pub use policy::ImportPolicy;
+pub use requirement::{Number, Requirement, Unmet};
 pub use slices::{Exclusive, Frozen};
+pub use storage::{FromElements, ImportStorage};
 pub use tensor::Imported;
 
+pub(crate) use copied::copy_elements;
+pub(crate) use from_dims::number;
+pub(crate) use storage::{elements_are, on_host};
 #[cfg(feature = "ndarray")]
 pub(crate) use typed::Typed;

@@ -32,10 +32,12 @@ impl From<Error> for PyErr {
 }
 
 impl From<ImportError> for PyErr {
-    /// `ValueError` for what the type itself refused, and as for [`Error`] otherwise.
+    /// `ValueError` for what the type itself refused, `BufferError` for a tensor
+    /// that is not such as it needs, and as for [`Error`] otherwise.
     fn from(error: ImportError) -> Self {
         match error {
             ImportError::Tensor(error) => error.into(),
+            ImportError::Requirement(unmet) => PyBufferError::new_err(unmet.to_string()),
             ImportError::Rejected(reason) => PyValueError::new_err(reason.into_string()),
         }
     }

@@ -1,0 +1,136 @@
+//! What `require(...)` asks of an imported tensor.
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use syn::parse::Parser as _;
+use syn::{LitInt, Path};
+
+use super::container::{ConstDType, ConstOrder};
+use super::{Once, value};
+use crate::ctxt::Ctxt;
+use crate::meta::{self, Item, Value};
+use crate::{message, symbol};
+
+/// What is asked of a tensor. Of each list one entry has to hold, if there are any.
+#[derive(Default)]
+pub(crate) struct Require {
+    pub(crate) devices: Vec<&'static str>,
+    pub(crate) dtypes: Vec<ConstDType>,
+    pub(crate) ranks: Vec<LitInt>,
+    pub(crate) contiguous: Option<ConstOrder>,
+}
+
+/// The kinds of devices, by the names that the runtime prints.
+const KINDS: [&str; 16] = [
+    "cpu",
+    "cuda",
+    "cuda_host",
+    "cuda_managed",
+    "ext_dev",
+    "hexagon",
+    "maia",
+    "metal",
+    "oneapi",
+    "opencl",
+    "rocm",
+    "rocm_host",
+    "trn",
+    "vpi",
+    "vulkan",
+    "webgpu",
+];
+
+/// The constraints of `require(device = cpu, rank = 3)`.
+pub(super) fn require(cx: &Ctxt, item: &Item) -> Require {
+    let mut require = Require::default();
+    let Value::List(list) = &item.value else {
+        let place = item.value.span().unwrap_or_else(|| item.key.span());
+        cx.push(message::expected_requirements(place));
+        return require;
+    };
+    let owner = &item.key;
+    let mut devices = Once::new(cx, owner);
+    let mut dtypes = Once::new(cx, owner);
+    let mut ranks = Once::new(cx, owner);
+    let mut contiguous = Once::new(cx, owner);
+    let before = cx.count();
+    let items = meta::items_in(cx, list.stream());
+    if items.is_empty() && cx.count() == before {
+        cx.push(message::expected_requirements(list.span()));
+    }
+    for item in items {
+        match item.word().as_str() {
+            symbol::DEVICE => devices.set(&item.key, one_or_more(cx, &item, device)),
+            symbol::DTYPE => dtypes.set(&item.key, one_or_more(cx, &item, dtype)),
+            symbol::RANK => ranks.set(&item.key, one_or_more(cx, &item, rank)),
+            symbol::CONTIGUOUS => contiguous.set(&item.key, order(cx, &item)),
+            _ => cx.push(message::unknown_requirement(&item.key)),
+        }
+    }
+    require.devices = devices.value.map(|devices| devices.value).unwrap_or_default();
+    require.dtypes = dtypes.value.map(|dtypes| dtypes.value).unwrap_or_default();
+    require.ranks = ranks.value.map(|ranks| ranks.value).unwrap_or_default();
+    require.contiguous = contiguous.value.and_then(|order| order.value);
+    require
+}
+
+/// The values of `key = value` or `key(value, value)`.
+fn one_or_more<T>(
+    cx: &Ctxt,
+    item: &Item,
+    read: impl Fn(TokenStream) -> Result<T, Option<TokenTree>>,
+) -> Vec<T> {
+    let (tokens, place) = match &item.value {
+        Value::None => (TokenStream::new(), item.key.span()),
+        Value::Assigned(tokens, eq) => (tokens.clone(), *eq),
+        Value::List(list) => (list.stream(), list.span()),
+    };
+    let mut values = Vec::new();
+    let mut tokens = tokens.into_iter().peekable();
+    loop {
+        let mut value = TokenStream::new();
+        let is_comma =
+            |token: &TokenTree| matches!(token, TokenTree::Punct(comma) if comma.as_char() == ',');
+        while let Some(token) = tokens.next_if(|token| !is_comma(token)) {
+            value.extend([token]);
+        }
+        let first = value.clone().into_iter().next();
+        match read(value) {
+            Ok(value) => values.push(value),
+            Err(found) => {
+                let found = found.or(first);
+                cx.push(message::expected_requirement(&item.key, found.as_ref(), place));
+            }
+        }
+        // A comma behind the last one is none before the next.
+        if tokens.next().is_none() || tokens.peek().is_none() {
+            return values;
+        }
+    }
+}
+
+fn device(tokens: TokenStream) -> Result<&'static str, Option<TokenTree>> {
+    let word = syn::parse2::<Ident>(tokens).map_err(|_| None)?;
+    KINDS.into_iter().find(|kind| word == kind).ok_or(Some(word.into()))
+}
+
+fn rank(tokens: TokenStream) -> Result<LitInt, Option<TokenTree>> {
+    let rank = syn::parse2::<LitInt>(tokens).map_err(|_| None)?;
+    let fits = rank.suffix().is_empty() && rank.base10_parse::<u8>().is_ok();
+    if fits { Ok(rank) } else { Err(None) }
+}
+
+fn dtype(tokens: TokenStream) -> Result<ConstDType, Option<TokenTree>> {
+    let path = Path::parse_mod_style.parse2(tokens).map_err(|_| None)?;
+    Ok(match path.get_ident() {
+        Some(ident) => ConstDType::Named(ident.clone()),
+        None => ConstDType::Path(path),
+    })
+}
+
+/// `contiguous` means row-major, as it does in NumPy and torch.
+fn order(cx: &Ctxt, item: &Item) -> Option<ConstOrder> {
+    match &item.value {
+        Value::None => Some(ConstOrder::RowMajor),
+        _ => value::order(cx, item),
+    }
+}

@@ -1,0 +1,485 @@
+//! Structs and enums that are built from a tensor.
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{ToTokens as _, quote, quote_spanned};
+use syn::ext::IdentExt as _;
+use syn::spanned::Spanned as _;
+use syn::{Generics, Type, WherePredicate};
+
+use super::{filled, local};
+use crate::attr::{ConstDType, ConstOrder, Require};
+use crate::bounds;
+use crate::model::{
+    Beside, DType, Dim, Import, ImportVariant, Layout, Make, Order, Placement, RoleField, Shape,
+    Source, Steps,
+};
+use crate::symbol::Unit;
+
+/// The impl for a struct or an enum, in a scope of its own.
+pub(crate) fn import(model: &Import<'_>) -> TokenStream {
+    let private = super::private(model.krate);
+    let name = Literal::string(&model.ident.unraw().to_string());
+    let Bodies { accepts, first, value } = match &model.source {
+        Source::Tensor { layout, data, copy, make } => tensor(&name, layout, *data, *copy, make),
+        Source::Transparent { inner, make } => transparent(*inner, make),
+        Source::Enum(variants) => enumerated(&name, variants),
+    };
+    let here = Span::mixed_site();
+    let required = model.require.map(required).filter(|wants| !wants.is_empty());
+    let (accepts, first) = match (&model.source, required) {
+        // It has a list of its own, in which they come first.
+        (Source::Tensor { .. }, required) => {
+            let required = required.unwrap_or_default();
+            let all = quote_spanned!(here=> &[#(#required,)* #accepts]);
+            (quote_spanned!(here=> __dlpack::accepts(tensor, #name, #all)), first)
+        }
+        (_, None) => (accepts, first),
+        (_, Some(required)) => {
+            let required = quote_spanned!(here=> &[#(#required),*]);
+            let check = |tensor: TokenStream| quote_spanned!(here=> __dlpack::accepts(#tensor, #name, #required)?;);
+            let borrowed = check(quote_spanned!(here=> tensor));
+            let owned = check(quote_spanned!(here=> &tensor));
+            (quote!(#borrowed #accepts), quote!(#owned #first))
+        }
+    };
+    let value = match model.validate {
+        None => value,
+        Some(path) => {
+            quote_spanned!(here.located_at(path.span())=> __dlpack::validated(#value, #path))
+        }
+    };
+    let (ident, allowed) = (model.ident, &model.allowed);
+    let (params, args, _) = model.generics.split_for_impl();
+    let where_clause = bounds::where_import(model);
+    let item = quote_spanned! {here=>
+        #[automatically_derived]
+        impl #params __dlpack::DLPackImport for #ident #args #where_clause {
+            fn accepts(
+                tensor: &__dlpack::Imported,
+            ) -> __dlpack::Result<(), __dlpack::ImportError> {
+                #accepts
+            }
+            fn from_dlpack(
+                tensor: __dlpack::Imported,
+            ) -> __dlpack::Result<Self, __dlpack::ImportError> {
+                #first
+                #value
+            }
+        }
+    };
+    quote! {
+        #(#[allow(#allowed)])*
+        const _: () = {
+            use #private::import as __dlpack;
+            #item
+        };
+    }
+}
+
+/// The bodies of the two methods; of a struct that is a tensor, what its list
+/// of needs holds instead of the first. Of the second, statements and a `Result`.
+struct Bodies {
+    accepts: TokenStream,
+    first: TokenStream,
+    value: TokenStream,
+}
+
+fn tensor(
+    name: &Literal,
+    layout: &Layout<'_>,
+    data: RoleField<'_>,
+    copy: bool,
+    how: &Make<'_>,
+) -> Bodies {
+    let here = Span::mixed_site();
+    let ty = data.ty;
+    let (function, place) = match (copy, &layout.dtype) {
+        (false, _) => ("held", quote_spanned!(here=> __dlpack::HELD)),
+        (true, None) => ("copied", copied(layout)),
+        (true, Some(_)) => ("copied_as", copied(layout)),
+    };
+    let function = local(function);
+    let data_of = quote_spanned!(here=> __dlpack::#function::<#ty>());
+    let mut wants = vec![quote!(#data_of.wanted())];
+    wants.extend(wants_of_layout(layout, copy));
+    let mut parts = parts(layout, &quote_spanned!(here=> &tensor));
+    // The others borrow the tensor, the data may take it.
+    parts.push((data, quote_spanned!(here=> #data_of.of(tensor)?)));
+    let (lets, value) = made_of(how, &parts);
+    Bodies {
+        accepts: quote!(#(#wants),*),
+        first: quote_spanned! {here=>
+            let tensor = __dlpack::begin::<Self>(tensor, #name, #place)?;
+            #lets
+        },
+        value,
+    }
+}
+
+/// How the elements lie in a copy.
+fn copied(layout: &Layout<'_>) -> TokenStream {
+    let here = Span::mixed_site();
+    match &layout.placement {
+        Placement::Nested(field) => {
+            let ty = field.ty;
+            quote_spanned!(here=> __dlpack::layout::<#ty>().place())
+        }
+        Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
+            quote_spanned!(here=> __dlpack::COPIED_BY_COLUMNS)
+        }
+        Placement::Fields { .. } => quote_spanned!(here=> __dlpack::COPIED),
+    }
+}
+
+/// What the roles need.
+fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
+    let here = Span::mixed_site();
+    let mut wants = Vec::new();
+    let mut want = |what: TokenStream| wants.push(what);
+    match &layout.dtype {
+        Some(DType::Named(word)) => {
+            want(quote_spanned!(here=> __dlpack::Want::DType(&[__dlpack::DataType::#word])));
+        }
+        Some(DType::Path(path)) => {
+            let at = here.located_at(path.span());
+            want(quote_spanned!(at=> __dlpack::Want::DType(&[#path])));
+        }
+        Some(DType::Field(_)) | None => {}
+    }
+    // Bytes that are copied do not know how many elements they hold.
+    if layout.padded || (copy && layout.dtype.is_some()) {
+        let padded = layout.padded;
+        want(quote_spanned!(here=> __dlpack::Want::Padded(#padded)));
+    }
+    let mut before = layout.len.is_none();
+    match &layout.placement {
+        Placement::Nested(field) => {
+            let ty = field.ty;
+            let place = local(if copy { "copied" } else { "held" });
+            want(quote_spanned!(here=> __dlpack::layout::<#ty>().#place()));
+        }
+        Placement::Fields { shape, steps, offset } => {
+            before &= offset.is_some() || !matches!(steps, Steps::Strides(..));
+            let step = match steps {
+                Steps::Strides(..) => None,
+                Steps::Compact { order, pitch } => {
+                    let order = order_of(order);
+                    let word = local(if pitch.is_some() { "Pitched" } else { "Compact" });
+                    Some(quote_spanned!(here=> __dlpack::Want::#word(#order)))
+                }
+            };
+            shape_wants(shape, &mut want);
+            step.filter(|_| !copy).map(&mut want);
+        }
+    }
+    if !before && !copy {
+        want(quote_spanned!(here=> __dlpack::Want::NothingBefore));
+    }
+    wants
+}
+
+fn shape_wants(shape: &Shape<'_>, want: &mut impl FnMut(TokenStream)) {
+    let here = Span::mixed_site();
+    match shape {
+        Shape::Field { dims, ndim } => {
+            let ty = dims.ty;
+            match ndim {
+                None => want(quote_spanned!(here=> __dlpack::shape::<#ty>().filled())),
+                Some(_) => want(quote_spanned!(here=> __dlpack::shape::<#ty>().with_room())),
+            }
+        }
+        Shape::List(dims) => {
+            let rank = Literal::usize_unsuffixed(dims.len());
+            want(quote_spanned!(here=> __dlpack::Want::Rank(&[#rank])));
+            for (axis, dim) in dims.iter().enumerate() {
+                let number = Literal::usize_unsuffixed(axis);
+                match dim {
+                    Dim::Integer(value, span) => {
+                        let mut value = Literal::i64_unsuffixed(*value);
+                        value.set_span(here.located_at(*span));
+                        want(
+                            quote_spanned!(here=> __dlpack::Want::Dimension(#number, __dlpack::Option::Some(#value))),
+                        );
+                    }
+                    Dim::Constant(path) => {
+                        let at = here.located_at(path.span());
+                        let path = quote_spanned!(at=> __dlpack::integer(#path));
+                        want(
+                            quote_spanned!(at=> __dlpack::Want::Dimension(#number, __dlpack::constant(&#path))),
+                        );
+                    }
+                    Dim::Field(field, _) => {
+                        let same = |dim: &Dim<'_>| matches!(dim, Dim::Field(other, _) if other.member == field.member);
+                        let first = dims.iter().position(same).filter(|first| *first < axis);
+                        if let Some(first) = first.map(Literal::usize_unsuffixed) {
+                            want(quote_spanned!(here=> __dlpack::Want::Equal(#first, #number)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn order_of(order: &Order<'_>) -> TokenStream {
+    let order = local(match order {
+        Order::RowMajor => "ROW_MAJOR",
+        Order::ColumnMajor => "COLUMN_MAJOR",
+        Order::Field(_) => "ANY_ORDER",
+    });
+    quote!(__dlpack::#order)
+}
+
+/// The fields that say how the elements lie, each with its value, made of the
+/// local `tensor`, or a reference to it.
+fn parts<'a>(layout: &Layout<'a>, tensor: &TokenStream) -> Vec<(RoleField<'a>, TokenStream)> {
+    let here = Span::mixed_site();
+    let mut parts: Vec<(RoleField<'a>, TokenStream)> = Vec::new();
+    // Those that also say what they need.
+    let needy = match &layout.placement {
+        Placement::Nested(field) => Some((*field, local("layout"))),
+        Placement::Fields { shape: Shape::Field { dims, .. }, .. } => Some((*dims, local("shape"))),
+        Placement::Fields { shape: Shape::List(_), .. } => None,
+    };
+    parts.extend(needy.map(|(field, function)| {
+        let ty = field.ty;
+        (field, quote_spanned!(here=> __dlpack::#function::<#ty>().of(#tensor)?))
+    }));
+    let mut add = |field: RoleField<'a>, function: &str, argument: Option<TokenStream>| {
+        // A number may be listed twice.
+        if parts.iter().all(|(part, _)| part.member != field.member) {
+            let (ty, function) = (field.ty, local(function));
+            let argument = argument.map(|argument| quote!(, #argument));
+            parts.push((
+                field,
+                quote_spanned!(here=> __dlpack::#function::<#ty>(#tensor #argument)?),
+            ));
+        }
+    };
+    let by_unit = |unit, elements, bytes| match unit {
+        Unit::Elements => elements,
+        Unit::Bytes => bytes,
+    };
+    match &layout.placement {
+        Placement::Nested(_) => {}
+        Placement::Fields { shape, steps, offset } => {
+            match shape {
+                Shape::Field { ndim, .. } => {
+                    if let Some(ndim) = ndim {
+                        add(*ndim, "ndim", None);
+                    }
+                }
+                Shape::List(dims) => {
+                    for (axis, dim) in dims.iter().enumerate() {
+                        if let Dim::Field(field, _) = dim {
+                            let axis = Literal::usize_unsuffixed(axis);
+                            add(*field, "extent", Some(axis.into_token_stream()));
+                        }
+                    }
+                }
+            }
+            match steps {
+                Steps::Strides(unit, field) => {
+                    add(*field, by_unit(*unit, "strides", "byte_strides"), None);
+                }
+                Steps::Compact { order, pitch } => {
+                    if let Order::Field(field) = order {
+                        add(*field, "order", None);
+                    }
+                    if let Some((unit, field)) = pitch {
+                        add(*field, by_unit(*unit, "pitch", "byte_pitch"), Some(order_of(order)));
+                    }
+                }
+            }
+            if let Some((unit, field)) = offset {
+                add(*field, by_unit(*unit, "offset", "byte_offset"), None);
+            }
+        }
+    }
+    if let Some((unit, field)) = layout.len {
+        add(field, by_unit(unit, "len", "byte_len"), None);
+    }
+    if let Some(DType::Field(field)) = layout.dtype {
+        add(field, "dtype", None);
+    }
+    if let Some(field) = layout.device {
+        add(field, "device", None);
+    }
+    parts
+}
+
+/// The struct, of its parts and what is beside them: statements and a `Result`.
+/// What takes the tensor is the last part.
+fn made_of(how: &Make<'_>, parts: &[(RoleField<'_>, TokenStream)]) -> (TokenStream, TokenStream) {
+    let here = Span::mixed_site();
+    match how {
+        Make::Fields(others) => {
+            let others = others.iter().map(|(field, beside)| {
+                let (member, value) = (field.member, beside_value(field.ty, beside));
+                quote_spanned!(here=> #member: #value)
+            });
+            let parts = parts.iter().map(|(field, value)| {
+                let member = field.member;
+                quote_spanned!(here=> #member: #value)
+            });
+            let fields = parts.chain(others);
+            let value = quote_spanned!(here=> __dlpack::Result::Ok(Self { #(#fields),* }));
+            (TokenStream::new(), value)
+        }
+        Make::Call(path, order) => {
+            let name = |member: &syn::Member| match member {
+                syn::Member::Named(ident) => {
+                    Ident::new(&format!("field_{}", ident.unraw()), Span::mixed_site())
+                }
+                syn::Member::Unnamed(index) => local(&format!("field_{}", index.index)),
+            };
+            let lets = parts.iter().map(|(field, value)| {
+                let name = name(field.member);
+                quote_spanned!(here=> let #name = #value;)
+            });
+            let arguments = order.iter().map(|field| name(field.member));
+            let at = here.located_at(path.span());
+            let called = quote_spanned!(at=> #path(#(#arguments),*));
+            (quote!(#(#lets)*), quote_spanned!(here=> __dlpack::constructed(#called)))
+        }
+    }
+}
+
+fn beside_value(ty: &Type, beside: &Beside<'_>) -> TokenStream {
+    match beside {
+        Beside::Default => {
+            quote_spanned!(Span::mixed_site()=> <#ty as __dlpack::Default>::default())
+        }
+        Beside::Call(path) => {
+            quote_spanned!(Span::mixed_site().located_at(path.span())=> #path())
+        }
+    }
+}
+
+fn transparent(inner: RoleField<'_>, how: &Make<'_>) -> Bodies {
+    let (here, ty) = (Span::mixed_site(), inner.ty);
+    let value = quote_spanned!(here=> __dlpack::inner::<#ty>().of(tensor)?);
+    let (first, value) = made_of(how, &[(inner, value)]);
+    Bodies {
+        accepts: quote_spanned!(here=> (__dlpack::inner::<#ty>().accepts)(tensor)),
+        first,
+        value,
+    }
+}
+
+fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
+    let here = Span::mixed_site();
+    let rows = variants.iter().map(|variant| {
+        let (ty, name) = (variant.inner.ty, variant.ident.unraw().to_string());
+        quote_spanned!(here=> (#name, __dlpack::inner::<#ty>().accepts))
+    });
+    let rows = quote_spanned!(here=> &[#(#rows),*]);
+    let values = variants.iter().map(|ImportVariant { ident, inner, beside }| {
+        let (member, ty) = (inner.member, inner.ty);
+        let inner = quote_spanned!(here=> __dlpack::inner::<#ty>().of(tensor)?);
+        let mut fields = vec![(member, inner)];
+        fields.extend(
+            beside.iter().map(|(field, beside)| (field.member, beside_value(field.ty, beside))),
+        );
+        filled(&quote_spanned!(here=> Self::#ident), fields)
+    });
+    let values: Vec<_> = values.collect();
+    let last = values.len().saturating_sub(1);
+    let arms = values.iter().enumerate().map(|(number, value)| match number {
+        // The number is one of these, so the last needs no name.
+        number if number == last => quote_spanned!(here=> _ => #value,),
+        number => {
+            let number = Literal::usize_unsuffixed(number);
+            quote_spanned!(here=> #number => #value,)
+        }
+    });
+    // What is said of the only variant, it says itself.
+    let (accepts, value) = if let [only] = variants {
+        let ty = only.inner.ty;
+        let accepts = quote_spanned!(here=> (__dlpack::inner::<#ty>().accepts)(tensor));
+        (accepts, quote!(#(#values)*))
+    } else {
+        let number = quote_spanned!(here=> __dlpack::variant(tensor, #name, #rows));
+        let value = quote_spanned! {here=>
+            match __dlpack::variant(&tensor, #name, #rows)? {
+                #(#arms)*
+            }
+        };
+        (quote_spanned!(here=> #number.map(|_| ())), value)
+    };
+    Bodies {
+        accepts,
+        first: TokenStream::new(),
+        value: quote_spanned!(here=> __dlpack::Result::Ok(#value)),
+    }
+}
+
+/// What `require(...)` asks for.
+fn required(require: &Require) -> Vec<TokenStream> {
+    let here = Span::mixed_site();
+    let Require { devices, dtypes, ranks, contiguous } = require;
+    let mut wants = Vec::new();
+    if !devices.is_empty() {
+        wants.push(quote_spanned!(here=> __dlpack::Want::Device(&[#(#devices),*])));
+    }
+    if !dtypes.is_empty() {
+        let dtypes = dtypes.iter().map(|dtype| match dtype {
+            ConstDType::Named(word) => quote_spanned!(here=> __dlpack::DataType::#word),
+            ConstDType::Path(path) => quote!(#path),
+        });
+        wants.push(quote_spanned!(here=> __dlpack::Want::DType(&[#(#dtypes),*])));
+    }
+    if !ranks.is_empty() {
+        wants.push(quote_spanned!(here=> __dlpack::Want::Rank(&[#(#ranks),*])));
+    }
+    if let Some(order) = contiguous {
+        let order = order_of(match order {
+            ConstOrder::RowMajor => &Order::RowMajor,
+            ConstOrder::ColumnMajor => &Order::ColumnMajor,
+        });
+        wants.push(quote_spanned!(here=> __dlpack::Want::Contiguous(#order)));
+    }
+    wants
+}
+
+/// The impl of `FromLayout` for a struct that is a layout and no more.
+pub(crate) fn from_layout(
+    ident: &Ident,
+    generics: &Generics,
+    bound: Option<&[WherePredicate]>,
+    layout: &Layout<'_>,
+    make: &Make<'_>,
+) -> TokenStream {
+    let here = Span::mixed_site();
+    let (params, args, _) = generics.split_for_impl();
+    let where_clause = bounds::where_from_layout(generics, bound, layout);
+    let wants = wants_of_layout(layout, false);
+    let (_, value) = made_of(make, &parts(layout, &quote_spanned!(here=> tensor)));
+    let order = match &layout.placement {
+        Placement::Nested(field) => {
+            let ty = field.ty;
+            quote_spanned!(here=> __dlpack::layout::<#ty>().order())
+        }
+        Placement::Fields { steps: Steps::Compact { order: Order::ColumnMajor, .. }, .. } => {
+            quote_spanned!(here=> __dlpack::Order::ColumnMajor)
+        }
+        Placement::Fields { .. } => quote_spanned!(here=> __dlpack::Order::RowMajor),
+    };
+    quote_spanned! {here=>
+        #[automatically_derived]
+        impl #params __dlpack::FromLayout for #ident #args #where_clause {
+            const ORDER: __dlpack::Order = #order;
+            fn accepts(
+                tensor: &__dlpack::Imported,
+                copied: __dlpack::bool,
+            ) -> __dlpack::Result<(), __dlpack::Unmet> {
+                __dlpack::meets(tensor, copied, &[#(#wants),*])
+            }
+            fn from_layout(
+                tensor: &__dlpack::Parts,
+            ) -> __dlpack::Result<Self, __dlpack::ImportError> {
+                #value
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Mistakes about what an import needs to know.
+
+use proc_macro2::{Ident, Span, TokenTree};
+use syn::Error;
+
+use super::{describe, refusal};
+use crate::symbol;
+
+pub(crate) fn no_default(place: Span, field: &str, owner: &Ident) -> Error {
+    refusal(
+        place,
+        format!("nothing says what `{field}` is in a struct that is imported"),
+        format!(
+            "write `#[dlpack(default)]` or `#[dlpack(default = path)]` above it, or name what makes \
+             the struct: `#[dlpack(construct = Self::new)]` above `struct {owner}`"
+        ),
+    )
+}
+
+pub(crate) fn default_of_a_role(key: &Ident, field: &str, word: &str) -> Error {
+    refusal(
+        key.span(),
+        format!("field `{field}` gets its value from the tensor, whose `{word}` it is"),
+        format!("remove `{key}`"),
+    )
+}
+
+pub(crate) fn default_beside_construct(key: &Ident, field: &str) -> Error {
+    refusal(
+        key.span(),
+        format!(
+            "`construct` names what makes every field, so nothing is done with that of `{field}`"
+        ),
+        format!("remove `{key}`, or remove `construct`"),
+    )
+}
+
+pub(crate) fn copy_of_no_data(key: &Ident, field: &str) -> Error {
+    refusal(
+        key.span(),
+        format!("only the `data` can be a copy of the elements, and field `{field}` is not"),
+        format!("remove `{key}`"),
+    )
+}
+
+pub(crate) fn pointer_in_an_import(place: Span, owner: &Ident) -> Error {
+    refusal(
+        place,
+        "a raw pointer cannot keep the memory of an imported tensor alive",
+        format!("hold it in a `Foreign<T>`, or write `impl DLPackImport for {owner}`"),
+    )
+}
+
+pub(crate) fn import_borrows(lifetime: Span, owner: &Ident) -> Error {
+    refusal(
+        lifetime,
+        format!("`{owner}` borrows, but nobody else would own the tensor that it is imported from"),
+        "own the memory: `Foreign<T>` holds it without a copy",
+    )
+}
+
+pub(crate) fn construct_on_an_enum(key: &Ident, owner: &Ident) -> Error {
+    refusal(
+        key.span(),
+        format!("`{key}` has no meaning on enum `{owner}`, which is made of one of its variants"),
+        format!("move `{key}` to the struct that the variant holds"),
+    )
+}
+
+// ---- values ----
+
+pub(crate) fn expected_function(key: &Ident, found: Option<&TokenTree>, place: Span) -> Error {
+    let example = match key {
+        key if key == symbol::DEFAULT => "default = Self::no_name",
+        key if key == symbol::VALIDATE => "validate = Self::check",
+        _ => "construct = Self::new",
+    };
+    refusal(
+        found.map_or(place, TokenTree::span),
+        format!("expected the path of a function, found {}", describe(found)),
+        format!("write `#[dlpack({example})]`"),
+    )
+}
+
+pub(crate) fn expected_requirements(place: Span) -> Error {
+    refusal(
+        place,
+        "expected what is asked of a tensor in parentheses after `require`",
+        "write `#[dlpack(require(device = cpu, rank = 3, dtype = U8, contiguous))]`, or some of it",
+    )
+}
+
+pub(crate) fn unknown_requirement(key: &Ident) -> Error {
+    refusal(
+        key.span(),
+        format!("`{key}` is nothing that can be asked of a tensor"),
+        "what can be asked is `device`, `rank`, `dtype` and `contiguous`",
+    )
+}
+
+pub(crate) fn expected_requirement(key: &Ident, found: Option<&TokenTree>, place: Span) -> Error {
+    let (expected, help) = match key {
+        key if key == symbol::RANK => {
+            ("a number of dimensions", "write `rank = 3`, or `rank(2, 3)` where both will do")
+        }
+        key if key == symbol::DEVICE => (
+            "a kind of device",
+            "write `device = cpu` or `device(cuda, cuda_managed)`, in the words of the standard: \
+             `cpu`, `cuda`, `cuda_host`, `cuda_managed`, `rocm`, `oneapi`, `metal`, ...",
+        ),
+        _ => (
+            "a constant of `DataType`",
+            "write `dtype = U8`, or `dtype(F32, F64)` where both will do",
+        ),
+    };
+    refusal(
+        found.map_or(place, TokenTree::span),
+        format!("expected {expected}, found {}", describe(found)),
+        help,
+    )
+}

@@ -1,0 +1,68 @@
+pub(crate) struct Image {
+    pub(crate) data: Foreign<u8>,
+    pub(crate) shape: [usize; 3],
+}
+const _: () = {
+    use ::tensors::__private as __dlpack;
+    enum __Roles {}
+    #[automatically_derived]
+    impl __dlpack::Tensor<__Roles> for Image {
+        type Data = Foreign<u8>;
+    }
+    #[automatically_derived]
+    impl __dlpack::DLPackExport for Image {
+        #[inline]
+        fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
+            __dlpack::tensor::<
+                __Roles,
+                Self,
+            >(
+                &self.data,
+                __dlpack::row_major(__dlpack::shape::<[usize; 3]>(&self.shape)),
+            )
+        }
+        #[inline]
+        fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
+            __dlpack::lend::<
+                __Roles,
+                Self,
+            >(
+                &mut self.data,
+                __dlpack::row_major(__dlpack::shape::<[usize; 3]>(&self.shape)),
+            )
+        }
+        #[inline]
+        fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
+            __dlpack::storage::<__Roles, Self>(&self.data)
+        }
+    }
+    __dlpack::assert_owner::<Foreign<u8>>();
+};
+const _: () = {
+    use ::tensors::__private::import as __dlpack;
+    #[automatically_derived]
+    impl __dlpack::DLPackImport for Image {
+        fn accepts(
+            tensor: &__dlpack::Imported,
+        ) -> __dlpack::Result<(), __dlpack::ImportError> {
+            __dlpack::accepts(
+                tensor,
+                "Image",
+                &[
+                    __dlpack::held::<Foreign<u8>>().wanted(),
+                    __dlpack::shape::<[usize; 3]>().filled(),
+                    __dlpack::Want::Compact(__dlpack::ROW_MAJOR),
+                ],
+            )
+        }
+        fn from_dlpack(
+            tensor: __dlpack::Imported,
+        ) -> __dlpack::Result<Self, __dlpack::ImportError> {
+            let tensor = __dlpack::begin::<Self>(tensor, "Image", __dlpack::HELD)?;
+            __dlpack::Result::Ok(Self {
+                shape: __dlpack::shape::<[usize; 3]>().of(&tensor)?,
+                data: __dlpack::held::<Foreign<u8>>().of(tensor)?,
+            })
+        }
+    }
+};

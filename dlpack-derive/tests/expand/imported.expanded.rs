@@ -1,0 +1,135 @@
+/// Held without a copy, with a look at it.
+#[derive(Debug)]
+pub(crate) struct Frame<T: Readable> {
+    pub(crate) pixels: Foreign<T>,
+    pub(crate) shape: Vec<u32>,
+    pub(crate) strides: Vec<i32>,
+    pub(crate) start: usize,
+    pub(crate) name: String,
+}
+const _: () = {
+    use ::tensors::__private::import as __dlpack;
+    #[automatically_derived]
+    impl<T: Readable> __dlpack::DLPackImport for Frame<T>
+    where
+        Foreign<T>: __dlpack::ImportStorage,
+    {
+        fn accepts(
+            tensor: &__dlpack::Imported,
+        ) -> __dlpack::Result<(), __dlpack::ImportError> {
+            __dlpack::accepts(
+                tensor,
+                "Frame",
+                &[
+                    __dlpack::Want::Device(&["cpu"]),
+                    __dlpack::Want::DType(
+                        &[__dlpack::DataType::U8, __dlpack::DataType::I8],
+                    ),
+                    __dlpack::Want::Rank(&[2, 3]),
+                    __dlpack::Want::Contiguous(__dlpack::ROW_MAJOR),
+                    __dlpack::held::<Foreign<T>>().wanted(),
+                    __dlpack::shape::<Vec<u32>>().filled(),
+                ],
+            )
+        }
+        fn from_dlpack(
+            tensor: __dlpack::Imported,
+        ) -> __dlpack::Result<Self, __dlpack::ImportError> {
+            let tensor = __dlpack::begin::<Self>(tensor, "Frame", __dlpack::HELD)?;
+            __dlpack::validated(
+                __dlpack::Result::Ok(Self {
+                    shape: __dlpack::shape::<Vec<u32>>().of(&tensor)?,
+                    strides: __dlpack::strides::<Vec<i32>>(&tensor)?,
+                    start: __dlpack::offset::<usize>(&tensor)?,
+                    pixels: __dlpack::held::<Foreign<T>>().of(tensor)?,
+                    name: <String as __dlpack::Default>::default(),
+                }),
+                Self::check,
+            )
+        }
+    }
+};
+/// A copy, made by a function.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) sum: usize,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) rows: usize,
+}
+const _: () = {
+    use ::tensors::__private::import as __dlpack;
+    #[automatically_derived]
+    impl __dlpack::DLPackImport for Table {
+        fn accepts(
+            tensor: &__dlpack::Imported,
+        ) -> __dlpack::Result<(), __dlpack::ImportError> {
+            __dlpack::accepts(
+                tensor,
+                "Table",
+                &[
+                    __dlpack::copied_as::<Vec<u8>>().wanted(),
+                    __dlpack::Want::DType(&[__dlpack::DataType::F32]),
+                    __dlpack::Want::Padded(false),
+                    __dlpack::Want::Rank(&[2]),
+                    __dlpack::Want::Dimension(1, __dlpack::Option::Some(3)),
+                ],
+            )
+        }
+        fn from_dlpack(
+            tensor: __dlpack::Imported,
+        ) -> __dlpack::Result<Self, __dlpack::ImportError> {
+            let tensor = __dlpack::begin::<Self>(tensor, "Table", __dlpack::COPIED)?;
+            let field_rows = __dlpack::extent::<usize>(&tensor, 0)?;
+            let field_bytes = __dlpack::copied_as::<Vec<u8>>().of(tensor)?;
+            __dlpack::constructed(Table::new(field_bytes, field_rows))
+        }
+    }
+};
+/// The first that fits.
+#[derive(Debug)]
+pub(crate) enum Source {
+    Frame(Frame<u8>),
+    Table { inner: Table, name: String },
+    Text,
+}
+const _: () = {
+    use ::tensors::__private::import as __dlpack;
+    #[automatically_derived]
+    impl __dlpack::DLPackImport for Source {
+        fn accepts(
+            tensor: &__dlpack::Imported,
+        ) -> __dlpack::Result<(), __dlpack::ImportError> {
+            __dlpack::variant(
+                    tensor,
+                    "Source",
+                    &[
+                        ("Frame", __dlpack::inner::<Frame<u8>>().accepts),
+                        ("Table", __dlpack::inner::<Table>().accepts),
+                    ],
+                )
+                .map(|_| ())
+        }
+        fn from_dlpack(
+            tensor: __dlpack::Imported,
+        ) -> __dlpack::Result<Self, __dlpack::ImportError> {
+            __dlpack::Result::Ok(
+                match __dlpack::variant(
+                    &tensor,
+                    "Source",
+                    &[
+                        ("Frame", __dlpack::inner::<Frame<u8>>().accepts),
+                        ("Table", __dlpack::inner::<Table>().accepts),
+                    ],
+                )? {
+                    0 => Self::Frame(__dlpack::inner::<Frame<u8>>().of(tensor)?),
+                    _ => {
+                        Self::Table {
+                            inner: __dlpack::inner::<Table>().of(tensor)?,
+                            name: <String as __dlpack::Default>::default(),
+                        }
+                    }
+                },
+            )
+        }
+    }
+};

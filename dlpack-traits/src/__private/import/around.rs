@@ -1,0 +1,88 @@
+//! Around the fields of a tensor: newtypes, enums, constructors.
+
+use alloc::vec::Vec;
+use core::fmt::Display;
+
+use super::{ImportError, Imported};
+use crate::import::{Requirement, Unmet};
+
+/// What a constructor made, or why it made nothing.
+pub fn constructed<T, E: Display>(made: Result<T, E>) -> Result<T, ImportError> {
+    made.map_err(ImportError::rejected)
+}
+
+/// What was made, after a last look at it.
+pub fn validated<T, E: Display>(
+    made: Result<T, ImportError>,
+    check: impl FnOnce(&T) -> Result<(), E>,
+) -> Result<T, ImportError> {
+    let made = made?;
+    check(&made).map_err(ImportError::rejected)?;
+    Ok(made)
+}
+
+/// A variant of an enum: its name, and whether what it holds accepts a tensor.
+pub type Variant = (&'static str, fn(&Imported) -> Result<(), ImportError>);
+
+/// The number of the first variant that accepts the tensor.
+pub fn variant(
+    tensor: &Imported,
+    name: &'static str,
+    variants: &[Variant],
+) -> Result<usize, ImportError> {
+    let mut refusals = Vec::new();
+    for (number, &(variant, accepts)) in variants.iter().enumerate() {
+        match accepts(tensor) {
+            Ok(()) => return Ok(number),
+            Err(refusal) => refusals.push((variant, refusal)),
+        }
+    }
+    Err(Requirement::new(name, of_variants(refusals)).into())
+}
+
+/// What none of the variants found. Where all they lack is an element type,
+/// that is said once.
+fn of_variants(refusals: Vec<(&'static str, ImportError)>) -> Unmet {
+    let unmet = refusals.iter().map(|(_, refusal)| match refusal {
+        ImportError::Requirement(requirement) => Some(requirement.unmet()),
+        _ => None,
+    });
+    dtypes(unmet).unwrap_or(Unmet::Variant(refusals))
+}
+
+/// The element types that would do, if every refusal names some.
+fn dtypes<'a, I: Iterator<Item = Option<&'a Unmet>>>(refusals: I) -> Option<Unmet> {
+    let (mut all, mut met) = (Vec::new(), None);
+    for refusal in refusals {
+        let Some(Unmet::DType { needed, found }) = refusal else { return None };
+        all.extend_from_slice(needed);
+        met = Some(*found);
+    }
+    met.map(|found| Unmet::DType { needed: all, found })
+}
+
+// ---- enums of storages ----
+
+/// Whether what a variant of a storage holds can hold the memory of a tensor.
+pub type Holds = fn(&Imported) -> Result<(), Unmet>;
+
+/// Whether some variant can.
+pub fn any_holds(tensor: &Imported, variants: &[Holds]) -> Result<(), Unmet> {
+    let mut refusals = Vec::new();
+    for holds in variants {
+        match holds(tensor) {
+            Ok(()) => return Ok(()),
+            Err(unmet) => refusals.push(unmet),
+        }
+    }
+    match dtypes(refusals.iter().map(Some)) {
+        Some(unmet) => Err(unmet),
+        None => refusals.pop().map_or(Ok(()), Err),
+    }
+}
+
+/// The first variant that can; the last, where none can, which then says so.
+pub fn which_holds(tensor: &Imported, variants: &[Holds]) -> usize {
+    let first = variants.iter().position(|holds| holds(tensor).is_ok());
+    first.unwrap_or(variants.len().saturating_sub(1))
+}

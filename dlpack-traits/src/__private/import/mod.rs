@@ -1,0 +1,38 @@
+//! What the expansion of `DLPackImport` may name.
+//!
+//! An expansion says in a list what its type needs ([`Want`]), and then makes
+//! each field of the parts of the tensor ([`Parts`]), the data last. As for an
+//! export, each role has a function, called with the field's type in the
+//! turbofish, where the caret goes if it does not fit.
+
+mod around;
+mod makers;
+mod parts;
+mod targets;
+mod wants;
+
+pub use core::default::Default;
+pub use core::option::Option;
+pub use core::primitive::bool;
+pub use core::result::Result;
+
+pub use crate::__private::{extent as constant, integer};
+pub use crate::described::Order;
+pub use crate::device::Device;
+pub use crate::dims::Dim;
+pub use crate::dtype::DataType;
+pub use crate::error::Error;
+pub use crate::import::{
+    DLPackImport, FromDims, FromElements, ImportError, ImportStorage, Imported, Unmet,
+};
+
+pub use around::{Holds, Variant, any_holds, constructed, validated, variant, which_holds};
+pub use makers::{
+    Data, Inner, Layout, Shape, Storage, copied, copied_as, held, inner, layout, shape, storage,
+};
+pub use parts::{
+    COPIED, COPIED_BY_COLUMNS, HELD, Parts, Place, begin, byte_len, byte_offset, byte_pitch,
+    byte_strides, device, dtype, extent, len, ndim, offset, order, pitch, strides,
+};
+pub use targets::{DTypeTarget, DeviceTarget, FromLayout, OrderTarget, meets};
+pub use wants::{ANY_ORDER, COLUMN_MAJOR, ROW_MAJOR, Want, accepts};

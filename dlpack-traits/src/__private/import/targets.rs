@@ -1,0 +1,85 @@
+//! What fields are made of that hold an order, an element type, a device, or a
+//! whole layout.
+
+use core::fmt::Display;
+
+use super::parts::Parts;
+use super::wants::Want;
+use super::{DataType, Device, Error, ImportError, Imported, Order, Unmet};
+
+/// A field that can hold the `order`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the `order` of an imported tensor",
+    label = "does not convert from an `Order`",
+    note = "use `dlpack_traits::Order`, or implement `From<Order> for {Self}`"
+)]
+pub trait OrderTarget: Sized {
+    /// Holds the order.
+    fn from_order(order: Order) -> Result<Self, ImportError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: TryFrom<Order, Error: Display>> OrderTarget for T {
+    fn from_order(order: Order) -> Result<Self, ImportError> {
+        T::try_from(order).map_err(ImportError::rejected)
+    }
+}
+
+/// A field that can hold the `dtype`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the `dtype` of an imported tensor",
+    label = "does not convert from a `DataType`",
+    note = "use `dlpack_traits::DataType`, an enum with `#[derive(DataType)]`, or implement `From<DataType> for {Self}`"
+)]
+pub trait DTypeTarget: Sized {
+    /// Holds the type.
+    fn from_dtype(dtype: DataType) -> Result<Self, Error>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: TryFrom<DataType, Error: Into<Error>>> DTypeTarget for T {
+    fn from_dtype(dtype: DataType) -> Result<Self, Error> {
+        T::try_from(dtype).map_err(Into::into)
+    }
+}
+
+/// A field that can hold the `device`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the `device` of an imported tensor",
+    label = "does not convert from a `Device`",
+    note = "use `dlpack_traits::Device`, or implement `TryFrom<Device> for {Self}`"
+)]
+pub trait DeviceTarget: Sized {
+    /// Holds the device.
+    fn from_device(device: Device) -> Result<Self, ImportError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: TryFrom<Device, Error: Display>> DeviceTarget for T {
+    fn from_device(device: Device) -> Result<Self, ImportError> {
+        T::try_from(device).map_err(ImportError::rejected)
+    }
+}
+
+/// A field that can hold the `layout`: what derives `FromLayout`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the `layout` of an imported tensor",
+    label = "not a `FromLayout`",
+    note = "add `#[derive(FromLayout)]` to `{Self}`, beside `AsLayout`"
+)]
+pub trait FromLayout: Sized {
+    /// The order in which a copy is made for it.
+    const ORDER: Order;
+
+    /// Whether it can describe the elements where they are, or a copy of them.
+    fn accepts(tensor: &Imported, copied: bool) -> Result<(), Unmet>;
+
+    /// Holds the layout.
+    fn from_layout(tensor: &Parts) -> Result<Self, ImportError>;
+}
+
+/// [`FromLayout::accepts`]. Of a copy no stride is wanted: they are made.
+pub fn meets(tensor: &Imported, copied: bool, wants: &[Want<'_>]) -> Result<(), Unmet> {
+    let mut wants = wants.iter().filter(|want| !(copied && want.is_about_strides()));
+    wants.try_for_each(|want| want.meets(tensor))
+}

@@ -1,0 +1,184 @@
+//! What a type needs of a tensor: [`Want`].
+
+use super::{DataType, ImportError, Imported, Order};
+use crate::described::stored_bits;
+use crate::flags::Flags;
+use crate::import::{Requirement, Unmet};
+use crate::layout;
+
+/// The order of [`Want::Compact`] and [`Want::Pitched`].
+pub const ROW_MAJOR: Option<Order> = Some(Order::RowMajor);
+/// Likewise.
+pub const COLUMN_MAJOR: Option<Order> = Some(Order::ColumnMajor);
+/// Likewise: any of the two.
+pub const ANY_ORDER: Option<Order> = None;
+
+/// One thing that a type needs of a tensor.
+#[derive(Debug)]
+pub enum Want<'a> {
+    /// An element type out of these.
+    DType(&'a [DataType]),
+    /// A kind of device out of these.
+    Device(&'a [&'static str]),
+    /// A number of dimensions out of these.
+    Rank(&'a [usize]),
+    /// No more dimensions than there is room for, if the room is limited.
+    Room(Option<usize>),
+    /// As many dimensions as there is room for, if the room is limited.
+    Filled(Option<usize>),
+    /// A dimension of that size.
+    Dimension(usize, Option<i64>),
+    /// Two dimensions of one size.
+    Equal(usize, usize),
+    /// Compact elements, because somebody said so.
+    Contiguous(Option<Order>),
+    /// Compact elements, for want of strides.
+    Compact(Option<Order>),
+    /// Compact elements but for the step of the slowest axis.
+    Pitched(Option<Order>),
+    /// No elements in front of the first one.
+    NothingBefore,
+    /// Elements narrower than a byte that take one each, or that do not.
+    Padded(bool),
+    /// Whatever the type of the data needs.
+    Data(fn(&Imported) -> Result<(), Unmet>),
+}
+
+/// Whether a tensor is all that is wanted of it.
+pub fn accepts(
+    tensor: &Imported,
+    name: &'static str,
+    wants: &[Want<'_>],
+) -> Result<(), ImportError> {
+    for want in wants {
+        if let Err(unmet) = want.meets(tensor) {
+            return Err(Requirement::new(name, unmet).into());
+        }
+    }
+    Ok(())
+}
+
+impl Want<'_> {
+    /// Whether it is about strides that the elements of a copy do not have.
+    pub(super) fn is_about_strides(&self) -> bool {
+        matches!(self, Self::Compact(_) | Self::Pitched(_) | Self::NothingBefore)
+    }
+
+    pub(super) fn meets(&self, tensor: &Imported) -> Result<(), Unmet> {
+        let (shape, rank) = (tensor.shape(), tensor.ndim());
+        let unless = |met: bool, unmet| if met { Ok(()) } else { Err(unmet) };
+        match *self {
+            Self::DType(needed) => {
+                let found = tensor.dtype();
+                let unmet = || Unmet::DType { needed: needed.to_vec(), found };
+                if needed.contains(&found) { Ok(()) } else { Err(unmet()) }
+            }
+            Self::Device(needed) => {
+                let found = tensor.device();
+                let unmet = || Unmet::Device { needed: needed.to_vec(), found };
+                let is = |kind: &&str| found.kind_name() == Some(*kind);
+                if needed.iter().any(is) { Ok(()) } else { Err(unmet()) }
+            }
+            Self::Rank(needed) => {
+                let unmet = || Unmet::Rank { needed: needed.to_vec(), found: rank };
+                if needed.contains(&rank) { Ok(()) } else { Err(unmet()) }
+            }
+            Self::Room(None) | Self::Filled(None) => Ok(()),
+            Self::Room(Some(most)) => unless(rank <= most, Unmet::Room { most, found: rank }),
+            Self::Filled(Some(exact)) => Want::Rank(&[exact]).meets(tensor),
+            Self::Dimension(axis, needed) => match (shape.get(axis), needed) {
+                (Some(&found), Some(needed)) => {
+                    unless(found == needed, Unmet::Dimension { axis, needed, found })
+                }
+                // A constant that does not fit is more than any tensor has.
+                (Some(&found), None) => Err(Unmet::Dimension { axis, needed: i64::MAX, found }),
+                (None, _) => Ok(()),
+            },
+            Self::Equal(one, two) => match (shape.get(one), shape.get(two)) {
+                (Some(&first), Some(&second)) => unless(
+                    first == second,
+                    Unmet::EqualDims { axes: [one, two], found: [first, second] },
+                ),
+                _ => Ok(()),
+            },
+            Self::Contiguous(order) => {
+                unless(is_compact(tensor, order), Unmet::Compact { order, no_strides: false })
+            }
+            Self::Compact(order) => {
+                unless(is_compact(tensor, order), Unmet::Compact { order, no_strides: true })
+            }
+            Self::Pitched(order) => {
+                unless(pitched(tensor, order).is_some(), Unmet::Pitched { order })
+            }
+            Self::NothingBefore => {
+                let before = tensor.byte_range().start < 0;
+                let negative = || tensor.strides().iter().position(|&stride| stride < 0);
+                match before.then(negative).flatten() {
+                    None => Ok(()),
+                    Some(axis) => {
+                        let stride = tensor.strides().get(axis).copied().unwrap_or(0);
+                        Err(Unmet::NothingBefore { axis, stride })
+                    }
+                }
+            }
+            Self::Padded(needed) => {
+                let narrow = tensor.dtype().element_bits() % 8 != 0;
+                unless(!narrow || is_padded(tensor) == needed, Unmet::Padded { needed })
+            }
+            Self::Data(accepts) => accepts(tensor),
+        }
+    }
+}
+
+fn is_compact(tensor: &Imported, order: Option<Order>) -> bool {
+    match order {
+        Some(Order::RowMajor) => tensor.is_row_major(),
+        Some(Order::ColumnMajor) => tensor.is_column_major(),
+        None => tensor.is_row_major() || tensor.is_column_major(),
+    }
+}
+
+pub(super) fn is_padded(tensor: &Imported) -> bool {
+    tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED)
+}
+
+/// The order in which the elements are compact but for the step of the slowest
+/// axis, and that step, in elements.
+pub(super) fn pitched(tensor: &Imported, order: Option<Order>) -> Option<(Order, i64)> {
+    let Some(order) = order else {
+        let by_rows = pitched(tensor, ROW_MAJOR);
+        return by_rows.or_else(|| pitched(tensor, COLUMN_MAJOR));
+    };
+    let (shape, strides) = (tensor.shape(), tensor.strides());
+    let slowest = match order {
+        Order::RowMajor => 0,
+        Order::ColumnMajor => shape.len().saturating_sub(1),
+    };
+    let (Some(&dim), Some(&stride)) = (shape.get(slowest), strides.get(slowest)) else {
+        return Some((order, 0));
+    };
+    // As the strides of a compact tensor are computed.
+    let others = shape.iter().enumerate().filter(|&(axis, _)| axis != slowest);
+    let row = others.fold(1_i64, |row, (_, &dim)| row.saturating_mul(dim.max(1)));
+    if tensor.numel() == 0 {
+        return Some((order, row));
+    }
+    let compact = match order {
+        Order::RowMajor => layout::is_row_major(shape.get(1..)?, strides.get(1..)?),
+        Order::ColumnMajor => {
+            layout::is_column_major(shape.get(..slowest)?, strides.get(..slowest)?)
+        }
+    };
+    match dim {
+        1 => compact.then_some((order, row)),
+        _ => (compact && stride >= row).then_some((order, stride)),
+    }
+}
+
+/// Bytes of all elements together.
+pub(super) fn byte_len(tensor: &Imported) -> usize {
+    let bits = i128::from(stored_bits(tensor.dtype(), is_padded(tensor)));
+    // They have at most `isize::MAX` bytes.
+    let bits = bits.saturating_mul(tensor.numel().into());
+    usize::try_from(bits.saturating_add(7) >> 3).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,96 @@
+//! Shapes and strides of imported tensors as Rust types hold them: [`FromDims`].
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::any::type_name;
+
+use super::{Number, Unmet};
+use crate::dims::Dim;
+
+/// A field that can hold the `shape` or the `strides` of an imported tensor:
+/// what [`AsDims`](crate::AsDims) is for exports.
+///
+/// ```
+/// use dlpack_traits::{FromDims, Unmet};
+///
+/// assert_eq!(<[u32; 2]>::from_dims(&[2, 3]), Ok([2, 3]));
+/// assert!(matches!(Vec::<u8>::from_dims(&[2, 300]), Err(Unmet::Fit { found: 300, .. })));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the `shape` or `strides` of an imported tensor",
+    label = "not a list of integers that can be filled",
+    note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[usize; 3]` or `Vec<i64>`, or implement `dlpack_traits::FromDims`"
+)]
+pub trait FromDims: Sized {
+    /// How many numbers it holds, where its type says so.
+    const CAPACITY: Option<usize> = None;
+
+    /// Holds those numbers, of which there are [`CAPACITY`](Self::CAPACITY) at
+    /// the most. What room is left is filled with zeros.
+    ///
+    /// # Errors
+    ///
+    /// [`Unmet::Fit`], with any [`Number`] for the first that does not fit.
+    fn from_dims(dims: &[i64]) -> Result<Self, Unmet>;
+}
+
+impl<I: Dim, const N: usize> FromDims for [I; N] {
+    const CAPACITY: Option<usize> = Some(N);
+
+    fn from_dims(dims: &[i64]) -> Result<Self, Unmet> {
+        if dims.len() > N {
+            return Err(Unmet::Room { most: N, found: dims.len() });
+        }
+        let mut unmet = Ok(());
+        let filled = core::array::from_fn(|axis| {
+            let dim = dims.get(axis).copied().unwrap_or(0);
+            number(dim, Number::Dimension(axis)).unwrap_or_else(|not| {
+                unmet = Err(not);
+                // The one number that every integer type has.
+                I::ZERO
+            })
+        });
+        unmet.map(|()| filled)
+    }
+}
+
+impl<I: Dim> FromDims for Vec<I> {
+    fn from_dims(dims: &[i64]) -> Result<Self, Unmet> {
+        let numbered = dims.iter().enumerate();
+        numbered.map(|(axis, &dim)| number(dim, Number::Dimension(axis))).collect()
+    }
+}
+
+impl<I: Dim> FromDims for Box<[I]> {
+    fn from_dims(dims: &[i64]) -> Result<Self, Unmet> {
+        Vec::from_dims(dims).map(Vec::into_boxed_slice)
+    }
+}
+
+impl<I: Dim> FromDims for Arc<[I]> {
+    fn from_dims(dims: &[i64]) -> Result<Self, Unmet> {
+        Vec::from_dims(dims).map(Vec::into)
+    }
+}
+
+impl<D: FromDims> FromDims for Box<D> {
+    const CAPACITY: Option<usize> = D::CAPACITY;
+
+    fn from_dims(dims: &[i64]) -> Result<Self, Unmet> {
+        D::from_dims(dims).map(Box::new)
+    }
+}
+
+impl<D: FromDims> FromDims for Arc<D> {
+    const CAPACITY: Option<usize> = D::CAPACITY;
+
+    fn from_dims(dims: &[i64]) -> Result<Self, Unmet> {
+        D::from_dims(dims).map(Arc::new)
+    }
+}
+
+/// A number in the type of its field.
+pub(crate) fn number<I: Dim>(found: i64, number: Number) -> Result<I, Unmet> {
+    I::from_i64(found).ok_or(Unmet::Fit { number, found, int: type_name::<I>() })
+}

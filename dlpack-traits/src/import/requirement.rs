@@ -1,0 +1,353 @@
+//! What a type needs of a tensor, where a tensor does not have it:
+//! [`Requirement`], [`Unmet`].
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::ImportError;
+use crate::described::Order;
+use crate::device::Device;
+use crate::dtype::DataType;
+
+/// What a type needs of every tensor that it is built from, and one has not.
+///
+/// The text is for the person who passed the tensor, most likely in Python: it
+/// says what to type instead, where that is known.
+///
+/// ```
+/// use dlpack_traits::{DataType, Requirement, Unmet};
+///
+/// let rank = Requirement::new("Image", Unmet::Rank { needed: vec![3], found: 2 });
+/// assert_eq!(rank.to_string(), "the tensor has 2 dimensions, `Image` needs 3");
+/// let dtype = Unmet::DType { needed: vec![DataType::U8], found: DataType::F32 };
+/// assert_eq!(
+///     Requirement::new("Image", dtype).to_string(),
+///     "the elements are float32, `Image` needs uint8; pass `x.astype('uint8')`",
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    type_name: &'static str,
+    unmet: Unmet,
+}
+
+/// What is needed, and what was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unmet {
+    /// Elements of one of these types.
+    DType {
+        /// The types that would do.
+        needed: Vec<DataType>,
+        /// The type of the elements.
+        found: DataType,
+    },
+    /// Memory on a device of one of these kinds.
+    Device {
+        /// The kinds that would do, by the names that [`Device`] prints; none
+        /// for any that the processor can read.
+        needed: Vec<&'static str>,
+        /// Where the memory is.
+        found: Device,
+    },
+    /// One of these numbers of dimensions.
+    Rank {
+        /// The numbers that would do.
+        needed: Vec<usize>,
+        /// Dimensions found.
+        found: usize,
+    },
+    /// No more dimensions than there is room for.
+    Room {
+        /// The most dimensions.
+        most: usize,
+        /// Dimensions found.
+        found: usize,
+    },
+    /// A dimension of that size.
+    Dimension {
+        /// Which one.
+        axis: usize,
+        /// The size.
+        needed: i64,
+        /// What it is.
+        found: i64,
+    },
+    /// Two dimensions of one size.
+    EqualDims {
+        /// Which ones.
+        axes: [usize; 2],
+        /// What they are.
+        found: [i64; 2],
+    },
+    /// That many elements.
+    Numel {
+        /// The number.
+        needed: usize,
+        /// Elements found.
+        found: i64,
+    },
+    /// Compact elements.
+    Compact {
+        /// The order, if not any of the two.
+        order: Option<Order>,
+        /// Whether that is because the type has no room for strides.
+        no_strides: bool,
+    },
+    /// Elements that are compact but for the step of the slowest axis.
+    Pitched {
+        /// The order, if not any of the two.
+        order: Option<Order>,
+    },
+    /// No element in front of the first one, because the type has no room for
+    /// an offset. A negative stride is what puts them there.
+    NothingBefore {
+        /// The first axis with such a stride.
+        axis: usize,
+        /// The stride, in elements.
+        stride: i64,
+    },
+    /// Elements narrower than a byte that take one each, or that share bytes.
+    Padded {
+        /// Whether they must take one each.
+        needed: bool,
+    },
+    /// A number that fits in the type of its field.
+    Fit {
+        /// Which number: *dimension 1*, *offset*.
+        number: Number,
+        /// What it is.
+        found: i64,
+        /// The type of the field.
+        int: &'static str,
+    },
+    /// Whatever one of the variants of an enum needs.
+    Variant(Vec<(&'static str, ImportError)>),
+}
+
+/// A number that a field is to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Number {
+    /// The size of that dimension.
+    Dimension(usize),
+    /// The stride of that dimension.
+    Stride(usize),
+    /// The step of the slowest axis.
+    Pitch,
+    /// From the start of the memory to the first element.
+    Offset,
+    /// What of the memory belongs to the tensor.
+    Len,
+    /// The number of dimensions.
+    Rank,
+}
+
+impl Requirement {
+    /// A requirement of the type of that name.
+    pub const fn new(type_name: &'static str, unmet: Unmet) -> Self {
+        Self { type_name, unmet }
+    }
+
+    /// The name of the type that needs it.
+    pub const fn type_name(&self) -> &'static str {
+        self.type_name
+    }
+
+    /// What it needs.
+    pub const fn unmet(&self) -> &Unmet {
+        &self.unmet
+    }
+}
+
+impl From<Requirement> for ImportError {
+    fn from(requirement: Requirement) -> Self {
+        Self::Requirement(requirement)
+    }
+}
+
+/// What makes elements compact in Python.
+const COMPACT: &str = "pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch";
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.type_name;
+        match &self.unmet {
+            Unmet::DType { needed, found } => {
+                let all = Either(needed);
+                write!(f, "the elements are {found}, `{name}` needs {all}{}", cast(needed))
+            }
+            Unmet::Device { needed, found } => {
+                let move_it = "move it to host memory first";
+                match needed[..] {
+                    [] => {
+                        write!(f, "the tensor is on {found}, `{name}` needs host memory; {move_it}")
+                    }
+                    ["cpu"] => write!(f, "the tensor is on {found}, `{name}` needs cpu; {move_it}"),
+                    _ => {
+                        let all = Either(needed);
+                        write!(f, "the tensor is on {found}, `{name}` needs {all}; move it there")
+                    }
+                }
+            }
+            Unmet::Rank { needed, found } => {
+                let found = Count(*found);
+                write!(f, "the tensor has {found}, `{name}` needs {}", Either(needed))
+            }
+            Unmet::Room { most, found } => {
+                write!(f, "the tensor has {}, `{name}` has room for {most}", Count(*found))
+            }
+            Unmet::Dimension { axis, needed, found } => {
+                write!(f, "dimension {axis} of the tensor is {found}, `{name}` needs {needed}")
+            }
+            Unmet::EqualDims { axes: [one, two], found: [first, second] } => write!(
+                f,
+                "dimensions {one} and {two} of the tensor are {first} and {second}, `{name}` needs \
+                 them to be equal"
+            ),
+            Unmet::Numel { needed, found } => {
+                write!(f, "the tensor has {found} elements, `{name}` needs {needed}")
+            }
+            Unmet::Compact { order, no_strides } => {
+                let why = if *no_strides { "has no field for strides" } else { "needs them to be" };
+                let (order, help) = match order {
+                    None => ("", COMPACT),
+                    Some(Order::RowMajor) => (" in row-major order", COMPACT),
+                    Some(Order::ColumnMajor) => {
+                        (" in column-major order", "pass `numpy.asfortranarray(x)`")
+                    }
+                };
+                write!(f, "the elements are not compact{order}, and `{name}` {why}; {help}")
+            }
+            Unmet::Pitched { order } => {
+                let (axes, help) = match order {
+                    Some(Order::ColumnMajor) => {
+                        ("but the last in column-major order", "pass `numpy.asfortranarray(x)`")
+                    }
+                    _ => ("but the first in row-major order", COMPACT),
+                };
+                write!(
+                    f,
+                    "the elements are not compact along every axis {axes}, as `{name}` needs them; \
+                     {help}"
+                )
+            }
+            Unmet::NothingBefore { axis, stride } => write!(
+                f,
+                "stride {axis} of the tensor is {stride}, and `{name}` has no field for the offset \
+                 of the first element; {COMPACT}"
+            ),
+            Unmet::Padded { needed: true } => {
+                write!(f, "the elements share bytes, `{name}` needs them to take one each")
+            }
+            Unmet::Padded { needed: false } => {
+                write!(f, "the elements take a byte each, `{name}` needs them to share bytes")
+            }
+            Unmet::Fit { number, found, int } => {
+                write!(
+                    f,
+                    "the {number} of the tensor is {found}, which does not fit in the `{int}` of \
+                     `{name}`"
+                )?;
+                if *found < 0 { write!(f, "; {COMPACT}") } else { Ok(()) }
+            }
+            Unmet::Variant(refusals) => {
+                write!(f, "no variant of `{name}` takes the tensor")?;
+                for (variant, refusal) in refusals {
+                    write!(f, "; `{variant}`: {refusal}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl core::error::Error for Requirement {}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dimension(axis) => write!(f, "dimension {axis}"),
+            Self::Stride(axis) => write!(f, "stride {axis}"),
+            Self::Pitch => f.write_str("pitch"),
+            Self::Offset => f.write_str("offset"),
+            Self::Len => f.write_str("length"),
+            Self::Rank => f.write_str("number of dimensions"),
+        }
+    }
+}
+
+/// A number of dimensions.
+struct Count(usize);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => f.write_str("1 dimension"),
+            count => write!(f, "{count} dimensions"),
+        }
+    }
+}
+
+/// A list of what would do.
+struct Either<'a, T>(&'a [T]);
+
+impl<T: fmt::Display> fmt::Display for Either<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let last = self.0.len().saturating_sub(1);
+        for (place, item) in self.0.iter().enumerate() {
+            match place {
+                0 => {}
+                _ if place == last => f.write_str(" or ")?,
+                _ => f.write_str(", ")?,
+            }
+            item.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// What casts to the first of these types, where NumPy or torch can.
+fn cast(needed: &[DataType]) -> impl fmt::Display {
+    struct Cast(Option<DataType>);
+    impl fmt::Display for Cast {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            match self.0 {
+                Some(dtype) if NUMPY.contains(&dtype) => write!(f, "; pass `x.astype('{dtype}')`"),
+                Some(dtype) if TORCH.contains(&dtype) => {
+                    write!(f, "; pass `x.to(torch.{dtype})` of torch")
+                }
+                _ => Ok(()),
+            }
+        }
+    }
+    Cast(needed.first().copied())
+}
+
+/// The types that `astype` of NumPy knows by these names.
+const NUMPY: [DataType; 14] = [
+    DataType::I8,
+    DataType::I16,
+    DataType::I32,
+    DataType::I64,
+    DataType::U8,
+    DataType::U16,
+    DataType::U32,
+    DataType::U64,
+    DataType::F16,
+    DataType::F32,
+    DataType::F64,
+    DataType::COMPLEX64,
+    DataType::COMPLEX128,
+    DataType::BOOL,
+];
+
+/// More that torch knows by these names.
+const TORCH: [DataType; 6] = [
+    DataType::BF16,
+    DataType::COMPLEX32,
+    DataType::FLOAT8_E4M3FN,
+    DataType::FLOAT8_E4M3FNUZ,
+    DataType::FLOAT8_E5M2,
+    DataType::FLOAT8_E5M2FNUZ,
+];

@@ -1,0 +1,224 @@
+//! What a `data` field holds after an import: foreign memory
+//! ([`ImportStorage`]), or a copy of the elements ([`FromElements`]).
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::array::from_fn;
+
+use bytemuck::Pod;
+
+use super::{Foreign, Imported, Readable, Unmet};
+use crate::dtype::DataType;
+use crate::element::Element;
+use crate::error::Error;
+use crate::storage::SharedBuffer;
+
+/// A `data` field that can hold the memory of another library, without a copy:
+/// [`Foreign`], and `Arc` and `Box` of what can.
+///
+/// An enum of storages that has a variant for imported memory gets it from the
+/// derive of `Storage`, with `#[dlpack(import)]` on that variant.
+///
+/// ```
+/// use dlpack_traits::{Error, Foreign, ImportStorage, Imported, Unmet};
+///
+/// /// Samples of ours, or of somebody else.
+/// enum Samples {
+///     Own(Vec<f32>),
+///     Foreign(Foreign<f32>),
+/// }
+///
+/// impl ImportStorage for Samples {
+///     fn accepts(tensor: &Imported) -> Result<(), Unmet> {
+///         Foreign::<f32>::accepts(tensor)
+///     }
+///
+///     fn from_imported(tensor: Imported) -> Result<Self, Error> {
+///         Ok(Self::Foreign(Foreign::new(tensor)?))
+///     }
+/// }
+/// # let _ = Samples::Own(Vec::new());
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the memory of an imported tensor",
+    label = "not an `ImportStorage`",
+    note = "use `Foreign<T>`, which holds it without a copy, or add `#[dlpack(copy)]` above the field to copy the elements",
+    note = "an enum of storages with a variant for imported memory derives `Storage` with `#[dlpack(import)]` on that variant"
+)]
+pub trait ImportStorage: Sized {
+    /// Whether the elements are such as it holds. Nothing is kept of the tensor.
+    ///
+    /// # Errors
+    ///
+    /// What is needed instead.
+    fn accepts(tensor: &Imported) -> Result<(), Unmet>;
+
+    /// Holds the tensor, which was accepted.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from holding this one. The tensor is then released.
+    fn from_imported(tensor: Imported) -> Result<Self, Error>;
+}
+
+impl<T: Readable> ImportStorage for Foreign<T> {
+    fn accepts(tensor: &Imported) -> Result<(), Unmet> {
+        elements_are(tensor, T::DTYPE)
+    }
+
+    fn from_imported(tensor: Imported) -> Result<Self, Error> {
+        Foreign::new(tensor)
+    }
+}
+
+/// Pointers to what can hold the memory can hold it.
+macro_rules! through_pointers {
+    ($($pointer:ident),+) => {$(
+        impl<S: ImportStorage> ImportStorage for $pointer<S> {
+            fn accepts(tensor: &Imported) -> Result<(), Unmet> {
+                S::accepts(tensor)
+            }
+
+            fn from_imported(tensor: Imported) -> Result<Self, Error> {
+                S::from_imported(tensor).map($pointer::new)
+            }
+        }
+    )+};
+}
+
+through_pointers!(Arc, Box);
+
+/// A `data` field that can be filled with a copy of elements, as
+/// `#[dlpack(copy)]` asks for.
+///
+/// ```
+/// use dlpack_traits::{Error, FromElements};
+///
+/// struct Samples(std::collections::VecDeque<f32>);
+///
+/// impl FromElements for Samples {
+///     type Element = f32;
+///
+///     fn from_elements(elements: Vec<f32>) -> Result<Self, Error> {
+///         Ok(Self(elements.into()))
+///     }
+/// }
+/// # let _ = Samples::from_elements(Vec::new()).map(|samples| samples.0);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be filled with a copy of elements",
+    label = "not a `FromElements`",
+    note = "use `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]` or `SharedBuffer<T>`, or implement `dlpack_traits::FromElements`",
+    note = "`Foreign<T>` needs no copy: remove `copy`"
+)]
+pub trait FromElements: Sized {
+    /// The type of the elements.
+    type Element: Readable;
+
+    /// How many elements there must be, where the type says so.
+    const LEN: Option<usize> = None;
+
+    /// Holds those elements. There are [`LEN`](Self::LEN) of them, if it says.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], for one.
+    fn from_elements(elements: Vec<Self::Element>) -> Result<Self, Error>;
+}
+
+impl<T: Readable> FromElements for Vec<T> {
+    type Element = T;
+
+    fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
+        Ok(elements)
+    }
+}
+
+impl<T: Readable> FromElements for Box<[T]> {
+    type Element = T;
+
+    fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
+        Ok(elements.into_boxed_slice())
+    }
+}
+
+impl<T: Readable> FromElements for Arc<[T]> {
+    type Element = T;
+
+    fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
+        Ok(elements.into())
+    }
+}
+
+impl<T: Element + Pod> FromElements for SharedBuffer<T> {
+    type Element = T;
+
+    fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
+        SharedBuffer::from_slice(&elements)
+    }
+}
+
+impl<T: Readable, const N: usize> FromElements for [T; N] {
+    type Element = T;
+
+    const LEN: Option<usize> = Some(N);
+
+    fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
+        elements.try_into().map_err(|_| WRONG_LEN)
+    }
+}
+
+/// As [`Storage`](crate::Storage) has it: one piece of memory, in the order in
+/// which the elements lie there.
+impl<T: Readable, const R: usize, const C: usize> FromElements for [[T; R]; C] {
+    type Element = T;
+
+    const LEN: Option<usize> = R.checked_mul(C);
+
+    fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
+        if Some(elements.len()) != Self::LEN {
+            return Err(WRONG_LEN);
+        }
+        let mut elements = elements.into_iter();
+        let mut next = || elements.next().expect("as many as the array has");
+        Ok(from_fn(|_| from_fn(|_| next())))
+    }
+}
+
+/// What an array says that is called with another number of elements.
+const WRONG_LEN: Error = Error::Custom("an array holds as many elements as it has room for");
+
+impl<S: FromElements> FromElements for Box<S> {
+    type Element = S::Element;
+
+    const LEN: Option<usize> = S::LEN;
+
+    fn from_elements(elements: Vec<S::Element>) -> Result<Self, Error> {
+        S::from_elements(elements).map(Box::new)
+    }
+}
+
+impl<S: FromElements> FromElements for Arc<S> {
+    type Element = S::Element;
+
+    const LEN: Option<usize> = S::LEN;
+
+    fn from_elements(elements: Vec<S::Element>) -> Result<Self, Error> {
+        S::from_elements(elements).map(Arc::new)
+    }
+}
+
+/// Whether the elements are of that type, in memory that the processor reads.
+pub(crate) fn elements_are(tensor: &Imported, dtype: DataType) -> Result<(), Unmet> {
+    on_host(tensor)?;
+    let found = tensor.dtype();
+    if found == dtype { Ok(()) } else { Err(Unmet::DType { needed: vec![dtype], found }) }
+}
+
+/// Whether the processor can read the memory.
+pub(crate) fn on_host(tensor: &Imported) -> Result<(), Unmet> {
+    let found = tensor.device();
+    if found.is_host() { Ok(()) } else { Err(Unmet::Device { needed: Vec::new(), found }) }
+}

@@ -1,0 +1,215 @@
+//! Newtypes, enums, storages that are enums, generics.
+
+use core::marker::PhantomData;
+
+use dlpack_tests::counted::Drops;
+use tensors::{
+    DLPackExport, DLPackImport, DataType, Element, Foreign, FromDims, ImportStorage, Imported,
+    Readable, Storage,
+};
+
+use super::forge::{Forged, forged, import};
+use super::{built, bytes, imported, refused};
+
+/// A tuple struct, generic over elements and shapes.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Tensor<T: Readable, D: FromDims + tensors::AsDims>(
+    #[dlpack(data)] Foreign<T>,
+    #[dlpack(shape)] D,
+    PhantomData<fn(T)>,
+);
+
+/// Sizes that are parameters.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, shape(R, C), order = column_major)]
+struct Matrix<T: Readable, const R: usize, const C: usize> {
+    #[dlpack(data, copy)]
+    columns: [[T; R]; C],
+}
+
+#[test]
+fn generics() {
+    let tensor: Tensor<i32, [u8; 2]> = built(&forged(&[2, 1], &[1, 2])).unwrap();
+    assert_eq!((tensor.1, tensor.2), ([2, 1], PhantomData));
+    assert_eq!(tensor.into_dlpack().unwrap().shape(), [2, 1]);
+    let matrix: Matrix<i32, 2, 3> = built(&forged(&[2, 3], &[0, 1, 2, 3, 4, 5])).unwrap();
+    assert_eq!(matrix.columns, [[0, 3], [1, 4], [2, 5]]);
+    let again = import(matrix.into_dlpack().unwrap());
+    assert_eq!(again.elements::<i32>().unwrap().to_vec().unwrap(), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(
+        refused::<Matrix<i32, 3, 2>>(&forged(&[2, 3], &[0; 6])),
+        "dimension 0 of the tensor is 2, `Matrix` needs 3"
+    );
+}
+
+/// What is asked of the parameters, in the user's words.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, bound(T: Readable))]
+struct Bounded<T> {
+    data: Foreign<T>,
+    shape: Vec<i64>,
+}
+
+/// A newtype with a check of its own.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, transparent, require(rank = 1), validate = Line::is_short)]
+struct Line(Bounded<u8>, #[dlpack(skip, default)] Option<String>);
+
+impl Line {
+    fn is_short(&self) -> Result<(), String> {
+        match self.0.shape[0] {
+            0..5 => Ok(()),
+            long => Err(format!("a line has 4 elements at most, not {long}")),
+        }
+    }
+}
+
+/// A newtype with a constructor.
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors, transparent, construct = Pair::new)]
+struct Pair {
+    inner: Bounded<u8>,
+}
+
+impl Pair {
+    fn new(inner: Bounded<u8>) -> Result<Self, &'static str> {
+        if inner.shape == [2] { Ok(Self { inner }) } else { Err("a pair has two elements") }
+    }
+}
+
+#[test]
+fn newtypes() {
+    let line: Line = built(&bytes(&[3])).unwrap();
+    assert_eq!(line.1, None);
+    assert_eq!(line.into_dlpack().unwrap().shape(), [3]);
+    assert_eq!(refused::<Line>(&bytes(&[2, 3])), "the tensor has 2 dimensions, `Line` needs 1");
+    assert_eq!(
+        refused::<Line>(&forged(&[1], &[1])),
+        "the elements are int32, `Bounded` needs uint8; pass `x.astype('uint8')`"
+    );
+    let drops = Drops::new();
+    let long = Line::from_dlpack(imported(&bytes(&[5]), &drops)).map(|_| ());
+    assert_eq!(long.unwrap_err().to_string(), "a line has 4 elements at most, not 5");
+    assert_eq!(drops.count(), 1);
+    assert_eq!(built::<Pair>(&bytes(&[2])).unwrap().inner.shape, [2]);
+    assert!(built::<Pair>(&bytes(&[3])).is_err());
+}
+
+/// The first variant that accepts.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+enum Column {
+    Flat(Tensor<i32, [usize; 1]>),
+    #[dlpack(skip)]
+    Text(Vec<String>),
+    Bytes {
+        inner: Bounded<u8>,
+        #[dlpack(skip, default)]
+        name: String,
+    },
+    Deep(Tensor<i32, [usize; 2]>),
+}
+
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors)]
+enum Only {
+    Line(Line),
+}
+
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors, validate = OneOf::check)]
+enum OneOf {
+    A(Foreign<u8>),
+    B(Foreign<f32>),
+}
+
+impl OneOf {
+    fn check(&self) -> Result<(), &'static str> {
+        match self {
+            Self::A(bytes) if bytes.tensor().ndim() == 0 => Err("no scalars"),
+            Self::B(floats) if floats.tensor().ndim() == 0 => Err("no scalars"),
+            Self::A(_) | Self::B(_) => Ok(()),
+        }
+    }
+}
+
+#[test]
+fn enums() {
+    let column = |forged: &Forged| built::<Column>(forged).unwrap();
+    assert!(matches!(column(&forged(&[2], &[0, 0])), Column::Flat(_)));
+    assert!(matches!(column(&forged(&[2, 1], &[0, 0])), Column::Deep(_)));
+    let Column::Bytes { inner, name } = column(&bytes(&[6])) else { panic!("they are bytes") };
+    assert_eq!((inner.shape, name), (vec![6], String::new()));
+    let text = Column::Text(vec!["text".to_owned()]);
+    assert!(text.tensor().is_err() && matches!(text, Column::Text(lines) if lines.len() == 1));
+    assert_eq!(column(&bytes(&[6])).into_dlpack().unwrap().shape(), [6]);
+    assert_eq!(
+        refused::<Column>(&forged(&[1, 1, 1], &[0])),
+        "no variant of `Column` takes the tensor; \
+         `Flat`: the tensor has 3 dimensions, `Tensor` needs 1; \
+         `Bytes`: the elements are int32, `Bounded` needs uint8; pass `x.astype('uint8')`; \
+         `Deep`: the tensor has 3 dimensions, `Tensor` needs 2"
+    );
+    let Only::Line(line) = built::<Only>(&bytes(&[2])).unwrap();
+    assert_eq!(line.0.shape, [2]);
+    let flat = "the tensor has 2 dimensions, `Line` needs 1";
+    assert_eq!(refused::<Only>(&bytes(&[2, 3])), flat);
+    // Where only the element type is wrong, it is said once.
+    assert_eq!(
+        refused::<OneOf>(&forged(&[1], &[0])),
+        "the elements are int32, `OneOf` needs uint8 or float32; pass `x.astype('uint8')`"
+    );
+    assert!(matches!(built::<OneOf>(&bytes(&[6])), Ok(OneOf::A(_))));
+    let drops = Drops::new();
+    assert!(OneOf::from_dlpack(imported(&bytes(&[]), &drops)).is_err());
+    assert_eq!(drops.count(), 1);
+}
+
+/// Memory of ours, or of others, of two types.
+#[derive(Storage)]
+#[dlpack(crate = ::tensors)]
+enum Buffer<T: Element> {
+    Own(Vec<T>),
+    #[dlpack(import)]
+    Foreign(Foreign<T>),
+    #[dlpack(import)]
+    Bytes {
+        bytes: Foreign<u8>,
+    },
+}
+
+/// A storage around one.
+#[derive(Storage)]
+#[dlpack(crate = ::tensors)]
+struct Held(#[dlpack(import)] Buffer<i32>, PhantomData<u8>);
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Either {
+    data: Buffer<i32>,
+    shape: Vec<i64>,
+}
+
+#[test]
+fn storages() {
+    let either = |forged: &Forged| built::<Either>(forged).unwrap();
+    assert!(matches!(either(&forged(&[2], &[0, 0])).data, Buffer::Foreign(_)));
+    let Buffer::Bytes { bytes: held } = either(&bytes(&[6])).data else { panic!("bytes") };
+    assert_eq!(held.tensor().shape(), [6]);
+    let drops = Drops::new();
+    let tensor = imported(&bytes(&[6]), &drops);
+    let address = tensor.as_ptr();
+    let again: Imported = import(Either::from_dlpack(tensor).unwrap().into_dlpack().unwrap());
+    assert_eq!((again.as_ptr(), again.dtype()), (address, DataType::U8));
+    drop(again);
+    assert_eq!(drops.count(), 1);
+    assert_eq!(
+        refused::<Either>(&Forged { dtype: DataType::F32, ..forged(&[1], &[0]) }),
+        "the elements are float32, `Either` needs int32 or uint8; pass `x.astype('int32')`"
+    );
+    let held = Held::from_imported(imported(&bytes(&[6]), &Drops::new())).unwrap();
+    assert_eq!((held.data().byte_len(), held.1), (6, PhantomData));
+    let own = Either { data: Buffer::Own(vec![1]), shape: vec![1] };
+    assert_eq!(own.into_dlpack().unwrap().dtype(), DataType::I32);
+}

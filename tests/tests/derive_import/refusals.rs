@@ -1,0 +1,245 @@
+//! What is refused, and what the person who passed the tensor is told.
+
+use tensors::{
+    DLPackExport, DLPackImport, DataType, Device, Foreign, ImportError, Number, Requirement, Unmet,
+};
+
+use super::forge::{Forged, forged};
+use super::{built, bytes, refused, text};
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Image {
+    data: Foreign<u8>,
+    shape: [usize; 3],
+}
+
+#[test]
+fn element_types_and_devices() {
+    let floats = Forged { dtype: DataType::F32, ..forged(&[1, 1, 2], &[0, 0]) };
+    assert_eq!(
+        refused::<Image>(&floats),
+        "the elements are float32, `Image` needs uint8; pass `x.astype('uint8')`"
+    );
+    let cuda = Forged { device: Device::cuda(1), ..bytes(&[1, 2, 3]) };
+    assert_eq!(
+        refused::<Image>(&cuda),
+        "the tensor is on cuda:1, `Image` needs host memory; move it to host memory first"
+    );
+}
+
+#[test]
+fn ranks() {
+    assert_eq!(refused::<Image>(&bytes(&[2, 3])), "the tensor has 2 dimensions, `Image` needs 3");
+    assert_eq!(refused::<Image>(&bytes(&[6])), "the tensor has 1 dimension, `Image` needs 3");
+    let error = built::<Image>(&bytes(&[2, 3])).map(|_| ()).unwrap_err();
+    let unmet = Unmet::Rank { needed: vec![3], found: 2 };
+    assert_eq!(error, ImportError::Requirement(Requirement::new("Image", unmet)));
+}
+
+#[test]
+fn without_strides() {
+    assert_eq!(
+        refused::<Image>(&bytes(&[1, 2, 3]).strided(&[1, 1, 2], 0)),
+        "the elements are not compact in row-major order, and `Image` has no field for strides; \
+         pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+    );
+    // Strides of dimensions of size 1 are never used.
+    assert!(built::<Image>(&bytes(&[1, 2, 3]).strided(&[-99, 3, 1], 0)).is_ok());
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, order = column_major)]
+struct ByColumns {
+    data: Foreign<u8>,
+    shape: Vec<u8>,
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct AnyOrder {
+    data: Foreign<u8>,
+    shape: Vec<u8>,
+    #[dlpack(order)]
+    order: tensors::Order,
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Pitched {
+    data: Foreign<u8>,
+    shape: [u8; 2],
+    #[dlpack(pitch(bytes))]
+    pitch: u8,
+}
+
+#[test]
+fn orders_and_pitches() {
+    assert_eq!(
+        refused::<ByColumns>(&bytes(&[2, 3])),
+        "the elements are not compact in column-major order, and `ByColumns` has no field for \
+         strides; pass `numpy.asfortranarray(x)`"
+    );
+    assert_eq!(
+        refused::<AnyOrder>(&bytes(&[2]).strided(&[2], 0)),
+        "the elements are not compact, and `AnyOrder` has no field for strides; pass \
+         `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+    );
+    assert_eq!(
+        refused::<Pitched>(&bytes(&[2, 2]).strided(&[1, 2], 0)),
+        "the elements are not compact along every axis but the first in row-major order, as \
+         `Pitched` needs them; pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+    );
+    // A row that begins inside of the one before it.
+    assert!(built::<Pitched>(&bytes(&[2, 2]).strided(&[1, 1], 0)).is_err());
+    assert!(built::<Pitched>(&bytes(&[2, 2]).strided(&[-2, 1], 2)).is_err());
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Strided {
+    data: Foreign<u8>,
+    shape: [u8; 2],
+    strides: [i8; 2],
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Unsigned {
+    data: Foreign<u8>,
+    shape: [u8; 2],
+    strides: Vec<usize>,
+    byte_offset: u8,
+}
+
+#[test]
+fn negative_strides() {
+    let flipped = bytes(&[2, 3]).strided(&[-3, 1], 3);
+    assert_eq!(
+        refused::<Strided>(&flipped),
+        "stride 0 of the tensor is -3, and `Strided` has no field for the offset of the first \
+         element; pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+    );
+    assert_eq!(
+        text(built::<Unsigned>(&flipped)),
+        "the stride 0 of the tensor is -3, which does not fit in the `usize` of `Unsigned`; pass \
+         `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+    );
+    // Nothing lies in front of the first element here.
+    assert_eq!(built::<Strided>(&bytes(&[1, 3]).strided(&[-3, 1], 0)).unwrap().strides, [-3, 1]);
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, shape(rows, 3, Self::DEPTH, rows))]
+struct Listed {
+    data: Foreign<u8>,
+    rows: u8,
+}
+
+impl Listed {
+    const DEPTH: u64 = 2;
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Roomy {
+    data: Foreign<u8>,
+    #[dlpack(ndim)]
+    ndim: u8,
+    shape: [i8; 2],
+}
+
+#[test]
+fn dimensions() {
+    assert_eq!(refused::<Listed>(&bytes(&[6])), "the tensor has 1 dimension, `Listed` needs 4");
+    assert_eq!(
+        refused::<Listed>(&bytes(&[1, 2, 2, 1])),
+        "dimension 1 of the tensor is 2, `Listed` needs 3"
+    );
+    assert_eq!(
+        refused::<Listed>(&bytes(&[1, 3, 1, 1])),
+        "dimension 2 of the tensor is 1, `Listed` needs 2"
+    );
+    assert_eq!(
+        refused::<Listed>(&bytes(&[1, 3, 2, 0])),
+        "dimensions 0 and 3 of the tensor are 1 and 0, `Listed` needs them to be equal"
+    );
+    assert_eq!(
+        refused::<Roomy>(&bytes(&[1, 2, 3])),
+        "the tensor has 3 dimensions, `Roomy` has room for 2"
+    );
+    let long = Forged { bytes: vec![0; 300], ..bytes(&[300, 1]) };
+    let error = built::<Roomy>(&long).map(|_| ()).unwrap_err();
+    let unmet = Unmet::Fit { number: Number::Dimension(0), found: 300, int: "i8" };
+    assert_eq!(error, ImportError::Requirement(Requirement::new("Roomy", unmet)));
+    assert_eq!(
+        error.to_string(),
+        "the dimension 0 of the tensor is 300, which does not fit in the `i8` of `Roomy`"
+    );
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(
+    crate = ::tensors,
+    require(device(cpu, cuda_host), dtype(F32, U8), rank(1, 2), contiguous),
+)]
+struct Picky {
+    data: Foreign<u8>,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(
+    crate = ::tensors,
+    require(device = cuda, dtype = tensors::DataType::BF16, rank = 2, contiguous = column_major),
+)]
+struct Fussy {
+    data: Foreign<u8>,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+}
+
+#[test]
+fn requirements() {
+    assert!(built::<Picky>(&bytes(&[2, 3])).is_ok());
+    assert!(built::<Picky>(&Forged { device: Device::CUDA_HOST, ..bytes(&[6]) }).is_ok());
+    let says = |forged: &Forged, text: &str| assert_eq!(refused::<Picky>(forged), text);
+    says(
+        &Forged { device: Device::cuda(0), ..bytes(&[6]) },
+        "the tensor is on cuda:0, `Picky` needs cpu or cuda_host; move it there",
+    );
+    says(
+        &Forged { dtype: DataType::I8, ..bytes(&[6]) },
+        "the elements are int8, `Picky` needs float32 or uint8; pass `x.astype('float32')`",
+    );
+    says(&bytes(&[1, 2, 3]), "the tensor has 3 dimensions, `Picky` needs 1 or 2");
+    says(
+        &bytes(&[2]).strided(&[2], 0),
+        "the elements are not compact in row-major order, and `Picky` needs them to be; pass \
+         `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch",
+    );
+    // What the data can hold is asked for behind that.
+    let floats = Forged { dtype: DataType::F32, ..forged(&[2], &[0, 0]) };
+    says(&floats, "the elements are float32, `Picky` needs uint8; pass `x.astype('uint8')`");
+
+    let says = |forged: &Forged, text: &str| assert_eq!(refused::<Fussy>(forged), text);
+    says(&bytes(&[6]), "the tensor is on cpu, `Fussy` needs cuda; move it there");
+    let cuda = Forged { device: Device::cuda(0), ..bytes(&[1, 3]) };
+    says(
+        &cuda,
+        "the elements are uint8, `Fussy` needs bfloat16; pass `x.to(torch.bfloat16)` of torch",
+    );
+    let brain = |shape| Forged {
+        device: Device::cuda(0),
+        dtype: DataType::BF16,
+        bytes: vec![0; 12],
+        ..bytes(shape)
+    };
+    says(&brain(&[3]), "the tensor has 1 dimension, `Fussy` needs 2");
+    says(
+        &brain(&[2, 3]),
+        "the elements are not compact in column-major order, and `Fussy` needs them to be; pass \
+         `numpy.asfortranarray(x)`",
+    );
+}

@@ -1,0 +1,332 @@
+//! Each role gets what the tensor says, and the export says it again.
+
+use std::sync::Arc;
+
+use dlpack_tests::counted::Drops;
+use tensors::ffi::DLManagedTensorVersioned;
+use tensors::layout::may_overlap;
+use tensors::{
+    DLPackExport, DLPackImport, DataType, Device, Error, Flags, Foreign, ImportError, Imported,
+    Order, SharedBuffer,
+};
+
+use super::forge::{Forged, forged, import};
+use super::{built, bytes, imported, text};
+
+/// Exports it, and looks at what a consumer gets: the same elements at the same
+/// address, in the same places.
+fn same_again<T: DLPackExport + DLPackImport + Send + 'static>(forged: &Forged) {
+    let drops = Drops::new();
+    let tensor = imported(forged, &drops);
+    let (address, first) = (tensor.as_ptr().addr(), tensor.as_ptr());
+    let (shape, strides) = (tensor.shape().to_vec(), tensor.strides().to_vec());
+    let range = tensor.byte_range();
+    let value = T::from_dlpack(tensor).unwrap();
+    let again: Imported = import(value.into_dlpack().unwrap());
+    assert_eq!(again.as_ptr().addr(), address, "not a byte was moved");
+    assert_eq!(again.as_ptr(), first);
+    assert_eq!((again.shape(), again.strides()), (&shape[..], &strides[..]));
+    assert_eq!((again.dtype(), again.device()), (forged.dtype, forged.device));
+    assert_eq!(again.byte_range(), range);
+    // Elements that overlap are never lent for writing.
+    let overlap = may_overlap(&shape, &strides);
+    assert_eq!(again.is_read_only(), forged.flags.contains(Flags::READ_ONLY) || overlap);
+    assert_eq!(drops.count(), 0);
+    drop(again);
+    assert_eq!(drops.count(), 1, "the deleter ran once");
+}
+
+/// No attribute at all.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Image {
+    data: Foreign<u8>,
+    shape: [usize; 2],
+}
+
+/// The names that need none.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Strided {
+    data: Arc<Foreign<i32>>,
+    shape: Vec<u16>,
+    strides: Arc<[i64]>,
+    byte_offset: usize,
+    dtype: DataType,
+    device: Device,
+}
+
+#[test]
+fn by_name() {
+    same_again::<Image>(&bytes(&[2, 3]));
+    same_again::<Image>(&Forged { flags: Flags::READ_ONLY, ..bytes(&[3, 2]) });
+    same_again::<Image>(&bytes(&[0, 3]));
+    let numbers = [0, 1, 2, 3, 4, 5];
+    same_again::<Strided>(&forged(&[2, 3], &numbers));
+    same_again::<Strided>(&forged(&[2, 3], &numbers).strided(&[1, 2], 0));
+    same_again::<Strided>(&forged(&[2, 2], &numbers).strided(&[-3, -1], 20));
+    same_again::<Strided>(&forged(&[], &[7]));
+    same_again::<Strided>(&forged(&[3], &[7]).strided(&[0], 0));
+    let strided: Strided = built(&forged(&[2, 2], &numbers).strided(&[-3, 1], 12)).unwrap();
+    assert_eq!((&strided.shape[..], &strided.strides[..]), (&[2, 2][..], &[-3, 1][..]));
+    assert_eq!((strided.byte_offset, strided.dtype), (12, DataType::I32));
+    assert_eq!(strided.device, Device::CPU);
+}
+
+/// Numbers of their own, and constants.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, shape(rows, Self::COLUMNS, 1, rows))]
+struct Listed {
+    #[dlpack(data)]
+    memory: Foreign<u8>,
+    rows: u8,
+}
+
+impl Listed {
+    const COLUMNS: i8 = 3;
+}
+
+/// Numbers in units.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, shape(height, width))]
+struct Pitched {
+    #[dlpack(data)]
+    memory: Box<Foreign<i32>>,
+    height: u32,
+    width: u32,
+    #[dlpack(pitch(bytes))]
+    row: i16,
+    #[dlpack(offset(elements))]
+    first: u64,
+    #[dlpack(len(elements))]
+    len: usize,
+}
+
+#[test]
+fn listed_numbers() {
+    same_again::<Listed>(&bytes(&[1, 3, 1, 1]));
+    let pitched = forged(&[2, 2], &[0, 1, 2, 3, 4]).strided(&[3, 1], 0);
+    same_again::<Pitched>(&pitched);
+    let pitched: Pitched = built(&pitched).unwrap();
+    assert_eq!((pitched.height, pitched.width, pitched.row), (2, 2, 12));
+    assert_eq!((pitched.first, pitched.len), (0, 5));
+    // Of one row there is no next one to be away from.
+    let flat: Pitched = built(&forged(&[1, 2], &[0, 1]).strided(&[99, 1], 0)).unwrap();
+    assert_eq!(flat.row, 8);
+    let empty: Pitched = built(&forged(&[0, 2], &[]).strided(&[-1, 7], 0)).unwrap();
+    assert_eq!((empty.row, empty.len), (8, 0));
+    assert_eq!(empty.into_dlpack().unwrap().shape(), [0, 2]);
+}
+
+/// Whatever order the producer has, and a pitch.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Ordered {
+    data: Foreign<i32>,
+    shape: [i64; 2],
+    #[dlpack(order)]
+    fastest: Order,
+    #[dlpack(pitch(elements))]
+    leading: usize,
+    #[dlpack(len(bytes))]
+    bytes: u8,
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, order = column_major)]
+struct ByColumns {
+    data: Foreign<i32>,
+    shape: [i64; 2],
+}
+
+#[test]
+fn orders() {
+    let numbers = [0, 1, 2, 3, 4, 5];
+    for (strides, order, pitch) in [
+        ([2, 1], Order::RowMajor, 2),
+        ([1, 3], Order::ColumnMajor, 3),
+        ([3, 1], Order::RowMajor, 3),
+        ([1, 4], Order::ColumnMajor, 4),
+    ] {
+        let case = forged(&[2, 2], &numbers).strided(&strides, 0);
+        same_again::<Ordered>(&case);
+        let ordered: Ordered = built(&case).unwrap();
+        assert_eq!((ordered.fastest, ordered.leading), (order, pitch), "{strides:?}");
+        assert_eq!(usize::from(ordered.bytes), 4 * (pitch + 2));
+    }
+    same_again::<ByColumns>(&forged(&[2, 3], &numbers).strided(&[1, 2], 0));
+}
+
+/// As a C library has it.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Fixed {
+    data: Foreign<i32>,
+    #[dlpack(ndim)]
+    rank: u8,
+    shape: [i32; 4],
+    #[dlpack(strides(bytes))]
+    steps: [i32; 4],
+    #[dlpack(offset(bytes))]
+    start: u32,
+}
+
+#[test]
+fn arrays_with_room() {
+    same_again::<Fixed>(&forged(&[2, 3], &[0, 1, 2, 3, 4, 5]));
+    let case = forged(&[2, 2], &[0, 1, 2, 3, 4, 5]).strided(&[-3, 2], 12);
+    same_again::<Fixed>(&case);
+    let fixed: Fixed = built(&case).unwrap();
+    assert_eq!((fixed.rank, fixed.shape, fixed.steps), (2, [2, 2, 0, 0], [-12, 8, 0, 0]));
+    assert_eq!(fixed.start, 12);
+    same_again::<Fixed>(&forged(&[], &[1]));
+}
+
+/// The elements in memory of our own.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Copied<S: tensors::FromElements + tensors::Storage> {
+    #[dlpack(copy)]
+    data: S,
+    shape: Vec<u32>,
+}
+
+/// Every storage that can be filled, and the elements that it then exports.
+#[test]
+fn copies() {
+    fn copied<S: tensors::FromElements + tensors::Storage + Send + 'static>(
+        forged: &Forged,
+    ) -> Vec<i32> {
+        let drops = Drops::new();
+        let value = Copied::<S>::from_dlpack(imported(forged, &drops)).unwrap();
+        assert_eq!(drops.count(), 1, "of a copied tensor nothing is kept");
+        import(value.into_dlpack().unwrap()).elements::<i32>().unwrap().to_vec().unwrap()
+    }
+    let numbers = [0, 1, 2, 3, 4, 5];
+    for (case, expected) in [
+        (forged(&[2, 3], &numbers), [0, 1, 2, 3, 4, 5]),
+        (forged(&[2, 3], &numbers).strided(&[1, 2], 0), [0, 2, 4, 1, 3, 5]),
+        (forged(&[6], &numbers).strided(&[-1], 20), [5, 4, 3, 2, 1, 0]),
+    ] {
+        assert_eq!(copied::<Vec<i32>>(&case), expected);
+        assert_eq!(copied::<Box<[i32]>>(&case), expected);
+        assert_eq!(copied::<Arc<[i32]>>(&case), expected);
+        assert_eq!(copied::<[i32; 6]>(&case), expected);
+        assert_eq!(copied::<[[i32; 2]; 3]>(&case), expected);
+        assert_eq!(copied::<Box<[i32; 6]>>(&case), expected);
+        assert_eq!(copied::<Arc<Vec<i32>>>(&case), expected);
+        assert_eq!(copied::<SharedBuffer<i32>>(&case), expected);
+    }
+    let few = built::<Copied<[[i32; 2]; 2]>>(&forged(&[6], &numbers));
+    assert_eq!(text(few), "the tensor has 6 elements, `Copied` needs 4");
+    assert_eq!(copied::<[[i32; 0]; 4]>(&forged(&[0], &[])), []);
+}
+
+/// What goes with a copy is what the copy is, not what the tensor was.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Dense {
+    #[dlpack(copy)]
+    data: Vec<i32>,
+    shape: [u8; 2],
+    strides: [u8; 2],
+    byte_offset: u8,
+    device: Device,
+    #[dlpack(len(bytes))]
+    used: u8,
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, order = column_major)]
+struct DenseByColumns {
+    #[dlpack(copy)]
+    data: Vec<i32>,
+    shape: [u8; 2],
+    #[dlpack(pitch(elements))]
+    leading: u8,
+}
+
+#[test]
+fn layouts_of_copies() {
+    let case = Forged {
+        device: Device::CUDA_HOST,
+        ..forged(&[2, 3], &[0, 1, 2, 3, 4, 5]).strided(&[-1, 2], 4)
+    };
+    let dense: Dense = built(&case).unwrap();
+    assert_eq!(dense.data, [1, 3, 5, 0, 2, 4]);
+    assert_eq!((dense.shape, dense.strides, dense.byte_offset), ([2, 3], [3, 1], 0));
+    assert_eq!((dense.device, dense.used), (Device::CPU, 24));
+    let dense: DenseByColumns = built(&case).unwrap();
+    assert_eq!((&dense.data[..], dense.leading), (&[1, 0, 3, 2, 5, 4][..], 2));
+    let again = import(dense.into_dlpack().unwrap());
+    assert_eq!(again.elements::<i32>().unwrap().to_vec().unwrap(), [1, 3, 5, 0, 2, 4]);
+    // What cannot be read as atomics, and what no atomics may touch.
+    let mut odd = forged(&[2, 2], &[0, 1, 2, 3]).strided(&[1, 2], 0);
+    odd.bytes.insert(0, 9);
+    odd.data = Some(1);
+    assert_eq!(built::<DenseByColumns>(&odd).unwrap().data, [0, 1, 2, 3]);
+    odd.flags = Flags::READ_ONLY;
+    assert_eq!(built::<DenseByColumns>(&odd).unwrap().data, [0, 1, 2, 3]);
+}
+
+/// Elements of a type that is known when they come.
+#[derive(Clone, Copy, Debug, PartialEq, DataType)]
+#[dlpack(crate = ::tensors)]
+enum Kind {
+    I32,
+    U8,
+    #[dlpack(dtype = FLOAT6_E2M3FN)]
+    F6,
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Chunk {
+    #[dlpack(copy)]
+    data: Vec<u8>,
+    shape: Vec<u64>,
+    dtype: Kind,
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, dtype = FLOAT6_E2M3FN, padded)]
+struct Padded {
+    #[dlpack(copy)]
+    data: Vec<u8>,
+    shape: [u8; 1],
+}
+
+#[test]
+fn bytes_of_any_type() {
+    let case = forged(&[2, 2], &[1, 2, 3, 4]).strided(&[1, 2], 0);
+    let chunk: Chunk = built(&case).unwrap();
+    assert_eq!(chunk.dtype, Kind::I32);
+    assert_eq!(chunk.data, [1_i32, 3, 2, 4].map(i32::to_ne_bytes).concat());
+    assert_eq!(built::<Chunk>(&bytes(&[6])).unwrap().data, [0, 1, 2, 3, 4, 5]);
+    let error = text(built::<Chunk>(&Forged { dtype: DataType::F32, ..case.clone() }));
+    assert_eq!(error, Error::NoVariant { dtype: DataType::F32 }.to_string());
+    // Four numbers in three bytes.
+    let packed = Forged { dtype: DataType::FLOAT6_E2M3FN, ..bytes(&[4]) };
+    let chunk: Chunk = built(&packed).unwrap();
+    assert_eq!((&chunk.data[..], chunk.dtype), (&[0, 1, 2][..], Kind::F6));
+    let reversed = packed.clone().strided(&[-1], 3);
+    assert!(matches!(
+        built::<Chunk>(&reversed).map(|_| ()),
+        Err(ImportError::Tensor(Error::PackedStrides { .. }))
+    ));
+    let padded = Forged { flags: Flags::IS_SUBBYTE_TYPE_PADDED, ..packed.clone() };
+    assert_eq!(built::<Padded>(&padded).unwrap().data, [0, 1, 2, 3]);
+    assert_eq!(
+        text(built::<Padded>(&packed)),
+        "the elements share bytes, `Padded` needs them to take one each"
+    );
+    assert_eq!(
+        text(built::<Chunk>(&padded)),
+        "the elements take a byte each, `Chunk` needs them to share bytes"
+    );
+    // The legacy struct has no flags, but elements.
+    let (_, legacy) = case.import::<tensors::ffi::DLManagedTensor>(&Drops::new());
+    assert_eq!(Chunk::from_dlpack(legacy.unwrap()).unwrap().shape, [2, 2]);
+    let (_, versioned) = case.import::<DLManagedTensorVersioned>(&Drops::new());
+    assert!(Chunk::from_dlpack(versioned.unwrap()).is_ok());
+}

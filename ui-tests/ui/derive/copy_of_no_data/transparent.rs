@@ -1,0 +1,11 @@
+use dlpack_traits::{DLPackImport, Foreign};
+
+#[derive(DLPackImport)]
+#[dlpack(transparent)]
+pub struct Image(#[dlpack(copy)] Foreign<u8>);
+
+fn main() {}
+
+pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+    let _ = Image::from_dlpack(tensor);
+}

@@ -1,0 +1,23 @@
+use dlpack_traits::{DLPackImport, Foreign};
+
+#[derive(DLPackImport)]
+pub struct Image {
+    data: Foreign<u8>,
+    shape: [usize; 3],
+    #[dlpack(sync)]
+    event: Event,
+}
+
+pub struct Event;
+
+impl dlpack_traits::Pending for Event {
+    fn hand_off(&self, _: dlpack_traits::StreamArg<'_>) -> Result<(), dlpack_traits::Error> {
+        Ok(())
+    }
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+    let _ = Image::from_dlpack(tensor);
+}

@@ -1,0 +1,12 @@
+use dlpack_traits::{DLPackImport};
+
+#[derive(DLPackImport)]
+pub enum Image {
+    Bytes(Vec<u8>),
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+    let _ = Image::from_dlpack(tensor);
+}

@@ -1,0 +1,19 @@
+use dlpack_traits::{AsLayout, DLPackImport, Foreign};
+
+#[derive(AsLayout)]
+pub struct Dense {
+    shape: Vec<usize>,
+}
+
+#[derive(DLPackImport)]
+pub struct Image {
+    data: Foreign<u8>,
+    #[dlpack(layout)]
+    layout: Dense,
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+    let _ = Image::from_dlpack(tensor);
+}

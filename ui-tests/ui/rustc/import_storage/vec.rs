@@ -1,0 +1,13 @@
+use dlpack_traits::{DLPackImport};
+
+#[derive(DLPackImport)]
+pub struct Image {
+    data: Vec<u8>,
+    shape: [usize; 3],
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+    let _ = Image::from_dlpack(tensor);
+}
