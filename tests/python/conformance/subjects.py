@@ -31,9 +31,9 @@ class Subject:
         return (found.data or 0) + found.byte_offset
 
 
-def testing_class(name):
-    """A class of the test module."""
-    return getattr(importlib.import_module("dlpack_testing"), name)
+def testing_class(name, module="dlpack_testing"):
+    """A class of one of our modules."""
+    return getattr(importlib.import_module(module), name)
 
 
 def testing(name):
@@ -74,8 +74,14 @@ SUBJECTS = {
     "example": lambda: Subject(
         "Tensor", example(), True, importlib.import_module("dlpack_example").from_dlpack
     ),
+    "class method": lambda: Subject(
+        "Tensor", example(), True, testing_class("Tensor", "dlpack_example").from_dlpack
+    ),
     "example, read-only": lambda: Subject("Tensor", example(read_only=True)),
-    "importable": lambda: Subject(
+    "derives": lambda: Subject(
+        "Derived", imported("Derived"), True, testing_class("Derived").from_dlpack
+    ),
+    "import by hand": lambda: Subject(
         "Floats", imported("Floats"), True, testing_class("Floats").from_dlpack
     ),
     "numpy": numpy_subject,
@@ -89,7 +95,7 @@ def producers():
 
 def consumers():
     """Runs a check on every class that takes tensors."""
-    return pytest.mark.parametrize("subject", ["example", "importable", "numpy"], indirect=True)
+    return pytest.mark.parametrize("subject", ["derives", "import by hand", "example", "class method", "numpy"], indirect=True)
 
 
 @pytest.fixture
