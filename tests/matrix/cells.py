@@ -16,7 +16,7 @@ warnings.simplefilter("ignore")
 
 import dlpack_structs as structs  # noqa: E402
 from grid import DTYPES, LAYOUTS, byte_offset, expected  # noqa: E402
-from peers import PEERS, NotMade  # noqa: E402
+from peers import PEERS  # noqa: E402
 from reference import alive, same_as  # noqa: E402
 
 # Where nothing is to be compared.

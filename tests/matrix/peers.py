@@ -2,29 +2,24 @@
 one, and what it then says of it."""
 
 import importlib
+import importlib.metadata
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "python"))
-
-import dlpack_structs as structs  # noqa: E402
-from grid import (
-    DTYPES,
-    ELEMENTS,
-    ROW_MAJOR,
-    byte_offset,
-    expected,
-    image,
-    split,
-    width,
+import dlpack_structs as structs
+from grid import DTYPES, ELEMENTS, byte_offset, image, split, width
+from reference import Reference, aligned, gather
+from sources import (
+    NotMade,
+    arrays,
+    name_of,
+    numpy_view,
+    own_address,
+    reference,
+    row_major,
+    strides_of,
 )
-from reference import READ_ONLY, Reference, aligned, gather
-
-
-class NotMade(Exception):
-    """The library has no such tensor."""
 
 
 class Seen:
@@ -45,71 +40,7 @@ class Peer:
     tries = 50
 
     def version(self):
-        import importlib.metadata
-
         return importlib.metadata.version(self.package)
-
-
-def arrays(dtype):
-    """NumPy's name of an element type, with those that ml-dtypes adds."""
-    import numpy
-
-    try:
-        import ml_dtypes
-    except ImportError:
-        ml_dtypes = None
-    try:
-        if dtype == "bool" or dtype.startswith(("complex", "int", "uint", "float")):
-            return numpy.dtype(dtype)
-    except TypeError:
-        pass
-    found = getattr(ml_dtypes, dtype, None)
-    if found is None:
-        raise NotMade
-    return numpy.dtype(found)
-
-
-def numpy_view(dtype, layout):
-    """A NumPy array in a layout, over memory aligned to 64 bytes."""
-    import numpy
-
-    kind = arrays(dtype)
-    if width(dtype) < 8:
-        raise NotMade  # NumPy has one byte for each
-    storage = numpy.empty(len(image(dtype)) + 64, "uint8")
-    start = -storage.ctypes.data % 64
-    storage = storage[start : start + len(image(dtype))]
-    storage[:] = numpy.frombuffer(image(dtype), "uint8")
-    view = numpy.ndarray(
-        layout.shape,
-        kind,
-        storage,
-        layout.offset * kind.itemsize,
-        [stride * kind.itemsize for stride in layout.strides],
-    )
-    view.flags.writeable = not layout.read_only
-    return view
-
-
-def row_major(dtype, layout):
-    """A compact NumPy array, also of elements below a byte, for libraries that
-    have nothing but compact arrays."""
-    import numpy
-
-    if layout.name not in ROW_MAJOR:
-        raise NotMade
-    kind = arrays(dtype)
-    size = kind.itemsize
-    memory = b"".join(
-        pattern.to_bytes(size, "little") for pattern in expected(dtype, layout)
-    )
-    return numpy.frombuffer(memory, kind).reshape(layout.shape)
-
-
-def own_address(tensor):
-    """The address that a tensor exports."""
-    found = structs.Tensor(tensor.__dlpack__())
-    return (found.data or 0) + found.byte_offset
 
 
 class NumPy(Peer):
@@ -322,7 +253,7 @@ class TensorFlow(Peer):
         """Whether it can compute with memory that is not aligned to 64 bytes,
         tried once, in a process that this may end."""
         if self.unaligned is None:
-            probe = [sys.executable, __file__, "tensorflow"]
+            probe = [sys.executable, __file__.replace("peers.py", "unaligned.py")]
             ended = subprocess.run(probe, capture_output=True, timeout=300)
             self.unaligned = ended.returncode == 0
         return self.unaligned
@@ -438,34 +369,6 @@ class Ours(Peer):
         return Seen(address, tensor.shape, patterns, tensor.dtype)
 
 
-def reference(dtype, layout):
-    """A tensor of the independent producer."""
-    owner, address = aligned(image(dtype))
-    flags = READ_ONLY if layout.read_only else 0
-    return Reference(
-        owner,
-        address,
-        DTYPES[dtype],
-        layout.shape,
-        layout.strides,
-        flags,
-        byte_offset(dtype, layout),
-    )
-
-
-def strides_of(shape):
-    """Row-major strides."""
-    strides = [1] * len(shape)
-    for axis in range(len(shape) - 1, 0, -1):
-        strides[axis - 1] = strides[axis] * shape[axis]
-    return tuple(strides)
-
-
-def name_of(dtype):
-    """The name of a triple of code, bits and lanes."""
-    return next((name for name, known in DTYPES.items() if known == tuple(dtype)), None)
-
-
 # In the order in which they can be imported into one process: TensorFlow before
 # Paddle ends it.
 PEERS = {
@@ -483,15 +386,3 @@ PEERS = {
     "tensorflow": TensorFlow,
     "dpnp": Dpnp,
 }
-
-
-def probe_tensorflow():
-    """Computes with memory that is not aligned to 64 bytes."""
-    peer = TensorFlow()
-    owner, address = aligned(bytes(range(1, 65)))
-    tensor = peer.take(Reference(owner, address + 4, DTYPES["float32"], (4,), (1,)))
-    assert (tensor + tensor).numpy().shape == (4,)
-
-
-if __name__ == "__main__":
-    probe_tensorflow()

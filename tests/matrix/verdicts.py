@@ -25,9 +25,8 @@ class Measured:
         for name, version in job.versions.items():
             self.versions[name + job.suffix] = version
         for name, why in job.failed.items():
-            if len(job.producers) == 1 and name != into:
-                self.apart.add((job.producers[0] + job.suffix, into))
-            elif len(job.producers) == 1:
+            absent = why.startswith("ModuleNotFoundError")
+            if len(job.producers) == 1 and not absent:
                 self.apart.add((job.producers[0] + job.suffix, into))
             else:
                 self.missing[name + job.suffix] = why

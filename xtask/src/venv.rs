@@ -104,6 +104,12 @@ impl Environment {
         python_of(&self.link)
     }
 
+    /// What tests may not skip in the second environment, whatever the caller
+    /// requires of the first.
+    pub(crate) fn required_there(&self) -> &'static str {
+        self.libraries
+    }
+
     /// What tests may not skip here (`DLPACK_REQUIRE`): all libraries that the
     /// environment has, `more`, and what the caller's variable names.
     pub(crate) fn required(&self, more: &str) -> String {
