@@ -92,15 +92,6 @@ def merged(found, into, dtype):
     return [(tuple(producers), tuple(row)) for producers, row in rows]
 
 
-def made(found):
-    """Which cells have a tensor at all."""
-    return {
-        (producer, dtype, layout)
-        for (into, producer, dtype, layout), cell in found.cells.items()
-        if cell[0] not in NOTHING
-    }
-
-
 def refusals(found):
     """Who refuses, in whose words."""
     words = {}
@@ -134,9 +125,7 @@ def counts(found, producer, into):
 
 def grid_of_counts(found):
     """Producers by consumers: same / copy / refused, and what is bad."""
-    ours = [into for into in dict.fromkeys(key[0] for key in found.cells)
-            if into.startswith(OURS)]
-    consumers = ours + found.consumers()
+    consumers = found.ours() + found.consumers()
     rows = [["from \\ into", *consumers]]
     for producer in found.producers():
         rows.append([producer, *(counts(found, producer, into) for into in consumers)])
@@ -158,7 +147,8 @@ def summary(found):
 def render(found):
     """The whole page."""
     parts = [HEAD + layouts()]
-    versions = [f"| {name} | {version} |" for name, version in found.versions.items() if version]
+    known = sorted(found.versions.items(), key=lambda pair: "(" in pair[0])
+    versions = [f"| {name} | {version} |" for name, version in known if version]
     parts.append("## Versions\n\n| library | version |\n|---|---|\n" + "\n".join(versions))
     head, *rows = grid_of_counts(found)
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
@@ -167,10 +157,9 @@ def render(found):
         "## In numbers\n\nCells with the same address / copied / refused; `N!` are "
         "converted or worse.\n\n" + "\n".join(lines)
     )
-    for into in dict.fromkeys(key[0] for key in found.cells):
-        if into.startswith(OURS):
-            title = into.replace(OURS, "`dlpack_example.from_dlpack`")
-            parts.append(f"## Into {title}\n\n" + table(found, into, "element types"))
+    for into in found.ours():
+        title = into.replace(OURS, "`dlpack_example.from_dlpack`")
+        parts.append(f"## Into {title}\n\n" + table(found, into, "element types"))
     for into in found.consumers():
         parts.append(f"## From the class into {into}\n\n" + table(found, into, "element types"))
     parts.append("## Refusals\n\n" + refusals(found))

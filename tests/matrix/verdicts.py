@@ -1,5 +1,7 @@
 """What was measured, and which of two verdicts is worse."""
 
+from peers import PEERS
+
 OURS = "dlpack_example"
 # From worst to best.
 RANKS = ("CRASH", "WRONG", "unusable", "converted", "refused", "copy", "same")
@@ -44,14 +46,25 @@ class Measured:
                 found.append(f"{' | '.join(key)}: {verdict}, {why}")
         return found
 
+    def ours(self):
+        """Our class, in each environment."""
+        return self.named(0, lambda name: name.startswith(OURS))
+
     def consumers(self):
-        """All consumers but our class, in the order of measurement."""
-        seen = dict.fromkeys(key[0] for key in self.cells)
-        return [name for name in seen if not name.startswith(OURS)]
+        """All consumers but our class."""
+        return self.named(0, lambda name: not name.startswith(OURS))
 
     def producers(self):
-        """All producers, in the order of measurement."""
-        return list(dict.fromkeys(key[1] for key in self.cells))
+        """All producers."""
+        return self.named(1, lambda name: True)
+
+    def named(self, place, wanted):
+        """The names in one place of the keys, in the order of the libraries."""
+        order = list(PEERS)
+        return sorted(
+            {key[place] for key in self.cells if wanted(key[place])},
+            key=lambda name: ("(" in name, order.index(name.partition(" (")[0])),
+        )
 
     def count(self):
         """How many cells hold a verdict."""
