@@ -72,14 +72,18 @@ def source(producer, dtype, layout):
 
 
 def well_placed(producer, ours, dtype, layout):
-    """Our class over a tensor of the producer that is aligned as its layout
-    says. Whether some libraries copy hangs on that, and so on their allocators'
-    luck: what was badly placed is made again."""
+    """Our class over a tensor of the producer that is aligned as is usual for
+    it. Whether some libraries copy hangs on that, and so on their allocators'
+    luck: what was placed otherwise is made again."""
     kept = []
-    for _ in range(producer.tries):
+    for _ in range(50):
         tensor = source(producer, dtype, layout)[0]
         middle = ours.take(tensor, **producer.asks)
-        if (middle.data_ptr - byte_offset(dtype, layout)) % 64 == 0:
+        if producer.aligned:
+            placed = (middle.data_ptr - byte_offset(dtype, layout)) % 64 == 0
+        else:
+            placed = middle.data_ptr % 64 != 0
+        if placed:
             break
         kept.append(middle)
     return middle

@@ -36,8 +36,8 @@ class Peer:
 
     # What a consumer of its tensors must say to get them to the host.
     asks = {}
-    # How often a tensor is made again until it is aligned to 64 bytes.
-    tries = 50
+    # Whether its memory is aligned to 64 bytes.
+    aligned = True
 
     def version(self):
         return importlib.metadata.version(self.package)
@@ -188,7 +188,7 @@ class Paddle(Peer):
 
 class Mlx(Peer):
     package = "mlx"
-    tries = 1
+    aligned = False
 
     def __init__(self):
         self.mx = importlib.import_module("mlx.core")
@@ -201,10 +201,7 @@ class Mlx(Peer):
         kind = getattr(mx, "bool_" if dtype == "bool" else dtype, None)
         if kind is None or width(dtype) < 8 or layout.read_only:
             raise NotMade
-        # Its large blocks all begin at the same distance from a page; how its
-        # small ones are aligned is luck.
-        whole = image(dtype) + bytes(1 << 18)
-        flat = numpy.frombuffer(whole, f"u{min(width(dtype) // 8, 8)}")
+        flat = numpy.frombuffer(image(dtype), f"u{min(width(dtype) // 8, 8)}")
         base = mx.array(flat).view(kind)
         made = mx.as_strided(base, layout.shape, layout.strides, layout.offset)
         mx.eval(made)

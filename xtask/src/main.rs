@@ -61,7 +61,7 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             demo::demo(&Checkout::find()?, packages)?;
             Ok(ExitCode::SUCCESS)
         }
-        Request::Matrix => matrix::matrix(Checkout::find()?),
+        Request::Matrix => matrix::matrix(&Checkout::find()?),
         Request::BenchCompile => {
             bench_compile::bench(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)

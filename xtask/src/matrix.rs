@@ -19,21 +19,21 @@ const NEWEST_PYTHON: &str = "newest-python";
 const NO_NEWEST: &str = "there is no Python 3.13 or 3.12 for the newest libraries";
 
 /// `cargo xtask matrix`: measures, prints the table, and writes `docs/interop.md`.
-pub(crate) fn matrix(checkout: Checkout) -> Outcome<ExitCode> {
-    let environment = develop::develop(&checkout, Packages::MOST)?;
-    let newest = match Interpreter::newest(&checkout) {
+pub(crate) fn matrix(checkout: &Checkout) -> Outcome<ExitCode> {
+    let environment = develop::develop(checkout, Packages::MOST)?;
+    let newest = match Interpreter::newest(checkout) {
         None => {
             println!("newest libraries\n        SKIPPED: {NO_NEWEST}");
             None
         }
         Some(interpreter) => {
-            Some(develop::announced(&checkout, "newest libraries", "ready", |stage| {
-                build_newest(&checkout, interpreter, &[EXAMPLE], stage)
+            Some(develop::announced(checkout, "newest libraries", "ready", |stage| {
+                build_newest(checkout, interpreter, &[EXAMPLE], stage)
             })?)
         }
     };
     println!();
-    let mut command = driver(&checkout, &environment, newest.as_ref());
+    let mut command = driver(checkout, &environment, newest.as_ref());
     let status = command.arg("--write").status().map_err(|error| {
         format!("{} does not start ({error}).", environment.executable().display())
     })?;
