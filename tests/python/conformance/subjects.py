@@ -64,8 +64,29 @@ def numpy_subject():
     )
 
 
-# Seen with NumPy 2.4 and 2.5.
+def torch_subject():
+    """PyTorch, whose known deviations show that the suite finds some."""
+    torch = require("torch")
+    return Subject(
+        "torch",
+        lambda: torch.tensor(VALUES).reshape(SHAPE),
+        writable=True,
+        from_dlpack=torch.from_dlpack,
+        deviations=TORCH,
+    )
+
+
+# Seen with NumPy 2.4 and 2.5: it passes.
 NUMPY = {}
+# Seen with PyTorch 2.15.
+TORCH = {
+    "test_copy_true": "it copies, and does not set IS_COPIED",
+    "test_defaults_are_none": "`stream` is -1, and there is a fifth keyword",
+    "test_other_devices": "the error is the one of the device's library",
+    "test_other_objects": "RuntimeError: it takes them for used capsules",
+    "test_read_only_is_kept": "it has no read-only tensors, and forgets the flag",
+    "test_other_major_versions": "RuntimeError",
+}
 
 SUBJECTS = {
     "owner of frozen memory": lambda: Subject("Frozen", testing("Frozen")),
@@ -85,6 +106,7 @@ SUBJECTS = {
         "Floats", imported("Floats"), True, testing_class("Floats").from_dlpack
     ),
     "numpy": numpy_subject,
+    "torch": torch_subject,
 }
 
 
@@ -95,7 +117,7 @@ def producers():
 
 def consumers():
     """Runs a check on every class that takes tensors."""
-    return pytest.mark.parametrize("subject", ["derives", "import by hand", "example", "class method", "numpy"], indirect=True)
+    return pytest.mark.parametrize("subject", ["derives", "import by hand", "example", "class method", "numpy", "torch"], indirect=True)
 
 
 @pytest.fixture
