@@ -8,6 +8,7 @@ import test_capsule_rules  # noqa: F401
 import test_consumer_rules  # noqa: F401
 import test_producer  # noqa: F401
 import test_table_rules  # noqa: F401
+from conftest import require
 from subjects import NUMPY, TORCH
 
 
@@ -29,3 +30,7 @@ def test_every_check_names_its_clause_and_has_a_name_of_its_own():
 def test_deviations_are_of_checks_that_exist():
     names = {name for _, name in checks()}
     assert set(NUMPY) | set(TORCH) <= names
+
+
+def test_pytorch_was_looked_at_too():
+    require("torch")
