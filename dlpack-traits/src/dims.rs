@@ -41,10 +41,14 @@ impl<'a> Dims<'a> {
         len: usize,
         fill: impl FnOnce(&mut [i64]) -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        let mut inline = [0; INLINE];
-        if let Some(dims) = inline.get_mut(..len) {
-            fill(dims)?;
-            return Ok(Self(Repr::Inline { len, dims: inline }));
+        // Filled where it is: a list that is moved afterwards costs more than
+        // what fills it.
+        let mut dims = Self(Repr::Inline { len, dims: [0; INLINE] });
+        if let Repr::Inline { dims: inline, .. } = &mut dims.0 {
+            if let Some(inline) = inline.get_mut(..len) {
+                fill(inline)?;
+                return Ok(dims);
+            }
         }
         let mut heap = Vec::new();
         heap.try_reserve_exact(len)

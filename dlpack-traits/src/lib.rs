@@ -34,7 +34,10 @@
 //! | let consumers write | [`SharedBuffer`], the table at [`trait@DLPackExport`] |
 //! | take a tensor from a C pointer | [`Imported`] |
 //! | build a struct from a tensor | the derive macro `DLPackImport` (feature `derive`), [`trait@DLPackImport`] |
+//! | export memory of a device | [`backend::DeviceBuffer`]; a new device: [`backend`] |
+//! | take a tensor from a Python object | `python::from_dlpack` (feature `pyo3`) |
 //! | make a Python class | the module `python` (feature `pyo3`) |
+//! | give C programs functions for a class | [`exchange`] |
 //! | look at the C structs | [`ffi`] |
 //!
 //! # Features
@@ -47,7 +50,7 @@
 //! | `memmap2` | `memmap2::Mmap` and `MmapMut` as storages |
 //! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported ones |
 //! | `half` | `half::f16` and `half::bf16` as elements |
-//! | `pyo3` | Python classes that produce tensors |
+//! | `pyo3` | Python classes that produce tensors, and tensors of Python objects |
 //!
 //! [DLPack]: https://dmlc.github.io/dlpack/latest/
 

@@ -21,9 +21,19 @@ use crate::error::Error;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct StreamArg<'a> {
-    kind: StreamKind,
-    lasts: bool,
+    says: Says,
     alive: PhantomData<&'a c_void>,
+}
+
+/// [`StreamKind`], and whether a handle lasts, in two words.
+#[derive(Clone, Copy, Debug)]
+enum Says {
+    Unspecified,
+    NoSync,
+    WorkStream,
+    OnHost,
+    Handle(usize),
+    Lasting(usize),
 }
 
 /// What a consumer can say.
@@ -45,30 +55,30 @@ pub enum StreamKind {
 }
 
 impl StreamArg<'_> {
-    const fn new(kind: StreamKind) -> Self {
-        Self { kind, lasts: false, alive: PhantomData }
+    const fn new(says: Says) -> Self {
+        Self { says, alive: PhantomData }
     }
 
     /// The consumer said nothing (`stream=None`).
     pub const fn unspecified() -> Self {
-        Self::new(StreamKind::Unspecified)
+        Self::new(Says::Unspecified)
     }
 
     /// The consumer asks for no synchronisation (`stream=-1`).
     pub const fn no_sync() -> Self {
-        Self::new(StreamKind::NoSync)
+        Self::new(Says::NoSync)
     }
 
     /// The consumer is the processor. No value of `stream` says so: it is what a
     /// copy to the host means.
     pub const fn on_host() -> Self {
-        Self::new(StreamKind::OnHost)
+        Self::new(Says::OnHost)
     }
 
     /// The consumer has asked, or will ask, the exchange table for the stream on
     /// which it is to use the tensor.
     pub const fn work_stream() -> Self {
-        Self::new(StreamKind::WorkStream)
+        Self::new(Says::WorkStream)
     }
 
     /// A sentinel (0, 1, 2 on some devices) or a stream handle.
@@ -78,7 +88,7 @@ impl StreamArg<'_> {
     /// 1. `handle` is a sentinel of the tensor's device, or a stream of that
     ///    device that lives for `'a`.
     pub const unsafe fn from_handle(handle: usize) -> Self {
-        Self::new(StreamKind::Handle(handle))
+        Self::new(Says::Handle(handle))
     }
 
     /// Says that the stream will be there as long as the tensor: memory can then
@@ -90,17 +100,27 @@ impl StreamArg<'_> {
     ///    exported for it has been called.
     #[must_use]
     pub const unsafe fn lasting(self) -> Self {
-        Self { lasts: true, ..self }
+        match self.says {
+            Says::Handle(handle) => Self::new(Says::Lasting(handle)),
+            _ => self,
+        }
     }
 
     /// Whether the stream will be there as long as the tensor.
     pub(crate) const fn lasts(self) -> bool {
-        self.lasts
+        matches!(self.says, Says::Lasting(_))
     }
 
     /// What the consumer said.
+    #[inline]
     pub const fn kind(self) -> StreamKind {
-        self.kind
+        match self.says {
+            Says::Unspecified => StreamKind::Unspecified,
+            Says::NoSync => StreamKind::NoSync,
+            Says::WorkStream => StreamKind::WorkStream,
+            Says::OnHost => StreamKind::OnHost,
+            Says::Handle(handle) | Says::Lasting(handle) => StreamKind::Handle(handle),
+        }
     }
 
     /// The rule for host memory, where no stream works: a consumer cannot name one.
@@ -110,9 +130,9 @@ impl StreamArg<'_> {
     /// [`Error::StreamOnHost`] for any other answer.
     #[inline]
     pub const fn host(self) -> Result<(), Error> {
-        match self.kind {
-            StreamKind::Unspecified | StreamKind::WorkStream | StreamKind::OnHost => Ok(()),
-            StreamKind::NoSync | StreamKind::Handle(_) => Err(Error::StreamOnHost),
+        match self.says {
+            Says::Unspecified | Says::WorkStream | Says::OnHost => Ok(()),
+            Says::NoSync | Says::Handle(_) | Says::Lasting(_) => Err(Error::StreamOnHost),
         }
     }
 }

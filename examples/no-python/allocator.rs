@@ -45,7 +45,6 @@ impl Marked {
 }
 
 /// Where the mark of a block is.
-#[expect(clippy::cast_ptr_alignment, reason = "a block begins at a multiple of 8 or more")]
 fn mark_of(block: *mut u8) -> *mut u64 {
     block.wrapping_sub(size_of::<u64>()).cast()
 }

@@ -8,7 +8,17 @@ import pytest
 from conftest import check_leaks, nothing_left, require
 from dlpack_example import Canvas, Image, Tensor
 from dlpack_structs import READ_ONLY, DLManagedTensorVersioned
-from dlpack_testing import Faulty, Frozen, Growing, Received, Single, Viewed, Writable
+from dlpack_testing import (
+    CallsOnDrop,
+    Faulty,
+    Frozen,
+    Growing,
+    Received,
+    Single,
+    Viewed,
+    Writable,
+    publish_on,
+)
 from exchange_table import ATTRIBUTE, CAPSULE, Table, address, delete
 
 OLD_ATTRIBUTE = "__c_dlpack_exchange_api__"
@@ -61,6 +71,19 @@ def test_a_subclass_inherits_the_table():
     tensor = Table(Derived).from_object(Derived([1.0, 2.0]))
     assert floats(managed(tensor).dl_tensor) == [1.0, 2.0]
     delete(tensor)
+
+
+def test_a_table_can_be_put_on_a_type_of_another_tool():
+    class Foreign:
+        pass
+
+    publish_on(Foreign)
+    table = Table(Foreign)
+    assert (table.header.version.major, table.header.version.minor) == (1, 3)
+    with pytest.raises(TypeError):
+        table.from_object(Foreign())
+    with pytest.raises(TypeError):
+        publish_on(int)
 
 
 # --- from an object --------------------------------------------------------
@@ -197,6 +220,28 @@ def test_after_a_failure_the_tensor_is_the_callers(cls, shape, error, match):
         delete(tensor)
 
     check_leaks(body, rounds=5)
+
+
+def test_what_a_deleter_raises_is_reported():
+    """It may be Python's, and run when an object dies, or while one is made."""
+
+    def fails():
+        raise LookupError("on purpose")
+
+    reported = []
+    hook, sys.unraisablehook = sys.unraisablehook, reported.append
+    try:
+        made = Table(Received).to_object(
+            Table(CallsOnDrop).from_object(CallsOnDrop(fails))
+        )
+        with pytest.raises(ZeroDivisionError):
+            try:
+                1 / 0
+            finally:
+                del made
+        assert [type(event.exc_value) for event in reported] == [LookupError]
+    finally:
+        sys.unraisablehook = hook
 
 
 # --- the allocator and the stream ------------------------------------------

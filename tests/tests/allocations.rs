@@ -2,10 +2,14 @@
 
 use core::alloc::{GlobalAlloc, Layout as Size};
 use core::cell::Cell;
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
 use std::alloc::System;
 use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
+use tensors::backend::Cpu;
+use tensors::exchange::{Fault, Host, NotImportable, table};
 use tensors::{DLPackExport, SharedBuffer, Storage};
 
 /// The system's allocator, counting for each thread: the test harness has
@@ -176,4 +180,75 @@ fn hand_offs() {
     let device = Device::new(tensors::ffi::kDLExtDev, 0);
     let (stream, uses) = (WorkStream::<Npu>::current(device).unwrap(), Uses::<Npu>::new());
     assert_eq!(counting(|| uses.hand_off(&stream, stream.as_arg())), (Ok(()), 0, 0));
+}
+
+/// Objects that are their values.
+struct Pointers;
+
+// SAFETY: 1. and 2. An object is its value, and no `&mut` to one is ever made. 3.
+// These tests do not write.
+unsafe impl<T: DLPackExport + 'static> Host<T> for Pointers {
+    type Error = ();
+
+    const READ_ONLY_VIEWS: bool = true;
+
+    unsafe fn with<R>(
+        object: *mut c_void,
+        run: impl FnOnce(&T) -> Result<R, Fault<()>>,
+    ) -> Result<R, Fault<()>> {
+        // SAFETY: by 1 it is a living object.
+        run(unsafe { &*object.cast::<T>() })
+    }
+
+    unsafe fn view<R>(
+        object: *mut c_void,
+        run: impl FnOnce(&T) -> Result<R, Fault<()>>,
+    ) -> Result<R, Fault<()>> {
+        // SAFETY: 1. is 1. of this function.
+        unsafe { Self::with(object, run) }
+    }
+
+    unsafe fn raise(_: Fault<()>) {}
+}
+
+/// How often the table of `T` allocates for a view and for a managed tensor.
+fn of_the_table<T: DLPackExport + 'static>(value: T) -> (usize, usize) {
+    let table = table::<T, Pointers, Cpu, NotImportable>();
+    let object: *mut c_void = Box::into_raw(Box::new(value)).cast();
+    let view = table.dltensor_from_py_object_no_sync.unwrap();
+    let mut tensor = MaybeUninit::uninit();
+    let (code, views, freed) = counting(|| {
+        // SAFETY: the object is alive; `tensor` may be written.
+        unsafe { view(object, tensor.as_mut_ptr()) }
+    });
+    assert_eq!((code, freed), (0, 0));
+    let from_object = table.managed_tensor_from_py_object_no_sync.unwrap();
+    let mut managed = core::ptr::null_mut();
+    let (code, exports, freed) = counting(|| {
+        // SAFETY: the object is alive; `managed` may be written.
+        unsafe { from_object(object, &raw mut managed) }
+    });
+    assert_eq!((code, freed), (0, 0));
+    // SAFETY: it was just exported.
+    let deleter = unsafe { (*managed).deleter }.unwrap();
+    // SAFETY: the only call.
+    let ((), allocated, freed) = counting(|| unsafe { deleter(managed) });
+    assert_eq!((allocated, freed), (0, 1));
+    // SAFETY: it was boxed above, and nobody uses it any more.
+    drop(unsafe { Box::from_raw(object.cast::<T>()) });
+    (views, exports)
+}
+
+/// Not even the first view of its kind allocates.
+#[test]
+fn a_view_through_the_table_allocates_nothing() {
+    let eight = [2, 1, 1, 1, 1, 1, 1, 3];
+    for shape in [&[][..], &[6], &[2, 3], &[1, 6], &eight] {
+        let shared = Owner::new(SharedBuffer::<f32>::zeroed(6).unwrap(), shape);
+        assert_eq!(of_the_table(shared), (0, 1), "{shape:?}");
+        let frozen = Owner::new(Arc::<[f32]>::from([0.0; 6]), shape);
+        assert_eq!(of_the_table(frozen), (0, 1), "{shape:?}");
+    }
+    let strided = Owner::new(Arc::<[f32]>::from([0.0; 6]), &[2, 3]).strided(&[1, 2], 0);
+    assert_eq!(of_the_table(strided), (0, 1));
 }

@@ -9,8 +9,12 @@ mod devices {
     mod failures;
     mod frees;
     pub(crate) mod npu;
+    #[path = "../exchange/host.rs"]
+    #[allow(dead_code, reason = "the tests of the exchange table use the rest")]
+    pub(crate) mod objects;
     mod registry;
     mod rules;
     mod sets;
+    mod tables;
     pub(crate) mod variant;
 }

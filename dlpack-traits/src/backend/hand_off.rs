@@ -43,13 +43,16 @@ fn order<B: Backend>(
     remember: impl FnOnce(Consumer<'_, B::Stream>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let device = ours.device();
-    let current;
-    let consumer = if consumer.kind() == StreamKind::WorkStream {
-        current = WorkStream::<B>::current(device)?;
-        current.as_arg()
-    } else {
-        consumer
-    };
+    if consumer.kind() == StreamKind::WorkStream {
+        let theirs = WorkStream::<B>::current(device)?;
+        if B::RULES.number_of(theirs.handle()) == B::RULES.number_of(ours.handle()) {
+            return Ok(());
+        }
+        // It may be kept: 1 of `WorkStream::new`.
+        remember(Consumer::On(theirs.handle(), theirs.stream()))?;
+        let event = ours.stream().record()?;
+        return theirs.stream().wait(&event);
+    }
     match B::RULES.decide(device, ours.handle(), consumer.kind())? {
         Decision::Same => Ok(()),
         Decision::Wait => ours.synchronize(),

@@ -35,3 +35,6 @@ pub use runtime::Backend;
 pub use set::{Backends, Order};
 pub use stream::{Event, NoStream, Stream, StreamHandle};
 pub use work_stream::WorkStream;
+
+#[cfg(feature = "pyo3")]
+pub(crate) use copy_to_host::copy_to_host_managed;

@@ -63,7 +63,7 @@ pub(super) fn lasting(dims: &[i64]) -> Option<*mut i64> {
 }
 
 /// Mixes numbers so that lists which differ a little are far apart.
-#[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
+#[allow(clippy::cast_possible_truncation, reason = "any bits will do, on 32-bit targets too")]
 #[expect(clippy::cast_sign_loss, reason = "any bits will do")]
 fn hash(dims: &[i64]) -> usize {
     let mixed = dims.iter().fold(dims.len() as u64, |hash, &dim| {
@@ -159,5 +159,16 @@ mod tests {
             assert!(!place.is_null());
             assert_eq!(read(place, list.len()), list);
         }
+    }
+
+    /// Also where their hashes meet.
+    #[test]
+    fn a_list_is_not_its_beginning() {
+        let entry = Entry::write(&[911, 912, 913]).expect("room");
+        assert!(entry.holds(&[911, 912, 913]));
+        for other in [&[911, 912][..], &[911, 912, 913, 914], &[911, 912, 0], &[]] {
+            assert!(!entry.holds(other), "{other:?}");
+        }
+        assert_eq!(Entry::unpack(entry.pack()).numbers().len(), 3);
     }
 }

@@ -62,7 +62,9 @@ impl Held {
         let layout = Layout::new::<Shared>();
         // SAFETY: the struct has a size.
         let shared = unsafe { alloc(layout) };
-        let Some(shared) = NonNull::new(shared.cast::<Shared>()) else {
+        #[expect(clippy::cast_ptr_alignment, reason = "the layout is that of a `Shared`")]
+        let shared = shared.cast::<Shared>();
+        let Some(shared) = NonNull::new(shared) else {
             return Err(Error::OutOfMemory { bytes: layout.size() });
         };
         // SAFETY: by 1 of `from_raw` the struct is whole, since its version is

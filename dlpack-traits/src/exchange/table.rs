@@ -29,7 +29,8 @@ use crate::version::Version;
 /// - `managed_tensor_allocator` needs no host: any thread may call it. `SetError`
 ///   may be NULL.
 /// - What `dltensor_from_py_object_no_sync` fills in is good for as long as the
-///   object lives. Its arrays must not be written.
+///   object lives. Its arrays must not be written. Beyond 8 dimensions, those that
+///   are computed are computed in memory that is allocated and freed in the call.
 /// - `current_work_stream` fails for devices that `B` does not serve.
 ///
 /// [`Host`] has an example.
@@ -44,7 +45,10 @@ where
 }
 
 /// The types of which each combination has a table.
-struct Table<T, H, B, I>(PhantomData<fn() -> (T, H, B, I)>);
+struct Table<T, H, B, I>(PhantomData<Words<T, H, B, I>>);
+
+/// There is no value of any of them.
+type Words<T, H, B, I> = fn() -> (T, H, B, I);
 
 impl<T, H, B, I> Table<T, H, B, I>
 where

@@ -146,7 +146,7 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     where
         I: Importing<T>,
     {
-        install_methods::<T>(py)?;
+        install_methods::<T, B>(py)?;
         let table = if self.said.read_only_views {
             table::<T, PyHost<true>, B, I>()
         } else {

@@ -14,6 +14,7 @@ use super::object::borrow;
 use super::owner::PyOwner;
 use super::protocol::{Capsule, Plan};
 use super::{builder, capsule};
+use crate::backend::Backends;
 use crate::export::{DLPackExport, into_managed};
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::managed::{Abi, ManagedTensor};
@@ -54,7 +55,7 @@ pub fn install<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
 }
 
 /// Gives a class `__dlpack__` and `__dlpack_device__`.
-pub(super) fn install_methods<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
+pub(super) fn install_methods<T: ExportClass, B: Backends>(py: Python<'_>) -> PyResult<()> {
     let class = py.get_type::<T>();
     // The constant of that name moved from one trait to another, by way of two
     // series in which both have it.
@@ -65,8 +66,8 @@ pub(super) fn install_methods<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
         )));
     }
     for (name, method) in [
-        ("__dlpack__", Methods::<T>::DLPACK.as_ptr()),
-        ("__dlpack_device__", Methods::<T>::DLPACK_DEVICE.as_ptr()),
+        ("__dlpack__", Methods::<T, B>::DLPACK.as_ptr()),
+        ("__dlpack_device__", Methods::<T, B>::DLPACK_DEVICE.as_ptr()),
     ] {
         // SAFETY: this thread is attached; the class is alive; the method is
         // static, laid out as a `PyMethodDef`, and only read.
@@ -90,12 +91,12 @@ fn is_unsendable<T: ExportClass>() -> bool {
 }
 
 /// The two methods of a class, static for the life of the process.
-struct Methods<T>(core::marker::PhantomData<T>);
+struct Methods<T, B>(core::marker::PhantomData<(T, B)>);
 
-impl<T: ExportClass> Methods<T> {
+impl<T: ExportClass, B: Backends> Methods<T, B> {
     const DLPACK: &'static MethodDef<FastcallWithKeywords> = &MethodDef {
         name: c"__dlpack__".as_ptr(),
-        function: dlpack::<T>,
+        function: dlpack::<T, B>,
         flags: METH_FASTCALL | py_ffi::METH_KEYWORDS,
         doc: c"__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n\
             --\n\n\
@@ -119,7 +120,7 @@ impl<T: ExportClass> Methods<T> {
 /// # Safety
 ///
 /// 1. Python calls it, by the convention of its `MethodDef`.
-unsafe extern "C" fn dlpack<T: ExportClass>(
+unsafe extern "C" fn dlpack<T: ExportClass, B: Backends>(
     object: *mut py_ffi::PyObject,
     arguments: *const *mut py_ffi::PyObject,
     positional: py_ffi::Py_ssize_t,
@@ -134,15 +135,15 @@ unsafe extern "C" fn dlpack<T: ExportClass>(
         // SAFETY: by 1 the object is alive for the time of the call.
         let object = unsafe { borrow::<T>(py, object) }?;
         let (request, stream) = convert::request(&keywords)?;
-        let plan = request.decide(|| Ok::<_, PyErr>(T::tensor(&object)?.device()))?;
+        let plan = request.decide(|| Ok::<_, PyErr>(T::tensor(&object)?.device()), B::serves)?;
         match plan.capsule {
             Capsule::Versioned => {
-                let tensor = export::<DLManagedTensorVersioned, T>(object, plan, stream)?;
+                let tensor = export::<DLManagedTensorVersioned, T, B>(object, plan, stream)?;
                 // SAFETY: this thread is attached.
                 Ok(unsafe { capsule::new(tensor) })
             }
             Capsule::Legacy => {
-                let tensor = export::<DLManagedTensor, T>(object, plan, stream)?;
+                let tensor = export::<DLManagedTensor, T, B>(object, plan, stream)?;
                 // SAFETY: this thread is attached.
                 Ok(unsafe { capsule::new(tensor) })
             }
@@ -196,12 +197,12 @@ unsafe fn keywords<'a>(
 }
 
 /// Exports the tensor of an object, which stays usable.
-fn export<A: Abi, T: ExportClass>(
+fn export<A: Abi, T: ExportClass, B: Backends>(
     object: PyRef<'static, T>,
     plan: Plan,
     stream: StreamArg<'_>,
 ) -> PyResult<ManagedTensor<A>> {
-    match plan.export(&*object, stream)? {
+    match plan.export::<A, B>(&*object, stream)? {
         Some(tensor) => Ok(tensor),
         // The object itself is the only owner that there is.
         None => Ok(into_managed(PyOwner::new(object), stream)?),

@@ -25,7 +25,9 @@ impl From<Error> for PyErr {
         let text = error.to_string();
         match error {
             Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
-            Error::StreamOnHost => PyValueError::new_err(text),
+            Error::StreamOnHost | Error::StreamRefused { .. } | Error::StreamUntracked { .. } => {
+                PyValueError::new_err(text)
+            }
             _ => PyBufferError::new_err(text),
         }
     }

@@ -13,6 +13,7 @@ use alloc::string::ToString;
 use super::class::ExportClass;
 use super::convert::{attached, panicked};
 use super::guard::guarded;
+use super::late::Late;
 use super::object::{borrow, share};
 use crate::exchange::{Fault, Host, Wrap};
 use crate::managed::ManagedTensor;
@@ -109,6 +110,9 @@ where
     unsafe fn wrap(value: T) -> Result<*mut c_void, Fault<PyErr>> {
         // SAFETY: by 1 this thread is attached, for longer than the call.
         let py: Python<'static> = unsafe { attached() };
+        // The first time, while this may run Python code: a deleter asks whether
+        // its thread is attached, and cannot look up how one finds out.
+        let _ = Late::get(py);
         let object = Bound::new(py, value).map_err(Fault::Host)?;
         Ok(object.into_ptr().cast())
     }

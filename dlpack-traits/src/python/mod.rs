@@ -1,4 +1,4 @@
-//! Python classes that produce tensors (feature `pyo3`).
+//! Python classes that produce tensors, and tensors of Python objects (feature `pyo3`).
 //!
 //! [`add_class`] registers a `#[pyclass]` and gives it `__dlpack__` and
 //! `__dlpack_device__`, as the Python array API standard (2025.12) defines
@@ -17,6 +17,43 @@
 //! }
 //! ```
 //!
+//! # Taking tensors
+//!
+//! [`from_dlpack`] takes the tensor of any Python object that exports one, as an
+//! [`Imported`](crate::Imported), and needs no `unsafe`. A class that implements
+//! [`DLPackImport`](crate::DLPackImport) gets a class method `from_dlpack`:
+//!
+//! ```ignore
+//! #[pyclass(frozen)]
+//! #[derive(DLPackExport)]
+//! #[dlpack(transparent)]
+//! struct Samples(Foreign<f32>);
+//!
+//! impl DLPackImport for Samples {
+//!     fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+//!         Ok(Self(Foreign::new(tensor)?))
+//!     }
+//! }
+//!
+//! python::class::<Samples>().importable().add(m)?; // Samples.from_dlpack(array)
+//! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | own the tensor of an object | [`from_dlpack`]; [`from_dlpack_with`] to ask for a device, a copy, a stream |
+//! | read it for the time of a call, on the stream of its library | [`borrow`] |
+//! | have a result allocated by the library of an argument | [`allocate`], [`allocate_like`] |
+//! | make an object of a given type from a Rust tensor | [`to`] |
+//!
+//! All of them use the exchange table of the object's type, where it has one that
+//! can be read, and the Python protocol otherwise. A subclass has the table of its
+//! base, which does not know of a `__dlpack__` that the subclass overrides; with
+//! `__dlpack_c_exchange_api__ = None` it has none.
+//!
+//! Who makes the tensor is trusted to have made it as the standard says: with pointers
+//! that lead to memory of the size that the struct states, for as long as it is not
+//! released. Everything that can be checked is.
+//!
 //! # What keeps the memory alive
 //!
 //! Where the storage can be shared (`Arc<[T]>`, `SharedBuffer<T>`), an export
@@ -30,6 +67,20 @@
 //! write. Everything else is exported READ_ONLY, and as the legacy capsule
 //! cannot say so, a consumer that asks for one gets a copy.
 //!
+//! # The exchange table
+//!
+//! Each class also has the C exchange table of DLPack 1.3 ([`exchange`](crate::exchange)),
+//! by which consumers such as tvm-ffi take and make its objects without a call into
+//! Python. It refuses what `__dlpack__` refuses. Subclasses inherit it, so a
+//! `__dlpack__` that a Python subclass defines is not called by such consumers.
+//!
+//! | function | needs |
+//! |---|---|
+//! | a managed tensor of an object | nothing |
+//! | an object of a managed tensor | [`importable`](ClassBuilder::importable) |
+//! | a borrowed `DLTensor` | `#[pyclass(frozen)]`, and memory that may be written or [`read_only_views`](ClassBuilder::read_only_views) |
+//! | the allocator, the current work stream | a device of the class's [`backends`](ClassBuilder::backends) |
+//!
 //! # Errors that Python sees
 //!
 //! | exception | when |
@@ -38,6 +89,9 @@
 //! | `TypeError` | an argument of the wrong type, or an unknown one |
 //! | `ValueError` | an argument with a wrong value: a `stream` on the CPU, a negative version |
 //! | `MemoryError` | no memory for the export |
+//! | `AttributeError` | what was to be imported has no `__dlpack__` |
+//! | any other | raised by the producer of what was to be imported; it arrives as it was |
+//! | `RuntimeError` | code of the class panicked, or the object is in use |
 
 #[cfg(feature = "pyo3")]
 mod allocate;

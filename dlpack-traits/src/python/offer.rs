@@ -9,6 +9,7 @@ use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use super::capsule;
 use super::convert::{self, Keywords};
 use super::protocol::{Capsule, Plan};
+use crate::backend::{Backends, Cpu};
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::import::Foreign;
@@ -50,7 +51,7 @@ fn export<'py>(
         keywords.set(name.as_borrowed(), value.as_borrowed())?;
     }
     let (request, stream) = convert::request(&keywords)?;
-    let plan = request.decide(|| Ok::<_, PyErr>(tensor.tensor().device()))?;
+    let plan = request.decide(|| Ok::<_, PyErr>(tensor.tensor().device()), Cpu::serves)?;
     match plan.capsule {
         Capsule::Versioned => in_capsule::<DLManagedTensorVersioned>(py, plan, tensor, stream),
         Capsule::Legacy => in_capsule::<DLManagedTensor>(py, plan, tensor, stream),
@@ -63,7 +64,7 @@ fn in_capsule<'py, A: Abi>(
     tensor: &Foreign,
     stream: StreamArg<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let managed = plan.export::<A>(tensor, stream)?.ok_or(Error::NotShareable)?;
+    let managed = plan.export::<A, Cpu>(tensor, stream)?.ok_or(Error::NotShareable)?;
     // SAFETY: 1. This thread is attached.
     let capsule = unsafe { capsule::new(managed) };
     // SAFETY: it is a new reference, or NULL with an exception set.

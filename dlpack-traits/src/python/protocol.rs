@@ -81,7 +81,8 @@ impl fmt::Display for Refusal {
 
 impl Request {
     /// Decides for a tensor on the device `own`, which is only asked for when
-    /// the consumer named a device.
+    /// the consumer named a device. From devices for which `reaches_host` is
+    /// true a copy can be made in host memory that the processor cannot make.
     ///
     /// # Errors
     ///
@@ -89,6 +90,7 @@ impl Request {
     pub(crate) fn decide<E: From<Refusal>>(
         self,
         own: impl FnOnce() -> Result<Device, E>,
+        reaches_host: impl FnOnce(Device) -> bool,
     ) -> Result<Plan, E> {
         // A producer may answer with any version up to the major that was
         // asked for, so everything from 1 on gets ours.
@@ -104,7 +106,7 @@ impl Request {
         if let Some(requested) = self.dl_device {
             let own = own()?;
             if requested != own {
-                if requested != Device::CPU || !own.is_host() {
+                if requested != Device::CPU || !(own.is_host() || reaches_host(own)) {
                     return Err(Refusal::Device { requested, own }.into());
                 }
                 if copy == Copy::Never {
@@ -120,13 +122,14 @@ impl Request {
 
 impl Plan {
     /// Whether a tensor on the device `own` may be copied, which puts it into
-    /// host memory. Where the processor cannot read it, the copy itself says so.
+    /// host memory. Where nobody can do that, the copy itself says so.
     ///
     /// # Errors
     ///
     /// [`Refusal::CopyOntoCpu`] where nobody asked for host memory.
-    pub(crate) fn may_copy(self, own: Device) -> Result<(), Refusal> {
-        if own == Device::CPU || !own.is_host() || self.onto_cpu {
+    pub(crate) fn may_copy(self, own: Device, reaches_host: bool) -> Result<(), Refusal> {
+        let possible = own.is_host() || reaches_host;
+        if own == Device::CPU || self.onto_cpu || !possible {
             Ok(())
         } else {
             Err(Refusal::CopyOntoCpu { own })
@@ -139,7 +142,7 @@ mod tests {
     use super::*;
 
     fn decide(request: Request, own: Device) -> Result<Plan, Refusal> {
-        request.decide(|| Ok(own))
+        request.decide(|| Ok(own), |_| false)
     }
 
     #[test]
@@ -187,11 +190,11 @@ mod tests {
             decide(Request { dl_device, copy: Some(true), ..Request::default() }, own).unwrap()
         };
         let pinned = Device::CUDA_HOST;
-        assert_eq!(plan(None, Device::CPU).may_copy(Device::CPU), Ok(()));
-        assert_eq!(plan(Some(Device::CPU), pinned).may_copy(pinned), Ok(()));
+        assert_eq!(plan(None, Device::CPU).may_copy(Device::CPU, false), Ok(()));
+        assert_eq!(plan(Some(Device::CPU), pinned).may_copy(pinned, false), Ok(()));
         for asked in [None, Some(pinned)] {
             let refusal = Refusal::CopyOntoCpu { own: pinned };
-            assert_eq!(plan(asked, pinned).may_copy(pinned), Err(refusal));
+            assert_eq!(plan(asked, pinned).may_copy(pinned, false), Err(refusal));
         }
     }
 
@@ -206,8 +209,23 @@ mod tests {
     }
 
     #[test]
+    fn a_device_that_reaches_the_host() {
+        let request = Request { dl_device: Some(Device::CPU), ..Request::default() };
+        let cuda = Device::cuda(0);
+        let to = |request: Request| request.decide(|| Ok(cuda), |device| device == cuda);
+        let plan = to(request).unwrap();
+        assert_eq!((plan.copy, plan.may_copy(cuda, true)), (Copy::Always, Ok(())));
+        let refusal = Refusal::DeviceCopy { requested: Device::CPU, own: cuda };
+        assert_eq!(to(Request { copy: Some(false), ..request }), Err(refusal));
+        // A copy in host memory is not what "a copy" asks for.
+        let copy = to(Request { copy: Some(true), ..Request::default() }).unwrap();
+        assert_eq!(copy.may_copy(cuda, true), Err(Refusal::CopyOntoCpu { own: cuda }));
+    }
+
+    #[test]
     fn the_device_is_not_asked_for_in_vain() {
-        let plan = Request::default().decide(|| -> Result<Device, Refusal> { unreachable!() });
+        let plan = Request::default()
+            .decide(|| -> Result<Device, Refusal> { unreachable!() }, |_| unreachable!());
         assert!(plan.is_ok());
     }
 }

@@ -114,7 +114,7 @@ mod tests {
     use crate::storage::Storage;
     use crate::view::TensorView;
 
-    struct Counted(Vec<u8>, Arc<()>);
+    struct Counted(Vec<u8>, #[expect(dead_code, reason = "it is dropped")] Arc<()>);
 
     impl DLPackExport for Counted {
         fn tensor(&self) -> Result<TensorView<'_>, Error> {
@@ -145,7 +145,9 @@ mod tests {
         assert_eq!(Arc::strong_count(&alive), 2);
         let managed = result.unwrap();
         // SAFETY: it was not released yet.
-        let first = unsafe { *(*managed).dl_tensor.data.cast::<u8>() };
+        let data = unsafe { (*managed).dl_tensor.data };
+        // SAFETY: as above.
+        let first = unsafe { data.cast::<u8>().read() };
         assert_eq!(first, 1);
         run_deleter(managed);
         assert_eq!(Arc::strong_count(&alive), 1);

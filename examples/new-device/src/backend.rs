@@ -1,7 +1,7 @@
 //! The backend: five functions.
 
 use dlpack_traits::backend::{
-    AllocatorOf, Backend, Event, MemcpyOf, Stream, StreamHandle, WorkStream,
+    AllocatorOf, AttributesOf, Backend, Event, MemcpyOf, Stream, StreamHandle, WorkStream,
 };
 use dlpack_traits::{Device, Error, ffi};
 
@@ -32,6 +32,7 @@ unsafe impl Backend for Npu {
     // What `memory.rs` adds. Exports do without.
     const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
     const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
+    const ATTRIBUTES: Option<AttributesOf<Self>> = Some(AttributesOf::THIS);
 }
 
 // SAFETY: 1. A stream is one thread, which takes work from a channel. 2. An event

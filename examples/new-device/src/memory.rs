@@ -1,13 +1,15 @@
-//! What a backend may do besides: allocate, and copy to the host.
+//! What a backend may do besides: allocate, copy to the host, and tell what is
+//! behind an address.
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
 
-use dlpack_traits::backend::{Allocator, Memcpy, Place, WorkStream};
+use dlpack_traits::backend::{Allocator, Attributes, Memcpy, Place, PointerAttributes, WorkStream};
+use dlpack_traits::ffi::kDLExtDev;
 use dlpack_traits::{Device, Error};
 
 use crate::backend::{Npu, failed};
-use crate::runtime::{Address, OUT_OF_MEMORY};
+use crate::runtime::{self, Address, OUT_OF_MEMORY};
 
 // SAFETY: 1. An address is given out once, with bytes of its own. 2. The runtime
 // zeroes them before it returns. 3. A free is work of the stream.
@@ -57,5 +59,15 @@ unsafe impl Memcpy for Npu {
             return Err(Error::Unsupported { device: stream.device(), what: "copy between those" });
         }
         Ok(())
+    }
+}
+
+// SAFETY: 1. The runtime knows its allocations.
+unsafe impl PointerAttributes for Npu {
+    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+        let index = runtime::device_of(Address::from_ptr(data.cast_mut()));
+        let index = index.and_then(|index| i32::try_from(index).ok());
+        let index = index.ok_or(Error::NoBackend { device: hint })?;
+        Ok(Attributes { device: Device::new(kDLExtDev, index), host_accessible: false })
     }
 }

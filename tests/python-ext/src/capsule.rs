@@ -112,6 +112,12 @@ impl Taken {
         }
         Ok(Pending { managed, versioned: self.versioned })
     }
+
+    /// The versioned struct, once, for a consumer who calls its deleter.
+    pub(crate) fn give(&self) -> PyResult<*mut DLManagedTensorVersioned> {
+        assert!(self.versioned, "a versioned capsule was taken");
+        Ok(self.pending()?.managed.cast())
+    }
 }
 
 #[pymethods]

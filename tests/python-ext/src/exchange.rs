@@ -1,7 +1,11 @@
 //! Classes whose exchange table does more than the default one.
 
-use dlpack_traits::{DLPackExport, DLPackImport, Foreign, ImportError, Imported, python};
+use dlpack_traits::backend::Cpu;
+use dlpack_traits::exchange::{self, NotImportable};
+use dlpack_traits::python::{self, PyHost};
+use dlpack_traits::{DLPackExport, DLPackImport, Foreign, ImportError, Imported};
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 use crate::counted::Several;
 
@@ -49,10 +53,19 @@ impl Received {
     }
 }
 
-/// Adds the classes.
+/// Adds the classes, and the function.
 pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let viewed = python::class::<Viewed>().old_table_name();
     // SAFETY: 1. The tests only read.
     unsafe { viewed.read_only_views() }.add(m)?;
-    python::class::<Received>().importable().add(m)
+    python::class::<Received>().importable().add(m)?;
+    m.add_function(wrap_pyfunction!(publish_on, m)?)
+}
+
+/// Puts the table of [`Viewed`] on a type that PyO3 did not make.
+#[pyfunction]
+pub(crate) fn publish_on(class: &Bound<'_, PyType>) -> PyResult<()> {
+    let table = exchange::table::<Viewed, PyHost, Cpu, NotImportable>();
+    // SAFETY: 1. Python's host finds out of what class an object is.
+    unsafe { python::publish(class, table) }
 }

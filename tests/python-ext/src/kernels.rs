@@ -1,6 +1,8 @@
 //! Kernels over tensors of others: borrowed for a call, allocated by their
 //! library, handed to it.
 
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 passes arguments by value")]
+
 use dlpack_traits::backend::Prototype;
 use dlpack_traits::python::{self, Allocated};
 use dlpack_traits::{

@@ -11,6 +11,7 @@ mod heap;
 mod hostile;
 mod imports;
 mod kernels;
+mod npu;
 mod refused;
 mod scripted;
 
@@ -39,6 +40,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<imports::Derived>().importable().add(m)?;
     m.add_class::<imports::Held>()?;
     exchange::add(m)?;
+    npu::add(m)?;
     m.add_class::<capsule::Taken>()?;
     m.add_class::<capsule::Background>()?;
     m.add_class::<capsule::Traversed>()?;

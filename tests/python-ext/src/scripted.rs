@@ -1,6 +1,8 @@
 //! An exchange table whose functions do what the tests script: succeed, fail,
 //! lie, or both.
 
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 passes arguments by value")]
+
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -78,7 +80,9 @@ pub(crate) fn script(
     let shape = shape.map(|shape| &*shape.leak());
     let new = Script { status, nothing, raises, reports, releases, device, shape };
     with_script(|script| *script = new);
-    CALLS.iter().for_each(|(_, calls)| calls.store(0, Ordering::SeqCst));
+    for (_, calls) in &CALLS {
+        calls.store(0, Ordering::SeqCst);
+    }
 }
 
 /// How often each function was called since the script was written.
@@ -148,15 +152,14 @@ fn scripted(
 
 /// Raises the exception of a builtin name.
 fn raise(name: &str) {
-    let Ok(message) = CString::new(format!("{name} of the table")) else { return };
-    // SAFETY: the functions of a table are called attached, so Python may be
-    // called; builtins are borrowed references that stay.
-    unsafe {
-        let builtins = py_ffi::PyEval_GetBuiltins();
-        let Ok(name) = CString::new(name) else { return };
-        let kind = py_ffi::PyDict_GetItemString(builtins, name.as_ptr());
-        py_ffi::PyErr_SetString(kind, message.as_ptr());
-    }
+    // SAFETY: the functions of a table are called attached.
+    let builtins = unsafe { py_ffi::PyEval_GetBuiltins() };
+    let message = CString::new(format!("{name} of the table"));
+    let (Ok(name), Ok(message)) = (CString::new(name), message) else { return };
+    // SAFETY: as above; the dictionary is alive, and keeps what is in it.
+    let kind = unsafe { py_ffi::PyDict_GetItemString(builtins, name.as_ptr()) };
+    // SAFETY: as above.
+    unsafe { py_ffi::PyErr_SetString(kind, message.as_ptr()) };
 }
 
 /// Three counted numbers: 1, 2, 3, or zeros of another shape.

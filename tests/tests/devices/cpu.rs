@@ -43,5 +43,5 @@ fn a_buffer_on_the_host_is_shared_memory() {
     foreign.delete_elsewhere(Farewell::Plain);
     assert_eq!(buffer.to_vec::<i16>().unwrap(), [10, 20, 30]);
     let empty = DeviceBuffer::<Cpu>::from_slice::<f32>(Device::CPU, &[]).unwrap();
-    assert_eq!(empty.to_vec::<f32>().unwrap(), []);
+    assert!(empty.to_vec::<f32>().unwrap().is_empty());
 }

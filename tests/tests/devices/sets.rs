@@ -114,3 +114,18 @@ fn nothing_is_allocated_and_freed() {
     let error = Both::allocate(&too_much).unwrap_err();
     assert_eq!(error, Error::OutOfMemory { bytes: 1 << 43 });
 }
+
+/// A foreign struct may say a wrong device; the runtime knows the right one.
+#[test]
+fn whose_memory_it_is() {
+    let _session = Session;
+    let tensor = Both::allocate(&prototype(Device::new(kDLExtDev, 1))).unwrap();
+    let data = tensor.as_data_ptr().cast();
+    let known = Both::attributes(data, NPU).unwrap();
+    assert_eq!((known.device, known.host_accessible), (Device::new(kDLExtDev, 1), false));
+    let host = [0_u8; 4];
+    let error = Both::attributes(host.as_ptr().cast(), NPU).unwrap_err();
+    assert_eq!(error, Error::NoBackend { device: NPU });
+    let error = <(Bare,)>::attributes(data, NPU).unwrap_err();
+    assert_eq!(error, Error::Unsupported { device: NPU, what: "pointer attributes" });
+}

@@ -67,7 +67,7 @@ fn failures_are_raised_once_and_leave_null() {
     for (wrong, kind, text) in cases {
         let drops = Drops::new();
         let object = object(Numbers { wrong, ..Numbers::counted(&drops) });
-        let (code, tensor) = exports::<Numbers>().from_object(object);
+        let (code, tensor) = exports::<Numbers>().managed(object);
         assert_eq!((code, tensor), (-1, ptr::null_mut()), "{wrong:?}");
         let raised = only_raised();
         assert_eq!(raised.0, kind, "{wrong:?}");
@@ -81,9 +81,9 @@ fn failures_are_raised_once_and_leave_null() {
 #[test]
 fn other_objects_and_null_are_refused() {
     let other = object(Picture::new());
-    assert_eq!(exports::<Numbers>().from_object(other), (-1, ptr::null_mut()));
+    assert_eq!(exports::<Numbers>().managed(other), (-1, ptr::null_mut()));
     assert_eq!(only_raised(), ("RuntimeError".into(), "no object of this class".into()));
-    assert_eq!(exports::<Numbers>().from_object(ptr::null_mut()), (-1, ptr::null_mut()));
+    assert_eq!(exports::<Numbers>().managed(ptr::null_mut()), (-1, ptr::null_mut()));
     assert_eq!(only_raised(), ("ValueError".into(), "`py_object` is NULL".into()));
     let function = exports::<Picture>().0.managed_tensor_from_py_object_no_sync.expect("set");
     // SAFETY: the object is alive; the function says that it takes NULL.
@@ -96,7 +96,7 @@ fn other_objects_and_null_are_refused() {
 fn a_host_that_panics_is_contained() {
     let object = object(Picture::new());
     BROKEN.set(true);
-    let outcome = exports::<Picture>().from_object(object);
+    let outcome = exports::<Picture>().managed(object);
     BROKEN.set(false);
     assert_eq!(outcome, (-1, ptr::null_mut()));
     assert_eq!(only_raised().0, "RuntimeError");

@@ -89,9 +89,7 @@ pub(crate) fn free<T>(object: *mut c_void) {
 unsafe fn checked<'a, T: 'static>(
     object: *mut c_void,
 ) -> Result<&'a Object<T>, Fault<&'static str>> {
-    if BROKEN.get() {
-        panic!("the host panics on purpose");
-    }
+    assert!(!BROKEN.get(), "the host panics on purpose");
     // SAFETY: every object begins with its class.
     if unsafe { object.cast::<TypeId>().read() } != TypeId::of::<T>() {
         return Err(Fault::Host("no object of this class"));
@@ -155,7 +153,7 @@ pub(crate) struct Called(pub(crate) &'static DLPackExchangeAPI);
 
 impl Called {
     /// `managed_tensor_from_py_object_no_sync`: its code, and what it wrote.
-    pub(crate) fn from_object(self, object: *mut c_void) -> (i32, *mut DLManagedTensorVersioned) {
+    pub(crate) fn managed(self, object: *mut c_void) -> (i32, *mut DLManagedTensorVersioned) {
         let function = self.0.managed_tensor_from_py_object_no_sync.expect("set");
         let mut out = core::ptr::dangling_mut();
         // SAFETY: objects of these tests are alive; `out` may be written.
@@ -164,7 +162,7 @@ impl Called {
 
     /// The tensor of an object, which must have one.
     pub(crate) fn tensor(self, object: *mut c_void) -> Foreign {
-        let (code, tensor) = self.from_object(object);
+        let (code, tensor) = self.managed(object);
         assert_eq!((code, raised()), (0, vec![]));
         assert!(!tensor.is_null());
         // SAFETY: 1. The table gave it away, alive.

@@ -49,7 +49,7 @@ fn an_object_that_copied_needs_the_tensor_no_longer() {
     TAKING.set(Taking::Copies);
     let (code, made) = importable().to_object(numbers().raw(&drops));
     assert_eq!((code, drops.count()), (0, 1));
-    let tensor = importable().from_object(made);
+    let tensor = importable().managed(made);
     assert_eq!(tensor.0, -1, "a vector has one owner, and this host cannot be one");
     assert_eq!(only_raised().0, "BufferError");
     free::<Taken>(made);
@@ -142,7 +142,9 @@ fn another_major_version_stays_with_the_caller() {
         assert_eq!(only_raised().1, Error::VersionUnsupported { found: version }.to_string());
         assert_eq!(drops.count(), 0);
         // SAFETY: the deleter is in the part that every version has.
-        let deleter = unsafe { (&raw const (*tensor).deleter).read() }.expect("a deleter");
+        let deleter = unsafe { &raw const (*tensor).deleter };
+        // SAFETY: as above.
+        let deleter = unsafe { deleter.read() }.expect("a deleter");
         // SAFETY: nobody else calls it.
         unsafe { deleter(tensor) };
         assert_eq!(drops.count(), 1);
@@ -198,7 +200,7 @@ fn what_the_object_has_is_what_came() {
 fn there_and_back() {
     TAKING.set(Taking::Keeps);
     let numbers = object(Numbers::new(Wrong::Nowhere));
-    let (_, tensor) = exports::<Numbers>().from_object(numbers);
+    let (_, tensor) = exports::<Numbers>().managed(numbers);
     let (code, made) = importable().to_object(tensor);
     assert_eq!(code, 0);
     free::<Numbers>(numbers);

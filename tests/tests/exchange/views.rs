@@ -15,6 +15,24 @@ use crate::exchange::host::{
     Heap, Numbers, Picture, Wrong, changing_object, exports, free, object, only_raised, raised,
 };
 
+/// Dimensions and strides of 64 bits.
+#[derive(DLPackExport)]
+#[dlpack(crate = tensors)]
+struct Strided {
+    data: SharedBuffer<u16>,
+    shape: Vec<i64>,
+    strides: [isize; 2],
+}
+
+/// Elements of less than a byte in a byte each.
+#[derive(DLPackExport)]
+#[dlpack(crate = tensors)]
+#[dlpack(dtype = FLOAT4_E2M1FN, padded)]
+struct Padded {
+    data: SharedBuffer<u8>,
+    shape: [usize; 1],
+}
+
 /// Calls the function as C does, with memory that was not initialised.
 fn view(table: &DLPackExchangeAPI, object: *mut c_void) -> (i32, DLTensor) {
     let function = table.dltensor_from_py_object_no_sync.expect("set");
@@ -56,8 +74,10 @@ fn a_view_is_of_the_object_itself() {
         assert_eq!(dims(tensor, tensor.shape), [2, 3]);
         assert_eq!(dims(tensor, tensor.strides), [3, 1]);
         assert_eq!((tensor.byte_offset, DataType::from(tensor.dtype)), (0, DataType::I32));
-        // SAFETY: the object is alive, and everybody may write.
-        unsafe { tensor.data.cast::<i32>().add(5).write(50) };
+        // SAFETY: the object is alive, and has six elements.
+        let last = unsafe { tensor.data.cast::<i32>().add(5) };
+        // SAFETY: everybody may write.
+        unsafe { last.write(50) };
     }
     assert!(ptr::eq(first.strides, second.strides), "they are in one place");
     let tensor = exports::<Numbers>().tensor(object);
@@ -77,13 +97,6 @@ fn stored_dimensions_are_not_copied() {
     assert_eq!(dims(&tensor, tensor.strides), [8, 2, 1]);
     free::<Picture>(picture);
 
-    #[derive(DLPackExport)]
-    #[dlpack(crate = tensors)]
-    struct Strided {
-        data: SharedBuffer<u16>,
-        shape: Vec<i64>,
-        strides: [isize; 2],
-    }
     let data = SharedBuffer::zeroed(6).expect("memory");
     let strided = Strided { data, shape: vec![2, 3], strides: [1, 2] };
     let shape = strided.shape.as_ptr();
@@ -164,13 +177,6 @@ fn what_a_dltensor_cannot_say_is_refused() {
     assert!(text.contains("read-only"), "{text}");
     free::<Picture>(picture);
 
-    #[derive(DLPackExport)]
-    #[dlpack(crate = tensors)]
-    #[dlpack(dtype = FLOAT4_E2M1FN, padded)]
-    struct Padded {
-        data: SharedBuffer<u8>,
-        shape: [usize; 1],
-    }
     let data = SharedBuffer::zeroed(2).expect("memory");
     let padded = object(Padded { data, shape: [2] });
     assert_eq!(view(exports::<Padded>().0, padded).0, -1);

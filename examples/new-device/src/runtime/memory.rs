@@ -57,6 +57,13 @@ impl Memory {
         self.state().in_use
     }
 
+    /// Whether the address is inside an allocation.
+    pub(super) fn has(&self, address: Address) -> bool {
+        let state = self.state();
+        let last = state.blocks.range(..=address).next_back();
+        last.is_some_and(|(first, block)| address.0 - first.0 < block.len())
+    }
+
     /// Zeroed bytes.
     pub(super) fn allocate(&self, byte_len: usize) -> Result<Address, Code> {
         let mut state = self.state();

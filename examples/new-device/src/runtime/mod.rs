@@ -8,7 +8,8 @@ mod stream;
 
 pub use memory::Address;
 pub use stream::{
-    Event, Stream, current_stream, default_stream, find_stream, shutdown, with_stream,
+    Event, Stream, current_stream, default_stream, find_stream, shutdown, streams_at_work,
+    with_stream,
 };
 
 use memory::Memory;
@@ -42,4 +43,9 @@ fn memory_of(device: usize) -> Result<&'static Memory, Code> {
 /// Bytes in use on a device. Frees that streams have not come to are not counted.
 pub fn bytes_in_use(device: usize) -> Result<usize, Code> {
     Ok(memory_of(device)?.in_use())
+}
+
+/// The device with that memory, if there is one.
+pub fn device_of(address: Address) -> Option<usize> {
+    MEMORIES.iter().position(|memory| memory.has(address))
 }

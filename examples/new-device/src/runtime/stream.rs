@@ -163,8 +163,8 @@ impl Stream {
     /// Enqueues a copy within the device.
     pub fn copy(&self, from: (Address, usize), to: (Address, usize), byte_len: usize) {
         self.enqueue(move |memory| {
-            let bytes = memory.access(from.0, from.1..from.1 + byte_len, |bytes| bytes.to_vec())?;
-            memory.access(to.0, to.1..to.1 + byte_len, |to| to.copy_from_slice(&bytes))
+            let bytes = memory.access(from.0, span(from.1, byte_len), |bytes| bytes.to_vec())?;
+            memory.access(to.0, span(to.1, byte_len), |to| to.copy_from_slice(&bytes))
         });
     }
 
@@ -176,7 +176,7 @@ impl Stream {
     pub unsafe fn copy_from_host(&self, from: *const u8, to: (Address, usize), byte_len: usize) {
         let from = OfHost(from.cast_mut());
         self.enqueue(move |memory| {
-            memory.access(to.0, to.1..to.1 + byte_len, |to| {
+            memory.access(to.0, span(to.1, byte_len), |to| {
                 let from = from.as_ptr();
                 // SAFETY: by 1, and memory of the device is apart from it.
                 unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
@@ -192,13 +192,18 @@ impl Stream {
     pub unsafe fn copy_to_host(&self, from: (Address, usize), to: *mut u8, byte_len: usize) {
         let to = OfHost(to);
         self.enqueue(move |memory| {
-            memory.access(from.0, from.1..from.1 + byte_len, |from| {
+            memory.access(from.0, span(from.1, byte_len), |from| {
                 let to = to.as_ptr();
                 // SAFETY: by 1, and memory of the device is apart from it.
                 unsafe { from.as_ptr().copy_to_nonoverlapping(to, from.len()) };
             })
         });
     }
+}
+
+/// The bytes of a copy in an allocation. What does not fit is a fault there.
+fn span(start: usize, byte_len: usize) -> Range<usize> {
+    start..start.saturating_add(byte_len)
 }
 
 /// An address of the host on its way to the thread of a stream.
@@ -254,6 +259,14 @@ pub fn with_stream<R>(stream: &Stream, run: impl FnOnce() -> R) -> R {
     let before = CURRENT.with_borrow_mut(|current| current[device].replace(stream.clone()));
     let _before = Before(device, before);
     run()
+}
+
+/// Number of streams that have not come to their end. A stream that is gone may
+/// still have work to do.
+pub fn streams_at_work() -> usize {
+    let mut threads = lock(&THREADS);
+    threads.retain(|thread| !thread.is_finished());
+    threads.len()
 }
 
 /// Ends the default streams, and waits until the work of all streams is done.

@@ -1,0 +1,132 @@
+//! Tensors on the accelerator of `examples/new-device`, as a Python class, and
+//! another library on it.
+
+use dlpack_traits::backend::{Cpu, DeviceBuffer, WorkStream};
+use dlpack_traits::ffi::kDLExtDev;
+use dlpack_traits::{DLPackExport, DataType, Device, python};
+use new_device::Npu;
+use new_device::consumer::Consumer;
+use new_device::runtime::{self, Address, Event, Stream};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::capsule::Taken;
+
+const NPU: Device = Device::new(kDLExtDev, 0);
+
+/// What a stream waits for until Python opens it.
+#[pyclass(frozen, module = "dlpack_testing")]
+pub(crate) struct Gate(Event);
+
+#[pymethods]
+impl Gate {
+    #[new]
+    fn new() -> Self {
+        Self(Event::of_host())
+    }
+
+    fn open(&self) {
+        self.0.set();
+    }
+
+    /// Opens the gate on another thread, some time later.
+    fn open_later(&self) {
+        let gate = self.0.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(core::time::Duration::from_millis(20));
+            gate.set();
+        });
+    }
+}
+
+/// `float32`s on the accelerator, filled by a kernel on a stream of their own.
+#[pyclass(frozen, module = "dlpack_testing")]
+#[derive(DLPackExport)]
+pub(crate) struct OnNpu {
+    data: DeviceBuffer<Npu>,
+    shape: Vec<usize>,
+}
+
+fn stream() -> PyResult<WorkStream<Npu>> {
+    let stream = Stream::new(0).map_err(failed)?;
+    Ok(runtime::with_stream(&stream, || WorkStream::current(NPU))?)
+}
+
+fn failed(code: runtime::Code) -> PyErr {
+    PyRuntimeError::new_err(format!("the device says {}", code.0))
+}
+
+#[pymethods]
+impl OnNpu {
+    /// Elements that become `value` when the gate is opened.
+    #[new]
+    fn new(shape: Vec<usize>, value: f32, gate: &Gate) -> PyResult<Self> {
+        let stream = stream()?;
+        stream.stream().wait(&gate.0);
+        let data = DeviceBuffer::zeroed_on(stream, DataType::F32, shape.iter().product())?;
+        let address = Address::from_ptr(data.as_ptr());
+        data.stream().stream().fill(address, 0..data.byte_len(), value);
+        Ok(Self { data, shape })
+    }
+
+    /// The handle of the memory.
+    #[getter]
+    fn data_ptr(&self) -> usize {
+        self.data.as_ptr().addr()
+    }
+
+    /// The handle of the stream.
+    #[getter]
+    fn stream(&self) -> usize {
+        self.data.stream().handle().number()
+    }
+}
+
+/// Another library on the accelerator, with a stream of its own.
+#[pyclass(frozen, module = "dlpack_testing")]
+pub(crate) struct NpuConsumer(Consumer);
+
+#[pymethods]
+impl NpuConsumer {
+    #[new]
+    fn new() -> PyResult<Self> {
+        Ok(Self(Consumer::new(stream()?)?))
+    }
+
+    #[getter]
+    fn stream(&self) -> usize {
+        self.0.stream().handle().number()
+    }
+
+    /// Enqueues the sum of a tensor that was exported for the stream, and releases it.
+    fn enqueue_sum(&self, tensor: &Taken) -> PyResult<()> {
+        let managed = tensor.give()?;
+        // SAFETY: 1. The test asked for this stream, and nobody else has the tensor.
+        Ok(unsafe { self.0.sum(managed) }?)
+    }
+
+    /// Waits for the sum.
+    fn result(&self) -> PyResult<f32> {
+        self.0.result().map_err(failed)
+    }
+}
+
+/// What a stream that does not live is called.
+#[pyfunction]
+fn closed_npu_stream() -> PyResult<usize> {
+    Ok(stream()?.handle().number())
+}
+
+/// How many streams have work, or may get some. One is the device's own.
+#[pyfunction]
+fn npu_streams() -> usize {
+    runtime::streams_at_work()
+}
+
+pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    python::class::<OnNpu>().backends::<(Cpu, Npu)>().add(m)?;
+    m.add_class::<Gate>()?;
+    m.add_class::<NpuConsumer>()?;
+    m.add_function(wrap_pyfunction!(npu_streams, m)?)?;
+    m.add_function(wrap_pyfunction!(closed_npu_stream, m)?)
+}

@@ -1,0 +1,146 @@
+"""Tensors of a device that works on its own, seen from Python.
+
+The device is the accelerator of `examples/new-device`: threads of its own, and
+memory that the host cannot touch. A gate holds its work back.
+"""
+
+import gc
+import time
+
+import pytest
+
+from conftest import require
+from dlpack_testing import Gate, NpuConsumer, OnNpu, closed_npu_stream, npu_streams, take
+
+NPU = (12, 0)
+
+
+@pytest.fixture(autouse=True)
+def idle():
+    """Leaves when the streams of a test are at their end: other tests count memory."""
+    yield
+    deadline = time.monotonic() + 10
+    while npu_streams() > 1 and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.001)
+
+
+def opened():
+    gate = Gate()
+    gate.open()
+    return gate
+
+
+def test_the_device_is_the_one_of_the_struct():
+    """`__dlpack_device__`, and the struct, name the device; `data` is its handle."""
+    tvm_ffi = require("tvm_ffi")
+    tensor = OnNpu([2, 3], 1.5, opened())
+    assert tensor.__dlpack_device__() == NPU
+    array = tvm_ffi.from_dlpack(tensor)
+    assert (array.device.dlpack_device_type(), array.device.index) == NPU
+    assert tuple(array.shape) == (2, 3)
+
+
+def test_a_copy_on_the_host_waits_for_the_work():
+    """NumPy gets the elements as they are when the pending kernel is done."""
+    numpy = require("numpy")
+    gate = Gate()
+    tensor = OnNpu([2, 3], 1.5, gate)
+    gate.open_later()
+    array = numpy.from_dlpack(tensor, device="cpu")
+    assert array.tolist() == [[1.5] * 3] * 2
+    assert array.flags.writeable
+    assert numpy.from_dlpack(tensor, device="cpu", copy=True).tolist() == array.tolist()
+
+
+def test_legacy_consumers_get_copies_too():
+    """The legacy struct can be copied to the host as well."""
+    tensor = OnNpu([4], 2.0, opened())
+    capsule = tensor.__dlpack__(dl_device=(1, 0))
+    assert "dltensor" in repr(capsule) and "versioned" not in repr(capsule)
+    numpy = require("numpy")
+
+    class Legacy:
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **_):
+            return capsule
+
+    assert numpy.from_dlpack(Legacy()).tolist() == [2.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({"dl_device": (1, 0), "copy": False}, "takes a copy"),
+        ({"dl_device": (2, 0)}, "cannot be exported to cuda:0"),
+        ({"dl_device": (12, 1)}, "cannot be exported to ext_dev:1"),
+        ({"copy": True}, r"pass `dl_device=\(1, 0\)`"),
+    ],
+)
+def test_what_the_device_cannot_do(keywords, words):
+    """A journey that nobody can make is a BufferError."""
+    tensor = OnNpu([4], 2.0, opened())
+    with pytest.raises(BufferError, match=words):
+        tensor.__dlpack__(max_version=(1, 0), **keywords)
+
+
+def test_numpy_needs_to_be_told():
+    """Without `device="cpu"` NumPy refuses the device; it does not read the memory."""
+    numpy = require("numpy")
+    with pytest.raises((BufferError, RuntimeError)):
+        numpy.from_dlpack(OnNpu([4], 2.0, opened()))
+
+
+def test_a_hand_off_does_not_wait():
+    """The consumer's stream waits, not Python: the gate is closed until the end."""
+    gate = Gate()
+    consumer = NpuConsumer()
+    tensor = OnNpu([4], 2.0, gate)
+    capsule = tensor.__dlpack__(max_version=(1, 0), stream=consumer.stream)
+    consumer.enqueue_sum(take(capsule))
+    # The consumer has released its tensor, and nobody else has the memory.
+    del tensor, capsule
+    gate.open()
+    assert consumer.result() == 8.0
+
+
+def test_without_a_stream_the_work_is_done():
+    """`stream=None` waits on the host, so any stream finds the elements."""
+    gate = Gate()
+    consumer = NpuConsumer()
+    tensor = OnNpu([4], 2.0, gate)
+    gate.open_later()
+    consumer.enqueue_sum(take(tensor.__dlpack__(max_version=(1, 0))))
+    assert consumer.result() == 8.0
+
+
+def test_its_own_stream_is_no_journey():
+    """The producer's own stream may be named, with work pending on it."""
+    gate = Gate()
+    tensor = OnNpu([4], 2.0, gate)
+    tensor.__dlpack__(max_version=(1, 0), stream=tensor.stream)
+    gate.open()
+
+
+@pytest.mark.parametrize("stream", [0, -1])
+def test_streams_that_are_none(stream):
+    """0 is no stream here, and for -1 nobody could say when the memory is free."""
+    tensor = OnNpu([4], 2.0, opened())
+    with pytest.raises(ValueError, match="`stream`"):
+        tensor.__dlpack__(max_version=(1, 0), stream=stream)
+
+
+def test_a_stream_that_is_gone():
+    """What the device refuses is a BufferError with its code."""
+    tensor = OnNpu([4], 2.0, opened())
+    with pytest.raises(BufferError, match="`find_stream` returned 2 for ext_dev:0"):
+        tensor.__dlpack__(max_version=(1, 0), stream=closed_npu_stream())
+
+
+def test_a_copy_on_the_host_has_no_stream():
+    """With `dl_device=(1, 0)` the consumer is on the host."""
+    tensor = OnNpu([4], 2.0, opened())
+    with pytest.raises(ValueError, match="`stream` must be None"):
+        tensor.__dlpack__(max_version=(1, 0), dl_device=(1, 0), stream=tensor.stream)
