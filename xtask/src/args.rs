@@ -9,6 +9,7 @@ Usage: cargo xtask <command>
 Commands:
   demo [--with torch]      build the example module and tell its story on a real photograph
   develop [--with torch]   build the example module so that target/venv/bin/python imports it
+                           (--with all: beside all libraries that the tests know, 11 GB)
   example no-python        tensors between a C++ program and two Rust libraries
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
   test --full              adds all other libraries, lints, the oldest PyO3, Miri, valgrind,
