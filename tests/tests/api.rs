@@ -28,7 +28,9 @@ const COUNTED: [&str; 2] = ["Foreign", "SharedBuffer"];
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 9] = [
+const WRITTEN_ONCE: [&str; 11] = [
+    "backend::gpu::cuda::LOADED",
+    "backend::gpu::rocm::LOADED",
     "exchange::dims::NUMBERS",
     "exchange::dims::USED",
     "exchange::dims::INDEX",
