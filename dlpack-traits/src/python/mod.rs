@@ -88,6 +88,7 @@
 //! | `BufferError` | the tensor cannot be exported as asked: shape, dtype, device, or `copy=False` where only a copy would do |
 //! | `TypeError` | an argument of the wrong type, or an unknown one |
 //! | `ValueError` | an argument with a wrong value: a `stream` on the CPU, a negative version |
+//! | `IndexError` | Rust code asked for an element that the tensor does not have |
 //! | `MemoryError` | no memory for the export |
 //! | `AttributeError` | what was to be imported has no `__dlpack__` |
 //! | any other | raised by the producer of what was to be imported; it arrives as it was |
