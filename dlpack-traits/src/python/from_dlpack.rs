@@ -46,6 +46,9 @@ use crate::stream::{StreamArg, StreamKind};
 /// }
 /// ```
 ///
+/// PyTorch's table gives tensors that require a gradient too, which its `__dlpack__`
+/// refuses: autograd does not see what is done with them here.
+///
 /// # Errors
 ///
 /// What the object raises: usually `BufferError` where it cannot export, and
