@@ -39,7 +39,7 @@
 //! #[pymethods]
 //! impl Grid {
 //!     fn sum(&self) -> PyResult<f32> {
-//!         Ok(self.data.tensor().elements::<f32>()?.iter().sum())
+//!         Ok(self.data.elements()?.iter().sum())
 //!     }
 //! }
 //!
