@@ -5,7 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::num::NonZeroU8;
 
-use super::{Imported, Readable};
+use super::{Elements, Imported, Readable};
 use crate::described::{AsLayout, Layout};
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -51,6 +51,7 @@ use crate::view::TensorView;
 /// assert_eq!(again.import()?.elements::<u8>()?.to_vec()?, [2, 1]);
 ///
 /// let bytes: Foreign<u8> = any.clone().typed()?;
+/// assert_eq!(bytes.elements()?.to_vec()?, [2, 1]);
 /// assert!(any.typed::<f32>().is_err());
 /// # Ok::<(), Error>(())
 /// ```
@@ -142,6 +143,19 @@ impl<T> Foreign<T> {
     pub fn typed<U: ForeignElement>(self) -> Result<Foreign<U>, Error> {
         U::check(&self.tensor)?;
         Ok(Foreign { tensor: self.tensor, elements: PhantomData })
+    }
+}
+
+impl<T: Readable> Foreign<T> {
+    /// The elements, to be read by value, while others may write them:
+    /// [`Imported::elements`] of the type that they have here.
+    ///
+    /// # Errors
+    ///
+    /// None, unless [`tensor_mut`](Self::tensor_mut) was used to put another
+    /// tensor here: then those of [`Imported::elements`].
+    pub fn elements(&self) -> Result<Elements<'_, T>, Error> {
+        self.tensor.elements()
     }
 }
 
