@@ -17,7 +17,12 @@ from contextlib import contextmanager
 
 import pytest
 
-CONSUMERS = ("numpy", "tvm_ffi", "torch", "jax")
+CONSUMERS = (
+    *("numpy", "tvm_ffi", "torch", "jax", "paddle", "mlx", "tensorflow"),
+    *("array_api_strict", "nanobind", "mpi4py", "dpnp"),
+)
+# What other steps of the whole suite know, and the Python tests do not.
+TOOLS = ("miri", "valgrind", "newest-python")
 MODULES = ("dlpack_example", "dlpack_testing")
 
 FOLDER = os.environ.get("DLPACK_PYTHON_MODULES")
@@ -33,7 +38,7 @@ REQUIRED = {name for name in os.environ.get("DLPACK_REQUIRE", "").split(",") if 
 
 def pytest_configure():
     """Refuses to start with modules or demands that are not what they seem."""
-    unknown = REQUIRED - set(CONSUMERS)
+    unknown = REQUIRED - set(CONSUMERS) - set(TOOLS)
     if unknown:
         raise pytest.UsageError(f"DLPACK_REQUIRE names unknown consumers: {unknown}")
     for name in MODULES:
@@ -62,7 +67,7 @@ def require(name):
     if importlib.util.find_spec(name) is None:
         if name in REQUIRED:
             pytest.fail(f"{name} is not installed, and DLPACK_REQUIRE names it")
-        pytest.skip(f"{name} is not installed")
+        pytest.skip(f"{name} is not installed", allow_module_level=True)
     new = name not in sys.modules
     module = importlib.import_module(name)
     if new and name == "jax":

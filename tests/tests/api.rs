@@ -16,7 +16,8 @@ const PLAIN: [&str; 6] = ["Attributes", "Complex", "Extent", "Lanes", "Place", "
 
 /// Safe functions to which an address is a number that they pass on, and follow
 /// nowhere.
-const NUMBERS: [&str; 3] = [
+const NUMBERS: [&str; 4] = [
+    "backend::gpu::runtime::Vendor::attributes",
     "backend::memory::PointerAttributes::attributes",
     "backend::set::Backends::attributes",
     "backend::stream::StreamHandle::from_ptr",
@@ -27,7 +28,9 @@ const COUNTED: [&str; 2] = ["Foreign", "SharedBuffer"];
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 9] = [
+const WRITTEN_ONCE: [&str; 11] = [
+    "backend::gpu::cuda::LOADED",
+    "backend::gpu::rocm::LOADED",
     "exchange::dims::NUMBERS",
     "exchange::dims::USED",
     "exchange::dims::INDEX",
@@ -40,9 +43,19 @@ const WRITTEN_ONCE: [&str; 9] = [
     "python::take::TAKING",
 ];
 
-/// Locks under which nothing is called that could wait, or run code of others.
-const WAITS_FOR_NOTHING: [&str; 3] =
-    ["python::late names OnceLock", "python::remembered names Mutex", "python::take names Mutex"];
+/// Locks under which nothing is called that could wait, or run code of others,
+/// and what a thread keeps for itself.
+const WAITS_FOR_NOTHING: [&str; 7] = [
+    // A vendor's library is loaded once.
+    "backend::gpu::cuda names OnceLock",
+    "backend::gpu::rocm names OnceLock",
+    "backend::gpu::runtime names OnceLock",
+    // The work stream that a thread has entered.
+    "backend::gpu::current names thread_local",
+    "python::late names OnceLock",
+    "python::remembered names Mutex",
+    "python::take names Mutex",
+];
 
 /// Says what is wrong, if anything is.
 fn none(wrong: &[String]) {

@@ -11,9 +11,12 @@ Usage: cargo xtask <command>
 Commands:
   demo [--with torch]      build the example module and tell its story on a real photograph
   develop [--with torch]   build the example module so that target/venv/bin/python imports it
+                           (--with all: beside all libraries that the tests know, 11 GB)
   example no-python        tensors between a C++ program and two Rust libraries
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
-  test --full              adds PyTorch, JAX, lints, the oldest PyO3, Miri, valgrind, AddressSanitizer
+  test --full              adds all other libraries, lints, the oldest PyO3, Miri, valgrind,
+                           AddressSanitizer
+  matrix                   who takes which tensors from whom; writes docs/interop.md
   bench rust               what an exchange costs, beside the other crates and the floor
   rules                    whether every rule of docs/SAFETY.md has a mechanism and a test
   mutants [--rule F4]      take each mechanism out, and see its test fail; --rust, --miri
@@ -37,6 +40,8 @@ pub(crate) enum Request {
     Develop(Packages),
     /// `demo`, with at least these packages in the environment.
     Demo(Packages),
+    /// `matrix`.
+    Matrix,
     /// `bench compile`.
     BenchCompile,
     /// `rules`.
@@ -62,6 +67,10 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         [] | ["help" | "--help" | "-h", ..] | [_, "--help" | "-h", ..] => Ok(Request::Help),
         ["develop", rest @ ..] => packages("develop", rest).map(Request::Develop),
         ["demo", rest @ ..] => packages("demo", rest).map(Request::Demo),
+        ["matrix"] => Ok(Request::Matrix),
+        ["matrix", rest @ ..] => {
+            Err(format!("`matrix` takes no argument, and got `{}`.", rest.join(" ")))
+        }
         ["bench", "compile"] => Ok(Request::BenchCompile),
         ["bench", "rust"] => Ok(Request::BenchRust),
         ["bench", rest @ ..] => {
@@ -100,8 +109,9 @@ fn packages(command: &str, rest: &[&str]) -> Result<Packages, String> {
     match rest {
         [] => Ok(Packages::Base),
         ["--with", "torch"] | ["--with=torch"] => Ok(Packages::Torch),
+        ["--with", "all"] | ["--with=all"] => Ok(Packages::MOST),
         _ => Err(format!(
-            "`{command}` takes no argument but `--with torch`, and got `{}`.",
+            "`{command}` takes no argument but `--with torch` or `--with all`, and got `{}`.",
             rest.join(" ")
         )),
     }
@@ -126,6 +136,8 @@ mod tests {
         assert_eq!(parsed("mutants"), Ok(Request::Mutants(Choice::default())));
         let f4 = Choice { rule: Some("F4".to_owned()), with: None };
         assert_eq!(parsed("mutants --rule F4"), Ok(Request::Mutants(f4)));
+        assert_eq!(parsed("develop --with all"), Ok(Request::Develop(Packages::MOST)));
+        assert_eq!(parsed("matrix"), Ok(Request::Matrix));
         assert_eq!(parsed("example no-python"), Ok(Request::NoPython));
         assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));
         assert_eq!(parsed("test"), Ok(Request::Test { full: false }));
@@ -137,6 +149,7 @@ mod tests {
         assert!(parsed("bake").unwrap_err().contains("`bake`"));
         assert!(parsed("demo --with cupy").unwrap_err().contains("--with cupy"));
         assert!(parsed("mutants --all").unwrap_err().contains("--all"));
+        assert!(parsed("matrix --fast").unwrap_err().contains("--fast"));
         assert!(parsed("test --fast").unwrap_err().contains("--fast"));
     }
 }

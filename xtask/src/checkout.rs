@@ -34,6 +34,11 @@ impl Checkout {
         self.target().join("venv")
     }
 
+    /// The link to the environment of the newest libraries.
+    pub(crate) fn newest_venv(&self) -> PathBuf {
+        self.target().join("newest/venv")
+    }
+
     /// The built extension modules, which the environment's Python imports.
     pub(crate) fn modules(&self) -> PathBuf {
         self.target().join("python")

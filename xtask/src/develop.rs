@@ -144,7 +144,7 @@ pub(crate) fn develop(checkout: &Checkout, packages: Packages) -> Outcome<Enviro
 }
 
 /// Runs one stage under its name; a failure shows the end of its log.
-fn announced<T>(
+pub(crate) fn announced<T>(
     checkout: &Checkout,
     name: &str,
     result: &str,

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::Outcome;
 use crate::checkout::Checkout;
+use crate::run::answer_of;
 
 /// Prints what [`Interpreter`] holds, one fact a line. Runs on any Python 3, so
 /// that an old one is refused with a sentence and not with a syntax error.
@@ -58,6 +59,21 @@ impl Interpreter {
              (Debian and Ubuntu: apt-get install python3-venv), or name one with DLPACK_PYTHON."
                 .to_owned()
         }))
+    }
+
+    /// CPython 3.13 or 3.12, which the newest libraries ask for: by the names
+    /// that a system gives them, or from pyenv. Nothing where there is none.
+    pub(crate) fn newest(checkout: &Checkout) -> Option<Self> {
+        ["3.13", "3.12"].into_iter().find_map(|version| {
+            let plain = format!("python{version}");
+            let of_pyenv = || {
+                let prefix = answer_of("pyenv", &["prefix", version])?;
+                let place = PathBuf::from(prefix.trim()).join("bin").join(&plain);
+                probe(checkout, &place.to_string_lossy())
+            };
+            let facts = probe(checkout, &plain).or_else(of_pyenv)?;
+            Self::judge(&plain, &facts).ok().filter(|found| found.version == version)
+        })
     }
 
     fn judge(name: &str, facts: &str) -> Outcome<Self> {

@@ -13,6 +13,7 @@ mod demo;
 mod develop;
 mod gpu_tests;
 mod interpreter;
+mod matrix;
 mod miri;
 mod mutants;
 mod no_python;
@@ -65,6 +66,7 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             demo::demo(&Checkout::find()?, packages)?;
             Ok(ExitCode::SUCCESS)
         }
+        Request::Matrix => matrix::matrix(&Checkout::find()?),
         Request::BenchCompile => {
             bench_compile::bench(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)

@@ -37,3 +37,19 @@ pub(crate) fn pytest_of(checkout: &Checkout, environment: &Environment) -> Comma
     command.args(["-m", "pytest", "-ra", "--color=no"]);
     command
 }
+
+/// The tests of what the second environment is for: the newest JAX, and what
+/// the newest NumPy makes of the suite that others must pass.
+pub(crate) fn pytest_newest(checkout: &Checkout, environment: &Environment) -> Command {
+    let mut command = environment.python(checkout);
+    command.env("DLPACK_REQUIRE", environment.required_there()).args([
+        "-m",
+        "pytest",
+        "-ra",
+        "--color=no",
+        "tests/python/conformance",
+        "tests/python/peers/peer_jax.py",
+        "tests/python/peers/peer_tvm_ffi.py",
+    ]);
+    command
+}

@@ -9,8 +9,8 @@ use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
-    Outcome, checks, demo, gpu_tests, miri, mutants, no_python, pyo3_range, python_tests, rules,
-    rust_tests, valgrind,
+    Outcome, checks, demo, gpu_tests, matrix, miri, mutants, no_python, pyo3_range, python_tests,
+    rules, rust_tests, valgrind,
 };
 
 /// What steps share.
@@ -21,6 +21,8 @@ pub(crate) struct Context {
     packages: Packages,
     environment: OnceCell<Environment>,
     modules: Cell<bool>,
+    /// The environment of the newest libraries, where its step made one.
+    pub(crate) newest: OnceCell<Environment>,
 }
 
 impl Context {
@@ -73,6 +75,8 @@ const FULL: &[(&str, Body)] = &[
     ("oldest rust", checks::oldest_rust),
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),
+    ("newest libraries", matrix::newest_libraries),
+    ("interop matrix", matrix::interop_matrix),
     ("demo", the_demo),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
@@ -86,9 +90,14 @@ const FULL: &[(&str, Body)] = &[
 
 /// Runs all steps; the exit code says whether any failed.
 pub(crate) fn test(checkout: Checkout, full: bool) -> Outcome<ExitCode> {
-    let (steps, packages) = if full { (FULL, Packages::Full) } else { (QUICK, Packages::Base) };
-    let context =
-        Context { checkout, packages, environment: OnceCell::new(), modules: Cell::new(false) };
+    let (steps, packages) = if full { (FULL, Packages::MOST) } else { (QUICK, Packages::Base) };
+    let context = Context {
+        checkout,
+        packages,
+        environment: OnceCell::new(),
+        modules: Cell::new(false),
+        newest: OnceCell::new(),
+    };
     let mut report = Report::default();
     for (index, (name, body)) in steps.iter().enumerate() {
         report.step(&context.checkout, (index + 1, steps.len()), name, |stage| {

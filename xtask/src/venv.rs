@@ -18,6 +18,8 @@ use crate::run::Stage;
 
 /// Part of the hash: to be raised when what is done beside pip changes.
 const RECIPE: &str = "1";
+/// What the second environment holds.
+const NEWEST: &str = "requirements/newest.txt";
 /// Written last; an environment without it is made anew.
 const FINISHED: &str = "finished";
 /// Run inside a new environment: adds the line that finds the modules of the
@@ -37,34 +39,52 @@ pub(crate) enum Packages {
     Torch,
     /// And JAX.
     Full,
+    /// And everybody else whom the tests know.
+    Peers,
 }
 
 impl Packages {
-    const ALL: [Self; 3] = [Self::Base, Self::Torch, Self::Full];
+    const ALL: [Self; 4] = [Self::Base, Self::Torch, Self::Full, Self::Peers];
+
+    /// All that there is for this platform.
+    pub(crate) const MOST: Self = if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        Self::Peers
+    } else {
+        Self::Full
+    };
 
     fn file(self) -> &'static str {
         match self {
             Self::Base => "requirements/base.txt",
             Self::Torch => "requirements/torch.txt",
             Self::Full => "requirements/full.txt",
+            Self::Peers => "requirements/peers.txt",
         }
     }
 
-    /// The consumers that tests may not skip where this is installed.
-    fn consumers(self) -> &'static str {
+    /// Its requirements, after those that it adds to.
+    fn files(self) -> Vec<&'static str> {
+        Self::ALL.into_iter().filter(|part| *part <= self).map(Self::file).collect()
+    }
+
+    /// The libraries that tests may not skip where this is installed.
+    fn libraries(self) -> &'static str {
         match self {
             Self::Base => "numpy,tvm_ffi",
             Self::Torch => "numpy,tvm_ffi,torch",
             Self::Full => "numpy,tvm_ffi,torch,jax",
+            Self::Peers => {
+                "numpy,tvm_ffi,torch,jax,paddle,mlx,tensorflow,array_api_strict,nanobind,mpi4py,dpnp"
+            }
         }
     }
 }
 
-/// An environment that `target/venv` links to.
+/// An environment that a link in `target/` names.
 #[derive(Debug)]
 pub(crate) struct Environment {
-    /// What it holds, which may be more than was asked for.
-    packages: Packages,
+    /// The libraries that tests may not skip in it.
+    libraries: &'static str,
     /// What it was made from.
     pub(crate) interpreter: Interpreter,
     link: PathBuf,
@@ -74,12 +94,12 @@ impl Environment {
     /// Its Python, called through the link of this checkout, at its root; no
     /// variable of the caller adds modules to it.
     pub(crate) fn python(&self, checkout: &Checkout) -> Command {
-        let mut command = Command::new(python_of(&self.link));
+        let mut command = Command::new(self.executable());
         command.current_dir(checkout.root()).env_remove("PYTHONPATH").env_remove("PYTHONHOME");
         command
     }
 
-    /// Its Python, by the link of this checkout.
+    /// Where its Python is, through the link of this checkout.
     pub(crate) fn executable(&self) -> PathBuf {
         python_of(&self.link)
     }
@@ -89,11 +109,17 @@ impl Environment {
         python_of(&self.link).parent().map(Path::to_path_buf).unwrap_or_default()
     }
 
-    /// What tests may not skip here (`DLPACK_REQUIRE`): all consumers that the
+    /// What tests may not skip in the second environment, whatever the caller
+    /// requires of the first.
+    pub(crate) fn required_there(&self) -> &'static str {
+        self.libraries
+    }
+
+    /// What tests may not skip here (`DLPACK_REQUIRE`): all libraries that the
     /// environment has, `more`, and what the caller's variable names.
     pub(crate) fn required(&self, more: &str) -> String {
         let asked = std::env::var("DLPACK_REQUIRE").unwrap_or_default();
-        [self.packages.consumers(), more, &asked]
+        [self.libraries, more, &asked]
             .into_iter()
             .filter(|part| !part.is_empty())
             .collect::<Vec<_>>()
@@ -109,42 +135,67 @@ pub(crate) fn ensure(
 ) -> Outcome<Environment> {
     let interpreter = Interpreter::find(checkout)?;
     let cache = cache_folder()?;
-    std::fs::create_dir_all(&cache).map_err(|error| {
+    let mut packages = wanted;
+    // A richer environment that this checkout already uses is kept.
+    let linked = std::fs::read_link(checkout.venv()).ok();
+    for richer in Packages::ALL.into_iter().filter(|richer| *richer > wanted) {
+        let place = cache.join(name_of(checkout, &richer.files(), &interpreter)?);
+        if linked.as_ref() == Some(&place) && is_finished(&place) {
+            packages = richer;
+        }
+    }
+    let place = prepare(checkout, &cache, &packages.files(), &interpreter, stage)?;
+    link(&place, &checkout.venv())?;
+    Ok(Environment { libraries: packages.libraries(), interpreter, link: checkout.venv() })
+}
+
+/// Makes, or finds, the second environment, of an interpreter that the newest
+/// libraries run on.
+pub(crate) fn ensure_newest(
+    checkout: &Checkout,
+    interpreter: Interpreter,
+    stage: &mut Stage,
+) -> Outcome<Environment> {
+    let place = prepare(checkout, &cache_folder()?, &[NEWEST], &interpreter, stage)?;
+    link(&place, &checkout.newest_venv())?;
+    Ok(Environment { libraries: "numpy,tvm_ffi,jax", interpreter, link: checkout.newest_venv() })
+}
+
+/// The place of the environment with the pins of `files`, the last of which
+/// names the others; makes it if it is not there.
+fn prepare(
+    checkout: &Checkout,
+    cache: &Path,
+    files: &[&'static str],
+    interpreter: &Interpreter,
+    stage: &mut Stage,
+) -> Outcome<PathBuf> {
+    std::fs::create_dir_all(cache).map_err(|error| {
         format!(
             "{} cannot be made ({error}); set XDG_CACHE_HOME to a writable folder.",
             cache.display()
         )
     })?;
-
-    let mut packages = wanted;
-    // A richer environment that this checkout already uses is kept.
-    let linked = std::fs::read_link(checkout.venv()).ok();
-    for richer in Packages::ALL.into_iter().filter(|richer| *richer > wanted) {
-        let place = cache.join(name_of(checkout, richer, &interpreter)?);
-        if linked.as_ref() == Some(&place) && is_finished(&place) {
-            packages = richer;
-        }
-    }
-    let name = name_of(checkout, packages, &interpreter)?;
+    let file = files.last().copied().unwrap_or_default();
+    let name = name_of(checkout, files, interpreter)?;
     let place = cache.join(&name);
     if is_finished(&place) {
-        stage.note(&format!("Python {}, {} (made before)", interpreter.version, packages.file()));
-    } else {
-        let lock = lock(&cache.join(format!("{name}.lock")), stage)?;
-        // Whoever held the lock before may just have finished it.
-        if !is_finished(&place) {
-            stage.note(&format!("Python {}, {}", interpreter.version, packages.file()));
-            make(checkout, packages, &interpreter, &place, stage)?;
-        }
-        drop(lock);
+        stage.note(&format!("Python {}, {file} (made before)", interpreter.version));
+        return Ok(place);
     }
-    link(&place, &checkout.venv())?;
-    Ok(Environment { packages, interpreter, link: checkout.venv() })
+    let lock = lock(&cache.join(format!("{name}.lock")), stage)?;
+    // Whoever held the lock before may just have finished it.
+    if !is_finished(&place) {
+        stage.note(&format!("Python {}, {file}", interpreter.version));
+        make(checkout, file, interpreter, &place, stage)?;
+    }
+    drop(lock);
+    Ok(place)
 }
 
 fn make(
     checkout: &Checkout,
-    packages: Packages,
+    file: &str,
     interpreter: &Interpreter,
     place: &Path,
     stage: &mut Stage,
@@ -170,16 +221,15 @@ fn make(
     let python = python_of(place);
     let mut pip = Command::new(&python);
     pip.args(["-m", "pip", "install", "--no-input", "--progress-bar", "off"])
-        .args(["--disable-pip-version-check", "--requirement", packages.file()])
+        .args(["--disable-pip-version-check", "--requirement", file])
         .current_dir(checkout.root());
     stage.run(&mut pip).map_err(|_| {
         format!(
-            "pip could not install {} (see {log}); check the network and the disk, then run this again.",
-            packages.file()
+            "pip could not install {file} (see {log}); check the network and the disk, then run this again."
         )
     })?;
     stage.run(Command::new(&python).args(["-c", ADD_CHECKOUT_MODULES]))?;
-    std::fs::write(place.join(FINISHED), packages.file())
+    std::fs::write(place.join(FINISHED), file)
         .map_err(|error| format!("{} cannot be written ({error}).", place.display()))
 }
 
@@ -209,12 +259,12 @@ fn lock(path: &Path, stage: &Stage) -> Outcome<File> {
     Ok(file)
 }
 
-/// `venv-<hash>` of all pins that `packages` covers, and of the interpreter.
-fn name_of(checkout: &Checkout, packages: Packages, interpreter: &Interpreter) -> Outcome<String> {
+/// `venv-<hash>` of all pins in `files`, and of the interpreter.
+fn name_of(checkout: &Checkout, files: &[&str], interpreter: &Interpreter) -> Outcome<String> {
     let mut hash = fnv1a(FNV_BASIS, RECIPE.as_bytes());
     hash = fnv1a(hash, interpreter.identity.as_bytes());
-    for part in Packages::ALL.into_iter().filter(|part| *part <= packages) {
-        let path = checkout.root().join(part.file());
+    for file in files {
+        let path = checkout.root().join(file);
         let pins = std::fs::read(&path)
             .map_err(|error| format!("{} cannot be read ({error}).", path.display()))?;
         hash = fnv1a(hash, &pins);
@@ -265,7 +315,11 @@ fn link(place: &Path, link: &Path) -> Outcome {
         ));
     }
     let fresh = link.with_extension(std::process::id().to_string());
-    symlink(place, &fresh).and_then(|()| std::fs::rename(&fresh, link)).map_err(|error| {
+    let folder = link.parent().unwrap_or(Path::new(""));
+    let made = std::fs::create_dir_all(folder)
+        .and_then(|()| symlink(place, &fresh))
+        .and_then(|()| std::fs::rename(&fresh, link));
+    made.map_err(|error| {
         format!(
             "{} cannot be made a link ({error}); remove it, then run this again.",
             link.display()
@@ -297,5 +351,6 @@ mod tests {
     #[test]
     fn packages_grow() {
         assert!(Packages::Base < Packages::Torch && Packages::Torch < Packages::Full);
+        assert!(Packages::Full < Packages::Peers);
     }
 }

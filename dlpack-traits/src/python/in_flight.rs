@@ -4,7 +4,8 @@ use core::ptr;
 
 use pyo3::ffi::{self, PyObject};
 
-/// An exception in flight, set aside.
+/// An exception in flight, set aside; NULL three times where there is none,
+/// which is nearly always and takes one call to see.
 pub(super) struct InFlight {
     kind: *mut PyObject,
     value: *mut PyObject,
@@ -19,6 +20,10 @@ impl InFlight {
     pub(super) unsafe fn set_aside() -> Self {
         let mut in_flight =
             Self { kind: ptr::null_mut(), value: ptr::null_mut(), traceback: ptr::null_mut() };
+        // SAFETY: by 1.
+        if unsafe { ffi::PyErr_Occurred() }.is_null() {
+            return in_flight;
+        }
         // SAFETY: by 1, and the three pointers may be written.
         unsafe {
             ffi::PyErr_Fetch(
@@ -43,7 +48,9 @@ impl InFlight {
             // SAFETY: by 1, with an exception set.
             unsafe { ffi::PyErr_WriteUnraisable(ptr::null_mut()) };
         }
-        // SAFETY: by 1; the three are what `set_aside` was given, or NULL.
-        unsafe { ffi::PyErr_Restore(self.kind, self.value, self.traceback) };
+        if !self.kind.is_null() {
+            // SAFETY: by 1; the three are what `set_aside` was given.
+            unsafe { ffi::PyErr_Restore(self.kind, self.value, self.traceback) };
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! A tensor of any element type and any rank, in memory of its own or of others.
 
-use dlpack_traits::{DLPackExport, DLPackImport, Foreign, ImportError, Imported, python};
+use dlpack_traits::{DLPackExport, DLPackImport, Foreign, ImportError, Imported};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::foreign;
 use crate::own::Own;
@@ -28,10 +28,18 @@ impl DLPackImport for Tensor {
     }
 }
 
-/// A tensor in the memory of any object that exports one.
+/// A tensor in the memory of any object that exports one: `Tensor.from_dlpack`.
 #[pyfunction]
-pub(crate) fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    Ok(<Tensor as DLPackImport>::from_dlpack(python::from_dlpack(object)?)?)
+#[pyo3(signature = (x, /, *, device=None, copy=None))]
+pub(crate) fn from_dlpack<'py>(
+    x: &Bound<'py, PyAny>,
+    device: Option<&Bound<'py, PyAny>>,
+    copy: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let keywords = PyDict::new(x.py());
+    keywords.set_item("device", device)?;
+    keywords.set_item("copy", copy)?;
+    x.py().get_type::<Tensor>().call_method("from_dlpack", (x,), Some(&keywords))
 }
 
 #[pymethods]

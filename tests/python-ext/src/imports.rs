@@ -182,3 +182,13 @@ pub(crate) fn add_own_from_dlpack(module: &Bound<'_, PyModule>) -> PyResult<()> 
 pub(crate) fn add_floats(module: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<Floats>().importable().add(module)
 }
+
+/// A class in four lines: what both derives make of a struct, and nothing else.
+#[pyclass(frozen, subclass, weakref, module = "dlpack_testing")]
+#[derive(DLPackExport, DLPackImport)]
+pub(crate) struct Derived {
+    data: Foreign<f32>,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    byte_offset: usize,
+}

@@ -38,6 +38,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::add_class::<hostile::PanicsOnDrop>(m)?;
     python::add_class::<hostile::CallsOnDrop>(m)?;
     python::class::<imports::Floats>().importable().add(m)?;
+    python::class::<imports::Derived>().importable().add(m)?;
     m.add_class::<imports::Held>()?;
     exchange::add(m)?;
     npu::add(m)?;

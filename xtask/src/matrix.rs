@@ -1,0 +1,97 @@
+//! Who takes which tensors from whom: `cargo xtask matrix`, and its step.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use crate::Outcome;
+use crate::checkout::Checkout;
+use crate::develop::{self, Build, EXAMPLE, Module, TESTING, check_import};
+use crate::interpreter::Interpreter;
+use crate::python_tests;
+use crate::report::{Ending, Stop, missing};
+use crate::run::Stage;
+use crate::test::Context;
+use crate::venv::{self, Environment, Packages};
+
+/// What `DLPACK_REQUIRE` calls the interpreter of the second environment.
+const NEWEST_PYTHON: &str = "newest-python";
+/// Why there may be no second environment.
+const NO_NEWEST: &str = "there is no Python 3.13 or 3.12 for the newest libraries";
+
+/// `cargo xtask matrix`: measures, prints the table, and writes `docs/interop.md`.
+pub(crate) fn matrix(checkout: &Checkout) -> Outcome<ExitCode> {
+    let environment = develop::develop(checkout, Packages::MOST)?;
+    let newest = match Interpreter::newest(checkout) {
+        None => {
+            println!("newest libraries\n        SKIPPED: {NO_NEWEST}");
+            None
+        }
+        Some(interpreter) => {
+            Some(develop::announced(checkout, "newest libraries", "ready", |stage| {
+                build_newest(checkout, interpreter, &[EXAMPLE], stage)
+            })?)
+        }
+    };
+    println!();
+    let mut command = driver(checkout, &environment, newest.as_ref());
+    let status = command.arg("--write").status().map_err(|error| {
+        format!("{} does not start ({error}).", environment.executable().display())
+    })?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Measures again: fails where a cell is worse than `docs/interop.md` says.
+pub(crate) fn interop_matrix(context: &Context, stage: &mut Stage) -> Ending {
+    let environment = context.modules()?;
+    let newest = context.newest.get();
+    stage.run(&mut driver(&context.checkout, environment, newest)).map_err(|_| {
+        Stop::Failed(format!(
+            "the matrix got worse; what did is at the end of {}.",
+            stage.log_path().display()
+        ))
+    })
+}
+
+/// The tests of the newest libraries, in an environment of their own.
+pub(crate) fn newest_libraries(context: &Context, stage: &mut Stage) -> Ending {
+    let checkout = &context.checkout;
+    let Some(interpreter) = Interpreter::newest(checkout) else {
+        return missing(NEWEST_PYTHON, NO_NEWEST.to_owned());
+    };
+    let environment = build_newest(checkout, interpreter, &[EXAMPLE, TESTING], stage)?;
+    let environment = context.newest.get_or_init(|| environment);
+    python_tests::run(&mut python_tests::pytest_newest(checkout, environment), stage)
+}
+
+/// The second environment, with modules built for its interpreter.
+fn build_newest(
+    checkout: &Checkout,
+    interpreter: Interpreter,
+    modules: &[Module],
+    stage: &mut Stage,
+) -> Outcome<Environment> {
+    let environment = venv::ensure_newest(checkout, interpreter, stage)?;
+    let place = checkout.newest_venv().with_file_name("");
+    let build = Build {
+        sources: checkout.root().to_path_buf(),
+        target: place.join("target"),
+        modules: place.join("python"),
+        quick: false,
+    };
+    build.run(checkout, &environment.interpreter, modules, stage)?;
+    for module in modules {
+        check_import(&mut environment.python(checkout), *module, &build.modules, stage)?;
+    }
+    Ok(environment)
+}
+
+/// The program that measures, without arguments that say what for.
+fn driver(checkout: &Checkout, environment: &Environment, newest: Option<&Environment>) -> Command {
+    let mut command = environment.python(checkout);
+    command.arg(PathBuf::from_iter(["tests", "matrix", "main.py"]));
+    if let Some(newest) = newest {
+        command.arg("--newest").arg(newest.executable());
+    }
+    command.env("DLPACK_REQUIRE", environment.required(""));
+    command
+}
