@@ -8,8 +8,8 @@ use dlpack_tests::counted::Owner;
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
 use tensors::{
-    Complex, DLPackExport, DataType, Device, Element, Error, Flags, Foreign, Lanes, Readable, ffi,
-    layout,
+    Complex, DLPackExport, Data, DataRef, DataType, Device, Element, Error, Flags, Foreign, Lanes,
+    Readable, Storage, ffi, layout,
 };
 
 use crate::import::forge::{Forged, forged, import};
@@ -124,11 +124,23 @@ fn misaligned_stores() {
 /// strides count. Then the first one says nothing of the others.
 #[test]
 fn strictly_aligned_elements() {
+    /// The first one is at a multiple of 8.
+    #[repr(align(8))]
+    struct Eight([f32; 8]);
+
+    impl Storage for Eight {
+        fn data(&self) -> DataRef<'_> {
+            self.0.data()
+        }
+
+        fn lend(&mut self) -> Data<'_> {
+            self.0.lend()
+        }
+    }
+
     let case = |strides: &[i64]| {
-        let numbers: Vec<f32> = (0..8).map(|n: u8| n.into()).collect();
-        // The first element is at a multiple of 8.
-        let byte_offset = if numbers.as_ptr().addr() % 8 == 0 { 0 } else { 4 };
-        let owner = Owner::new(numbers, &[2, 2]).strided(strides, byte_offset);
+        let numbers = Eight([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+        let owner = Owner::new(numbers, &[2, 2]).strided(strides, 0);
         import(owner.into_dlpack().unwrap())
     };
     let mut tensor = case(&[3, 1]);
