@@ -107,12 +107,17 @@ pub trait DLPackExport {
     ///
     /// # Errors
     ///
-    /// Those of the device; [`Error::StreamOnHost`] for host memory.
+    /// Those of the device; [`Error::StreamOnHost`] for host memory. By default and
+    /// without a storage an [`Error::Custom`] for any other.
     #[inline]
     fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         match self.storage() {
             Some(storage) => storage.hand_off(consumer),
-            None => consumer.host(),
+            // Nobody would order the work on any other memory.
+            None => match self.tensor() {
+                Ok(tensor) => consumer.host_on(tensor.device()),
+                Err(_) => consumer.host(),
+            },
         }
     }
 
