@@ -81,7 +81,7 @@ pub trait DLPackExport {
     /// this.
     #[doc(hidden)]
     #[inline]
-    fn tensor_in<'a>(&'a self, room: &'a mut Room) -> Option<Plain<'a>> {
+    fn tensor_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
         let _ = room;
         None
     }
@@ -89,7 +89,7 @@ pub trait DLPackExport {
     /// What [`lend`](Self::lend) says, if that is plain; see `tensor_in`.
     #[doc(hidden)]
     #[inline]
-    fn lend_in<'a>(&'a mut self, room: &'a mut Room) -> Option<Plain<'a>> {
+    fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
         let _ = room;
         None
     }
@@ -107,12 +107,17 @@ pub trait DLPackExport {
     ///
     /// # Errors
     ///
-    /// Those of the device; [`Error::StreamOnHost`] for host memory.
+    /// Those of the device; [`Error::StreamOnHost`] for host memory. By default and
+    /// without a storage an [`Error::Custom`] for any other.
     #[inline]
     fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         match self.storage() {
             Some(storage) => storage.hand_off(consumer),
-            None => consumer.host(),
+            // Nobody would order the work on any other memory.
+            None => match self.tensor() {
+                Ok(tensor) => consumer.host_on(tensor.device()),
+                Err(_) => consumer.host(),
+            },
         }
     }
 
@@ -229,14 +234,15 @@ pub(crate) fn into_managed<A: Abi, T: DLPackExport + Send + 'static>(
     unsafe { &*placed.owner() }.hand_off(consumer)?;
     // SAFETY: the room is a part of the packet beside the owner, which nobody
     // else borrows.
-    let room = unsafe { &mut *placed.room() };
+    let room = unsafe { &mut *placed.space() }.room();
     // SAFETY: nothing else borrows the owner. If it lends, the borrow is deemed
     // alive until the deleter runs: nobody names the owner any more, and what
     // it lends goes into the head and nowhere else. If not, it is over.
     if let Some(plain) = unsafe { &mut *placed.owner() }.lend_in(room) {
         let flags = allowed::<A>(plain.flags())?;
         // SAFETY: 1. `plain` was lent by the owner in its place, its dimensions
-        // are in the room, and nobody names the owner after that. 2. `T` is
+        // are in the one room of its lifetime, which is this packet's, and nobody
+        // names the owner after that. 2. `T` is
         // `Send + 'static`.
         return Ok(unsafe { placed.finish_plain(&plain, flags) });
     }
@@ -272,12 +278,12 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
     // owner until then.
     let data = unsafe { &*placed.owner() }.data();
     // SAFETY: as in `into_managed`.
-    let room = unsafe { &mut *placed.room() };
+    let room = unsafe { &mut *placed.space() }.room();
     if let Some(plain) = tensor.tensor_in(room).and_then(|plain| plain.owned_by(data.memory_ref()))
     {
         let flags = allowed::<A>(plain.flags())?;
-        // SAFETY: 1. `plain` is what the owner lent in its place, the
-        // dimensions are in the room, and nobody names the owner after that.
+        // SAFETY: 1. `plain` is what the owner lent in its place, the dimensions
+        // are in this packet's room, and nobody names the owner after that.
         // 2. A `SharedOwner` is `Send` and borrows nothing.
         return Ok(unsafe { placed.finish_plain(&plain, flags) });
     }
@@ -398,12 +404,12 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
     }
 
     #[inline]
-    fn tensor_in<'a>(&'a self, room: &'a mut Room) -> Option<Plain<'a>> {
+    fn tensor_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
         (**self).tensor_in(room)
     }
 
     #[inline]
-    fn lend_in<'a>(&'a mut self, room: &'a mut Room) -> Option<Plain<'a>> {
+    fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
         (**self).lend_in(room)
     }
 
@@ -426,12 +432,12 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Arc<T> {
     }
 
     #[inline]
-    fn tensor_in<'a>(&'a self, room: &'a mut Room) -> Option<Plain<'a>> {
+    fn tensor_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
         (**self).tensor_in(room)
     }
 
     #[inline]
-    fn lend_in<'a>(&'a mut self, room: &'a mut Room) -> Option<Plain<'a>> {
+    fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
         (**self).tensor_in(room)
     }
 

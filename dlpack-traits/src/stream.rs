@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use core::ffi::c_void;
 use core::marker::PhantomData;
 
+use crate::device::Device;
 use crate::error::Error;
 
 /// The consumer's answer to "on which stream will you use the tensor?"
@@ -135,7 +136,18 @@ impl StreamArg<'_> {
             Says::NoSync | Says::Handle(_) | Says::Lasting(_) => Err(Error::StreamOnHost),
         }
     }
+
+    /// [`host`](Self::host) for a type that says nothing of hand-offs: its memory must
+    /// be the host's. Nobody would order the work on any other.
+    #[inline]
+    pub(crate) const fn host_on(self, device: Device) -> Result<(), Error> {
+        if device.is_host() { self.host() } else { Err(NO_HAND_OFF) }
+    }
 }
+
+const NO_HAND_OFF: Error = Error::Custom(
+    "the type of this tensor has memory of a device, and no `hand_off` that orders the work on it",
+);
 
 /// Work that fills the memory of a tensor and may not be done yet: an event, a
 /// stream, a job. A field with the role `sync` is one.

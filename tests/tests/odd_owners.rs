@@ -147,6 +147,11 @@ fn another_object_on_each_call() {
             if self.turn() { self.few.lend() } else { self.many.lend() }
         }
 
+        // The default would ask where the memory is.
+        fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+            consumer.host()
+        }
+
         fn share(&self) -> Option<SharedOwner> {
             let share: Arc<[i32]> = if self.turn() { SIX.into() } else { [9].into() };
             SharedOwner::new(share)

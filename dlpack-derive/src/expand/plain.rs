@@ -28,7 +28,7 @@ pub(super) fn methods(
         #[inline]
         fn tensor_in<'__dlpack>(
             &'__dlpack self,
-            room: &'__dlpack mut __dlpack::Room,
+            room: __dlpack::Room<'__dlpack>,
         ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
             __dlpack::tensor_in::<__Roles, Self>(&self.#member, #shape)
         }
@@ -36,7 +36,7 @@ pub(super) fn methods(
         #[inline]
         fn lend_in<'__dlpack>(
             &'__dlpack mut self,
-            room: &'__dlpack mut __dlpack::Room,
+            room: __dlpack::Room<'__dlpack>,
         ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
             __dlpack::lend_in::<__Roles, Self>(&mut self.#member, #shape)
         }

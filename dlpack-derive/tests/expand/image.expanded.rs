@@ -34,7 +34,7 @@ const _: () = {
         #[inline]
         fn tensor_in<'__dlpack>(
             &'__dlpack self,
-            room: &'__dlpack mut __dlpack::Room,
+            room: __dlpack::Room<'__dlpack>,
         ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
             __dlpack::tensor_in::<
                 __Roles,
@@ -44,7 +44,7 @@ const _: () = {
         #[inline]
         fn lend_in<'__dlpack>(
             &'__dlpack mut self,
-            room: &'__dlpack mut __dlpack::Room,
+            room: __dlpack::Room<'__dlpack>,
         ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
             __dlpack::lend_in::<
                 __Roles,

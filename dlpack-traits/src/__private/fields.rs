@@ -24,7 +24,7 @@ pub trait ShapeField {
     fn dims(&self) -> Result<Dims<'_>, Error>;
 
     /// The dimensions of a compact tensor, written to where they are read.
-    fn compact<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>>;
+    fn compact<'r>(&self, room: Room<'r>) -> Option<Compact<'r>>;
 }
 
 #[diagnostic::do_not_recommend]
@@ -35,7 +35,7 @@ impl<D: AsDims + ?Sized> ShapeField for D {
     }
 
     #[inline(always)]
-    fn compact<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>> {
+    fn compact<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
         self.compact_in(room)
     }
 }
@@ -79,7 +79,7 @@ impl ListTo for () {
 }
 
 /// Where the consumer of a compact tensor reads them.
-impl<'r> ListTo for &'r mut Room {
+impl<'r> ListTo for Room<'r> {
     type List<'a> = Option<Compact<'r>>;
 
     #[inline(always)]
@@ -98,7 +98,7 @@ pub fn shape<D: ShapeField + ?Sized, To: ListTo>(to: To, field: &D) -> To::List<
 /// The dimensions in `shape(height, width)` of a compact tensor.
 #[inline(always)]
 pub fn compact_extents<const N: usize>(
-    room: &mut Room,
+    room: Room<'_>,
     dims: [Option<i64>; N],
 ) -> Option<Compact<'_>> {
     room.fill_with(&dims, |&dim| dim)
@@ -107,7 +107,7 @@ pub fn compact_extents<const N: usize>(
 /// The dimensions in `shape(3, Self::WIDTH)` of a compact tensor.
 #[inline(always)]
 pub fn compact_constants<'r, const N: usize>(
-    room: &'r mut Room,
+    room: Room<'r>,
     dims: &'static [i64; N],
 ) -> Option<Compact<'r>> {
     room.fill(dims)

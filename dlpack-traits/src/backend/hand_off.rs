@@ -83,7 +83,8 @@ fn order<B: Backend>(
 /// A consumer may release a tensor while its kernels still read it. So memory
 /// must not be freed in the order of the producer's stream alone.
 pub struct Uses<B: Backend> {
-    /// The latest; each knows the one before.
+    /// The latest; each knows the one before. An `AtomicPtr` may be used on any
+    /// thread, whatever it points to; what this one owns may too, as streams may.
     streams: AtomicPtr<Use<B::Stream>>,
     /// Whether somebody uses the memory on a stream that cannot be named.
     elsewhere: AtomicBool,
@@ -202,11 +203,6 @@ impl<B: Backend> Drop for Uses<B> {
         }
     }
 }
-
-// SAFETY: the uses in the list are the list's own, and streams are `Send`.
-unsafe impl<B: Backend> Send for Uses<B> {}
-// SAFETY: threads that share the list add to it by atomics, and streams are `Sync`.
-unsafe impl<B: Backend> Sync for Uses<B> {}
 
 impl<B: Backend> Default for Uses<B> {
     fn default() -> Self {

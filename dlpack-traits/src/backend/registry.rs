@@ -122,22 +122,25 @@ impl<Set: Backends> DynBackends for Erased<Set> {
 struct Entry {
     device_type: DLDeviceType,
     backends: &'static dyn DynBackends,
-    before: *const Entry,
+    before: Option<&'static Entry>,
 }
 
 /// The latest entry; each knows the one before.
 static ENTRIES: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
 
-/// The backends for a kind of device among an entry and those before it.
-fn find(mut next: *const Entry, device_type: DLDeviceType) -> Option<&'static dyn DynBackends> {
+/// The latest entry.
+fn latest() -> Option<&'static Entry> {
     // SAFETY: an entry in the list is complete, and neither changes nor goes.
-    while let Some(entry) = unsafe { next.as_ref() } {
-        if entry.device_type == device_type {
-            return Some(entry.backends);
-        }
-        next = entry.before;
-    }
-    None
+    unsafe { ENTRIES.load(Ordering::Acquire).as_ref() }
+}
+
+/// The backends for a kind of device among an entry and those before it.
+fn find(
+    latest: Option<&'static Entry>,
+    device_type: DLDeviceType,
+) -> Option<&'static dyn DynBackends> {
+    let mut entries = core::iter::successors(latest, |entry| entry.before);
+    entries.find(|entry| entry.device_type == device_type).map(|entry| entry.backends)
 }
 
 impl Registry {
@@ -148,9 +151,9 @@ impl Registry {
     /// [`Error::AlreadyServed`] where others do so already.
     pub fn register<Set: Backends>(device_type: DLDeviceType) -> Result<(), Error> {
         let backends: &'static dyn DynBackends = const { &Erased::<Set>(PhantomData) };
-        let mut before = ENTRIES.load(Ordering::Acquire);
-        let mut new = Box::new(Entry { device_type, backends, before });
+        let mut new = Box::new(Entry { device_type, backends, before: None });
         loop {
+            let before = latest();
             // Whoever came in between may have registered the same kind.
             match find(before, device_type) {
                 Some(known) if known.type_id() == TypeId::of::<Set>() => return Ok(()),
@@ -159,11 +162,13 @@ impl Registry {
             }
             new.before = before;
             let entry = Box::into_raw(new);
+            let expected =
+                before.map_or(ptr::null_mut(), |before| ptr::from_ref(before).cast_mut());
+            // Release: who finds the entry finds it complete.
             let outcome =
-                ENTRIES.compare_exchange(before, entry, Ordering::AcqRel, Ordering::Acquire);
-            match outcome {
-                Ok(_) => return Ok(()),
-                Err(latest) => before = latest,
+                ENTRIES.compare_exchange(expected, entry, Ordering::Release, Ordering::Relaxed);
+            if outcome.is_ok() {
+                return Ok(());
             }
             // SAFETY: it was made of a box above, and did not get into the list.
             new = unsafe { Box::from_raw(entry) };
@@ -172,12 +177,13 @@ impl Registry {
 
     /// Who serves the device.
     fn of(device: Device) -> Result<&'static dyn DynBackends, Error> {
-        let found = find(ENTRIES.load(Ordering::Acquire), device.device_type());
+        let found = find(latest(), device.device_type());
         found.ok_or(Error::NoBackend { device })
     }
 }
 
-impl Backends for Registry {
+// SAFETY: 1. to 4. Each answer is that of a set that was registered.
+unsafe impl Backends for Registry {
     fn serves(device: Device) -> bool {
         Self::of(device).is_ok_and(|backends| backends.serves(device))
     }

@@ -22,12 +22,26 @@ use crate::stream::StreamArg;
 /// assert!(<(Cpu,)>::serves(Device::CPU));
 /// assert!(!<(Cpu,)>::serves(Device::cuda(0)));
 /// ```
+///
+/// # Safety
+///
+/// Backends, tuples and [`Registry`](super::Registry) implement this. An
+/// implementation by hand promises that
+///
+/// 1. what [`allocate`](Self::allocate) returns is memory of the prototype's device
+///    that may be written, and nobody else has: consumers write to it;
+/// 2. what [`copy_on_device`](Self::copy_on_device) returns is too, of the device of
+///    `from`, aligned to 64 bytes or better, and was handed off to the consumer: it
+///    is exported with IS_COPIED;
+/// 3. [`current_work_stream`](Self::current_work_stream) returns NULL, or a stream
+///    of that device which is alive: consumers work on it;
+/// 4. [`attributes`](Self::attributes) is right, for memory that is alive.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no set of backends",
     label = "neither a backend nor a tuple of them",
     note = "name `dlpack_traits::backend::Cpu`, a type that implements `Backend`, or a tuple of up to 8"
 )]
-pub trait Backends: 'static {
+pub unsafe trait Backends: 'static {
     /// Whether there are streams on any of the devices, so that the host may have
     /// to wait for one.
     const HAS_STREAMS: bool = true;
@@ -110,8 +124,11 @@ pub trait Backends: 'static {
 pub type Order<'a> = &'a dyn Fn(StreamArg<'_>) -> Result<(), Error>;
 
 /// A backend is a set of one.
+// SAFETY: 1. and 2. It is new memory of the backend's allocator, by 1 of that, and
+// the hand-off is that of `DeviceBuffer`. 3. 1 of `WorkStream::new`. 4. 1 of
+// `PointerAttributes`.
 #[diagnostic::do_not_recommend]
-impl<B: Backend> Backends for B {
+unsafe impl<B: Backend> Backends for B {
     const HAS_STREAMS: bool = B::RULES.has_streams();
 
     fn serves(device: Device) -> bool {
@@ -188,7 +205,8 @@ fn served<B: Backend>(device: Device) -> Result<Device, Error> {
 /// The first set that serves the device answers.
 macro_rules! tuples {
     ($($set:ident)+) => {
-        impl<$($set: Backends),+> Backends for ($($set,)+) {
+        // SAFETY: 1. to 4. Each answer is that of one of them.
+        unsafe impl<$($set: Backends),+> Backends for ($($set,)+) {
             const HAS_STREAMS: bool = $($set::HAS_STREAMS)||+;
 
             fn serves(device: Device) -> bool {

@@ -23,6 +23,8 @@ pub struct Plain<'a> {
     /// Bytes of all elements.
     byte_len: usize,
     lent: PhantomData<&'a mut [u8]>,
+    /// That the dimensions are in the room of this lifetime, and no other's.
+    shape: PhantomData<Compact<'a>>,
 }
 
 impl<'a> Plain<'a> {
@@ -46,7 +48,13 @@ impl<'a> Plain<'a> {
         let align = alignment(memory.dtype)?;
         let aligned = memory.ptr.addr() & align.wrapping_sub(1) == 0;
         let fits = byte_len != 0 && byte_len <= memory.byte_len;
-        (fits && aligned).then_some(Self { memory, ndim, byte_len, lent: PhantomData })
+        (fits && aligned).then_some(Self {
+            memory,
+            ndim,
+            byte_len,
+            lent: PhantomData,
+            shape: PhantomData,
+        })
     }
 
     /// The same elements in the memory of another owner, if that begins with

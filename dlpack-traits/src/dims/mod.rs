@@ -2,6 +2,7 @@
 
 mod room;
 
+pub(crate) use room::Space;
 pub use room::{Compact, Room};
 
 use alloc::boxed::Box;
@@ -214,7 +215,7 @@ pub trait AsDims {
     /// that takes more than writing them down.
     #[doc(hidden)]
     #[inline]
-    fn compact_in<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>> {
+    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
         room.fill(self.as_dims().ok()?.as_slice())
     }
 }
@@ -234,7 +235,7 @@ impl<I: Dim> AsDims for [I] {
     }
 
     #[inline(always)]
-    fn compact_in<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>> {
+    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
         room.fill(self)
     }
 }
@@ -246,7 +247,7 @@ impl<I: Dim, const N: usize> AsDims for [I; N] {
     }
 
     #[inline(always)]
-    fn compact_in<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>> {
+    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
         room.fill(self)
     }
 }
@@ -258,7 +259,7 @@ impl<I: Dim> AsDims for Vec<I> {
     }
 
     #[inline(always)]
-    fn compact_in<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>> {
+    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
         room.fill(self)
     }
 }
@@ -280,7 +281,7 @@ macro_rules! through_pointers {
             }
 
             #[inline(always)]
-            fn compact_in<'r>(&self, room: &'r mut Room) -> Option<Compact<'r>> {
+            fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
                 (**self).compact_in(room)
             }
         }

@@ -1,5 +1,5 @@
 //! Where the dimensions of a compact tensor are written, once, to be read by
-//! its consumer: [`Room`].
+//! its consumer: [`Space`], through the one [`Room`] that is lent of it.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -10,34 +10,56 @@ use super::Dim;
 /// Dimensions for which a packet has room.
 const CAPACITY: usize = 8;
 
-/// Room for shape and strides of up to 8 dimensions: a part of a packet.
-pub struct Room([MaybeUninit<i64>; 2 * CAPACITY]);
+/// Shape and strides of up to 8 dimensions: a part of a packet.
+pub(crate) struct Space([MaybeUninit<i64>; 2 * CAPACITY]);
 
-impl Room {
+impl Space {
     /// Dimensions that fit.
     pub(crate) const CAPACITY: usize = CAPACITY;
 
+    /// The right to write them, once.
+    #[inline(always)]
+    pub(crate) fn room(&mut self) -> Room<'_> {
+        Room { space: self, only: PhantomData }
+    }
+}
+
+/// Room for shape and strides in the packet of one export.
+///
+/// Its lifetime is no longer and no shorter than it says: code that is asked for a
+/// tensor for any `'r` at all has one room of that `'r`, its own. The room of
+/// another export, from inside of which it may have been called, is of another
+/// type. So what says that a room was filled ([`Compact`]) says it of that one.
+pub struct Room<'r> {
+    space: &'r mut Space,
+    only: Only<'r>,
+}
+
+/// Neither longer nor shorter.
+type Only<'r> = PhantomData<fn(&'r ()) -> &'r ()>;
+
+impl<'r> Room<'r> {
     /// Writes a shape and its row-major strides behind it.
     ///
     /// `None` leaves it to a description that can say everything: it does not fit, or
     /// is no shape.
     #[inline(always)]
-    pub(crate) fn fill<I: Dim>(&mut self, shape: &[I]) -> Option<Compact<'_>> {
+    pub(crate) fn fill<I: Dim>(self, shape: &[I]) -> Option<Compact<'r>> {
         self.fill_with(shape, |dim| dim.to_i64())
     }
 
     /// [`fill`](Self::fill) with anything that a dimension can be made of.
     #[inline(always)]
     pub(crate) fn fill_with<I>(
-        &mut self,
+        self,
         shape: &[I],
         dim: impl Fn(&I) -> Option<i64>,
-    ) -> Option<Compact<'_>> {
+    ) -> Option<Compact<'r>> {
         let ndim = shape.len();
         if ndim > CAPACITY {
             return None;
         }
-        let (dims, strides) = self.0.split_at_mut(ndim);
+        let (dims, strides) = self.space.0.split_at_mut(ndim);
         let mut step = 1_i64;
         let mut empty = false;
         for ((to, stride), from) in dims.iter_mut().zip(strides).zip(shape).rev() {
@@ -48,21 +70,22 @@ impl Room {
             empty |= dim == 0;
         }
         let numel = if empty { 0 } else { step };
-        Some(Compact { room: PhantomData, ndim, numel })
+        Some(Compact { room: PhantomData, only: PhantomData, ndim, numel })
     }
 }
 
-impl fmt::Debug for Room {
+impl fmt::Debug for Room<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Room")
     }
 }
 
-/// What is known of a shape that was written into a [`Room`], to which nobody
-/// writes while this lives.
+/// What is known of a shape that was written into the [`Room`] of that lifetime,
+/// to which nobody writes while this lives.
 #[derive(Debug)]
 pub struct Compact<'r> {
-    room: PhantomData<&'r mut Room>,
+    room: PhantomData<&'r mut Space>,
+    only: Only<'r>,
     /// Number of dimensions.
     pub(crate) ndim: usize,
     /// Number of elements.

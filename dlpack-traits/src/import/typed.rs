@@ -160,17 +160,32 @@ impl Typed<'_> {
         Ok((self.as_aligned::<T>()?, self.len))
     }
 
-    /// The first element, if it is aligned; then all of them are.
+    /// The first element, if it and all others are aligned.
     #[inline]
     pub(crate) fn as_aligned<T: Element>(&self) -> Result<*mut T, Error> {
         let first = self.first.cast::<T>();
         if self.len == 0 {
             Ok(core::ptr::dangling_mut())
-        } else if first.is_aligned() {
+        } else if first.is_aligned() && self.steps_are_aligned::<T>() {
             Ok(first)
         } else {
             Err(Error::Misaligned { dtype: T::DTYPE, align: align_of::<T>() })
         }
+    }
+
+    /// Whether all elements are aligned if the first one is: they are whole
+    /// ones away from it, or the parts are that strides count, and an element may be
+    /// aligned more strictly than its parts.
+    #[inline]
+    fn steps_are_aligned<T: Element>(&self) -> bool {
+        let align = align_of::<T>();
+        let aligned = |step: isize| step.unsigned_abs() & align.wrapping_sub(1) == 0;
+        aligned(self.step)
+            || self
+                .shape
+                .iter()
+                .zip(self.strides)
+                .all(|(&dim, &stride)| dim == 1 || aligned(self.bytes(stride)))
     }
 }
 

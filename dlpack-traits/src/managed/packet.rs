@@ -6,7 +6,7 @@ use core::mem::forget;
 use core::ptr::NonNull;
 
 use crate::described::{Described, Plain};
-use crate::dims::Room;
+use crate::dims::Space;
 use crate::error::Error;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
@@ -37,7 +37,7 @@ pub(crate) struct Packet<A, O> {
     owner: O,
     /// Shape, then strides, of few dimensions. Last, so that what is used of a
     /// packet of low rank lies together.
-    dims: Room,
+    dims: Space,
 }
 
 /// A packet with an owner in its final place and, until [`finish`](Self::finish),
@@ -82,7 +82,7 @@ impl<A: Abi, O> Placed<A, O> {
 
     /// Where the dimensions of a plain tensor are written.
     #[inline(always)]
-    pub(crate) fn room(&self) -> *mut Room {
+    pub(crate) fn space(&self) -> *mut Space {
         // SAFETY: the packet is allocated, so the field is inside it.
         unsafe { &raw mut (*self.packet.as_ptr()).dims }
     }
@@ -93,11 +93,11 @@ impl<A: Abi, O> Placed<A, O> {
     ///
     /// 1. `plain` was lent by this packet's owner, in its place, and the owner
     ///    has not been named since. Its dimensions were written to
-    ///    [`room`](Self::room).
+    ///    [`space`](Self::space).
     /// 2. As for [`finish`](Self::finish).
     #[inline(always)]
     pub(crate) unsafe fn finish_plain(self, plain: &Plain<'_>, flags: Flags) -> ManagedTensor<A> {
-        let shape: *mut i64 = self.room().cast();
+        let shape: *mut i64 = self.space().cast();
         // There are at most 8 dimensions, and there is room for twice as many.
         let strides = shape.wrapping_add(plain.ndim());
         let tensor = plain.to_ffi(shape, strides);
@@ -125,7 +125,7 @@ impl<A: Abi, O> Placed<A, O> {
         let ndim = described.shape().len();
         // SAFETY: the packet is allocated, so the field is inside it.
         let inline: *mut i64 = unsafe { &raw mut (*packet).dims }.cast();
-        let (shape, spill) = if ndim <= Room::CAPACITY {
+        let (shape, spill) = if ndim <= Space::CAPACITY {
             (inline, core::ptr::null_mut())
         } else {
             let spill = Spill::alloc(ndim)?;

@@ -232,7 +232,8 @@ fn call(py: Python<'_>, function: Allocate, prototype: &Prototype<'_>) -> PyResu
     let raised = PyErr::take(py);
     if status == 0 && raised.is_none() && said.is_empty() {
         // SAFETY: 1. The library that made the table is trusted that this is a
-        // tensor, made for us.
+        // tensor, made for us. Its elements need not be initialised: nobody reads
+        // them before `exclusive` has filled them.
         return unsafe { adopt(py, managed) };
     }
     if status == 0 && !managed.is_null() {
@@ -275,16 +276,21 @@ impl Said {
 
 /// Where an allocator reports. NULL and text that is not UTF-8 do no harm, nor
 /// does a second report.
+///
+/// # Safety
+///
+/// 1. An allocator calls it while [`call`] waits, with the context that it was given.
+/// 2. `kind` and `message` are NULL, or C strings.
 unsafe extern "C" fn set_error(said: *mut c_void, kind: *const c_char, message: *const c_char) {
     let text = |text: *const c_char| {
         if text.is_null() {
             return String::new();
         }
-        // SAFETY: an allocator passes C strings.
+        // SAFETY: by 2.
         String::from_utf8_lossy(unsafe { CStr::from_ptr(text) }.to_bytes()).into_owned()
     };
     contain(|| {
-        // SAFETY: `call` passed it, and waits for the allocator.
+        // SAFETY: by 1 it is the `Said` of `call`, which does not touch it meanwhile.
         let said = unsafe { &mut *said.cast::<Said>() };
         if said.is_empty() {
             said.0 = Some((text(kind), text(message)));

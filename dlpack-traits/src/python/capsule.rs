@@ -53,8 +53,12 @@ unsafe fn delete<A: Abi>(managed: *mut A) {
 /// A capsule may die while an exception is on its way up, and the owner of the
 /// tensor may run any code. So the exception is set aside meanwhile, and one
 /// that the owner leaves behind is reported as unraisable.
+///
+/// # Safety
+///
+/// 1. Python calls it, as the destructor of a capsule that [`new`] made for `A`.
 unsafe extern "C" fn destroy<A: Abi>(capsule: *mut PyObject) {
-    // SAFETY: Python calls destructors attached, with a living capsule.
+    // SAFETY: 1. By 1: Python calls destructors attached, with a living capsule.
     if !unsafe { is_unused::<A>(capsule) } {
         return;
     }

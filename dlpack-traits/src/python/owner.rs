@@ -66,11 +66,11 @@ impl<T: PyClass + DLPackExport> DLPackExport for PyOwner<T> {
         T::tensor(&self.0)
     }
 
-    fn tensor_in<'a>(&'a self, room: &'a mut Room) -> Option<Plain<'a>> {
+    fn tensor_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
         T::tensor_in(&self.0, room)
     }
 
-    fn lend_in<'a>(&'a mut self, room: &'a mut Room) -> Option<Plain<'a>> {
+    fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
         T::tensor_in(&self.0, room)
     }
 

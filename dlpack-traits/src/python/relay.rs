@@ -70,17 +70,23 @@ impl Relay {
 }
 
 /// The deleter of a relay.
+///
+/// # Safety
+///
+/// 1. `managed` points to the struct of a relay, or to a copy of it.
+/// 2. This is the only call, and nobody uses the tensor any more.
 unsafe extern "C" fn delete(managed: *mut DLManagedTensorVersioned) {
-    // SAFETY: the struct is a relay's, or a copy of it.
+    // SAFETY: by 1.
     let relay = unsafe { (*managed).manager_ctx }.cast::<Relay>();
-    // SAFETY: until the state changes nobody frees it.
+    // SAFETY: by 2 nobody frees it until the state changes.
     let tensor = unsafe { (*relay).tensor };
     // SAFETY: as above. From here on `send` may free it, if it has not returned.
     let before = unsafe { (*relay).state.swap(DELETED, Ordering::AcqRel) };
     if before == REVOKED {
         return;
     }
-    // SAFETY: 1 of `send`; whoever succeeded owns it, and this is the only call.
+    // SAFETY: 1. It was valid and the caller's to give (1 of `send`), who gave it to
+    // whoever calls this; by 2 once.
     unsafe { release(tensor) };
     if before == TAKEN {
         // SAFETY: it came from a box, and `send` is done with it.

@@ -62,10 +62,11 @@ pub trait Storage {
     ///
     /// # Errors
     ///
-    /// Those of the device; [`Error::StreamOnHost`] by default.
+    /// Those of the device. By default [`Error::StreamOnHost`], and an
+    /// [`Error::Custom`] for any memory that is not the host's.
     #[inline]
     fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        consumer.host()
+        consumer.host_on(self.data().device())
     }
 
     /// Another owner of the same memory, if the storage can have several.

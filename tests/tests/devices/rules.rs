@@ -1,8 +1,14 @@
 //! What `stream` means, for every device and everything a consumer can say.
 
-use tensors::backend::{Decision, Lives, Meaning, StreamHandle, StreamRules};
+use new_device::Npu;
+use tensors::backend::{Decision, DeviceBuffer, Lives, Meaning, StreamHandle, StreamRules};
 use tensors::ffi::{kDLCUDA, kDLExtDev, kDLROCM};
-use tensors::{Device, Error, StreamArg, StreamKind};
+use tensors::{
+    DLPackExport, DataRef, Device, Error, Layout, ManagedTensor, SharedOwner, Storage, StreamArg,
+    StreamKind, TensorView,
+};
+
+use super::npu::{Session, filled, stream, vector};
 
 /// A handle.
 const A: usize = 0x7f00;
@@ -171,4 +177,40 @@ fn refusals_say_what_to_send() {
         refused(StreamRules::HANDLES, rocm, StreamKind::Handle(0)),
         "rocm:0 has no `stream` 0; send the handle of a stream, or nothing",
     );
+}
+
+/// D1: a type over memory of a device that says nothing of hand-offs is not
+/// exported at all: nobody would order the work, or learn who uses the memory.
+#[test]
+fn who_forgets_the_hand_off_exports_nothing() {
+    struct Bare(DeviceBuffer<Npu>);
+
+    impl DLPackExport for Bare {
+        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+            TensorView::new(self.0.data(), Layout::row_major(&[4])?)
+        }
+    }
+
+    struct Wrapped(DeviceBuffer<Npu>);
+
+    impl Storage for Wrapped {
+        fn data(&self) -> DataRef<'_> {
+            self.0.data()
+        }
+
+        fn share(&self) -> Option<SharedOwner> {
+            self.0.share()
+        }
+    }
+
+    let _session = Session;
+    let buffer = filled(stream(), 1.0);
+    let refused = |result: Result<ManagedTensor, Error>| {
+        let error = result.expect_err("nobody ordered anything");
+        assert!(error.to_string().contains("hand_off"), "{error}");
+    };
+    refused(Bare(buffer.clone()).into_dlpack());
+    refused(vector(Wrapped(buffer.clone()), 4).into_dlpack());
+    refused(vector(Wrapped(buffer.clone()), 4).to_dlpack());
+    assert!(vector(buffer, 4).to_dlpack().is_ok());
 }

@@ -163,7 +163,8 @@ fn null_is_refused() {
 /// Devices that fail.
 struct Failing;
 
-impl Backends for Failing {
+// SAFETY: 1. It fails, or asks `Cpu`. 2. to 4. It panics, or leaves it to defaults.
+unsafe impl Backends for Failing {
     fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
         match prototype.shape() {
             [1] => Err(Error::Custom("the device\0 is lost")),

@@ -8,8 +8,8 @@ use dlpack_tests::counted::Owner;
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
 use tensors::{
-    Complex, DLPackExport, DataType, Device, Element, Error, Flags, Foreign, Lanes, Readable, ffi,
-    layout,
+    Complex, DLPackExport, Data, DataRef, DataType, Device, Element, Error, Flags, Foreign, Lanes,
+    Readable, Storage, ffi, layout,
 };
 
 use crate::import::forge::{Forged, forged, import};
@@ -36,6 +36,25 @@ struct Point {
 unsafe impl Zeroable for Point {}
 // SAFETY: as above.
 unsafe impl Pod for Point {}
+
+/// More strictly aligned than its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[dlpack(crate = tensors, any_bits)]
+#[repr(C)]
+struct Aligned {
+    parts: [f32; 2],
+    #[dlpack(skip)]
+    align: Nothing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(8))]
+struct Nothing;
+
+// SAFETY: two numbers with nothing between or behind.
+unsafe impl Zeroable for Aligned {}
+// SAFETY: as above.
+unsafe impl Pod for Aligned {}
 
 /// A tensor of bytes, copied for us.
 fn bytes(dtype: DataType, shape: &[i64], bytes: &[u8]) -> Forged {
@@ -99,6 +118,47 @@ fn misaligned_stores() {
     assert_eq!(exclusive.as_frozen().elements::<i16>().map(|_| ()), Err(error));
     assert_eq!(exclusive.as_frozen().as_bytes(), Ok(&[1, 0, 4, 5][..]));
     assert_eq!(tensor.codes().unwrap().load(&[1]), Ok(u64::from(u16::from_le_bytes([4, 5]))));
+}
+
+/// An element with axes may have to be aligned more strictly than the parts that
+/// strides count. Then the first one says nothing of the others.
+#[test]
+fn strictly_aligned_elements() {
+    /// The first one is at a multiple of 8.
+    #[repr(align(8))]
+    struct Eight([f32; 8]);
+
+    impl Storage for Eight {
+        fn data(&self) -> DataRef<'_> {
+            self.0.data()
+        }
+
+        fn lend(&mut self) -> Data<'_> {
+            self.0.lend()
+        }
+    }
+
+    let case = |strides: &[i64]| {
+        let numbers = Eight([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+        let owner = Owner::new(numbers, &[2, 2]).strided(strides, 0);
+        import(owner.into_dlpack().unwrap())
+    };
+    let mut tensor = case(&[3, 1]);
+    let error = Error::Misaligned { dtype: DataType::F32, align: 8 };
+    let expected = tensor.elements::<f32>().unwrap().to_vec().unwrap();
+    let expected: Vec<[f32; 2]> = expected.chunks(2).map(|parts| [parts[0], parts[1]]).collect();
+    let found = tensor.elements::<Aligned>().unwrap();
+    assert_eq!(found.iter().map(|element| element.parts).collect::<Vec<_>>(), expected);
+    let mut exclusive = tensor.exclusive().unwrap();
+    assert_eq!(exclusive.elements_mut::<Aligned>().map(|_| ()), Err(error));
+    assert_eq!(exclusive.as_frozen().elements::<Aligned>().map(|_| ()), Err(error));
+    // Where a row is a whole number of them, all are aligned.
+    let mut tensor = case(&[4, 1]);
+    let mut exclusive = tensor.exclusive().unwrap();
+    for element in exclusive.elements_mut::<Aligned>().unwrap() {
+        element.parts = [1.0, 2.0];
+    }
+    assert_eq!(tensor.elements::<f32>().unwrap().iter().sum::<f32>(), 6.0);
 }
 
 /// Elements with axes are what lies in the last dimensions.
