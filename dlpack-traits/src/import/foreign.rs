@@ -5,7 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::num::NonZeroU8;
 
-use super::{Elements, Imported, Readable};
+use super::{Elements, Exclusive, Imported, Readable};
 use crate::described::{AsLayout, Layout};
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -129,10 +129,24 @@ impl<T> Foreign<T> {
         &self.tensor
     }
 
-    /// The imported tensor, if this is its only owner: there is no clone, and
-    /// no export that is still in use.
-    pub fn tensor_mut(&mut self) -> Option<&mut Imported> {
-        Arc::get_mut(&mut self.tensor)
+    /// The tensor with elements that are ours alone: [`Imported::exclusive`] for
+    /// the only owner, when there is no clone, and no export that is still in use.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotExclusive`] where there is one, and those of
+    /// [`Imported::exclusive`].
+    pub fn exclusive(&mut self) -> Result<Exclusive<'_>, Error> {
+        Arc::get_mut(&mut self.tensor).ok_or(Error::NotExclusive)?.exclusive()
+    }
+
+    /// The imported tensor, taken out of this storage.
+    ///
+    /// # Errors
+    ///
+    /// The storage itself, if it is not the only owner.
+    pub fn into_tensor(self) -> Result<Imported, Self> {
+        Arc::try_unwrap(self.tensor).map_err(|tensor| Self { tensor, elements: PhantomData })
     }
 
     /// The same memory with elements of a type that is known now.
@@ -152,8 +166,7 @@ impl<T: Readable> Foreign<T> {
     ///
     /// # Errors
     ///
-    /// None, unless [`tensor_mut`](Self::tensor_mut) was used to put another
-    /// tensor here: then those of [`Imported::elements`].
+    /// Those of [`Imported::elements`], none of which got past [`new`](Self::new).
     pub fn elements(&self) -> Result<Elements<'_, T>, Error> {
         self.tensor.elements()
     }
