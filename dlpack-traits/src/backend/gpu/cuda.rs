@@ -11,9 +11,9 @@ use libloading::Library;
 
 use super::Gpu;
 use super::calls::calls;
-use super::library::function;
 use super::runtime::{Runtime, Vendor};
 use crate::backend::{Attributes, StreamHandle, StreamRules};
+use crate::backend::library::function;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};

@@ -1,0 +1,1 @@
+//! OpenCL as another library uses it.
