@@ -8,6 +8,7 @@
 //! A new device is five functions in two traits, [`Backend`] and [`Stream`];
 //! `examples/new-device` is the guide.
 
+mod adopt;
 mod buffer;
 mod copy_to_host;
 mod cpu;

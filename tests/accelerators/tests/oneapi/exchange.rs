@@ -11,7 +11,7 @@ use dlpack_traits::backend::{
     copy_on_device, copy_to_host,
 };
 use dlpack_traits::{
-    AsDims, DLPackExport, DataType, Error, Flags, Foreign, Imported, Layout, Storage, StreamArg,
+    AsDims, AsLayout, DLPackExport, DataType, Error, Flags, Foreign, Imported, Layout, Storage, StreamArg,
     TensorView,
 };
 
@@ -23,6 +23,28 @@ struct Window(DeviceBuffer<OneApi>);
 impl DLPackExport for Window {
     fn tensor(&self) -> Result<TensorView<'_>, Error> {
         TensorView::new(self.0.data(), Layout::strided(&[2, 2], &[3, -1])?.offset(2)?)
+    }
+
+    fn storage(&self) -> Option<&dyn Storage> {
+        Some(&self.0)
+    }
+}
+
+/// A tensor of somebody else's, and the stream after which it is ready.
+struct Taken(DeviceBuffer<OneApi>, Foreign);
+
+impl Taken {
+    fn new(tensor: Imported) -> Result<Self, Error> {
+        let stream = WorkStream::current(tensor.device())?;
+        let foreign: Foreign = Foreign::new(tensor)?;
+        // SAFETY: 1. No work is pending, or it is the current stream's.
+        Ok(Self(unsafe { DeviceBuffer::from_foreign(foreign.clone(), stream) }?, foreign))
+    }
+}
+
+impl DLPackExport for Taken {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        TensorView::new(self.0.data(), self.1.as_layout()?)
     }
 
     fn storage(&self) -> Option<&dyn Storage> {
@@ -72,8 +94,8 @@ fn memory_of_every_kind_goes_out_and_comes_in() -> Result<(), Error> {
         let known = OneApi::attributes(first, imported.device())?;
         assert_eq!(known, Attributes { device: sycl.device(), host_accessible });
 
-        let foreign: Foreign = Foreign::new(imported)?;
-        let copy = copy_to_host::<(Cpu, OneApi), _>(&foreign)?;
+        let taken = Taken::new(imported)?;
+        let copy = copy_to_host::<(Cpu, OneApi), _>(&taken)?;
         assert_eq!(copy.flags(), Flags::IS_COPIED);
         assert_eq!(copy.import()?.elements::<u32>()?.to_vec()?, [2, 1, 5, 4]);
         if host_accessible {
@@ -125,8 +147,7 @@ fn kernels_are_allocated_for() -> Result<(), Error> {
     assert_eq!((tensor.device(), tensor.shape()), (sycl.device(), &shape[..]));
     let found = OneApi::recognize(tensor.as_ptr().cast(), tensor.device())?;
     assert_eq!(found.kind(), UsmKind::Device);
-    let foreign: Foreign = Foreign::new(tensor)?;
-    let host = copy_to_host::<OneApi, _>(&foreign)?.import()?;
+    let host = copy_to_host::<OneApi, _>(&Taken::new(tensor)?)?.import()?;
     assert_eq!(host.elements::<f64>()?.to_vec()?, [0.0; 6]);
     Ok(())
 }
@@ -139,8 +160,7 @@ fn copies_stay_on_the_device() -> Result<(), Error> {
     assert_eq!((copy.device(), copy.flags()), (sycl.device(), Flags::IS_COPIED));
     let kind = OneApi::recognize(copy.as_ptr().cast(), copy.device())?.kind();
     assert_eq!(kind, UsmKind::Device);
-    let foreign: Foreign = Foreign::new(copy)?;
-    let host = copy_to_host::<OneApi, _>(&foreign)?.import()?;
+    let host = copy_to_host::<OneApi, _>(&Taken::new(copy)?)?.import()?;
     assert_eq!(host.elements::<u32>()?.to_vec()?, [2, 1, 5, 4]);
     Ok(())
 }
