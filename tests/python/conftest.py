@@ -19,7 +19,7 @@ import pytest
 
 CONSUMERS = (
     *("numpy", "tvm_ffi", "torch", "jax", "paddle", "mlx", "tensorflow"),
-    *("array_api_strict", "nanobind", "mpi4py", "dpnp"),
+    *("array_api_strict", "nanobind", "mpi4py", "dpnp", "dpctl"),
 )
 # What other steps of the whole suite know, and the Python tests do not.
 TOOLS = ("miri", "valgrind", "newest-python")

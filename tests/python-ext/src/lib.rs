@@ -13,6 +13,7 @@ mod hostile;
 mod imports;
 mod kernels;
 mod npu;
+mod oneapi;
 mod refused;
 mod scripted;
 
@@ -42,6 +43,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<imports::Held>()?;
     exchange::add(m)?;
     npu::add(m)?;
+    oneapi::add(m)?;
     derived::add(m)?;
     m.add_class::<capsule::Taken>()?;
     m.add_class::<capsule::Background>()?;
