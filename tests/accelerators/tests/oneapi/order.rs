@@ -144,7 +144,7 @@ fn names_of_queues_come_again() -> Result<(), Error> {
     let buffer = DeviceBuffer::<OneApi>::zeroed_on(sycl.stream(producer), DataType::U8, MANY)?;
     let spare = sycl.malloc_device(producer, MANY);
     let (mut names, mut read) = (Vec::new(), [9_u8; 64]);
-    loop {
+    let kept = loop {
         let consumer = sycl.queue(true);
         buffer.hand_off(named(consumer))?;
         let again = names.contains(&consumer);
@@ -156,14 +156,17 @@ fn names_of_queues_come_again() -> Result<(), Error> {
             }
             sycl.copy(consumer, spare, read.as_mut_ptr().cast(), read.len());
         }
+        // The last reference to a queue would wait for its work.
+        let kept = again.then(|| sycl.stream(consumer));
         // SAFETY: the test's own; the buffer has a reference.
         unsafe { (sycl.calls.DPCTLQueue_Delete)(consumer) };
         if again {
-            break;
+            break kept;
         }
-    }
+    };
     drop(buffer);
     assert_eq!(read, [0; 64], "the buffer did not wait for the last queue");
+    drop(kept);
     sycl.free(producer, spare);
     Ok(())
 }
