@@ -118,10 +118,8 @@ unsafe impl Stream for OneApiQueue {
         let (calls, events) = (self.runtime.calls, [event.0.raw()]);
         let (first, count) = (events.as_ptr(), events.len());
         // SAFETY: 1. A queue, and as many events as are said.
-        unsafe {
-            calls.DPCTLQueue_SubmitBarrierForEvents(self.device, self.raw(), first, count)
-        }
-        .map(drop)
+        unsafe { calls.DPCTLQueue_SubmitBarrierForEvents(self.device, self.raw(), first, count) }
+            .map(drop)
     }
 
     fn synchronize(&self) -> Result<(), Error> {

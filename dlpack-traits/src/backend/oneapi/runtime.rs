@@ -111,8 +111,7 @@ impl Runtime {
             // SAFETY: 1. A device.
             let platform = unsafe { calls.DPCTLDevice_GetPlatform(number, device.raw()) }?;
             // SAFETY: 1. A platform.
-            let context =
-                unsafe { calls.DPCTLPlatform_GetDefaultContext(number, platform.raw()) }?;
+            let context = unsafe { calls.DPCTLPlatform_GetDefaultContext(number, platform.raw()) }?;
             Ok(Root { device, context, queue: OnceLock::new() })
         });
         Ok(Self { calls, roots: roots.collect::<Result<_, Error>>()? })

@@ -11,8 +11,8 @@ use dlpack_traits::backend::{
     copy_on_device, copy_to_host,
 };
 use dlpack_traits::{
-    AsDims, AsLayout, DLPackExport, DataType, Error, Flags, Foreign, Imported, Layout, Storage, StreamArg,
-    TensorView,
+    AsDims, AsLayout, DLPackExport, DataType, Error, Flags, Foreign, Imported, Layout, Storage,
+    StreamArg, TensorView,
 };
 
 const KINDS: [UsmKind; 3] = [UsmKind::Device, UsmKind::Shared, UsmKind::Host];

@@ -174,7 +174,8 @@ fn threads_enter_queues() -> Result<(), Error> {
     let second = OneApi::enter(inner);
     assert_eq!(now()?, names[1]);
     let elsewhere = std::thread::scope(|scope| {
-        let other = scope.spawn(|| WorkStream::<OneApi>::current(sycl.device()).map(|s| s.handle()));
+        let other =
+            scope.spawn(|| WorkStream::<OneApi>::current(sycl.device()).map(|s| s.handle()));
         other.join().expect("no panic")
     })?;
     assert_eq!(elsewhere, StreamHandle::from_ptr(default));

@@ -70,8 +70,7 @@ fn a_fresh_context() {
 fn a_part_of_a_device() {
     let Some(sycl) = sycl() else { return };
     // SAFETY: a device, and a count.
-    let parts =
-        unsafe { (sycl.calls.DPCTLDevice_CreateSubDevicesEqually)(sycl.raw_device(), 1) };
+    let parts = unsafe { (sycl.calls.DPCTLDevice_CreateSubDevicesEqually)(sycl.raw_device(), 1) };
     assert!(!parts.is_null(), "the device has no parts");
     // SAFETY: a vector that is not empty.
     let part = unsafe { (sycl.calls.DPCTLDeviceVector_GetAt)(parts, 0) };
