@@ -95,6 +95,7 @@ calls! {
         release_queue(queue: Ref): clReleaseCommandQueue;
         retain_memory(memory: Ref): clRetainMemObject;
         release_memory(memory: Ref): clReleaseMemObject;
+        retain_context(context: Ref): clRetainContext;
         release_context(context: Ref): clReleaseContext;
         release_event(event: Ref): clReleaseEvent;
         marker(queue: Ref, count: u32, events: *const Ref, event: *mut Ref):

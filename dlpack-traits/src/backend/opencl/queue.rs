@@ -24,8 +24,8 @@ pub struct OpenClQueue {
     pub(super) runtime: &'static Runtime,
     device: Device,
     queue: Arc<Object>,
-    /// Only compared; the queue keeps it.
-    context: StreamHandle,
+    /// Not every runtime keeps the context of a queue.
+    context: Arc<Object>,
     in_order: bool,
 }
 
@@ -40,7 +40,13 @@ impl OpenClQueue {
         let context: Ref = unsafe { calls.ask(device, Calls::queue_info, raw, CONTEXT) }?;
         // SAFETY: 1. A queue, which has properties of 64 bits.
         let properties: u64 = unsafe { calls.ask(device, Calls::queue_info, raw, PROPERTIES) }?;
-        let (queue, context) = (Arc::new(queue), StreamHandle::from_ptr(context));
+        let what = "context of a queue";
+        let context = NonNull::new(context).ok_or(Error::Unsupported { device, what })?;
+        // SAFETY: 1. A context, which the queue uses.
+        unsafe { calls.retain_context(device, context.as_ptr()) }?;
+        // SAFETY: 1. It was just retained.
+        let context = unsafe { Object::new(calls, device, context, Calls::release_context) };
+        let (queue, context) = (Arc::new(queue), Arc::new(context));
         let in_order = properties & OUT_OF_ORDER == 0;
         Ok(Self { runtime, device, queue, context, in_order })
     }
@@ -51,7 +57,7 @@ impl OpenClQueue {
 
     /// The `cl_context` of the queue.
     pub(super) fn context(&self) -> Ref {
-        self.context.as_ptr()
+        self.context.raw()
     }
 
     /// The queue as work of its device.
@@ -163,7 +169,7 @@ unsafe impl Stream for OpenClQueue {
 
     /// Events are of a context.
     fn can_follow(&self, producer: &Self) -> Result<(), Error> {
-        if self.context == producer.context {
+        if self.context() == producer.context() {
             return Ok(());
         }
         let what = "order among queues of two contexts";

@@ -165,7 +165,6 @@ impl Runtime {
             unsafe { calls.create_context(device, ptr::null(), 1, first, nothing, nothing) }?;
         // SAFETY: 1. A device of the context; no properties mean an order.
         let queue = unsafe { calls.create_queue(device, context.raw(), found.raw, 0) }?;
-        // The queue has a reference to the context.
         let queue = OpenClQueue::new(self, device, queue)?;
         Ok(found.queue.get_or_init(|| queue).clone())
     }
