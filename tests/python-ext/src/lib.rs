@@ -14,6 +14,7 @@ mod imports;
 mod kernels;
 mod npu;
 mod oneapi;
+mod opencl;
 mod refused;
 mod scripted;
 
@@ -44,6 +45,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     exchange::add(m)?;
     npu::add(m)?;
     oneapi::add(m)?;
+    opencl::add(m)?;
     derived::add(m)?;
     m.add_class::<capsule::Taken>()?;
     m.add_class::<capsule::Background>()?;
