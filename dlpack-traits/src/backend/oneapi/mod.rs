@@ -15,9 +15,9 @@ pub use queue::{OneApiEvent, OneApiQueue};
 use runtime::runtime;
 pub use usm::{Usm, UsmKind};
 
-use super::entered::{self, Entered};
-use super::memory::{AllocatorOf, AttributesOf, MemcpyOf};
-use super::{Backend, StreamHandle, WorkStream};
+use crate::backend::entered::{self, Entered};
+use crate::backend::memory::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::{Backend, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};

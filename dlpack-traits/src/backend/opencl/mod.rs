@@ -14,9 +14,9 @@ pub use memory::OpenClMemory;
 pub use queue::{OpenClEvent, OpenClQueue};
 use runtime::runtime;
 
-use super::entered::{self, Entered};
-use super::memory::{AllocatorOf, MemcpyOf};
-use super::{Backend, StreamHandle, WorkStream};
+use crate::backend::entered::{self, Entered};
+use crate::backend::memory::{AllocatorOf, MemcpyOf};
+use crate::backend::{Backend, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};
