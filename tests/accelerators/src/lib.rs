@@ -3,6 +3,11 @@
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
+#![expect(clippy::missing_panics_doc, reason = "that is how a test fails")]
+#![expect(
+    clippy::not_unsafe_ptr_arg_deref,
+    reason = "handles are passed on; the tests make them themselves"
+)]
 
 pub mod cl;
 pub mod sycl;

@@ -2,6 +2,7 @@
 //! order among queues, frees.
 
 #![cfg(target_os = "linux")]
+#![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
 
 mod oneapi {
     mod exchange;

@@ -63,6 +63,7 @@ impl InClBuffer {
 
 /// Loads OpenCL from a file.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 gives it so")]
 fn load_opencl(file: std::path::PathBuf) -> PyResult<()> {
     // SAFETY: 1. The test has OpenCL's loader there.
     Ok(unsafe { OpenCl::load(&file) }?)

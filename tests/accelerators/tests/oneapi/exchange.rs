@@ -57,7 +57,8 @@ fn counting(sycl: &Sycl, kind: UsmKind, count: u32) -> Result<DeviceBuffer<OneAp
     let stream = WorkStream::current(sycl.device())?;
     let buffer = OneApi::zeroed_usm(kind, stream, DataType::U32, count as usize)?;
     assert_eq!(buffer.to_vec::<u32>()?, vec![0; count as usize], "new memory is zeroed");
-    let source = DeviceBuffer::<OneApi>::from_slice(sycl.device(), &Vec::from_iter(0..count))?;
+    let numbers: Vec<u32> = (0..count).collect();
+    let source = DeviceBuffer::<OneApi>::from_slice(sycl.device(), &numbers)?;
     let queue = buffer.stream().handle().as_ptr();
     sycl.copy(queue, source.as_ptr(), buffer.as_ptr(), buffer.byte_len());
     sycl.wait(queue);

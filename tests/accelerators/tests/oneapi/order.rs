@@ -108,7 +108,8 @@ fn a_consumer_that_wants_no_order_is_refused() -> Result<(), Error> {
 }
 
 /// The producer lets go while the consumer's work is pending: the memory is there
-/// until that is done, although the queue's own name is gone.
+/// until that is done, although the queue's own name is gone. (This runtime's
+/// free waits by itself, so the test does not see who of the two did.)
 #[test]
 fn memory_is_freed_after_the_consumers_work() -> Result<(), Error> {
     let Some(sycl) = sycl() else { return Ok(()) };
