@@ -149,7 +149,9 @@ fn names_of_queues_come_again() -> Result<(), Error> {
     for _ in 0..3 {
         let queue = sycl.queue(true).cast::<[usize; 2]>();
         // SAFETY: the test leaks the queue, so that it may be named from here too.
-        unsafe { address.cast::<[usize; 2]>().write(queue.read()) };
+        let object = unsafe { queue.read() };
+        // SAFETY: the variable is as large, and of numbers.
+        unsafe { address.cast::<[usize; 2]>().write(object) };
         buffer.hand_off(named(address))?;
         buffer.hand_off(named(address))?;
     }
