@@ -20,9 +20,10 @@ import pytest
 CONSUMERS = (
     *("numpy", "tvm_ffi", "torch", "jax", "paddle", "mlx", "tensorflow"),
     *("array_api_strict", "nanobind", "mpi4py", "dpnp"),
+    *("dpctl", "pyopencl"),
 )
 # What other steps of the whole suite know, and the Python tests do not.
-TOOLS = ("miri", "valgrind", "newest-python")
+TOOLS = ("miri", "valgrind", "newest-python", "cuda", "rocm", "oneapi", "opencl")
 MODULES = ("dlpack_example", "dlpack_testing")
 
 FOLDER = os.environ.get("DLPACK_PYTHON_MODULES")

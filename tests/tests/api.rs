@@ -16,9 +16,10 @@ const PLAIN: [&str; 6] = ["Attributes", "Complex", "Extent", "Lanes", "Place", "
 
 /// Safe functions to which an address is a number that they pass on, and follow
 /// nowhere.
-const NUMBERS: [&str; 4] = [
+const NUMBERS: [&str; 5] = [
     "backend::gpu::runtime::Vendor::attributes",
     "backend::memory::PointerAttributes::attributes",
+    "backend::oneapi::usm::OneApi::recognize",
     "backend::set::Backends::attributes",
     "backend::stream::StreamHandle::from_ptr",
 ];
@@ -28,9 +29,11 @@ const COUNTED: [&str; 2] = ["Foreign", "SharedBuffer"];
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 11] = [
+const WRITTEN_ONCE: [&str; 13] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
+    "backend::oneapi::runtime::LOADED",
+    "backend::opencl::runtime::LOADED",
     "exchange::dims::NUMBERS",
     "exchange::dims::USED",
     "exchange::dims::INDEX",
@@ -45,13 +48,16 @@ const WRITTEN_ONCE: [&str; 11] = [
 
 /// Locks under which nothing is called that could wait, or run code of others,
 /// and what a thread keeps for itself.
-const WAITS_FOR_NOTHING: [&str; 7] = [
+const WAITS_FOR_NOTHING: [&str; 10] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
     "backend::gpu::rocm names OnceLock",
     "backend::gpu::runtime names OnceLock",
+    "backend::oneapi::runtime names OnceLock",
+    "backend::opencl::runtime names OnceLock",
     // The work stream that a thread has entered.
     "backend::gpu::current names thread_local",
+    "backend::entered names thread_local",
     "python::late names OnceLock",
     "python::remembered names Mutex",
     "python::take names Mutex",

@@ -39,6 +39,11 @@ impl Checkout {
         self.target().join("newest/venv")
     }
 
+    /// The link to the environment with runtimes of devices.
+    pub(crate) fn devices_venv(&self) -> PathBuf {
+        self.target().join("devices/venv")
+    }
+
     /// The built extension modules, which the environment's Python imports.
     pub(crate) fn modules(&self) -> PathBuf {
         self.target().join("python")

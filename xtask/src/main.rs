@@ -11,6 +11,7 @@ mod checks;
 mod copy_sources;
 mod demo;
 mod develop;
+mod device_runtimes;
 mod gpu_tests;
 mod interpreter;
 mod matrix;

@@ -9,8 +9,8 @@ use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
-    Outcome, checks, demo, gpu_tests, matrix, miri, mutants, no_python, pyo3_range, python_tests,
-    rules, rust_tests, valgrind,
+    Outcome, checks, demo, device_runtimes, gpu_tests, matrix, miri, mutants, no_python,
+    pyo3_range, python_tests, rules, rust_tests, valgrind,
 };
 
 /// What steps share.
@@ -77,6 +77,7 @@ const FULL: &[(&str, Body)] = &[
     ("oldest rust", checks::oldest_rust),
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),
+    ("device runtimes", device_runtimes::step),
     ("newest libraries", matrix::newest_libraries),
     ("interop matrix", matrix::interop_matrix),
     ("demo", the_demo),

@@ -20,6 +20,8 @@ use crate::run::Stage;
 const RECIPE: &str = "1";
 /// What the second environment holds.
 const NEWEST: &str = "requirements/newest.txt";
+/// What the environment for tests of devices holds.
+const DEVICES: &str = "requirements/devices.txt";
 /// Written last; an environment without it is made anew.
 const FINISHED: &str = "finished";
 /// Run inside a new environment: adds the line that finds the modules of the
@@ -159,6 +161,18 @@ pub(crate) fn ensure_newest(
     let place = prepare(checkout, &cache_folder()?, &[NEWEST], &interpreter, stage)?;
     link(&place, &checkout.newest_venv())?;
     Ok(Environment { libraries: "numpy,tvm_ffi,jax", interpreter, link: checkout.newest_venv() })
+}
+
+/// Makes, or finds, the environment with runtimes of devices.
+pub(crate) fn ensure_devices(
+    checkout: &Checkout,
+    interpreter: Interpreter,
+    stage: &mut Stage,
+) -> Outcome<Environment> {
+    let place = prepare(checkout, &cache_folder()?, &[DEVICES], &interpreter, stage)?;
+    link(&place, &checkout.devices_venv())?;
+    let libraries = "numpy,tvm_ffi,dpctl,dpnp,pyopencl";
+    Ok(Environment { libraries, interpreter, link: checkout.devices_venv() })
 }
 
 /// The place of the environment with the pins of `files`, the last of which

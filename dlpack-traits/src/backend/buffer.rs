@@ -101,12 +101,18 @@ impl<B: Backend> DeviceBuffer<B> {
     where
         B: Allocator,
     {
+        let byte_len = Self::byte_len_of(dtype, len)?;
+        Self::allocated(AllocatorOf::THIS, stream, dtype, byte_len)
+    }
+
+    /// Bytes of `len` elements, one after the other.
+    pub(super) fn byte_len_of(dtype: DataType, len: usize) -> Result<usize, Error> {
         if !dtype.is_well_formed() {
             return Err(Error::UnsupportedDType { dtype });
         }
         let bits = usize::try_from(dtype.element_bits()).map_err(|_| Error::SizeOverflow)?;
         let bits = len.checked_mul(bits).ok_or(Error::SizeOverflow)?;
-        Self::allocated(AllocatorOf::THIS, stream, dtype, bits.div_ceil(8))
+        Ok(bits.div_ceil(8))
     }
 
     /// A copy of elements of the host, which is there when this returns.

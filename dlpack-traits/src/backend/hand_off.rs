@@ -48,6 +48,7 @@ fn order<B: Backend>(
         if B::RULES.number_of(theirs.handle()) == B::RULES.number_of(ours.handle()) {
             return Ok(());
         }
+        theirs.stream().can_follow(ours.stream())?;
         // It may be kept: 1 of `WorkStream::new`.
         remember(Consumer::On(theirs.handle(), theirs.stream()))?;
         let event = ours.stream().record()?;
@@ -64,6 +65,7 @@ fn order<B: Backend>(
             // streams do not last, it is kept only if it is such a one, or if
             // the consumer promised more (1 of `StreamArg::lasting`).
             let stream = unsafe { B::borrow_stream(device, theirs) }?;
+            stream.can_follow(ours.stream())?;
             remember(match lives {
                 Lives::Always => Consumer::On(theirs, &stream),
                 Lives::Now if B::STREAMS_LAST || consumer.lasts() => Consumer::On(theirs, &stream),
@@ -157,7 +159,7 @@ impl<B: Backend> Uses<B> {
 
     /// Adds a stream, unless it is known.
     fn remember(&self, handle: StreamHandle, stream: &B::Stream) {
-        if self.iter().any(|used| used.handle == handle) {
+        if self.iter().any(|used| used.handle == handle && used.stream.is_same(stream)) {
             return;
         }
         let mut before = self.streams.load(Ordering::Relaxed);

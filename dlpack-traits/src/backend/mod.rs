@@ -8,13 +8,22 @@
 //! A new device is five functions in two traits, [`Backend`] and [`Stream`];
 //! `examples/new-device` is the guide.
 
+mod adopt;
 mod buffer;
 mod copy_to_host;
 mod cpu;
+#[cfg(any(feature = "oneapi", feature = "opencl"))]
+mod entered;
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 mod gpu;
 mod hand_off;
+#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
+mod library;
 mod memory;
+#[cfg(feature = "oneapi")]
+mod oneapi;
+#[cfg(feature = "opencl")]
+mod opencl;
 mod prototype;
 mod registry;
 mod rules;
@@ -26,6 +35,8 @@ mod work_stream;
 pub use buffer::{DeviceBuffer, Freed};
 pub use copy_to_host::{copy_on_device, copy_to_host};
 pub use cpu::Cpu;
+#[cfg(any(feature = "oneapi", feature = "opencl"))]
+pub use entered::Entered;
 #[cfg(feature = "cuda")]
 pub use gpu::{Cuda, CudaDriver};
 #[cfg(any(feature = "cuda", feature = "rocm"))]
@@ -36,6 +47,10 @@ pub use hand_off::{Uses, hand_off};
 pub use memory::{
     Allocator, AllocatorOf, Attributes, AttributesOf, Memcpy, MemcpyOf, Place, PointerAttributes,
 };
+#[cfg(feature = "oneapi")]
+pub use oneapi::{OneApi, OneApiEvent, OneApiQueue, Usm, UsmKind};
+#[cfg(feature = "opencl")]
+pub use opencl::{OpenCl, OpenClEvent, OpenClMemory, OpenClQueue};
 pub use prototype::Prototype;
 pub use registry::Registry;
 pub use rules::{Decision, Lives, Meaning, StreamRules};

@@ -65,6 +65,25 @@ pub unsafe trait Stream: Clone + Send + Sync + 'static {
     fn is_captured(&self) -> Result<bool, Error> {
         Ok(false)
     }
+
+    /// Refuses a stream after whose work this one cannot be ordered, such as one
+    /// of another context. By default there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`], and those of the runtime.
+    fn can_follow(&self, producer: &Self) -> Result<(), Error> {
+        let _ = producer;
+        Ok(())
+    }
+
+    /// Whether two streams with equal handles are one. By default they are. It
+    /// matters where a handle may come to name another stream while a stream
+    /// that was borrowed by it is kept.
+    fn is_same(&self, other: &Self) -> bool {
+        let _ = other;
+        true
+    }
 }
 
 /// A mark in the order of work of a stream. Dropping it frees it.

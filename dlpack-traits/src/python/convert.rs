@@ -279,9 +279,19 @@ pub(super) fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
         .ok_or_else(|| expected("`copy` must be True, False or None", value))
 }
 
+/// The address of a `sycl::queue`: libraries of oneAPI have a `dpctl.SyclQueue`
+/// where others have a number.
+#[cold]
+fn queue(value: &Bound<'_, PyAny>) -> Option<i64> {
+    let py = value.py();
+    let address = quietly(py, value.call_method0(intern!(py, "addressof_ref")))?;
+    integer(&address)
+}
+
 fn stream<'a>(value: Borrowed<'a, '_, PyAny>) -> PyResult<StreamArg<'a>> {
-    let number =
-        integer(&value).ok_or_else(|| expected("`stream` must be an integer or None", &value))?;
+    let number = integer(&value)
+        .or_else(|| queue(&value))
+        .ok_or_else(|| expected("`stream` must be an integer or None", &value))?;
     match usize::try_from(number) {
         // SAFETY: the array API standard demands of the caller a sentinel or a
         // stream of the tensor's device that is alive until `__dlpack__`

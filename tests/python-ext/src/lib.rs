@@ -13,6 +13,8 @@ mod hostile;
 mod imports;
 mod kernels;
 mod npu;
+mod oneapi;
+mod opencl;
 mod refused;
 mod scripted;
 
@@ -42,6 +44,8 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<imports::Held>()?;
     exchange::add(m)?;
     npu::add(m)?;
+    oneapi::add(m)?;
+    opencl::add(m)?;
     derived::add(m)?;
     m.add_class::<capsule::Taken>()?;
     m.add_class::<capsule::Background>()?;

@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use libloading::Library;
 
-use super::library::function;
+use crate::backend::library::function;
 use crate::device::Device;
 use crate::error::Error;
 

@@ -11,8 +11,8 @@ use libloading::Library;
 
 use super::Gpu;
 use super::calls::calls;
-use super::library::function;
 use super::runtime::{Runtime, Vendor};
+use crate::backend::library::function;
 use crate::backend::{Attributes, StreamHandle, StreamRules};
 use crate::device::Device;
 use crate::error::Error;

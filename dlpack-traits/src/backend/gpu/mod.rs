@@ -10,7 +10,6 @@ mod cuda;
 #[cfg(feature = "cudarc")]
 mod cudarc;
 mod current;
-mod library;
 mod memory;
 #[cfg(feature = "rocm")]
 mod rocm;

@@ -7,8 +7,7 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::calls::Calls;
-use super::library;
-use crate::backend::{Attributes, StreamHandle, StreamRules};
+use crate::backend::{Attributes, StreamHandle, StreamRules, library};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;

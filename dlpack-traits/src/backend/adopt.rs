@@ -1,0 +1,54 @@
+//! Imported memory as memory of a backend: [`DeviceBuffer::from_foreign`].
+
+use core::ptr::NonNull;
+
+use super::{Backend, DeviceBuffer, Freed, WorkStream};
+use crate::error::Error;
+use crate::import::Foreign;
+use crate::storage::{Cells, Storage};
+
+impl<B: Backend> DeviceBuffer<B> {
+    /// Imported memory of a device, with the stream after whose work it is ready.
+    /// What `Foreign` alone cannot do for it, this does: ordering consumers
+    /// behind the work, and copies.
+    ///
+    /// The layout is [`Foreign::as_layout`](crate::AsLayout::as_layout), as
+    /// before. The producer gets its memory back when the work of all consumers
+    /// is done, after a wait of the host.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceMismatch`] for a stream of another device;
+    /// [`Error::ReadOnly`], because consumers may write to a buffer;
+    /// [`Error::UnsupportedDType`] for a type that this crate does not know, or
+    /// of elements narrower than a byte; [`Error::Misaligned`].
+    ///
+    /// # Safety
+    ///
+    /// 1. All work that fills the memory is done, or enqueued on `stream` or
+    ///    ordered before it; later work of whoever exported it is too.
+    pub unsafe fn from_foreign(foreign: Foreign, stream: WorkStream<B>) -> Result<Self, Error> {
+        let tensor = foreign.tensor();
+        let (device, dtype) = (tensor.device(), tensor.dtype());
+        if device != stream.device() {
+            return Err(Error::DeviceMismatch { device: stream.device(), storage: device });
+        }
+        if tensor.is_read_only() {
+            return Err(Error::ReadOnly);
+        }
+        let size = dtype.byte_size().filter(|_| dtype.is_well_formed());
+        let size = size.ok_or(Error::UnsupportedDType { dtype })?;
+        let memory = foreign.data();
+        let (data, byte_len) = (memory.memory().ptr, memory.memory().byte_len);
+        let align = usize::from(Cells::unit(size));
+        if device.has_addresses() && data.addr() & align.wrapping_sub(1) != 0 {
+            return Err(Error::Misaligned { dtype, align });
+        }
+        let data = NonNull::new(data.cast()).ok_or(Error::NullData)?;
+        // SAFETY: 1. and 3. It is what `Foreign` lends, for shared use, and keeps.
+        // 2. Its producer answers for what is in it, and the alignment was
+        // checked. 4. By 1. 5. The producer may free at once, and nothing else is
+        // said here.
+        Ok(unsafe { Self::from_raw_parts(data, byte_len, dtype, stream, foreign, Freed::AtOnce) })
+    }
+}

@@ -1,0 +1,163 @@
+//! The functions of DPCTL's C interface, and what they hand out: [`Calls`],
+//! [`Object`].
+
+#![expect(ffi_unwind_calls, reason = "an exception that leaves one of them ends the process")]
+
+use core::ffi::{c_int, c_void};
+use core::ptr::NonNull;
+use std::process::abort;
+
+use libloading::Library;
+
+use crate::backend::library::function;
+use crate::device::Device;
+use crate::error::Error;
+
+/// A pointer to an object of SYCL.
+pub(super) type Ref = *mut c_void;
+
+/// Ends the process if a C++ exception comes by. Most functions catch theirs and
+/// answer NULL; some have none to catch as long as they are called in the right
+/// order, which is what `usm` sees to.
+struct NoException;
+
+impl Drop for NoException {
+    fn drop(&mut self) {
+        abort();
+    }
+}
+
+/// Defines the table, and a method for each function: plain ones, and those that
+/// hand out an object, with the function that deletes it.
+macro_rules! calls {
+    (
+        objects { $($made:ident($($of:ident: $by:ty),*) => $delete:ident;)+ }
+        plain { $($symbol:ident($($argument:ident: $type:ty),*) $(-> $answer:ty)?;)+ }
+    ) => {
+        /// The functions, under their own names.
+        #[derive(Debug)]
+        #[expect(non_snake_case, reason = "as they are called in C")]
+        pub(super) struct Calls {
+            $($made: unsafe extern "C-unwind" fn($($by),*) -> Ref,)+
+            $($symbol: unsafe extern "C-unwind" fn($($type),*) $(-> $answer)?,)+
+        }
+
+        #[expect(non_snake_case, reason = "as they are called in C")]
+        impl Calls {
+            /// Looks all of them up.
+            ///
+            /// # Safety
+            ///
+            /// 1. The library is DPCTL's, and stays loaded as long as the table.
+            pub(super) unsafe fn load(library: &Library, device: Device) -> Result<Self, Error> {
+                Ok(Self {
+                    // SAFETY: 1. The type is that in DPCTL's headers. 2. By 1.
+                    $($made: unsafe { function(library, device, stringify!($made)) }?,)+
+                    // SAFETY: as above.
+                    $($symbol: unsafe { function(library, device, stringify!($symbol)) }?,)+
+                })
+            }
+
+            $(
+                /// # Safety
+                ///
+                /// 1. The arguments are what DPCTL documents for the function.
+                pub(super) unsafe fn $made(
+                    &'static self,
+                    device: Device,
+                    $($of: $by),*
+                ) -> Result<Object, Error> {
+                    let exception = NoException;
+                    // SAFETY: by 1. What unwinds goes no further than this.
+                    let raw = unsafe { (self.$made)($($of),*) };
+                    core::mem::forget(exception);
+                    let object = |raw| Object { raw, delete: Self::$delete, calls: self };
+                    // NULL is the one code that there is.
+                    let failed = Error::Device { device, call: stringify!($made), code: 0 };
+                    NonNull::new(raw).map(object).ok_or(failed)
+                }
+            )+
+
+            $(
+                /// # Safety
+                ///
+                /// 1. The arguments are what DPCTL documents for the function.
+                pub(super) unsafe fn $symbol(&self, $($argument: $type),*) $(-> $answer)? {
+                    let exception = NoException;
+                    // SAFETY: by 1. What unwinds goes no further than this.
+                    let answer = unsafe { (self.$symbol)($($argument),*) };
+                    core::mem::forget(exception);
+                    answer
+                }
+            )+
+        }
+    };
+}
+
+calls! {
+    objects {
+        DPCTLDeviceMgr_GetDevices(identifier: c_int) => DPCTLDeviceVector_Delete;
+        DPCTLDeviceVector_GetAt(devices: Ref, index: usize) => DPCTLDevice_Delete;
+        DPCTLDevice_GetPlatform(device: Ref) => DPCTLPlatform_Delete;
+        DPCTLDevice_GetParentDevice(device: Ref) => DPCTLDevice_Delete;
+        DPCTLPlatform_GetDefaultContext(platform: Ref) => DPCTLContext_Delete;
+        DPCTLQueue_Create(context: Ref, device: Ref, handler: Ref, properties: c_int) => DPCTLQueue_Delete;
+        DPCTLQueue_Copy(queue: Ref) => DPCTLQueue_Delete;
+        DPCTLQueue_GetContext(queue: Ref) => DPCTLContext_Delete;
+        DPCTLQueue_GetDevice(queue: Ref) => DPCTLDevice_Delete;
+        DPCTLQueue_Memset(queue: Ref, data: Ref, byte: u8, count: usize) => DPCTLEvent_Delete;
+        DPCTLQueue_Memcpy(queue: Ref, to: Ref, from: Ref, count: usize) => DPCTLEvent_Delete;
+        DPCTLQueue_SubmitBarrier(queue: Ref) => DPCTLEvent_Delete;
+        DPCTLQueue_SubmitBarrierForEvents(queue: Ref, events: *const Ref, count: usize) => DPCTLEvent_Delete;
+        DPCTLUSM_GetPointerDevice(data: Ref, context: Ref) => DPCTLDevice_Delete;
+    }
+    plain {
+        DPCTLDeviceVector_Size(devices: Ref) -> usize;
+        DPCTLDeviceVector_Delete(devices: Ref);
+        DPCTLDevice_AreEq(one: Ref, other: Ref) -> bool;
+        DPCTLDevice_HasAspect(device: Ref, aspect: c_int) -> bool;
+        DPCTLDevice_Delete(device: Ref);
+        DPCTLPlatform_Delete(platform: Ref);
+        DPCTLContext_AreEq(one: Ref, other: Ref) -> bool;
+        DPCTLContext_Delete(context: Ref);
+        DPCTLQueue_AreEq(one: Ref, other: Ref) -> bool;
+        DPCTLQueue_IsInOrder(queue: Ref) -> bool;
+        DPCTLQueue_Wait(queue: Ref);
+        DPCTLQueue_Delete(queue: Ref);
+        DPCTLEvent_Wait(event: Ref);
+        DPCTLEvent_Delete(event: Ref);
+        DPCTLaligned_alloc_device(align: usize, count: usize, queue: Ref) -> Ref;
+        DPCTLaligned_alloc_shared(align: usize, count: usize, queue: Ref) -> Ref;
+        DPCTLaligned_alloc_host(align: usize, count: usize, queue: Ref) -> Ref;
+        DPCTLfree_with_context(data: Ref, context: Ref);
+        DPCTLUSM_GetPointerType(data: Ref, context: Ref) -> c_int;
+    }
+}
+
+/// An object of SYCL that is ours to delete.
+#[derive(Debug)]
+pub(super) struct Object {
+    raw: NonNull<c_void>,
+    delete: unsafe fn(&Calls, Ref),
+    calls: &'static Calls,
+}
+
+// SAFETY: SYCL objects are references that are counted, which any thread may
+// use and drop.
+unsafe impl Send for Object {}
+// SAFETY: their member functions may be called by several threads.
+unsafe impl Sync for Object {}
+
+impl Object {
+    pub(super) fn raw(&self) -> Ref {
+        self.raw.as_ptr()
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        // SAFETY: 1. DPCTL documents that the caller is to delete what it hands out,
+        // by this function; this is the last time that it is named.
+        unsafe { (self.delete)(self.calls, self.raw.as_ptr()) }
+    }
+}

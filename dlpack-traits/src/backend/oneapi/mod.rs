@@ -1,0 +1,132 @@
+//! oneAPI: unified shared memory of SYCL, [`OneApi`].
+//!
+//! DPCTL, the C interface of Python's package `dpctl`, is loaded when it is
+//! needed first: SYCL itself is C++ whose names change with every release.
+
+mod calls;
+mod memory;
+mod queue;
+mod runtime;
+mod usm;
+
+use std::path::Path;
+
+pub use queue::{OneApiEvent, OneApiQueue};
+use runtime::runtime;
+pub use usm::{Usm, UsmKind};
+
+use crate::backend::entered::{self, Entered};
+use crate::backend::memory::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::{Backend, StreamHandle, WorkStream};
+use crate::device::Device;
+use crate::error::Error;
+use crate::ffi::{self, DLDeviceType};
+
+/// oneAPI: memory that SYCL shares between devices and the host (USM), as dpnp
+/// and PyTorch's XPU have it.
+///
+/// - A device is known by its index among the root devices that DPCTL lists. Memory
+///   is exchanged if it is bound to the default context of the device's platform,
+///   and is refused otherwise ([`recognize`](Self::recognize),
+///   [`exported`](Self::exported)).
+/// - A stream is a `sycl::queue`, and its handle the address of one: what
+///   `SyclQueue.addressof_ref()` of `dpctl` and `Stream.sycl_queue` of PyTorch
+///   say. A queue is kept by a reference of its own, whatever becomes of the handle.
+///   Whoever names none gets finished work.
+/// - A hand-off is a barrier on either queue. Memory is freed after a wait of the
+///   host for the queues that were named.
+/// - DPCTL catches what SYCL throws, and prints it, in all functions that fail in
+///   practice; such an error has the code 0. An exception that it does not catch
+///   ends the process.
+///
+/// The library is found where Python imported `dpctl`, or by the system's loader,
+/// or in the file that [`load`](Self::load) is given. It is tested with dpctl
+/// 0.22.
+///
+/// ```no_run
+/// use dlpack_traits::backend::{DeviceBuffer, OneApi};
+/// use dlpack_traits::{DataType, Device, ffi};
+///
+/// let device = Device::new(ffi::kDLOneAPI, 0);
+/// let zeros = DeviceBuffer::<OneApi>::zeroed(device, DataType::F32, 1024)?;
+/// assert_eq!(zeros.to_vec::<f32>()?, [0.0; 1024]);
+/// # Ok::<(), dlpack_traits::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct OneApi;
+
+impl OneApi {
+    /// Loads DPCTL from a file, unless the process has it already: two copies
+    /// of SYCL know nothing of each other's memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoLibrary`], and [`Error::Unsupported`] where a function is missing.
+    ///
+    /// # Safety
+    ///
+    /// 1. The file, if there is one, is DPCTL's library (`libDPCTLSyclInterface.so`).
+    pub unsafe fn load(file: &Path) -> Result<(), Error> {
+        // SAFETY: 1. By 1.
+        unsafe { runtime::load(file) }.map(drop)
+    }
+
+    /// The number of root devices.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoLibrary`], and those of the runtime.
+    pub fn device_count() -> Result<usize, Error> {
+        Ok(runtime()?.roots.len())
+    }
+
+    /// Somebody else's queue, as a stream with a handle of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBackend`], [`Error::StreamRefused`] for NULL, and
+    /// [`Error::Unsupported`] for a queue of another device or of a context that
+    /// is not its platform's default.
+    ///
+    /// # Safety
+    ///
+    /// 1. `handle` is NULL or the address of a `sycl::queue` that is alive during
+    ///    the call.
+    pub unsafe fn work_stream(
+        device: Device,
+        handle: StreamHandle,
+    ) -> Result<WorkStream<Self>, Error> {
+        // SAFETY: 1. By 1.
+        Ok(unsafe { queue::borrow(device, handle) }?.into_work_stream())
+    }
+
+    /// From now on, until the guard is dropped, this thread works on that queue:
+    /// new memory is for it, and consumers are told to work on it too
+    /// (`current_work_stream`).
+    pub fn enter(stream: WorkStream<Self>) -> Entered {
+        entered::enter(stream)
+    }
+}
+
+// SAFETY: 1. Both check the device. 2. The rules make no stream of a number. 3. A
+// queue is borrowed as a reference of its own, by which SYCL counts. 4. It is not
+// defined.
+unsafe impl Backend for OneApi {
+    const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLOneAPI];
+    const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
+    const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
+    const ATTRIBUTES: Option<AttributesOf<Self>> = Some(AttributesOf::THIS);
+    type Stream = OneApiQueue;
+
+    fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
+        match entered::innermost(device) {
+            Some(stream) => Ok(stream),
+            None => Ok(runtime()?.queue(device)?.into_work_stream()),
+        }
+    }
+
+    unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<OneApiQueue, Error> {
+        // SAFETY: 1. By 1.
+        unsafe { queue::borrow(device, handle) }
+    }
+}

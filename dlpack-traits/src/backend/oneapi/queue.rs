@@ -1,0 +1,144 @@
+//! Queues and events of SYCL: [`OneApiQueue`], [`OneApiEvent`].
+
+use alloc::sync::Arc;
+use core::fmt;
+
+use super::OneApi;
+use super::calls::{Object, Ref};
+use super::runtime::{Runtime, runtime};
+use crate::backend::{Event, Stream, StreamHandle, WorkStream};
+use crate::device::Device;
+use crate::error::Error;
+
+/// A queue of SYCL: a reference of its own to it.
+#[derive(Clone)]
+pub struct OneApiQueue {
+    pub(super) runtime: &'static Runtime,
+    device: Device,
+    queue: Arc<Object>,
+    in_order: bool,
+}
+
+pub(super) use OneApiQueue as Queue;
+
+impl OneApiQueue {
+    pub(super) fn new(runtime: &'static Runtime, device: Device, queue: Object) -> Self {
+        // SAFETY: 1. A queue.
+        let in_order = unsafe { runtime.calls.DPCTLQueue_IsInOrder(queue.raw()) };
+        Self { runtime, device, queue: Arc::new(queue), in_order }
+    }
+
+    pub(super) fn raw(&self) -> Ref {
+        self.queue.raw()
+    }
+
+    pub(super) fn device(&self) -> Device {
+        self.device
+    }
+
+    /// The queue as work of its device. Its handle is that of this reference.
+    pub(super) fn into_work_stream(self) -> WorkStream<OneApi> {
+        let (device, handle) = (self.device, StreamHandle::from_ptr(self.raw()));
+        // SAFETY: 1. The handle is an object that the stream keeps. 2. `borrow`
+        // and `Runtime::queue` make queues of their device only.
+        unsafe { WorkStream::new(device, handle, self) }
+    }
+
+    /// A barrier: it is reached after all work so far, and later work waits for it.
+    fn barrier(&self) -> Result<Object, Error> {
+        // SAFETY: 1. A queue.
+        unsafe { self.runtime.calls.DPCTLQueue_SubmitBarrier(self.device, self.raw()) }
+    }
+
+    /// Enqueues one piece of work in order, also where the queue has none.
+    pub(super) fn enqueue(
+        &self,
+        work: impl FnOnce(Ref) -> Result<Object, Error>,
+    ) -> Result<(), Error> {
+        if self.in_order {
+            return work(self.raw()).map(drop);
+        }
+        self.barrier()?;
+        let event = work(self.raw())?;
+        if self.barrier().is_err() {
+            // What is enqueued later would not wait for it, so the host does.
+            // SAFETY: 1. An event.
+            unsafe { self.runtime.calls.DPCTLEvent_Wait(event.raw()) }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for OneApiQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "queue {:?} of {}", self.raw(), self.device)
+    }
+}
+
+/// The queue behind a pointer, if it is of the default context of the device.
+///
+/// # Safety
+///
+/// 1. `handle` is NULL or a pointer to a `sycl::queue` that is alive.
+pub(super) unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<Queue, Error> {
+    let runtime = runtime()?;
+    let (root, calls, raw) = (runtime.root(device)?, runtime.calls, handle.as_ptr());
+    if raw.is_null() {
+        let rule = "send the address of a `sycl::queue`";
+        return Err(Error::StreamRefused { device, stream: Some(0), rule });
+    }
+    // SAFETY: 1. A queue, by 1.
+    let context = unsafe { calls.DPCTLQueue_GetContext(device, raw) }?;
+    // SAFETY: 1. As above.
+    let found = unsafe { calls.DPCTLQueue_GetDevice(device, raw) }?;
+    // SAFETY: 1. Two contexts.
+    let is_default = unsafe { calls.DPCTLContext_AreEq(context.raw(), root.context.raw()) };
+    // SAFETY: 1. A device.
+    if !is_default || unsafe { runtime.number_of(found.raw()) } != Some(device) {
+        return Err(Error::Unsupported { device, what: "queue of another device or context" });
+    }
+    // SAFETY: 1. A queue, by 1.
+    let copy = unsafe { calls.DPCTLQueue_Copy(device, raw) }?;
+    Ok(Queue::new(runtime, device, copy))
+}
+
+// SAFETY: 1. Of a queue with an order SYCL documents it; on others this crate
+// enqueues between barriers, and whoever else does is to order the work, which
+// is what such a queue is for. 2. and 3. A barrier of SYCL is reached after all
+// work before it, and after the events; later work waits for it. 4. It enqueues.
+// 5. SYCL documents it. 6. Objects of SYCL are for any thread.
+unsafe impl Stream for OneApiQueue {
+    type Event = OneApiEvent;
+
+    fn record(&self) -> Result<OneApiEvent, Error> {
+        self.barrier().map(OneApiEvent)
+    }
+
+    fn wait(&self, event: &OneApiEvent) -> Result<(), Error> {
+        let (calls, events) = (self.runtime.calls, [event.0.raw()]);
+        let (first, count) = (events.as_ptr(), events.len());
+        // SAFETY: 1. A queue, and as many events as are said.
+        unsafe { calls.DPCTLQueue_SubmitBarrierForEvents(self.device, self.raw(), first, count) }
+            .map(drop)
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        // SAFETY: 1. A queue.
+        unsafe { self.runtime.calls.DPCTLQueue_Wait(self.raw()) };
+        Ok(())
+    }
+
+    /// A handle is the address of a C++ object, which may be another one's later.
+    fn is_same(&self, other: &Self) -> bool {
+        // SAFETY: 1. Two queues.
+        unsafe { self.runtime.calls.DPCTLQueue_AreEq(self.raw(), other.raw()) }
+    }
+}
+
+/// An event of SYCL.
+#[derive(Debug)]
+pub struct OneApiEvent(Object);
+
+// SAFETY: 1. It is one of the references to the event; SYCL and its queues hold
+// theirs.
+unsafe impl Event for OneApiEvent {}

@@ -1,0 +1,174 @@
+//! DPCTL, loaded, and the devices that it finds: [`Runtime`].
+
+use alloc::boxed::Box;
+use core::ffi::c_int;
+use core::ptr;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::vec::Vec;
+
+use libloading::Library;
+
+use super::calls::{Calls, Object, Ref};
+use super::queue::Queue;
+use crate::backend::library;
+use crate::device::Device;
+use crate::error::Error;
+use crate::ffi;
+
+/// Names of the library. Python's package `dpctl` has it in its folder, so it is
+/// found under its name where a program of Python imported that.
+const LIBRARIES: &[&str] = if cfg!(windows) {
+    &["DPCTLSyclInterface.dll"]
+} else {
+    &["libDPCTLSyclInterface.so", "libDPCTLSyclInterface.so.0"]
+};
+/// `DPCTL_ALL_BACKENDS | DPCTL_ALL`.
+const EVERYTHING: c_int = (31 << 16) | 63;
+/// `DPCTL_IN_ORDER`.
+const IN_ORDER: c_int = 1 << 1;
+
+/// `DPCTLSyclAspectType`: what kinds of USM a device has.
+pub(super) mod aspect {
+    use core::ffi::c_int;
+
+    pub(in super::super) const DEVICE: c_int = 12;
+    pub(in super::super) const HOST: c_int = 13;
+    pub(in super::super) const SHARED: c_int = 14;
+}
+
+/// DPCTL's library, and the root devices in the order that gives them their
+/// numbers.
+#[derive(Debug)]
+pub(super) struct Runtime {
+    pub(super) calls: &'static Calls,
+    pub(super) roots: Vec<Root>,
+}
+
+/// A root device: one that is no part of another.
+#[derive(Debug)]
+pub(super) struct Root {
+    pub(super) device: Object,
+    /// The default context of its platform.
+    pub(super) context: Object,
+    /// Made when it is needed first.
+    queue: OnceLock<Queue>,
+}
+
+static LOADED: OnceLock<Runtime> = OnceLock::new();
+
+/// The runtime, which is loaded by the first call. Where there is none, the next
+/// call looks again: Python may have imported it meanwhile.
+pub(super) fn runtime() -> Result<&'static Runtime, Error> {
+    match LOADED.get() {
+        Some(runtime) => Ok(runtime),
+        None => start(library::open(LIBRARIES)?),
+    }
+}
+
+/// Loads the library from a file, unless it is loaded.
+///
+/// # Safety
+///
+/// 1. The file, if there is one, is DPCTL's library.
+pub(super) unsafe fn load(file: &Path) -> Result<&'static Runtime, Error> {
+    if let Ok(runtime) = runtime() {
+        return Ok(runtime);
+    }
+    // SAFETY: loading DPCTL, which by 1 this is, runs SYCL's initialisers: that
+    // is what somebody who asks for its devices wants.
+    let library = unsafe { Library::new(file) };
+    let name = LIBRARIES.first().copied().unwrap_or_default();
+    start(library.map_err(|_| Error::NoLibrary { name })?)
+}
+
+fn start(library: Library) -> Result<&'static Runtime, Error> {
+    // SAFETY: 1. It is DPCTL's, by its name or by 1 of `load`; once its functions
+    // are known, it is never closed.
+    let calls = unsafe { Calls::load(&library, oneapi(0)) }?;
+    // Two threads that come here at once load the same library, and one of these
+    // is forgotten: a table.
+    core::mem::forget(library);
+    let runtime = Runtime::new(Box::leak(Box::new(calls)))?;
+    Ok(LOADED.get_or_init(|| runtime))
+}
+
+fn oneapi(index: i32) -> Device {
+    Device::new(ffi::kDLOneAPI, index)
+}
+
+impl Runtime {
+    fn new(calls: &'static Calls) -> Result<Self, Error> {
+        let none = oneapi(0);
+        // SAFETY: 1. A documented identifier.
+        let devices = unsafe { calls.DPCTLDeviceMgr_GetDevices(none, EVERYTHING) }?;
+        // SAFETY: 1. A vector of devices.
+        let count = unsafe { calls.DPCTLDeviceVector_Size(devices.raw()) };
+        let roots = (0..count).map(|index| {
+            let number = oneapi(i32::try_from(index).unwrap_or(i32::MAX));
+            // SAFETY: 1. The vector, and an index in it.
+            let device = unsafe { calls.DPCTLDeviceVector_GetAt(number, devices.raw(), index) }?;
+            // SAFETY: 1. A device.
+            let platform = unsafe { calls.DPCTLDevice_GetPlatform(number, device.raw()) }?;
+            // SAFETY: 1. A platform.
+            let context = unsafe { calls.DPCTLPlatform_GetDefaultContext(number, platform.raw()) }?;
+            Ok(Root { device, context, queue: OnceLock::new() })
+        });
+        Ok(Self { calls, roots: roots.collect::<Result<_, Error>>()? })
+    }
+
+    /// The root device of that number.
+    pub(super) fn root(&self, device: Device) -> Result<&Root, Error> {
+        let known = device.device_type() == ffi::kDLOneAPI;
+        let root = usize::try_from(device.device_id()).ok().and_then(|id| self.roots.get(id));
+        root.filter(|_| known).ok_or(Error::NoBackend { device })
+    }
+
+    /// The root device that this device is, or is a part of.
+    ///
+    /// # Safety
+    ///
+    /// 1. `device` is a device of SYCL.
+    pub(super) unsafe fn number_of(&self, device: Ref) -> Option<Device> {
+        let found = self.roots.iter().position(|root| {
+            // SAFETY: 1. Two devices, one of them by 1.
+            unsafe { self.calls.DPCTLDevice_AreEq(root.device.raw(), device) }
+        });
+        if let Some(index) = found {
+            return i32::try_from(index).ok().map(oneapi);
+        }
+        // SAFETY: 1. A device, by 1; the answer is NULL for one that is no part.
+        let parent = unsafe { self.calls.DPCTLDevice_GetParentDevice(oneapi(0), device) }.ok()?;
+        // SAFETY: 1. It was just handed out.
+        unsafe { self.number_of(parent.raw()) }
+    }
+
+    /// The queue of a device on which this crate works by default.
+    pub(super) fn queue(&'static self, device: Device) -> Result<Queue, Error> {
+        let root = self.root(device)?;
+        if let Some(queue) = root.queue.get() {
+            return Ok(queue.clone());
+        }
+        let (context, handler) = (root.context.raw(), ptr::null_mut());
+        let raw = root.device.raw();
+        // SAFETY: 1. A device and its context; no handler, and an order, are
+        // documented.
+        let queue =
+            unsafe { self.calls.DPCTLQueue_Create(device, context, raw, handler, IN_ORDER) }?;
+        let queue = Queue::new(self, device, queue);
+        Ok(root.queue.get_or_init(|| queue).clone())
+    }
+}
+
+impl Root {
+    /// Whether the device has memory of that kind.
+    pub(super) fn has(&self, calls: &Calls, aspect: c_int) -> bool {
+        // SAFETY: 1. A device, and one of the documented aspects.
+        unsafe { calls.DPCTLDevice_HasAspect(self.device.raw(), aspect) }
+    }
+
+    /// Whether the runtime may be asked about addresses: without USM that throws.
+    pub(super) fn has_usm(&self, calls: &Calls) -> bool {
+        [aspect::DEVICE, aspect::HOST, aspect::SHARED].iter().any(|kind| self.has(calls, *kind))
+    }
+}

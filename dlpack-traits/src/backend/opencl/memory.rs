@@ -1,0 +1,229 @@
+//! Buffers of OpenCL: new, somebody else's, copied, freed.
+
+use core::ffi::c_void;
+use core::ptr::{self, NonNull};
+
+use super::OpenCl;
+use super::calls::{Calls, Object, Ref};
+use super::queue::OpenClQueue;
+use super::runtime::runtime;
+use crate::backend::{Allocator, DeviceBuffer, Freed, Memcpy, Place, WorkStream};
+use crate::device::Device;
+use crate::dtype::DataType;
+use crate::error::Error;
+use crate::ffi::kDLOpenCL;
+use crate::import::Imported;
+
+/// `CL_MEM_READ_WRITE`.
+const READ_WRITE: u64 = 1;
+/// `CL_MEM_TYPE`, `CL_MEM_SIZE`, `CL_MEM_CONTEXT`; `CL_MEM_OBJECT_BUFFER`.
+const TYPE: u32 = 0x1100;
+const SIZE: u32 = 0x1102;
+const CONTEXT: u32 = 0x1106;
+const BUFFER: u32 = 0x10F0;
+/// What OpenCL answers where there is no memory left, or never that much.
+const OUT_OF_MEMORY: [i32; 4] = [-4, -5, -6, -61];
+
+/// A `cl_mem` that is a buffer: a reference of its own to it.
+#[derive(Debug)]
+pub struct OpenClMemory {
+    memory: Object,
+    byte_len: usize,
+    context: Ref,
+}
+
+// SAFETY: the handles are of OpenCL, whose functions any thread may call.
+unsafe impl Send for OpenClMemory {}
+// SAFETY: as above.
+unsafe impl Sync for OpenClMemory {}
+
+impl OpenClMemory {
+    /// The handle.
+    pub fn as_ptr(&self) -> *mut c_void {
+        self.memory.raw()
+    }
+
+    /// Length in bytes, as OpenCL tells.
+    pub fn byte_len(&self) -> usize {
+        self.byte_len
+    }
+
+    /// Refuses a tensor that reaches further than the buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBounds`], [`Error::SizeOverflow`].
+    pub fn holds(&self, tensor: &Imported) -> Result<(), Error> {
+        let offset = i64::try_from(tensor.byte_offset()).map_err(|_| Error::SizeOverflow)?;
+        let bytes = tensor.byte_range();
+        let at = |bytes: isize| {
+            let bytes = i64::try_from(bytes).map_err(|_| Error::SizeOverflow)?;
+            offset.checked_add(bytes).ok_or(Error::SizeOverflow)
+        };
+        let (start, end) = (at(bytes.start)?, at(bytes.end)?);
+        let fits = start >= 0 && usize::try_from(end).is_ok_and(|end| end <= self.byte_len);
+        if fits { Ok(()) } else { Err(Error::OutOfBounds { start, end, len: self.byte_len }) }
+    }
+}
+
+impl OpenCl {
+    /// The buffer behind a handle. Nothing but a handle may be asked about: what
+    /// is behind an address cannot be found out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NullData`], [`Error::Unsupported`] for an image, and those of the
+    /// runtime.
+    ///
+    /// # Safety
+    ///
+    /// 1. `handle` is NULL or a `cl_mem` that is alive.
+    pub unsafe fn memory(handle: *mut c_void) -> Result<OpenClMemory, Error> {
+        let calls = runtime()?.calls;
+        let device = Device::new(kDLOpenCL, 0);
+        let raw = NonNull::new(handle).ok_or(Error::NullData)?;
+        // SAFETY: 1. By 1, and every one has a type of 32 bits.
+        let kind: u32 = unsafe { calls.ask(device, Calls::memory_info, handle, TYPE) }?;
+        if kind != BUFFER {
+            return Err(Error::Unsupported { device, what: "tensors in images and pipes" });
+        }
+        // SAFETY: 1. By 1, and a size.
+        let byte_len = unsafe { calls.ask(device, Calls::memory_info, handle, SIZE) }?;
+        // SAFETY: 1. By 1, and a context.
+        let context = unsafe { calls.ask(device, Calls::memory_info, handle, CONTEXT) }?;
+        // SAFETY: 1. By 1.
+        unsafe { calls.retain_memory(device, handle) }?;
+        // SAFETY: 1. It was just retained.
+        let memory = unsafe { Object::new(calls, device, raw, Calls::release_memory) };
+        Ok(OpenClMemory { memory, byte_len, context })
+    }
+
+    /// A buffer of somebody else's as memory that can be exported.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for a queue of another context, and
+    /// [`Error::UnsupportedDType`].
+    ///
+    /// # Safety
+    ///
+    /// 1. All work on the buffer is done, or enqueued on `stream` or ordered
+    ///    before it; later work outside of hand-offs is too.
+    pub unsafe fn adopt(
+        memory: OpenClMemory,
+        dtype: DataType,
+        stream: WorkStream<Self>,
+    ) -> Result<DeviceBuffer<Self>, Error> {
+        if memory.context != stream.stream().context() {
+            let what = "work on a buffer of another context";
+            return Err(Error::Unsupported { device: stream.device(), what });
+        }
+        if !dtype.is_well_formed() {
+            return Err(Error::UnsupportedDType { dtype });
+        }
+        let data = NonNull::new(memory.as_ptr()).ok_or(Error::NullData)?;
+        let byte_len = memory.byte_len;
+        // SAFETY: 1. The reference keeps the buffer, of that length. 2. OpenCL
+        // fills and aligns it. 3. Only OpenCL reaches it. 4. By 1. 5. When the
+        // reference goes, OpenCL keeps the buffer for all work that is enqueued.
+        Ok(unsafe {
+            DeviceBuffer::from_raw_parts(data, byte_len, dtype, stream, memory, Freed::InOrder)
+        })
+    }
+}
+
+/// An offset or a length, as OpenCL has it.
+fn offset(place: &Place) -> Result<usize, Error> {
+    usize::try_from(place.byte_offset).map_err(|_| Error::SizeOverflow)
+}
+
+fn allocate(queue: &OpenClQueue, device: Device, byte_len: usize) -> Result<Object, Error> {
+    let (calls, context) = (queue.runtime.calls, queue.context());
+    // SAFETY: 1. A context, documented flags, and no memory of the host.
+    let memory = unsafe { calls.create_memory(device, context, READ_WRITE, byte_len, ptr::null()) };
+    let memory = memory.map_err(|error| match error {
+        Error::Device { code, .. } if OUT_OF_MEMORY.contains(&code) => {
+            Error::OutOfMemory { bytes: byte_len }
+        }
+        error => error,
+    })?;
+    queue.enqueue(|raw, event| {
+        let (zero, nothing) = (0_u8, ptr::null());
+        let pattern = (&raw const zero).cast();
+        // SAFETY: 1. A queue, a new buffer of that length in its context, and a
+        // pattern of one byte, which OpenCL copies.
+        unsafe { calls.fill(device, raw, memory.raw(), pattern, 1, 0, byte_len, 0, nothing, event) }
+    })?;
+    Ok(memory)
+}
+
+// SAFETY: 1. It is the handle of a new buffer. 2. Zeros are written in the order
+// of the queue. 3. OpenCL keeps a buffer until the commands that use it, on any
+// queue, are done.
+unsafe impl Allocator for OpenCl {
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        Ok(allocate(stream.stream(), stream.device(), byte_len)?.into_raw())
+    }
+
+    unsafe fn deallocate(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        _: usize,
+    ) -> Result<(), Error> {
+        let calls = stream.stream().runtime.calls;
+        // SAFETY: 1. The reference is that of `allocate`, by 1.
+        unsafe { calls.release_memory(stream.device(), data.as_ptr()) }
+    }
+}
+
+// SAFETY: 1. OpenCL copies as many bytes as it is asked to; `enqueue` sees to the
+// order. 2. The copy is the last that can fail, but for a device that is lost.
+unsafe impl Memcpy for OpenCl {
+    unsafe fn copy(
+        stream: &WorkStream<Self>,
+        from: Place,
+        to: Place,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let (queue, device) = (stream.stream(), stream.device());
+        let calls = queue.runtime.calls;
+        let is_ours = |place: &Place| place.device.device_type() == kDLOpenCL;
+        let nothing = ptr::null();
+        match (is_ours(&from), is_ours(&to)) {
+            (true, true) => {
+                let (start, end) = (offset(&from)?, offset(&to)?);
+                queue.enqueue(|raw, event| {
+                    let (from, to) = (from.data, to.data);
+                    // SAFETY: 1. A queue; buffers by 1, of its context or refused.
+                    unsafe {
+                        calls.copy(device, raw, from, to, start, end, byte_len, 0, nothing, event)
+                    }
+                })
+            }
+            (true, false) if to.device == Device::CPU => {
+                let (start, target) = (offset(&from)?, to.address().cast());
+                queue.enqueue(|raw, event| {
+                    let from = from.data;
+                    // SAFETY: 1. As above; memory of the host by 1.
+                    unsafe {
+                        calls.read(device, raw, from, 0, start, byte_len, target, 0, nothing, event)
+                    }
+                })
+            }
+            (false, true) if from.device == Device::CPU => {
+                let (start, source) = (offset(&to)?, from.address().cast_const().cast());
+                queue.enqueue(|raw, event| {
+                    let to = to.data;
+                    // SAFETY: 1. As above.
+                    unsafe {
+                        calls.write(device, raw, to, 0, start, byte_len, source, 0, nothing, event)
+                    }
+                })
+            }
+            _ => {
+                let device = if is_ours(&from) { to.device } else { from.device };
+                Err(Error::Unsupported { device, what: "copy by a queue of OpenCL" })
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Queues and events of OpenCL: [`OpenClQueue`], [`OpenClEvent`].
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::ptr::{self, NonNull};
+
+use super::OpenCl;
+use super::calls::{Calls, Object, Ref};
+use super::runtime::{Runtime, runtime};
+use crate::backend::{Event, Stream, StreamHandle, WorkStream};
+use crate::device::Device;
+use crate::error::Error;
+
+/// `CL_QUEUE_CONTEXT`, `CL_QUEUE_DEVICE`, `CL_QUEUE_PROPERTIES`.
+const CONTEXT: u32 = 0x1090;
+const DEVICE: u32 = 0x1091;
+const PROPERTIES: u32 = 0x1093;
+/// `CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE`.
+const OUT_OF_ORDER: u64 = 1;
+
+/// A `cl_command_queue`: a reference of its own to it.
+#[derive(Clone)]
+pub struct OpenClQueue {
+    pub(super) runtime: &'static Runtime,
+    device: Device,
+    queue: Arc<Object>,
+    /// Not every runtime keeps the context of a queue.
+    context: Arc<Object>,
+    in_order: bool,
+}
+
+impl OpenClQueue {
+    pub(super) fn new(
+        runtime: &'static Runtime,
+        device: Device,
+        queue: Object,
+    ) -> Result<Self, Error> {
+        let (calls, raw) = (runtime.calls, queue.raw());
+        // SAFETY: 1. A queue, which has a context.
+        let context: Ref = unsafe { calls.ask(device, Calls::queue_info, raw, CONTEXT) }?;
+        // SAFETY: 1. A queue, which has properties of 64 bits.
+        let properties: u64 = unsafe { calls.ask(device, Calls::queue_info, raw, PROPERTIES) }?;
+        let what = "context of a queue";
+        let context = NonNull::new(context).ok_or(Error::Unsupported { device, what })?;
+        // SAFETY: 1. A context, which the queue uses.
+        unsafe { calls.retain_context(device, context.as_ptr()) }?;
+        // SAFETY: 1. It was just retained.
+        let context = unsafe { Object::new(calls, device, context, Calls::release_context) };
+        let (queue, context) = (Arc::new(queue), Arc::new(context));
+        let in_order = properties & OUT_OF_ORDER == 0;
+        Ok(Self { runtime, device, queue, context, in_order })
+    }
+
+    pub(super) fn raw(&self) -> Ref {
+        self.queue.raw()
+    }
+
+    /// The `cl_context` of the queue.
+    pub(super) fn context(&self) -> Ref {
+        self.context.raw()
+    }
+
+    /// The queue as work of its device.
+    pub(super) fn into_work_stream(self) -> WorkStream<OpenCl> {
+        let (device, handle) = (self.device, StreamHandle::from_ptr(self.raw()));
+        // SAFETY: 1. The stream keeps a reference to the queue. 2. `borrow` and
+        // `Runtime::queue` make queues of their device only.
+        unsafe { WorkStream::new(device, handle, self) }
+    }
+
+    /// Later work waits for all work so far.
+    fn barrier(&self) -> Result<(), Error> {
+        let (nothing, nobody) = (ptr::null(), ptr::null_mut());
+        // SAFETY: 1. A queue; no list means all work.
+        unsafe { self.runtime.calls.barrier(self.device, self.raw(), 0, nothing, nobody) }
+    }
+
+    /// Enqueues one piece of work in order, also where the queue has none. The
+    /// work says its event where it is asked to.
+    pub(super) fn enqueue(
+        &self,
+        work: impl FnOnce(Ref, *mut Ref) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if self.in_order {
+            return work(self.raw(), ptr::null_mut());
+        }
+        self.barrier()?;
+        let mut event = ptr::null_mut();
+        work(self.raw(), &raw mut event)?;
+        let event = self.own(event)?;
+        if self.barrier().is_err() {
+            // What is enqueued later would not wait for it, so the host does.
+            let events = [event.raw()];
+            // SAFETY: 1. One event. If that fails too, the device is lost.
+            return unsafe { self.runtime.calls.wait_for_events(self.device, 1, events.as_ptr()) };
+        }
+        Ok(())
+    }
+
+    /// An event that a call handed out.
+    fn own(&self, event: Ref) -> Result<Object, Error> {
+        let device = self.device;
+        let event = NonNull::new(event).ok_or(Error::Unsupported { device, what: "events" })?;
+        // SAFETY: 1. The reference came from a call that makes one for its caller.
+        Ok(unsafe { Object::new(self.runtime.calls, device, event, Calls::release_event) })
+    }
+}
+
+impl fmt::Debug for OpenClQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "queue {:?} of {}", self.raw(), self.device)
+    }
+}
+
+/// The queue behind a handle, if it is of the device.
+///
+/// # Safety
+///
+/// 1. `handle` is NULL or a `cl_command_queue` that is alive.
+pub(super) unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<OpenClQueue, Error> {
+    let runtime = runtime()?;
+    let (calls, rule) = (runtime.calls, "send a `cl_command_queue`");
+    let refused = Error::StreamRefused { device, stream: Some(0), rule };
+    let raw = NonNull::new(handle.as_ptr()).ok_or(refused)?;
+    // SAFETY: 1. A queue, by 1, which has a device.
+    let of: Ref = unsafe { calls.ask(device, Calls::queue_info, raw.as_ptr(), DEVICE) }?;
+    // SAFETY: 1. A device.
+    if unsafe { runtime.number_of(of) } != Some(device) {
+        return Err(Error::Unsupported { device, what: "queue of another device" });
+    }
+    // SAFETY: 1. A queue, by 1.
+    unsafe { calls.retain_queue(device, raw.as_ptr()) }?;
+    // SAFETY: 1. It was just retained.
+    let queue = unsafe { Object::new(calls, device, raw, Calls::release_queue) };
+    OpenClQueue::new(runtime, device, queue)
+}
+
+// SAFETY: 1. Of a queue with an order OpenCL documents it; on others this crate
+// enqueues between barriers, and whoever else does is to order the work, which
+// is what such a queue is for. 2. and 3. OpenCL documents it for markers and
+// barriers; the queue is flushed, as others that wait for its events need. 4.
+// They enqueue. 5. OpenCL documents it; an error says that the queue is lost. 6.
+// It documents that too.
+unsafe impl Stream for OpenClQueue {
+    type Event = OpenClEvent;
+
+    fn record(&self) -> Result<OpenClEvent, Error> {
+        let (calls, mut event) = (self.runtime.calls, ptr::null_mut());
+        // SAFETY: 1. A queue, no list, which means all work, and a place for the
+        // event.
+        unsafe { calls.marker(self.device, self.raw(), 0, ptr::null(), &raw mut event) }?;
+        let event = self.own(event)?;
+        // SAFETY: 1. A queue.
+        unsafe { calls.flush(self.device, self.raw()) }?;
+        Ok(OpenClEvent(event))
+    }
+
+    fn wait(&self, event: &OpenClEvent) -> Result<(), Error> {
+        let (events, nobody) = ([event.0.raw()], ptr::null_mut());
+        let first = events.as_ptr();
+        // SAFETY: 1. A queue, and as many events as are said.
+        unsafe { self.runtime.calls.barrier(self.device, self.raw(), 1, first, nobody) }
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        // SAFETY: 1. A queue.
+        unsafe { self.runtime.calls.finish(self.device, self.raw()) }
+    }
+
+    /// Events are of a context.
+    fn can_follow(&self, producer: &Self) -> Result<(), Error> {
+        if self.context() == producer.context() {
+            return Ok(());
+        }
+        let what = "order among queues of two contexts";
+        Err(Error::Unsupported { device: self.device, what })
+    }
+}
+
+/// An event of OpenCL.
+#[derive(Debug)]
+pub struct OpenClEvent(Object);
+
+// SAFETY: 1. It is one of the references to the event; the queues have theirs.
+unsafe impl Event for OpenClEvent {}

@@ -1,0 +1,171 @@
+//! OpenCL, loaded, and the devices that it finds: [`Runtime`].
+
+use alloc::boxed::Box;
+use core::ptr;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::vec;
+use std::vec::Vec;
+
+use libloading::Library;
+
+use super::calls::{Calls, Ref};
+use super::queue::OpenClQueue;
+use crate::backend::library;
+use crate::device::Device;
+use crate::error::Error;
+use crate::ffi;
+
+/// Names of the loader, which knows the vendors' libraries.
+const LIBRARIES: &[&str] = if cfg!(windows) {
+    &["OpenCL.dll"]
+} else if cfg!(target_vendor = "apple") {
+    &["/System/Library/Frameworks/OpenCL.framework/OpenCL"]
+} else {
+    &["libOpenCL.so.1", "libOpenCL.so"]
+};
+/// `CL_DEVICE_TYPE_ALL`.
+const ALL: u64 = 0xFFFF_FFFF;
+/// `CL_DEVICE_NOT_FOUND`: a platform without devices.
+const NOT_FOUND: i32 = -1;
+/// `CL_PLATFORM_NOT_FOUND_KHR`: a loader without platforms.
+const NO_PLATFORM: i32 = -1001;
+/// `CL_DEVICE_PARENT_DEVICE`.
+const PARENT: u32 = 0x1042;
+
+/// OpenCL's library, and the devices in the order that gives them their numbers.
+#[derive(Debug)]
+pub(super) struct Runtime {
+    pub(super) calls: &'static Calls,
+    pub(super) devices: Vec<ClDevice>,
+}
+
+/// A device that is no part of another.
+#[derive(Debug)]
+pub(super) struct ClDevice {
+    raw: Ref,
+    /// Made when it is needed first, in a context of its own.
+    queue: OnceLock<OpenClQueue>,
+}
+
+// SAFETY: OpenCL's functions may be called by any thread; devices stay.
+unsafe impl Send for ClDevice {}
+// SAFETY: as above.
+unsafe impl Sync for ClDevice {}
+
+static LOADED: OnceLock<Runtime> = OnceLock::new();
+
+/// The runtime, which is loaded by the first call. Where there is none, the next
+/// call looks again.
+pub(super) fn runtime() -> Result<&'static Runtime, Error> {
+    match LOADED.get() {
+        Some(runtime) => Ok(runtime),
+        None => start(library::open(LIBRARIES)?),
+    }
+}
+
+/// Loads the library from a file, unless it is loaded.
+///
+/// # Safety
+///
+/// 1. The file, if there is one, is OpenCL's loader, or a vendor's library.
+pub(super) unsafe fn load(file: &Path) -> Result<&'static Runtime, Error> {
+    if let Some(runtime) = LOADED.get() {
+        return Ok(runtime);
+    }
+    // SAFETY: loading OpenCL, which by 1 this is, runs its initialisers: that is
+    // what somebody who asks for its devices wants.
+    let library = unsafe { Library::new(file) };
+    let name = LIBRARIES.first().copied().unwrap_or_default();
+    start(library.map_err(|_| Error::NoLibrary { name })?)
+}
+
+fn start(library: Library) -> Result<&'static Runtime, Error> {
+    // SAFETY: 1. It is OpenCL's, by its name or by 1 of `load`; once its functions
+    // are known, it is never closed.
+    let calls = unsafe { Calls::load(&library, opencl(0)) }?;
+    // Two threads that come here at once load the same library, and one of these
+    // is forgotten: a table.
+    core::mem::forget(library);
+    let runtime = Runtime::new(Box::leak(Box::new(calls)))?;
+    Ok(LOADED.get_or_init(|| runtime))
+}
+
+fn opencl(index: i32) -> Device {
+    Device::new(ffi::kDLOpenCL, index)
+}
+
+/// A list that is asked for twice: how long it is, and what is in it.
+fn list(
+    none: i32,
+    ask: impl Fn(u32, *mut Ref, *mut u32) -> Result<(), Error>,
+) -> Result<Vec<Ref>, Error> {
+    let mut count = 0;
+    match ask(0, ptr::null_mut(), &raw mut count) {
+        Err(Error::Device { code, .. }) if code == none => return Ok(Vec::new()),
+        answer => answer?,
+    }
+    let mut found = vec![ptr::null_mut(); usize::try_from(count).unwrap_or(0)];
+    if count != 0 {
+        ask(count, found.as_mut_ptr(), ptr::null_mut())?;
+    }
+    Ok(found)
+}
+
+impl Runtime {
+    fn new(calls: &'static Calls) -> Result<Self, Error> {
+        // SAFETY: 1. As much room as is said, and a place for the count, or none.
+        let platforms = list(NO_PLATFORM, |room, to, count| unsafe {
+            calls.platforms(opencl(0), room, to, count)
+        })?;
+        let mut devices = Vec::new();
+        for platform in platforms {
+            let found = list(NOT_FOUND, |room, to, count| {
+                // SAFETY: 1. As above; a platform, and all kinds of devices.
+                unsafe { calls.devices(opencl(0), platform, ALL, room, to, count) }
+            })?;
+            devices.extend(found.into_iter().map(|raw| ClDevice { raw, queue: OnceLock::new() }));
+        }
+        Ok(Self { calls, devices })
+    }
+
+    fn device(&self, device: Device) -> Result<&ClDevice, Error> {
+        let known = device.device_type() == ffi::kDLOpenCL;
+        let found = usize::try_from(device.device_id()).ok().and_then(|id| self.devices.get(id));
+        found.filter(|_| known).ok_or(Error::NoBackend { device })
+    }
+
+    /// The device that this is, or is a part of.
+    ///
+    /// # Safety
+    ///
+    /// 1. `raw` is a `cl_device_id`.
+    pub(super) unsafe fn number_of(&self, mut raw: Ref) -> Option<Device> {
+        while !raw.is_null() {
+            if let Some(index) = self.devices.iter().position(|device| device.raw == raw) {
+                return i32::try_from(index).ok().map(opencl);
+            }
+            // SAFETY: 1. A device, by 1 or as an answer; the answer is a device or
+            // NULL.
+            raw = unsafe { self.calls.ask(opencl(0), Calls::device_info, raw, PARENT) }.ok()?;
+        }
+        None
+    }
+
+    /// The queue of a device on which this crate works by default.
+    pub(super) fn queue(&'static self, device: Device) -> Result<OpenClQueue, Error> {
+        let found = self.device(device)?;
+        if let Some(queue) = found.queue.get() {
+            return Ok(queue.clone());
+        }
+        let (devices, calls) = ([found.raw], self.calls);
+        let (first, nothing) = (devices.as_ptr(), ptr::null());
+        // SAFETY: 1. One device; no properties and nobody to notify are documented.
+        let context =
+            unsafe { calls.create_context(device, ptr::null(), 1, first, nothing, nothing) }?;
+        // SAFETY: 1. A device of the context; no properties mean an order.
+        let queue = unsafe { calls.create_queue(device, context.raw(), found.raw, 0) }?;
+        let queue = OpenClQueue::new(self, device, queue)?;
+        Ok(found.queue.get_or_init(|| queue).clone())
+    }
+}

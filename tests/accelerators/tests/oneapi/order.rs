@@ -1,0 +1,191 @@
+//! Order among queues that work at the same time.
+
+use std::ffi::c_void;
+use std::sync::PoisonError;
+
+use dlpack_accelerator_tests::sycl::{ALONE, Ref, Sycl, sycl};
+use dlpack_traits::backend::{DeviceBuffer, OneApi, StreamHandle, hand_off};
+use dlpack_traits::{DataType, Error, Storage, StreamArg};
+
+/// Bytes; a copy takes some hundredths of a second.
+const MANY: usize = 128 << 20;
+const LAST: usize = MANY - 64;
+
+fn named(queue: Ref) -> StreamArg<'static> {
+    // SAFETY: 1. A queue of a test, which leaks it.
+    unsafe { StreamArg::from_handle(queue.expose_provenance()) }
+}
+
+/// Enqueues much work, the end of which are sevens in the buffer.
+fn produce(sycl: &Sycl, queue: Ref, buffer: &DeviceBuffer<OneApi>, spare: Ref) {
+    sycl.fill(queue, spare, 7, MANY);
+    for _ in 0..4 {
+        sycl.copy(queue, spare, buffer.as_ptr(), MANY);
+        sycl.copy(queue, buffer.as_ptr(), spare, MANY);
+    }
+}
+
+/// What a consumer reads on its queue, which it waits for.
+fn consume(sycl: &Sycl, queue: Ref, buffer: &DeviceBuffer<OneApi>) -> [u8; 64] {
+    let mut read = [9; 64];
+    let end = buffer.as_ptr().cast::<u8>().wrapping_add(LAST).cast::<c_void>();
+    sycl.copy(queue, end, read.as_mut_ptr().cast(), read.len());
+    sycl.wait(queue);
+    read
+}
+
+/// A producer at work, on a queue of that kind, and the queue of a consumer.
+fn at_work(
+    in_order: bool,
+    test: impl FnOnce(&Sycl, &DeviceBuffer<OneApi>, Ref) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let Some(sycl) = sycl() else { return Ok(()) };
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (producer, consumer) = (sycl.queue(true), sycl.queue(in_order));
+    let spare = sycl.malloc_device(producer, MANY);
+    let buffer = DeviceBuffer::<OneApi>::zeroed_on(sycl.stream(producer), DataType::U8, MANY)?;
+    sycl.wait(producer);
+    produce(sycl, producer, &buffer, spare);
+    test(sycl, &buffer, consumer)?;
+    sycl.wait(producer);
+    sycl.free(producer, spare);
+    Ok(())
+}
+
+#[test]
+fn a_consumer_that_names_its_queue() -> Result<(), Error> {
+    for in_order in [true, false] {
+        at_work(in_order, |sycl, buffer, consumer| {
+            buffer.hand_off(named(consumer))?;
+            assert_eq!(consume(sycl, consumer, buffer), [7; 64]);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_consumer_that_names_none_gets_finished_work() -> Result<(), Error> {
+    at_work(true, |sycl, buffer, consumer| {
+        buffer.hand_off(StreamArg::unspecified())?;
+        assert_eq!(consume(sycl, consumer, buffer), [7; 64]);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_consumer_on_the_work_stream() -> Result<(), Error> {
+    at_work(false, |sycl, buffer, consumer| {
+        let entered = OneApi::enter(sycl.stream(consumer));
+        buffer.hand_off(StreamArg::work_stream())?;
+        drop(entered);
+        assert_eq!(consume(sycl, consumer, buffer), [7; 64]);
+        Ok(())
+    })
+}
+
+#[test]
+fn the_host_reads_what_was_enqueued() -> Result<(), Error> {
+    at_work(true, |_, buffer, _| {
+        assert!(buffer.to_vec::<u8>()?.iter().all(|byte| *byte == 7));
+        Ok(())
+    })
+}
+
+/// -1: nobody could say when the consumer is done.
+#[test]
+fn a_consumer_that_wants_no_order_is_refused() -> Result<(), Error> {
+    let Some(sycl) = sycl() else { return Ok(()) };
+    let device = sycl.device();
+    let buffer = DeviceBuffer::<OneApi>::zeroed(device, DataType::U8, 1)?;
+    let refused = buffer.hand_off(StreamArg::no_sync());
+    assert_eq!(refused, Err(Error::StreamUntracked { device }));
+    assert_eq!(hand_off(buffer.stream(), StreamArg::no_sync()), Ok(()));
+    // SAFETY: 1. No queue has the address 0, which is refused.
+    let null = unsafe { StreamArg::from_handle(0) };
+    assert!(matches!(buffer.hand_off(null), Err(Error::StreamRefused { .. })));
+    Ok(())
+}
+
+/// The producer lets go while the consumer's work is pending: the memory is there
+/// until that is done, although the queue's own name is gone. (This runtime's
+/// free waits by itself, so the test does not see who of the two did.)
+#[test]
+fn memory_is_freed_after_the_consumers_work() -> Result<(), Error> {
+    let Some(sycl) = sycl() else { return Ok(()) };
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (producer, consumer) = (sycl.queue(true), sycl.queue(true));
+    let spare = sycl.malloc_device(consumer, MANY);
+    let buffer = DeviceBuffer::<OneApi>::zeroed_on(sycl.stream(producer), DataType::U8, MANY)?;
+    sycl.fill(producer, buffer.as_ptr(), 3, MANY);
+    buffer.hand_off(named(consumer))?;
+    let mut read = [9_u8; 64];
+    for _ in 0..4 {
+        sycl.copy(consumer, buffer.as_ptr(), spare, MANY);
+    }
+    let end = spare.cast::<u8>().wrapping_add(LAST).cast::<c_void>();
+    sycl.copy(consumer, end, read.as_mut_ptr().cast(), read.len());
+    let kept = sycl.stream(consumer);
+    // SAFETY: the test's own; `kept` and the buffer have references.
+    unsafe { (sycl.calls.DPCTLQueue_Delete)(consumer) };
+    drop(buffer);
+    // What the buffer waited for is done: no wait here.
+    assert_eq!(read, [3; 64]);
+    kept.synchronize()?;
+    sycl.free(producer, spare);
+    Ok(())
+}
+
+/// One variable of C++, to which one queue after the other is assigned: each is
+/// remembered, once. (That each is waited for cannot be seen here: this runtime's
+/// free waits.)
+#[test]
+fn names_of_queues_come_again() -> Result<(), Error> {
+    let Some(sycl) = sycl() else { return Ok(()) };
+    let buffer = DeviceBuffer::<OneApi>::zeroed(sycl.device(), DataType::U8, 1)?;
+    // A `sycl::queue` is a shared pointer: its object, and who counts.
+    let mut variable = [0_usize; 2];
+    let address = (&raw mut variable).cast::<c_void>();
+    for _ in 0..3 {
+        let queue = sycl.queue(true).cast::<[usize; 2]>();
+        // SAFETY: the test leaks the queue, so that it may be named from here too.
+        let object = unsafe { queue.read() };
+        // SAFETY: the variable is as large, and of numbers.
+        unsafe { address.cast::<[usize; 2]>().write(object) };
+        buffer.hand_off(named(address))?;
+        buffer.hand_off(named(address))?;
+    }
+    let uses = format!("{buffer:?}").matches("stream 0x").count();
+    // One more is the buffer's own.
+    assert_eq!(uses, 3 + 1);
+    Ok(())
+}
+
+/// Work of a thread that entered a queue is that queue's.
+#[test]
+fn threads_enter_queues() -> Result<(), Error> {
+    use dlpack_traits::backend::{Backends, WorkStream};
+    let Some(sycl) = sycl() else { return Ok(()) };
+    let default = OneApi::current_work_stream(sycl.device())?;
+    let (outer, inner) = (sycl.stream(sycl.queue(true)), sycl.stream(sycl.queue(false)));
+    let names = [outer.handle(), inner.handle()];
+    let now = || OneApi::current_work_stream(sycl.device()).map(StreamHandle::from_ptr);
+    let first = OneApi::enter(outer);
+    assert_eq!(now()?, names[0]);
+    let second = OneApi::enter(inner);
+    assert_eq!(now()?, names[1]);
+    let elsewhere = std::thread::scope(|scope| {
+        let other =
+            scope.spawn(|| WorkStream::<OneApi>::current(sycl.device()).map(|s| s.handle()));
+        other.join().expect("no panic")
+    })?;
+    assert_eq!(elsewhere, StreamHandle::from_ptr(default));
+    drop(first);
+    assert_eq!(now()?, names[1], "left in another order");
+    let zeroed = DeviceBuffer::<OneApi>::zeroed(sycl.device(), DataType::U32, 4)?;
+    assert_eq!(zeroed.stream().handle(), names[1]);
+    assert_eq!(zeroed.to_vec::<u32>()?, [0; 4], "also where the queue has no order");
+    drop(second);
+    assert_eq!(now()?, StreamHandle::from_ptr(default));
+    Ok(())
+}

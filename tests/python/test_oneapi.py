@@ -1,0 +1,206 @@
+"""USM between dpnp and Rust, on a real runtime of SYCL.
+
+`cargo xtask test --full` runs this in an environment of its own, with the device
+that has USM at different numbers.
+"""
+
+import ctypes
+import os
+import sys
+
+import pytest
+from conftest import check_leaks, nothing_left, require
+
+os.environ.setdefault(
+    "OCL_ICD_FILENAMES", os.path.join(sys.prefix, "lib", "libintelocl.so")
+)
+dpctl = require("dpctl")
+numpy = require("numpy")
+
+from dlpack_testing import InUsm, recognize_usm, sycl_devices  # noqa: E402
+
+ONEAPI = 14
+KINDS = ("device", "shared", "host")
+# The one device with USM; PoCL, if it is there, has none.
+INDEX = next(
+    (i for i, d in enumerate(dpctl.get_devices()) if d.has_aspect_usm_device_allocations),
+    None,
+)
+if INDEX is None:
+    pytest.skip("no device of SYCL has USM", allow_module_level=True)
+DEVICE = dpctl.get_devices()[INDEX]
+# With a device without USM at number 0, dpnp ends the process when it makes arrays.
+WITH_DPNP = INDEX == 0
+dpt = require("dpnp").tensor
+if "DLPACK_ONEAPI_INDEX" in os.environ:
+    assert str(INDEX) == os.environ["DLPACK_ONEAPI_INDEX"]
+needs_arrays = pytest.mark.skipif(not WITH_DPNP, reason="dpnp needs device 0 to have USM")
+
+
+@pytest.fixture
+def queue():
+    """A queue with an order, of the device's default context."""
+    return dpctl.SyclQueue(DEVICE, property="in_order")
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    """Each kind of USM."""
+    return request.param
+
+
+def test_we_count_as_dpctl_does():
+    """The number of a device is its index in one list."""
+    assert sycl_devices() == len(dpctl.get_devices())
+
+
+def test_where_ours_is(kind):
+    """The device, as the protocol numbers it."""
+    ours = InUsm(4, kind, INDEX)
+    assert ours.__dlpack_device__() == (ONEAPI, INDEX)
+    assert (ours.kind, ours.index) == (kind, INDEX)
+    assert recognize_usm(ours.data_ptr, INDEX) == (INDEX, kind)
+
+
+def test_it_takes_ours(kind):
+    """The same memory, of the same kind, in both directions."""
+    with nothing_left():
+        ours = InUsm(4, kind, INDEX)
+        theirs = dpt.from_dlpack(ours)
+        assert isinstance(theirs, dpt.usm_ndarray)
+        assert (theirs.usm_type, theirs._pointer) == (kind, ours.data_ptr)
+        assert theirs.sycl_device == DEVICE and theirs.shape == (4,)
+        if WITH_DPNP:
+            theirs[1:] = 3.0
+            theirs.sycl_queue.wait()
+            assert dpt.asnumpy(theirs).tolist() == ours.to_list() == [0, 3, 3, 3]
+        del ours, theirs
+
+
+def test_the_memory_outlives_our_object(kind):
+    """Its array keeps it."""
+    theirs = dpt.from_dlpack(InUsm(4, kind, INDEX))
+    assert recognize_usm(theirs._pointer, INDEX) == (INDEX, kind)
+
+
+@needs_arrays
+def test_we_take_theirs(kind):
+    """Views too: offset and steps, down to negative ones."""
+    theirs = dpt.reshape(dpt.arange(12, dtype="float32", usm_type=kind), (3, 4))
+    theirs.sycl_queue.wait()
+    for view in (theirs, theirs[1:], theirs[:, ::-2], theirs[::-1, 1]):
+        ours = InUsm.take(view)
+        assert (ours.kind, ours.index) == (kind, INDEX)
+        assert ours.to_list() == dpt.asnumpy(view).ravel().tolist()
+        if min(view.strides) < 0:
+            # We say where the first element is; it looks for others from there on.
+            with pytest.raises(ValueError, match="can not accommodate"):
+                dpt.from_dlpack(ours)
+            continue
+        again = dpt.from_dlpack(ours)
+        assert (again._pointer, again.strides) == (view._pointer, view.strides)
+
+
+@needs_arrays
+def test_theirs_outlives_their_object():
+    """Our object keeps it."""
+    ours = InUsm.take(dpt.full(5, 2.0, dtype="float32"))
+    assert ours.to_list() == [2.0] * 5
+
+
+def test_memory_that_is_none(queue):
+    """A host's address, and a device that does not exist."""
+    host = ctypes.create_string_buffer(64)
+    for address in (ctypes.addressof(host), 0, 16):
+        with pytest.raises(BufferError, match="no backend"):
+            recognize_usm(address, INDEX)
+    ours = InUsm(4, "device", INDEX)
+    for index in (-1, sycl_devices(), 99):
+        with pytest.raises(BufferError, match="no backend"):
+            recognize_usm(ours.data_ptr, index)
+
+
+def test_a_device_without_usm():
+    """It is refused, where a question would end the process."""
+    for index, device in enumerate(dpctl.get_devices()):
+        if not device.has_aspect_usm_device_allocations:
+            with pytest.raises(BufferError, match="unified shared memory"):
+                recognize_usm(InUsm(4, "host", INDEX).data_ptr, index)
+            with pytest.raises(BufferError, match="USM"):
+                InUsm(4, "device", index)
+
+
+def test_they_refuse_what_we_cannot_take():
+    """Memory of a part of the device is of another context."""
+    part = DEVICE.create_sub_devices(partition=[1])[0]
+    queue = dpctl.SyclQueue(part)
+    memory = dpctl.memory.MemoryUSMDevice(64, queue=queue)
+    with pytest.raises(BufferError, match="no backend"):
+        recognize_usm(memory._pointer, INDEX)
+    with pytest.raises(BufferError, match="queue of another"):
+        InUsm(4, "device", INDEX, queue.addressof_ref())
+
+
+def test_streams_are_queues(queue):
+    """A `SyclQueue`, its address, or nothing."""
+    ours = InUsm(4, "device", INDEX)
+    for stream in (queue, queue.addressof_ref(), None):
+        assert "dltensor" in repr(ours.__dlpack__(stream=stream, max_version=(1, 3)))
+    with pytest.raises(ValueError, match="unnamed stream"):
+        ours.__dlpack__(stream=-1)
+    with pytest.raises(ValueError, match="handle"):
+        ours.__dlpack__(stream=0)
+    with pytest.raises(TypeError, match="stream"):
+        ours.__dlpack__(stream="queue")
+
+
+def test_dl_device_cpu(kind):
+    """A copy on the host."""
+    ours = InUsm(4, kind, INDEX)
+    assert numpy.from_dlpack(ours, device="cpu").tolist() == [0] * 4
+
+
+def test_the_current_queue_is_told():
+    """The exchange table names a queue."""
+    from exchange_table import Table
+
+    assert Table(InUsm).stream(ONEAPI, INDEX)
+
+
+@needs_arrays
+def test_their_pending_work_comes_first(queue):
+    """A long copy on their queue, then a capsule for ours: no stale elements."""
+    count = 32 << 20
+    source = dpt.full(count, 5.0, dtype="float32", sycl_queue=queue)
+    target = dpt.zeros(count, dtype="float32", sycl_queue=queue)
+    queue.wait()
+    ours = dpctl.SyclQueue(DEVICE, property="in_order")
+    for _ in range(4):
+        queue.memcpy_async(target.usm_data, source.usm_data, 4 * count)
+    capsule = target.__dlpack__(stream=ours, max_version=(1, 3))
+    taken = InUsm.take(capsule, ours.addressof_ref())
+    assert taken.to_list()[-4:] == [5.0] * 4
+
+
+def test_our_pending_work_comes_first(queue):
+    """A long copy on our queue, then a capsule for theirs."""
+    count = 32 << 20
+    memory = dpctl.memory.MemoryUSMHost(4 * count, queue=queue)
+    numpy.frombuffer(memory, dtype="float32")[:] = 5
+    ours = InUsm(count, "device", INDEX, queue.addressof_ref())
+    usm = dpt.from_dlpack(ours).usm_data
+    for _ in range(4):
+        queue.memcpy_async(usm, memory, 4 * count)
+    consumer = dpctl.SyclQueue(DEVICE, property="in_order")
+    ours.__dlpack__(stream=consumer, max_version=(1, 3))
+    end = dpctl.memory.MemoryUSMHost(4 * count, queue=consumer)
+    consumer.memcpy_async(end, usm, 4 * count)
+    consumer.wait()
+    assert (numpy.frombuffer(end, dtype="float32") == 5).all()
+
+
+def test_nothing_is_left(kind):
+    """Each export is released, and each import."""
+    ours = InUsm(4, kind, INDEX)
+    check_leaks(lambda: dpt.from_dlpack(ours))
+    check_leaks(lambda: InUsm.take(ours))

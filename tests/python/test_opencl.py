@@ -1,0 +1,149 @@
+"""Buffers of pyopencl, which has no `__dlpack__`, as tensors of Rust, on PoCL.
+
+No library of Python takes tensors of OpenCL by the standard; tvm-ffi carries them.
+"""
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+from conftest import check_leaks, require
+
+
+@pytest.fixture(scope="module")
+def cl(tmp_path_factory):
+    """pyopencl, with the one device that PoCL makes of the processor."""
+    found = importlib.util.find_spec("pyopencl")
+    libraries = Path(found.origin).parent / ".libs" if found else None
+    pocl = next(libraries.glob("libpocl-*"), None) if libraries else None
+    if pocl:
+        vendors = tmp_path_factory.mktemp("vendors")
+        (vendors / "pocl.icd").write_text(f"{pocl}\n")
+        os.environ["OCL_ICD_VENDORS"] = str(vendors)
+    module = require("pyopencl")
+    if not pocl:
+        pytest.skip("PoCL is not installed beside pyopencl")
+    from dlpack_testing import load_opencl
+
+    # One loader for both, so that devices have the same numbers.
+    load_opencl(str(next(libraries.glob("libOpenCL-*"))))
+    return module
+
+
+@pytest.fixture
+def context(cl):
+    """A context of pyopencl's."""
+    return cl.Context(cl.get_platforms()[0].get_devices())
+
+
+@pytest.fixture
+def queue(cl, context):
+    """A queue of that context."""
+    return cl.CommandQueue(context)
+
+
+@pytest.fixture
+def buffer(cl, context, queue):
+    """0 to 7, as `float32`s."""
+    numpy = require("numpy")
+    made = cl.Buffer(context, cl.mem_flags.READ_WRITE, 32)
+    cl.enqueue_copy(queue, made, numpy.arange(8, dtype="float32"))
+    return made
+
+
+OPENCL = 4
+
+
+def test_we_count_devices_as_it_does(cl):
+    """Platform after platform."""
+    from dlpack_testing import cl_devices
+
+    devices = [d for p in cl.get_platforms() for d in p.get_devices()]
+    assert cl_devices() == len(devices)
+
+
+def test_a_buffer_goes_out_and_comes_in(cl, buffer, queue):
+    """The handle as it is; the offset beside it."""
+    from dlpack_testing import InClBuffer
+
+    references = buffer.reference_count
+    ours = InClBuffer(buffer.int_ptr, 8, 0, queue.int_ptr)
+    assert ours.__dlpack_device__() == (OPENCL, 0)
+    assert ours.handle == buffer.int_ptr
+    assert buffer.reference_count == references + 1
+    other = cl.CommandQueue(queue.context)
+    again = InClBuffer.take(ours.__dlpack__(stream=other.int_ptr, max_version=(1, 3)), other.int_ptr)
+    del ours
+    assert again.handle == buffer.int_ptr
+    assert again.to_list() == [2, 3, 4, 5, 6, 7]
+    del again
+    assert buffer.reference_count == references
+
+
+def test_pending_work_comes_first(cl, context, buffer, queue):
+    """The producer waits for a gate; the consumer's kernel waits for the producer."""
+    from dlpack_testing import InClBuffer
+
+    numpy = require("numpy")
+    gate = cl.UserEvent(context)
+    cl.enqueue_barrier(queue, wait_for=[gate])
+    cl.enqueue_fill_buffer(queue, buffer, numpy.float32(5), 0, 32)
+    ours = InClBuffer(buffer.int_ptr, 0, 0, queue.int_ptr)
+    consumer = cl.CommandQueue(context)
+    capsule = ours.__dlpack__(stream=consumer.int_ptr, max_version=(1, 3))
+    read = numpy.zeros(8, dtype="float32")
+    event = cl.enqueue_copy(consumer, read, buffer, is_blocking=False)
+    consumer.flush()
+    assert event.command_execution_status != cl.command_execution_status.COMPLETE
+    gate.set_status(cl.command_execution_status.COMPLETE)
+    consumer.finish()
+    assert read.tolist() == [5] * 8
+    del capsule
+
+
+def test_what_is_refused(cl, buffer, queue):
+    """A queue of another context, no queue, and a tensor that is not there."""
+    from dlpack_testing import InClBuffer
+
+    ours = InClBuffer(buffer.int_ptr, 0, 0, queue.int_ptr)
+    other = cl.CommandQueue(cl.Context(queue.context.devices))
+    with pytest.raises(BufferError, match="two contexts"):
+        ours.__dlpack__(stream=other.int_ptr)
+    with pytest.raises(BufferError, match="another context"):
+        InClBuffer(buffer.int_ptr, 0, 0, other.int_ptr)
+    with pytest.raises(BufferError, match="queue of another device"):
+        InClBuffer(buffer.int_ptr, 0, 1, queue.int_ptr)
+    for stream in (0, -1):
+        with pytest.raises(ValueError):
+            ours.__dlpack__(stream=stream)
+
+
+def test_a_copy_on_the_host(cl, buffer, queue):
+    """By the queue on which this crate works, if that is of the context."""
+    from dlpack_testing import InClBuffer
+
+    ours = InClBuffer(buffer.int_ptr, 4, 0, queue.int_ptr)
+    assert ours.to_list() == [1, 2, 3, 4, 5, 6, 7]
+    with pytest.raises(BufferError, match="two contexts"):
+        ours.__dlpack__(dl_device=(1, 0))
+
+
+def test_tvm_ffi_carries_it(cl, buffer, queue):
+    """It looks at no element, and hands on what it got."""
+    from dlpack_testing import InClBuffer
+
+    tvm_ffi = require("tvm_ffi")
+    ours = InClBuffer(buffer.int_ptr, 8, 0, queue.int_ptr)
+    queue.finish()
+    carried = tvm_ffi.from_dlpack(ours)
+    again = InClBuffer.take(carried.__dlpack__(), queue.int_ptr)
+    assert (again.handle, again.to_list()) == (buffer.int_ptr, [2, 3, 4, 5, 6, 7])
+
+
+def test_nothing_is_left(buffer, queue):
+    """Each export is released, and each import."""
+    from dlpack_testing import InClBuffer
+
+    ours = InClBuffer(buffer.int_ptr, 0, 0, queue.int_ptr)
+    check_leaks(lambda: InClBuffer.take(ours.__dlpack__(max_version=(1, 3)), queue.int_ptr))
