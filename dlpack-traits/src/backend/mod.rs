@@ -21,6 +21,8 @@ mod rules;
 mod runtime;
 mod set;
 mod stream;
+#[cfg(feature = "vulkan")]
+mod vulkan;
 mod work_stream;
 
 pub use buffer::{DeviceBuffer, Freed};
@@ -42,6 +44,8 @@ pub use rules::{Decision, Lives, Meaning, StreamRules};
 pub use runtime::Backend;
 pub use set::{Backends, Order};
 pub use stream::{Event, NoStream, Stream, StreamHandle};
+#[cfg(feature = "vulkan")]
+pub use vulkan::{Vulkan, VulkanEvent, VulkanStream};
 pub use work_stream::WorkStream;
 
 #[cfg(feature = "pyo3")]
