@@ -28,9 +28,12 @@ const COUNTED: [&str; 2] = ["Foreign", "SharedBuffer"];
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 11] = [
+const WRITTEN_ONCE: [&str; 14] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
+    "backend::vulkan::devices::LATEST",
+    "backend::vulkan::open::LOADED",
+    "backend::vulkan::open::OPENED",
     "exchange::dims::NUMBERS",
     "exchange::dims::USED",
     "exchange::dims::INDEX",
@@ -45,11 +48,17 @@ const WRITTEN_ONCE: [&str; 11] = [
 
 /// Locks under which nothing is called that could wait, or run code of others,
 /// and what a thread keeps for itself.
-const WAITS_FOR_NOTHING: [&str; 7] = [
+const WAITS_FOR_NOTHING: [&str; 10] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
     "backend::gpu::rocm names OnceLock",
     "backend::gpu::runtime names OnceLock",
+    // A device is opened once.
+    "backend::vulkan::open names OnceLock",
+    // Vulkan wants one thread at a time to submit to a queue.
+    "backend::vulkan::queue names Mutex",
+    // Lists; what is in them is looked at, and destroyed, outside.
+    "backend::vulkan::retired names Mutex",
     // The work stream that a thread has entered.
     "backend::gpu::current names thread_local",
     "python::late names OnceLock",

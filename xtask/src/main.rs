@@ -11,6 +11,7 @@ mod checks;
 mod copy_sources;
 mod demo;
 mod develop;
+mod gpu;
 mod gpu_tests;
 mod interpreter;
 mod matrix;
@@ -26,6 +27,7 @@ mod rust_tests;
 mod test;
 mod valgrind;
 mod venv;
+mod vulkan_tests;
 
 use std::process::ExitCode;
 
@@ -79,6 +81,7 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             mutants::mutants(&Checkout::find()?, &choice)?;
             Ok(ExitCode::SUCCESS)
         }
+        Request::Gpu => gpu::evidence(&Checkout::find()?),
         Request::NoPython => {
             no_python::example(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)

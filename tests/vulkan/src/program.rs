@@ -31,6 +31,9 @@ pub struct Seen {
 #[derive(Debug)]
 pub struct Gate(vk::Semaphore);
 
+/// Records the commands of a kernel.
+type Record<'a> = &'a dyn Fn(&ash::Device, vk::CommandBuffer);
+
 struct Made {
     device: Device,
     memory_types: vk::PhysicalDeviceMemoryProperties,
@@ -122,7 +125,7 @@ impl Program {
         &self,
         queue: StreamHandle,
         waits: &[(vk::Semaphore, u64)],
-        record: Option<&dyn Fn(&ash::Device, vk::CommandBuffer)>,
+        record: Option<Record<'_>>,
     ) {
         let device = self.functions();
         let commands = record.map(|record| {
@@ -237,12 +240,13 @@ impl Program {
 
     /// What a kernel has seen; the memory is given back.
     pub fn take(&self, seen: Seen) -> u32 {
+        let Seen { buffer, memory, place } = seen;
         // SAFETY: the mapping has a number.
-        let value = unsafe { seen.place.read_volatile() };
+        let value = unsafe { place.read_volatile() };
         // SAFETY: queues are done with it, as the callers say.
-        unsafe { self.functions().destroy_buffer(seen.buffer, None) };
+        unsafe { self.functions().destroy_buffer(buffer, None) };
         // SAFETY: as above.
-        unsafe { self.functions().free_memory(seen.memory, None) };
+        unsafe { self.functions().free_memory(memory, None) };
         value
     }
 

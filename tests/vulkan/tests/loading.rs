@@ -1,7 +1,5 @@
 //! Machines without Vulkan's loader, without a driver, and with too few devices.
 
-#![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
-
 use std::process::{Command, Output};
 
 use dlpack_traits::backend::Vulkan;

@@ -204,12 +204,11 @@ fn threads_share_queues() -> Result<(), Error> {
 }
 
 #[test]
-fn a_queue_that_takes_nothing_is_waited_for_all_the_same() -> Result<(), Error> {
-    let Some(program) = program() else { return Ok(()) };
+fn a_queue_that_takes_nothing_is_waited_for_all_the_same() {
+    let Some(program) = program() else { return };
     watched::fail_after(1);
     let waited = program.queue(0).stream().synchronize();
     assert!(matches!(waited, Err(Error::Device { call: "vkQueueSubmit", .. })), "{waited:?}");
-    Ok(())
 }
 
 #[test]

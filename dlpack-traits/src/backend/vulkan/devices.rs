@@ -1,8 +1,8 @@
 //! The `VkDevice`s that this process knows: [`Known`].
 
-use core::fmt;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use core::{fmt, ptr};
 use std::boxed::Box;
-use std::sync::{PoisonError, RwLock};
 use std::vec::Vec;
 
 use ash::vk;
@@ -17,6 +17,8 @@ use crate::ffi;
 
 /// A `VkDevice` with what is needed for tensors on it.
 pub(super) struct Known {
+    device: Device,
+    before: *const Known,
     functions: ash::Device,
     memory_types: Vec<vk::MemoryType>,
     queues: Vec<Queue>,
@@ -25,6 +27,12 @@ pub(super) struct Known {
     /// Memory of tensors, and what waits to be destroyed.
     pub(super) retired: Retired,
 }
+
+// SAFETY: the list is for all threads; the functions of a device may be called by
+// any, and queues have their locks.
+unsafe impl Send for Known {}
+// SAFETY: as above.
+unsafe impl Sync for Known {}
 
 impl Known {
     pub(super) fn functions(&self) -> &ash::Device {
@@ -73,17 +81,45 @@ impl fmt::Debug for Known {
     }
 }
 
-/// All of them. They stay for as long as the process: a tensor names its device
-/// by a number, and may be released by anybody at any time.
-static KNOWN: RwLock<Vec<&'static Known>> = RwLock::new(Vec::new());
+/// The latest; each knows the one before. They stay for as long as the process: a
+/// tensor names its device by a number, and may be released by anybody at any time.
+static LATEST: AtomicPtr<Known> = AtomicPtr::new(ptr::null_mut());
+
+/// All of them, the latest first.
+fn all() -> impl Iterator<Item = &'static Known> {
+    let mut next = LATEST.load(Ordering::Acquire).cast_const();
+    core::iter::from_fn(move || {
+        // SAFETY: one in the list is complete, and neither changes nor goes.
+        let known = unsafe { next.as_ref() }?;
+        next = known.before;
+        Some(known)
+    })
+}
 
 /// The device that is meant.
 pub(super) fn known(device: Device) -> Result<&'static Known, Error> {
-    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
-    let index = usize::try_from(device.device_id()).ok();
-    let found = index.and_then(|index| known.get(index).copied());
-    let served = device.device_type() == ffi::kDLVulkan;
-    found.filter(|_| served).ok_or(Error::NoBackend { device })
+    all().find(|known| known.device == device).ok_or(Error::NoBackend { device })
+}
+
+/// Adds one to the list, which gives it its index.
+fn add(mut known: Box<Known>) -> Device {
+    let mut before = LATEST.load(Ordering::Acquire);
+    loop {
+        // SAFETY: one in the list is complete, and neither changes nor goes.
+        let latest = unsafe { before.as_ref() };
+        let index = latest.map_or(0, |latest| latest.device.device_id().saturating_add(1));
+        known.device = Device::new(ffi::kDLVulkan, index);
+        known.before = before;
+        let device = known.device;
+        let new = Box::into_raw(known);
+        // Release: who finds it finds it complete.
+        match LATEST.compare_exchange(before, new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => return device,
+            Err(latest) => before = latest,
+        }
+        // SAFETY: it was made of a box above, and did not get into the list.
+        known = unsafe { Box::from_raw(new) };
+    }
 }
 
 impl Vulkan {
@@ -118,11 +154,10 @@ impl Vulkan {
     ) -> Result<Device, Error> {
         // SAFETY: by 1.
         let memory = unsafe { instance.get_physical_device_memory_properties(physical) };
-        let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
-        let index = i32::try_from(known.len()).unwrap_or(i32::MAX);
-        let named = Device::new(ffi::kDLVulkan, index);
+        // Which one it will be is known at the end.
+        let unnamed = Device::new(ffi::kDLVulkan, 0);
         if queues.is_empty() {
-            return Err(Error::Unsupported { device: named, what: "queue" });
+            return Err(Error::Unsupported { device: unnamed, what: "queue" });
         }
         let mut families: Vec<u32> = queues.iter().map(|queue| queue.0).collect();
         families.sort_unstable();
@@ -131,15 +166,16 @@ impl Vulkan {
         for &(family, index) in queues {
             // SAFETY: 1. By 2 and 3. What was made before an error is left to the
             // device, which lasts.
-            adopted.push(unsafe { Queue::of(&device, named, family, index) }?);
+            adopted.push(unsafe { Queue::of(&device, unnamed, family, index) }?);
         }
-        known.push(Box::leak(Box::new(Known {
+        Ok(add(Box::new(Known {
+            device: unnamed,
+            before: ptr::null(),
             functions: device,
             memory_types: memory.memory_types_as_slice().to_vec(),
             queues: adopted,
             families,
             retired: Retired::default(),
-        })));
-        Ok(named)
+        })))
     }
 }

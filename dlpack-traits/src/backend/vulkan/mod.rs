@@ -16,8 +16,8 @@ use ash::vk::{self, Handle};
 
 use self::devices::Known;
 pub use self::queue::{VulkanEvent, VulkanStream};
-use super::memory::{AllocatorOf, AttributesOf, MemcpyOf};
-use super::{Backend, Stream, StreamHandle, WorkStream};
+use crate::backend::memory::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::{Backend, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};

@@ -1,7 +1,6 @@
 //! Devices for programs that have no Vulkan of their own: [`Vulkan::open`].
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::vec::Vec;
 
 use ash::vk;
@@ -51,15 +50,12 @@ impl Vulkan {
     /// there is no such device, [`Error::Unsupported`] for one of before Vulkan
     /// 1.2, and those of Vulkan.
     pub fn open(physical: usize) -> Result<Device, Error> {
-        static OPENED: Mutex<BTreeMap<usize, Device>> = Mutex::new(BTreeMap::new());
+        /// As many as a machine may have.
+        static OPENED: [OnceLock<Result<Device, Error>>; 16] = [const { OnceLock::new() }; 16];
+        let device = Device::new(ffi::kDLVulkan, i32::try_from(physical).unwrap_or(i32::MAX));
+        let opened = OPENED.get(physical).ok_or(Error::NoBackend { device });
         let instance = &loaded()?.instance;
-        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(device) = opened.get(&physical) {
-            return Ok(*device);
-        }
-        let device = open(instance, physical)?;
-        opened.insert(physical, device);
-        Ok(device)
+        *opened?.get_or_init(|| open(instance, physical))
     }
 }
 
