@@ -22,7 +22,7 @@ CONSUMERS = (
     *("array_api_strict", "nanobind", "mpi4py", "dpnp"),
 )
 # What other steps of the whole suite know, and the Python tests do not.
-TOOLS = ("miri", "valgrind", "newest-python", "vulkan")
+TOOLS = ("miri", "valgrind", "newest-python", "vulkan", "webgpu")
 MODULES = ("dlpack_example", "dlpack_testing")
 
 FOLDER = os.environ.get("DLPACK_PYTHON_MODULES")

@@ -28,12 +28,13 @@ const COUNTED: [&str; 2] = ["Foreign", "SharedBuffer"];
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 14] = [
+const WRITTEN_ONCE: [&str; 15] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
-    "backend::vulkan::devices::LATEST",
+    "backend::vulkan::devices::KNOWN",
     "backend::vulkan::open::LOADED",
     "backend::vulkan::open::OPENED",
+    "backend::webgpu::KNOWN",
     "exchange::dims::NUMBERS",
     "exchange::dims::USED",
     "exchange::dims::INDEX",

@@ -21,7 +21,8 @@ const FEATURE_SETS: &[&str] = &[
     "cudarc",
     "cuda,rocm",
     "vulkan",
-    "cuda,vulkan",
+    "webgpu",
+    "cuda,vulkan,webgpu",
 ];
 /// The sets with `pyo3`, which brings `std`.
 const FEATURE_SETS_WITH_PYO3: &[&str] = &["pyo3", "pyo3,derive", "pyo3,half", "pyo3,derive,half"];
@@ -32,7 +33,7 @@ const OLDEST_RUST: &str = "1.85";
 /// All features but `cudarc`: that crate needs a later Rust.
 const FEATURES_OF_OLDEST_RUST: &str = "--features=dlpack-traits/bytes,dlpack-traits/cuda,\
     dlpack-traits/derive,dlpack-traits/half,dlpack-traits/memmap2,dlpack-traits/ndarray,dlpack-traits/pyo3,\
-    dlpack-traits/rocm,dlpack-traits/std,dlpack-traits/vulkan";
+    dlpack-traits/rocm,dlpack-traits/std,dlpack-traits/vulkan,dlpack-traits/webgpu";
 
 /// `Cargo.lock` answers the manifests, and all it names is fetched.
 pub(crate) fn lock_file(context: &Context, stage: &mut Stage) -> Ending {

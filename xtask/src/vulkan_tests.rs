@@ -1,4 +1,4 @@
-//! The tests of the Vulkan backend, on a driver of this machine.
+//! The tests of the Vulkan and WebGPU backends, on a driver of this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,8 @@ const DRIVERS: &str = "/usr/share/vulkan/icd.d";
 const LAVAPIPE: &str = "lvp_icd";
 /// The layer that checks whether programs use Vulkan as it says.
 const LAYER: &str = "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json";
+/// The variable by which the tests find wgpu-native.
+const WGPU_NATIVE: &str = "DLPACK_WGPU_NATIVE";
 /// What every finding of the layer names.
 const FINDING: &str = "VUID-";
 
@@ -36,6 +38,9 @@ pub(crate) fn vulkan(context: &Context, stage: &mut Stage) -> Ending {
     if let (false, Some(manifest)) = (chosen, lavapipe) {
         command.env("VK_DRIVER_FILES", &manifest).env("VK_ICD_FILENAMES", &manifest);
     }
+    if let Some(library) = wgpu_native(context, stage)? {
+        command.env(WGPU_NATIVE, library).env("DLPACK_REQUIRE", "vulkan,webgpu");
+    }
     if Path::new(LAYER).exists() {
         command.env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation");
     } else {
@@ -47,6 +52,31 @@ pub(crate) fn vulkan(context: &Context, stage: &mut Stage) -> Ending {
         return Err(Stop::Failed(format!("the validation layer has findings; see {log}.")));
     }
     Ok(())
+}
+
+/// wgpu-native: the one that the caller names, or that of a wheel. Without it the
+/// tests of WebGPU say that they were skipped, and the step fails where it may not be.
+fn wgpu_native(context: &Context, stage: &mut Stage) -> Result<Option<PathBuf>, Stop> {
+    if let Some(library) = std::env::var_os(WGPU_NATIVE) {
+        return Ok(Some(library.into()));
+    }
+    let folder = context.checkout.target().join("webgpu");
+    let library = folder.join("wgpu/resources/libwgpu_native-release.so");
+    if !library.exists() {
+        let mut pip = context.environment()?.python(&context.checkout);
+        pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--upgrade"]);
+        pip.args(["--requirement", "requirements/webgpu.txt", "--target"]).arg(&folder);
+        drop(stage.run(&mut pip));
+    }
+    if library.exists() {
+        return Ok(Some(library));
+    }
+    let reason = "wgpu-native cannot be had (requirements/webgpu.txt)";
+    if let Err(Stop::Failed(sentence)) = missing("webgpu", reason.to_owned()) {
+        return Err(Stop::Failed(sentence));
+    }
+    stage.note(&format!("WebGPU SKIPPED: {reason}"));
+    Ok(None)
 }
 
 fn lavapipe() -> Option<PathBuf> {

@@ -14,6 +14,8 @@ mod cpu;
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 mod gpu;
 mod hand_off;
+#[cfg(any(feature = "vulkan", feature = "webgpu"))]
+mod kept;
 mod memory;
 mod prototype;
 mod registry;
@@ -23,6 +25,8 @@ mod set;
 mod stream;
 #[cfg(feature = "vulkan")]
 mod vulkan;
+#[cfg(feature = "webgpu")]
+mod webgpu;
 mod work_stream;
 
 pub use buffer::{DeviceBuffer, Freed};
@@ -46,6 +50,8 @@ pub use set::{Backends, Order};
 pub use stream::{Event, NoStream, Stream, StreamHandle};
 #[cfg(feature = "vulkan")]
 pub use vulkan::{Vulkan, VulkanEvent, VulkanStream};
+#[cfg(feature = "webgpu")]
+pub use webgpu::{WebGpu, WebGpuEvent, WebGpuStream};
 pub use work_stream::WorkStream;
 
 #[cfg(feature = "pyo3")]

@@ -239,6 +239,7 @@ impl Program {
     }
 
     /// What a kernel has seen; the memory is given back.
+    #[expect(clippy::needless_pass_by_value, reason = "it is gone after this")]
     pub fn take(&self, seen: Seen) -> u32 {
         let Seen { buffer, memory, place } = seen;
         // SAFETY: the mapping has a number.

@@ -1,8 +1,6 @@
 //! The `VkDevice`s that this process knows: [`Known`].
 
-use core::sync::atomic::{AtomicPtr, Ordering};
-use core::{fmt, ptr};
-use std::boxed::Box;
+use core::fmt;
 use std::vec::Vec;
 
 use ash::vk;
@@ -11,14 +9,13 @@ use super::queue::Queue;
 use super::retired::Retired;
 use super::{Vulkan, number};
 use crate::backend::StreamHandle;
+use crate::backend::kept::Kept;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;
 
 /// A `VkDevice` with what is needed for tensors on it.
 pub(super) struct Known {
-    device: Device,
-    before: *const Known,
     functions: ash::Device,
     memory_types: Vec<vk::MemoryType>,
     queues: Vec<Queue>,
@@ -27,12 +24,6 @@ pub(super) struct Known {
     /// Memory of tensors, and what waits to be destroyed.
     pub(super) retired: Retired,
 }
-
-// SAFETY: the list is for all threads; the functions of a device may be called by
-// any, and queues have their locks.
-unsafe impl Send for Known {}
-// SAFETY: as above.
-unsafe impl Sync for Known {}
 
 impl Known {
     pub(super) fn functions(&self) -> &ash::Device {
@@ -81,45 +72,15 @@ impl fmt::Debug for Known {
     }
 }
 
-/// The latest; each knows the one before. They stay for as long as the process: a
-/// tensor names its device by a number, and may be released by anybody at any time.
-static LATEST: AtomicPtr<Known> = AtomicPtr::new(ptr::null_mut());
-
-/// All of them, the latest first.
-fn all() -> impl Iterator<Item = &'static Known> {
-    let mut next = LATEST.load(Ordering::Acquire).cast_const();
-    core::iter::from_fn(move || {
-        // SAFETY: one in the list is complete, and neither changes nor goes.
-        let known = unsafe { next.as_ref() }?;
-        next = known.before;
-        Some(known)
-    })
-}
+/// All of them. They stay for as long as the process: a tensor names its device by
+/// a number, and may be released by anybody at any time.
+static KNOWN: Kept<Known> = Kept::new();
 
 /// The device that is meant.
 pub(super) fn known(device: Device) -> Result<&'static Known, Error> {
-    all().find(|known| known.device == device).ok_or(Error::NoBackend { device })
-}
-
-/// Adds one to the list, which gives it its index.
-fn add(mut known: Box<Known>) -> Device {
-    let mut before = LATEST.load(Ordering::Acquire);
-    loop {
-        // SAFETY: one in the list is complete, and neither changes nor goes.
-        let latest = unsafe { before.as_ref() };
-        let index = latest.map_or(0, |latest| latest.device.device_id().saturating_add(1));
-        known.device = Device::new(ffi::kDLVulkan, index);
-        known.before = before;
-        let device = known.device;
-        let new = Box::into_raw(known);
-        // Release: who finds it finds it complete.
-        match LATEST.compare_exchange(before, new, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => return device,
-            Err(latest) => before = latest,
-        }
-        // SAFETY: it was made of a box above, and did not get into the list.
-        known = unsafe { Box::from_raw(new) };
-    }
+    let served = device.device_type() == ffi::kDLVulkan;
+    let known = KNOWN.get(device.device_id()).filter(|_| served);
+    known.ok_or(Error::NoBackend { device })
 }
 
 impl Vulkan {
@@ -168,14 +129,13 @@ impl Vulkan {
             // device, which lasts.
             adopted.push(unsafe { Queue::of(&device, unnamed, family, index) }?);
         }
-        Ok(add(Box::new(Known {
-            device: unnamed,
-            before: ptr::null(),
+        let index = KNOWN.add(Known {
             functions: device,
             memory_types: memory.memory_types_as_slice().to_vec(),
             queues: adopted,
             families,
             retired: Retired::default(),
-        })))
+        });
+        Ok(Device::new(ffi::kDLVulkan, index))
     }
 }
