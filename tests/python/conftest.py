@@ -23,7 +23,10 @@ CONSUMERS = (
     *("dpctl", "pyopencl"),
 )
 # What other steps of the whole suite know, and the Python tests do not.
-TOOLS = ("miri", "valgrind", "newest-python", "cuda", "rocm", "oneapi", "opencl")
+TOOLS = (
+    *("miri", "valgrind", "newest-python", "cuda", "rocm", "oneapi", "opencl"),
+    *("vulkan", "webgpu"),
+)
 MODULES = ("dlpack_example", "dlpack_testing")
 
 FOLDER = os.environ.get("DLPACK_PYTHON_MODULES")

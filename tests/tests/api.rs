@@ -29,11 +29,15 @@ const COUNTED: [&str; 2] = ["Foreign", "SharedBuffer"];
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 13] = [
+const WRITTEN_ONCE: [&str; 17] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
     "backend::oneapi::runtime::LOADED",
     "backend::opencl::runtime::LOADED",
+    "backend::vulkan::devices::KNOWN",
+    "backend::vulkan::open::LOADED",
+    "backend::vulkan::open::OPENED",
+    "backend::webgpu::KNOWN",
     "exchange::dims::NUMBERS",
     "exchange::dims::USED",
     "exchange::dims::INDEX",
@@ -48,13 +52,19 @@ const WRITTEN_ONCE: [&str; 13] = [
 
 /// Locks under which nothing is called that could wait, or run code of others,
 /// and what a thread keeps for itself.
-const WAITS_FOR_NOTHING: [&str; 10] = [
+const WAITS_FOR_NOTHING: [&str; 13] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
     "backend::gpu::rocm names OnceLock",
     "backend::gpu::runtime names OnceLock",
     "backend::oneapi::runtime names OnceLock",
     "backend::opencl::runtime names OnceLock",
+    // A device is opened once.
+    "backend::vulkan::open names OnceLock",
+    // Vulkan wants one thread at a time to submit to a queue.
+    "backend::vulkan::queue names Mutex",
+    // Lists; what is in them is looked at, and destroyed, outside.
+    "backend::vulkan::retired names Mutex",
     // The work stream that a thread has entered.
     "backend::gpu::current names thread_local",
     "backend::entered names thread_local",

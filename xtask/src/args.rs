@@ -17,6 +17,7 @@ Commands:
   test --full              adds all other libraries, lints, the oldest PyO3, Miri, valgrind,
                            AddressSanitizer
   matrix                   who takes which tensors from whom; writes docs/interop.md
+  gpu                      PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
   bench rust               what an exchange costs, beside the other crates and the floor
   rules                    whether every rule of docs/SAFETY.md has a mechanism and a test
   mutants [--rule F4]      take each mechanism out, and see its test fail; --rust, --miri
@@ -26,7 +27,7 @@ Commands:
 
 Environment:
   DLPACK_PYTHON    the Python to make virtual environments from (default: python3, python)
-  DLPACK_REQUIRE   comma list of what may not be skipped, such as miri,valgrind
+  DLPACK_REQUIRE   comma list of what may not be skipped, such as miri,vulkan
 
 Virtual environments are shared between checkouts, in the folder for caches of
 the user; target/venv links to the one in use. Logs are in target/xtask-logs.";
@@ -48,6 +49,8 @@ pub(crate) enum Request {
     Rules,
     /// `mutants`, and which.
     Mutants(Choice),
+    /// `gpu`.
+    Gpu,
     /// `example no-python`.
     NoPython,
     /// `bench rust`.
@@ -77,6 +80,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
             Err(format!("`bench` takes `compile` or `rust`, and got `{}`.", rest.join(" ")))
         }
         ["rules"] => Ok(Request::Rules),
+        ["gpu"] => Ok(Request::Gpu),
         ["mutants", rest @ ..] => mutants(rest).map(Request::Mutants),
         ["example", "no-python"] => Ok(Request::NoPython),
         ["example", rest @ ..] => {
@@ -133,6 +137,7 @@ mod tests {
         assert_eq!(parsed("demo --with torch"), Ok(Request::Demo(Packages::Torch)));
         assert_eq!(parsed("develop --with=torch"), Ok(Request::Develop(Packages::Torch)));
         assert_eq!(parsed("rules"), Ok(Request::Rules));
+        assert_eq!(parsed("gpu"), Ok(Request::Gpu));
         assert_eq!(parsed("mutants"), Ok(Request::Mutants(Choice::default())));
         let f4 = Choice { rule: Some("F4".to_owned()), with: None };
         assert_eq!(parsed("mutants --rule F4"), Ok(Request::Mutants(f4)));

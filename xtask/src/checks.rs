@@ -22,7 +22,9 @@ const FEATURE_SETS: &[&str] = &[
     "cuda,rocm",
     "oneapi",
     "opencl",
-    "cuda,oneapi,opencl,rocm",
+    "vulkan",
+    "webgpu",
+    "cuda,oneapi,opencl,rocm,vulkan,webgpu",
 ];
 /// The sets with `pyo3`, which brings `std`.
 const FEATURE_SETS_WITH_PYO3: &[&str] = &["pyo3", "pyo3,derive", "pyo3,half", "pyo3,derive,half"];
@@ -32,9 +34,9 @@ const WITHOUT_STD: &str = "x86_64-unknown-none";
 const OLDEST_RUST: &str = "1.85";
 /// All features but `cudarc`: that crate needs a later Rust.
 const FEATURES_OF_OLDEST_RUST: &str = "--features=dlpack-traits/bytes,dlpack-traits/cuda,\
-    dlpack-traits/derive,dlpack-traits/half,dlpack-traits/memmap2,dlpack-traits/ndarray,dlpack-traits/oneapi,\
-    dlpack-traits/opencl,dlpack-traits/pyo3,\
-    dlpack-traits/rocm,dlpack-traits/std";
+    dlpack-traits/derive,dlpack-traits/half,dlpack-traits/memmap2,dlpack-traits/ndarray,\
+    dlpack-traits/oneapi,dlpack-traits/opencl,dlpack-traits/pyo3,dlpack-traits/rocm,\
+    dlpack-traits/std,dlpack-traits/vulkan,dlpack-traits/webgpu";
 
 /// `Cargo.lock` answers the manifests, and all it names is fetched.
 pub(crate) fn lock_file(context: &Context, stage: &mut Stage) -> Ending {

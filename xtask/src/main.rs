@@ -12,6 +12,7 @@ mod copy_sources;
 mod demo;
 mod develop;
 mod device_runtimes;
+mod gpu;
 mod gpu_tests;
 mod interpreter;
 mod matrix;
@@ -27,6 +28,7 @@ mod rust_tests;
 mod test;
 mod valgrind;
 mod venv;
+mod vulkan_tests;
 
 use std::process::ExitCode;
 
@@ -80,6 +82,7 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             mutants::mutants(&Checkout::find()?, &choice)?;
             Ok(ExitCode::SUCCESS)
         }
+        Request::Gpu => gpu::evidence(&Checkout::find()?),
         Request::NoPython => {
             no_python::example(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)

@@ -14,7 +14,8 @@ pub(crate) const SELECTION: &[&str] = &[
     "--package=new-device",
     "--features=dlpack-traits/derive,dlpack-traits/half,dlpack-traits/std",
     // They load nothing before they are used, and their examples are compiled.
-    "--features=dlpack-traits/cuda,dlpack-traits/oneapi,dlpack-traits/opencl,dlpack-traits/rocm",
+    "--features=dlpack-traits/cuda,dlpack-traits/oneapi,dlpack-traits/opencl,dlpack-traits/rocm,\
+     dlpack-traits/vulkan,dlpack-traits/webgpu",
 ];
 
 /// Unit, integration and doc tests.

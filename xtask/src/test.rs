@@ -10,7 +10,7 @@ use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
     Outcome, checks, demo, device_runtimes, gpu_tests, matrix, miri, mutants, no_python,
-    pyo3_range, python_tests, rules, rust_tests, valgrind,
+    pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests,
 };
 
 /// What steps share.
@@ -51,6 +51,7 @@ const QUICK: &[(&str, Body)] = &[
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
     ("gpu tests, simulated", gpu_tests::simulated),
+    ("vulkan and webgpu tests", vulkan_tests::vulkan),
     ("ui tests", rust_tests::ui_tests),
     ("feature sets", checks::feature_sets),
     ("feature sets with pyo3", checks::feature_sets_with_pyo3),
@@ -67,6 +68,7 @@ const FULL: &[(&str, Body)] = &[
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
     ("gpu tests, simulated", gpu_tests::simulated),
+    ("vulkan and webgpu tests", vulkan_tests::vulkan),
     ("ui tests", rust_tests::ui_tests),
     ("feature sets", checks::feature_sets),
     ("target without std", checks::target_without_std),

@@ -17,6 +17,8 @@ mod entered;
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 mod gpu;
 mod hand_off;
+#[cfg(any(feature = "vulkan", feature = "webgpu"))]
+mod kept;
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 mod library;
 mod memory;
@@ -30,6 +32,10 @@ mod rules;
 mod runtime;
 mod set;
 mod stream;
+#[cfg(feature = "vulkan")]
+mod vulkan;
+#[cfg(feature = "webgpu")]
+mod webgpu;
 mod work_stream;
 
 pub use buffer::{DeviceBuffer, Freed};
@@ -57,6 +63,10 @@ pub use rules::{Decision, Lives, Meaning, StreamRules};
 pub use runtime::Backend;
 pub use set::{Backends, Order};
 pub use stream::{Event, NoStream, Stream, StreamHandle};
+#[cfg(feature = "vulkan")]
+pub use vulkan::{Vulkan, VulkanEvent, VulkanStream};
+#[cfg(feature = "webgpu")]
+pub use webgpu::{WebGpu, WebGpuEvent, WebGpuStream};
 pub use work_stream::WorkStream;
 
 #[cfg(feature = "pyo3")]

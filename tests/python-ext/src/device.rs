@@ -1,5 +1,6 @@
 //! Memory that says to be somewhere else.
 
+use core::cell::UnsafeCell;
 use std::sync::Mutex;
 
 use dlpack_traits::ffi::DLDeviceType;
@@ -20,26 +21,31 @@ pub(crate) struct OnDevice {
 }
 
 struct Claim {
-    elements: [f32; 6],
+    elements: UnsafeCell<[f32; 6]>,
     device: Device,
+    writable: bool,
 }
+
+// SAFETY: nobody here touches the elements.
+unsafe impl Sync for Claim {}
 
 impl Storage for Claim {
     fn data(&self) -> DataRef<'_> {
+        let (first, len) = (self.elements.get().cast::<u8>(), size_of::<[f32; 6]>());
+        if self.writable {
+            // SAFETY: 1. As below. 2. They are initialised and aligned floats. 3. No
+            // reference to them exists.
+            return unsafe {
+                DataRef::from_raw_parts_shared(first, len, DataType::F32, self.device)
+            };
+        }
         // SAFETY:
         // 1. This is that many bytes of one allocation. The device is a lie,
         //    except for the pinned kinds, which are host memory: no test hands
         //    the address to a runtime of the others.
         // 2. They are initialised and aligned floats.
-        // 3. Nobody writes to them: they are borrowed.
-        unsafe {
-            DataRef::from_raw_parts(
-                self.elements.as_ptr().cast(),
-                size_of_val(&self.elements),
-                DataType::F32,
-                self.device,
-            )
-        }
+        // 3. Nobody writes to them: they are lent for reading.
+        unsafe { DataRef::from_raw_parts(first, len, DataType::F32, self.device) }
     }
 }
 
@@ -69,17 +75,18 @@ impl DLPackExport for OnDevice {
 #[pymethods]
 impl OnDevice {
     #[new]
-    #[pyo3(signature = (device_type, device_id=0, byte_offset=0))]
-    fn new(device_type: i32, device_id: i32, byte_offset: usize) -> Self {
+    #[pyo3(signature = (device_type, device_id=0, byte_offset=0, writable=false))]
+    fn new(device_type: i32, device_id: i32, byte_offset: usize, writable: bool) -> Self {
         let device = Device::new(DLDeviceType(device_type), device_id);
-        let data = Several::new(Claim { elements: [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], device });
+        let elements = UnsafeCell::new([0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        let data = Several::new(Claim { elements, device, writable });
         Self { data, byte_offset, streams: Mutex::default() }
     }
 
     /// Address of the first element of the storage.
     #[getter]
     fn data_ptr(&self) -> usize {
-        self.data.get().elements.as_ptr().addr()
+        self.data.get().elements.get().addr()
     }
 
     /// What consumers said about their streams, and forgets it.

@@ -151,6 +151,26 @@ impl Floats {
     }
 }
 
+/// A tensor of any element type on any device, as it came.
+#[pyclass(frozen, module = "dlpack_testing")]
+#[derive(DLPackExport)]
+#[dlpack(transparent)]
+pub(crate) struct Anything(Foreign);
+
+impl DLPackImport for Anything {
+    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+        Ok(Self(Foreign::new(tensor)?))
+    }
+}
+
+#[pymethods]
+impl Anything {
+    /// All elements in a flat list, where they are `float32`s on the host.
+    fn values(&self) -> PyResult<Vec<f32>> {
+        Ok(self.0.tensor().elements::<f32>()?.to_vec()?)
+    }
+}
+
 /// A class that defines `from_dlpack` itself.
 #[pyclass(frozen, module = "dlpack_testing")]
 #[derive(DLPackExport)]

@@ -8,6 +8,8 @@ mod derived;
 mod device;
 mod exchange;
 mod faulty;
+#[cfg(feature = "cuda")]
+mod gpu;
 mod heap;
 mod hostile;
 mod imports;
@@ -41,11 +43,14 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::add_class::<hostile::CallsOnDrop>(m)?;
     python::class::<imports::Floats>().importable().add(m)?;
     python::class::<imports::Derived>().importable().add(m)?;
+    python::class::<imports::Anything>().importable().add(m)?;
     m.add_class::<imports::Held>()?;
     exchange::add(m)?;
     npu::add(m)?;
     oneapi::add(m)?;
     opencl::add(m)?;
+    #[cfg(feature = "cuda")]
+    gpu::add(m)?;
     derived::add(m)?;
     m.add_class::<capsule::Taken>()?;
     m.add_class::<capsule::Background>()?;

@@ -1,0 +1,58 @@
+//! Values that a process keeps for good, by numbers: [`Kept`].
+
+use alloc::boxed::Box;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// A list that only grows, for a static. Looking up takes no lock.
+#[derive(Debug)]
+pub(super) struct Kept<T: Send + Sync + 'static> {
+    /// The latest; each knows the one before.
+    latest: AtomicPtr<Entry<T>>,
+}
+
+struct Entry<T> {
+    number: i32,
+    value: T,
+    before: *const Entry<T>,
+}
+
+impl<T: Send + Sync + 'static> Kept<T> {
+    pub(super) const fn new() -> Self {
+        Self { latest: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// The value of that number.
+    pub(super) fn get(&self, number: i32) -> Option<&'static T> {
+        let mut next = self.latest.load(Ordering::Acquire).cast_const();
+        // SAFETY: an entry in the list is complete, and neither changes nor goes.
+        while let Some(entry) = unsafe { next.as_ref() } {
+            if entry.number == number {
+                return Some(&entry.value);
+            }
+            next = entry.before;
+        }
+        None
+    }
+
+    /// Adds a value, for good. The result is its number: 0, then 1, and so on.
+    pub(super) fn add(&self, value: T) -> i32 {
+        let mut before = self.latest.load(Ordering::Acquire);
+        let mut new = Box::new(Entry { number: 0, value, before });
+        loop {
+            // SAFETY: as above.
+            let latest = unsafe { before.as_ref() };
+            let number = latest.map_or(0, |latest| latest.number.saturating_add(1));
+            (new.number, new.before) = (number, before);
+            let entry = Box::into_raw(new);
+            let outcome =
+                self.latest.compare_exchange(before, entry, Ordering::AcqRel, Ordering::Acquire);
+            match outcome {
+                Ok(_) => return number,
+                Err(latest) => before = latest,
+            }
+            // SAFETY: it was made of a box above, and did not get into the list.
+            new = unsafe { Box::from_raw(entry) };
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Queues as streams: [`VulkanStream`], [`VulkanEvent`].
+
+use core::{fmt, ptr};
+use std::sync::{Mutex, PoisonError};
+
+use ash::vk;
+
+use super::devices::Known;
+use super::fault::named;
+use super::number;
+use crate::backend::{Event, Stream, StreamHandle};
+use crate::device::Device;
+use crate::error::Error;
+
+/// A queue, and the timeline semaphore that counts what it has done.
+pub(super) struct Queue {
+    raw: vk::Queue,
+    family: u32,
+    timeline: vk::Semaphore,
+    /// The value of the last submission. Whoever holds it may use the queue.
+    last: Mutex<u64>,
+}
+
+/// A value of a queue's timeline: all that was submitted before is done when it
+/// is reached.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    timeline: vk::Semaphore,
+    value: u64,
+}
+
+impl Queue {
+    /// # Safety
+    ///
+    /// 1. The device has timeline semaphores, and was made with that queue.
+    pub(super) unsafe fn of(
+        functions: &ash::Device,
+        device: Device,
+        family: u32,
+        index: u32,
+    ) -> Result<Self, Error> {
+        let mut kind =
+            vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+        // SAFETY: by 1 it may be made.
+        let made = unsafe { functions.create_semaphore(&info, None) };
+        let timeline = named(device, "vkCreateSemaphore", made)?;
+        // SAFETY: by 1 there is such a queue.
+        let raw = unsafe { functions.get_device_queue(family, index) };
+        Ok(Self { raw, family, timeline, last: Mutex::new(0) })
+    }
+
+    pub(super) fn raw(&self) -> vk::Queue {
+        self.raw
+    }
+
+    pub(super) fn family(&self) -> u32 {
+        self.family
+    }
+
+    /// Calls a function while nobody else uses the queue.
+    pub(super) fn alone<R>(&self, call: impl FnOnce(vk::Queue) -> R) -> R {
+        let _last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        call(self.raw)
+    }
+
+    /// Enqueues commands, after `after` if there is one. The result is reached
+    /// when they, and everything that was enqueued before, are done.
+    ///
+    /// # Safety
+    ///
+    /// 1. The queue is of the device, and so is `after`.
+    /// 2. The commands are complete, were made for the family of the queue, and
+    ///    stay until the result is reached, as does all that they name.
+    pub(super) unsafe fn submit(
+        &self,
+        functions: &ash::Device,
+        device: Device,
+        after: Option<Point>,
+        commands: &[vk::CommandBuffer],
+    ) -> Result<Point, Error> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = last.saturating_add(1);
+        let (signals, signalled) = ([self.timeline], [next]);
+        let waits = after.map(|point| point.timeline);
+        let waited = after.map(|point| point.value);
+        let stages = after.map(|_| vk::PipelineStageFlags::ALL_COMMANDS);
+        let mut values = vk::TimelineSemaphoreSubmitInfo::default()
+            .wait_semaphore_values(waited.as_slice())
+            .signal_semaphore_values(&signalled);
+        let info = vk::SubmitInfo::default()
+            .wait_semaphores(waits.as_slice())
+            .wait_dst_stage_mask(stages.as_slice())
+            .command_buffers(commands)
+            .signal_semaphores(&signals)
+            .push_next(&mut values);
+        // SAFETY: by 1 and 2; whoever holds `last` is alone with the queue, and
+        // its timeline only grows.
+        let submitted = unsafe { functions.queue_submit(self.raw, &[info], vk::Fence::null()) };
+        named(device, "vkQueueSubmit", submitted)?;
+        *last = next;
+        Ok(Point { timeline: self.timeline, value: next })
+    }
+
+    /// Waits, on the host, until the queue is idle, however long it takes the
+    /// machine to have the memory for that.
+    ///
+    /// # Safety
+    ///
+    /// 1. The queue is of the device.
+    unsafe fn drain(&self, functions: &ash::Device) {
+        self.alone(|queue| {
+            // SAFETY: by 1; nobody else uses it.
+            while lacks_memory(unsafe { functions.queue_wait_idle(queue) }) {
+                std::thread::yield_now();
+            }
+        });
+    }
+}
+
+/// Whether a wait did not take place for want of memory. After any other error
+/// the device is lost, and does nothing any more.
+fn lacks_memory(outcome: ash::prelude::VkResult<()>) -> bool {
+    matches!(
+        outcome,
+        Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
+    )
+}
+
+impl Point {
+    /// Whether it was reached; `false` where that cannot be said.
+    ///
+    /// # Safety
+    ///
+    /// 1. It is of that device.
+    pub(super) unsafe fn is_reached(self, functions: &ash::Device) -> bool {
+        // SAFETY: by 1; timelines last as long as their device.
+        let value = unsafe { functions.get_semaphore_counter_value(self.timeline) };
+        value.is_ok_and(|value| value >= self.value)
+    }
+
+    /// Waits, on the host, until it is reached, or never will be.
+    ///
+    /// # Safety
+    ///
+    /// 1. It is of that device.
+    pub(super) unsafe fn wait(self, functions: &ash::Device, device: Device) -> Result<(), Error> {
+        let (timelines, values) = ([self.timeline], [self.value]);
+        let info = vk::SemaphoreWaitInfo::default().semaphores(&timelines).values(&values);
+        loop {
+            // SAFETY: by 1; timelines last as long as their device.
+            let waited = unsafe { functions.wait_semaphores(&info, u64::MAX) };
+            match waited {
+                waited if lacks_memory(waited) => std::thread::yield_now(),
+                Err(vk::Result::TIMEOUT) => {}
+                waited => return named(device, "vkWaitSemaphores", waited),
+            }
+        }
+    }
+}
+
+/// A queue of a device.
+#[derive(Clone, Copy)]
+pub struct VulkanStream {
+    device: Device,
+    known: &'static Known,
+    index: usize,
+}
+
+impl VulkanStream {
+    pub(super) fn new(device: Device, known: &'static Known, index: usize) -> Self {
+        Self { device, known, index }
+    }
+
+    /// The queue's own handle. One that does not fit is no name of anything.
+    pub(super) fn handle(&self) -> StreamHandle {
+        StreamHandle::from_number(number(self.device, self.queue().raw()).unwrap_or(0))
+    }
+
+    pub(super) fn device(&self) -> Device {
+        self.device
+    }
+
+    pub(super) fn known(&self) -> &'static Known {
+        self.known
+    }
+
+    pub(super) fn queue(&self) -> &'static Queue {
+        self.known.queue(self.index)
+    }
+
+    /// A mark behind what was enqueued, and behind `after`.
+    pub(super) fn mark(&self, after: Option<Point>) -> Result<Point, Error> {
+        // SAFETY: 1. Both are of the device: `wait` compares. 2. There are no commands.
+        unsafe { self.queue().submit(self.known.functions(), self.device, after, &[]) }
+    }
+}
+
+impl fmt::Debug for VulkanStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {}", self.queue().raw(), self.device)
+    }
+}
+
+// SAFETY: Vulkan's text on the submission order and on semaphores: 1. What uses
+// memory of tensors is between barriers (5 of `adopt`, `memory::commands`). 2. A
+// signal comes after all earlier submissions, and makes their writes available.
+// 3. A wait at all stages comes before all later ones, and makes the writes
+// visible. 4. A submission enqueues, and there are no graphs. 5. The host waits
+// for a signal, or, where it could not be enqueued, for the queue. 6. Vulkan has
+// nothing that is current; queues are used under their lock.
+unsafe impl Stream for VulkanStream {
+    type Event = VulkanEvent;
+
+    fn record(&self) -> Result<VulkanEvent, Error> {
+        Ok(VulkanEvent { known: self.known, point: self.mark(None)? })
+    }
+
+    fn wait(&self, event: &VulkanEvent) -> Result<(), Error> {
+        if !ptr::eq(self.known, event.known) {
+            let what = "way to wait for another VkDevice";
+            return Err(Error::Unsupported { device: self.device, what });
+        }
+        self.mark(Some(event.point)).map(drop)
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        let functions = self.known.functions();
+        let waited = match self.mark(None) {
+            // SAFETY: 1. It is of the device's queue.
+            Ok(point) => unsafe { point.wait(functions, self.device) },
+            Err(error) => {
+                // SAFETY: 1. As above.
+                unsafe { self.queue().drain(functions) };
+                Err(error)
+            }
+        };
+        self.known.retired.clear(functions);
+        waited
+    }
+}
+
+/// A value of a queue's timeline.
+#[derive(Clone, Copy)]
+pub struct VulkanEvent {
+    known: &'static Known,
+    point: Point,
+}
+
+// SAFETY: 1. It is a number. The timeline lasts as long as its device.
+unsafe impl Event for VulkanEvent {}
+
+impl fmt::Debug for VulkanEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.point)
+    }
+}

@@ -1,0 +1,167 @@
+//! What this backend enqueues: [`Work`].
+
+use std::vec::Vec;
+
+use ash::vk::{self, Handle};
+
+use super::fault::named;
+use super::queue::{Point, VulkanStream};
+use super::retired::{Block, Thing};
+use crate::backend::Place;
+use crate::error::Error;
+
+/// Bytes of a buffer from an offset on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub(super) buffer: vk::Buffer,
+    pub(super) byte_offset: u64,
+}
+
+impl Span {
+    /// The place as Vulkan says it. `data` is the handle itself; nothing is added to it.
+    pub(super) fn of(place: &Place) -> Self {
+        let buffer = vk::Buffer::from_raw(place.data.addr() as u64);
+        Self { buffer, byte_offset: place.byte_offset }
+    }
+}
+
+/// A command.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Work {
+    /// Fills a buffer.
+    Zeros { of: vk::Buffer },
+    /// Copies.
+    Copy { from: Span, to: Span, byte_len: usize },
+}
+
+impl Work {
+    /// # Safety
+    ///
+    /// 1. The commands are being recorded, and both are of that device.
+    unsafe fn record(self, functions: &ash::Device, commands: vk::CommandBuffer) {
+        match self {
+            // SAFETY: by 1; all of a buffer, whose size is a multiple of 4 bytes.
+            Self::Zeros { of } => unsafe {
+                functions.cmd_fill_buffer(commands, of, 0, vk::WHOLE_SIZE, 0);
+            },
+            Self::Copy { from, to, byte_len } => {
+                let region = vk::BufferCopy::default()
+                    .src_offset(from.byte_offset)
+                    .dst_offset(to.byte_offset)
+                    .size(byte_len as u64);
+                // SAFETY: by 1.
+                unsafe { functions.cmd_copy_buffer(commands, from.buffer, to.buffer, &[region]) };
+            }
+        }
+    }
+}
+
+/// Enqueues work between barriers, and retires `with` after it. The result is
+/// reached when it is done.
+///
+/// # Safety
+///
+/// 1. The buffers are of the device of the stream, have the bytes, and stay until
+///    they are retired in the order of the stream, or are `with`.
+pub(super) unsafe fn enqueue(
+    stream: &VulkanStream,
+    work: Work,
+    with: Option<Block>,
+) -> Result<Point, Error> {
+    let (known, device) = (stream.known(), stream.device());
+    let functions = known.functions();
+    // SAFETY: 1. By 1.
+    let recorded = unsafe { commands(stream, work) };
+    let submitted = recorded.and_then(|(pool, commands)| {
+        // SAFETY: 1. The queue is of the device. 2. `commands` made them for its
+        // family, and they are retired below; the rest by 1.
+        let submitted = unsafe { stream.queue().submit(functions, device, None, &[commands]) };
+        if submitted.is_err() {
+            // SAFETY: 1. Nothing was enqueued.
+            unsafe { Thing::Commands(pool).destroy(functions) };
+        }
+        submitted.map(|point| (pool, point))
+    });
+    let with = with.map(Thing::Block);
+    match submitted {
+        Ok((pool, point)) => {
+            for thing in [Some(Thing::Commands(pool)), with].into_iter().flatten() {
+                known.retired.retire(thing, Vec::from([point]));
+            }
+            Ok(point)
+        }
+        Err(error) => {
+            if let Some(thing) = with {
+                // SAFETY: 1. Nothing was enqueued.
+                unsafe { thing.destroy(functions) };
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Commands of a pool of their own, so that threads need not share one.
+///
+/// # Safety
+///
+/// 1. The buffers are of the device of the stream.
+unsafe fn commands(
+    stream: &VulkanStream,
+    work: Work,
+) -> Result<(vk::CommandPool, vk::CommandBuffer), Error> {
+    let (functions, device) = (stream.known().functions(), stream.device());
+    let info = vk::CommandPoolCreateInfo::default()
+        .flags(vk::CommandPoolCreateFlags::TRANSIENT)
+        .queue_family_index(stream.queue().family());
+    // SAFETY: a family of the device.
+    let made = unsafe { functions.create_command_pool(&info, None) };
+    let pool = named(device, "vkCreateCommandPool", made)?;
+    let recorded = (|| {
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(pool)
+            .level(vk::CommandBufferLevel::PRIMARY)
+            .command_buffer_count(1);
+        // SAFETY: a new pool, which only this thread knows.
+        let made = unsafe { functions.allocate_command_buffers(&info) };
+        let made = named(device, "vkAllocateCommandBuffers", made)?;
+        let none = Error::Unsupported { device, what: "command buffers" };
+        let commands = *made.first().ok_or(none)?;
+        let once = vk::CommandBufferBeginInfo::default()
+            .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: they are new.
+        let begun = unsafe { functions.begin_command_buffer(commands, &once) };
+        named(device, "vkBeginCommandBuffer", begun)?;
+        // SAFETY: 1. They were begun.
+        unsafe { barrier(functions, commands) };
+        // SAFETY: 1. As above; the buffers by 1.
+        unsafe { work.record(functions, commands) };
+        // SAFETY: 1. As above.
+        unsafe { barrier(functions, commands) };
+        // SAFETY: they were begun.
+        let ended = unsafe { functions.end_command_buffer(commands) };
+        named(device, "vkEndCommandBuffer", ended)?;
+        Ok((pool, commands))
+    })();
+    if recorded.is_err() {
+        // SAFETY: 1. Nothing was enqueued.
+        unsafe { Thing::Commands(pool).destroy(functions) };
+    }
+    recorded
+}
+
+/// Everything before comes before everything after, on this queue and for the host.
+///
+/// # Safety
+///
+/// 1. The commands are being recorded, of that device, outside of any render pass.
+unsafe fn barrier(functions: &ash::Device, commands: vk::CommandBuffer) {
+    let all = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
+    let host = vk::AccessFlags::HOST_READ;
+    let memory = [vk::MemoryBarrier::default()
+        .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
+        .dst_access_mask(all | host)];
+    let before = vk::PipelineStageFlags::ALL_COMMANDS;
+    let (after, none) = (before | vk::PipelineStageFlags::HOST, vk::DependencyFlags::empty());
+    // SAFETY: by 1.
+    unsafe { functions.cmd_pipeline_barrier(commands, before, after, none, &memory, &[], &[]) };
+}

@@ -1,0 +1,274 @@
+//! Memory of a WebGPU device, and copies.
+
+use core::ffi::c_void;
+use core::ptr::{self, NonNull};
+use std::vec::Vec;
+
+use super::WebGpu;
+use super::calls::{BufferDescriptor, Handle, MapInfo, StringView};
+use super::queue::{Answer, SPONTANEOUS, WebGpuStream};
+use crate::backend::{Allocator, Memcpy, Place, Stream, WorkStream};
+use crate::device::Device;
+use crate::error::Error;
+
+/// `WGPUBufferUsage`.
+const MAP_READ: u64 = 1;
+const COPY_SRC: u64 = 4;
+const COPY_DST: u64 = 8;
+const STORAGE: u64 = 0x80;
+/// `WGPUMapMode_Read`, and the status of a success.
+const READ: u64 = 1;
+const SUCCESS: u32 = 1;
+/// Bytes that WebGPU copies at least.
+const UNIT: u64 = 4;
+
+/// A new buffer, all zeros.
+fn create(stream: &WebGpuStream, byte_len: u64, usage: u64) -> Result<NonNull<c_void>, Error> {
+    let (known, device) = (stream.known(), stream.device());
+    let size = byte_len.checked_next_multiple_of(UNIT).ok_or(Error::SizeOverflow)?;
+    let next = ptr::null();
+    let info = BufferDescriptor { next, label: StringView::NONE, usage, size, mapped: 0 };
+    let bytes = usize::try_from(byte_len).unwrap_or(usize::MAX);
+    let mut made = None;
+    let outcome = known.guarded(device, "wgpuDeviceCreateBuffer", bytes, |calls| {
+        // SAFETY: the device is kept.
+        made = NonNull::new(unsafe { (calls.create_buffer)(known.device(), &raw const info) });
+    });
+    match (made, outcome) {
+        (Some(made), Ok(())) => Ok(made),
+        (None, Ok(())) => Err(Error::OutOfMemory { bytes }),
+        (made, Err(error)) => {
+            // One that cannot be used has a handle, too.
+            if let Some(made) = made {
+                // SAFETY: nobody else has it.
+                unsafe { (known.calls().buffer_release)(made.as_ptr()) };
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Bytes of a buffer in whole units.
+#[derive(Clone, Copy, Debug)]
+struct Units {
+    buffer: Handle,
+    byte_offset: u64,
+    byte_len: u64,
+}
+
+impl Units {
+    /// The units that hold the bytes, if they are all inside.
+    ///
+    /// # Safety
+    ///
+    /// 1. The place is in a buffer that is alive.
+    unsafe fn around(stream: &WebGpuStream, place: &Place, byte_len: usize) -> Result<Self, Error> {
+        // SAFETY: by 1.
+        let size = unsafe { (stream.known().calls().buffer_size)(place.data) };
+        let byte_offset = place.byte_offset & !UNIT.wrapping_sub(1);
+        let end = place.byte_offset.checked_add(byte_len as u64);
+        let end = end.and_then(|end| end.checked_next_multiple_of(UNIT)).filter(|&end| end <= size);
+        let device = stream.device();
+        let end = end.ok_or(Error::Unsupported { device, what: "copy beyond whole units" })?;
+        Ok(Self { buffer: place.data, byte_offset, byte_len: end.saturating_sub(byte_offset) })
+    }
+
+    /// The same where nothing but the bytes may be written: they begin with a
+    /// unit, and end with one or with the buffer, whose last unit is theirs.
+    ///
+    /// # Safety
+    ///
+    /// 1. The place is in a buffer that is alive.
+    unsafe fn exactly(
+        stream: &WebGpuStream,
+        place: &Place,
+        byte_len: usize,
+    ) -> Result<Self, Error> {
+        // SAFETY: 1. By 1.
+        let units = unsafe { Self::around(stream, place, byte_len) }?;
+        // SAFETY: by 1.
+        let size = unsafe { (stream.known().calls().buffer_size)(place.data) };
+        let ends = units.byte_offset.saturating_add(units.byte_len) == size;
+        let whole = units.byte_len == byte_len as u64;
+        if units.byte_offset == place.byte_offset && (whole || ends) {
+            return Ok(units);
+        }
+        Err(Error::Unsupported { device: stream.device(), what: "copy to parts of four bytes" })
+    }
+}
+
+/// Enqueues a copy.
+///
+/// # Safety
+///
+/// 1. Both buffers are of the device and alive; they keep their usages.
+unsafe fn enqueue(stream: &WebGpuStream, from: Units, to: Units) -> Result<(), Error> {
+    let known = stream.known();
+    known.guarded(stream.device(), "wgpuQueueSubmit", 0, |calls| {
+        // SAFETY: the device is kept; NULL describes nothing.
+        let encoder = unsafe { (calls.create_encoder)(known.device(), ptr::null()) };
+        let (source, target) = ((from.buffer, from.byte_offset), (to.buffer, to.byte_offset));
+        let copy = calls.encoder_copy;
+        // SAFETY: by 1; errors are told to `guarded`.
+        unsafe { copy(encoder, source.0, source.1, target.0, target.1, from.byte_len) };
+        // SAFETY: as above.
+        let commands = unsafe { (calls.encoder_finish)(encoder, ptr::null()) };
+        // SAFETY: one list of commands, for the device's queue.
+        unsafe { (calls.queue_submit)(known.queue(), 1, &raw const commands) };
+        // SAFETY: nobody else has them.
+        unsafe { (calls.commands_release)(commands) };
+        // SAFETY: as above.
+        unsafe { (calls.encoder_release)(encoder) };
+    })
+}
+
+// SAFETY: 1. and 2. WebGPU gives new buffers, all zeros. 3. It keeps a buffer that
+// was released until submitted work is done with it.
+unsafe impl Allocator for WebGpu {
+    fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
+        create(stream.stream(), byte_len as u64, COPY_SRC | COPY_DST | STORAGE)
+    }
+
+    unsafe fn deallocate(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        _: usize,
+    ) -> Result<(), Error> {
+        // SAFETY: by 1 it is ours, and nobody names it any more.
+        unsafe { (stream.stream().known().calls().buffer_release)(data.as_ptr()) };
+        Ok(())
+    }
+
+    unsafe fn deallocate_after_all(
+        stream: &WorkStream<Self>,
+        data: NonNull<c_void>,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        // SAFETY: 1. and 2. By 1 and 2: the device has one queue.
+        unsafe { Self::deallocate(stream, data, byte_len) }
+    }
+}
+
+// SAFETY: 1. What is written is what `Units::exactly` says; what is read besides
+// stays in a buffer of our own. Host memory is read, and written, before the
+// call returns. 2. One call enqueues for each copy, and what fails after it, for
+// copies to the host, reads nothing of theirs.
+unsafe impl Memcpy for WebGpu {
+    unsafe fn copy(
+        stream: &WorkStream<Self>,
+        from: Place,
+        to: Place,
+        byte_len: usize,
+    ) -> Result<(), Error> {
+        let (stream, device) = (stream.stream(), stream.device());
+        if from.device == device && to.device == device {
+            // SAFETY: 1. By 1.
+            let source = unsafe { Units::exactly(stream, &from, byte_len) };
+            // SAFETY: 1. By 1.
+            let target = unsafe { Units::exactly(stream, &to, byte_len) }?;
+            // SAFETY: 1. By 1.
+            return unsafe { enqueue(stream, source?, target) };
+        }
+        if from.device == Device::CPU && to.device == device {
+            // SAFETY: 1. By 1.
+            let units = unsafe { Units::exactly(stream, &to, byte_len) }?;
+            // SAFETY: by 1 the host has the bytes.
+            return unsafe { write(stream, from.address(), byte_len, units) };
+        }
+        if from.device == device && to.device == Device::CPU {
+            // SAFETY: 1. By 1.
+            let units = unsafe { Units::around(stream, &from, byte_len) }?;
+            let skip = usize::try_from(from.byte_offset.saturating_sub(units.byte_offset));
+            let skip = skip.map_err(|_| Error::SizeOverflow)?;
+            // SAFETY: 1. and 2. By 1.
+            return unsafe { read(stream, units, skip, to.address(), byte_len) };
+        }
+        let device = if from.device == device { to.device } else { from.device };
+        Err(Error::Unsupported { device, what: "copy by this WGPUDevice" })
+    }
+}
+
+/// Enqueues a copy from the host, whose bytes are read at once.
+///
+/// # Safety
+///
+/// 1. `from` has the bytes, and the units are of a buffer that is alive.
+unsafe fn write(
+    stream: &WebGpuStream,
+    from: *const u8,
+    byte_len: usize,
+    to: Units,
+) -> Result<(), Error> {
+    let known = stream.known();
+    let whole = usize::try_from(to.byte_len).map_err(|_| Error::SizeOverflow)?;
+    let mut padded = Vec::new();
+    let mut first = from;
+    if whole != byte_len {
+        padded.resize(whole, 0_u8);
+        // SAFETY: by 1, and the list has room for a few more.
+        unsafe { from.copy_to_nonoverlapping(padded.as_mut_ptr(), byte_len) };
+        first = padded.as_ptr();
+    }
+    known.guarded(stream.device(), "wgpuQueueWriteBuffer", byte_len, |calls| {
+        let write = calls.queue_write;
+        // SAFETY: as many bytes are there; it takes them before it returns.
+        unsafe { write(known.queue(), to.buffer, to.byte_offset, first.cast(), whole) };
+    })
+}
+
+/// Copies to the host, and waits for that.
+///
+/// # Safety
+///
+/// 1. The units are of a buffer that is alive, and hold `skip` and `byte_len` bytes.
+/// 2. `to` has room for `byte_len` bytes.
+unsafe fn read(
+    stream: &WebGpuStream,
+    from: Units,
+    skip: usize,
+    to: *mut u8,
+    byte_len: usize,
+) -> Result<(), Error> {
+    let (known, device) = (stream.known(), stream.device());
+    let whole = usize::try_from(from.byte_len).map_err(|_| Error::SizeOverflow)?;
+    let staging = create(stream, from.byte_len, MAP_READ | COPY_DST)?;
+    let target = Units { buffer: staging.as_ptr(), byte_offset: 0, byte_len: from.byte_len };
+    // SAFETY: 1. By 1; the staging buffer is new.
+    let enqueued = unsafe { enqueue(stream, from, target) };
+    let read = enqueued.and_then(|()| {
+        let answer = Answer::default();
+        let first = answer.for_callback();
+        let (next, second) = (ptr::null(), ptr::null_mut());
+        let info = MapInfo { next, mode: SPONTANEOUS, callback: mapped, first, second };
+        let call = "wgpuBufferMapAsync";
+        let asked = known.guarded(device, call, byte_len, |calls| {
+            // SAFETY: all of a buffer that may be mapped. The callback is called
+            // once: by the wait below, or by the release of the buffer.
+            unsafe { (calls.buffer_map)(staging.as_ptr(), READ, 0, whole, info) };
+        });
+        stream.synchronize()?;
+        asked?;
+        let code = answer.get();
+        if code != SUCCESS {
+            let code = i32::try_from(code).unwrap_or(i32::MAX);
+            return Err(Error::Device { device, call, code });
+        }
+        // SAFETY: it is mapped.
+        let range = unsafe { (known.calls().buffer_range)(staging.as_ptr(), 0, whole) };
+        if range.is_null() {
+            return Err(Error::Unsupported { device, what: "mapped memory" });
+        }
+        let first = range.cast::<u8>().wrapping_add(skip);
+        // SAFETY: by 1 and 2.
+        unsafe { first.copy_to_nonoverlapping(to, byte_len) };
+        Ok(())
+    });
+    // SAFETY: it is ours; what is mapped goes with it.
+    unsafe { (known.calls().buffer_release)(staging.as_ptr()) };
+    read
+}
+
+unsafe extern "C" fn mapped(status: u32, _: StringView, answer: *mut c_void, _: *mut c_void) {
+    // SAFETY: 1. `read` gave it for this call.
+    unsafe { Answer::give(answer, status) };
+}

@@ -1,0 +1,100 @@
+//! WebGPU as a device: [`WebGpu`].
+//!
+//! Over the C interface of wgpu-native, for devices that a program has made with
+//! it. `data` is the `WGPUBuffer`.
+
+mod calls;
+mod memory;
+mod queue;
+
+use core::ffi::c_void;
+use core::ptr::NonNull;
+use std::path::Path;
+
+use self::calls::Calls;
+use self::queue::Known;
+pub use self::queue::{WebGpuEvent, WebGpuStream};
+use crate::backend::kept::Kept;
+use crate::backend::memory::{AllocatorOf, MemcpyOf};
+use crate::backend::{Backend, Stream, StreamHandle, WorkStream};
+use crate::device::Device;
+use crate::error::Error;
+use crate::ffi::{self, DLDeviceType};
+
+/// WebGPU: buffers of a `WGPUDevice` of wgpu-native, and its queue as the stream.
+///
+/// - `data` is a `WGPUBuffer` with the usages `CopySrc` and `CopyDst`: nothing is
+///   added to it, and offsets are in `byte_offset`.
+/// - The index of a device counts the `WGPUDevice`s that this process adopted.
+/// - A device has one queue, which does its work in order, so a hand-off does
+///   nothing, unless the consumer names no stream: then the host waits.
+/// - WebGPU copies in units of four bytes. A copy to the device, or on it, that
+///   begins or ends inside of one is [`Error::Unsupported`], unless it ends where
+///   the buffer does.
+#[derive(Clone, Copy, Debug)]
+pub struct WebGpu;
+
+/// All that were adopted.
+static KNOWN: Kept<Known> = Kept::new();
+
+/// The device that is meant.
+fn known(device: Device) -> Result<&'static Known, Error> {
+    let served = device.device_type() == ffi::kDLWebGPU;
+    let known = KNOWN.get(device.device_id()).filter(|_| served);
+    known.ok_or(Error::NoBackend { device })
+}
+
+impl WebGpu {
+    /// Makes a `WGPUDevice` known to this process, which keeps a reference to it
+    /// for good. The result is the device of all tensors on it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoLibrary`], and [`Error::Unsupported`] for a library that lacks
+    /// what is needed.
+    ///
+    /// # Safety
+    ///
+    /// 1. `library` is the file of wgpu-native that made `device`, with the
+    ///    `webgpu.h` of its release 24 or later.
+    /// 2. `device` is a `WGPUDevice`, and alive during the call.
+    pub unsafe fn adopt(
+        library: impl AsRef<Path>,
+        device: NonNull<c_void>,
+    ) -> Result<Device, Error> {
+        // SAFETY: 1. By 1.
+        let calls = unsafe { Calls::load(library.as_ref()) }?;
+        // SAFETY: 1. By 2.
+        let known = unsafe { Known::of(calls, device) };
+        Ok(Device::new(ffi::kDLWebGPU, KNOWN.add(known)))
+    }
+}
+
+// SAFETY: 1. Both return the one stream of the device. 2. The handle of the queue
+// lives as long as its device, which is kept. 3. As does the stream. 4. All work
+// is on that queue.
+unsafe impl Backend for WebGpu {
+    const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLWebGPU];
+    const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> =
+        Some(|device| WebGpuStream::new(device, known(device)?).synchronize());
+    const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
+    const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
+    type Stream = WebGpuStream;
+
+    fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
+        let stream = WebGpuStream::new(device, known(device)?);
+        // SAFETY: 1. The queue is there under its handle as long as the process.
+        // 2. It is the device's.
+        Ok(unsafe { WorkStream::new(device, stream.handle(), stream) })
+    }
+
+    unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<WebGpuStream, Error> {
+        let stream = WebGpuStream::new(device, known(device)?);
+        let what = "queue but its own";
+        if stream.handle() == handle {
+            Ok(stream)
+        } else {
+            Err(Error::Unsupported { device, what })
+        }
+    }
+}

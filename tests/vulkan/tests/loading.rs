@@ -1,0 +1,63 @@
+//! Machines without Vulkan's loader, without a driver, and with too few devices.
+
+use std::process::{Command, Output};
+
+use dlpack_traits::backend::Vulkan;
+use dlpack_vulkan_tests::program::program;
+
+/// Says what the other process is to do.
+const CHILD: &str = "DLPACK_VULKAN_TEST_CHILD";
+
+/// Runs [`child`] in a process of its own.
+fn in_child(configure: impl FnOnce(&mut Command) -> &mut Command) -> String {
+    let program = std::env::current_exe().expect("this program");
+    let mut command = Command::new(program);
+    command.args(["--exact", "child", "--nocapture"]).env(CHILD, "1");
+    let output: Output = configure(&mut command).output().expect("a process");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What the other process does.
+#[test]
+fn child() {
+    if std::env::var_os(CHILD).is_some() {
+        println!("first {:?}", Vulkan::open(0));
+        println!("again {:?}", Vulkan::open(0));
+        println!("no such {:?}", Vulkan::open(99));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn without_the_loader_opening_is_an_error() {
+    // A file that is no library is found before the one of the machine.
+    let folder = std::env::temp_dir().join(format!("no-vulkan-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for name in ["libvulkan.so.1", "libvulkan.so"] {
+        std::fs::write(folder.join(name), "no library").expect("a file");
+    }
+    let said = in_child(|command| command.env("LD_LIBRARY_PATH", &folder));
+    std::fs::remove_dir_all(&folder).expect("the folder");
+    let error = r#"Err(NoLibrary { name: "libvulkan.so.1" })"#;
+    assert!(said.contains(&format!("first {error}")), "{said}");
+    assert!(said.contains(&format!("again {error}")), "{said}");
+}
+
+#[test]
+fn without_a_driver_opening_is_an_error() {
+    let Some(_program) = program() else { return };
+    let none = std::env::temp_dir().join("no-such-driver.json");
+    let said =
+        in_child(|command| command.env("VK_ICD_FILENAMES", &none).env("VK_DRIVER_FILES", &none));
+    // The loader has no driver for an instance: VK_ERROR_INCOMPATIBLE_DRIVER.
+    assert!(said.contains("vkCreateInstance") && said.contains("-9"), "{said}");
+}
+
+#[test]
+fn a_device_that_is_not_there_is_an_error() {
+    let Some(_program) = program() else { return };
+    let said = in_child(|command| command);
+    assert!(said.contains("first Ok(vulkan:0)") && said.contains("again Ok(vulkan:0)"), "{said}");
+    assert!(said.contains("no such Err(NoBackend { device: vulkan:99 })"), "{said}");
+}

@@ -1,0 +1,211 @@
+//! WebGPU by wgpu-native, on the same drivers. `DLPACK_WGPU_NATIVE` names the
+//! library; the wheel `wgpu` has one.
+
+#![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
+
+use std::ffi::{c_char, c_void};
+use std::io::Write;
+use std::ptr::{self, NonNull};
+use std::sync::{Mutex, OnceLock};
+
+use dlpack_traits::backend::{
+    Cpu, DeviceBuffer, Stream, WebGpu, WorkStream, copy_on_device, copy_to_host,
+};
+use dlpack_traits::{
+    DLPackExport, DataType, Device, Error, Foreign, Imported, ManagedTensor, StreamArg, ffi,
+};
+use libloading::Library;
+
+type Handle = *mut c_void;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct StringView(*const c_char, usize);
+
+/// What asks for an adapter, and for a device.
+#[repr(C)]
+struct CallbackInfo {
+    next: *const c_void,
+    mode: u32,
+    callback: unsafe extern "C" fn(u32, Handle, StringView, *mut c_void, *mut c_void),
+    first: *mut c_void,
+    second: *mut c_void,
+}
+
+#[repr(C)]
+struct Future(u64);
+
+unsafe extern "C" fn got(_: u32, found: Handle, _: StringView, to: *mut c_void, _: *mut c_void) {
+    // SAFETY: `ask` gave it, and waits for the call.
+    unsafe { to.cast::<Handle>().write(found) };
+}
+
+/// Calls a function that answers by a callback.
+fn ask(library: &Library, name: &str, of: Handle) -> Handle {
+    type Ask = unsafe extern "C" fn(Handle, *const c_void, CallbackInfo) -> Future;
+    // SAFETY: the type in `webgpu.h`.
+    let ask = unsafe { library.get::<Ask>(name.as_bytes()) }.expect("a function");
+    let mut found: Handle = ptr::null_mut();
+    let first = (&raw mut found).cast();
+    let (next, second) = (ptr::null(), ptr::null_mut());
+    let info = CallbackInfo { next, mode: 3, callback: got, first, second };
+    // SAFETY: wgpu-native answers before it returns.
+    unsafe { ask(of, ptr::null(), info) };
+    found
+}
+
+/// The device, made by the library itself and adopted once.
+fn device() -> Option<Device> {
+    static DEVICE: OnceLock<Option<Device>> = OnceLock::new();
+    static SAID: Mutex<()> = Mutex::new(());
+    let found = *DEVICE.get_or_init(|| Some(adopt(&std::env::var_os("DLPACK_WGPU_NATIVE")?)));
+    if found.is_none() {
+        let required = std::env::var("DLPACK_REQUIRE").unwrap_or_default();
+        let needed = required.split(',').any(|name| name.trim() == "webgpu");
+        assert!(!needed, "DLPACK_REQUIRE names webgpu, but DLPACK_WGPU_NATIVE names no library");
+        let _said = SAID.lock();
+        let test = std::thread::current().name().unwrap_or_default().to_owned();
+        let reason = "DLPACK_WGPU_NATIVE names no library";
+        drop(std::io::stderr().write_all(format!("SKIPPED {test}: {reason}\n").as_bytes()));
+    }
+    found
+}
+
+type Create = unsafe extern "C" fn(*const c_void) -> Handle;
+
+fn adopt(path: &std::ffi::OsStr) -> Device {
+    // SAFETY: its initialisers are what somebody who names it wants.
+    let library = unsafe { Library::new(path) }.expect("DLPACK_WGPU_NATIVE names a library");
+    // SAFETY: the type in `webgpu.h`.
+    let create = unsafe { library.get::<Create>(b"wgpuCreateInstance") }.expect("a function");
+    // SAFETY: NULL describes nothing.
+    let instance = unsafe { create(ptr::null()) };
+    let adapter = ask(&library, "wgpuInstanceRequestAdapter", instance);
+    assert!(!adapter.is_null(), "an adapter");
+    let device = ask(&library, "wgpuAdapterRequestDevice", adapter);
+    let device = NonNull::new(device).expect("a device");
+    std::mem::forget(library);
+    // SAFETY: 1. and 2. By the lines above.
+    unsafe { WebGpu::adopt(path, device) }.expect("wgpu-native")
+}
+
+#[derive(DLPackExport)]
+struct Part {
+    data: DeviceBuffer<WebGpu>,
+    #[dlpack(shape)]
+    shape: [usize; 1],
+    #[dlpack(strides)]
+    strides: [isize; 1],
+    #[dlpack(offset(elements))]
+    offset: usize,
+}
+
+fn part(device: Device) -> Part {
+    let data = DeviceBuffer::from_slice(device, &[10_u16, 11, 12, 13, 14, 15, 16, 17]);
+    Part { data: data.expect("memory"), shape: [3], strides: [2], offset: 3 }
+}
+
+fn raw(tensor: &ManagedTensor) -> (usize, u64) {
+    // SAFETY: the tensor is alive.
+    let managed = unsafe { &*tensor.as_ptr() };
+    (managed.dl_tensor.data.addr(), managed.dl_tensor.byte_offset)
+}
+
+#[test]
+fn memory_is_zeroed_and_copied() -> Result<(), Error> {
+    let Some(device) = device() else { return Ok(()) };
+    let zeros = DeviceBuffer::<WebGpu>::zeroed(device, DataType::U8, 1001)?;
+    assert_eq!(zeros.to_vec::<u8>()?, [0; 1001]);
+    let odd = DeviceBuffer::<WebGpu>::from_slice(device, &[1_u8, 2, 3, 4, 5])?;
+    assert_eq!(odd.to_vec::<u8>()?, [1, 2, 3, 4, 5]);
+    let nothing = DeviceBuffer::<WebGpu>::from_slice::<u8>(device, &[])?;
+    assert!(nothing.to_vec::<u8>()?.is_empty());
+    Ok(())
+}
+
+#[test]
+fn handle_and_offset_go_round() -> Result<(), Error> {
+    let Some(device) = device() else { return Ok(()) };
+    let part = part(device);
+    let handle = part.data.as_ptr().addr();
+    let copy = copy_to_host::<(Cpu, WebGpu), _>(&part)?.import()?;
+    assert_eq!(copy.elements::<u16>()?.to_vec()?, [13, 15, 17]);
+    // SAFETY: 1. It was just exported.
+    let imported = unsafe { Imported::from_raw(part.into_dlpack()?.into_raw()) }?;
+    assert_eq!((imported.device(), imported.byte_offset()), (device, 6));
+    assert_eq!(imported.as_ptr().addr(), handle);
+    let foreign: Foreign = Foreign::new(imported)?;
+    assert_eq!(raw(&foreign.into_dlpack()?), (handle, 6));
+    Ok(())
+}
+
+#[test]
+fn the_queue_is_the_stream() -> Result<(), Error> {
+    let Some(device) = device() else { return Ok(()) };
+    let part = part(device);
+    let stream = WorkStream::<WebGpu>::current(device)?;
+    assert_eq!(part.to_dlpack_on(stream.as_arg()).map(drop), Ok(()));
+    for consumer in [StreamArg::unspecified(), StreamArg::no_sync(), StreamArg::work_stream()] {
+        assert_eq!(part.to_dlpack_on(consumer).map(drop), Ok(()));
+    }
+    // SAFETY: 1. Refused: handles are compared.
+    let other = part.to_dlpack_on(unsafe { StreamArg::from_handle(12345) }).map(drop);
+    assert_eq!(other, Err(Error::Unsupported { device, what: "queue but its own" }));
+    let event = stream.stream().record()?;
+    stream.stream().wait(&event)
+}
+
+#[test]
+fn what_webgpu_refuses_is_an_error() -> Result<(), Error> {
+    let Some(device) = device() else { return Ok(()) };
+    // More than any device allows for one buffer. Without care it ends the process.
+    let huge = DeviceBuffer::<WebGpu>::zeroed(device, DataType::U8, 1 << 46).map(drop);
+    assert!(matches!(huge, Err(Error::Device { .. } | Error::OutOfMemory { .. })), "{huge:?}");
+    assert_eq!(DeviceBuffer::<WebGpu>::from_slice(device, &[7_u32])?.to_vec::<u32>()?, [7]);
+    Ok(())
+}
+
+#[test]
+fn copies_keep_to_whole_units_or_refuse() -> Result<(), Error> {
+    let Some(device) = device() else { return Ok(()) };
+    let part = part(device);
+    // Its bytes begin in the middle of a unit of four.
+    let copy = copy_on_device::<WebGpu, _>(&part, StreamArg::unspecified()).map(drop);
+    assert_eq!(copy, Err(Error::Unsupported { device, what: "copy to parts of four bytes" }));
+    let even = Part { offset: 2, ..part };
+    let copy = copy_on_device::<WebGpu, _>(&even, StreamArg::unspecified())?;
+    assert_ne!(raw(&copy).0, even.data.as_ptr().addr());
+    Ok(())
+}
+
+#[test]
+fn threads_share_the_device() -> Result<(), Error> {
+    let Some(device) = device() else { return Ok(()) };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0_u32..4)
+            .map(|value| {
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        let data = DeviceBuffer::<WebGpu>::from_slice(device, &[value; 100])?;
+                        assert_eq!(data.to_vec::<u32>()?, [value; 100]);
+                        // Errors stay with whom they belong to.
+                        let huge = DeviceBuffer::<WebGpu>::zeroed(device, DataType::U8, 1 << 46);
+                        assert!(huge.is_err());
+                    }
+                    Ok::<(), Error>(())
+                })
+            })
+            .collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+    })
+}
+
+#[test]
+fn what_is_not_there_is_an_error() {
+    let missing = Device::new(ffi::kDLWebGPU, 99);
+    let made = DeviceBuffer::<WebGpu>::from_slice(missing, &[1_u8]).map(drop);
+    assert_eq!(made, Err(Error::NoBackend { device: missing }));
+    // SAFETY: 1. and 2. There is no such file, so nothing is called.
+    let none = unsafe { WebGpu::adopt("/no/such/library", NonNull::dangling()) };
+    assert_eq!(none, Err(Error::NoLibrary { name: "libwgpu_native" }));
+}
