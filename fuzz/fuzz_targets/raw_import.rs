@@ -60,6 +60,7 @@ struct Owned {
     #[dlpack(data, copy)]
     data: Vec<i32>,
     shape: Vec<usize>,
+    #[dlpack(order)]
     order: Order,
 }
 

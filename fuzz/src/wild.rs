@@ -150,7 +150,7 @@ impl Wild {
             strides: address(&strides).cast(),
             byte_offset: self.byte_offset(),
         };
-        let parts = Box::into_raw(Box::new(Parts { blocks: [shape, strides, data], whole: None }));
+        let parts = Box::into_raw(Box::new(Parts { _blocks: [shape, strides, data], whole: None }));
         let managed = M::write(self, tensor, parts.cast(), self.deleter.then_some(delete::<M>));
         let whole = Block::of_struct(&managed, M::readable(self));
         let raw = whole.start().cast::<M>();
@@ -292,7 +292,8 @@ impl Drop for Block {
 }
 
 struct Parts {
-    blocks: [Option<Block>; 3],
+    /// Dimensions, strides, elements.
+    _blocks: [Option<Block>; 3],
     whole: Option<Block>,
 }
 
