@@ -329,20 +329,21 @@ impl Item {
 }
 
 /// Whether every error has a place: its first token is somewhere in the input.
-fn placed(tokens: TokenStream, text: &str) -> usize {
-    let mut errors = 0;
+fn placed(tokens: TokenStream, text: &str) {
+    let mut error = false;
     for token in tokens {
         match token {
-            TokenTree::Group(group) => errors += placed(group.stream(), text),
-            TokenTree::Ident(ident) if ident == "compile_error" => {
-                let range = ident.span().byte_range();
-                assert!(!range.is_empty(), "an error without a place: {text}");
-                errors += 1;
+            TokenTree::Group(group) if error => {
+                let sentence = group.stream();
+                let placed = !group.span_close().byte_range().is_empty();
+                assert!(placed, "without a place: {sentence} in {text}");
+                error = false;
             }
+            TokenTree::Group(group) => placed(group.stream(), text),
+            TokenTree::Ident(ident) => error = ident == "compile_error",
             _ => {}
         }
     }
-    errors
 }
 
 fn derive(text: &str) {

@@ -120,7 +120,7 @@ pub fn judge<M: Kind>(wild: &Wild, data: *mut u8) -> Option<Taken> {
     }
     let len = wild.data.as_ref().map_or(0, Vec::len) as i128;
     let inside = offset + i128::from(bytes.0) >= 0 && offset + i128::from(bytes.1) <= len;
-    let honest = numel == 0 || (device.is_host() && inside);
+    let honest = device.is_host() && (numel == 0 || inside);
     Some(Taken { shape, strides, numel, bytes, honest })
 }
 

@@ -11,6 +11,7 @@ mod checks;
 mod copy_sources;
 mod demo;
 mod develop;
+mod fuzz;
 mod gpu_tests;
 mod interpreter;
 mod matrix;
@@ -23,7 +24,9 @@ mod report;
 mod rules;
 mod run;
 mod rust_tests;
+mod sanitize;
 mod test;
+mod tools;
 mod valgrind;
 mod venv;
 
@@ -79,6 +82,11 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             mutants::mutants(&Checkout::find()?, &choice)?;
             Ok(ExitCode::SUCCESS)
         }
+        Request::Fuzz(choice) => {
+            fuzz::fuzz(&Checkout::find()?, &choice)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Sanitize => sanitize::sanitize(Checkout::find()?),
         Request::NoPython => {
             no_python::example(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)

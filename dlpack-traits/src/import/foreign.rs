@@ -1,6 +1,5 @@
 //! Imported memory as the `data` field of a struct: [`Foreign`].
 
-use alloc::sync::Arc;
 use core::fmt;
 use core::marker::PhantomData;
 use core::num::NonZeroU8;
@@ -11,7 +10,7 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::flags::Flags;
-use crate::storage::{Access, Came, Cells, DataRef, SharedOwner, Storage, Terms};
+use crate::storage::{Access, Came, Cells, Counted, DataRef, SharedOwner, Storage, Terms};
 use crate::stream::{StreamArg, StreamKind};
 use crate::version::Version;
 use crate::view::TensorView;
@@ -55,7 +54,7 @@ use crate::view::TensorView;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Foreign<T = AnyElement> {
-    tensor: Arc<Imported>,
+    tensor: Counted<Imported>,
     elements: PhantomData<fn() -> T>,
 }
 
@@ -114,11 +113,12 @@ impl<T: ForeignElement> Foreign<T> {
     /// and [`Error::Misaligned`] where an element is not aligned to the largest
     /// power of two, up to 8, that divides its size. Without: none, but
     /// [`Error::SizeOverflow`] where a byte offset from a handle is larger than
-    /// any object. The tensor is released on an error.
+    /// any object. [`Error::OutOfMemory`] for the count of its owners. The tensor is
+    /// released on an error.
     pub fn new(tensor: Imported) -> Result<Self, Error> {
         T::check(&tensor)?;
         Span::of(&tensor)?;
-        Ok(Self { tensor: Arc::new(tensor), elements: PhantomData })
+        Ok(Self { tensor: Counted::new(tensor)?, elements: PhantomData })
     }
 }
 
@@ -131,7 +131,7 @@ impl<T> Foreign<T> {
     /// The imported tensor, if this is its only owner: there is no clone, and
     /// no export that is still in use.
     pub fn tensor_mut(&mut self) -> Option<&mut Imported> {
-        Arc::get_mut(&mut self.tensor)
+        self.tensor.get_mut()
     }
 
     /// The same memory with elements of a type that is known now.
@@ -241,7 +241,7 @@ impl<T> Storage for Foreign<T> {
     }
 
     fn share(&self) -> Option<SharedOwner> {
-        let tensor = Arc::clone(&self.tensor);
+        let tensor = self.tensor.clone();
         SharedOwner::new(Foreign::<AnyElement> { tensor, elements: PhantomData })
     }
 }
@@ -266,7 +266,7 @@ impl<T> DLPackExport for Foreign<T> {
 impl<T> Clone for Foreign<T> {
     /// Another owner of the same memory.
     fn clone(&self) -> Self {
-        Self { tensor: Arc::clone(&self.tensor), elements: PhantomData }
+        Self { tensor: self.tensor.clone(), elements: PhantomData }
     }
 }
 
