@@ -47,7 +47,8 @@ pub(crate) fn fuzz(checkout: &Checkout, choice: &Choice) -> Outcome {
             };
         }
     };
-    let targets = TARGETS.iter().filter(|target| choice.target.as_deref().is_none_or(|t| t == **target));
+    let targets =
+        TARGETS.iter().filter(|target| choice.target.as_deref().is_none_or(|t| t == **target));
     for target in targets {
         stage.note(&format!("building {target}"));
         let mut build = command(checkout, &program, "build");

@@ -40,8 +40,9 @@ pub(crate) fn sanitize(checkout: Checkout) -> Outcome<ExitCode> {
 /// Accesses outside of allocations, and after their end.
 fn address(context: &Context, stage: &mut Stage) -> Ending {
     let mut command = sanitized(context, "address");
-    // Tests that watch pages have a handler of their own.
-    command.env("ASAN_OPTIONS", "detect_leaks=1:allow_user_segv_handler=1");
+    // Tests that watch pages have handlers of their own; what asks for more memory
+    // than there is expects an error.
+    command.env("ASAN_OPTIONS", "detect_leaks=1:handle_segv=0:allocator_may_return_null=1");
     with(stage, "asan", &mut command)
 }
 

@@ -110,9 +110,13 @@ fn it_fails_once_and_counts() {
         let mut one = Vec::<u8>::new();
         one.try_reserve_exact(1).map(|()| one)
     };
-    let failures = each_fails(|| (), |()| [box_of_one(), box_of_one()], |made, failed| {
-        assert_eq!(made.iter().filter(|made| made.is_err()).count(), usize::from(failed));
-    });
+    let failures = each_fails(
+        || (),
+        |()| [box_of_one(), box_of_one()],
+        |made, failed| {
+            assert_eq!(made.iter().filter(|made| made.is_err()).count(), usize::from(failed));
+        },
+    );
     assert_eq!(failures, 2);
     assert_eq!(in_peace(alive), alive());
 }

@@ -59,10 +59,17 @@ fn large_shared_owners() {
     }
 
     let owner = || Owner::new(Large([0; 9], Arc::from([0.0; 6])), &[6]);
-    assert_eq!(each_fails(owner, |owner| owner.to_dlpack(), |result, failed| {
-        // Without another owner there is no sharing: `share` says no more.
-        assert_eq!(result.is_err(), failed);
-    }), 2);
+    assert_eq!(
+        each_fails(
+            owner,
+            |owner| owner.to_dlpack(),
+            |result, failed| {
+                // Without another owner there is no sharing: `share` says no more.
+                assert_eq!(result.is_err(), failed);
+            }
+        ),
+        2
+    );
 }
 
 #[test]
@@ -241,7 +248,8 @@ fn the_table_makes_objects() {
 fn the_table_lends() {
     for shape in SHAPES {
         let value = || Owner::new(SharedBuffer::<f32>::zeroed(6).unwrap(), shape);
-        let table = table::<Owner<SharedBuffer<f32>>, Pointers, Cpu, tensors::exchange::NotImportable>();
+        let table =
+            table::<Owner<SharedBuffer<f32>>, Pointers, Cpu, tensors::exchange::NotImportable>();
         let view = table.dltensor_from_py_object_no_sync.unwrap();
         let run = |value: Owner<SharedBuffer<f32>>| {
             let mut out = core::mem::MaybeUninit::uninit();
@@ -290,9 +298,13 @@ fn the_allocator() {
             }
             (code, calls)
         };
-        let failures = each_fails(|| prototype, run, |(code, calls), failed| {
-            assert_eq!((code, calls), if failed { (-1, 1) } else { (0, 0) });
-        });
+        let failures = each_fails(
+            || prototype,
+            run,
+            |(code, calls), failed| {
+                assert_eq!((code, calls), if failed { (-1, 1) } else { (0, 0) });
+            },
+        );
         assert!(failures >= 2);
     }
 }
@@ -301,9 +313,13 @@ fn the_allocator() {
 #[test]
 fn a_layout_that_is_too_long() {
     let owner = || Owner::new(vec![0_f32; 6], &[7]);
-    each_fails(owner, |owner| owner.into_dlpack().map(drop), |result, failed| {
-        assert!(result.is_err() || !failed);
-    });
+    each_fails(
+        owner,
+        |owner| owner.into_dlpack().map(drop),
+        |result, failed| {
+            assert!(result.is_err() || !failed);
+        },
+    );
     let row = |shape: &[i64]| Layout::row_major(shape).map(drop);
     each_fails(|| (), |()| row(&NINE), judged);
     let view = |owner: Owner<Vec<f32>>| {
