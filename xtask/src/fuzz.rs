@@ -58,7 +58,8 @@ pub(crate) fn fuzz(checkout: &Checkout, choice: &Choice) -> Outcome {
             stage.print_tail();
             format!("{target}: {sentence} The input is in fuzz/artifacts/{target}.")
         })?;
-        let executions = last(&stage.logged(), "stat::number_of_executed_units:");
+        let log = stage.logged();
+        let executions = last(&log, "stat::number_of_executed_units:");
         stage.note(&format!("{target}: {executions} executions without a finding"));
     }
     stage.done("passed");
