@@ -26,7 +26,8 @@ Commands:
                            --target T for one: raw_import, layout, peer_table,
                            exchange_table, allocator, derive
   sanitize                 Miri, AddressSanitizer, LeakSanitizer, ThreadSanitizer, valgrind,
-                           cargo-careful, on all that they can run
+                           cargo-careful, on all that they can run; --step S for those
+                           steps whose names have S in them
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
@@ -56,8 +57,8 @@ pub(crate) enum Request {
     Mutants(Choice),
     /// `fuzz`, and what.
     Fuzz(fuzz::Choice),
-    /// `sanitize`.
-    Sanitize,
+    /// `sanitize`, and which step, if not all.
+    Sanitize(Option<String>),
     /// `example no-python`.
     NoPython,
     /// `bench rust`.
@@ -89,10 +90,12 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         ["rules"] => Ok(Request::Rules),
         ["mutants", rest @ ..] => mutants(rest).map(Request::Mutants),
         ["fuzz", rest @ ..] => fuzz(rest).map(Request::Fuzz),
-        ["sanitize"] => Ok(Request::Sanitize),
-        ["sanitize", rest @ ..] => {
-            Err(format!("`sanitize` takes no argument, and got `{}`.", rest.join(" ")))
-        }
+        ["sanitize"] => Ok(Request::Sanitize(None)),
+        ["sanitize", "--step", step] => Ok(Request::Sanitize(Some((*step).to_owned()))),
+        ["sanitize", rest @ ..] => Err(format!(
+            "`sanitize` takes no argument but `--step` with a name, and got `{}`.",
+            rest.join(" ")
+        )),
         ["example", "no-python"] => Ok(Request::NoPython),
         ["example", rest @ ..] => {
             Err(format!("`example` takes `no-python`, and got `{}`.", rest.join(" ")))
@@ -178,7 +181,9 @@ mod tests {
         assert_eq!(parsed("matrix"), Ok(Request::Matrix));
         assert_eq!(parsed("example no-python"), Ok(Request::NoPython));
         assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));
-        assert_eq!(parsed("sanitize"), Ok(Request::Sanitize));
+        assert_eq!(parsed("sanitize"), Ok(Request::Sanitize(None)));
+        let miri = Some("miri".to_owned());
+        assert_eq!(parsed("sanitize --step miri"), Ok(Request::Sanitize(miri)));
         let some = |target: Option<&str>, seconds| {
             Ok(Request::Fuzz(fuzz::Choice { target: target.map(str::to_owned), seconds }))
         };

@@ -86,7 +86,7 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             fuzz::fuzz(&Checkout::find()?, &choice)?;
             Ok(ExitCode::SUCCESS)
         }
-        Request::Sanitize => sanitize::sanitize(Checkout::find()?),
+        Request::Sanitize(step) => sanitize::sanitize(Checkout::find()?, step.as_deref()),
         Request::NoPython => {
             no_python::example(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)

@@ -32,9 +32,15 @@ const STEPS: &[(&str, Body)] = &[
     ("miri, many seeds", miri::many_seeds),
 ];
 
-/// Runs all of them; the exit code says whether any failed.
-pub(crate) fn sanitize(checkout: Checkout) -> Outcome<ExitCode> {
-    test::run(checkout, STEPS, Packages::Base)
+/// Runs all of them, or those that are named; the exit code says whether any failed.
+pub(crate) fn sanitize(checkout: Checkout, step: Option<&str>) -> Outcome<ExitCode> {
+    let named = |name: &str| step.is_none_or(|step| name.contains(step));
+    let steps: Vec<_> = STEPS.iter().filter(|(name, _)| named(name)).copied().collect();
+    if steps.is_empty() {
+        let names: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("there is no such step; there are {}.", names.join("; ")));
+    }
+    test::run(checkout, &steps, Packages::Base)
 }
 
 /// Accesses outside of allocations, and after their end.
@@ -133,6 +139,7 @@ fn cpython(context: &Context, stage: &mut Stage) -> Ending {
     command
         .args(["--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite"])
         .arg(format!("--suppressions={SUPPRESSIONS}"))
+        .arg("--suppressions=tests/python/pyo3.supp")
         .args([PYTHON, "-I", "tests/python/rounds_under_valgrind.py"])
         .arg(&target)
         .env("PYTHONMALLOC", "malloc")
