@@ -76,6 +76,8 @@ fn sanitized(context: &Context, sanitizer: &str) -> Command {
     command
         .env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}"))
         .env("CARGO_INCREMENTAL", "0")
+        // For tests that measure memory, of which a sanitizer keeps what is freed.
+        .env("DLPACK_SANITIZED", "1")
         .args(["test", "--no-fail-fast", "--target", PLATFORM, "--lib", "--tests"])
         .args(SELECTION)
         .arg("--target-dir")
