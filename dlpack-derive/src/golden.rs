@@ -83,8 +83,8 @@ type Derive = fn(&DeriveInput) -> TokenStream;
 
 /// The derives, by their names.
 const DERIVES: [(&str, Derive); 7] = [
-    ("DLPackExport", crate::derive),
-    ("DLPackImport", crate::import),
+    ("DLPackExport", crate::tensors::export),
+    ("DLPackImport", crate::tensors::import),
     ("Element", companion::element),
     ("DataType", companion::data_type),
     ("Storage", companion::storage),

@@ -5,7 +5,7 @@
 //!
 //! The way of a struct through this crate: `attr` reads its attributes, `ast`
 //! its fields, `check` makes a `Model` of them or says what is wrong, and
-//! `expand` writes the model down. `expand` cannot fail.
+//! `expand` writes the model down. `expand` cannot fail. `tensors` calls them.
 
 #![forbid(unsafe_code)]
 
@@ -24,11 +24,10 @@ mod meta;
 mod model;
 mod similar;
 mod symbol;
+mod tensors;
 
 use proc_macro::TokenStream;
 use syn::DeriveInput;
-
-use symbol::Direction;
 
 /// Makes a struct a tensor that DLPack can export.
 ///
@@ -178,38 +177,14 @@ use symbol::Direction;
 #[proc_macro_derive(DLPackExport, attributes(dlpack))]
 pub fn derive_dlpack_export(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
-    derive(&input).into()
+    tensors::export(&input).into()
 }
 
 #[doc = include_str!("../docs/import.md")]
 #[proc_macro_derive(DLPackImport, attributes(dlpack))]
 pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
-    import(&input).into()
-}
-
-/// Likewise.
-fn import(input: &DeriveInput) -> proc_macro2::TokenStream {
-    let cx = ctxt::Ctxt::new(Direction::Import);
-    let attrs = attr::StructAttrs::from_syn(&cx, input);
-    let ast = ast::Input::from_syn(&cx, input);
-    let model = ast.as_ref().and_then(|ast| check::import(&cx, ast, &attrs));
-    match cx.finish(model) {
-        Ok(model) => expand::import(&model),
-        Err(errors) => fallback::expand(input, attrs.krate(), &errors, Direction::Import),
-    }
-}
-
-/// The derive on the tokens of `proc_macro2`, which exist outside of rustc too.
-fn derive(input: &DeriveInput) -> proc_macro2::TokenStream {
-    let cx = ctxt::Ctxt::new(Direction::Export);
-    let attrs = attr::StructAttrs::from_syn(&cx, input);
-    let ast = ast::Input::from_syn(&cx, input);
-    let model = ast.as_ref().and_then(|ast| check::check(&cx, ast, &attrs));
-    match cx.finish(model) {
-        Ok(model) => expand::expand(&model),
-        Err(errors) => fallback::expand(input, attrs.krate(), &errors, Direction::Export),
-    }
+    tensors::import(&input).into()
 }
 
 /// Makes a newtype an element of tensors: of a number, of a small array, or of

@@ -1,5 +1,6 @@
 //! The command line: what was asked for.
 
+use crate::fuzz;
 use crate::mutants::Choice;
 use crate::mutants::kept::Runner;
 use crate::venv::Packages;
@@ -22,6 +23,12 @@ Commands:
   rules                    whether every rule of docs/SAFETY.md has a mechanism and a test
   mutants [--rule F4]      take each mechanism out, and see its test fail; --rust, --miri
                            or --python for those with tests of one kind
+  fuzz --seconds N         hostile input at random, N seconds for each target;
+                           --target T for one: raw_import, layout, peer_table,
+                           exchange_table, allocator, derive
+  sanitize                 Miri, AddressSanitizer, LeakSanitizer, ThreadSanitizer, valgrind,
+                           cargo-careful, on all that they can run; --step S for those
+                           steps whose names have S in them
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
@@ -51,6 +58,10 @@ pub(crate) enum Request {
     Mutants(Choice),
     /// `gpu`.
     Gpu,
+    /// `fuzz`, and what.
+    Fuzz(fuzz::Choice),
+    /// `sanitize`, and which step, if not all.
+    Sanitize(Option<String>),
     /// `example no-python`.
     NoPython,
     /// `bench rust`.
@@ -82,6 +93,13 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         ["rules"] => Ok(Request::Rules),
         ["gpu"] => Ok(Request::Gpu),
         ["mutants", rest @ ..] => mutants(rest).map(Request::Mutants),
+        ["fuzz", rest @ ..] => fuzz(rest).map(Request::Fuzz),
+        ["sanitize"] => Ok(Request::Sanitize(None)),
+        ["sanitize", "--step", step] => Ok(Request::Sanitize(Some((*step).to_owned()))),
+        ["sanitize", rest @ ..] => Err(format!(
+            "`sanitize` takes no argument but `--step` with a name, and got `{}`.",
+            rest.join(" ")
+        )),
         ["example", "no-python"] => Ok(Request::NoPython),
         ["example", rest @ ..] => {
             Err(format!("`example` takes `no-python`, and got `{}`.", rest.join(" ")))
@@ -104,6 +122,29 @@ fn mutants(rest: &[&str]) -> Result<Choice, String> {
         ["--rule", rule] => Ok(Choice { with: None, rule: Some((*rule).to_owned()) }),
         _ => Err(format!(
             "`mutants` takes `--rule` with a rule, `--rust`, `--miri` or `--python`, and got `{}`.",
+            rest.join(" ")
+        )),
+    }
+}
+
+fn fuzz(rest: &[&str]) -> Result<fuzz::Choice, String> {
+    let (mut target, mut seconds) = (None, None);
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        match (*word, words.next()) {
+            ("--target", Some(name)) if fuzz::TARGETS.contains(name) => {
+                target = Some((*name).to_owned());
+            }
+            ("--seconds", Some(number)) => seconds = number.parse().ok().filter(|&n| n > 0),
+            _ => {}
+        }
+    }
+    let words = rest.len() == 2 * (usize::from(target.is_some()) + usize::from(seconds.is_some()));
+    match seconds {
+        Some(seconds) if words => Ok(fuzz::Choice { target, seconds }),
+        _ => Err(format!(
+            "`fuzz` takes `--seconds` with a number, and `--target` with one of {}; it got `{}`.",
+            fuzz::TARGETS.join(", "),
             rest.join(" ")
         )),
     }
@@ -145,6 +186,14 @@ mod tests {
         assert_eq!(parsed("matrix"), Ok(Request::Matrix));
         assert_eq!(parsed("example no-python"), Ok(Request::NoPython));
         assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));
+        assert_eq!(parsed("sanitize"), Ok(Request::Sanitize(None)));
+        let miri = Some("miri".to_owned());
+        assert_eq!(parsed("sanitize --step miri"), Ok(Request::Sanitize(miri)));
+        let some = |target: Option<&str>, seconds| {
+            Ok(Request::Fuzz(fuzz::Choice { target: target.map(str::to_owned), seconds }))
+        };
+        assert_eq!(parsed("fuzz --seconds 60"), some(None, 60));
+        assert_eq!(parsed("fuzz --target layout --seconds 5"), some(Some("layout"), 5));
         assert_eq!(parsed("test"), Ok(Request::Test { full: false }));
         assert_eq!(parsed("test --full"), Ok(Request::Test { full: true }));
     }
@@ -154,6 +203,10 @@ mod tests {
         assert!(parsed("bake").unwrap_err().contains("`bake`"));
         assert!(parsed("demo --with cupy").unwrap_err().contains("--with cupy"));
         assert!(parsed("mutants --all").unwrap_err().contains("--all"));
+        for wrong in ["fuzz", "fuzz --seconds 0", "fuzz --seconds 5 --target x", "fuzz layout 3"] {
+            assert!(parsed(wrong).unwrap_err().contains("--seconds"), "{wrong}");
+        }
+        assert!(parsed("sanitize --fast").unwrap_err().contains("--fast"));
         assert!(parsed("matrix --fast").unwrap_err().contains("--fast"));
         assert!(parsed("test --fast").unwrap_err().contains("--fast"));
     }

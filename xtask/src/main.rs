@@ -12,6 +12,7 @@ mod copy_sources;
 mod demo;
 mod develop;
 mod device_runtimes;
+mod fuzz;
 mod gpu;
 mod gpu_tests;
 mod interpreter;
@@ -25,7 +26,9 @@ mod report;
 mod rules;
 mod run;
 mod rust_tests;
+mod sanitize;
 mod test;
+mod tools;
 mod valgrind;
 mod venv;
 mod vulkan_tests;
@@ -83,6 +86,11 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Request::Gpu => gpu::evidence(&Checkout::find()?),
+        Request::Fuzz(choice) => {
+            fuzz::fuzz(&Checkout::find()?, &choice)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Sanitize(step) => sanitize::sanitize(Checkout::find()?, step.as_deref()),
         Request::NoPython => {
             no_python::example(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)

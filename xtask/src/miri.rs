@@ -18,6 +18,8 @@ pub(crate) const STRICT: &str = "-Zmiri-strict-provenance -Zmiri-symbolic-alignm
 /// seed gives others.
 const SEEDED_TESTS: &[&str] = &["--test=deleter", "--test=devices", "--test=threads"];
 const SEEDS: std::ops::RangeInclusive<u32> = 1..=4;
+/// For `cargo xtask sanitize`.
+const MANY_SEEDS: u32 = 64;
 
 /// All tests but doc tests, of which each is an interpreter of its own.
 const ALL_TESTS: &[&str] = &["--lib", "--tests"];
@@ -41,6 +43,19 @@ pub(crate) fn tree_borrows(context: &Context, stage: &mut Stage) -> Ending {
         let flags = format!("{flags} -Zmiri-seed={seed}");
         let outcome = stage.run(&mut miri(context, &flags, SEEDED_TESTS));
         outcome.map_err(|sentence| format!("seed {seed}: {sentence}"))?;
+    }
+    Ok(())
+}
+
+/// Both models, on the tests whose course depends on the order of threads, with
+/// many more seeds than anybody waits for.
+pub(crate) fn many_seeds(context: &Context, stage: &mut Stage) -> Ending {
+    if let Err(reason) = install(stage) {
+        return missing("miri", reason);
+    }
+    for model in ["", "-Zmiri-tree-borrows"] {
+        let flags = format!("{STRICT} {model} -Zmiri-many-seeds=0..{MANY_SEEDS}");
+        stage.run(&mut miri(context, &flags, SEEDED_TESTS))?;
     }
     Ok(())
 }

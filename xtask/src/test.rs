@@ -43,7 +43,7 @@ impl Context {
     }
 }
 
-type Body = fn(&Context, &mut Stage) -> Ending;
+pub(crate) type Body = fn(&Context, &mut Stage) -> Ending;
 
 /// Steps of `cargo xtask test`.
 const QUICK: &[(&str, Body)] = &[
@@ -96,6 +96,15 @@ const FULL: &[(&str, Body)] = &[
 /// Runs all steps; the exit code says whether any failed.
 pub(crate) fn test(checkout: Checkout, full: bool) -> Outcome<ExitCode> {
     let (steps, packages) = if full { (FULL, Packages::MOST) } else { (QUICK, Packages::Base) };
+    run(checkout, steps, packages)
+}
+
+/// Runs steps, with an environment of these packages for those that want one.
+pub(crate) fn run(
+    checkout: Checkout,
+    steps: &[(&'static str, Body)],
+    packages: Packages,
+) -> Outcome<ExitCode> {
     let context = Context {
         checkout,
         packages,

@@ -35,7 +35,7 @@ pub(crate) fn deleters(context: &Context, stage: &mut Stage) -> Ending {
 }
 
 /// Installs valgrind where it is missing and the system lets us.
-fn install(stage: &mut Stage) -> Outcome {
+pub(crate) fn install(stage: &mut Stage) -> Outcome {
     let present = || answer_of("valgrind", &["--version"]).is_some();
     if present() {
         return Ok(());

@@ -1,8 +1,8 @@
 //! Memory of a device as the `data` of a tensor: [`DeviceBuffer`].
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::alloc::Layout;
 use core::any::Any;
 use core::ffi::c_void;
 use core::fmt;
@@ -17,7 +17,7 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::Element;
 use crate::error::Error;
-use crate::storage::{DataRef, SharedOwner, Storage};
+use crate::storage::{Counted, DataRef, SharedOwner, Storage};
 use crate::stream::StreamArg;
 
 /// Memory of a device, with the stream that fills it. Cloning makes another
@@ -40,7 +40,7 @@ use crate::stream::StreamArg;
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 pub struct DeviceBuffer<B: Backend> {
-    memory: Arc<Memory<B>>,
+    memory: Counted<Memory<B>>,
 }
 
 /// The memory and its end.
@@ -181,7 +181,8 @@ impl<B: Backend> DeviceBuffer<B> {
         }
         // A byte for nothing: no elements have an address, or a handle, too.
         let data = (allocator.allocate)(&stream, byte_len.max(1))?;
-        Ok(Self::new(data, byte_len, dtype, stream, Owner::Backend(allocator)))
+        // On an error the memory is freed again.
+        Self::new(data, byte_len, dtype, stream, Owner::Backend(allocator))
     }
 
     /// Adopts memory that somebody else allocated. `owner` is dropped when
@@ -211,7 +212,9 @@ impl<B: Backend> DeviceBuffer<B> {
         freed: Freed,
     ) -> Self {
         let owner = Owner::Value(ManuallyDrop::new(Box::new(owner)), freed);
+        // As the box above, it ends the program where there is no memory.
         Self::new(data, byte_len, dtype, stream, owner)
+            .unwrap_or_else(|_| alloc::alloc::handle_alloc_error(Layout::new::<Memory<B>>()))
     }
 
     fn new(
@@ -220,9 +223,10 @@ impl<B: Backend> DeviceBuffer<B> {
         dtype: DataType,
         stream: WorkStream<B>,
         owner: Owner<B>,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let uses = Uses::new();
-        Self { memory: Arc::new(Memory { data, byte_len, dtype, stream, uses, owner }) }
+        let memory = Memory { data, byte_len, dtype, stream, uses, owner };
+        Ok(Self { memory: Counted::new(memory)? })
     }
 
     /// First byte of the memory, or its handle on devices without addresses.
@@ -321,7 +325,7 @@ impl<B: Backend> Storage for DeviceBuffer<B> {
 impl<B: Backend> Clone for DeviceBuffer<B> {
     /// Another owner of the same memory.
     fn clone(&self) -> Self {
-        Self { memory: Arc::clone(&self.memory) }
+        Self { memory: self.memory.clone() }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Imported memory as the `data` field of a struct: [`Foreign`].
 
-use alloc::sync::Arc;
 use core::fmt;
 use core::marker::PhantomData;
 use core::num::NonZeroU8;
@@ -11,7 +10,7 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::flags::Flags;
-use crate::storage::{Access, Came, Cells, DataRef, SharedOwner, Storage, Terms};
+use crate::storage::{Access, Came, Cells, Counted, DataRef, SharedOwner, Storage, Terms};
 use crate::stream::{StreamArg, StreamKind};
 use crate::version::Version;
 use crate::view::TensorView;
@@ -56,7 +55,7 @@ use crate::view::TensorView;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Foreign<T = AnyElement> {
-    tensor: Arc<Imported>,
+    tensor: Counted<Imported>,
     elements: PhantomData<fn() -> T>,
 }
 
@@ -115,11 +114,12 @@ impl<T: ForeignElement> Foreign<T> {
     /// and [`Error::Misaligned`] where an element is not aligned to the largest
     /// power of two, up to 8, that divides its size. Without: none, but
     /// [`Error::SizeOverflow`] where a byte offset from a handle is larger than
-    /// any object. The tensor is released on an error.
+    /// any object. [`Error::OutOfMemory`] for the count of its owners. The tensor is
+    /// released on an error.
     pub fn new(tensor: Imported) -> Result<Self, Error> {
         T::check(&tensor)?;
         Span::of(&tensor)?;
-        Ok(Self { tensor: Arc::new(tensor), elements: PhantomData })
+        Ok(Self { tensor: Counted::new(tensor)?, elements: PhantomData })
     }
 }
 
@@ -137,7 +137,7 @@ impl<T> Foreign<T> {
     /// [`Error::NotExclusive`] where there is one, and those of
     /// [`Imported::exclusive`].
     pub fn exclusive(&mut self) -> Result<Exclusive<'_>, Error> {
-        Arc::get_mut(&mut self.tensor).ok_or(Error::NotExclusive)?.exclusive()
+        self.tensor.get_mut().ok_or(Error::NotExclusive)?.exclusive()
     }
 
     /// The imported tensor, taken out of this storage.
@@ -146,7 +146,7 @@ impl<T> Foreign<T> {
     ///
     /// The storage itself, if it is not the only owner.
     pub fn into_tensor(self) -> Result<Imported, Self> {
-        Arc::try_unwrap(self.tensor).map_err(|tensor| Self { tensor, elements: PhantomData })
+        self.tensor.into_inner().map_err(|tensor| Self { tensor, elements: PhantomData })
     }
 
     /// The same memory with elements of a type that is known now.
@@ -268,7 +268,7 @@ impl<T> Storage for Foreign<T> {
     }
 
     fn share(&self) -> Option<SharedOwner> {
-        let tensor = Arc::clone(&self.tensor);
+        let tensor = self.tensor.clone();
         SharedOwner::new(Foreign::<AnyElement> { tensor, elements: PhantomData })
     }
 }
@@ -293,7 +293,7 @@ impl<T> DLPackExport for Foreign<T> {
 impl<T> Clone for Foreign<T> {
     /// Another owner of the same memory.
     fn clone(&self) -> Self {
-        Self { tensor: Arc::clone(&self.tensor), elements: PhantomData }
+        Self { tensor: self.tensor.clone(), elements: PhantomData }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod block;
 mod cells;
+mod counted;
 mod data;
 mod owners;
 mod shared_buffer;
@@ -13,6 +14,7 @@ pub use shared_owner::SharedOwner;
 
 pub(crate) use block::{ALIGNMENT, Block};
 pub(crate) use cells::Cells;
+pub(crate) use counted::Counted;
 pub(crate) use data::{Access, Came, Memory, Terms};
 
 use crate::error::Error;

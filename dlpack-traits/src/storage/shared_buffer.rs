@@ -1,6 +1,5 @@
 //! Memory that Rust and its consumers write together: [`SharedBuffer`].
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
@@ -10,7 +9,7 @@ use bytemuck::Pod;
 use crate::device::Device;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
-use crate::storage::{Block, Cells, DataRef, SharedOwner, Storage};
+use crate::storage::{Block, Cells, Counted, DataRef, SharedOwner, Storage};
 
 /// A buffer of elements that several owners read **and write** at once: Rust,
 /// NumPy, PyTorch.
@@ -38,7 +37,7 @@ use crate::storage::{Block, Cells, DataRef, SharedOwner, Storage};
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 pub struct SharedBuffer<T> {
-    block: Arc<Block>,
+    block: Counted<Block>,
     elements: PhantomData<fn() -> T>,
 }
 
@@ -51,7 +50,7 @@ impl<T: Element + Pod> SharedBuffer<T> {
     pub fn zeroed(len: usize) -> Result<Self, Error> {
         let () = SizeMatches::<T>::OK;
         let byte_len = len.saturating_mul(size_of::<T>());
-        Ok(Self { block: Arc::new(Block::zeroed(byte_len)?), elements: PhantomData })
+        Ok(Self { block: Counted::new(Block::zeroed(byte_len)?)?, elements: PhantomData })
     }
 
     /// A buffer that holds a copy of these elements.
@@ -64,7 +63,7 @@ impl<T: Element + Pod> SharedBuffer<T> {
         let mut block = Block::zeroed(bytes.len())?;
         // SAFETY: the block is new: nobody else knows its address.
         unsafe { block.bytes_mut() }.copy_from_slice(bytes);
-        Ok(Self { block: Arc::new(block), elements: PhantomData })
+        Ok(Self { block: Counted::new(block)?, elements: PhantomData })
     }
 
     /// Number of elements.
@@ -148,7 +147,7 @@ impl<T> Clone for SharedBuffer<T> {
     /// Another owner of the same memory.
     #[inline]
     fn clone(&self) -> Self {
-        Self { block: Arc::clone(&self.block), elements: PhantomData }
+        Self { block: self.block.clone(), elements: PhantomData }
     }
 }
 

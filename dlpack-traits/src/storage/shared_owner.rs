@@ -94,7 +94,7 @@ const fn fits<S>() -> bool {
 }
 
 /// `Box::new` that reports a failed allocation.
-fn try_box<S>(value: S) -> Option<Box<S>> {
+pub(super) fn try_box<S>(value: S) -> Option<Box<S>> {
     let mut place = alloc::vec::Vec::new();
     place.try_reserve_exact(1).ok()?;
     place.push(value);

@@ -1,0 +1,32 @@
+//! The derives of whole tensors, on the tokens of `proc_macro2`, which exist
+//! outside of rustc too: in tests, and in `fuzz/`.
+
+use proc_macro2::TokenStream;
+use syn::DeriveInput;
+
+use crate::symbol::Direction;
+use crate::{ast, attr, check, ctxt, expand, fallback};
+
+/// `#[derive(DLPackExport)]`.
+pub(crate) fn export(input: &DeriveInput) -> TokenStream {
+    let cx = ctxt::Ctxt::new(Direction::Export);
+    let attrs = attr::StructAttrs::from_syn(&cx, input);
+    let ast = ast::Input::from_syn(&cx, input);
+    let model = ast.as_ref().and_then(|ast| check::check(&cx, ast, &attrs));
+    match cx.finish(model) {
+        Ok(model) => expand::expand(&model),
+        Err(errors) => fallback::expand(input, attrs.krate(), &errors, Direction::Export),
+    }
+}
+
+/// `#[derive(DLPackImport)]`.
+pub(crate) fn import(input: &DeriveInput) -> TokenStream {
+    let cx = ctxt::Ctxt::new(Direction::Import);
+    let attrs = attr::StructAttrs::from_syn(&cx, input);
+    let ast = ast::Input::from_syn(&cx, input);
+    let model = ast.as_ref().and_then(|ast| check::import(&cx, ast, &attrs));
+    match cx.finish(model) {
+        Ok(model) => expand::import(&model),
+        Err(errors) => fallback::expand(input, attrs.krate(), &errors, Direction::Import),
+    }
+}

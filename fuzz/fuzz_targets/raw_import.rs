@@ -1,0 +1,190 @@
+//! `Imported::from_raw` on structs that say anything, and what is made of them.
+#![no_main]
+
+use arbitrary::Arbitrary;
+use dlpack_fuzz::judge::judge;
+use dlpack_fuzz::reading::{read, write};
+use dlpack_fuzz::wild::{Kind, Wild};
+use dlpack_traits::ffi::{DLManagedTensor, DLManagedTensorVersioned};
+use dlpack_traits::{
+    DLPackExport, DLPackImport, Foreign, ImportPolicy, Imported, Layout, Order, Version,
+};
+use libfuzzer_sys::fuzz_target;
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    wild: Wild,
+    legacy: bool,
+    strict: bool,
+    fate: Fate,
+}
+
+/// What becomes of a tensor that was taken.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Fate {
+    Dropped,
+    GivenBack,
+    Held { shared: bool, copied: bool, legacy: bool },
+    Typed,
+    Derived,
+    Image,
+    Copied,
+    DroppedElsewhere,
+}
+
+/// What takes any tensor.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::dlpack_traits)]
+struct Any {
+    #[dlpack(data)]
+    data: Foreign,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    byte_offset: u64,
+}
+
+/// What takes few.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::dlpack_traits, shape(height, width, 3))]
+struct Image {
+    #[dlpack(data)]
+    pixels: Foreign<u8>,
+    height: u32,
+    width: u16,
+}
+
+/// What copies.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::dlpack_traits)]
+struct Owned {
+    #[dlpack(data, copy)]
+    data: Vec<i32>,
+    shape: Vec<usize>,
+    #[dlpack(order)]
+    order: Order,
+}
+
+fn run<M: Kind>(Input { wild, strict, fate, .. }: &Input) {
+    let built = wild.build::<M>();
+    let policy = if *strict { ImportPolicy::Strict } else { ImportPolicy::Lenient };
+    // SAFETY: 1. to 3. The struct is there, its arrays as it says, and ours to
+    // give away. 4. and 5. Elements are looked at only where they are ours.
+    let outcome = unsafe { Imported::from_raw_with(built.raw(), policy) };
+    let version = M::VERSIONED.then(|| Version::from(wild.version));
+    let null = wild.strides.is_none() && wild.ndim() > 0;
+    let refused = *strict && null && version.is_some_and(|v| v >= Version::new(1, 2));
+    let expected = judge::<M>(wild, built.data()).filter(|_| !refused);
+    let mut tensor = match outcome {
+        Ok(tensor) => tensor,
+        Err(error) => {
+            assert!(expected.is_none(), "{error} for what is in order");
+            assert!(!error.to_string().is_empty());
+            return built.check();
+        }
+    };
+    let expected = expected.expect("it should have been refused");
+    assert_eq!(tensor.shape(), expected.shape);
+    assert_eq!(tensor.strides(), expected.strides);
+    assert_eq!(tensor.numel(), expected.numel);
+    let range = tensor.byte_range();
+    assert_eq!((range.start as i64, range.end as i64), expected.bytes);
+    assert_eq!((tensor.dtype(), tensor.device()), (wild.dtype(), wild.device()));
+    assert_eq!(tensor.flags().bits(), if M::VERSIONED { wild.flags() } else { 0 });
+    assert_eq!(tensor.version(), version);
+    assert!(!format!("{tensor:?}").is_empty());
+    let _ = tensor.exclusive().is_ok();
+    assert!(tensor.frozen().is_err(), "it was in C");
+    if !tensor.device().is_host() {
+        assert!(tensor.elements::<u8>().is_err() && tensor.codes().is_err());
+    } else if expected.honest {
+        read(&tensor);
+        write(&mut tensor);
+    }
+    assert_eq!(built.deletes(), 0);
+    end::<M>(tensor, *fate, expected.honest);
+    built.check();
+}
+
+/// Whatever is done, nothing is left of it.
+fn end<M: Kind>(tensor: Imported, fate: Fate, honest: bool) {
+    match fate {
+        Fate::Dropped => drop(tensor),
+        Fate::DroppedElsewhere => drop(Box::new(tensor)),
+        Fate::GivenBack => {
+            let raw = tensor.into_raw::<M>().expect("it came as such a struct");
+            // SAFETY: the struct is as it was.
+            drop(unsafe { Imported::from_raw(raw) }.expect("it was taken before"));
+        }
+        Fate::Held { shared, copied, legacy } => {
+            let Ok(held) = Foreign::new(tensor) else { return };
+            let held: Foreign = held;
+            let layout = Layout::strided(held.tensor().shape(), held.tensor().strides());
+            assert!(layout.is_ok());
+            if shared {
+                if let Ok(again) = held.to_dlpack() {
+                    let again = again.import().expect("an export of ours");
+                    assert_eq!(again.shape(), held.tensor().shape());
+                    assert_eq!(again.strides(), held.tensor().strides());
+                    assert_eq!(again.as_ptr(), held.tensor().as_ptr());
+                    if honest {
+                        read(&again);
+                    }
+                }
+            }
+            // A copy reads elements, and takes memory for each.
+            if copied && honest && held.tensor().numel() < 10_000 {
+                if let Ok(copy) = held.copy_to_dlpack() {
+                    let copy = copy.import().expect("an export of ours");
+                    assert!(copy.is_row_major());
+                    read(&copy);
+                }
+            }
+            if legacy {
+                drop(held.into_dlpack_legacy());
+            } else {
+                drop(held.into_dlpack());
+            }
+        }
+        Fate::Typed => {
+            let Ok(held) = Foreign::<i32>::new(tensor) else { return };
+            assert_eq!(held.clone().to_dlpack().is_ok(), held.to_dlpack().is_ok());
+            let any: Foreign = held.into();
+            assert!(any.typed::<f32>().is_err());
+        }
+        Fate::Derived => {
+            let accepted = Any::accepts(&tensor).is_ok();
+            let any = Any::from_dlpack(tensor);
+            assert!(accepted || any.is_err());
+            if let Ok(any) = any {
+                drop(any.to_dlpack());
+                drop(any.into_dlpack());
+            }
+        }
+        Fate::Image => match Image::from_dlpack(tensor) {
+            Ok(image) => {
+                let pixels = i64::from(image.height) * i64::from(image.width) * 3;
+                assert_eq!(image.pixels.tensor().numel(), pixels);
+                drop(image.to_dlpack().expect("it came so"));
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        },
+        Fate::Copied => {
+            // It reads elements, and takes memory for each.
+            if honest && tensor.numel() < 10_000 {
+                let numel = tensor.numel();
+                if let Ok(owned) = Owned::from_dlpack(tensor) {
+                    assert_eq!(owned.data.len() as i64, numel);
+                    drop(owned.into_dlpack().expect("compact"));
+                }
+            }
+        }
+    }
+}
+
+fuzz_target!(|input: Input| {
+    if input.legacy {
+        run::<DLManagedTensor>(&input);
+    } else {
+        run::<DLManagedTensorVersioned>(&input);
+    }
+});

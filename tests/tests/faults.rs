@@ -1,0 +1,12 @@
+//! What goes wrong outside of this crate: no memory, panics of user code, many
+//! threads at once. Nothing is lost, and nobody aborts.
+
+mod faults {
+    pub(crate) mod alarm;
+    pub(crate) mod hooks;
+    pub(crate) mod load;
+    pub(crate) mod memory;
+}
+
+#[global_allocator]
+static ALLOCATOR: faults::alarm::Alarm = faults::alarm::Alarm;

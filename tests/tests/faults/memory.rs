@@ -1,0 +1,330 @@
+//! Every allocation fails in turn, in all that this crate does: an error, nothing
+//! lost, nobody aborts.
+
+use core::ffi::{CStr, c_char, c_void};
+use core::ptr;
+use std::sync::Arc;
+
+use dlpack_tests::counted::Owner;
+use tensors::backend::Cpu;
+use tensors::exchange::{Fault, Host, Importable, Wrap, table};
+use tensors::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor, SetError};
+use tensors::{
+    DLPackExport, DLPackImport, DataRef, Error, Foreign, ImportError, Imported, Layout,
+    ManagedTensor, SharedBuffer, SharedOwner, Storage, TensorView,
+};
+
+use super::alarm::{each_fails, in_peace};
+
+const NINE: [i64; 9] = [2, 1, 1, 1, 1, 1, 1, 1, 3];
+const SHAPES: [&[i64]; 3] = [&[6], &[2, 3], &NINE];
+
+/// An error where an allocation failed, and a result where none did.
+fn judged<T>(result: Result<T, Error>, failed: bool) {
+    match result {
+        Ok(_) => assert!(!failed, "an allocation failed and nobody cared"),
+        Err(Error::OutOfMemory { .. }) => assert!(failed),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn exports() {
+    for shape in SHAPES {
+        let owner = || Owner::new(vec![0_f32; 6], shape);
+        assert!(each_fails(owner, Owner::into_dlpack, judged) >= 1, "{shape:?}");
+        each_fails(owner, Owner::into_dlpack_legacy, judged);
+        let strided = || Owner::new(vec![0_f32; 6], shape).strided(&vec![0; shape.len()], 0);
+        each_fails(strided, Owner::into_dlpack, judged);
+        each_fails(strided, |owner| owner.copy_to_dlpack(), judged);
+        each_fails(strided, |owner| owner.tensor().map(drop), judged);
+        let shared = || Owner::new(Arc::<[f32]>::from([0.0; 6]), shape);
+        assert!(each_fails(shared, |owner| owner.to_dlpack(), judged) >= 1);
+    }
+}
+
+/// An owner that is larger than a handle is boxed.
+#[test]
+fn large_shared_owners() {
+    struct Large([usize; 9], Arc<[f32]>);
+
+    impl Storage for Large {
+        fn data(&self) -> DataRef<'_> {
+            self.1.data()
+        }
+
+        fn share(&self) -> Option<SharedOwner> {
+            SharedOwner::new(Self(self.0, Arc::clone(&self.1)))
+        }
+    }
+
+    let owner = || Owner::new(Large([0; 9], Arc::from([0.0; 6])), &[6]);
+    assert_eq!(
+        each_fails(
+            owner,
+            |owner| owner.to_dlpack(),
+            |result, failed| {
+                // Without another owner there is no sharing: `share` says no more.
+                assert_eq!(result.is_err(), failed);
+            }
+        ),
+        2
+    );
+}
+
+#[test]
+fn buffers() {
+    assert_eq!(each_fails(|| (), |()| SharedBuffer::<f32>::zeroed(6), judged), 2);
+    assert_eq!(each_fails(|| (), |()| SharedBuffer::from_slice(&[1_u8; 9]), judged), 2);
+}
+
+fn exported(shape: &[i64]) -> ManagedTensor {
+    Owner::new(vec![1_i32; 6], shape).into_dlpack().unwrap()
+}
+
+/// As C would give it.
+fn in_c(shape: &[i64]) -> *mut DLManagedTensorVersioned {
+    exported(shape).into_raw()
+}
+
+fn import(raw: *mut DLManagedTensorVersioned) -> Result<Imported, Error> {
+    // SAFETY: 1. to 4. It was just exported, and is ours. 5. Nobody else has it.
+    unsafe { Imported::from_raw(raw) }
+}
+
+#[test]
+fn imports() {
+    for shape in SHAPES {
+        each_fails(|| in_c(shape), import, judged);
+        each_fails(|| exported(shape), ManagedTensor::import, judged);
+        let imported = || import(in_c(shape)).unwrap();
+        assert_eq!(each_fails(imported, Foreign::<i32>::new, judged), 1);
+        let elements = |tensor: Imported| tensor.elements::<i32>().unwrap().to_vec();
+        assert_eq!(each_fails(imported, elements, judged), 1);
+        let foreign = || Foreign::<i32>::new(imported()).unwrap();
+        each_fails(foreign, |foreign| foreign.to_dlpack(), judged);
+        each_fails(foreign, |foreign| foreign.copy_to_dlpack(), judged);
+        each_fails(foreign, Foreign::into_dlpack, judged);
+    }
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Kept<const N: usize> {
+    data: Foreign<i32>,
+    shape: [usize; N],
+    strides: [i64; N],
+    byte_offset: u32,
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Copied<const N: usize> {
+    #[dlpack(data, copy)]
+    data: Vec<i32>,
+    shape: [i64; N],
+}
+
+fn imported_as<T: DLPackImport>(tensor: Imported) -> Result<T, Error> {
+    T::from_dlpack(tensor).map_err(|error| match error {
+        ImportError::Tensor(error) => error,
+        other => panic!("{other}"),
+    })
+}
+
+#[test]
+fn derived_imports() {
+    fn check<const N: usize>(shape: &[i64]) {
+        let imported = || import(in_c(shape)).unwrap();
+        assert!(each_fails(imported, imported_as::<Kept<N>>, judged) >= 1);
+        assert!(each_fails(imported, imported_as::<Copied<N>>, judged) >= 1);
+    }
+    check::<1>(&[6]);
+    check::<2>(&[2, 3]);
+    check::<9>(&NINE);
+}
+
+/// Objects that are their values.
+struct Pointers;
+
+thread_local! {
+    static RAISED: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
+}
+
+// SAFETY: 1. and 2. An object is its value, and no `&mut` to one is ever made. 3.
+// Nothing is claimed.
+unsafe impl<T: DLPackExport + 'static> Host<T> for Pointers {
+    type Error = ();
+
+    unsafe fn with<R>(
+        object: *mut c_void,
+        run: impl FnOnce(&T) -> Result<R, Fault<()>>,
+    ) -> Result<R, Fault<()>> {
+        // SAFETY: by 1 it is a living object.
+        run(unsafe { &*object.cast::<T>() })
+    }
+
+    unsafe fn view<R>(
+        object: *mut c_void,
+        run: impl FnOnce(&T) -> Result<R, Fault<()>>,
+    ) -> Result<R, Fault<()>> {
+        // SAFETY: 1. is 1. of this function.
+        unsafe { Self::with(object, run) }
+    }
+
+    unsafe fn raise(fault: Fault<()>) {
+        assert_eq!(fault.kind(), c"MemoryError");
+        RAISED.set(RAISED.get() + 1);
+    }
+}
+
+// SAFETY: 1. It is a new box.
+unsafe impl<T: DLPackExport + 'static> Wrap<T> for Pointers {
+    unsafe fn wrap(value: T) -> Result<*mut c_void, Fault<()>> {
+        Ok(in_peace(|| Box::into_raw(Box::new(value)).cast()))
+    }
+}
+
+fn kept<const N: usize>() -> &'static DLPackExchangeAPI {
+    table::<Kept<N>, Pointers, Cpu, Importable>()
+}
+
+/// Zero and nothing raised, or -1 and one thing.
+fn coded(code: i32, failed: bool) {
+    assert_eq!((code, RAISED.take()), if failed { (-1, 1) } else { (0, 0) });
+}
+
+#[test]
+fn the_table_exports() {
+    fn check<const N: usize>(shape: &[i64]) {
+        let export = kept::<N>().managed_tensor_from_py_object_no_sync.unwrap();
+        let value = || imported_as::<Kept<N>>(import(in_c(shape)).unwrap()).unwrap();
+        let run = |value: Kept<N>| {
+            let mut out = ptr::dangling_mut();
+            let object: *const Kept<N> = &raw const value;
+            // SAFETY: the object is alive; `out` may be written.
+            let code = unsafe { export(object.cast_mut().cast(), &raw mut out) };
+            if !out.is_null() {
+                drop(in_peace(|| import(out)));
+            }
+            (code, out.is_null())
+        };
+        let failures = each_fails(value, run, |(code, nothing), failed| {
+            assert_eq!(nothing, failed);
+            coded(code, failed);
+        });
+        assert!(failures >= 1);
+    }
+    check::<1>(&[6]);
+    check::<9>(&NINE);
+}
+
+/// After a failure the tensor is the caller's still.
+#[test]
+fn the_table_makes_objects() {
+    fn check<const N: usize>(shape: &[i64]) {
+        let make = kept::<N>().managed_tensor_to_py_object_no_sync.unwrap();
+        let run = |tensor| {
+            let mut out = ptr::dangling_mut();
+            // SAFETY: the tensor is ours to give away; `out` may be written.
+            let code = unsafe { make(tensor, &raw mut out) };
+            in_peace(|| {
+                if out.is_null() {
+                    drop(import(tensor).unwrap());
+                } else {
+                    // SAFETY: `wrap` boxed it.
+                    drop(unsafe { Box::from_raw(out.cast::<Kept<N>>()) });
+                }
+            });
+            code
+        };
+        assert!(each_fails(|| in_c(shape), run, coded) >= 2);
+    }
+    check::<1>(&[6]);
+    check::<9>(&NINE);
+}
+
+#[test]
+fn the_table_lends() {
+    for shape in SHAPES {
+        let value = || Owner::new(SharedBuffer::<f32>::zeroed(6).unwrap(), shape);
+        let table =
+            table::<Owner<SharedBuffer<f32>>, Pointers, Cpu, tensors::exchange::NotImportable>();
+        let view = table.dltensor_from_py_object_no_sync.unwrap();
+        let run = |value: Owner<SharedBuffer<f32>>| {
+            let mut out = core::mem::MaybeUninit::uninit();
+            let object: *const Owner<_> = &raw const value;
+            // SAFETY: the object is alive; `out` may be written.
+            unsafe { view(object.cast_mut().cast(), out.as_mut_ptr()) }
+        };
+        each_fails(value, run, coded);
+    }
+}
+
+unsafe extern "C" fn told(calls: *mut c_void, kind: *const c_char, message: *const c_char) {
+    // SAFETY: it is given such a number.
+    unsafe { *calls.cast::<usize>() += 1 };
+    // SAFETY: the header demands C strings.
+    assert_eq!(unsafe { CStr::from_ptr(kind) }, c"MemoryError");
+    // SAFETY: as above.
+    assert!(!unsafe { CStr::from_ptr(message) }.is_empty());
+}
+
+/// X7: SetError once, and it is told without an allocation.
+#[test]
+fn the_allocator() {
+    let allocate = kept::<1>().managed_tensor_allocator.unwrap();
+    let set_error: SetError = Some(told);
+    for shape in SHAPES {
+        let mut dims = shape.to_vec();
+        let prototype = DLTensor {
+            data: ptr::null_mut(),
+            device: tensors::Device::CPU.to_ffi(),
+            ndim: i32::try_from(dims.len()).unwrap(),
+            dtype: tensors::DataType::F32.to_ffi(),
+            shape: dims.as_mut_ptr(),
+            strides: ptr::null_mut(),
+            byte_offset: 0,
+        };
+        let run = |mut prototype: DLTensor| {
+            let (mut out, mut calls) = (ptr::dangling_mut(), 0_usize);
+            // SAFETY: 1. It is complete. 2. `out` may be written. 3. `told` takes
+            // such a number.
+            let code = unsafe {
+                allocate(&raw mut prototype, &raw mut out, (&raw mut calls).cast(), set_error)
+            };
+            if !out.is_null() {
+                drop(in_peace(|| import(out)));
+            }
+            (code, calls)
+        };
+        let failures = each_fails(
+            || prototype,
+            run,
+            |(code, calls), failed| {
+                assert_eq!((code, calls), if failed { (-1, 1) } else { (0, 0) });
+            },
+        );
+        assert!(failures >= 2);
+    }
+}
+
+/// An error's own words need no memory either.
+#[test]
+fn a_layout_that_is_too_long() {
+    let owner = || Owner::new(vec![0_f32; 6], &[7]);
+    each_fails(
+        owner,
+        |owner| owner.into_dlpack().map(drop),
+        |result, failed| {
+            assert!(result.is_err() || !failed);
+        },
+    );
+    let row = |shape: &[i64]| Layout::row_major(shape).map(drop);
+    each_fails(|| (), |()| row(&NINE), judged);
+    let view = |owner: Owner<Vec<f32>>| {
+        let layout = Layout::row_major(&owner.shape)?;
+        TensorView::new(owner.data.data(), layout).map(drop)
+    };
+    each_fails(|| Owner::new(vec![0_f32; 6], &NINE), view, judged);
+}

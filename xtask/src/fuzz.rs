@@ -1,0 +1,138 @@
+//! `cargo xtask fuzz`: inputs that nobody would write, at random, for a time.
+//!
+//! The crate `fuzz/` is a workspace of its own. What cargo-fuzz finds on the way
+//! stays in `target/fuzz-corpus`; what is kept is in `fuzz/seeds`.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::Outcome;
+use crate::checkout::Checkout;
+use crate::miri::TOOLCHAIN;
+use crate::report::{Stop, missing};
+use crate::run::{Stage, answer_of, cargo_of};
+use crate::tools;
+
+/// The targets, by the names of their files in `fuzz/fuzz_targets`.
+pub(crate) const TARGETS: [&str; 6] =
+    ["raw_import", "layout", "peer_table", "exchange_table", "allocator", "derive"];
+/// Where it is known to work.
+const PLATFORM: &str = "x86_64-unknown-linux-gnu";
+/// The longest input, in bytes.
+const MAX_LEN: u32 = 1024;
+
+/// Which targets, and for how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    /// One, or all.
+    pub(crate) target: Option<String>,
+    /// For each.
+    pub(crate) seconds: u32,
+}
+
+/// Runs the targets one after the other, each in its own time.
+pub(crate) fn fuzz(checkout: &Checkout, choice: &Choice) -> Outcome {
+    let mut stage = Stage::begin(checkout, "fuzz targets", "fuzz")?;
+    let program = match cargo_fuzz(checkout, &mut stage) {
+        Ok(program) => program,
+        Err(reason) => {
+            return match missing("cargo-fuzz", reason) {
+                Err(Stop::Failed(sentence)) => Err(sentence),
+                // Nobody shall take this for a run.
+                Err(Stop::Skipped(reason)) => {
+                    stage.note(&format!("SKIPPED: {reason}"));
+                    Ok(())
+                }
+                Ok(()) => Ok(()),
+            };
+        }
+    };
+    let targets =
+        TARGETS.iter().filter(|target| choice.target.as_deref().is_none_or(|t| t == **target));
+    for target in targets {
+        stage.note(&format!("building {target}"));
+        let mut build = command(checkout, &program, "build");
+        stage.run(build.arg(target))?;
+        stage.note(&format!("running {target} for {} s", choice.seconds));
+        run(checkout, &program, target, choice.seconds, &mut stage).map_err(|sentence| {
+            stage.print_tail();
+            format!("{target}: {sentence} The input is in fuzz/artifacts/{target}.")
+        })?;
+        let log = stage.logged();
+        let executions = last(&log, "stat::number_of_executed_units:");
+        stage.note(&format!("{target}: {executions} executions without a finding"));
+    }
+    stage.done("passed");
+    Ok(())
+}
+
+/// One target. Seeds are read and not written.
+fn run(
+    checkout: &Checkout,
+    program: &PathBuf,
+    target: &str,
+    seconds: u32,
+    stage: &mut Stage,
+) -> Outcome {
+    let corpus = checkout.target().join("fuzz-corpus").join(target);
+    let unwritable = |error| format!("{} cannot be written ({error}).", corpus.display());
+    std::fs::create_dir_all(&corpus).map_err(unwritable)?;
+    let mut command = command(checkout, program, "run");
+    command.arg(target).arg(&corpus).arg(checkout.root().join("fuzz/seeds").join(target)).arg("--");
+    command.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={MAX_LEN}"));
+    command.arg("-print_final_stats=1");
+    stage.run(&mut command)
+}
+
+/// `cargo fuzz` with what build and run have in common.
+fn command(checkout: &Checkout, program: &PathBuf, verb: &str) -> Command {
+    let mut command = tools::with_first(program, cargo_of(checkout, TOOLCHAIN));
+    command.args(["fuzz", verb, "--fuzz-dir=fuzz"]).arg("--target-dir");
+    command.arg(checkout.target().join("fuzz"));
+    // With that cfg `proc-macro2` says of no token where it is.
+    command.arg("--no-cfg-fuzzing");
+    command
+}
+
+/// Where cargo-fuzz is, which is installed below `target/` if it has to be.
+fn cargo_fuzz(checkout: &Checkout, stage: &mut Stage) -> Outcome<PathBuf> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
+        return Err(format!("the fuzz targets are for {PLATFORM}"));
+    }
+    if answer_of("rustup", &["run", TOOLCHAIN, "rustc", "--version"]).is_none() {
+        return Err("there is no nightly compiler (rustup toolchain install nightly)".to_owned());
+    }
+    tools::ensure(checkout, "cargo-fuzz", stage)
+}
+
+/// What stands behind the last line that begins so.
+fn last<'a>(log: &'a str, beginning: &str) -> &'a str {
+    let mut found = log.lines().rev().filter_map(|line| line.strip_prefix(beginning));
+    found.next().map_or("?", str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_count_is_the_last_one() {
+        let log = "x: 1\nstat::n: 5\nstat::n:   77\nend";
+        assert_eq!(last(log, "stat::n:"), "77");
+        assert_eq!(last(log, "stat::m:"), "?");
+    }
+
+    /// Each target is in the manifest, and has a file and seeds.
+    #[test]
+    fn targets_exist() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
+        let manifest = std::fs::read_to_string(root.join("Cargo.toml")).expect("fuzz/Cargo.toml");
+        for target in TARGETS {
+            assert!(manifest.contains(&format!("name = \"{target}\"")), "{target}");
+            assert!(root.join(format!("fuzz_targets/{target}.rs")).exists(), "{target}");
+            let seeds = std::fs::read_dir(root.join("seeds").join(target));
+            assert!(seeds.is_ok_and(|mut seeds| seeds.next().is_some()), "seeds of {target}");
+        }
+        assert_eq!(manifest.matches("[[bin]]").count(), TARGETS.len());
+    }
+}

@@ -1,0 +1,150 @@
+//! `cargo xtask sanitize`: programs that watch the tests run, each for what the
+//! others do not see.
+
+use std::process::{Command, ExitCode};
+
+use crate::checkout::Checkout;
+use crate::miri::TOOLCHAIN;
+use crate::report::{Ending, missing};
+use crate::run::{Stage, answer_of, cargo, cargo_of};
+use crate::rust_tests::{SELECTION, run_tests};
+use crate::test::{Body, Context};
+use crate::venv::Packages;
+use crate::{Outcome, miri, no_python, test, tools, valgrind};
+
+/// The one platform on which these have been run.
+const PLATFORM: &str = "x86_64-unknown-linux-gnu";
+/// The system's own Python, for whose memory valgrind knows what to overlook.
+const PYTHON: &str = "/usr/bin/python3";
+/// What to overlook.
+const SUPPRESSIONS: &str = "/usr/lib/valgrind/python3.supp";
+
+const STEPS: &[(&str, Body)] = &[
+    ("address sanitizer", address),
+    ("leak sanitizer", leak),
+    ("thread sanitizer", thread),
+    ("cargo-careful", careful),
+    ("valgrind", valgrind::deleters),
+    ("valgrind, cpython", cpython),
+    ("no python, address sanitizer", no_python::sanitized),
+    ("miri, stacked borrows", miri::stacked_borrows),
+    ("miri, tree borrows", miri::tree_borrows),
+    ("miri, many seeds", miri::many_seeds),
+];
+
+/// Runs all of them, or those that are named; the exit code says whether any failed.
+pub(crate) fn sanitize(checkout: Checkout, step: Option<&str>) -> Outcome<ExitCode> {
+    let named = |name: &str| step.is_none_or(|step| name.contains(step));
+    let steps: Vec<_> = STEPS.iter().filter(|(name, _)| named(name)).copied().collect();
+    if steps.is_empty() {
+        let names: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("there is no such step; there are {}.", names.join("; ")));
+    }
+    test::run(checkout, &steps, Packages::Base)
+}
+
+/// Accesses outside of allocations, and after their end.
+fn address(context: &Context, stage: &mut Stage) -> Ending {
+    let mut command = sanitized(context, "address");
+    // Tests that watch pages have handlers of their own; what asks for more memory
+    // than there is expects an error.
+    command.env("ASAN_OPTIONS", "detect_leaks=1:handle_segv=0:allocator_may_return_null=1");
+    with(stage, "asan", &mut command)
+}
+
+/// What nobody frees.
+fn leak(context: &Context, stage: &mut Stage) -> Ending {
+    with(stage, "lsan", &mut sanitized(context, "leak"))
+}
+
+/// Accesses that race. The standard library is built with it too, because what it
+/// synchronises would not be seen otherwise.
+fn thread(context: &Context, stage: &mut Stage) -> Ending {
+    if let Err(reason) = miri::install(stage) {
+        return missing("tsan", reason);
+    }
+    let mut command = sanitized(context, "thread");
+    command.arg("-Zbuild-std");
+    with(stage, "tsan", &mut command)
+}
+
+/// All Rust tests but doc tests, built with a sanitizer.
+fn sanitized(context: &Context, sanitizer: &str) -> Command {
+    let checkout = &context.checkout;
+    let mut command = cargo_of(checkout, TOOLCHAIN);
+    // Build scripts are not sanitized, because a target is named.
+    command
+        .env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}"))
+        .env("CARGO_INCREMENTAL", "0")
+        // For tests that measure memory, of which a sanitizer keeps what is freed.
+        .env("DLPACK_SANITIZED", "1")
+        .args(["test", "--no-fail-fast", "--target", PLATFORM, "--lib", "--tests"])
+        .args(SELECTION)
+        .arg("--target-dir")
+        .arg(checkout.target().join("sanitize"));
+    command
+}
+
+/// Runs tests, where there is a nightly compiler for this platform.
+fn with(stage: &mut Stage, tool: &str, command: &mut Command) -> Ending {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
+        return missing(tool, format!("the sanitized tests are for {PLATFORM}"));
+    }
+    if answer_of("rustup", &["run", TOOLCHAIN, "rustc", "--version"]).is_none() {
+        let reason = "there is no nightly compiler (rustup toolchain install nightly)";
+        return missing(tool, reason.to_owned());
+    }
+    run_tests(stage, command)
+}
+
+/// A standard library that checks what its `unsafe` functions are promised.
+fn careful(context: &Context, stage: &mut Stage) -> Ending {
+    let checkout = &context.checkout;
+    if let Err(reason) = miri::install(stage) {
+        return missing("cargo-careful", reason);
+    }
+    let folder = match tools::ensure(checkout, "cargo-careful", stage) {
+        Ok(folder) => folder,
+        Err(reason) => return missing("cargo-careful", reason),
+    };
+    let mut command = tools::with_first(&folder, cargo_of(checkout, TOOLCHAIN));
+    command.args(["careful", "test", "--no-fail-fast", "--lib", "--tests"]).args(SELECTION);
+    command.arg("--target-dir").arg(checkout.target().join("careful"));
+    run_tests(stage, &mut command)
+}
+
+/// The extension module in an interpreter, under valgrind.
+fn cpython(context: &Context, stage: &mut Stage) -> Ending {
+    if let Err(reason) = valgrind::install(stage) {
+        return missing("valgrind", reason);
+    }
+    let absent = |what: &str| missing("valgrind", format!("there is no {what}"));
+    if answer_of(PYTHON, &["--version"]).is_none() {
+        return absent(PYTHON);
+    }
+    if !std::path::Path::new(SUPPRESSIONS).exists() {
+        return absent(SUPPRESSIONS);
+    }
+    let checkout = &context.checkout;
+    let target = checkout.target().join("valgrind");
+    let mut build = cargo(checkout);
+    build
+        .env("PYO3_PYTHON", PYTHON)
+        .env("CARGO_INCREMENTAL", "0")
+        .args(["rustc", "--lib", "--package=dlpack-testing", "--target-dir"])
+        .arg(&target);
+    stage.run(&mut build)?;
+    let module = target.join("dlpack_testing.so");
+    std::fs::copy(target.join("debug/libdlpack_testing.so"), &module)
+        .map_err(|error| format!("{} cannot be written ({error}).", module.display()))?;
+    let mut command = Command::new("valgrind");
+    command
+        .args(["--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite"])
+        .arg(format!("--suppressions={SUPPRESSIONS}"))
+        .arg("--suppressions=tests/python/pyo3.supp")
+        .args([PYTHON, "-I", "tests/python/rounds_under_valgrind.py"])
+        .arg(&target)
+        .env("PYTHONMALLOC", "malloc")
+        .current_dir(checkout.root());
+    Ok(stage.run(&mut command)?)
+}

@@ -1,0 +1,37 @@
+//! Tools that cargo installs, below `target/`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Outcome;
+use crate::checkout::Checkout;
+use crate::run::{Stage, answer_of, cargo};
+
+/// The folder of a tool's program, which is installed there if it is nowhere.
+pub(crate) fn ensure(checkout: &Checkout, tool: &str, stage: &mut Stage) -> Outcome<PathBuf> {
+    let root = checkout.target().join("tools");
+    let folder = root.join("bin");
+    let own = folder.join(tool);
+    if own.exists() || answer_of(tool, &["--version"]).is_some() {
+        return Ok(folder);
+    }
+    stage.note(&format!("installing {tool} into {}", root.display()));
+    let mut install = cargo(checkout);
+    install.args(["install", "--locked", tool, "--root"]).arg(&root);
+    let installed = stage.run(&mut install);
+    match installed {
+        Ok(()) if own.exists() => Ok(folder),
+        _ => Err(format!("{tool} cannot be installed (cargo install {tool})")),
+    }
+}
+
+/// The command, which finds the programs of that folder first.
+pub(crate) fn with_first(folder: &Path, mut command: Command) -> Command {
+    let mut folders = vec![folder.to_path_buf()];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    folders.extend(std::env::split_paths(&path));
+    if let Ok(path) = std::env::join_paths(folders) {
+        command.env("PATH", path);
+    }
+    command
+}
