@@ -29,12 +29,16 @@ INDEX = next(
 if INDEX is None:
     pytest.skip("no device of SYCL has USM", allow_module_level=True)
 DEVICE = dpctl.get_devices()[INDEX]
-# With a device without USM at number 0, dpnp ends the process when it makes arrays.
-WITH_DPNP = INDEX == 0
+# With a device without USM at number 0, dpnp ends the process when it computes.
+COMPUTES = INDEX == 0
 dpt = require("dpnp").tensor
 if "DLPACK_ONEAPI_INDEX" in os.environ:
     assert str(INDEX) == os.environ["DLPACK_ONEAPI_INDEX"]
-needs_arrays = pytest.mark.skipif(not WITH_DPNP, reason="dpnp needs device 0 to have USM")
+MEMORIES = {
+    "device": dpctl.memory.MemoryUSMDevice,
+    "shared": dpctl.memory.MemoryUSMShared,
+    "host": dpctl.memory.MemoryUSMHost,
+}
 
 
 @pytest.fixture
@@ -47,6 +51,13 @@ def queue():
 def kind(request):
     """Each kind of USM."""
     return request.param
+
+
+def made(elements, kind, queue):
+    """An array of dpnp, made without a kernel."""
+    memory = MEMORIES[kind](elements.nbytes, queue=queue)
+    memory.copy_from_host(elements.ravel().view("uint8"))
+    return dpt.usm_ndarray(elements.shape, dtype=elements.dtype, buffer=memory)
 
 
 def test_we_count_as_dpctl_does():
@@ -70,7 +81,7 @@ def test_it_takes_ours(kind):
         assert isinstance(theirs, dpt.usm_ndarray)
         assert (theirs.usm_type, theirs._pointer) == (kind, ours.data_ptr)
         assert theirs.sycl_device == DEVICE and theirs.shape == (4,)
-        if WITH_DPNP:
+        if COMPUTES:
             theirs[1:] = 3.0
             theirs.sycl_queue.wait()
             assert dpt.asnumpy(theirs).tolist() == ours.to_list() == [0, 3, 3, 3]
@@ -83,15 +94,15 @@ def test_the_memory_outlives_our_object(kind):
     assert recognize_usm(theirs._pointer, INDEX) == (INDEX, kind)
 
 
-@needs_arrays
-def test_we_take_theirs(kind):
+def test_we_take_theirs(kind, queue):
     """Views too: offset and steps, down to negative ones."""
-    theirs = dpt.reshape(dpt.arange(12, dtype="float32", usm_type=kind), (3, 4))
-    theirs.sycl_queue.wait()
-    for view in (theirs, theirs[1:], theirs[:, ::-2], theirs[::-1, 1]):
+    elements = numpy.arange(12, dtype="float32").reshape(3, 4)
+    theirs = made(elements, kind, queue)
+    for part in (numpy.s_[:], numpy.s_[1:], numpy.s_[:, ::-2], numpy.s_[::-1, 1]):
+        view = theirs[part]
         ours = InUsm.take(view)
         assert (ours.kind, ours.index) == (kind, INDEX)
-        assert ours.to_list() == dpt.asnumpy(view).ravel().tolist()
+        assert ours.to_list() == elements[part].ravel().tolist()
         if min(view.strides) < 0:
             # We say where the first element is; it looks for others from there on.
             with pytest.raises(ValueError, match="can not accommodate"):
@@ -101,10 +112,9 @@ def test_we_take_theirs(kind):
         assert (again._pointer, again.strides) == (view._pointer, view.strides)
 
 
-@needs_arrays
-def test_theirs_outlives_their_object():
+def test_theirs_outlives_their_object(kind, queue):
     """Our object keeps it."""
-    ours = InUsm.take(dpt.full(5, 2.0, dtype="float32"))
+    ours = InUsm.take(made(numpy.full(5, 2, dtype="float32"), kind, queue))
     assert ours.to_list() == [2.0] * 5
 
 
@@ -167,12 +177,19 @@ def test_the_current_queue_is_told():
     assert Table(InUsm).stream(ONEAPI, INDEX)
 
 
-@needs_arrays
+@pytest.mark.skipif(not COMPUTES, reason="dpnp computes on device 0 only")
+def test_what_it_computes_is_taken(kind):
+    """Its kernels, then ours to read."""
+    theirs = dpt.arange(6, dtype="float32", usm_type=kind) * 2
+    theirs.sycl_queue.wait()
+    assert InUsm.take(theirs).to_list() == [0, 2, 4, 6, 8, 10]
+
+
 def test_their_pending_work_comes_first(queue):
     """A long copy on their queue, then a capsule for ours: no stale elements."""
     count = 32 << 20
-    source = dpt.full(count, 5.0, dtype="float32", sycl_queue=queue)
-    target = dpt.zeros(count, dtype="float32", sycl_queue=queue)
+    source = made(numpy.full(count, 5, dtype="float32"), "device", queue)
+    target = made(numpy.zeros(count, dtype="float32"), "device", queue)
     queue.wait()
     ours = dpctl.SyclQueue(DEVICE, property="in_order")
     for _ in range(4):
