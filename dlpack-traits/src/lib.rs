@@ -54,6 +54,8 @@
 //! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported ones |
 //! | `half` | `half::f16` and `half::bf16` as elements |
 //! | `rocm` | ROCm as a device: `backend::Rocm`; the runtime is loaded at run time |
+//! | `vulkan` | Vulkan as a device: `backend::Vulkan`; the loader is loaded at run time |
+//! | `webgpu` | WebGPU as a device: `backend::WebGpu`, for devices of wgpu-native |
 //! | `pyo3` | Python classes that produce tensors, and tensors of Python objects |
 //!
 //! [DLPack]: https://dmlc.github.io/dlpack/latest/
