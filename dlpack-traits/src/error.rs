@@ -413,20 +413,26 @@ impl fmt::Display for Error {
             Error::ElementMismatch { asked, found } => {
                 write!(f, "the elements are {found}, not {asked}")
             }
-            Error::NoSuchElement => f.write_str("the index is outside of the tensor"),
+            Error::NoSuchElement => f.write_str(
+                "the tensor has no element at this index: it takes one number per dimension, each \
+                 below the extent",
+            ),
             Error::InvalidBits { dtype } => {
                 write!(f, "an element holds bits that are no value of {dtype}")
             }
             Error::NotCompact => f.write_str(
-                "the elements are not compact in row-major order, so they are no slice; copy them",
+                "the elements are not compact in row-major order, so they are no slice; go through \
+                 them with `elements`, or copy them with its `to_vec`",
             ),
             Error::ReadOnly => f.write_str("the tensor is read-only"),
             Error::NotExclusive => f.write_str(
                 "others may hold the memory of the tensor too; ask its producer for a copy with \
-                 `copy=True`",
+                 `copy=True`, or, if it does not flag copies with IS_COPIED, copy the elements with \
+                 `elements` and `to_vec`",
             ),
             Error::NotFrozen => f.write_str(
-                "others may write the memory of the tensor; read its elements by value, or copy them",
+                "others may write the memory of the tensor; read its elements by value with \
+                 `elements`, or copy them with its `to_vec`",
             ),
             Error::NullStrides { ndim } => write!(
                 f,

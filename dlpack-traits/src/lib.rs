@@ -121,7 +121,9 @@ pub use dlpack_derive::{
     AsLayout, DLPackExport, DLPackImport, DataType, Element, FromLayout, Storage,
 };
 
-/// The code in the README is code.
+/// The code in the README is code. What is ignored there, and in `python`, needs the
+/// macros of PyO3: `cargo xtask test` has them, and compiles it (each block alone:
+/// rustdoc leaves out the ignored ones of those that it merges).
 #[cfg(all(doctest, feature = "derive"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -53,7 +53,8 @@ def test_writes_are_seen_on_both_sides(np):
     [
         (
             lambda np: np.zeros((2, 3), np.float64),
-            "the elements are float64, `Signal` needs float32; pass `x.astype('float32')`",
+            "the elements are float64, `Signal` needs float32; "
+            "pass `x.astype('float32')`, or `x.to(torch.float32)` of torch",
             lambda np, x: x.astype("float32"),
         ),
         (

@@ -21,6 +21,15 @@ def scripted(**keywords):
     return type("Scripted", (), {"__dlpack_c_exchange_api__": table})
 
 
+def test_an_element():
+    """By its index; others are an error that Python knows."""
+    array = require("numpy").arange(6, dtype="float32").reshape(2, 3)
+    assert testing.element(array.T, [2, 1]) == 5
+    for index in ([2, 0], [0], []):
+        with pytest.raises(IndexError, match="one number per dimension"):
+            testing.element(array, index)
+
+
 # --- borrow ----------------------------------------------------------------
 
 

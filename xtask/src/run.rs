@@ -86,6 +86,10 @@ impl Stage {
         let lines: Vec<&str> = log.lines().collect();
         let first = lines.len().saturating_sub(TAIL);
         if first > 0 {
+            // Tests go on after one that fails, and may push it out of the tail.
+            for line in failures(&lines[..first]) {
+                println!("{line}");
+            }
             self.note(&format!("(the last {TAIL} lines of {})", self.log_path.display()));
         }
         for line in &lines[first..] {
@@ -214,7 +218,50 @@ fn name_of(spelled: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// What failed tests said, and their names, without the ways to where they panicked.
+fn failures<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let mut said = Vec::new();
+    let (mut is_failure, mut is_way) = (false, false);
+    for &line in lines {
+        is_failure |= line == "failures:";
+        is_way = (is_way || line == "stack backtrace:") && !line.is_empty();
+        if is_failure && !is_way {
+            said.push(line);
+        }
+        is_failure &= !line.starts_with("test result:");
+    }
+    said
+}
+
 fn flush() {
     // A closed standard output is noticed by the next `println!`.
     drop(std::io::stdout().flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::failures;
+
+    #[test]
+    fn failures_are_found_among_what_passed() {
+        let log = [
+            "test one ... ok",
+            "failures:",
+            "---- two stdout ----",
+            "two is three",
+            "stack backtrace:",
+            "   0: core::panicking::panic_fmt",
+            "",
+            "failures:",
+            "    two",
+            "test result: FAILED. 1 passed; 1 failed",
+            "test result: ok. 1 passed",
+        ];
+        let said = failures(&log);
+        assert_eq!(said[..3], ["failures:", "---- two stdout ----", "two is three"]);
+        assert_eq!(
+            said[3..],
+            ["", "failures:", "    two", "test result: FAILED. 1 passed; 1 failed"]
+        );
+    }
 }

@@ -35,6 +35,20 @@ pub(crate) fn ui_tests(context: &Context, stage: &mut Stage) -> Ending {
     run_tests(stage, cargo(&context.checkout).args(["test", "--package=ui-tests"]))
 }
 
+/// The documents about Python, as code. Those that need PyO3's macros, which the
+/// crate itself has no use for, are ignored elsewhere.
+pub(crate) fn python_documents(context: &Context, stage: &mut Stage) -> Ending {
+    let environment = context.environment()?;
+    let mut command = cargo(&context.checkout);
+    command
+        .env("PYO3_PYTHON", &environment.interpreter.executable)
+        .args(["test", "--doc", "--package=dlpack-traits"])
+        .args(["--features=derive,pyo3,pyo3/macros", "--", "--include-ignored"])
+        // Not the page about the derive: its ignored blocks are parts of one expansion.
+        .args(["Readme", "python"]);
+    run_tests(stage, &mut command)
+}
+
 /// Runs tests, and fails where there were none.
 pub(crate) fn run_tests(stage: &mut Stage, command: &mut Command) -> Ending {
     stage.run(command)?;

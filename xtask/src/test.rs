@@ -54,6 +54,7 @@ const QUICK: &[(&str, Body)] = &[
     ("ui tests", rust_tests::ui_tests),
     ("feature sets", checks::feature_sets),
     ("feature sets with pyo3", checks::feature_sets_with_pyo3),
+    ("python documents", rust_tests::python_documents),
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),
 ];
@@ -70,6 +71,7 @@ const FULL: &[(&str, Body)] = &[
     ("feature sets", checks::feature_sets),
     ("target without std", checks::target_without_std),
     ("feature sets with pyo3", checks::feature_sets_with_pyo3),
+    ("python documents", rust_tests::python_documents),
     ("clippy", checks::clippy),
     ("docs", checks::docs),
     ("oldest rust", checks::oldest_rust),

@@ -5,7 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::num::NonZeroU8;
 
-use super::{Imported, Readable};
+use super::{Elements, Exclusive, Imported, Readable};
 use crate::described::{AsLayout, Layout};
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -51,6 +51,7 @@ use crate::view::TensorView;
 /// assert_eq!(again.import()?.elements::<u8>()?.to_vec()?, [2, 1]);
 ///
 /// let bytes: Foreign<u8> = any.clone().typed()?;
+/// assert_eq!(bytes.elements()?.to_vec()?, [2, 1]);
 /// assert!(any.typed::<f32>().is_err());
 /// # Ok::<(), Error>(())
 /// ```
@@ -128,10 +129,24 @@ impl<T> Foreign<T> {
         &self.tensor
     }
 
-    /// The imported tensor, if this is its only owner: there is no clone, and
-    /// no export that is still in use.
-    pub fn tensor_mut(&mut self) -> Option<&mut Imported> {
-        Arc::get_mut(&mut self.tensor)
+    /// The tensor with elements that are ours alone: [`Imported::exclusive`] for
+    /// the only owner, when there is no clone, and no export that is still in use.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotExclusive`] where there is one, and those of
+    /// [`Imported::exclusive`].
+    pub fn exclusive(&mut self) -> Result<Exclusive<'_>, Error> {
+        Arc::get_mut(&mut self.tensor).ok_or(Error::NotExclusive)?.exclusive()
+    }
+
+    /// The imported tensor, taken out of this storage.
+    ///
+    /// # Errors
+    ///
+    /// The storage itself, if it is not the only owner.
+    pub fn into_tensor(self) -> Result<Imported, Self> {
+        Arc::try_unwrap(self.tensor).map_err(|tensor| Self { tensor, elements: PhantomData })
     }
 
     /// The same memory with elements of a type that is known now.
@@ -142,6 +157,18 @@ impl<T> Foreign<T> {
     pub fn typed<U: ForeignElement>(self) -> Result<Foreign<U>, Error> {
         U::check(&self.tensor)?;
         Ok(Foreign { tensor: self.tensor, elements: PhantomData })
+    }
+}
+
+impl<T: Readable> Foreign<T> {
+    /// The elements, to be read by value, while others may write them:
+    /// [`Imported::elements`] of the type that they have here.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Imported::elements`], none of which got past [`new`](Self::new).
+    pub fn elements(&self) -> Result<Elements<'_, T>, Error> {
+        self.tensor.elements()
     }
 }
 

@@ -22,7 +22,8 @@ use crate::dtype::DataType;
 /// let dtype = Unmet::DType { needed: vec![DataType::U8], found: DataType::F32 };
 /// assert_eq!(
 ///     Requirement::new("Image", dtype).to_string(),
-///     "the elements are float32, `Image` needs uint8; pass `x.astype('uint8')`",
+///     "the elements are float32, `Image` needs uint8; pass `x.astype('uint8')`, or \
+///      `x.to(torch.uint8)` of torch",
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -335,7 +336,9 @@ fn cast(needed: &[DataType]) -> impl fmt::Display {
     impl fmt::Display for Cast {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             match self.0 {
-                Some(dtype) if NUMPY.contains(&dtype) => write!(f, "; pass `x.astype('{dtype}')`"),
+                Some(dtype) if NUMPY.contains(&dtype) => {
+                    write!(f, "; pass `x.astype('{dtype}')`, or `x.to(torch.{dtype})` of torch")
+                }
                 Some(dtype) if TORCH.contains(&dtype) => {
                     write!(f, "; pass `x.to(torch.{dtype})` of torch")
                 }
@@ -346,7 +349,7 @@ fn cast(needed: &[DataType]) -> impl fmt::Display {
     Cast(needed.first().copied())
 }
 
-/// The types that `astype` of NumPy knows by these names.
+/// The types that `astype` of NumPy knows by these names, and torch too.
 const NUMPY: [DataType; 14] = [
     DataType::I8,
     DataType::I16,

@@ -58,7 +58,7 @@ impl Imported {
     }
 
     /// The tensor with elements that are ours alone, because the producer made
-    /// a copy for us (IS_COPIED), or because this program exported them so: from
+    /// a copy for us and said so (IS_COPIED), or because this program exported them so: from
     /// a `Vec<T>` by value, for one.
     ///
     /// # Errors

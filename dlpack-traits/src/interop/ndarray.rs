@@ -93,6 +93,16 @@ impl<'a> Frozen<'a> {
 impl Exclusive<'_> {
     /// The elements as an array to be written, in any layout.
     ///
+    /// ```
+    /// use dlpack_traits::{DLPackExport, Error};
+    /// use ndarray::array;
+    ///
+    /// let mut tensor = array![[1.0, 2.0], [3.0, 4.0]].into_dlpack()?.import()?;
+    /// tensor.exclusive()?.as_ndarray_mut::<f64>()?[[0, 1]] = 5.0;
+    /// assert_eq!(tensor.elements::<f64>()?.to_vec()?, [1.0, 5.0, 3.0, 4.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Those of [`Frozen::as_ndarray`].
@@ -110,7 +120,18 @@ impl Exclusive<'_> {
 }
 
 impl<T: Readable> Elements<'_, T> {
-    /// A copy of all elements in an array, each read at its own moment.
+    /// A copy of all elements in an array, each read at its own moment: what there
+    /// is of memory that others may write, such as a NumPy array.
+    ///
+    /// ```
+    /// use dlpack_traits::{DLPackExport, Error};
+    /// use ndarray::array;
+    ///
+    /// let turned = array![[1.0, 2.0], [3.0, 4.0]].reversed_axes();
+    /// let tensor = turned.clone().into_dlpack()?.import()?;
+    /// assert_eq!(tensor.elements::<f64>()?.to_ndarray()?, turned.into_dyn());
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///

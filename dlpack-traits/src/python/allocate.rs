@@ -30,7 +30,9 @@ use crate::import::{Exclusive, Imported};
 
 /// Makes a tensor with the allocator of a Python type, to become an object of it.
 ///
-/// Through the exchange table of the type this calls no Python code.
+/// Through the exchange table of the type this calls no Python code. `torch.Tensor`
+/// has such a table, and so have the classes of this module; `numpy.ndarray` has none:
+/// for it, make the tensor in Rust and hand it over with [`to`](super::to).
 ///
 /// ```no_run
 /// use dlpack_traits::backend::Prototype;
@@ -59,7 +61,8 @@ pub fn allocate<'py>(
     let py = class.py();
     let Some(Peer { allocate: Some(allocate), wrap: Some(wrap), .. }) = peer_of(class)? else {
         return Err(PyTypeError::new_err(format!(
-            "`{}` has no exchange table that allocates tensors",
+            "`{}` has no exchange table that allocates tensors; make the tensor in Rust, and hand it \
+             over with `python::to`",
             class.name()?
         )));
     };
@@ -84,6 +87,23 @@ pub fn allocate<'py>(
 }
 
 /// Makes a tensor of the type, shape and device of another one: [`allocate`].
+///
+/// ```no_run
+/// use dlpack_traits::python;
+/// use pyo3::prelude::*;
+///
+/// /// Twice a tensor of `float32`s, as an object of the same library.
+/// # #[allow(dead_code)]
+/// fn doubled<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+///     let tensor = python::from_dlpack(object)?;
+///     let mut result = python::allocate_like(&object.get_type(), &tensor)?;
+///     let numbers = tensor.elements::<f32>()?.iter();
+///     for (to, number) in result.exclusive()?.elements_mut::<f32>()?.zip(numbers) {
+///         *to = 2.0 * number;
+///     }
+///     result.into_object()
+/// }
+/// ```
 ///
 /// # Errors
 ///

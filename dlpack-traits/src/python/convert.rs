@@ -4,7 +4,8 @@ use alloc::format;
 use alloc::string::ToString;
 
 use pyo3::exceptions::{
-    PyBufferError, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
+    PyBufferError, PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError,
+    PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::{Borrowed, intern};
@@ -20,11 +21,13 @@ use crate::version::Version;
 
 impl From<Error> for PyErr {
     /// `MemoryError` for a failed allocation, `ValueError` for a stream that
-    /// makes no sense, `BufferError` for everything that cannot be exported.
+    /// makes no sense, `IndexError` for an index without an element, `BufferError`
+    /// for everything that cannot be exported.
     fn from(error: Error) -> Self {
         let text = error.to_string();
         match error {
             Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
+            Error::NoSuchElement => PyIndexError::new_err(text),
             Error::StreamOnHost | Error::StreamRefused { .. } | Error::StreamUntracked { .. } => {
                 PyValueError::new_err(text)
             }

@@ -34,6 +34,21 @@ use crate::stream::{StreamArg, StreamKind};
 /// }
 /// ```
 ///
+/// It can stand at an argument, too, and then the function gets the tensor:
+///
+/// ```ignore,no_run,standalone_crate
+/// use dlpack_traits::{Imported, python};
+/// use pyo3::prelude::*;
+///
+/// #[pyfunction]
+/// fn sum(#[pyo3(from_py_with = python::from_dlpack)] tensor: Imported) -> PyResult<f32> {
+///     Ok(tensor.elements::<f32>()?.iter().sum())
+/// }
+/// ```
+///
+/// PyTorch's table gives tensors that require a gradient too, which its `__dlpack__`
+/// refuses: autograd does not see what is done with them here.
+///
 /// # Errors
 ///
 /// What the object raises: usually `BufferError` where it cannot export, and
@@ -183,6 +198,23 @@ impl<'a> ImportOptions<'a> {
     }
 
     /// Whether to have a copy (`copy=`): always, or never, and rather an error.
+    ///
+    /// A copy that is flagged as one (IS_COPIED) is nobody else's, so its elements
+    /// can be had as slices, without `unsafe`. NumPy flags it; PyTorch 2.15 does
+    /// not: there [`Elements::to_vec`](crate::Elements::to_vec) makes a copy of one's own.
+    ///
+    /// ```no_run
+    /// use dlpack_traits::python::{self, ImportOptions};
+    /// use pyo3::prelude::*;
+    ///
+    /// # #[allow(dead_code)]
+    /// fn sorted(array: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    ///     let mut copy = python::from_dlpack_with(array, &ImportOptions::new().copy(true))?;
+    ///     let mut elements = copy.exclusive()?;
+    ///     elements.as_mut_slice::<i64>()?.sort_unstable();
+    ///     Ok(elements.as_slice::<i64>()?.to_vec())
+    /// }
+    /// ```
     pub const fn copy(self, copy: bool) -> Self {
         Self { copy: Some(copy), ..self }
     }

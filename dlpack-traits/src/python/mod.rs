@@ -6,7 +6,11 @@
 //! `jax.dlpack.from_dlpack`, `tvm_ffi.from_dlpack` and their kin accept its
 //! objects:
 //!
-//! ```ignore
+//! ```ignore,no_run,standalone_crate
+//! use std::sync::Arc;
+//! use dlpack_traits::DLPackExport;
+//! use pyo3::prelude::*;
+//!
 //! #[pyclass(frozen)]
 //! #[derive(DLPackExport)]
 //! struct Image { data: Arc<[u8]>, shape: [usize; 3] }
@@ -21,21 +25,28 @@
 //!
 //! [`from_dlpack`] takes the tensor of any Python object that exports one, as an
 //! [`Imported`](crate::Imported), and needs no `unsafe`. A class that implements
-//! [`DLPackImport`](crate::DLPackImport) gets a class method `from_dlpack`:
+//! [`DLPackImport`](crate::DLPackImport), by the derive or by hand, gets a class method
+//! `from_dlpack`:
 //!
-//! ```ignore
+//! ```ignore,no_run,standalone_crate
+//! use dlpack_traits::{DLPackExport, DLPackImport, Foreign, python};
+//! use pyo3::prelude::*;
+//!
 //! #[pyclass(frozen)]
-//! #[derive(DLPackExport)]
-//! #[dlpack(transparent)]
-//! struct Samples(Foreign<f32>);
+//! #[derive(DLPackExport, DLPackImport)]
+//! struct Grid { data: Foreign<f32>, shape: [usize; 2] }
 //!
-//! impl DLPackImport for Samples {
-//!     fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
-//!         Ok(Self(Foreign::new(tensor)?))
+//! #[pymethods]
+//! impl Grid {
+//!     fn sum(&self) -> PyResult<f32> {
+//!         Ok(self.data.elements()?.iter().sum())
 //!     }
 //! }
 //!
-//! python::class::<Samples>().importable().add(m)?; // Samples.from_dlpack(array)
+//! #[pymodule]
+//! fn grids(m: &Bound<'_, PyModule>) -> PyResult<()> {
+//!     python::class::<Grid>().importable().add(m) // Grid.from_dlpack(array)
+//! }
 //! ```
 //!
 //! | to | use |
@@ -88,6 +99,7 @@
 //! | `BufferError` | the tensor cannot be exported as asked: shape, dtype, device, or `copy=False` where only a copy would do |
 //! | `TypeError` | an argument of the wrong type, or an unknown one |
 //! | `ValueError` | an argument with a wrong value: a `stream` on the CPU, a negative version |
+//! | `IndexError` | Rust code asked for an element that the tensor does not have |
 //! | `MemoryError` | no memory for the export |
 //! | `AttributeError` | what was to be imported has no `__dlpack__` |
 //! | any other | raised by the producer of what was to be imported; it arrives as it was |

@@ -6,7 +6,7 @@
 use dlpack_traits::backend::Prototype;
 use dlpack_traits::python::{self, Allocated};
 use dlpack_traits::{
-    DLPackExport, DataType, Device, Dims, Error, Layout, Storage, TensorView, ffi,
+    DLPackExport, DataType, Device, Dims, Error, Imported, Layout, Storage, TensorView, ffi,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -41,6 +41,15 @@ pub(crate) fn fused<'py>(
         })
     })?;
     made.into_object()
+}
+
+/// One of the `float32`s of a tensor, which comes as an argument.
+#[pyfunction]
+pub(crate) fn element(
+    #[pyo3(from_py_with = python::from_dlpack)] tensor: Imported,
+    index: Vec<usize>,
+) -> PyResult<f32> {
+    Ok(tensor.elements::<f32>()?.load(&index)?)
 }
 
 /// The sum of borrowed `float32`s, and the stream that came with them.

@@ -51,6 +51,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(imports::add_own_from_dlpack, m)?)?;
     m.add_function(wrap_pyfunction!(imports::add_floats, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::fused, m)?)?;
+    m.add_function(wrap_pyfunction!(kernels::element, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::borrowed_sum, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::borrowed_facts, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::allocate, m)?)?;

@@ -86,7 +86,8 @@ fn newtypes() {
     assert_eq!(refused::<Line>(&bytes(&[2, 3])), "the tensor has 2 dimensions, `Line` needs 1");
     assert_eq!(
         refused::<Line>(&forged(&[1], &[1])),
-        "the elements are int32, `Bounded` needs uint8; pass `x.astype('uint8')`"
+        "the elements are int32, `Bounded` needs uint8; pass `x.astype('uint8')`, or \
+         `x.to(torch.uint8)` of torch"
     );
     let drops = Drops::new();
     let long = Line::from_dlpack(imported(&bytes(&[5]), &drops)).map(|_| ());
@@ -148,7 +149,8 @@ fn enums() {
         refused::<Column>(&forged(&[1, 1, 1], &[0])),
         "no variant of `Column` takes the tensor; \
          `Flat`: the tensor has 3 dimensions, `Tensor` needs 1; \
-         `Bytes`: the elements are int32, `Bounded` needs uint8; pass `x.astype('uint8')`; \
+         `Bytes`: the elements are int32, `Bounded` needs uint8; pass `x.astype('uint8')`, or \
+         `x.to(torch.uint8)` of torch; \
          `Deep`: the tensor has 3 dimensions, `Tensor` needs 2"
     );
     let Only::Line(line) = built::<Only>(&bytes(&[2])).unwrap();
@@ -158,7 +160,8 @@ fn enums() {
     // Where only the element type is wrong, it is said once.
     assert_eq!(
         refused::<OneOf>(&forged(&[1], &[0])),
-        "the elements are int32, `OneOf` needs uint8 or float32; pass `x.astype('uint8')`"
+        "the elements are int32, `OneOf` needs uint8 or float32; pass `x.astype('uint8')`, or \
+         `x.to(torch.uint8)` of torch"
     );
     assert!(matches!(built::<OneOf>(&bytes(&[6])), Ok(OneOf::A(_))));
     let drops = Drops::new();
@@ -206,7 +209,8 @@ fn storages() {
     assert_eq!(drops.count(), 1);
     assert_eq!(
         refused::<Either>(&Forged { dtype: DataType::F32, ..forged(&[1], &[0]) }),
-        "the elements are float32, `Either` needs int32 or uint8; pass `x.astype('int32')`"
+        "the elements are float32, `Either` needs int32 or uint8; pass `x.astype('int32')`, or \
+         `x.to(torch.int32)` of torch"
     );
     let held = Held::from_imported(imported(&bytes(&[6]), &Drops::new())).unwrap();
     assert_eq!((held.data().byte_len(), held.1), (6, PhantomData));

@@ -19,7 +19,8 @@ fn element_types_and_devices() {
     let floats = Forged { dtype: DataType::F32, ..forged(&[1, 1, 2], &[0, 0]) };
     assert_eq!(
         refused::<Image>(&floats),
-        "the elements are float32, `Image` needs uint8; pass `x.astype('uint8')`"
+        "the elements are float32, `Image` needs uint8; pass `x.astype('uint8')`, or \
+         `x.to(torch.uint8)` of torch"
     );
     let cuda = Forged { device: Device::cuda(1), ..bytes(&[1, 2, 3]) };
     assert_eq!(
@@ -228,7 +229,8 @@ fn requirements() {
     );
     says(
         &Forged { dtype: DataType::I8, ..bytes(&[6]) },
-        "the elements are int8, `Picky` needs float32 or uint8; pass `x.astype('float32')`",
+        "the elements are int8, `Picky` needs float32 or uint8; pass `x.astype('float32')`, or \
+         `x.to(torch.float32)` of torch",
     );
     says(&bytes(&[1, 2, 3]), "the tensor has 3 dimensions, `Picky` needs 1 or 2");
     says(
@@ -238,7 +240,11 @@ fn requirements() {
     );
     // What the data can hold is asked for behind that.
     let floats = Forged { dtype: DataType::F32, ..forged(&[2], &[0, 0]) };
-    says(&floats, "the elements are float32, `Picky` needs uint8; pass `x.astype('uint8')`");
+    says(
+        &floats,
+        "the elements are float32, `Picky` needs uint8; pass `x.astype('uint8')`, or \
+         `x.to(torch.uint8)` of torch",
+    );
 
     let says = |forged: &Forged, text: &str| assert_eq!(refused::<Fussy>(forged), text);
     says(&bytes(&[6]), "the tensor is on cpu, `Fussy` needs cuda; move it there");

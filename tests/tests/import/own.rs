@@ -91,9 +91,9 @@ fn by_value() {
     assert_eq!(shared.exclusive().map(|_| ()), Err(Error::NotExclusive));
     assert_eq!(frozen(&shared), Err(Error::NotFrozen));
     assert_eq!(shared.elements::<i32>().unwrap().load(&[1]), Ok(20));
-    assert!(foreign.tensor_mut().is_none());
+    assert_eq!(foreign.exclusive().map(|_| ()), Err(Error::NotExclusive));
     drop(shared);
-    let mut alone = foreign.tensor_mut().unwrap().exclusive().unwrap();
+    let mut alone = foreign.exclusive().unwrap();
     alone.as_mut_slice::<i32>().unwrap()[0] = 10;
     assert_eq!(foreign.tensor().elements::<i32>().unwrap().load(&[0]), Ok(10));
     assert_eq!(drops.count(), 0);

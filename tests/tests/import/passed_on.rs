@@ -221,21 +221,19 @@ fn streams() {
 fn typed_and_not() {
     let drops = Drops::new();
     let (_, taken) = with(|_| ()).import::<DLManagedTensorVersioned>(&drops);
-    let mut any: Foreign = Foreign::new(taken.unwrap()).unwrap();
-    assert!(any.tensor_mut().is_some());
+    let any: Foreign = Foreign::new(taken.unwrap()).unwrap();
     let typed = any.clone().typed::<i32>().unwrap();
-    assert!(any.tensor_mut().is_none());
+    let any = any.into_tensor().unwrap_err();
     let error = Error::ElementMismatch { asked: DataType::F32, found: DataType::I32 };
     assert_eq!(any.clone().typed::<f32>().map(drop), Err(error));
     drop(any);
     let any: Foreign = typed.into();
     let shared = any.to_dlpack().unwrap();
-    let mut any = any;
-    assert!(any.tensor_mut().is_none(), "an export is in use");
+    let any = any.into_tensor().expect_err("an export is in use");
     drop(shared);
-    assert!(any.tensor_mut().is_some());
+    let tensor = any.into_tensor().unwrap();
     assert_eq!(drops.count(), 0);
-    drop(any);
+    drop(tensor);
     assert_eq!(drops.count(), 1);
 }
 

@@ -158,7 +158,7 @@ fn strictly_aligned_elements() {
     for element in exclusive.elements_mut::<Aligned>().unwrap() {
         element.parts = [1.0, 2.0];
     }
-    assert_eq!(tensor.elements::<f32>().unwrap().iter().sum::<f32>(), 6.0);
+    assert_eq!(tensor.elements::<f32>().unwrap().to_vec(), Ok(vec![1.0, 2.0, 1.0, 2.0]));
 }
 
 /// Elements with axes are what lies in the last dimensions.
@@ -315,7 +315,7 @@ fn codes() {
         types.extend([ffi::kDLInt, ffi::kDLUInt].map(|code| DataType::new(code, bits, 1)));
     }
     types.push(DataType::new(ffi::kDLOpaqueHandle, 64, 1));
-    let rounds = if cfg!(miri) { 3 } else { 200 };
+    let rounds = if cfg!(miri) { 1 } else { 200 };
     for dtype in types {
         for round in 0..rounds {
             let lanes = u16::try_from(random.within(1..=3)).unwrap();
@@ -385,7 +385,7 @@ fn bytes_of_packed() {
 fn nothing_twice() {
     let mut random = Random::new(4);
     let (mut given, mut refused, mut careful) = (0, 0, 0);
-    for _ in 0..if cfg!(miri) { 300 } else { 100_000 } {
+    for _ in 0..if cfg!(miri) { 15 } else { 100_000 } {
         let shape: Vec<i64> = (0..random.below(4)).map(|_| random.within(0..=4)).collect();
         let strides: Vec<i64> = shape.iter().map(|_| random.within(-12..=12)).collect();
         let positions = positions(&shape, &strides);
