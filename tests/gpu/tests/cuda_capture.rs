@@ -219,3 +219,26 @@ fn memory_is_no_part_of_a_graph() {
     check(unsafe { (session.driver.free_in_order)(kept, stream) });
     session.destroy_stream(stream);
 }
+
+/// The producer's own stream is captured when the tensor is dropped, and a consumer
+/// used it on another: a graph cannot wait for that, so the free is left, and with it
+/// the wait that would spoil the capture.
+#[test]
+fn a_captured_producer_keeps_the_memory() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    let (producer, consumer) = (session.new_stream(), session.new_stream());
+    let buffer = buffer_on(&session, producer);
+    let kept = address(&buffer);
+    // SAFETY: destroyed after the tensor.
+    buffer.hand_off(unsafe { named(consumer).lasting() })?;
+    begin(&session, producer);
+    session.fill_on(producer, kept, 6, COUNT);
+    drop(buffer);
+    end_and_launch(&session, producer);
+    assert_eq!(session.read_on(producer, kept, COUNT), [6; COUNT]);
+    // SAFETY: what was kept on purpose, and is not used any more.
+    check(unsafe { (session.driver.free_in_order)(kept, producer) });
+    session.destroy_stream(consumer);
+    session.destroy_stream(producer);
+    Ok(())
+}
