@@ -132,12 +132,15 @@ impl<B: Backend> Uses<B> {
     ///
     /// # Errors
     ///
-    /// Those of the runtime. The memory must not be freed then.
+    /// Those of the runtime, and [`Error::Unsupported`] where one of the streams is
+    /// captured. The memory must not be freed then.
     pub fn order_before(&self, ours: &WorkStream<B>) -> Result<(), Error> {
         let others = || self.iter().filter(|used| used.handle != ours.handle());
         let device = ours.device();
-        if others().next().is_some() && ours.stream().is_captured()? {
-            // A graph cannot wait for what is none of its work, and would be spoilt.
+        let elsewhere = || others().next().is_some() || self.elsewhere();
+        if elsewhere() && ours.stream().is_captured()? {
+            // A graph cannot wait for what is none of its work, nor may the host wait
+            // for the device then: either would spoil it.
             let what = "free in the order of a stream that is captured";
             return Err(Error::Unsupported { device, what });
         }

@@ -242,3 +242,23 @@ fn a_captured_producer_keeps_the_memory() -> Result<(), Error> {
     session.destroy_stream(producer);
     Ok(())
 }
+
+/// As before, with a consumer that named no stream: nobody waits for the device, of
+/// which the captured stream is a part.
+#[test]
+fn a_captured_producer_does_not_wait_for_the_device() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    let producer = session.new_stream();
+    let buffer = buffer_on(&session, producer);
+    let kept = address(&buffer);
+    buffer.hand_off(StreamArg::no_sync())?;
+    begin(&session, producer);
+    session.fill_on(producer, kept, 7, COUNT);
+    drop(buffer);
+    end_and_launch(&session, producer);
+    assert_eq!(session.read_on(producer, kept, COUNT), [7; COUNT]);
+    // SAFETY: what was kept on purpose, and is not used any more.
+    check(unsafe { (session.driver.free_in_order)(kept, producer) });
+    session.destroy_stream(producer);
+    Ok(())
+}
