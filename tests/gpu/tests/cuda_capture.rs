@@ -3,11 +3,14 @@
 
 #![cfg(target_os = "linux")]
 
-use std::sync::mpsc;
+use core::ffi::c_void;
+use core::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use dlpack_gpu_tests::session::{Session, check, session};
-use dlpack_traits::backend::{Cuda, DeviceBuffer};
+use dlpack_traits::backend::{Cuda, DeviceBuffer, Freed};
 use dlpack_traits::{DataType, Device, Error, Storage, StreamArg};
 
 /// `CU_STREAM_CAPTURE_MODE_GLOBAL`: the one that forbids most.
@@ -261,4 +264,39 @@ fn a_captured_producer_does_not_wait_for_the_device() -> Result<(), Error> {
     check(unsafe { (session.driver.free_in_order)(kept, producer) });
     session.destroy_stream(producer);
     Ok(())
+}
+
+/// What somebody else allocated is kept too: the host cannot wait for a stream that
+/// is captured, and what the owner would enqueue there would be the graph's.
+#[test]
+fn adopted_memory_of_a_captured_stream_is_kept() {
+    /// Says that it was dropped.
+    struct Dropped(Arc<AtomicBool>);
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+
+    let Some(session) = session() else { return };
+    for freed in [Freed::AtOnce, Freed::InOrder] {
+        let producer = session.new_stream();
+        let kept = session.filled(0, COUNT);
+        let dropped = Arc::new(AtomicBool::new(false));
+        let data = NonNull::new(kept as *mut c_void).expect("memory");
+        let (stream, owner) = (session.work_stream(producer), Dropped(Arc::clone(&dropped)));
+        // SAFETY: 1. to 3. The test frees it, at the end. 4. The work is done. 5. Later.
+        let buffer = unsafe {
+            DeviceBuffer::from_raw_parts(data, COUNT * 4, DataType::U32, stream, owner, freed)
+        };
+        begin(&session, producer);
+        session.fill_on(producer, kept, 8, COUNT);
+        drop(buffer);
+        assert!(!dropped.load(Ordering::Acquire), "{freed:?}");
+        end_and_launch(&session, producer);
+        assert_eq!(session.read_on(producer, kept, COUNT), [8; COUNT]);
+        session.free(kept);
+        session.destroy_stream(producer);
+    }
 }
