@@ -12,7 +12,7 @@ use core::ptr::NonNull;
 use bytemuck::Pod;
 
 use super::memory::{AllocatorOf, Place, synchronize_device};
-use super::{Allocator, Backend, Memcpy, Uses, WorkStream};
+use super::{Allocator, Backend, Memcpy, Stream, Uses, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::Element;
@@ -186,7 +186,7 @@ impl<B: Backend> DeviceBuffer<B> {
     }
 
     /// Adopts memory that somebody else allocated. `owner` is dropped when
-    /// nobody uses it any more, on any thread.
+    /// nobody uses it any more, on any thread; never, if the stream is captured then.
     ///
     /// # Safety
     ///
@@ -279,6 +279,10 @@ impl<B: Backend> Drop for Memory<B> {
                 let _ = unsafe { deallocate(&self.stream, self.data, self.byte_len.max(1)) };
             }
             Owner::Value(owner, freed) => {
+                // What it enqueues would be the graph's, and a wait would spoil that.
+                if !matches!(self.stream.stream().is_captured(), Ok(false)) {
+                    return;
+                }
                 let device = self.stream.device();
                 let done = match freed {
                     _ if elsewhere => synchronize_device::<B>(device),

@@ -134,18 +134,26 @@ impl<B: Backend> Uses<B> {
     ///
     /// # Errors
     ///
-    /// Those of the runtime. The memory must not be freed then.
+    /// Those of the runtime, and [`Error::Unsupported`] where one of the streams is
+    /// captured. The memory must not be freed then.
     pub fn order_before(&self, ours: &WorkStream<B>) -> Result<(), Error> {
-        for used in self.iter() {
-            if used.handle != ours.handle() {
-                // Waiting for it would make ours a part of somebody's graph.
-                if used.stream.is_captured()? {
-                    let (device, what) = (ours.device(), "free after work of a graph");
-                    return Err(Error::Unsupported { device, what });
-                }
-                let event = used.stream.record()?;
-                ours.stream().wait(&event)?;
+        let others = || self.iter().filter(|used| used.handle != ours.handle());
+        let device = ours.device();
+        let elsewhere = || others().next().is_some() || self.elsewhere();
+        if elsewhere() && ours.stream().is_captured()? {
+            // A graph cannot wait for what is none of its work, nor may the host wait
+            // for the device then: either would spoil it.
+            let what = "free in the order of a stream that is captured";
+            return Err(Error::Unsupported { device, what });
+        }
+        for used in others() {
+            // Waiting for it would make ours a part of somebody's graph.
+            if used.stream.is_captured()? {
+                let what = "free after work of a graph";
+                return Err(Error::Unsupported { device, what });
             }
+            let event = used.stream.record()?;
+            ours.stream().wait(&event)?;
         }
         Ok(())
     }

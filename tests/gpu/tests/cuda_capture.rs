@@ -3,11 +3,14 @@
 
 #![cfg(target_os = "linux")]
 
-use std::sync::mpsc;
+use core::ffi::c_void;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use dlpack_gpu_tests::session::{Session, check, session};
-use dlpack_traits::backend::{Cuda, DeviceBuffer};
+use dlpack_traits::backend::{Cuda, DeviceBuffer, Freed};
 use dlpack_traits::{DataType, Device, Error, Storage, StreamArg};
 
 /// `CU_STREAM_CAPTURE_MODE_GLOBAL`: the one that forbids most.
@@ -218,4 +221,82 @@ fn memory_is_no_part_of_a_graph() {
     // SAFETY: what was kept on purpose, and is not used any more.
     check(unsafe { (session.driver.free_in_order)(kept, stream) });
     session.destroy_stream(stream);
+}
+
+/// The producer's own stream is captured when the tensor is dropped, and a consumer
+/// used it on another: a graph cannot wait for that, so the free is left, and with it
+/// the wait that would spoil the capture.
+#[test]
+fn a_captured_producer_keeps_the_memory() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    let (producer, consumer) = (session.new_stream(), session.new_stream());
+    let buffer = buffer_on(&session, producer);
+    let kept = address(&buffer);
+    // SAFETY: destroyed after the tensor.
+    buffer.hand_off(unsafe { named(consumer).lasting() })?;
+    begin(&session, producer);
+    session.fill_on(producer, kept, 6, COUNT);
+    drop(buffer);
+    end_and_launch(&session, producer);
+    assert_eq!(session.read_on(producer, kept, COUNT), [6; COUNT]);
+    // SAFETY: what was kept on purpose, and is not used any more.
+    check(unsafe { (session.driver.free_in_order)(kept, producer) });
+    session.destroy_stream(consumer);
+    session.destroy_stream(producer);
+    Ok(())
+}
+
+/// As before, with a consumer that named no stream: nobody waits for the device, of
+/// which the captured stream is a part.
+#[test]
+fn a_captured_producer_does_not_wait_for_the_device() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    let producer = session.new_stream();
+    let buffer = buffer_on(&session, producer);
+    let kept = address(&buffer);
+    buffer.hand_off(StreamArg::no_sync())?;
+    begin(&session, producer);
+    session.fill_on(producer, kept, 7, COUNT);
+    drop(buffer);
+    end_and_launch(&session, producer);
+    assert_eq!(session.read_on(producer, kept, COUNT), [7; COUNT]);
+    // SAFETY: what was kept on purpose, and is not used any more.
+    check(unsafe { (session.driver.free_in_order)(kept, producer) });
+    session.destroy_stream(producer);
+    Ok(())
+}
+
+/// What somebody else allocated is kept too: the host cannot wait for a stream that
+/// is captured, and what the owner would enqueue there would be the graph's.
+#[test]
+fn adopted_memory_of_a_captured_stream_is_kept() {
+    /// Says that it was dropped.
+    struct Dropped(Arc<AtomicBool>);
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+
+    let Some(session) = session() else { return };
+    for freed in [Freed::AtOnce, Freed::InOrder] {
+        let producer = session.new_stream();
+        let kept = session.filled(0, COUNT);
+        let dropped = Arc::new(AtomicBool::new(false));
+        let data = NonNull::new(kept as *mut c_void).expect("memory");
+        let (stream, owner) = (session.work_stream(producer), Dropped(Arc::clone(&dropped)));
+        // SAFETY: 1. to 3. The test frees it, at the end. 4. The work is done. 5. Later.
+        let buffer = unsafe {
+            DeviceBuffer::from_raw_parts(data, COUNT * 4, DataType::U32, stream, owner, freed)
+        };
+        begin(&session, producer);
+        session.fill_on(producer, kept, 8, COUNT);
+        drop(buffer);
+        assert!(!dropped.load(Ordering::Acquire), "{freed:?}");
+        end_and_launch(&session, producer);
+        assert_eq!(session.read_on(producer, kept, COUNT), [8; COUNT]);
+        session.free(kept);
+        session.destroy_stream(producer);
+    }
 }
