@@ -56,3 +56,28 @@ impl<T: Send + Sync + 'static> Kept<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn each_value_has_a_number_of_its_own() {
+        static KEPT: Kept<usize> = Kept::new();
+        assert_eq!(KEPT.get(0), None);
+        let threads: Vec<_> =
+            (0..8).map(|value| thread::spawn(move || (value, KEPT.add(value)))).collect();
+        let mut numbers = Vec::new();
+        for thread in threads {
+            let (value, number) = thread.join().expect("no panic");
+            assert_eq!(KEPT.get(number), Some(&value));
+            numbers.push(number);
+        }
+        numbers.sort_unstable();
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!((KEPT.get(8), KEPT.get(-1)), (None, None));
+    }
+}
