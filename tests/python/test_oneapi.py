@@ -22,10 +22,8 @@ from dlpack_testing import InUsm, recognize_usm, sycl_devices  # noqa: E402
 ONEAPI = 14
 KINDS = ("device", "shared", "host")
 # The one device with USM; PoCL, if it is there, has none.
-INDEX = next(
-    (i for i, d in enumerate(dpctl.get_devices()) if d.has_aspect_usm_device_allocations),
-    None,
-)
+WITH_USM = [d.has_aspect_usm_device_allocations for d in dpctl.get_devices()]
+INDEX = WITH_USM.index(True) if True in WITH_USM else None
 if INDEX is None:
     pytest.skip("no device of SYCL has USM", allow_module_level=True)
 DEVICE = dpctl.get_devices()[INDEX]
@@ -197,7 +195,8 @@ def keep_busy(queue, target, zeros, fives):
 
 def test_their_pending_work_comes_first(queue):
     """A capsule for our queue while theirs is at work: no stale elements."""
-    zeros, target = (made(numpy.zeros(COUNT, dtype="float32"), "device", queue) for _ in "ab")
+    zeros = made(numpy.zeros(COUNT, dtype="float32"), "device", queue)
+    target = made(numpy.zeros(COUNT, dtype="float32"), "device", queue)
     fives = made(numpy.full(COUNT, 5, dtype="float32"), "device", queue)
     queue.wait()
     ours = dpctl.SyclQueue(DEVICE, property="in_order")
