@@ -73,7 +73,9 @@ def test_a_buffer_goes_out_and_comes_in(cl, buffer, queue):
     assert ours.handle == buffer.int_ptr
     assert buffer.reference_count == references + 1
     other = cl.CommandQueue(queue.context)
-    again = InClBuffer.take(ours.__dlpack__(stream=other.int_ptr, max_version=(1, 3)), other.int_ptr)
+    capsule = ours.__dlpack__(stream=other.int_ptr, max_version=(1, 3))
+    again = InClBuffer.take(capsule, other.int_ptr)
+    del capsule
     del ours
     assert again.handle == buffer.int_ptr
     assert again.to_list() == [2, 3, 4, 5, 6, 7]
@@ -146,4 +148,9 @@ def test_nothing_is_left(buffer, queue):
     from dlpack_testing import InClBuffer
 
     ours = InClBuffer(buffer.int_ptr, 0, 0, queue.int_ptr)
-    check_leaks(lambda: InClBuffer.take(ours.__dlpack__(max_version=(1, 3)), queue.int_ptr))
+
+    def there_and_back():
+        capsule = ours.__dlpack__(max_version=(1, 3))
+        InClBuffer.take(capsule, queue.int_ptr)
+
+    check_leaks(there_and_back)

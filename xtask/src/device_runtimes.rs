@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::develop::{Build, EXAMPLE, TESTING};
 use crate::interpreter::Interpreter;
 use crate::python_tests;
-use crate::report::{Ending, missing};
+use crate::report::{Ending, Stop, missing};
 use crate::run::{Stage, cargo};
 use crate::rust_tests::run_tests;
 use crate::test::Context;
@@ -70,11 +70,11 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
 /// Skips, or fails where a runtime is required.
 fn not_here(reason: &str) -> Ending {
     for name in NAMES {
-        if let failed @ Err(crate::report::Stop::Failed(_)) = missing(name, reason.to_owned()) {
-            return failed;
+        if let required @ Err(Stop::Failed(_)) = missing(name, reason.to_owned()) {
+            return required;
         }
     }
-    missing("", reason.to_owned())
+    Err(Stop::Skipped(reason.to_owned()))
 }
 
 /// The modules for the environment's Python; they are built for its interpreter.
