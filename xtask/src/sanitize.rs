@@ -37,8 +37,8 @@ pub(crate) fn sanitize(checkout: Checkout, step: Option<&str>) -> Outcome<ExitCo
     let named = |name: &str| step.is_none_or(|step| name.contains(step));
     let steps: Vec<_> = STEPS.iter().filter(|(name, _)| named(name)).copied().collect();
     if steps.is_empty() {
-        let names: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
-        return Err(format!("there is no such step; there are {}.", names.join("; ")));
+        let all: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("there is no such step; there are {}.", all.join("; ")));
     }
     test::run(checkout, &steps, Packages::Base)
 }
