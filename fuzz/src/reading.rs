@@ -63,7 +63,8 @@ fn bytes_at<T>(tensor: &Imported, position: i64) -> Vec<u8> {
 
 fn same<T: Readable>(value: &T, bytes: &[u8]) -> bool {
     // SAFETY: an element has no padding.
-    let found: &[u8] = unsafe { std::slice::from_raw_parts((&raw const *value).cast(), bytes.len()) };
+    let found: &[u8] =
+        unsafe { std::slice::from_raw_parts((&raw const *value).cast(), bytes.len()) };
     found == bytes
 }
 

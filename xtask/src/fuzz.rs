@@ -3,7 +3,7 @@
 //! The crate `fuzz/` is a workspace of its own. What cargo-fuzz finds on the way
 //! stays in `target/fuzz-corpus`; what is kept is in `fuzz/seeds`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Outcome;
@@ -69,7 +69,7 @@ pub(crate) fn fuzz(checkout: &Checkout, choice: &Choice) -> Outcome {
 /// One target. Seeds are read and not written.
 fn run(
     checkout: &Checkout,
-    program: &PathBuf,
+    program: &Path,
     target: &str,
     seconds: u32,
     stage: &mut Stage,
@@ -85,7 +85,7 @@ fn run(
 }
 
 /// `cargo fuzz` with what build and run have in common.
-fn command(checkout: &Checkout, program: &PathBuf, verb: &str) -> Command {
+fn command(checkout: &Checkout, program: &Path, verb: &str) -> Command {
     let mut command = tools::with_first(program, cargo_of(checkout, TOOLCHAIN));
     command.args(["fuzz", verb, "--fuzz-dir=fuzz"]).arg("--target-dir");
     command.arg(checkout.target().join("fuzz"));

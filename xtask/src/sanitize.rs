@@ -19,6 +19,22 @@ const PYTHON: &str = "/usr/bin/python3";
 /// What to overlook.
 const SUPPRESSIONS: &str = "/usr/lib/valgrind/python3.supp";
 
+/// Everything that can be tested without Python, but documentation.
+const ALL_TESTS: &[&str] = &["--lib", "--tests"];
+/// Tests with threads. Those that read sources take very long under a sanitizer that
+/// counts every access.
+const THREADED_TESTS: &[&str] = &[
+    "--lib",
+    "--test=deleter",
+    "--test=devices",
+    "--test=exchange",
+    "--test=faults",
+    "--test=hand_off",
+    "--test=import",
+    "--test=share",
+    "--test=threads",
+];
+
 const STEPS: &[(&str, Body)] = &[
     ("address sanitizer", address),
     ("leak sanitizer", leak),
@@ -37,15 +53,15 @@ pub(crate) fn sanitize(checkout: Checkout, step: Option<&str>) -> Outcome<ExitCo
     let named = |name: &str| step.is_none_or(|step| name.contains(step));
     let steps: Vec<_> = STEPS.iter().filter(|(name, _)| named(name)).copied().collect();
     if steps.is_empty() {
-        let names: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
-        return Err(format!("there is no such step; there are {}.", names.join("; ")));
+        let all: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("there is no such step; there are {}.", all.join("; ")));
     }
     test::run(checkout, &steps, Packages::Base)
 }
 
 /// Accesses outside of allocations, and after their end.
 fn address(context: &Context, stage: &mut Stage) -> Ending {
-    let mut command = sanitized(context, "address");
+    let mut command = sanitized(context, "address", ALL_TESTS);
     // Tests that watch pages have handlers of their own; what asks for more memory
     // than there is expects an error.
     command.env("ASAN_OPTIONS", "detect_leaks=1:handle_segv=0:allocator_may_return_null=1");
@@ -54,7 +70,7 @@ fn address(context: &Context, stage: &mut Stage) -> Ending {
 
 /// What nobody frees.
 fn leak(context: &Context, stage: &mut Stage) -> Ending {
-    with(stage, "lsan", &mut sanitized(context, "leak"))
+    with(stage, "lsan", &mut sanitized(context, "leak", ALL_TESTS))
 }
 
 /// Accesses that race. The standard library is built with it too, because what it
@@ -63,13 +79,14 @@ fn thread(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = miri::install(stage) {
         return missing("tsan", reason);
     }
-    let mut command = sanitized(context, "thread");
-    command.arg("-Zbuild-std");
+    let mut command = sanitized(context, "thread", THREADED_TESTS);
+    // The device of the tests has threads that wait for work until the process ends.
+    command.arg("-Zbuild-std").env("TSAN_OPTIONS", "report_thread_leaks=0:handle_segv=0");
     with(stage, "tsan", &mut command)
 }
 
-/// All Rust tests but doc tests, built with a sanitizer.
-fn sanitized(context: &Context, sanitizer: &str) -> Command {
+/// Rust tests, built with a sanitizer.
+fn sanitized(context: &Context, sanitizer: &str, tests: &[&str]) -> Command {
     let checkout = &context.checkout;
     let mut command = cargo_of(checkout, TOOLCHAIN);
     // Build scripts are not sanitized, because a target is named.
@@ -78,7 +95,8 @@ fn sanitized(context: &Context, sanitizer: &str) -> Command {
         .env("CARGO_INCREMENTAL", "0")
         // For tests that measure memory, of which a sanitizer keeps what is freed.
         .env("DLPACK_SANITIZED", "1")
-        .args(["test", "--no-fail-fast", "--target", PLATFORM, "--lib", "--tests"])
+        .args(["test", "--no-fail-fast", "--target", PLATFORM])
+        .args(tests)
         .args(SELECTION)
         .arg("--target-dir")
         .arg(checkout.target().join("sanitize"));

@@ -271,7 +271,7 @@ struct Made {
 impl Made {
     fn new(data: Foreign<i32>, shape: Vec<i64>) -> Result<Self, Error> {
         trip(Hook::Construct);
-        Ok(Self { data, shape })
+        if data.tensor().numel() == 6 { Ok(Self { data, shape }) } else { Err(Error::NotCompact) }
     }
 
     fn check(&self) -> Result<(), Error> {

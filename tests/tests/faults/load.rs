@@ -23,6 +23,10 @@ fn rounds() -> usize {
 
 /// Pages that this process has in memory.
 fn resident() -> Option<usize> {
+    // Miri's memory is not that of the process.
+    if cfg!(miri) {
+        return None;
+    }
     if std::env::var_os("DLPACK_SANITIZED").is_some() {
         eprintln!("SKIPPED: resident memory, because a sanitizer keeps what is freed");
         return None;
