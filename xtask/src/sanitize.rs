@@ -70,7 +70,9 @@ fn address(context: &Context, stage: &mut Stage) -> Ending {
 
 /// What nobody frees.
 fn leak(context: &Context, stage: &mut Stage) -> Ending {
-    with(stage, "lsan", &mut sanitized(context, "leak", ALL_TESTS))
+    let mut command = sanitized(context, "leak", ALL_TESTS);
+    command.env("LSAN_OPTIONS", "allocator_may_return_null=1");
+    with(stage, "lsan", &mut command)
 }
 
 /// Accesses that race. The standard library is built with it too, because what it
