@@ -25,6 +25,9 @@ pub(super) struct Held(NonNull<Shared>);
 struct Shared {
     /// First, so that a pointer to it is a pointer to the whole.
     managed: DLManagedTensorVersioned,
+    /// The caller's struct, and a copy of it as it came.
+    original: NonNull<DLManagedTensorVersioned>,
+    as_it_came: DLManagedTensorVersioned,
     /// Releases the tensor. Not dropped where it stays with the caller.
     release: ManuallyDrop<Release>,
     state: AtomicU8,
@@ -36,6 +39,11 @@ const OPEN: u8 = 0;
 const DROPPED: u8 = 1;
 /// The [`Held`] is gone, and the tensor belongs to the `Imported`.
 const KEPT: u8 = 2;
+/// Nothing came of it, but the `Imported` was put away: it and the caller both
+/// have the tensor, and whoever is done second releases it.
+const RETURNED: u8 = 3;
+/// The caller is done with a tensor that was returned.
+const DELETED: u8 = 4;
 
 impl Held {
     /// Imports a tensor, and holds it back. Its deleter is called by `guard`, if
@@ -69,11 +77,11 @@ impl Held {
         };
         // SAFETY: by 1 of `from_raw` the struct is whole, since its version is
         // one of ours.
-        let managed = unsafe { original.read() };
+        let as_it_came = unsafe { original.read() };
         let managed = DLManagedTensorVersioned {
             manager_ctx: shared.as_ptr().cast(),
             deleter: Some(imported_dropped),
-            ..managed
+            ..as_it_came
         };
         // SAFETY: 1. and 2. are 1. and 2. of `from_raw`: it is dropped once, if
         // the tensor does not go back to the caller.
@@ -83,7 +91,7 @@ impl Held {
         }
         let state = AtomicU8::new(OPEN);
         // SAFETY: the memory was allocated for it.
-        unsafe { shared.write(Shared { managed, release, state }) };
+        unsafe { shared.write(Shared { managed, original, as_it_came, release, state }) };
         let held = Self(shared);
         // SAFETY: 1. to 3. The copy is a struct of ours, and its deleter may be
         // called once, by any thread. The arrays are those of the original, as
@@ -95,26 +103,47 @@ impl Held {
 
     /// Leaves the tensor to the `Imported`.
     pub(super) fn keep(self) {
-        if self.leave() {
+        if self.leave(KEPT) == DROPPED {
             // SAFETY: 1. The other one is gone.
             drop(unsafe { free(self.0) });
         }
         forget(self);
     }
 
-    /// Whether the `Imported` is gone. If not, the tensor is its own from now on.
-    fn leave(&self) -> bool {
+    /// Goes, and says what the other one did before.
+    fn leave(&self, state: u8) -> u8 {
+        self.shared().state.swap(state, Ordering::AcqRel)
+    }
+
+    /// What both have in common.
+    fn shared(&self) -> &Shared {
         // SAFETY: whoever is done second frees it, and this one is not done.
-        let shared = unsafe { self.0.as_ref() };
-        shared.state.swap(KEPT, Ordering::AcqRel) == DROPPED
+        unsafe { self.0.as_ref() }
     }
 }
 
-/// Something came in between: the tensor goes back to the caller, unless somebody
-/// has put the `Imported` away.
+/// Something came in between: the tensor goes back to the caller.
+///
+/// If somebody has put the `Imported` away, which safe code may do, there are two
+/// who will use the memory. So the caller's struct gets a deleter of ours.
 impl Drop for Held {
     fn drop(&mut self) {
-        if self.leave() {
+        let Shared { original, as_it_came, ref state, .. } = *self.shared();
+        let put_away = state.load(Ordering::Acquire) != DROPPED;
+        if put_away {
+            let manager_ctx = self.0.as_ptr().cast();
+            let deleter = Some(caller_done as _);
+            let managed = DLManagedTensorVersioned { manager_ctx, deleter, ..as_it_came };
+            // SAFETY: by 1 of `new` the struct is alive, and as long as the call
+            // lasts it is ours.
+            unsafe { original.write(managed) };
+        }
+        if self.leave(RETURNED) == DROPPED {
+            if put_away {
+                // Another thread has dropped it just now.
+                // SAFETY: as above.
+                unsafe { original.write(as_it_came) };
+            }
             // SAFETY: 1. The other one is gone.
             let release = unsafe { free(self.0) };
             forget(release);
@@ -136,10 +165,48 @@ unsafe extern "C" fn imported_dropped(copy: *mut DLManagedTensorVersioned) {
     let state = unsafe { &raw const (*shared.as_ptr()).state };
     // SAFETY: as above.
     let state = unsafe { &*state };
-    if state.swap(DROPPED, Ordering::AcqRel) == KEPT {
+    match state.swap(DROPPED, Ordering::AcqRel) {
         // SAFETY: 1. The other one is gone.
-        drop(unsafe { free(shared) });
+        KEPT => drop(unsafe { free(shared) }),
+        // SAFETY: 1. The other two are gone, and the caller has said that it is done.
+        DELETED => unsafe { finish(shared) },
+        _ => {}
     }
+}
+
+/// The deleter of a tensor that was returned while its `Imported` was put away.
+///
+/// # Safety
+///
+/// 1. `tensor` is the caller's struct, and this is the only call.
+unsafe extern "C" fn caller_done(tensor: *mut DLManagedTensorVersioned) {
+    let Some(tensor) = NonNull::new(tensor) else { return };
+    // SAFETY: by 1 the struct is alive and plain data.
+    let tensor = unsafe { tensor.read() };
+    let Some(shared) = NonNull::new(tensor.manager_ctx.cast::<Shared>()) else { return };
+    // SAFETY: whoever is done second frees it, and this one is not done.
+    let state = unsafe { &raw const (*shared.as_ptr()).state };
+    // SAFETY: as above.
+    let state = unsafe { &*state };
+    if state.swap(DELETED, Ordering::AcqRel) == DROPPED {
+        // SAFETY: 1. The other two are gone, and this is the caller.
+        unsafe { finish(shared) }
+    }
+}
+
+/// Releases a tensor that was returned.
+///
+/// # Safety
+///
+/// 1. As for [`free`], and the caller has called the deleter of its struct.
+unsafe fn finish(shared: NonNull<Shared>) {
+    // SAFETY: by 1 it is alive.
+    let Shared { original, as_it_came, .. } = unsafe { shared.as_ref() };
+    // What the producer's deleter finds in its struct is what it put there.
+    // SAFETY: by 1 the struct is alive: its own deleter was not called yet.
+    unsafe { original.write(*as_it_came) };
+    // SAFETY: 1. is 1. of this function.
+    drop(unsafe { free(shared) });
 }
 
 /// Frees what both had in common, and returns the duty to release the tensor.

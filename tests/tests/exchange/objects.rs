@@ -96,18 +96,30 @@ fn a_class_that_only_exports_touches_nothing() {
     assert_eq!(drops.count(), 1);
 }
 
-/// Who puts the tensor away and says that it failed has kept the tensor.
+/// Who puts the tensor away and says that it failed shares it with the caller,
+/// and whoever is done second releases it.
 #[test]
-fn what_was_put_away_is_not_given_back() {
-    let drops = Drops::new();
-    TAKING.set(Taking::Steals);
-    assert_eq!(importable().to_object(numbers().raw(&drops)), (-1, ptr::null_mut()));
-    assert_eq!(only_raised().0, "ValueError");
-    let stolen = STOLEN.take().expect("the tensor");
-    assert_eq!(stolen.elements::<i32>().unwrap().to_vec().unwrap(), [0, 1, 2, 3, 4, 5]);
-    assert_eq!(drops.count(), 0);
-    drop(stolen);
-    assert_eq!(drops.count(), 1);
+fn what_was_put_away_has_two_owners() {
+    for caller_first in [true, false] {
+        let drops = Drops::new();
+        TAKING.set(Taking::Steals);
+        let tensor = numbers().raw(&drops);
+        assert_eq!(importable().to_object(tensor), (-1, ptr::null_mut()));
+        assert_eq!(only_raised().0, "ValueError");
+        let stolen = STOLEN.take().expect("the tensor");
+        if caller_first {
+            delete(tensor);
+            assert_eq!(drops.count(), 0);
+            let elements = stolen.elements::<i32>().unwrap().to_vec().unwrap();
+            assert_eq!(elements, [0, 1, 2, 3, 4, 5]);
+            drop(stolen);
+        } else {
+            drop(stolen);
+            assert_eq!(drops.count(), 0);
+            delete(tensor);
+        }
+        assert_eq!(drops.count(), 1);
+    }
 }
 
 #[test]
