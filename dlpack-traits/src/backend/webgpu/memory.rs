@@ -2,6 +2,9 @@
 
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
+use core::time::Duration;
+use std::thread;
+use std::time::Instant;
 use std::vec::Vec;
 
 use super::WebGpu;
@@ -21,6 +24,9 @@ const READ: u64 = 1;
 const SUCCESS: u32 = 1;
 /// Bytes that WebGPU copies at least.
 const UNIT: u64 = 4;
+/// What a callback that was found takes to be called: no more than a thread takes
+/// to go on.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
 /// A new buffer, all zeros.
 fn create(stream: &WebGpuStream, byte_len: u64, usage: u64) -> Result<NonNull<c_void>, Error> {
@@ -248,6 +254,12 @@ unsafe fn read(
         });
         stream.synchronize()?;
         asked?;
+        // Another thread's wait may have found the callback, and not called it yet.
+        let waiting = Instant::now();
+        while answer.get() == 0 && waiting.elapsed() < ANSWERED_WITHIN {
+            thread::yield_now();
+            stream.synchronize()?;
+        }
         let code = answer.get();
         if code != SUCCESS {
             let code = i32::try_from(code).unwrap_or(i32::MAX);

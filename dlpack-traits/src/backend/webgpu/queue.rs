@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::calls::{Calls, Handle, ScopeInfo, StringView};
 use crate::backend::{Event, Stream, StreamHandle};
@@ -26,6 +27,8 @@ pub(super) struct Known {
     calls: Calls,
     device: NonNull<c_void>,
     queue: Handle,
+    /// The scopes of errors are one stack for all threads of a device.
+    scopes: Mutex<()>,
 }
 
 // SAFETY: objects of wgpu-native may be used by any thread.
@@ -42,7 +45,7 @@ impl Known {
         unsafe { (calls.device_add_ref)(device.as_ptr()) };
         // SAFETY: by 1.
         let queue = unsafe { (calls.device_queue)(device.as_ptr()) };
-        Self { calls, device, queue }
+        Self { calls, device, queue, scopes: Mutex::new(()) }
     }
 
     pub(super) fn calls(&self) -> &Calls {
@@ -58,6 +61,9 @@ impl Known {
     }
 
     /// Makes calls, and tells of errors. Without that wgpu-native ends the process.
+    ///
+    /// One thread at a time: an error goes to the scope that was opened last,
+    /// whoever opened it. `calls` calls nothing but wgpu-native.
     pub(super) fn guarded<T>(
         &self,
         device: Device,
@@ -65,6 +71,7 @@ impl Known {
         byte_len: usize,
         calls: impl FnOnce(&Calls) -> T,
     ) -> Result<T, Error> {
+        let _alone = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
         for filter in FILTERS {
             // SAFETY: the device is kept; a filter of `webgpu.h`.
             unsafe { (self.calls.push_scope)(self.device(), filter) };
