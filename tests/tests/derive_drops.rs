@@ -85,6 +85,33 @@ fn an_inline_array_is_lent_where_it_stays() {
     assert_eq!(seen.load(Ordering::Relaxed), 7);
 }
 
+/// The same, by the way that tensors with strides go.
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Strided {
+    data: [i32; 2],
+    shape: [usize; 1],
+    strides: [isize; 1],
+    seen: Arc<AtomicUsize>,
+}
+
+impl Drop for Strided {
+    fn drop(&mut self) {
+        let first = usize::try_from(self.data[0]).unwrap_or(0);
+        self.seen.store(first, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn an_inline_array_with_strides_is_lent_where_it_stays() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let strided = Strided { data: [1, 2], shape: [2], strides: [1], seen: seen.clone() };
+    let tensor = strided.into_dlpack().unwrap();
+    write_first(&tensor, 7);
+    drop(tensor);
+    assert_eq!(seen.load(Ordering::Relaxed), 7);
+}
+
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct Shared {
