@@ -385,7 +385,8 @@ fn bytes_of_packed() {
 fn nothing_twice() {
     let mut random = Random::new(4);
     let (mut given, mut refused, mut careful) = (0, 0, 0);
-    for _ in 0..if cfg!(miri) { 15 } else { 100_000 } {
+    let (cases, enough) = if cfg!(miri) { (60, 3) } else { (100_000, 1000) };
+    for _ in 0..cases {
         let shape: Vec<i64> = (0..random.below(4)).map(|_| random.within(0..=4)).collect();
         let strides: Vec<i64> = shape.iter().map(|_| random.within(-12..=12)).collect();
         let positions = positions(&shape, &strides);
@@ -427,7 +428,7 @@ fn nothing_twice() {
         }
     }
     assert!(
-        given > 50 && refused > 10,
+        given > enough && refused > enough,
         "{given} given, {refused} refused, {careful} too carefully"
     );
 }
