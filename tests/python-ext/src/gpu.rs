@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 
 use dlpack_traits::backend::{
-    self, Backends, Cpu, Cuda, DeviceBuffer, StreamGuard, StreamHandle, WorkStream,
+    self, Backends, Cpu, Cuda, DeviceBuffer, Entered, StreamHandle, WorkStream,
 };
 use dlpack_traits::ffi::DLDeviceType;
 use dlpack_traits::{
@@ -81,7 +81,7 @@ impl FromCuda {
 
 /// This thread works on a stream of the script's, until it leaves.
 #[pyclass(unsendable, module = "dlpack_testing")]
-pub(crate) struct EnteredCuda(Option<StreamGuard>);
+pub(crate) struct EnteredCuda(Option<Entered>);
 
 #[pymethods]
 impl EnteredCuda {
