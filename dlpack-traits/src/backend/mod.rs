@@ -40,6 +40,8 @@ mod rules;
 mod runtime;
 mod set;
 mod stream;
+#[cfg(any(feature = "vulkan", feature = "webgpu"))]
+mod turn;
 #[cfg(feature = "vulkan")]
 mod vulkan;
 #[cfg(feature = "webgpu")]

@@ -86,7 +86,11 @@ fn adopt(path: &std::ffi::OsStr) -> Device {
     let device = NonNull::new(device).expect("a device");
     std::mem::forget(library);
     // SAFETY: 1. and 2. By the lines above.
-    unsafe { WebGpu::adopt(path, device) }.expect("wgpu-native")
+    let adopt = || unsafe { WebGpu::adopt(path, device) }.expect("wgpu-native");
+    let adopted = adopt();
+    // Two records of it would mix their errors up.
+    assert_eq!(adopt(), adopted);
+    adopted
 }
 
 #[derive(DLPackExport)]
