@@ -130,6 +130,18 @@ fn lacks_memory(outcome: ash::prelude::VkResult<()>) -> bool {
     )
 }
 
+#[cfg(test)]
+impl Point {
+    /// A point of no queue.
+    pub(super) fn of_value(value: u64) -> Self {
+        Self { timeline: vk::Semaphore::null(), value }
+    }
+
+    pub(super) fn value(self) -> u64 {
+        self.value
+    }
+}
+
 impl Point {
     /// Whether it was reached; `false` where that cannot be said.
     ///
