@@ -35,7 +35,7 @@ pub(crate) fn simulated(context: &Context, stage: &mut Stage) -> Ending {
 }
 
 /// Puts one library under all its names. Links, so that it is loaded once.
-fn install(built: &Path, folder: &PathBuf) -> std::io::Result<()> {
+pub(crate) fn install(built: &Path, folder: &PathBuf) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     for name in LIBRARIES {
         let link = folder.join(name);
