@@ -2,8 +2,6 @@
 //! its own, where the loader finds it first.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
