@@ -2,6 +2,7 @@
 //! its own, where the loader finds it first.
 
 #![cfg(target_os = "linux")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
