@@ -2,20 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::report::{Ending, Stop};
+use crate::report::{Ending, missing_any};
 use crate::run::{Stage, cargo};
 use crate::rust_tests::run_tests;
 use crate::test::Context;
 
 /// Names under which programs look for the vendors' libraries.
 const LIBRARIES: [&str; 4] = ["libcuda.so", "libcuda.so.1", "libamdhip64.so", "libamdhip64.so.7"];
+/// What `DLPACK_REQUIRE` calls the vendors' runtimes.
+const NAMES: [&str; 2] = ["cuda", "rocm"];
 /// The variable by which the loader finds them.
 const LOADER_PATH: &str = "LD_LIBRARY_PATH";
 
 /// Builds the simulator, and runs the tests where it is found in place of a driver.
 pub(crate) fn simulated(context: &Context, stage: &mut Stage) -> Ending {
     if !cfg!(target_os = "linux") {
-        return Err(Stop::Skipped("the simulator is for Linux".to_owned()));
+        return missing_any(&NAMES, "the simulator is for Linux".to_owned());
     }
     let checkout = &context.checkout;
     stage.run(cargo(checkout).args(["build", "--package=gpu-simulator"]))?;
@@ -30,7 +32,7 @@ pub(crate) fn simulated(context: &Context, stage: &mut Stage) -> Ending {
     command
         .args(["test", "--no-fail-fast", "--package=dlpack-gpu-tests"])
         .env(LOADER_PATH, paths)
-        .env("DLPACK_REQUIRE", "cuda,rocm");
+        .env("DLPACK_REQUIRE", NAMES.join(","));
     run_tests(stage, &mut command)
 }
 

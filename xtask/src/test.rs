@@ -68,7 +68,7 @@ const FULL: &[(&str, Body)] = &[
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
     ("gpu tests, simulated", gpu_tests::simulated),
-    ("vulkan and webgpu tests", vulkan_tests::vulkan),
+    ("vulkan and webgpu tests", vulkan_tests::vulkan_installed),
     ("ui tests", rust_tests::ui_tests),
     ("feature sets", checks::feature_sets),
     ("target without std", checks::target_without_std),

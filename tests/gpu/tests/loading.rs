@@ -8,6 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
 
 use dlpack_gpu_tests::driver::cuda;
+use dlpack_gpu_tests::hidden::Hidden;
 use dlpack_gpu_tests::session::session;
 use dlpack_gpu_tests::simulator::{Counts, Simulator};
 use dlpack_traits::backend::{Backends, Cpu, Cuda, DeviceBuffer, Prototype, Rocm};
@@ -109,6 +110,23 @@ fn without_a_gpu_every_call_says_what_the_driver_says() {
         let output = said(&in_child(what, |command| command.env("GPU_SIMULATOR_DEVICES", "0")));
         assert!(output.contains("call: \"cuInit\", code: 100"), "{output}");
     }
+}
+
+/// A driver that is too old, or something else of that name.
+#[test]
+fn a_library_without_the_functions_is_an_error() {
+    let output = said(&Hidden::libraries("functions").run("child", |c| c.env(CHILD, "count")));
+    let cuda = r#"Err(Unsupported { device: cuda:0, what: "cuInit" })"#;
+    let rocm = r#"Err(Unsupported { device: rocm:0, what: "hipInit" })"#;
+    assert!(output.contains(&format!("{cuda} {rocm}")), "{output}");
+    let hidden = Hidden::libraries("everything");
+    let output = said(&hidden.run("child", |command| command.env(CHILD, "everything")));
+    assert!(output.contains(cuda), "{output}");
+}
+
+#[test]
+fn who_requires_cuda_gets_no_skipped_tests() {
+    Hidden::libraries("required").check_requirement("first_calls_may_meet", "cuda");
 }
 
 /// Threads that load the library, and retain the context, at the same time.

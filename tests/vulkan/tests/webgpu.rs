@@ -5,6 +5,7 @@
 
 use std::ffi::{c_char, c_void};
 use std::io::Write;
+use std::process::Command;
 use std::ptr::{self, NonNull};
 use std::sync::{Mutex, OnceLock};
 
@@ -208,4 +209,34 @@ fn what_is_not_there_is_an_error() {
     // SAFETY: 1. and 2. There is no such file, so nothing is called.
     let none = unsafe { WebGpu::adopt("/no/such/library", NonNull::dangling()) };
     assert_eq!(none, Err(Error::NoLibrary { name: "libwgpu_native" }));
+}
+
+/// Whatever was named, it is not wgpu-native.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_library_without_the_functions_is_an_error() {
+    // SAFETY: 1. and 2. The C library has none of the functions, so none is called.
+    let other = unsafe { WebGpu::adopt("libc.so.6", NonNull::dangling()) };
+    assert!(
+        matches!(other, Err(Error::Unsupported { what, .. }) if what.starts_with("wgpu")),
+        "{other:?}"
+    );
+}
+
+/// Without wgpu-native the tests are skipped aloud, and fail where `DLPACK_REQUIRE`
+/// names it.
+#[test]
+fn who_requires_webgpu_gets_no_skipped_tests() {
+    let run = |required: Option<&str>| {
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.args(["--exact", "memory_is_zeroed_and_copied", "--nocapture"]);
+        command.env_remove("DLPACK_WGPU_NATIVE").env_remove("DLPACK_REQUIRE");
+        command.envs(required.map(|names| ("DLPACK_REQUIRE", names)));
+        let output = command.output().expect("a process");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (passed, said) = run(None);
+    assert!(passed && said.contains("SKIPPED"), "{said}");
+    let (passed, said) = run(Some("vulkan, webgpu"));
+    assert!(!passed && said.contains("DLPACK_REQUIRE names webgpu, but"), "{said}");
 }
