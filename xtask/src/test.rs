@@ -58,6 +58,7 @@ const QUICK: &[(&str, Body)] = &[
     ("python documents", rust_tests::python_documents),
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),
+    ("python tests, simulated gpus", gpu_tests::python_simulated),
 ];
 
 /// Steps of `cargo xtask test --full`.
@@ -79,6 +80,7 @@ const FULL: &[(&str, Body)] = &[
     ("oldest rust", checks::oldest_rust),
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),
+    ("python tests, simulated gpus", gpu_tests::python_simulated),
     ("device runtimes", device_runtimes::step),
     ("newest libraries", matrix::newest_libraries),
     ("interop matrix", matrix::interop_matrix),

@@ -34,6 +34,7 @@ mod set;
 mod stream;
 #[cfg(feature = "vulkan")]
 mod vulkan;
+mod waits;
 #[cfg(feature = "webgpu")]
 mod webgpu;
 mod work_stream;
@@ -71,3 +72,5 @@ pub use work_stream::WorkStream;
 
 #[cfg(feature = "pyo3")]
 pub(crate) use copy_to_host::{copy_on_device_managed, copy_to_host_managed};
+#[cfg(feature = "pyo3")]
+pub(crate) use waits::{Around, wait_by};

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use dlpack_gpu_tests::session::{check, session};
 use dlpack_traits::backend::{
-    Attributes, Backends, Cpu, Cuda, DeviceBuffer, Prototype, StreamHandle, copy_to_host,
+    Attributes, Backends, Cpu, Cuda, DeviceBuffer, Prototype, StreamHandle, WorkStream,
+    copy_to_host,
 };
 use dlpack_traits::{
     AsDims, DLPackExport, DataType, Device, Error, ManagedTensor, Storage, StreamArg,
@@ -122,6 +123,35 @@ fn pinned_and_managed_memory_wait_for_the_work_before_they_are_freed() -> Result
         drop(entered);
         session.destroy_stream(stream);
         opener.join().expect("no panic");
+    }
+    Ok(())
+}
+
+/// NumPy takes such memory, names no stream, and reads when it has the tensor. The
+/// legacy default stream, which CUDA has for who says nothing, would not do.
+#[test]
+fn who_names_no_stream_may_read_memory_of_the_host_at_once() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    for device in [Device::CUDA_HOST, Device::CUDA_MANAGED] {
+        let own = session.new_stream();
+        for stream in [own, 0] {
+            let handle = StreamHandle::from_number(stream);
+            // SAFETY: 1. It is destroyed after the buffer.
+            let work_stream = unsafe { WorkStream::borrow(device, handle) }?;
+            let buffer = DeviceBuffer::<Cuda>::zeroed_on(work_stream, DataType::U32, 16)?;
+            let gate = session.hold(stream);
+            session.fill_on(stream, address(&buffer), 5, 16);
+            let opener = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(20));
+                gate.open();
+            });
+            assert_eq!(buffer.hand_off(StreamArg::unspecified()), Ok(()));
+            // SAFETY: the host can read it, it has as many, and nobody writes now.
+            let first = unsafe { buffer.as_ptr().cast::<u32>().read_volatile() };
+            assert_eq!(first, 5, "{device}, stream {stream}");
+            opener.join().expect("no panic");
+        }
+        session.destroy_stream(own);
     }
     Ok(())
 }
