@@ -206,6 +206,27 @@ def test_their_pending_work_comes_first(queue):
     queue.wait()
 
 
+def test_an_import_puts_their_pending_work_first(queue):
+    """The same without a capsule in between: dpnp is told of our queue by the import."""
+    zeros = made(numpy.zeros(COUNT, dtype="float32"), "device", queue)
+    target = made(numpy.zeros(COUNT, dtype="float32"), "device", queue)
+    fives = made(numpy.full(COUNT, 5, dtype="float32"), "device", queue)
+    queue.wait()
+    ours = dpctl.SyclQueue(DEVICE, property="in_order")
+    keep_busy(queue, target.usm_data, zeros.usm_data, fives.usm_data)
+    taken = InUsm.take(target[:4], ours.addressof_ref(), ours)
+    assert taken.to_list() == [5.0] * 4
+    queue.wait()
+
+
+def test_a_stream_that_they_do_not_take(queue):
+    """What the producer raises is what the caller gets."""
+    theirs = made(numpy.zeros(4, dtype="float32"), "device", queue)
+    for stream in (-1, 1, "queue"):
+        with pytest.raises(TypeError):
+            InUsm.take(theirs, None, stream)
+
+
 def test_our_pending_work_comes_first(queue):
     """A capsule for their queue while ours is at work."""
     zeros = made(numpy.zeros(COUNT, dtype="float32"), "device", queue)
