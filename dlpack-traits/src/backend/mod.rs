@@ -10,6 +10,7 @@
 
 mod adopt;
 mod buffer;
+mod claimed;
 mod copy_to_host;
 mod cpu;
 #[cfg(any(feature = "oneapi", feature = "opencl"))]
@@ -40,6 +41,7 @@ mod webgpu;
 mod work_stream;
 
 pub use buffer::{DeviceBuffer, Freed};
+pub use claimed::check_device;
 pub use copy_to_host::{copy_on_device, copy_to_host};
 pub use cpu::Cpu;
 #[cfg(any(feature = "oneapi", feature = "opencl"))]

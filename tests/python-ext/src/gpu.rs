@@ -75,6 +75,7 @@ macro_rules! on_gpus {
 
         impl DLPackImport for $taken {
             fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+                backend::check_device::<$backend>(&tensor)?;
                 Ok(Self(Foreign::new(tensor)?))
             }
         }

@@ -11,8 +11,10 @@ import faulthandler
 import gc
 import struct
 import threading
+from pathlib import Path
 
 import pytest
+import dlpack_testing as testing
 import vendors
 from conftest import require
 from dlpack_structs import IS_COPIED, DLManagedTensorVersioned, Tensor
@@ -300,6 +302,15 @@ def test_an_import_is_for_the_default_stream(gpu):
         del taken, capsule
 
 
+def test_an_import_that_asks_the_runtime(gpu):
+    """Memory of the host that says to be a GPU's, and of one kind that says another."""
+    for kind in gpu.kinds:
+        with pytest.raises(BufferError, match="no backend"):
+            gpu.taken.from_dlpack(testing.OnDevice(kind))
+    tensor = gpu.made(4)
+    assert gpu.taken.from_dlpack(tensor).data_ptr == tensor.data_ptr
+
+
 # The exchange table.
 
 
@@ -408,3 +419,16 @@ def test_memory_is_freed_after_the_consumers_work(gpu):
         del capsule, tensor
         gc.collect()
         assert consumer.result() == {7.0}
+
+
+# The script for a real GPU.
+
+
+def test_the_script_for_a_gpu_as_far_as_it_goes(monkeypatch):
+    """What it shows without PyTorch and CuPy, which run on no simulator."""
+    vendors.simulated(vendors.Cuda)
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "gpu"))
+    evidence = __import__("evidence")
+    checks = evidence.Checks(testing, None, None)
+    for check in ("stream_0", "pinned_and_managed", "dropped_on_a_foreign_thread"):
+        assert evidence.outcome(getattr(checks, check))[0] == "passed", check
