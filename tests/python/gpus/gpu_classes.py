@@ -13,8 +13,8 @@ import struct
 import threading
 from pathlib import Path
 
-import pytest
 import dlpack_testing as testing
+import pytest
 import vendors
 from conftest import require
 from dlpack_structs import IS_COPIED, DLManagedTensorVersioned, Tensor

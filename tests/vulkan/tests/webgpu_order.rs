@@ -67,6 +67,15 @@ fn place(buffer: &DeviceBuffer<WebGpu>) -> Place {
     Place { device: buffer.device(), data: buffer.as_ptr(), byte_offset: 0 }
 }
 
+/// Enqueues a copy of what is after.
+fn fill(buffer: &DeviceBuffer<WebGpu>) -> Result<(), Error> {
+    let after = [AFTER; COUNT];
+    let from =
+        Place { device: Device::CPU, data: after.as_ptr().cast_mut().cast(), byte_offset: 0 };
+    // SAFETY: 1. Both have as many bytes, and the host's are taken at once.
+    unsafe { WebGpu::copy(buffer.stream(), from, place(buffer), size_of_val(&after)) }
+}
+
 impl Queues {
     fn set_open(&self, open: bool) {
         // SAFETY: any value will do.
@@ -84,18 +93,9 @@ impl Queues {
         // Written when it was submitted.
         assert_eq!(buffer.to_vec::<u32>()?, [BEFORE; COUNT]);
         self.set_open(false);
-        self.enqueue(&buffer)?;
+        fill(&buffer)?;
         assert_ne!(self.pending(), 0);
         Ok(buffer)
-    }
-
-    /// Enqueues a copy of what is after.
-    fn enqueue(&self, buffer: &DeviceBuffer<WebGpu>) -> Result<(), Error> {
-        let after = [AFTER; COUNT];
-        let from =
-            Place { device: Device::CPU, data: after.as_ptr().cast_mut().cast(), byte_offset: 0 };
-        // SAFETY: 1. Both have as many bytes, and the host's are taken at once.
-        unsafe { WebGpu::copy(buffer.stream(), from, place(buffer), size_of_val(&after)) }
     }
 
     /// What is in memory for somebody who is not on the queue.
