@@ -124,10 +124,10 @@ thread_local! {
 }
 
 fn give(task: Task) {
+    static PLAYER: OnceLock<thread::JoinHandle<()>> = OnceLock::new();
     if PAST.get() {
         return task();
     }
-    static PLAYER: OnceLock<thread::JoinHandle<()>> = OnceLock::new();
     PLAYER.get_or_init(|| thread::spawn(play));
     let mut held = held();
     held.tasks.push(task);
