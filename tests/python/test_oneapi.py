@@ -9,7 +9,7 @@ import os
 import sys
 
 import pytest
-from conftest import check_leaks, nothing_left, require
+from conftest import check_leaks, missing, nothing_left, require
 
 os.environ.setdefault(
     "OCL_ICD_FILENAMES", os.path.join(sys.prefix, "lib", "libintelocl.so")
@@ -25,7 +25,7 @@ KINDS = ("device", "shared", "host")
 WITH_USM = [d.has_aspect_usm_device_allocations for d in dpctl.get_devices()]
 INDEX = WITH_USM.index(True) if True in WITH_USM else None
 if INDEX is None:
-    pytest.skip("no device of SYCL has USM", allow_module_level=True)
+    missing("oneapi", "no device of SYCL has USM")
 DEVICE = dpctl.get_devices()[INDEX]
 # With a device without USM at number 0, dpnp ends the process when it computes.
 COMPUTES = INDEX == 0

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import check_leaks, require
+from conftest import check_leaks, missing, require
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def cl(tmp_path_factory):
         os.environ["OCL_ICD_VENDORS"] = str(vendors)
     module = require("pyopencl")
     if not pocl:
-        pytest.skip("PoCL is not installed beside pyopencl")
+        missing("opencl", "PoCL is not installed beside pyopencl")
     from dlpack_testing import load_opencl
 
     # One loader for both, so that devices have the same numbers.
