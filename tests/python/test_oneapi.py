@@ -168,11 +168,25 @@ def test_dl_device_cpu(kind):
     assert numpy.from_dlpack(ours, device="cpu").tolist() == [0] * 4
 
 
-def test_the_current_queue_is_told():
-    """The exchange table names a queue."""
-    from exchange_table import Table
+def test_the_exchange_table():
+    """It names a queue, and its allocator gives memory of the device."""
+    from dlpack_structs import DLManagedTensorVersioned
+    from exchange_table import Table, delete
 
-    assert Table(InUsm).stream(ONEAPI, INDEX)
+    table = Table(InUsm)
+    assert table.stream(ONEAPI, INDEX) and table.stream(1, 0) is None
+    for device in [(ONEAPI, INDEX), (1, 0)]:
+        managed = table.allocate([8], device=device)
+        tensor = DLManagedTensorVersioned.from_address(managed).dl_tensor
+        assert (tensor.device.device_type, tensor.device.device_id) == device
+        if device[0] == ONEAPI:
+            assert recognize_usm(tensor.data, INDEX) == (INDEX, "device")
+        delete(managed)
+    told = []
+    assert table.allocate([8], device=(ONEAPI, 99), told=told) is None
+    assert told[0][0] == "BufferError"
+    with pytest.raises(BufferError):
+        table.stream(ONEAPI, 99)
 
 
 @pytest.mark.skipif(not COMPUTES, reason="dpnp computes on device 0 only")

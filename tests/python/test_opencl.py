@@ -143,6 +143,27 @@ def test_tvm_ffi_carries_it(cl, buffer, queue):
     assert (again.handle, again.to_list()) == (buffer.int_ptr, [2, 3, 4, 5, 6, 7])
 
 
+def test_the_exchange_table(cl):
+    """It names a queue, and its allocator gives a `cl_mem` of the device."""
+    from dlpack_structs import DLManagedTensorVersioned
+    from dlpack_testing import InClBuffer
+    from exchange_table import Table, delete
+
+    table = Table(InClBuffer)
+    queue = cl.CommandQueue.from_int_ptr(table.stream(OPENCL, 0))
+    managed = table.allocate([8], device=(OPENCL, 0))
+    tensor = DLManagedTensorVersioned.from_address(managed).dl_tensor
+    assert (tensor.device.device_type, tensor.device.device_id) == (OPENCL, 0)
+    memory = cl.Buffer.from_int_ptr(tensor.data)
+    assert (memory.size, memory.context) == (32, queue.context)
+    delete(managed)
+    told = []
+    assert table.allocate([8], device=(OPENCL, 99), told=told) is None
+    assert told[0][0] == "BufferError"
+    with pytest.raises(BufferError):
+        table.stream(OPENCL, 99)
+
+
 def test_nothing_is_left(buffer, queue):
     """Each export is released, and each import."""
     from dlpack_testing import InClBuffer

@@ -9,10 +9,11 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 
 use dlpack_traits::backend::{
-    Cpu, DeviceBuffer, Stream, WebGpu, WorkStream, copy_on_device, copy_to_host,
+    Backends, Cpu, DeviceBuffer, Prototype, Stream, WebGpu, WorkStream, copy_on_device,
+    copy_to_host,
 };
 use dlpack_traits::{
-    DLPackExport, DataType, Device, Error, Foreign, Imported, ManagedTensor, StreamArg, ffi,
+    AsDims, DLPackExport, DataType, Device, Error, Foreign, Imported, ManagedTensor, StreamArg, ffi,
 };
 use dlpack_vulkan_tests::webgpu::{raw_device, skipped};
 
@@ -96,6 +97,19 @@ fn the_queue_is_the_stream() -> Result<(), Error> {
     assert_eq!(other, Err(Error::Unsupported { device, what: "queue but its own" }));
     let event = stream.stream().record()?;
     stream.stream().wait(&event)
+}
+
+#[test]
+fn a_table_allocates_on_it() -> Result<(), Error> {
+    let Some(device) = device() else { return Ok(()) };
+    let shape = [2_i64, 3];
+    let prototype = Prototype::new(DataType::F32, shape.as_dims()?, device)?;
+    let tensor = <(Cpu, WebGpu)>::allocate(&prototype)?;
+    assert_eq!((tensor.device(), tensor.shape()), (device, &[2, 3][..]));
+    let stream = <(Cpu, WebGpu)>::current_work_stream(device)?;
+    let queue = WorkStream::<WebGpu>::current(device)?.handle();
+    assert_eq!(stream.addr(), queue.number());
+    Ok(())
 }
 
 #[test]
