@@ -12,6 +12,7 @@ mod devices {
     #[path = "../exchange/host.rs"]
     #[allow(dead_code, reason = "the tests of the exchange table use the rest")]
     pub(crate) mod objects;
+    mod order;
     mod own_copies;
     mod registry;
     mod rules;

@@ -59,7 +59,7 @@ fn loader_path(folder: &Path) -> Result<OsString, Stop> {
 }
 
 /// Puts one library under all its names. Links, so that it is loaded once.
-fn install(built: &Path, folder: &PathBuf) -> std::io::Result<()> {
+pub(crate) fn install(built: &Path, folder: &PathBuf) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     for name in LIBRARIES {
         let link = folder.join(name);

@@ -47,7 +47,7 @@ fn order<B: Backend>(
     if consumer.kind() == StreamKind::WorkStream {
         let theirs = WorkStream::<B>::current(device)?;
         if B::RULES.number_of(theirs.handle()) == B::RULES.number_of(ours.handle()) {
-            return Ok(());
+            return ours.stream().fence();
         }
         theirs.stream().can_follow(ours.stream())?;
         // It may be kept: 1 of `WorkStream::new`.
@@ -65,7 +65,7 @@ fn order<B: Backend>(
         ours.synchronize()?;
     }
     match decision {
-        Decision::Same => Ok(()),
+        Decision::Same => ours.stream().fence(),
         Decision::Wait => ours.synchronize(),
         Decision::NoSync => remember(Consumer::Elsewhere),
         Decision::Order { theirs, lives } => {
@@ -92,6 +92,9 @@ fn order<B: Backend>(
 ///
 /// A storage has one beside its memory. It takes no lock.
 ///
+/// Up to 256 streams are remembered, each once. Of who comes on one more than that
+/// nothing is known but that it is a stream of the device, as of who names none.
+///
 /// A consumer may release a tensor while its kernels still read it. So memory
 /// must not be freed in the order of the producer's stream alone.
 pub struct Uses<B: Backend> {
@@ -102,11 +105,22 @@ pub struct Uses<B: Backend> {
     elsewhere: AtomicBool,
 }
 
+/// As many streams as are remembered: who makes a new one for each use of memory
+/// that stays must not fill the machine with them.
+const MOST: usize = 256;
+
 /// A stream on which the memory is used.
 struct Use<S> {
     handle: StreamHandle,
     stream: S,
     before: *mut Use<S>,
+}
+
+impl<S: Stream> Use<S> {
+    /// Whether it is on that stream.
+    fn is_on(&self, handle: StreamHandle, stream: &S) -> bool {
+        self.stream.is_same(stream).unwrap_or(self.handle == handle)
+    }
 }
 
 impl<B: Backend> Uses<B> {
@@ -120,34 +134,37 @@ impl<B: Backend> Uses<B> {
     /// # Errors
     ///
     /// Those of [`hand_off`], and [`Error::StreamUntracked`] where nobody could
-    /// say when the consumer is done.
+    /// say when the consumer is done, or [`Error::Unsupported`] where that is because
+    /// its stream is one too many.
     #[inline]
     pub fn hand_off(&self, ours: &WorkStream<B>, consumer: StreamArg<'_>) -> Result<(), Error> {
         if !B::RULES.has_streams() {
             return consumer.host();
         }
         order::<B>(ours, consumer, |user| match user {
-            Consumer::On(handle, stream) => {
-                self.remember(handle, stream);
-                Ok(())
-            }
-            Consumer::Elsewhere if B::SYNCHRONIZE_DEVICE.is_some() => {
+            Consumer::On(handle, stream) if self.remember(handle, stream) => Ok(()),
+            _ if B::SYNCHRONIZE_DEVICE.is_some() => {
                 self.elsewhere.store(true, Ordering::Release);
                 Ok(())
             }
             Consumer::Elsewhere => Err(Error::StreamUntracked { device: ours.device() }),
+            Consumer::On(..) => {
+                let what = "record of more than 256 streams for one tensor";
+                Err(Error::Unsupported { device: ours.device(), what })
+            }
         })
     }
 
     /// Makes `ours` wait for every use so far on a stream that is known: what is
-    /// enqueued on it then, such as a free, comes after them.
+    /// enqueued on it then, such as a free, comes after them, and after all that was
+    /// enqueued on it before.
     ///
     /// # Errors
     ///
     /// Those of the runtime, and [`Error::Unsupported`] where one of the streams is
     /// captured. The memory must not be freed then.
     pub fn order_before(&self, ours: &WorkStream<B>) -> Result<(), Error> {
-        let others = || self.iter().filter(|used| used.handle != ours.handle());
+        let others = || self.iter().filter(|used| !used.is_on(ours.handle(), ours.stream()));
         let device = ours.device();
         let elsewhere = || others().next().is_some() || self.elsewhere();
         if elsewhere() && ours.stream().is_captured()? {
@@ -165,7 +182,7 @@ impl<B: Backend> Uses<B> {
             let event = used.stream.record()?;
             ours.stream().wait(&event)?;
         }
-        Ok(())
+        ours.stream().fence()
     }
 
     /// Whether the memory may be in use on a stream that is not known. It must
@@ -175,10 +192,18 @@ impl<B: Backend> Uses<B> {
         self.elsewhere.load(Ordering::Acquire)
     }
 
-    /// Adds a stream, unless it is known.
-    fn remember(&self, handle: StreamHandle, stream: &B::Stream) {
-        if self.iter().any(|used| used.handle == handle && used.stream.is_same(stream)) {
-            return;
+    /// Adds a stream, unless it is known. `false` where there are too many.
+    fn remember(&self, handle: StreamHandle, stream: &B::Stream) -> bool {
+        let mut known = 0_usize;
+        for used in self.iter() {
+            if used.is_on(handle, stream) {
+                return true;
+            }
+            known = known.saturating_add(1);
+        }
+        // Threads that come here at once may add one more each.
+        if known >= MOST {
+            return false;
         }
         let mut before = self.streams.load(Ordering::Relaxed);
         // Two threads that add the same stream add it twice: it is waited for twice.
@@ -194,7 +219,7 @@ impl<B: Backend> Uses<B> {
                 Ordering::Relaxed,
             );
             match outcome {
-                Ok(_) => return,
+                Ok(_) => return true,
                 Err(latest) => before = latest,
             }
         }

@@ -24,15 +24,24 @@ impl<T: Send + Sync + 'static> Kept<T> {
 
     /// The value of that number.
     pub(super) fn get(&self, number: i32) -> Option<&'static T> {
+        self.iter().find(|entry| entry.number == number).map(|entry| &entry.value)
+    }
+
+    /// The number of a value, if there is such a one.
+    #[cfg(feature = "webgpu")]
+    pub(super) fn number_of(&self, is_it: impl Fn(&T) -> bool) -> Option<i32> {
+        self.iter().find(|entry| is_it(&entry.value)).map(|entry| entry.number)
+    }
+
+    /// The latest first.
+    fn iter(&self) -> impl Iterator<Item = &'static Entry<T>> + use<T> {
         let mut next = self.latest.load(Ordering::Acquire).cast_const();
-        // SAFETY: an entry in the list is complete, and neither changes nor goes.
-        while let Some(entry) = unsafe { next.as_ref() } {
-            if entry.number == number {
-                return Some(&entry.value);
-            }
+        core::iter::from_fn(move || {
+            // SAFETY: an entry in the list is complete, and neither changes nor goes.
+            let entry = unsafe { next.as_ref::<'static>() }?;
             next = entry.before;
-        }
-        None
+            Some(entry)
+        })
     }
 
     /// Adds a value, for good. The result is its number: 0, then 1, and so on.

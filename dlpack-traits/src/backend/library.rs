@@ -7,6 +7,7 @@ use crate::error::Error;
 
 /// The first of these libraries that the machine has. One that the process has
 /// loaded is preferred: two runtimes of one vendor know nothing of each other.
+#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 pub(super) fn open(names: &'static [&'static str]) -> Result<Library, Error> {
     let mut loaded = names.iter().filter_map(|name| already_loaded(name));
     // SAFETY: loading a vendor's runtime runs its initialisers, which is what
@@ -17,7 +18,8 @@ pub(super) fn open(names: &'static [&'static str]) -> Result<Library, Error> {
 }
 
 #[cfg(target_os = "linux")]
-fn already_loaded(name: &str) -> Option<Library> {
+#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
+pub(super) fn already_loaded(name: &str) -> Option<Library> {
     use libloading::os::unix;
 
     /// `RTLD_NOLOAD` on Linux.
@@ -28,7 +30,8 @@ fn already_loaded(name: &str) -> Option<Library> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn already_loaded(_: &str) -> Option<Library> {
+#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
+pub(super) fn already_loaded(_: &str) -> Option<Library> {
     None
 }
 
@@ -36,14 +39,15 @@ fn already_loaded(_: &str) -> Option<Library> {
 ///
 /// # Safety
 ///
-/// 1. `F` is the type of a pointer to the function of that name.
+/// 1. `F` is the type of a pointer to the function of that name, which is never NULL.
 /// 2. The library stays loaded as long as the function is used.
 pub(super) unsafe fn function<F: Copy>(
     library: &Library,
     device: Device,
     name: &'static str,
 ) -> Result<F, Error> {
-    // SAFETY: by 1 and 2.
-    let symbol = unsafe { library.get::<F>(name.as_bytes()) };
-    symbol.map(|symbol| *symbol).map_err(|_| Error::Unsupported { device, what: name })
+    // SAFETY: by 1 and 2. A pointer that may be NULL has the same size, and what is
+    // NULL is no function: a broken library may have such a symbol.
+    let symbol = unsafe { library.get::<Option<F>>(name.as_bytes()) };
+    symbol.ok().and_then(|symbol| *symbol).ok_or(Error::Unsupported { device, what: name })
 }

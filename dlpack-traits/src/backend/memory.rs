@@ -104,6 +104,14 @@ impl Place {
         let byte_offset = usize::try_from(self.byte_offset).unwrap_or(usize::MAX);
         self.data.cast::<u8>().wrapping_add(byte_offset)
     }
+
+    /// The handle that is meant, and how many bytes into its object, on devices that
+    /// have handles.
+    #[cfg(feature = "opencl")]
+    pub(super) fn in_object(&self) -> Result<(*mut c_void, usize), Error> {
+        let byte_offset = usize::try_from(self.byte_offset).map_err(|_| Error::SizeOverflow)?;
+        Ok((self.data, byte_offset))
+    }
 }
 
 /// Copies between the device and the host, or within the device.
@@ -214,5 +222,22 @@ proof! {
     /// That a backend has [`PointerAttributes`]: what [`Backend::ATTRIBUTES`] is made of.
     AttributesOf: PointerAttributes {
         attributes: fn(*const c_void, Device) -> Result<Attributes, Error>,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::ptr;
+
+    use super::*;
+
+    /// An address is moved. A handle never is: what is behind it is no memory.
+    #[test]
+    fn offsets_are_of_addresses_or_beside_handles() {
+        let place =
+            Place { device: Device::CPU, data: ptr::without_provenance_mut(64), byte_offset: 24 };
+        assert_eq!(place.address().addr(), 88);
+        #[cfg(feature = "opencl")]
+        assert_eq!(place.in_object(), Ok((ptr::without_provenance_mut(64), 24)));
     }
 }

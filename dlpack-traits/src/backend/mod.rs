@@ -13,15 +13,23 @@ mod buffer;
 mod claimed;
 mod copy_to_host;
 mod cpu;
-#[cfg(any(feature = "oneapi", feature = "opencl"))]
+#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 mod entered;
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 mod gpu;
 mod hand_off;
 #[cfg(any(feature = "vulkan", feature = "webgpu"))]
 mod kept;
-#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
+#[cfg(any(
+    feature = "cuda",
+    feature = "oneapi",
+    feature = "opencl",
+    feature = "rocm",
+    feature = "webgpu"
+))]
 mod library;
+#[cfg(any(feature = "oneapi", feature = "opencl"))]
+mod loaded;
 mod memory;
 #[cfg(feature = "oneapi")]
 mod oneapi;
@@ -33,6 +41,8 @@ mod rules;
 mod runtime;
 mod set;
 mod stream;
+#[cfg(any(feature = "vulkan", feature = "webgpu"))]
+mod turn;
 #[cfg(feature = "vulkan")]
 mod vulkan;
 mod waits;
@@ -44,12 +54,12 @@ pub use buffer::{DeviceBuffer, Freed};
 pub use claimed::check_device;
 pub use copy_to_host::{copy_on_device, copy_to_host};
 pub use cpu::Cpu;
-#[cfg(any(feature = "oneapi", feature = "opencl"))]
+#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 pub use entered::Entered;
 #[cfg(feature = "cuda")]
 pub use gpu::{Cuda, CudaDriver};
 #[cfg(any(feature = "cuda", feature = "rocm"))]
-pub use gpu::{Gpu, GpuEvent, GpuStream, StreamGuard};
+pub use gpu::{Gpu, GpuEvent, GpuStream};
 #[cfg(feature = "rocm")]
 pub use gpu::{HipRuntime, Rocm};
 pub use hand_off::{Uses, hand_off};

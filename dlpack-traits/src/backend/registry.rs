@@ -148,8 +148,12 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyServed`] where others do so already.
+    /// [`Error::AlreadyServed`] where others do so already; an [`Error::Custom`] for
+    /// a set with the registry in it, which would ask itself without end.
     pub fn register<Set: Backends>(device_type: DLDeviceType) -> Result<(), Error> {
+        if Set::ASKS_REGISTRY {
+            return Err(Error::Custom("the registry, and a set with it, cannot be registered"));
+        }
         let backends: &'static dyn DynBackends = const { &Erased::<Set>(PhantomData) };
         let mut new = Box::new(Entry { device_type, backends, before: None });
         loop {
@@ -184,6 +188,8 @@ impl Registry {
 
 // SAFETY: 1. to 4. Each answer is that of a set that was registered.
 unsafe impl Backends for Registry {
+    const ASKS_REGISTRY: bool = true;
+
     fn serves(device: Device) -> bool {
         Self::of(device).is_ok_and(|backends| backends.serves(device))
     }

@@ -46,6 +46,10 @@ pub unsafe trait Backends: 'static {
     /// to wait for one.
     const HAS_STREAMS: bool = true;
 
+    /// Whether this answers by asking the [`Registry`](super::Registry), as the
+    /// registry does, and tuples with it. Such a set cannot be registered.
+    const ASKS_REGISTRY: bool = false;
+
     /// Whether the device is of a kind that this serves. It need not exist.
     fn serves(device: Device) -> bool {
         !matches!(Self::current_work_stream(device), Err(Error::NoBackend { .. }))
@@ -208,6 +212,7 @@ macro_rules! tuples {
         // SAFETY: 1. to 4. Each answer is that of one of them.
         unsafe impl<$($set: Backends),+> Backends for ($($set,)+) {
             const HAS_STREAMS: bool = $($set::HAS_STREAMS)||+;
+            const ASKS_REGISTRY: bool = $($set::ASKS_REGISTRY)||+;
 
             fn serves(device: Device) -> bool {
                 $($set::serves(device))||+

@@ -12,13 +12,14 @@ use crate::error::Error;
 ///
 /// # Safety
 ///
-/// 1. Work on a stream is done in the order in which it was enqueued.
+/// 1. Work on a stream is done in the order in which it was enqueued; where the
+///    queue behind it sees to no order, as far as [`fence`](Self::fence) parts it.
 /// 2. [`record`](Self::record) enqueues a mark that is reached when all work
 ///    enqueued before it is done.
 /// 3. Work enqueued after [`wait`](Self::wait) begins when the event is reached,
 ///    and sees what the work before the event wrote.
-/// 4. `record` and `wait` only enqueue: they neither wait on the host nor ask
-///    whether an event was reached. So they are allowed while the stream is
+/// 4. `record`, `wait` and `fence` only enqueue: they neither wait on the host nor
+///    ask whether an event was reached. So they are allowed while the stream is
 ///    captured into a graph.
 /// 5. When [`synchronize`](Self::synchronize) returns, also with an error, all
 ///    work enqueued before is done or will never be; if it returns `Ok`, the
@@ -77,12 +78,24 @@ pub unsafe trait Stream: Clone + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Whether two streams with equal handles are one. By default they are. It
-    /// matters where a handle may come to name another stream while a stream
-    /// that was borrowed by it is kept.
-    fn is_same(&self, other: &Self) -> bool {
+    /// Makes what is enqueued from now on wait for what was enqueued so far, where
+    /// the queue does not see to that itself. By default it does.
+    ///
+    /// # Errors
+    ///
+    /// Those of the runtime; nothing was enqueued then.
+    #[inline]
+    fn fence(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Whether this and another are one stream, if the runtime can tell. By default
+    /// equal handles tell. That is not enough where one stream has several handles,
+    /// or where a handle may come to name another stream while a stream that was
+    /// borrowed by it is kept.
+    fn is_same(&self, other: &Self) -> Option<bool> {
         let _ = other;
-        true
+        None
     }
 }
 

@@ -29,8 +29,8 @@ impl<B: Backend> WorkStream<B> {
     ///
     /// # Safety
     ///
-    /// 1. As long as this value or a clone of it lives, `stream` may be used, and
-    ///    `handle` names it on every thread.
+    /// 1. As long as this value, its stream, or a clone of either lives, the stream
+    ///    may be used, and `handle` names it on every thread.
     /// 2. It is a stream of `device`.
     pub const unsafe fn new(device: Device, handle: StreamHandle, stream: B::Stream) -> Self {
         Self { device, handle, stream }
@@ -45,7 +45,8 @@ impl<B: Backend> WorkStream<B> {
     /// # Safety
     ///
     /// 1. `handle` names a stream of `device`, on every thread, for as long as
-    ///    the result or a clone of it lives.
+    ///    the result, its stream, or a clone of either lives. A buffer that is
+    ///    handed off to it may keep such a clone.
     pub unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<Self, Error> {
         // SAFETY: by 1 it names such a stream for as long as it is used.
         let stream = unsafe { B::borrow_stream(device, handle) }?;

@@ -184,6 +184,29 @@ impl Cl {
         });
     }
 
+    /// Enqueues bytes, which only this work has to wait for: the gate does not keep
+    /// the rest of a queue without an order.
+    pub fn fill_after_gate(&self, queue: Ref, buffer: Ref, byte: u8, byte_len: usize) -> Ref {
+        let (pattern, gate) = (&raw const byte, self.user_event());
+        // SAFETY: a buffer of as many bytes, and one event.
+        check(unsafe {
+            (self.calls.clEnqueueFillBuffer)(
+                queue,
+                buffer,
+                pattern.cast(),
+                1,
+                0,
+                byte_len,
+                1,
+                &raw const gate,
+                ptr::null_mut(),
+            )
+        });
+        // SAFETY: a queue.
+        check(unsafe { (self.calls.clFlush)(queue) });
+        gate
+    }
+
     /// Enqueues the copy of bytes to the host, which stay where they are until the
     /// queue is finished.
     pub fn read(&self, queue: Ref, buffer: Ref, to: &mut [u8]) {
@@ -204,12 +227,17 @@ impl Cl {
         });
     }
 
-    /// Keeps a queue from going on until [`open`](Self::open).
-    pub fn gate(&self, queue: Ref) -> Ref {
+    fn user_event(&self) -> Ref {
         let mut code = 0;
         // SAFETY: a context.
-        let gate = unsafe { (self.calls.clCreateUserEvent)(self.context, &raw mut code) };
+        let event = unsafe { (self.calls.clCreateUserEvent)(self.context, &raw mut code) };
         check(code);
+        event
+    }
+
+    /// Keeps a queue from going on until [`open`](Self::open).
+    pub fn gate(&self, queue: Ref) -> Ref {
+        let gate = self.user_event();
         // SAFETY: a queue and an event of the context.
         check(unsafe {
             (self.calls.clEnqueueBarrierWithWaitList)(queue, 1, &raw const gate, ptr::null_mut())

@@ -28,6 +28,7 @@ functions! {
         DPCTLQueue_Memcpy(Ref, Ref, Ref, usize) -> Ref;
         DPCTLQueue_Memset(Ref, Ref, u8, usize) -> Ref;
         DPCTLQueue_Wait(Ref);
+        DPCTLQueue_Copy(Ref) -> Ref;
         DPCTLQueue_Delete(Ref);
         DPCTLEvent_Delete(Ref);
         DPCTLmalloc_device(usize, Ref) -> Ref;

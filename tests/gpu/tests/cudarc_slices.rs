@@ -4,12 +4,13 @@
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
 
 use std::error::Error as AnyError;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use cudarc::driver::{CudaContext, CudaSlice};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use dlpack_gpu_tests::session::{check, session};
-use dlpack_traits::backend::{Cpu, Cuda, DeviceBuffer, copy_to_host};
+use dlpack_traits::backend::{Cpu, Cuda, DeviceBuffer, StreamHandle, WorkStream, copy_to_host};
 use dlpack_traits::{DLPackExport, DataType, Device, Error, Storage, StreamArg};
 
 type Outcome = Result<(), Box<dyn AnyError>>;
@@ -107,6 +108,54 @@ fn a_plain_slice_is_for_its_own_stream() -> Outcome {
     let exported = plain.into_dlpack_on(named(streams[0]))?;
     assert_eq!(exported.device(), Device::cuda(0));
     drop(exported);
+    Ok(())
+}
+
+/// A consumer of the exchange table works on the current stream, and goes on when the
+/// call has returned. Nobody would order the slice's free after that.
+#[test]
+fn a_plain_slice_is_not_for_another_work_stream() -> Outcome {
+    let Some(_session) = session() else { return Ok(()) };
+    let context = CudaContext::new(0)?;
+    let (own, other) = (context.new_stream()?, context.new_stream()?);
+    let slice = own.clone_htod(&[0.5_f32; 4])?;
+    // Without a stream of its own the thread works on the default one.
+    assert!(matches!(slice.hand_off(StreamArg::work_stream()), Err(Error::Custom(_))));
+    for (stream, fits) in [(&own, true), (&other, false)] {
+        let handle = StreamHandle::from_number(stream.cu_stream().addr());
+        // SAFETY: 1. The stream lives as long as it is kept.
+        let stream = unsafe {
+            Cuda::stream_kept_by(Device::cuda(0), handle, Arc::<CudaStream>::clone(stream))
+        }?;
+        let _entered = Cuda::enter(stream);
+        assert_eq!(slice.hand_off(StreamArg::work_stream()).is_ok(), fits);
+    }
+    Ok(())
+}
+
+/// What a thread entered lives as long as anything that knows it.
+#[test]
+fn an_entered_stream_is_kept() -> Outcome {
+    let Some(session) = session() else { return Ok(()) };
+    let handle;
+    let buffer = {
+        let stream = CudaContext::new(0)?.new_stream()?;
+        handle = StreamHandle::from_number(stream.cu_stream().addr());
+        // SAFETY: 1. The stream lives as long as it is kept.
+        let entered =
+            Cuda::enter(unsafe { Cuda::stream_kept_by(Device::cuda(0), handle, stream) }?);
+        let pinned = WorkStream::<Cuda>::current(Device::CUDA_HOST)?;
+        assert_eq!((pinned.handle(), pinned.device()), (handle, Device::CUDA_HOST));
+        let buffer = DeviceBuffer::<Cuda>::zeroed(Device::cuda(0), DataType::U8, 4)?;
+        drop(entered);
+        buffer
+    };
+    assert_eq!(buffer.stream().handle(), handle);
+    assert_eq!(WorkStream::<Cuda>::current(Device::cuda(0))?.handle(), StreamHandle::NULL);
+    // On the simulator this is an error where the stream is gone.
+    assert_eq!(buffer.to_vec::<u8>()?, [0; 4]);
+    drop(buffer);
+    drop(session);
     Ok(())
 }
 

@@ -112,18 +112,6 @@ fn without_a_gpu_every_call_says_what_the_driver_says() {
     }
 }
 
-/// A driver that is too old, or something else of that name.
-#[test]
-fn a_library_without_the_functions_is_an_error() {
-    let output = said(&Hidden::libraries("functions").run("child", |c| c.env(CHILD, "count")));
-    let cuda = r#"Err(Unsupported { device: cuda:0, what: "cuInit" })"#;
-    let rocm = r#"Err(Unsupported { device: rocm:0, what: "hipInit" })"#;
-    assert!(output.contains(&format!("{cuda} {rocm}")), "{output}");
-    let hidden = Hidden::libraries("everything");
-    let output = said(&hidden.run("child", |command| command.env(CHILD, "everything")));
-    assert!(output.contains(cuda), "{output}");
-}
-
 #[test]
 fn who_requires_cuda_gets_no_skipped_tests() {
     Hidden::libraries("required").check_requirement("first_calls_may_meet", "cuda");

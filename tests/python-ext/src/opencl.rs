@@ -28,7 +28,8 @@ impl InClBuffer {
         // SAFETY: 1. The test has a buffer there.
         let memory = unsafe { OpenCl::memory(handle) }?;
         let count = memory.byte_len().saturating_sub(byte_offset).wrapping_div(4);
-        // SAFETY: 1. The test gave the queue on which the buffer is filled.
+        // SAFETY: 1. The test gave the queue on which the buffer is filled. 2. It may be
+        // written, and no memory of the host is behind it.
         let data = unsafe { OpenCl::adopt(memory, DataType::F32, stream(index, queue)?) }?;
         Ok(Self { data, shape: vec![i64::try_from(count)?], byte_offset })
     }

@@ -63,6 +63,16 @@ fn a_backend_may_use_the_registry() {
     assert!(Registry::serves(Device::new(DLDeviceType(103), 0)));
 }
 
+/// It would ask itself without end.
+#[test]
+fn the_registry_is_not_registered() {
+    const KIND: DLDeviceType = DLDeviceType(104);
+    for refused in [Registry::register::<Registry>(KIND), Registry::register::<Program>(KIND)] {
+        assert!(matches!(refused, Err(Error::Custom(_))), "{refused:?}");
+    }
+    assert!(!Registry::serves(Device::new(KIND, 0)));
+}
+
 /// Of several that come at once, one wins, and all know which.
 #[test]
 fn registered_by_many_threads() {

@@ -102,6 +102,22 @@ fn on_the_producers_queue_nothing_is_done() -> Result<(), Error> {
     Ok(())
 }
 
+/// Who has a queue may let go of a tensor, make one, and take the queue once more.
+#[test]
+fn in_its_turn_a_thread_may_come_back() -> Result<(), Error> {
+    let Some(program) = program() else { return Ok(()) };
+    let (device, queue) = (program.device, program.queue(0));
+    let buffer = DeviceBuffer::<Vulkan>::from_slice(device, &[1_u32, 2])?;
+    let numbers = Vulkan::with_queue(device, queue.handle(), |_| {
+        drop(buffer);
+        Vulkan::with_queue(device, queue.handle(), |_| {
+            DeviceBuffer::<Vulkan>::from_slice(device, &[3_u32, 4])?.to_vec::<u32>()
+        })?
+    })??;
+    assert_eq!(numbers, [3, 4]);
+    Ok(())
+}
+
 #[test]
 fn a_consumer_of_the_table_works_on_the_current_queue() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };

@@ -30,7 +30,11 @@ fn device() -> Option<Device> {
 fn adopt(path: &OsStr) -> Device {
     let device = raw_device(path);
     // SAFETY: 1. and 2. By the line above.
-    unsafe { WebGpu::adopt(path, device) }.expect("wgpu-native")
+    let adopt = || unsafe { WebGpu::adopt(path, device) }.expect("wgpu-native");
+    let adopted = adopt();
+    // Two records of it would mix their errors up.
+    assert_eq!(adopt(), adopted);
+    adopted
 }
 
 #[derive(DLPackExport)]

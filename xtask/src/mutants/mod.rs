@@ -15,7 +15,7 @@ use crate::test::Context;
 use crate::venv::{self, Environment, Packages};
 use crate::{Outcome, miri};
 use kept::{Mutant, Runner};
-use scratch::{Interpreted, Python, Rust, Scratch, Tests};
+use scratch::{Interpreted, Python, Rust, SIMULATED, Scratch, Tests};
 
 /// Which mutants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,7 +76,7 @@ fn run(
     let mut groups: BTreeMap<(Runner, String), Vec<&Mutant>> = BTreeMap::new();
     for mutant in mutants {
         let binary = match mutant.reference()? {
-            Reference::Rust { binary, .. } => binary,
+            Reference::Rust { binary, .. } | Reference::Device { binary, .. } => binary,
             _ => String::new(),
         };
         groups.entry((mutant.with, binary)).or_default().push(mutant);
@@ -84,6 +84,10 @@ fn run(
     let mut wrong = 0;
     for ((runner, binary), mutants) in groups {
         let tests: Box<dyn Tests> = match (runner, environment) {
+            (Runner::Machine, _) if binary.starts_with(SIMULATED) && !cfg!(target_os = "linux") => {
+                stage.note(&format!("SKIPPED {}: the simulator is for Linux", mutants.len()));
+                continue;
+            }
             (Runner::Machine, _) => Box::new(Rust::new(&scratch, binary)),
             (Runner::Miri, _) => {
                 if let Err(reason) = miri::install(stage) {

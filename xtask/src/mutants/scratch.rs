@@ -11,6 +11,7 @@ use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::copy_sources::copy_sources;
 use crate::develop::{Build, EXAMPLE, TESTING};
+use crate::gpu_tests;
 use crate::miri;
 use crate::python_tests::pytest_of;
 use crate::rules::{Reference, read};
@@ -80,8 +81,11 @@ pub(super) trait Tests {
     fn pass(&self, test: &Reference, stage: &mut Stage) -> Outcome<bool>;
 }
 
-/// A test binary of `dlpack-tests`, or with an empty name the unit tests of
-/// `dlpack-traits`.
+/// What the names of test binaries begin with that run on the simulator of GPUs.
+pub(super) const SIMULATED: &str = "gpu/";
+
+/// A test binary of `dlpack-tests`, or of `dlpack-gpu-tests` with the simulator, or
+/// with an empty name the unit tests of `dlpack-traits`.
 pub(super) struct Rust<'a> {
     scratch: &'a Scratch,
     binary: String,
@@ -92,6 +96,11 @@ impl<'a> Rust<'a> {
     pub(super) fn new(scratch: &'a Scratch, binary: String) -> Self {
         Self { scratch, binary, built: RefCell::default() }
     }
+
+    /// Where the loader finds the simulator.
+    fn simulator(&self) -> PathBuf {
+        self.scratch.target.join("gpu-simulator")
+    }
 }
 
 impl Tests for Rust<'_> {
@@ -99,7 +108,18 @@ impl Tests for Rust<'_> {
         let mut command = self.scratch.command("cargo");
         command.args(["test", "--no-run", "--message-format=json-render-diagnostics"]);
         if self.binary.is_empty() {
-            command.args(["--package=dlpack-traits", "--lib", "--features=derive,half"]);
+            command.args(["--package=dlpack-traits", "--lib"]);
+            // No backend loads anything before it is used.
+            command.arg("--features=derive,half,cuda,oneapi,opencl,rocm,vulkan,webgpu");
+        } else if let Some(binary) = self.binary.strip_prefix(SIMULATED) {
+            stage.run(self.scratch.command("cargo").args(["build", "--package=gpu-simulator"]))?;
+            let built = self.scratch.target.join("debug/libgpu_simulator.so");
+            let folder = self.simulator();
+            gpu_tests::install(&built, &folder)
+                .map_err(|error| format!("{} cannot be written ({error}).", folder.display()))?;
+            command.args(["--package=dlpack-gpu-tests", "--test", binary]);
+        } else if self.binary.contains('/') {
+            return Err(format!("the tests of {} need a runtime.", self.binary));
         } else {
             command.args(["--package=dlpack-tests", "--test", &self.binary]);
         }
@@ -113,13 +133,19 @@ impl Tests for Rust<'_> {
     }
 
     fn pass(&self, test: &Reference, stage: &mut Stage) -> Outcome<bool> {
-        let (Reference::Rust { name, .. } | Reference::Unit { name, .. }) = test else {
+        let (Reference::Rust { name, .. }
+        | Reference::Device { name, .. }
+        | Reference::Unit { name, .. }) = test
+        else {
             return Err(format!("{test:?} is no test in Rust."));
         };
         let mut command = Command::new(&*self.built.borrow());
         // Where cargo would run it: tests read files.
         let package = if self.binary.is_empty() { "dlpack-traits" } else { "tests" };
         command.args(["--exact", name]).current_dir(self.scratch.sources.join(package));
+        if self.binary.starts_with(SIMULATED) {
+            command.env("LD_LIBRARY_PATH", self.simulator()).env("DLPACK_REQUIRE", "cuda,rocm");
+        }
         let before = stage.logged().len();
         let passed = passes(&mut command, stage)?;
         let ran = stage.logged()[before..].contains("running 1 test");

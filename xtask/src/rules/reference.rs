@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::read;
 
+/// Folders of crates with tests of devices.
+const DEVICES: [&str; 3] = ["accelerators", "gpu", "vulkan"];
+
 /// A test.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reference {
@@ -12,6 +15,16 @@ pub(crate) enum Reference {
         /// The test binary: the first part of the file's path.
         binary: String,
         /// Its name for the test harness: modules are files.
+        name: String,
+        /// The file.
+        file: String,
+    },
+    /// A function in a file of a crate with tests of devices: `tests/gpu`,
+    /// `tests/accelerators`, `tests/vulkan`.
+    Device {
+        /// The folder of the crate, and the test binary.
+        binary: String,
+        /// Its name for the test harness.
         name: String,
         /// The file.
         file: String,
@@ -50,11 +63,19 @@ impl Reference {
             let name = format!("{}::tests::{function}", module.replace('/', "::"));
             return Ok(Self::Unit { name, file: file.to_owned() });
         }
-        let (binary, name) = match module.split_once('/') {
-            None => (module, function.to_owned()),
-            Some((binary, _)) => (binary, format!("{}::{function}", module.replace('/', "::"))),
+        let in_binary = |module: &str| match module.split_once('/') {
+            None => (module.to_owned(), function.to_owned()),
+            Some((binary, _)) => {
+                (binary.to_owned(), format!("{}::{function}", module.replace('/', "::")))
+            }
         };
-        Ok(Self::Rust { binary: binary.to_owned(), name, file: file.to_owned() })
+        if let Some((folder, rest)) = module.split_once('/').filter(|(f, _)| DEVICES.contains(f)) {
+            let (binary, name) = in_binary(rest);
+            let (binary, rest) = (format!("{folder}/{binary}"), format!("{rest}.rs"));
+            return Ok(Self::Device { binary, name, file: format!("{folder}/tests/{rest}") });
+        }
+        let (binary, name) = in_binary(module);
+        Ok(Self::Rust { binary, name, file: file.to_owned() })
     }
 
     /// Fails where the test is not in the tree.
@@ -69,6 +90,7 @@ impl Reference {
                 };
             }
             Self::Rust { file, name, .. } => (root.join("tests/tests").join(file), name),
+            Self::Device { file, name, .. } => (root.join("tests").join(file), name),
             Self::Unit { file, name } => (root.join("dlpack-traits").join(file), name),
             Self::Python { file, name } => (root.join("tests/python").join(file), name),
         };
@@ -112,6 +134,16 @@ mod tests {
             panic!("a unit test");
         };
         assert_eq!(name, "layout::tests::extents");
+        let device = |text| match Reference::parse(text) {
+            Ok(Reference::Device { binary, name, file }) => (binary, name, file),
+            other => panic!("{other:?}"),
+        };
+        let three = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
+        let found = three("gpu/rocm", "frees", "gpu/tests/rocm.rs");
+        assert_eq!(device("gpu/rocm.rs::frees"), found);
+        let file = "accelerators/tests/opencl/order.rs";
+        let found = three("accelerators/opencl", "opencl::order::waits", file);
+        assert_eq!(device("accelerators/opencl/order.rs::waits"), found);
         assert!(Reference::parse("deleter").is_err());
     }
 

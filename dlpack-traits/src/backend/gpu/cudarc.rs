@@ -15,7 +15,7 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::Error;
 use crate::storage::{Data, DataRef, Storage};
-use crate::stream::StreamArg;
+use crate::stream::{StreamArg, StreamKind};
 
 /// Takes a slice over, to hand it to consumers on any stream. It is freed in the
 /// order of its own stream, after all of them.
@@ -93,6 +93,14 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
         // The stream comes after what others do with the slice.
         drop(self.device_ptr(stream).1);
         failed_before(device, stream)?;
+        // Such a consumer goes on when this has returned, on the current stream.
+        let current;
+        let consumer = if consumer.kind() == StreamKind::WorkStream {
+            current = WorkStream::<Cuda>::current(device)?;
+            current.as_arg()
+        } else {
+            consumer
+        };
         match StreamRules::CUDA.decide(device, ours.handle(), consumer.kind())? {
             Decision::Same => Ok(()),
             Decision::Wait => ours.synchronize(),

@@ -2,41 +2,14 @@
 
 use alloc::sync::Arc;
 use core::any::Any;
-use core::cell::RefCell;
-use core::fmt;
-use core::marker::PhantomData;
-use std::thread_local;
-use std::vec::Vec;
 
 use super::Gpu;
-use super::runtime::{Vendor, runtime};
+use super::runtime::Vendor;
 use super::stream::borrow;
+use crate::backend::entered::{self, Entered};
 use crate::backend::{StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
-
-thread_local! {
-    /// What this thread entered and did not leave, the innermost last.
-    static ENTERED: RefCell<Vec<(Device, StreamHandle)>> = const { RefCell::new(Vec::new()) };
-}
-
-/// The stream of a GPU on which this thread works.
-pub(super) fn handle(gpu: Device) -> StreamHandle {
-    // A thread that ends has left everything.
-    let innermost = ENTERED.try_with(|entered| {
-        let entered = entered.borrow();
-        entered.iter().rev().find(|entry| entry.0 == gpu).map(|entry| entry.1)
-    });
-    innermost.ok().flatten().unwrap_or(StreamHandle::NULL)
-}
-
-/// While it lives, this thread works on the stream that it entered.
-pub struct StreamGuard {
-    gpu: Device,
-    handle: StreamHandle,
-    /// It belongs to the thread.
-    stays: PhantomData<*mut ()>,
-}
 
 impl<V: Vendor> Gpu<V> {
     /// A stream of somebody else's, which `owner` keeps alive.
@@ -64,7 +37,17 @@ impl<V: Vendor> Gpu<V> {
 
     /// From now on, until the guard is dropped, this thread works on that stream:
     /// new memory is for it, and consumers are told to work on it too
-    /// (`current_work_stream`).
+    /// (`current_work_stream`). It is the stream of its GPU for pinned and managed
+    /// memory too.
+    #[expect(clippy::needless_pass_by_value, reason = "the thread keeps it, as on all backends")]
+    pub fn enter(stream: WorkStream<Self>) -> Entered {
+        let (handle, stream) = (stream.handle(), stream.stream().of_gpu());
+        // SAFETY: 1. and 2. It is the same stream, which keeps what the one that was
+        // given keeps, under the name of its GPU.
+        entered::enter(unsafe { WorkStream::<Self>::new(stream.device(), handle, stream) })
+    }
+
+    /// [`enter`](Self::enter) for a handle that nothing keeps alive.
     ///
     /// # Errors
     ///
@@ -73,16 +56,15 @@ impl<V: Vendor> Gpu<V> {
     ///
     /// # Safety
     ///
-    /// 1. `handle` names a stream of `device`, and does so until the guard, and
-    ///    everything that was allocated or exported meanwhile, is dropped.
-    pub unsafe fn enter_stream(device: Device, handle: StreamHandle) -> Result<StreamGuard, Error> {
-        let ordinal = runtime::<V>()?.ordinal(device)?;
+    /// 1. `handle` names a stream of `device`, and does so until the guard is
+    ///    dropped, and so is every stream and buffer that this thread got, and every
+    ///    buffer and tensor that it handed off, meanwhile.
+    pub unsafe fn enter_stream(device: Device, handle: StreamHandle) -> Result<Entered, Error> {
         refuse_per_thread(device, handle)?;
         // SAFETY: 1. By 1.
-        unsafe { borrow::<V>(device, handle) }?;
-        let gpu = Device::new(V::DEVICE, ordinal);
-        ENTERED.with_borrow_mut(|entered| entered.push((gpu, handle)));
-        Ok(StreamGuard { gpu, handle, stays: PhantomData })
+        let stream = unsafe { borrow::<V>(device, handle) }?;
+        // SAFETY: 1. By 1. 2. `borrow` saw to that.
+        Ok(Self::enter(unsafe { WorkStream::new(device, handle, stream) }))
     }
 }
 
@@ -94,22 +76,4 @@ fn refuse_per_thread(device: Device, handle: StreamHandle) -> Result<(), Error> 
         return Err(Error::StreamRefused { device, stream: Some(2), rule });
     }
     Ok(())
-}
-
-impl Drop for StreamGuard {
-    fn drop(&mut self) {
-        // A thread that ends has left everything.
-        let _ = ENTERED.try_with(|entered| {
-            let mut entered = entered.borrow_mut();
-            if let Some(index) = entered.iter().rposition(|e| *e == (self.gpu, self.handle)) {
-                entered.remove(index);
-            }
-        });
-    }
-}
-
-impl fmt::Debug for StreamGuard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} of {}", self.handle, self.gpu)
-    }
 }

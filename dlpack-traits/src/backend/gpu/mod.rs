@@ -21,12 +21,12 @@ use core::marker::PhantomData;
 
 #[cfg(feature = "cuda")]
 pub use cuda::{Cuda, CudaDriver};
-pub use current::StreamGuard;
 #[cfg(feature = "rocm")]
 pub use rocm::{HipRuntime, Rocm};
 use runtime::{Vendor, runtime};
 pub use stream::{GpuEvent, GpuStream};
 
+use crate::backend::entered;
 use crate::backend::memory::{AllocatorOf, AttributesOf, MemcpyOf};
 use crate::backend::{Backend, StreamHandle, StreamRules, WorkStream};
 use crate::device::Device;
@@ -38,8 +38,8 @@ use crate::ffi::DLDeviceType;
 ///
 /// - The vendor's library is loaded when it is needed first. Without it every
 ///   call is [`Error::NoLibrary`]; without a GPU, what the library says.
-/// - Work is launched on the legacy default stream, or on the one that
-///   [`enter_stream`](Self::enter_stream) named for this thread.
+/// - Work is launched on the legacy default stream, or on the one that this thread
+///   entered ([`enter`](Self::enter), [`enter_stream`](Self::enter_stream)).
 /// - Foreign streams are those of the device's primary context, which is what
 ///   the vendor's runtime, PyTorch, CuPy and JAX use. Streams of another context
 ///   are refused. A consumer that names no stream (-1) works in that context too.
@@ -86,10 +86,15 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
         let ordinal = runtime::<V>()?.ordinal(device)?;
-        let handle = current::handle(Device::new(V::DEVICE, ordinal));
-        // SAFETY: 1. NULL is the default stream; any other was promised to last
-        // as long as any use by whoever entered it. 2. It was entered for this GPU.
-        Ok(unsafe { WorkStream::new(device, handle, GpuStream::new(device, ordinal, handle)) })
+        let entered = entered::innermost::<Self>(Device::new(V::DEVICE, ordinal));
+        let (handle, stream) = match entered {
+            Some(entered) => (entered.handle(), entered.stream().clone().of(device)),
+            None => (StreamHandle::NULL, GpuStream::new(device, ordinal, StreamHandle::NULL)),
+        };
+        // SAFETY: 1. NULL is the default stream; any other is kept by what is cloned
+        // here, or was promised to last by whoever entered it. 2. It was entered for
+        // this GPU.
+        Ok(unsafe { WorkStream::new(device, handle, stream) })
     }
 
     unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<Self::Stream, Error> {

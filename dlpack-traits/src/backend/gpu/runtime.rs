@@ -2,6 +2,7 @@
 //! [`Vendor`].
 
 use core::ffi::{c_int, c_uint, c_void};
+use core::mem::ManuallyDrop;
 use std::sync::OnceLock;
 
 use libloading::Library;
@@ -75,8 +76,6 @@ pub struct Runtime<V: Vendor> {
     pub(super) calls: Calls,
     pub(super) own: V::Own,
     pub(super) devices: usize,
-    /// Keeps the functions where they are.
-    _library: Library,
 }
 
 /// The vendor's runtime, which is loaded by the first call.
@@ -87,8 +86,10 @@ pub(super) fn runtime<V: Vendor>() -> Result<&'static Runtime<V>, Error> {
 fn load<V: Vendor>() -> Result<Runtime<V>, Error> {
     let library = library::open(V::LIBRARIES)?;
     let device = Device::new(V::DEVICE, 0);
-    // SAFETY: 1. It is the vendor's by its name, and the result keeps it.
+    // SAFETY: 1. It is the vendor's by its name. Once its functions are known, it
+    // is never closed: whatever they start may go on.
     let calls = unsafe { Calls::load(&library, device, V::NAMES) }?;
+    let library = ManuallyDrop::new(library);
     // SAFETY: 1. The documented argument.
     unsafe { calls.initialize(device, 0) }?;
     let mut count: c_int = 0;
@@ -97,7 +98,7 @@ fn load<V: Vendor>() -> Result<Runtime<V>, Error> {
     let devices = usize::try_from(count).unwrap_or(0);
     // SAFETY: 1. As above.
     let own = unsafe { V::load_own(&library, devices) }?;
-    Ok(Runtime { calls, own, devices, _library: library })
+    Ok(Runtime { calls, own, devices })
 }
 
 impl<V: Vendor> Runtime<V> {

@@ -32,9 +32,25 @@ impl<V> GpuStream<V> {
         Self { device, ordinal, handle, owner: None, vendor: PhantomData }
     }
 
+    pub(super) fn device(&self) -> Device {
+        self.device
+    }
+
+    /// The same stream, for memory of another kind that its GPU reaches.
+    pub(super) fn of(self, device: Device) -> Self {
+        Self { device, ..self }
+    }
+
     /// The same stream, which `owner` keeps alive.
     pub(super) fn kept_by(self, owner: StreamOwner) -> Self {
         Self { owner: Some(owner), ..self }
+    }
+}
+
+impl<V: Vendor> GpuStream<V> {
+    /// The same stream, for memory of the GPU itself.
+    pub(super) fn of_gpu(&self) -> Self {
+        self.clone().of(Device::new(V::DEVICE, self.ordinal))
     }
 }
 

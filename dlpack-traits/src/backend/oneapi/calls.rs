@@ -12,6 +12,7 @@ use libloading::Library;
 use crate::backend::library::function;
 use crate::device::Device;
 use crate::error::Error;
+use crate::ffi;
 
 /// A pointer to an object of SYCL.
 pub(super) type Ref = *mut c_void;
@@ -49,7 +50,8 @@ macro_rules! calls {
             /// # Safety
             ///
             /// 1. The library is DPCTL's, and stays loaded as long as the table.
-            pub(super) unsafe fn load(library: &Library, device: Device) -> Result<Self, Error> {
+            pub(super) unsafe fn load(library: &Library) -> Result<Self, Error> {
+                let device = Device::new(ffi::kDLOneAPI, 0);
                 Ok(Self {
                     // SAFETY: 1. The type is that in DPCTL's headers. 2. By 1.
                     $($made: unsafe { function(library, device, stringify!($made)) }?,)+

@@ -103,8 +103,7 @@ pub(super) unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<Queu
 }
 
 // SAFETY: 1. Of a queue with an order SYCL documents it; on others this crate
-// enqueues between barriers, and whoever else does is to order the work, which
-// is what such a queue is for. 2. and 3. A barrier of SYCL is reached after all
+// enqueues between barriers, and a fence is one. 2. and 3. A barrier of SYCL is reached after all
 // work before it, and after the events; later work waits for it. 4. It enqueues.
 // 5. SYCL documents it. 6. Objects of SYCL are for any thread.
 unsafe impl Stream for OneApiQueue {
@@ -128,10 +127,15 @@ unsafe impl Stream for OneApiQueue {
         Ok(())
     }
 
-    /// A handle is the address of a C++ object, which may be another one's later.
-    fn is_same(&self, other: &Self) -> bool {
+    fn fence(&self) -> Result<(), Error> {
+        if self.in_order { Ok(()) } else { self.barrier().map(drop) }
+    }
+
+    /// A handle is the address of a C++ object: each copy of a queue has one, and it
+    /// may be another queue's later.
+    fn is_same(&self, other: &Self) -> Option<bool> {
         // SAFETY: 1. Two queues.
-        unsafe { self.runtime.calls.DPCTLQueue_AreEq(self.raw(), other.raw()) }
+        Some(unsafe { self.runtime.calls.DPCTLQueue_AreEq(self.raw(), other.raw()) })
     }
 }
 

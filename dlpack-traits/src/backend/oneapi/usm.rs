@@ -9,7 +9,7 @@ use core::ffi::{c_int, c_void};
 
 use super::OneApi;
 use super::calls::Ref;
-use super::runtime::{Runtime, runtime};
+use super::runtime::{Root, Runtime, runtime};
 use crate::backend::{Attributes, PointerAttributes};
 use crate::device::Device;
 use crate::error::Error;
@@ -62,30 +62,67 @@ impl Usm {
     }
 }
 
-/// What an address is in a context of a device that has USM.
-///
-/// # Safety
-///
-/// 1. `context` is a context of SYCL whose devices have USM.
-unsafe fn find(
-    runtime: &'static Runtime,
-    data: Ref,
-    context: Ref,
-    unknown: Device,
-) -> Result<Usm, Error> {
+/// The questions about addresses in a context, which are asked in the order in which
+/// they stand here: each is thrown at if the one before has the answer no.
+trait Ask {
+    /// Whether the device has USM.
+    fn has_usm(&self) -> bool;
+
+    /// The kind of memory, if there is USM of the context.
+    fn kind(&self, data: Ref) -> Option<UsmKind>;
+
+    /// The root device of such memory.
+    fn device(&self, data: Ref) -> Result<Option<Device>, Error>;
+}
+
+/// What an address is.
+fn find(ask: &impl Ask, data: Ref, unknown: Device) -> Result<Usm, Error> {
     let not_usm = Error::NoBackend { device: unknown };
+    if !ask.has_usm() {
+        return Err(Error::Unsupported { device: unknown, what: "unified shared memory" });
+    }
     if data.is_null() {
         return Err(not_usm);
     }
-    let calls = runtime.calls;
-    // SAFETY: 1. A context, by 1. The address is not followed.
-    let kind = UsmKind::of(unsafe { calls.DPCTLUSM_GetPointerType(data, context) });
-    let kind = kind.ok_or(not_usm)?;
-    // SAFETY: 1. USM of the context: for anything else this would throw.
-    let found = unsafe { calls.DPCTLUSM_GetPointerDevice(unknown, data, context) }?;
-    // SAFETY: 1. A device.
-    let device = unsafe { runtime.number_of(found.raw()) }.ok_or(not_usm)?;
+    let kind = ask.kind(data).ok_or(not_usm)?;
+    let device = ask.device(data)?.ok_or(not_usm)?;
     Ok(Usm { device, kind })
+}
+
+/// A context, and a root device of it.
+struct Context<'a> {
+    runtime: &'static Runtime,
+    root: &'a Root,
+    raw: Ref,
+    unknown: Device,
+}
+
+impl<'a> Context<'a> {
+    /// # Safety
+    ///
+    /// 1. `raw` is a context of SYCL, which is alive as long as the result.
+    unsafe fn new(runtime: &'static Runtime, root: &'a Root, raw: Ref, unknown: Device) -> Self {
+        Self { runtime, root, raw, unknown }
+    }
+}
+
+impl Ask for Context<'_> {
+    fn has_usm(&self) -> bool {
+        self.root.has_usm(self.runtime.calls)
+    }
+
+    fn kind(&self, data: Ref) -> Option<UsmKind> {
+        // SAFETY: 1. A context, by 1 of `new`. The address is not followed.
+        UsmKind::of(unsafe { self.runtime.calls.DPCTLUSM_GetPointerType(data, self.raw) })
+    }
+
+    fn device(&self, data: Ref) -> Result<Option<Device>, Error> {
+        let calls = self.runtime.calls;
+        // SAFETY: 1. As above, and `find` knows that it has USM there.
+        let found = unsafe { calls.DPCTLUSM_GetPointerDevice(self.unknown, data, self.raw) }?;
+        // SAFETY: 1. A device.
+        Ok(unsafe { self.runtime.number_of(found.raw()) })
+    }
 }
 
 impl OneApi {
@@ -101,11 +138,9 @@ impl OneApi {
     pub fn recognize(data: *const c_void, device: Device) -> Result<Usm, Error> {
         let runtime = runtime()?;
         let root = runtime.root(device)?;
-        if !root.has_usm(runtime.calls) {
-            return Err(Error::Unsupported { device, what: "unified shared memory" });
-        }
-        // SAFETY: 1. Its own context, and it has USM.
-        let found = unsafe { find(runtime, data.cast_mut(), root.context.raw(), device) }?;
+        // SAFETY: 1. Its own context, which stays.
+        let context = unsafe { Context::new(runtime, root, root.context.raw(), device) };
+        let found = find(&context, data.cast_mut(), device)?;
         if found.kind == UsmKind::Host {
             return Ok(Usm { device, ..found });
         }
@@ -136,11 +171,9 @@ impl OneApi {
         });
         let what = "way to export memory of a context that is not its platform's default";
         let root = of_context.next().ok_or(Error::Unsupported { device: none, what })?;
-        if !root.has_usm(calls) {
-            return Err(Error::Unsupported { device: none, what: "unified shared memory" });
-        }
-        // SAFETY: 1. A context, by 1, of a device that has USM.
-        unsafe { find(runtime, data.cast_mut(), context, none) }
+        // SAFETY: 1. By 1.
+        let context = unsafe { Context::new(runtime, root, context, none) };
+        find(&context, data.cast_mut(), none)
     }
 }
 
@@ -155,5 +188,63 @@ unsafe impl PointerAttributes for OneApi {
         };
         let host_accessible = found.kind.host_accessible();
         Ok(Attributes { device: found.device, host_accessible })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::RefCell;
+    use core::ptr;
+    use std::vec::Vec;
+
+    use super::*;
+
+    const DEVICE: Device = Device::new(crate::ffi::kDLOneAPI, 0);
+
+    /// A context that writes down what it is asked.
+    struct Answers {
+        has_usm: bool,
+        kind: Option<UsmKind>,
+        device: Option<Device>,
+        asked: RefCell<Vec<&'static str>>,
+    }
+
+    impl Ask for Answers {
+        fn has_usm(&self) -> bool {
+            self.asked.borrow_mut().push("aspects");
+            self.has_usm
+        }
+
+        fn kind(&self, _: Ref) -> Option<UsmKind> {
+            self.asked.borrow_mut().push("kind");
+            self.kind
+        }
+
+        fn device(&self, _: Ref) -> Result<Option<Device>, Error> {
+            self.asked.borrow_mut().push("device");
+            Ok(self.device)
+        }
+    }
+
+    /// After an answer that is no, nothing more is asked: it would throw.
+    #[test]
+    fn questions_are_asked_in_order() {
+        let data = ptr::without_provenance_mut(64);
+        let find = |data, has_usm, kind, device| {
+            let answers = Answers { has_usm, kind, device, asked: RefCell::default() };
+            let found = find(&answers, data, DEVICE);
+            (found, answers.asked.take())
+        };
+        let kind = Some(UsmKind::Shared);
+        let none = Err(Error::NoBackend { device: DEVICE });
+        let (found, asked) = find(data, true, kind, Some(DEVICE));
+        assert_eq!(found, Ok(Usm { device: DEVICE, kind: UsmKind::Shared }));
+        assert_eq!(asked, ["aspects", "kind", "device"]);
+        let (found, asked) = find(data, false, kind, Some(DEVICE));
+        assert!(matches!(found, Err(Error::Unsupported { .. })), "{found:?}");
+        assert_eq!(asked, ["aspects"]);
+        assert_eq!(find(data, true, None, Some(DEVICE)), (none, ["aspects", "kind"].into()));
+        assert_eq!(find(ptr::null_mut(), true, kind, None), (none, ["aspects"].into()));
+        assert_eq!(find(data, true, kind, None), (none, ["aspects", "kind", "device"].into()));
     }
 }

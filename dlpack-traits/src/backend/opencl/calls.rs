@@ -9,6 +9,7 @@ use libloading::Library;
 use crate::backend::library::function;
 use crate::device::Device;
 use crate::error::Error;
+use crate::ffi;
 
 /// A handle of OpenCL.
 pub(super) type Ref = *mut c_void;
@@ -34,7 +35,8 @@ macro_rules! calls {
             /// # Safety
             ///
             /// 1. The library is OpenCL's, and stays loaded as long as the table.
-            pub(super) unsafe fn load(library: &Library, device: Device) -> Result<Self, Error> {
+            pub(super) unsafe fn load(library: &Library) -> Result<Self, Error> {
+                let device = Device::new(ffi::kDLOpenCL, 0);
                 Ok(Self {
                     // SAFETY: 1. The type is that in OpenCL's headers. 2. By 1.
                     $($method: unsafe { function(library, device, stringify!($symbol)) }?,)+

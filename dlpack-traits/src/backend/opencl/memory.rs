@@ -109,6 +109,8 @@ impl OpenCl {
     ///
     /// 1. All work on the buffer is done, or enqueued on `stream` or ordered
     ///    before it; later work outside of hand-offs is too.
+    /// 2. Its bytes may be read and written. If it was made over memory of the host
+    ///    (`CL_MEM_USE_HOST_PTR`), no Rust reference to any of that exists.
     pub unsafe fn adopt(
         memory: OpenClMemory,
         dtype: DataType,
@@ -123,8 +125,8 @@ impl OpenCl {
         }
         let data = NonNull::new(memory.as_ptr()).ok_or(Error::NullData)?;
         let byte_len = memory.byte_len;
-        // SAFETY: 1. The reference keeps the buffer, of that length. 2. OpenCL
-        // fills and aligns it. 3. Only OpenCL reaches it. 4. By 1. 5. When the
+        // SAFETY: 1. The reference keeps the buffer, of that length. 2. OpenCL aligns
+        // it, and gives it bytes of some value. 3. By 2. 4. By 1. 5. When the
         // reference goes, OpenCL keeps the buffer for all work that is enqueued.
         Ok(unsafe {
             DeviceBuffer::from_raw_parts(data, byte_len, dtype, stream, memory, Freed::InOrder)
@@ -132,29 +134,29 @@ impl OpenCl {
     }
 }
 
-/// An offset or a length, as OpenCL has it.
-fn offset(place: &Place) -> Result<usize, Error> {
-    usize::try_from(place.byte_offset).map_err(|_| Error::SizeOverflow)
-}
-
 fn allocate(queue: &OpenClQueue, device: Device, byte_len: usize) -> Result<Object, Error> {
     let (calls, context) = (queue.runtime.calls, queue.context());
     // SAFETY: 1. A context, documented flags, and no memory of the host.
     let memory = unsafe { calls.create_memory(device, context, READ_WRITE, byte_len, ptr::null()) };
-    let memory = memory.map_err(|error| match error {
+    // Some runtimes take the memory when it is made, others when it is used first.
+    let filled = memory.and_then(|memory| {
+        queue.enqueue(|raw, event| {
+            let (zero, none) = (0_u8, ptr::null());
+            let pattern = (&raw const zero).cast();
+            // SAFETY: 1. A queue, a new buffer of that length in its context, and a
+            // pattern of one byte, which OpenCL copies.
+            unsafe {
+                calls.fill(device, raw, memory.raw(), pattern, 1, 0, byte_len, 0, none, event)
+            }
+        })?;
+        Ok(memory)
+    });
+    filled.map_err(|error| match error {
         Error::Device { code, .. } if OUT_OF_MEMORY.contains(&code) => {
             Error::OutOfMemory { bytes: byte_len }
         }
         error => error,
-    })?;
-    queue.enqueue(|raw, event| {
-        let (zero, nothing) = (0_u8, ptr::null());
-        let pattern = (&raw const zero).cast();
-        // SAFETY: 1. A queue, a new buffer of that length in its context, and a
-        // pattern of one byte, which OpenCL copies.
-        unsafe { calls.fill(device, raw, memory.raw(), pattern, 1, 0, byte_len, 0, nothing, event) }
-    })?;
-    Ok(memory)
+    })
 }
 
 // SAFETY: 1. It is the handle of a new buffer. 2. Zeros are written in the order
@@ -191,9 +193,8 @@ unsafe impl Memcpy for OpenCl {
         let nothing = ptr::null();
         match (is_ours(&from), is_ours(&to)) {
             (true, true) => {
-                let (start, end) = (offset(&from)?, offset(&to)?);
+                let ((from, start), (to, end)) = (from.in_object()?, to.in_object()?);
                 queue.enqueue(|raw, event| {
-                    let (from, to) = (from.data, to.data);
                     // SAFETY: 1. A queue; buffers by 1, of its context or refused.
                     unsafe {
                         calls.copy(device, raw, from, to, start, end, byte_len, 0, nothing, event)
@@ -201,9 +202,8 @@ unsafe impl Memcpy for OpenCl {
                 })
             }
             (true, false) if to.device == Device::CPU => {
-                let (start, target) = (offset(&from)?, to.address().cast());
+                let ((from, start), target) = (from.in_object()?, to.address().cast());
                 queue.enqueue(|raw, event| {
-                    let from = from.data;
                     // SAFETY: 1. As above; memory of the host by 1.
                     unsafe {
                         calls.read(device, raw, from, 0, start, byte_len, target, 0, nothing, event)
@@ -211,9 +211,8 @@ unsafe impl Memcpy for OpenCl {
                 })
             }
             (false, true) if from.device == Device::CPU => {
-                let (start, source) = (offset(&to)?, from.address().cast_const().cast());
+                let ((to, start), source) = (to.in_object()?, from.address().cast_const().cast());
                 queue.enqueue(|raw, event| {
-                    let to = to.data;
                     // SAFETY: 1. As above.
                     unsafe {
                         calls.write(device, raw, to, 0, start, byte_len, source, 0, nothing, event)

@@ -136,8 +136,7 @@ pub(super) unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<Open
 }
 
 // SAFETY: 1. Of a queue with an order OpenCL documents it; on others this crate
-// enqueues between barriers, and whoever else does is to order the work, which
-// is what such a queue is for. 2. and 3. OpenCL documents it for markers and
+// enqueues between barriers, and a fence is one. 2. and 3. OpenCL documents it for markers and
 // barriers; the queue is flushed, as others that wait for its events need. 4.
 // They enqueue. 5. OpenCL documents it; an error says that the queue is lost. 6.
 // It documents that too.
@@ -174,6 +173,10 @@ unsafe impl Stream for OpenClQueue {
         }
         let what = "order among queues of two contexts";
         Err(Error::Unsupported { device: self.device, what })
+    }
+
+    fn fence(&self) -> Result<(), Error> {
+        if self.in_order { Ok(()) } else { self.barrier() }
     }
 }
 

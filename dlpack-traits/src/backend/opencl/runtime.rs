@@ -1,17 +1,14 @@
 //! OpenCL, loaded, and the devices that it finds: [`Runtime`].
 
-use alloc::boxed::Box;
 use core::ptr;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::vec;
 use std::vec::Vec;
 
-use libloading::Library;
-
 use super::calls::{Calls, Ref};
 use super::queue::OpenClQueue;
-use crate::backend::library;
+use crate::backend::loaded::Loaded;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;
@@ -53,42 +50,23 @@ unsafe impl Send for ClDevice {}
 // SAFETY: as above.
 unsafe impl Sync for ClDevice {}
 
-static LOADED: OnceLock<Runtime> = OnceLock::new();
+// SAFETY: 1. The names, and 1 of `load`, are those of OpenCL.
+static LOADED: Loaded<Calls, Runtime> =
+    unsafe { Loaded::new(LIBRARIES, Calls::load, Runtime::new) };
 
-/// The runtime, which is loaded by the first call. Where there is none, the next
-/// call looks again.
+/// The runtime. Where there is none, the next call looks again.
 pub(super) fn runtime() -> Result<&'static Runtime, Error> {
-    match LOADED.get() {
-        Some(runtime) => Ok(runtime),
-        None => start(library::open(LIBRARIES)?),
-    }
+    LOADED.runtime()
 }
 
-/// Loads the library from a file, unless it is loaded.
+/// Loads the library from a file, unless the process has it.
 ///
 /// # Safety
 ///
 /// 1. The file, if there is one, is OpenCL's loader, or a vendor's library.
 pub(super) unsafe fn load(file: &Path) -> Result<&'static Runtime, Error> {
-    if let Some(runtime) = LOADED.get() {
-        return Ok(runtime);
-    }
-    // SAFETY: loading OpenCL, which by 1 this is, runs its initialisers: that is
-    // what somebody who asks for its devices wants.
-    let library = unsafe { Library::new(file) };
-    let name = LIBRARIES.first().copied().unwrap_or_default();
-    start(library.map_err(|_| Error::NoLibrary { name })?)
-}
-
-fn start(library: Library) -> Result<&'static Runtime, Error> {
-    // SAFETY: 1. It is OpenCL's, by its name or by 1 of `load`; once its functions
-    // are known, it is never closed.
-    let calls = unsafe { Calls::load(&library, opencl(0)) }?;
-    // Two threads that come here at once load the same library, and one of these
-    // is forgotten: a table.
-    core::mem::forget(library);
-    let runtime = Runtime::new(Box::leak(Box::new(calls)))?;
-    Ok(LOADED.get_or_init(|| runtime))
+    // SAFETY: 1. By 1.
+    unsafe { LOADED.load(file) }
 }
 
 fn opencl(index: i32) -> Device {

@@ -97,7 +97,7 @@ impl Vulkan {
     /// # Safety
     ///
     /// 1. `device` was made of `physical`, which is of `instance`, and neither it
-    ///    nor `instance` is destroyed before the process ends.
+    ///    nor `instance` is destroyed before the process ends. It is adopted once.
     /// 2. It is of Vulkan 1.2 or later, with the feature `timelineSemaphore`.
     /// 3. It was made with those queues, without flags, and all of them can
     ///    transfer. They are named once.

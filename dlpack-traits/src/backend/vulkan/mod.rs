@@ -69,9 +69,10 @@ impl Vulkan {
         Ok((0..known.queues().len()).map(move |index| work_stream(device, known, index)))
     }
 
-    /// Calls `submit` with a queue that nobody else uses meanwhile, as
-    /// `vkQueueSubmit` demands. In it, nothing may be asked of this backend:
-    /// that would wait for the same queue.
+    /// Calls `submit` with a queue that no other thread uses meanwhile, as
+    /// `vkQueueSubmit` demands. In it, whatever is asked of this backend, and of the
+    /// same queue, is done; but who waits there for another thread that needs the
+    /// queue waits for ever.
     ///
     /// # Errors
     ///

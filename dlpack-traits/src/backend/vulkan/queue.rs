@@ -1,13 +1,14 @@
 //! Queues as streams: [`VulkanStream`], [`VulkanEvent`].
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::{fmt, ptr};
-use std::sync::{Mutex, PoisonError};
 
 use ash::vk;
 
 use super::devices::Known;
 use super::fault::named;
 use super::number;
+use crate::backend::turn::Turn;
 use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
@@ -17,8 +18,10 @@ pub(super) struct Queue {
     raw: vk::Queue,
     family: u32,
     timeline: vk::Semaphore,
-    /// The value of the last submission. Whoever holds it may use the queue.
-    last: Mutex<u64>,
+    /// Who may use the queue.
+    turn: Turn,
+    /// The value of the last submission, which changes in somebody's turn.
+    last: AtomicU64,
 }
 
 /// A value of a queue's timeline: all that was submitted before is done when it
@@ -47,7 +50,7 @@ impl Queue {
         let timeline = named(device, "vkCreateSemaphore", made)?;
         // SAFETY: by 1 there is such a queue.
         let raw = unsafe { functions.get_device_queue(family, index) };
-        Ok(Self { raw, family, timeline, last: Mutex::new(0) })
+        Ok(Self { raw, family, timeline, turn: Turn::default(), last: AtomicU64::new(0) })
     }
 
     pub(super) fn raw(&self) -> vk::Queue {
@@ -58,10 +61,9 @@ impl Queue {
         self.family
     }
 
-    /// Calls a function while nobody else uses the queue.
+    /// Calls a function while no other thread uses the queue.
     pub(super) fn alone<R>(&self, call: impl FnOnce(vk::Queue) -> R) -> R {
-        let _last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        call(self.raw)
+        self.turn.take(|| call(self.raw))
     }
 
     /// Enqueues commands, after `after` if there is one. The result is reached
@@ -79,27 +81,28 @@ impl Queue {
         after: Option<Point>,
         commands: &[vk::CommandBuffer],
     ) -> Result<Point, Error> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = last.saturating_add(1);
-        let (signals, signalled) = ([self.timeline], [next]);
-        let waits = after.map(|point| point.timeline);
-        let waited = after.map(|point| point.value);
-        let stages = after.map(|_| vk::PipelineStageFlags::ALL_COMMANDS);
-        let mut values = vk::TimelineSemaphoreSubmitInfo::default()
-            .wait_semaphore_values(waited.as_slice())
-            .signal_semaphore_values(&signalled);
-        let info = vk::SubmitInfo::default()
-            .wait_semaphores(waits.as_slice())
-            .wait_dst_stage_mask(stages.as_slice())
-            .command_buffers(commands)
-            .signal_semaphores(&signals)
-            .push_next(&mut values);
-        // SAFETY: by 1 and 2; whoever holds `last` is alone with the queue, and
-        // its timeline only grows.
-        let submitted = unsafe { functions.queue_submit(self.raw, &[info], vk::Fence::null()) };
-        named(device, "vkQueueSubmit", submitted)?;
-        *last = next;
-        Ok(Point { timeline: self.timeline, value: next })
+        self.alone(|queue| {
+            let next = self.last.load(Ordering::Relaxed).saturating_add(1);
+            let (signals, signalled) = ([self.timeline], [next]);
+            let waits = after.map(|point| point.timeline);
+            let waited = after.map(|point| point.value);
+            let stages = after.map(|_| vk::PipelineStageFlags::ALL_COMMANDS);
+            let mut values = vk::TimelineSemaphoreSubmitInfo::default()
+                .wait_semaphore_values(waited.as_slice())
+                .signal_semaphore_values(&signalled);
+            let info = vk::SubmitInfo::default()
+                .wait_semaphores(waits.as_slice())
+                .wait_dst_stage_mask(stages.as_slice())
+                .command_buffers(commands)
+                .signal_semaphores(&signals)
+                .push_next(&mut values);
+            // SAFETY: by 1 and 2; this thread is alone with the queue, and its
+            // timeline only grows.
+            let submitted = unsafe { functions.queue_submit(queue, &[info], vk::Fence::null()) };
+            named(device, "vkQueueSubmit", submitted)?;
+            self.last.store(next, Ordering::Relaxed);
+            Ok(Point { timeline: self.timeline, value: next })
+        })
     }
 
     /// Waits, on the host, until the queue is idle, however long it takes the
@@ -125,6 +128,18 @@ fn lacks_memory(outcome: ash::prelude::VkResult<()>) -> bool {
         outcome,
         Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
     )
+}
+
+#[cfg(test)]
+impl Point {
+    /// A point of no queue.
+    pub(super) fn of_value(value: u64) -> Self {
+        Self { timeline: vk::Semaphore::null(), value }
+    }
+
+    pub(super) fn value(self) -> u64 {
+        self.value
+    }
 }
 
 impl Point {

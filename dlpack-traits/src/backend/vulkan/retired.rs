@@ -26,7 +26,15 @@ pub(super) enum Thing {
 struct Lists {
     /// Memory of tensors, by the handles of their buffers.
     blocks: BTreeMap<usize, Block>,
-    waiting: Vec<(Thing, Vec<Point>)>,
+    waiting: Vec<Waiting>,
+}
+
+/// A thing, and the points that queues have to pass before it goes.
+type Waiting = (Thing, Vec<Point>);
+
+/// What is over, and what is pending yet.
+fn part(waiting: Vec<Waiting>, is_reached: impl Fn(Point) -> bool) -> (Vec<Waiting>, Vec<Waiting>) {
+    waiting.into_iter().partition(|(_, points)| points.iter().all(|point| is_reached(*point)))
 }
 
 /// What belongs to a device.
@@ -61,10 +69,8 @@ impl Retired {
     /// Destroys what queues have passed. The device is that of all of it.
     pub(super) fn clear(&self, functions: &ash::Device) {
         let waiting = core::mem::take(&mut self.lists().waiting);
-        let (over, pending): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(_, points)| {
-            // SAFETY: 1. Points of things are of the device's queues.
-            points.iter().all(|point| unsafe { point.is_reached(functions) })
-        });
+        // SAFETY: 1. Points of things are of the device's queues.
+        let (over, pending) = part(waiting, |point| unsafe { point.is_reached(functions) });
         self.lists().waiting.extend(pending);
         for (thing, _) in over {
             // SAFETY: 1. It is of the device, in no list any more, and all work
@@ -89,5 +95,24 @@ impl Thing {
             // SAFETY: by 1.
             Self::Commands(pool) => unsafe { functions.destroy_command_pool(pool, None) },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One queue that is not so far keeps what several may use.
+    #[test]
+    fn all_points_are_to_be_reached() {
+        let thing = || Thing::Commands(vk::CommandPool::null());
+        let [early, late] = [1, 2].map(Point::of_value);
+        let waiting = [Vec::new(), Vec::from([early]), Vec::from([early, late])];
+        let waiting: Vec<_> = waiting.into_iter().map(|points| (thing(), points)).collect();
+        let (over, pending) = part(waiting, |point| point.value() < 2);
+        let counts = |waiting: &[Waiting]| -> Vec<_> {
+            waiting.iter().map(|(_, points)| points.len()).collect()
+        };
+        assert_eq!((counts(&over), counts(&pending)), (Vec::from([0, 1]), Vec::from([2])));
     }
 }

@@ -165,3 +165,18 @@ unsafe fn barrier(functions: &ash::Device, commands: vk::CommandBuffer) {
     // SAFETY: by 1.
     unsafe { functions.cmd_pipeline_barrier(commands, before, after, none, &memory, &[], &[]) };
 }
+
+#[cfg(test)]
+mod tests {
+    use core::ptr;
+
+    use super::*;
+
+    #[test]
+    fn offsets_stay_beside_the_handle() {
+        let device = crate::device::Device::new(crate::ffi::kDLVulkan, 0);
+        let place = Place { device, data: ptr::without_provenance_mut(64), byte_offset: 24 };
+        let span = Span::of(&place);
+        assert_eq!((span.buffer.as_raw(), span.byte_offset), (64, 24));
+    }
+}

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use libloading::Library;
 
+use crate::backend::library::function;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;
@@ -82,15 +83,13 @@ macro_rules! calls {
                 // SAFETY: by 1; its initialisers ran when it made a device.
                 let library = unsafe { Library::new(path) }
                     .map_err(|_| Error::NoLibrary { name: "libwgpu_native" })?;
-                $(
-                    // SAFETY: by 1 it is the function of `webgpu.h`; enumerations
-                    // are 32 bits wide, flags 64.
-                    let $name = *unsafe { library.get($symbol.as_bytes()) }.map_err(|_| {
-                        let device = Device::new(ffi::kDLWebGPU, 0);
-                        Error::Unsupported { device, what: $symbol }
-                    })?;
-                )+
-                Ok(Self { $($name,)+ _library: library })
+                let device = Device::new(ffi::kDLWebGPU, 0);
+                Ok(Self {
+                    // SAFETY: 1. By 1 it is the function of `webgpu.h`; enumerations
+                    // are 32 bits wide, flags 64. 2. It is kept beside them.
+                    $($name: unsafe { function(&library, device, $symbol) }?,)+
+                    _library: library,
+                })
             }
         }
     };

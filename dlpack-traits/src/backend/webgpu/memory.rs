@@ -63,44 +63,40 @@ struct Units {
 }
 
 impl Units {
-    /// The units that hold the bytes, if they are all inside.
-    ///
-    /// # Safety
-    ///
-    /// 1. The place is in a buffer that is alive.
-    unsafe fn around(stream: &WebGpuStream, place: &Place, byte_len: usize) -> Result<Self, Error> {
-        // SAFETY: by 1.
-        let size = unsafe { (stream.known().calls().buffer_size)(place.data) };
+    /// The units that hold the bytes, if they are all inside of a buffer of `size`
+    /// bytes.
+    fn around(place: &Place, byte_len: usize, size: u64) -> Option<Self> {
         let byte_offset = place.byte_offset & !UNIT.wrapping_sub(1);
-        let end = place.byte_offset.checked_add(byte_len as u64);
-        let end = end.and_then(|end| end.checked_next_multiple_of(UNIT)).filter(|&end| end <= size);
-        let device = stream.device();
-        let end = end.ok_or(Error::Unsupported { device, what: "copy beyond whole units" })?;
-        Ok(Self { buffer: place.data, byte_offset, byte_len: end.saturating_sub(byte_offset) })
+        let end = place.byte_offset.checked_add(byte_len as u64)?;
+        let end = end.checked_next_multiple_of(UNIT).filter(|&end| end <= size)?;
+        Some(Self { buffer: place.data, byte_offset, byte_len: end.saturating_sub(byte_offset) })
     }
 
     /// The same where nothing but the bytes may be written: they begin with a
     /// unit, and end with one or with the buffer, whose last unit is theirs.
-    ///
-    /// # Safety
-    ///
-    /// 1. The place is in a buffer that is alive.
-    unsafe fn exactly(
-        stream: &WebGpuStream,
-        place: &Place,
-        byte_len: usize,
-    ) -> Result<Self, Error> {
-        // SAFETY: 1. By 1.
-        let units = unsafe { Self::around(stream, place, byte_len) }?;
-        // SAFETY: by 1.
-        let size = unsafe { (stream.known().calls().buffer_size)(place.data) };
+    fn exactly(place: &Place, byte_len: usize, size: u64) -> Option<Self> {
+        let units = Self::around(place, byte_len, size)?;
         let ends = units.byte_offset.saturating_add(units.byte_len) == size;
         let whole = units.byte_len == byte_len as u64;
-        if units.byte_offset == place.byte_offset && (whole || ends) {
-            return Ok(units);
-        }
-        Err(Error::Unsupported { device: stream.device(), what: "copy to parts of four bytes" })
+        (units.byte_offset == place.byte_offset && (whole || ends)).then_some(units)
     }
+}
+
+/// The units of a place, by [`Units::around`] or [`Units::exactly`].
+///
+/// # Safety
+///
+/// 1. The place is in a buffer that is alive.
+unsafe fn units(
+    stream: &WebGpuStream,
+    place: &Place,
+    byte_len: usize,
+    of: fn(&Place, usize, u64) -> Option<Units>,
+) -> Result<Units, Error> {
+    // SAFETY: by 1.
+    let size = unsafe { (stream.known().calls().buffer_size)(place.data) };
+    let what = "copy to parts of four bytes";
+    of(place, byte_len, size).ok_or(Error::Unsupported { device: stream.device(), what })
 }
 
 /// Enqueues a copy.
@@ -169,21 +165,21 @@ unsafe impl Memcpy for WebGpu {
         let (stream, device) = (stream.stream(), stream.device());
         if from.device == device && to.device == device {
             // SAFETY: 1. By 1.
-            let source = unsafe { Units::exactly(stream, &from, byte_len) };
+            let source = unsafe { units(stream, &from, byte_len, Units::exactly) };
             // SAFETY: 1. By 1.
-            let target = unsafe { Units::exactly(stream, &to, byte_len) }?;
+            let target = unsafe { units(stream, &to, byte_len, Units::exactly) }?;
             // SAFETY: 1. By 1.
             return unsafe { enqueue(stream, source?, target) };
         }
         if from.device == Device::CPU && to.device == device {
             // SAFETY: 1. By 1.
-            let units = unsafe { Units::exactly(stream, &to, byte_len) }?;
+            let units = unsafe { units(stream, &to, byte_len, Units::exactly) }?;
             // SAFETY: by 1 the host has the bytes.
             return unsafe { write(stream, from.address(), byte_len, units) };
         }
         if from.device == device && to.device == Device::CPU {
             // SAFETY: 1. By 1.
-            let units = unsafe { Units::around(stream, &from, byte_len) }?;
+            let units = unsafe { units(stream, &from, byte_len, Units::around) }?;
             let skip = usize::try_from(from.byte_offset.saturating_sub(units.byte_offset));
             let skip = skip.map_err(|_| Error::SizeOverflow)?;
             // SAFETY: 1. and 2. By 1.
@@ -283,4 +279,37 @@ unsafe fn read(
 unsafe extern "C" fn mapped(status: u32, _: StringView, answer: *mut c_void, _: *mut c_void) {
     // SAFETY: 1. `read` gave it for this call.
     unsafe { Answer::give(answer, status) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(byte_offset: u64) -> Place {
+        let device = Device::new(crate::ffi::kDLWebGPU, 0);
+        Place { device, data: ptr::without_provenance_mut(64), byte_offset }
+    }
+
+    fn shown(units: Option<Units>) -> Option<(usize, u64, u64)> {
+        units.map(|units| (units.buffer.addr(), units.byte_offset, units.byte_len))
+    }
+
+    /// The handle is the buffer, whatever the offset.
+    #[test]
+    fn offsets_stay_beside_the_handle() {
+        assert_eq!(shown(Units::around(&place(24), 8, 64)), Some((64, 24, 8)));
+        assert_eq!(shown(Units::exactly(&place(24), 8, 64)), Some((64, 24, 8)));
+    }
+
+    #[test]
+    fn copies_are_of_whole_units() {
+        // To be read: what is around the bytes, if it is there.
+        assert_eq!(shown(Units::around(&place(6), 3, 64)), Some((64, 4, 8)));
+        assert_eq!(shown(Units::around(&place(6), 3, 8)), None);
+        assert_eq!(shown(Units::around(&place(u64::MAX), 3, 64)), None);
+        // To be written: no byte that is somebody else's.
+        assert_eq!(shown(Units::exactly(&place(6), 2, 64)), None);
+        assert_eq!(shown(Units::exactly(&place(4), 3, 64)), None);
+        assert_eq!(shown(Units::exactly(&place(4), 3, 8)), Some((64, 4, 4)));
+    }
 }

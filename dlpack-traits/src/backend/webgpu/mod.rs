@@ -10,6 +10,7 @@ mod queue;
 use core::ffi::c_void;
 use core::ptr::NonNull;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use self::calls::Calls;
 use self::queue::Known;
@@ -37,6 +38,9 @@ pub struct WebGpu;
 /// All that were adopted.
 static KNOWN: Kept<Known> = Kept::new();
 
+/// Held by who looks for a device among them, to add it.
+static ADOPTING: Mutex<()> = Mutex::new(());
+
 /// The device that is meant.
 fn known(device: Device) -> Result<&'static Known, Error> {
     let served = device.device_type() == ffi::kDLWebGPU;
@@ -46,7 +50,11 @@ fn known(device: Device) -> Result<&'static Known, Error> {
 
 impl WebGpu {
     /// Makes a `WGPUDevice` known to this process, which keeps a reference to it
-    /// for good. The result is the device of all tensors on it.
+    /// for good. The result is the device of all tensors on it; who adopts one again
+    /// gets the same.
+    ///
+    /// This backend opens error scopes around its calls. Scopes of the program's on
+    /// other threads, open at the same time, would take its errors, and it theirs.
     ///
     /// # Errors
     ///
@@ -64,9 +72,14 @@ impl WebGpu {
     ) -> Result<Device, Error> {
         // SAFETY: 1. By 1.
         let calls = unsafe { Calls::load(library.as_ref()) }?;
-        // SAFETY: 1. By 2.
-        let known = unsafe { Known::of(calls, device) };
-        Ok(Device::new(ffi::kDLWebGPU, KNOWN.add(known)))
+        // One record for a device: there its error scopes are one thread's at a time.
+        let _alone = ADOPTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |known: &Known| known.device() == device.as_ptr();
+        let index = KNOWN.number_of(is_it).unwrap_or_else(|| {
+            // SAFETY: 1. By 2.
+            KNOWN.add(unsafe { Known::of(calls, device) })
+        });
+        Ok(Device::new(ffi::kDLWebGPU, index))
     }
 }
 

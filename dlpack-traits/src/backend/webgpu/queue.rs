@@ -4,9 +4,9 @@ use alloc::sync::Arc;
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::calls::{Calls, Handle, ScopeInfo, StringView};
+use crate::backend::turn::Turn;
 use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
@@ -28,7 +28,7 @@ pub(super) struct Known {
     device: NonNull<c_void>,
     queue: Handle,
     /// The scopes of errors are one stack for all threads of a device.
-    scopes: Mutex<()>,
+    scopes: Turn,
 }
 
 // SAFETY: objects of wgpu-native may be used by any thread.
@@ -45,7 +45,7 @@ impl Known {
         unsafe { (calls.device_add_ref)(device.as_ptr()) };
         // SAFETY: by 1.
         let queue = unsafe { (calls.device_queue)(device.as_ptr()) };
-        Self { calls, device, queue, scopes: Mutex::new(()) }
+        Self { calls, device, queue, scopes: Turn::default() }
     }
 
     pub(super) fn calls(&self) -> &Calls {
@@ -63,7 +63,8 @@ impl Known {
     /// Makes calls, and tells of errors. Without that wgpu-native ends the process.
     ///
     /// One thread at a time: an error goes to the scope that was opened last,
-    /// whoever opened it. `calls` calls nothing but wgpu-native.
+    /// whoever opened it. A callback of the program's, which wgpu-native calls in
+    /// `calls`, may come back here: its scopes are closed before ours.
     pub(super) fn guarded<T>(
         &self,
         device: Device,
@@ -71,30 +72,31 @@ impl Known {
         byte_len: usize,
         calls: impl FnOnce(&Calls) -> T,
     ) -> Result<T, Error> {
-        let _alone = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
-        for filter in FILTERS {
-            // SAFETY: the device is kept; a filter of `webgpu.h`.
-            unsafe { (self.calls.push_scope)(self.device(), filter) };
-        }
-        let mut outcome = Ok(calls(&self.calls));
-        for _ in FILTERS {
-            let answer = Answer::default();
-            let (next, second) = (ptr::null(), ptr::null_mut());
-            let first = answer.for_callback();
-            let info = ScopeInfo { next, mode: SPONTANEOUS, callback: popped, first, second };
-            // SAFETY: the device is kept, and the callback is called once: by
-            // wgpu-native before it returns.
-            unsafe { (self.calls.pop_scope)(self.device(), info) };
-            outcome = outcome.and_then(|made| match answer.get() {
-                NO_ERROR => Ok(made),
-                OUT_OF_MEMORY => Err(Error::OutOfMemory { bytes: byte_len }),
-                code => {
-                    let code = i32::try_from(code).unwrap_or(i32::MAX);
-                    Err(Error::Device { device, call, code })
-                }
-            });
-        }
-        outcome
+        self.scopes.take(|| {
+            for filter in FILTERS {
+                // SAFETY: the device is kept; a filter of `webgpu.h`.
+                unsafe { (self.calls.push_scope)(self.device(), filter) };
+            }
+            let mut outcome = Ok(calls(&self.calls));
+            for _ in FILTERS {
+                let answer = Answer::default();
+                let (next, second) = (ptr::null(), ptr::null_mut());
+                let first = answer.for_callback();
+                let info = ScopeInfo { next, mode: SPONTANEOUS, callback: popped, first, second };
+                // SAFETY: the device is kept, and the callback is called once: by
+                // wgpu-native before it returns.
+                unsafe { (self.calls.pop_scope)(self.device(), info) };
+                outcome = outcome.and_then(|made| match answer.get() {
+                    NO_ERROR => Ok(made),
+                    OUT_OF_MEMORY => Err(Error::OutOfMemory { bytes: byte_len }),
+                    code => {
+                        let code = i32::try_from(code).unwrap_or(i32::MAX);
+                        Err(Error::Device { device, call, code })
+                    }
+                });
+            }
+            outcome
+        })
     }
 }
 

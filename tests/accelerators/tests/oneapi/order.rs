@@ -161,6 +161,22 @@ fn names_of_queues_come_again() -> Result<(), Error> {
     Ok(())
 }
 
+/// Each copy of a queue has an address, and is no other queue for that.
+#[test]
+fn copies_of_a_queue_are_remembered_once() -> Result<(), Error> {
+    let Some(sycl) = sycl() else { return Ok(()) };
+    let buffer = DeviceBuffer::<OneApi>::zeroed(sycl.device(), DataType::U8, 1)?;
+    let queue = sycl.queue(true);
+    for _ in 0..3 {
+        // SAFETY: a queue, of which the test leaks the copy.
+        let copy = unsafe { (sycl.calls.DPCTLQueue_Copy)(queue) };
+        assert_ne!(copy, queue);
+        buffer.hand_off(named(copy))?;
+    }
+    assert_eq!(format!("{buffer:?}").matches("stream 0x").count(), 1 + 1);
+    Ok(())
+}
+
 /// Work of a thread that entered a queue is that queue's.
 #[test]
 fn threads_enter_queues() -> Result<(), Error> {

@@ -97,7 +97,7 @@ fn buffers_of_others_are_retained() -> Result<(), Error> {
         // SAFETY: 1. A buffer of the test.
         let memory = unsafe { OpenCl::memory(buffer) }?;
         assert_eq!(cl.references(buffer), before + 1);
-        // SAFETY: 1. Its work is done.
+        // SAFETY: 1. Its work is done. 2. It is of `Cl::buffer`.
         let ours = unsafe { OpenCl::adopt(memory, DataType::U8, cl.stream(queue)) }?;
         assert_eq!(ours.to_vec::<u8>()?, [7; 64]);
         let raw = Window(ours).to_dlpack()?.into_raw();

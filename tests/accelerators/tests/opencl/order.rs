@@ -46,6 +46,31 @@ fn a_consumer_that_names_its_queue() -> Result<(), Error> {
     Ok(())
 }
 
+/// A queue that sees to no order, which both use: the consumer's work waits even so.
+#[test]
+fn a_consumer_on_the_producers_queue() -> Result<(), Error> {
+    for cl in devices() {
+        let queue = cl.queue(false);
+        let buffer = DeviceBuffer::<OpenCl>::zeroed_on(cl.stream(queue), DataType::U8, COUNT)?;
+        cl.finish(queue);
+        let mut seen = [[9; COUNT]; 2];
+        for (seen, says) in seen.iter_mut().zip([named(queue), StreamArg::work_stream()]) {
+            let entered = OpenCl::enter(cl.stream(queue));
+            let gate = cl.fill_after_gate(queue, buffer.as_ptr(), 7, COUNT);
+            buffer.hand_off(says)?;
+            cl.read(queue, buffer.as_ptr(), seen);
+            drop(entered);
+            thread::sleep(Duration::from_millis(20));
+            cl.open(gate);
+            cl.finish(queue);
+            cl.fill(queue, buffer.as_ptr(), 0, COUNT);
+            cl.finish(queue);
+        }
+        assert_eq!(seen, [[7; COUNT]; 2]);
+    }
+    Ok(())
+}
+
 /// What the test above would see without the hand-off.
 #[test]
 fn without_a_hand_off_the_elements_are_stale() -> Result<(), Error> {

@@ -100,7 +100,7 @@ fn buffers_of_other_contexts() -> Result<(), Error> {
         let queue = cl.queue_in(cl.fresh_context(), true);
         // SAFETY: 1. A buffer of the test.
         let memory = unsafe { OpenCl::memory(cl.buffer(8)) }?;
-        // SAFETY: 1. No work is pending.
+        // SAFETY: 1. No work is pending. 2. It is of `Cl::buffer`.
         let adopted = unsafe { OpenCl::adopt(memory, DataType::U8, cl.stream(queue)) };
         assert!(matches!(adopted, Err(Error::Unsupported { .. })), "{adopted:?}");
         // SAFETY: 1. NULL is refused.

@@ -1,0 +1,84 @@
+//! One thread at a time: [`Turn`].
+
+use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread_local;
+
+thread_local! {
+    /// Its address is a number that no other thread has.
+    static HERE: u8 = const { 0 };
+}
+
+/// A lock that a thread may take again while it has it: what a program does in its
+/// turn may come back here, by a callback or by a tensor that it drops.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// Whose turn it is; 0 for nobody's.
+    holder: AtomicUsize,
+    lock: Mutex<()>,
+}
+
+impl Turn {
+    /// Calls a function while no other thread has its turn.
+    pub(super) fn take<R>(&self, call: impl FnOnce() -> R) -> R {
+        let me = HERE.with(|here| ptr::from_ref(here).addr());
+        // Relaxed: a thread finds itself here only if it wrote that itself.
+        if self.holder.load(Ordering::Relaxed) == me {
+            return call();
+        }
+        let _locked = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.holder.store(me, Ordering::Relaxed);
+        let _over = Over(&self.holder);
+        call()
+    }
+}
+
+/// Ends a turn, also by a panic.
+struct Over<'a>(&'a AtomicUsize);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::panic::AssertUnwindSafe;
+    use core::sync::atomic::AtomicU32;
+    use std::panic::catch_unwind;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_may_come_back() {
+        let turn = Turn::default();
+        assert_eq!(turn.take(|| turn.take(|| turn.take(|| 7))), 7);
+        let panicked = catch_unwind(AssertUnwindSafe(|| turn.take(|| panic!("in a turn"))));
+        assert!(panicked.is_err());
+        assert_eq!(turn.holder.load(Ordering::Relaxed), 0);
+        // Another thread has its turn after that.
+        assert_eq!(thread::scope(|scope| scope.spawn(|| turn.take(|| 7)).join().unwrap()), 7);
+    }
+
+    #[test]
+    fn no_other_thread_comes_in_between() {
+        let (turn, inside) = (Turn::default(), AtomicU32::new(0));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..20 {
+                        turn.take(|| {
+                            let before = inside.fetch_add(1, Ordering::Relaxed);
+                            assert_eq!(turn.take(|| before), 0);
+                            thread::yield_now();
+                            inside.fetch_sub(1, Ordering::Relaxed);
+                        });
+                    }
+                });
+            }
+        });
+    }
+}

@@ -1,0 +1,286 @@
+//! Which calls a hand-off and a free make, and in which order: on streams that
+//! only write down what they are asked.
+
+use core::cell::{Cell, RefCell};
+use core::ptr::NonNull;
+
+use tensors::backend::{
+    Backend, DeviceBuffer, Event, Freed, Stream, StreamHandle, Uses, WorkStream, hand_off,
+};
+use tensors::{DataType, Device, Error, Storage, StreamArg, ffi};
+
+const DEVICE: Device = Device::new(ffi::kDLExtDev, 0);
+
+thread_local! {
+    /// What this thread asked of its streams.
+    static CALLS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    /// The handle of this thread's stream.
+    static CURRENT: Cell<usize> = const { Cell::new(1) };
+}
+
+fn call(call: String) {
+    CALLS.with_borrow_mut(|calls| calls.push(call));
+}
+
+/// The calls since this was asked last.
+fn calls() -> Vec<String> {
+    CALLS.take()
+}
+
+/// A queue that is known by several handles: the last two digits are the queue, of
+/// which the first is its context.
+#[derive(Clone, Debug)]
+struct Logged(usize);
+
+struct Mark(usize);
+
+// SAFETY: 1. It is a number.
+unsafe impl Event for Mark {}
+
+// SAFETY: 1. to 6. No work is ever enqueued.
+unsafe impl Stream for Logged {
+    type Event = Mark;
+
+    fn record(&self) -> Result<Mark, Error> {
+        call(format!("record {}", self.0));
+        Ok(Mark(self.0))
+    }
+
+    fn wait(&self, mark: &Mark) -> Result<(), Error> {
+        call(format!("{} waits for {}", self.0, mark.0));
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        call(format!("synchronize {}", self.0));
+        Ok(())
+    }
+
+    fn can_follow(&self, producer: &Self) -> Result<(), Error> {
+        if self.0 / 10 == producer.0 / 10 {
+            return Ok(());
+        }
+        Err(Error::Unsupported { device: DEVICE, what: "order among contexts" })
+    }
+
+    fn fence(&self) -> Result<(), Error> {
+        call(format!("fence {}", self.0));
+        Ok(())
+    }
+
+    fn is_same(&self, other: &Self) -> Option<bool> {
+        Some(self.0 == other.0)
+    }
+}
+
+struct Log<const SYNC: bool>;
+
+// SAFETY: 1. There is one device. 2. and 3. A queue is a number. 4. No work is ever
+// enqueued.
+unsafe impl<const SYNC: bool> Backend for Log<SYNC> {
+    const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
+    const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> = if SYNC {
+        Some(|_| {
+            call("synchronize the device".to_owned());
+            Ok(())
+        })
+    } else {
+        None
+    };
+    type Stream = Logged;
+
+    fn current_stream(_: Device) -> Result<WorkStream<Self>, Error> {
+        Ok(named(CURRENT.get()))
+    }
+
+    unsafe fn borrow_stream(_: Device, handle: StreamHandle) -> Result<Logged, Error> {
+        Ok(Logged(handle.number() % 100))
+    }
+}
+
+/// The stream with that handle.
+fn named<const SYNC: bool>(handle: usize) -> WorkStream<Log<SYNC>> {
+    let handle = StreamHandle::from_number(handle);
+    // SAFETY: 1. and 2. It is a number.
+    unsafe { WorkStream::new(DEVICE, handle, Logged(handle.number() % 100)) }
+}
+
+fn consumer(handle: usize) -> StreamArg<'static> {
+    // SAFETY: 1. It is a number.
+    unsafe { StreamArg::from_handle(handle) }
+}
+
+/// Says when the memory is freed.
+struct Owner;
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        call("free".to_owned());
+    }
+}
+
+fn buffer<const SYNC: bool>(handle: usize, freed: Freed) -> DeviceBuffer<Log<SYNC>> {
+    let (data, stream) = (NonNull::dangling(), named(handle));
+    // SAFETY: 1. to 5. There are no bytes.
+    unsafe { DeviceBuffer::from_raw_parts(data, 0, DataType::U8, stream, Owner, freed) }
+}
+
+#[test]
+fn the_producer_records_and_the_consumer_waits() {
+    hand_off(&named::<false>(1), consumer(2)).unwrap();
+    assert_eq!(calls(), ["record 1", "2 waits for 1"]);
+    let buffer = buffer::<false>(1, Freed::InOrder);
+    buffer.hand_off(consumer(2)).unwrap();
+    assert_eq!(calls(), ["record 1", "2 waits for 1"]);
+    buffer.hand_off(consumer(3)).unwrap();
+    calls();
+    drop(buffer);
+    // The latest comes first, which does not matter; the free comes last.
+    let free = ["record 3", "1 waits for 3", "record 2", "1 waits for 2", "fence 1", "free"];
+    assert_eq!(calls(), free);
+}
+
+#[test]
+fn the_work_stream_is_the_consumers() {
+    CURRENT.set(2);
+    let buffer = buffer::<false>(1, Freed::InOrder);
+    buffer.hand_off(StreamArg::work_stream()).unwrap();
+    assert_eq!(calls(), ["record 1", "2 waits for 1"]);
+    CURRENT.set(1);
+    buffer.hand_off(StreamArg::work_stream()).unwrap();
+    assert_eq!(calls(), ["fence 1"]);
+    drop(buffer);
+    assert_eq!(calls(), ["record 2", "1 waits for 2", "fence 1", "free"]);
+}
+
+#[test]
+fn who_frees_at_once_is_dropped_after_a_wait() {
+    let buffer = buffer::<true>(1, Freed::AtOnce);
+    buffer.hand_off(consumer(2)).unwrap();
+    calls();
+    drop(buffer.clone());
+    assert_eq!(calls(), [""; 0], "there is an owner yet");
+    drop(buffer);
+    assert_eq!(calls(), ["record 2", "1 waits for 2", "fence 1", "synchronize 1", "free"]);
+}
+
+#[test]
+fn an_unnamed_stream_is_waited_for_with_the_device() {
+    let buffer = buffer::<true>(1, Freed::InOrder);
+    buffer.hand_off(StreamArg::no_sync()).unwrap();
+    assert_eq!(calls(), [""; 0]);
+    drop(buffer);
+    assert_eq!(calls(), ["fence 1", "synchronize the device", "free"]);
+}
+
+/// What the consumer does comes after what the producer did, also where they share
+/// a queue that has no order.
+#[test]
+fn one_queue_is_fenced() {
+    hand_off(&named::<false>(1), consumer(1)).unwrap();
+    assert_eq!(calls(), ["fence 1"]);
+}
+
+/// Neither is anything enqueued, nor is the stream remembered.
+#[test]
+fn a_stream_that_cannot_follow_is_refused() {
+    let buffer = buffer::<true>(1, Freed::InOrder);
+    CURRENT.set(12);
+    for refused in [consumer(12), StreamArg::work_stream()] {
+        let refused = buffer.hand_off(refused);
+        assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
+    }
+    CURRENT.set(1);
+    assert_eq!(calls(), [""; 0]);
+    drop(buffer);
+    assert_eq!(calls(), ["fence 1", "free"]);
+}
+
+/// A queue of several names is one queue.
+#[test]
+fn names_of_one_queue_are_remembered_once() {
+    let uses = Uses::<Log<false>>::new();
+    for handle in [102, 202, 302, 102] {
+        uses.hand_off(&named(1), consumer(handle)).unwrap();
+    }
+    calls();
+    uses.order_before(&named(1)).unwrap();
+    assert_eq!(calls(), ["record 2", "1 waits for 2", "fence 1"]);
+    // The queue itself waits for nothing.
+    uses.order_before(&named(2)).unwrap();
+    assert_eq!(calls(), ["fence 2"]);
+}
+
+/// A name that was another queue's is not taken for that.
+#[test]
+fn queues_of_one_name_are_several() {
+    let uses = Uses::<Log<false>>::new();
+    uses.hand_off(&named(1), consumer(2)).unwrap();
+    calls();
+    // SAFETY: 1. and 2. It is a number.
+    let other = unsafe { WorkStream::new(DEVICE, StreamHandle::from_number(2), Logged(3)) };
+    uses.order_before(&other).unwrap();
+    assert_eq!(calls(), ["record 2", "3 waits for 2", "fence 3"]);
+}
+
+/// The record of streams has an end: whoever makes one for each use of memory that
+/// stays does not fill the machine with them.
+#[test]
+fn streams_without_end() {
+    const MOST: usize = 256;
+    fn remembered<const SYNC: bool>() -> (Result<(), Error>, bool) {
+        let uses = Uses::<Many<SYNC>>::new();
+        let ours = Many::current_stream(DEVICE).unwrap();
+        for handle in (1..=MOST).chain(1..=MOST) {
+            uses.hand_off(&ours, consumer(handle)).unwrap();
+        }
+        assert!(!uses.elsewhere());
+        let one_more = uses.hand_off(&ours, consumer(MOST + 1));
+        uses.hand_off(&ours, consumer(1)).unwrap();
+        (one_more, uses.elsewhere())
+    }
+    assert_eq!(remembered::<true>(), (Ok(()), true), "the device will be waited for");
+    // Where it cannot be, nobody could say when that work is done.
+    let (refused, elsewhere) = remembered::<false>();
+    assert!(matches!(refused, Err(Error::Unsupported { .. })) && !elsewhere, "{refused:?}");
+}
+
+/// Streams that only their handles tell apart.
+struct Many<const SYNC: bool>;
+
+#[derive(Clone)]
+struct Quiet;
+
+// SAFETY: 1. to 6. No work is ever enqueued.
+unsafe impl Stream for Quiet {
+    type Event = Mark;
+
+    fn record(&self) -> Result<Mark, Error> {
+        Ok(Mark(0))
+    }
+
+    fn wait(&self, _: &Mark) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+// SAFETY: 1. to 4. As of `Log`.
+unsafe impl<const SYNC: bool> Backend for Many<SYNC> {
+    const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
+    const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> =
+        if SYNC { Some(|_| Ok(())) } else { None };
+    type Stream = Quiet;
+
+    fn current_stream(_: Device) -> Result<WorkStream<Self>, Error> {
+        // SAFETY: 1. and 2. It is a number.
+        Ok(unsafe { WorkStream::new(DEVICE, StreamHandle::from_number(1000), Quiet) })
+    }
+
+    unsafe fn borrow_stream(_: Device, _: StreamHandle) -> Result<Quiet, Error> {
+        Ok(Quiet)
+    }
+}
