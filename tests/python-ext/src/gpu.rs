@@ -48,8 +48,8 @@ macro_rules! on_gpus {
             }
 
             /// The elements, after the work on the stream.
-            fn values(&self, py: Python<'_>) -> PyResult<Vec<f32>> {
-                Ok(py.detach(|| self.data.to_vec())?)
+            fn values(&self) -> PyResult<Vec<f32>> {
+                Ok(self.data.to_vec()?)
             }
         }
 
