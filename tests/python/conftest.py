@@ -85,6 +85,14 @@ def require(name):
     return module
 
 
+def missing(runtime, reason):
+    """Skips what cannot run without a runtime, or fails it where ``DLPACK_REQUIRE``
+    names that."""
+    if runtime in REQUIRED:
+        pytest.fail(f"DLPACK_REQUIRE names {runtime}, but {reason}")
+    pytest.skip(reason, allow_module_level=True)
+
+
 def counters():
     """Everything of the test module that a leak would change: storages alive,
     exports not yet released, allocations not yet freed."""

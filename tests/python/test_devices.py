@@ -169,6 +169,25 @@ def test_a_stream_that_is_gone():
         tensor.__dlpack__(max_version=(1, 0), stream=closed_npu_stream())
 
 
+def test_the_exchange_table():
+    """It names the current stream, and its allocator gives memory of the device."""
+    from dlpack_structs import DLManagedTensorVersioned
+    from exchange_table import Table, delete
+
+    table = Table(OnNpu)
+    assert table.stream(*NPU) and table.stream(1, 0) is None
+    for device in [NPU, (1, 0)]:
+        managed = table.allocate([8], device=device)
+        found = DLManagedTensorVersioned.from_address(managed).dl_tensor.device
+        assert (found.device_type, found.device_id) == device
+        delete(managed)
+    told = []
+    assert table.allocate([8], device=(12, 2), told=told) is None
+    assert told[0][0] == "BufferError"
+    with pytest.raises(BufferError):
+        table.stream(12, 2)
+
+
 def test_a_copy_on_the_host_has_no_stream():
     """With `dl_device=(1, 0)` the consumer is on the host."""
     tensor = OnNpu([4], 2.0, opened())

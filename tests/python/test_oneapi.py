@@ -9,7 +9,7 @@ import os
 import sys
 
 import pytest
-from conftest import check_leaks, nothing_left, require
+from conftest import check_leaks, missing, nothing_left, require
 
 os.environ.setdefault(
     "OCL_ICD_FILENAMES", os.path.join(sys.prefix, "lib", "libintelocl.so")
@@ -25,7 +25,7 @@ KINDS = ("device", "shared", "host")
 WITH_USM = [d.has_aspect_usm_device_allocations for d in dpctl.get_devices()]
 INDEX = WITH_USM.index(True) if True in WITH_USM else None
 if INDEX is None:
-    pytest.skip("no device of SYCL has USM", allow_module_level=True)
+    missing("oneapi", "no device of SYCL has USM")
 DEVICE = dpctl.get_devices()[INDEX]
 # With a device without USM at number 0, dpnp ends the process when it computes.
 COMPUTES = INDEX == 0
@@ -168,11 +168,25 @@ def test_dl_device_cpu(kind):
     assert numpy.from_dlpack(ours, device="cpu").tolist() == [0] * 4
 
 
-def test_the_current_queue_is_told():
-    """The exchange table names a queue."""
-    from exchange_table import Table
+def test_the_exchange_table():
+    """It names a queue, and its allocator gives memory of the device."""
+    from dlpack_structs import DLManagedTensorVersioned
+    from exchange_table import Table, delete
 
-    assert Table(InUsm).stream(ONEAPI, INDEX)
+    table = Table(InUsm)
+    assert table.stream(ONEAPI, INDEX) and table.stream(1, 0) is None
+    for device in [(ONEAPI, INDEX), (1, 0)]:
+        managed = table.allocate([8], device=device)
+        tensor = DLManagedTensorVersioned.from_address(managed).dl_tensor
+        assert (tensor.device.device_type, tensor.device.device_id) == device
+        if device[0] == ONEAPI:
+            assert recognize_usm(tensor.data, INDEX) == (INDEX, "device")
+        delete(managed)
+    told = []
+    assert table.allocate([8], device=(ONEAPI, 99), told=told) is None
+    assert told[0][0] == "BufferError"
+    with pytest.raises(BufferError):
+        table.stream(ONEAPI, 99)
 
 
 @pytest.mark.skipif(not COMPUTES, reason="dpnp computes on device 0 only")
@@ -204,6 +218,27 @@ def test_their_pending_work_comes_first(queue):
     capsule = target[:4].__dlpack__(stream=ours, max_version=(1, 3))
     assert InUsm.take(capsule, ours.addressof_ref()).to_list() == [5.0] * 4
     queue.wait()
+
+
+def test_an_import_puts_their_pending_work_first(queue):
+    """The same without a capsule in between: dpnp is told of our queue by the import."""
+    zeros = made(numpy.zeros(COUNT, dtype="float32"), "device", queue)
+    target = made(numpy.zeros(COUNT, dtype="float32"), "device", queue)
+    fives = made(numpy.full(COUNT, 5, dtype="float32"), "device", queue)
+    queue.wait()
+    ours = dpctl.SyclQueue(DEVICE, property="in_order")
+    keep_busy(queue, target.usm_data, zeros.usm_data, fives.usm_data)
+    taken = InUsm.take(target[:4], ours.addressof_ref(), ours)
+    assert taken.to_list() == [5.0] * 4
+    queue.wait()
+
+
+def test_a_stream_that_they_do_not_take(queue):
+    """What the producer raises is what the caller gets."""
+    theirs = made(numpy.zeros(4, dtype="float32"), "device", queue)
+    for stream in (-1, 1, "queue"):
+        with pytest.raises(TypeError):
+            InUsm.take(theirs, None, stream)
 
 
 def test_our_pending_work_comes_first(queue):

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import check_leaks, require
+from conftest import check_leaks, missing, require
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def cl(tmp_path_factory):
         os.environ["OCL_ICD_VENDORS"] = str(vendors)
     module = require("pyopencl")
     if not pocl:
-        pytest.skip("PoCL is not installed beside pyopencl")
+        missing("opencl", "PoCL is not installed beside pyopencl")
     from dlpack_testing import load_opencl
 
     # One loader for both, so that devices have the same numbers.
@@ -141,6 +141,27 @@ def test_tvm_ffi_carries_it(cl, buffer, queue):
     carried = tvm_ffi.from_dlpack(ours)
     again = InClBuffer.take(carried.__dlpack__(), queue.int_ptr)
     assert (again.handle, again.to_list()) == (buffer.int_ptr, [2, 3, 4, 5, 6, 7])
+
+
+def test_the_exchange_table(cl):
+    """It names a queue, and its allocator gives a `cl_mem` of the device."""
+    from dlpack_structs import DLManagedTensorVersioned
+    from dlpack_testing import InClBuffer
+    from exchange_table import Table, delete
+
+    table = Table(InClBuffer)
+    queue = cl.CommandQueue.from_int_ptr(table.stream(OPENCL, 0))
+    managed = table.allocate([8], device=(OPENCL, 0))
+    tensor = DLManagedTensorVersioned.from_address(managed).dl_tensor
+    assert (tensor.device.device_type, tensor.device.device_id) == (OPENCL, 0)
+    memory = cl.Buffer.from_int_ptr(tensor.data)
+    assert (memory.size, memory.context) == (32, queue.context)
+    delete(managed)
+    told = []
+    assert table.allocate([8], device=(OPENCL, 99), told=told) is None
+    assert told[0][0] == "BufferError"
+    with pytest.raises(BufferError):
+        table.stream(OPENCL, 99)
 
 
 def test_nothing_is_left(buffer, queue):

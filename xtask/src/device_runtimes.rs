@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::develop::{Build, EXAMPLE, TESTING};
 use crate::interpreter::Interpreter;
 use crate::python_tests;
-use crate::report::{Ending, Stop, missing};
+use crate::report::{Ending, missing_any};
 use crate::run::{Stage, cargo};
 use crate::rust_tests::run_tests;
 use crate::test::Context;
@@ -32,9 +32,15 @@ struct Runtimes {
 pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
     let checkout = &context.checkout;
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        return not_here("the runtimes have wheels for Linux on x86-64 only");
+        return missing_any(&NAMES, "they have wheels for Linux on x86-64 only".to_owned());
     }
-    let environment = venv::ensure_devices(checkout, Interpreter::find(checkout)?, stage)?;
+    let interpreter = Interpreter::find(checkout)?;
+    let environment = match venv::ensure_devices(checkout, interpreter, stage) {
+        Ok(environment) => environment,
+        Err(sentence) => {
+            return missing_any(&NAMES, sentence.trim_end_matches('.').to_owned());
+        }
+    };
     let runtimes = Runtimes::of(&checkout.devices_venv())?;
     for (first, second, index) in [
         (&runtimes.intel, None, 0),
@@ -52,6 +58,7 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
         run_tests(stage, &mut command)?;
     }
     let folder = modules(context, &environment, stage)?;
+    let required = format!("{},{}", environment.required_there(), NAMES.join(","));
     for (first, second, index) in
         [(&runtimes.intel, None, 0), (&runtimes.pocl, Some(&runtimes.intel), 1)]
     {
@@ -60,21 +67,11 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
             .args(["-m", "pytest", "-ra", "--color=no"])
             .args(["tests/python/test_oneapi.py", "tests/python/test_opencl.py"])
             .env("DLPACK_PYTHON_MODULES", &folder)
-            .env("DLPACK_REQUIRE", environment.required_there());
+            .env("DLPACK_REQUIRE", required.as_str());
         runtimes.order(&mut command, first, second, index);
         python_tests::run(&mut command, stage)?;
     }
     Ok(())
-}
-
-/// Skips, or fails where a runtime is required.
-fn not_here(reason: &str) -> Ending {
-    for name in NAMES {
-        if let required @ Err(Stop::Failed(_)) = missing(name, reason.to_owned()) {
-            return required;
-        }
-    }
-    Err(Stop::Skipped(reason.to_owned()))
 }
 
 /// The modules for the environment's Python; they are built for its interpreter.

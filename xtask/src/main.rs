@@ -27,6 +27,7 @@ mod rules;
 mod run;
 mod rust_tests;
 mod sanitize;
+mod system;
 mod test;
 mod tools;
 mod valgrind;

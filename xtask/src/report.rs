@@ -25,11 +25,23 @@ impl From<String> for Stop {
 /// The ending of a step that cannot run because `tool` is missing: a failure
 /// where `DLPACK_REQUIRE` names the tool.
 pub(crate) fn missing(tool: &str, reason: String) -> Ending {
+    missing_any(&[tool], reason)
+}
+
+/// The ending of a step that is about several things: a failure where
+/// `DLPACK_REQUIRE` names one of them.
+pub(crate) fn missing_any(tools: &[&str], reason: String) -> Ending {
     let required = std::env::var("DLPACK_REQUIRE").unwrap_or_default();
-    if required.split(',').any(|name| name.trim() == tool) {
-        return Err(Stop::Failed(format!("DLPACK_REQUIRE names {tool}, but {reason}.")));
+    Err(stop_without(tools, &required, reason))
+}
+
+/// How a step stops without `tools`, where `required` may not be skipped.
+fn stop_without(tools: &[&str], required: &str, reason: String) -> Stop {
+    let mut required = required.split(',').map(str::trim);
+    match required.find(|name| tools.contains(name)) {
+        Some(name) => Stop::Failed(format!("DLPACK_REQUIRE names {name}, but {reason}.")),
+        None => Stop::Skipped(reason),
     }
-    Err(Stop::Skipped(reason))
 }
 
 /// The steps that ran.
@@ -122,6 +134,24 @@ fn closing_lines(log: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_required_fails_and_the_rest_is_skipped() {
+        let stop = |required| {
+            let reason = "there is no lavapipe".to_owned();
+            match stop_without(&["vulkan", "webgpu"], required, reason) {
+                Stop::Failed(sentence) => ("failed", sentence),
+                Stop::Skipped(sentence) => ("skipped", sentence),
+            }
+        };
+        for required in ["", "numpy,torch", "vulkan2"] {
+            assert_eq!(stop(required), ("skipped", "there is no lavapipe".to_owned()));
+        }
+        for (required, name) in [("numpy, webgpu", "webgpu"), ("vulkan,webgpu", "vulkan")] {
+            let sentence = format!("DLPACK_REQUIRE names {name}, but there is no lavapipe.");
+            assert_eq!(stop(required), ("failed", sentence));
+        }
+    }
 
     #[test]
     fn the_table_is_aligned_and_its_last_line_counts() {

@@ -58,6 +58,7 @@ const QUICK: &[(&str, Body)] = &[
     ("python documents", rust_tests::python_documents),
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),
+    ("python tests, simulated gpus", gpu_tests::python_simulated),
 ];
 
 /// Steps of `cargo xtask test --full`.
@@ -68,7 +69,7 @@ const FULL: &[(&str, Body)] = &[
     ("python environment", python_environment),
     ("rust tests", rust_tests::rust_tests),
     ("gpu tests, simulated", gpu_tests::simulated),
-    ("vulkan and webgpu tests", vulkan_tests::vulkan),
+    ("vulkan and webgpu tests", vulkan_tests::vulkan_installed),
     ("ui tests", rust_tests::ui_tests),
     ("feature sets", checks::feature_sets),
     ("target without std", checks::target_without_std),
@@ -79,6 +80,7 @@ const FULL: &[(&str, Body)] = &[
     ("oldest rust", checks::oldest_rust),
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),
+    ("python tests, simulated gpus", gpu_tests::python_simulated),
     ("device runtimes", device_runtimes::step),
     ("newest libraries", matrix::newest_libraries),
     ("interop matrix", matrix::interop_matrix),

@@ -2,11 +2,11 @@
 
 use std::process::Command;
 
-use crate::Outcome;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo};
 use crate::rust_tests::SELECTION;
 use crate::test::Context;
+use crate::{Outcome, system};
 
 /// The integration test of package `dlpack-tests` whose subject is deleters.
 const TEST: &str = "deleter";
@@ -37,26 +37,7 @@ pub(crate) fn deleters(context: &Context, stage: &mut Stage) -> Ending {
 /// Installs valgrind where it is missing and the system lets us.
 pub(crate) fn install(stage: &mut Stage) -> Outcome {
     let present = || answer_of("valgrind", &["--version"]).is_some();
-    if present() {
-        return Ok(());
-    }
-    if !cfg!(target_os = "linux") {
-        return Err("valgrind is installed by hand on this system".to_owned());
-    }
-    let by_hand =
-        "valgrind is not installed (Debian and Ubuntu: apt-get install valgrind)".to_owned();
-    if answer_of("id", &["-u"]).is_none_or(|user| user.trim() != "0") {
-        return Err(by_hand);
-    }
-    let apt = || {
-        let mut command = Command::new("apt-get");
-        command.env("DEBIAN_FRONTEND", "noninteractive").arg("--quiet");
-        command
-    };
-    let installed = stage.run(apt().arg("update")).and_then(|()| {
-        stage.run(apt().args(["install", "--yes", "--no-install-recommends", "valgrind"]))
-    });
-    if installed.is_ok() && present() { Ok(()) } else { Err(by_hand) }
+    system::ensure("valgrind", &["valgrind"], present, stage)
 }
 
 /// The path in one of cargo's messages about the test binary.

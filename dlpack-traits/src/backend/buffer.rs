@@ -12,6 +12,7 @@ use core::ptr::NonNull;
 use bytemuck::Pod;
 
 use super::memory::{AllocatorOf, Place, synchronize_device};
+use super::waits::patiently;
 use super::{Allocator, Backend, Memcpy, Stream, Uses, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -287,7 +288,7 @@ impl<B: Backend> Drop for Memory<B> {
                 let done = match freed {
                     _ if elsewhere => synchronize_device::<B>(device),
                     Freed::InOrder => Ok(()),
-                    Freed::AtOnce => self.stream.synchronize(),
+                    Freed::AtOnce => patiently(|| self.stream.synchronize()),
                 };
                 if done.is_ok() {
                     // SAFETY: the value is dropped here only, and not used after it.

@@ -7,13 +7,14 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use super::rules::{Decision, Lives};
-use super::{Backend, Stream, StreamHandle, WorkStream};
+use super::{Backend, Stream, StreamHandle, StreamRules, WorkStream};
 use crate::error::Error;
 use crate::stream::{StreamArg, StreamKind};
 
 /// Orders the work on `ours` before what the consumer will do on its stream:
 /// records on ours, makes theirs wait. The host waits for nothing, unless the
-/// consumer is the host, or one that names no stream where the rules say so.
+/// consumer is the host, or one that names no stream where the rules say so, or
+/// where the processor can read the memory.
 ///
 /// This suits a storage whose memory is not freed while any work uses it;
 /// [`Uses::hand_off`] remembers the consumer's stream for the free.
@@ -54,7 +55,16 @@ fn order<B: Backend>(
         let event = ours.stream().record()?;
         return theirs.stream().wait(&event);
     }
-    match B::RULES.decide(device, ours.handle(), consumer.kind())? {
+    let decision = B::RULES.decide(device, ours.handle(), consumer.kind())?;
+    if StreamRules::may_be_read_at_once(device, consumer.kind()) {
+        if ours.stream().is_captured()? {
+            // A wait would spoil the graph.
+            let what = "wait of the host for a stream that is captured";
+            return Err(Error::Unsupported { device, what });
+        }
+        ours.synchronize()?;
+    }
+    match decision {
         Decision::Same => ours.stream().fence(),
         Decision::Wait => ours.synchronize(),
         Decision::NoSync => remember(Consumer::Elsewhere),

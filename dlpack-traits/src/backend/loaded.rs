@@ -42,18 +42,24 @@ impl<Calls, Runtime> Loaded<Calls, Runtime> {
         }
     }
 
-    /// Loads the library from a file, unless the process has it.
+    /// Loads the library from a file, unless this was done before; or, where `any` will
+    /// do, unless the process has one of its names.
     ///
     /// # Safety
     ///
     /// 1. The file, if there is one, is the library.
-    pub(super) unsafe fn load(&'static self, file: &Path) -> Result<&'static Runtime, Error> {
+    pub(super) unsafe fn load(
+        &'static self,
+        file: &Path,
+        any: bool,
+    ) -> Result<&'static Runtime, Error> {
         if let Some(runtime) = self.runtime.get() {
             return Ok(runtime);
         }
         self.start(|| {
             let name = self.names.first().copied().unwrap_or_default();
-            let loaded = self.names.iter().find_map(|name| already_loaded(name));
+            let mut names = self.names.iter().filter(|_| any);
+            let loaded = names.find_map(|name| already_loaded(name));
             // SAFETY: loading the library, which by 1 this is, runs its
             // initialisers: that is what somebody who asks for its devices wants.
             let from_file = || unsafe { Library::new(file) }.ok();

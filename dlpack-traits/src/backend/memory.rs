@@ -6,6 +6,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
+use super::waits::patiently;
 use super::{Backend, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
@@ -80,7 +81,7 @@ pub unsafe trait Allocator: Backend {
 /// Waits for all work of the device.
 pub(super) fn synchronize_device<B: Backend>(device: Device) -> Result<(), Error> {
     match B::SYNCHRONIZE_DEVICE {
-        Some(synchronize) => synchronize(device),
+        Some(synchronize) => patiently(|| synchronize(device)),
         None => Err(Error::StreamUntracked { device }),
     }
 }

@@ -10,6 +10,7 @@
 
 mod adopt;
 mod buffer;
+mod claimed;
 mod copy_to_host;
 mod cpu;
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
@@ -44,11 +45,13 @@ mod stream;
 mod turn;
 #[cfg(feature = "vulkan")]
 mod vulkan;
+mod waits;
 #[cfg(feature = "webgpu")]
 mod webgpu;
 mod work_stream;
 
 pub use buffer::{DeviceBuffer, Freed};
+pub use claimed::check_device;
 pub use copy_to_host::{copy_on_device, copy_to_host};
 pub use cpu::Cpu;
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
@@ -81,3 +84,5 @@ pub use work_stream::WorkStream;
 
 #[cfg(feature = "pyo3")]
 pub(crate) use copy_to_host::{copy_on_device_managed, copy_to_host_managed};
+#[cfg(feature = "pyo3")]
+pub(crate) use waits::{Around, wait_by};

@@ -6,6 +6,7 @@
 use super::StreamHandle;
 use crate::device::Device;
 use crate::error::Error;
+use crate::ffi;
 use crate::stream::StreamKind;
 
 /// What a number, or nothing, stands for.
@@ -33,6 +34,10 @@ pub enum Meaning {
 /// | 1 | legacy default | refused | a handle | refused |
 /// | 2 | per-thread default | refused | a handle | refused |
 /// | more | a handle | a handle | a handle | refused |
+///
+/// Pinned and managed memory follows the rules of its GPU, and besides the host
+/// waits for a consumer that says nothing: NumPy takes such memory, knows of no
+/// streams, and reads at once ([`may_be_read_at_once`](Self::may_be_read_at_once)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamRules {
     /// What a consumer means that says nothing.
@@ -134,6 +139,24 @@ impl StreamRules {
     pub fn number_of(&self, handle: StreamHandle) -> Option<usize> {
         let number = if handle == StreamHandle::NULL { self.null } else { handle.number() };
         self.streams.then_some(number)
+    }
+
+    /// Whether a consumer may read the memory as soon as it has the tensor, because
+    /// the processor can, and no stream was named. The work is waited for then,
+    /// whatever default stream the device has.
+    ///
+    /// ```
+    /// use dlpack_traits::backend::StreamRules;
+    /// use dlpack_traits::{Device, StreamKind};
+    ///
+    /// let pinned = Device::CUDA_HOST;
+    /// assert!(StreamRules::may_be_read_at_once(pinned, StreamKind::Unspecified));
+    /// assert!(!StreamRules::may_be_read_at_once(pinned, StreamKind::Handle(1)));
+    /// assert!(!StreamRules::may_be_read_at_once(Device::cuda(0), StreamKind::Unspecified));
+    /// ```
+    pub const fn may_be_read_at_once(device: Device, consumer: StreamKind) -> bool {
+        let managed = device.device_type().0 == ffi::kDLCUDAManaged.0;
+        matches!(consumer, StreamKind::Unspecified) && (device.is_host() || managed)
     }
 
     /// What to do for a consumer, if the work is on the stream `ours` of `device`.

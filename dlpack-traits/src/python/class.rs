@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::{PyClass, ffi as py_ffi};
 
 use super::convert::{self, Keywords, attached};
-use super::detached::detached;
+use super::detached::{detached, free_detached};
 use super::method::{
     FastcallWithKeywords, METH_FASTCALL, MethodDef, NoArguments, add_to_class, finish,
     for_each_keyword,
@@ -65,6 +65,9 @@ pub(super) fn install_methods<T: ExportClass, B: Backends>(py: Python<'_>) -> Py
         return Err(PyTypeError::new_err(format!(
             "`{class_name}` cannot be `unsendable`: consumers of its tensors use them on any thread"
         )));
+    }
+    if B::HAS_STREAMS {
+        free_detached(py);
     }
     for (name, method) in [
         ("__dlpack__", Methods::<T, B>::DLPACK.as_ptr()),

@@ -3,6 +3,10 @@
 use pyo3::Python;
 use pyo3::marker::Ungil;
 
+use super::convert::attached;
+use super::late::{Late, is_attached};
+use crate::backend::{Around, wait_by};
+
 /// Runs without the interpreter, so that other threads of Python go on.
 pub(super) fn detached<R, F>(py: Python<'_>, run: F) -> R
 where
@@ -10,6 +14,25 @@ where
     R: Ungil,
 {
     py.detach(run)
+}
+
+/// From now on Python goes on, too, while a free waits for a device.
+pub(super) fn free_detached(py: Python<'_>) {
+    static WAIT: Around = wait_detached;
+    // By this a thread tells whether it is attached.
+    Late::get(py);
+    wait_by(&WAIT);
+}
+
+/// Waits without the interpreter, if this thread has it. Objects are freed by
+/// threads that are attached, deleters called by any.
+fn wait_detached(wait: &mut (dyn FnMut() + Send)) {
+    if !is_attached() {
+        return wait();
+    }
+    // SAFETY: 1. This thread is attached, and is again when this returns.
+    let py = unsafe { attached() };
+    detached(py, wait);
 }
 
 // PyO3 0.25 has `Python::allow_threads`, 0.28 has `Python::detach`, and series

@@ -175,6 +175,7 @@ pub struct ImportOptions<'a> {
     pub(super) device: Option<Device>,
     pub(super) copy: Option<bool>,
     pub(super) stream: StreamArg<'a>,
+    pub(super) stream_object: Option<&'a Bound<'a, PyAny>>,
     addresses: bool,
 }
 
@@ -188,7 +189,7 @@ impl<'a> ImportOptions<'a> {
     /// Nothing in particular.
     pub const fn new() -> Self {
         let stream = StreamArg::unspecified();
-        Self { device: None, copy: None, stream, addresses: false }
+        Self { device: None, copy: None, stream, stream_object: None, addresses: false }
     }
 
     /// The device to have the tensor on (`dl_device=`). A producer need not know
@@ -225,6 +226,26 @@ impl<'a> ImportOptions<'a> {
         Self { stream, ..self }
     }
 
+    /// The stream as an object, for producers that take no number, in place of
+    /// [`stream`](Self::stream): dpnp wants a `dpctl.SyclQueue`. It is passed on as it
+    /// is, and what it means is between the producer and the caller. Of tensors on
+    /// the CPU it is not passed on.
+    ///
+    /// ```no_run
+    /// use dlpack_traits::Imported;
+    /// use dlpack_traits::python::{self, ImportOptions};
+    /// use pyo3::prelude::*;
+    ///
+    /// /// An array of dpnp, ready for the work of a queue.
+    /// # #[allow(dead_code)]
+    /// fn take(array: &Bound<'_, PyAny>, queue: &Bound<'_, PyAny>) -> PyResult<Imported> {
+    ///     python::from_dlpack_with(array, &ImportOptions::new().stream_object(queue))
+    /// }
+    /// ```
+    pub const fn stream_object(self, stream: &'a Bound<'a, PyAny>) -> Self {
+        Self { stream_object: Some(stream), ..self }
+    }
+
     /// Also takes exchange tables that types publish as integers, as they did
     /// before 1.3. Such types are asked for each time.
     ///
@@ -243,6 +264,7 @@ impl<'a> ImportOptions<'a> {
     fn is_plain(&self) -> bool {
         self.device.is_none()
             && self.copy.is_none()
+            && self.stream_object.is_none()
             && !matches!(self.stream.kind(), StreamKind::Handle(_))
     }
 

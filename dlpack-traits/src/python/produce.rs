@@ -53,7 +53,7 @@ fn climb<'py>(
     let first = if asked == Asked::default() && stream.is_none() {
         call_with_version(object)
     } else {
-        let keywords = keywords(object.py(), options, stream)?;
+        let keywords = keywords(object.py(), options, stream.as_ref())?;
         object.call_method(intern!(object.py(), "__dlpack__"), (), Some(&keywords))
     };
     let error = match first {
@@ -88,7 +88,7 @@ fn climb<'py>(
 fn keywords<'py>(
     py: Python<'py>,
     options: &ImportOptions<'_>,
-    stream: Option<isize>,
+    stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let keywords = PyDict::new(py);
     keywords.set_item(intern!(py, "max_version"), max_version())?;
@@ -111,14 +111,22 @@ const fn max_version() -> (u32, u32) {
 
 /// What the object is told of our stream: nothing, if the tensor that it gives
 /// is one of the CPU, where there are no streams.
-fn stream_of(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Option<isize>> {
-    let stream = match options.stream.kind() {
+fn stream_of<'py>(
+    object: &Bound<'py, PyAny>,
+    options: &ImportOptions<'_>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = object.py();
+    let stream = match (options.stream_object, options.stream.kind()) {
+        (Some(stream), _) => stream.as_unbound().clone_ref(py).into_bound(py),
         // A producer is not told of a stream that we have yet to ask for.
-        StreamKind::Unspecified | StreamKind::WorkStream | StreamKind::OnHost => return Ok(None),
-        StreamKind::NoSync => -1,
+        (None, StreamKind::Unspecified | StreamKind::WorkStream | StreamKind::OnHost) => {
+            return Ok(None);
+        }
+        (None, StreamKind::NoSync) => (-1).into_bound_py_any(py)?,
         // Python's integers have a sign: addresses in the upper half are refused.
-        StreamKind::Handle(handle) => isize::try_from(handle)
-            .map_err(|_| PyValueError::new_err("`stream` is no address of a stream"))?,
+        (None, StreamKind::Handle(handle)) => isize::try_from(handle)
+            .map_err(|_| PyValueError::new_err("`stream` is no address of a stream"))?
+            .into_bound_py_any(py)?,
     };
     let device = match options.device {
         Some(device) => device,

@@ -12,6 +12,7 @@
 
 pub mod driver;
 pub mod gate;
+pub mod hidden;
 pub mod hip;
 pub mod kernels;
 pub mod session;

@@ -10,7 +10,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use dlpack_gpu_tests::session::{Session, check, session};
-use dlpack_traits::backend::{Cuda, DeviceBuffer, Freed};
+use dlpack_traits::backend::{Cuda, DeviceBuffer, Freed, StreamHandle, WorkStream};
 use dlpack_traits::{DataType, Device, Error, Storage, StreamArg};
 
 /// `CU_STREAM_CAPTURE_MODE_GLOBAL`: the one that forbids most.
@@ -67,6 +67,30 @@ fn join(session: &Session, first: usize, then: usize) {
     check(unsafe { (driver.stream_wait)(then, event, 0) });
     // SAFETY: it is not used any more.
     check(unsafe { (driver.event_destroy)(event) });
+}
+
+/// The host would have to wait for a graph, which would spoil it: an error, and the
+/// capture goes on.
+#[test]
+fn the_host_does_not_wait_for_a_captured_stream() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    let device = Device::CUDA_HOST;
+    let stream = session.new_stream();
+    let handle = StreamHandle::from_number(stream);
+    // SAFETY: 1. It is destroyed at the end.
+    let work_stream = unsafe { WorkStream::borrow(device, handle) }?;
+    let buffer = DeviceBuffer::<Cuda>::zeroed_on(work_stream, DataType::U32, COUNT)?;
+    session.synchronize(stream);
+    begin(&session, stream);
+    let refused = buffer.hand_off(StreamArg::unspecified());
+    let what = "wait of the host for a stream that is captured";
+    assert_eq!(refused, Err(Error::Unsupported { device, what }));
+    session.fill_on(stream, address(&buffer), 3, COUNT);
+    end_and_launch(&session, stream);
+    assert_eq!(buffer.to_vec::<u32>()?, [3; COUNT]);
+    drop(buffer);
+    session.destroy_stream(stream);
+    Ok(())
 }
 
 /// The producer is captured: the consumer's stream becomes part of the capture,

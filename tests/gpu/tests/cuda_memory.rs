@@ -11,10 +11,12 @@ use std::time::Duration;
 
 use dlpack_gpu_tests::session::{check, session};
 use dlpack_traits::backend::{
-    Attributes, Backends, Cpu, Cuda, DeviceBuffer, Prototype, StreamHandle, copy_to_host,
+    self, Attributes, Backends, Cpu, Cuda, DeviceBuffer, Prototype, StreamHandle, WorkStream,
+    copy_to_host,
 };
 use dlpack_traits::{
-    AsDims, DLPackExport, DataType, Device, Error, ManagedTensor, Storage, StreamArg,
+    AsDims, DLPackExport, DataRef, DataType, Device, Error, Layout, ManagedTensor, Storage,
+    StreamArg, TensorView,
 };
 
 #[derive(DLPackExport)]
@@ -101,6 +103,79 @@ fn pointers_are_classified_by_the_driver() -> Result<(), Error> {
     Ok(())
 }
 
+/// Memory that claims to be on a device.
+struct Claim {
+    data: DeviceBuffer<Cuda>,
+    device: Device,
+}
+
+impl Storage for Claim {
+    fn data(&self) -> DataRef<'_> {
+        let (first, len) = (self.data.as_ptr().cast(), self.data.byte_len());
+        // SAFETY: 1. It may be a lie about the device, and nobody follows the address.
+        // 2. and 3. Nobody reads or writes.
+        unsafe { DataRef::from_raw_parts_shared(first, len, DataType::U8, self.device) }
+    }
+
+    fn hand_off(&self, _: StreamArg<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl DLPackExport for Claim {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        TensorView::new(self.data(), Layout::row_major(&[8, 8])?)
+    }
+
+    fn storage(&self) -> Option<&dyn Storage> {
+        Some(self)
+    }
+}
+
+#[derive(DLPackExport)]
+struct OnHost {
+    data: DeviceBuffer<Cpu>,
+    shape: [usize; 1],
+}
+
+/// What tensors say of their device is compared with what the driver knows.
+#[test]
+fn claims_are_checked_on_request() -> Result<(), Error> {
+    let Some(_session) = session() else { return Ok(()) };
+    let check = |made: Device, device: Device| -> Result<(), Error> {
+        let data = DeviceBuffer::zeroed(made, DataType::U8, 64)?;
+        let managed = Claim { data, device }.into_dlpack()?;
+        backend::check_device::<Cuda>(&managed.import()?)
+    };
+    let gpu = Device::cuda(0);
+    for device in [gpu, Device::CUDA_HOST, Device::CUDA_MANAGED] {
+        assert_eq!(check(device, device), Ok(()));
+    }
+    // Pinned memory is the host's too, managed memory can be read by it.
+    assert_eq!(check(Device::CUDA_HOST, Device::CPU), Ok(()));
+    assert_eq!(check(Device::CUDA_MANAGED, Device::CPU), Ok(()));
+    for (storage, device) in [
+        (gpu, Device::CPU),
+        (gpu, Device::CUDA_HOST),
+        (gpu, Device::cuda(1)),
+        (Device::CUDA_HOST, gpu),
+        (Device::CUDA_MANAGED, gpu),
+        (gpu, Device::ROCM_HOST),
+    ] {
+        assert_eq!(check(storage, device), Err(Error::DeviceMismatch { device, storage }));
+    }
+    let other = Device::rocm(0);
+    assert_eq!(check(gpu, other), Err(Error::NoBackend { device: other }));
+    // Memory that is none of CUDA's.
+    let data = DeviceBuffer::<Cpu>::zeroed(Device::CPU, DataType::U8, 16)?;
+    let host = OnHost { data, shape: [16] }.into_dlpack()?.import()?;
+    assert_eq!(backend::check_device::<Cuda>(&host), Ok(()));
+    let nothing = DeviceBuffer::<Cuda>::zeroed(gpu, DataType::U8, 0)?;
+    let empty = Samples { data: nothing, shape: [0, 4] }.into_dlpack()?.import()?;
+    assert_eq!(backend::check_device::<Cuda>(&empty), Ok(()));
+    Ok(())
+}
+
 #[test]
 fn pinned_and_managed_memory_wait_for_the_work_before_they_are_freed() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
@@ -122,6 +197,35 @@ fn pinned_and_managed_memory_wait_for_the_work_before_they_are_freed() -> Result
         drop(entered);
         session.destroy_stream(stream);
         opener.join().expect("no panic");
+    }
+    Ok(())
+}
+
+/// NumPy takes such memory, names no stream, and reads when it has the tensor. The
+/// legacy default stream, which CUDA has for who says nothing, would not do.
+#[test]
+fn who_names_no_stream_may_read_memory_of_the_host_at_once() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    for device in [Device::CUDA_HOST, Device::CUDA_MANAGED] {
+        let own = session.new_stream();
+        for stream in [own, 0] {
+            let handle = StreamHandle::from_number(stream);
+            // SAFETY: 1. It is destroyed after the buffer.
+            let work_stream = unsafe { WorkStream::borrow(device, handle) }?;
+            let buffer = DeviceBuffer::<Cuda>::zeroed_on(work_stream, DataType::U32, 16)?;
+            let gate = session.hold(stream);
+            session.fill_on(stream, address(&buffer), 5, 16);
+            let opener = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(20));
+                gate.open();
+            });
+            assert_eq!(buffer.hand_off(StreamArg::unspecified()), Ok(()));
+            // SAFETY: the host can read it, it has as many, and nobody writes now.
+            let first = unsafe { buffer.as_ptr().cast::<u32>().read_volatile() };
+            assert_eq!(first, 5, "{device}, stream {stream}");
+            opener.join().expect("no panic");
+        }
+        session.destroy_stream(own);
     }
     Ok(())
 }

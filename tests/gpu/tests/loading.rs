@@ -8,6 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
 
 use dlpack_gpu_tests::driver::cuda;
+use dlpack_gpu_tests::hidden::Hidden;
 use dlpack_gpu_tests::session::session;
 use dlpack_gpu_tests::simulator::{Counts, Simulator};
 use dlpack_traits::backend::{Backends, Cpu, Cuda, DeviceBuffer, Prototype, Rocm};
@@ -109,6 +110,11 @@ fn without_a_gpu_every_call_says_what_the_driver_says() {
         let output = said(&in_child(what, |command| command.env("GPU_SIMULATOR_DEVICES", "0")));
         assert!(output.contains("call: \"cuInit\", code: 100"), "{output}");
     }
+}
+
+#[test]
+fn who_requires_cuda_gets_no_skipped_tests() {
+    Hidden::libraries("required").check_requirement("first_calls_may_meet", "cuda");
 }
 
 /// Threads that load the library, and retain the context, at the same time.

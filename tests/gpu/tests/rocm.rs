@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use dlpack_gpu_tests::gate::Gate;
+use dlpack_gpu_tests::hidden::Hidden;
 use dlpack_gpu_tests::hip::{HipFunctions, hip};
 use dlpack_gpu_tests::session::{check, skipped};
 use dlpack_gpu_tests::simulator::{Counts, Simulator};
@@ -137,6 +138,12 @@ fn streams_follow_the_rules_of_rocm() {
         assert_eq!(stale, Ok(1));
     }
     runtime.destroy(consumer);
+}
+
+#[test]
+fn who_requires_rocm_gets_no_skipped_tests() {
+    let test = "pointers_are_classified_by_the_runtime";
+    Hidden::libraries("rocm").check_requirement(test, "rocm");
 }
 
 #[test]

@@ -1,128 +1,154 @@
-//! Tensors on an NVIDIA GPU, for `tests/gpu/evidence.py`.
+//! Tensors on GPUs, for `tests/python/gpus` on the simulator, and for
+//! `tests/gpu/evidence.py` on a GPU.
 
+use core::any::Any;
 use core::ffi::c_void;
 
 use dlpack_traits::backend::{
-    self, Backends, Cpu, Cuda, DeviceBuffer, Entered, StreamHandle, WorkStream,
+    self, Backends, Cpu, Cuda, DeviceBuffer, Rocm, StreamHandle, WorkStream,
 };
 use dlpack_traits::ffi::DLDeviceType;
 use dlpack_traits::{
     DLPackExport, DLPackImport, DataType, Device, Error, Foreign, ImportError, Imported,
     SharedOwner, Storage, StreamArg, TensorView, python,
 };
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// Zeros, `float32`, for work on a stream of the script's.
-#[pyclass(frozen, module = "dlpack_testing")]
-#[derive(DLPackExport)]
-pub(crate) struct OnCuda {
-    data: DeviceBuffer<Cuda>,
-    shape: Vec<usize>,
+/// The classes of one vendor: Python has no generic ones.
+macro_rules! on_gpus {
+    (
+        $backend:ty, $kind:expr, $add:ident: $made:ident, $taken:ident, $entered:ident,
+        $attributes:ident, $work_stream:ident, $devices:ident
+    ) => {
+        /// Zeros, `float32`, for work on a stream of the caller's.
+        #[pyclass(frozen, module = "dlpack_testing")]
+        #[derive(DLPackExport)]
+        pub(crate) struct $made {
+            data: DeviceBuffer<$backend>,
+            shape: Vec<usize>,
+        }
+
+        #[pymethods]
+        impl $made {
+            /// `kind` is the number of a device type: GPU, pinned or managed memory.
+            #[new]
+            #[pyo3(signature = (len, stream=0, kind=$kind, index=0))]
+            fn new(len: usize, stream: usize, kind: i32, index: i32) -> PyResult<Self> {
+                let device = Device::new(DLDeviceType(kind), index);
+                let handle = StreamHandle::from_number(stream);
+                // SAFETY: 1. The caller keeps its streams.
+                let stream = unsafe { WorkStream::borrow(device, handle) }?;
+                let data = DeviceBuffer::zeroed_on(stream, DataType::F32, len)?;
+                Ok(Self { data, shape: vec![len] })
+            }
+
+            #[getter]
+            fn data_ptr(&self) -> usize {
+                self.data.as_ptr().addr()
+            }
+
+            /// The elements, after the work on the stream.
+            fn values(&self) -> PyResult<Vec<f32>> {
+                Ok(self.data.to_vec()?)
+            }
+        }
+
+        /// A tensor of somebody else's on a GPU, which can be handed on for any stream.
+        #[pyclass(frozen, module = "dlpack_testing")]
+        pub(crate) struct $taken(Foreign);
+
+        impl DLPackExport for $taken {
+            fn tensor(&self) -> Result<TensorView<'_>, Error> {
+                DLPackExport::tensor(&self.0)
+            }
+
+            fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+                // It was imported for the default stream.
+                let ours = WorkStream::<$backend>::current(self.0.tensor().device())?;
+                backend::hand_off(&ours, consumer)
+            }
+
+            fn share(&self) -> Option<SharedOwner> {
+                Storage::share(&self.0)
+            }
+        }
+
+        impl DLPackImport for $taken {
+            fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+                backend::check_device::<$backend>(&tensor)?;
+                Ok(Self(Foreign::new(tensor)?))
+            }
+        }
+
+        #[pymethods]
+        impl $taken {
+            #[getter]
+            fn data_ptr(&self) -> usize {
+                self.0.tensor().as_ptr().addr()
+            }
+        }
+
+        /// This thread works on a stream of the caller's, until it leaves.
+        #[pyclass(unsendable, module = "dlpack_testing")]
+        pub(crate) struct $entered(Option<Box<dyn Any>>);
+
+        #[pymethods]
+        impl $entered {
+            #[new]
+            #[pyo3(signature = (stream, index=0))]
+            fn new(stream: usize, index: i32) -> PyResult<Self> {
+                let device = Device::new(DLDeviceType($kind), index);
+                let handle = StreamHandle::from_number(stream);
+                // SAFETY: 1. The caller keeps its streams.
+                let guard = unsafe { <$backend>::enter_stream(device, handle) }?;
+                Ok(Self(Some(Box::new(guard))))
+            }
+
+            fn leave(&mut self) {
+                self.0 = None;
+            }
+        }
+
+        /// Whose memory an address is: device type, index, and whether the host reads it.
+        #[pyfunction]
+        fn $attributes(address: usize) -> PyResult<(i32, i32, bool)> {
+            let data = core::ptr::without_provenance::<c_void>(address);
+            let hint = Device::new(DLDeviceType($kind), 0);
+            let known = <(Cpu, $backend)>::attributes(data, hint)?;
+            let device = known.device;
+            Ok((device.device_type().0, device.device_id(), known.host_accessible))
+        }
+
+        /// The stream that the exchange table of our classes names.
+        #[pyfunction]
+        fn $work_stream() -> PyResult<usize> {
+            let device = Device::new(DLDeviceType($kind), 0);
+            Ok(<(Cpu, $backend)>::current_work_stream(device)?.addr())
+        }
+
+        /// How many GPUs there are.
+        #[pyfunction]
+        fn $devices() -> PyResult<usize> {
+            Ok(<$backend>::device_count()?)
+        }
+
+        pub(crate) fn $add(m: &Bound<'_, PyModule>) -> PyResult<()> {
+            python::class::<$made>().backends::<(Cpu, $backend)>().add(m)?;
+            python::class::<$taken>().importable().backends::<(Cpu, $backend)>().add(m)?;
+            m.add_class::<$entered>()?;
+            m.add_function(wrap_pyfunction!($attributes, m)?)?;
+            m.add_function(wrap_pyfunction!($work_stream, m)?)?;
+            m.add_function(wrap_pyfunction!($devices, m)?)
+        }
+    };
 }
 
-#[pymethods]
-impl OnCuda {
-    /// `kind` is the number of a device type: GPU, pinned or managed memory.
-    #[new]
-    #[pyo3(signature = (len, stream=0, kind=2))]
-    fn new(len: usize, stream: usize, kind: i32) -> PyResult<Self> {
-        let device = Device::new(DLDeviceType(kind), 0);
-        // SAFETY: 1. The script keeps its streams.
-        let stream = unsafe { WorkStream::borrow(device, StreamHandle::from_number(stream)) }?;
-        let data = DeviceBuffer::zeroed_on(stream, DataType::F32, len)?;
-        Ok(Self { data, shape: vec![len] })
-    }
+on_gpus!(
+    Cuda, 2, add_cuda: OnCuda, FromCuda, EnteredCuda,
+    cuda_attributes, cuda_work_stream, cuda_devices
+);
 
-    #[getter]
-    fn data_ptr(&self) -> usize {
-        self.data.as_ptr().addr()
-    }
-
-    /// The elements, after the work on the stream.
-    fn values(&self, py: Python<'_>) -> PyResult<Vec<f32>> {
-        Ok(py.detach(|| self.data.to_vec())?)
-    }
-}
-
-/// A tensor of somebody else's on a GPU, which can be handed on for any stream.
-#[pyclass(frozen, module = "dlpack_testing")]
-pub(crate) struct FromCuda(Foreign);
-
-impl DLPackExport for FromCuda {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        DLPackExport::tensor(&self.0)
-    }
-
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        // It was imported for the default stream.
-        let ours = WorkStream::<Cuda>::current(self.0.tensor().device())?;
-        backend::hand_off(&ours, consumer)
-    }
-
-    fn share(&self) -> Option<SharedOwner> {
-        Storage::share(&self.0)
-    }
-}
-
-impl DLPackImport for FromCuda {
-    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
-        Ok(Self(Foreign::new(tensor)?))
-    }
-}
-
-#[pymethods]
-impl FromCuda {
-    #[getter]
-    fn data_ptr(&self) -> usize {
-        self.0.tensor().as_ptr().addr()
-    }
-}
-
-/// This thread works on a stream of the script's, until it leaves.
-#[pyclass(unsendable, module = "dlpack_testing")]
-pub(crate) struct EnteredCuda(Option<Entered>);
-
-#[pymethods]
-impl EnteredCuda {
-    #[new]
-    fn new(stream: usize) -> PyResult<Self> {
-        let handle = StreamHandle::from_number(stream);
-        // SAFETY: 1. The script keeps its streams.
-        Ok(Self(Some(unsafe { Cuda::enter_stream(Device::cuda(0), handle) }?)))
-    }
-
-    fn leave(&mut self) {
-        self.0 = None;
-    }
-}
-
-/// Whose memory an address is: device type, index, and whether the host reads it.
-#[pyfunction]
-fn cuda_attributes(address: usize) -> PyResult<(i32, i32, bool)> {
-    let data = core::ptr::without_provenance::<c_void>(address);
-    let known = <(Cpu, Cuda)>::attributes(data, Device::cuda(0))?;
-    let device = known.device;
-    Ok((device.device_type().0, device.device_id(), known.host_accessible))
-}
-
-/// The stream that the exchange table of our classes names.
-#[pyfunction]
-fn cuda_work_stream() -> PyResult<usize> {
-    Ok(<(Cpu, Cuda)>::current_work_stream(Device::cuda(0))?.addr())
-}
-
-/// How many GPUs there are.
-#[pyfunction]
-fn cuda_devices() -> PyResult<usize> {
-    Cuda::device_count().map_err(|error| PyRuntimeError::new_err(error.to_string()))
-}
-
-pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    python::class::<OnCuda>().backends::<(Cpu, Cuda)>().add(m)?;
-    python::class::<FromCuda>().importable().backends::<(Cpu, Cuda)>().add(m)?;
-    m.add_class::<EnteredCuda>()?;
-    m.add_function(wrap_pyfunction!(cuda_attributes, m)?)?;
-    m.add_function(wrap_pyfunction!(cuda_work_stream, m)?)?;
-    m.add_function(wrap_pyfunction!(cuda_devices, m)?)
-}
+on_gpus!(
+    Rocm, 10, add_rocm: OnRocm, FromRocm, EnteredRocm,
+    rocm_attributes, rocm_work_stream, rocm_devices
+);

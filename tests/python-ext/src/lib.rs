@@ -8,7 +8,6 @@ mod derived;
 mod device;
 mod exchange;
 mod faulty;
-#[cfg(feature = "cuda")]
 mod gpu;
 mod heap;
 mod hostile;
@@ -49,8 +48,8 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     npu::add(m)?;
     oneapi::add(m)?;
     opencl::add(m)?;
-    #[cfg(feature = "cuda")]
-    gpu::add(m)?;
+    gpu::add_cuda(m)?;
+    gpu::add_rocm(m)?;
     derived::add(m)?;
     m.add_class::<capsule::Taken>()?;
     m.add_class::<capsule::Background>()?;

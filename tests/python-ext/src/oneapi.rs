@@ -3,6 +3,7 @@
 use dlpack_traits::backend::{
     Cpu, DeviceBuffer, OneApi, StreamHandle, Usm, UsmKind, WorkStream, copy_to_host,
 };
+use dlpack_traits::python::ImportOptions;
 use dlpack_traits::{DLPackExport, DataType, Device, Foreign, ffi, python};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -58,14 +59,21 @@ impl InUsm {
         Ok(Self { data, shape, strides: vec![1], byte_offset: 0 })
     }
 
-    /// The tensor of a capsule, or of an object that has no work pending. It is
-    /// ready after the work of the queue.
+    /// The tensor of a capsule; or of an object that has no work pending, or is told
+    /// of the `SyclQueue` behind which it is to put it. It is ready after the work of
+    /// the queue.
     #[staticmethod]
-    #[pyo3(signature = (object, queue = None))]
-    fn take(object: &Bound<'_, PyAny>, queue: Option<usize>) -> PyResult<Self> {
-        let tensor = python::from_dlpack(object)?;
+    #[pyo3(signature = (object, queue = None, stream = None))]
+    fn take(
+        object: &Bound<'_, PyAny>,
+        queue: Option<usize>,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let options = ImportOptions::new();
+        let options = stream.map_or(options, |stream| options.stream_object(stream));
+        let tensor = python::from_dlpack_with(object, &options)?;
         OneApi::recognize(tensor.as_ptr().cast(), tensor.device())?;
-        let stream = stream(tensor.device().device_id(), queue)?;
+        let stream = self::stream(tensor.device().device_id(), queue)?;
         let foreign: Foreign = Foreign::new(tensor)?;
         let tensor = foreign.tensor();
         let (shape, strides) = (tensor.shape().to_vec(), tensor.strides().to_vec());

@@ -11,3 +11,4 @@
 pub mod program;
 pub mod split;
 pub mod watched;
+pub mod webgpu;

@@ -61,3 +61,41 @@ fn a_device_that_is_not_there_is_an_error() {
     assert!(said.contains("first Ok(vulkan:0)") && said.contains("again Ok(vulkan:0)"), "{said}");
     assert!(said.contains("no such Err(NoBackend { device: vulkan:99 })"), "{said}");
 }
+
+/// Whatever of that name was found, it is not Vulkan's loader.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_loader_without_the_functions_is_an_error() {
+    let folder = std::env::temp_dir().join(format!("not-vulkan-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("what is mapped here");
+    let mut paths = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
+    let libc = paths.find(|path| path.contains("libc.so") || path.contains("/libc-"));
+    for name in ["libvulkan.so.1", "libvulkan.so"] {
+        std::os::unix::fs::symlink(libc.expect("the C library"), folder.join(name))
+            .expect("a link");
+    }
+    let said = in_child(|command| command.env("LD_LIBRARY_PATH", &folder));
+    std::fs::remove_dir_all(&folder).expect("the folder");
+    assert!(said.contains(r#"first Err(NoLibrary { name: "libvulkan.so.1" })"#), "{said}");
+}
+
+/// Without a driver the tests are skipped aloud, and fail where `DLPACK_REQUIRE`
+/// names it.
+#[test]
+fn who_requires_vulkan_gets_no_skipped_tests() {
+    let none = std::env::temp_dir().join("no-such-driver.json");
+    let run = |required: Option<&str>| {
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.args(["--exact", "a_device_that_is_not_there_is_an_error", "--nocapture"]);
+        command.env("VK_ICD_FILENAMES", &none).env("VK_DRIVER_FILES", &none);
+        command.env_remove("DLPACK_REQUIRE");
+        command.envs(required.map(|names| ("DLPACK_REQUIRE", names)));
+        let output = command.output().expect("a process");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (passed, said) = run(None);
+    assert!(passed && said.contains("SKIPPED"), "{said}");
+    let (passed, said) = run(Some("webgpu, vulkan"));
+    assert!(!passed && said.contains("DLPACK_REQUIRE names vulkan, but"), "{said}");
+}

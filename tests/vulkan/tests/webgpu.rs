@@ -3,89 +3,33 @@
 
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
 
-use std::ffi::{c_char, c_void};
-use std::io::Write;
-use std::ptr::{self, NonNull};
-use std::sync::{Mutex, OnceLock};
+use std::ffi::OsStr;
+use std::process::Command;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 use dlpack_traits::backend::{
-    Cpu, DeviceBuffer, Stream, WebGpu, WorkStream, copy_on_device, copy_to_host,
+    Backends, Cpu, DeviceBuffer, Prototype, Stream, WebGpu, WorkStream, copy_on_device,
+    copy_to_host,
 };
 use dlpack_traits::{
-    DLPackExport, DataType, Device, Error, Foreign, Imported, ManagedTensor, StreamArg, ffi,
+    AsDims, DLPackExport, DataType, Device, Error, Foreign, Imported, ManagedTensor, StreamArg, ffi,
 };
-use libloading::Library;
-
-type Handle = *mut c_void;
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct StringView(*const c_char, usize);
-
-/// What asks for an adapter, and for a device.
-#[repr(C)]
-struct CallbackInfo {
-    next: *const c_void,
-    mode: u32,
-    callback: unsafe extern "C" fn(u32, Handle, StringView, *mut c_void, *mut c_void),
-    first: *mut c_void,
-    second: *mut c_void,
-}
-
-#[repr(C)]
-struct Future(u64);
-
-unsafe extern "C" fn got(_: u32, found: Handle, _: StringView, to: *mut c_void, _: *mut c_void) {
-    // SAFETY: `ask` gave it, and waits for the call.
-    unsafe { to.cast::<Handle>().write(found) };
-}
-
-/// Calls a function that answers by a callback.
-fn ask(library: &Library, name: &str, of: Handle) -> Handle {
-    type Ask = unsafe extern "C" fn(Handle, *const c_void, CallbackInfo) -> Future;
-    // SAFETY: the type in `webgpu.h`.
-    let ask = unsafe { library.get::<Ask>(name.as_bytes()) }.expect("a function");
-    let mut found: Handle = ptr::null_mut();
-    let first = (&raw mut found).cast();
-    let (next, second) = (ptr::null(), ptr::null_mut());
-    let info = CallbackInfo { next, mode: 3, callback: got, first, second };
-    // SAFETY: wgpu-native answers before it returns.
-    unsafe { ask(of, ptr::null(), info) };
-    found
-}
+use dlpack_vulkan_tests::webgpu::{raw_device, skipped};
 
 /// The device, made by the library itself and adopted once.
 fn device() -> Option<Device> {
     static DEVICE: OnceLock<Option<Device>> = OnceLock::new();
-    static SAID: Mutex<()> = Mutex::new(());
     let found = *DEVICE.get_or_init(|| Some(adopt(&std::env::var_os("DLPACK_WGPU_NATIVE")?)));
     if found.is_none() {
-        let required = std::env::var("DLPACK_REQUIRE").unwrap_or_default();
-        let needed = required.split(',').any(|name| name.trim() == "webgpu");
-        assert!(!needed, "DLPACK_REQUIRE names webgpu, but DLPACK_WGPU_NATIVE names no library");
-        let _said = SAID.lock();
-        let test = std::thread::current().name().unwrap_or_default().to_owned();
-        let reason = "DLPACK_WGPU_NATIVE names no library";
-        drop(std::io::stderr().write_all(format!("SKIPPED {test}: {reason}\n").as_bytes()));
+        skipped();
     }
     found
 }
 
-type Create = unsafe extern "C" fn(*const c_void) -> Handle;
-
-fn adopt(path: &std::ffi::OsStr) -> Device {
-    // SAFETY: its initialisers are what somebody who names it wants.
-    let library = unsafe { Library::new(path) }.expect("DLPACK_WGPU_NATIVE names a library");
-    // SAFETY: the type in `webgpu.h`.
-    let create = unsafe { library.get::<Create>(b"wgpuCreateInstance") }.expect("a function");
-    // SAFETY: NULL describes nothing.
-    let instance = unsafe { create(ptr::null()) };
-    let adapter = ask(&library, "wgpuInstanceRequestAdapter", instance);
-    assert!(!adapter.is_null(), "an adapter");
-    let device = ask(&library, "wgpuAdapterRequestDevice", adapter);
-    let device = NonNull::new(device).expect("a device");
-    std::mem::forget(library);
-    // SAFETY: 1. and 2. By the lines above.
+fn adopt(path: &OsStr) -> Device {
+    let device = raw_device(path);
+    // SAFETY: 1. and 2. By the line above.
     let adopt = || unsafe { WebGpu::adopt(path, device) }.expect("wgpu-native");
     let adopted = adopt();
     // Two records of it would mix their errors up.
@@ -160,6 +104,19 @@ fn the_queue_is_the_stream() -> Result<(), Error> {
 }
 
 #[test]
+fn a_table_allocates_on_it() -> Result<(), Error> {
+    let Some(device) = device() else { return Ok(()) };
+    let shape = [2_i64, 3];
+    let prototype = Prototype::new(DataType::F32, shape.as_dims()?, device)?;
+    let tensor = <(Cpu, WebGpu)>::allocate(&prototype)?;
+    assert_eq!((tensor.device(), tensor.shape()), (device, &[2, 3][..]));
+    let stream = <(Cpu, WebGpu)>::current_work_stream(device)?;
+    let queue = WorkStream::<WebGpu>::current(device)?.handle();
+    assert_eq!(stream.addr(), queue.number());
+    Ok(())
+}
+
+#[test]
 fn what_webgpu_refuses_is_an_error() -> Result<(), Error> {
     let Some(device) = device() else { return Ok(()) };
     // More than any device allows for one buffer. Without care it ends the process.
@@ -212,4 +169,34 @@ fn what_is_not_there_is_an_error() {
     // SAFETY: 1. and 2. There is no such file, so nothing is called.
     let none = unsafe { WebGpu::adopt("/no/such/library", NonNull::dangling()) };
     assert_eq!(none, Err(Error::NoLibrary { name: "libwgpu_native" }));
+}
+
+/// Whatever was named, it is not wgpu-native.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_library_without_the_functions_is_an_error() {
+    // SAFETY: 1. and 2. The C library has none of the functions, so none is called.
+    let other = unsafe { WebGpu::adopt("libc.so.6", NonNull::dangling()) };
+    assert!(
+        matches!(other, Err(Error::Unsupported { what, .. }) if what.starts_with("wgpu")),
+        "{other:?}"
+    );
+}
+
+/// Without wgpu-native the tests are skipped aloud, and fail where `DLPACK_REQUIRE`
+/// names it.
+#[test]
+fn who_requires_webgpu_gets_no_skipped_tests() {
+    let run = |required: Option<&str>| {
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.args(["--exact", "memory_is_zeroed_and_copied", "--nocapture"]);
+        command.env_remove("DLPACK_WGPU_NATIVE").env_remove("DLPACK_REQUIRE");
+        command.envs(required.map(|names| ("DLPACK_REQUIRE", names)));
+        let output = command.output().expect("a process");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (passed, said) = run(None);
+    assert!(passed && said.contains("SKIPPED"), "{said}");
+    let (passed, said) = run(Some("vulkan, webgpu"));
+    assert!(!passed && said.contains("DLPACK_REQUIRE names webgpu, but"), "{said}");
 }

@@ -5,6 +5,7 @@ use core::ptr::{self, NonNull};
 
 use super::Gpu;
 use super::runtime::{Relaxed, Runtime, Vendor, runtime};
+use crate::backend::waits::patiently;
 use crate::backend::{Allocator, Attributes, Memcpy, Place, PointerAttributes, Stream, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
@@ -94,8 +95,8 @@ impl<'a, V: Vendor> Work<'a, V> {
             // SAFETY: 1. By 1 and 2; the stream is alive.
             return unsafe { calls.free_in_order(device, data, self.stream) };
         }
-        // SAFETY: 1. The stream is alive.
-        unsafe { calls.stream_synchronize(device, self.stream) }?;
+        let on = self.on;
+        patiently(|| on.synchronize())?;
         if self.is_pinned() {
             // SAFETY: 1. By 1, and by 2 nothing uses it any more.
             unsafe { calls.free_pinned(device, data) }

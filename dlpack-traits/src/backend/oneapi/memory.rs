@@ -7,6 +7,7 @@ use super::OneApi;
 use super::queue::Queue;
 use super::runtime::aspect;
 use super::usm::UsmKind;
+use crate::backend::waits::patiently;
 use crate::backend::{Allocator, DeviceBuffer, Freed, Memcpy, Place, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -135,7 +136,7 @@ unsafe impl Allocator for OneApi {
         data: NonNull<c_void>,
         _: usize,
     ) -> Result<(), Error> {
-        stream.synchronize()?;
+        patiently(|| stream.synchronize())?;
         // SAFETY: 1. By 1. 2. By 2, after the wait.
         unsafe { free(stream.stream(), data) };
         Ok(())

@@ -69,7 +69,7 @@ pub(super) fn runtime() -> Result<&'static Runtime, Error> {
 /// 1. The file, if there is one, is DPCTL's library.
 pub(super) unsafe fn load(file: &Path) -> Result<&'static Runtime, Error> {
     // SAFETY: 1. By 1.
-    unsafe { LOADED.load(file) }
+    unsafe { LOADED.load(file, true) }
 }
 
 fn oneapi(index: i32) -> Device {

@@ -59,14 +59,15 @@ pub(super) fn runtime() -> Result<&'static Runtime, Error> {
     LOADED.runtime()
 }
 
-/// Loads the library from a file, unless the process has it.
+/// Loads the library from a file, unless one was loaded here before. One that the
+/// process has besides will not do: another loader may count devices in another order.
 ///
 /// # Safety
 ///
 /// 1. The file, if there is one, is OpenCL's loader, or a vendor's library.
 pub(super) unsafe fn load(file: &Path) -> Result<&'static Runtime, Error> {
     // SAFETY: 1. By 1.
-    unsafe { LOADED.load(file) }
+    unsafe { LOADED.load(file, false) }
 }
 
 fn opencl(index: i32) -> Device {

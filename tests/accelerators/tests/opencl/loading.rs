@@ -40,3 +40,22 @@ fn without_the_library_every_call_is_an_error() {
     assert!(output.status.success(), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "{output:?}");
 }
+
+/// Without the library the tests are skipped aloud, and fail where `DLPACK_REQUIRE`
+/// names the runtime.
+#[test]
+fn who_requires_it_gets_no_skipped_tests() {
+    let run = |required: Option<&str>| {
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.args(["--exact", "opencl::exchange::devices_are_counted_through", "--nocapture"]);
+        command.env_remove("LD_LIBRARY_PATH").env("DLPACK_OPENCL", "/no/such/file");
+        command.env_remove("DLPACK_REQUIRE");
+        command.envs(required.map(|names| ("DLPACK_REQUIRE", names)));
+        let output = command.output().expect("a process");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (passed, said) = run(None);
+    assert!(passed && said.contains("SKIPPED"), "{said}");
+    let (passed, said) = run(Some("numpy,opencl"));
+    assert!(!passed && said.contains("DLPACK_REQUIRE names opencl, but"), "{said}");
+}

@@ -1,0 +1,260 @@
+//! wgpu-native, with a queue that can be held back.
+//!
+//! On a processor a driver does copies within the call that submits them, so that
+//! nothing is ever pending. This library is loaded in the place of wgpu-native, and
+//! plays its queue: a thread takes what was submitted, in order, and passes it on
+//! to the real one (`DLPACK_WGPU_NATIVE`) while a gate is open. All else is passed on
+//! at once, and so is what a thread does that says that it goes past the queue: it
+//! has no order with the rest, as another queue of a GPU has none.
+
+#![expect(clippy::std_instead_of_core, reason = "a library for machines that have std")]
+
+use std::cell::Cell;
+use std::ffi::{c_char, c_void};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+
+use libloading::Library;
+
+type Handle = *mut c_void;
+type Answered = unsafe extern "C" fn(u32, StringView, *mut c_void, *mut c_void);
+
+#[repr(C)]
+struct StringView(*const c_char, usize);
+
+/// What asks for a callback; the type of that does not matter here.
+#[repr(C)]
+struct CallbackInfo {
+    next: *const c_void,
+    mode: u32,
+    callback: Answered,
+    first: *mut c_void,
+    second: *mut c_void,
+}
+
+#[repr(C)]
+struct Future(u64);
+
+/// A function of wgpu-native.
+///
+/// # Safety
+///
+/// 1. `F` is its type in `webgpu.h`.
+unsafe fn real<F: Copy>(name: &str) -> F {
+    static LIBRARY: OnceLock<Library> = OnceLock::new();
+    let library = LIBRARY.get_or_init(|| {
+        let path = std::env::var_os("DLPACK_WGPU_NATIVE").expect("the path of wgpu-native");
+        // SAFETY: the test has loaded it already.
+        unsafe { Library::new(path) }.expect("wgpu-native")
+    });
+    // SAFETY: by 1.
+    *unsafe { library.get::<F>(name.as_bytes()) }.expect("a function of wgpu-native")
+}
+
+/// Functions that are passed on.
+macro_rules! forward {
+    ($($name:ident($($argument:ident: $type:ty),*) $(-> $answer:ty)?;)+) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) $(-> $answer)? {
+            type Real = unsafe extern "C" fn($($type),*) $(-> $answer)?;
+            // SAFETY: 1. This is its type.
+            let function = unsafe { real::<Real>(stringify!($name)) };
+            // SAFETY: the caller's arguments.
+            unsafe { function($($argument),*) }
+        }
+    )+};
+}
+
+forward! {
+    wgpuDeviceAddRef(device: Handle);
+    wgpuDeviceGetQueue(device: Handle) -> Handle;
+    wgpuDevicePushErrorScope(device: Handle, filter: u32);
+    wgpuDevicePopErrorScope(device: Handle, info: CallbackInfo) -> Future;
+    wgpuDeviceCreateBuffer(device: Handle, descriptor: *const c_void) -> Handle;
+    wgpuBufferRelease(buffer: Handle);
+    wgpuBufferGetSize(buffer: Handle) -> u64;
+    wgpuBufferGetConstMappedRange(buffer: Handle, offset: usize, size: usize) -> *const c_void;
+    wgpuDeviceCreateCommandEncoder(device: Handle, descriptor: *const c_void) -> Handle;
+    wgpuCommandEncoderCopyBufferToBuffer(
+        encoder: Handle, from: Handle, from_offset: u64, to: Handle, to_offset: u64, size: u64
+    );
+    wgpuCommandEncoderFinish(encoder: Handle, descriptor: *const c_void) -> Handle;
+    wgpuCommandEncoderRelease(encoder: Handle);
+    wgpuCommandBufferRelease(commands: Handle);
+}
+
+/// A call that waits for its turn.
+type Task = Box<dyn FnOnce() + Send>;
+
+/// What the queue was given, and whether it goes on.
+struct Held {
+    tasks: Vec<Task>,
+    open: bool,
+    /// The call that is being passed on counts, too.
+    pending: usize,
+}
+
+static HELD: Mutex<Held> = Mutex::new(Held { tasks: Vec::new(), open: true, pending: 0 });
+static CHANGED: Condvar = Condvar::new();
+
+fn held() -> MutexGuard<'static, Held> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until something is so.
+fn wait_until(is: impl Fn(&Held) -> bool) -> MutexGuard<'static, Held> {
+    CHANGED.wait_while(held(), |held| !is(held)).unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Passes everything on, in order.
+fn play() {
+    loop {
+        let mut held = wait_until(|held| held.open && !held.tasks.is_empty());
+        let task = held.tasks.remove(0);
+        drop(held);
+        task();
+        self::held().pending -= 1;
+        CHANGED.notify_all();
+    }
+}
+
+thread_local! {
+    /// Whether this thread goes past the queue.
+    static PAST: Cell<bool> = const { Cell::new(false) };
+}
+
+fn give(task: Task) {
+    static PLAYER: OnceLock<thread::JoinHandle<()>> = OnceLock::new();
+    if PAST.get() {
+        return task();
+    }
+    PLAYER.get_or_init(|| thread::spawn(play));
+    let mut held = held();
+    held.tasks.push(task);
+    held.pending += 1;
+    CHANGED.notify_all();
+}
+
+/// What another thread is given to pass on.
+struct Given<T>(T);
+
+// SAFETY: objects of wgpu-native may be used by any thread; what callbacks are
+// given is theirs.
+unsafe impl<T> Send for Given<T> {}
+
+impl<T> Given<T> {
+    fn take(self) -> T {
+        self.0
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn wgpuQueueSubmit(queue: Handle, count: usize, commands: *const Handle) {
+    type Submit = unsafe extern "C" fn(Handle, usize, *const Handle);
+    type Count = unsafe extern "C" fn(Handle);
+    // SAFETY: the caller has as many.
+    let commands = unsafe { std::slice::from_raw_parts(commands, count) }.to_vec();
+    for each in &commands {
+        // SAFETY: 1. Its type.
+        let add_ref = unsafe { real::<Count>("wgpuCommandBufferAddRef") };
+        // SAFETY: the caller has it.
+        unsafe { add_ref(*each) };
+    }
+    let given = Given((queue, commands));
+    give(Box::new(move || {
+        let (queue, commands) = given.take();
+        // SAFETY: 1. Its type.
+        let submit = unsafe { real::<Submit>("wgpuQueueSubmit") };
+        // SAFETY: the queue stays with its device, and commands have a reference.
+        unsafe { submit(queue, commands.len(), commands.as_ptr()) };
+        for each in commands {
+            // SAFETY: 1. Its type.
+            let release = unsafe { real::<Count>("wgpuCommandBufferRelease") };
+            // SAFETY: the reference of above.
+            unsafe { release(each) };
+        }
+    }));
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn wgpuQueueWriteBuffer(
+    queue: Handle,
+    buffer: Handle,
+    offset: u64,
+    data: *const c_void,
+    size: usize,
+) {
+    type Write = unsafe extern "C" fn(Handle, Handle, u64, *const c_void, usize);
+    type Count = unsafe extern "C" fn(Handle);
+    // SAFETY: 1. Its type.
+    let add_ref = unsafe { real::<Count>("wgpuBufferAddRef") };
+    // SAFETY: the caller has it.
+    unsafe { add_ref(buffer) };
+    // SAFETY: the caller has as many bytes.
+    let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) }.to_vec();
+    let given = Given((queue, buffer));
+    give(Box::new(move || {
+        let (queue, buffer) = given.take();
+        // SAFETY: 1. Its type.
+        let write = unsafe { real::<Write>("wgpuQueueWriteBuffer") };
+        // SAFETY: the buffer has a reference, and the bytes are ours.
+        unsafe { write(queue, buffer, offset, bytes.as_ptr().cast(), bytes.len()) };
+        // SAFETY: 1. Its type.
+        let release = unsafe { real::<Count>("wgpuBufferRelease") };
+        // SAFETY: the reference of above.
+        unsafe { release(buffer) };
+    }));
+}
+
+/// A buffer can be mapped after the work that was submitted before.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn wgpuBufferMapAsync(
+    buffer: Handle,
+    mode: u64,
+    offset: usize,
+    size: usize,
+    info: CallbackInfo,
+) -> Future {
+    type Map = unsafe extern "C" fn(Handle, u64, usize, usize, CallbackInfo) -> Future;
+    let given = Given((buffer, info));
+    give(Box::new(move || {
+        let (buffer, info) = given.take();
+        // SAFETY: 1. Its type.
+        let map = unsafe { real::<Map>("wgpuBufferMapAsync") };
+        // SAFETY: who maps a buffer waits for it.
+        unsafe { map(buffer, mode, offset, size, info) };
+    }));
+    Future(0)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn wgpuDevicePoll(device: Handle, wait: u32, index: *const u64) -> u32 {
+    type Poll = unsafe extern "C" fn(Handle, u32, *const u64) -> u32;
+    if wait != 0 && !PAST.get() {
+        drop(wait_until(|held| held.pending == 0));
+    }
+    // SAFETY: 1. Its type.
+    let poll = unsafe { real::<Poll>("wgpuDevicePoll") };
+    // SAFETY: the caller's arguments.
+    let empty = unsafe { poll(device, wait, index) };
+    if PAST.get() || held().pending == 0 { empty } else { 0 }
+}
+
+/// Holds the queue back, or lets it go on.
+#[unsafe(no_mangle)]
+extern "C" fn held_open(open: bool) {
+    held().open = open;
+    CHANGED.notify_all();
+}
+
+/// From now on this thread goes past the queue, or no longer does.
+#[unsafe(no_mangle)]
+extern "C" fn held_past(past: bool) {
+    PAST.set(past);
+}
+
+/// How many calls wait for their turn.
+#[unsafe(no_mangle)]
+extern "C" fn held_pending() -> usize {
+    held().pending
+}

@@ -1,0 +1,185 @@
+//! The order of WebGPU's queue: right with a hand-off, and stale without.
+//!
+//! `held/held.rs` is loaded in the place of wgpu-native, so that a test can hold the
+//! queue back, and look at the memory past it, as another queue of a GPU would.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use dlpack_traits::backend::{DeviceBuffer, Memcpy, Place, WebGpu, WorkStream};
+use dlpack_traits::{DataType, Device, Error, Storage, StreamArg};
+use dlpack_vulkan_tests::webgpu::{raw_device, skipped};
+use libloading::Library;
+
+const COUNT: usize = 1024;
+const BEFORE: u32 = 1;
+const AFTER: u32 = 2;
+
+/// A device whose queue can be held back.
+struct Queues {
+    held: Device,
+    open: unsafe extern "C" fn(bool),
+    past: unsafe extern "C" fn(bool),
+    pending: unsafe extern "C" fn() -> usize,
+    _alone: MutexGuard<'static, ()>,
+}
+
+fn queues() -> Option<Queues> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    static DEVICE: OnceLock<Device> = OnceLock::new();
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(path) = std::env::var_os("DLPACK_WGPU_NATIVE") else {
+        skipped();
+        return None;
+    };
+    let held = *DEVICE.get_or_init(|| {
+        let device = raw_device(&path);
+        // SAFETY: 1. and 2. By the line above: calls are passed on to that library.
+        unsafe { WebGpu::adopt(held_library(), device) }.expect("wgpu-native")
+    });
+    // SAFETY: it was loaded by the line above.
+    let library = unsafe { Library::new(held_library()) }.expect("the library");
+    // SAFETY: its type in `held.rs`.
+    let open = *unsafe { library.get(b"held_open") }.expect("a function");
+    // SAFETY: as above.
+    let past = *unsafe { library.get(b"held_past") }.expect("a function");
+    // SAFETY: as above.
+    let pending = *unsafe { library.get(b"held_pending") }.expect("a function");
+    std::mem::forget(library);
+    Some(Queues { held, open, past, pending, _alone: alone })
+}
+
+/// The example of this package, which cargo builds where all its tests are run.
+fn held_library() -> PathBuf {
+    let program = std::env::current_exe().expect("this program");
+    let target = program.parent().and_then(|folder| folder.parent()).expect("its folder");
+    let library = target.join("examples/libheld_webgpu.so");
+    assert!(library.exists(), "first: cargo build --package=dlpack-vulkan-tests --examples");
+    library
+}
+
+fn place(buffer: &DeviceBuffer<WebGpu>) -> Place {
+    Place { device: buffer.device(), data: buffer.as_ptr(), byte_offset: 0 }
+}
+
+/// Enqueues a copy of what is after.
+fn fill(buffer: &DeviceBuffer<WebGpu>) -> Result<(), Error> {
+    let after = [AFTER; COUNT];
+    let from =
+        Place { device: Device::CPU, data: after.as_ptr().cast_mut().cast(), byte_offset: 0 };
+    // SAFETY: 1. Both have as many bytes, and the host's are taken at once.
+    unsafe { WebGpu::copy(buffer.stream(), from, place(buffer), size_of_val(&after)) }
+}
+
+impl Queues {
+    fn set_open(&self, open: bool) {
+        // SAFETY: any value will do.
+        unsafe { (self.open)(open) }
+    }
+
+    fn pending(&self) -> usize {
+        // SAFETY: no argument.
+        unsafe { (self.pending)() }
+    }
+
+    /// Memory on a queue that is held back, which is about to be filled.
+    fn pending_buffer(&self) -> Result<DeviceBuffer<WebGpu>, Error> {
+        let buffer = DeviceBuffer::<WebGpu>::from_slice(self.held, &[BEFORE; COUNT])?;
+        // Written when it was submitted.
+        assert_eq!(buffer.to_vec::<u32>()?, [BEFORE; COUNT]);
+        self.set_open(false);
+        fill(&buffer)?;
+        assert_ne!(self.pending(), 0);
+        Ok(buffer)
+    }
+
+    /// What is in memory for somebody who is not on the queue.
+    fn seen_elsewhere(&self, buffer: &DeviceBuffer<WebGpu>) -> Result<Vec<u32>, Error> {
+        // SAFETY: any value will do.
+        unsafe { (self.past)(true) };
+        let seen = buffer.to_vec();
+        // SAFETY: as above.
+        unsafe { (self.past)(false) };
+        seen
+    }
+
+    /// Opens the gate some time later.
+    fn open_later(&self) -> thread::JoinHandle<()> {
+        let open = self.open;
+        thread::spawn(move || {
+            thread::sleep(Duration::from_millis(20));
+            // SAFETY: any value will do.
+            unsafe { open(true) }
+        })
+    }
+}
+
+impl Drop for Queues {
+    /// A test that fails must not leave a queue that never goes on.
+    fn drop(&mut self) {
+        self.set_open(true);
+    }
+}
+
+/// The consumer is on the queue: nobody waits, and its work comes after.
+#[test]
+fn who_names_the_queue_is_in_order_and_does_not_wait() -> Result<(), Error> {
+    let Some(queues) = queues() else { return Ok(()) };
+    let buffer = queues.pending_buffer()?;
+    let stream = WorkStream::<WebGpu>::current(queues.held)?;
+    for consumer in [stream.as_arg(), StreamArg::work_stream(), StreamArg::no_sync()] {
+        assert_eq!(buffer.hand_off(consumer), Ok(()));
+        assert_ne!(queues.pending(), 0, "the host did not wait");
+    }
+    let opener = queues.open_later();
+    assert_eq!(buffer.to_vec::<u32>()?, [AFTER; COUNT]);
+    opener.join().expect("no panic");
+    Ok(())
+}
+
+/// No queue is named: when the hand-off returns, the work is done.
+#[test]
+fn who_names_no_queue_gets_finished_work() -> Result<(), Error> {
+    let Some(queues) = queues() else { return Ok(()) };
+    for consumer in [StreamArg::unspecified(), StreamArg::on_host()] {
+        let buffer = queues.pending_buffer()?;
+        let opener = queues.open_later();
+        assert_eq!(buffer.hand_off(consumer), Ok(()));
+        assert_eq!(queues.pending(), 0, "{consumer:?}");
+        opener.join().expect("no panic");
+        assert_eq!(queues.seen_elsewhere(&buffer)?, [AFTER; COUNT]);
+    }
+    Ok(())
+}
+
+/// The mistake: somebody who is not on the queue, and asked for no order.
+#[test]
+fn without_a_hand_off_the_value_is_stale() -> Result<(), Error> {
+    let Some(queues) = queues() else { return Ok(()) };
+    let buffer = queues.pending_buffer()?;
+    assert_eq!(buffer.hand_off(StreamArg::no_sync()), Ok(()));
+    assert_eq!(queues.seen_elsewhere(&buffer)?, [BEFORE; COUNT], "stale: the copy is held back");
+    queues.set_open(true);
+    assert_eq!(buffer.to_vec::<u32>()?, [AFTER; COUNT]);
+    Ok(())
+}
+
+/// The last owner lets go while the copy to the memory is held back.
+#[test]
+fn memory_is_there_until_the_queue_is_done_with_it() -> Result<(), Error> {
+    let Some(queues) = queues() else { return Ok(()) };
+    let buffer = queues.pending_buffer()?;
+    let copy = DeviceBuffer::<WebGpu>::zeroed(queues.held, DataType::U32, COUNT)?;
+    let (from, to) = (place(&buffer), place(&copy));
+    // SAFETY: 1. Both have as many bytes.
+    unsafe { WebGpu::copy(copy.stream(), from, to, COUNT * 4) }?;
+    drop(buffer);
+    queues.set_open(true);
+    assert_eq!(copy.to_vec::<u32>()?, [AFTER; COUNT]);
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! Packages of the system, which the whole suite installs where it may.
+
+use std::process::Command;
+
+use crate::Outcome;
+use crate::run::{Stage, answer_of};
+
+/// Installs packages of Debian's and Ubuntu's unless `present` says that what
+/// they are for is there. `what` is their one word in the error, which says how
+/// to install them by hand.
+///
+/// This is for `test --full` alone, and for root: nobody else expects a test to
+/// change the system.
+pub(crate) fn ensure(
+    what: &str,
+    packages: &[&str],
+    present: impl Fn() -> bool,
+    stage: &mut Stage,
+) -> Outcome {
+    if present() {
+        return Ok(());
+    }
+    if !cfg!(target_os = "linux") {
+        return Err(format!("{what} is installed by hand on this system"));
+    }
+    let by_hand = format!(
+        "{what} is not installed (Debian and Ubuntu: apt-get install {})",
+        packages.join(" ")
+    );
+    if answer_of("id", &["-u"]).is_none_or(|user| user.trim() != "0") {
+        return Err(by_hand);
+    }
+    let apt = || {
+        let mut command = Command::new("apt-get");
+        command.env("DEBIAN_FRONTEND", "noninteractive").arg("--quiet");
+        command
+    };
+    stage.note(&format!("installing {}", packages.join(" ")));
+    let installed = stage.run(apt().arg("update")).and_then(|()| {
+        stage.run(apt().args(["install", "--yes", "--no-install-recommends"]).args(packages))
+    });
+    if installed.is_ok() && present() { Ok(()) } else { Err(by_hand) }
+}
