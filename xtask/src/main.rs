@@ -12,6 +12,7 @@ mod copy_sources;
 mod demo;
 mod develop;
 mod device_runtimes;
+mod examples;
 mod fuzz;
 mod gpu;
 mod gpu_tests;
