@@ -27,6 +27,8 @@
 //!
 //! # What to read next
 //!
+//! The `guide` has a page per task. By name:
+//!
 //! | to | see |
 //! |---|---|
 //! | export a struct | the derive macro `DLPackExport` (feature `derive`), [`trait@DLPackExport`] |
@@ -86,6 +88,8 @@ pub mod exchange;
 mod export;
 pub mod ffi;
 mod flags;
+#[cfg(all(any(doc, doctest), feature = "derive"))]
+pub mod guide;
 mod import;
 #[cfg(any(feature = "bytes", feature = "memmap2", feature = "ndarray"))]
 mod interop;
