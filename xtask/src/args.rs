@@ -17,6 +17,7 @@ Commands:
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
   test --full              adds all other libraries, lints, the oldest PyO3, Miri, valgrind,
                            AddressSanitizer
+  pictures                 draws the pictures of the README anew (installs PyTorch)
   matrix                   who takes which tensors from whom; writes docs/interop.md
   gpu                      PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
   bench rust               what an exchange costs, beside the other crates and the floor
@@ -50,6 +51,8 @@ pub(crate) enum Request {
     Demo(Packages),
     /// `matrix`.
     Matrix,
+    /// `pictures`.
+    Pictures,
     /// `bench compile`.
     BenchCompile,
     /// `rules`.
@@ -81,6 +84,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         [] | ["help" | "--help" | "-h", ..] | [_, "--help" | "-h", ..] => Ok(Request::Help),
         ["develop", rest @ ..] => packages("develop", rest).map(Request::Develop),
         ["demo", rest @ ..] => packages("demo", rest).map(Request::Demo),
+        ["pictures"] => Ok(Request::Pictures),
         ["matrix"] => Ok(Request::Matrix),
         ["matrix", rest @ ..] => {
             Err(format!("`matrix` takes no argument, and got `{}`.", rest.join(" ")))

@@ -21,6 +21,7 @@ mod matrix;
 mod miri;
 mod mutants;
 mod no_python;
+mod pictures;
 mod pyo3_range;
 mod python_tests;
 mod report;
@@ -74,6 +75,10 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Request::Matrix => matrix::matrix(&Checkout::find()?),
+        Request::Pictures => {
+            pictures::pictures(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Request::BenchCompile => {
             bench_compile::bench(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)

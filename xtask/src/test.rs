@@ -10,7 +10,7 @@ use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
     Outcome, checks, demo, device_runtimes, examples, gpu_tests, matrix, miri, mutants, no_python,
-    pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests,
+    pictures, pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests,
 };
 
 /// What steps share.
@@ -83,6 +83,7 @@ const FULL: &[(&str, Body)] = &[
     ("newest libraries", matrix::newest_libraries),
     ("interop matrix", matrix::interop_matrix),
     ("demo", the_demo),
+    ("pictures", pictures::step),
     ("from other crates", examples::coming_from),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
