@@ -37,7 +37,9 @@ fn quoted(root: &Path, page: &str) -> String {
         assert!(fence.starts_with("```"), "no block follows `{name}`");
         let (_, after) = rest.split_once("```\n").expect("a block ends");
         let source = fs::read_to_string(root.join(name)).expect(name);
-        right += &format!("{MARK}{name} -->\n{fence}\n{}```\n{after}", without_head(&source));
+        let code = without_head(&source);
+        let parts = [MARK, name, " -->\n", fence, "\n", code, "```\n", after];
+        right += &parts.concat();
     }
     right
 }

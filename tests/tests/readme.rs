@@ -63,7 +63,7 @@ fn table(page: &str) -> String {
                 (few, _) => few.iter().map(shown_as).collect::<Vec<_>>().join(", "),
             }
         };
-        text += &format!(
+        let line = format!(
             "| {shown} {} | {} of {} | {} | {} | {} |\n",
             version(page, name),
             count(true),
@@ -72,6 +72,7 @@ fn table(page: &str) -> String {
             layouts(&|kind| kind == "copy"),
             layouts(&|kind| kind != "same" && kind != "copy")
         );
+        text += &line;
     }
     text
 }
