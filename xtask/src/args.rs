@@ -13,7 +13,7 @@ Commands:
   demo [--with torch]      build the example module and tell its story on a real photograph
   develop [--with torch]   build the example module so that target/venv/bin/python imports it
                            (--with all: beside all libraries that the tests know, 11 GB)
-  example no-python        tensors between a C++ program and two Rust libraries
+  example NAME             builds and runs an example; without a name, says which there are
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
   test --full              adds all other libraries, lints, the oldest PyO3, Miri, valgrind,
                            AddressSanitizer
@@ -65,8 +65,8 @@ pub(crate) enum Request {
     Fuzz(fuzz::Choice),
     /// `sanitize`, and which step, if not all.
     Sanitize(Option<String>),
-    /// `example no-python`.
-    NoPython,
+    /// `example`, and which.
+    Example(Option<String>),
     /// `bench rust`.
     BenchRust,
     /// `test`, and whether `--full` was said.
@@ -104,9 +104,10 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
             "`sanitize` takes no argument but `--step` with a name, and got `{}`.",
             rest.join(" ")
         )),
-        ["example", "no-python"] => Ok(Request::NoPython),
+        ["example"] => Ok(Request::Example(None)),
+        ["example", name] => Ok(Request::Example(Some((*name).to_owned()))),
         ["example", rest @ ..] => {
-            Err(format!("`example` takes `no-python`, and got `{}`.", rest.join(" ")))
+            Err(format!("`example` takes one name, and got `{}`.", rest.join(" ")))
         }
         ["test"] => Ok(Request::Test { full: false }),
         ["test", "--full"] => Ok(Request::Test { full: true }),

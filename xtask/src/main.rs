@@ -97,8 +97,8 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Request::Sanitize(step) => sanitize::sanitize(Checkout::find()?, step.as_deref()),
-        Request::NoPython => {
-            no_python::example(&Checkout::find()?)?;
+        Request::Example(name) => {
+            examples::example(&Checkout::find()?, name.as_deref())?;
             Ok(ExitCode::SUCCESS)
         }
         Request::BenchRust => {

@@ -1,4 +1,5 @@
-//! The examples that are workspaces of their own.
+//! `examples/coming-from`: a workspace of its own, because its crates need a PyO3 of
+//! their own series.
 
 use std::path::PathBuf;
 

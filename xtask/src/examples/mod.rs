@@ -1,0 +1,65 @@
+//! `cargo xtask example NAME`: the examples, each by one command.
+
+mod coming_from;
+mod python;
+
+use std::process::{Command, Stdio};
+
+pub(crate) use coming_from::coming_from;
+use python::PythonExample;
+
+use crate::Outcome;
+use crate::checkout::Checkout;
+use crate::develop::Module;
+use crate::no_python;
+use crate::report::Ending;
+use crate::run::Stage;
+use crate::test::Context;
+use crate::venv::Packages;
+
+const SAFETENSORS: PythonExample = PythonExample {
+    name: "safetensors",
+    module: Some(Module { package: "mapped-weights", name: "mapped_weights" }),
+    packages: Packages::Torch,
+    prepare: python::model_file,
+};
+
+/// A name, what it shows, and how it is run.
+type Example = (&'static str, &'static str, fn(&Checkout) -> Outcome);
+
+/// Those that `example` runs, and what each shows.
+const EXAMPLES: [Example; 2] = [
+    ("no-python", "tensors between a C++ program and two Rust libraries", no_python::example),
+    ("safetensors", "a model file of 91 MB, mapped in Rust and used by PyTorch in place", |at| {
+        SAFETENSORS.run(at)
+    }),
+];
+
+/// Runs the example of that name in this terminal, or says which there are.
+pub(crate) fn example(checkout: &Checkout, name: Option<&str>) -> Outcome {
+    let Some(name) = name else {
+        for (name, shows, _) in EXAMPLES {
+            println!("{name:14} {shows}");
+        }
+        return Ok(());
+    };
+    let found = EXAMPLES.iter().find(|(known, ..)| *known == name);
+    let names: Vec<&str> = EXAMPLES.iter().map(|(name, ..)| *name).collect();
+    let (.., run) =
+        found.ok_or_else(|| format!("There is no example `{name}`: {}.", names.join(", ")))?;
+    run(checkout)
+}
+
+pub(crate) fn safetensors(context: &Context, stage: &mut Stage) -> Ending {
+    SAFETENSORS.step(context, stage)
+}
+
+/// Runs a program in this terminal.
+fn in_terminal(command: &mut Command) -> Outcome {
+    let program = command.get_program().to_string_lossy().into_owned();
+    match command.stdin(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{program}` ended with {status}; see its words above.")),
+        Err(error) => Err(format!("`{program}` does not start ({error}).")),
+    }
+}
