@@ -2,7 +2,8 @@
 //!
 //! `<!-- quoted: PATH -->` in front of a code block says that the block is that file,
 //! without the comment at its head. `DLPACK_BLESS=1 cargo test -p dlpack-tests --test
-//! quoted` writes the blocks anew.
+//! quoted` writes the blocks anew. `<!-- excerpt: PATH -->` says that the block is a part of
+//! that file.
 #![cfg(not(miri))] // It reads text and touches no memory.
 
 use std::fs;
@@ -10,6 +11,9 @@ use std::path::Path;
 
 const PAGES: &[&str] = &["docs/coming-from.md"];
 const MARK: &str = "<!-- quoted: ";
+
+const PAGES_WITH_EXCERPTS: &[&str] = &["examples/safetensors/README.md"];
+const EXCERPT: &str = "<!-- excerpt: ";
 
 #[test]
 fn blocks_are_the_files_that_they_name() {
@@ -23,6 +27,23 @@ fn blocks_are_the_files_that_they_name() {
             fs::write(&path, right).unwrap();
         } else {
             assert!(text == right, "{page} quotes what has changed; DLPACK_BLESS=1 writes it anew");
+        }
+    }
+}
+
+#[test]
+fn excerpts_are_in_the_files_that_they_name() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for page in PAGES_WITH_EXCERPTS {
+        let text = fs::read_to_string(root.join(page)).unwrap();
+        let parts: Vec<_> = text.split(EXCERPT).skip(1).collect();
+        assert!(!parts.is_empty(), "{page} has no excerpt");
+        for part in parts {
+            let (name, rest) = part.split_once(" -->\n").expect("a mark ends its line");
+            let (_, rest) = rest.split_once('\n').expect("a block follows");
+            let (code, _) = rest.split_once("```").expect("a block ends");
+            let source = fs::read_to_string(root.join(name)).expect(name);
+            assert!(source.contains(code), "{page}: {name} does not say\n{code}");
         }
     }
 }
