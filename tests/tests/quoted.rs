@@ -12,7 +12,8 @@ use std::path::Path;
 const PAGES: &[&str] = &["docs/coming-from.md"];
 const MARK: &str = "<!-- quoted: ";
 
-const PAGES_WITH_EXCERPTS: &[&str] = &["examples/safetensors/README.md"];
+const PAGES_WITH_EXCERPTS: &[&str] =
+    &["examples/ranks/README.md", "examples/safetensors/README.md"];
 const EXCERPT: &str = "<!-- excerpt: ";
 
 #[test]

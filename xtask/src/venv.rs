@@ -22,6 +22,8 @@ const RECIPE: &str = "1";
 const NEWEST: &str = "requirements/newest.txt";
 /// What the environment for tests of devices holds.
 const DEVICES: &str = "requirements/devices.txt";
+/// What the environment with engines for several processes has.
+const ENGINES: &str = "requirements/engines.txt";
 /// Written last; an environment without it is made anew.
 const FINISHED: &str = "finished";
 /// Run inside a new environment: adds the line that finds the modules of the
@@ -173,6 +175,17 @@ pub(crate) fn ensure_devices(
     link(&place, &checkout.devices_venv())?;
     let libraries = "numpy,tvm_ffi,dpctl,dpnp,pyopencl";
     Ok(Environment { libraries, interpreter, link: checkout.devices_venv() })
+}
+
+/// Makes, or finds, the environment with engines for several processes.
+pub(crate) fn ensure_engines(
+    checkout: &Checkout,
+    interpreter: Interpreter,
+    stage: &mut Stage,
+) -> Outcome<Environment> {
+    let place = prepare(checkout, &cache_folder()?, &[ENGINES], &interpreter, stage)?;
+    link(&place, &checkout.engines_venv())?;
+    Ok(Environment { libraries: "numpy,mpi4py,ray", interpreter, link: checkout.engines_venv() })
 }
 
 /// The place of the environment with the pins of `files`, the last of which

@@ -6,33 +6,67 @@ mod python;
 use std::process::{Command, Stdio};
 
 pub(crate) use coming_from::coming_from;
-use python::PythonExample;
+use python::{Place, PythonExample};
 
 use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::develop::Module;
 use crate::no_python;
-use crate::report::Ending;
+use crate::report::{Ending, Stop};
 use crate::run::Stage;
 use crate::test::Context;
 use crate::venv::Packages;
 
 const SAFETENSORS: PythonExample = PythonExample {
     name: "safetensors",
-    module: Some(Module { package: "mapped-weights", name: "mapped_weights" }),
-    packages: Packages::Torch,
-    prepare: python::model_file,
+    module: Module { package: "mapped-weights", name: "mapped_weights" },
+    place: Place::Tests(Packages::Torch),
+    program: "safetensors/main.py",
+    launcher: None,
+    prepare: Some(python::model_file),
+};
+
+const RANKS: Module = Module { package: "dlpack-ranks", name: "dlpack_ranks" };
+
+const MPI: PythonExample = PythonExample {
+    name: "mpi",
+    module: RANKS,
+    place: Place::Engines,
+    program: "ranks/mpi.py",
+    launcher: Some(&["mpiexec", "-n", "2"]),
+    prepare: None,
+};
+
+const GLOO: PythonExample = PythonExample {
+    name: "gloo",
+    module: RANKS,
+    place: Place::Tests(Packages::Torch),
+    program: "ranks/gloo.py",
+    launcher: None,
+    prepare: None,
+};
+
+const RAY: PythonExample = PythonExample {
+    name: "ray",
+    module: RANKS,
+    place: Place::Engines,
+    program: "ranks/store.py",
+    launcher: None,
+    prepare: None,
 };
 
 /// A name, what it shows, and how it is run.
 type Example = (&'static str, &'static str, fn(&Checkout) -> Outcome);
 
 /// Those that `example` runs, and what each shows.
-const EXAMPLES: [Example; 2] = [
+const EXAMPLES: [Example; 5] = [
     ("no-python", "tensors between a C++ program and two Rust libraries", no_python::example),
     ("safetensors", "a model file of 91 MB, mapped in Rust and used by PyTorch in place", |at| {
         SAFETENSORS.run(at)
     }),
+    ("mpi", "two ranks of MPI add up memory of Rust; no NumPy in between", |at| MPI.run(at)),
+    ("gloo", "the same with torch.distributed", |at| GLOO.run(at)),
+    ("ray", "memory of Rust into Ray's object store, with one copy", |at| RAY.run(at)),
 ];
 
 /// Runs the example of that name in this terminal, or says which there are.
@@ -52,6 +86,14 @@ pub(crate) fn example(checkout: &Checkout, name: Option<&str>) -> Outcome {
 
 pub(crate) fn safetensors(context: &Context, stage: &mut Stage) -> Ending {
     SAFETENSORS.step(context, stage)
+}
+
+/// The engines for several processes.
+pub(crate) fn ranks(context: &Context, stage: &mut Stage) -> Ending {
+    if !cfg!(target_os = "linux") {
+        return Err(Stop::Skipped("the wheels of MPICH are for Linux".to_owned()));
+    }
+    [MPI, GLOO, RAY].iter().try_for_each(|example| example.step(context, stage))
 }
 
 /// Runs a program in this terminal.
