@@ -13,7 +13,7 @@ const PAGES: &[&str] = &["docs/coming-from.md"];
 const MARK: &str = "<!-- quoted: ";
 
 const PAGES_WITH_EXCERPTS: &[&str] =
-    &["examples/ranks/README.md", "examples/safetensors/README.md"];
+    &["examples/ranks/README.md", "examples/safetensors/README.md", "examples/wrapped/README.md"];
 const EXCERPT: &str = "<!-- excerpt: ";
 
 #[test]

@@ -22,8 +22,19 @@ const SAFETENSORS: PythonExample = PythonExample {
     module: Module { package: "mapped-weights", name: "mapped_weights" },
     place: Place::Tests(Packages::Torch),
     program: "safetensors/main.py",
+    workspace: None,
     launcher: None,
     prepare: Some(python::model_file),
+};
+
+const WRAPPED: PythonExample = PythonExample {
+    name: "wrapped",
+    module: Module { package: "dlpack-wrapped", name: "dlpack_wrapped" },
+    place: Place::Tests(Packages::Base),
+    program: "wrapped/main.py",
+    workspace: Some("wrapped"),
+    launcher: None,
+    prepare: None,
 };
 
 const RANKS: Module = Module { package: "dlpack-ranks", name: "dlpack_ranks" };
@@ -33,6 +44,7 @@ const MPI: PythonExample = PythonExample {
     module: RANKS,
     place: Place::Engines,
     program: "ranks/mpi.py",
+    workspace: None,
     launcher: Some(&["mpiexec", "-n", "2"]),
     prepare: None,
 };
@@ -42,6 +54,7 @@ const GLOO: PythonExample = PythonExample {
     module: RANKS,
     place: Place::Tests(Packages::Torch),
     program: "ranks/gloo.py",
+    workspace: None,
     launcher: None,
     prepare: None,
 };
@@ -51,6 +64,7 @@ const RAY: PythonExample = PythonExample {
     module: RANKS,
     place: Place::Engines,
     program: "ranks/store.py",
+    workspace: None,
     launcher: None,
     prepare: None,
 };
@@ -59,11 +73,12 @@ const RAY: PythonExample = PythonExample {
 type Example = (&'static str, &'static str, fn(&Checkout) -> Outcome);
 
 /// Those that `example` runs, and what each shows.
-const EXAMPLES: [Example; 5] = [
+const EXAMPLES: [Example; 6] = [
     ("no-python", "tensors between a C++ program and two Rust libraries", no_python::example),
     ("safetensors", "a model file of 91 MB, mapped in Rust and used by PyTorch in place", |at| {
         SAFETENSORS.run(at)
     }),
+    ("wrapped", "types of ndarray, image and candle as Python classes", |at| WRAPPED.run(at)),
     ("mpi", "two ranks of MPI add up memory of Rust; no NumPy in between", |at| MPI.run(at)),
     ("gloo", "the same with torch.distributed", |at| GLOO.run(at)),
     ("ray", "memory of Rust into Ray's object store, with one copy", |at| RAY.run(at)),
@@ -86,6 +101,10 @@ pub(crate) fn example(checkout: &Checkout, name: Option<&str>) -> Outcome {
 
 pub(crate) fn safetensors(context: &Context, stage: &mut Stage) -> Ending {
     SAFETENSORS.step(context, stage)
+}
+
+pub(crate) fn wrapped(context: &Context, stage: &mut Stage) -> Ending {
+    WRAPPED.step(context, stage)
 }
 
 /// The engines for several processes.

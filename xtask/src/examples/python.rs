@@ -25,6 +25,8 @@ pub(super) struct PythonExample {
     pub(super) place: Place,
     /// From `examples` on.
     pub(super) program: &'static str,
+    /// The folder of the module's workspace, if it has one of its own.
+    pub(super) workspace: Option<&'static str>,
     /// What starts Python so often, if it is to run more than once.
     pub(super) launcher: Option<&'static [&'static str]>,
     /// Fetches what is not a package; what it answers are arguments of the program.
@@ -87,6 +89,12 @@ impl PythonExample {
         let mut build = Build::of(checkout);
         if matches!(self.place, Place::Engines) {
             build.modules = checkout.engines_venv().with_file_name("python");
+        }
+        if let Some(workspace) = self.workspace {
+            build.sources = checkout.root().join("examples").join(workspace);
+            build.target = checkout.target().join(workspace);
+            // Many crates, of which the example needs little.
+            build.quick = true;
         }
         build.run(checkout, &environment.interpreter, &[self.module], stage)?;
         check_import(&mut environment.python(checkout), self.module, &build.modules, stage)?;
