@@ -35,7 +35,7 @@ def main() -> None:
     pixels = np.from_dlpack(photo)
     show("image", pixels)
     assert address(pixels) == photo.data_ptr, "a copy"
-    assert 100 < pixels.mean() < 150
+    assert pixels.std() > 10, "it is no photograph"
 
     activations = Activations(4, 3)
     column = np.from_dlpack(activations)

@@ -9,7 +9,7 @@
 use std::fs;
 use std::path::Path;
 
-const PAGES: &[&str] = &["docs/coming-from.md"];
+const PAGES: &[&str] = &["README.md", "docs/coming-from.md"];
 const MARK: &str = "<!-- quoted: ";
 
 const PAGES_WITH_EXCERPTS: &[&str] =
