@@ -85,6 +85,7 @@ const FULL: &[(&str, Body)] = &[
     ("demo", the_demo),
     ("pictures", pictures::step),
     ("example: safetensors", examples::safetensors),
+    ("example: notebook", examples::notebook),
     ("example: wrapped", examples::wrapped),
     ("example: ranks", examples::ranks),
     ("example: coming-from", examples::coming_from),

@@ -10,7 +10,7 @@ use python::{Place, PythonExample};
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::develop::Module;
+use crate::develop::{EXAMPLE, Module};
 use crate::no_python;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
@@ -25,6 +25,16 @@ const SAFETENSORS: PythonExample = PythonExample {
     workspace: None,
     launcher: None,
     prepare: Some(python::model_file),
+};
+
+const NOTEBOOK: PythonExample = PythonExample {
+    name: "notebook",
+    module: EXAMPLE,
+    place: Place::Tests(Packages::Base),
+    program: "notebook/tour.py",
+    workspace: None,
+    launcher: None,
+    prepare: None,
 };
 
 const WRAPPED: PythonExample = PythonExample {
@@ -73,10 +83,13 @@ const RAY: PythonExample = PythonExample {
 type Example = (&'static str, &'static str, fn(&Checkout) -> Outcome);
 
 /// Those that `example` runs, and what each shows.
-const EXAMPLES: [Example; 6] = [
+const EXAMPLES: [Example; 7] = [
     ("no-python", "tensors between a C++ program and two Rust libraries", no_python::example),
     ("safetensors", "a model file of 91 MB, mapped in Rust and used by PyTorch in place", |at| {
         SAFETENSORS.run(at)
+    }),
+    ("notebook", "windows, drawings and times of one photograph, as a script with cells", |at| {
+        NOTEBOOK.run(at)
     }),
     ("wrapped", "types of ndarray, image and candle as Python classes", |at| WRAPPED.run(at)),
     ("mpi", "two ranks of MPI add up memory of Rust; no NumPy in between", |at| MPI.run(at)),
@@ -101,6 +114,10 @@ pub(crate) fn example(checkout: &Checkout, name: Option<&str>) -> Outcome {
 
 pub(crate) fn safetensors(context: &Context, stage: &mut Stage) -> Ending {
     SAFETENSORS.step(context, stage)
+}
+
+pub(crate) fn notebook(context: &Context, stage: &mut Stage) -> Ending {
+    NOTEBOOK.step(context, stage)
 }
 
 pub(crate) fn wrapped(context: &Context, stage: &mut Stage) -> Ending {
