@@ -1,4 +1,5 @@
-//! The table of consumers in the README is what docs/interop.md measured.
+//! The README says what is so: who takes tensors, as docs/interop.md measured it, and
+//! which features there are.
 //!
 //! `DLPACK_BLESS=1 cargo test -p dlpack-tests --test readme` writes it anew.
 #![cfg(not(miri))] // It reads text and touches no memory.
@@ -35,6 +36,34 @@ fn the_consumers_are_those_that_were_measured() {
         fs::write(&path, right).unwrap();
     } else {
         assert!(readme == right, "docs/interop.md has changed; DLPACK_BLESS=1 writes it anew");
+    }
+}
+
+/// Both tables of features name all that there are.
+#[test]
+fn every_feature_is_told() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
+    let manifest = read("dlpack-traits/Cargo.toml");
+    let (_, rest) = manifest.split_once("[features]\n").expect("there are features");
+    let (features, _) = rest.split_once("\n[").expect("a section follows");
+    let names: Vec<_> = features
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(" = "))
+        .map(|(name, _)| name)
+        .filter(|name| *name != "default")
+        .collect();
+    assert!(names.len() > 10, "{names:?}");
+    for page in ["README.md", "dlpack-traits/src/lib.rs"] {
+        let text = read(page);
+        for name in &names {
+            let told = text.lines().any(|line| {
+                line.trim_start_matches("//! ").starts_with('|')
+                    && line.contains(&format!("`{name}`"))
+            });
+            assert!(told, "{page} says nothing of the feature `{name}`");
+        }
     }
 }
 
