@@ -17,6 +17,8 @@ Commands:
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
   test --full              adds all other libraries, lints, the oldest PyO3, Miri, valgrind,
                            AddressSanitizer
+  publishable              whether both crates could be published: packages, licences, features
+                           two at a time, oldest dependencies, what changed since the last release
   pictures                 draws the pictures of the README anew (installs PyTorch)
   matrix                   who takes which tensors from whom; writes docs/interop.md
   gpu                      PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
@@ -53,6 +55,8 @@ pub(crate) enum Request {
     Matrix,
     /// `pictures`.
     Pictures,
+    /// `publishable`.
+    Publishable,
     /// `bench compile`.
     BenchCompile,
     /// `rules`.
@@ -84,6 +88,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         [] | ["help" | "--help" | "-h", ..] | [_, "--help" | "-h", ..] => Ok(Request::Help),
         ["develop", rest @ ..] => packages("develop", rest).map(Request::Develop),
         ["demo", rest @ ..] => packages("demo", rest).map(Request::Demo),
+        ["publishable"] => Ok(Request::Publishable),
         ["pictures"] => Ok(Request::Pictures),
         ["matrix"] => Ok(Request::Matrix),
         ["matrix", rest @ ..] => {

@@ -22,6 +22,7 @@ mod miri;
 mod mutants;
 mod no_python;
 mod pictures;
+mod publish;
 mod pyo3_range;
 mod python_tests;
 mod report;
@@ -79,6 +80,7 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             pictures::pictures(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
+        Request::Publishable => publish::publishable(Checkout::find()?),
         Request::BenchCompile => {
             bench_compile::bench(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)

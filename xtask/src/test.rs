@@ -10,7 +10,7 @@ use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
     Outcome, checks, demo, device_runtimes, examples, gpu_tests, matrix, miri, mutants, no_python,
-    pictures, pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests,
+    pictures, publish, pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests,
 };
 
 /// What steps share.
@@ -84,6 +84,7 @@ const FULL: &[(&str, Body)] = &[
     ("interop matrix", matrix::interop_matrix),
     ("demo", the_demo),
     ("pictures", pictures::step),
+    ("packages", publish::packages),
     ("example: safetensors", examples::safetensors),
     ("example: notebook", examples::notebook),
     ("example: wrapped", examples::wrapped),
@@ -128,7 +129,7 @@ pub(crate) fn run(
     Ok(if report.any_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn python_environment(context: &Context, stage: &mut Stage) -> Ending {
+pub(crate) fn python_environment(context: &Context, stage: &mut Stage) -> Ending {
     let environment = venv::ensure(&context.checkout, context.packages, stage)?;
     context.environment.get_or_init(|| environment);
     Ok(())
