@@ -10,7 +10,7 @@ use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
     Outcome, checks, demo, device_runtimes, gpu_tests, matrix, miri, mutants, no_python,
-    pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests,
+    pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests, wheels,
 };
 
 /// What steps share.
@@ -82,6 +82,7 @@ const FULL: &[(&str, Body)] = &[
     ("device runtimes", device_runtimes::step),
     ("newest libraries", matrix::newest_libraries),
     ("interop matrix", matrix::interop_matrix),
+    ("wheels", wheels::step),
     ("demo", the_demo),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
@@ -122,7 +123,7 @@ pub(crate) fn run(
     Ok(if report.any_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn python_environment(context: &Context, stage: &mut Stage) -> Ending {
+pub(crate) fn python_environment(context: &Context, stage: &mut Stage) -> Ending {
     let environment = venv::ensure(&context.checkout, context.packages, stage)?;
     context.environment.get_or_init(|| environment);
     Ok(())
