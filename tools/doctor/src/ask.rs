@@ -99,7 +99,10 @@ fn device(object: &Bound<'_, PyAny>) -> PyResult<DeviceAnswer> {
             Ok((kind, index)) => {
                 DeviceAnswer::Said(read::device_facts(Device::new(DLDeviceType(kind), index)))
             }
-            Err(_) => DeviceAnswer::Odd { found: found.repr()?.to_string() },
+            Err(_) => DeviceAnswer::Odd {
+                device_type: found.get_item(0).and_then(|kind| kind.extract()).ok(),
+                found: found.repr()?.to_string(),
+            },
         }),
         Err(error) => {
             let (exception, message) = words(py, &error);

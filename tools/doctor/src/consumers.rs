@@ -18,8 +18,7 @@ pub struct Consumer {
     pub(crate) retries_all: bool,
     /// Whether it uses exchange tables.
     pub(crate) reads_tables: bool,
-    /// Whether it calls `__dlpack_device__`.
-    pub(crate) asks_device: bool,
+    pub(crate) device: DeviceAsked,
     /// Whether it takes the versioned struct.
     pub(crate) versioned: bool,
     /// Whether it looks at the major version.
@@ -41,6 +40,17 @@ pub struct Consumer {
     pub(crate) dtypes: &'static [&'static [&'static str]],
     /// Those that become others.
     pub(crate) converted: &'static [&'static str],
+}
+
+/// What it does with `__dlpack_device__`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeviceAsked {
+    /// Does not call it.
+    No,
+    /// Uses the kind.
+    Kind,
+    /// Uses kind and index.
+    Both,
 }
 
 /// The devices whose memory a build without GPUs takes.
@@ -111,7 +121,7 @@ const PLAIN_CONSUMER: Consumer = Consumer {
     requests: &[NEWEST, PLAIN],
     retries_all: false,
     reads_tables: false,
-    asks_device: true,
+    device: DeviceAsked::Both,
     versioned: true,
     checks_major: true,
     devices: Devices::Cpu,
@@ -133,7 +143,7 @@ pub const CONSUMERS: &[Consumer] = &[
         name: "numpy",
         version: "2.4.6",
         requests: &[FULL, PLAIN],
-        asks_device: false,
+        device: DeviceAsked::No,
         devices: Devices::Host,
         dtypes: &[NUMBERS, F16],
         ..PLAIN_CONSUMER
@@ -141,6 +151,7 @@ pub const CONSUMERS: &[Consumer] = &[
     Consumer {
         name: "torch",
         version: "2.15.0",
+        device: DeviceAsked::Kind,
         layouts: Layouts::NotNegative,
         dtypes: &[NUMBERS, F16, BF16, COMPLEX32, FLOAT8, MORE_FLOAT8, FLOAT4_PAIRS],
         ..PLAIN_CONSUMER
@@ -173,7 +184,7 @@ pub const CONSUMERS: &[Consumer] = &[
         version: "0.1.15",
         requests: &[PLAIN],
         reads_tables: true,
-        asks_device: false,
+        device: DeviceAsked::No,
         devices: Devices::Any,
         ..PLAIN_CONSUMER
     },
@@ -181,7 +192,7 @@ pub const CONSUMERS: &[Consumer] = &[
         name: "nanobind",
         version: "3.1.0",
         retries_all: true,
-        asks_device: false,
+        device: DeviceAsked::No,
         checks_major: false,
         devices: Devices::Any,
         refuses_read_only: true,
@@ -191,7 +202,7 @@ pub const CONSUMERS: &[Consumer] = &[
         name: "array_api_strict",
         version: "2.6.1",
         requests: &[FULL, PLAIN],
-        asks_device: false,
+        device: DeviceAsked::No,
         devices: Devices::Host,
         dtypes: &[NUMBERS],
         ..PLAIN_CONSUMER
@@ -201,7 +212,7 @@ pub const CONSUMERS: &[Consumer] = &[
         version: "0.32.4",
         requests: &[PLAIN, NEWEST],
         retries_all: true,
-        asks_device: false,
+        device: DeviceAsked::No,
         checks_major: false,
         layouts: Layouts::NotNegative,
         always_copies: true,
@@ -212,6 +223,7 @@ pub const CONSUMERS: &[Consumer] = &[
     Consumer {
         name: "paddle",
         version: "3.3.1",
+        device: DeviceAsked::Kind,
         offset: Offset::Ignored,
         ndim: 9,
         leaks_null: true,
@@ -222,7 +234,7 @@ pub const CONSUMERS: &[Consumer] = &[
         name: "tensorflow",
         version: "2.21.0",
         requests: &[PLAIN],
-        asks_device: false,
+        device: DeviceAsked::No,
         versioned: false,
         layouts: Layouts::RowMajor,
         offset: Offset::Refused,

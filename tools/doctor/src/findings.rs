@@ -65,7 +65,7 @@ fn device(report: &Report, found: &mut Findings) {
             return found
                 .error("device-raises", format!("`__dlpack_device__` raises {exception}: {message}"));
         }
-        DeviceAnswer::Odd { found: odd } => {
+        DeviceAnswer::Odd { found: odd, .. } => {
             return found.error(
                 "device-odd",
                 format!("`__dlpack_device__` answers {odd}, not a pair of integers"),

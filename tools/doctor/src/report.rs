@@ -49,6 +49,8 @@ pub enum DeviceAnswer {
     Odd {
         /// Its `repr`.
         found: String,
+        /// The kind, if that much of it is there: the first of a pair is a number.
+        device_type: Option<i32>,
     },
     /// An exception.
     Raised {

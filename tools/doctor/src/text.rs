@@ -95,6 +95,9 @@ impl Report {
             let before = shown.iter().find(|(_, answer)| same(answer, &request.answer));
             match before {
                 Some((keywords, _)) => writeln!(out, "as __dlpack__({keywords})")?,
+                None if shown.iter().any(|(_, answer)| only_older(answer, &request.answer)) => {
+                    writeln!(out, "capsule \"dltensor\", the same without version and flags")?;
+                }
                 None => self::answer(out, &request.answer)?,
             }
             shown.push((&request.keywords, &request.answer));
@@ -139,7 +142,7 @@ fn device(answer: &DeviceAnswer) -> String {
         DeviceAnswer::Said(device) => {
             format!("({}, {}), {}", device.device_type, device.device_id, device.name)
         }
-        DeviceAnswer::Odd { found } => found.clone(),
+        DeviceAnswer::Odd { found, .. } => found.clone(),
         DeviceAnswer::Raised { exception, message } => format!("{exception}: {message}"),
         DeviceAnswer::Missing => "missing".to_owned(),
     }
@@ -162,6 +165,25 @@ fn same(one: &Answer, other: &Answer) -> bool {
         ) => exception == other && message == others,
         _ => false,
     }
+}
+
+/// Whether the second is the first in the legacy struct.
+fn only_older(one: &Answer, other: &Answer) -> bool {
+    let (Some(tensor), Some(legacy)) = (one.tensor(), other.tensor()) else { return false };
+    let mut rewritten = legacy.clone();
+    rewritten.version = tensor.version;
+    rewritten.flags = tensor.flags;
+    rewritten.manager_ctx = tensor.manager_ctx;
+    // Each struct has a deleter of its own: whose it is counts.
+    let library = |tensor: &TensorFacts| tensor.deleter.as_ref().map(|place| place.library.clone());
+    let same_library = library(tensor) == library(legacy);
+    rewritten.deleter.clone_from(&tensor.deleter);
+    let accepted = |answer: &Answer| answer.capsule().and_then(|facts| facts.accepted.clone());
+    legacy.version.is_none()
+        && tensor.version.is_some()
+        && same_library
+        && rewritten == *tensor
+        && accepted(one) == accepted(other)
 }
 
 fn answer(out: &mut String, answer: &Answer) -> fmt::Result {

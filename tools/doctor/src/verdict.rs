@@ -3,7 +3,7 @@
 use dlpack_traits::{Device, Flags, ffi};
 
 use crate::ask::NEWEST;
-use crate::consumers::{Alignment, CONSUMERS, Consumer, Devices, Layouts, Offset};
+use crate::consumers::{Alignment, CONSUMERS, Consumer, DeviceAsked, Devices, Layouts, Offset};
 use crate::read;
 use crate::report::{
     Answer, Array, CapsuleFacts, DeviceAnswer, Fit, LayoutFacts, Report, TensorFacts, Verdict,
@@ -47,7 +47,12 @@ fn ours(report: &Report) -> Judged {
 }
 
 fn judge(consumer: &Consumer, report: &Report) -> Judged {
-    if consumer.asks_device && !matches!(report.device, DeviceAnswer::Said(_)) {
+    let told = match (consumer.device, &report.device) {
+        (DeviceAsked::No, _) | (_, DeviceAnswer::Said(_)) => true,
+        (DeviceAsked::Kind, DeviceAnswer::Odd { device_type, .. }) => device_type.is_some(),
+        _ => false,
+    };
+    if !told {
         return refused("it calls `__dlpack_device__` first");
     }
     let capsule = match asked(consumer, report) {
@@ -164,16 +169,17 @@ fn memory_of(consumer: &Consumer, tensor: &TensorFacts, report: &Report) -> Judg
     if let Some(why) = layout_refused(consumer, tensor, layout) {
         return refused(why);
     }
-    if layout.numel == 0 {
+    let converted = consumer.converted.contains(&tensor.dtype_name.as_str());
+    if layout.numel == 0 && !converted {
         return (Fit::Same, "no elements".to_owned());
     }
-    if tensor.data == 0 && read::device_of(tensor).has_addresses() {
+    if layout.numel > 0 && tensor.data == 0 && read::device_of(tensor).has_addresses() {
         return (Fit::Unusable, "`data` is NULL".to_owned());
     }
     if layout.mapped == Some(false) {
         return (Fit::Unusable, "there is no memory where elements are".to_owned());
     }
-    if consumer.converted.contains(&tensor.dtype_name.as_str()) {
+    if converted {
         return (Fit::Converted, format!("it has no {}", tensor.dtype_name));
     }
     match consumer.offset {
