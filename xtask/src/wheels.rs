@@ -31,6 +31,13 @@ struct Tool {
     wheel: PathBuf,
 }
 
+impl Tool {
+    /// The folder of its tests.
+    fn tests(&self) -> PathBuf {
+        self.folder.join("tests")
+    }
+}
+
 /// Builds each tool, tries it in a clean environment, and runs its tests.
 pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
     let environment = context.environment()?;
@@ -39,18 +46,14 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
     for tool in &tools {
         try_clean(checkout, &environment.interpreter, tool, stage)?;
         stage.note(&format!("{} works where nothing else is installed", tool.module));
-        let newest = context.newest.get();
-        let folders = [(environment, checkout.modules()), (newest.unwrap_or(environment), newest_modules(checkout))];
-        for (environment, modules) in folders.iter().take(1 + usize::from(newest.is_some())) {
-            run_tests(checkout, environment, modules, tool, stage)?;
+        run_tests(checkout, environment, &checkout.modules(), &tool.tests(), tool, stage)?;
+        let verdicts = tool.tests().join("test_verdicts.py");
+        if let (Some(newest), true) = (context.newest.get(), verdicts.exists()) {
+            let modules = checkout.newest_venv().with_file_name("python");
+            run_tests(checkout, newest, &modules, &verdicts, tool, stage)?;
         }
     }
     Ok(())
-}
-
-/// Where modules for the environment of the newest libraries are.
-fn newest_modules(checkout: &Checkout) -> PathBuf {
-    checkout.newest_venv().with_file_name("python")
 }
 
 /// The folders in `tools/` that make a wheel.
@@ -127,9 +130,7 @@ fn try_clean(
     stage: &mut Stage,
 ) -> Outcome {
     let place = wheels_folder(checkout).join(format!("clean-{}", tool.module));
-    stage.run(
-        Command::new(&interpreter.executable).args(["-m", "venv", "--clear"]).arg(&place),
-    )?;
+    stage.run(Command::new(&interpreter.executable).args(["-m", "venv", "--clear"]).arg(&place))?;
     let python = venv::python_of(&place);
     let mut pip = Command::new(&python);
     pip.args(["-m", "pip", "install", "--no-input", "--progress-bar", "off"])
@@ -143,7 +144,7 @@ fn try_clean(
             stage.log_path().display()
         )
     })?;
-    let smoke = tool.folder.join("tests/smoke.py");
+    let smoke = tool.tests().join("smoke.py");
     let mut command = Command::new(&python);
     command.current_dir(&place).env_remove("PYTHONPATH").arg("-I");
     if smoke.is_file() {
@@ -160,21 +161,21 @@ fn run_tests(
     checkout: &Checkout,
     environment: &Environment,
     modules: &Path,
+    tests: &Path,
     tool: &Tool,
     stage: &mut Stage,
 ) -> Ending {
-    let tests = tool.folder.join("tests");
-    let tests = tests.strip_prefix(checkout.root()).unwrap_or(&tests).to_path_buf();
     // The old one first: its files may have other names.
     drop(std::fs::remove_dir_all(modules.join(&tool.module)));
     let mut unpack = environment.python(checkout);
     unpack.args(["-m", "zipfile", "-e"]).arg(&tool.wheel).arg(modules);
     stage.run(&mut unpack)?;
-    if !has_tests(&checkout.root().join(&tests)) {
+    if !has_tests(tests) {
         return Ok(());
     }
     let mut command = python_tests::pytest_of(checkout, environment);
-    command.env("DLPACK_REQUIRE", environment.required("")).arg(&tests);
+    let tests = tests.strip_prefix(checkout.root()).unwrap_or(tests);
+    command.env("DLPACK_REQUIRE", environment.required_there()).arg(tests);
     stage.run(&mut command).map_err(|_| {
         Stop::Failed(format!(
             "tests of {} failed; all they said is in {}.",
@@ -184,7 +185,15 @@ fn run_tests(
     })
 }
 
+/// Whether it is a file, or a folder with tests.
 fn has_tests(folder: &Path) -> bool {
+    if folder.is_file() {
+        return true;
+    }
     let is_test = |name: OsString| name.to_string_lossy().starts_with("test_");
-    std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| is_test(entry.file_name()))
+    std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|entry| is_test(entry.file_name()))
 }

@@ -139,9 +139,7 @@ pub(crate) fn answer(py: Python<'_>, result: PyResult<Bound<'_, PyAny>>) -> Answ
                 facts.accepted = accepted(&found, &facts);
                 Answer::Capsule(Box::new(facts))
             }
-            Err(_) => Answer::Odd {
-                found: found.get_type().to_string(),
-            },
+            Err(_) => Answer::Odd { found: found.get_type().to_string() },
         },
     }
 }

@@ -7,6 +7,7 @@ use crate::ask::{FULL, NEWEST, NEWEST_ON_STREAM, ON_STREAM, PLAIN};
 /// A library that takes tensors.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and no state")]
 pub struct Consumer {
     /// The name that Python imports.
     pub name: &'static str,
@@ -60,6 +61,8 @@ pub(crate) enum Devices {
     Cpu,
     /// The CPU with index 0.
     CpuZero,
+    /// The CPU with index 0, and its own: the devices of oneAPI.
+    CpuAndOneApi,
     /// What the CPU can read: pinned and managed memory too.
     Host,
     /// Any: it does not touch the elements.
@@ -102,8 +105,19 @@ pub(crate) enum Alignment {
 }
 
 const NUMBERS: &[&str] = &[
-    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
-    "complex64", "complex128", "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+    "bool",
 ];
 const F16: &[&str] = &["float16"];
 const BF16: &[&str] = &["bfloat16"];
@@ -246,7 +260,7 @@ pub const CONSUMERS: &[Consumer] = &[
         name: "dpnp",
         version: "0.20.0",
         requests: &[FULL, PLAIN],
-        devices: Devices::CpuZero,
+        devices: Devices::CpuAndOneApi,
         offset: Offset::Ignored,
         calls_null_deleter: true,
         dtypes: &[NUMBERS, F16],

@@ -59,8 +59,7 @@ pub(crate) fn facts(tensor: &TensorFacts, dtype: DataType, device: Device) -> Op
         overlap: layout::may_overlap(shape, &strides),
         bytes,
         alignment: has_elements.then(|| 1 << first.trailing_zeros().min(12)),
-        mapped: (has_elements && device.is_host() && cfg!(unix))
-            .then(|| is_mapped(first, bytes)),
+        mapped: (has_elements && device.is_host() && cfg!(unix)).then(|| is_mapped(first, bytes)),
     })
 }
 

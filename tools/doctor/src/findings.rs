@@ -62,8 +62,10 @@ fn device(report: &Report, found: &mut Findings) {
             );
         }
         DeviceAnswer::Raised { exception, message } => {
-            return found
-                .error("device-raises", format!("`__dlpack_device__` raises {exception}: {message}"));
+            return found.error(
+                "device-raises",
+                format!("`__dlpack_device__` raises {exception}: {message}"),
+            );
         }
         DeviceAnswer::Odd { found: odd, .. } => {
             return found.error(
@@ -121,7 +123,9 @@ fn capsule(keywords: &str, capsule: &CapsuleFacts, found: &mut Findings) {
     match capsule.name.as_deref() {
         Some(VERSIONED) if !newest => found.error(
             "capsule-kind",
-            format!("`__dlpack__({keywords})` gives a versioned capsule to who asks for a legacy one"),
+            format!(
+                "`__dlpack__({keywords})` gives a versioned capsule to who asks for a legacy one"
+            ),
         ),
         Some(LEGACY) if newest => found.note(
             "legacy-only",
@@ -164,9 +168,8 @@ fn tensor(tensor: &TensorFacts, found: &mut Findings) {
             found.note("later-version", format!("version 1.{minor} is later than this program"));
         }
     }
-    let known = Flags::READ_ONLY.bits()
-        | Flags::IS_COPIED.bits()
-        | Flags::IS_SUBBYTE_TYPE_PADDED.bits();
+    let known =
+        Flags::READ_ONLY.bits() | Flags::IS_COPIED.bits() | Flags::IS_SUBBYTE_TYPE_PADDED.bits();
     if tensor.flags & !known != 0 {
         found.warning("flags", format!("flags {:#x} have bits without a meaning", tensor.flags));
     }
@@ -200,9 +203,7 @@ fn dtype(tensor: &TensorFacts, found: &mut Findings) {
 }
 
 fn no_bits(dtype: DataType) -> String {
-    format!("{} x {} lanes =", dtype.bits(), dtype.lanes())
-        .trim_end_matches(" =")
-        .to_owned()
+    format!("{} x {} lanes =", dtype.bits(), dtype.lanes()).trim_end_matches(" =").to_owned()
 }
 
 fn dims(tensor: &TensorFacts, found: &mut Findings) {
@@ -214,7 +215,9 @@ fn dims(tensor: &TensorFacts, found: &mut Findings) {
         found.warning("ndim", format!("{ndim} dimensions are more than NumPy's {MAX_NDIM}"));
     }
     match &tensor.shape {
-        Array::Null => found.error("null-shape", format!("`shape` is NULL, with {ndim} dimensions")),
+        Array::Null => {
+            found.error("null-shape", format!("`shape` is NULL, with {ndim} dimensions"));
+        }
         Array::Unreadable => found.error("bad-shape", "`shape` leads to no memory"),
         Array::Uncounted => {}
         Array::Values(shape) => {
@@ -329,7 +332,10 @@ fn table(facts: &TableFacts, found: &mut Findings) {
         if slot.required && slot.place.is_none() {
             found.error(
                 "table-slot",
-                format!("`{}` of the exchange table is NULL, which the standard forbids", slot.name),
+                format!(
+                    "`{}` of the exchange table is NULL, which the standard forbids",
+                    slot.name
+                ),
             );
         }
     }

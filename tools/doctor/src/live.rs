@@ -1,10 +1,12 @@
 //! What exports must stand, tried on the object itself.
 
+use core::time::Duration;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use dlpack_traits::{Flags, Imported, python};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::ask::{self, NEWEST, Options, PLAIN};
 use crate::memory;
@@ -46,6 +48,7 @@ pub const CHECKS: &[&str] = &[
     "dl_device=None, copy=None",
     "copy=False",
     "copy=True",
+    "copy=True, max_version=(1, 3)",
     "unknown=1",
     "positional",
 ];
@@ -171,7 +174,8 @@ impl Balance {
 fn balance(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
     let untaken = |object: &Bound<'_, PyAny>| export(object).map(drop);
     let taken = |object: &Bound<'_, PyAny>| python::from_dlpack(&export(object)?).map(drop);
-    let ways: [(&str, &dyn Fn(&Bound<'_, PyAny>) -> PyResult<()>); 2] =
+    type Way<'a> = &'a dyn Fn(&Bound<'_, PyAny>) -> PyResult<()>;
+    let ways: [(&str, Way<'_>); 2] =
         [("that nobody takes", &untaken), ("that was taken and released", &taken)];
     for (which, way) in ways {
         // What is made once, and what Python's caches take, grows once. A leak grows
@@ -220,7 +224,12 @@ fn keywords(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Seen> {
     let result = match name {
         "positional" => object.call_method1("__dlpack__", (py.None(),)),
         "dl_device=own" => match object.call_method0("__dlpack_device__") {
-            Ok(device) => ask::call(object, &format!("dl_device={}", device.repr()?))?,
+            // As it is: it need not be a pair of plain numbers.
+            Ok(device) => {
+                let keywords = PyDict::new(py);
+                keywords.set_item("dl_device", device)?;
+                object.call_method("__dlpack__", (), Some(&keywords))
+            }
             Err(error) => Err(error),
         },
         _ => ask::call(object, name)?,
@@ -277,10 +286,13 @@ fn capsule_for(name: &str, capsule: &CapsuleFacts, shared: Option<bool>) -> Seen
     let copied = Flags::from_bits(tensor.flags).contains(Flags::IS_COPIED);
     let empty = tensor.layout.as_ref().is_some_and(|layout| layout.numel == 0);
     match name {
-        "copy=True" if shared == Some(true) && !empty => wrong("the same memory, not a copy"),
-        "copy=True" if kind == VERSIONED && !copied => {
+        _ if name.starts_with("copy=True") && shared == Some(true) && !empty => {
+            wrong("the same memory, not a copy")
+        }
+        _ if name.starts_with("copy=True") && kind == VERSIONED && !copied => {
             (Severity::Warning, "a copy without the flag IS_COPIED".to_owned())
         }
+        _ if name.starts_with("copy=True") => well(format!("{kind:?}, a copy")),
         "copy=False" if copied || shared == Some(false) && !empty => {
             wrong("a copy, which was forbidden")
         }

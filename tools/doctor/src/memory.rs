@@ -11,7 +11,7 @@ pub(crate) fn read(address: u64, length: usize) -> Option<Vec<u8>> {
     }
     while next < end {
         // Up to the end of a page: what lies behind it may not be there.
-        let page_end = (next | (PAGE - 1)).checked_add(1).unwrap_or(usize::MAX);
+        let page_end = (next | (PAGE - 1)).saturating_add(1);
         let chunk = page_end.min(end) - next;
         found.extend_from_slice(&system::read(next, chunk)?);
         next += chunk;

@@ -195,6 +195,7 @@ pub struct TensorFacts {
 /// What shape, strides and address amount to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and no state")]
 pub struct LayoutFacts {
     /// Number of elements.
     pub numel: i64,

@@ -20,11 +20,7 @@ const STEPS: usize = 16;
 
 /// The functions, where they are, and whether the standard wants them.
 const SLOTS: [(&str, usize, bool); 5] = [
-    (
-        "managed_tensor_allocator",
-        offset_of!(DLPackExchangeAPI, managed_tensor_allocator),
-        true,
-    ),
+    ("managed_tensor_allocator", offset_of!(DLPackExchangeAPI, managed_tensor_allocator), true),
     (
         "managed_tensor_from_py_object_no_sync",
         offset_of!(DLPackExchangeAPI, managed_tensor_from_py_object_no_sync),

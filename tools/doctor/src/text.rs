@@ -114,7 +114,7 @@ impl Report {
                     severity => severity.word(),
                 };
                 let word = style.paint(colour, format_args!("{word:7}"));
-                writeln!(out, "  {word} {:25} {}", check.name, check.seen)?;
+                writeln!(out, "  {word} {:30} {}", check.name, check.seen)?;
             }
         }
         writeln!(out, "\n{}", style.paint(BOLD, "findings"))?;
@@ -214,7 +214,11 @@ fn tensor(out: &mut String, facts: &TensorFacts) -> fmt::Result {
         Some((major, minor)) => {
             writeln!(out, ", DLPack {major}.{minor}")?;
             let flags = Flags::from_bits(facts.flags);
-            row(out, "flags", if facts.flags == 0 { "none".to_owned() } else { flags.to_string() })?;
+            row(
+                out,
+                "flags",
+                if facts.flags == 0 { "none".to_owned() } else { flags.to_string() },
+            )?;
         }
         None => writeln!(out, ", without version and flags")?,
     }
@@ -262,10 +266,10 @@ fn array(array: &Array, ndim: i32) -> String {
 
 fn layout_words(layout: &LayoutFacts) -> String {
     let words = [
-        (layout.row_major, "C"),
-        (layout.column_major, "F"),
+        (layout.row_major, "row-major (C)"),
+        (layout.column_major, "column-major (Fortran)"),
         (layout.compact && !layout.row_major && !layout.column_major, "compact in another order"),
-        (!layout.compact && !layout.overlap, "with gaps or steps back"),
+        (!layout.compact && !layout.overlap, "not compact"),
         (layout.broadcast, "broadcast"),
         (layout.negative, "negative strides"),
         (layout.overlap, "elements shared by indices"),
@@ -276,9 +280,10 @@ fn layout_words(layout: &LayoutFacts) -> String {
 }
 
 fn place(place: &Place) -> String {
-    let library = place.library.as_deref().map(|path| {
-        path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned()
-    });
+    let library = place
+        .library
+        .as_deref()
+        .map(|path| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned());
     match (&place.symbol, library) {
         (Some(symbol), Some(library)) => format!("{symbol} in {library}"),
         (None, Some(library)) => format!("in {library}"),

@@ -14,8 +14,9 @@ type Judged = (Fit, String);
 
 pub(crate) fn of(report: &Report) -> Vec<Verdict> {
     let ours = ours(report);
-    let others = CONSUMERS.iter().map(|consumer| (consumer.name, consumer.version, judge(consumer, report)));
-    std::iter::once(("dlpack-traits", env!("CARGO_PKG_VERSION"), ours))
+    let others =
+        CONSUMERS.iter().map(|consumer| (consumer.name, consumer.version, judge(consumer, report)));
+    core::iter::once(("dlpack-traits", env!("CARGO_PKG_VERSION"), ours))
         .chain(others)
         .map(|(consumer, version, (fit, why))| Verdict {
             consumer: consumer.to_owned(),
@@ -144,12 +145,14 @@ fn device_refused(devices: Devices, device: Device) -> Option<Judged> {
         Devices::Any => true,
         Devices::Host => device.is_host(),
         Devices::Cpu => kind == ffi::kDLCPU,
-        Devices::CpuZero => kind == ffi::kDLCPU && device.device_id() == 0,
+        Devices::CpuZero => device == Device::CPU,
+        Devices::CpuAndOneApi => device == Device::CPU || kind == ffi::kDLOneAPI,
     };
     if taken {
         return None;
     }
-    let builds = [ffi::kDLCUDA, ffi::kDLCUDAHost, ffi::kDLCUDAManaged, ffi::kDLROCM, ffi::kDLROCMHost];
+    let builds =
+        [ffi::kDLCUDA, ffi::kDLCUDAHost, ffi::kDLCUDAManaged, ffi::kDLROCM, ffi::kDLROCMHost];
     Some(if builds.contains(&kind) && devices != Devices::Host {
         (Fit::Unknown, format!("it takes {device} in some builds, which were not measured"))
     } else {
@@ -183,7 +186,8 @@ fn memory_of(consumer: &Consumer, tensor: &TensorFacts, report: &Report) -> Judg
         return (Fit::Converted, format!("it has no {}", tensor.dtype_name));
     }
     match consumer.offset {
-        Offset::Ignored if tensor.byte_offset != 0 => {
+        // On devices of its own dpnp adds it.
+        Offset::Ignored if tensor.byte_offset != 0 && read::device_of(tensor).is_host() => {
             return (Fit::Wrong, "it does not add `byte_offset`".to_owned());
         }
         _ => {}
@@ -202,10 +206,21 @@ fn memory_of(consumer: &Consumer, tensor: &TensorFacts, report: &Report) -> Judg
         return (Fit::Copy, "the producer copies for who asks as it does".to_owned());
     }
     let ignored = read_only && ["torch", "paddle"].contains(&consumer.name);
-    (Fit::Same, if ignored { "it writes all the same: it has no READ_ONLY".to_owned() } else { String::new() })
+    (
+        Fit::Same,
+        if ignored {
+            "it writes all the same: it has no READ_ONLY".to_owned()
+        } else {
+            String::new()
+        },
+    )
 }
 
-fn layout_refused(consumer: &Consumer, tensor: &TensorFacts, layout: &LayoutFacts) -> Option<String> {
+fn layout_refused(
+    consumer: &Consumer,
+    tensor: &TensorFacts,
+    layout: &LayoutFacts,
+) -> Option<String> {
     if usize::try_from(tensor.ndim).is_ok_and(|ndim| ndim > consumer.ndim) {
         return Some(format!("more than {} dimensions", consumer.ndim));
     }

@@ -147,6 +147,10 @@ def misaligned():
     return Producer(misplaced=2)
 
 
+def misaligned_by(bytes):
+    return Producer(misplaced=bytes)
+
+
 def byte_offset():
     return changed(lambda managed, tensor: setattr(tensor, "byte_offset", 8))
 

@@ -31,12 +31,21 @@ def main() -> None:
             say(unusable=traceback.format_exception_only(error)[-1].strip())
             return
         if job["consumer"]:
-            say(tried=attempt(value, job["consumer"], lambda step: say(step=step)))
+            try:
+                found = attempt(value, job["consumer"], lambda step: say(step=step))
+            except BaseException as error:
+                say(unusable=traceback.format_exception_only(error)[-1].strip())
+                return
+            say(tried=found)
         else:
             announce = lambda step: say(step=step)  # noqa: E731
-            report = _native.examine(
-                value, live=job["live"], skip=job["skip"], announce=announce
-            )
+            try:
+                report = _native.examine(
+                    value, live=job["live"], skip=job["skip"], announce=announce
+                )
+            except BaseException as error:
+                say(unusable=traceback.format_exception_only(error)[-1].strip())
+                return
             say(report=report)
         say(step="the object's own end")
         del value
