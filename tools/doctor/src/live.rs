@@ -22,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What was seen, and how bad it is.
 type Seen = (Severity, String);
+/// One way of exporting and releasing.
+type Way<'a> = &'a dyn Fn(&Bound<'_, PyAny>) -> PyResult<()>;
+/// A check.
 type Body = fn(&Bound<'_, PyAny>) -> PyResult<Seen>;
 
 /// What is tried besides keywords.
@@ -174,7 +177,6 @@ impl Balance {
 fn balance(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
     let untaken = |object: &Bound<'_, PyAny>| export(object).map(drop);
     let taken = |object: &Bound<'_, PyAny>| python::from_dlpack(&export(object)?).map(drop);
-    type Way<'a> = &'a dyn Fn(&Bound<'_, PyAny>) -> PyResult<()>;
     let ways: [(&str, Way<'_>); 2] =
         [("that nobody takes", &untaken), ("that was taken and released", &taken)];
     for (which, way) in ways {
