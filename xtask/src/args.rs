@@ -32,6 +32,8 @@ Commands:
   sanitize                 Miri, AddressSanitizer, LeakSanitizer, ThreadSanitizer, valgrind,
                            cargo-careful, on all that they can run; --step S for those
                            steps whose names have S in them
+  wheels                   the Python tools as wheels: built, tried where nothing else is
+                           installed, and tested beside all that is
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
@@ -71,6 +73,8 @@ pub(crate) enum Request {
     Sanitize(Option<String>),
     /// `example`, and which.
     Example(Option<String>),
+    /// `wheels`.
+    Wheels,
     /// `bench rust`.
     BenchRust,
     /// `test`, and whether `--full` was said.
@@ -101,6 +105,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         }
         ["rules"] => Ok(Request::Rules),
         ["gpu"] => Ok(Request::Gpu),
+        ["wheels"] => Ok(Request::Wheels),
         ["mutants", rest @ ..] => mutants(rest).map(Request::Mutants),
         ["fuzz", rest @ ..] => fuzz(rest).map(Request::Fuzz),
         ["sanitize"] => Ok(Request::Sanitize(None)),
@@ -189,6 +194,7 @@ mod tests {
         assert_eq!(parsed("develop --with=torch"), Ok(Request::Develop(Packages::Torch)));
         assert_eq!(parsed("rules"), Ok(Request::Rules));
         assert_eq!(parsed("gpu"), Ok(Request::Gpu));
+        assert_eq!(parsed("wheels"), Ok(Request::Wheels));
         assert_eq!(parsed("mutants"), Ok(Request::Mutants(Choice::default())));
         let f4 = Choice { rule: Some("F4".to_owned()), with: None };
         assert_eq!(parsed("mutants --rule F4"), Ok(Request::Mutants(f4)));

@@ -49,6 +49,11 @@ impl Checkout {
         self.target().join("engines/venv")
     }
 
+    /// The link to the environment that builds wheels.
+    pub(crate) fn maturin_venv(&self) -> PathBuf {
+        self.target().join("wheels/venv")
+    }
+
     /// The built extension modules, which the environment's Python imports.
     pub(crate) fn modules(&self) -> PathBuf {
         self.target().join("python")

@@ -35,6 +35,7 @@ mod tools;
 mod valgrind;
 mod venv;
 mod vulkan_tests;
+mod wheels;
 
 use std::process::ExitCode;
 
@@ -107,6 +108,7 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             bench_rust::bench(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
+        Request::Wheels => wheels::wheels(Checkout::find()?),
         Request::Test { full } => test::test(Checkout::find()?, full),
     }
 }

@@ -10,7 +10,7 @@ use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
     Outcome, checks, demo, device_runtimes, examples, gpu_tests, matrix, miri, mutants, no_python,
-    pictures, publish, pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests,
+    pictures, publish, pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests, wheels,
 };
 
 /// What steps share.
@@ -82,6 +82,7 @@ const FULL: &[(&str, Body)] = &[
     ("device runtimes", device_runtimes::step),
     ("newest libraries", matrix::newest_libraries),
     ("interop matrix", matrix::interop_matrix),
+    ("wheels", wheels::step),
     ("demo", the_demo),
     ("pictures", pictures::step),
     ("packages", publish::packages),

@@ -24,6 +24,8 @@ const NEWEST: &str = "requirements/newest.txt";
 const DEVICES: &str = "requirements/devices.txt";
 /// What the environment with engines for several processes has.
 const ENGINES: &str = "requirements/engines.txt";
+/// What the environment that builds wheels holds.
+const WHEELS: &str = "requirements/wheels.txt";
 /// Written last; an environment without it is made anew.
 const FINISHED: &str = "finished";
 /// Run inside a new environment: adds the line that finds the modules of the
@@ -188,6 +190,18 @@ pub(crate) fn ensure_engines(
     Ok(Environment { libraries: "numpy,mpi4py,ray", interpreter, link: checkout.engines_venv() })
 }
 
+/// Makes, or finds, the environment with maturin.
+pub(crate) fn ensure_maturin(
+    checkout: &Checkout,
+    interpreter: Interpreter,
+    stage: &mut Stage,
+) -> Outcome<Environment> {
+    let place = prepare(checkout, &cache_folder()?, &[WHEELS], &interpreter, stage)?;
+    let path = checkout.maturin_venv();
+    link(&place, &path)?;
+    Ok(Environment { libraries: "", interpreter, link: path })
+}
+
 /// The place of the environment with the pins of `files`, the last of which
 /// names the others; makes it if it is not there.
 fn prepare(
@@ -326,7 +340,7 @@ fn cache_folder() -> Outcome<PathBuf> {
         .ok_or_else(|| "no folder for caches is known; set HOME or XDG_CACHE_HOME.".to_owned())
 }
 
-fn python_of(venv: &Path) -> PathBuf {
+pub(crate) fn python_of(venv: &Path) -> PathBuf {
     venv.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
