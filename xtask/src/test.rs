@@ -88,6 +88,7 @@ const FULL: &[(&str, Body)] = &[
     ("packages", publish::packages),
     ("example: safetensors", examples::safetensors),
     ("example: notebook", examples::notebook),
+    ("example: template", examples::template),
     ("example: wrapped", examples::wrapped),
     ("example: ranks", examples::ranks),
     ("example: coming-from", examples::coming_from),

@@ -2,11 +2,13 @@
 
 mod coming_from;
 mod python;
+mod template;
 
 use std::process::{Command, Stdio};
 
 pub(crate) use coming_from::coming_from;
 use python::{Place, PythonExample};
+pub(crate) use template::step as template;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
@@ -83,8 +85,9 @@ const RAY: PythonExample = PythonExample {
 type Example = (&'static str, &'static str, fn(&Checkout) -> Outcome);
 
 /// Those that `example` runs, and what each shows.
-const EXAMPLES: [Example; 7] = [
+const EXAMPLES: [Example; 8] = [
     ("no-python", "tensors between a C++ program and two Rust libraries", no_python::example),
+    ("template", "a project of one's own: its wheel is built and tested", template::run),
     ("safetensors", "a model file of 91 MB, mapped in Rust and used by PyTorch in place", |at| {
         SAFETENSORS.run(at)
     }),
