@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(parsed("mutants --rule F4"), Ok(Request::Mutants(f4)));
         assert_eq!(parsed("develop --with all"), Ok(Request::Develop(Packages::MOST)));
         assert_eq!(parsed("matrix"), Ok(Request::Matrix));
-        assert_eq!(parsed("example no-python"), Ok(Request::NoPython));
+        assert_eq!(parsed("example no-python"), Ok(Request::Example(Some("no-python".to_owned()))));
         assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));
         assert_eq!(parsed("sanitize"), Ok(Request::Sanitize(None)));
         let miri = Some("miri".to_owned());
