@@ -95,7 +95,7 @@ fn powerset(context: &Context, stage: &mut Stage) -> Ending {
         .env("PYO3_PYTHON", &context.environment()?.interpreter.executable)
         .env("RUSTFLAGS", "--deny=warnings")
         .env("CARGO_TARGET_DIR", checkout.target().join("powerset"))
-        .args(["hack", "check", "--package", "dlpack-traits", "--lib", "--no-dev-deps"])
+        .args(["hack", "check", "--package", "dlpack-traits", "--lib"])
         .args(["--feature-powerset", "--depth", "2"]);
     Ok(stage.run(&mut command)?)
 }
