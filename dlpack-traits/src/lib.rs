@@ -27,6 +27,8 @@
 //!
 //! # What to read next
 //!
+//! The `guide` has a page per task. By name:
+//!
 //! | to | see |
 //! |---|---|
 //! | export a struct | the derive macro `DLPackExport` (feature `derive`), [`trait@DLPackExport`] |
@@ -53,6 +55,8 @@
 //! | `cudarc` | slices of `cudarc` as storages; needs the Rust that `cudarc` needs |
 //! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported ones |
 //! | `half` | `half::f16` and `half::bf16` as elements |
+//! | `oneapi` | SYCL's unified shared memory: `backend::OneApi`; DPCTL is loaded at run time |
+//! | `opencl` | buffers of OpenCL: `backend::OpenCl`; the loader is loaded at run time |
 //! | `rocm` | ROCm as a device: `backend::Rocm`; the runtime is loaded at run time |
 //! | `vulkan` | Vulkan as a device: `backend::Vulkan`; the loader is loaded at run time |
 //! | `webgpu` | WebGPU as a device: `backend::WebGpu`, for devices of wgpu-native |
@@ -86,6 +90,8 @@ pub mod exchange;
 mod export;
 pub mod ffi;
 mod flags;
+#[cfg(all(any(doc, doctest), feature = "derive"))]
+pub mod guide;
 mod import;
 #[cfg(any(feature = "bytes", feature = "memmap2", feature = "ndarray"))]
 mod interop;

@@ -13,10 +13,13 @@ Commands:
   demo [--with torch]      build the example module and tell its story on a real photograph
   develop [--with torch]   build the example module so that target/venv/bin/python imports it
                            (--with all: beside all libraries that the tests know, 11 GB)
-  example no-python        tensors between a C++ program and two Rust libraries
+  example NAME             builds and runs an example; without a name, says which there are
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
   test --full              adds all other libraries, lints, the oldest PyO3, Miri, valgrind,
                            AddressSanitizer
+  publishable              whether both crates could be published: packages, licences, features
+                           two at a time, oldest dependencies, what changed since the last release
+  pictures                 draws the pictures of the README anew (installs PyTorch)
   matrix                   who takes which tensors from whom; writes docs/interop.md
   gpu                      PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
   bench rust               what an exchange costs, beside the other crates and the floor
@@ -29,6 +32,8 @@ Commands:
   sanitize                 Miri, AddressSanitizer, LeakSanitizer, ThreadSanitizer, valgrind,
                            cargo-careful, on all that they can run; --step S for those
                            steps whose names have S in them
+  wheels                   the Python tools as wheels: built, tried where nothing else is
+                           installed, and tested beside all that is
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
@@ -50,6 +55,10 @@ pub(crate) enum Request {
     Demo(Packages),
     /// `matrix`.
     Matrix,
+    /// `pictures`.
+    Pictures,
+    /// `publishable`.
+    Publishable,
     /// `bench compile`.
     BenchCompile,
     /// `rules`.
@@ -62,8 +71,10 @@ pub(crate) enum Request {
     Fuzz(fuzz::Choice),
     /// `sanitize`, and which step, if not all.
     Sanitize(Option<String>),
-    /// `example no-python`.
-    NoPython,
+    /// `example`, and which.
+    Example(Option<String>),
+    /// `wheels`.
+    Wheels,
     /// `bench rust`.
     BenchRust,
     /// `test`, and whether `--full` was said.
@@ -81,6 +92,8 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         [] | ["help" | "--help" | "-h", ..] | [_, "--help" | "-h", ..] => Ok(Request::Help),
         ["develop", rest @ ..] => packages("develop", rest).map(Request::Develop),
         ["demo", rest @ ..] => packages("demo", rest).map(Request::Demo),
+        ["publishable"] => Ok(Request::Publishable),
+        ["pictures"] => Ok(Request::Pictures),
         ["matrix"] => Ok(Request::Matrix),
         ["matrix", rest @ ..] => {
             Err(format!("`matrix` takes no argument, and got `{}`.", rest.join(" ")))
@@ -92,6 +105,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         }
         ["rules"] => Ok(Request::Rules),
         ["gpu"] => Ok(Request::Gpu),
+        ["wheels"] => Ok(Request::Wheels),
         ["mutants", rest @ ..] => mutants(rest).map(Request::Mutants),
         ["fuzz", rest @ ..] => fuzz(rest).map(Request::Fuzz),
         ["sanitize"] => Ok(Request::Sanitize(None)),
@@ -100,9 +114,10 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
             "`sanitize` takes no argument but `--step` with a name, and got `{}`.",
             rest.join(" ")
         )),
-        ["example", "no-python"] => Ok(Request::NoPython),
+        ["example"] => Ok(Request::Example(None)),
+        ["example", name] => Ok(Request::Example(Some((*name).to_owned()))),
         ["example", rest @ ..] => {
-            Err(format!("`example` takes `no-python`, and got `{}`.", rest.join(" ")))
+            Err(format!("`example` takes one name, and got `{}`.", rest.join(" ")))
         }
         ["test"] => Ok(Request::Test { full: false }),
         ["test", "--full"] => Ok(Request::Test { full: true }),
@@ -179,12 +194,13 @@ mod tests {
         assert_eq!(parsed("develop --with=torch"), Ok(Request::Develop(Packages::Torch)));
         assert_eq!(parsed("rules"), Ok(Request::Rules));
         assert_eq!(parsed("gpu"), Ok(Request::Gpu));
+        assert_eq!(parsed("wheels"), Ok(Request::Wheels));
         assert_eq!(parsed("mutants"), Ok(Request::Mutants(Choice::default())));
         let f4 = Choice { rule: Some("F4".to_owned()), with: None };
         assert_eq!(parsed("mutants --rule F4"), Ok(Request::Mutants(f4)));
         assert_eq!(parsed("develop --with all"), Ok(Request::Develop(Packages::MOST)));
         assert_eq!(parsed("matrix"), Ok(Request::Matrix));
-        assert_eq!(parsed("example no-python"), Ok(Request::NoPython));
+        assert_eq!(parsed("example no-python"), Ok(Request::Example(Some("no-python".to_owned()))));
         assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));
         assert_eq!(parsed("sanitize"), Ok(Request::Sanitize(None)));
         let miri = Some("miri".to_owned());

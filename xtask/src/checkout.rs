@@ -44,6 +44,16 @@ impl Checkout {
         self.target().join("devices/venv")
     }
 
+    /// The link to the environment with engines for several processes.
+    pub(crate) fn engines_venv(&self) -> PathBuf {
+        self.target().join("engines/venv")
+    }
+
+    /// The link to the environment that builds wheels.
+    pub(crate) fn maturin_venv(&self) -> PathBuf {
+        self.target().join("wheels/venv")
+    }
+
     /// The built extension modules, which the environment's Python imports.
     pub(crate) fn modules(&self) -> PathBuf {
         self.target().join("python")

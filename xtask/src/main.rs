@@ -12,6 +12,7 @@ mod copy_sources;
 mod demo;
 mod develop;
 mod device_runtimes;
+mod examples;
 mod fuzz;
 mod gpu;
 mod gpu_tests;
@@ -20,6 +21,8 @@ mod matrix;
 mod miri;
 mod mutants;
 mod no_python;
+mod pictures;
+mod publish;
 mod pyo3_range;
 mod python_tests;
 mod report;
@@ -33,6 +36,7 @@ mod tools;
 mod valgrind;
 mod venv;
 mod vulkan_tests;
+mod wheels;
 
 use std::process::ExitCode;
 
@@ -74,6 +78,11 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Request::Matrix => matrix::matrix(&Checkout::find()?),
+        Request::Pictures => {
+            pictures::pictures(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Publishable => publish::publishable(Checkout::find()?),
         Request::BenchCompile => {
             bench_compile::bench(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
@@ -92,14 +101,15 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Request::Sanitize(step) => sanitize::sanitize(Checkout::find()?, step.as_deref()),
-        Request::NoPython => {
-            no_python::example(&Checkout::find()?)?;
+        Request::Example(name) => {
+            examples::example(&Checkout::find()?, name.as_deref())?;
             Ok(ExitCode::SUCCESS)
         }
         Request::BenchRust => {
             bench_rust::bench(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
+        Request::Wheels => wheels::wheels(Checkout::find()?),
         Request::Test { full } => test::test(Checkout::find()?, full),
     }
 }

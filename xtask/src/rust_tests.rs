@@ -46,7 +46,7 @@ pub(crate) fn python_documents(context: &Context, stage: &mut Stage) -> Ending {
         .args(["test", "--doc", "--package=dlpack-traits"])
         .args(["--features=derive,pyo3,pyo3/macros", "--", "--include-ignored"])
         // Not the page about the derive: its ignored blocks are parts of one expansion.
-        .args(["Readme", "python"]);
+        .args(["Readme", "guide", "python"]);
     run_tests(stage, &mut command)
 }
 

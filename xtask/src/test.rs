@@ -9,8 +9,8 @@ use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
-    Outcome, checks, demo, device_runtimes, gpu_tests, matrix, miri, mutants, no_python,
-    pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests,
+    Outcome, checks, demo, device_runtimes, examples, gpu_tests, matrix, miri, mutants, no_python,
+    pictures, publish, pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests, wheels,
 };
 
 /// What steps share.
@@ -84,7 +84,16 @@ const FULL: &[(&str, Body)] = &[
     ("device runtimes", device_runtimes::step),
     ("newest libraries", matrix::newest_libraries),
     ("interop matrix", matrix::interop_matrix),
+    ("wheels", wheels::step),
     ("demo", the_demo),
+    ("pictures", pictures::step),
+    ("packages", publish::packages),
+    ("example: safetensors", examples::safetensors),
+    ("example: notebook", examples::notebook),
+    ("example: template", examples::template),
+    ("example: wrapped", examples::wrapped),
+    ("example: ranks", examples::ranks),
+    ("example: coming-from", examples::coming_from),
     ("oldest pyo3", pyo3_range::oldest_pyo3),
     ("pyo3 between", pyo3_range::series_between),
     ("mutants", mutants::step),
@@ -124,7 +133,7 @@ pub(crate) fn run(
     Ok(if report.any_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn python_environment(context: &Context, stage: &mut Stage) -> Ending {
+pub(crate) fn python_environment(context: &Context, stage: &mut Stage) -> Ending {
     let environment = venv::ensure(&context.checkout, context.packages, stage)?;
     context.environment.get_or_init(|| environment);
     Ok(())

@@ -22,6 +22,10 @@ const RECIPE: &str = "1";
 const NEWEST: &str = "requirements/newest.txt";
 /// What the environment for tests of devices holds.
 const DEVICES: &str = "requirements/devices.txt";
+/// What the environment with engines for several processes has.
+const ENGINES: &str = "requirements/engines.txt";
+/// What the environment that builds wheels holds.
+const WHEELS: &str = "requirements/wheels.txt";
 /// Written last; an environment without it is made anew.
 const FINISHED: &str = "finished";
 /// Run inside a new environment: adds the line that finds the modules of the
@@ -175,6 +179,29 @@ pub(crate) fn ensure_devices(
     Ok(Environment { libraries, interpreter, link: checkout.devices_venv() })
 }
 
+/// Makes, or finds, the environment with engines for several processes.
+pub(crate) fn ensure_engines(
+    checkout: &Checkout,
+    interpreter: Interpreter,
+    stage: &mut Stage,
+) -> Outcome<Environment> {
+    let place = prepare(checkout, &cache_folder()?, &[ENGINES], &interpreter, stage)?;
+    link(&place, &checkout.engines_venv())?;
+    Ok(Environment { libraries: "numpy,mpi4py,ray", interpreter, link: checkout.engines_venv() })
+}
+
+/// Makes, or finds, the environment with maturin.
+pub(crate) fn ensure_maturin(
+    checkout: &Checkout,
+    interpreter: Interpreter,
+    stage: &mut Stage,
+) -> Outcome<Environment> {
+    let place = prepare(checkout, &cache_folder()?, &[WHEELS], &interpreter, stage)?;
+    let path = checkout.maturin_venv();
+    link(&place, &path)?;
+    Ok(Environment { libraries: "", interpreter, link: path })
+}
+
 /// The place of the environment with the pins of `files`, the last of which
 /// names the others; makes it if it is not there.
 fn prepare(
@@ -313,7 +340,7 @@ fn cache_folder() -> Outcome<PathBuf> {
         .ok_or_else(|| "no folder for caches is known; set HOME or XDG_CACHE_HOME.".to_owned())
 }
 
-fn python_of(venv: &Path) -> PathBuf {
+pub(crate) fn python_of(venv: &Path) -> PathBuf {
     venv.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 

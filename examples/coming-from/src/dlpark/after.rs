@@ -1,0 +1,12 @@
+//! The same tensor. Strides that leave the data are an error.
+
+use std::sync::Arc;
+
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+pub struct Tensor {
+    pub data: Arc<Vec<f32>>,
+    pub shape: [usize; 2],
+    pub strides: [usize; 2],
+}

@@ -1,0 +1,4 @@
+//! An export before, and after.
+
+pub mod after;
+pub mod before;

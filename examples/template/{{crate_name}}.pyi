@@ -1,0 +1,23 @@
+from typing import Any, Protocol, final
+
+class SupportsDLPack(Protocol):
+    def __dlpack__(self, *, stream: Any = ..., max_version: Any = ...) -> Any: ...
+    def __dlpack_device__(self) -> Any: ...
+
+@final
+class Image:
+    @staticmethod
+    def gradient(height: int, width: int) -> Image: ...
+    @property
+    def shape(self) -> tuple[int, int, int]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+def mean(tensor: SupportsDLPack, /) -> float: ...

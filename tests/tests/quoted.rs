@@ -1,0 +1,84 @@
+//! Pages that quote sources quote them as they are.
+//!
+//! `<!-- quoted: PATH -->` in front of a code block says that the block is that file,
+//! without the comment at its head. `DLPACK_BLESS=1 cargo test -p dlpack-tests --test
+//! quoted` writes the blocks anew. `<!-- excerpt: PATH -->` says that the block is a part of
+//! that file.
+#![cfg(not(miri))] // It reads text and touches no memory.
+
+use std::fs;
+use std::path::Path;
+
+const PAGES: &[&str] = &["README.md", "docs/coming-from.md"];
+const MARK: &str = "<!-- quoted: ";
+
+const PAGES_WITH_EXCERPTS: &[&str] =
+    &["examples/ranks/README.md", "examples/safetensors/README.md", "examples/wrapped/README.md"];
+const EXCERPT: &str = "<!-- excerpt: ";
+
+#[test]
+fn blocks_are_the_files_that_they_name() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for page in PAGES {
+        let path = root.join(page);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(MARK), "{page} quotes nothing");
+        let right = quoted(&root, &text);
+        if std::env::var_os("DLPACK_BLESS").is_some() {
+            fs::write(&path, right).unwrap();
+        } else {
+            assert!(text == right, "{page} quotes what has changed; DLPACK_BLESS=1 writes it anew");
+        }
+    }
+}
+
+#[test]
+fn excerpts_are_in_the_files_that_they_name() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for page in PAGES_WITH_EXCERPTS {
+        let text = fs::read_to_string(root.join(page)).unwrap();
+        let parts: Vec<_> = text.split(EXCERPT).skip(1).collect();
+        assert!(!parts.is_empty(), "{page} has no excerpt");
+        for part in parts {
+            let (name, rest) = part.split_once(" -->\n").expect("a mark ends its line");
+            let (_, rest) = rest.split_once('\n').expect("a block follows");
+            let (code, _) = rest.split_once("```").expect("a block ends");
+            let source = fs::read_to_string(root.join(name)).expect(name);
+            assert!(source.contains(code), "{page}: {name} does not say\n{code}");
+        }
+    }
+}
+
+/// The page, with each quotation as its file is now.
+fn quoted(root: &Path, page: &str) -> String {
+    let mut parts = page.split(MARK);
+    let mut right = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once(" -->\n").expect("a mark ends its line");
+        let (fence, rest) = rest.split_once('\n').expect("a block follows");
+        assert!(fence.starts_with("```"), "no block follows `{name}`");
+        let (_, after) = rest.split_once("```\n").expect("a block ends");
+        let source = fs::read_to_string(root.join(name)).expect(name);
+        let code = without_head(&source);
+        let parts = [MARK, name, " -->\n", fence, "\n", code, "```\n", after];
+        right += &parts.concat();
+    }
+    right
+}
+
+fn without_head(source: &str) -> &str {
+    let mut rest = source;
+    while rest.starts_with("//!") {
+        rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
+    }
+    rest.trim_start_matches('\n')
+}
+
+#[test]
+fn what_has_changed_is_noticed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = format!("a\n{MARK}src/lib.rs -->\n```rust\nfn no_more() {{}}\n```\nb\n");
+    let right = quoted(root, &page);
+    assert!(right.starts_with("a\n") && right.ends_with("```\nb\n"));
+    assert!(!right.contains("no_more") && right.contains("mod "));
+}

@@ -1,0 +1,82 @@
+"""Libraries that are called on request, each as its users call it."""
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+Take = Callable[[Any], Any]
+
+
+def _numpy() -> tuple[Any, Take]:
+    module = importlib.import_module("numpy")
+    return module, module.from_dlpack
+
+
+def _torch() -> tuple[Any, Take]:
+    module = importlib.import_module("torch")
+    return module, module.from_dlpack
+
+
+def _jax() -> tuple[Any, Take]:
+    module = importlib.import_module("jax")
+    module.config.update("jax_platforms", "cpu")
+    module.config.update("jax_enable_x64", True)
+    return module, module.dlpack.from_dlpack
+
+
+def _tvm_ffi() -> tuple[Any, Take]:
+    module = importlib.import_module("tvm_ffi")
+    return module, module.from_dlpack
+
+
+def _array_api_strict() -> tuple[Any, Take]:
+    module = importlib.import_module("array_api_strict")
+    return module, module.from_dlpack
+
+
+def _mlx() -> tuple[Any, Take]:
+    module = importlib.import_module("mlx.core")
+    return module, module.from_dlpack
+
+
+def _paddle() -> tuple[Any, Take]:
+    module = importlib.import_module("paddle")
+    return module, module.from_dlpack
+
+
+def _tensorflow() -> tuple[Any, Take]:
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    module = importlib.import_module("tensorflow")
+    # It takes nothing but a bare capsule.
+    take = module.experimental.dlpack.from_dlpack
+    return module, lambda tensor: take(tensor.__dlpack__())
+
+
+def _dpnp() -> tuple[Any, Take]:
+    # A runtime that pip installed is not found by itself.
+    runtime = os.path.join(sys.prefix, "lib", "libintelocl.so")
+    if os.path.exists(runtime):
+        os.environ.setdefault("OCL_ICD_FILENAMES", runtime)
+    module = importlib.import_module("dpnp")
+    return module, module.from_dlpack
+
+
+TAKES: dict[str, Callable[[], tuple[Any, Take]]] = {
+    "numpy": _numpy,
+    "torch": _torch,
+    "jax": _jax,
+    "tvm_ffi": _tvm_ffi,
+    "array_api_strict": _array_api_strict,
+    "mlx": _mlx,
+    "paddle": _paddle,
+    "tensorflow": _tensorflow,
+    "dpnp": _dpnp,
+}
+
+
+def use(name: str, module: Any, made: Any) -> None:
+    """Computes with what a consumer made, where that is known to end some."""
+    if name == "tensorflow":
+        module.equal(made, made).numpy()

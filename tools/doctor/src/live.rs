@@ -1,0 +1,306 @@
+//! What exports must stand, tried on the object itself.
+
+use core::time::Duration;
+use std::thread;
+use std::time::Instant;
+
+use dlpack_traits::{Flags, Imported, python};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::ask::{self, NEWEST, Options, PLAIN};
+use crate::memory;
+use crate::read::{LEGACY, VERSIONED};
+use crate::report::{Answer, CapsuleFacts, Check, Severity, TensorFacts};
+
+/// How often something is done that may leave something behind.
+const ROUNDS: usize = 32;
+/// How often that is looked at.
+const BATCHES: usize = 4;
+/// How long a deleter may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What was seen, and how bad it is.
+type Seen = (Severity, String);
+/// One way of exporting and releasing.
+type Way<'a> = &'a dyn Fn(&Bound<'_, PyAny>) -> PyResult<()>;
+/// A check.
+type Body = fn(&Bound<'_, PyAny>) -> PyResult<Seen>;
+
+/// What is tried besides keywords.
+const BODIES: [(&str, Body); 4] = [
+    ("export twice", twice),
+    ("release on a thread", on_a_thread),
+    ("reference balance", balance),
+    ("exchange table", by_table),
+];
+
+/// The names of all checks that [`Options::live`](crate::Options::live) adds, in
+/// their order. Each set of keywords is one.
+pub const CHECKS: &[&str] = &[
+    "export twice",
+    "release on a thread",
+    "reference balance",
+    "exchange table",
+    "max_version=None",
+    "max_version=(0, 8)",
+    "max_version=(1, 0)",
+    "max_version=(2, 0)",
+    "stream=None",
+    "dl_device=own",
+    "dl_device=None, copy=None",
+    "copy=False",
+    "copy=True",
+    "copy=True, max_version=(1, 3)",
+    "unknown=1",
+    "positional",
+];
+
+pub(crate) fn run(object: &Bound<'_, PyAny>, options: &Options<'_>) -> PyResult<Vec<Check>> {
+    let mut checks = Vec::new();
+    for &name in CHECKS {
+        if options.skip.iter().any(|skipped| skipped == name) {
+            continue;
+        }
+        options.announce(name);
+        let body = BODIES.iter().find(|(known, _)| *known == name);
+        let (severity, seen) = match body {
+            Some((_, body)) => body(object).or_else(|error| {
+                let (exception, message) = ask::words(object.py(), &error);
+                PyResult::Ok((Severity::Error, format!("{exception}: {message}")))
+            })?,
+            None => keywords(object, name)?,
+        };
+        checks.push(Check { name: name.to_owned(), severity, seen });
+    }
+    Ok(checks)
+}
+
+fn well(seen: impl Into<String>) -> Seen {
+    (Severity::Note, seen.into())
+}
+
+fn wrong(seen: impl Into<String>) -> Seen {
+    (Severity::Error, seen.into())
+}
+
+/// A capsule, by the newest request that the object understands.
+fn export<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match ask::call(object, NEWEST)? {
+        Ok(capsule) => Ok(capsule),
+        Err(_) => ask::call(object, PLAIN)?,
+    }
+}
+
+/// What a capsule says, which stays as it is.
+fn facts(capsule: &Bound<'_, PyAny>) -> Option<TensorFacts> {
+    capsule.cast().ok().and_then(|capsule| crate::read::capsule(capsule).tensor)
+}
+
+fn twice(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
+    let (first, second) = (export(object)?, export(object)?);
+    let (Some(one), Some(other)) = (facts(&first), facts(&second)) else {
+        return Ok(wrong("one of two exports has no tensor that can be read"));
+    };
+    if (&one.shape, one.dtype) != (&other.shape, other.dtype) {
+        return Ok(wrong("two exports have tensors of another shape or type"));
+    }
+    drop(first);
+    let after = facts(&second);
+    let same = one.data == other.data;
+    drop(second);
+    if after.is_none_or(|after| after != other) {
+        return Ok(wrong("releasing the first export changed the second"));
+    }
+    Ok(if same {
+        well("two exports of the same memory, released one after the other")
+    } else {
+        well("two exports at different addresses: it copies")
+    })
+}
+
+fn on_a_thread(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
+    let tensor = python::from_dlpack(&export(object)?)?;
+    released_in_time(object.py(), tensor)
+}
+
+/// Releases a tensor on a thread that Python knows nothing of, which is what the
+/// standard allows, while this thread lets others have the interpreter.
+fn released_in_time(py: Python<'_>, tensor: Imported) -> PyResult<Seen> {
+    let releasing = thread::spawn(move || drop(tensor));
+    let sleep = py.import("time")?.getattr("sleep")?;
+    let started = Instant::now();
+    while !releasing.is_finished() {
+        if started.elapsed() > PATIENCE {
+            return Ok(wrong("the deleter does not come back on a thread without an interpreter"));
+        }
+        sleep.call1((0.001,))?;
+    }
+    Ok(match releasing.join() {
+        Ok(()) => well("released by a thread that Python does not know"),
+        Err(_) => wrong("the deleter panics on a thread that Python does not know"),
+    })
+}
+
+/// References to the object, and blocks of Python's own allocator.
+struct Balance {
+    references: isize,
+    blocks: Option<isize>,
+}
+
+impl Balance {
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        py.import("gc")?.call_method0("collect")?;
+        let sys = py.import("sys")?;
+        let blocks = sys.getattr_opt("getallocatedblocks")?;
+        Ok(Self {
+            references: sys.call_method1("getrefcount", (object,))?.extract()?,
+            blocks: blocks.map(|blocks| blocks.call0()?.extract()).transpose()?,
+        })
+    }
+
+    /// What there is more of than there was, for each round.
+    fn leak_since(&self, before: &Self) -> Option<&'static str> {
+        let rounds = isize::try_from(ROUNDS).unwrap_or(isize::MAX);
+        if self.references.saturating_sub(before.references) >= rounds {
+            return Some("a reference to the object");
+        }
+        if before.references.saturating_sub(self.references) >= rounds {
+            return Some("one reference to the object too few");
+        }
+        let grown = self.blocks.zip(before.blocks).map(|(now, then)| now.saturating_sub(then));
+        (grown? >= rounds).then_some("memory of Python's")
+    }
+}
+
+fn balance(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
+    let untaken = |object: &Bound<'_, PyAny>| export(object).map(drop);
+    let taken = |object: &Bound<'_, PyAny>| python::from_dlpack(&export(object)?).map(drop);
+    let ways: [(&str, Way<'_>); 2] =
+        [("that nobody takes", &untaken), ("that was taken and released", &taken)];
+    for (which, way) in ways {
+        // What is made once, and what Python's caches take, grows once. A leak grows
+        // each time.
+        let mut leaks = Vec::new();
+        for _ in 0..BATCHES {
+            let before = Balance::of(object)?;
+            for _ in 0..ROUNDS {
+                way(object)?;
+            }
+            leaks.extend(Balance::of(object)?.leak_since(&before));
+        }
+        if let (BATCHES, Some(what)) = (leaks.len(), leaks.last()) {
+            return Ok(wrong(format!("each export {which} leaves {what} behind")));
+        }
+    }
+    Ok(well("exports leave nothing behind, whether taken or not"))
+}
+
+fn by_table(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
+    let Some(table) = crate::table::of(&object.get_type())? else {
+        return Ok(well("the type has none"));
+    };
+    if table.slots.iter().all(|slot| slot.place.is_none()) {
+        return Ok(well("the type has none that exports"));
+    }
+    // By its table, where that can be read.
+    let tensor = python::from_dlpack(object)?;
+    let Some(said) = facts(&export(object)?) else {
+        return Ok(well("its table exports, its `__dlpack__` does not"));
+    };
+    let agrees = said.shape.values() == Some(tensor.shape())
+        && said.dtype_name == tensor.dtype().to_string()
+        && said.device.name == tensor.device().to_string();
+    Ok(if agrees {
+        well("its table and its `__dlpack__` give the same tensor")
+    } else {
+        wrong("its table and its `__dlpack__` give different tensors")
+    })
+}
+
+/// Tries one set of keywords.
+fn keywords(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Seen> {
+    let py = object.py();
+    let own = facts(&export(object).unwrap_or_else(|_| py.None().into_bound(py)));
+    let result = match name {
+        "positional" => object.call_method1("__dlpack__", (py.None(),)),
+        "dl_device=own" => match object.call_method0("__dlpack_device__") {
+            // As it is: it need not be a pair of plain numbers.
+            Ok(device) => {
+                let keywords = PyDict::new(py);
+                keywords.set_item("dl_device", device)?;
+                object.call_method("__dlpack__", (), Some(&keywords))
+            }
+            Err(error) => Err(error),
+        },
+        _ => ask::call(object, name)?,
+    };
+    // A tensor is looked at before it is released.
+    let address = result.as_ref().ok().and_then(facts);
+    let shared = match (&own, &address) {
+        (Some(own), Some(found)) if memory::is_mapped(found.data.max(1), 1) => {
+            Some(own.data == found.data)
+        }
+        _ => None,
+    };
+    Ok(judge(name, &ask::answer(py, result), shared))
+}
+
+/// What the answer to keywords is worth; `shared` says whether its memory is the
+/// object's own.
+fn judge(name: &str, answer: &Answer, shared: Option<bool>) -> Seen {
+    let must_refuse = matches!(name, "unknown=1" | "positional");
+    match answer {
+        Answer::Raised { exception, message } => match exception.as_str() {
+            "TypeError" if must_refuse => well("TypeError, as it should be"),
+            "TypeError" => (
+                Severity::Warning,
+                format!("the keyword is not known, which the standard has: {message}"),
+            ),
+            "BufferError" if must_refuse => wrong("BufferError, where TypeError is due"),
+            "BufferError" => well(format!("BufferError: {message}")),
+            _ => (
+                Severity::Warning,
+                format!("{exception}, where the standard has BufferError: {message}"),
+            ),
+        },
+        Answer::Odd { found } => wrong(format!("{found}, not a capsule")),
+        Answer::Capsule(_) if must_refuse => {
+            (Severity::Warning, "taken, where TypeError is due".to_owned())
+        }
+        Answer::Capsule(capsule) => capsule_for(name, capsule, shared),
+    }
+}
+
+fn capsule_for(name: &str, capsule: &CapsuleFacts, shared: Option<bool>) -> Seen {
+    let kind = capsule.name.as_deref().unwrap_or("no name");
+    let legacy = matches!(name, "max_version=None" | "max_version=(0, 8)" | "stream=None");
+    if legacy && kind == VERSIONED {
+        return wrong("a versioned capsule, which was not asked for");
+    }
+    let Some(tensor) = &capsule.tensor else {
+        return wrong(format!("{kind:?}, without a tensor that can be read"));
+    };
+    if tensor.version.is_some_and(|version| version.0 > 2) {
+        return wrong("a later major version than was asked for");
+    }
+    let copied = Flags::from_bits(tensor.flags).contains(Flags::IS_COPIED);
+    let empty = tensor.layout.as_ref().is_some_and(|layout| layout.numel == 0);
+    match name {
+        _ if name.starts_with("copy=True") && shared == Some(true) && !empty => {
+            wrong("the same memory, not a copy")
+        }
+        _ if name.starts_with("copy=True") && kind == VERSIONED && !copied => {
+            (Severity::Warning, "a copy without the flag IS_COPIED".to_owned())
+        }
+        _ if name.starts_with("copy=True") => well(format!("{kind:?}, a copy")),
+        "copy=False" if copied || shared == Some(false) && !empty => {
+            wrong("a copy, which was forbidden")
+        }
+        _ if kind == LEGACY && !legacy && name.starts_with("max_version") => {
+            well("a legacy capsule")
+        }
+        _ => well(format!("{kind:?}{}", if copied { ", a copy" } else { "" })),
+    }
+}

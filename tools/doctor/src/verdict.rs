@@ -1,0 +1,251 @@
+//! What each consumer makes of an object: its facts, applied.
+
+use dlpack_traits::{Device, Flags, ffi};
+
+use crate::ask::NEWEST;
+use crate::consumers::{Alignment, CONSUMERS, Consumer, DeviceAsked, Devices, Layouts, Offset};
+use crate::read;
+use crate::report::{
+    Answer, Array, CapsuleFacts, DeviceAnswer, Fit, LayoutFacts, Report, TensorFacts, Verdict,
+};
+
+/// A verdict without the name of whose it is.
+type Judged = (Fit, String);
+
+pub(crate) fn of(report: &Report) -> Vec<Verdict> {
+    let ours = ours(report);
+    let others =
+        CONSUMERS.iter().map(|consumer| (consumer.name, consumer.version, judge(consumer, report)));
+    core::iter::once(("dlpack-traits", env!("CARGO_PKG_VERSION"), ours))
+        .chain(others)
+        .map(|(consumer, version, (fit, why))| Verdict {
+            consumer: consumer.to_owned(),
+            version: version.to_owned(),
+            fit,
+            why,
+        })
+        .collect()
+}
+
+fn refused(why: impl Into<String>) -> Judged {
+    (Fit::Refused, why.into())
+}
+
+/// This crate's own import, which was really asked.
+fn ours(report: &Report) -> Judged {
+    let capsules = report.requests.iter().filter_map(|request| request.answer.capsule());
+    for capsule in capsules {
+        match &capsule.accepted {
+            Some(Ok(())) => return (Fit::Same, String::new()),
+            Some(Err(reason)) => return refused(reason.clone()),
+            None if capsule.tensor.is_some() => {
+                return (Fit::Crash, "a pointer in the struct leads nowhere".to_owned());
+            }
+            None => {}
+        }
+    }
+    refused("there is no capsule of a tensor")
+}
+
+fn judge(consumer: &Consumer, report: &Report) -> Judged {
+    let told = match (consumer.device, &report.device) {
+        (DeviceAsked::No, _) | (_, DeviceAnswer::Said(_)) => true,
+        (DeviceAsked::Kind, DeviceAnswer::Odd { device_type, .. }) => device_type.is_some(),
+        _ => false,
+    };
+    if !told {
+        return refused("it calls `__dlpack_device__` first");
+    }
+    let capsule = match asked(consumer, report) {
+        Ok(capsule) => capsule,
+        Err(why) => return refused(why),
+    };
+    let Some(tensor) = &capsule.tensor else {
+        return if matches!(capsule.name.as_deref(), Some(read::LEGACY | read::VERSIONED)) {
+            (Fit::Crash, "the capsule's pointer leads nowhere".to_owned())
+        } else {
+            refused("the capsule has a name that it does not know")
+        };
+    };
+    if tensor.version.is_some() && !consumer.versioned {
+        return refused("it takes the legacy capsule only");
+    }
+    if let Some(judged) = struct_of(consumer, tensor) {
+        return judged;
+    }
+    let judged = memory_of(consumer, tensor, report);
+    if matches!(judged.0, Fit::Same | Fit::Copy | Fit::Converted) {
+        if let Some(release) = release_of(consumer, tensor) {
+            return release;
+        }
+    }
+    judged
+}
+
+/// The capsule that its calls come to.
+fn asked<'a>(consumer: &Consumer, report: &'a Report) -> Result<&'a CapsuleFacts, String> {
+    if consumer.reads_tables && exports_by_table(report) {
+        if let Some(capsule) = report.answer(NEWEST).and_then(Answer::capsule) {
+            return Ok(capsule);
+        }
+    }
+    let mut last = "it has no request".to_owned();
+    for keywords in consumer.requests {
+        match report.answer(keywords) {
+            Some(Answer::Capsule(capsule)) => return Ok(capsule),
+            Some(Answer::Raised { exception, message }) => {
+                last = format!("`__dlpack__({keywords})` raises {exception}: {message}");
+                if exception != "TypeError" && !consumer.retries_all {
+                    break;
+                }
+            }
+            Some(Answer::Odd { .. }) => return Err("what it gets is no capsule".to_owned()),
+            None => {}
+        }
+    }
+    Err(last)
+}
+
+fn exports_by_table(report: &Report) -> bool {
+    let slots = report.table.iter().flat_map(|table| &table.slots);
+    slots.filter(|slot| slot.place.is_some()).any(|slot| slot.name.contains("managed_tensor_from"))
+}
+
+/// What the numbers in the struct come to.
+fn struct_of(consumer: &Consumer, tensor: &TensorFacts) -> Option<Judged> {
+    if let Some((major, _)) = tensor.version.filter(|version| version.0 != 1) {
+        return Some(if consumer.checks_major {
+            refused(format!("major version {major}"))
+        } else {
+            (Fit::Wrong, format!("it reads major version {major} as if it were 1"))
+        });
+    }
+    if let Some(why) = device_refused(consumer.devices, read::device_of(tensor)) {
+        return Some(why);
+    }
+    if !takes(consumer, &tensor.dtype_name) {
+        return Some(refused(format!("it has no {}", tensor.dtype_name)));
+    }
+    if matches!(tensor.shape, Array::Unreadable) || matches!(tensor.strides, Array::Unreadable) {
+        return Some((Fit::Crash, "a pointer in the struct leads nowhere".to_owned()));
+    }
+    if tensor.layout.is_none() {
+        return Some((Fit::Unknown, "the struct describes no tensor: see above".to_owned()));
+    }
+    None
+}
+
+fn takes(consumer: &Consumer, name: &str) -> bool {
+    consumer.dtypes.iter().copied().flatten().any(|known| *known == "*" || *known == name)
+}
+
+fn device_refused(devices: Devices, device: Device) -> Option<Judged> {
+    let kind = device.device_type();
+    let taken = match devices {
+        Devices::Any => true,
+        Devices::Host => device.is_host(),
+        Devices::Cpu => kind == ffi::kDLCPU,
+        Devices::CpuZero => device == Device::CPU,
+        Devices::CpuAndOneApi => device == Device::CPU || kind == ffi::kDLOneAPI,
+    };
+    if taken {
+        return None;
+    }
+    let builds =
+        [ffi::kDLCUDA, ffi::kDLCUDAHost, ffi::kDLCUDAManaged, ffi::kDLROCM, ffi::kDLROCMHost];
+    Some(if builds.contains(&kind) && devices != Devices::Host {
+        (Fit::Unknown, format!("it takes {device} in some builds, which were not measured"))
+    } else {
+        refused(format!("it has no {device}"))
+    })
+}
+
+/// What the memory comes to.
+fn memory_of(consumer: &Consumer, tensor: &TensorFacts, report: &Report) -> Judged {
+    let Some(layout) = &tensor.layout else {
+        return (Fit::Unknown, String::new());
+    };
+    let read_only = Flags::from_bits(tensor.flags).contains(Flags::READ_ONLY);
+    if read_only && consumer.refuses_read_only {
+        return refused("it asks for memory that it may write (`nb::ndarray<nb::ro>` takes it)");
+    }
+    if let Some(why) = layout_refused(consumer, tensor, layout) {
+        return refused(why);
+    }
+    let converted = consumer.converted.contains(&tensor.dtype_name.as_str());
+    if layout.numel == 0 && !converted {
+        return (Fit::Same, "no elements".to_owned());
+    }
+    if layout.numel > 0 && tensor.data == 0 && read::device_of(tensor).has_addresses() {
+        return (Fit::Unusable, "`data` is NULL".to_owned());
+    }
+    if layout.mapped == Some(false) {
+        return (Fit::Unusable, "there is no memory where elements are".to_owned());
+    }
+    if converted {
+        return (Fit::Converted, format!("it has no {}", tensor.dtype_name));
+    }
+    match consumer.offset {
+        // On devices of its own dpnp adds it.
+        Offset::Ignored if tensor.byte_offset != 0 && read::device_of(tensor).is_host() => {
+            return (Fit::Wrong, "it does not add `byte_offset`".to_owned());
+        }
+        _ => {}
+    }
+    let below = layout.alignment.is_some_and(|alignment| alignment < 64);
+    match consumer.alignment {
+        Alignment::Unusable if below => {
+            return (Fit::Unusable, "not aligned to 64 bytes".to_owned());
+        }
+        Alignment::Copies if below => return (Fit::Copy, "not aligned to 64 bytes".to_owned()),
+        _ if consumer.always_copies => return (Fit::Copy, "it always copies".to_owned()),
+        _ => {}
+    }
+    let own = report.tensor().map(|own| own.data.wrapping_add(own.byte_offset));
+    if own != Some(tensor.data.wrapping_add(tensor.byte_offset)) {
+        return (Fit::Copy, "the producer copies for who asks as it does".to_owned());
+    }
+    let ignored = read_only && ["torch", "paddle"].contains(&consumer.name);
+    (
+        Fit::Same,
+        if ignored {
+            "it writes all the same: it has no READ_ONLY".to_owned()
+        } else {
+            String::new()
+        },
+    )
+}
+
+fn layout_refused(
+    consumer: &Consumer,
+    tensor: &TensorFacts,
+    layout: &LayoutFacts,
+) -> Option<String> {
+    if usize::try_from(tensor.ndim).is_ok_and(|ndim| ndim > consumer.ndim) {
+        return Some(format!("more than {} dimensions", consumer.ndim));
+    }
+    if consumer.offset == Offset::Refused && tensor.byte_offset != 0 {
+        return Some("`byte_offset` is not 0".to_owned());
+    }
+    let refusal = match consumer.layouts {
+        Layouts::NotNegative if layout.negative => "negative strides",
+        Layouts::Compact if !layout.compact => "not compact",
+        Layouts::RowMajor if !layout.row_major => "not compact in row-major order",
+        _ => return None,
+    };
+    Some(refusal.to_owned())
+}
+
+/// What releasing it comes to, where that is a matter.
+fn release_of(consumer: &Consumer, tensor: &TensorFacts) -> Option<Judged> {
+    match tensor.deleter {
+        None if consumer.calls_null_deleter => {
+            Some((Fit::Crash, "it calls the deleter, which is NULL".to_owned()))
+        }
+        None if consumer.leaks_null => Some((Fit::Leaks, "the deleter is NULL".to_owned())),
+        Some(_) if consumer.leaks_null && tensor.manager_ctx == 0 => {
+            Some((Fit::Leaks, "`manager_ctx` is NULL, so it does not call the deleter".to_owned()))
+        }
+        _ => None,
+    }
+}

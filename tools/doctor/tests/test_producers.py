@@ -1,0 +1,102 @@
+"""Objects of the libraries that install, through the command line: their facts, and
+what of them breaks the standard, which is pinned here as it was found."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import doctor, require
+
+# How each makes two rows of three float32.
+EXPRESSIONS = {
+    "numpy": "np.zeros((2, 3), 'f4')",
+    "torch": "torch.zeros(2, 3)",
+    "jax": "jnp.zeros((2, 3))",
+    "tvm_ffi": "tvm_ffi.from_dlpack(np.zeros((2, 3), 'f4'))",
+    "array_api_strict": "array_api_strict.zeros((2, 3), dtype=array_api_strict.float32)",
+    "mlx": "mx.zeros((2, 3))",
+    "paddle": "paddle.zeros([2, 3])",
+    "tensorflow": "tf.zeros((2, 3))",
+    "dpnp": "dpnp.zeros((2, 3), dtype='f4')",
+}
+# What they break: rules without `--live`, and checks with it.
+RULES = {"paddle": {"device-odd"}}
+CHECKS = {
+    # It forgets the copy where the legacy capsule is asked for.
+    "dpnp": {"copy=True"},
+    # As above; and an attribute that is misspelt in its wrapper.
+    "tvm_ffi": {"copy=True", "max_version=(0, 8)"},
+    # They raise RuntimeError where BufferError is due.
+    "tensorflow": {"dl_device=own", "copy=True", "copy=True, max_version=(1, 3)"},
+    # The copy has no flag.
+    "torch": {"copy=True, max_version=(1, 3)"},
+    "paddle": {"dl_device=own"},
+}
+# The newest struct that they export.
+VERSIONS = {
+    "numpy": [1, 0],
+    "torch": [1, 3],
+    "tvm_ffi": [1, 3],
+    "array_api_strict": [1, 0],
+    "paddle": [1, 3],
+    "dpnp": [1, 3],
+}
+# Types with an exchange table, and the library that owns each slot.
+TABLES = {"torch": "libtorch_python", "paddle": "libpaddle"}
+
+
+def environment():
+    """A runtime for dpnp that pip installed is not found by itself."""
+    runtime = Path(sys.prefix, "lib", "libintelocl.so")
+    found = {"OCL_ICD_FILENAMES": str(runtime)} if runtime.exists() else {}
+    return {**found, **{k: os.environ[k] for k in found if k in os.environ}}
+
+
+@pytest.mark.parametrize("library", EXPRESSIONS)
+def test_producer(library):
+    require(library)
+    ended = doctor("--json", "--live", EXPRESSIONS[library], **environment())
+    assert ended.returncode in (0, 1), ended.stderr
+    found = json.loads(ended.stdout)
+    tensors = [one["answer"].get("tensor") for one in found["requests"]]
+    tensors = [tensor for tensor in tensors if tensor]
+    assert tensors and all(one["dtype_name"] == "float32" for one in tensors)
+    assert all(one["shape"] == {"values": [2, 3]} for one in tensors)
+    assert all(one["layout"]["row_major"] and one["layout"]["numel"] == 6 for one in tensors)
+    if library in VERSIONS:
+        assert tensors[0]["version"] == VERSIONS[library]
+    rules = {one["rule"] for one in found["findings"] if one["severity"] != "note"}
+    assert rules - {"live"} == RULES.get(library, set()), found["findings"]
+    checks = {one["name"] for one in found["checks"] if one["severity"] != "note"}
+    assert checks == CHECKS.get(library, set()), found["checks"]
+    assert found["healthy"] == (not rules) == (ended.returncode == 0)
+    ours = found["verdicts"][0]
+    assert (ours["consumer"], ours["fit"]) == ("dlpack-traits", "same")
+    check_table(found["table"], TABLES.get(library))
+
+
+def check_table(table, owner):
+    if owner is None:
+        assert table is None
+        return
+    assert table["versions"] == [[1, 3]] and len(table["slots"]) == 5
+    for slot in table["slots"]:
+        assert owner in os.path.basename(slot["place"]["library"]), slot
+
+
+def test_our_own_classes():
+    require("dlpack_example")
+    ended = doctor("--json", "--live", "dlpack_example.Tensor.zeros([4, 4, 3], 'uint8')")
+    found = json.loads(ended.stdout)
+    assert found["healthy"] and ended.returncode == 0, found["findings"]
+    assert all("dlpack_example" in one["place"]["library"] for one in found["table"]["slots"])
+
+
+def test_a_table_with_holes():
+    """The wrapper that tvm-ffi tests with has no allocator and no borrowed views."""
+    require("tvm_ffi")
+    made = "tvm_ffi.core.DLTensorTestWrapper(tvm_ffi.from_dlpack(np.zeros(3)))"
+    found = json.loads(doctor("--json", made).stdout)
+    assert "table-slot" in {one["rule"] for one in found["findings"]}

@@ -1,0 +1,148 @@
+"""Gives tensors of all kinds to libraries, and compares what becomes of them with
+the doctor's verdict. Prints one line of JSON for each that differs, and a last one
+that counts.
+
+`main` has all libraries but dpnp; `dpnp` has dpnp, and all but Paddle: these two
+do not load into one process."""
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import sys
+import warnings
+from collections import Counter
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+warnings.simplefilter("ignore")
+
+import conftest  # noqa: E402, F401  (says where the modules are)
+from grid import DTYPES, LAYOUTS  # noqa: E402
+from peers import PEERS  # noqa: E402
+from reference import alive  # noqa: E402
+
+import dlpack_doctor  # noqa: E402
+from dlpack_doctor import _native  # noqa: E402
+from dlpack_doctor.consumers import TAKES, use  # noqa: E402
+
+PACKAGES = {
+    "tvm_ffi": "apache-tvm-ffi",
+    "array_api_strict": "array-api-strict",
+    "paddle": "paddlepaddle",
+    "tensorflow": "tensorflow-cpu",
+}
+# What is not tried: it would end this process, or nobody says what becomes of it.
+NOT_TRIED = {"crash", "unusable", "leaks", "unknown"}
+# In the order in which they can be imported into one process.
+ORDER = ("numpy", "torch", "jax", "tvm_ffi", "nanobind", "array_api_strict", "mlx")
+MODES = {"main": (*ORDER, "paddle", "tensorflow"), "dpnp": ("numpy", "dpnp", "torch")}
+
+
+def nanobind():
+    """The consumer of the matrix: C++ that takes `nb::ndarray<>`."""
+    module = importlib.import_module("nanobind_peer").load()
+    return module, module.take
+
+
+def version_of(name):
+    """The version of an installed library."""
+    return importlib.metadata.version(PACKAGES.get(name, name))
+
+
+def judged(verdicts, name):
+    """The verdict on the installed version, if there is one."""
+    version = version_of(name)
+    for verdict in verdicts:
+        if verdict["consumer"] == name and version.startswith(verdict["version"]):
+            return verdict
+    return None
+
+
+def outcome(name, module, take, tensor):
+    """What becomes of a tensor that a library is given."""
+    try:
+        made = take(tensor)
+    except Exception as error:
+        return "refused", f"{type(error).__name__}: {error}"[:160]
+    if name == "nanobind":
+        found = made.address == address_of(tensor)
+        return ("same" if found else "copy"), ""
+    use(name, module, made)
+    fit, why = _native.compare(tensor, made)
+    return fit.lower(), why
+
+
+def address_of(tensor):
+    """Where the doctor says that the first element is."""
+    report = dlpack_doctor.examine(tensor).data
+    for request in report["requests"]:
+        found = request["answer"].get("tensor")
+        if found:
+            empty = found["layout"] and found["layout"]["numel"] == 0
+            return found["data"] + (0 if empty else found["byte_offset"])
+    return None
+
+
+def main():
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # libraries print where they like
+
+    def say(**line):
+        print(json.dumps(line), file=out, flush=True)
+
+    mode = sys.argv[1]
+    present = [name for name in MODES[mode] if importlib.util.find_spec(name)]
+    consumers, producers = {}, {"reference": PEERS["reference"]()}
+    for name in present:
+        say(importing=name)
+        try:
+            consumers[name] = nanobind() if name == "nanobind" else TAKES[name]()
+            producers[name] = PEERS[name]()
+        except ImportError as error:
+            say(failed=name, why=str(error))
+            consumers.pop(name, None)
+    if mode == "dpnp":
+        # The others have met each other.
+        pairs = [(p, c) for p in producers for c in consumers if "dpnp" in (p, c)]
+    else:
+        pairs = [(p, c) for p in producers for c in consumers]
+    count, unmeasured = Counter(), set()
+    for producer in producers:
+        takers = [consumer for made, consumer in pairs if made == producer]
+        for dtype in DTYPES:
+            alive()  # lets go of what nobody took
+            for layout in LAYOUTS:
+                try:
+                    tensor = producers[producer].make(dtype, layout)
+                    tensor.__dlpack__()
+                except Exception:
+                    if producer != "reference":
+                        continue
+                if tensor is None:
+                    continue
+                verdicts = dlpack_doctor.examine(tensor).verdicts
+                for name in takers:
+                    verdict = judged(verdicts, name)
+                    if verdict is None:
+                        unmeasured.add(name)
+                        continue
+                    count[f"{name} {verdict['fit']}"] += 1
+                    if verdict["fit"] in NOT_TRIED:
+                        continue
+                    say(trying=f"{producer} {dtype} {layout.name} {name}")
+                    fit, why = outcome(name, *consumers[name], tensor)
+                    if fit != verdict["fit"]:
+                        say(
+                            wrong=f"{producer} {dtype} {layout.name} into {name}",
+                            verdict=[verdict["fit"], verdict["why"]],
+                            found=[fit, why],
+                        )
+    say(count=count, unmeasured=sorted(unmeasured), consumers=list(consumers))
+    out.flush()
+    # Some of these libraries do not survive their own shutdown together.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+//! `cargo xtask example NAME`: the examples, each by one command.
+
+mod coming_from;
+mod python;
+mod template;
+
+use std::process::{Command, Stdio};
+
+pub(crate) use coming_from::coming_from;
+use python::{Place, PythonExample};
+pub(crate) use template::step as template;
+
+use crate::Outcome;
+use crate::checkout::Checkout;
+use crate::develop::{EXAMPLE, Module};
+use crate::no_python;
+use crate::report::{Ending, Stop};
+use crate::run::Stage;
+use crate::test::Context;
+use crate::venv::Packages;
+
+const SAFETENSORS: PythonExample = PythonExample {
+    name: "safetensors",
+    module: Module { package: "mapped-weights", name: "mapped_weights" },
+    place: Place::Tests(Packages::Torch),
+    program: "safetensors/main.py",
+    workspace: None,
+    launcher: None,
+    prepare: Some(python::model_file),
+};
+
+const NOTEBOOK: PythonExample = PythonExample {
+    name: "notebook",
+    module: EXAMPLE,
+    place: Place::Tests(Packages::Base),
+    program: "notebook/tour.py",
+    workspace: None,
+    launcher: None,
+    prepare: None,
+};
+
+const WRAPPED: PythonExample = PythonExample {
+    name: "wrapped",
+    module: Module { package: "dlpack-wrapped", name: "dlpack_wrapped" },
+    place: Place::Tests(Packages::Base),
+    program: "wrapped/main.py",
+    workspace: Some("wrapped"),
+    launcher: None,
+    prepare: None,
+};
+
+const RANKS: Module = Module { package: "dlpack-ranks", name: "dlpack_ranks" };
+
+const MPI: PythonExample = PythonExample {
+    name: "mpi",
+    module: RANKS,
+    place: Place::Engines,
+    program: "ranks/mpi.py",
+    workspace: None,
+    launcher: Some(&["mpiexec", "-n", "2"]),
+    prepare: None,
+};
+
+const GLOO: PythonExample = PythonExample {
+    name: "gloo",
+    module: RANKS,
+    place: Place::Tests(Packages::Torch),
+    program: "ranks/gloo.py",
+    workspace: None,
+    launcher: None,
+    prepare: None,
+};
+
+const RAY: PythonExample = PythonExample {
+    name: "ray",
+    module: RANKS,
+    place: Place::Engines,
+    program: "ranks/store.py",
+    workspace: None,
+    launcher: None,
+    prepare: None,
+};
+
+/// A name, what it shows, and how it is run.
+type Example = (&'static str, &'static str, fn(&Checkout) -> Outcome);
+
+/// Those that `example` runs, and what each shows.
+const EXAMPLES: [Example; 8] = [
+    ("no-python", "tensors between a C++ program and two Rust libraries", no_python::example),
+    ("template", "a project of one's own: its wheel is built and tested", template::run),
+    ("safetensors", "a model file of 91 MB, mapped in Rust and used by PyTorch in place", |at| {
+        SAFETENSORS.run(at)
+    }),
+    ("notebook", "windows, drawings and times of one photograph, as a script with cells", |at| {
+        NOTEBOOK.run(at)
+    }),
+    ("wrapped", "types of ndarray, image and candle as Python classes", |at| WRAPPED.run(at)),
+    ("mpi", "two ranks of MPI add up memory of Rust; no NumPy in between", |at| MPI.run(at)),
+    ("gloo", "the same with torch.distributed", |at| GLOO.run(at)),
+    ("ray", "memory of Rust into Ray's object store, with one copy", |at| RAY.run(at)),
+];
+
+/// Runs the example of that name in this terminal, or says which there are.
+pub(crate) fn example(checkout: &Checkout, name: Option<&str>) -> Outcome {
+    let Some(name) = name else {
+        for (name, shows, _) in EXAMPLES {
+            println!("{name:14} {shows}");
+        }
+        return Ok(());
+    };
+    let found = EXAMPLES.iter().find(|(known, ..)| *known == name);
+    let names: Vec<&str> = EXAMPLES.iter().map(|(name, ..)| *name).collect();
+    let (.., run) =
+        found.ok_or_else(|| format!("There is no example `{name}`: {}.", names.join(", ")))?;
+    run(checkout)
+}
+
+pub(crate) fn safetensors(context: &Context, stage: &mut Stage) -> Ending {
+    SAFETENSORS.step(context, stage)
+}
+
+pub(crate) fn notebook(context: &Context, stage: &mut Stage) -> Ending {
+    NOTEBOOK.step(context, stage)
+}
+
+pub(crate) fn wrapped(context: &Context, stage: &mut Stage) -> Ending {
+    WRAPPED.step(context, stage)
+}
+
+/// The engines for several processes.
+pub(crate) fn ranks(context: &Context, stage: &mut Stage) -> Ending {
+    if !cfg!(target_os = "linux") {
+        return Err(Stop::Skipped("the wheels of MPICH are for Linux".to_owned()));
+    }
+    [MPI, GLOO, RAY].iter().try_for_each(|example| example.step(context, stage))
+}
+
+/// Runs a program in this terminal.
+fn in_terminal(command: &mut Command) -> Outcome {
+    let program = command.get_program().to_string_lossy().into_owned();
+    match command.stdin(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{program}` ended with {status}; see its words above.")),
+        Err(error) => Err(format!("`{program}` does not start ({error}).")),
+    }
+}

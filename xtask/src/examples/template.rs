@@ -1,0 +1,115 @@
+//! `examples/template`: a project is made of it, its wheel is built, and that is tested
+//! in an environment that has nothing else of this project.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Outcome;
+use crate::checkout::Checkout;
+use crate::develop::announced;
+use crate::interpreter::Interpreter;
+use crate::report::Ending;
+use crate::run::Stage;
+use crate::test::Context;
+use crate::venv;
+
+/// What the project is called, and its module.
+const NAMES: [(&str, &str); 2] =
+    [("{{project-name}}", "my-tensors"), ("{{crate_name}}", "my_tensors")];
+/// What is about the template, and not for the project.
+const ABOUT: [&str; 2] = ["cargo-generate.toml", "TEMPLATE.md"];
+
+pub(super) fn run(checkout: &Checkout) -> Outcome {
+    announced(checkout, "template", "the wheel is tested", |stage| try_it(checkout, stage))?;
+    println!("the project is in {}", project(checkout).display());
+    Ok(())
+}
+
+pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
+    Ok(try_it(&context.checkout, stage)?)
+}
+
+fn project(checkout: &Checkout) -> PathBuf {
+    checkout.target().join("template/my-tensors")
+}
+
+fn try_it(checkout: &Checkout, stage: &mut Stage) -> Outcome {
+    let interpreter = Interpreter::find(checkout)?;
+    let project = project(checkout);
+    drop(std::fs::remove_dir_all(&project));
+    generate(&checkout.root().join("examples/template"), &project)?;
+    use_these_crates(checkout, &project)?;
+
+    let maturin = venv::ensure_maturin(checkout, Interpreter::find(checkout)?, stage)?;
+    let wheels = project.join("dist");
+    let mut build = Command::new(maturin.programs().join("maturin"));
+    build
+        .current_dir(&project)
+        .env("CARGO_TERM_COLOR", "never")
+        .env_remove("CARGO_MANIFEST_DIR")
+        .args(["build", "--quiet", "--interpreter"])
+        .arg(&interpreter.executable)
+        .arg("--out")
+        .arg(&wheels)
+        .arg("--target-dir")
+        .arg(checkout.target().join("template/target"));
+    stage.run(&mut build)?;
+
+    let place = project.join(".venv");
+    stage.run(Command::new(&interpreter.executable).args(["-m", "venv"]).arg(&place))?;
+    let python = venv::python_of(&place);
+    let mut pip = Command::new(&python);
+    pip.current_dir(checkout.root())
+        .args(["-m", "pip", "install", "--no-input", "--progress-bar", "off"])
+        .args(["--disable-pip-version-check", "--requirement", "requirements/template.txt"])
+        .arg("--find-links")
+        .arg(&wheels)
+        .arg("my-tensors");
+    stage
+        .run(&mut pip)
+        .map_err(|_| "pip cannot install the new wheel, or what tests it.".to_owned())?;
+    for tool in [&["pytest", "-q", "tests"][..], &["mypy", "tests"]] {
+        stage.run(Command::new(&python).current_dir(&project).arg("-m").args(tool))?;
+    }
+    stage.note("a project of the template: its wheel installs, pytest and mypy accept it");
+    Ok(())
+}
+
+/// What `cargo generate` does with this template: it replaces two names.
+fn generate(from: &Path, to: &Path) -> Outcome {
+    let failed = |path: &Path, error| format!("{} cannot be copied ({error}).", path.display());
+    std::fs::create_dir_all(to).map_err(|error| failed(to, error))?;
+    for entry in std::fs::read_dir(from).map_err(|error| failed(from, error))? {
+        let path = entry.map_err(|error| failed(from, error))?.path();
+        let name = named(&path.file_name().unwrap_or_default().to_string_lossy());
+        if ABOUT.contains(&name.as_str()) {
+            continue;
+        }
+        let target = to.join(name);
+        if path.is_dir() {
+            generate(&path, &target)?;
+        } else {
+            let text = std::fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
+            std::fs::write(&target, named(&text)).map_err(|error| failed(&target, error))?;
+        }
+    }
+    Ok(())
+}
+
+fn named(text: &str) -> String {
+    NAMES.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+/// The project asks for a release of `dlpack-traits`; here it is given this checkout.
+fn use_these_crates(checkout: &Checkout, project: &Path) -> Outcome {
+    let folder = project.join(".cargo");
+    let mut text = String::from("[patch.crates-io]\n");
+    for package in ["dlpack-traits", "dlpack-derive"] {
+        let path = checkout.root().join(package);
+        let line = format!("{package} = {{ path = {:?} }}\n", path.to_string_lossy());
+        text += &line;
+    }
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(folder.join("config.toml"), text))
+        .map_err(|error| format!("{} cannot be written ({error}).", folder.display()))
+}

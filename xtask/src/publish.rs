@@ -1,0 +1,138 @@
+//! Whether the two crates can be published: quickly in `cargo xtask test --full`, and
+//! thoroughly, with tools that take minutes to build, by `cargo xtask publishable`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::Outcome;
+use crate::checkout::Checkout;
+use crate::copy_sources::copy_sources;
+use crate::miri::TOOLCHAIN;
+use crate::report::{Ending, Stop, missing};
+use crate::run::{Stage, answer_of, cargo, cargo_of};
+use crate::test::{self, Body, Context};
+use crate::tools;
+use crate::venv::Packages;
+
+const STEPS: &[(&str, Body)] = &[
+    ("python environment", test::python_environment),
+    ("packages", packages),
+    ("cargo-deny", deny),
+    ("semantic versions", semver),
+    ("features, two at a time", powerset),
+    ("oldest dependencies", minimal_versions),
+];
+
+/// Runs all of them; the exit code says whether any failed.
+pub(crate) fn publishable(checkout: Checkout) -> Outcome<ExitCode> {
+    test::run(checkout, STEPS, Packages::Base)
+}
+
+/// Both crates, packed and built out of their packages.
+pub(crate) fn packages(context: &Context, stage: &mut Stage) -> Ending {
+    let mut command = cargo(&context.checkout);
+    command.args(["publish", "--workspace", "--dry-run", "--locked", "--allow-dirty"]);
+    stage.run(&mut command)?;
+    for package in ["dlpack-derive", "dlpack-traits"] {
+        let mut list = cargo(&context.checkout);
+        let output =
+            list.args(["package", "--list", "--allow-dirty", "--package", package]).output();
+        let listed = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let listed = listed.unwrap_or_default();
+        for file in ["LICENSE-MIT", "LICENSE-APACHE", "Cargo.toml"] {
+            if !listed.lines().any(|line| line == file) {
+                return Err(Stop::Failed(format!("the package of {package} has no {file}.")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Licences, bans, sources; advisories where their list can be fetched.
+fn deny(context: &Context, stage: &mut Stage) -> Ending {
+    let checkout = &context.checkout;
+    let Ok(folder) = tools::ensure(checkout, "cargo-deny", stage) else {
+        return missing("cargo-deny", "cargo-deny cannot be installed".to_owned());
+    };
+    let run = |what: &[&str]| {
+        let mut command = tools::with_first(&folder, cargo(checkout));
+        command.args(["deny", "check"]).args(what);
+        command
+    };
+    stage.run(&mut run(&["bans", "licenses", "sources"]))?;
+    if stage.run(&mut run(&["advisories"])).is_err() {
+        stage.note("advisories: not checked, or not good; see the log");
+    }
+    Ok(())
+}
+
+/// What changed since the last release, and whether its number says so.
+fn semver(context: &Context, stage: &mut Stage) -> Ending {
+    let checkout = &context.checkout;
+    let tag = ["describe", "--tags", "--abbrev=0", "--match", "v*"];
+    let Some(last) = answer_of("git", &tag) else {
+        return missing("semver", "there is no release to compare with (no tag v*)".to_owned());
+    };
+    let Ok(folder) = tools::ensure(checkout, "cargo-semver-checks", stage) else {
+        return missing("semver", "cargo-semver-checks cannot be installed".to_owned());
+    };
+    let mut command = tools::with_first(&folder, cargo(checkout));
+    command
+        .env("PYO3_PYTHON", &context.environment()?.interpreter.executable)
+        .args(["semver-checks", "--package", "dlpack-traits", "--all-features", "--baseline-rev"])
+        .arg(last.trim());
+    Ok(stage.run(&mut command)?)
+}
+
+/// Every feature alone, and beside every other.
+fn powerset(context: &Context, stage: &mut Stage) -> Ending {
+    let checkout = &context.checkout;
+    let Ok(folder) = tools::ensure(checkout, "cargo-hack", stage) else {
+        return missing("cargo-hack", "cargo-hack cannot be installed".to_owned());
+    };
+    let mut command = tools::with_first(&folder, cargo(checkout));
+    command
+        .env("PYO3_PYTHON", &context.environment()?.interpreter.executable)
+        .env("RUSTFLAGS", "--deny=warnings")
+        .env("CARGO_TARGET_DIR", checkout.target().join("powerset"))
+        .args(["hack", "check", "--package", "dlpack-traits", "--lib"])
+        .args(["--feature-powerset", "--depth", "2"]);
+    Ok(stage.run(&mut command)?)
+}
+
+/// The oldest version of each dependency that the manifests allow.
+fn minimal_versions(context: &Context, stage: &mut Stage) -> Ending {
+    let checkout = &context.checkout;
+    if answer_of("rustup", &["run", TOOLCHAIN, "cargo", "--version"]).is_none() {
+        return missing("minimal-versions", format!("there is no toolchain {TOOLCHAIN}"));
+    }
+    let copy: PathBuf = checkout.target().join("minimal-versions");
+    copy_sources(checkout.root(), &copy, stage)?;
+    alone(&copy.join("Cargo.toml"))?;
+    let mut update = cargo_of(checkout, TOOLCHAIN);
+    update.current_dir(&copy).args(["update", "-Zdirect-minimal-versions"]);
+    stage.run(&mut update)?;
+    let mut check = cargo(checkout);
+    check
+        .current_dir(&copy)
+        .env("CARGO_TARGET_DIR", copy.with_extension("target"))
+        .env("PYO3_PYTHON", &context.environment()?.interpreter.executable)
+        .args(["check", "--package", "dlpack-traits", "--all-features"]);
+    Ok(stage.run(&mut check)?)
+}
+
+/// Leaves the two crates in the workspace: what the tests need is newer.
+fn alone(manifest: &Path) -> Outcome {
+    let failed = |error| format!("{} cannot be changed ({error}).", manifest.display());
+    let text = std::fs::read_to_string(manifest).map_err(failed)?;
+    let mut rest = text.as_str();
+    let mut changed = String::new();
+    while let Some((before, after)) = rest.split_once("members = [") {
+        let (_, after) = after.split_once(']').unwrap_or(("", after));
+        changed += before;
+        changed += "members = [\"dlpack-derive\", \"dlpack-traits\"]";
+        rest = after;
+    }
+    changed += rest;
+    std::fs::write(manifest, changed).map_err(failed)
+}
