@@ -100,7 +100,7 @@ fn device(object: &Bound<'_, PyAny>) -> PyResult<DeviceAnswer> {
                 DeviceAnswer::Said(read::device_facts(Device::new(DLDeviceType(kind), index)))
             }
             Err(_) => DeviceAnswer::Odd {
-                device_type: found.get_item(0).and_then(|kind| kind.extract()).ok(),
+                has_parts: found.get_item(0).is_ok(),
                 found: found.repr()?.to_string(),
             },
         }),

@@ -50,6 +50,7 @@ pub(crate) fn of(class: &Bound<'_, PyType>) -> PyResult<Option<TableFacts>> {
             versions: Vec::new(),
             slots: Vec::new(),
             unreadable: None,
+            dangling: false,
         };
         match address_in(&found) {
             Ok(address) => follow(address, &mut facts),
@@ -82,6 +83,7 @@ fn follow(mut address: u64, facts: &mut TableFacts) {
     for _ in 0..STEPS {
         let Some(header) = Bytes::read(address, size_of::<DLPackExchangeAPIHeader>()) else {
             facts.unreadable = Some(format!("there is no memory at {address:#x}"));
+            facts.dangling = true;
             return;
         };
         let version = read::version(&header, offset_of!(DLPackExchangeAPIHeader, version));
@@ -89,7 +91,10 @@ fn follow(mut address: u64, facts: &mut TableFacts) {
         if version.0 == 1 && version >= (1, 2) {
             match Bytes::read(address, size_of::<DLPackExchangeAPI>()) {
                 Some(table) => facts.slots = slots(&table),
-                None => facts.unreadable = Some("the table ends before its last slot".to_owned()),
+                None => {
+                    facts.unreadable = Some("the table ends before its last slot".to_owned());
+                    facts.dangling = true;
+                }
             }
             return;
         }

@@ -4,8 +4,9 @@ with those that end a process."""
 import json
 
 import pytest
-from conftest import REQUIRED, doctor, is_there, python, require
+from conftest import REQUIRED, doctor, is_there, oneapi, python, require
 from dlpack_doctor import CONSUMERS
+from test_broken import STATIC
 
 
 def driven(mode):
@@ -41,6 +42,27 @@ def test_libraries_in_one_process():
 def test_dpnp():
     require("dpnp")
     check("dpnp", 100)
+
+
+def check_broken(mode):
+    """Broken tensors, those that end no process."""
+    producers = ("healthy", *STATIC)
+    ended = python("broken_driver.py", mode, *producers, **oneapi())
+    lines = [json.loads(line) for line in ended.stdout.splitlines() if line[:1] == "{"]
+    assert lines and "count" in lines[-1], (lines[-3:], ended.stderr[-2000:])
+    wrong = [line for line in lines if "wrong" in line]
+    assert not wrong, wrong
+    assert sum(lines[-1]["count"].values()) >= len(producers)
+
+
+def test_broken_producers():
+    require("numpy")
+    check_broken("main")
+
+
+def test_broken_producers_into_dpnp():
+    require("dpnp")
+    check_broken("dpnp")
 
 
 # Expression, consumer, what becomes of it: of those that end a process.
