@@ -89,13 +89,11 @@ fn follow(mut address: u64, facts: &mut TableFacts) {
         let version = read::version(&header, offset_of!(DLPackExchangeAPIHeader, version));
         facts.versions.push(version);
         if version.0 == 1 && version >= (1, 2) {
-            match Bytes::read(address, size_of::<DLPackExchangeAPI>()) {
-                Some(table) => facts.slots = slots(&table),
-                None => {
-                    facts.unreadable = Some("the table ends before its last slot".to_owned());
-                    facts.dangling = true;
-                }
-            }
+            let whole = Bytes::read(address, size_of::<DLPackExchangeAPI>());
+            facts.dangling = whole.is_none();
+            facts.unreadable =
+                facts.dangling.then(|| "the table ends before its last slot".to_owned());
+            facts.slots = whole.as_ref().map(slots).unwrap_or_default();
             return;
         }
         address = header.pointer(offset_of!(DLPackExchangeAPIHeader, prev_api));

@@ -1,5 +1,5 @@
-"""The verdicts, beside what the libraries do: with 300 tensors of each producer, and
-with those that end a process."""
+"""The verdicts, beside what the libraries do: with 300 tensors of each producer, with
+broken ones, and with those that end a process."""
 
 import json
 
@@ -11,7 +11,7 @@ from test_broken import STATIC
 
 def driven(mode):
     """The lines of the driver."""
-    ended = python("verdicts_driver.py", mode)
+    ended = python("verdicts_driver.py", mode, "healthy", *STATIC, **oneapi())
     lines = [json.loads(line) for line in ended.stdout.splitlines() if line[:1] == "{"]
     assert lines and "count" in lines[-1], (lines[-3:], ended.stderr[-2000:])
     return lines
@@ -42,27 +42,6 @@ def test_libraries_in_one_process():
 def test_dpnp():
     require("dpnp")
     check("dpnp", 100)
-
-
-def check_broken(mode):
-    """Broken tensors, those that end no process."""
-    producers = ("healthy", *STATIC)
-    ended = python("broken_driver.py", mode, *producers, **oneapi())
-    lines = [json.loads(line) for line in ended.stdout.splitlines() if line[:1] == "{"]
-    assert lines and "count" in lines[-1], (lines[-3:], ended.stderr[-2000:])
-    wrong = [line for line in lines if "wrong" in line]
-    assert not wrong, wrong
-    assert sum(lines[-1]["count"].values()) >= len(producers)
-
-
-def test_broken_producers():
-    require("numpy")
-    check_broken("main")
-
-
-def test_broken_producers_into_dpnp():
-    require("dpnp")
-    check_broken("dpnp")
 
 
 # Expression, consumer, what becomes of it: of those that end a process.
