@@ -78,7 +78,12 @@ fn judge(consumer: &Consumer, report: &Report) -> Judged {
     };
     let by_table = consumer.reads_tables && exports_by_table(report);
     if tensor.version.is_some() && !consumer.versioned && !by_table {
-        return refused("it takes the legacy capsule only");
+        return if consumer.reads_tables {
+            let why = "it asked for the legacy capsule: SystemError, or the end of the process";
+            (Fit::Unknown, why.to_owned())
+        } else {
+            refused("it takes the legacy capsule only")
+        };
     }
     if let Some(judged) = struct_of(consumer, tensor) {
         return judged;
