@@ -133,9 +133,9 @@ pub(crate) fn answer(py: Python<'_>, result: PyResult<Bound<'_, PyAny>>) -> Answ
             let (exception, message) = words(py, &error);
             Answer::Raised { exception, message }
         }
-        Ok(found) => match found.cast::<PyCapsule>() {
+        Ok(found) => match found.extract::<Bound<'_, PyCapsule>>() {
             Ok(capsule) => {
-                let mut facts = read::capsule(capsule);
+                let mut facts = read::capsule(&capsule);
                 facts.accepted = accepted(&found, &facts);
                 Answer::Capsule(Box::new(facts))
             }
