@@ -100,7 +100,7 @@ fn device(object: &Bound<'_, PyAny>) -> PyResult<DeviceAnswer> {
                 DeviceAnswer::Said(read::device_facts(Device::new(DLDeviceType(kind), index)))
             }
             Err(_) => DeviceAnswer::Odd {
-                device_type: found.get_item(0).and_then(|kind| kind.extract()).ok(),
+                has_parts: found.get_item(0).is_ok(),
                 found: found.repr()?.to_string(),
             },
         }),
@@ -133,9 +133,9 @@ pub(crate) fn answer(py: Python<'_>, result: PyResult<Bound<'_, PyAny>>) -> Answ
             let (exception, message) = words(py, &error);
             Answer::Raised { exception, message }
         }
-        Ok(found) => match found.cast::<PyCapsule>() {
+        Ok(found) => match found.extract::<Bound<'_, PyCapsule>>() {
             Ok(capsule) => {
-                let mut facts = read::capsule(capsule);
+                let mut facts = read::capsule(&capsule);
                 facts.accepted = accepted(&found, &facts);
                 Answer::Capsule(Box::new(facts))
             }

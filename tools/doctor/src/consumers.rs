@@ -20,7 +20,7 @@ pub struct Consumer {
     /// Whether it uses exchange tables.
     pub(crate) reads_tables: bool,
     pub(crate) device: DeviceAsked,
-    /// Whether it takes the versioned struct.
+    /// Whether it takes the versioned struct from `__dlpack__`.
     pub(crate) versioned: bool,
     /// Whether it looks at the major version.
     pub(crate) checks_major: bool,
@@ -37,6 +37,8 @@ pub struct Consumer {
     pub(crate) calls_null_deleter: bool,
     /// Whether it never releases what has no deleter, or no context.
     pub(crate) leaks_null: bool,
+    /// Whether it believes `__dlpack_device__` about where an address is.
+    pub(crate) believes_device: bool,
     /// Element types, by their names.
     pub(crate) dtypes: &'static [&'static [&'static str]],
     /// Those that become others.
@@ -48,6 +50,8 @@ pub struct Consumer {
 pub(crate) enum DeviceAsked {
     /// Does not call it.
     No,
+    /// Does not call it, and wants it to be there.
+    Present,
     /// Uses the kind.
     Kind,
     /// Uses kind and index.
@@ -147,6 +151,7 @@ const PLAIN_CONSUMER: Consumer = Consumer {
     always_copies: false,
     calls_null_deleter: false,
     leaks_null: false,
+    believes_device: false,
     dtypes: &[EVERYTHING],
     converted: &[],
 };
@@ -198,6 +203,7 @@ pub const CONSUMERS: &[Consumer] = &[
         version: "0.1.15",
         requests: &[PLAIN],
         reads_tables: true,
+        versioned: false,
         device: DeviceAsked::No,
         devices: Devices::Any,
         ..PLAIN_CONSUMER
@@ -205,7 +211,6 @@ pub const CONSUMERS: &[Consumer] = &[
     Consumer {
         name: "nanobind",
         version: "3.1.0",
-        retries_all: true,
         device: DeviceAsked::No,
         checks_major: false,
         devices: Devices::Any,
@@ -241,6 +246,7 @@ pub const CONSUMERS: &[Consumer] = &[
         offset: Offset::Ignored,
         ndim: 9,
         leaks_null: true,
+        believes_device: true,
         dtypes: &[NUMBERS, F16, BF16, FLOAT8],
         ..PLAIN_CONSUMER
     },
@@ -260,6 +266,7 @@ pub const CONSUMERS: &[Consumer] = &[
         name: "dpnp",
         version: "0.20.0",
         requests: &[FULL, PLAIN],
+        device: DeviceAsked::Present,
         devices: Devices::CpuAndOneApi,
         offset: Offset::Ignored,
         calls_null_deleter: true,

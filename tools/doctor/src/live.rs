@@ -94,7 +94,7 @@ fn export<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 
 /// What a capsule says, which stays as it is.
 fn facts(capsule: &Bound<'_, PyAny>) -> Option<TensorFacts> {
-    capsule.cast().ok().and_then(|capsule| crate::read::capsule(capsule).tensor)
+    capsule.extract().ok().and_then(|capsule| crate::read::capsule(&capsule).tensor)
 }
 
 fn twice(object: &Bound<'_, PyAny>) -> PyResult<Seen> {

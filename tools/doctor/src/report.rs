@@ -49,8 +49,8 @@ pub enum DeviceAnswer {
     Odd {
         /// Its `repr`.
         found: String,
-        /// The kind, if that much of it is there: the first of a pair is a number.
-        device_type: Option<i32>,
+        /// Whether it has a first part, which is all that some consumers look at.
+        has_parts: bool,
     },
     /// An exception.
     Raised {
@@ -232,6 +232,8 @@ pub struct TableFacts {
     pub slots: Vec<SlotFacts>,
     /// Why it cannot be read, if it cannot.
     pub unreadable: Option<String>,
+    /// Whether that is because an address leads nowhere.
+    pub dangling: bool,
 }
 
 /// One function of an exchange table.

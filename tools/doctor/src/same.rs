@@ -43,7 +43,7 @@ fn export<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 fn facts(capsule: &Bound<'_, PyAny>) -> Option<TensorFacts> {
-    read::capsule(capsule.cast::<PyCapsule>().ok()?).tensor
+    read::capsule(&capsule.extract::<Bound<'_, PyCapsule>>().ok()?).tensor
 }
 
 fn said(fit: Fit, why: impl Into<String>) -> Comparison {

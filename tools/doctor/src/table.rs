@@ -50,6 +50,7 @@ pub(crate) fn of(class: &Bound<'_, PyType>) -> PyResult<Option<TableFacts>> {
             versions: Vec::new(),
             slots: Vec::new(),
             unreadable: None,
+            dangling: false,
         };
         match address_in(&found) {
             Ok(address) => follow(address, &mut facts),
@@ -82,15 +83,17 @@ fn follow(mut address: u64, facts: &mut TableFacts) {
     for _ in 0..STEPS {
         let Some(header) = Bytes::read(address, size_of::<DLPackExchangeAPIHeader>()) else {
             facts.unreadable = Some(format!("there is no memory at {address:#x}"));
+            facts.dangling = true;
             return;
         };
         let version = read::version(&header, offset_of!(DLPackExchangeAPIHeader, version));
         facts.versions.push(version);
         if version.0 == 1 && version >= (1, 2) {
-            match Bytes::read(address, size_of::<DLPackExchangeAPI>()) {
-                Some(table) => facts.slots = slots(&table),
-                None => facts.unreadable = Some("the table ends before its last slot".to_owned()),
-            }
+            let whole = Bytes::read(address, size_of::<DLPackExchangeAPI>());
+            facts.dangling = whole.is_none();
+            facts.unreadable =
+                facts.dangling.then(|| "the table ends before its last slot".to_owned());
+            facts.slots = whole.as_ref().map(slots).unwrap_or_default();
             return;
         }
         address = header.pointer(offset_of!(DLPackExchangeAPIHeader, prev_api));

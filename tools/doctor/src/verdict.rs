@@ -6,7 +6,8 @@ use crate::ask::NEWEST;
 use crate::consumers::{Alignment, CONSUMERS, Consumer, DeviceAsked, Devices, Layouts, Offset};
 use crate::read;
 use crate::report::{
-    Answer, Array, CapsuleFacts, DeviceAnswer, Fit, LayoutFacts, Report, TensorFacts, Verdict,
+    Answer, Array, CapsuleFacts, DeviceAnswer, Fit, LayoutFacts, Report, TableFacts, TensorFacts,
+    Verdict,
 };
 
 /// A verdict without the name of whose it is.
@@ -50,11 +51,19 @@ fn ours(report: &Report) -> Judged {
 fn judge(consumer: &Consumer, report: &Report) -> Judged {
     let told = match (consumer.device, &report.device) {
         (DeviceAsked::No, _) | (_, DeviceAnswer::Said(_)) => true,
-        (DeviceAsked::Kind, DeviceAnswer::Odd { device_type, .. }) => device_type.is_some(),
+        (DeviceAsked::Present, answer) => *answer != DeviceAnswer::Missing,
+        (DeviceAsked::Kind, DeviceAnswer::Odd { has_parts, .. }) => *has_parts,
         _ => false,
     };
     if !told {
         return refused("it calls `__dlpack_device__` first");
+    }
+    if consumer.reads_tables && report.table.as_ref().is_some_and(|table| table.dangling) {
+        return (Fit::Crash, "it follows the address of the exchange table".to_owned());
+    }
+    let unusable = |table: &TableFacts| table.unreadable.is_some() && table.versions.is_empty();
+    if consumer.reads_tables && report.table.as_ref().is_some_and(unusable) {
+        return refused("what is published as the exchange table is none");
     }
     let capsule = match asked(consumer, report) {
         Ok(capsule) => capsule,
@@ -67,10 +76,19 @@ fn judge(consumer: &Consumer, report: &Report) -> Judged {
             refused("the capsule has a name that it does not know")
         };
     };
-    if tensor.version.is_some() && !consumer.versioned {
-        return refused("it takes the legacy capsule only");
+    let by_table = consumer.reads_tables && exports_by_table(report);
+    if tensor.version.is_some() && !consumer.versioned && !by_table {
+        return if consumer.reads_tables {
+            let why = "it asked for the legacy capsule: SystemError, or the end of the process";
+            (Fit::Unknown, why.to_owned())
+        } else {
+            refused("it takes the legacy capsule only")
+        };
     }
     if let Some(judged) = struct_of(consumer, tensor) {
+        return judged;
+    }
+    if let Some(judged) = lied_to(consumer, tensor, report) {
         return judged;
     }
     let judged = memory_of(consumer, tensor, report);
@@ -80,6 +98,18 @@ fn judge(consumer: &Consumer, report: &Report) -> Judged {
         }
     }
     judged
+}
+
+/// What it does when `__dlpack_device__` names a device that is not the tensor's.
+fn lied_to(consumer: &Consumer, tensor: &TensorFacts, report: &Report) -> Option<Judged> {
+    let DeviceAnswer::Said(said) = &report.device else { return None };
+    let asks = matches!(consumer.device, DeviceAsked::Kind | DeviceAsked::Both);
+    if !asks || said.device_type == tensor.device.device_type {
+        return None;
+    }
+    let why = format!("it is told that the tensor is on {}", said.name);
+    // It takes the address for one of that device.
+    Some((if consumer.believes_device { Fit::Crash } else { Fit::Refused }, why))
 }
 
 /// The capsule that its calls come to.
@@ -117,11 +147,14 @@ fn struct_of(consumer: &Consumer, tensor: &TensorFacts) -> Option<Judged> {
         return Some(if consumer.checks_major {
             refused(format!("major version {major}"))
         } else {
-            (Fit::Wrong, format!("it reads major version {major} as if it were 1"))
+            (Fit::Unknown, format!("it reads major version {major} as if it were 1"))
         });
     }
     if let Some(why) = device_refused(consumer.devices, read::device_of(tensor)) {
         return Some(why);
+    }
+    if read::dtype_of(tensor).element_bits() == 0 {
+        return Some((Fit::Unknown, "the elements have no size".to_owned()));
     }
     if !takes(consumer, &tensor.dtype_name) {
         return Some(refused(format!("it has no {}", tensor.dtype_name)));
@@ -172,6 +205,10 @@ fn memory_of(consumer: &Consumer, tensor: &TensorFacts, report: &Report) -> Judg
     if let Some(why) = layout_refused(consumer, tensor, layout) {
         return refused(why);
     }
+    let own = report.tensor();
+    if own.is_some_and(|own| (&own.shape, own.dtype) != (&tensor.shape, tensor.dtype)) {
+        return (Fit::Wrong, "others get another tensor".to_owned());
+    }
     let converted = consumer.converted.contains(&tensor.dtype_name.as_str());
     if layout.numel == 0 && !converted {
         return (Fit::Same, "no elements".to_owned());
@@ -201,7 +238,7 @@ fn memory_of(consumer: &Consumer, tensor: &TensorFacts, report: &Report) -> Judg
         _ if consumer.always_copies => return (Fit::Copy, "it always copies".to_owned()),
         _ => {}
     }
-    let own = report.tensor().map(|own| own.data.wrapping_add(own.byte_offset));
+    let own = own.map(|own| own.data.wrapping_add(own.byte_offset));
     if own != Some(tensor.data.wrapping_add(tensor.byte_offset)) {
         return (Fit::Copy, "the producer copies for who asks as it does".to_owned());
     }

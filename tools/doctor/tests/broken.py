@@ -15,10 +15,11 @@ import exchange_table as tables  # noqa: E402
 
 _new = ctypes.pythonapi.PyCapsule_New
 _new.restype, _new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
-_name = ctypes.pythonapi.PyCapsule_GetName
-_name.restype, _name.argtypes = c_char_p, [c_void_p]
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype, _pointer.argtypes = c_void_p, [c_void_p, c_char_p]
+# Of a capsule that dies, by its address: an object would bring it back to life.
+_name = PYFUNCTYPE(c_char_p, c_void_p)(("PyCapsule_GetName", ctypes.pythonapi))
+_pointer = PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
 LEGACY, VERSIONED = c_char_p(b"dltensor"), c_char_p(b"dltensor_versioned")
 ALIVE = {}
@@ -46,7 +47,7 @@ class Producer:
 
     def __init__(self, **attributes):
         self.__dict__.update(attributes)
-        self.buffer = ctypes.create_string_buffer(256)
+        self.buffer = ctypes.create_string_buffer(bytes(range(256)))
         start = ctypes.addressof(self.buffer)
         self.data = start + -start % 64 + self.misplaced
 
@@ -314,13 +315,14 @@ class Exits(Producer):
 @PYFUNCTYPE(ctypes.c_int, py_object, POINTER(c_void_p))
 def from_object(producer, out):
     capsule = producer.export(True)
-    out[0] = structs._get_pointer(capsule, b"dltensor_versioned")
-    rename = ctypes.pythonapi.PyCapsule_SetName
-    rename.argtypes = [py_object, c_char_p]
-    rename(capsule, USED)
+    out[0] = _pointer(id(capsule), VERSIONED.value)
+    _rename(capsule, USED)
     return 0
 
 
+_rename = PYFUNCTYPE(ctypes.c_int, py_object, c_char_p)(
+    ("PyCapsule_SetName", ctypes.pythonapi)
+)
 USED = c_char_p(b"used_dltensor_versioned")
 TABLE_NAME = c_char_p(b"dlpack_exchange_api")
 

@@ -31,6 +31,12 @@ def require(name):
         pytest.skip(f"{name} is not installed")
 
 
+def oneapi():
+    """Where a runtime for dpnp is that pip installed: it is not found by itself."""
+    name, runtime = "OCL_ICD_FILENAMES", Path(sys.prefix, "lib", "libintelocl.so")
+    return {name: str(runtime)} if runtime.exists() and name not in os.environ else {}
+
+
 def python(*arguments, **more):
     """Runs Python in the folder of the tests, whose modules expressions may name."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}

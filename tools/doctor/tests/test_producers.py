@@ -3,11 +3,9 @@ what of them breaks the standard, which is pinned here as it was found."""
 
 import json
 import os
-import sys
-from pathlib import Path
 
 import pytest
-from conftest import doctor, require
+from conftest import doctor, oneapi, require
 
 # How each makes two rows of three float32.
 EXPRESSIONS = {
@@ -47,17 +45,10 @@ VERSIONS = {
 TABLES = {"torch": "libtorch_python", "paddle": "libpaddle"}
 
 
-def environment():
-    """A runtime for dpnp that pip installed is not found by itself."""
-    runtime = Path(sys.prefix, "lib", "libintelocl.so")
-    found = {"OCL_ICD_FILENAMES": str(runtime)} if runtime.exists() else {}
-    return {**found, **{k: os.environ[k] for k in found if k in os.environ}}
-
-
 @pytest.mark.parametrize("library", EXPRESSIONS)
 def test_producer(library):
     require(library)
-    ended = doctor("--json", "--live", EXPRESSIONS[library], **environment())
+    ended = doctor("--json", "--live", EXPRESSIONS[library], **oneapi())
     assert ended.returncode in (0, 1), ended.stderr
     found = json.loads(ended.stdout)
     tensors = [one["answer"].get("tensor") for one in found["requests"]]

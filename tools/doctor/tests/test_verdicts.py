@@ -1,16 +1,17 @@
-"""The verdicts, beside what the libraries do: with 300 tensors of each producer, and
-with those that end a process."""
+"""The verdicts, beside what the libraries do: with 300 tensors of each producer, with
+broken ones, and with those that end a process."""
 
 import json
 
 import pytest
-from conftest import REQUIRED, doctor, is_there, python, require
+from conftest import REQUIRED, doctor, is_there, oneapi, python, require
 from dlpack_doctor import CONSUMERS
+from test_broken import STATIC
 
 
 def driven(mode):
     """The lines of the driver."""
-    ended = python("verdicts_driver.py", mode)
+    ended = python("verdicts_driver.py", mode, "healthy", *STATIC, **oneapi())
     lines = [json.loads(line) for line in ended.stdout.splitlines() if line[:1] == "{"]
     assert lines and "count" in lines[-1], (lines[-3:], ended.stderr[-2000:])
     return lines

@@ -3,7 +3,7 @@ the doctor's verdict. Prints one line of JSON for each that differs, and a last 
 that counts.
 
 `main` has all libraries but dpnp; `dpnp` has dpnp, and all but Paddle: these two
-do not load into one process."""
+do not load into one process. Further arguments name producers of `broken.py`."""
 
 import importlib.metadata
 import importlib.util
@@ -17,6 +17,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.simplefilter("ignore")
 
+import broken  # noqa: E402
 import conftest  # noqa: E402, F401  (says where the modules are)
 from grid import DTYPES, LAYOUTS  # noqa: E402
 from peers import PEERS  # noqa: E402
@@ -108,6 +109,23 @@ def main():
     else:
         pairs = [(p, c) for p in producers for c in consumers]
     count, unmeasured = Counter(), set()
+
+    def compare(tensor, what, takers):
+        verdicts = dlpack_doctor.examine(tensor).verdicts
+        for name in takers:
+            verdict = judged(verdicts, name)
+            if verdict is None:
+                unmeasured.add(name)
+                continue
+            count[f"{name} {verdict['fit']}"] += 1
+            if verdict["fit"] in NOT_TRIED:
+                continue
+            say(trying=f"{what} {name}")
+            fit, why = outcome(name, *consumers[name], tensor)
+            if fit != verdict["fit"]:
+                said = [verdict["fit"], verdict["why"]]
+                say(wrong=f"{what} into {name}", verdict=said, found=[fit, why])
+
     for producer in producers:
         takers = [consumer for made, consumer in pairs if made == producer]
         for dtype in DTYPES:
@@ -117,27 +135,12 @@ def main():
                     tensor = producers[producer].make(dtype, layout)
                     tensor.__dlpack__()
                 except Exception:
+                    # It has no such tensor; a read-only one is refused as legacy.
                     if producer != "reference":
                         continue
-                if tensor is None:
-                    continue
-                verdicts = dlpack_doctor.examine(tensor).verdicts
-                for name in takers:
-                    verdict = judged(verdicts, name)
-                    if verdict is None:
-                        unmeasured.add(name)
-                        continue
-                    count[f"{name} {verdict['fit']}"] += 1
-                    if verdict["fit"] in NOT_TRIED:
-                        continue
-                    say(trying=f"{producer} {dtype} {layout.name} {name}")
-                    fit, why = outcome(name, *consumers[name], tensor)
-                    if fit != verdict["fit"]:
-                        say(
-                            wrong=f"{producer} {dtype} {layout.name} into {name}",
-                            verdict=[verdict["fit"], verdict["why"]],
-                            found=[fit, why],
-                        )
+                compare(tensor, f"{producer} {dtype} {layout.name}", takers)
+    for producer in sys.argv[2:]:
+        compare(getattr(broken, producer)(), f"broken {producer}", list(consumers))
     say(count=count, unmeasured=sorted(unmeasured), consumers=list(consumers))
     out.flush()
     # Some of these libraries do not survive their own shutdown together.
