@@ -29,7 +29,7 @@ const COUNTED: [&str; 4] = ["Counted", "DeviceBuffer", "Foreign", "SharedBuffer"
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 17] = [
+const WRITTEN_ONCE: [&str; 18] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
     "backend::oneapi::runtime::LOADED",
@@ -46,13 +46,14 @@ const WRITTEN_ONCE: [&str; 17] = [
     "python::late::LATE",
     "python::produce::VERSION",
     "python::produce::NAMES",
-    // Of no content: it orders three calls.
+    // Of no content: they order a few calls.
+    "backend::webgpu::ADOPTING",
     "python::take::TAKING",
 ];
 
 /// Locks under which nothing is called that could wait, or run code of others,
 /// and what a thread keeps for itself.
-const WAITS_FOR_NOTHING: [&str; 14] = [
+const WAITS_FOR_NOTHING: [&str; 15] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
     "backend::gpu::rocm names OnceLock",
@@ -61,14 +62,18 @@ const WAITS_FOR_NOTHING: [&str; 14] = [
     "backend::opencl::runtime names OnceLock",
     // A device is opened once.
     "backend::vulkan::open names OnceLock",
-    // Vulkan wants one thread at a time to submit to a queue.
-    "backend::vulkan::queue names Mutex",
+    // One that is looked for until it is there.
+    "backend::loaded names OnceLock",
+    // Vulkan wants one thread at a time to submit to a queue, and errors of WebGPU go
+    // to the scope that was opened last, by whichever thread. Code of others may run
+    // there, and come back.
+    "backend::turn names Mutex",
+    "backend::turn names thread_local",
     // Lists; what is in them is looked at, and destroyed, outside.
     "backend::vulkan::retired names Mutex",
-    // Errors go to the scope that was opened last, by whichever thread.
-    "backend::webgpu::queue names Mutex",
+    // A device is adopted once.
+    "backend::webgpu names Mutex",
     // The work stream that a thread has entered.
-    "backend::gpu::current names thread_local",
     "backend::entered names thread_local",
     "python::late names OnceLock",
     "python::remembered names Mutex",

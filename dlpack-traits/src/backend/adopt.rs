@@ -44,7 +44,12 @@ impl<B: Backend> DeviceBuffer<B> {
         if device.has_addresses() && data.addr() & align.wrapping_sub(1) != 0 {
             return Err(Error::Misaligned { dtype, align });
         }
-        let data = NonNull::new(data.cast()).ok_or(Error::NullData)?;
+        let data = match NonNull::new(data.cast()) {
+            Some(data) => data,
+            // Nothing has no address, as the standard wants it.
+            None if byte_len == 0 => NonNull::dangling(),
+            None => return Err(Error::NullData),
+        };
         // SAFETY: 1. and 3. It is what `Foreign` lends, for shared use, and keeps.
         // 2. Its producer answers for what is in it, and the alignment was
         // checked. 4. By 1. 5. The producer may free at once, and nothing else is

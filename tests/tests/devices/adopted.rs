@@ -8,9 +8,9 @@ use std::thread;
 use new_device::Npu;
 use new_device::runtime::{Address, Event, Stream};
 use tensors::backend::{DeviceBuffer, Freed, WorkStream};
-use tensors::{DLPackExport, DataType};
+use tensors::{DLPackExport, DataType, Error, Foreign, Imported};
 
-use super::npu::{Session, held_by, stream, vector};
+use super::npu::{Session, filled, held_by, stream, vector};
 
 /// Memory of a library that frees it when this is dropped.
 struct Theirs {
@@ -99,4 +99,55 @@ fn nobody_frees_it() {
     ours.stream().fill(address, 0..16, 1.0);
     ours.stream().free(address);
     assert_eq!(ours.stream().synchronize(), Ok(()));
+}
+
+/// An import as a buffer: ordered for its consumers, and given back after them.
+#[test]
+fn imported_memory() {
+    let _session = Session;
+    let (gate, ours) = (Event::of_host(), stream::<Npu>());
+    let (lent, theirs) = (filled(ours.clone(), 2.0), ours.clone());
+    let address = Address::from_ptr(lent.as_ptr());
+    let foreign = Foreign::new(vector(lent, 4).into_dlpack().unwrap().import().unwrap()).unwrap();
+    // SAFETY: 1. It was filled on that stream.
+    let buffer = unsafe { DeviceBuffer::from_foreign(foreign, theirs) }.unwrap();
+    assert_eq!(buffer.to_vec::<f32>(), Ok(vec![2.0; 4]));
+    let consumer = held_by(&gate);
+    let result = consumer.stream().allocate(4).unwrap();
+    let tensor = vector(buffer, 4).into_dlpack_on(consumer.as_arg()).unwrap();
+    consumer.stream().sum(address, 0..16, result);
+    thread::scope(|scope| {
+        scope.spawn(move || drop(tensor));
+        thread::sleep(Duration::from_millis(20));
+        gate.set();
+    });
+    assert_eq!(consumer.stream().synchronize(), Ok(()));
+    assert_eq!(ours.stream().synchronize(), Ok(()));
+}
+
+/// Nothing has no address, and is a buffer even so.
+#[test]
+fn imported_nothing() {
+    let _session = Session;
+    let ours = stream::<Npu>();
+    let nothing = DeviceBuffer::zeroed_on(ours.clone(), DataType::F32, 0).unwrap();
+    let exported = vector(nothing, 0).into_dlpack().unwrap().into_raw();
+    // SAFETY: it is ours.
+    unsafe { (*exported).dl_tensor.data = core::ptr::null_mut() };
+    // SAFETY: 1. It was just exported, and says as the standard does that it is empty.
+    let foreign = Foreign::new(unsafe { Imported::from_raw(exported) }.unwrap()).unwrap();
+    // SAFETY: 1. There is no work.
+    let buffer = unsafe { DeviceBuffer::from_foreign(foreign, ours) }.unwrap();
+    assert_eq!((buffer.byte_len(), buffer.to_vec::<f32>()), (0, Ok(Vec::new())));
+    assert_eq!(vector(buffer, 0).into_dlpack().map(drop), Ok(()));
+}
+
+#[test]
+fn imported_memory_of_elsewhere() {
+    let _session = Session;
+    let owned = Foreign::new(vector(vec![1.0_f32], 1).into_dlpack().unwrap().import().unwrap());
+    // SAFETY: 1. It is refused.
+    let refused = unsafe { DeviceBuffer::from_foreign(owned.unwrap(), stream::<Npu>()) };
+    let refused = refused.map(drop);
+    assert!(matches!(refused, Err(Error::DeviceMismatch { .. })), "{refused:?}");
 }
