@@ -29,7 +29,7 @@ const COUNTED: [&str; 4] = ["Counted", "DeviceBuffer", "Foreign", "SharedBuffer"
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 18] = [
+const WRITTEN_ONCE: [&str; 19] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
     "backend::oneapi::runtime::LOADED",
@@ -38,6 +38,8 @@ const WRITTEN_ONCE: [&str; 18] = [
     "backend::vulkan::open::LOADED",
     "backend::vulkan::open::OPENED",
     "backend::webgpu::KNOWN",
+    // How a free waits: all who set it say the same.
+    "backend::waits::AROUND",
     "exchange::dims::NUMBERS",
     "exchange::dims::USED",
     "exchange::dims::INDEX",

@@ -200,6 +200,7 @@ mod tests {
         assert!(check(&format!("| F1 | x | trusted: y | {table} |")).contains("trusted"));
         let good = row(&format!("| F1 | x | type: y | {table} |"));
         assert_eq!(check_row(&root, &good, "", &[]), Ok(()));
-        assert_eq!(missing(&[good]).len(), 108);
+        let all: usize = TABLES.iter().map(|table| table.1).sum();
+        assert_eq!(missing(&[good]).len(), all - 1);
     }
 }
