@@ -92,6 +92,9 @@ impl Drop for Watch {
 
 /// What an address is: a name, and what of it.
 fn found(address: usize) -> [&'static str; 2] {
+    if address < 4096 {
+        return ["NULL", ""];
+    }
     let region = REGIONS.iter().find(|region| {
         let start = region.start.load(Ordering::SeqCst);
         (start..region.end.load(Ordering::SeqCst)).contains(&address)
@@ -99,7 +102,7 @@ fn found(address: usize) -> [&'static str; 2] {
     let Some(region) = region else { return ["an address", " that is none of ours"] };
     let name = What::NAMES.get(usize::from(region.what.load(Ordering::SeqCst)));
     let deleted = region.deleted.load(Ordering::SeqCst);
-    [name.unwrap_or(&"memory"), if deleted { " after the deleter" } else { " out of turn" }]
+    [name.unwrap_or(&"memory"), if deleted { " after the deleter" } else { " beyond its end" }]
 }
 
 thread_local! {

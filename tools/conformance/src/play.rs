@@ -25,11 +25,20 @@ pub(crate) enum Way {
     Managed,
     /// As the address of a prototype, to be allocated.
     Prototype,
+    /// As a type whose allocator makes it, whatever is asked for.
+    Allocator,
 }
 
 impl Way {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Object, Self::Capsule, Self::Table, Self::View, Self::Managed, Self::Prototype];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Object,
+        Self::Capsule,
+        Self::Table,
+        Self::View,
+        Self::Managed,
+        Self::Prototype,
+        Self::Allocator,
+    ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -39,6 +48,7 @@ impl Way {
             Self::View => "view",
             Self::Managed => "managed",
             Self::Prototype => "prototype",
+            Self::Allocator => "allocator",
         }
     }
 
@@ -47,14 +57,22 @@ impl Way {
         match (self, given) {
             (Self::Object, _) | (Self::Capsule, Given::Struct { .. }) => true,
             (Self::Capsule, Given::Object(oddity, _)) => capsule::is_odd(*oddity),
-            (Self::Table | Self::Managed, Given::Struct { legacy, .. }) => !legacy,
+            (Self::Table | Self::Managed | Self::Allocator, Given::Struct { legacy, .. }) => {
+                !legacy
+            }
             (Self::View | Self::Prototype, Given::Struct { legacy, head, .. }) => !legacy && !head,
             _ => false,
         }
     }
 }
 
-/// A struct that was made.
+/// A struct that was made, and whether it was lent and not given away.
+struct Struct {
+    made: Made,
+    lent: bool,
+}
+
+/// A struct of either kind.
 enum Made {
     Versioned(Built<DLManagedTensorVersioned>),
     Legacy(Built<DLManagedTensor>),
@@ -65,7 +83,7 @@ enum Made {
 pub(crate) struct Play {
     pub(crate) trial: Arc<Trial>,
     pub(crate) way: Way,
-    made: Mutex<Vec<Made>>,
+    made: Mutex<Vec<Struct>>,
     unasked: AtomicBool,
 }
 
@@ -74,7 +92,7 @@ impl Play {
         Self { trial, way, made: Mutex::default(), unasked: AtomicBool::new(false) }
     }
 
-    fn made(&self) -> MutexGuard<'_, Vec<Made>> {
+    fn made(&self) -> MutexGuard<'_, Vec<Struct>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -114,7 +132,16 @@ impl Play {
         let (case, deleter, head) = self.case();
         let built = if head { case.build_head() } else { case.build(deleter, Flush::End) };
         let raw = built.raw();
-        self.made().push(Made::Versioned(built));
+        self.made().push(Struct { made: Made::Versioned(built), lent: false });
+        raw
+    }
+
+    /// The same, of which nobody may call the deleter.
+    pub(crate) fn lent(&self) -> *mut DLManagedTensorVersioned {
+        let raw = self.versioned();
+        if let Some(last) = self.made().last_mut() {
+            last.lent = true;
+        }
         raw
     }
 
@@ -123,18 +150,15 @@ impl Play {
         let (case, deleter, _) = self.case();
         let built = case.build(deleter, Flush::End);
         let raw = built.raw();
-        self.made().push(Made::Legacy(built));
+        self.made().push(Struct { made: Made::Legacy(built), lent: false });
         raw
     }
 
-    /// How often the deleter of each struct has to run, if the importer refused.
-    fn owed(&self, refused: bool) -> bool {
+    /// Whether a deleter that there is has to run, if the importer refused or not.
+    fn is_owed(&self, refused: bool) -> bool {
         match self.way {
-            Way::Object | Way::Capsule | Way::Table => {
-                !matches!(&self.trial.given, Given::Object(oddity, _) if oddity.is_taken())
-            }
             Way::Managed => !refused,
-            Way::View | Way::Prototype => false,
+            _ => !matches!(&self.trial.given, Given::Object(oddity, _) if oddity.is_taken()),
         }
     }
 }
@@ -151,10 +175,11 @@ impl Play {
             Way::Capsule => capsule::of(&this, play.is_legacy() == Some(true)),
             Way::Table => table::exporting(&this),
             Way::View => table::lending(&this),
+            Way::Allocator => table::allocating(&this),
             Way::Managed => Ok(play.versioned().addr().into_pyobject(py)?.into_any()),
             Way::Prototype => {
-                let prototype = play.versioned().addr()
-                    + core::mem::offset_of!(DLManagedTensorVersioned, dl_tensor);
+                let prototype =
+                    play.lent().addr() + core::mem::offset_of!(DLManagedTensorVersioned, dl_tensor);
                 debug_assert_eq!(prototype % align_of::<DLTensor>(), 0);
                 Ok(prototype.into_pyobject(py)?.into_any())
             }
@@ -163,13 +188,15 @@ impl Play {
 
     /// Of each struct how often its deleter has to run, and how often it did.
     fn deletes(&self, refused: bool) -> Vec<(usize, usize)> {
-        let owed = self.owed(refused);
-        let count = |made: &Made| match made {
-            Made::Versioned(built) => (built.has_deleter(), built.deletes()),
-            Made::Legacy(built) => (built.has_deleter(), built.deletes()),
+        let owed = self.is_owed(refused);
+        let count = |one: &Struct| {
+            let (has, deletes) = match &one.made {
+                Made::Versioned(built) => (built.has_deleter(), built.deletes()),
+                Made::Legacy(built) => (built.has_deleter(), built.deletes()),
+            };
+            (usize::from(owed && has && !one.lent), deletes)
         };
-        let counts = self.made().iter().map(count).collect::<Vec<_>>();
-        counts.into_iter().map(|(has, deletes)| (usize::from(owed && has), deletes)).collect()
+        self.made().iter().map(count).collect()
     }
 
     /// Whether the importer never asked for the struct that there is.
@@ -182,8 +209,8 @@ impl Play {
 impl Drop for Play {
     /// Whoever has a struct still may use it at any time.
     fn drop(&mut self) {
-        for made in self.made().drain(..) {
-            match made {
+        for one in self.made().drain(..) {
+            match one.made {
                 Made::Versioned(built) => built.leak(),
                 Made::Legacy(built) => built.leak(),
             }

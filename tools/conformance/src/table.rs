@@ -2,6 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
+use std::sync::{Mutex, PoisonError};
 
 use dlpack_hostile::{Attribute, BuiltTable, Export, Given, Link, TableCase};
 use dlpack_traits::ffi::{
@@ -46,6 +47,17 @@ pub(crate) fn exporting<'py>(play: &Bound<'py, Play>) -> PyResult<Bound<'py, PyA
 pub(crate) fn lending<'py>(play: &Bound<'py, Play>) -> PyResult<Bound<'py, PyAny>> {
     let table = BuiltTable::new(&WHOLE, None, &FUNCTIONS);
     object_with(play, Some(&capsule(play.py(), table, CAPSULE)?))
+}
+
+/// The case that the allocator is for: its function is told of no object.
+static ALLOCATED: Mutex<Option<Py<Play>>> = Mutex::new(None);
+
+/// A type whose allocator makes the case.
+pub(crate) fn allocating<'py>(play: &Bound<'py, Play>) -> PyResult<Bound<'py, PyAny>> {
+    *ALLOCATED.lock().unwrap_or_else(PoisonError::into_inner) = Some(play.clone().unbind());
+    let table = BuiltTable::new(&WHOLE, None, &FUNCTIONS);
+    let object = object_with(play, Some(&capsule(play.py(), table, CAPSULE)?))?;
+    Ok(object.get_type().into_any())
 }
 
 /// An object whose type has that in place of a table.
@@ -165,7 +177,7 @@ unsafe extern "C" fn view(object: *mut c_void, out: *mut DLTensor) -> c_int {
         // SAFETY: 1. As above.
         return unsafe { raise(error) };
     }
-    let made = play.get().versioned();
+    let made = play.get().lent();
     // SAFETY: it was just made, and has all its fields.
     let tensor = unsafe { (*made).dl_tensor };
     // SAFETY: the caller lets the result be written.
@@ -179,10 +191,15 @@ unsafe extern "C" fn allocate(
     context: *mut c_void,
     set_error: SetError,
 ) -> c_int {
+    let play = ALLOCATED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let made = play.as_ref().map_or(ptr::null_mut(), |play| play.get().versioned());
+    // SAFETY: the caller lets the result be written.
+    unsafe { out.write(made) };
+    if !made.is_null() {
+        return 0;
+    }
     let (kind, message): (*const c_char, *const c_char) =
         (c"NotImplementedError".as_ptr(), c"this table allocates nothing".as_ptr());
-    // SAFETY: the caller lets the result be written.
-    unsafe { out.write(ptr::null_mut()) };
     if let Some(set_error) = set_error {
         // SAFETY: the context is the caller's, and the strings are static.
         unsafe { set_error(context, kind, message) };

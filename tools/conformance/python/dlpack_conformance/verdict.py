@@ -15,7 +15,7 @@ class Row:
     # "accepted", "refused", "crashed", "hung", "panicked", "not asked for".
     outcome: str
     # What else is wrong: "leaked", "deleted twice", "deleted, not its own",
-    # "read after delete", "read out of turn", "wrong values".
+    # "read after delete", "read beyond the end", "wrong values".
     wrong: list
     # The exception, the signal, the words of a library.
     detail: str
@@ -100,8 +100,8 @@ def died(trial, status, words):
     wrong = []
     if line and "after the deleter" in line:
         wrong.append("read after delete")
-    elif line and "out of turn" in line:
-        wrong.append("read out of turn")
+    elif line and "beyond its end" in line:
+        wrong.append("read beyond the end")
     return row(trial, "crashed", wrong, detail[:300], name)
 
 
