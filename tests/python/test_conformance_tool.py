@@ -110,6 +110,13 @@ def test_a_read_beyond_the_end():
     assert row.detail.startswith("the shape beyond its end was accessed")
 
 
+def test_a_null_that_is_followed():
+    """Is named as that."""
+    name = "struct: NULL shape of 1"
+    row = rows_of("follows_null", {name})[name]
+    assert row.finding and row.got == "crashed (SIGSEGV), NULL followed"
+
+
 def test_wrong_elements():
     """Are found by what the result exports."""
     row = rows_of("forgets_the_offset", {OFFSET})[OFFSET]
@@ -137,7 +144,7 @@ def test_what_is_not_asked_for_is_not_counted():
 
 def test_undefined_cases_are_shown_and_not_counted():
     """Whatever comes of them."""
-    name = "struct: ndim 2147483647, shape Nowhere"
+    name = "struct: ndim 2147483647, shape nowhere"
     row = rows_of("crashes", {name})[name]
     assert row.got == "crashed (SIGABRT)" and row.mark == "shown" and not row.finding
 

@@ -17,6 +17,8 @@ Commands:
   test                     the tests: Rust, then Python with NumPy and tvm-ffi
   test --full              adds all other libraries, lints, the oldest PyO3, Miri, valgrind,
                            AddressSanitizer
+  conformance              what each library makes of hostile and odd tensors; writes
+                           docs/conformance.md
   matrix                   who takes which tensors from whom; writes docs/interop.md
   gpu                      PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
   bench rust               what an exchange costs, beside the other crates and the floor
@@ -48,6 +50,8 @@ pub(crate) enum Request {
     Develop(Packages),
     /// `demo`, with at least these packages in the environment.
     Demo(Packages),
+    /// `conformance`.
+    Conformance,
     /// `matrix`.
     Matrix,
     /// `bench compile`.
@@ -81,6 +85,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         [] | ["help" | "--help" | "-h", ..] | [_, "--help" | "-h", ..] => Ok(Request::Help),
         ["develop", rest @ ..] => packages("develop", rest).map(Request::Develop),
         ["demo", rest @ ..] => packages("demo", rest).map(Request::Demo),
+        ["conformance"] => Ok(Request::Conformance),
         ["matrix"] => Ok(Request::Matrix),
         ["matrix", rest @ ..] => {
             Err(format!("`matrix` takes no argument, and got `{}`.", rest.join(" ")))
@@ -183,6 +188,7 @@ mod tests {
         let f4 = Choice { rule: Some("F4".to_owned()), with: None };
         assert_eq!(parsed("mutants --rule F4"), Ok(Request::Mutants(f4)));
         assert_eq!(parsed("develop --with all"), Ok(Request::Develop(Packages::MOST)));
+        assert_eq!(parsed("conformance"), Ok(Request::Conformance));
         assert_eq!(parsed("matrix"), Ok(Request::Matrix));
         assert_eq!(parsed("example no-python"), Ok(Request::NoPython));
         assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));

@@ -25,7 +25,8 @@ pub fn malformed() -> Vec<Case> {
         let error = usize::try_from(ndim)
             .map_or(Error::NegativeRank { ndim }, |ndim| Error::TooManyDims { ndim });
         for (shape, strides) in [(Array::Nowhere, Array::Nowhere), (Array::Null, Array::Nowhere)] {
-            let case = sound(&format!("F4 ndim {ndim}, shape {shape:?}"));
+            let place = if shape == Array::Null { "NULL" } else { "nowhere" };
+            let case = sound(&format!("F4 ndim {ndim}, shape {place}"));
             // Without a limit on dimensions nothing tells that their array is not there.
             let lies = ndim > 0 && shape == Array::Nowhere;
             let case = wrong(Case { ndim, shape, strides, ..case }, Clause::Ndim, error);

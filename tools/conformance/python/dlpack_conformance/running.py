@@ -1,8 +1,9 @@
 """Cases in child processes: `check`.
 
-One process meets one case after the other, and a new one goes on where it died.
-A case that ended badly is met again by a process of its own, whose verdict counts:
-what others did before it may be to blame."""
+One process meets one case after the other, and a new one goes on where it died. A
+case in which it died, or did not answer, is met again by a process of its own, and that
+verdict counts: what others did before may be to blame. Where it died of reading what
+the case does not let be read, there is nothing to be found out."""
 
 import json
 import os
@@ -144,16 +145,14 @@ def check(spec, *, only=None, way="object", seconds=10.0, alone=False, progress=
         if worker is None:
             worker = Worker(spec, way)
         row, alive = worker.meet(number, trial, seconds)
-        ended_badly = row.outcome in ("crashed", "hung") or row.wrong
-        if ended_badly and worker.met > 1:
-            if alive:
-                note_late(worker.end(seconds))
+        unexplained = row.outcome in ("crashed", "hung") and not row.wrong
+        if unexplained and worker.met > 1:
             worker = Worker(spec, way)
             again, alive = worker.meet(number, trial, seconds)
-            if row.outcome in ("crashed", "hung") and not again.finding:
-                row.detail += "; not in a process of its own"
-            else:
+            if again.outcome in ("crashed", "hung"):
                 row = again
+            else:
+                row.detail += "; not in a process of its own"
         rows[number] = row
         if progress is not None:
             progress(row)

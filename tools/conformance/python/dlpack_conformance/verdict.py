@@ -15,7 +15,7 @@ class Row:
     # "accepted", "refused", "crashed", "hung", "panicked", "not asked for".
     outcome: str
     # What else is wrong: "leaked", "deleted twice", "deleted, not its own",
-    # "read after delete", "read beyond the end", "wrong values".
+    # "read after delete", "read beyond the end", "NULL followed", "wrong values".
     wrong: list
     # The exception, the signal, the words of a library.
     detail: str
@@ -102,6 +102,8 @@ def died(trial, status, words):
         wrong.append("read after delete")
     elif line and "beyond its end" in line:
         wrong.append("read beyond the end")
+    elif line and line.startswith("NULL was"):
+        wrong.append("NULL followed")
     return row(trial, "crashed", wrong, detail[:300], name)
 
 
