@@ -115,6 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "plain data, in which Miri has nothing to see")]
     fn names_are_unique() {
         let all = trials();
         let names: HashSet<_> = all.iter().map(|trial| trial.name.as_str()).collect();
@@ -124,6 +125,7 @@ mod tests {
 
     /// What must be refused is refused by this project, and what must be taken is taken.
     #[test]
+    #[cfg_attr(miri, ignore = "plain data, in which Miri has nothing to see")]
     fn this_project_does_its_duty() {
         for trial in trials() {
             match trial.duty {
@@ -135,6 +137,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "plain data, in which Miri has nothing to see")]
     fn elements_are_found() {
         let values = |words: &str| {
             let mut cases = borderline().into_iter();
