@@ -3,6 +3,7 @@
 
 import argparse
 import importlib.metadata
+import json
 import os
 import sys
 import time
@@ -16,11 +17,13 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(FOLDER), os.environ.get("PYTHONPATH")])
 )
 
-from dlpack_conformance import check, report, trials  # noqa: E402
+from dlpack_conformance import Row, check, report, trials  # noqa: E402
 from dlpack_conformance.running import NoImporter  # noqa: E402
 from importers import IMPORTERS  # noqa: E402
 
 PAGE = ROOT / "docs" / "conformance.md"
+# What was measured last, so that one library can be measured again.
+KEPT = ROOT / "target" / "conformance"
 # Libraries are met two at a time: most of the time goes into starting them.
 AT_ONCE = 2
 
@@ -66,7 +69,22 @@ def measure(name):
     except NoImporter as error:
         return name, None, str(error)
     print(f"{name}: {report.summary(rows)}, {time.monotonic() - started:.0f} s", flush=True)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    version = version_of(IMPORTERS[name][1])
+    (KEPT / f"{name}.json").write_text(json.dumps([version, [vars(row) for row in rows]]))
     return name, rows, None
+
+
+def kept(name):
+    """The rows that were measured before, of the same version and the same cases."""
+    try:
+        version, rows = json.loads((KEPT / f"{name}.json").read_text())
+    except OSError:
+        return None
+    rows = [Row(**row) for row in rows]
+    cases = [(trial.name, trial.duty) for trial in trials()]
+    same = [(row.case, row.expected) for row in rows] == cases
+    return rows if same and version == version_of(IMPORTERS[name][1]) else None
 
 
 def short(row):
@@ -139,10 +157,16 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--write", action="store_true", help="write docs/conformance.md")
     arguments.add_argument("libraries", nargs="*", help="by name; all of them if none is given")
+    arguments.add_argument("--reuse", action="store_true", help="where there is what was kept")
     options = arguments.parse_args()
     names = options.libraries or list(IMPORTERS)
+
+    def rows_of(name):
+        rows = kept(name) if options.reuse else None
+        return measure(name) if rows is None else (name, rows, None)
+
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        results = list(pool.map(measure, names))
+        results = list(pool.map(rows_of, names))
     missing = [f"{name}: {why}" for name, rows, why in results if rows is None]
     for line in missing:
         print(f"MISSING {line}", file=sys.stderr)

@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
+from conftest import conformance_tool
 
-tool = pytest.importorskip(
-    "dlpack_conformance", reason="it is built on Linux only: memory that cannot be read"
-)
+tool = conformance_tool()
 TRIALS = {trial.name: trial for trial in tool.trials()}
 HERE = Path(__file__).parent
 
