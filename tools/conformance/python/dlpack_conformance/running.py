@@ -1,9 +1,10 @@
 """Cases in child processes: `check`.
 
-One process meets one case after the other, and a new one goes on where it died. A
-case in which it died, or did not answer, is met again by a process of its own, and that
-verdict counts: what others did before may be to blame. Where it died of reading what
-the case does not let be read, there is nothing to be found out."""
+One process imports the library, and its children meet one case after the other; where
+one died, the next goes on. A case in which one died, or did not answer, is met again by
+a process that was not forked and met nothing before, and that verdict counts: a library
+may not bear to be forked, and other cases may be to blame. Where it died of reading
+what the case does not let be read, there is nothing to be found out."""
 
 import json
 import os
@@ -25,14 +26,15 @@ class NoImporter(Exception):
 
 
 class Worker:
-    """A child process with an importer."""
+    """A process with an importer, and the child of it that meets cases."""
 
-    def __init__(self, spec, way):
+    def __init__(self, spec, way, fresh=False):
         self.words = tempfile.TemporaryFile()
         reading, writing = os.pipe()
-        command = [sys.executable, "-m", "dlpack_conformance.worker", spec, way, str(writing)]
+        kind = "fresh" if fresh else "forking"
+        command = [sys.executable, "-m", "dlpack_conformance.worker", spec, way]
         self.process = subprocess.Popen(
-            command,
+            [*command, str(writing), kind],
             stdin=subprocess.PIPE,
             stdout=self.words,
             stderr=self.words,
@@ -41,12 +43,21 @@ class Worker:
         )
         os.close(writing)
         self.answers, self.left = reading, b""
-        self.met = 0
-        ready = self.answer(START)
-        if not ready or not ready.get("ready"):
+        # The process that meets cases; None where there is none any more.
+        self.meeting = None
+        self.await_ready()
+
+    def await_ready(self):
+        """Waits for a process that meets cases."""
+        try:
+            ready = self.answer(START)
+        except TimeoutError:
+            ready = {"no_importer": f"it was not imported in {START:g} s"}
+        if not ready or "ready" not in ready:
             reason = (ready or {}).get("no_importer") or f"it ended: {self.said()}"
             self.kill()
             raise NoImporter(reason)
+        self.meeting = ready["ready"]
 
     def answer(self, seconds):
         """The next answer; None if the process ended. Raises TimeoutError."""
@@ -62,35 +73,57 @@ class Worker:
         line, self.left = self.left.split(b"\n", 1)
         return json.loads(line)
 
-    def meet(self, number, trial, seconds):
-        """The row of a case, and whether the process lives on."""
-        self.met += 1
+    def ask(self, question):
+        """Sends a line."""
         try:
-            self.process.stdin.write(f"{number}\n".encode())
+            self.process.stdin.write(f"{question}\n".encode())
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # it has died, which the next line finds out
-        try:
-            answer = self.answer(seconds)
-        except TimeoutError:
-            self.kill()
-            return verdict.hung(trial, seconds), False
-        if answer is None:
-            status = self.process.wait()
-            row = verdict.died(trial, status, self.said())
-            self.close()
-            return row, False
-        return verdict.answered(trial, answer), True
+            pass  # it has died, which the answer will say
 
-    def end(self, seconds):
-        """Lets it end, and says which deleters ran since."""
-        self.process.stdin.close()
+    def meet(self, number, trial, seconds):
+        """The row of a case. If the process is gone then, `meeting` is None."""
+        self.ask(number)
         try:
             answer = self.answer(seconds)
         except TimeoutError:
-            answer = None
-        self.kill()
-        return (answer or {}).get("late", [])
+            self.next()
+            return verdict.hung(trial, seconds)
+        if answer is None:
+            self.meeting = None
+            row = verdict.died(trial, self.process.wait(), self.said())
+            self.close()
+            return row
+        if "died" in answer:
+            row = verdict.died(trial, answer["died"], self.said())
+            self.await_ready()
+            return row
+        return verdict.answered(trial, answer)
+
+    def next(self):
+        """Ends the child that meets cases, and has another one."""
+        meeting, self.meeting = self.meeting, None
+        if meeting == self.process.pid:
+            self.kill()
+            return
+        os.kill(meeting, signal.SIGKILL)
+        while True:
+            answer = self.answer(START)
+            if answer is None:
+                self.kill()
+                return
+            if "died" in answer:
+                self.await_ready()
+                return
+
+    def late(self, seconds):
+        """Which deleters ran since the cases that they are of."""
+        self.ask("late")
+        try:
+            answer = self.answer(seconds) or {}
+        except TimeoutError:
+            answer = {}
+        return answer.get("late", [])
 
     def said(self):
         """The end of what it printed."""
@@ -100,6 +133,12 @@ class Worker:
 
     def kill(self):
         """Ends it."""
+        if self.meeting is not None and self.meeting != self.process.pid:
+            try:
+                os.kill(self.meeting, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.meeting = None
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()
@@ -144,11 +183,12 @@ def check(spec, *, only=None, way="object", seconds=10.0, alone=False, progress=
     for number, trial in chosen:
         if worker is None:
             worker = Worker(spec, way)
-        row, alive = worker.meet(number, trial, seconds)
-        unexplained = row.outcome in ("crashed", "hung") and not row.wrong
-        if unexplained and worker.met > 1:
-            worker = Worker(spec, way)
-            again, alive = worker.meet(number, trial, seconds)
+        row = worker.meet(number, trial, seconds)
+        if row.outcome in ("crashed", "hung") and not row.wrong:
+            fresh = Worker(spec, way, fresh=True)
+            again = fresh.meet(number, trial, seconds)
+            if fresh.meeting is not None:
+                fresh.kill()
             if again.outcome in ("crashed", "hung"):
                 row = again
             else:
@@ -156,11 +196,14 @@ def check(spec, *, only=None, way="object", seconds=10.0, alone=False, progress=
         rows[number] = row
         if progress is not None:
             progress(row)
-        if not alive:
+        if worker.meeting is None:
             worker = None
         elif alone:
-            note_late(worker.end(seconds))
-            worker = None
+            note_late(worker.late(seconds))
+            worker.next()
+            if worker.meeting is None:
+                worker = None
     if worker is not None:
-        note_late(worker.end(seconds))
+        note_late(worker.late(seconds))
+        worker.kill()
     return [rows[number] for number, _ in chosen]

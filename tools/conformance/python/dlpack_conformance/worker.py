@@ -2,7 +2,10 @@
 
 It is told numbers of cases on standard input, one in a line, and answers each in
 a line of JSON on the file descriptor that it is told first. What libraries print
-is not in the way of that."""
+is not in the way of that.
+
+The process that imports the library meets no case: it forks one that does, and
+another one when that has died, since importing may take longer than all cases."""
 
 import gc
 import importlib
@@ -85,9 +88,46 @@ def meet(trial, way, importer):
     return answer, (play, refused)
 
 
-def main():
+def lines():
+    """The lines of standard input, of which no more is read than is answered: what
+    is left is for the process after this one."""
+    line = b""
+    while byte := os.read(0, 1):
+        if byte == b"\n":
+            yield line.decode()
+            line = b""
+        else:
+            line += byte
+
+
+def serve(importer, way, say):
     """Answers until there are no more questions."""
-    spec, way, answers = sys.argv[1], sys.argv[2], os.fdopen(int(sys.argv[3]), "w")
+    trials, plays = _native.trials(), []
+
+    def late():
+        gc.collect()
+        return [
+            (number, play.deletes(refused))
+            for number, before, (play, refused) in plays
+            if play.deletes(refused) != before
+        ]
+
+    say({"ready": os.getpid()})
+    for line in lines():
+        if line == "late":
+            say({"late": late()})
+            continue
+        answer, play = meet(trials[int(line)], way, importer)
+        plays.append((int(line), answer["deletes"], play))
+        say(answer)
+    # What libraries do at their end is another story.
+    os._exit(0)
+
+
+def main():
+    """Imports the importer, and has cases met by children, or `fresh` by itself."""
+    spec, way, answers, kind = sys.argv[1:]
+    answers = os.fdopen(int(answers), "w")
 
     def say(answer):
         answers.write(json.dumps(answer) + "\n")
@@ -98,21 +138,16 @@ def main():
     except BaseException as error:
         say({"no_importer": f"{type(error).__name__}: {error}"})
         return
-    trials, plays = _native.trials(), []
-    say({"ready": True})
-    for line in sys.stdin:
-        answer, play = meet(trials[int(line)], way, importer)
-        plays.append((int(line), answer["deletes"], play))
-        say(answer)
-    gc.collect()
-    late = [
-        (number, play.deletes(refused))
-        for number, before, (play, refused) in plays
-        if play.deletes(refused) != before
-    ]
-    say({"late": late})
-    # What libraries do at their end is another story.
-    os._exit(0)
+    if kind == "fresh":
+        serve(importer, way, say)
+    while True:
+        child = os.fork()
+        if child == 0:
+            serve(importer, way, say)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status == 0:
+            return
+        say({"died": status})
 
 
 if __name__ == "__main__":
