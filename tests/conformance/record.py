@@ -53,6 +53,9 @@ The duty of a case is one of four:
 
 A crash, a hang, a panic, a deleter that runs not once, a read of what is not there
 or not there any more, and wrong elements are findings with every duty but the last.
+
+`manager_ctx` of every struct is NULL, which the header allows. Who takes that for a
+tensor without a deleter leaks every one of them: one peculiarity, and many findings.
 """
 
 
