@@ -93,6 +93,16 @@ def missing(runtime, reason):
     pytest.skip(reason, allow_module_level=True)
 
 
+def conformance_tool():
+    """`dlpack_conformance`. Skips the module where the system has no such memory, or
+    where another build of the modules under test is looked at without it."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("memory that cannot be read is written for Linux", allow_module_level=True)
+    if FOLDER and importlib.util.find_spec("dlpack_conformance") is None:
+        pytest.skip("this build has no dlpack_conformance", allow_module_level=True)
+    return importlib.import_module("dlpack_conformance")
+
+
 def counters():
     """Everything of the test module that a leak would change: storages alive,
     exports not yet released, allocations not yet freed."""

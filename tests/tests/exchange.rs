@@ -8,6 +8,8 @@ mod exchange {
     #[allow(dead_code, reason = "the tests of imports use the rest")]
     pub(crate) mod forge;
     pub(crate) mod host;
+    #[cfg(target_os = "linux")]
+    pub(crate) mod hostile;
     pub(crate) mod objects;
     pub(crate) mod streams;
     pub(crate) mod views;

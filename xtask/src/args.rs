@@ -20,6 +20,8 @@ Commands:
   publishable              whether both crates could be published: packages, licences, features
                            two at a time, oldest dependencies, what changed since the last release
   pictures                 draws the pictures of the README anew (installs PyTorch)
+  conformance              what each library makes of hostile and odd tensors; writes
+                           docs/conformance.md
   matrix                   who takes which tensors from whom; writes docs/interop.md
   gpu                      PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
   bench rust               what an exchange costs, beside the other crates and the floor
@@ -53,6 +55,8 @@ pub(crate) enum Request {
     Develop(Packages),
     /// `demo`, with at least these packages in the environment.
     Demo(Packages),
+    /// `conformance`.
+    Conformance,
     /// `matrix`.
     Matrix,
     /// `pictures`.
@@ -94,6 +98,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         ["demo", rest @ ..] => packages("demo", rest).map(Request::Demo),
         ["publishable"] => Ok(Request::Publishable),
         ["pictures"] => Ok(Request::Pictures),
+        ["conformance"] => Ok(Request::Conformance),
         ["matrix"] => Ok(Request::Matrix),
         ["matrix", rest @ ..] => {
             Err(format!("`matrix` takes no argument, and got `{}`.", rest.join(" ")))
@@ -199,6 +204,7 @@ mod tests {
         let f4 = Choice { rule: Some("F4".to_owned()), with: None };
         assert_eq!(parsed("mutants --rule F4"), Ok(Request::Mutants(f4)));
         assert_eq!(parsed("develop --with all"), Ok(Request::Develop(Packages::MOST)));
+        assert_eq!(parsed("conformance"), Ok(Request::Conformance));
         assert_eq!(parsed("matrix"), Ok(Request::Matrix));
         assert_eq!(parsed("example no-python"), Ok(Request::Example(Some("no-python".to_owned()))));
         assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));

@@ -15,12 +15,30 @@ use crate::venv::{self, Environment, Packages};
 pub(crate) struct Module {
     pub(crate) package: &'static str,
     pub(crate) name: &'static str,
+    /// Where it is the module `_native` of a Python package: the folder of the
+    /// package's sources.
+    pub(crate) sources: Option<&'static str>,
 }
 
 /// The module that users see.
-pub(crate) const EXAMPLE: Module = Module { package: "dlpack-example", name: "dlpack_example" };
+pub(crate) const EXAMPLE: Module =
+    Module { package: "dlpack-example", name: "dlpack_example", sources: None };
 /// The module that only the Python tests use.
-pub(crate) const TESTING: Module = Module { package: "dlpack-testing", name: "dlpack_testing" };
+pub(crate) const TESTING: Module =
+    Module { package: "dlpack-testing", name: "dlpack_testing", sources: None };
+/// The tool that other people point at their importers.
+pub(crate) const CONFORMANCE: Module = Module {
+    package: "dlpack-conformance",
+    name: "dlpack_conformance",
+    sources: Some("tools/conformance/python"),
+};
+/// All that the Python tests import.
+pub(crate) const TESTED: &[Module] = if cfg!(target_os = "linux") {
+    &[EXAMPLE, TESTING, CONFORMANCE]
+} else {
+    // Memory that cannot be read is written for Linux.
+    &[EXAMPLE, TESTING]
+};
 
 /// Sources, build outputs and modules of one build of the extension modules.
 #[derive(Debug)]
@@ -88,12 +106,20 @@ impl Build {
     /// Puts the new module in place in one step: a running Python may have the
     /// old one mapped.
     fn install(&self, module: Module) -> Outcome {
-        let built =
-            self.target.join("release").join(format!("{DLL_PREFIX}{}{DLL_SUFFIX}", module.name));
+        let (library, place, name) = match module.sources {
+            None => (module.name.to_owned(), self.modules.clone(), module.name),
+            Some(_) => {
+                (format!("{}_native", module.name), self.modules.join(module.name), "_native")
+            }
+        };
+        if let Some(sources) = module.sources {
+            install_sources(&self.sources.join(sources).join(module.name), &place)?;
+        }
+        let built = self.target.join("release").join(format!("{DLL_PREFIX}{library}{DLL_SUFFIX}"));
         let suffix = if cfg!(windows) { "pyd" } else { "so" };
-        let installed = self.modules.join(format!("{}.{suffix}", module.name));
-        let fresh = self.modules.join(format!("{}.{}", module.name, std::process::id()));
-        std::fs::create_dir_all(&self.modules)
+        let installed = place.join(format!("{name}.{suffix}"));
+        let fresh = place.join(format!("{name}.{}", std::process::id()));
+        std::fs::create_dir_all(&place)
             .and_then(|()| std::fs::copy(&built, &fresh))
             .and_then(|_| std::fs::rename(&fresh, &installed))
             .map_err(|error| {
@@ -106,6 +132,30 @@ impl Build {
     }
 }
 
+/// Makes `place` hold the Python files of `sources`, and none that are gone from there.
+fn install_sources(sources: &Path, place: &Path) -> Outcome {
+    let copy = || -> std::io::Result<()> {
+        std::fs::create_dir_all(place)?;
+        for entry in std::fs::read_dir(place)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "py") {
+                std::fs::remove_file(path)?;
+            }
+        }
+        for entry in std::fs::read_dir(sources)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default();
+            if path.extension().is_some_and(|extension| extension == "py") {
+                std::fs::copy(&path, place.join(name))?;
+            }
+        }
+        Ok(())
+    };
+    copy().map_err(|error| {
+        format!("{} cannot be copied to {} ({error}).", sources.display(), place.display())
+    })
+}
+
 /// Fails unless `module`, as this Python imports it, lies in `folder`.
 pub(crate) fn check_import(
     python: &mut Command,
@@ -113,6 +163,10 @@ pub(crate) fn check_import(
     folder: &Path,
     stage: &mut Stage,
 ) -> Outcome {
+    let folder = match module.sources {
+        None => folder.to_path_buf(),
+        Some(_) => folder.join(module.name),
+    };
     let question = format!(
         "import os, {0}; found = os.path.dirname(os.path.realpath({0}.__file__)); \
          expected = os.path.realpath({1:?}); \

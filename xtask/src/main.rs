@@ -8,6 +8,7 @@ mod bench_compile;
 mod bench_rust;
 mod checkout;
 mod checks;
+mod conformance;
 mod copy_sources;
 mod demo;
 mod develop;
@@ -77,6 +78,7 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             demo::demo(&Checkout::find()?, packages)?;
             Ok(ExitCode::SUCCESS)
         }
+        Request::Conformance => conformance::conformance(&Checkout::find()?),
         Request::Matrix => matrix::matrix(&Checkout::find()?),
         Request::Pictures => {
             pictures::pictures(&Checkout::find()?)?;

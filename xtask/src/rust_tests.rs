@@ -11,6 +11,7 @@ use crate::test::Context;
 pub(crate) const SELECTION: &[&str] = &[
     "--package=dlpack-traits",
     "--package=dlpack-tests",
+    "--package=dlpack-hostile",
     "--package=new-device",
     "--features=dlpack-traits/derive,dlpack-traits/half,dlpack-traits/std",
     // They load nothing before they are used, and their examples are compiled.

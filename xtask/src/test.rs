@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell};
 use std::process::ExitCode;
 
 use crate::checkout::Checkout;
-use crate::develop::{Build, EXAMPLE, TESTING, check_import};
+use crate::develop::{Build, TESTED, check_import};
 use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
@@ -143,9 +143,9 @@ fn python_modules(context: &Context, stage: &mut Stage) -> Ending {
     let environment = context.environment()?;
     let checkout = &context.checkout;
     let build = Build::of(checkout);
-    build.run(checkout, &environment.interpreter, &[EXAMPLE, TESTING], stage)?;
-    for module in [EXAMPLE, TESTING] {
-        check_import(&mut environment.python(checkout), module, &build.modules, stage)?;
+    build.run(checkout, &environment.interpreter, TESTED, stage)?;
+    for module in TESTED {
+        check_import(&mut environment.python(checkout), *module, &build.modules, stage)?;
     }
     context.modules.set(true);
     Ok(())

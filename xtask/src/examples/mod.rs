@@ -21,7 +21,7 @@ use crate::venv::Packages;
 
 const SAFETENSORS: PythonExample = PythonExample {
     name: "safetensors",
-    module: Module { package: "mapped-weights", name: "mapped_weights" },
+    module: Module { package: "mapped-weights", name: "mapped_weights", sources: None },
     place: Place::Tests(Packages::Torch),
     program: "safetensors/main.py",
     workspace: None,
@@ -41,7 +41,7 @@ const NOTEBOOK: PythonExample = PythonExample {
 
 const WRAPPED: PythonExample = PythonExample {
     name: "wrapped",
-    module: Module { package: "dlpack-wrapped", name: "dlpack_wrapped" },
+    module: Module { package: "dlpack-wrapped", name: "dlpack_wrapped", sources: None },
     place: Place::Tests(Packages::Base),
     program: "wrapped/main.py",
     workspace: Some("wrapped"),
@@ -49,7 +49,7 @@ const WRAPPED: PythonExample = PythonExample {
     prepare: None,
 };
 
-const RANKS: Module = Module { package: "dlpack-ranks", name: "dlpack_ranks" };
+const RANKS: Module = Module { package: "dlpack-ranks", name: "dlpack_ranks", sources: None };
 
 const MPI: PythonExample = PythonExample {
     name: "mpi",

@@ -2,12 +2,14 @@
 //!
 //! Bytes lie at the very end, or the very start, of pages whose neighbours cannot be
 //! read, and the pages themselves can be closed. A read out of turn ends the
-//! process; which case it was in is said on standard error ([`announce`]).
+//! process; which case it was in, and what was read, is said on standard error
+//! ([`announce`]).
 
-use core::cell::Cell;
-use core::ffi::{c_int, c_void};
+use core::ffi::c_int;
 use core::ptr;
-use std::sync::{Mutex, Once, PoisonError};
+
+pub use crate::faults::announce;
+use crate::faults::{Watch, What};
 
 /// Which end of the pages the bytes touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,7 @@ pub struct Guarded {
     open_len: usize,
     skip: usize,
     len: usize,
+    watch: Watch,
 }
 
 // SAFETY: it is an address and three numbers; whoever reads there sees to the order.
@@ -48,6 +51,15 @@ impl Guarded {
     ///
     /// Where there is no memory.
     pub fn new(bytes: &[u8], flush: Flush) -> Self {
+        Self::of(What::Memory, bytes, flush)
+    }
+
+    /// The same of something that has a name when it is read out of turn.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no memory.
+    pub fn of(what: What, bytes: &[u8], flush: Flush) -> Self {
         let open_len = bytes.len().next_multiple_of(page());
         let whole = open_len + 2 * page();
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -55,7 +67,8 @@ impl Guarded {
         let map = unsafe { libc::mmap(ptr::null_mut(), whole, libc::PROT_NONE, flags, -1, 0) };
         assert_ne!(map, libc::MAP_FAILED, "no memory for {whole} bytes");
         let skip = if flush == Flush::End { open_len - bytes.len() } else { 0 };
-        let guarded = Self { map: map.cast(), open_len, skip, len: bytes.len() };
+        let watch = Watch::new(what, map.addr()..map.addr() + whole);
+        let guarded = Self { map: map.cast(), open_len, skip, len: bytes.len(), watch };
         guarded.open();
         if !bytes.is_empty() {
             // SAFETY: the pages were just opened, and are as long.
@@ -95,6 +108,12 @@ impl Guarded {
         self.protect(libc::PROT_NONE);
     }
 
+    /// Lets nobody, from now on: its deleter ran.
+    pub fn delete(&self) {
+        self.watch.deleted();
+        self.close();
+    }
+
     fn protect(&self, how: c_int) {
         if self.open_len == 0 {
             return;
@@ -111,45 +130,4 @@ impl Drop for Guarded {
         // SAFETY: it is the whole of our own map, and nothing uses it any more.
         unsafe { libc::munmap(self.map.cast(), self.open_len + 2 * page()) };
     }
-}
-
-thread_local! {
-    /// What this thread does.
-    static CASE: Cell<&'static str> = const { Cell::new("no case") };
-}
-
-/// Says what this thread does next, in case that it reads what it must not.
-pub fn announce(case: &str) {
-    static HANDLER: Once = Once::new();
-    /// Reachable, so that nothing that looks for leaks calls them lost.
-    static CASES: Mutex<Vec<&str>> = Mutex::new(Vec::new());
-    HANDLER.call_once(|| on_signal(libc::SIGSEGV, report));
-    let case: &'static str = String::leak(case.to_owned());
-    CASE.set(case);
-    CASES.lock().unwrap_or_else(PoisonError::into_inner).push(case);
-}
-
-/// A handler of signals, with the place that it happened at and the registers.
-pub(crate) type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-
-/// Puts a handler in place of the one that there is.
-pub(crate) fn on_signal(signal: c_int, handler: Handler) {
-    // SAFETY: zeros are a `sigaction` without flags and with an empty mask.
-    let mut action: libc::sigaction = unsafe { core::mem::zeroed() };
-    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-    action.sa_sigaction = handler as *const () as usize;
-    // SAFETY: the handler has the type that SA_SIGINFO asks for, and calls only
-    // what a handler may.
-    let failed = unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
-    assert_eq!(failed, 0, "a handler can be put in place");
-}
-
-/// Names the case, and lets the signal end the process.
-pub(crate) extern "C" fn report(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
-    for part in ["guarded memory was accessed in the case `", CASE.get(), "`\n"] {
-        // SAFETY: the part is that long; `write` is allowed in a handler.
-        unsafe { libc::write(2, part.as_ptr().cast(), part.len()) };
-    }
-    // SAFETY: the default action, when the access is tried again, ends the process.
-    unsafe { libc::signal(signal, libc::SIG_DFL) };
 }

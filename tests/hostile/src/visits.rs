@@ -9,7 +9,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::guarded::{Guarded, on_signal, report};
+use crate::faults::{on_signal, report};
+use crate::guarded::Guarded;
 
 /// As many accesses as are noted.
 const NOTES: usize = 1024;

@@ -7,16 +7,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use bytemuck::cast_slice;
+use tensors::Abi;
 use tensors::ffi::{
     DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor,
 };
 
-use super::{Array, Case, Data};
-use crate::foreign::CStruct;
+use crate::faults::What;
 use crate::guarded::{Flush, Guarded};
+use crate::{Array, Case, Data};
 
 /// A C struct that a case can be written to.
-pub trait HostileStruct: CStruct {
+pub trait HostileStruct: Abi {
     /// Whether it has a version and flags.
     const VERSIONED: bool;
 
@@ -60,28 +61,40 @@ struct Parts {
     said: [Guarded; 3],
     data: Guarded,
     deletes: AtomicUsize,
+    has_deleter: bool,
 }
 
-/// The structs that have a deleter, by address: it is not read to find them.
+/// All structs, by address: it is not read to find them.
 static ALIVE: LazyLock<Mutex<HashMap<usize, Arc<Parts>>>> = LazyLock::new(Mutex::default);
 
 fn alive() -> std::sync::MutexGuard<'static, HashMap<usize, Arc<Parts>>> {
     ALIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Calls the deleter that a struct at that address has, or had, without reading it;
+/// `false` where it has none.
+pub fn delete_at(address: usize) -> bool {
+    let parts = alive().get(&address).map(Arc::clone);
+    let parts = parts.filter(|parts| parts.has_deleter);
+    parts.inspect(|parts| parts.delete()).is_some()
+}
+
 /// Counts, and closes all memory. It aborts where it is given another pointer
 /// than the producer's own.
 unsafe extern "C" fn delete<M>(managed: *mut M) {
     let parts = alive().get(&managed.addr()).map(Arc::clone);
-    let parts = parts.expect("the deleter was given a pointer that is not the producer's");
-    parts.deletes.fetch_add(1, Ordering::SeqCst);
-    parts.close();
+    parts.expect("the deleter was given a pointer that is not the producer's").delete();
 }
 
 impl Parts {
+    fn delete(&self) {
+        self.deletes.fetch_add(1, Ordering::SeqCst);
+        self.close();
+    }
+
     fn close(&self) {
-        self.said.iter().for_each(Guarded::close);
-        self.data.close();
+        self.said.iter().for_each(Guarded::delete);
+        self.data.delete();
     }
 }
 
@@ -92,18 +105,25 @@ pub struct Built<M: HostileStruct> {
     raw: *mut M,
 }
 
+// SAFETY: it is an address beside memory that may change threads; whoever follows
+// the address answers for that.
+unsafe impl<M: HostileStruct> Send for Built<M> {}
+// SAFETY: as above.
+unsafe impl<M: HostileStruct> Sync for Built<M> {}
+
 impl Case {
     /// Writes the struct, with or without a deleter; elements touch one end of
     /// their pages.
     pub fn build<M: HostileStruct>(&self, with_deleter: bool, flush: Flush) -> Built<M> {
-        let array = |array: &Array| match array {
-            Array::Of(numbers) => Guarded::new(cast_slice(numbers), Flush::End),
-            Array::Null | Array::Nowhere => Guarded::new(&[], Flush::End),
+        let array = |what, array: &Array| match array {
+            Array::Of(numbers) => Guarded::of(what, cast_slice(numbers), Flush::End),
+            Array::Null | Array::Nowhere => Guarded::of(what, &[], Flush::End),
         };
-        let (shape, strides) = (array(&self.shape), array(&self.strides));
+        let shape = array(What::Shape, &self.shape);
+        let strides = array(What::Strides, &self.strides);
         let data = match &self.data {
-            Data::Bytes(bytes) => Guarded::new(bytes, flush),
-            Data::Null | Data::Nowhere => Guarded::new(&[], flush),
+            Data::Bytes(bytes) => Guarded::of(What::Elements, bytes, flush),
+            Data::Null | Data::Nowhere => Guarded::of(What::Elements, &[], flush),
         };
         let pointer = |array: &Array, memory: &Guarded| match array {
             Array::Null => ptr::null_mut(),
@@ -119,7 +139,7 @@ impl Case {
             byte_offset: self.byte_offset,
         };
         let managed = M::write(self, tensor, with_deleter.then_some(delete::<M>));
-        Built::new(&managed, size_of::<M>(), [shape, strides], data)
+        Built::new(&managed, size_of::<M>(), with_deleter, [shape, strides], data)
     }
 
     /// A versioned struct that ends behind its deleter: of another major version
@@ -138,21 +158,28 @@ impl Case {
         let deleter = Some(delete::<DLManagedTensorVersioned> as unsafe extern "C" fn(_));
         let managed = DLManagedTensorVersioned::write(self, tensor, deleter);
         let head = size_of::<DLPackVersion>() + 2 * size_of::<*mut ()>();
-        Built::new(&managed, head, [nothing(), nothing()], nothing())
+        Built::new(&managed, head, true, [nothing(), nothing()], nothing())
     }
 }
 
 impl<M: HostileStruct> Built<M> {
-    fn new(managed: &M, len: usize, [shape, strides]: [Guarded; 2], data: Guarded) -> Self {
+    fn new(
+        managed: &M,
+        len: usize,
+        has_deleter: bool,
+        [shape, strides]: [Guarded; 2],
+        data: Guarded,
+    ) -> Self {
         let bytes = ptr::from_ref(managed).cast::<u8>();
         let mut copy = vec![0; len];
         // SAFETY: the struct has at least that many bytes. Its padding, if it
         // had any, would be copied as it is.
         unsafe { copy.as_mut_ptr().copy_from_nonoverlapping(bytes, len) };
-        let managed = Guarded::new(&copy, Flush::End);
+        let managed = Guarded::of(What::Struct, &copy, Flush::End);
         let raw = managed.start().cast::<M>();
         let deletes = AtomicUsize::new(0);
-        let parts = Arc::new(Parts { said: [managed, shape, strides], data, deletes });
+        let said = [managed, shape, strides];
+        let parts = Arc::new(Parts { said, data, deletes, has_deleter });
         alive().insert(raw.addr(), Arc::clone(&parts));
         Self { parts, raw }
     }
@@ -160,6 +187,11 @@ impl<M: HostileStruct> Built<M> {
     /// What the producer gives away.
     pub fn raw(&self) -> *mut M {
         self.raw
+    }
+
+    /// Whether there is a deleter.
+    pub fn has_deleter(&self) -> bool {
+        self.parts.has_deleter
     }
 
     /// How often the deleter was called.

@@ -1,0 +1,138 @@
+//! What a consumer owes to a case, and where the standard says so.
+
+use core::fmt;
+
+/// What a consumer owes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duty {
+    /// It raises: the standard says so, or what is said cannot be a tensor, which
+    /// can be told without following a pointer.
+    Refuse,
+    /// It takes the tensor: the standard allows it, and every element is of a
+    /// type, and at a place, that any consumer knows.
+    Accept,
+    /// Either, as long as nothing is lost, read twice or read out of turn.
+    May,
+    /// The producer lies where no consumer can look: shown, and not counted.
+    Undefined,
+}
+
+impl fmt::Display for Duty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Refuse => "refuse",
+            Self::Accept => "accept",
+            Self::May => "may",
+            Self::Undefined => "undefined",
+        })
+    }
+}
+
+/// A place in the standard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clause {
+    /// `DLPackVersion`.
+    Version,
+    /// `DLManagedTensorVersioned.flags`.
+    Flags,
+    /// `deleter` of both structs.
+    Deleter,
+    /// `DLTensor.ndim`.
+    Ndim,
+    /// `DLTensor.shape`.
+    Shape,
+    /// `DLTensor.strides`.
+    Strides,
+    /// `DLTensor.byte_offset`.
+    ByteOffset,
+    /// `DLTensor.data`.
+    Data,
+    /// `GetDataSize`.
+    Size,
+    /// `DLDataType`.
+    DType,
+    /// `DLDevice`.
+    Device,
+    /// Names of capsules.
+    Capsule,
+    /// `__dlpack__`.
+    Method,
+    /// `__dlpack_device__`.
+    DeviceMethod,
+    /// `DLPackExchangeAPIHeader`.
+    TableHeader,
+    /// `DLPackExchangeAPI`.
+    Table,
+}
+
+impl Clause {
+    /// The place, in a few letters.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Version => "DLPackVersion",
+            Self::Flags => "flags",
+            Self::Deleter => "deleter",
+            Self::Ndim => "DLTensor.ndim",
+            Self::Shape => "DLTensor.shape",
+            Self::Strides => "DLTensor.strides",
+            Self::ByteOffset => "DLTensor.byte_offset",
+            Self::Data => "DLTensor.data",
+            Self::Size => "GetDataSize",
+            Self::DType => "DLDataType",
+            Self::Device => "DLDevice",
+            Self::Capsule => "capsule",
+            Self::Method => "__dlpack__",
+            Self::DeviceMethod => "__dlpack_device__",
+            Self::TableHeader => "table header",
+            Self::Table => "exchange table",
+        }
+    }
+
+    /// What is asked there, in our words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Version => {
+                "dlpack.h: of another major version only the deleter may be used; another minor \
+                 version is safe where every field is understood"
+            }
+            Self::Flags => {
+                "dlpack.h: READ_ONLY, IS_COPIED and padding of small types; array API: who has no \
+                 read-only arrays ignores the flag"
+            }
+            Self::Deleter => "dlpack.h: called once by who took the tensor; it can be NULL",
+            Self::Ndim => "dlpack.h: a number of dimensions",
+            Self::Shape => "dlpack.h: sizes of dimensions; NULL only without dimensions",
+            Self::Strides => {
+                "dlpack.h: steps in elements; NULL only without dimensions, or before 1.2, where it \
+                 means compact"
+            }
+            Self::ByteOffset => "dlpack.h: bytes from data to the first element",
+            Self::Data => "dlpack.h: points to the elements; NULL where there are none",
+            Self::Size => "dlpack.h: the bytes of a tensor are a size_t",
+            Self::DType => "dlpack.h: codes, bits and lanes of elements",
+            Self::Device => "dlpack.h: where the memory is",
+            Self::Capsule => {
+                "Python specification: a tensor is in a capsule named dltensor or \
+                 dltensor_versioned, and no longer once its name says used_"
+            }
+            Self::Method => {
+                "array API: __dlpack__ returns a capsule; an old one knows fewer keywords; what it \
+                 raises is passed on"
+            }
+            Self::DeviceMethod => "array API: __dlpack_device__ returns a type and a number",
+            Self::TableHeader => {
+                "dlpack.h: the major version is checked first; older tables are behind prev_api"
+            }
+            Self::Table => {
+                "dlpack.h: a capsule named dlpack_exchange_api on the type; 0 and a tensor, or -1 \
+                 and an exception"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Clause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

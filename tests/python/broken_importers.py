@@ -1,0 +1,199 @@
+"""Importers that are broken on purpose, each in one way, for the tool that is to
+find it. They are made of ctypes and shared code of the tests, and import nothing
+of this project's."""
+
+import ctypes
+import os
+import time
+
+import dlpack_structs as structs
+
+_set_name = ctypes.pythonapi.PyCapsule_SetName
+_set_name.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+USED = {
+    "dltensor": ctypes.c_char_p(b"used_dltensor"),
+    "dltensor_versioned": ctypes.c_char_p(b"used_dltensor_versioned"),
+}
+
+
+class Taken:
+    """A tensor out of its capsule, with the deleter that it had then."""
+
+    def __init__(self, x, rename=True):
+        self.capsule = x.__dlpack__(max_version=(1, 0))
+        self.name = structs.name(self.capsule)
+        self.address = structs._get_pointer(self.capsule, self.name.encode())
+        self.managed = structs.STRUCTS[self.name].from_address(self.address)
+        self.deleter = self.managed.deleter
+        if rename:
+            _set_name(self.capsule, USED[self.name])
+
+    def delete(self):
+        """Calls the deleter, if there is one."""
+        if self.deleter:
+            _Deleter(self.deleter)(self.address)
+
+    @property
+    def tensor(self):
+        """The `DLTensor`."""
+        return self.managed.dl_tensor
+
+
+class Handed:
+    """What hands on the capsule of somebody else."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __dlpack__(self, **keywords):
+        return self.x.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+
+def takes_everything(x):
+    """Believes what it is told, and follows no pointer."""
+    taken = Taken(x)
+    taken.delete()
+    return None
+
+
+def refuses_everything(x):
+    """Is of no use, and leaks nothing."""
+    raise BufferError("no")
+
+
+def panics(x):
+    """Raises what no `except Exception` catches."""
+
+    class PanicException(BaseException):
+        pass
+
+    raise PanicException("a panic")
+
+
+def crashes(x):
+    """Aborts."""
+    os.abort()
+
+
+def exits(x):
+    """Ends the process in an orderly way."""
+    os._exit(7)
+
+
+def hangs(x):
+    """Never ends."""
+    while True:
+        time.sleep(1)
+
+
+def leaks(x):
+    """Takes the tensor, and never calls the deleter."""
+    Taken(x)
+
+
+def deletes_twice(x):
+    """Calls the deleter once more than it is owed."""
+    taken = Taken(x)
+    taken.delete()
+    taken.delete()
+
+
+def forgets_to_rename(x):
+    """Leaves the capsule to call the deleter again."""
+    Taken(x, rename=False).delete()
+
+
+def deletes_what_was_taken(x):
+    """Does not look at the name of a capsule."""
+    capsule = x.__dlpack__(max_version=(1, 0))
+    name = structs.name(capsule)
+    if not name.startswith("used_"):
+        raise BufferError("no")
+    address = structs._get_pointer(capsule, name.encode())
+    struct = structs.STRUCTS[name.removeprefix("used_")]
+    _Deleter(struct.from_address(address).deleter)(address)
+
+
+def reads_after_delete(x):
+    """Looks at the struct once more."""
+    taken = Taken(x)
+    taken.delete()
+    return taken.tensor.ndim
+
+
+def reads_too_far(x):
+    """Reads one dimension more than there are."""
+    taken = Taken(x)
+    try:
+        return taken.tensor.shape[taken.tensor.ndim]
+    finally:
+        taken.delete()
+
+
+def follows_null(x):
+    """Reads the first dimension, wherever it is."""
+    taken = Taken(x)
+    shape = ctypes.cast(taken.tensor.shape, ctypes.c_void_p).value or 0
+    try:
+        return ctypes.c_int64.from_address(shape).value
+    finally:
+        taken.delete()
+
+
+def forgets_the_offset(x):
+    """Takes data for the first element."""
+    taken = Taken(x)
+    tensor = taken.tensor
+    numbers = (ctypes.c_int32 * tensor.shape[0]).from_address(tensor.data)
+
+    class Copied:
+        """The elements, as a producer made of NumPy."""
+
+        def __init__(self, values):
+            import numpy
+
+            self.array = numpy.array(values, "int32")
+
+        def __dlpack__(self, **keywords):
+            return self.array.__dlpack__(**keywords)
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    copied = Copied(list(numbers))
+    taken.delete()
+    return copied
+
+
+def asks_for_legacy(x):
+    """Has never heard of versions."""
+    return x.__dlpack__()
+
+
+LATER = []
+
+
+def deletes_again_later(x):
+    """Calls the deleter, and again when the next tensor comes."""
+    for taken in LATER:
+        taken.delete()
+    LATER.clear()
+    taken = Taken(x)
+    taken.delete()
+    LATER.append(taken)
+
+
+COUNT = [0]
+
+
+def crashes_in_company(x):
+    """Dies of the second tensor, whatever it is."""
+    COUNT[0] += 1
+    if COUNT[0] > 1:
+        os.abort()
+    taken = Taken(x)
+    taken.delete()

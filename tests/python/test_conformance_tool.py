@@ -1,0 +1,211 @@
+"""`dlpack_conformance`: every kind of verdict, on importers that are broken on
+purpose, and what its command line says."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import conformance_tool
+
+tool = conformance_tool()
+ORDINARY, EMPTY = "struct: an ordinary one", "struct: [0, 3] at NULL + 0x0"
+NEGATIVE, OFFSET = "struct: shape [-1]", "struct: an offset to the second row"
+FEW = {ORDINARY, EMPTY, NEGATIVE}
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    """Child processes import what these tests import."""
+    monkeypatch.setenv("PYTHONPATH", f"{HERE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+
+
+def rows_of(function, names=FEW, **keywords):
+    """The rows of some cases by name."""
+    spec = f"broken_importers:{function}"
+    rows = tool.check(spec, only=lambda trial: trial.name in names, **keywords)
+    assert {row.case for row in rows} == set(names)
+    return {row.case: row for row in rows}
+
+
+def findings_of(function, names=FEW, **keywords):
+    """What was found, by name of the case."""
+    rows = rows_of(function, names, **keywords)
+    return {name: row.got for name, row in rows.items() if row.finding}
+
+
+def test_what_cannot_be_is_accepted():
+    """Only that is a finding."""
+    assert findings_of("takes_everything") == {NEGATIVE: "accepted"}
+
+
+def test_what_is_sound_is_refused():
+    """Only that is a finding."""
+    refused = "refused (BufferError)"
+    assert findings_of("refuses_everything") == {ORDINARY: refused, EMPTY: refused}
+
+
+def test_a_panic():
+    """Is no refusal."""
+    found = findings_of("panics")
+    assert found == dict.fromkeys(FEW, "panicked")
+
+
+@pytest.mark.parametrize(
+    ("function", "how"), [("crashes", "SIGABRT"), ("exits", "exit status 7")]
+)
+def test_a_crash(function, how):
+    """Is one of every case, and the next case has a new process."""
+    assert findings_of(function) == dict.fromkeys(FEW, f"crashed ({how})")
+
+
+def test_a_hang():
+    """Ends after the time that a case may take."""
+    rows = rows_of("hangs", {ORDINARY, NEGATIVE}, seconds=0.3)
+    assert {row.got for row in rows.values()} == {"hung"}
+    assert all("0.3 s" in row.detail and row.finding for row in rows.values())
+
+
+def test_a_leak():
+    """Of what was taken."""
+    found = findings_of("leaks", {ORDINARY, NEGATIVE})
+    assert found == dict.fromkeys((ORDINARY, NEGATIVE), "accepted, leaked")
+
+
+@pytest.mark.parametrize("function", ["deletes_twice", "forgets_to_rename"])
+def test_a_deleter_that_is_called_twice(function):
+    """By the importer, or by the capsule that it left as it was."""
+    assert findings_of(function)[ORDINARY] == "accepted, deleted twice"
+
+
+def test_a_deleter_that_is_called_later_again():
+    """Found at the end, for the case that it was of."""
+    found = findings_of("deletes_again_later", {ORDINARY, EMPTY})
+    assert found == {ORDINARY: "accepted, deleted twice, later"}
+
+
+def test_a_tensor_that_is_somebody_elses():
+    """Is not to be deleted."""
+    name = "object: capsule whose tensor was taken"
+    assert findings_of("deletes_what_was_taken", {name}) == {
+        name: "accepted, deleted, not its own"
+    }
+
+
+def test_a_read_after_the_deleter():
+    """Says of what."""
+    row = rows_of("reads_after_delete", {ORDINARY})[ORDINARY]
+    assert row.finding and row.got == "crashed (SIGSEGV), read after delete"
+    assert row.detail.startswith("the struct after the deleter was accessed")
+
+
+def test_a_read_beyond_the_end():
+    """Says of what."""
+    row = rows_of("reads_too_far", {ORDINARY})[ORDINARY]
+    assert row.finding and row.got == "crashed (SIGSEGV), read beyond the end"
+    assert row.detail.startswith("the shape beyond its end was accessed")
+
+
+def test_a_null_that_is_followed():
+    """Is named as that."""
+    name = "struct: NULL shape of 1"
+    row = rows_of("follows_null", {name})[name]
+    assert row.finding and row.got == "crashed (SIGSEGV), NULL followed"
+
+
+def test_wrong_elements():
+    """Are found by what the result exports."""
+    row = rows_of("forgets_the_offset", {OFFSET})[OFFSET]
+    assert row.finding and row.got == "accepted, wrong values"
+    assert "[0, 1, 2] in place of [3, 4, 5]" in row.detail
+
+
+def test_a_crash_in_company():
+    """Is looked at again alone, and still told."""
+    rows = rows_of("crashes_in_company")
+    first, second, third = rows.values()
+    assert first.outcome == third.outcome == "accepted"
+    assert second.got == "crashed (SIGABRT)" and second.finding
+    assert "not in a process of its own" in second.detail
+    alone = rows_of("crashes_in_company", alone=True)
+    assert all(row.outcome == "accepted" for row in alone.values())
+
+
+def test_what_is_not_asked_for_is_not_counted():
+    """A consumer of the legacy struct never sees the other one."""
+    rows = rows_of("asks_for_legacy", {NEGATIVE}).values()
+    assert [(row.outcome, row.mark, row.finding) for row in rows] == [
+        ("not asked for", "n/a", False)
+    ]
+
+
+def test_undefined_cases_are_shown_and_not_counted():
+    """Whatever comes of them."""
+    name = "struct: ndim 2147483647, shape nowhere"
+    row = rows_of("crashes", {name})[name]
+    assert row.got == "crashed (SIGABRT)" and row.mark == "shown" and not row.finding
+
+
+def command(*arguments):
+    """The command line, in a process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dlpack_conformance", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_command_line():
+    """A table with aligned columns, a summary, and a status."""
+    status, out, _ = command("broken_importers:takes_everything", "--only", "NULL shape")
+    lines = out.splitlines()
+    assert status == 1 and lines[0].startswith("case") and lines[1].startswith("----")
+    column = lines[0].index("expected")
+    assert all(line[column:].startswith("refuse") for line in lines[2:4])
+    assert "6 cases, 0 ok, 6 findings" in out and "6 accepted what cannot be" in out
+    status, out, _ = command("broken_importers:refuses_everything", "--only", "NULL shape")
+    assert status == 0 and "6 cases, 6 ok, 0 findings" in out
+    status, out, _ = command(
+        "broken_importers:takes_everything", "--only", ORDINARY, "--findings"
+    )
+    assert "struct" not in out.split("broken_importers")[0]
+
+
+def test_json():
+    """Says all that there is."""
+    status, out, _ = command("broken_importers:takes_everything", "--only", NEGATIVE, "--json")
+    row = next(row for row in json.loads(out) if row["case"] == NEGATIVE)
+    assert status == 1 and row["clause"] == "DLTensor.shape"
+    assert (row["expected"], row["got"], row["mark"]) == ("refuse", "accepted", "FINDING")
+
+
+def test_the_list():
+    """Names every case, with what is owed, and says what clauses mean."""
+    status, out, _ = command("--list")
+    assert status == 0
+    for trial in tool.trials():
+        assert trial.name in out
+    for name, words in tool.clauses():
+        assert f"{name}: {words}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "name the importer as module:function"),
+        (["numpy"], "name the importer as module:function"),
+        (["no_such_module:f"], "ModuleNotFoundError"),
+        (["numpy:no_such_function"], "AttributeError"),
+        (["numpy:from_dlpack", "--only", "no such case"], "no case has"),
+        (["numpy:from_dlpack", "--no-such-option"], "unrecognized arguments"),
+    ],
+)
+def test_wrong_command_lines(arguments, words):
+    """Say what is wrong, with status 2."""
+    status, out, err = command(*arguments)
+    assert status == 2 and words in err and out == ""

@@ -1,0 +1,5 @@
+"""``python -m dlpack_conformance``."""
+
+from .command import main
+
+raise SystemExit(main())

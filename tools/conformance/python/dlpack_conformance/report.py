@@ -1,0 +1,50 @@
+"""Rows as a table."""
+
+from collections import Counter
+
+HEADER = ("case", "clause", "expected", "got", "")
+
+
+def table(rows, details=True):
+    """An aligned table; what a library said about a finding is below its row."""
+    cells = [(row.case, row.clause, row.expected, row.got, row.mark) for row in rows]
+    widths = [max(len(line[column]) for line in [HEADER, *cells]) for column in range(5)]
+
+    def aligned(line):
+        return "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
+
+    lines = [aligned(HEADER), "  ".join("-" * width for width in widths).rstrip()]
+    for row, line in zip(rows, cells):
+        lines.append(aligned(line))
+        if details and row.finding and row.detail:
+            lines.append(f"    {row.detail}")
+    return "\n".join(lines)
+
+
+def summary(rows):
+    """How many of what, in a line."""
+    marks = Counter(row.mark for row in rows)
+    words = [
+        f"{len(rows)} cases",
+        f"{marks['ok']} ok",
+        f"{marks['FINDING']} findings",
+        f"{marks['shown']} undefined",
+        f"{marks['n/a']} not asked for",
+    ]
+    return ", ".join(words)
+
+
+def kinds(rows):
+    """How many findings of each kind."""
+    found = Counter()
+    for row in rows:
+        if row.finding:
+            bad = list(row.wrong)
+            if row.outcome in ("crashed", "hung", "panicked"):
+                bad.append(row.outcome)
+            elif row.expected == "refuse" and row.outcome == "accepted":
+                bad.append("accepted what cannot be")
+            elif row.expected == "accept" and row.outcome == "refused":
+                bad.append("refused what is sound")
+            found.update(bad)
+    return found

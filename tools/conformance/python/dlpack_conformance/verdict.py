@@ -1,0 +1,112 @@
+"""What came of a case, and whether that is a finding: `Row`."""
+
+import signal
+from dataclasses import asdict, dataclass
+
+
+@dataclass
+class Row:
+    """One case and what an importer made of it."""
+
+    case: str
+    clause: str
+    # "refuse", "accept", "may" or "undefined".
+    expected: str
+    # "accepted", "refused", "crashed", "hung", "panicked", "not asked for".
+    outcome: str
+    # What else is wrong: "leaked", "deleted twice", "deleted, not its own",
+    # "read after delete", "read beyond the end", "NULL followed", "wrong values".
+    wrong: list
+    # The exception, the signal, the words of a library.
+    detail: str
+    finding: bool
+    # What the exception said, to be compared by programs.
+    error: str | None = None
+    text: str | None = None
+
+    @property
+    def got(self):
+        """All of it in a few words."""
+        if self.outcome == "refused":
+            first = f"refused ({self.error})"
+        elif self.outcome == "crashed":
+            first = f"crashed ({self.error})"
+        else:
+            first = self.outcome
+        return ", ".join([first, *self.wrong])
+
+    @property
+    def mark(self):
+        """What it comes to: ok, FINDING, or neither."""
+        if self.outcome == "not asked for":
+            return "n/a"
+        if self.expected == "undefined":
+            return "shown"
+        return "FINDING" if self.finding else "ok"
+
+    def as_dict(self):
+        """For JSON."""
+        return {**asdict(self), "got": self.got, "mark": self.mark}
+
+
+def row(trial, outcome, wrong=(), detail="", error=None, text=None):
+    """The row of a case, of which the duty says what is a finding."""
+    bad = bool(wrong) or outcome in ("crashed", "hung", "panicked")
+    if trial.duty == "refuse":
+        bad = bad or outcome == "accepted"
+    elif trial.duty == "accept":
+        bad = bad or outcome == "refused"
+    finding = bad and trial.duty != "undefined" and outcome != "not asked for"
+    made = (trial.name, trial.clause, trial.duty, outcome, list(wrong), detail, finding)
+    return Row(*made, error=error, text=text)
+
+
+def answered(trial, answer):
+    """The row of a case after which the process lived on."""
+    wrong = of_deletes(answer["deletes"])
+    if answer["refused"]:
+        error, text = answer["error"], answer["text"]
+        outcome = "refused" if answer["exception"] else "panicked"
+        if answer["unasked"]:
+            outcome = "not asked for"
+        detail = f"{error}: {text}".strip()
+        return row(trial, outcome, wrong, detail, error, text)
+    elements = answer.get("elements", "")
+    if elements.startswith("wrong"):
+        wrong.append("wrong values")
+    return row(trial, "accepted", wrong, "" if elements == "right" else elements)
+
+
+def of_deletes(deletes):
+    """What is wrong with how often deleters ran."""
+    wrong = []
+    for owed, found in deletes:
+        if found < owed:
+            wrong.append("leaked")
+        elif found > owed:
+            wrong.append("deleted twice" if owed else "deleted, not its own")
+    return sorted(set(wrong))
+
+
+def died(trial, status, words):
+    """The row of a case after which there was no process; `words` is what it left."""
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"exit status {status}"
+    last = [line.strip() for line in words.splitlines() if line.strip()]
+    line = next((line for line in reversed(last) if "was accessed in the case" in line), None)
+    detail = line or (last[-1] if last else "")
+    wrong = []
+    if line and "after the deleter" in line:
+        wrong.append("read after delete")
+    elif line and "beyond its end" in line:
+        wrong.append("read beyond the end")
+    elif line and line.startswith("NULL was"):
+        wrong.append("NULL followed")
+    return row(trial, "crashed", wrong, detail[:300], name)
+
+
+def hung(trial, seconds):
+    """The row of a case that did not end."""
+    return row(trial, "hung", detail=f"no answer after {seconds:g} s")

@@ -1,0 +1,224 @@
+//! One case while it goes on: the structs that were made, and their deleters.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dlpack_hostile::guarded::Flush;
+use dlpack_hostile::{Built, Case, Given, Trial, delete_at, on_devices};
+use dlpack_traits::ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
+use pyo3::prelude::*;
+
+use crate::{capsule, producer, table};
+
+/// How an importer gets a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As an object with `__dlpack__`.
+    Object,
+    /// As a bare capsule.
+    Capsule,
+    /// As an object whose type has an exchange table; its `__dlpack__` is as bad.
+    Table,
+    /// The same, where the table lends a `DLTensor` and nothing else.
+    View,
+    /// As the address of a managed tensor, to be made an object.
+    Managed,
+    /// As the address of a prototype, to be allocated.
+    Prototype,
+    /// As a type whose allocator makes it, whatever is asked for.
+    Allocator,
+}
+
+impl Way {
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Object,
+        Self::Capsule,
+        Self::Table,
+        Self::View,
+        Self::Managed,
+        Self::Prototype,
+        Self::Allocator,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Capsule => "capsule",
+            Self::Table => "table",
+            Self::View => "view",
+            Self::Managed => "managed",
+            Self::Prototype => "prototype",
+            Self::Allocator => "allocator",
+        }
+    }
+
+    /// Whether a case can be given like this.
+    pub(crate) fn fits(self, given: &Given) -> bool {
+        match (self, given) {
+            (Self::Object, _) | (Self::Capsule, Given::Struct { .. }) => true,
+            (Self::Capsule, Given::Object(oddity, _)) => capsule::is_odd(*oddity),
+            (Self::Table | Self::Managed | Self::Allocator, Given::Struct { legacy, .. }) => {
+                !legacy
+            }
+            (Self::View | Self::Prototype, Given::Struct { legacy, head, .. }) => !legacy && !head,
+            _ => false,
+        }
+    }
+}
+
+/// A struct that was made, and whether it was lent and not given away.
+struct Struct {
+    made: Made,
+    lent: bool,
+}
+
+/// A struct of either kind.
+enum Made {
+    Versioned(Built<DLManagedTensorVersioned>),
+    Legacy(Built<DLManagedTensor>),
+}
+
+/// A case that goes on.
+#[pyclass(frozen, module = "dlpack_conformance")]
+pub(crate) struct Play {
+    pub(crate) trial: Arc<Trial>,
+    pub(crate) way: Way,
+    made: Mutex<Vec<Struct>>,
+    unasked: AtomicBool,
+}
+
+impl Play {
+    pub(crate) fn new(trial: Arc<Trial>, way: Way) -> Self {
+        Self { trial, way, made: Mutex::default(), unasked: AtomicBool::new(false) }
+    }
+
+    fn made(&self) -> MutexGuard<'_, Vec<Struct>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that nobody asks for what there is.
+    pub(crate) fn is_not_asked_for(&self) {
+        self.unasked.store(true, Ordering::SeqCst);
+    }
+
+    /// The struct of the case, and whether it has a deleter, and nothing behind that.
+    fn case(&self) -> (Case, bool, bool) {
+        let sound = || Case::new("the tensor of an odd object", &[2, 3]).said();
+        match &self.trial.given {
+            Given::Struct { case, deleter, head, .. } => (case.clone(), *deleter, *head),
+            Given::Object(oddity, _) if oddity.is_on_device() => {
+                (on_devices().into_iter().next().unwrap_or_else(sound), true, false)
+            }
+            Given::Object(..) | Given::Table(_) => (sound(), true, false),
+        }
+    }
+
+    /// Whether the struct is the legacy one; `None` if it is what is asked for.
+    pub(crate) fn is_legacy(&self) -> Option<bool> {
+        match &self.trial.given {
+            Given::Struct { legacy, .. } | Given::Object(_, legacy) => Some(*legacy),
+            Given::Table(_) => None,
+        }
+    }
+
+    /// What `__dlpack_device__` says, where it says the truth.
+    pub(crate) fn device(&self) -> (i32, i32) {
+        let device = self.case().0.device.to_ffi();
+        (device.device_type.0, device.device_id)
+    }
+
+    /// A new versioned struct.
+    pub(crate) fn versioned(&self) -> *mut DLManagedTensorVersioned {
+        let (case, deleter, head) = self.case();
+        let built = if head { case.build_head() } else { case.build(deleter, Flush::End) };
+        let raw = built.raw();
+        self.made().push(Struct { made: Made::Versioned(built), lent: false });
+        raw
+    }
+
+    /// The same, of which nobody may call the deleter.
+    pub(crate) fn lent(&self) -> *mut DLManagedTensorVersioned {
+        let raw = self.versioned();
+        if let Some(last) = self.made().last_mut() {
+            last.lent = true;
+        }
+        raw
+    }
+
+    /// A new legacy struct.
+    pub(crate) fn legacy(&self) -> *mut DLManagedTensor {
+        let (case, deleter, _) = self.case();
+        let built = case.build(deleter, Flush::End);
+        let raw = built.raw();
+        self.made().push(Struct { made: Made::Legacy(built), lent: false });
+        raw
+    }
+
+    /// Whether a deleter that there is has to run, if the importer refused or not.
+    fn is_owed(&self, refused: bool) -> bool {
+        match self.way {
+            Way::Managed => !refused,
+            _ => !matches!(&self.trial.given, Given::Object(oddity, _) if oddity.is_taken()),
+        }
+    }
+}
+
+#[pymethods]
+impl Play {
+    /// What to give to an importer, once.
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes the object by value")]
+    fn give(this: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        let py = this.py();
+        let play = this.get();
+        match play.way {
+            Way::Object => producer::object(&this),
+            Way::Capsule => capsule::of(&this, play.is_legacy() == Some(true)),
+            Way::Table => table::exporting(&this),
+            Way::View => table::lending(&this),
+            Way::Allocator => table::allocating(&this),
+            Way::Managed => Ok(play.versioned().addr().into_pyobject(py)?.into_any()),
+            Way::Prototype => {
+                let prototype =
+                    play.lent().addr() + core::mem::offset_of!(DLManagedTensorVersioned, dl_tensor);
+                debug_assert_eq!(prototype % align_of::<DLTensor>(), 0);
+                Ok(prototype.into_pyobject(py)?.into_any())
+            }
+        }
+    }
+
+    /// Of each struct how often its deleter has to run, and how often it did.
+    fn deletes(&self, refused: bool) -> Vec<(usize, usize)> {
+        let owed = self.is_owed(refused);
+        let count = |one: &Struct| {
+            let (has, deletes) = match &one.made {
+                Made::Versioned(built) => (built.has_deleter(), built.deletes()),
+                Made::Legacy(built) => (built.has_deleter(), built.deletes()),
+            };
+            (usize::from(owed && has && !one.lent), deletes)
+        };
+        self.made().iter().map(count).collect()
+    }
+
+    /// Whether the importer never asked for the struct that there is.
+    #[getter]
+    fn not_asked_for(&self) -> bool {
+        self.unasked.load(Ordering::SeqCst) && self.made().is_empty()
+    }
+}
+
+impl Drop for Play {
+    /// Whoever has a struct still may use it at any time.
+    fn drop(&mut self) {
+        for one in self.made().drain(..) {
+            match one.made {
+                Made::Versioned(built) => built.leak(),
+                Made::Legacy(built) => built.leak(),
+            }
+        }
+    }
+}
+
+/// Calls the deleter of a struct, which is not read.
+pub(crate) fn delete(address: usize) {
+    delete_at(address);
+}
