@@ -29,6 +29,9 @@ Commands:
   sanitize                 Miri, AddressSanitizer, LeakSanitizer, ThreadSanitizer, valgrind,
                            cargo-careful, on all that they can run; --step S for those
                            steps whose names have S in them
+  load                     8 threads, 1,000,000 exchanges on each in each direction, from Rust
+                           and from Python; 1,000 interpreters that end with live tensors
+  soak --seconds N         all directions at once, Rust and Python, for N seconds
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
@@ -62,6 +65,10 @@ pub(crate) enum Request {
     Fuzz(fuzz::Choice),
     /// `sanitize`, and which step, if not all.
     Sanitize(Option<String>),
+    /// `load`.
+    Load,
+    /// `soak`, and for how many seconds.
+    Soak(u32),
     /// `example no-python`.
     NoPython,
     /// `bench rust`.
@@ -100,6 +107,16 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
             "`sanitize` takes no argument but `--step` with a name, and got `{}`.",
             rest.join(" ")
         )),
+        ["load"] => Ok(Request::Load),
+        ["load", rest @ ..] => {
+            Err(format!("`load` takes no argument, and got `{}`.", rest.join(" ")))
+        }
+        ["soak", "--seconds", seconds] if seconds.parse().is_ok_and(|seconds: u32| seconds > 0) => {
+            Ok(Request::Soak(seconds.parse().unwrap_or_default()))
+        }
+        ["soak", rest @ ..] => {
+            Err(format!("`soak` takes `--seconds` with a number, and got `{}`.", rest.join(" ")))
+        }
         ["example", "no-python"] => Ok(Request::NoPython),
         ["example", rest @ ..] => {
             Err(format!("`example` takes `no-python`, and got `{}`.", rest.join(" ")))

@@ -16,6 +16,7 @@ mod fuzz;
 mod gpu;
 mod gpu_tests;
 mod interpreter;
+mod load;
 mod matrix;
 mod miri;
 mod mutants;
@@ -91,6 +92,8 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Request::Sanitize(step) => sanitize::sanitize(Checkout::find()?, step.as_deref()),
+        Request::Load => load::load(Checkout::find()?),
+        Request::Soak(seconds) => load::soak(Checkout::find()?, seconds),
         Request::NoPython => {
             no_python::example(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
