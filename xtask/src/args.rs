@@ -32,6 +32,8 @@ Commands:
   load                     8 threads, 1,000,000 exchanges on each in each direction, from Rust
                            and from Python; 1,000 interpreters that end with live tensors
   soak --seconds N         all directions at once, Rust and Python, for N seconds
+  free-threaded            Python tests in a CPython without a GIL, built from the sources of
+                           the distribution (some minutes, once)
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
@@ -69,6 +71,8 @@ pub(crate) enum Request {
     Load,
     /// `soak`, and for how many seconds.
     Soak(u32),
+    /// `free-threaded`.
+    FreeThreaded,
     /// `example no-python`.
     NoPython,
     /// `bench rust`.
@@ -117,6 +121,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         ["soak", rest @ ..] => {
             Err(format!("`soak` takes `--seconds` with a number, and got `{}`.", rest.join(" ")))
         }
+        ["free-threaded"] => Ok(Request::FreeThreaded),
         ["example", "no-python"] => Ok(Request::NoPython),
         ["example", rest @ ..] => {
             Err(format!("`example` takes `no-python`, and got `{}`.", rest.join(" ")))

@@ -14,7 +14,7 @@ use crate::venv::{self, Environment, Packages};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Module {
     pub(crate) package: &'static str,
-    name: &'static str,
+    pub(crate) name: &'static str,
 }
 
 /// The module that users see.

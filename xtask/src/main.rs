@@ -12,6 +12,7 @@ mod copy_sources;
 mod demo;
 mod develop;
 mod device_runtimes;
+mod free_threaded;
 mod fuzz;
 mod gpu;
 mod gpu_tests;
@@ -94,6 +95,7 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         Request::Sanitize(step) => sanitize::sanitize(Checkout::find()?, step.as_deref()),
         Request::Load => load::load(Checkout::find()?),
         Request::Soak(seconds) => load::soak(Checkout::find()?, seconds),
+        Request::FreeThreaded => free_threaded::free_threaded(Checkout::find()?),
         Request::NoPython => {
             no_python::example(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)

@@ -80,3 +80,11 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(refused::add_unsendable, m)?)?;
     m.add_function(wrap_pyfunction!(refused::add_immutable_type, m)?)
 }
+
+/// The functions without the classes: what an interpreter that is not the first may
+/// load, from the same file.
+#[pymodule]
+fn dlpack_testing_functions(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(imports::import_tensor, m)?)?;
+    m.add_function(wrap_pyfunction!(scripted::scripted_table, m)?)
+}
