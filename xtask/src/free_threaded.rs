@@ -26,6 +26,19 @@ const HEADER: &str = "/usr/include/x86_64-linux-gnu/ffi.h";
 const PYO3: &str = "0.28.3";
 /// What the tests import, all of it built for this interpreter or for any.
 const PACKAGES: [&str; 2] = ["numpy==2.4.6", "pytest==9.2.0"];
+/// What is run: these have threads, or are about what threads share.
+const TESTS: [&str; 10] = [
+    "free_threaded",
+    "test_capsules",
+    "test_classes",
+    "test_errors",
+    "test_exchange_table",
+    "test_import_capsules",
+    "test_import_protocol",
+    "test_import_tables",
+    "test_protocol",
+    "test_threads",
+];
 /// Written when everything is there.
 const FINISHED: &str = "finished";
 /// Changed when the way in which it is made changes.
@@ -58,7 +71,7 @@ fn step(context: &Context, stage: &mut Stage) -> Ending {
         .env("DLPACK_PYTHON_MODULES", &modules)
         .env("DLPACK_REQUIRE", "numpy")
         .args(["-m", "pytest", "-ra", "--color=no", "-p", "no:cacheprovider"])
-        .arg("tests/python/free_threaded.py");
+        .args(TESTS.map(|name| format!("tests/python/{name}.py")));
     Ok(stage.run(&mut tests)?)
 }
 

@@ -4,6 +4,7 @@
 #![expect(clippy::std_instead_of_core, reason = "a program for a machine that has std")]
 
 mod args;
+mod asan_python;
 mod bench_compile;
 mod bench_rust;
 mod checkout;
@@ -18,6 +19,7 @@ mod gpu;
 mod gpu_tests;
 mod interpreter;
 mod load;
+mod loom;
 mod matrix;
 mod miri;
 mod mutants;
@@ -31,6 +33,7 @@ mod rust_tests;
 mod sanitize;
 mod test;
 mod tools;
+mod trust;
 mod valgrind;
 mod venv;
 mod vulkan_tests;
@@ -95,6 +98,7 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         Request::Sanitize(step) => sanitize::sanitize(Checkout::find()?, step.as_deref()),
         Request::Load => load::load(Checkout::find()?),
         Request::Soak(seconds) => load::soak(Checkout::find()?, seconds),
+        Request::Trust => trust::trust(Checkout::find()?),
         Request::FreeThreaded => free_threaded::free_threaded(Checkout::find()?),
         Request::NoPython => {
             no_python::example(&Checkout::find()?)?;

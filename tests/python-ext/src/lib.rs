@@ -17,6 +17,7 @@ mod kernels;
 mod npu;
 mod oneapi;
 mod opencl;
+mod pending;
 mod refused;
 mod scripted;
 
@@ -59,6 +60,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(imports::import_often, m)?)?;
     m.add_function(wrap_pyfunction!(imports::add_own_from_dlpack, m)?)?;
     m.add_function(wrap_pyfunction!(imports::add_floats, m)?)?;
+    m.add_function(wrap_pyfunction!(pending::call_while_raising, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::fused, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::element, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::borrowed_sum, m)?)?;
