@@ -55,9 +55,7 @@ pub(crate) const STEPS: &[(&str, Body)] = &[
 /// Runs all of them, or those that are named; the exit code says whether any failed.
 pub(crate) fn sanitize(checkout: Checkout, step: Option<&str>) -> Outcome<ExitCode> {
     // The environment is made for one step, and found ready for the others.
-    let named = |name: &str| {
-        step.is_none_or(|step| name.contains(step) || name == STEPS[0].0)
-    };
+    let named = |name: &str| step.is_none_or(|step| name.contains(step) || name == STEPS[0].0);
     let steps: Vec<_> = STEPS.iter().filter(|(name, _)| named(name)).copied().collect();
     if steps.len() == 1 {
         let all: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();

@@ -15,7 +15,6 @@ const SOAK: u32 = 3_600;
 /// Runs all of it; the exit code says whether any failed.
 pub(crate) fn trust(checkout: Checkout) -> Outcome<ExitCode> {
     let modules = &load::PYTHON[1..];
-    let steps =
-        [sanitize::STEPS, modules, load::LOAD, free_threaded::STEPS, load::SOAK].concat();
+    let steps = [sanitize::STEPS, modules, load::LOAD, free_threaded::STEPS, load::SOAK].concat();
     test::run(checkout, &steps, Packages::Base, SOAK)
 }

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use dlpack_traits::backend::Cpu;
 use dlpack_traits::exchange::{Fault, Host, Importable, Wrap, table};
-use dlpack_traits::{DLPackExport, DLPackImport, Error, ImportError, Imported, Layout, Storage, TensorView};
+use dlpack_traits::{
+    DLPackExport, DLPackImport, Error, ImportError, Imported, Layout, Storage, TensorView,
+};
 use loom::thread;
 use producer::{Memory, Producer};
 

@@ -10,8 +10,7 @@ use pyo3::prelude::*;
 type Deleter = unsafe extern "C" fn(*mut c_void);
 type Convert = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
 type Stream = unsafe extern "C" fn(c_int, c_int, *mut c_void) -> c_int;
-type Allocate =
-    unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int;
+type Allocate = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int;
 
 /// Raises `error`, calls the function at an address with addresses, and returns its
 /// code and the exception that is there then. Of one argument it is a deleter, of two
