@@ -15,7 +15,7 @@ use crate::{Outcome, asan_python, loom, miri, no_python, test, tools, valgrind};
 /// The one platform on which these have been run.
 pub(crate) const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 /// The system's own Python, for whose memory valgrind knows what to overlook.
-pub(crate) const PYTHON: &str = "/usr/bin/python3";
+const PYTHON: &str = "/usr/bin/python3";
 /// What to overlook.
 const SUPPRESSIONS: &str = "/usr/lib/valgrind/python3.supp";
 
@@ -87,8 +87,10 @@ fn thread(context: &Context, stage: &mut Stage) -> Ending {
         return missing("tsan", reason);
     }
     let mut command = sanitized(context, "thread", THREADED_TESTS);
+    command.arg("-Zbuild-std");
     // The device of the tests has threads that wait for work until the process ends.
-    command.arg("-Zbuild-std").env("TSAN_OPTIONS", "report_thread_leaks=0:handle_segv=0");
+    let options = "report_thread_leaks=0:handle_segv=0:allocator_may_return_null=1";
+    command.env("TSAN_OPTIONS", options);
     with(stage, "tsan", &mut command)
 }
 
