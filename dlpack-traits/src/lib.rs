@@ -101,6 +101,7 @@ mod managed;
 pub mod python;
 mod storage;
 mod stream;
+mod sync;
 mod version;
 mod view;
 

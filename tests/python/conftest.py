@@ -26,6 +26,7 @@ CONSUMERS = (
 TOOLS = (
     *("miri", "valgrind", "newest-python", "cuda", "rocm", "oneapi", "opencl"),
     *("vulkan", "webgpu"),
+    *("asan", "lsan", "tsan", "cargo-careful", "cargo-fuzz", "free-threaded"),
 )
 MODULES = ("dlpack_example", "dlpack_testing")
 

@@ -201,27 +201,6 @@ def test_owners_that_would_run_python_code():
     )
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@CLASSES
-def test_fork(cls):
-    """Parent and child each release their own copy."""
-    run(
-        """
-        import os
-        capsule = exported()
-        child = os.fork()
-        if child == 0:
-            del capsule
-            os._exit(testing.live())
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), testing.live())
-        del capsule
-        print(testing.live())
-        """,
-        cls,
-        output="0 1\n0\n",
-    )
-
-
 def test_run_sees_failures():
     """The helper of these tests does notice a word on stderr or a bad end."""
     for code in (

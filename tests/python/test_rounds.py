@@ -124,6 +124,26 @@ def test_rounds_of_errors():
 
 
 @linux
+def test_refusals_wait_for_nobody():
+    """What a refusal drops goes at once, and not when somebody calls PyO3 again: the
+    loop, and the look at memory after it, call only what Python itself calls. Rule
+    L22."""
+    tensor = Frozen([1.0, 2.0, 3.0])
+
+    def once():
+        try:
+            tensor.__dlpack__(copy=False)
+        except BufferError:
+            return
+        raise AssertionError
+
+    rounds(once, WARM_UP)
+    before = resident()
+    rounds(once, ROUNDS)
+    assert resident() - before < 2**20
+
+
+@linux
 def test_rounds_of_objects():
     """Object, export and array, all new each time, of many dimensions."""
     numpy = consumers.get("numpy")

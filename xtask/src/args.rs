@@ -32,8 +32,15 @@ Commands:
                            --target T for one: raw_import, layout, peer_table,
                            exchange_table, allocator, derive
   sanitize                 Miri, AddressSanitizer, LeakSanitizer, ThreadSanitizer, valgrind,
-                           cargo-careful, on all that they can run; --step S for those
-                           steps whose names have S in them
+                           cargo-careful, loom, on all that they can run; --step S for
+                           those steps whose names have S in them
+  load                     8 threads, 1,000,000 exchanges on each in each direction, from Rust
+                           and from Python; 1,000 interpreters that end with live tensors
+  soak --seconds N         all directions at once, Rust and Python, for N seconds
+  free-threaded            Python tests in a CPython without a GIL, built from the sources of
+                           the distribution (some minutes, once)
+  trust                    sanitize, load, free-threaded, and an hour's soak: all that is too
+                           long for `test --full`, for a scheduled job
   wheels                   the Python tools as wheels: built, tried where nothing else is
                            installed, and tested beside all that is
   bench compile            what the derive adds to a build, beside serde's
@@ -79,6 +86,14 @@ pub(crate) enum Request {
     Example(Option<String>),
     /// `wheels`.
     Wheels,
+    /// `load`.
+    Load,
+    /// `soak`, and for how many seconds.
+    Soak(u32),
+    /// `trust`.
+    Trust,
+    /// `free-threaded`.
+    FreeThreaded,
     /// `bench rust`.
     BenchRust,
     /// `test`, and whether `--full` was said.
@@ -121,6 +136,18 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         )),
         ["example"] => Ok(Request::Example(None)),
         ["example", name] => Ok(Request::Example(Some((*name).to_owned()))),
+        ["load"] => Ok(Request::Load),
+        ["load", rest @ ..] => {
+            Err(format!("`load` takes no argument, and got `{}`.", rest.join(" ")))
+        }
+        ["soak", "--seconds", seconds] if seconds.parse().is_ok_and(|seconds: u32| seconds > 0) => {
+            Ok(Request::Soak(seconds.parse().unwrap_or_default()))
+        }
+        ["soak", rest @ ..] => {
+            Err(format!("`soak` takes `--seconds` with a number, and got `{}`.", rest.join(" ")))
+        }
+        ["trust"] => Ok(Request::Trust),
+        ["free-threaded"] => Ok(Request::FreeThreaded),
         ["example", rest @ ..] => {
             Err(format!("`example` takes one name, and got `{}`.", rest.join(" ")))
         }
@@ -209,6 +236,10 @@ mod tests {
         assert_eq!(parsed("example no-python"), Ok(Request::Example(Some("no-python".to_owned()))));
         assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));
         assert_eq!(parsed("sanitize"), Ok(Request::Sanitize(None)));
+        assert_eq!(parsed("load"), Ok(Request::Load));
+        assert_eq!(parsed("soak --seconds 60"), Ok(Request::Soak(60)));
+        assert_eq!(parsed("free-threaded"), Ok(Request::FreeThreaded));
+        assert_eq!(parsed("trust"), Ok(Request::Trust));
         let miri = Some("miri".to_owned());
         assert_eq!(parsed("sanitize --step miri"), Ok(Request::Sanitize(miri)));
         let some = |target: Option<&str>, seconds| {
@@ -229,6 +260,9 @@ mod tests {
             assert!(parsed(wrong).unwrap_err().contains("--seconds"), "{wrong}");
         }
         assert!(parsed("sanitize --fast").unwrap_err().contains("--fast"));
+        assert!(parsed("soak").unwrap_err().contains("--seconds"));
+        assert!(parsed("soak --seconds 0").unwrap_err().contains("--seconds"));
+        assert!(parsed("load --fast").unwrap_err().contains("--fast"));
         assert!(parsed("matrix --fast").unwrap_err().contains("--fast"));
         assert!(parsed("test --fast").unwrap_err().contains("--fast"));
     }

@@ -4,6 +4,7 @@
 #![expect(clippy::std_instead_of_core, reason = "a program for a machine that has std")]
 
 mod args;
+mod asan_python;
 mod bench_compile;
 mod bench_rust;
 mod checkout;
@@ -14,10 +15,13 @@ mod demo;
 mod develop;
 mod device_runtimes;
 mod examples;
+mod free_threaded;
 mod fuzz;
 mod gpu;
 mod gpu_tests;
 mod interpreter;
+mod load;
+mod loom;
 mod matrix;
 mod miri;
 mod mutants;
@@ -34,6 +38,7 @@ mod sanitize;
 mod system;
 mod test;
 mod tools;
+mod trust;
 mod valgrind;
 mod venv;
 mod vulkan_tests;
@@ -103,6 +108,10 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Request::Sanitize(step) => sanitize::sanitize(Checkout::find()?, step.as_deref()),
+        Request::Load => load::load(Checkout::find()?),
+        Request::Soak(seconds) => load::soak(Checkout::find()?, seconds),
+        Request::Trust => trust::trust(Checkout::find()?),
+        Request::FreeThreaded => free_threaded::free_threaded(Checkout::find()?),
         Request::Example(name) => {
             examples::example(&Checkout::find()?, name.as_deref())?;
             Ok(ExitCode::SUCCESS)

@@ -48,6 +48,7 @@ pub(crate) fn pytest_newest(checkout: &Checkout, environment: &Environment) -> C
         "-ra",
         "--color=no",
         "tests/python/conformance",
+        "tests/python/test_interpreters.py",
         "tests/python/peers/peer_jax.py",
         "tests/python/peers/peer_tvm_ffi.py",
     ]);

@@ -10,10 +10,10 @@ use crate::run::{Stage, answer_of, cargo, cargo_of};
 use crate::rust_tests::{SELECTION, run_tests};
 use crate::test::{Body, Context};
 use crate::venv::Packages;
-use crate::{Outcome, miri, no_python, test, tools, valgrind};
+use crate::{Outcome, asan_python, loom, miri, no_python, test, tools, valgrind};
 
 /// The one platform on which these have been run.
-const PLATFORM: &str = "x86_64-unknown-linux-gnu";
+pub(crate) const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 /// The system's own Python, for whose memory valgrind knows what to overlook.
 const PYTHON: &str = "/usr/bin/python3";
 /// What to overlook.
@@ -35,14 +35,18 @@ const THREADED_TESTS: &[&str] = &[
     "--test=threads",
 ];
 
-const STEPS: &[(&str, Body)] = &[
+/// Steps of `cargo xtask sanitize`.
+pub(crate) const STEPS: &[(&str, Body)] = &[
+    ("python environment", test::python_environment),
     ("address sanitizer", address),
     ("leak sanitizer", leak),
     ("thread sanitizer", thread),
     ("cargo-careful", careful),
     ("valgrind", valgrind::deleters),
     ("valgrind, cpython", cpython),
+    ("cpython, address sanitizer", asan_python::cpython),
     ("no python, address sanitizer", no_python::sanitized),
+    ("loom", loom::models),
     ("miri, stacked borrows", miri::stacked_borrows),
     ("miri, tree borrows", miri::tree_borrows),
     ("miri, many seeds", miri::many_seeds),
@@ -50,13 +54,14 @@ const STEPS: &[(&str, Body)] = &[
 
 /// Runs all of them, or those that are named; the exit code says whether any failed.
 pub(crate) fn sanitize(checkout: Checkout, step: Option<&str>) -> Outcome<ExitCode> {
-    let named = |name: &str| step.is_none_or(|step| name.contains(step));
+    // The environment is made for one step, and found ready for the others.
+    let named = |name: &str| step.is_none_or(|step| name.contains(step) || name == STEPS[0].0);
     let steps: Vec<_> = STEPS.iter().filter(|(name, _)| named(name)).copied().collect();
-    if steps.is_empty() {
+    if steps.len() == 1 {
         let all: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
         return Err(format!("there is no such step; there are {}.", all.join("; ")));
     }
-    test::run(checkout, &steps, Packages::Base)
+    test::run(checkout, &steps, Packages::Base, 0)
 }
 
 /// Accesses outside of allocations, and after their end.
@@ -82,8 +87,10 @@ fn thread(context: &Context, stage: &mut Stage) -> Ending {
         return missing("tsan", reason);
     }
     let mut command = sanitized(context, "thread", THREADED_TESTS);
+    command.arg("-Zbuild-std");
     // The device of the tests has threads that wait for work until the process ends.
-    command.arg("-Zbuild-std").env("TSAN_OPTIONS", "report_thread_leaks=0:handle_segv=0");
+    let options = "report_thread_leaks=0:handle_segv=0:allocator_may_return_null=1";
+    command.env("TSAN_OPTIONS", options);
     with(stage, "tsan", &mut command)
 }
 
@@ -107,14 +114,21 @@ fn sanitized(context: &Context, sanitizer: &str, tests: &[&str]) -> Command {
 
 /// Runs tests, where there is a nightly compiler for this platform.
 fn with(stage: &mut Stage, tool: &str, command: &mut Command) -> Ending {
+    match nightly() {
+        Ok(()) => run_tests(stage, command),
+        Err(reason) => missing(tool, reason),
+    }
+}
+
+/// Whether there is a compiler that knows sanitizers, and for this platform.
+pub(crate) fn nightly() -> Outcome {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
-        return missing(tool, format!("the sanitized tests are for {PLATFORM}"));
+        return Err(format!("the sanitized tests are for {PLATFORM}"));
     }
-    if answer_of("rustup", &["run", TOOLCHAIN, "rustc", "--version"]).is_none() {
-        let reason = "there is no nightly compiler (rustup toolchain install nightly)";
-        return missing(tool, reason.to_owned());
+    match answer_of("rustup", &["run", TOOLCHAIN, "rustc", "--version"]) {
+        Some(_) => Ok(()),
+        None => Err("there is no nightly compiler (rustup toolchain install nightly)".to_owned()),
     }
-    run_tests(stage, command)
 }
 
 /// A standard library that checks what its `unsafe` functions are promised.

@@ -21,6 +21,8 @@ pub(crate) struct Context {
     packages: Packages,
     environment: OnceCell<Environment>,
     modules: Cell<bool>,
+    /// How long what has no end of its own goes on.
+    pub(crate) seconds: u32,
     /// The environment of the newest libraries, where its step made one.
     pub(crate) newest: OnceCell<Environment>,
 }
@@ -107,7 +109,7 @@ const FULL: &[(&str, Body)] = &[
 /// Runs all steps; the exit code says whether any failed.
 pub(crate) fn test(checkout: Checkout, full: bool) -> Outcome<ExitCode> {
     let (steps, packages) = if full { (FULL, Packages::MOST) } else { (QUICK, Packages::Base) };
-    run(checkout, steps, packages)
+    run(checkout, steps, packages, 0)
 }
 
 /// Runs steps, with an environment of these packages for those that want one.
@@ -115,12 +117,14 @@ pub(crate) fn run(
     checkout: Checkout,
     steps: &[(&'static str, Body)],
     packages: Packages,
+    seconds: u32,
 ) -> Outcome<ExitCode> {
     let context = Context {
         checkout,
         packages,
         environment: OnceCell::new(),
         modules: Cell::new(false),
+        seconds,
         newest: OnceCell::new(),
     };
     let mut report = Report::default();
@@ -139,7 +143,7 @@ pub(crate) fn python_environment(context: &Context, stage: &mut Stage) -> Ending
     Ok(())
 }
 
-fn python_modules(context: &Context, stage: &mut Stage) -> Ending {
+pub(crate) fn python_modules(context: &Context, stage: &mut Stage) -> Ending {
     let environment = context.environment()?;
     let checkout = &context.checkout;
     let build = Build::of(checkout);

@@ -280,7 +280,7 @@ fn is_finished(place: &Path) -> bool {
 
 /// Waits for the lock, saying so. The system releases it when its holder ends,
 /// however that ends.
-fn lock(path: &Path, stage: &Stage) -> Outcome<File> {
+pub(crate) fn lock(path: &Path, stage: &Stage) -> Outcome<File> {
     let cannot = |error: std::io::Error| {
         format!(
             "{} cannot be locked ({error}); set XDG_CACHE_HOME to a local folder.",
@@ -322,7 +322,7 @@ fn fnv1a(basis: u64, bytes: &[u8]) -> u64 {
         .fold(basis, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-fn cache_folder() -> Outcome<PathBuf> {
+pub(crate) fn cache_folder() -> Outcome<PathBuf> {
     let variable =
         |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || variable("HOME");

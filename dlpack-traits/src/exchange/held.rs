@@ -4,12 +4,12 @@ use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
 use core::mem::{ManuallyDrop, forget};
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::error::Error;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::import::Imported;
 use crate::managed::{Abi, Guard, Release};
+use crate::sync::{AtomicU8, Ordering};
 use crate::version::Version;
 
 /// The second owner of a foreign tensor, beside an [`Imported`]: as long as it is

@@ -1,7 +1,7 @@
 //! `__dlpack__` and `__dlpack_device__` on a class: [`add_class`].
 
 use alloc::format;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyImportError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::{PyClass, ffi as py_ffi};
 
@@ -51,12 +51,15 @@ pub fn add_class<T: ExportClass>(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///
 /// `TypeError` for classes declared `unsendable` (their objects are bound to a
 /// thread, tensors are not) or `immutable_type` (nothing can be added to them).
+/// `ImportError` in an interpreter that is not the first of its process: a tensor is
+/// released on any thread, which can attach to that one alone.
 pub fn install<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
     builder::class::<T>().install(py)
 }
 
 /// Gives a class `__dlpack__` and `__dlpack_device__`.
 pub(super) fn install_methods<T: ExportClass, B: Backends>(py: Python<'_>) -> PyResult<()> {
+    in_first_interpreter(py)?;
     let class = py.get_type::<T>();
     // The constant of that name moved from one trait to another, by way of two
     // series in which both have it.
@@ -83,6 +86,22 @@ pub(super) fn install_methods<T: ExportClass, B: Backends>(py: Python<'_>) -> Py
         add_to_class(&class, name, descriptor)?;
     }
     Ok(())
+}
+
+/// Refuses all interpreters but the first: to the others `PyGILState_Ensure`, by which
+/// deleters attach, cannot attach, and waits for ever.
+fn in_first_interpreter(py: Python<'_>) -> PyResult<()> {
+    // SAFETY: this thread is attached.
+    let interpreter = unsafe { py_ffi::PyInterpreterState_Get() };
+    // SAFETY: as above, and the thread's interpreter is alive.
+    match unsafe { py_ffi::PyInterpreterState_GetID(interpreter) } {
+        0 => Ok(()),
+        -1 => Err(PyErr::fetch(py)),
+        _ => Err(PyImportError::new_err(
+            "classes of tensors exist in the first interpreter of a process only: import this \
+             module there",
+        )),
+    }
 }
 
 /// Whether the class was declared `unsendable`.

@@ -134,15 +134,31 @@ impl WithGil for Python<'_> {
     }
 }
 
-/// Drops an error at once.
+/// Raises an error, and keeps nothing of it.
 ///
-/// The methods of a class are called by Python itself, so PyO3 does not know
-/// that this thread is attached, and would put off dropping the error.
+/// The methods of a class are called by Python itself, so PyO3 does not know that this
+/// thread is attached. What it dropped then, it would keep in a list until somebody
+/// attaches, and a list of refusals has no end. So this attaches once more.
+#[cold]
+pub(super) fn raise(py: Python<'_>, error: PyErr) {
+    let mut error = Some(error);
+    let attached = try_attach(|| {
+        if let Some(error) = error.take() {
+            error.restore(py);
+        }
+    });
+    // Refused inside a `__traverse__`, and while Python ends.
+    if let (None, Some(error)) = (attached, error) {
+        error.restore(py);
+    }
+}
+
+/// Drops an error at once, which [`raise`] says how.
 pub(super) fn quietly<T>(py: Python<'_>, result: PyResult<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(error) => {
-            error.restore(py);
+            raise(py, error);
             // SAFETY: `py` says that this thread is attached.
             unsafe { pyo3::ffi::PyErr_Clear() };
             None

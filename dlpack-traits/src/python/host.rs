@@ -11,7 +11,7 @@ use pyo3::pyclass::boolean_struct;
 use alloc::string::ToString;
 
 use super::class::ExportClass;
-use super::convert::{attached, panicked};
+use super::convert::{self, attached, panicked};
 use super::guard::guarded;
 use super::late::Late;
 use super::object::{borrow, share};
@@ -95,7 +95,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ
     unsafe fn raise(fault: Fault<PyErr>) {
         // SAFETY: by 1 this thread is attached.
         let py: Python<'static> = unsafe { attached() };
-        PyErr::from(fault).restore(py);
+        convert::raise(py, PyErr::from(fault));
     }
 }
 

@@ -124,7 +124,7 @@ pub(super) fn finish(
     match contain(method).unwrap_or_else(|| Err(convert::panicked())) {
         Ok(object) => object,
         Err(error) => {
-            error.restore(py);
+            convert::raise(py, error);
             ptr::null_mut()
         }
     }

@@ -3,9 +3,9 @@
 
 use alloc::boxed::Box;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::ffi::DLManagedTensorVersioned;
+use crate::sync::{AtomicU8, Ordering};
 
 /// A struct around a tensor, with a deleter that knows what became of the call.
 ///

@@ -6,10 +6,10 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ops::Deref;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::shared_owner::try_box;
 use crate::error::Error;
+use crate::sync::{AtomicUsize, Ordering};
 
 /// What `Arc` is, but that to make one is an error where there is no memory, and
 /// not the end of the program.

@@ -16,6 +16,7 @@ mod kernels;
 mod npu;
 mod oneapi;
 mod opencl;
+mod pending;
 mod refused;
 mod scripted;
 
@@ -58,6 +59,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(imports::import_often, m)?)?;
     m.add_function(wrap_pyfunction!(imports::add_own_from_dlpack, m)?)?;
     m.add_function(wrap_pyfunction!(imports::add_floats, m)?)?;
+    m.add_function(wrap_pyfunction!(pending::call_while_raising, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::fused, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::element, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::borrowed_sum, m)?)?;
@@ -78,4 +80,12 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(heap::allocations, m)?)?;
     m.add_function(wrap_pyfunction!(refused::add_unsendable, m)?)?;
     m.add_function(wrap_pyfunction!(refused::add_immutable_type, m)?)
+}
+
+/// The functions without the classes: what an interpreter that is not the first may
+/// load, from the same file.
+#[pymodule]
+fn dlpack_testing_functions(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(imports::import_tensor, m)?)?;
+    m.add_function(wrap_pyfunction!(scripted::scripted_table, m)?)
 }

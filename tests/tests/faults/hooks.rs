@@ -13,8 +13,8 @@ use tensors::backend::{Backends, Cpu, Prototype};
 use tensors::exchange::{Fault, Host, Importable, Wrap, table};
 use tensors::ffi::{DLManagedTensorVersioned, DLTensor};
 use tensors::{
-    DLPackExport, DLPackImport, Data, DataRef, DataType, Device, Error, Foreign, Imported, Layout,
-    ManagedTensor, Order, SharedOwner, Storage, StreamArg,
+    AsDims, DLPackExport, DLPackImport, Data, DataRef, DataType, Device, Dims, Error, Foreign,
+    FromDims, Imported, Layout, ManagedTensor, Order, SharedOwner, Storage, StreamArg, Unmet,
 };
 
 use super::alarm::alive;
@@ -22,6 +22,8 @@ use super::alarm::alive;
 /// Where a user's code is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hook {
+    Shape,
+    FromShape,
     Data,
     Lend,
     Share,
@@ -38,7 +40,8 @@ enum Hook {
     Stream,
 }
 
-const EXPORTING: [Hook; 8] = [
+const EXPORTING: [Hook; 9] = [
+    Hook::Shape,
     Hook::Data,
     Hook::Lend,
     Hook::Share,
@@ -125,12 +128,29 @@ impl From<Axes> for Order {
     }
 }
 
+/// A list of integers whose owner has code of its own, both ways.
+struct Extents(Vec<i64>);
+
+impl AsDims for Extents {
+    fn as_dims(&self) -> Result<Dims<'_>, Error> {
+        trip(Hook::Shape);
+        self.0.as_dims()
+    }
+}
+
+impl FromDims for Extents {
+    fn from_dims(dims: &[i64]) -> Result<Self, Unmet> {
+        trip(Hook::FromShape);
+        Vec::from_dims(dims).map(Self)
+    }
+}
+
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct Hooked {
     #[dlpack(data)]
     memory: Memory,
-    shape: Vec<i64>,
+    shape: Extents,
     #[dlpack(dtype)]
     kind: Kind,
     #[dlpack(order)]
@@ -139,7 +159,7 @@ struct Hooked {
 
 fn hooked(drops: &Drops, shape: &[i64]) -> Hooked {
     let memory = Memory { bytes: Arc::from([0; 24]), _ticket: drops.ticket() };
-    Hooked { memory, shape: shape.to_vec(), kind: Kind, axes: Axes }
+    Hooked { memory, shape: Extents(shape.to_vec()), kind: Kind, axes: Axes }
 }
 
 /// What can be done with a value.
@@ -176,7 +196,7 @@ fn exports() {
             }
         }
     }
-    assert!(panics > 60, "only {panics}");
+    assert!(panics > 70, "only {panics}");
 }
 
 /// Objects are their values.
@@ -265,18 +285,22 @@ fn a_host_that_panics() {
 #[dlpack(crate = ::tensors, construct = Self::new, validate = Self::check)]
 struct Made {
     data: Foreign<i32>,
-    shape: Vec<i64>,
+    shape: Extents,
 }
 
 impl Made {
-    fn new(data: Foreign<i32>, shape: Vec<i64>) -> Result<Self, Error> {
+    fn new(data: Foreign<i32>, shape: Extents) -> Result<Self, Error> {
         trip(Hook::Construct);
         if data.tensor().numel() == 6 { Ok(Self { data, shape }) } else { Err(Error::NotCompact) }
     }
 
     fn check(&self) -> Result<(), Error> {
         trip(Hook::Validate);
-        if self.shape.len() == self.data.tensor().ndim() { Ok(()) } else { Err(Error::NotCompact) }
+        if self.shape.0.len() == self.data.tensor().ndim() {
+            Ok(())
+        } else {
+            Err(Error::NotCompact)
+        }
     }
 }
 
@@ -286,7 +310,7 @@ fn tensor(drops: &Drops) -> *mut DLManagedTensorVersioned {
 
 #[test]
 fn imports() {
-    for hook in [Hook::Construct, Hook::Validate] {
+    for hook in [Hook::FromShape, Hook::Construct, Hook::Validate] {
         let (before, drops) = (alive(), Drops::new());
         // SAFETY: it was just exported.
         let imported = unsafe { Imported::from_raw(tensor(&drops)) }.unwrap();
@@ -305,7 +329,7 @@ fn imports() {
 fn objects_of_the_table() {
     let make = table::<Made, Pointers, Cpu, Importable>();
     let make = make.managed_tensor_to_py_object_no_sync.unwrap();
-    for hook in [Hook::Construct, Hook::Validate, Hook::Wrap] {
+    for hook in [Hook::FromShape, Hook::Construct, Hook::Validate, Hook::Wrap] {
         let (before, drops) = (alive(), Drops::new());
         let tensor = tensor(&drops);
         ARMED.set(Some(hook));

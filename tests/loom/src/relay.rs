@@ -1,0 +1,76 @@
+//! A tensor on its way to a function that gives it to another thread, and then fails or
+//! succeeds: it is released once, and nobody touches what was freed.
+
+extern crate alloc;
+
+#[cfg(loom)]
+#[path = "../tests/producer/mod.rs"]
+mod producer;
+// It needs no Python, but lives on the floor that does.
+#[cfg(loom)]
+#[path = "../../../dlpack-traits/src/python/relay.rs"]
+mod relay;
+#[cfg(loom)]
+mod ffi {
+    pub use dlpack_traits::ffi::DLManagedTensorVersioned;
+}
+#[cfg(loom)]
+#[path = "../../../dlpack-traits/src/sync.rs"]
+#[allow(unused_imports, reason = "the relay uses its part")]
+mod sync;
+
+#[cfg(not(loom))]
+fn main() {
+    panic!("build this with --cfg loom");
+}
+
+#[cfg(loom)]
+fn main() {
+    models::taken_elsewhere(true);
+    models::taken_elsewhere(false);
+    println!("test result: ok. 2 passed");
+}
+
+#[cfg(loom)]
+mod models {
+    use core::ptr::NonNull;
+
+    use loom::thread;
+
+    use super::producer::Producer;
+    use super::relay::Relay;
+
+    struct Given(*mut super::ffi::DLManagedTensorVersioned);
+
+    // SAFETY: a deleter may be called on any thread.
+    unsafe impl Send for Given {}
+
+    /// The function releases the tensor on another thread, at any moment.
+    pub(super) fn taken_elsewhere(succeeds: bool) {
+        loom::model(move || {
+            let producer = Producer::new();
+            let tensor = NonNull::new(producer.tensor(0)).unwrap();
+            let mut thread = None;
+            let call = |relay| {
+                let (given, memory) = (Given(relay), producer.memory());
+                thread = Some(thread::spawn(move || {
+                    let given = given;
+                    if succeeds {
+                        memory.read();
+                    }
+                    // SAFETY: it is alive until its deleter was called.
+                    let deleter = unsafe { (*given.0).deleter }.unwrap();
+                    // SAFETY: this is the only call.
+                    unsafe { deleter(given.0) }
+                }));
+                if succeeds { Ok(()) } else { Err(()) }
+            };
+            // SAFETY: 1. It was just made. 2. The deleter is called once, and the memory
+            // is read before it only after a success.
+            let result = unsafe { Relay::send(tensor, call) };
+            assert_eq!(result.is_ok(), succeeds);
+            thread.take().unwrap().join().unwrap();
+            assert_eq!(producer.deleted(), 1);
+        });
+    }
+}

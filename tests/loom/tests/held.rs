@@ -1,0 +1,151 @@
+//! An object is made of a tensor, and that fails or not, while another thread has the
+//! tensor already: it is released once, after everybody is done.
+#![cfg(loom)]
+
+mod producer;
+
+use core::cell::RefCell;
+use core::ffi::c_void;
+use core::ptr;
+use std::sync::Arc;
+
+use dlpack_traits::backend::Cpu;
+use dlpack_traits::exchange::{Fault, Host, Importable, Wrap, table};
+use dlpack_traits::{
+    DLPackExport, DLPackImport, Error, ImportError, Imported, Layout, Storage, TensorView,
+};
+use loom::thread;
+use producer::{Memory, Producer};
+
+std::thread_local! {
+    /// What the constructor does with the tensor, and the thread that it made.
+    static PLAN: RefCell<Option<(Plan, Arc<Memory>)>> = const { RefCell::new(None) };
+    static THREAD: RefCell<Option<thread::JoinHandle<()>>> = const { RefCell::new(None) };
+}
+
+#[derive(Clone, Copy)]
+enum Plan {
+    /// Gives the tensor to a thread that drops it, and fails.
+    PutAwayAndFail,
+    /// The same, but the object is made, of nothing.
+    PutAwayAndSucceed,
+    /// Drops it and fails.
+    Fail,
+    /// Keeps it.
+    Keep,
+}
+
+struct Made(#[expect(dead_code, reason = "it is dropped")] Option<Imported>);
+
+impl DLPackExport for Made {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        TensorView::new([0_u8; 0].data(), Layout::row_major(&[0])?)
+    }
+}
+
+impl DLPackImport for Made {
+    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+        let (plan, memory) = PLAN.with(|plan| plan.borrow_mut().take()).unwrap();
+        let elsewhere = |tensor: Imported| {
+            let thread = thread::spawn(move || {
+                memory.read();
+                drop(tensor);
+            });
+            THREAD.with(|place| *place.borrow_mut() = Some(thread));
+        };
+        match plan {
+            Plan::PutAwayAndFail => {
+                elsewhere(tensor);
+                Err(Error::NotCompact.into())
+            }
+            Plan::PutAwayAndSucceed => {
+                elsewhere(tensor);
+                Ok(Self(None))
+            }
+            Plan::Fail => Err(Error::NotCompact.into()),
+            Plan::Keep => Ok(Self(Some(tensor))),
+        }
+    }
+}
+
+/// Objects are their values.
+struct Pointers;
+
+// SAFETY: 1. and 2. An object is its value, and no `&mut` to one is ever made. 3.
+// Nothing is claimed.
+unsafe impl Host<Made> for Pointers {
+    type Error = ();
+
+    unsafe fn with<R>(
+        object: *mut c_void,
+        run: impl FnOnce(&Made) -> Result<R, Fault<()>>,
+    ) -> Result<R, Fault<()>> {
+        // SAFETY: by 1 it is a living object.
+        run(unsafe { &*object.cast::<Made>() })
+    }
+
+    unsafe fn view<R>(
+        object: *mut c_void,
+        run: impl FnOnce(&Made) -> Result<R, Fault<()>>,
+    ) -> Result<R, Fault<()>> {
+        // SAFETY: 1. is 1. of this function.
+        unsafe { Self::with(object, run) }
+    }
+
+    unsafe fn raise(_: Fault<()>) {}
+}
+
+// SAFETY: 1. It is a new box.
+unsafe impl Wrap<Made> for Pointers {
+    unsafe fn wrap(value: Made) -> Result<*mut c_void, Fault<()>> {
+        Ok(Box::into_raw(Box::new(value)).cast())
+    }
+}
+
+/// Makes an object as planned; on a failure the caller still has the tensor, uses it,
+/// and releases it.
+fn object(plan: Plan) {
+    loom::model(move || {
+        let producer = Producer::new();
+        let tensor = producer.tensor(0);
+        PLAN.with(|place| *place.borrow_mut() = Some((plan, producer.memory())));
+        let make = table::<Made, Pointers, Cpu, Importable>();
+        let make = make.managed_tensor_to_py_object_no_sync.unwrap();
+        let mut out = ptr::null_mut();
+        // SAFETY: the tensor is ours to give away; `out` may be written.
+        let code = unsafe { make(tensor, &raw mut out) };
+        let thread = THREAD.with(|place| place.borrow_mut().take());
+        if code == 0 {
+            // SAFETY: `wrap` made it of a box.
+            drop(unsafe { Box::from_raw(out.cast::<Made>()) });
+        } else {
+            producer.memory().read();
+            // SAFETY: it is ours still.
+            drop(unsafe { Imported::from_raw(tensor) }.unwrap());
+        }
+        if let Some(thread) = thread {
+            thread.join().unwrap();
+        }
+        assert_eq!(producer.deleted(), 1);
+    });
+}
+
+#[test]
+fn put_away_and_failed() {
+    object(Plan::PutAwayAndFail);
+}
+
+#[test]
+fn put_away_and_made() {
+    object(Plan::PutAwayAndSucceed);
+}
+
+#[test]
+fn failed() {
+    object(Plan::Fail);
+}
+
+#[test]
+fn made() {
+    object(Plan::Keep);
+}

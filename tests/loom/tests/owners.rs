@@ -1,0 +1,102 @@
+//! Owners of imported memory on several threads: the last one, and nobody else, calls
+//! the deleter, and finds done what all others did before.
+#![cfg(loom)]
+
+mod producer;
+
+use dlpack_traits::{DLPackExport, Foreign, SharedBuffer, Storage};
+use loom::thread;
+use producer::Producer;
+
+/// Three owners on as many threads, one of which makes another.
+#[test]
+fn the_last_owner_calls_the_deleter() {
+    loom::model(|| {
+        let producer = Producer::new();
+        let one: Foreign = Foreign::new(producer.import()).unwrap();
+        let threads: Vec<_> = (0..2)
+            .map(|turn| {
+                let (mine, used) = (one.clone(), producer.memory());
+                thread::spawn(move || {
+                    used.read();
+                    if turn == 0 {
+                        drop(mine.clone());
+                        used.read();
+                    }
+                    drop(mine);
+                })
+            })
+            .collect();
+        producer.memory().read();
+        drop(one);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(producer.deleted(), 1);
+    });
+}
+
+/// An export is an owner too.
+#[test]
+fn exports_are_owners() {
+    loom::model(|| {
+        let producer = Producer::new();
+        let held: Foreign = Foreign::new(producer.import()).unwrap();
+        let exports = [held.to_dlpack().unwrap(), held.into_dlpack().unwrap()];
+        let threads = exports.map(|export| {
+            let used = producer.memory();
+            thread::spawn(move || {
+                used.read();
+                drop(export);
+            })
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(producer.deleted(), 1);
+    });
+}
+
+/// Who is told to be the only owner has seen all the others go, and may write.
+#[test]
+fn the_only_owner_may_write() {
+    loom::model(|| {
+        let producer = Producer::new();
+        let mut one: Foreign = Foreign::new(producer.import_copied()).unwrap();
+        let (other, used) = (one.clone(), producer.memory());
+        let thread = thread::spawn(move || {
+            used.read();
+            drop(other);
+        });
+        if one.exclusive().is_ok() {
+            producer.memory().write();
+        }
+        thread.join().unwrap();
+        assert!(one.exclusive().is_ok(), "nobody else is left");
+        producer.memory().write();
+        drop(one);
+        assert_eq!(producer.deleted(), 1);
+    });
+}
+
+/// Owners of memory of our own, shared with consumers.
+#[test]
+fn shared_buffers() {
+    loom::model(|| {
+        let buffer = SharedBuffer::<u8>::zeroed(1).unwrap();
+        let threads: Vec<_> = (0..2)
+            .map(|value| {
+                let (mine, shared) = (buffer.clone(), buffer.share());
+                thread::spawn(move || {
+                    mine.store(0, value);
+                    drop(mine);
+                    drop(shared);
+                })
+            })
+            .collect();
+        drop(buffer);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}

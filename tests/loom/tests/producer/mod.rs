@@ -1,0 +1,106 @@
+//! A foreign tensor whose memory loom watches: reads and writes that are not ordered
+//! are a failure of the model.
+
+#![allow(dead_code, reason = "each test uses its part")]
+
+use core::ptr;
+use std::sync::Arc;
+
+use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackVersion, DLTensor};
+use dlpack_traits::{DataType, Device, Flags, Imported};
+use loom::cell::UnsafeCell;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+
+/// What stands for the elements, and how often the deleter was called.
+pub struct Memory {
+    cell: UnsafeCell<u8>,
+    deleted: AtomicUsize,
+}
+
+// SAFETY: loom says where two accesses to the cell race.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    pub fn read(&self) {
+        // SAFETY: the pointer is good for the call.
+        self.cell.with(|byte| unsafe { byte.read() });
+    }
+
+    pub fn write(&self) {
+        // SAFETY: as above.
+        self.cell.with_mut(|byte| unsafe { byte.write(1) });
+    }
+}
+
+pub struct Producer(Arc<Memory>);
+
+struct Context {
+    managed: DLManagedTensorVersioned,
+    memory: Arc<Memory>,
+    shape: [i64; 1],
+    elements: [u8; 1],
+}
+
+impl Producer {
+    pub fn new() -> Self {
+        Self(Arc::new(Memory { cell: UnsafeCell::new(0), deleted: AtomicUsize::new(0) }))
+    }
+
+    pub fn memory(&self) -> Arc<Memory> {
+        Arc::clone(&self.0)
+    }
+
+    pub fn deleted(&self) -> usize {
+        self.0.deleted.load(Ordering::Relaxed)
+    }
+
+    pub fn import(&self) -> Imported {
+        // SAFETY: it was just made, for this.
+        unsafe { Imported::from_raw(self.tensor(0)) }.unwrap()
+    }
+
+    /// Memory that its consumer owns alone.
+    pub fn import_copied(&self) -> Imported {
+        // SAFETY: as above.
+        unsafe { Imported::from_raw(self.tensor(Flags::IS_COPIED.bits())) }.unwrap()
+    }
+
+    /// A tensor, whose deleter must be called once.
+    pub fn tensor(&self, flags: u64) -> *mut DLManagedTensorVersioned {
+        let tensor = DLTensor {
+            data: ptr::null_mut(),
+            device: Device::CPU.into(),
+            ndim: 1,
+            dtype: DataType::U8.into(),
+            shape: ptr::null_mut(),
+            strides: ptr::null_mut(),
+            byte_offset: 0,
+        };
+        let managed = DLManagedTensorVersioned {
+            version: DLPackVersion { major: 1, minor: 1 },
+            manager_ctx: ptr::null_mut(),
+            deleter: Some(delete),
+            flags,
+            dl_tensor: tensor,
+        };
+        let context = Context { managed, memory: self.memory(), shape: [1], elements: [0] };
+        let context = Box::into_raw(Box::new(context));
+        // SAFETY: it was just allocated, and nobody else knows it.
+        unsafe {
+            (*context).managed.manager_ctx = context.cast();
+            (*context).managed.dl_tensor.data = (&raw mut (*context).elements).cast();
+            (*context).managed.dl_tensor.shape = (&raw mut (*context).shape).cast();
+            &raw mut (*context).managed
+        }
+    }
+}
+
+/// Writes to the memory: whoever has not finished with it races with that.
+unsafe extern "C" fn delete(tensor: *mut DLManagedTensorVersioned) {
+    // SAFETY: it was made by `tensor`, and this is the only call.
+    let context = unsafe { Box::from_raw((*tensor).manager_ctx.cast::<Context>()) };
+    context.memory.write();
+    context.memory.deleted.fetch_add(1, Ordering::Relaxed);
+}

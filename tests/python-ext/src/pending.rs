@@ -1,0 +1,63 @@
+//! Functions of C, called while an exception is on its way up.
+
+use core::ffi::{c_int, c_void};
+use core::mem::transmute;
+use core::ptr::with_exposed_provenance_mut;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+type Deleter = unsafe extern "C" fn(*mut c_void);
+type Convert = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
+type Stream = unsafe extern "C" fn(c_int, c_int, *mut c_void) -> c_int;
+type Allocate = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int;
+
+/// Raises `error`, calls the function at an address with addresses, and returns its
+/// code and the exception that is there then. Of one argument it is a deleter, of two
+/// a function of an exchange table that takes or makes an object, of three
+/// `current_work_stream`, of four the allocator.
+#[pyfunction]
+pub(crate) fn call_while_raising(
+    py: Python<'_>,
+    error: Bound<'_, PyAny>,
+    function: usize,
+    arguments: Vec<usize>,
+) -> PyResult<(c_int, Option<PyErr>)> {
+    let function = with_exposed_provenance_mut::<c_void>(function);
+    let at = |index: usize| {
+        with_exposed_provenance_mut::<c_void>(arguments.get(index).copied().unwrap_or_default())
+    };
+    let number = |index: usize| {
+        c_int::try_from(arguments.get(index).copied().unwrap_or_default()).unwrap_or_default()
+    };
+    PyErr::from_value(error).restore(py);
+    let code = match arguments.len() {
+        1 => {
+            // SAFETY: the test says that it is a function of this kind.
+            let function = unsafe { transmute::<*mut c_void, Deleter>(function) };
+            // SAFETY: the test says that it may be called with this.
+            unsafe { function(at(0)) };
+            0
+        }
+        2 => {
+            // SAFETY: as above.
+            let function = unsafe { transmute::<*mut c_void, Convert>(function) };
+            // SAFETY: as above.
+            unsafe { function(at(0), at(1)) }
+        }
+        3 => {
+            // SAFETY: as above.
+            let function = unsafe { transmute::<*mut c_void, Stream>(function) };
+            // SAFETY: as above.
+            unsafe { function(number(0), number(1), at(2)) }
+        }
+        4 => {
+            // SAFETY: as above.
+            let function = unsafe { transmute::<*mut c_void, Allocate>(function) };
+            // SAFETY: as above.
+            unsafe { function(at(0), at(1), at(2), at(3)) }
+        }
+        _ => return Err(PyValueError::new_err("there is no such function")),
+    };
+    Ok((code, PyErr::take(py)))
+}

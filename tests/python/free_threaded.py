@@ -1,0 +1,113 @@
+"""What `cargo xtask free-threaded` runs beside the ordinary tests: threads that nothing
+but this library keeps apart."""
+
+import sys
+import threading
+
+import dlpack_testing as testing
+import load
+import pytest
+from conftest import nothing_left
+from dlpack_testing import Floats, Single, Writable
+
+THREADS = 8
+ROUNDS = 100_000
+VERSIONS = pytest.mark.parametrize(
+    "max_version", [None, (1, 0)], ids=["legacy", "versioned"]
+)
+
+
+def on_all_threads(run):
+    """Runs something on every thread at once; what each returned."""
+    start, results, failures = threading.Barrier(THREADS), [], []
+
+    def body():
+        try:
+            start.wait()
+            results.append(run())
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=body) for _ in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    return results
+
+
+def test_there_is_no_gil():
+    assert not sys._is_gil_enabled()
+
+
+@VERSIONS
+def test_eight_threads_want_each_capsule(max_version):
+    """Each of 100,000 capsules is taken once. Whoever comes late is refused sooner
+    than who is in time is served, so all eight are soon at the same capsule. L3."""
+    tensor = Writable([1.0, 2.0])
+    released, chunk = testing.releases(), 10_000
+    for _ in range(ROUNDS // chunk):
+        capsules = [tensor.__dlpack__(max_version=max_version) for _ in range(chunk)]
+
+        def race(capsules=capsules):
+            won = []
+            for turn, capsule in enumerate(capsules):
+                try:
+                    held = testing.import_tensor(capsule)
+                except ValueError:
+                    continue
+                assert held.floats() == [1.0, 2.0]
+                won.append(turn)
+            return won
+
+        won = on_all_threads(race)
+        assert sorted(turn for turns in won for turn in turns) == list(range(chunk))
+        # Several had their share: it was a race.
+        assert sum(bool(turns) for turns in won) > 1
+    del capsules, race
+    assert testing.releases() - released == ROUNDS
+
+
+def test_one_tensor_released_by_all():
+    """A handle that gives its tensor away gives it to one."""
+    with nothing_left():
+        handles = [testing.import_tensor(Single([1.0])) for _ in range(2_000)]
+
+        def race():
+            won = 0
+            for held in handles:
+                try:
+                    held.release()
+                except RuntimeError:
+                    continue
+                won += 1
+            return won
+
+        assert sum(on_all_threads(race)) == len(handles)
+        del handles, race
+
+
+def test_types_that_all_threads_meet_first():
+    """What is remembered of a type is right while all threads remember."""
+
+    def run():
+        for turn in range(300):
+
+            class Plain:
+                def __dlpack__(self, **keywords):
+                    return Writable([3.0]).__dlpack__(**keywords)
+
+            class Sub(Writable):
+                pass
+
+            assert testing.import_tensor(Plain()).floats() == [3.0]
+            assert testing.import_tensor(Sub([float(turn)])).floats() == [float(turn)]
+            assert Floats.from_dlpack(Sub([2.0])).values() == [2.0]
+
+    on_all_threads(run)
+
+
+def test_load():
+    """All directions, on threads that really run at once."""
+    load.load(50_000)

@@ -1,0 +1,74 @@
+//! The extension module under AddressSanitizer, in an interpreter that is not.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::miri::TOOLCHAIN;
+use crate::report::{Ending, missing};
+use crate::run::{Stage, answer_of, cargo_of};
+use crate::sanitize::{PLATFORM, nightly};
+use crate::test::Context;
+
+/// Tests of what reads foreign memory, and of threads.
+const TESTS: [&str; 6] = [
+    "tests/python/test_capsules.py",
+    "tests/python/test_exchange_table.py",
+    "tests/python/test_hostile_tables.py",
+    "tests/python/test_import_capsules.py",
+    "tests/python/test_import_tables.py",
+    "tests/python/test_threads.py",
+];
+
+/// Accesses outside of allocations, and after their end. Not leaks: the interpreter has
+/// its own, and valgrind knows which those are.
+pub(crate) fn cpython(context: &Context, stage: &mut Stage) -> Ending {
+    if let Err(reason) = nightly() {
+        return missing("asan", reason);
+    }
+    let [Some(runtime), Some(cpp)] = ["libasan.so", "libstdc++.so"].map(library) else {
+        return missing("asan", "gcc has no libasan or no libstdc++ (install g++)".to_owned());
+    };
+    let checkout = &context.checkout;
+    let environment = context.environment()?;
+    let target = checkout.target().join("sanitize");
+    let folder = target.join("python");
+    for package in ["dlpack-testing", "dlpack-example"] {
+        let mut build = cargo_of(checkout, TOOLCHAIN);
+        build
+            .env("RUSTFLAGS", "-Zsanitizer=address")
+            .env("PYO3_PYTHON", &environment.interpreter.executable)
+            .env("CARGO_INCREMENTAL", "0")
+            .args(["rustc", "--lib", "--target", PLATFORM, "--package", package, "--target-dir"])
+            .arg(&target);
+        stage.run(&mut build)?;
+        let name = package.replace('-', "_");
+        let built = target.join(PLATFORM).join(format!("debug/lib{name}.so"));
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::copy(&built, folder.join(format!("{name}.so"))))
+            .map_err(|error| format!("{} cannot be copied ({error}).", built.display()))?;
+    }
+    let sanitized = |mut python: Command| {
+        python
+            .env("LD_PRELOAD", format!("{runtime} {cpp}"))
+            .env("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0")
+            .env("DLPACK_SANITIZED", "1")
+            .env("PYTHONMALLOC", "malloc");
+        python
+    };
+    let mut rounds = sanitized(environment.python(checkout));
+    stage.run(rounds.arg("tests/python/rounds_under_valgrind.py").arg(&folder))?;
+    let mut tests = sanitized(environment.python(checkout));
+    tests
+        .env("DLPACK_PYTHON_MODULES", &folder)
+        .env("DLPACK_REQUIRE", "numpy,tvm_ffi")
+        .args(["-m", "pytest", "-ra", "--color=no"])
+        .args(TESTS);
+    Ok(stage.run(&mut tests)?)
+}
+
+/// Where gcc has a library of its own.
+fn library(name: &str) -> Option<String> {
+    let found = answer_of("gcc", &[&format!("-print-file-name={name}")])?;
+    // The bare name means that there is none.
+    Some(found.trim().to_owned()).filter(|path| Path::new(path).is_absolute())
+}

@@ -1,0 +1,20 @@
+//! `cargo xtask trust`: all that takes too long for `cargo xtask test --full`, for a
+//! scheduled job. What it said last is in `docs/trust.md`.
+
+use std::process::ExitCode;
+
+use crate::Outcome;
+use crate::checkout::Checkout;
+use crate::test;
+use crate::venv::Packages;
+use crate::{free_threaded, load, sanitize};
+
+/// How long the soak goes on, in seconds.
+const SOAK: u32 = 3_600;
+
+/// Runs all of it; the exit code says whether any failed.
+pub(crate) fn trust(checkout: Checkout) -> Outcome<ExitCode> {
+    let modules = &load::PYTHON[1..];
+    let steps = [sanitize::STEPS, modules, load::LOAD, free_threaded::STEPS, load::SOAK].concat();
+    test::run(checkout, &steps, Packages::Base, SOAK)
+}
