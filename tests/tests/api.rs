@@ -29,7 +29,7 @@ const COUNTED: [&str; 4] = ["Counted", "DeviceBuffer", "Foreign", "SharedBuffer"
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 18] = [
+const WRITTEN_ONCE: [&str; 19] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
     "backend::oneapi::runtime::LOADED",
@@ -42,6 +42,8 @@ const WRITTEN_ONCE: [&str; 18] = [
     "exchange::dims::USED",
     "exchange::dims::INDEX",
     "backend::registry::ENTRIES",
+    // The one way to wait that there is besides none.
+    "backend::waits::AROUND",
     "python::lookup::REMEMBERED",
     "python::late::LATE",
     "python::produce::VERSION",
