@@ -49,7 +49,7 @@ pub(crate) const STEPS: &[(&str, Body)] = &[("free-threaded python", step)];
 
 /// Builds what is not built, and runs the tests.
 pub(crate) fn free_threaded(checkout: Checkout) -> Outcome<ExitCode> {
-    test::run(checkout, &[&PYTHON[..1], STEPS].concat(), Packages::Base, 0)
+    test::run(checkout, &[&PYTHON[..1], STEPS].concat(), Packages::Base)
 }
 
 fn step(context: &Context, stage: &mut Stage) -> Ending {

@@ -28,12 +28,12 @@ pub(crate) const PYTHON: &[(&str, Body)] =
 
 /// A million exchanges on each thread, and a thousand ends.
 pub(crate) fn load(checkout: Checkout) -> Outcome<ExitCode> {
-    test::run(checkout, &[PYTHON, LOAD].concat(), Packages::Base, 0)
+    test::run(checkout, &[PYTHON, LOAD].concat(), Packages::Base)
 }
 
 /// All directions at once for so many seconds.
 pub(crate) fn soak(checkout: Checkout, seconds: u32) -> Outcome<ExitCode> {
-    test::run(checkout, &[PYTHON, SOAK].concat(), Packages::Base, seconds)
+    test::run_for(checkout, &[PYTHON, SOAK].concat(), Packages::Base, seconds)
 }
 
 /// Tests of `faults`, as fast as users have them.

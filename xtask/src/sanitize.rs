@@ -61,7 +61,7 @@ pub(crate) fn sanitize(checkout: Checkout, step: Option<&str>) -> Outcome<ExitCo
         let all: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
         return Err(format!("there is no such step; there are {}.", all.join("; ")));
     }
-    test::run(checkout, &steps, Packages::Base, 0)
+    test::run(checkout, &steps, Packages::Base)
 }
 
 /// Accesses outside of allocations, and after their end.

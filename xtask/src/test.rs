@@ -109,11 +109,20 @@ const FULL: &[(&str, Body)] = &[
 /// Runs all steps; the exit code says whether any failed.
 pub(crate) fn test(checkout: Checkout, full: bool) -> Outcome<ExitCode> {
     let (steps, packages) = if full { (FULL, Packages::MOST) } else { (QUICK, Packages::Base) };
-    run(checkout, steps, packages, 0)
+    run(checkout, steps, packages)
 }
 
 /// Runs steps, with an environment of these packages for those that want one.
 pub(crate) fn run(
+    checkout: Checkout,
+    steps: &[(&'static str, Body)],
+    packages: Packages,
+) -> Outcome<ExitCode> {
+    run_for(checkout, steps, packages, 0)
+}
+
+/// The same, with a time for those that go on for as long as they are told.
+pub(crate) fn run_for(
     checkout: Checkout,
     steps: &[(&'static str, Body)],
     packages: Packages,

@@ -16,5 +16,5 @@ const SOAK: u32 = 3_600;
 pub(crate) fn trust(checkout: Checkout) -> Outcome<ExitCode> {
     let modules = &load::PYTHON[1..];
     let steps = [sanitize::STEPS, modules, load::LOAD, free_threaded::STEPS, load::SOAK].concat();
-    test::run(checkout, &steps, Packages::Base, SOAK)
+    test::run_for(checkout, &steps, Packages::Base, SOAK)
 }
