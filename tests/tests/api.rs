@@ -38,8 +38,6 @@ const WRITTEN_ONCE: [&str; 19] = [
     "backend::vulkan::open::LOADED",
     "backend::vulkan::open::OPENED",
     "backend::webgpu::KNOWN",
-    // How a free waits: all who set it say the same.
-    "backend::waits::AROUND",
     "exchange::dims::NUMBERS",
     "exchange::dims::USED",
     "exchange::dims::INDEX",

@@ -15,8 +15,18 @@ use crate::import::DLPackImport;
 
 /// Describes a class of tensors: an exporting one on the CPU, unless more is said.
 ///
-/// ```ignore
-/// python::class::<Image>().importable().add(m)?;
+/// ```ignore,no_run,standalone_crate
+/// use dlpack_traits::{DLPackExport, DLPackImport, Foreign, python};
+/// use pyo3::prelude::*;
+///
+/// #[pyclass(frozen)]
+/// #[derive(DLPackExport, DLPackImport)]
+/// struct Image { data: Foreign<u8>, shape: [usize; 3] }
+///
+/// #[pymodule]
+/// fn camera(m: &Bound<'_, PyModule>) -> PyResult<()> {
+///     python::class::<Image>().importable().add(m) // Image.from_dlpack(array)
+/// }
 /// ```
 pub fn class<T: ExportClass>() -> ClassBuilder<T> {
     ClassBuilder::new(Said::default())

@@ -15,10 +15,26 @@ use crate::ffi::DLPackExchangeAPI;
 /// types that another tool made, such as nanobind or plain C, whose objects hold
 /// a Rust value as a [`Host`](crate::exchange::Host) of one's own says.
 ///
-/// ```ignore
-/// let table = exchange::table::<Image, NanobindImages, Cpu, NotImportable>();
-/// // SAFETY: the host takes objects of this type.
-/// unsafe { python::publish(&class, table)? };
+/// ```no_run
+/// use dlpack_traits::backend::Cpu;
+/// use dlpack_traits::exchange::{self, Host, NotImportable};
+/// use dlpack_traits::{DLPackExport, python};
+/// use pyo3::prelude::*;
+/// use pyo3::types::PyType;
+///
+/// /// # Safety
+/// ///
+/// /// 1. `H` takes objects of `class`, and of its subclasses.
+/// # #[allow(dead_code)]
+/// unsafe fn install<T, H>(class: &Bound<'_, PyType>) -> PyResult<()>
+/// where
+///     T: DLPackExport + 'static,
+///     H: Host<T> + 'static,
+/// {
+///     let table = exchange::table::<T, H, Cpu, NotImportable>();
+///     // SAFETY: 1. is what the caller promises.
+///     unsafe { python::publish(class, table) }
+/// }
 /// ```
 ///
 /// # Errors
