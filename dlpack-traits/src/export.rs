@@ -287,6 +287,18 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
         // 2. A `SharedOwner` is `Send` and borrows nothing.
         return Ok(unsafe { placed.finish_plain(&plain, flags) });
     }
+    share_described(tensor, placed)
+}
+
+/// The rest of [`share_managed`], for a tensor that is not plain, or none.
+#[cold]
+#[inline(never)]
+fn share_described<A: Abi, T: DLPackExport + ?Sized>(
+    tensor: &T,
+    placed: Placed<A, SharedOwner>,
+) -> Result<ManagedTensor<A>, Error> {
+    // SAFETY: as in `share_managed`, where what was lent before went nowhere.
+    let data = unsafe { &*placed.owner() }.data();
     // The description stays where it was made: moving it would cost more than
     // making it.
     let mut view = tensor.tensor();

@@ -61,7 +61,8 @@ impl<'a> Plain<'a> {
     /// them too.
     #[inline(always)]
     pub(crate) fn owned_by(self, owner: &Memory) -> Option<Self> {
-        let same = owner.plain_element().is_some()
+        // Of the same type, and so of elements that can be plain.
+        let same = owner.is_plain()
             && owner.ptr.addr() == self.memory.ptr.addr()
             && owner.device == self.memory.device
             && owner.dtype == self.memory.dtype

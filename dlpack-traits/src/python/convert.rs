@@ -2,15 +2,19 @@
 
 use alloc::format;
 use alloc::string::ToString;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use pyo3::exceptions::{
     PyBufferError, PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError,
     PyValueError,
 };
+use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
-use pyo3::{Borrowed, intern};
+use pyo3::types::{PyInt, PyTuple};
+use pyo3::{Borrowed, ffi, intern};
 
-use super::protocol::{Refusal, Request};
+use super::protocol::{Capsule, Refusal, Request};
 use crate::contain::contain;
 use crate::device::Device;
 use crate::error::Error;
@@ -179,7 +183,24 @@ pub(super) struct Keywords<'a, 'py> {
 }
 
 impl<'a, 'py> Keywords<'a, 'py> {
+    /// The capsule of a call that asks for a version, as tuples of two integers
+    /// say it, and for nothing else: nearly every call. `None` for all others.
+    #[inline(always)]
+    pub(super) fn plain(&self) -> Option<Capsule> {
+        let Self { stream: None, max_version, dl_device: None, copy: None } = self else {
+            return None;
+        };
+        match max_version {
+            None => Some(Capsule::Legacy),
+            Some(pair) if ptr::eq(pair.as_ptr(), LAST.load(Ordering::Acquire)) => {
+                Some(Capsule::Versioned)
+            }
+            Some(pair) => Some(plain_capsule(pair)?),
+        }
+    }
+
     /// Takes one keyword.
+    #[inline(always)]
     pub(super) fn set(
         &mut self,
         name: Borrowed<'a, 'py, PyAny>,
@@ -190,6 +211,7 @@ impl<'a, 'py> Keywords<'a, 'py> {
         Ok(())
     }
 
+    #[inline(always)]
     fn slot(
         &mut self,
         name: Borrowed<'a, 'py, PyAny>,
@@ -206,7 +228,12 @@ impl<'a, 'py> Keywords<'a, 'py> {
         } else if name.is(intern!(py, "stream")) {
             return Ok(&mut self.stream);
         }
-        match name.to_string().as_str() {
+        self.slot_by_text(&name.to_string())
+    }
+
+    #[cold]
+    fn slot_by_text(&mut self, name: &str) -> PyResult<&mut Option<Borrowed<'a, 'py, PyAny>>> {
+        match name {
             "max_version" => Ok(&mut self.max_version),
             "copy" => Ok(&mut self.copy),
             "dl_device" => Ok(&mut self.dl_device),
@@ -216,6 +243,52 @@ impl<'a, 'py> Keywords<'a, 'py> {
             ))),
         }
     }
+}
+
+/// The last version that got the versioned capsule. A consumer passes the same
+/// constant each time. It is kept alive here, so no other object has its address
+/// meanwhile, and a tuple of integers stays what it is: to compare addresses will do.
+static LAST: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
+
+/// What a version asks for that was not the last.
+#[inline(never)]
+fn plain_capsule(pair: &Bound<'_, PyAny>) -> Option<Capsule> {
+    let capsule = Capsule::up_to(Some(plain_version(pair)?));
+    if capsule == Capsule::Versioned {
+        let old = LAST.swap(pair.clone().into_ptr(), Ordering::AcqRel);
+        // SAFETY: this thread is attached; it is NULL or a reference made here, and
+        // whoever else has loaded it only compares it.
+        drop(unsafe { Bound::from_owned_ptr_or_opt(pair.py(), old) });
+    }
+    Some(capsule)
+}
+
+/// A version as nearly every consumer says it: a tuple of two small integers.
+/// `None` for everything else, which may be one all the same.
+fn plain_version(value: &Bound<'_, PyAny>) -> Option<Version> {
+    if !value.is_exact_instance_of::<PyTuple>() {
+        return None;
+    }
+    let pair = value.as_ptr();
+    // SAFETY: this thread is attached, and the object is a tuple.
+    if unsafe { ffi::PyTuple_Size(pair) } != 2 {
+        return None;
+    }
+    let part = |place| {
+        // SAFETY: as above; the tuple has two entries, which it keeps alive.
+        let part = unsafe { ffi::PyTuple_GetItem(pair, place) };
+        // SAFETY: as above.
+        let part = unsafe { Borrowed::from_ptr(value.py(), part) };
+        if !part.is_exact_instance_of::<PyInt>() {
+            return None;
+        }
+        let mut overflow = 0;
+        // SAFETY: this thread is attached, and the object is an integer.
+        let part = unsafe { ffi::PyLong_AsLongAndOverflow(part.as_ptr(), &raw mut overflow) };
+        // What overflows is -1, and no error is set.
+        u32::try_from(part).ok()
+    };
+    Some(Version::new(part(0)?, part(1)?))
 }
 
 fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
