@@ -20,6 +20,9 @@ Commands:
   matrix                   who takes which tensors from whom; writes docs/interop.md
   gpu                      PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
   bench rust               what an exchange costs, beside the other crates and the floor
+  bench python             the same of what Python sees, beside NumPy, PyTorch, tvm-ffi and nanobind
+  bench page               docs/benchmarks.md and its picture, from the figures of earlier runs
+  bench all                all of bench, and the page
   rules                    whether every rule of docs/SAFETY.md has a mechanism and a test
   mutants [--rule F4]      take each mechanism out, and see its test fail; --rust, --miri
                            or --python for those with tests of one kind
@@ -66,6 +69,12 @@ pub(crate) enum Request {
     NoPython,
     /// `bench rust`.
     BenchRust,
+    /// `bench python`.
+    BenchPython,
+    /// `bench page`.
+    BenchPage,
+    /// `bench all`.
+    BenchAll,
     /// `test`, and whether `--full` was said.
     Test {
         /// Run the slow and the rarely failing steps too.
@@ -87,9 +96,13 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         }
         ["bench", "compile"] => Ok(Request::BenchCompile),
         ["bench", "rust"] => Ok(Request::BenchRust),
-        ["bench", rest @ ..] => {
-            Err(format!("`bench` takes `compile` or `rust`, and got `{}`.", rest.join(" ")))
-        }
+        ["bench", "python"] => Ok(Request::BenchPython),
+        ["bench", "page"] => Ok(Request::BenchPage),
+        ["bench", "all"] => Ok(Request::BenchAll),
+        ["bench", rest @ ..] => Err(format!(
+            "`bench` takes `rust`, `python`, `compile`, `page` or `all`, and got `{}`.",
+            rest.join(" ")
+        )),
         ["rules"] => Ok(Request::Rules),
         ["gpu"] => Ok(Request::Gpu),
         ["mutants", rest @ ..] => mutants(rest).map(Request::Mutants),

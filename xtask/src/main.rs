@@ -5,6 +5,7 @@
 
 mod args;
 mod bench_compile;
+mod bench_python;
 mod bench_rust;
 mod checkout;
 mod checks;
@@ -75,6 +76,18 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         Request::Matrix => matrix::matrix(&Checkout::find()?),
         Request::BenchCompile => {
             bench_compile::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::BenchPython => {
+            bench_python::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::BenchPage => {
+            bench_python::page(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::BenchAll => {
+            bench_python::all(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Request::Rules => {
