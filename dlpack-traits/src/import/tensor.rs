@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::ops::Range;
+use core::ptr::NonNull;
 
 use super::ImportPolicy;
 use super::checked::Checked;
@@ -146,6 +147,21 @@ impl Imported {
         let (release, claims) = unsafe { raw::take(managed) }?;
         // A failure drops `release`.
         let checked = claims.check(policy)?;
+        Ok(Self { checked, lent: None, release })
+    }
+
+    /// [`from_raw`](Self::from_raw) for who has read the deleter already.
+    ///
+    /// # Safety
+    ///
+    /// Those of `from_raw`, but that the duty is that of `release`.
+    pub(super) unsafe fn from_release<A: Abi>(
+        managed: NonNull<A>,
+        release: Release,
+    ) -> Result<Self, Error> {
+        // SAFETY: 1. is 1. to 3. of `from_raw`.
+        let (release, claims) = unsafe { raw::take_with(managed, release) }?;
+        let checked = claims.check(ImportPolicy::default())?;
         Ok(Self { checked, lent: None, release })
     }
 
