@@ -250,6 +250,7 @@ pub(crate) fn into_managed<A: Abi, T: DLPackExport + Send + 'static>(
 }
 
 /// The rest of [`into_managed`], for a tensor that is not plain, or none.
+#[cold]
 #[inline(never)]
 fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
     placed: Placed<A, T>,

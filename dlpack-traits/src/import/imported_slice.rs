@@ -106,7 +106,7 @@ impl<T: Readable> ImportedSlice<T> {
         // SAFETY: by 6.
         let slice = unsafe { tensor.assume_frozen() }.as_slice::<T>()?;
         let found = (NonNull::from(slice).cast(), slice.len());
-        tensor.into_release().forget();
+        tensor.forget_release();
         Ok(found)
     }
 }

@@ -14,4 +14,4 @@ pub use abi::Abi;
 pub use tensor::ManagedTensor;
 
 pub(crate) use packet::{Packet, Placed};
-pub(crate) use release::{Guard, Release};
+pub(crate) use release::{Guard, Guarded, Release};
