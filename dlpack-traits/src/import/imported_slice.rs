@@ -140,7 +140,7 @@ unsafe fn plain<A: Abi, T: Element>(managed: NonNull<A>) -> Option<(NonNull<T>, 
 unsafe fn elements<T: Element>(tensor: &DLTensor) -> Option<(NonNull<T>, usize)> {
     let ndim = usize::try_from(tensor.ndim).ok().filter(|&ndim| ndim <= MAX_NDIM)?;
     let host = Device::from(tensor.device).is_host();
-    if !host || DataType::from(tensor.dtype) != T::DTYPE {
+    if !host || word(DataType::from(tensor.dtype)) != word(T::DTYPE) {
         return None;
     }
     if ndim != 0 && (tensor.shape.is_null() || tensor.strides.is_null()) {
@@ -172,6 +172,13 @@ unsafe fn elements<T: Element>(tensor: &DLTensor) -> Option<(NonNull<T>, usize)>
     first.checked_add(len.wrapping_mul(size_of::<T>()))?;
     let first = data.with_addr(first).cast::<T>();
     first.is_aligned().then_some((first, len))
+}
+
+/// A data type as one number, which is one comparison.
+#[inline(always)]
+const fn word(dtype: DataType) -> u32 {
+    let [low, high] = dtype.lanes().to_ne_bytes();
+    u32::from_ne_bytes([dtype.code().0, dtype.bits(), low, high])
 }
 
 impl<T> Deref for ImportedSlice<T> {
