@@ -94,6 +94,15 @@ pub trait DLPackExport {
         None
     }
 
+    /// [`to_dlpack_on`](Self::to_dlpack_on), if this type has a way of its own, which
+    /// knows no legacy struct. [`Shared`](crate::Shared) does.
+    #[doc(hidden)]
+    #[inline]
+    fn to_dlpack_by_itself(&self, consumer: StreamArg<'_>) -> Option<Result<ManagedTensor, Error>> {
+        let _ = consumer;
+        None
+    }
+
     /// What holds the elements. It answers for [`hand_off`](Self::hand_off) and
     /// [`share`](Self::share), which an implementation need not write then.
     #[inline]
@@ -271,6 +280,11 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
     tensor: &T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
+    if A::HAS_FLAGS {
+        if let Some(exported) = tensor.to_dlpack_by_itself(consumer) {
+            return exported?.try_into_abi().map_err(|_| Error::NotShareable);
+        }
+    }
     let owner = tensor.share().ok_or(Error::NotShareable)?;
     tensor.hand_off(consumer)?;
     let placed = Packet::<A, SharedOwner>::place(owner)?;
@@ -423,6 +437,11 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
     fn share(&self) -> Option<SharedOwner> {
         (**self).share()
     }
+
+    #[inline]
+    fn to_dlpack_by_itself(&self, consumer: StreamArg<'_>) -> Option<Result<ManagedTensor, Error>> {
+        (**self).to_dlpack_by_itself(consumer)
+    }
 }
 
 /// An exportable with several owners can be read by all of them.
@@ -450,5 +469,10 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Arc<T> {
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
         (**self).share()
+    }
+
+    #[inline]
+    fn to_dlpack_by_itself(&self, consumer: StreamArg<'_>) -> Option<Result<ManagedTensor, Error>> {
+        (**self).to_dlpack_by_itself(consumer)
     }
 }

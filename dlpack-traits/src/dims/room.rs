@@ -17,6 +17,11 @@ impl Space {
     /// Dimensions that fit.
     pub(crate) const CAPACITY: usize = CAPACITY;
 
+    /// Room in which nothing was written.
+    pub(crate) const fn new() -> Self {
+        Self([const { MaybeUninit::uninit() }; 2 * CAPACITY])
+    }
+
     /// The right to write them, once.
     #[inline(always)]
     pub(crate) fn room(&mut self) -> Room<'_> {
