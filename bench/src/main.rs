@@ -70,5 +70,11 @@ fn run() {
     ] {
         report.row(title, row.entries(), rounds);
     }
+    let shared = vec![
+        rows::export::<floor::Floor>(),
+        rows::shared::<ours::Ours>(),
+        rows::shared::<ours::OursArc>(),
+    ];
+    report.row("repeated export of one owner + C deleter", shared, rounds);
     report.finish();
 }

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use dlpack_traits::ffi::DLManagedTensorVersioned;
 
-use crate::contender::{Contender, LEN, Samples, foreign};
+use crate::contender::{Contender, LEN, Samples, Shares, delete, foreign};
 use crate::counting::count;
 use crate::measure::{BATCH, Subject, timed};
 
@@ -74,6 +74,26 @@ pub fn round_trip<C: Contender + 'static>() -> Entry {
                 let managed = C::export(samples);
                 // SAFETY: just exported.
                 black_box(unsafe { C::import(black_box(managed)) });
+            }
+        })
+    });
+    Entry { subject, allocations }
+}
+
+/// Export of one shared owner, again and again, then the deleter.
+pub fn shared<C: Shares + 'static>() -> Entry {
+    let owner = C::owner(Samples::new());
+    let allocations = count(|| {
+        let managed = C::export_shared(&owner);
+        // SAFETY: just exported.
+        unsafe { delete(black_box(managed)) };
+    });
+    let subject = Subject::new(C::NAME_SHARED, move || {
+        timed(|| {
+            for _ in 0..BATCH {
+                let managed = C::export_shared(black_box(&owner));
+                // SAFETY: just exported.
+                unsafe { delete(black_box(managed)) };
             }
         })
     });

@@ -83,32 +83,16 @@ impl<T> Shared<T> {
 }
 
 impl<T: DLPackExport + Send + Sync + 'static> Shared<T> {
-    /// Fills in the struct of the block; `None` where it says less than the tensor.
-    #[inline(always)]
-    fn fill(
-        &self,
-        lent: Lent<'_, T>,
-        consumer: StreamArg<'_>,
-    ) -> Result<Option<ManagedTensor>, Error> {
-        self.hand_off(consumer)?;
-        // SAFETY: only who has the lend touches the room, and this is the only borrow.
-        let room = unsafe { &mut *lent.space() }.room();
-        if let Some(plain) = self.handle.value().tensor_in(room) {
-            // SAFETY: 1. The value lent it, with the dimensions in the one room of its
-            // lifetime, which is this block's. The bounds have it that any thread may
-            // read and drop the value.
-            return Ok(Some(unsafe { lent.finish_plain(&plain) }));
-        }
-        self.describe(lent)
-    }
-
-    /// [`fill`](Self::fill) for a tensor that is not plain, or none.
+    /// The rest of an export that is not plain, or of none.
     #[inline(never)]
-    fn describe(&self, lent: Lent<'_, T>) -> Result<Option<ManagedTensor>, Error> {
+    fn describe(&self, lent: Lent<'_, T>, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
         let view = self.tensor()?;
         // SAFETY: 1. The value lent it. The bounds have it that any thread may read and
         // drop the value.
-        Ok(unsafe { lent.finish(view.described()) })
+        match unsafe { lent.finish(view.described()) } {
+            Some(managed) => Ok(managed),
+            None => self.packet(consumer),
+        }
     }
 
     /// An export with a packet of its own.
@@ -171,12 +155,17 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for Shared<T> {
     /// [`Error::OutOfMemory`].
     #[inline(always)]
     fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        if let Some(lent) = self.handle.lend() {
-            if let Some(managed) = self.fill(lent, consumer)? {
-                return Ok(managed);
-            }
+        let Some(lent) = self.handle.lend() else { return self.packet(consumer) };
+        self.hand_off(consumer)?;
+        // SAFETY: only who has the lend touches the room, and this is the only borrow.
+        let room = unsafe { &mut *lent.space() }.room();
+        if let Some(plain) = self.handle.value().tensor_in(room) {
+            // SAFETY: 1. The value lent it, with the dimensions in the one room of its
+            // lifetime, which is this block's. The bounds have it that any thread may
+            // read and drop the value.
+            return Ok(unsafe { lent.finish_plain(&plain) });
         }
-        self.packet(consumer)
+        self.describe(lent, consumer)
     }
 
     #[inline]

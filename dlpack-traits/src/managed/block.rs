@@ -108,7 +108,8 @@ impl<T> Handle<T> {
     /// Lends the value in its place; `None` while somebody has it so.
     #[inline(always)]
     pub(crate) fn lend(&self) -> Option<Lent<'_, T>> {
-        self.owners().lend().then_some(Lent { handle: self })
+        // Not made where it is not the case: dropping it ends a lend.
+        if self.owners().lend() { Some(Lent { handle: self }) } else { None }
     }
 }
 
