@@ -74,7 +74,7 @@ impl<T: Readable> ImportedSlice<T> {
         let managed = NonNull::new(managed).ok_or(Error::NullTensor)?;
         // Read once: both ways call what was read here.
         // SAFETY: by 1.
-        let deleter = unsafe { A::deleter_of(managed) };
+        let deleter = unsafe { A::read_deleter(managed) };
         // Both ways end with two words, so nothing of this goes through memory.
         // SAFETY: by 1. to 3.
         let (first, len) = match unsafe { plain::<A, T>(managed) } {

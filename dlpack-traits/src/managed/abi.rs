@@ -64,7 +64,7 @@ mod sealed {
         /// # Safety
         ///
         /// 1. As for [`version_of`](Self::version_of).
-        unsafe fn deleter_of(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)>;
+        unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)>;
 
         /// The duty to call a deleter that was read before.
         ///
@@ -86,7 +86,7 @@ mod sealed {
         #[inline(always)]
         unsafe fn release_of(this: NonNull<Self>) -> Release {
             // SAFETY: 1. is 1. of this function.
-            let deleter = unsafe { Self::deleter_of(this) };
+            let deleter = unsafe { Self::read_deleter(this) };
             // SAFETY: 1. is 2. of this function.
             unsafe { Self::release_by(this, deleter) }
         }
@@ -147,7 +147,7 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
     }
 
     #[inline]
-    unsafe fn deleter_of(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)> {
+    unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)> {
         // SAFETY: by 1 the field is inside the struct.
         let deleter = unsafe { &raw const (*this.as_ptr()).deleter };
         // SAFETY: by 1 it is aligned and initialised.
@@ -210,7 +210,7 @@ impl sealed::ManagedStruct for DLManagedTensor {
     }
 
     #[inline]
-    unsafe fn deleter_of(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)> {
+    unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)> {
         // SAFETY: by 1 the field is inside the struct.
         let deleter = unsafe { &raw const (*this.as_ptr()).deleter };
         // SAFETY: by 1 it is aligned and initialised.
