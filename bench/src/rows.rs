@@ -7,13 +7,7 @@ use dlpack_traits::ffi::DLManagedTensorVersioned;
 use crate::contender::{Contender, LEN, Samples, Shares, delete, foreign};
 use crate::counting::count;
 use crate::measure::{BATCH, Subject, timed};
-
-/// One row for one contender: how to time it, and what it allocates.
-pub struct Entry {
-    pub subject: Subject,
-    /// Allocations of Rust code per operation, and their bytes.
-    pub allocations: (u64, u64),
-}
+use crate::report::Entry;
 
 /// Memory for a batch, made before the clock starts.
 fn batch() -> Vec<Samples> {
@@ -38,7 +32,7 @@ pub fn export<C: Contender + 'static>() -> Entry {
             }
         })
     });
-    Entry { subject, allocations }
+    Entry { subject, allocations: Some(allocations) }
 }
 
 /// Import to a typed slice, and drop, of a struct whose deleter does nothing.
@@ -56,7 +50,7 @@ pub fn import<C: Contender + 'static>() -> Entry {
             }
         })
     });
-    Entry { subject, allocations }
+    Entry { subject, allocations: Some(allocations) }
 }
 
 /// Export, import to a typed slice, drop.
@@ -77,7 +71,7 @@ pub fn round_trip<C: Contender + 'static>() -> Entry {
             }
         })
     });
-    Entry { subject, allocations }
+    Entry { subject, allocations: Some(allocations) }
 }
 
 /// Export of one shared owner, again and again, then the deleter.
@@ -97,5 +91,5 @@ pub fn shared<C: Shares + 'static>() -> Entry {
             }
         })
     });
-    Entry { subject, allocations }
+    Entry { subject, allocations: Some(allocations) }
 }
