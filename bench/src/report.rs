@@ -47,6 +47,9 @@ impl Report {
     /// Times the entries of one row. The first of them is what the others are
     /// compared with.
     pub fn row(&mut self, title: &str, bar: Option<f64>, entries: Vec<Entry>, rounds: usize) {
+        if !wanted(title) {
+            return;
+        }
         let (mut subjects, allocations): (Vec<Subject>, Vec<_>) =
             entries.into_iter().map(|entry| (entry.subject, entry.allocations)).unzip();
         let times = interleaved(&mut subjects, rounds);
@@ -126,6 +129,11 @@ impl Report {
             }
         }
     }
+}
+
+/// Whether a row was asked for: `BENCH_ROWS` is a part of its title, or not set.
+pub fn wanted(title: &str) -> bool {
+    std::env::var("BENCH_ROWS").map_or(true, |part| title.contains(&part))
 }
 
 /// What came out for one contender.

@@ -18,6 +18,7 @@ pub use crate::dims::{AsDims, Compact, Dim, Dims, Room};
 pub use crate::dtype::DataType;
 pub use crate::error::Error;
 pub use crate::export::DLPackExport;
+use crate::export::ShareBy;
 pub use crate::managed::ManagedTensor;
 pub use crate::storage::{SharedOwner, Storage};
 pub use crate::stream::{Pending, StreamArg};
@@ -110,6 +111,16 @@ pub fn hand_off<Here, S: Tensor<Here> + ?Sized>(
     consumer: StreamArg<'_>,
 ) -> Result<(), Error> {
     data.hand_off(consumer)
+}
+
+/// [`DLPackExport::to_dlpack_by_itself`] of a storage that knows its type.
+#[inline(always)]
+pub fn by_itself<Here, S: Tensor<Here, Data: Sized> + DLPackExport>(
+    tensor: &S,
+    data: &S::Data,
+    consumer: StreamArg<'_>,
+) -> Option<Result<ManagedTensor, Error>> {
+    data.share_with(ShareBy::new(tensor, consumer))
 }
 
 /// [`DLPackExport::share`].

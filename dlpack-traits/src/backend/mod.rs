@@ -17,6 +17,7 @@ mod entered;
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 mod gpu;
 mod hand_off;
+mod host;
 #[cfg(any(feature = "vulkan", feature = "webgpu"))]
 mod kept;
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
@@ -61,6 +62,8 @@ pub use prototype::Prototype;
 pub use registry::Registry;
 pub use rules::{Decision, Lives, Meaning, StreamRules};
 pub use runtime::Backend;
+#[doc(hidden)]
+pub use runtime::AllocateTensor;
 pub use set::{Backends, Order};
 pub use stream::{Event, NoStream, Stream, StreamHandle};
 #[cfg(feature = "vulkan")]
