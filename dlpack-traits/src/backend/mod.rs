@@ -61,9 +61,9 @@ pub use opencl::{OpenCl, OpenClEvent, OpenClMemory, OpenClQueue};
 pub use prototype::Prototype;
 pub use registry::Registry;
 pub use rules::{Decision, Lives, Meaning, StreamRules};
-pub use runtime::Backend;
 #[doc(hidden)]
 pub use runtime::AllocateTensor;
+pub use runtime::Backend;
 pub use set::{Backends, Order};
 pub use stream::{Event, NoStream, Stream, StreamHandle};
 #[cfg(feature = "vulkan")]
