@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::flags::Flags;
 use crate::managed::{Abi, ManagedTensor, Packet, Placed};
-use crate::storage::{Memory, SharedOwner, Storage};
+use crate::storage::{Memory, SharedOwner, Storage, UseOwner};
 use crate::stream::{StreamArg, StreamKind};
 use crate::version::Version;
 use crate::view::{Lend, TensorView};
@@ -91,6 +91,15 @@ pub trait DLPackExport {
     #[inline]
     fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
         let _ = room;
+        None
+    }
+
+    /// [`to_dlpack_on`](Self::to_dlpack_on), if this type has a way of its own, which
+    /// knows no legacy struct. [`Shared`](crate::Shared) does.
+    #[doc(hidden)]
+    #[inline]
+    fn to_dlpack_by_itself(&self, consumer: StreamArg<'_>) -> Option<Result<ManagedTensor, Error>> {
+        let _ = consumer;
         None
     }
 
@@ -250,6 +259,7 @@ pub(crate) fn into_managed<A: Abi, T: DLPackExport + Send + 'static>(
 }
 
 /// The rest of [`into_managed`], for a tensor that is not plain, or none.
+#[cold]
 #[inline(never)]
 fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
     placed: Placed<A, T>,
@@ -270,9 +280,47 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
     tensor: &T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
+    if A::HAS_FLAGS {
+        if let Some(exported) = tensor.to_dlpack_by_itself(consumer) {
+            return exported?.try_into_abi().map_err(|_| Error::NotShareable);
+        }
+    }
     let owner = tensor.share().ok_or(Error::NotShareable)?;
+    share_by(tensor, owner, consumer)
+}
+
+/// The export of a tensor by one more owner of its memory, of a type that is known.
+pub(crate) struct ShareBy<'a, T: ?Sized> {
+    tensor: &'a T,
+    consumer: StreamArg<'a>,
+}
+
+impl<'a, T: DLPackExport + ?Sized> ShareBy<'a, T> {
+    /// To be given to [`Storage::share_with`].
+    #[inline]
+    pub(crate) fn new(tensor: &'a T, consumer: StreamArg<'a>) -> Self {
+        Self { tensor, consumer }
+    }
+}
+
+impl<T: DLPackExport + ?Sized> UseOwner for ShareBy<'_, T> {
+    type Output = Result<ManagedTensor, Error>;
+
+    #[inline(always)]
+    fn use_owner<S: Storage + Send + 'static>(self, owner: S) -> Result<ManagedTensor, Error> {
+        share_by(self.tensor, owner, self.consumer)
+    }
+}
+
+/// Exports a tensor with an owner of its memory.
+#[inline(always)]
+fn share_by<A: Abi, T: DLPackExport + ?Sized, S: Storage + Send + 'static>(
+    tensor: &T,
+    owner: S,
+    consumer: StreamArg<'_>,
+) -> Result<ManagedTensor<A>, Error> {
     tensor.hand_off(consumer)?;
-    let placed = Packet::<A, SharedOwner>::place(owner)?;
+    let placed = Packet::<A, S>::place(owner)?;
     // SAFETY: the owner is in its place, and nothing else borrows it. The
     // borrow is deemed alive until the deleter runs, and nobody names the
     // owner until then.
@@ -284,42 +332,57 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
         let flags = allowed::<A>(plain.flags())?;
         // SAFETY: 1. `plain` is what the owner lent in its place, the dimensions
         // are in this packet's room, and nobody names the owner after that.
-        // 2. A `SharedOwner` is `Send` and borrows nothing.
+        // 2. The owner is `Send` and borrows nothing.
         return Ok(unsafe { placed.finish_plain(&plain, flags) });
     }
-    share_described(tensor, placed)
+    share_described(placed, tensor.tensor())
 }
 
-/// The rest of [`share_managed`], for a tensor that is not plain, or none.
+/// The rest of [`share_by`], for a tensor that is not plain, or none.
 #[cold]
 #[inline(never)]
-fn share_described<A: Abi, T: DLPackExport + ?Sized>(
-    tensor: &T,
-    placed: Placed<A, SharedOwner>,
+fn share_described<A: Abi, S: Storage + Send + 'static>(
+    placed: Placed<A, S>,
+    mut view: Result<TensorView<'_>, Error>,
 ) -> Result<ManagedTensor<A>, Error> {
-    // SAFETY: as in `share_managed`, where what was lent before went nowhere.
-    let data = unsafe { &*placed.owner() }.data();
     // The description stays where it was made: moving it would cost more than
     // making it.
-    let mut view = tensor.tensor();
     let described = match &mut view {
         Ok(view) => view.described_mut(),
         Err(error) => return Err(*error),
     };
+    // SAFETY: as in `share_by`; nothing else borrows the owner any more.
+    let data = unsafe { &*placed.owner() }.data();
     // The layout is the tensor's, the memory is the owner's: what `tensor`
     // lent may be gone by tomorrow, what `owner` lends may not.
     described.relocate(data.memory_ref())?;
     let flags = flags_for::<A>(described, Flags::NONE)?;
     // SAFETY: 1. `described` lies in what the owner lent in its place, and
-    // nobody names the owner after that. 2. A `SharedOwner` is `Send` and
-    // borrows nothing.
+    // nobody names the owner after that. 2. The owner is `Send` and borrows nothing.
     unsafe { placed.finish(described, flags) }
 }
 
-/// Exports all memory of a storage, compact in row-major order. Nothing is
-/// pending on it but for the consumer itself.
-pub(crate) fn compact_managed(owner: SharedOwner, shape: &[i64]) -> Result<ManagedTensor, Error> {
-    owned_managed(owner, Flags::NONE, |memory| Described::new(*memory, Layout::row_major(shape)?))
+/// Exports all memory of a storage that is in no other's hands, compact in row-major
+/// order. Nothing is pending on it but for the consumer itself.
+pub(crate) fn compact_managed<S: Storage + Send + 'static>(
+    owner: S,
+    shape: &[i64],
+) -> Result<ManagedTensor, Error> {
+    let placed = Packet::<DLManagedTensorVersioned, S>::place(owner)?;
+    // SAFETY: as in `share_managed`.
+    let data = unsafe { &*placed.owner() }.data();
+    // SAFETY: as in `into_managed`.
+    let room = unsafe { &mut *placed.space() }.room();
+    let memory = *data.memory_ref();
+    if let Some(plain) = room.fill(shape).and_then(|shape| Plain::of_ref(data, shape)) {
+        let flags = plain.flags();
+        // SAFETY: 1. and 2. as in `share_managed`; an `S` too is `Send + 'static`.
+        return Ok(unsafe { placed.finish_plain(&plain, flags) });
+    }
+    let described = Described::new(memory, Layout::row_major(shape)?)?;
+    let flags = flags_for::<DLManagedTensorVersioned>(&described, Flags::NONE)?;
+    // SAFETY: as in `share_managed`; an `S` too is `Send + 'static`.
+    unsafe { placed.finish(&described, flags) }
 }
 
 /// Exports a copy of the bytes that a tensor spans, which are all that the owner
@@ -434,6 +497,11 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
     fn share(&self) -> Option<SharedOwner> {
         (**self).share()
     }
+
+    #[inline]
+    fn to_dlpack_by_itself(&self, consumer: StreamArg<'_>) -> Option<Result<ManagedTensor, Error>> {
+        (**self).to_dlpack_by_itself(consumer)
+    }
 }
 
 /// An exportable with several owners can be read by all of them.
@@ -461,5 +529,10 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Arc<T> {
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
         (**self).share()
+    }
+
+    #[inline]
+    fn to_dlpack_by_itself(&self, consumer: StreamArg<'_>) -> Option<Result<ManagedTensor, Error>> {
+        (**self).to_dlpack_by_itself(consumer)
     }
 }

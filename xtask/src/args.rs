@@ -32,6 +32,10 @@ Commands:
   sanitize                 Miri, AddressSanitizer, LeakSanitizer, ThreadSanitizer, valgrind,
                            cargo-careful, on all that they can run; --step S for those
                            steps whose names have S in them
+  bench table              the exchange tables of our classes and of torch.Tensor, from C
+  bench size               machine code per exported type, without Python and with it
+  bench instructions       instructions of the hot paths, beside the record; with
+                           DLPACK_BLESS=1 they become the record
   bench compile            what the derive adds to a build, beside serde's
   help                     this text
 
@@ -75,6 +79,12 @@ pub(crate) enum Request {
     BenchPage,
     /// `bench all`.
     BenchAll,
+    /// `bench table`.
+    BenchTable,
+    /// `bench size`.
+    BenchSize,
+    /// `bench instructions`.
+    BenchInstructions,
     /// `test`, and whether `--full` was said.
     Test {
         /// Run the slow and the rarely failing steps too.
@@ -99,8 +109,12 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         ["bench", "python"] => Ok(Request::BenchPython),
         ["bench", "page"] => Ok(Request::BenchPage),
         ["bench", "all"] => Ok(Request::BenchAll),
+        ["bench", "table"] => Ok(Request::BenchTable),
+        ["bench", "size"] => Ok(Request::BenchSize),
+        ["bench", "instructions"] => Ok(Request::BenchInstructions),
         ["bench", rest @ ..] => Err(format!(
-            "`bench` takes `rust`, `python`, `compile`, `page` or `all`, and got `{}`.",
+            "`bench` takes `rust`, `table`, `size`, `instructions`, `python`, `compile`, `page` or \
+             `all`, and got `{}`.",
             rest.join(" ")
         )),
         ["rules"] => Ok(Request::Rules),
@@ -199,6 +213,9 @@ mod tests {
         assert_eq!(parsed("matrix"), Ok(Request::Matrix));
         assert_eq!(parsed("example no-python"), Ok(Request::NoPython));
         assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));
+        assert_eq!(parsed("bench table"), Ok(Request::BenchTable));
+        assert_eq!(parsed("bench size"), Ok(Request::BenchSize));
+        assert_eq!(parsed("bench instructions"), Ok(Request::BenchInstructions));
         assert_eq!(parsed("sanitize"), Ok(Request::Sanitize(None)));
         let miri = Some("miri".to_owned());
         assert_eq!(parsed("sanitize --step miri"), Ok(Request::Sanitize(miri)));

@@ -11,7 +11,7 @@ use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::run::{self, Stage};
 use crate::venv::{self, Environment, Packages};
-use crate::{bench_compile, bench_rust};
+use crate::{bench_compile, bench_rust, bench_size, bench_table};
 
 const NAME: &str = "dlpack_bench_python";
 
@@ -40,7 +40,9 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
 /// All of them, and the page about them.
 pub(crate) fn all(checkout: &Checkout) -> Outcome {
     bench_rust::bench(checkout)?;
+    bench_table::bench(checkout)?;
     bench(checkout)?;
+    bench_size::bench(checkout)?;
     bench_compile::bench(checkout)?;
     page(checkout)
 }

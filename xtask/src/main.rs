@@ -7,6 +7,8 @@ mod args;
 mod bench_compile;
 mod bench_python;
 mod bench_rust;
+mod bench_size;
+mod bench_table;
 mod checkout;
 mod checks;
 mod copy_sources;
@@ -16,6 +18,7 @@ mod device_runtimes;
 mod fuzz;
 mod gpu;
 mod gpu_tests;
+mod instructions;
 mod interpreter;
 mod matrix;
 mod miri;
@@ -110,6 +113,18 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         }
         Request::BenchRust => {
             bench_rust::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::BenchInstructions => {
+            instructions::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::BenchTable => {
+            bench_table::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::BenchSize => {
+            bench_size::bench(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Request::Test { full } => test::test(Checkout::find()?, full),

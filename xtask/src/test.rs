@@ -9,8 +9,8 @@ use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
-    Outcome, checks, demo, device_runtimes, gpu_tests, matrix, miri, mutants, no_python,
-    pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests,
+    Outcome, checks, demo, device_runtimes, gpu_tests, instructions, matrix, miri, mutants,
+    no_python, pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests,
 };
 
 /// What steps share.
@@ -87,6 +87,7 @@ const FULL: &[(&str, Body)] = &[
     ("pyo3 between", pyo3_range::series_between),
     ("mutants", mutants::step),
     ("valgrind", valgrind::deleters),
+    ("instructions", instructions::step),
     ("no python, address sanitizer", no_python::sanitized),
     ("miri, stacked borrows", miri::stacked_borrows),
     ("miri, tree borrows", miri::tree_borrows),
