@@ -19,6 +19,7 @@ use super::owner::PyOwner;
 use super::protocol::{Capsule, Plan};
 use super::{builder, capsule};
 use crate::backend::Backends;
+use crate::contain::contain;
 use crate::error::Error;
 use crate::export::{DLPackExport, into_managed};
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
@@ -134,27 +135,43 @@ unsafe extern "C" fn dlpack<T: ExportClass, B: Backends>(
     // SAFETY: by 1 this thread is attached. The reference that outlives the
     // call is put into a `PyOwner`, which attaches.
     let py: Python<'static> = unsafe { attached() };
-    finish(py, || {
-        // SAFETY: by 1 these are the arguments of a call.
-        let keywords = unsafe { keywords(py, arguments, positional, names) }?;
+    let method = move || {
+        // SAFETY: by 1 these are the arguments of a call, and there is nothing before
+        // the keywords.
+        let plain =
+            if positional == 0 { unsafe { convert::plain(py, arguments, names) } } else { None };
         // SAFETY: by 1 the object is alive for the time of the call.
-        let object = unsafe { borrow::<T>(py, object) }?;
-        Ok(match keywords.plain() {
-            Some(Capsule::Versioned) => {
-                let plan = Plan::plain(Capsule::Versioned);
-                export::<DLManagedTensorVersioned, T, B>(object, plan, StreamArg::unspecified())
-            }
+        let object = match unsafe { borrow::<T>(py, object) } {
+            Ok(object) => object,
+            Err(error) => return raise(py, error),
+        };
+        let stream = StreamArg::unspecified();
+        match plain {
+            Some(Capsule::Versioned) => export::<DLManagedTensorVersioned, T, B>(
+                object,
+                Plan::plain(Capsule::Versioned),
+                stream,
+            ),
             Some(Capsule::Legacy) => {
-                let plan = Plan::plain(Capsule::Legacy);
-                export::<DLManagedTensor, T, B>(object, plan, StreamArg::unspecified())
+                export::<DLManagedTensor, T, B>(object, Plan::plain(Capsule::Legacy), stream)
             }
-            None => asked::<T, B>(object, &keywords)?,
-        })
-    })
+            None => {
+                // SAFETY: as above.
+                let keywords = unsafe { keywords(py, arguments, positional, names) };
+                match keywords.and_then(|keywords| asked::<T, B>(object, &keywords)) {
+                    Ok(capsule) => capsule,
+                    Err(error) => raise(py, error),
+                }
+            }
+        }
+    };
+    // What a method returns stays in a register, which a `PyResult` would not.
+    contain(method).unwrap_or_else(|| raise(py, convert::panicked()))
 }
 
 /// `__dlpack__` for consumers who ask for more than a capsule of some version.
 #[cold]
+#[inline(never)]
 fn asked<T: ExportClass, B: Backends>(
     object: PyRef<'static, T>,
     keywords: &Keywords<'_, '_>,
@@ -275,7 +292,8 @@ unsafe extern "C" fn dlpack_device<T: ExportClass>(
 ///
 /// 1. They are such arguments, of a call that lasts for `'a`: `arguments` holds
 ///    `positional` objects and then one for each of `names`, a tuple or NULL.
-#[inline(always)]
+#[cold]
+#[inline(never)]
 unsafe fn keywords<'a>(
     py: Python<'static>,
     arguments: *const *mut py_ffi::PyObject,
@@ -283,7 +301,9 @@ unsafe fn keywords<'a>(
     names: *mut py_ffi::PyObject,
 ) -> PyResult<Keywords<'a, 'static>> {
     if positional != 0 {
-        return Err(no_positional(positional));
+        return Err(PyTypeError::new_err(format!(
+            "__dlpack__() takes no positional arguments ({positional} given)"
+        )));
     }
     let mut keywords = Keywords::default();
     // SAFETY: 1.
@@ -291,9 +311,4 @@ unsafe fn keywords<'a>(
         for_each_keyword(py, arguments, names, |name, value| keywords.set(name, value))?;
     }
     Ok(keywords)
-}
-
-#[cold]
-fn no_positional(given: py_ffi::Py_ssize_t) -> PyErr {
-    PyTypeError::new_err(format!("__dlpack__() takes no positional arguments ({given} given)"))
 }

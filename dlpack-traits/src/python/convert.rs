@@ -183,24 +183,7 @@ pub(super) struct Keywords<'a, 'py> {
 }
 
 impl<'a, 'py> Keywords<'a, 'py> {
-    /// The capsule of a call that asks for a version, as tuples of two integers
-    /// say it, and for nothing else: nearly every call. `None` for all others.
-    #[inline(always)]
-    pub(super) fn plain(&self) -> Option<Capsule> {
-        let Self { stream: None, max_version, dl_device: None, copy: None } = self else {
-            return None;
-        };
-        match max_version {
-            None => Some(Capsule::Legacy),
-            Some(pair) if ptr::eq(pair.as_ptr(), LAST.load(Ordering::Acquire)) => {
-                Some(Capsule::Versioned)
-            }
-            Some(pair) => Some(plain_capsule(pair)?),
-        }
-    }
-
     /// Takes one keyword.
-    #[inline(always)]
     pub(super) fn set(
         &mut self,
         name: Borrowed<'a, 'py, PyAny>,
@@ -211,7 +194,6 @@ impl<'a, 'py> Keywords<'a, 'py> {
         Ok(())
     }
 
-    #[inline(always)]
     fn slot(
         &mut self,
         name: Borrowed<'a, 'py, PyAny>,
@@ -250,45 +232,72 @@ impl<'a, 'py> Keywords<'a, 'py> {
 /// meanwhile, and a tuple of integers stays what it is: to compare addresses will do.
 static LAST: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 
-/// What a version asks for that was not the last.
-#[inline(never)]
-fn plain_capsule(pair: &Bound<'_, PyAny>) -> Option<Capsule> {
-    let capsule = Capsule::up_to(Some(plain_version(pair)?));
-    if capsule == Capsule::Versioned {
-        let old = LAST.swap(pair.clone().into_ptr(), Ordering::AcqRel);
-        // SAFETY: this thread is attached; it is NULL or a reference made here, and
-        // whoever else has loaded it only compares it.
-        drop(unsafe { Bound::from_owned_ptr_or_opt(pair.py(), old) });
+/// The capsule of a call that asks for the version that the last one asked for, or
+/// for none, and says nothing else but `None`: nearly every call. `None` for all
+/// others, which are looked at closely.
+///
+/// # Safety
+///
+/// 1. `values` and `names` are as [`for_each_keyword`](super::method::for_each_keyword)
+///    wants them.
+#[inline(always)]
+pub(super) unsafe fn plain(
+    py: Python<'_>,
+    values: *const *mut PyObject,
+    names: *mut PyObject,
+) -> Option<Capsule> {
+    if names.is_null() {
+        return Some(Capsule::Legacy);
+    }
+    let mut capsule = Capsule::Legacy;
+    // SAFETY: by 1 it is a tuple.
+    let count = unsafe { ffi::PyTuple_Size(names) };
+    for index in 0..count {
+        // SAFETY: the index is in range.
+        let name = unsafe { ffi::PyTuple_GetItem(names, index) };
+        // SAFETY: by 1 there is a value for each name.
+        let value = unsafe { values.offset(index) };
+        // SAFETY: as above.
+        let value = unsafe { value.read() };
+        // SAFETY: a constant of Python.
+        let is_none = ptr::eq(value, unsafe { ffi::Py_None() });
+        // Python interns the keywords of a call in source code, so nearly every
+        // name is one of these very objects.
+        if ptr::eq(name, intern!(py, "max_version").as_ptr()) {
+            if ptr::eq(value, LAST.load(Ordering::Acquire)) {
+                capsule = Capsule::Versioned;
+            } else if !is_none {
+                return None;
+            }
+        } else if !is_none
+            || !(ptr::eq(name, intern!(py, "copy").as_ptr())
+                || ptr::eq(name, intern!(py, "dl_device").as_ptr())
+                || ptr::eq(name, intern!(py, "stream").as_ptr()))
+        {
+            return None;
+        }
     }
     Some(capsule)
 }
 
-/// A version as nearly every consumer says it: a tuple of two small integers.
-/// `None` for everything else, which may be one all the same.
-fn plain_version(value: &Bound<'_, PyAny>) -> Option<Version> {
-    if !value.is_exact_instance_of::<PyTuple>() {
-        return None;
+/// Has [`plain`] know a version, if it is a tuple of two integers, and gets the
+/// versioned capsule.
+fn remember(value: &Bound<'_, PyAny>, version: Version) {
+    if Capsule::up_to(Some(version)) != Capsule::Versioned || !is_plain_pair(value) {
+        return;
     }
-    let pair = value.as_ptr();
-    // SAFETY: this thread is attached, and the object is a tuple.
-    if unsafe { ffi::PyTuple_Size(pair) } != 2 {
-        return None;
-    }
-    let part = |place| {
-        // SAFETY: as above; the tuple has two entries, which it keeps alive.
-        let part = unsafe { ffi::PyTuple_GetItem(pair, place) };
-        // SAFETY: as above.
-        let part = unsafe { Borrowed::from_ptr(value.py(), part) };
-        if !part.is_exact_instance_of::<PyInt>() {
-            return None;
-        }
-        let mut overflow = 0;
-        // SAFETY: this thread is attached, and the object is an integer.
-        let part = unsafe { ffi::PyLong_AsLongAndOverflow(part.as_ptr(), &raw mut overflow) };
-        // What overflows is -1, and no error is set.
-        u32::try_from(part).ok()
-    };
-    Some(Version::new(part(0)?, part(1)?))
+    let old = LAST.swap(value.clone().into_ptr(), Ordering::AcqRel);
+    // SAFETY: this thread is attached; it is NULL or a reference made here, and
+    // whoever else has loaded it only compares it.
+    drop(unsafe { Bound::from_owned_ptr_or_opt(value.py(), old) });
+}
+
+/// Whether something is a tuple of integers, and nothing derived from them.
+fn is_plain_pair(value: &Bound<'_, PyAny>) -> bool {
+    value.is_exact_instance_of::<PyTuple>()
+        && value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>().is_ok_and(|(first, second)| {
+            first.is_exact_instance_of::<PyInt>() && second.is_exact_instance_of::<PyInt>()
+        })
 }
 
 fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
@@ -305,7 +314,9 @@ fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
             }
         })
     };
-    Ok(Version::new(part(major)?, part(minor)?))
+    let version = Version::new(part(major)?, part(minor)?);
+    remember(value, version);
+    Ok(version)
 }
 
 /// A device, from a pair of integers that is called `what` in errors.

@@ -67,7 +67,6 @@ const _: () = {
 ///
 /// 1. `values` and `names` are those of such a call, which lasts for `'a`:
 ///    `names` is a tuple or NULL, and `values` holds an object for each.
-#[inline(always)]
 pub(super) unsafe fn for_each_keyword<'a, 'py: 'a>(
     py: Python<'py>,
     values: *const *mut py_ffi::PyObject,
