@@ -9,8 +9,8 @@ use crate::dims::Room;
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::flags::Flags;
-use crate::managed::{Abi, ManagedTensor, Packet, Placed};
-use crate::storage::{Memory, SharedOwner, Storage, UseOwner};
+use crate::managed::{Abi, ManagedTensor, Packet, Placed, Unfinished};
+use crate::storage::{DataRef, Memory, SharedOwner, Storage, UseOwner};
 use crate::stream::{StreamArg, StreamKind};
 use crate::version::Version;
 use crate::view::{Lend, TensorView};
@@ -267,11 +267,28 @@ fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
     // SAFETY: nothing else borrows the owner. The borrow is deemed alive until
     // the deleter runs: from here on nobody names the owner, and what it lends
     // goes into the head and nowhere else.
-    let lend = unsafe { &mut *placed.owner() }.lend()?.into_described();
-    let flags = flags_for::<A>(&lend, Flags::NONE)?;
+    let lend = unsafe { &mut *placed.owner() }.lend();
     // SAFETY: 1. `lend` was lent by the owner in its place, and nobody names
     // the owner after that. 2. `T` is `Send + 'static`.
-    unsafe { placed.finish(&lend, flags) }
+    let write = |packet| unsafe { finish_lend::<A>(packet, lend) };
+    // SAFETY: 1. It returns what `finish` returns.
+    unsafe { placed.finish_by(write) }
+}
+
+/// Writes what was lent into the head of a packet.
+///
+/// # Safety
+///
+/// Those of [`Unfinished::finish`].
+#[inline(never)]
+unsafe fn finish_lend<A: Abi>(
+    packet: Unfinished<A>,
+    lend: Result<Lend<'_>, Error>,
+) -> Result<ManagedTensor<A>, Error> {
+    let lend = lend?.into_described();
+    let flags = flags_for::<A>(&lend, Flags::NONE)?;
+    // SAFETY: 1. and 2. are 1. and 2. of this function.
+    unsafe { packet.finish(&lend, flags) }
 }
 
 /// Exports with one more owner: [`DLPackExport::to_dlpack`] for either struct.
@@ -343,23 +360,37 @@ fn share_by<A: Abi, T: DLPackExport + ?Sized, S: Storage + Send + 'static>(
 #[inline(never)]
 fn share_described<A: Abi, S: Storage + Send + 'static>(
     placed: Placed<A, S>,
-    mut view: Result<TensorView<'_>, Error>,
+    view: Result<TensorView<'_>, Error>,
 ) -> Result<ManagedTensor<A>, Error> {
-    // The description stays where it was made: moving it would cost more than
-    // making it.
-    let described = match &mut view {
-        Ok(view) => view.described_mut(),
-        Err(error) => return Err(*error),
-    };
     // SAFETY: as in `share_by`; nothing else borrows the owner any more.
     let data = unsafe { &*placed.owner() }.data();
+    // SAFETY: 1. The owner lent the data in its place, and nobody names it after
+    // that. 2. The owner is `Send` and borrows nothing.
+    let write = |packet| unsafe { finish_shared::<A>(packet, view, &data) };
+    // SAFETY: 1. It returns what `finish` returns.
+    unsafe { placed.finish_by(write) }
+}
+
+/// Writes the layout of a tensor, in the memory of an owner, into the head of its
+/// packet.
+///
+/// # Safety
+///
+/// Those of [`Unfinished::finish`], of the data.
+#[inline(never)]
+unsafe fn finish_shared<A: Abi>(
+    packet: Unfinished<A>,
+    view: Result<TensorView<'_>, Error>,
+    data: &DataRef<'_>,
+) -> Result<ManagedTensor<A>, Error> {
+    let mut view = view?;
+    let described = view.described_mut();
     // The layout is the tensor's, the memory is the owner's: what `tensor`
     // lent may be gone by tomorrow, what `owner` lends may not.
     described.relocate(data.memory_ref())?;
     let flags = flags_for::<A>(described, Flags::NONE)?;
-    // SAFETY: 1. `described` lies in what the owner lent in its place, and
-    // nobody names the owner after that. 2. The owner is `Send` and borrows nothing.
-    unsafe { placed.finish(described, flags) }
+    // SAFETY: 1. and 2. are 1. and 2. of this function: `described` lies in `data`.
+    unsafe { packet.finish(described, flags) }
 }
 
 /// Exports all memory of a storage that is in no other's hands, compact in row-major

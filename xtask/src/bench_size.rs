@@ -131,7 +131,9 @@ fn build(
     types: usize,
     stage: &mut Stage,
 ) -> Outcome<PathBuf> {
-    let folder = bench.join(format!("{}-{types}", variant.row.replace(' ', "-")));
+    // A name of its own: cargo would take one library for the other.
+    let name = format!("{}-{types}", variant.row.replace([' ', '_'], "-").to_lowercase());
+    let folder = bench.join(&name);
     let traits = checkout.root().join("dlpack-traits").display().to_string();
     let (features, pyo3) = if variant.python {
         ("\"derive\", \"pyo3\"", "pyo3 = { version = \">=0.25, <0.31\" }\n")
@@ -139,7 +141,7 @@ fn build(
         ("\"derive\"", "")
     };
     let manifest = format!(
-        "[package]\nname = \"size-bench\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+        "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
          [lib]\ncrate-type = [\"cdylib\"]\n[dependencies]\n\
          dlpack-traits = {{ path = {traits:?}, features = [{features}] }}\n{pyo3}\
          [profile.release]\ncodegen-units = 1\n[workspace]\n"
@@ -176,7 +178,7 @@ fn build(
         .env("PYO3_PYTHON", environment.executable())
         .env("PYO3_BUILD_EXTENSION_MODULE", "1");
     stage.run(&mut command)?;
-    Ok(target.join("release/libsize_bench.so"))
+    Ok(target.join(format!("release/lib{}.so", name.replace('-', "_"))))
 }
 
 /// Bytes of the section `.text` of a 64-bit ELF file.

@@ -93,7 +93,7 @@ pub fn lend<'a, Here, S: Tensor<Here> + ?Sized>(
     data: &'a mut S::Data,
     layout: Result<Layout<'a>, Error>,
 ) -> Result<Lend<'a>, Error> {
-    Lend::new(data.lend(), layout?)
+    Lend::of(data.lend(), layout)
 }
 
 /// [`DLPackExport::storage`].

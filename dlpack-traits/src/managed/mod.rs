@@ -16,5 +16,5 @@ pub use abi::Abi;
 pub use tensor::ManagedTensor;
 
 pub(crate) use block::{Handle, Lent};
-pub(crate) use packet::{Packet, Placed};
+pub(crate) use packet::{Packet, Placed, Unfinished};
 pub(crate) use release::{Guard, Guarded, Release};
