@@ -17,7 +17,7 @@ pub(super) struct Axis {
 /// found: as few as there can be.
 #[derive(Debug)]
 pub(super) struct Axes {
-    axes: [Axis; MAX_NDIM],
+    places: [Axis; MAX_NDIM],
     /// How many of them there are, counted from the end.
     len: usize,
     /// Bytes that are copied in one go.
@@ -28,7 +28,7 @@ impl Axes {
     /// The axes of a tensor whose elements have `size` bytes, to be written one
     /// after the other in row-major order. It has elements.
     pub(super) fn new(shape: &[i64], strides: &[i64], size: usize) -> Self {
-        let mut axes = Self { axes: [Axis::default(); MAX_NDIM], len: 0, run: size };
+        let mut axes = Self { places: [Axis::default(); MAX_NDIM], len: 0, run: size };
         for (&dim, &stride) in shape.iter().zip(strides).rev() {
             if dim != 1 {
                 axes.add(dim, bytes(stride, size));
@@ -58,7 +58,7 @@ impl Axes {
 
     fn outermost(&mut self) -> Option<&mut Axis> {
         let at = MAX_NDIM.saturating_sub(self.len);
-        self.axes.get_mut(at)
+        self.places.get_mut(at)
     }
 
     fn push(&mut self, axis: Axis) {
@@ -70,7 +70,7 @@ impl Axes {
 
     /// From the outermost to the innermost.
     pub(super) fn as_slice(&self) -> &[Axis] {
-        self.axes.get(MAX_NDIM.saturating_sub(self.len)..).unwrap_or_default()
+        self.places.get(MAX_NDIM.saturating_sub(self.len)..).unwrap_or_default()
     }
 }
 

@@ -67,13 +67,18 @@ impl Source {
     pub(super) unsafe fn read_runs(&self, position: isize, step: isize, run: usize, to: &mut [u8]) {
         let cells =
             self.terms.access == Access::Shared || self.terms.access == Access::SharedReadOnly;
-        // SAFETY: 1. is 1. of this function, in each of these.
         match (run, cells) {
+            // SAFETY: 1. is 1. of this function. 2. These terms say so.
             (1, false) => unsafe { self.plain::<1>(position, step, to) },
+            // SAFETY: as above.
             (2, false) => unsafe { self.plain::<2>(position, step, to) },
+            // SAFETY: as above.
             (4, false) => unsafe { self.plain::<4>(position, step, to) },
+            // SAFETY: as above.
             (8, false) => unsafe { self.plain::<8>(position, step, to) },
+            // SAFETY: as above.
             (16, false) => unsafe { self.plain::<16>(position, step, to) },
+            // SAFETY: 1. is 1. of this function.
             _ => unsafe { self.each(position, step, run, to) },
         }
     }

@@ -136,10 +136,13 @@ unsafe extern "C" fn dlpack<T: ExportClass, B: Backends>(
     // call is put into a `PyOwner`, which attaches.
     let py: Python<'static> = unsafe { attached() };
     let method = move || {
-        // SAFETY: by 1 these are the arguments of a call, and there is nothing before
-        // the keywords.
-        let plain =
-            if positional == 0 { unsafe { convert::plain(py, arguments, names) } } else { None };
+        let plain = if positional == 0 {
+            // SAFETY: by 1 these are the arguments of a call, without any before the
+            // keywords.
+            unsafe { convert::plain(py, arguments, names) }
+        } else {
+            None
+        };
         // SAFETY: by 1 the object is alive for the time of the call.
         let object = match unsafe { borrow::<T>(py, object) } {
             Ok(object) => object,
