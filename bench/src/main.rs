@@ -11,6 +11,7 @@ mod ours;
 mod peers;
 mod report;
 mod rows;
+mod scale;
 
 use contender::Contender;
 use report::{Entry, Report};
@@ -75,5 +76,9 @@ fn run() {
         rows::shared::<ours::OursArc>(),
     ];
     report.row("repeated export of one owner + C deleter", Some(0.35), shared, rounds);
+    scale::borrowed(&mut report, rounds);
+    scale::ranks(&mut report, rounds / 4);
+    scale::live_exports(&mut report);
+    scale::threads(&mut report);
     report.finish();
 }

@@ -94,6 +94,13 @@ pub trait DLPackExport {
         None
     }
 
+    /// The shape, if this stores it as the numbers that a C struct has.
+    #[doc(hidden)]
+    #[inline]
+    fn stored_shape(&self) -> Option<&[i64]> {
+        None
+    }
+
     /// [`to_dlpack_on`](Self::to_dlpack_on), if this type has a way of its own, which
     /// knows no legacy struct. [`Shared`](crate::Shared) does.
     #[doc(hidden)]

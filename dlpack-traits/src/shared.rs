@@ -120,6 +120,11 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for Shared<T> {
     }
 
     #[inline]
+    fn stored_shape(&self) -> Option<&[i64]> {
+        (**self).stored_shape()
+    }
+
+    #[inline]
     fn storage(&self) -> Option<&dyn Storage> {
         (**self).storage()
     }

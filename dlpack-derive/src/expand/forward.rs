@@ -117,6 +117,11 @@ fn short_ways(inner: &TokenStream, inner_mut: &TokenStream) -> TokenStream {
         }
 
         #[inline]
+        fn stored_shape(&self) -> __dlpack::Option<&[__dlpack::i64]> {
+            __dlpack::inner_stored::<__Roles, 0, Self>(#inner)
+        }
+
+        #[inline]
         fn to_dlpack_by_itself(
             &self,
             consumer: __dlpack::StreamArg<'_>,

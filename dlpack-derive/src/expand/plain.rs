@@ -23,6 +23,7 @@ pub(super) fn methods(
         return None;
     }
     let here = Span::mixed_site();
+    let stored = layout::stored(shape);
     let shape = layout::compact(model.ident, model.generics, shape)?;
     let member = data.member;
     // What may be unsized cannot be moved into a packet.
@@ -38,8 +39,17 @@ pub(super) fn methods(
             }
         }
     });
+    let stored = stored.map(|shape| {
+        quote_spanned! {here=>
+            #[inline]
+            fn stored_shape(&self) -> __dlpack::Option<&[__dlpack::i64]> {
+                __dlpack::stored(#shape)
+            }
+        }
+    });
     Some(quote_spanned! {here=>
         #by_itself
+        #stored
 
         #[inline]
         fn tensor_in<'__dlpack>(

@@ -65,6 +65,14 @@ pub fn inner_lend_in<'a, Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?
     inner.lend_in(room)
 }
 
+/// [`DLPackExport::stored_shape`].
+#[inline(always)]
+pub fn inner_stored<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
+    inner: &S::Type,
+) -> Option<&[i64]> {
+    inner.stored_shape()
+}
+
 /// [`DLPackExport::to_dlpack_by_itself`].
 #[inline(always)]
 pub fn inner_by_itself<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(

@@ -33,8 +33,8 @@ pub use fields::{
     row_major, shape, strided, strides, wait,
 };
 pub use inner::{
-    Inner, inner_by_itself, inner_hand_off, inner_lend, inner_lend_in, inner_share, inner_tensor,
-    inner_tensor_in, read_only, skipped,
+    Inner, inner_by_itself, inner_hand_off, inner_lend, inner_lend_in, inner_share, inner_stored,
+    inner_tensor, inner_tensor_in, read_only, skipped,
 };
 pub use raw::{NoStorage, RawPointer, raw, raw_device, raw_hand_off, raw_tensor};
 
@@ -111,6 +111,12 @@ pub fn hand_off<Here, S: Tensor<Here> + ?Sized>(
     consumer: StreamArg<'_>,
 ) -> Result<(), Error> {
     data.hand_off(consumer)
+}
+
+/// [`DLPackExport::stored_shape`] of a field.
+#[inline(always)]
+pub fn stored(shape: Result<Dims<'_>, Error>) -> Option<&[i64]> {
+    shape.ok()?.as_borrowed()
 }
 
 /// [`DLPackExport::to_dlpack_by_itself`] of a storage that knows its type.

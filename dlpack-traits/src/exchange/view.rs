@@ -4,10 +4,11 @@ use core::mem::MaybeUninit;
 
 use super::Fault;
 use super::dims::lasting;
-use crate::dims::Dims;
+use crate::dims::{Dims, Space};
 use crate::export::DLPackExport;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
+use crate::layout;
 use crate::stream::StreamArg;
 
 /// Writes the tensor of a value as a `DLTensor` that is good for as long as the
@@ -28,6 +29,10 @@ pub(super) fn borrowed<T: DLPackExport, E>(
     out: &mut MaybeUninit<DLTensor>,
 ) -> Result<(), Fault<E>> {
     value.hand_off(StreamArg::work_stream())?;
+    if let Some(tensor) = plain(value, read_only) {
+        out.write(tensor);
+        return Ok(());
+    }
     // Neither the description nor the struct is moved: that would cost more than
     // all the rest.
     let view = value.tensor();
@@ -48,6 +53,25 @@ pub(super) fn borrowed<T: DLPackExport, E>(
     };
     out.write(described.to_ffi(shape, strides));
     Ok(())
+}
+
+/// The same for a tensor that needs no words, and stores its shape. `None` leaves it to
+/// the long way, which also knows what to call an error.
+#[inline(always)]
+fn plain<T: DLPackExport>(value: &T, read_only: bool) -> Option<DLTensor> {
+    let shape = value.stored_shape().filter(|shape| !shape.is_empty())?;
+    let mut space = Space::new();
+    let plain = value.tensor_in(space.room())?;
+    let mut strides = [0_i64; Space::CAPACITY];
+    let strides = strides.get_mut(..plain.ndim())?;
+    // What was checked is this shape, and no other that was there a moment ago.
+    if plain.numel() != layout::numel(shape).ok()? || shape.len() != plain.ndim() {
+        return None;
+    }
+    layout::row_major_strides(shape, strides);
+    let writable = read_only || !plain.flags().contains(Flags::READ_ONLY);
+    let strides = if writable { lasting(strides) } else { None };
+    Some(plain.to_ffi(shape.as_ptr().cast_mut(), strides?))
 }
 
 /// Where dimensions are for as long as they are borrowed from somebody, or for ever.

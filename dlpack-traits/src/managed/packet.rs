@@ -67,6 +67,13 @@ impl<A: Abi, O> Packet<A, O> {
     }
 }
 
+/// Drops a packet that nothing came of.
+#[cold]
+#[inline(never)]
+fn discard<A: Abi, O>(placed: Placed<A, O>) {
+    drop(placed);
+}
+
 #[cold]
 fn out_of_memory(bytes: usize) -> Error {
     Error::OutOfMemory { bytes }
@@ -125,9 +132,16 @@ impl<A: Abi, O> Placed<A, O> {
         self,
         write: impl FnOnce(Unfinished<A>) -> Result<ManagedTensor<A>, Error>,
     ) -> Result<ManagedTensor<A>, Error> {
-        let tensor = write(self.unfinished())?;
-        forget(self);
-        Ok(tensor)
+        match write(self.unfinished()) {
+            Ok(tensor) => {
+                forget(self);
+                Ok(tensor)
+            }
+            Err(error) => {
+                discard(self);
+                Err(error)
+            }
+        }
     }
 
     /// Writes the head and gives the packet away.
