@@ -20,9 +20,6 @@ Commands:
   matrix                   who takes which tensors from whom; writes docs/interop.md
   gpu                      PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
   bench rust               what an exchange costs, beside the other crates and the floor
-  bench python             the same of what Python sees, beside NumPy, PyTorch, tvm-ffi and nanobind
-  bench page               docs/benchmarks.md and its picture, from the figures of earlier runs
-  bench all                all of bench, and the page
   rules                    whether every rule of docs/SAFETY.md has a mechanism and a test
   mutants [--rule F4]      take each mechanism out, and see its test fail; --rust, --miri
                            or --python for those with tests of one kind
@@ -37,6 +34,9 @@ Commands:
   bench instructions       instructions of the hot paths, beside the record; with
                            DLPACK_BLESS=1 they become the record
   bench compile            what the derive adds to a build, beside serde's
+  bench python             the same of what Python sees, beside NumPy, PyTorch, tvm-ffi and nanobind
+  bench page               docs/benchmarks.md and its picture, from the figures of earlier runs
+  bench all                all of bench, and the page
   help                     this text
 
 Environment:
@@ -214,6 +214,9 @@ mod tests {
         assert_eq!(parsed("example no-python"), Ok(Request::NoPython));
         assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));
         assert_eq!(parsed("bench table"), Ok(Request::BenchTable));
+        assert_eq!(parsed("bench python"), Ok(Request::BenchPython));
+        assert_eq!(parsed("bench page"), Ok(Request::BenchPage));
+        assert_eq!(parsed("bench all"), Ok(Request::BenchAll));
         assert_eq!(parsed("bench size"), Ok(Request::BenchSize));
         assert_eq!(parsed("bench instructions"), Ok(Request::BenchInstructions));
         assert_eq!(parsed("sanitize"), Ok(Request::Sanitize(None)));
