@@ -21,13 +21,14 @@ GROUPS = {
     "rust": "Rust, beside the other crates",
     "table": "The exchange table, called from C",
     "python": "Python, beside the libraries' own objects",
-    "size": "Machine code",
+    "size": "Machine code per exported type",
+    "instructions": "Instructions of the hot paths",
     "compile": "Compile time",
 }
 COMMANDS = """\
 ```text
 cargo xtask bench all        everything, and this page
-cargo xtask bench rust       one part: rust, python, compile
+cargo xtask bench rust       one part: rust, table, python, size, instructions, compile
 cargo xtask bench page       this page, from the figures of earlier runs
 ```"""
 METHOD = """\
@@ -47,8 +48,11 @@ def rows_in(folder):
         if isinstance(content, dict):
             about |= content.get("about", {})
         for row in rows:
-            row = row if "entries" in row else compiled(row)
+            row = compiled(row) if "variant" in row else row
             if row:
+                for name in ("reference", "ratio", "bar", "ours"):
+                    row.setdefault(name, None)
+                row.setdefault("entries", [])
                 groups.setdefault(row.get("group") or path.stem, []).append(row)
     order = list(GROUPS)
     known = sorted(groups, key=lambda name: order.index(name) if name in order else len(order))
@@ -58,7 +62,7 @@ def rows_in(folder):
 def compiled(row):
     """A row of `bench compile` in the words of the others; None for its references."""
     bars = {"DLPackExport": 1.05}
-    if not str(row.get("variant", "")).startswith("DLPack"):
+    if not row["variant"].startswith("DLPack"):
         return None
     seconds, ratio = row["median_seconds"], row["of_serialize"]
     reference = seconds / ratio if ratio else 0
@@ -78,12 +82,17 @@ def compiled(row):
     }
 
 
+def judged(row):
+    """What the bar is for: a ratio, or, where there is nothing to compare with, ours."""
+    return row["ours"] if row["ratio"] is None else row["ratio"]
+
+
 def missed(row):
-    return row["bar"] is not None and row["ratio"] is not None and row["ratio"] > row["bar"]
+    return row["bar"] is not None and judged(row) is not None and judged(row) > row["bar"]
 
 
 def verdict(row):
-    if row["bar"] is None or row["ratio"] is None:
+    if row["bar"] is None or judged(row) is None:
         return ""
     return "misses" if missed(row) else "yes"
 
@@ -91,7 +100,7 @@ def verdict(row):
 def figure(value):
     if value is None:
         return ""
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
 def summary(rows):
@@ -99,12 +108,12 @@ def summary(rows):
         "| row | compared with | ratio | bar | met |",
         "|---|---|---|---|---|",
     ]
+    if not any(row["entries"] for row in rows):
+        lines[0] = "| row | unit | ours | bar | met |"
     for row in rows:
-        bar = "" if row["bar"] is None else f"{row['bar']:.2f}"
-        ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
-        lines.append(
-            f"| {cell(row['row'])} | {cell(row['reference'])} | {ratio} | {bar} | {verdict(row)} |"
-        )
+        against = row["reference"] or row["unit"]
+        bar, value = (figure(number) for number in (row["bar"], judged(row)))
+        lines.append(f"| {cell(row['row'])} | {cell(against)} | {value} | {bar} | {verdict(row)} |")
     return "\n".join(lines)
 
 
@@ -115,6 +124,8 @@ def cell(text):
 def details(rows):
     parts = []
     for row in rows:
+        if not row["entries"]:
+            continue
         counted = any(entry.get("allocations") is not None for entry in row["entries"])
         more = " allocations | bytes |" if counted else ""
         lines = [
@@ -143,7 +154,7 @@ def misses(groups):
     for row in rows:
         reason = reasons.get(row["row"], "No reason is known yet.")
         lines.append(
-            f"- **{cell(row['row'])}**: {row['ratio']:.2f}, bar {row['bar']:.2f}. {reason}"
+            f"- **{cell(row['row'])}**: {figure(judged(row))}, bar {figure(row['bar'])}. {reason}"
         )
     return "\n".join(lines)
 
@@ -173,7 +184,8 @@ def page(groups, about):
         misses(groups),
     ]
     for name, rows in groups.items():
-        parts += [f"## {GROUPS.get(name, name)}", summary(rows), details(rows)]
+        more = details(rows)
+        parts += [f"## {GROUPS.get(name, name)}", summary(rows)] + ([more] if more else [])
     parts += [
         "## The floor",
         "What `floor` means in the Rust rows: `bench/src/floor.rs`, as it is.",

@@ -16,12 +16,12 @@ HEADINGS = {
     "compile": "Compile time",
 }
 # Peers further away than this are at the edge.
-FARTHEST = 4.0
+FARTHEST = 2.5
 
 
 def draw(groups, missed, path):
     """Writes `path` as SVG and as PNG."""
-    shown = {name: [row for row in rows if row["ratio"]] for name, rows in groups.items()}
+    shown = {name: [row for row in rows if ratio_of(row)] for name, rows in groups.items()}
     shown = {name: rows for name, rows in shown.items() if rows}
     heights = [len(rows) + 0.9 for rows in shown.values()]
     plt.rcParams.update({"font.family": "DejaVu Sans", "font.size": 9, "svg.hashsalt": "dlpack"})
@@ -41,14 +41,22 @@ def draw(groups, missed, path):
     plt.close(figure)
 
 
+def ratio_of(row):
+    """The ratio of a row; where the bar is for a figure, the part of it that ours is."""
+    if row["ratio"] is None and row["bar"] and row["ours"]:
+        return row["ours"] / row["bar"]
+    return row["ratio"]
+
+
 def panel(axes, heading, rows, missed):
     axes.set_title(heading, loc="left", fontsize=10, fontweight="bold", color=INK)
     for line, row in enumerate(rows):
-        ratio = min(row["ratio"], FARTHEST)
+        exact = ratio_of(row)
+        ratio = min(exact, FARTHEST)
         colour = MISSED if missed(row) else MET
         axes.barh(line, ratio, height=0.58, color=colour, zorder=2)
         axes.text(
-            ratio + 0.03, line, f"{row['ratio']:.2f}", va="center", fontsize=8, color=INK, zorder=5
+            0.02, line, f"{exact:.2f}", va="center", fontsize=8, color="white", zorder=5
         )
         for other in row["entries"][1:]:
             if not other["name"].startswith("dlpack-traits"):
@@ -57,7 +65,8 @@ def panel(axes, heading, rows, missed):
                     mew=0.5, zorder=4, clip_on=False,
                 )
         if row["bar"] is not None:
-            axes.plot([row["bar"]] * 2, [line - 0.4, line + 0.4], color=INK, lw=1.4, zorder=3)
+            bar = 1.0 if row["ratio"] is None else row["bar"]
+            axes.plot([bar] * 2, [line - 0.4, line + 0.4], color=INK, lw=1.4, zorder=3)
     axes.axvline(1.0, color=QUIET, lw=0.8, ls=(0, (4, 3)), zorder=1)
     axes.set_yticks(range(len(rows)), [row["row"] for row in rows], color=INK)
     axes.set_ylim(len(rows) - 0.4, -0.6)
