@@ -7,7 +7,7 @@ use crate::described::Plain;
 use crate::dims::Room;
 use crate::error::Error;
 use crate::export::{DLPackExport, into_managed};
-use crate::managed::{Handle, Lent, ManagedTensor};
+use crate::managed::{Holder, Lent, ManagedTensor};
 use crate::storage::{SharedOwner, Storage};
 use crate::stream::StreamArg;
 use crate::view::TensorView;
@@ -43,7 +43,7 @@ use crate::view::TensorView;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Shared<T> {
-    handle: Handle<T>,
+    handle: Holder<T>,
 }
 
 impl<T> Shared<T> {
@@ -53,7 +53,7 @@ impl<T> Shared<T> {
     ///
     /// [`Error::OutOfMemory`]; the value is then dropped.
     pub fn new(value: T) -> Result<Self, Error> {
-        Ok(Self { handle: Handle::new(value)? })
+        Ok(Self { handle: Holder::new(value)? })
     }
 
     /// The value, to be changed, if there is no other owner: no clone, and no

@@ -25,7 +25,8 @@ const NUMBERS: [&str; 5] = [
 ];
 
 /// Owners that count how many they are, so that one more is no mistake.
-const COUNTED: [&str; 4] = ["Counted", "DeviceBuffer", "Foreign", "SharedBuffer"];
+const COUNTED: [&str; 6] =
+    ["Counted", "DeviceBuffer", "Foreign", "Holder", "Shared", "SharedBuffer"];
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.

@@ -1,5 +1,6 @@
 //! `Shared`: exports in place, one at a time, and who is the last owner.
 
+use core::panic::AssertUnwindSafe;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
@@ -171,7 +172,7 @@ fn panics_end_the_lend() {
         }
     }
     let mut shared = Shared::new(Panics(true)).unwrap();
-    let export = std::panic::AssertUnwindSafe(|| drop(shared.to_dlpack()));
+    let export = AssertUnwindSafe(|| drop(shared.to_dlpack()));
     std::panic::catch_unwind(export).unwrap_err();
     shared.get_mut().expect("nothing is lent").0 = false;
     assert_eq!(shared.to_dlpack().unwrap().shape(), [6]);
@@ -218,7 +219,7 @@ fn drops_that_panic() {
     tensor.delete(Farewell::Plain);
     assert_eq!(drops.count(), 1);
     let shared = Shared::new(Bomb(SIX.to_vec(), drops.ticket())).unwrap();
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(shared))).unwrap_err();
+    std::panic::catch_unwind(AssertUnwindSafe(|| drop(shared))).unwrap_err();
     assert_eq!(drops.count(), 2);
 }
 

@@ -41,6 +41,10 @@ const _: () = {
             __dlpack::by_itself::<__Roles, Self>(self, &self.data, consumer)
         }
         #[inline]
+        fn stored_shape(&self) -> __dlpack::Option<&[__dlpack::i64]> {
+            __dlpack::stored(__dlpack::shape::<[usize; 3], _>((), &self.shape))
+        }
+        #[inline]
         fn tensor_in<'__dlpack>(
             &'__dlpack self,
             room: __dlpack::Room<'__dlpack>,

@@ -8,7 +8,6 @@ use crate::dims::{Dims, Space};
 use crate::export::DLPackExport;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
-use crate::layout;
 use crate::stream::StreamArg;
 
 /// Writes the tensor of a value as a `DLTensor` that is good for as long as the
@@ -64,11 +63,18 @@ fn plain<T: DLPackExport>(value: &T, read_only: bool) -> Option<DLTensor> {
     let plain = value.tensor_in(space.room())?;
     let mut strides = [0_i64; Space::CAPACITY];
     let strides = strides.get_mut(..plain.ndim())?;
-    // What was checked is this shape, and no other that was there a moment ago.
-    if plain.numel() != layout::numel(shape).ok()? || shape.len() != plain.ndim() {
+    if shape.len() != strides.len() {
         return None;
     }
-    layout::row_major_strides(shape, strides);
+    let mut step = 1_i64;
+    for (stride, &dim) in strides.iter_mut().zip(shape).rev() {
+        *stride = step;
+        step = if dim < 1 { None } else { step.checked_mul(dim) }?;
+    }
+    // The shape that was checked has as many elements, or it is not this one.
+    if step != plain.numel() {
+        return None;
+    }
     let writable = read_only || !plain.flags().contains(Flags::READ_ONLY);
     let strides = if writable { lasting(strides) } else { None };
     Some(plain.to_ffi(shape.as_ptr().cast_mut(), strides?))

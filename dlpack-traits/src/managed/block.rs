@@ -1,5 +1,5 @@
 //! A value, the count of its owners, and a C struct to lend it by, in one allocation:
-//! [`Handle`].
+//! [`Holder`].
 
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
@@ -24,7 +24,7 @@ type Managed = DLManagedTensorVersioned;
 
 /// One of the owners of a value. The others are more of these and, while the value
 /// is lent, one consumer.
-pub(crate) struct Handle<T> {
+pub(crate) struct Holder<T> {
     block: NonNull<Block<T>>,
     owns: PhantomData<Block<T>>,
 }
@@ -43,11 +43,11 @@ struct Block<T> {
 
 // SAFETY: it gives out `&T` on any thread, and the thread of the last owner drops
 // the `T`.
-unsafe impl<T: Send + Sync> Send for Handle<T> {}
+unsafe impl<T: Send + Sync> Send for Holder<T> {}
 // SAFETY: as above; whoever has a reference to one can make another.
-unsafe impl<T: Send + Sync> Sync for Handle<T> {}
+unsafe impl<T: Send + Sync> Sync for Holder<T> {}
 
-impl<T> Handle<T> {
+impl<T> Holder<T> {
     /// The first owner of a value, which is dropped on an error.
     pub(crate) fn new(value: T) -> Result<Self, Error> {
         let layout = Layout::new::<Block<T>>();
@@ -113,7 +113,7 @@ impl<T> Handle<T> {
     }
 }
 
-impl<T> Clone for Handle<T> {
+impl<T> Clone for Holder<T> {
     /// Another owner.
     ///
     /// # Panics
@@ -126,7 +126,7 @@ impl<T> Clone for Handle<T> {
     }
 }
 
-impl<T> Drop for Handle<T> {
+impl<T> Drop for Holder<T> {
     #[inline]
     fn drop(&mut self) {
         if self.owners().remove() {
@@ -138,7 +138,7 @@ impl<T> Drop for Handle<T> {
 
 /// The right to fill in the C struct of a block. Dropping it ends the lend.
 pub(crate) struct Lent<'a, T> {
-    handle: &'a Handle<T>,
+    handle: &'a Holder<T>,
 }
 
 impl<T> Lent<'_, T> {

@@ -15,6 +15,6 @@ mod tensor;
 pub use abi::Abi;
 pub use tensor::ManagedTensor;
 
-pub(crate) use block::{Handle, Lent};
+pub(crate) use block::{Holder, Lent};
 pub(crate) use packet::{Packet, Placed, Unfinished};
 pub(crate) use release::{Guard, Guarded, Release};
