@@ -30,7 +30,7 @@ const COUNTED: [&str; 6] =
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 17] = [
+const WRITTEN_ONCE: [&str; 18] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
     "backend::oneapi::runtime::LOADED",
@@ -47,13 +47,15 @@ const WRITTEN_ONCE: [&str; 17] = [
     "python::late::LATE",
     "python::produce::VERSION",
     "python::produce::NAMES",
+    // Not once, but whichever value is found is only compared with.
+    "python::convert::LAST",
     // Of no content: it orders three calls.
     "python::take::TAKING",
 ];
 
 /// Locks under which nothing is called that could wait, or run code of others,
 /// and what a thread keeps for itself.
-const WAITS_FOR_NOTHING: [&str; 14] = [
+const WAITS_FOR_NOTHING: [&str; 15] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
     "backend::gpu::rocm names OnceLock",
@@ -68,6 +70,8 @@ const WAITS_FOR_NOTHING: [&str; 14] = [
     "backend::vulkan::retired names Mutex",
     // Errors go to the scope that was opened last, by whichever thread.
     "backend::webgpu::queue names Mutex",
+    // Of one copy, by the two threads that make it: held to take the next piece.
+    "copy::together names Mutex",
     // The work stream that a thread has entered.
     "backend::gpu::current names thread_local",
     "backend::entered names thread_local",
