@@ -67,13 +67,13 @@ fn build(
     stage: &mut Stage,
 ) -> Outcome {
     let target = place.join("target");
-    let mut build = run::cargo(checkout);
-    build
+    let mut command = run::cargo(checkout);
+    command
         .args(["build", "--release", "--features", features, "--manifest-path"])
         .arg(checkout.root().join("bench/python/Cargo.toml"))
         .env("CARGO_TARGET_DIR", &target)
         .env("PYO3_PYTHON", environment.executable());
-    stage.run(&mut build)?;
+    stage.run(&mut command)?;
     let built = target.join("release").join(format!(
         "{}{NAME}{}",
         std::env::consts::DLL_PREFIX,
