@@ -282,9 +282,9 @@ fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
     let lend = unsafe { &mut *placed.owner() }.lend();
     // SAFETY: 1. `lend` was lent by the owner in its place, and nobody names
     // the owner after that. 2. `T` is `Send + 'static`.
-    let write = |packet| unsafe { finish_lend::<A>(packet, lend) };
+    let outcome = unsafe { finish_lend::<A>(placed.unfinished(), lend) };
     // SAFETY: 1. It returns what `finish` returns.
-    unsafe { placed.finish_by(write) }
+    unsafe { placed.settle(outcome) }
 }
 
 /// Writes what was lent into the head of a packet.

@@ -69,9 +69,9 @@ fn share_described<A: Abi, S: Storage + Send + 'static>(
 ) -> Result<ManagedTensor<A>, Error> {
     // SAFETY: 1. The owner lent the data in its place, and nobody has named it since.
     // 2. The owner is `Send` and borrows nothing.
-    let write = |packet| unsafe { finish_shared::<A>(packet, view, data) };
+    let outcome = unsafe { finish_shared::<A>(placed.unfinished(), view, data) };
     // SAFETY: 1. It returns what `finish` returns.
-    unsafe { placed.finish_by(write) }
+    unsafe { placed.settle(outcome) }
 }
 
 /// Writes the layout of a tensor, in the memory of an owner, into the head of its

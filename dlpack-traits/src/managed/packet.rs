@@ -117,31 +117,27 @@ impl<A: Abi, O> Placed<A, O> {
 
     /// The same without its type.
     #[inline(always)]
-    fn unfinished(&self) -> Unfinished<A> {
+    pub(crate) fn unfinished(&self) -> Unfinished<A> {
         Unfinished { head: self.packet.cast(), space: self.space(), deleter: delete::<A, O> }
     }
 
-    /// Has somebody write the head, and gives the packet away if that is done.
+    /// Gives the packet away if its head was written; otherwise drops it. By then nothing
+    /// that its owner lent may be an argument of any function that has not returned.
     ///
     /// # Safety
     ///
-    /// 1. `write` returns `Ok` only if it has called [`Unfinished::finish`] for this packet,
-    ///    and what that returned.
+    /// 1. `outcome` is that of [`Unfinished::finish`] for this packet, or an error.
     #[inline(always)]
-    pub(crate) unsafe fn finish_by(
+    pub(crate) unsafe fn settle(
         self,
-        write: impl FnOnce(Unfinished<A>) -> Result<ManagedTensor<A>, Error>,
+        outcome: Result<ManagedTensor<A>, Error>,
     ) -> Result<ManagedTensor<A>, Error> {
-        match write(self.unfinished()) {
-            Ok(tensor) => {
-                forget(self);
-                Ok(tensor)
-            }
-            Err(error) => {
-                discard(self);
-                Err(error)
-            }
+        if outcome.is_ok() {
+            forget(self);
+        } else {
+            discard(self);
         }
+        outcome
     }
 
     /// Writes the head and gives the packet away.
@@ -156,9 +152,9 @@ impl<A: Abi, O> Placed<A, O> {
         flags: Flags,
     ) -> Result<ManagedTensor<A>, Error> {
         // SAFETY: 1. and 2. are 1. and 2. of this function.
-        let write = |packet: Unfinished<A>| unsafe { packet.finish(described, flags) };
-        // SAFETY: 1. That is what it does.
-        unsafe { self.finish_by(write) }
+        let outcome = unsafe { self.unfinished().finish(described, flags) };
+        // SAFETY: 1. That is it.
+        unsafe { self.settle(outcome) }
     }
 }
 
