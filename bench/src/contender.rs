@@ -44,12 +44,8 @@ pub trait Contender {
     /// 1. `managed` came from `export`, and nobody uses it any more.
     #[inline(always)]
     unsafe fn delete(managed: *mut DLManagedTensorVersioned) {
-        // SAFETY: by 1 the struct is alive.
-        let deleter = unsafe { (*managed).deleter };
-        if let Some(deleter) = deleter {
-            // SAFETY: by 1.
-            unsafe { deleter(managed) }
-        }
+        // SAFETY: 1. is 1. of this function.
+        unsafe { delete(managed) }
     }
 
     /// What `import` takes for a C struct: the struct itself.
@@ -57,6 +53,33 @@ pub trait Contender {
     fn offer(managed: *mut DLManagedTensorVersioned) -> *mut DLManagedTensorVersioned {
         managed
     }
+}
+
+/// Calls a deleter, as C does.
+///
+/// # Safety
+///
+/// 1. As for [`Contender::delete`].
+#[inline(always)]
+pub unsafe fn delete(managed: *mut DLManagedTensorVersioned) {
+    // SAFETY: by 1 the struct is alive.
+    let deleter = unsafe { (*managed).deleter };
+    if let Some(deleter) = deleter {
+        // SAFETY: by 1.
+        unsafe { deleter(managed) }
+    }
+}
+
+/// One way to export one owner again and again.
+pub trait Shares {
+    const NAME_SHARED: &'static str;
+    type Owner;
+
+    /// The owner, which stays.
+    fn owner(samples: Samples) -> Self::Owner;
+
+    /// Gives its tensor to C.
+    fn export_shared(owner: &Self::Owner) -> *mut DLManagedTensorVersioned;
 }
 
 /// What a slice is looked at for, so that it cannot be left out.

@@ -11,10 +11,10 @@ mod ours;
 mod peers;
 mod report;
 mod rows;
+mod scale;
 
 use contender::Contender;
-use report::Report;
-use rows::Entry;
+use report::{Entry, Report};
 
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
@@ -62,13 +62,23 @@ fn main() {
 fn run() {
     let rounds = std::env::var("BENCH_ROUNDS").ok().and_then(|text| text.parse().ok());
     let rounds = rounds.unwrap_or(4000);
-    let mut report = Report::default();
-    for (title, row) in [
-        ("export + C deleter", Row::Export),
-        ("import to a slice + drop", Row::Import),
-        ("round trip", Row::RoundTrip),
+    let mut report = Report::new("rust");
+    for (title, bar, row) in [
+        ("export + C deleter", 1.10, Row::Export),
+        ("import to a slice + drop", 1.15, Row::Import),
+        ("round trip", 1.10, Row::RoundTrip),
     ] {
-        report.row(title, row.entries(), rounds);
+        report.row(title, Some(bar), row.entries(), rounds);
     }
+    let shared = vec![
+        rows::export::<floor::Floor>(),
+        rows::shared::<ours::Ours>(),
+        rows::shared::<ours::OursArc>(),
+    ];
+    report.row("repeated export of one owner + C deleter", Some(0.35), shared, rounds);
+    scale::borrowed(&mut report, rounds);
+    scale::ranks(&mut report, rounds / 4);
+    scale::live_exports(&mut report);
+    scale::threads(&mut report);
     report.finish();
 }

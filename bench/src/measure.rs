@@ -39,13 +39,16 @@ pub fn interleaved(subjects: &mut [Subject], rounds: usize) -> Vec<Times> {
             }
         }
     }
-    samples.into_iter().map(summary).collect()
+    samples.into_iter().map(Times::of).collect()
 }
 
-fn summary(mut samples: Vec<f64>) -> Times {
-    samples.sort_by(f64::total_cmp);
-    let at = |part: f64| samples[((samples.len() - 1) as f64 * part) as usize];
-    Times { lower_quartile: at(0.25), median: at(0.5) }
+impl Times {
+    /// What many samples have in common.
+    pub fn of(mut samples: Vec<f64>) -> Self {
+        samples.sort_by(f64::total_cmp);
+        let at = |part: f64| samples[((samples.len() - 1) as f64 * part) as usize];
+        Self { lower_quartile: at(0.25), median: at(0.5) }
+    }
 }
 
 /// The nanoseconds that `run` takes.

@@ -1,15 +1,17 @@
 //! This project's crate, as a user has it: a derive, and no more.
 
-use dlpack_traits::ffi::DLManagedTensorVersioned;
-use dlpack_traits::{DLPackExport, ImportedSlice};
+use std::sync::Arc;
 
-use crate::contender::{Contender, Samples, look};
+use dlpack_traits::ffi::DLManagedTensorVersioned;
+use dlpack_traits::{DLPackExport, ImportedSlice, Shared};
+
+use crate::contender::{Contender, Samples, Shares, look};
 
 /// The derive.
 pub struct Ours;
 
 #[derive(DLPackExport)]
-struct Matrix {
+pub struct Matrix {
     data: Vec<f32>,
     shape: [usize; 2],
 }
@@ -27,5 +29,43 @@ impl Contender for Ours {
     unsafe fn import(managed: *mut DLManagedTensorVersioned) -> f32 {
         // SAFETY: by 1 of the trait; nobody writes the samples.
         look(&unsafe { ImportedSlice::<f32>::from_raw(managed) }.expect("a slice"))
+    }
+}
+
+impl Shares for Ours {
+    const NAME_SHARED: &'static str = "dlpack-traits, Shared";
+    type Owner = Shared<Matrix>;
+
+    fn owner(samples: Samples) -> Shared<Matrix> {
+        let Samples { data, shape } = samples;
+        Shared::new(Matrix { data, shape }).expect("memory")
+    }
+
+    #[inline(always)]
+    fn export_shared(owner: &Shared<Matrix>) -> *mut DLManagedTensorVersioned {
+        owner.to_dlpack().expect("a tensor").into_raw()
+    }
+}
+
+/// The same without `Shared`: a packet for each export.
+pub struct OursArc;
+
+#[derive(DLPackExport)]
+pub struct ArcMatrix {
+    data: Arc<[f32]>,
+    shape: [usize; 2],
+}
+
+impl Shares for OursArc {
+    const NAME_SHARED: &'static str = "dlpack-traits, Arc<[f32]>";
+    type Owner = ArcMatrix;
+
+    fn owner(samples: Samples) -> ArcMatrix {
+        ArcMatrix { data: samples.data.into(), shape: samples.shape }
+    }
+
+    #[inline(always)]
+    fn export_shared(owner: &ArcMatrix) -> *mut DLManagedTensorVersioned {
+        owner.to_dlpack().expect("a tensor").into_raw()
     }
 }

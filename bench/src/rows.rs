@@ -4,16 +4,10 @@ use std::hint::black_box;
 
 use dlpack_traits::ffi::DLManagedTensorVersioned;
 
-use crate::contender::{Contender, LEN, Samples, foreign};
+use crate::contender::{Contender, LEN, Samples, Shares, delete, foreign};
 use crate::counting::count;
 use crate::measure::{BATCH, Subject, timed};
-
-/// One row for one contender: how to time it, and what it allocates.
-pub struct Entry {
-    pub subject: Subject,
-    /// Allocations of Rust code per operation, and their bytes.
-    pub allocations: (u64, u64),
-}
+use crate::report::Entry;
 
 /// Memory for a batch, made before the clock starts.
 fn batch() -> Vec<Samples> {
@@ -38,7 +32,7 @@ pub fn export<C: Contender + 'static>() -> Entry {
             }
         })
     });
-    Entry { subject, allocations }
+    Entry { subject, allocations: Some(allocations) }
 }
 
 /// Import to a typed slice, and drop, of a struct whose deleter does nothing.
@@ -56,7 +50,7 @@ pub fn import<C: Contender + 'static>() -> Entry {
             }
         })
     });
-    Entry { subject, allocations }
+    Entry { subject, allocations: Some(allocations) }
 }
 
 /// Export, import to a typed slice, drop.
@@ -77,5 +71,25 @@ pub fn round_trip<C: Contender + 'static>() -> Entry {
             }
         })
     });
-    Entry { subject, allocations }
+    Entry { subject, allocations: Some(allocations) }
+}
+
+/// Export of one shared owner, again and again, then the deleter.
+pub fn shared<C: Shares + 'static>() -> Entry {
+    let owner = C::owner(Samples::new());
+    let allocations = count(|| {
+        let managed = C::export_shared(&owner);
+        // SAFETY: just exported.
+        unsafe { delete(black_box(managed)) };
+    });
+    let subject = Subject::new(C::NAME_SHARED, move || {
+        timed(|| {
+            for _ in 0..BATCH {
+                let managed = C::export_shared(black_box(&owner));
+                // SAFETY: just exported.
+                unsafe { delete(black_box(managed)) };
+            }
+        })
+    });
+    Entry { subject, allocations: Some(allocations) }
 }

@@ -1,16 +1,21 @@
 //! Giving tensors away: [`DLPackExport`].
 
+mod by_owner;
+
+pub(crate) use by_owner::{ShareBy, compact_managed, spanned_managed};
+
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
+use self::by_owner::share_by;
 use crate::copy::Copied;
-use crate::described::{Described, Layout, Plain};
+use crate::described::{Described, Plain};
 use crate::dims::Room;
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::flags::Flags;
-use crate::managed::{Abi, ManagedTensor, Packet, Placed};
-use crate::storage::{Memory, SharedOwner, Storage};
+use crate::managed::{Abi, ManagedTensor, Packet, Placed, Unfinished};
+use crate::storage::{SharedOwner, Storage};
 use crate::stream::{StreamArg, StreamKind};
 use crate::version::Version;
 use crate::view::{Lend, TensorView};
@@ -91,6 +96,22 @@ pub trait DLPackExport {
     #[inline]
     fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
         let _ = room;
+        None
+    }
+
+    /// The shape, if this stores it as the numbers that a C struct has.
+    #[doc(hidden)]
+    #[inline]
+    fn stored_shape(&self) -> Option<&[i64]> {
+        None
+    }
+
+    /// [`to_dlpack_on`](Self::to_dlpack_on), if this type has a way of its own, which
+    /// knows no legacy struct. [`Shared`](crate::Shared) does.
+    #[doc(hidden)]
+    #[inline]
+    fn to_dlpack_by_itself(&self, consumer: StreamArg<'_>) -> Option<Result<ManagedTensor, Error>> {
+        let _ = consumer;
         None
     }
 
@@ -250,6 +271,7 @@ pub(crate) fn into_managed<A: Abi, T: DLPackExport + Send + 'static>(
 }
 
 /// The rest of [`into_managed`], for a tensor that is not plain, or none.
+#[cold]
 #[inline(never)]
 fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
     placed: Placed<A, T>,
@@ -257,11 +279,28 @@ fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
     // SAFETY: nothing else borrows the owner. The borrow is deemed alive until
     // the deleter runs: from here on nobody names the owner, and what it lends
     // goes into the head and nowhere else.
-    let lend = unsafe { &mut *placed.owner() }.lend()?.into_described();
-    let flags = flags_for::<A>(&lend, Flags::NONE)?;
+    let lend = unsafe { &mut *placed.owner() }.lend();
     // SAFETY: 1. `lend` was lent by the owner in its place, and nobody names
     // the owner after that. 2. `T` is `Send + 'static`.
-    unsafe { placed.finish(&lend, flags) }
+    let outcome = unsafe { finish_lend::<A>(placed.unfinished(), lend) };
+    // SAFETY: 1. It returns what `finish` returns.
+    unsafe { placed.settle(outcome) }
+}
+
+/// Writes what was lent into the head of a packet.
+///
+/// # Safety
+///
+/// Those of [`Unfinished::finish`].
+#[inline(never)]
+unsafe fn finish_lend<A: Abi>(
+    packet: Unfinished<A>,
+    lend: Result<Lend<'_>, Error>,
+) -> Result<ManagedTensor<A>, Error> {
+    let lend = lend?.into_described();
+    let flags = flags_for::<A>(&lend, Flags::NONE)?;
+    // SAFETY: 1. and 2. are 1. and 2. of this function.
+    unsafe { packet.finish(&lend, flags) }
 }
 
 /// Exports with one more owner: [`DLPackExport::to_dlpack`] for either struct.
@@ -270,68 +309,13 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
     tensor: &T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
-    let owner = tensor.share().ok_or(Error::NotShareable)?;
-    tensor.hand_off(consumer)?;
-    let placed = Packet::<A, SharedOwner>::place(owner)?;
-    // SAFETY: the owner is in its place, and nothing else borrows it. The
-    // borrow is deemed alive until the deleter runs, and nobody names the
-    // owner until then.
-    let data = unsafe { &*placed.owner() }.data();
-    // SAFETY: as in `into_managed`.
-    let room = unsafe { &mut *placed.space() }.room();
-    if let Some(plain) = tensor.tensor_in(room).and_then(|plain| plain.owned_by(data.memory_ref()))
-    {
-        let flags = allowed::<A>(plain.flags())?;
-        // SAFETY: 1. `plain` is what the owner lent in its place, the dimensions
-        // are in this packet's room, and nobody names the owner after that.
-        // 2. A `SharedOwner` is `Send` and borrows nothing.
-        return Ok(unsafe { placed.finish_plain(&plain, flags) });
+    if A::HAS_FLAGS {
+        if let Some(exported) = tensor.to_dlpack_by_itself(consumer) {
+            return exported?.try_into_abi().map_err(|_| Error::NotShareable);
+        }
     }
-    // The description stays where it was made: moving it would cost more than
-    // making it.
-    let mut view = tensor.tensor();
-    let described = match &mut view {
-        Ok(view) => view.described_mut(),
-        Err(error) => return Err(*error),
-    };
-    // The layout is the tensor's, the memory is the owner's: what `tensor`
-    // lent may be gone by tomorrow, what `owner` lends may not.
-    described.relocate(data.memory_ref())?;
-    let flags = flags_for::<A>(described, Flags::NONE)?;
-    // SAFETY: 1. `described` lies in what the owner lent in its place, and
-    // nobody names the owner after that. 2. A `SharedOwner` is `Send` and
-    // borrows nothing.
-    unsafe { placed.finish(described, flags) }
-}
-
-/// Exports all memory of a storage, compact in row-major order. Nothing is
-/// pending on it but for the consumer itself.
-pub(crate) fn compact_managed(owner: SharedOwner, shape: &[i64]) -> Result<ManagedTensor, Error> {
-    owned_managed(owner, Flags::NONE, |memory| Described::new(*memory, Layout::row_major(shape)?))
-}
-
-/// Exports a copy of the bytes that a tensor spans, which are all that the owner
-/// has, with the strides of the tensor.
-pub(crate) fn spanned_managed<A: Abi>(
-    owner: SharedOwner,
-    described: Described<'_>,
-) -> Result<ManagedTensor<A>, Error> {
-    owned_managed(owner, Flags::IS_COPIED, |memory| described.into_copy(memory))
-}
-
-/// Exports what an owner lends, as `describe` says it lies there.
-fn owned_managed<'a, A: Abi>(
-    owner: SharedOwner,
-    flags: Flags,
-    describe: impl FnOnce(&Memory) -> Result<Described<'a>, Error>,
-) -> Result<ManagedTensor<A>, Error> {
-    let placed = Packet::<A, SharedOwner>::place(owner)?;
-    // SAFETY: as in `share_managed`.
-    let data = unsafe { &*placed.owner() }.data();
-    let described = describe(data.memory_ref())?;
-    let flags = flags_for::<A>(&described, flags)?;
-    // SAFETY: as in `share_managed`.
-    unsafe { placed.finish(&described, flags) }
+    let owner = tensor.share().ok_or(Error::NotShareable)?;
+    share_by(tensor, owner, consumer)
 }
 
 /// Exports a copy: [`DLPackExport::copy_to_dlpack`] for either struct.
@@ -422,6 +406,11 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
     fn share(&self) -> Option<SharedOwner> {
         (**self).share()
     }
+
+    #[inline]
+    fn to_dlpack_by_itself(&self, consumer: StreamArg<'_>) -> Option<Result<ManagedTensor, Error>> {
+        (**self).to_dlpack_by_itself(consumer)
+    }
 }
 
 /// An exportable with several owners can be read by all of them.
@@ -449,5 +438,10 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Arc<T> {
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
         (**self).share()
+    }
+
+    #[inline]
+    fn to_dlpack_by_itself(&self, consumer: StreamArg<'_>) -> Option<Result<ManagedTensor, Error>> {
+        (**self).to_dlpack_by_itself(consumer)
     }
 }

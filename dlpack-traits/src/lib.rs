@@ -99,6 +99,7 @@ pub mod layout;
 mod managed;
 #[cfg(any(feature = "pyo3", test))]
 pub mod python;
+mod shared;
 mod storage;
 mod stream;
 mod sync;
@@ -120,6 +121,7 @@ pub use import::{
 };
 pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};
+pub use shared::Shared;
 pub use storage::{Data, DataRef, SharedBuffer, SharedOwner, Storage};
 pub use stream::{Pending, StreamArg, StreamKind};
 pub use version::Version;

@@ -143,7 +143,16 @@ impl<'a> Lend<'a> {
     /// Those of [`TensorView::new`].
     #[inline]
     pub fn new(data: Data<'a>, layout: Layout<'a>) -> Result<Self, Error> {
-        let described = Described::new(data.into_memory(), layout)?;
+        Self::of(data, Ok(layout))
+    }
+
+    /// [`new`](Self::new), and the error of a layout that is none.
+    ///
+    /// It is there once for all who call it: it is long, and every type that is exported
+    /// has such a call, which exports of plain tensors do not come to.
+    #[inline(never)]
+    pub(crate) fn of(data: Data<'a>, layout: Result<Layout<'a>, Error>) -> Result<Self, Error> {
+        let described = Described::new(data.into_memory(), layout?)?;
         Ok(Self { described, lent: PhantomData })
     }
 

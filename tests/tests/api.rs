@@ -25,11 +25,12 @@ const NUMBERS: [&str; 5] = [
 ];
 
 /// Owners that count how many they are, so that one more is no mistake.
-const COUNTED: [&str; 4] = ["Counted", "DeviceBuffer", "Foreign", "SharedBuffer"];
+const COUNTED: [&str; 6] =
+    ["Counted", "DeviceBuffer", "Foreign", "Holder", "Shared", "SharedBuffer"];
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 19] = [
+const WRITTEN_ONCE: [&str; 20] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
     "backend::oneapi::runtime::LOADED",
@@ -48,6 +49,8 @@ const WRITTEN_ONCE: [&str; 19] = [
     "python::late::LATE",
     "python::produce::VERSION",
     "python::produce::NAMES",
+    // Not once, but whichever value is found is only compared with.
+    "python::convert::LAST",
     // Of no content: they order a few calls.
     "backend::webgpu::ADOPTING",
     "python::take::TAKING",
@@ -55,7 +58,7 @@ const WRITTEN_ONCE: [&str; 19] = [
 
 /// Locks under which nothing is called that could wait, or run code of others,
 /// and what a thread keeps for itself.
-const WAITS_FOR_NOTHING: [&str; 15] = [
+const WAITS_FOR_NOTHING: [&str; 16] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
     "backend::gpu::rocm names OnceLock",
@@ -75,6 +78,8 @@ const WAITS_FOR_NOTHING: [&str; 15] = [
     "backend::vulkan::retired names Mutex",
     // A device is adopted once.
     "backend::webgpu names Mutex",
+    // Of one copy, by the two threads that make it: held to take the next piece.
+    "copy::together names Mutex",
     // The work stream that a thread has entered.
     "backend::entered names thread_local",
     "python::late names OnceLock",

@@ -7,7 +7,7 @@ use dlpack_tests::foreign::{Farewell, Foreign};
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
 use tensors::{
-    DLPackExport, DataRef, DataType, Device, Error, SharedBuffer, Storage, StreamArg, ffi,
+    DLPackExport, DataRef, DataType, Device, Element, Error, SharedBuffer, Storage, StreamArg, ffi,
 };
 
 /// What is true of every copy.
@@ -211,4 +211,75 @@ fn at_random() {
     }
     println!("copies: {copied} of {CASES} layouts fit");
     assert!(copied * 2 > CASES);
+}
+
+/// A copy of a matrix of numbers whose axes may be anywhere, compared with one made
+/// element by element.
+fn compare<T: Element + bytemuck::Pod + PartialEq + core::fmt::Debug>(
+    storage: impl Storage,
+    numbers: &[T],
+    shape: &[i64],
+    strides: &[i64],
+    first: usize,
+) {
+    let owner = Owner::new(storage, shape).strided(strides, (first * size_of::<T>()) as u64);
+    let tensor = of(&owner);
+    let places = positions(shape, strides);
+    let expected: Vec<T> = places
+        .iter()
+        .map(|place| numbers[usize::try_from(*place + i64::try_from(first).unwrap()).unwrap()])
+        .collect();
+    assert!(tensor.elements::<T>() == expected, "{shape:?} {strides:?}");
+    tensor.delete(Farewell::Plain);
+}
+
+/// Matrices that lie the other way round, larger than a tile and no multiple of one.
+#[test]
+fn turned_matrices() {
+    fn of_type<T: Element + bytemuck::Pod + PartialEq + core::fmt::Debug>() {
+        let (a, b, c) = if cfg!(miri) { (2, 17, 18) } else { (3, 35, 50) };
+        let len = usize::try_from(a * b * c).unwrap();
+        let bytes: Vec<u8> =
+            (0..len * size_of::<T>()).map(|n| u8::try_from(n * 7 % 251).unwrap()).collect();
+        let numbers: Vec<T> =
+            bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect();
+        let frozen: Arc<[T]> = Arc::from(numbers.clone());
+        let shared = SharedBuffer::from_slice(&numbers).unwrap();
+        for (shape, strides) in [
+            ([a, c, b], [b * c, 1, c]),
+            ([c, b, a], [1, c, b * c]),
+            ([c, a, b], [1, b * c, c]),
+            ([b, c, a], [c, 1, b * c]),
+        ] {
+            compare(Arc::clone(&frozen), &numbers, &shape, &strides, 0);
+            compare(shared.clone(), &numbers, &shape, &strides, 0);
+            let backwards = strides.map(|stride| -stride);
+            compare(Arc::clone(&frozen), &numbers, &shape, &backwards, len - 1);
+        }
+    }
+    of_type::<u8>();
+    of_type::<u16>();
+    of_type::<i32>();
+    of_type::<u64>();
+}
+
+/// What is copied by two threads, in pieces.
+#[test]
+#[cfg_attr(miri, ignore = "many elements; the pieces of one thread are looked at elsewhere")]
+fn large_ones() {
+    const SIDE: i64 = 1_501;
+    let len = usize::try_from(SIDE * SIDE).unwrap();
+    let numbers: Vec<u32> = (0..u32::try_from(len).unwrap()).collect();
+    let frozen: Arc<[u32]> = Arc::from(numbers.clone());
+    let shared = SharedBuffer::from_slice(&numbers).unwrap();
+    for (shape, strides, first) in [
+        ([SIDE, SIDE], [SIDE, 1], 0),
+        ([SIDE, SIDE], [1, SIDE], 0),
+        ([SIDE, SIDE], [-SIDE, -1], len - 1),
+        ([SIDE, SIDE - 1], [SIDE, 1], 1),
+        ([SIDE, SIDE], [0, 1], 5),
+    ] {
+        compare(Arc::clone(&frozen), &numbers, &shape, &strides, first);
+    }
+    compare(shared, &numbers, &[SIDE, SIDE], &[SIDE, 1], 0);
 }

@@ -43,7 +43,14 @@ Commands:
                            long for `test --full`, for a scheduled job
   wheels                   the Python tools as wheels: built, tried where nothing else is
                            installed, and tested beside all that is
+  bench table              the exchange tables of our classes and of torch.Tensor, from C
+  bench size               machine code per exported type, without Python and with it
+  bench instructions       instructions of the hot paths, beside the record; with
+                           DLPACK_BLESS=1 they become the record
   bench compile            what the derive adds to a build, beside serde's
+  bench python             the same of what Python sees, beside NumPy, PyTorch, tvm-ffi and nanobind
+  bench page               docs/benchmarks.md and its picture, from the figures of earlier runs
+  bench all                all of bench, and the page
   help                     this text
 
 Environment:
@@ -96,6 +103,18 @@ pub(crate) enum Request {
     FreeThreaded,
     /// `bench rust`.
     BenchRust,
+    /// `bench python`.
+    BenchPython,
+    /// `bench page`.
+    BenchPage,
+    /// `bench all`.
+    BenchAll,
+    /// `bench table`.
+    BenchTable,
+    /// `bench size`.
+    BenchSize,
+    /// `bench instructions`.
+    BenchInstructions,
     /// `test`, and whether `--full` was said.
     Test {
         /// Run the slow and the rarely failing steps too.
@@ -120,9 +139,17 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         }
         ["bench", "compile"] => Ok(Request::BenchCompile),
         ["bench", "rust"] => Ok(Request::BenchRust),
-        ["bench", rest @ ..] => {
-            Err(format!("`bench` takes `compile` or `rust`, and got `{}`.", rest.join(" ")))
-        }
+        ["bench", "python"] => Ok(Request::BenchPython),
+        ["bench", "page"] => Ok(Request::BenchPage),
+        ["bench", "all"] => Ok(Request::BenchAll),
+        ["bench", "table"] => Ok(Request::BenchTable),
+        ["bench", "size"] => Ok(Request::BenchSize),
+        ["bench", "instructions"] => Ok(Request::BenchInstructions),
+        ["bench", rest @ ..] => Err(format!(
+            "`bench` takes `rust`, `table`, `size`, `instructions`, `python`, `compile`, `page` or \
+             `all`, and got `{}`.",
+            rest.join(" ")
+        )),
         ["rules"] => Ok(Request::Rules),
         ["gpu"] => Ok(Request::Gpu),
         ["wheels"] => Ok(Request::Wheels),
@@ -235,6 +262,12 @@ mod tests {
         assert_eq!(parsed("matrix"), Ok(Request::Matrix));
         assert_eq!(parsed("example no-python"), Ok(Request::Example(Some("no-python".to_owned()))));
         assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));
+        assert_eq!(parsed("bench table"), Ok(Request::BenchTable));
+        assert_eq!(parsed("bench python"), Ok(Request::BenchPython));
+        assert_eq!(parsed("bench page"), Ok(Request::BenchPage));
+        assert_eq!(parsed("bench all"), Ok(Request::BenchAll));
+        assert_eq!(parsed("bench size"), Ok(Request::BenchSize));
+        assert_eq!(parsed("bench instructions"), Ok(Request::BenchInstructions));
         assert_eq!(parsed("sanitize"), Ok(Request::Sanitize(None)));
         assert_eq!(parsed("load"), Ok(Request::Load));
         assert_eq!(parsed("soak --seconds 60"), Ok(Request::Soak(60)));

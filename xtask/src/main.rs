@@ -6,7 +6,10 @@
 mod args;
 mod asan_python;
 mod bench_compile;
+mod bench_python;
 mod bench_rust;
+mod bench_size;
+mod bench_table;
 mod checkout;
 mod checks;
 mod conformance;
@@ -19,6 +22,7 @@ mod free_threaded;
 mod fuzz;
 mod gpu;
 mod gpu_tests;
+mod instructions;
 mod interpreter;
 mod load;
 mod loom;
@@ -94,6 +98,18 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             bench_compile::bench(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
         }
+        Request::BenchPython => {
+            bench_python::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::BenchPage => {
+            bench_python::page(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::BenchAll => {
+            bench_python::all(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Request::Rules => {
             rules::rules(&Checkout::find()?)?;
             Ok(ExitCode::SUCCESS)
@@ -121,6 +137,18 @@ fn answer(request: Request) -> Outcome<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Request::Wheels => wheels::wheels(Checkout::find()?),
+        Request::BenchInstructions => {
+            instructions::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::BenchTable => {
+            bench_table::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::BenchSize => {
+            bench_size::bench(&Checkout::find()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Request::Test { full } => test::test(Checkout::find()?, full),
     }
 }

@@ -9,8 +9,9 @@ use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
-    Outcome, checks, demo, device_runtimes, examples, gpu_tests, matrix, miri, mutants, no_python,
-    pictures, publish, pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests, wheels,
+    Outcome, checks, demo, device_runtimes, examples, gpu_tests, instructions, matrix, miri,
+    mutants, no_python, pictures, publish, pyo3_range, python_tests, rules, rust_tests, valgrind,
+    vulkan_tests, wheels,
 };
 
 /// What steps share.
@@ -100,6 +101,7 @@ const FULL: &[(&str, Body)] = &[
     ("pyo3 between", pyo3_range::series_between),
     ("mutants", mutants::step),
     ("valgrind", valgrind::deleters),
+    ("instructions", instructions::step),
     ("no python, address sanitizer", no_python::sanitized),
     ("miri, stacked borrows", miri::stacked_borrows),
     ("miri, tree borrows", miri::tree_borrows),

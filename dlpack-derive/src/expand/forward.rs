@@ -14,10 +14,13 @@ pub(super) fn transparent(model: &Model<'_>, field: RoleField<'_>) -> (TokenStre
     let here = Span::mixed_site();
     let inner = borrowed(field);
     let inner_mut = quote_spanned!(here=> &mut self.#member);
-    let methods = methods(model, |call| match call {
+    let mut methods = methods(model, |call| match call {
         Call::Lend => forward(0, call, &inner_mut),
         _ => forward(0, call, &inner),
     });
+    if model.access == Access::AsStorage {
+        methods.plain = Some(short_ways(&inner, &inner_mut));
+    }
     (is_exportable(model, 0, field.ty), methods)
 }
 
@@ -89,6 +92,41 @@ fn forward(number: usize, call: Call, inner: &TokenStream) -> TokenStream {
         },
         Call::Share => {
             quote_spanned!(here=> __dlpack::inner_share::<__Roles, #number, Self>(#inner))
+        }
+    }
+}
+
+/// The ways that need fewer words. A variant of an enum goes without: there the
+/// method is a `match`, whose arms nobody wants to wait for three times more.
+fn short_ways(inner: &TokenStream, inner_mut: &TokenStream) -> TokenStream {
+    quote_spanned! {Span::mixed_site()=>
+        #[inline]
+        fn tensor_in<'__dlpack>(
+            &'__dlpack self,
+            room: __dlpack::Room<'__dlpack>,
+        ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
+            __dlpack::inner_tensor_in::<__Roles, 0, Self>(#inner, room)
+        }
+
+        #[inline]
+        fn lend_in<'__dlpack>(
+            &'__dlpack mut self,
+            room: __dlpack::Room<'__dlpack>,
+        ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
+            __dlpack::inner_lend_in::<__Roles, 0, Self>(#inner_mut, room)
+        }
+
+        #[inline]
+        fn stored_shape(&self) -> __dlpack::Option<&[__dlpack::i64]> {
+            __dlpack::inner_stored::<__Roles, 0, Self>(#inner)
+        }
+
+        #[inline]
+        fn to_dlpack_by_itself(
+            &self,
+            consumer: __dlpack::StreamArg<'_>,
+        ) -> __dlpack::Option<__dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error>> {
+            __dlpack::inner_by_itself::<__Roles, 0, Self>(#inner, consumer)
         }
     }
 }

@@ -56,6 +56,14 @@ pub(super) fn compact(
     }
 }
 
+/// The shape of a compact tensor as it is stored, if it is a field.
+pub(super) fn stored(shape: &Shape<'_>) -> Option<TokenStream> {
+    match shape {
+        Shape::Field { dims, ndim: None } => Some(field(*dims, &quote!(()))),
+        Shape::Field { ndim: Some(_), .. } | Shape::List(_) => None,
+    }
+}
+
 /// The dimensions of a field, where they are needed.
 fn field(dims: RoleField<'_>, to: &TokenStream) -> TokenStream {
     let (ty, field) = (dims.ty, borrowed(dims));

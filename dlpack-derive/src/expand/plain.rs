@@ -5,6 +5,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 
 use super::layout;
+use crate::bounds;
 use crate::model::{Access, Layout, Model, Order, Placement, RoleField, Steps};
 
 /// The methods for it, if the struct is such a tensor.
@@ -22,9 +23,34 @@ pub(super) fn methods(
         return None;
     }
     let here = Span::mixed_site();
+    let stored = layout::stored(shape);
     let shape = layout::compact(model.ident, model.generics, shape)?;
     let member = data.member;
+    // What may be unsized cannot be moved into a packet.
+    let sized = !bounds::may_be_unsized(model.generics, data.ty);
+    let by_itself = sized.then(|| {
+        quote_spanned! {here=>
+            #[inline]
+            fn to_dlpack_by_itself(
+                &self,
+                consumer: __dlpack::StreamArg<'_>,
+            ) -> __dlpack::Option<__dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error>> {
+                __dlpack::by_itself::<__Roles, Self>(self, &self.#member, consumer)
+            }
+        }
+    });
+    let stored = stored.map(|shape| {
+        quote_spanned! {here=>
+            #[inline]
+            fn stored_shape(&self) -> __dlpack::Option<&[__dlpack::i64]> {
+                __dlpack::stored(#shape)
+            }
+        }
+    });
     Some(quote_spanned! {here=>
+        #by_itself
+        #stored
+
         #[inline]
         fn tensor_in<'__dlpack>(
             &'__dlpack self,

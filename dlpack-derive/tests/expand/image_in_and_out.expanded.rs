@@ -32,6 +32,19 @@ const _: () = {
             )
         }
         #[inline]
+        fn to_dlpack_by_itself(
+            &self,
+            consumer: __dlpack::StreamArg<'_>,
+        ) -> __dlpack::Option<
+            __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error>,
+        > {
+            __dlpack::by_itself::<__Roles, Self>(self, &self.data, consumer)
+        }
+        #[inline]
+        fn stored_shape(&self) -> __dlpack::Option<&[__dlpack::i64]> {
+            __dlpack::stored(__dlpack::shape::<[usize; 3], _>((), &self.shape))
+        }
+        #[inline]
         fn tensor_in<'__dlpack>(
             &'__dlpack self,
             room: __dlpack::Room<'__dlpack>,

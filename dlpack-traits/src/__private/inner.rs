@@ -1,6 +1,9 @@
 //! Exportables inside of others: newtypes, and the variants of enums.
 
-use super::{DLPackExport, Error, Lend, Option, Result, SharedOwner, StreamArg, TensorView};
+use super::{
+    DLPackExport, Error, Lend, ManagedTensor, Option, Plain, Result, Room, SharedOwner, StreamArg,
+    TensorView,
+};
 
 /// The exportable in a newtype, or in the variant of that number.
 ///
@@ -42,6 +45,41 @@ pub fn inner_share<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>
     inner: &S::Type,
 ) -> Option<SharedOwner> {
     inner.share()
+}
+
+/// [`DLPackExport::tensor_in`].
+#[inline(always)]
+pub fn inner_tensor_in<'a, Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
+    inner: &'a S::Type,
+    room: Room<'a>,
+) -> Option<Plain<'a>> {
+    inner.tensor_in(room)
+}
+
+/// [`DLPackExport::lend_in`].
+#[inline(always)]
+pub fn inner_lend_in<'a, Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
+    inner: &'a mut S::Type,
+    room: Room<'a>,
+) -> Option<Plain<'a>> {
+    inner.lend_in(room)
+}
+
+/// [`DLPackExport::stored_shape`].
+#[inline(always)]
+pub fn inner_stored<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
+    inner: &S::Type,
+) -> Option<&[i64]> {
+    inner.stored_shape()
+}
+
+/// [`DLPackExport::to_dlpack_by_itself`].
+#[inline(always)]
+pub fn inner_by_itself<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
+    inner: &S::Type,
+    consumer: StreamArg<'_>,
+) -> Option<Result<ManagedTensor, Error>> {
+    inner.to_dlpack_by_itself(consumer)
 }
 
 /// A variant that is marked `#[dlpack(skip)]`.

@@ -18,6 +18,8 @@ pub use crate::dims::{AsDims, Compact, Dim, Dims, Room};
 pub use crate::dtype::DataType;
 pub use crate::error::Error;
 pub use crate::export::DLPackExport;
+use crate::export::ShareBy;
+pub use crate::managed::ManagedTensor;
 pub use crate::storage::{SharedOwner, Storage};
 pub use crate::stream::{Pending, StreamArg};
 pub use crate::view::{Lend, TensorView};
@@ -30,7 +32,10 @@ pub use fields::{
     constants, device, dtype, extent, extents, layout, len, ndim, offset, ordered, padded, pitch,
     row_major, shape, strided, strides, wait,
 };
-pub use inner::{Inner, inner_hand_off, inner_lend, inner_share, inner_tensor, read_only, skipped};
+pub use inner::{
+    Inner, inner_by_itself, inner_hand_off, inner_lend, inner_lend_in, inner_share, inner_stored,
+    inner_tensor, inner_tensor_in, read_only, skipped,
+};
 pub use raw::{NoStorage, RawPointer, raw, raw_device, raw_hand_off, raw_tensor};
 
 /// A struct that is a tensor: what holds its elements.
@@ -88,7 +93,7 @@ pub fn lend<'a, Here, S: Tensor<Here> + ?Sized>(
     data: &'a mut S::Data,
     layout: Result<Layout<'a>, Error>,
 ) -> Result<Lend<'a>, Error> {
-    Lend::new(data.lend(), layout?)
+    Lend::of(data.lend(), layout)
 }
 
 /// [`DLPackExport::storage`].
@@ -106,6 +111,22 @@ pub fn hand_off<Here, S: Tensor<Here> + ?Sized>(
     consumer: StreamArg<'_>,
 ) -> Result<(), Error> {
     data.hand_off(consumer)
+}
+
+/// [`DLPackExport::stored_shape`] of a field.
+#[inline(always)]
+pub fn stored(shape: Result<Dims<'_>, Error>) -> Option<&[i64]> {
+    shape.ok()?.as_borrowed()
+}
+
+/// [`DLPackExport::to_dlpack_by_itself`] of a storage that knows its type.
+#[inline(always)]
+pub fn by_itself<Here, S: Tensor<Here, Data: Sized> + DLPackExport>(
+    tensor: &S,
+    data: &S::Data,
+    consumer: StreamArg<'_>,
+) -> Option<Result<ManagedTensor, Error>> {
+    data.share_with(ShareBy::new(tensor, consumer))
 }
 
 /// [`DLPackExport::share`].

@@ -6,7 +6,8 @@ use core::ffi::c_void;
 use core::ptr::NonNull;
 
 use super::memory::{Allocator, AllocatorOf, Memcpy, MemcpyOf, Place};
-use super::{Backend, NoStream, StreamHandle, StreamRules, WorkStream};
+use super::runtime::AllocateTensor;
+use super::{Backend, NoStream, StreamHandle, StreamRules, WorkStream, host};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};
@@ -23,6 +24,7 @@ unsafe impl Backend for Cpu {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLCPU];
     const RULES: StreamRules = StreamRules::HOST;
     const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
+    const TENSOR: Option<AllocateTensor> = Some(host::allocate);
     const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
     type Stream = NoStream;
 

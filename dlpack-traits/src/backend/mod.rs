@@ -18,6 +18,7 @@ mod entered;
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 mod gpu;
 mod hand_off;
+mod host;
 #[cfg(any(feature = "vulkan", feature = "webgpu"))]
 mod kept;
 #[cfg(any(
@@ -73,6 +74,8 @@ pub use opencl::{OpenCl, OpenClEvent, OpenClMemory, OpenClQueue};
 pub use prototype::Prototype;
 pub use registry::Registry;
 pub use rules::{Decision, Lives, Meaning, StreamRules};
+#[doc(hidden)]
+pub use runtime::AllocateTensor;
 pub use runtime::Backend;
 pub use set::{Backends, Order};
 pub use stream::{Event, NoStream, Stream, StreamHandle};

@@ -1,10 +1,11 @@
 //! What a device's runtime can do, as a type: [`Backend`].
 
 use super::memory::{AllocatorOf, AttributesOf, MemcpyOf};
-use super::{Stream, StreamHandle, StreamRules, WorkStream};
+use super::{Prototype, Stream, StreamHandle, StreamRules, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
+use crate::managed::ManagedTensor;
 
 /// The runtime of one family of devices, as a type without values.
 ///
@@ -89,9 +90,17 @@ pub unsafe trait Backend: Sized + 'static {
     /// `Some(AllocatorOf::THIS)` where the backend is an [`Allocator`](super::Allocator).
     const ALLOCATOR: Option<AllocatorOf<Self>> = None;
 
+    /// Allocates a tensor, where that takes less than a buffer made by the allocator.
+    #[doc(hidden)]
+    const TENSOR: Option<AllocateTensor> = None;
+
     /// `Some(MemcpyOf::THIS)` where the backend is a [`Memcpy`](super::Memcpy).
     const MEMCPY: Option<MemcpyOf<Self>> = None;
 
     /// `Some(AttributesOf::THIS)` where the backend has [`PointerAttributes`](super::PointerAttributes).
     const ATTRIBUTES: Option<AttributesOf<Self>> = None;
 }
+
+/// A function that allocates what a prototype asks for.
+#[doc(hidden)]
+pub type AllocateTensor = fn(&Prototype<'_>) -> Result<ManagedTensor, Error>;

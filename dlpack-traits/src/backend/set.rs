@@ -141,6 +141,9 @@ unsafe impl<B: Backend> Backends for B {
 
     fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
         let device = served::<B>(prototype.device())?;
+        if let Some(allocate) = B::TENSOR {
+            return allocate(prototype);
+        }
         let allocator = B::ALLOCATOR.ok_or(Error::Unsupported { device, what: "allocator" })?;
         let stream = B::current_stream(device)?;
         let (dtype, byte_len) = (prototype.dtype(), prototype.byte_len());

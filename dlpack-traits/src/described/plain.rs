@@ -20,6 +20,8 @@ use crate::storage::{Data, DataRef, Memory, Terms};
 pub struct Plain<'a> {
     memory: Memory,
     ndim: usize,
+    /// Number of elements.
+    numel: i64,
     /// Bytes of all elements.
     byte_len: usize,
     lent: PhantomData<&'a mut [u8]>,
@@ -51,6 +53,7 @@ impl<'a> Plain<'a> {
         (fits && aligned).then_some(Self {
             memory,
             ndim,
+            numel,
             byte_len,
             lent: PhantomData,
             shape: PhantomData,
@@ -61,7 +64,8 @@ impl<'a> Plain<'a> {
     /// them too.
     #[inline(always)]
     pub(crate) fn owned_by(self, owner: &Memory) -> Option<Self> {
-        let same = owner.plain_element().is_some()
+        // Of the same type, and so of elements that can be plain.
+        let same = owner.is_plain()
             && owner.ptr.addr() == self.memory.ptr.addr()
             && owner.device == self.memory.device
             && owner.dtype == self.memory.dtype
@@ -73,6 +77,12 @@ impl<'a> Plain<'a> {
     #[inline]
     pub(crate) const fn ndim(&self) -> usize {
         self.ndim
+    }
+
+    /// Number of elements.
+    #[inline]
+    pub(crate) const fn numel(&self) -> i64 {
+        self.numel
     }
 
     /// The C struct, with dimensions that live elsewhere.

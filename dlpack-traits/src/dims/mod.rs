@@ -92,7 +92,7 @@ impl<'a> Dims<'a> {
     }
 
     /// The numbers.
-    #[inline]
+    #[inline(always)]
     pub fn as_slice(&self) -> &[i64] {
         match &self.0 {
             Repr::Borrowed(dims) => dims,

@@ -17,6 +17,11 @@ impl Space {
     /// Dimensions that fit.
     pub(crate) const CAPACITY: usize = CAPACITY;
 
+    /// Room in which nothing was written.
+    pub(crate) const fn new() -> Self {
+        Self([const { MaybeUninit::uninit() }; 2 * CAPACITY])
+    }
+
     /// The right to write them, once.
     #[inline(always)]
     pub(crate) fn room(&mut self) -> Room<'_> {
@@ -41,8 +46,8 @@ type Only<'r> = PhantomData<fn(&'r ()) -> &'r ()>;
 impl<'r> Room<'r> {
     /// Writes a shape and its row-major strides behind it.
     ///
-    /// `None` leaves it to a description that can say everything: it does not fit, or
-    /// is no shape.
+    /// `None` leaves it to a description that can say everything: it does not fit, has
+    /// no elements, or is no shape.
     #[inline(always)]
     pub(crate) fn fill<I: Dim>(self, shape: &[I]) -> Option<Compact<'r>> {
         self.fill_with(shape, |dim| dim.to_i64())
@@ -61,16 +66,13 @@ impl<'r> Room<'r> {
         }
         let (dims, strides) = self.space.0.split_at_mut(ndim);
         let mut step = 1_i64;
-        let mut empty = false;
         for ((to, stride), from) in dims.iter_mut().zip(strides).zip(shape).rev() {
-            let dim = dim(from).filter(|&dim| dim >= 0)?;
+            let dim = dim(from).filter(|&dim| dim >= 1)?;
             to.write(dim);
             stride.write(step);
-            step = step.checked_mul(dim.max(1))?;
-            empty |= dim == 0;
+            step = step.checked_mul(dim)?;
         }
-        let numel = if empty { 0 } else { step };
-        Some(Compact { room: PhantomData, only: PhantomData, ndim, numel })
+        Some(Compact { room: PhantomData, only: PhantomData, ndim, numel: step })
     }
 }
 
@@ -88,6 +90,6 @@ pub struct Compact<'r> {
     only: Only<'r>,
     /// Number of dimensions.
     pub(crate) ndim: usize,
-    /// Number of elements.
+    /// Number of elements, at least one.
     pub(crate) numel: i64,
 }

@@ -8,7 +8,7 @@ use core::ptr::NonNull;
 use crate::error::Error;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::import::Imported;
-use crate::managed::{Abi, Guard, Release};
+use crate::managed::{Abi, Guard, Guarded, Release};
 use crate::sync::{AtomicU8, Ordering};
 use crate::version::Version;
 
@@ -29,7 +29,7 @@ struct Shared {
     original: NonNull<DLManagedTensorVersioned>,
     as_it_came: DLManagedTensorVersioned,
     /// Releases the tensor. Not dropped where it stays with the caller.
-    release: ManuallyDrop<Release>,
+    release: ManuallyDrop<Guarded>,
     state: AtomicU8,
 }
 
@@ -85,10 +85,9 @@ impl Held {
         };
         // SAFETY: 1. and 2. are 1. and 2. of `from_raw`: it is dropped once, if
         // the tensor does not go back to the caller.
-        let mut release = ManuallyDrop::new(unsafe { release_of(original) });
-        if let Some(guard) = guard {
-            release.set_guard(guard);
-        }
+        let release = unsafe { release_of(original) };
+        let mut release = ManuallyDrop::new(Guarded::from(release));
+        release.set_guard(guard);
         let state = AtomicU8::new(OPEN);
         // SAFETY: the memory was allocated for it.
         unsafe { shared.write(Shared { managed, original, as_it_came, release, state }) };
@@ -214,7 +213,7 @@ unsafe fn finish(shared: NonNull<Shared>) {
 /// # Safety
 ///
 /// 1. `shared` came from [`Held::new`], and nobody uses it any more.
-unsafe fn free(shared: NonNull<Shared>) -> Release {
+unsafe fn free(shared: NonNull<Shared>) -> Guarded {
     // SAFETY: by 1 it is alive and initialised, and not used after this.
     let Shared { release, .. } = unsafe { shared.read() };
     // SAFETY: `new` allocated it with this layout.

@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 
 use super::Fault;
 use super::dims::lasting;
-use crate::dims::Dims;
+use crate::dims::{Dims, Space};
 use crate::export::DLPackExport;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
@@ -28,6 +28,10 @@ pub(super) fn borrowed<T: DLPackExport, E>(
     out: &mut MaybeUninit<DLTensor>,
 ) -> Result<(), Fault<E>> {
     value.hand_off(StreamArg::work_stream())?;
+    if let Some(tensor) = plain(value, read_only) {
+        out.write(tensor);
+        return Ok(());
+    }
     // Neither the description nor the struct is moved: that would cost more than
     // all the rest.
     let view = value.tensor();
@@ -48,6 +52,32 @@ pub(super) fn borrowed<T: DLPackExport, E>(
     };
     out.write(described.to_ffi(shape, strides));
     Ok(())
+}
+
+/// The same for a tensor that needs no words, and stores its shape. `None` leaves it to
+/// the long way, which also knows what to call an error.
+#[inline(always)]
+fn plain<T: DLPackExport>(value: &T, read_only: bool) -> Option<DLTensor> {
+    let shape = value.stored_shape().filter(|shape| !shape.is_empty())?;
+    let mut space = Space::new();
+    let plain = value.tensor_in(space.room())?;
+    let mut strides = [0_i64; Space::CAPACITY];
+    let strides = strides.get_mut(..plain.ndim())?;
+    if shape.len() != strides.len() {
+        return None;
+    }
+    let mut step = 1_i64;
+    for (stride, &dim) in strides.iter_mut().zip(shape).rev() {
+        *stride = step;
+        step = if dim < 1 { None } else { step.checked_mul(dim) }?;
+    }
+    // The shape that was checked has as many elements, or it is not this one.
+    if step != plain.numel() {
+        return None;
+    }
+    let writable = read_only || !plain.flags().contains(Flags::READ_ONLY);
+    let strides = if writable { lasting(strides) } else { None };
+    Some(plain.to_ffi(shape.as_ptr().cast_mut(), strides?))
 }
 
 /// Where dimensions are for as long as they are borrowed from somebody, or for ever.

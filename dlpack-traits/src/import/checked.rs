@@ -100,7 +100,7 @@ impl Claims {
 ///
 /// A later minor version may add families. Their tensors can be passed around;
 /// a typed view of them cannot be had.
-#[inline]
+#[inline(always)]
 fn check_dtype(dtype: DataType, version: Option<Version>) -> Result<(), Error> {
     let from_later = version.is_some_and(|version| version > Version::CURRENT)
         && dtype.code() > ffi::kDLFloat4_e2m1fn
@@ -114,7 +114,7 @@ fn check_dtype(dtype: DataType, version: Option<Version>) -> Result<(), Error> {
 
 /// The bytes that hold elements, if they and all elements together fit in an
 /// address space.
-#[inline]
+#[inline(always)]
 fn byte_span(extent: Option<Extent>, bits: i64, numel: i64) -> Result<(isize, isize), Error> {
     let Some(Extent { low, high }) = extent else { return Ok((0, 0)) };
     if let Some(span) = whole_bytes(low, high, bits, numel) {
@@ -132,7 +132,7 @@ fn byte_span(extent: Option<Extent>, bits: i64, numel: i64) -> Result<(isize, is
 }
 
 /// [`byte_span`] where elements are whole bytes, and all is well.
-#[inline]
+#[inline(always)]
 fn whole_bytes(low: i64, high: i64, bits: i64, numel: i64) -> Option<(isize, isize)> {
     if bits & 7 != 0 {
         return None;
@@ -146,7 +146,7 @@ fn whole_bytes(low: i64, high: i64, bits: i64, numel: i64) -> Option<(isize, isi
 }
 
 /// Checks that bytes around a place neither begin before 0 nor end beyond `max`.
-#[inline]
+#[inline(always)]
 fn within(max: u128, place: u128, (start, end): (isize, isize)) -> Result<(), Error> {
     let below = start.unsigned_abs() as u128;
     let above = end.unsigned_abs() as u128;

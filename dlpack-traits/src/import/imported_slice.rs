@@ -71,39 +71,54 @@ impl<T: Readable> ImportedSlice<T> {
     /// 6. Until this is dropped, nobody writes to the elements.
     #[inline(always)]
     pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
+        let managed = NonNull::new(managed).ok_or(Error::NullTensor)?;
+        // Read once: both ways call what was read here.
+        // SAFETY: by 1.
+        let deleter = unsafe { A::read_deleter(managed) };
+        // Both ways end with two words, so nothing of this goes through memory.
         // SAFETY: by 1. to 3.
-        if let Some((first, len, release)) = unsafe { plain::<A, T>(managed) } {
-            return Ok(Self { first, len, _release: release, elements: PhantomData });
-        }
-        // SAFETY: all of them are those of this function.
-        unsafe { Self::from_any(managed) }
+        let (first, len) = match unsafe { plain::<A, T>(managed) } {
+            Some(found) => found,
+            // SAFETY: 1. to 6. are those of this function; that is the deleter.
+            None => unsafe { Self::any(managed, deleter) }?,
+        };
+        // SAFETY: by 2; whoever looked at it on the way has left the duty to us.
+        let release = unsafe { A::release_by(managed, deleter) };
+        Ok(Self { first, len, _release: release, elements: PhantomData })
     }
 
     /// The long way, for what is not plain, which also knows what to call it.
+    /// After an error the deleter has been called.
     ///
     /// # Safety
     ///
-    /// Those of [`from_raw`](Self::from_raw).
+    /// Those of [`from_raw`](Self::from_raw), but that the duty is to call
+    /// `deleter`, after an `Ok` the caller's.
     #[cold]
-    unsafe fn from_any<A: Abi>(managed: *mut A) -> Result<Self, Error> {
+    unsafe fn any<A: Abi>(
+        managed: NonNull<A>,
+        deleter: Option<unsafe extern "C" fn(*mut A)>,
+    ) -> Result<(NonNull<T>, usize), Error> {
+        // SAFETY: by 2 it is ours to call until an `Ok` is returned.
+        let release = unsafe { A::release_by(managed, deleter) };
         // SAFETY: by 1. to 5.
-        let tensor = unsafe { Imported::from_raw(managed) }?;
+        let tensor = unsafe { Imported::from_release(managed, release) }?;
         // SAFETY: by 6.
         let slice = unsafe { tensor.assume_frozen() }.as_slice::<T>()?;
-        let (first, len) = (NonNull::from(slice).cast(), slice.len());
-        Ok(Self { first, len, _release: tensor.into_release(), elements: PhantomData })
+        let found = (NonNull::from(slice).cast(), slice.len());
+        tensor.forget_release();
+        Ok(found)
     }
 }
 
 /// The elements of a tensor in host memory, if every number that it says is as
-/// for a slice of `T`s. `None` if one of them is not, and then nothing was taken.
+/// for a slice of `T`s. `None` if one of them is not.
 ///
 /// # Safety
 ///
-/// 1. to 3. of [`Imported::from_raw`].
+/// 1. to 3. of [`Imported::from_raw`], and not NULL.
 #[inline(always)]
-unsafe fn plain<A: Abi, T: Element>(managed: *mut A) -> Option<(NonNull<T>, usize, Release)> {
-    let managed = NonNull::new(managed)?;
+unsafe fn plain<A: Abi, T: Element>(managed: NonNull<A>) -> Option<(NonNull<T>, usize)> {
     // SAFETY: 1. is 1. of this function.
     let version = unsafe { A::version_of(managed) };
     if !T::ANY_BITS || !T::AXES.is_empty() || version.is_some_and(|version| !version.is_readable())
@@ -113,9 +128,7 @@ unsafe fn plain<A: Abi, T: Element>(managed: *mut A) -> Option<(NonNull<T>, usiz
     // SAFETY: by 1 the struct is whole, since its version is one of ours.
     let copy = unsafe { managed.read() };
     // SAFETY: 1. is 3. of this function.
-    let (first, len) = unsafe { elements(copy.tensor()) }?;
-    // SAFETY: 1. and 2. are 1. and 2. of this function.
-    Some((first, len, unsafe { A::release_of(managed) }))
+    unsafe { elements(copy.tensor()) }
 }
 
 /// Address and number of the elements.
@@ -127,7 +140,7 @@ unsafe fn plain<A: Abi, T: Element>(managed: *mut A) -> Option<(NonNull<T>, usiz
 unsafe fn elements<T: Element>(tensor: &DLTensor) -> Option<(NonNull<T>, usize)> {
     let ndim = usize::try_from(tensor.ndim).ok().filter(|&ndim| ndim <= MAX_NDIM)?;
     let host = Device::from(tensor.device).is_host();
-    if !host || DataType::from(tensor.dtype) != T::DTYPE {
+    if !host || word(DataType::from(tensor.dtype)) != word(T::DTYPE) {
         return None;
     }
     if ndim != 0 && (tensor.shape.is_null() || tensor.strides.is_null()) {
@@ -150,13 +163,22 @@ unsafe fn elements<T: Element>(tensor: &DLTensor) -> Option<(NonNull<T>, usize)>
         }
         len = len.checked_mul(dim)?;
     }
-    let len = usize::try_from(len).ok()?;
-    let byte_len = isize::try_from(len.checked_mul(size_of::<T>())?).ok()?.unsigned_abs();
-    let byte_offset = usize::try_from(tensor.byte_offset).ok()?;
-    let first = tensor.data.addr().checked_add(byte_offset)?;
-    first.checked_add(byte_len)?;
-    let first = NonNull::new(tensor.data.cast::<u8>().wrapping_add(byte_offset).cast::<T>())?;
-    (!tensor.data.is_null() && first.is_aligned()).then_some((first, len))
+    // As long as a slice can be.
+    let most = isize::MAX.unsigned_abs().checked_div(size_of::<T>())?;
+    let len = usize::try_from(len).ok().filter(|&len| len <= most)?;
+    let data = NonNull::new(tensor.data.cast::<u8>())?;
+    let first = data.addr().checked_add(usize::try_from(tensor.byte_offset).ok()?)?;
+    // Nor does it go round the end of the address space.
+    first.checked_add(len.wrapping_mul(size_of::<T>()))?;
+    let first = data.with_addr(first).cast::<T>();
+    first.is_aligned().then_some((first, len))
+}
+
+/// A data type as one number, which is one comparison.
+#[inline(always)]
+const fn word(dtype: DataType) -> u32 {
+    let [low, high] = dtype.lanes().to_ne_bytes();
+    u32::from_ne_bytes([dtype.code().0, dtype.bits(), low, high])
 }
 
 impl<T> Deref for ImportedSlice<T> {

@@ -25,6 +25,19 @@ pub(super) unsafe fn take<A: Abi>(managed: *mut A) -> Result<(Release, Claims), 
     // From here on every way out calls the deleter.
     // SAFETY: 1. and 2. are 1. and 2. of this function.
     let release = unsafe { A::release_of(managed) };
+    // SAFETY: 1. to 3. are those of this function.
+    let claims = unsafe { whole(managed) }?;
+    Ok((release, claims))
+}
+
+/// Reads what a struct says, its arrays included, if it is of a version that can
+/// be read.
+///
+/// # Safety
+///
+/// 1. to 3. of [`Imported::from_raw`](super::Imported::from_raw).
+#[inline(always)]
+pub(super) unsafe fn whole<A: Abi>(managed: NonNull<A>) -> Result<Claims, Error> {
     // SAFETY: 1. is 1. of this function.
     let version = unsafe { A::version_of(managed) };
     if let Some(found) = version.filter(|version| !version.is_readable()) {
@@ -33,8 +46,7 @@ pub(super) unsafe fn take<A: Abi>(managed: *mut A) -> Result<(Release, Claims), 
     // SAFETY: by 1 the struct is whole, since its version is one of ours.
     let copy = unsafe { managed.read() };
     // SAFETY: by 3.
-    let claims = unsafe { claims(copy.tensor(), version, copy.flags()) }?;
-    Ok((release, claims))
+    unsafe { claims(copy.tensor(), version, copy.flags()) }
 }
 
 /// Reads what a tensor says, its arrays included.

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::ops::Range;
+use core::ptr::NonNull;
 
 use super::ImportPolicy;
 use super::checked::Checked;
@@ -15,7 +16,7 @@ use crate::flags::Flags;
 use crate::layout;
 #[cfg(feature = "pyo3")]
 use crate::managed::Guard;
-use crate::managed::{Abi, Release};
+use crate::managed::{Abi, Guarded, Release};
 use crate::storage::{Access, Cells, Terms};
 use crate::version::Version;
 
@@ -70,7 +71,7 @@ pub struct Imported {
     /// not been through C. Others are to be believed as far as 5 of `from_raw` says.
     lent: Option<Terms>,
     /// Dropped when nothing uses the memory any more.
-    release: Release,
+    release: Guarded,
 }
 
 // SAFETY: by 2 of `from_raw` any thread may call the deleter, by 4 any thread
@@ -81,9 +82,9 @@ unsafe impl Send for Imported {}
 unsafe impl Sync for Imported {}
 
 impl Imported {
-    /// The duty to release the tensor, without its metadata.
-    pub(super) fn into_release(self) -> Release {
-        self.release
+    /// Leaves the duty to release the tensor to somebody else.
+    pub(super) fn forget_release(self) {
+        self.release.forget();
     }
 
     /// Takes a tensor from its producer.
@@ -146,7 +147,7 @@ impl Imported {
         let (release, claims) = unsafe { raw::take(managed) }?;
         // A failure drops `release`.
         let checked = claims.check(policy)?;
-        Ok(Self { checked, lent: None, release })
+        Ok(Self { checked, lent: None, release: release.into() })
     }
 
     /// A tensor that this crate exported and that has not been through C.
@@ -160,7 +161,23 @@ impl Imported {
         // SAFETY: 1. to 3. are 1. to 3. of `from_raw`.
         let (release, claims) = unsafe { raw::take(managed) }?;
         let checked = claims.check(ImportPolicy::default())?;
-        Ok(Self { checked, lent: Some(terms), release })
+        Ok(Self { checked, lent: Some(terms), release: release.into() })
+    }
+
+    /// [`from_raw`](Self::from_raw) for who has read the deleter already.
+    ///
+    /// # Safety
+    ///
+    /// Those of `from_raw`, but that the duty is that of `release`.
+    pub(super) unsafe fn from_release<A: Abi>(
+        managed: NonNull<A>,
+        release: Release,
+    ) -> Result<Self, Error> {
+        // A failure drops `release`.
+        // SAFETY: 1. to 3. are 1. to 3. of `from_raw`.
+        let claims = unsafe { raw::whole(managed) }?;
+        let checked = claims.check(ImportPolicy::default())?;
+        Ok(Self { checked, lent: None, release: release.into() })
     }
 
     /// Gives the struct back, as it came, to whoever is to call its deleter. With
@@ -191,7 +208,7 @@ impl Imported {
     #[expect(clippy::result_large_err, reason = "it is the tensor itself")]
     #[inline]
     pub fn into_raw<A: Abi>(self) -> Result<*mut A, Self> {
-        match A::of(&self.release) {
+        match A::of(self.release.release()) {
             Some(managed) => {
                 self.release.forget();
                 Ok(managed.as_ptr())
@@ -243,13 +260,13 @@ impl Imported {
         // SAFETY: 1 has it.
         let claims = unsafe { raw::claims(tensor, None, Flags::NONE) }?;
         let checked = claims.check(ImportPolicy::default())?;
-        Ok(Self { checked, lent: None, release: Release::nothing() })
+        Ok(Self { checked, lent: None, release: Release::nothing().into() })
     }
 
     /// Has the deleter called by `guard`.
     #[cfg(feature = "pyo3")]
     pub(crate) fn set_guard(&mut self, guard: Guard) {
-        self.release.set_guard(guard);
+        self.release.set_guard(Some(guard));
     }
 
     /// Extents, in elements.

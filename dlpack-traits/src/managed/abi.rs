@@ -59,14 +59,37 @@ mod sealed {
         ///    than the fields up to `deleter` need exist.
         unsafe fn version_of(this: NonNull<Self>) -> Option<Version>;
 
+        /// What releases the tensor.
+        ///
+        /// # Safety
+        ///
+        /// 1. As for [`version_of`](Self::version_of).
+        unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)>;
+
+        /// The duty to call a deleter that was read before.
+        ///
+        /// # Safety
+        ///
+        /// 1. The deleter, if there is one, may be called once with this
+        ///    pointer, by any thread, and whoever drops the result is that one.
+        unsafe fn release_by(
+            this: NonNull<Self>,
+            deleter: Option<unsafe extern "C" fn(*mut Self)>,
+        ) -> Release;
+
         /// The duty to call the deleter.
         ///
         /// # Safety
         ///
         /// 1. As for [`version_of`](Self::version_of).
-        /// 2. The deleter, if there is one, may be called once with this
-        ///    pointer, by any thread, and whoever drops the result is that one.
-        unsafe fn release_of(this: NonNull<Self>) -> Release;
+        /// 2. As for 1. of [`release_by`](Self::release_by).
+        #[inline(always)]
+        unsafe fn release_of(this: NonNull<Self>) -> Release {
+            // SAFETY: 1. is 1. of this function.
+            let deleter = unsafe { Self::read_deleter(this) };
+            // SAFETY: 1. is 2. of this function.
+            unsafe { Self::release_by(this, deleter) }
+        }
 
         /// The struct whose deleter that is, if it is of this type.
         fn of(release: &Release) -> Option<NonNull<Self>>;
@@ -124,12 +147,19 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
     }
 
     #[inline]
-    unsafe fn release_of(this: NonNull<Self>) -> Release {
+    unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)> {
         // SAFETY: by 1 the field is inside the struct.
         let deleter = unsafe { &raw const (*this.as_ptr()).deleter };
         // SAFETY: by 1 it is aligned and initialised.
-        let deleter = unsafe { deleter.read() };
-        // SAFETY: 2 is what it asks for.
+        unsafe { deleter.read() }
+    }
+
+    #[inline]
+    unsafe fn release_by(
+        this: NonNull<Self>,
+        deleter: Option<unsafe extern "C" fn(*mut Self)>,
+    ) -> Release {
+        // SAFETY: 1 is what it asks for.
         unsafe { Release::versioned(this, deleter) }
     }
 
@@ -180,12 +210,19 @@ impl sealed::ManagedStruct for DLManagedTensor {
     }
 
     #[inline]
-    unsafe fn release_of(this: NonNull<Self>) -> Release {
+    unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)> {
         // SAFETY: by 1 the field is inside the struct.
         let deleter = unsafe { &raw const (*this.as_ptr()).deleter };
         // SAFETY: by 1 it is aligned and initialised.
-        let deleter = unsafe { deleter.read() };
-        // SAFETY: 2 is what it asks for.
+        unsafe { deleter.read() }
+    }
+
+    #[inline]
+    unsafe fn release_by(
+        this: NonNull<Self>,
+        deleter: Option<unsafe extern "C" fn(*mut Self)>,
+    ) -> Release {
+        // SAFETY: 1 is what it asks for.
         unsafe { Release::legacy(this, deleter) }
     }
 

@@ -5,7 +5,9 @@
 //! deleter drops it. `docs/SAFETY.md` has the argument.
 
 mod abi;
+mod block;
 mod deleter;
+mod owners;
 mod packet;
 mod release;
 mod tensor;
@@ -13,5 +15,6 @@ mod tensor;
 pub use abi::Abi;
 pub use tensor::ManagedTensor;
 
-pub(crate) use packet::{Packet, Placed};
-pub(crate) use release::{Guard, Release};
+pub(crate) use block::{Holder, Lent};
+pub(crate) use packet::{Packet, Placed, Unfinished};
+pub(crate) use release::{Guard, Guarded, Release};

@@ -67,6 +67,13 @@ impl<A: Abi, O> Packet<A, O> {
     }
 }
 
+/// Drops a packet that nothing came of.
+#[cold]
+#[inline(never)]
+fn discard<A: Abi, O>(placed: Placed<A, O>) {
+    drop(placed);
+}
+
 #[cold]
 fn out_of_memory(bytes: usize) -> Error {
     Error::OutOfMemory { bytes }
@@ -101,13 +108,67 @@ impl<A: Abi, O> Placed<A, O> {
         // There are at most 8 dimensions, and there is room for twice as many.
         let strides = shape.wrapping_add(plain.ndim());
         let tensor = plain.to_ffi(shape, strides);
+        let unfinished = self.unfinished();
+        forget(self);
+        let (terms, none) = (plain.terms(), core::ptr::null_mut());
         // SAFETY: 1. and 2. are 1. and 2. of this function; there is no spill.
-        unsafe {
-            self.give_away(tensor, Version::CURRENT, plain.terms(), flags, core::ptr::null_mut())
+        unsafe { unfinished.give_away(tensor, Version::CURRENT, terms, flags, none) }
+    }
+
+    /// The same without its type.
+    #[inline(always)]
+    pub(crate) fn unfinished(&self) -> Unfinished<A> {
+        Unfinished { head: self.packet.cast(), space: self.space(), deleter: delete::<A, O> }
+    }
+
+    /// Gives the packet away if its head was written; otherwise drops it. By then nothing
+    /// that its owner lent may be an argument of any function that has not returned.
+    ///
+    /// # Safety
+    ///
+    /// 1. `outcome` is that of [`Unfinished::finish`] for this packet, or an error.
+    #[inline(always)]
+    pub(crate) unsafe fn settle(
+        self,
+        outcome: Result<ManagedTensor<A>, Error>,
+    ) -> Result<ManagedTensor<A>, Error> {
+        if outcome.is_ok() {
+            forget(self);
+        } else {
+            discard(self);
         }
+        outcome
     }
 
     /// Writes the head and gives the packet away.
+    ///
+    /// # Safety
+    ///
+    /// Those of [`Unfinished::finish`].
+    #[inline(always)]
+    pub(crate) unsafe fn finish(
+        self,
+        described: &Described<'_>,
+        flags: Flags,
+    ) -> Result<ManagedTensor<A>, Error> {
+        // SAFETY: 1. and 2. are 1. and 2. of this function.
+        let outcome = unsafe { self.unfinished().finish(described, flags) };
+        // SAFETY: 1. That is it.
+        unsafe { self.settle(outcome) }
+    }
+}
+
+/// A packet whose head is to be written, whatever its owner's type: what has to do with
+/// every field is there once, not for every type that is exported.
+pub(crate) struct Unfinished<A: Abi> {
+    /// The packet begins with it.
+    head: NonNull<Head<A>>,
+    space: *mut Space,
+    deleter: unsafe extern "C" fn(*mut A),
+}
+
+impl<A: Abi> Unfinished<A> {
+    /// Writes the head. The result owns the packet.
     ///
     /// # Safety
     ///
@@ -115,18 +176,15 @@ impl<A: Abi, O> Placed<A, O> {
     ///    owner has not been named since.
     /// 2. The owner may be dropped by any thread at any time: it is `Send` and
     ///    borrows nothing.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) unsafe fn finish(
         self,
         described: &Described<'_>,
         flags: Flags,
     ) -> Result<ManagedTensor<A>, Error> {
-        let packet = self.packet.as_ptr();
         let ndim = described.shape().len();
-        // SAFETY: the packet is allocated, so the field is inside it.
-        let inline: *mut i64 = unsafe { &raw mut (*packet).dims }.cast();
         let (shape, spill) = if ndim <= Space::CAPACITY {
-            (inline, core::ptr::null_mut())
+            (self.space.cast(), core::ptr::null_mut())
         } else {
             let spill = Spill::alloc(ndim)?;
             (spill.dims(), spill.into_raw())
@@ -144,7 +202,7 @@ impl<A: Abi, O> Placed<A, O> {
         Ok(unsafe { self.give_away(tensor, described.version(), terms, flags, spill) })
     }
 
-    /// Writes what is not yet written of the head.
+    /// Writes the head.
     ///
     /// # Safety
     ///
@@ -162,22 +220,20 @@ impl<A: Abi, O> Placed<A, O> {
         flags: Flags,
         spill: *mut i64,
     ) -> ManagedTensor<A> {
-        let packet = self.packet.as_ptr();
-        let managed = A::new(tensor, version, flags, packet.cast(), delete::<A, O>);
+        let head = self.head.as_ptr();
+        let managed = A::new(tensor, version, flags, head.cast(), self.deleter);
         // SAFETY: the packet is allocated, so the field is inside it.
-        let place = unsafe { &raw mut (*packet).head.managed };
+        let place = unsafe { &raw mut (*head).managed };
         // SAFETY: the place is aligned, and what it held needs no drop.
         unsafe { place.write(managed) };
         // SAFETY: the packet is allocated, so the field is inside it.
-        let place = unsafe { &raw mut (*packet).head.spill };
+        let place = unsafe { &raw mut (*head).spill };
         // SAFETY: the place is aligned, and what it held needs no drop.
         unsafe { place.write(spill) };
-        let struct_ptr = self.packet.cast();
-        forget(self);
         // SAFETY: the head is complete. Its deleter frees this packet and drops
         // its owner, which by 2 any thread may do, and its memory is valid
         // until then by 1, lent on those terms.
-        unsafe { ManagedTensor::from_raw(struct_ptr, terms) }
+        unsafe { ManagedTensor::from_raw(self.head.cast(), terms) }
     }
 }
 

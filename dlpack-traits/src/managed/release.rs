@@ -10,6 +10,16 @@ use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 #[derive(Debug)]
 pub struct Release {
     call: Call,
+}
+
+/// A [`Release`] whose call may be made by somebody who has rules of their own.
+///
+/// It is a type of its own because the address of what a guard is given is known to
+/// code that cannot be looked into. A `Release` that no guard can meet stays in
+/// registers.
+#[derive(Debug)]
+pub(crate) struct Guarded {
+    release: Release,
     guard: Option<Guard>,
 }
 
@@ -44,7 +54,7 @@ impl Release {
         managed: NonNull<DLManagedTensorVersioned>,
         deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     ) -> Self {
-        Self { call: Call::Versioned(managed, deleter), guard: None }
+        Self { call: Call::Versioned(managed, deleter) }
     }
 
     /// # Safety
@@ -55,18 +65,13 @@ impl Release {
         managed: NonNull<DLManagedTensor>,
         deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
     ) -> Self {
-        Self { call: Call::Legacy(managed, deleter), guard: None }
+        Self { call: Call::Legacy(managed, deleter) }
     }
 
     /// No duty.
     #[cfg(feature = "pyo3")]
     pub(crate) const fn nothing() -> Self {
-        Self { call: Call::Nothing, guard: None }
-    }
-
-    /// Has the deleter called by `guard`.
-    pub(crate) fn set_guard(&mut self, guard: Guard) {
-        self.guard = Some(guard);
+        Self { call: Call::Nothing }
     }
 
     /// The struct, if it is the versioned one.
@@ -77,11 +82,6 @@ impl Release {
     /// The struct, if it is the legacy one.
     pub(crate) fn as_legacy(&self) -> Option<NonNull<DLManagedTensor>> {
         if let Call::Legacy(managed, _) = self.call { Some(managed) } else { None }
-    }
-
-    /// Leaves the duty to somebody else.
-    pub(crate) fn forget(self) {
-        let _ = ManuallyDrop::new(self);
     }
 
     /// Calls the deleter, unless that was done before.
@@ -104,9 +104,40 @@ impl Release {
 impl Drop for Release {
     #[inline]
     fn drop(&mut self) {
-        match self.guard {
-            None => self.call(),
-            Some(guard) => guard(&mut || self.call()),
+        self.call();
+    }
+}
+
+impl Guarded {
+    /// Has the deleter called by `guard`, if there is one.
+    pub(crate) fn set_guard(&mut self, guard: Option<Guard>) {
+        self.guard = guard;
+    }
+
+    /// The duty itself.
+    pub(crate) fn release(&self) -> &Release {
+        &self.release
+    }
+
+    /// Leaves the duty to somebody else.
+    pub(crate) fn forget(self) {
+        let _ = ManuallyDrop::new(self);
+    }
+}
+
+impl From<Release> for Guarded {
+    #[inline]
+    fn from(release: Release) -> Self {
+        Self { release, guard: None }
+    }
+}
+
+impl Drop for Guarded {
+    #[inline]
+    fn drop(&mut self) {
+        // Without one the call is made when the field is dropped.
+        if let Some(guard) = self.guard {
+            guard(&mut || self.release.call());
         }
     }
 }

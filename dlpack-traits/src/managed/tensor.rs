@@ -1,5 +1,6 @@
 //! The owning handle: [`ManagedTensor`].
 
+use core::any::TypeId;
 use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
@@ -73,6 +74,17 @@ impl<A: Abi> ManagedTensor<A> {
     #[inline]
     pub(crate) fn terms(&self) -> Terms {
         self.terms
+    }
+
+    /// The same tensor as that of a type which is the same one; itself where it is not.
+    #[inline]
+    pub(crate) fn try_into_abi<B: Abi>(self) -> Result<ManagedTensor<B>, Self> {
+        if TypeId::of::<A>() != TypeId::of::<B>() {
+            return Err(self);
+        }
+        let tensor = ManuallyDrop::new(self);
+        // SAFETY: 1. to 3. are those of `self`, which is forgotten: the types are one.
+        Ok(unsafe { ManagedTensor::from_raw(tensor.managed.cast(), tensor.terms) })
     }
 
     /// Gives the struct to a consumer, who has to call its deleter once.

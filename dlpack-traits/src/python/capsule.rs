@@ -30,7 +30,12 @@ pub(super) unsafe fn new<A: Abi>(tensor: ManagedTensor<A>) -> *mut PyObject {
         unsafe { delete(managed) };
         // SAFETY: this thread is attached.
         unsafe { no_memory.restore() };
+        return capsule;
     }
+    // What the destructor reads: a context has no name to compare. That a capsule
+    // has one is all that can fail.
+    // SAFETY: this thread is attached, and the capsule was just made.
+    unsafe { ffi::PyCapsule_SetContext(capsule, managed.cast()) };
     capsule
 }
 
@@ -62,8 +67,8 @@ unsafe extern "C" fn destroy<A: Abi>(capsule: *mut PyObject) {
     if !unsafe { is_unused::<A>(capsule) } {
         return;
     }
-    // SAFETY: as above, and `is_unused` found this very name.
-    let managed = unsafe { ffi::PyCapsule_GetPointer(capsule, A::CAPSULE.as_ptr()) };
+    // SAFETY: as above. A capsule's context is its maker's: it is what `new` set.
+    let managed = unsafe { ffi::PyCapsule_GetContext(capsule) };
     // SAFETY: this thread is attached.
     let pending = unsafe { InFlight::set_aside() };
     // SAFETY: a capsule of ours with the unused name still owns its struct,

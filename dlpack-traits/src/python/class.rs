@@ -1,12 +1,15 @@
 //! `__dlpack__` and `__dlpack_device__` on a class: [`add_class`].
 
 use alloc::format;
+use core::ptr;
+
 use pyo3::exceptions::{PyImportError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::{PyClass, ffi as py_ffi};
 
 use super::convert::{self, Keywords, attached};
 use super::detached::{detached, free_detached};
+use super::export::{Instead, is_large};
 use super::method::{
     FastcallWithKeywords, METH_FASTCALL, MethodDef, NoArguments, add_to_class, finish,
     for_each_keyword,
@@ -16,6 +19,8 @@ use super::owner::PyOwner;
 use super::protocol::{Capsule, Plan};
 use super::{builder, capsule};
 use crate::backend::Backends;
+use crate::contain::contain;
+use crate::error::Error;
 use crate::export::{DLPackExport, into_managed};
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::managed::{Abi, ManagedTensor};
@@ -152,26 +157,138 @@ unsafe extern "C" fn dlpack<T: ExportClass, B: Backends>(
     // SAFETY: by 1 this thread is attached. The reference that outlives the
     // call is put into a `PyOwner`, which attaches.
     let py: Python<'static> = unsafe { attached() };
-    finish(py, || {
-        // SAFETY: by 1 these are the arguments of a call.
-        let keywords = unsafe { keywords(py, arguments, positional, names) }?;
+    let method = move || {
+        let plain = if positional == 0 {
+            // SAFETY: by 1 these are the arguments of a call, without any before the
+            // keywords.
+            unsafe { convert::plain(py, arguments, names) }
+        } else {
+            None
+        };
         // SAFETY: by 1 the object is alive for the time of the call.
-        let object = unsafe { borrow::<T>(py, object) }?;
-        let (request, stream) = convert::request(&keywords)?;
-        let plan = request.decide(|| Ok::<_, PyErr>(T::tensor(&object)?.device()), B::serves)?;
-        match plan.capsule {
-            Capsule::Versioned => {
-                let tensor = export::<DLManagedTensorVersioned, T, B>(object, plan, stream)?;
-                // SAFETY: this thread is attached.
-                Ok(unsafe { capsule::new(tensor) })
+        let object = match unsafe { borrow::<T>(py, object) } {
+            Ok(object) => object,
+            Err(error) => return raise(py, error),
+        };
+        let stream = StreamArg::unspecified();
+        match plain {
+            Some(Capsule::Versioned) => export::<DLManagedTensorVersioned, T, B>(
+                object,
+                Plan::plain(Capsule::Versioned),
+                stream,
+            ),
+            Some(Capsule::Legacy) => {
+                export::<DLManagedTensor, T, B>(object, Plan::plain(Capsule::Legacy), stream)
             }
-            Capsule::Legacy => {
-                let tensor = export::<DLManagedTensor, T, B>(object, plan, stream)?;
-                // SAFETY: this thread is attached.
-                Ok(unsafe { capsule::new(tensor) })
+            None => {
+                // SAFETY: as above.
+                let keywords = unsafe { keywords(py, arguments, positional, names) };
+                match keywords.and_then(|keywords| asked::<T, B>(object, &keywords)) {
+                    Ok(capsule) => capsule,
+                    Err(error) => raise(py, error),
+                }
             }
         }
+    };
+    // What a method returns stays in a register, which a `PyResult` would not.
+    contain(method).unwrap_or_else(|| raise(py, convert::panicked()))
+}
+
+/// `__dlpack__` for consumers who ask for more than a capsule of some version.
+#[cold]
+#[inline(never)]
+fn asked<T: ExportClass, B: Backends>(
+    object: PyRef<'static, T>,
+    keywords: &Keywords<'_, '_>,
+) -> PyResult<*mut py_ffi::PyObject> {
+    let (request, stream) = convert::request(keywords)?;
+    let plan = request.decide(|| Ok::<_, PyErr>(T::tensor(&object)?.device()), B::serves)?;
+    Ok(match plan.capsule {
+        Capsule::Versioned => export::<DLManagedTensorVersioned, T, B>(object, plan, stream),
+        Capsule::Legacy => export::<DLManagedTensor, T, B>(object, plan, stream),
     })
+}
+
+/// A capsule with the tensor of an object, which stays usable; NULL with an
+/// exception set if there is none.
+///
+/// One function for all that export, as it is large, with a result that stays in
+/// a register.
+#[inline(never)]
+fn export<A: Abi, T: ExportClass, B: Backends>(
+    object: PyRef<'static, T>,
+    plan: Plan,
+    stream: StreamArg<'_>,
+) -> *mut py_ffi::PyObject {
+    let py = object.py();
+    let tensor: &T = &object;
+    let shared = if B::HAS_STREAMS {
+        // The host may have to wait for a device.
+        detached(py, || plan.share::<A>(tensor, stream))
+    } else {
+        plan.share::<A>(tensor, stream)
+    };
+    match shared {
+        // SAFETY: this thread is attached.
+        Ok(tensor) => unsafe { capsule::new(tensor) },
+        Err(instead) => export_otherwise::<A, T, B>(object, plan, stream, instead),
+    }
+}
+
+/// [`export`] of what is not shared.
+#[cold]
+#[inline(never)]
+fn export_otherwise<A: Abi, T: ExportClass, B: Backends>(
+    object: PyRef<'static, T>,
+    plan: Plan,
+    stream: StreamArg<'_>,
+    instead: Instead,
+) -> *mut py_ffi::PyObject {
+    let py = object.py();
+    let tensor: &T = &object;
+    let exported = match instead {
+        Instead::Alone if A::HAS_FLAGS || !is_read_only(tensor) => {
+            // The object itself is the only owner that there is.
+            into_managed::<A, _>(PyOwner::new(object), stream).map_err(PyErr::from)
+        }
+        Instead::Alone => match plan.instead(tensor, Error::ReadOnlyLegacy) {
+            Instead::Copy => copied::<A, T, B>(py, tensor, plan, stream),
+            _ => Err(Error::ReadOnlyLegacy.into()),
+        },
+        Instead::Copy => copied::<A, T, B>(py, tensor, plan, stream),
+        Instead::Refused(error) => Err(error.into()),
+    };
+    match exported {
+        // SAFETY: this thread is attached.
+        Ok(tensor) => unsafe { capsule::new(tensor) },
+        Err(error) => raise(py, error),
+    }
+}
+
+/// Whether consumers would have to be told not to write.
+fn is_read_only(tensor: &impl DLPackExport) -> bool {
+    tensor.tensor().is_ok_and(|view| view.is_read_only())
+}
+
+/// Exports a copy, which other threads of Python do not wait for.
+fn copied<A: Abi, T: ExportClass, B: Backends>(
+    py: Python<'_>,
+    tensor: &T,
+    plan: Plan,
+    stream: StreamArg<'_>,
+) -> PyResult<ManagedTensor<A>> {
+    if B::HAS_STREAMS || is_large(tensor) {
+        detached(py, || plan.copied::<A, B>(tensor, stream))
+    } else {
+        plan.copied::<A, B>(tensor, stream)
+    }
+}
+
+/// Raises an exception; NULL, as Python wants it then.
+#[cold]
+fn raise(py: Python<'_>, error: PyErr) -> *mut py_ffi::PyObject {
+    error.restore(py);
+    ptr::null_mut()
 }
 
 /// `__dlpack_device__`.
@@ -200,6 +317,8 @@ unsafe extern "C" fn dlpack_device<T: ExportClass>(
 ///
 /// 1. They are such arguments, of a call that lasts for `'a`: `arguments` holds
 ///    `positional` objects and then one for each of `names`, a tuple or NULL.
+#[cold]
+#[inline(never)]
 unsafe fn keywords<'a>(
     py: Python<'static>,
     arguments: *const *mut py_ffi::PyObject,
@@ -217,24 +336,4 @@ unsafe fn keywords<'a>(
         for_each_keyword(py, arguments, names, |name, value| keywords.set(name, value))?;
     }
     Ok(keywords)
-}
-
-/// Exports the tensor of an object, which stays usable.
-fn export<A: Abi, T: ExportClass, B: Backends>(
-    object: PyRef<'static, T>,
-    plan: Plan,
-    stream: StreamArg<'_>,
-) -> PyResult<ManagedTensor<A>> {
-    let tensor: &T = &object;
-    let exported = if B::HAS_STREAMS {
-        // The host may have to wait for a device.
-        detached(object.py(), || plan.export::<A, B>(tensor, stream))
-    } else {
-        plan.export::<A, B>(tensor, stream)
-    };
-    match exported? {
-        Some(tensor) => Ok(tensor),
-        // The object itself is the only owner that there is.
-        None => Ok(into_managed(PyOwner::new(object), stream)?),
-    }
 }

@@ -82,7 +82,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ
         unsafe { with(object, run) }
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, Fault<PyErr>> {
         // SAFETY: by 1 this thread is attached. The reference that outlives the
         // call is put into a `PyOwner`, which attaches.

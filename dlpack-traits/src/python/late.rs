@@ -26,6 +26,9 @@ type ThreadState = unsafe extern "C" fn() -> *mut PyThreadState;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Late {
     pub(super) vectorcall_method: Option<VectorcallMethod>,
+    /// Whether no two threads of Python run at once. An interpreter that has a GIL
+    /// keeps it.
+    pub(super) has_gil: bool,
     /// `PyThreadState_GetUnchecked`, or its name before 3.13.
     current: Option<ThreadState>,
     /// `PyGILState_GetThisThreadState`, which PyPy does not have.
@@ -56,8 +59,17 @@ impl Late {
             .map(|address| unsafe { transmute::<*mut c_void, VectorcallMethod>(address) });
         // SAFETY: the functions of these names take nothing and return a state.
         let state = |address| unsafe { transmute::<*mut c_void, ThreadState>(address) };
-        Self { vectorcall_method, current: current.map(state), own: own.map(state) }
+        let has_gil = has_gil(py);
+        Self { vectorcall_method, has_gil, current: current.map(state), own: own.map(state) }
     }
+}
+
+/// Whether the interpreter has a GIL that is in use: all have up to 3.12, which do
+/// not have the function either.
+fn has_gil(py: Python<'_>) -> bool {
+    let ask =
+        || -> PyResult<bool> { py.import("sys")?.getattr("_is_gil_enabled")?.call0()?.extract() };
+    quietly(py, ask()).unwrap_or(true)
 }
 
 /// The address of a function of Python.

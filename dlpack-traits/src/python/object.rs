@@ -1,7 +1,7 @@
 //! The Rust value of a Python object: borrowed from it, and exported with it.
 
 use pyo3::prelude::*;
-use pyo3::{Bound, ffi};
+use pyo3::{Borrowed, ffi};
 
 use super::class::ExportClass;
 use super::owner::PyOwner;
@@ -16,16 +16,18 @@ use crate::stream::StreamArg;
 /// # Safety
 ///
 /// 1. `object` is alive.
+#[inline(always)]
 pub(super) unsafe fn borrow<T: ExportClass>(
     py: Python<'static>,
     object: *mut ffi::PyObject,
 ) -> PyResult<PyRef<'static, T>> {
-    // SAFETY: by 1.
-    let object = unsafe { Bound::from_borrowed_ptr(py, object) };
+    // SAFETY: by 1, for longer than it takes.
+    let object = unsafe { Borrowed::from_ptr(py, object) };
     Ok(object.extract::<PyRef<'static, T>>()?)
 }
 
 /// Exports the tensor of an object, which stays usable, without a copy.
+#[inline(always)]
 pub(super) fn share<A: Abi, T: ExportClass>(
     object: PyRef<'static, T>,
     consumer: StreamArg<'_>,

@@ -8,6 +8,7 @@ use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
 use super::capsule;
 use super::convert::{self, Keywords};
+use super::export::Instead;
 use super::protocol::{Capsule, Plan};
 use crate::backend::{Backends, Cpu};
 use crate::error::Error;
@@ -64,7 +65,12 @@ fn in_capsule<'py, A: Abi>(
     tensor: &Foreign,
     stream: StreamArg<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let managed = plan.export::<A, Cpu>(tensor, stream)?.ok_or(Error::NotShareable)?;
+    let managed = match plan.share::<A>(tensor, stream) {
+        Ok(tensor) => tensor,
+        Err(Instead::Copy) => plan.copied::<A, Cpu>(tensor, stream)?,
+        Err(Instead::Alone) => return Err(Error::NotShareable.into()),
+        Err(Instead::Refused(error)) => return Err(error.into()),
+    };
     // SAFETY: 1. This thread is attached.
     let capsule = unsafe { capsule::new(managed) };
     // SAFETY: it is a new reference, or NULL with an exception set.

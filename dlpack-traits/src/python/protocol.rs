@@ -33,6 +33,18 @@ pub(crate) enum Capsule {
     Legacy,
 }
 
+impl Capsule {
+    /// A producer may answer with any version up to the major that was asked
+    /// for, so everything from 1 on gets ours.
+    #[inline]
+    pub(crate) fn up_to(max_version: Option<Version>) -> Self {
+        match max_version {
+            Some(version) if version.major >= 1 => Self::Versioned,
+            _ => Self::Legacy,
+        }
+    }
+}
+
 /// Whether the elements are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Copy {
@@ -92,12 +104,7 @@ impl Request {
         own: impl FnOnce() -> Result<Device, E>,
         reaches_host: impl FnOnce(Device) -> bool,
     ) -> Result<Plan, E> {
-        // A producer may answer with any version up to the major that was
-        // asked for, so everything from 1 on gets ours.
-        let capsule = match self.max_version {
-            Some(version) if version.major >= 1 => Capsule::Versioned,
-            _ => Capsule::Legacy,
-        };
+        let capsule = Capsule::up_to(self.max_version);
         let mut copy = match self.copy {
             Some(true) => Copy::Always,
             Some(false) => Copy::Never,
@@ -121,6 +128,11 @@ impl Request {
 }
 
 impl Plan {
+    /// What is done for a consumer who asks for nothing but a capsule.
+    pub(crate) const fn plain(capsule: Capsule) -> Self {
+        Self { capsule, copy: Copy::IfNeeded, onto_cpu: false }
+    }
+
     /// Whether a tensor on the device `own` may be copied by the processor, which
     /// puts it into host memory. Where it cannot read it, the copy itself says so.
     ///

@@ -9,13 +9,15 @@ use pyo3::ffi as py_ffi;
 use pyo3::prelude::*;
 
 use super::guard::guarded;
+use super::late::Late;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::import::Imported;
 use crate::managed::Abi;
 
-/// Held while a capsule is looked at and renamed, so that of two threads that
-/// take from one capsule only one gets the tensor, without a GIL too. Nothing
-/// that could wait for another thread is called meanwhile.
+/// Held while a capsule is looked at and renamed where there is no GIL, so that of
+/// two threads that take from one capsule only one gets the tensor. With a GIL
+/// nothing that is called meanwhile lets go of it. Nothing that could wait for another
+/// thread is called either.
 static TAKING: Mutex<()> = Mutex::new(());
 
 /// Takes the tensor that a capsule owns.
@@ -47,7 +49,8 @@ pub(super) unsafe fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Imported> {
 #[inline]
 fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
     let object = capsule.as_ptr();
-    let _taking = TAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let has_gil = Late::get(capsule.py()).has_gil;
+    let _taking = (!has_gil).then(|| TAKING.lock().unwrap_or_else(PoisonError::into_inner));
     // SAFETY: this thread is attached, and the object is alive.
     if unsafe { py_ffi::PyCapsule_IsValid(object, A::CAPSULE.as_ptr()) } == 0 {
         return Ok(None);

@@ -153,13 +153,18 @@ impl Memory {
     /// standard, lent by this crate's own types.
     #[inline(always)]
     pub(crate) fn plain_element(&self) -> Option<usize> {
-        let plain = self.refusal.is_none()
+        let plain = self.is_plain() && self.dtype.is_well_formed();
+        if plain { self.dtype.byte_size() } else { None }
+    }
+
+    /// Whether it is such memory, but for the type.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.refusal.is_none()
             && self.foreign.is_none()
             && self.axes.is_empty()
             && !self.padded
             && self.device.has_addresses()
-            && self.dtype.is_well_formed();
-        if plain { self.dtype.byte_size() } else { None }
     }
 
     /// Bytes of one element with its axes, unless elements are packed into bytes.

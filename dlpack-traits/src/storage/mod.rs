@@ -76,4 +76,26 @@ pub trait Storage {
     fn share(&self) -> Option<SharedOwner> {
         None
     }
+
+    /// [`share`](Self::share) by a storage that knows its type: hands that owner on as it
+    /// is. `None` leaves it to `share`.
+    #[doc(hidden)]
+    #[inline]
+    fn share_with<U: UseOwner>(&self, user: U) -> Option<U::Output>
+    where
+        Self: Sized,
+    {
+        let _ = user;
+        None
+    }
+}
+
+/// What is done with one more owner of some memory, whatever its type.
+#[doc(hidden)]
+pub trait UseOwner {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn use_owner<S: Storage + Send + 'static>(self, owner: S) -> Self::Output;
 }

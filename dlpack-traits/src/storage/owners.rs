@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::element::Element;
 use crate::error::Error;
-use crate::storage::{Data, DataRef, SharedOwner, Storage};
+use crate::storage::{Data, DataRef, SharedOwner, Storage, UseOwner};
 use crate::stream::StreamArg;
 
 impl<T: Element> Storage for [T] {
@@ -119,5 +119,10 @@ impl<S: Storage + Send + Sync + ?Sized + 'static> Storage for Arc<S> {
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
         SharedOwner::new(Arc::clone(self))
+    }
+
+    #[inline(always)]
+    fn share_with<U: UseOwner>(&self, user: U) -> Option<U::Output> {
+        Some(user.use_owner(Arc::clone(self)))
     }
 }

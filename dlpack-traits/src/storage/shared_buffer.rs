@@ -9,7 +9,7 @@ use bytemuck::Pod;
 use crate::device::Device;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
-use crate::storage::{Block, Cells, Counted, DataRef, SharedOwner, Storage};
+use crate::storage::{Block, Cells, Counted, DataRef, SharedOwner, Storage, UseOwner};
 
 /// A buffer of elements that several owners read **and write** at once: Rust,
 /// NumPy, PyTorch.
@@ -140,6 +140,11 @@ impl<T: Element + Pod> Storage for SharedBuffer<T> {
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
         SharedOwner::new(self.clone())
+    }
+
+    #[inline(always)]
+    fn share_with<U: UseOwner>(&self, user: U) -> Option<U::Output> {
+        Some(user.use_owner(self.clone()))
     }
 }
 

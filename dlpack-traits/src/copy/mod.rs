@@ -1,12 +1,19 @@
 //! Copies of host tensors: compact, aligned, and the consumer's own.
 
+mod axes;
+mod source;
+mod together;
+
+use axes::Axes;
+use source::Source;
+
 use crate::described::{Described, Layout};
 use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::layout::{self, Walk};
-use crate::storage::{Access, Block, Cells, Data, Terms};
+use crate::layout;
+use crate::storage::{Block, Data};
 use crate::view::{Lend, TensorView};
 
 /// A compact row-major copy, aligned to 64 bytes.
@@ -110,81 +117,13 @@ fn copy_elements(from: &Described<'_>, source: &Source, to: &mut [u8]) -> Result
     if layout::is_row_major(shape, strides) {
         // SAFETY: the elements are compact from the first one on, and `to` has
         // the bytes that hold them, the last of which may be partly theirs.
-        unsafe { source.read(0, to) };
+        unsafe { together::copy(source, &[], to.len(), to) };
         return Ok(());
     }
     let dtype = from.dtype();
     let size = from.element_bytes().ok_or(Error::PackedStrides { dtype })?;
-    // As many trailing axes as lie without gaps are copied in one go.
-    let gapless = |&axis: &usize| {
-        let inner = shape.get(axis..).zip(strides.get(axis..));
-        inner.is_some_and(|(shape, strides)| layout::is_row_major(shape, strides))
-    };
-    let outer = (0..shape.len()).rev().take_while(gapless).last().unwrap_or(shape.len());
-    let (walked, run) = shape.split_at(outer);
-    let run: i64 = run.iter().product();
-    let run_bytes = bytes(run, size).unsigned_abs();
-    let mut walk = Walk::new(walked, strides);
-    for part in to.chunks_exact_mut(run_bytes) {
-        // SAFETY: the walk visits exactly the indices of the outer axes, each
-        // of which is followed by a run of the inner ones.
-        unsafe { source.read(bytes(walk.position(), size), part) };
-        walk.advance();
-    }
+    let axes = Axes::new(shape, strides, size);
+    // SAFETY: the axes are those of the tensor, whose elements `to` has room for.
+    unsafe { together::copy(source, axes.as_slice(), axes.run, to) };
     Ok(())
-}
-
-/// A number of elements of a size, in bytes. What lies in memory fits.
-#[expect(clippy::cast_possible_truncation, reason = "addresses differ by at most `isize::MAX`")]
-#[expect(clippy::cast_possible_wrap, reason = "an element has less than 2^24 bits")]
-const fn bytes(elements: i64, size: usize) -> isize {
-    (elements as isize).saturating_mul(size as isize)
-}
-
-/// The memory that is copied from.
-struct Source {
-    first: *mut u8,
-    terms: Terms,
-}
-
-impl Source {
-    fn of(from: &Described<'_>) -> Self {
-        Self { first: from.data().0, terms: from.memory().terms() }
-    }
-
-    /// The same elements in a copy of the bytes that they span.
-    fn in_span(from: &Described<'_>, span: &Block) -> Self {
-        let before = from.byte_offset().saturating_sub(from.span().0);
-        // The first element lies in the span, so its offset fits.
-        let before = usize::try_from(before).unwrap_or(0);
-        Self {
-            first: span.as_ptr().wrapping_add(before),
-            terms: Terms { access: Access::Frozen, unit: 1 },
-        }
-    }
-
-    /// Reads `to.len()` bytes that begin `position` bytes from the first element.
-    ///
-    /// # Safety
-    ///
-    /// 1. Those bytes are whole elements of the tensor that this was made from,
-    ///    which is still lent.
-    unsafe fn read(&self, position: isize, to: &mut [u8]) {
-        // SAFETY: by 1 the position lies inside the memory of the tensor.
-        let from = unsafe { self.first.offset(position) };
-        match self.terms.access {
-            Access::Frozen | Access::Exclusive | Access::ForeignReadOnly => {
-                // SAFETY: by 1 there are as many bytes, which nobody writes
-                // while they are lent, or, if they are foreign, now (5 of
-                // `Imported::from_raw`), and `to` is memory of our own.
-                unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
-            }
-            Access::Shared | Access::SharedReadOnly => {
-                // SAFETY: 1. The elements are lent, and a description keeps
-                // them inside of memory that is made of such atomics. 2. is
-                // what a shared loan promises.
-                unsafe { Cells::read(from, self.terms.unit, to) }
-            }
-        }
-    }
 }

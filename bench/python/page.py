@@ -1,0 +1,206 @@
+"""Writes docs/benchmarks.md and its picture from the figures in target/bench.
+
+    page.py FOLDER
+
+Every `*.json` there has rows as `bench/src/report.rs` describes them. Reasons for rows
+that miss their bar are in `missed.json`, by the row's name.
+"""
+
+import datetime
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import picture
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+DOCS = ROOT / "docs"
+GROUPS = {
+    "rust": "Rust, beside the other crates",
+    "table": "The exchange table, called from C",
+    "python": "Python, beside the libraries' own objects",
+    "size": "Machine code per exported type",
+    "instructions": "Instructions of the hot paths",
+    "compile": "Compile time",
+}
+COMMANDS = """\
+```text
+cargo xtask bench all        everything, and this page
+cargo xtask bench rust       one part: rust, table, python, size, instructions, compile
+cargo xtask bench page       this page, from the figures of earlier runs
+```"""
+METHOD = """\
+All contenders of a row are timed in turn, in batches, round after round in one
+process, so that whatever else the machine does falls on all of them. The figures are
+the median and the lower quartile of the rounds. A ratio is ours divided by what the row
+is compared with, of medians: below 1 is faster. Absolute times belong to the machine of
+the day; ratios travel better. A Python row includes the loop around it, for all alike."""
+
+
+def rows_in(folder):
+    """All rows, in groups, and what the files say of their runs."""
+    groups, about = {}, {}
+    for path in sorted(folder.glob("*.json")):
+        content = json.loads(path.read_text())
+        rows = content.get("rows", []) if isinstance(content, dict) else content
+        if isinstance(content, dict):
+            about |= content.get("about", {})
+        for row in rows:
+            row = compiled(row) if "variant" in row else row
+            if row:
+                for name in ("reference", "ratio", "bar", "ours"):
+                    row.setdefault(name, None)
+                row.setdefault("entries", [])
+                groups.setdefault(row.get("group") or path.stem, []).append(row)
+    order = list(GROUPS)
+    known = sorted(groups, key=lambda name: order.index(name) if name in order else len(order))
+    return {name: groups[name] for name in known}, about
+
+
+def compiled(row):
+    """A row of `bench compile` in the words of the others; None for its references."""
+    bars = {"DLPackExport": 1.05}
+    if not row["variant"].startswith("DLPack"):
+        return None
+    seconds, ratio = row["median_seconds"], row["of_serialize"]
+    reference = seconds / ratio if ratio else 0
+    name = row["variant"]
+    entry = {"name": f"dlpack-traits, {name}", "median": seconds, "ratio": ratio}
+    return {
+        "group": "compile",
+        "row": f"cargo check of 200 {name}",
+        "unit": "s",
+        "reference": "serde::Serialize",
+        "floor": reference,
+        "ours": seconds,
+        "ratio": ratio,
+        "bar": bars.get(name),
+        "peers": {},
+        "entries": [{"name": "serde::Serialize", "median": reference, "ratio": 1.0}, entry],
+    }
+
+
+def judged(row):
+    """What the bar is for: a ratio, or, where there is nothing to compare with, ours."""
+    return row["ours"] if row["ratio"] is None else row["ratio"]
+
+
+def missed(row):
+    return row["bar"] is not None and judged(row) is not None and judged(row) > row["bar"]
+
+
+def verdict(row):
+    if row["bar"] is None or judged(row) is None:
+        return ""
+    return "misses" if missed(row) else "yes"
+
+
+def figure(value):
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def summary(rows):
+    lines = [
+        "| row | compared with | ratio | bar | met |",
+        "|---|---|---|---|---|",
+    ]
+    if not any(row["entries"] for row in rows):
+        lines[0] = "| row | unit | ours | bar | met |"
+    for row in rows:
+        against = row["reference"] or row["unit"]
+        bar, value = (figure(number) for number in (row["bar"], judged(row)))
+        lines.append(f"| {cell(row['row'])} | {cell(against)} | {value} | {bar} | {verdict(row)} |")
+    return "\n".join(lines)
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def details(rows):
+    parts = []
+    for row in rows:
+        if not row["entries"]:
+            continue
+        counted = any(entry.get("allocations") is not None for entry in row["entries"])
+        more = " allocations | bytes |" if counted else ""
+        lines = [
+            f"**{cell(row['row'])}** ({row['unit']})",
+            "",
+            f"| | lower quartile | median | ratio |{more}",
+            f"|---|---|---|---|{'---|---|' if counted else ''}",
+        ]
+        for entry in row["entries"]:
+            count = [entry.get("allocations"), entry.get("bytes")]
+            count = "".join(f" {'' if n is None else n} |" for n in count) if counted else ""
+            lines.append(
+                f"| {cell(entry['name'])} | {figure(entry.get('lower_quartile'))} |"
+                f" {figure(entry['median'])} | {entry['ratio']:.2f} |{count}"
+            )
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def misses(groups):
+    reasons = json.loads((HERE / "missed.json").read_text())
+    rows = [row for rows in groups.values() for row in rows if missed(row)]
+    if not rows:
+        return "None in this run."
+    lines = []
+    for row in rows:
+        reason = reasons.get(row["row"], "No reason is known yet.")
+        lines.append(
+            f"- **{cell(row['row'])}**: {figure(judged(row))}, bar {figure(row['bar'])}. {reason}"
+        )
+    return "\n".join(lines)
+
+
+def versions(about):
+    known = dict(about.get("versions", {}))
+    rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=False)
+    if rustc.returncode == 0:
+        known["rustc"] = rustc.stdout.split()[1]
+    return ", ".join(f"{name} {version}" for name, version in known.items())
+
+
+def page(groups, about):
+    date = about.get("date", datetime.date.today().isoformat())
+    load = about.get("load")
+    machine = about.get("machine", "unknown")
+    busy = f", load {load}" if load is not None else ""
+    parts = [
+        "# Benchmarks",
+        "Generated by `cargo xtask bench page` from the figures of `cargo xtask bench all`;"
+        " nothing is written by hand but the reasons for rows that miss their bar.",
+        f"Measured on {date}: {machine}{busy}. {versions(about)}.",
+        COMMANDS,
+        "![Ratios of all rows with a bar](pictures/benchmarks.svg)",
+        METHOD,
+        "## Rows that miss their bar",
+        misses(groups),
+    ]
+    for name, rows in groups.items():
+        more = details(rows)
+        parts += [f"## {GROUPS.get(name, name)}", summary(rows)] + ([more] if more else [])
+    parts += [
+        "## The floor",
+        "What `floor` means in the Rust rows: `bench/src/floor.rs`, as it is.",
+        "```rust,ignore\n" + (ROOT / "bench/src/floor.rs").read_text().rstrip() + "\n```",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def main():
+    groups, about = rows_in(Path(sys.argv[1]))
+    if not groups:
+        sys.exit("there are no figures; run `cargo xtask bench all`")
+    (DOCS / "pictures").mkdir(exist_ok=True)
+    picture.draw(groups, missed, DOCS / "pictures" / "benchmarks")
+    (DOCS / "benchmarks.md").write_text(page(groups, about))
+
+
+main()

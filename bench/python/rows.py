@@ -1,0 +1,246 @@
+"""The Python rows: objects of our classes beside those of the libraries.
+
+    rows.py FOLDER JSON
+
+`cargo xtask bench python` runs it. FOLDER has the module built for this Python, and
+below `abi3` the one for all. A library that is not installed is left out aloud.
+"""
+
+import contextlib
+import datetime
+import importlib.util
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+
+import numpy
+from measure import OURS, Report, loop
+
+SHAPE = (2, 3, 4)
+VERSION = (1, 0)
+ROOT = Path(__file__).resolve().parents[2]
+OWN_FROM_OBJECT = "torch's own, unchecked"
+
+
+def load(folder):
+    """The module in a folder. Several builds of it can be loaded at a time."""
+    name = "dlpack_bench_python"
+    spec = importlib.util.spec_from_file_location(name, Path(folder) / f"{name}.so")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def library(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        print(f"left out: {name} ({error})\n")
+        return None
+
+
+def nanobind_array(array):
+    """The same memory as an object of nanobind's, from a module of the tests."""
+    sys.path.insert(0, str(ROOT / "tests" / "matrix"))
+    try:
+        import nanobind_peer
+
+        module = nanobind_peer.load(optimise="-O2")
+    except ImportError as error:
+        print(f"left out: nanobind ({error})\n")
+        return None
+    float32 = (2, 32, 1)
+    strides = [12, 4, 1]
+    return module.make(array.ctypes.data, list(SHAPE), strides, *float32, False, array)
+
+
+def about(libraries):
+    try:
+        models = [line for line in open("/proc/cpuinfo") if line.startswith("model name")]
+        processor = f"{models[0].split(':')[1].strip()}, {os.cpu_count()} cores"
+    except (OSError, IndexError):
+        processor = f"{platform.machine()}, {os.cpu_count()} cores"
+    versions = {"Python": platform.python_version()}
+    versions |= {name: module.__version__ for name, module in libraries.items() if module}
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {
+        "date": datetime.date.today().isoformat(),
+        "machine": processor,
+        "system": f"{platform.system()} {platform.machine()}",
+        "load": load and round(load, 1),
+        "versions": versions,
+    }
+
+
+def producers(report, objects, frozen, shared):
+    """`__dlpack__`, as consumers call it."""
+    call = {f"{name}": value for name, value in objects.items()}
+    report.row(
+        "obj.__dlpack__()",
+        {"NumPy": loop("x.__dlpack__()", x=call["NumPy"])}
+        | {f"{OURS}, SharedBuffer": loop("x.__dlpack__()", x=shared)}
+        | {f"{OURS}, Arc<[f32]>: a copy": loop("x.__dlpack__()", x=frozen)}
+        | {n: loop("x.__dlpack__()", x=x) for n, x in call.items() if n != "NumPy"},
+        bar=0.85,
+    )
+    statement = "x.__dlpack__(max_version=version)"
+    report.row(
+        "obj.__dlpack__(max_version=(1, 0))",
+        {
+            name: loop(statement, x=x, version=VERSION)
+            for name, x in with_ours(call, frozen, shared).items()
+        },
+        bar=0.85,
+    )
+
+
+def with_ours(objects, frozen, shared, reference="NumPy"):
+    return (
+        {reference: objects[reference]}
+        | {f"{OURS}, Arc<[f32]>": frozen, f"{OURS}, SharedBuffer": shared}
+        | {name: value for name, value in objects.items() if name != reference}
+    )
+
+
+def consumers(report, objects, frozen, shared, torch, tvm_ffi):
+    """Libraries that take objects."""
+    for title, function, reference, bar in [
+        ("numpy.from_dlpack(obj)", numpy.from_dlpack, "NumPy", 0.95),
+        ("torch.from_dlpack(obj)", torch and torch.from_dlpack, "NumPy", 1.0),
+        ("tvm_ffi.from_dlpack(obj)", tvm_ffi and tvm_ffi.from_dlpack, "PyTorch", 0.75),
+    ]:
+        if function and reference in objects:
+            report.row(
+                title,
+                {
+                    name: loop("f(x)", f=function, x=x)
+                    for name, x in with_ours(objects, frozen, shared, reference).items()
+                },
+                bar=bar,
+                batch=50,
+            )
+
+
+def taking(report, module, objects):
+    """Rust takes tensors of libraries; both sides are called by native code."""
+    array = objects["NumPy"]
+    report.row(
+        "Rust from_dlpack(numpy array) + drop",
+        {
+            "numpy.from_dlpack": lambda n: module.call(numpy.from_dlpack, array, n),
+            OURS: lambda n: module.take(array, n),
+            "array.__dlpack__() alone, dropped": lambda n: module.produce(array, n),
+        },
+        bar=0.4,
+    )
+    if "PyTorch" in objects:
+        tensor = objects["PyTorch"]
+        report.row(
+            "Rust from_dlpack(torch tensor) + drop, by table",
+            {
+                OWN_FROM_OBJECT: lambda n: module.take_unchecked(tensor, n),
+                OURS: lambda n: module.take(tensor, n),
+            },
+            bar=1.15,
+        )
+
+
+def stable_abi(report, module, stable, objects):
+    """The build for all versions of Python, compared with the one for this."""
+    ours, theirs = module.Frozen(SHAPE), stable.Frozen(SHAPE)
+    own, abi3 = "this Python's build", f"{OURS}, abi3"
+
+    def pair(title, make):
+        report.row(f"abi3: {title}", {own: make(module, ours), abi3: make(stable, theirs)}, bar=1.1)
+
+    pair(
+        "obj.__dlpack__(max_version=(1, 0))",
+        lambda _, x: loop("x.__dlpack__(max_version=version)", x=x, version=VERSION),
+    )
+    pair("numpy.from_dlpack(obj)", lambda _, x: loop("f(x)", f=numpy.from_dlpack, x=x))
+    array = objects["NumPy"]
+    pair("Rust from_dlpack(numpy array) + drop", lambda m, _: lambda n: m.take(array, n))
+    if "PyTorch" in objects:
+        tensor = objects["PyTorch"]
+        pair("Rust from_dlpack(torch tensor) + drop", lambda m, _: lambda n: m.take(tensor, n))
+
+
+def copies(report, module):
+    """Copies of 64 MiB."""
+    side = 4096
+
+    def milliseconds(statement):
+        def run(_):
+            start = time.perf_counter()
+            copied = statement()
+            elapsed = time.perf_counter() - start
+            del copied
+            return elapsed * 1e3
+
+        return run
+
+    for title, ours, array in [
+        (
+            "contiguous",
+            module.Frozen((side, side, 1)),
+            numpy.ones((side, side), numpy.float32),
+        ),
+        (
+            "strided: every second column",
+            module.Sliced((side, side)),
+            numpy.ones((side, 2 * side), numpy.float32)[:, ::2],
+        ),
+        (
+            "strided: transposed",
+            module.Transposed((side, side)),
+            numpy.ones((side, side), numpy.float32).T,
+        ),
+    ]:
+        copy = numpy.from_dlpack(ours, copy=True)
+        assert (copy.reshape(array.shape) == array).all()
+        del copy
+        report.row(
+            f"copy=True of 64 MiB, {title}",
+            {
+                "array.copy()": milliseconds(lambda: array.copy("C")),
+                OURS: milliseconds(lambda: ours.__dlpack__(max_version=VERSION, copy=True)),
+            },
+            # At least 0.95 of the speed.
+            bar=1.05,
+            rounds=9,
+            batch=1,
+            unit="ms",
+        )
+
+
+def main():
+    folder, output = sys.argv[1:]
+    module, stable = load(folder), None
+    with contextlib.suppress(FileNotFoundError, ImportError):
+        stable = load(Path(folder) / "abi3")
+    torch, tvm_ffi = library("torch"), library("tvm_ffi")
+    array = numpy.ones(SHAPE, numpy.float32)
+    objects = {"NumPy": array}
+    if torch:
+        objects["PyTorch"] = torch.ones(SHAPE)
+    if tvm_ffi:
+        objects["tvm-ffi"] = tvm_ffi.from_dlpack(numpy.ones(SHAPE, numpy.float32))
+    bound = nanobind_array(array)
+    if bound is not None:
+        objects["nanobind"] = bound
+    nanobind = library("nanobind")
+    libraries = {"NumPy": numpy, "PyTorch": torch, "tvm-ffi": tvm_ffi, "nanobind": nanobind}
+    report = Report(about(libraries))
+    frozen, shared = module.Frozen(SHAPE), module.Shared(SHAPE)
+    producers(report, objects, frozen, shared)
+    consumers(report, objects, frozen, shared, torch, tvm_ffi)
+    taking(report, module, objects)
+    if stable:
+        stable_abi(report, module, stable, objects)
+    copies(report, module)
+    report.write(output)
+
+
+main()

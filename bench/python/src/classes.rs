@@ -1,0 +1,101 @@
+//! Classes as users write them: a derive, and one line that adds them.
+
+use std::sync::Arc;
+
+use dlpack_traits::{DLPackExport, DLPackImport, Foreign, SharedBuffer, python};
+use pyo3::prelude::*;
+
+/// The class of the rows: frozen, over memory with several owners that nobody
+/// writes. No recycling of anything.
+#[pyclass(frozen)]
+#[derive(DLPackExport)]
+struct Frozen {
+    data: Arc<[f32]>,
+    shape: [usize; 3],
+}
+
+#[pymethods]
+impl Frozen {
+    #[new]
+    fn new(shape: [usize; 3]) -> Self {
+        Self { data: vec![1.0; shape.iter().product()].into(), shape }
+    }
+}
+
+/// The same over memory that everybody may write, which the capsule of before
+/// DLPack 1.0 can say.
+#[pyclass(frozen)]
+#[derive(DLPackExport)]
+struct Shared {
+    data: SharedBuffer<f32>,
+    shape: [usize; 3],
+}
+
+#[pymethods]
+impl Shared {
+    #[new]
+    fn new(shape: [usize; 3]) -> PyResult<Self> {
+        Ok(Self { data: SharedBuffer::zeroed(shape.iter().product())?, shape })
+    }
+}
+
+/// A class that is made of other libraries' tensors.
+#[pyclass(frozen)]
+#[derive(DLPackExport, DLPackImport)]
+struct Taken {
+    data: Foreign<f32>,
+    shape: [usize; 3],
+}
+
+/// A matrix that is stored the other way round, so that a compact copy of it
+/// transposes.
+#[pyclass(frozen)]
+#[derive(DLPackExport)]
+struct Transposed {
+    data: Arc<[f32]>,
+    shape: [usize; 2],
+    strides: [isize; 2],
+}
+
+#[pymethods]
+impl Transposed {
+    #[new]
+    fn new(stored: [usize; 2]) -> Self {
+        let [rows, columns] = stored;
+        Self {
+            data: vec![1.0; rows * columns].into(),
+            shape: [columns, rows],
+            strides: [1, columns.cast_signed()],
+        }
+    }
+}
+
+/// Every second column of a matrix.
+#[pyclass(frozen)]
+#[derive(DLPackExport)]
+struct Sliced {
+    data: Arc<[f32]>,
+    shape: [usize; 2],
+    strides: [isize; 2],
+}
+
+#[pymethods]
+impl Sliced {
+    #[new]
+    fn new(shape: [usize; 2]) -> Self {
+        let [rows, columns] = shape;
+        Self {
+            data: vec![1.0; rows * columns * 2].into(),
+            shape,
+            strides: [(2 * columns).cast_signed(), 2],
+        }
+    }
+}
+
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    python::add_class::<Frozen>(module)?;
+    python::add_class::<Shared>(module)?;
+    python::class::<Taken>().importable().add(module)?;
+    python::add_class::<Transposed>(module)?;
+    python::add_class::<Sliced>(module)
+}

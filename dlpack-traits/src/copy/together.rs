@@ -1,0 +1,167 @@
+//! Copying along axes: in an order that is kind to caches, and on a second core
+//! where that pays.
+
+use super::axes::{Axis, signed};
+use super::source::Source;
+
+/// Bytes from which a second core is asked to help: some milliseconds of work
+/// against some tens of microseconds for a thread.
+#[cfg(feature = "std")]
+const LARGE: usize = 8 << 20;
+
+/// Bytes, about, that one of two threads takes at a time.
+#[cfg(feature = "std")]
+const PIECE: usize = 2 << 20;
+
+/// Runs in one row of a tile: as many lines of a cache as are read in turn, so
+/// few that they stay there, also where they are a power of two apart.
+const TILE: usize = 16;
+
+/// Writes the runs of `run` bytes that lie along `axes` one after the other.
+///
+/// # Safety
+///
+/// 1. Each place along the axes, counted from the source's first element, is that
+///    of a run of whole elements of the tensor from which the source was made,
+///    which is still lent.
+/// 2. `to` has room for the runs, and no more; each axis says how far apart its
+///    parts are there.
+pub(super) unsafe fn copy(source: &Source, axes: &[Axis], run: usize, to: &mut [u8]) {
+    let single = Axis { dim: 1, from: 0, to: run };
+    let (outer, inner) = axes.split_first().map_or((single, axes), |(first, rest)| (*first, rest));
+    let whole = Part { position: 0, outer, inner, run };
+    #[cfg(feature = "std")]
+    if to.len() >= LARGE && has_another_core() {
+        // SAFETY: 1. and 2. are those of this function.
+        return unsafe { by_two(source, whole, to) };
+    }
+    // SAFETY: 1. and 2. are those of this function.
+    unsafe { whole.copy(source, to) }
+}
+
+/// Whether this process may run on more than one core.
+#[cfg(feature = "std")]
+fn has_another_core() -> bool {
+    std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1)
+}
+
+/// Copies with the help of a second thread, if there can be one.
+///
+/// Both take piece after piece, so that neither waits long for the other, which may
+/// not get a core at all.
+///
+/// # Safety
+///
+/// Those of [`copy`].
+#[cfg(feature = "std")]
+unsafe fn by_two(source: &Source, whole: Part<'_>, to: &mut [u8]) {
+    use std::sync::{Mutex, PoisonError};
+    use std::thread;
+
+    let step = whole.step();
+    let pieces = Mutex::new(to.chunks_mut(whole.byte_len(step)).enumerate());
+    let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some((index, to)) = next() {
+            let piece = whole.piece(index.wrapping_mul(step), to.len());
+            // SAFETY: 1. and 2. are those of this function: this is a part of it.
+            unsafe { piece.copy(source, to) }
+        }
+    };
+    thread::scope(|scope| {
+        // Without a helper all pieces are done here.
+        let _ = thread::Builder::new().spawn_scoped(scope, work);
+        work();
+    });
+}
+
+/// Some of the runs of a copy.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    /// Bytes from the source's first element to the first run.
+    position: isize,
+    outer: Axis,
+    inner: &'a [Axis],
+    run: usize,
+}
+
+impl Part<'_> {
+    /// How many of the outermost axis make a piece, or how many bytes of a single
+    /// run.
+    #[cfg(feature = "std")]
+    fn step(self) -> usize {
+        let bytes = if self.outer.dim < 2 { 1 } else { self.outer.to };
+        PIECE.checked_div(bytes).unwrap_or(1).max(1)
+    }
+
+    /// Bytes that they take in the copy.
+    #[cfg(feature = "std")]
+    fn byte_len(self, step: usize) -> usize {
+        if self.outer.dim < 2 { step } else { step.saturating_mul(self.outer.to) }
+    }
+
+    /// The piece that begins `first` of the outermost axis, or bytes of a single run,
+    /// further on, and has `byte_len` bytes.
+    #[cfg(feature = "std")]
+    fn piece(self, first: usize, byte_len: usize) -> Self {
+        let Self { position, outer, .. } = self;
+        if outer.dim < 2 {
+            // A single run is all there is. It is cut between elements: a piece is as
+            // long as a multiple of each size that an element of shared memory has.
+            return Self { position: position.wrapping_add(signed(first)), run: byte_len, ..self };
+        }
+        let position = position.wrapping_add(outer.from.wrapping_mul(signed(first)));
+        let dim = byte_len.checked_div(outer.to).unwrap_or(0);
+        Self { position, outer: Axis { dim, ..outer }, ..self }
+    }
+
+    /// Copies the runs.
+    ///
+    /// # Safety
+    ///
+    /// Those of [`copy`], for these.
+    unsafe fn copy(self, source: &Source, to: &mut [u8]) {
+        let Self { position, outer, inner, run } = self;
+        match inner {
+            // SAFETY: 1. is 1. of this function.
+            [] => unsafe { source.read_runs(position, outer.from, run, to) },
+            [columns] if columns.from.unsigned_abs() > outer.from.unsigned_abs() => {
+                // SAFETY: 1. and 2. are those of this function.
+                unsafe { self.copy_tiles(*columns, source, to) }
+            }
+            [next, inner @ ..] => {
+                let mut part = Self { position, outer: *next, inner, run };
+                for to in to.chunks_exact_mut(outer.to) {
+                    // SAFETY: 1. and 2. are those of this function.
+                    unsafe { part.copy(source, to) };
+                    part.position = part.position.wrapping_add(outer.from);
+                }
+            }
+        }
+    }
+
+    /// Copies a matrix whose columns are what lies together in the source: in
+    /// tiles, so that a line of the cache is still there for its next run.
+    ///
+    /// # Safety
+    ///
+    /// Those of [`copy`].
+    unsafe fn copy_tiles(self, columns: Axis, source: &Source, to: &mut [u8]) {
+        let Self { position, outer: rows, run, .. } = self;
+        for first_row in (0..rows.dim).step_by(TILE) {
+            for column in (0..columns.dim).step_by(TILE) {
+                let width = TILE.min(columns.dim.wrapping_sub(column)).wrapping_mul(run);
+                let height = TILE.min(rows.dim.wrapping_sub(first_row));
+                for row in first_row..first_row.wrapping_add(height) {
+                    let place = position
+                        .wrapping_add(rows.from.wrapping_mul(signed(row)))
+                        .wrapping_add(columns.from.wrapping_mul(signed(column)));
+                    let start = row.wrapping_mul(rows.to).wrapping_add(column.wrapping_mul(run));
+                    let Some(to) = to.get_mut(start..start.wrapping_add(width)) else { return };
+                    // SAFETY: 1. is 1. of this function.
+                    unsafe { source.read_runs(place, columns.from, run, to) };
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The word that counts the owners of a `Shared`, as it stands in the crate, around a
+//! block whose every access loom watches.
+
+#![cfg(loom)]
+
+/// Where the crate takes its atomics from.
+mod sync {
+    pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
+}
+
+#[path = "../../../dlpack-traits/src/managed/owners.rs"]
+#[allow(dead_code, reason = "a model needs some of it")]
+mod owners;
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread;
+
+use owners::Owners;
+
+/// What a block is: the word, the C struct, and the value.
+struct Block {
+    owners: Owners,
+    managed: UnsafeCell<usize>,
+    /// Written when it is dropped or changed, so that no reader may be left.
+    value: UnsafeCell<usize>,
+    drops: AtomicUsize,
+}
+
+/// A handle, in the memory of an `Arc`, which outlives the block.
+struct Handle(Arc<Block>);
+
+impl Handle {
+    fn new() -> Self {
+        Self(Arc::new(Block {
+            owners: Owners::one(),
+            managed: UnsafeCell::new(0),
+            value: UnsafeCell::new(0),
+            drops: AtomicUsize::new(0),
+        }))
+    }
+
+    fn again(&self) -> Self {
+        assert!(self.0.owners.add());
+        Self(Arc::clone(&self.0))
+    }
+
+    fn read(&self) {
+        // SAFETY: loom finds out.
+        self.0.value.with(|value| unsafe { assert_eq!(*value, 0) });
+    }
+
+    /// The lend in place, if it can be had: the struct is written.
+    fn lend(&self) -> Option<Lent> {
+        self.0.owners.lend().then(|| {
+            // SAFETY: loom finds out.
+            self.0.managed.with_mut(|managed| unsafe { *managed += 1 });
+            Lent(Arc::clone(&self.0))
+        })
+    }
+
+    fn remove(self) {
+        if self.0.owners.remove() {
+            free(&self.0);
+        }
+    }
+}
+
+/// The consumer.
+struct Lent(Arc<Block>);
+
+impl Lent {
+    /// Reads the elements, then the struct, and calls the deleter.
+    fn finish(self) {
+        // SAFETY: loom finds out.
+        self.0.value.with(|value| unsafe { assert_eq!(*value, 0) });
+        // The struct is the consumer's, who may write to it.
+        // SAFETY: loom finds out.
+        self.0.managed.with_mut(|managed| unsafe { *managed += 1 });
+        if self.0.owners.give_back() {
+            free(&self.0);
+        }
+    }
+}
+
+fn free(block: &Block) {
+    // SAFETY: loom finds out.
+    block.managed.with_mut(|managed| unsafe { *managed = 0 });
+    // SAFETY: loom finds out.
+    block.value.with_mut(|value| unsafe { *value = 1 });
+    block.drops.fetch_add(1, Ordering::Relaxed);
+}
+
+fn freed_once(block: &Block) {
+    assert_eq!(block.drops.load(Ordering::Relaxed), 1);
+}
+
+/// A handle on each of two threads, a consumer on a third.
+#[test]
+fn whoever_is_last() {
+    loom::model(|| {
+        let handle = Handle::new();
+        let block = Arc::clone(&handle.0);
+        let consumer = handle.lend().expect("nobody has it");
+        let other = handle.again();
+        let threads = [
+            thread::spawn(move || consumer.finish()),
+            thread::spawn(move || {
+                other.read();
+                other.remove();
+            }),
+        ];
+        handle.read();
+        handle.remove();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        freed_once(&block);
+    });
+}
+
+/// Two threads want the lend; the deleter of one runs on a third.
+#[test]
+fn one_lend_at_a_time() {
+    loom::model(|| {
+        let handle = Handle::new();
+        let block = Arc::clone(&handle.0);
+        let other = handle.again();
+        let thread = thread::spawn(move || {
+            let lent = other.lend();
+            other.remove();
+            if let Some(lent) = lent {
+                lent.finish();
+            }
+        });
+        if let Some(lent) = handle.lend() {
+            let deleter = thread::spawn(move || lent.finish());
+            // Maybe it is free again.
+            if let Some(lent) = handle.lend() {
+                lent.finish();
+            }
+            deleter.join().unwrap();
+        }
+        handle.remove();
+        thread.join().unwrap();
+        freed_once(&block);
+    });
+}
+
+/// Who finds itself alone may change the value.
+#[test]
+fn alone() {
+    loom::model(|| {
+        let handle = Handle::new();
+        let block = Arc::clone(&handle.0);
+        let other = handle.again();
+        let consumer = handle.lend().expect("nobody has it");
+        let threads = [
+            thread::spawn(move || consumer.finish()),
+            thread::spawn(move || {
+                other.read();
+                other.remove();
+            }),
+        ];
+        if handle.0.owners.is_one() {
+            // SAFETY: loom finds out.
+            handle.0.value.with_mut(|value| unsafe {
+                *value = 1;
+                *value = 0;
+            });
+        }
+        handle.remove();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        freed_once(&block);
+    });
+}
