@@ -69,6 +69,9 @@ def test_the_deleter_on_a_thread_python_does_not_know(cls, max_version):
     check_leaks(body)
 
 
+@pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="there is no GIL to hold"
+)
 @pytest.mark.parametrize("cls", CLASSES)
 def test_the_deleter_while_another_thread_holds_the_gil(cls):
     """Memory with several owners is freed although the GIL is never let go;

@@ -19,6 +19,9 @@ const TESTS: [&str; 6] = [
     "tests/python/test_threads.py",
 ];
 
+/// What asks for more memory than there is expects an error.
+const OPTIONS: &str = "detect_leaks=0:verify_asan_link_order=0:allocator_may_return_null=1";
+
 /// Accesses outside of allocations, and after their end. Not leaks: the interpreter has
 /// its own, and valgrind knows which those are.
 pub(crate) fn cpython(context: &Context, stage: &mut Stage) -> Ending {
@@ -33,14 +36,14 @@ pub(crate) fn cpython(context: &Context, stage: &mut Stage) -> Ending {
     let target = checkout.target().join("sanitize");
     let folder = target.join("python");
     for package in ["dlpack-testing", "dlpack-example"] {
-        let mut build = cargo_of(checkout, TOOLCHAIN);
-        build
+        let mut compile = cargo_of(checkout, TOOLCHAIN);
+        compile
             .env("RUSTFLAGS", "-Zsanitizer=address")
             .env("PYO3_PYTHON", &environment.interpreter.executable)
             .env("CARGO_INCREMENTAL", "0")
             .args(["rustc", "--lib", "--target", PLATFORM, "--package", package, "--target-dir"])
             .arg(&target);
-        stage.run(&mut build)?;
+        stage.run(&mut compile)?;
         let name = package.replace('-', "_");
         let built = target.join(PLATFORM).join(format!("debug/lib{name}.so"));
         std::fs::create_dir_all(&folder)
@@ -50,7 +53,7 @@ pub(crate) fn cpython(context: &Context, stage: &mut Stage) -> Ending {
     let sanitized = |mut python: Command| {
         python
             .env("LD_PRELOAD", format!("{runtime} {cpp}"))
-            .env("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0")
+            .env("ASAN_OPTIONS", OPTIONS)
             .env("DLPACK_SANITIZED", "1")
             .env("PYTHONMALLOC", "malloc");
         python
@@ -61,7 +64,7 @@ pub(crate) fn cpython(context: &Context, stage: &mut Stage) -> Ending {
     tests
         .env("DLPACK_PYTHON_MODULES", &folder)
         .env("DLPACK_REQUIRE", "numpy,tvm_ffi")
-        .args(["-m", "pytest", "-ra", "--color=no"])
+        .args(["-m", "pytest", "-ra", "--color=no", "--capture=sys"])
         .args(TESTS);
     Ok(stage.run(&mut tests)?)
 }

@@ -90,13 +90,13 @@ fn modules(
     let unwritable = |error| format!("{} cannot be written ({error}).", modules.display());
     std::fs::create_dir_all(&modules).map_err(unwritable)?;
     for module in [EXAMPLE, TESTING] {
-        let mut build = cargo(checkout);
-        build
+        let mut compile = cargo(checkout);
+        compile
             .current_dir(&sources)
             .env("PYO3_PYTHON", python)
             .args(["rustc", "--release", "--lib", "--package", module.package, "--target-dir"])
             .arg(place.join("target"));
-        stage.run(&mut build)?;
+        stage.run(&mut compile)?;
         let built = place.join("target/release").join(format!("lib{}.so", module.name));
         std::fs::copy(built, modules.join(format!("{}.so", module.name))).map_err(unwritable)?;
     }

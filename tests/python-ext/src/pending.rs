@@ -17,6 +17,7 @@ type Allocate = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut
 /// a function of an exchange table that takes or makes an object, of three
 /// `current_work_stream`, of four the allocator.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 makes a `Vec` of a list")]
 pub(crate) fn call_while_raising(
     py: Python<'_>,
     error: Bound<'_, PyAny>,

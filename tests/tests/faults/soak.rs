@@ -1,8 +1,9 @@
 //! An hour of exchanges in all directions: `cargo xtask soak --seconds 3600`.
 
+use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use dlpack_tests::counted::Drops;
 use tensors::SharedBuffer;
