@@ -28,6 +28,8 @@ const FEATURE_SETS: &[&str] = &[
 ];
 /// The sets with `pyo3`, which brings `std`.
 const FEATURE_SETS_WITH_PYO3: &[&str] = &["pyo3", "pyo3,derive", "pyo3,half", "pyo3,derive,half"];
+/// Modules for the stable ABI of Python: their feature of PyO3 would be everybody's.
+const STABLE_ABI: [&str; 2] = ["dlpack-conformance", "dlpack-doctor-python"];
 /// A target that has no standard library.
 const WITHOUT_STD: &str = "x86_64-unknown-none";
 /// `rust-version` of the workspace.
@@ -58,24 +60,38 @@ pub(crate) fn rustfmt(context: &Context, stage: &mut Stage) -> Ending {
 
 /// All lints, for all targets and features, denied.
 pub(crate) fn clippy(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = context.environment()?;
-    let mut command = cargo(&context.checkout);
-    command
-        .env("PYO3_PYTHON", &environment.interpreter.executable)
-        .args(["clippy", "--workspace", "--all-targets", "--all-features"])
-        .args(["--", "--deny=warnings"]);
-    Ok(stage.run(&mut command)?)
+    for packages in everywhere() {
+        let mut command = cargo(&context.checkout);
+        command
+            .env("PYO3_PYTHON", &context.environment()?.interpreter.executable)
+            .arg("clippy")
+            .args(packages)
+            .args(["--all-targets", "--all-features", "--", "--deny=warnings"]);
+        stage.run(&mut command)?;
+    }
+    Ok(())
 }
 
 /// The documentation builds without a warning.
 pub(crate) fn docs(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = context.environment()?;
-    let mut command = cargo(&context.checkout);
-    command
-        .env("PYO3_PYTHON", &environment.interpreter.executable)
-        .env("RUSTDOCFLAGS", "--deny=warnings")
-        .args(["doc", "--workspace", "--no-deps", "--all-features"]);
-    Ok(stage.run(&mut command)?)
+    for packages in everywhere() {
+        let mut command = cargo(&context.checkout);
+        command
+            .env("PYO3_PYTHON", &context.environment()?.interpreter.executable)
+            .env("RUSTDOCFLAGS", "--deny=warnings")
+            .arg("doc")
+            .args(packages)
+            .args(["--no-deps", "--all-features"]);
+        stage.run(&mut command)?;
+    }
+    Ok(())
+}
+
+/// All packages, by two selections.
+fn everywhere() -> [Vec<String>; 2] {
+    let others = STABLE_ABI.iter().map(|package| format!("--exclude={package}"));
+    let these = STABLE_ABI.iter().map(|package| format!("--package={package}"));
+    [std::iter::once("--workspace".to_owned()).chain(others).collect(), these.collect()]
 }
 
 /// The runtime builds without a warning with every set of features, also
