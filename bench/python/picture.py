@@ -21,7 +21,10 @@ FARTHEST = 2.5
 
 def draw(groups, missed, path):
     """Writes `path` as SVG and as PNG."""
-    shown = {name: [row for row in rows if ratio_of(row)] for name, rows in groups.items()}
+    shown = {
+        name: [row for row in rows if row["bar"] is not None and ratio_of(row)]
+        for name, rows in groups.items()
+    }
     shown = {name: rows for name, rows in shown.items() if rows}
     heights = [len(rows) + 0.9 for rows in shown.values()]
     plt.rcParams.update({"font.family": "DejaVu Sans", "font.size": 9, "svg.hashsalt": "dlpack"})

@@ -39,8 +39,7 @@ pub fn ranks(report: &mut Report, rounds: usize) {
         if let Some(last) = shape.last_mut() {
             *last = 256;
         }
-        let entries =
-            vec![export("dlpack-traits, rank 2", vec![1, 256]), export("dlpack-traits", shape)];
+        let entries = vec![export("rank 2", vec![1, 256]), export("dlpack-traits", shape)];
         report.row(&format!("to_dlpack + deleter, rank {rank}"), None, entries, rounds);
     }
 }

@@ -3,6 +3,7 @@
 mod house;
 
 use crate::Outcome;
+use crate::bench_python;
 use crate::checkout::Checkout;
 use crate::develop;
 use crate::report::{Ending, Stop};
@@ -25,6 +26,10 @@ pub(crate) fn pictures(checkout: &Checkout) -> Outcome {
     one_buffer(checkout, &environment, ONE_BUFFER, &mut stage)
         .inspect_err(|_| stage.print_tail())?;
     stage.note(&format!("{ONE_BUFFER} and {HOUSE} are new"));
+    if checkout.target().join("bench/python.json").is_file() {
+        return bench_python::page(checkout);
+    }
+    stage.note("docs/pictures/benchmarks.svg is drawn from figures: `cargo xtask bench all`");
     Ok(())
 }
 
