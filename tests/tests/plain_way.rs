@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use dlpack_tests::foreign::Foreign;
 use tensors::{
-    DLPackExport, DataRef, DataType, Device, Element, Error, SharedBuffer, SharedOwner, Storage,
+    DLPackExport, DataRef, DataType, Device, Element, Error, Flags, SharedBuffer, SharedOwner,
+    Storage,
 };
 
 #[derive(DLPackExport)]
@@ -130,6 +131,22 @@ fn owners_that_have_other_memory() {
         shared(said(8, DataType::U16, storage)),
         Err(Error::DeviceMismatch { device, storage })
     );
+    // The terms are those of the owner that is exported.
+    let buffer = SharedBuffer::<u16>::zeroed(4).unwrap();
+    struct Frozen(SharedBuffer<u16>);
+    impl Storage for Frozen {
+        fn data(&self) -> DataRef<'_> {
+            let data = self.0.data();
+            // SAFETY: it is the memory of the buffer, which lives as long, and to which nobody
+            // writes here.
+            unsafe { DataRef::from_raw_parts(data.as_ptr(), 8, DataType::U16, Device::CPU) }
+        }
+    }
+    let frozen = || SharedOwner::new(Frozen(buffer.clone()));
+    let owner = Array { data: Two { first: buffer.clone(), second: frozen }, shape: vec![4] };
+    assert_eq!(owner.to_dlpack().unwrap().flags(), Flags::READ_ONLY);
+    let owner = Array { data: buffer.clone(), shape: vec![4] };
+    assert_eq!(owner.to_dlpack().unwrap().flags(), Flags::NONE);
     // Another type for the same bytes is no reason: the tensor says what it is.
     assert_eq!(shared(said(8, DataType::I16, Device::CPU)), Ok(vec![4]));
     let refused: &'static Error = &Error::Custom("closed");
@@ -140,4 +157,25 @@ fn owners_that_have_other_memory() {
         }
     }
     assert_eq!(shared(|_| SharedOwner::new(Closed(refused))), Err(*refused));
+}
+
+/// A type that is said to be what it is, and elements that take a byte each.
+#[test]
+fn types_of_variants() {
+    #[derive(Storage)]
+    #[dlpack(crate = ::tensors)]
+    enum Data {
+        #[dlpack(dtype = F32)]
+        Floats(Arc<[f32]>),
+        #[dlpack(dtype = FLOAT4_E2M1FN, padded)]
+        Quarters(Arc<[u8]>),
+    }
+
+    let owner = Array { data: Data::Floats(Arc::from([1.5, 2.5])), shape: vec![2] };
+    assert_eq!(Foreign::from(owner.to_dlpack().unwrap()).elements::<f32>(), [1.5, 2.5]);
+    let owner = Array { data: Data::Quarters(Arc::from([1, 2, 3])), shape: vec![3] };
+    for tensor in [owner.copy_to_dlpack().unwrap(), owner.to_dlpack().unwrap()] {
+        assert!(tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED));
+        assert_eq!((tensor.dtype(), tensor.shape()), (DataType::FLOAT4_E2M1FN, &[3][..]));
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
 use tensors::{
-    DLPackExport, DataType, Device, Flags, Foreign, ImportedSlice, Order, Requirement,
+    DLPackExport, DataType, Device, Flags, Foreign, ImportedSlice, Number, Order, Requirement,
     SharedBuffer, SharedOwner, Storage, Unmet, Version,
 };
 
@@ -35,6 +35,8 @@ fn handles_and_views() {
     says(format!("{imported:?}"), &["Imported", "uint16", "cpu", "[3]", "[1]"]);
     let elements = imported.elements::<u16>().unwrap();
     says(format!("{elements:?}"), &["Elements", "[3]"]);
+    let codes = imported.codes().unwrap();
+    assert!(!codes.is_empty() && codes.iter().eq([1, 2, 3]));
     let foreign = Foreign::<u16>::new(imported).unwrap();
     says(format!("{foreign:?}"), &["Foreign", "uint16", "[3]"]);
     let managed = owner().to_dlpack().unwrap().into_raw();
@@ -65,6 +67,14 @@ fn requirements() {
         said(Unmet::Device { needed: vec!["cpu", "rocm", "oneapi"], found }),
         "the tensor is on cuda:0, `Image` needs cpu, rocm or oneapi; move it there"
     );
+    assert_eq!(
+        said(Unmet::Pitched { order: Some(Order::ColumnMajor) }),
+        "the elements are not compact along every axis but the last in column-major order, as \
+         `Image` needs them; pass `numpy.asfortranarray(x)`"
+    );
+    let fit = |found| said(Unmet::Fit { number: Number::Offset, found, int: "u8" });
+    assert_eq!(fit(0), "the offset of the tensor is 0, which does not fit in the `u8` of `Image`");
+    assert!(fit(-1).ends_with("of torch"));
     assert_eq!(
         said(Unmet::Compact { order: Some(Order::ColumnMajor), no_strides: false }),
         "the elements are not compact in column-major order, and `Image` needs them to be; pass \

@@ -97,6 +97,9 @@ fn nothing() {
     let reason = gone.tensor().map(|_: TensorView<'_>| ()).unwrap_err();
     assert_ne!(reason, Error::NotShareable);
     assert_eq!(gone.to_dlpack().unwrap_err(), reason);
+    let handle = Storage::share(&gone.data).expect("a handle to nothing");
+    assert_eq!(SharedOwner::new(Kept::Gone).map(|owner| owner.data().byte_len()), Some(0));
+    assert_eq!(handle.data().byte_len(), 0);
     let nothing = Either::Nothing;
     assert_eq!(nothing.to_dlpack().unwrap_err(), nothing.tensor().map(|_| ()).unwrap_err());
 }

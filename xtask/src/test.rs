@@ -9,7 +9,7 @@ use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
-    Outcome, checks, demo, device_runtimes, gpu_tests, matrix, miri, mutants, no_python,
+    Outcome, api, checks, demo, device_runtimes, gpu_tests, matrix, miri, mutants, no_python,
     pyo3_range, python_tests, rules, rust_tests, valgrind, vulkan_tests,
 };
 
@@ -76,6 +76,7 @@ const FULL: &[(&str, Body)] = &[
     ("python documents", rust_tests::python_documents),
     ("clippy", checks::clippy),
     ("docs", checks::docs),
+    ("public interface", api::step),
     ("oldest rust", checks::oldest_rust),
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),

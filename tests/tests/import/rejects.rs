@@ -192,6 +192,11 @@ fn from_the_future() {
         let error = Error::UnsupportedDType { dtype: unknown };
         assert_eq!(refused::<DLManagedTensorVersioned>(&case), error);
     }
+    // A family that this version knows has no other widths in a later one.
+    let odd = DataType::new(DataType::FLOAT4_E2M1FN.code(), 8, 1);
+    let case = with(|case| (case.version, case.dtype) = (Version::new(1, 99), odd));
+    let error = Error::UnsupportedDType { dtype: odd };
+    assert_eq!(refused::<DLManagedTensorVersioned>(&case), error);
     // What has no size cannot be kept either.
     let case = with(|case| {
         case.version = Version::new(1, 99);
