@@ -16,6 +16,10 @@ struct Array<S> {
     shape: Vec<u16>,
 }
 
+fn numbers(len: u16) -> Arc<[u16]> {
+    (0..len).collect()
+}
+
 /// Packets have room for 8 dimensions; there may be more.
 #[test]
 fn any_number_of_dimensions() {
@@ -29,7 +33,7 @@ fn any_number_of_dimensions() {
             (0..ndim).map(|axis| if axis + 1 < ndim { wide } else { 1 }).collect();
         let dims: Vec<i64> = shape.iter().map(|&dim| dim.into()).collect();
         let numel: u16 = shape.iter().product();
-        let owner = Array { data: Arc::<[u16]>::from_iter(0..6), shape };
+        let owner = Array { data: numbers(6), shape };
         let view = owner.tensor().unwrap();
         assert_eq!((view.shape(), view.strides()), (&dims[..], &strides[..]));
         let shared: Foreign = owner.to_dlpack().unwrap().into();
@@ -46,7 +50,7 @@ fn any_number_of_dimensions() {
 fn no_elements() {
     for shape in [vec![0], vec![0, 2], vec![2, 0], vec![2, 0, 2], vec![0, 0]] {
         let dims: Vec<i64> = shape.iter().map(|&dim| dim.into()).collect();
-        let owner = Array { data: Arc::<[u16]>::from_iter(0..6), shape: shape.clone() };
+        let owner = Array { data: numbers(6), shape: shape.clone() };
         for tensor in [owner.to_dlpack().unwrap(), owner.into_dlpack().unwrap()] {
             assert!(tensor.as_data_ptr().is_null(), "{shape:?}");
             assert_eq!(tensor.shape(), dims);
@@ -91,11 +95,30 @@ impl<S: Storage, F: Fn() -> Option<SharedOwner>> Storage for Two<S, F> {
     }
 }
 
+/// The memory of a buffer, for reading.
+struct Frozen(SharedBuffer<u16>);
+impl Storage for Frozen {
+    fn data(&self) -> DataRef<'_> {
+        let data = self.0.data();
+        // SAFETY: it is the memory of the buffer, which lives as long, and to which nobody
+        // writes here.
+        unsafe { DataRef::from_raw_parts(data.as_ptr(), 8, DataType::U16, Device::CPU) }
+    }
+}
+
+/// No memory.
+struct Closed(&'static Error);
+impl Storage for Closed {
+    fn data(&self) -> DataRef<'_> {
+        DataRef::refused(self.0)
+    }
+}
+
 /// What is exported is memory of the owner that lives on, or nothing is.
 #[test]
 fn owners_that_have_other_memory() {
     fn shared(second: impl Fn(&Arc<[u16]>) -> Option<SharedOwner>) -> Result<Vec<u8>, Error> {
-        let first: Arc<[u16]> = Arc::from_iter(0..4);
+        let first = numbers(4);
         let at = first.as_ptr().addr();
         let second = || second(&first);
         let data = Two { first: Arc::clone(&first), second };
@@ -119,10 +142,10 @@ fn owners_that_have_other_memory() {
         move |data: &Arc<[u16]>| SharedOwner::new(As(Arc::clone(data), len, dtype, device))
     };
 
-    assert_eq!(shared(|data| data.share()), Ok(vec![4]));
+    assert_eq!(shared(Storage::share), Ok(vec![4]));
     assert_eq!(shared(said(8, DataType::U16, Device::CPU)), Ok(vec![4]));
     assert_eq!(shared(said(6, DataType::U16, Device::CPU)), Err(Error::ShareOutOfRange));
-    assert_eq!(shared(|_| Arc::<[u16]>::from_iter(0..4).share()), Err(Error::ShareOutOfRange));
+    assert_eq!(shared(|_| numbers(4).share()), Err(Error::ShareOutOfRange));
     assert_eq!(shared(|_| None), Err(Error::NotShareable));
     let buffer = SharedBuffer::<u16>::zeroed(4).unwrap();
     assert_eq!(shared(|_| buffer.share()), Err(Error::ShareOutOfRange));
@@ -133,15 +156,6 @@ fn owners_that_have_other_memory() {
     );
     // The terms are those of the owner that is exported.
     let buffer = SharedBuffer::<u16>::zeroed(4).unwrap();
-    struct Frozen(SharedBuffer<u16>);
-    impl Storage for Frozen {
-        fn data(&self) -> DataRef<'_> {
-            let data = self.0.data();
-            // SAFETY: it is the memory of the buffer, which lives as long, and to which nobody
-            // writes here.
-            unsafe { DataRef::from_raw_parts(data.as_ptr(), 8, DataType::U16, Device::CPU) }
-        }
-    }
     let frozen = || SharedOwner::new(Frozen(buffer.clone()));
     let owner = Array { data: Two { first: buffer.clone(), second: frozen }, shape: vec![4] };
     assert_eq!(owner.to_dlpack().unwrap().flags(), Flags::READ_ONLY);
@@ -150,12 +164,6 @@ fn owners_that_have_other_memory() {
     // Another type for the same bytes is no reason: the tensor says what it is.
     assert_eq!(shared(said(8, DataType::I16, Device::CPU)), Ok(vec![4]));
     let refused: &'static Error = &Error::Custom("closed");
-    struct Closed(&'static Error);
-    impl Storage for Closed {
-        fn data(&self) -> DataRef<'_> {
-            DataRef::refused(self.0)
-        }
-    }
     assert_eq!(shared(|_| SharedOwner::new(Closed(refused))), Err(*refused));
 }
 

@@ -334,6 +334,7 @@ mod tests {
         // SAFETY: an array of bytes, which is nothing but these.
         unsafe impl<const N: usize> Element for Row<N> {
             const DTYPE: DataType = DataType::U8;
+            #[expect(clippy::cast_possible_wrap, reason = "no array is that long")]
             const AXES: &'static [i64] = &[N as i64];
             const ANY_BITS: bool = true;
         }
