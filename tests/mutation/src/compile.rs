@@ -190,7 +190,8 @@ fn left_out(
 }
 
 /// Tests of what is computed by the compiler alone.
-const OF_CONSTANTS: [&str; 5] = ["abi", "companion_element", "exchange", "import", "shapes"];
+const OF_CONSTANTS: [&str; 6] =
+    ["abi", "companion_element", "exchange", "import", "plain_way", "shapes"];
 
 /// Builds tests with one mistake switched on where the compiler computes. Nothing,
 /// if they do not compile.
