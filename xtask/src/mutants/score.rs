@@ -14,7 +14,7 @@ use crate::{Outcome, tools};
 /// Bounds of threads, locks and vendors have tests of other kinds.
 const NOT_CORE: [&str; 2] = ["dlpack-traits/src/backend/**", "dlpack-traits/src/python/**"];
 /// Where reasons are written.
-const SURVIVORS: &str = "tests/mutants/survivors.txt";
+const SURVIVORS: &str = "tests/mutation/survivors.txt";
 
 /// Counts them all, or those in files whose paths contain `only`.
 pub(crate) fn score(checkout: &Checkout, only: Option<&str>) -> Outcome {
