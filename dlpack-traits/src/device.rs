@@ -166,6 +166,40 @@ mod tests {
         assert_eq!(Device::CUDA_HOST.to_string(), "cuda_host");
     }
 
+    /// Every kind of the standard has one name, by which it is found.
+    #[test]
+    fn names_are_found() {
+        let names = [
+            (1, "cpu"),
+            (2, "cuda"),
+            (3, "cuda_host"),
+            (4, "opencl"),
+            (7, "vulkan"),
+            (8, "metal"),
+            (9, "vpi"),
+            (10, "rocm"),
+            (11, "rocm_host"),
+            (12, "ext_dev"),
+            (13, "cuda_managed"),
+            (14, "oneapi"),
+            (15, "webgpu"),
+            (16, "hexagon"),
+            (17, "maia"),
+            (18, "trn"),
+        ];
+        for (code, name) in names {
+            let device = Device::new(DLDeviceType(code), 0);
+            assert_eq!(device.kind_name(), Some(name));
+            assert_eq!(Device::from_name(name), Some(device));
+            let third = Device::new(DLDeviceType(code), 3);
+            assert_eq!(Device::from_name(&alloc::format!("{name}:3")), Some(third));
+        }
+        assert_eq!(Device::new(DLDeviceType(5), 0).kind_name(), None);
+        for wrong in ["gpu", "", "cpu:", "cpu:-1", "cpu:70000", "cuda:x"] {
+            assert_eq!(Device::from_name(wrong), None, "{wrong}");
+        }
+    }
+
     #[test]
     fn handles_are_not_addresses() {
         for code in [4, 7, 8, 9, 12, 15, 16, 17, 18, 99] {

@@ -272,4 +272,13 @@ mod tests {
         assert!(!unknown.is_well_formed());
         assert_eq!(DataType::new(ffi::kDLInt, 4, 2).to_string(), "int4x2");
     }
+
+    #[test]
+    fn lanes_are_read_as_they_are_printed() {
+        assert_eq!(DataType::from_name("float32x2"), Some(DataType::F32.with_lanes(2)));
+        // One lane is not printed, and none is no type.
+        for wrong in ["float32x1", "float32x0", "float32x", "float32x65536", "x4"] {
+            assert_eq!(DataType::from_name(wrong), None, "{wrong}");
+        }
+    }
 }

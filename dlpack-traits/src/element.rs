@@ -191,3 +191,13 @@ impl<T, const N: usize> From<Lanes<T, N>> for [T; N] {
         lanes.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// What an element is asked at compile time, asked now.
+    #[test]
+    fn parts_are_multiplied() {
+        assert_eq!(super::times(4, &[]), 4);
+        assert_eq!(super::times(4, &[3, 2]), 24);
+    }
+}

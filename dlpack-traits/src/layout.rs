@@ -238,6 +238,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sizes_of_one_overlap_nobody() {
+        assert!(!may_overlap(&[2, 1, 3], &[-3, 2, -1]));
+        assert!(!may_overlap(&[2, 3, 1], &[1, 2, 0]));
+        // As many axes as can be looked at, and more.
+        let strides: alloc::vec::Vec<i64> = (0..64).map(|axis| 1_i64 << axis).collect();
+        assert!(!may_overlap(&[2; 64], &strides));
+        assert!(may_overlap(&[2; 65], &[&[0x5555][..], &strides[..]].concat()));
+    }
+
+    #[test]
     fn numel_refuses_before_multiplying() {
         assert_eq!(numel(&[-1, -1]), Err(Error::NegativeDim { axis: 0, dim: -1 }));
         assert_eq!(numel(&[0, -1]), Err(Error::NegativeDim { axis: 1, dim: -1 }));

@@ -28,6 +28,9 @@ Commands:
   rules                    whether every rule of docs/SAFETY.md has a mechanism and a test
   mutants [--rule F4]      take each mechanism out, and see its test fail; --rust, --miri
                            or --python for those with tests of one kind
+  mutants --score [PATH]   what share of small mistakes in the core the tests notice (half
+                           an hour); of files with PATH in their names
+  api [--bless]            whether the public interface is what was reviewed
   fuzz --seconds N         hostile input at random, N seconds for each target;
                            --target T for one: raw_import, layout, peer_table,
                            exchange_table, allocator, derive
@@ -83,6 +86,13 @@ pub(crate) enum Request {
     Rules,
     /// `mutants`, and which.
     Mutants(Choice),
+    /// `mutants --score`, and of which files, if not all.
+    Score(Option<String>),
+    /// `api`, and whether to write it anew.
+    Api {
+        /// `--bless` was said.
+        bless: bool,
+    },
     /// `gpu`.
     Gpu,
     /// `fuzz`, and what.
@@ -153,6 +163,13 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, 
         ["rules"] => Ok(Request::Rules),
         ["gpu"] => Ok(Request::Gpu),
         ["wheels"] => Ok(Request::Wheels),
+        ["api"] => Ok(Request::Api { bless: false }),
+        ["api", "--bless"] => Ok(Request::Api { bless: true }),
+        ["api", rest @ ..] => {
+            Err(format!("`api` takes no argument but --bless, and got `{}`.", rest.join(" ")))
+        }
+        ["mutants", "--score"] => Ok(Request::Score(None)),
+        ["mutants", "--score", file] => Ok(Request::Score(Some((*file).to_owned()))),
         ["mutants", rest @ ..] => mutants(rest).map(Request::Mutants),
         ["fuzz", rest @ ..] => fuzz(rest).map(Request::Fuzz),
         ["sanitize"] => Ok(Request::Sanitize(None)),
@@ -195,7 +212,7 @@ fn mutants(rest: &[&str]) -> Result<Choice, String> {
         ["--python"] => Ok(Choice { with: Some(Runner::Python), rule: None }),
         ["--rule", rule] => Ok(Choice { with: None, rule: Some((*rule).to_owned()) }),
         _ => Err(format!(
-            "`mutants` takes `--rule` with a rule, `--rust`, `--miri` or `--python`, and got `{}`.",
+            "`mutants` takes `--rule` with a rule, `--rust`, `--miri`, `--python` or `--score`, and got `{}`.",
             rest.join(" ")
         )),
     }
@@ -255,6 +272,11 @@ mod tests {
         assert_eq!(parsed("gpu"), Ok(Request::Gpu));
         assert_eq!(parsed("wheels"), Ok(Request::Wheels));
         assert_eq!(parsed("mutants"), Ok(Request::Mutants(Choice::default())));
+        assert_eq!(parsed("mutants --score"), Ok(Request::Score(None)));
+        let layout = Some("layout".to_owned());
+        assert_eq!(parsed("mutants --score layout"), Ok(Request::Score(layout)));
+        assert_eq!(parsed("api"), Ok(Request::Api { bless: false }));
+        assert_eq!(parsed("api --bless"), Ok(Request::Api { bless: true }));
         let f4 = Choice { rule: Some("F4".to_owned()), with: None };
         assert_eq!(parsed("mutants --rule F4"), Ok(Request::Mutants(f4)));
         assert_eq!(parsed("develop --with all"), Ok(Request::Develop(Packages::MOST)));
@@ -288,6 +310,7 @@ mod tests {
     fn unknown_words_are_named_in_the_refusal() {
         assert!(parsed("bake").unwrap_err().contains("`bake`"));
         assert!(parsed("demo --with cupy").unwrap_err().contains("--with cupy"));
+        assert!(parsed("api --write").unwrap_err().contains("--write"));
         assert!(parsed("mutants --all").unwrap_err().contains("--all"));
         for wrong in ["fuzz", "fuzz --seconds 0", "fuzz --seconds 5 --target x", "fuzz layout 3"] {
             assert!(parsed(wrong).unwrap_err().contains("--seconds"), "{wrong}");

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::std_instead_of_core, reason = "a program for a machine that has std")]
 
+mod api;
 mod args;
 mod asan_python;
 mod bench_compile;
@@ -116,6 +117,14 @@ fn answer(request: Request) -> Outcome<ExitCode> {
         }
         Request::Mutants(choice) => {
             mutants::mutants(&Checkout::find()?, &choice)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Score(only) => {
+            mutants::score::score(&Checkout::find()?, only.as_deref())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Request::Api { bless } => {
+            api::api(&Checkout::find()?, bless)?;
             Ok(ExitCode::SUCCESS)
         }
         Request::Gpu => gpu::evidence(&Checkout::find()?),

@@ -9,7 +9,7 @@ use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
 use crate::{
-    Outcome, checks, demo, device_runtimes, examples, gpu_tests, instructions, matrix, miri,
+    Outcome, api, checks, demo, device_runtimes, examples, gpu_tests, instructions, matrix, miri,
     mutants, no_python, pictures, publish, pyo3_range, python_tests, rules, rust_tests, valgrind,
     vulkan_tests, wheels,
 };
@@ -80,6 +80,7 @@ const FULL: &[(&str, Body)] = &[
     ("python documents", rust_tests::python_documents),
     ("clippy", checks::clippy),
     ("docs", checks::docs),
+    ("public interface", api::step),
     ("oldest rust", checks::oldest_rust),
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),

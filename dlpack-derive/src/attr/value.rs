@@ -2,9 +2,12 @@
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
-use syn::parse::{ParseStream, Parser as _};
+use syn::parse::{Parse as _, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Expr, ExprPath, Lit, LitStr, Path, Token, UnOp, WherePredicate};
+use syn::token::Paren;
+use syn::{
+    Expr, ExprPath, Lit, LitStr, MacroDelimiter, MetaList, Path, Token, UnOp, WherePredicate,
+};
 
 use super::container::{ConstDType, ConstOrder};
 use crate::ctxt::Ctxt;
@@ -50,6 +53,12 @@ pub(crate) fn krate(cx: &Ctxt, item: &Item) -> Option<Path> {
     };
     if let Ok((path, rest)) = path_and_rest(tokens) {
         expect_end(cx, item, rest);
+        // A type holds no crate, and `use` takes none.
+        if let Some(place) = path.segments.iter().find(|segment| segment.ident == "Self") {
+            let found = TokenTree::Ident(place.ident.clone());
+            cx.push(message::expected_path(Some(&found), *eq, None));
+            return None;
+        }
         return Some(path);
     }
     let quoted = syn::parse2::<LitStr>(tokens.clone()).ok();
@@ -65,6 +74,14 @@ fn path_and_rest(tokens: &TokenStream) -> syn::Result<(Path, TokenStream)> {
         Ok((path, input.parse::<TokenStream>()?))
     };
     parser.parse2(tokens.clone())
+}
+
+/// Parses tokens of a list. What is missing at their end is missing where the
+/// list closes, and not anywhere in the item.
+fn parse_in<P: Parser>(list: &Group, tokens: TokenStream, parser: P) -> syn::Result<P::Output> {
+    let delimiter = MacroDelimiter::Paren(Paren { span: list.delim_span() });
+    let path = Ident::new(symbol::DLPACK, list.span()).into();
+    MetaList { path, delimiter, tokens }.parse_args_with(parser)
 }
 
 /// Refuses what stands between a value and the next comma.
@@ -104,7 +121,7 @@ pub(super) fn dims(cx: &Ctxt, item: &Item) -> Vec<WrittenDim> {
         }
     };
     let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
-    match parser.parse2(list.stream()) {
+    match parse_in(list, list.stream(), parser) {
         Ok(dims) => dims.iter().filter_map(|dim| written_dim(cx, dim)).collect(),
         Err(error) => {
             cx.push(message::expected_dim(error.span()));
@@ -288,7 +305,7 @@ pub(super) fn raw(cx: &Ctxt, item: &Item) -> Option<RawLen> {
             return None;
         }
     }
-    match syn::parse2::<Expr>(tokens.collect()) {
+    match parse_in(list, tokens.collect(), Expr::parse) {
         Ok(len) => Some(RawLen { spelled: item.key.span(), unit, len: written_dim(cx, &len)? }),
         Err(error) => {
             cx.push(message::expected_dim(error.span()));

@@ -31,7 +31,7 @@ pub(crate) fn expected_path(found: Option<&TokenTree>, eq: Span, meant: Option<&
     };
     refusal(
         found.map_or(eq, TokenTree::span),
-        format!("expected a path, found {}", describe(found)),
+        format!("expected the path of `dlpack-traits`, found {}", describe(found)),
         format!("write `#[dlpack(crate = {path})]`"),
     )
 }

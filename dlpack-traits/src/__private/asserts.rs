@@ -60,3 +60,14 @@ pub struct Ranks;
 pub trait SameRank<const SHAPE: usize, const STRIDES: usize> {}
 
 impl<const N: usize> SameRank<N, N> for Ranks {}
+
+#[cfg(test)]
+mod tests {
+    /// What expansions ask at compile time, asked now.
+    #[test]
+    fn constants_are_dimensions() {
+        assert_eq!(super::dim(0), 0);
+        assert_eq!(super::dim(7), 7);
+        assert_eq!(super::dim(i64::MAX.into()), i64::MAX);
+    }
+}

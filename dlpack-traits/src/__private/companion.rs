@@ -289,3 +289,63 @@ pub fn share_nothing(reason: &'static Error) -> Option<SharedOwner> {
 
     SharedOwner::new(Nothing(reason))
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    /// What expansions ask at compile time, asked now.
+    #[test]
+    fn axes_stand_behind_dimensions() {
+        let some = |dims: &[i64]| {
+            let mut room = [0; MAX_NDIM];
+            room[..dims.len()].copy_from_slice(dims);
+            room
+        };
+        assert_eq!(room(None, &[]), some(&[]));
+        assert_eq!(room(None, &[3, 2]), some(&[3, 2]));
+        assert_eq!(room(Some(4), &[]), some(&[4]));
+        assert_eq!(room(Some(4), &[3, 2]), some(&[4, 3, 2]));
+        assert_eq!(<[[f32; 2]; 3] as Parts>::RANK, 2);
+        assert_eq!(<[[f32; 2]; 3] as Parts>::ROOM, &some(&[3, 2]));
+    }
+
+    #[test]
+    fn types_of_variants_are_distinct() {
+        let is_distinct = |dtypes: &[DataType]| catch_unwind(|| assert_distinct(dtypes)).is_ok();
+        let (a, b, c) = (DataType::F32, DataType::I32, DataType::F16);
+        assert!(is_distinct(&[]) && is_distinct(&[a]) && is_distinct(&[a, b, c]));
+        for same in [&[a, a][..], &[a, b, a], &[a, b, b], &[b, a, c, a], &[a, b, c, c]] {
+            assert!(!is_distinct(same), "{same:?}");
+        }
+        assert!(is_distinct(&[a, a.with_lanes(2), DataType::F64, b]));
+    }
+
+    #[test]
+    fn any_bits_is_not_only_said() {
+        struct Number(f32);
+        struct Switch(bool);
+        impl Wraps<()> for Number {
+            type Inner = f32;
+            type Field = f32;
+            fn fields(&self, see: fn(&f32)) {
+                see(&self.0);
+            }
+        }
+        impl Wraps<()> for Switch {
+            type Inner = bool;
+            type Field = bool;
+            fn fields(&self, see: fn(&bool)) {
+                see(&self.0);
+            }
+        }
+        assert!(any_bits::<(), Number>());
+        assert!(catch_unwind(any_bits::<(), Switch>).is_err());
+        Number(1.0).fields(|_| {});
+        Switch(true).fields(|_| {});
+    }
+}

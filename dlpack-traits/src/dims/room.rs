@@ -93,3 +93,14 @@ pub struct Compact<'r> {
     /// Number of elements, at least one.
     pub(crate) numel: i64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_room_says_its_name() {
+        let mut space = Space([MaybeUninit::uninit(); 2 * CAPACITY]);
+        assert_eq!(alloc::format!("{:?}", space.room()), "Room");
+    }
+}

@@ -308,3 +308,39 @@ fn is_row_major(shape: &[i64], strides: &[i64], parts: i64) -> bool {
     }
     compact
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::{Complex, Lanes};
+
+    /// What a view asks at compile time, asked now.
+    #[test]
+    fn parts_of_elements() {
+        assert_eq!((parts(&[]), parts(&[3]), parts(&[3, 2])), (1, 3, 6));
+        assert_eq!((parts_as_stride(&[]), parts_as_stride(&[3, 2])), (1, 6));
+        assert_eq!(lanes::<f32>(), Some(DataType::F32));
+        assert_eq!(lanes::<Complex<f32>>(), Some(DataType::COMPLEX64));
+        assert_eq!(lanes::<Lanes<f32, 4>>(), None, "lanes of lanes");
+    }
+
+    #[test]
+    fn parts_as_lanes() {
+        #[derive(Clone, Copy)]
+        #[repr(transparent)]
+        #[allow(dead_code, reason = "nothing but its type matters")]
+        struct Row<const N: usize>([u8; N]);
+
+        // SAFETY: an array of bytes, which is nothing but these.
+        unsafe impl<const N: usize> Element for Row<N> {
+            const DTYPE: DataType = DataType::U8;
+            #[expect(clippy::cast_possible_wrap, reason = "no array is that long")]
+            const AXES: &'static [i64] = &[N as i64];
+            const ANY_BITS: bool = true;
+        }
+
+        assert_eq!(lanes::<Row<3>>(), Some(DataType::U8.with_lanes(3)));
+        assert_eq!(lanes::<Row<65_535>>(), Some(DataType::U8.with_lanes(65_535)));
+        assert_eq!(lanes::<Row<65_536>>(), None);
+    }
+}

@@ -141,3 +141,58 @@ impl Drop for Guarded {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use core::cell::Cell;
+    use core::ffi::c_void;
+    use core::ptr;
+
+    use super::*;
+    use crate::ffi::{DLDataType, DLDevice, DLTensor, kDLCPU, kDLFloat};
+
+    std::thread_local! {
+        static CALLS: Cell<[u32; 2]> = const { Cell::new([0; 2]) };
+    }
+
+    unsafe extern "C" fn deleter(_: *mut DLManagedTensor) {
+        let [deleted, guarded] = CALLS.get();
+        CALLS.set([deleted + 1, guarded]);
+    }
+
+    fn guard(call: &mut dyn FnMut()) {
+        let [deleted, guarded] = CALLS.get();
+        CALLS.set([deleted, guarded + 1]);
+        call();
+        // Once is enough.
+        call();
+    }
+
+    #[test]
+    fn the_guard_makes_the_call() {
+        let dl_tensor = DLTensor {
+            data: ptr::null_mut(),
+            device: DLDevice { device_type: kDLCPU, device_id: 0 },
+            ndim: 0,
+            dtype: DLDataType { code: kDLFloat, bits: 32, lanes: 1 },
+            shape: ptr::null_mut(),
+            strides: ptr::null_mut(),
+            byte_offset: 0,
+        };
+        let manager_ctx = ptr::null_mut::<c_void>();
+        let mut managed = DLManagedTensor { dl_tensor, manager_ctx, deleter: Some(deleter) };
+        for (guarded, expected) in [(false, [1, 0]), (true, [1, 1])] {
+            CALLS.set([0; 2]);
+            // SAFETY: 1. The deleter frees nothing.
+            let mut release =
+                unsafe { Release::legacy(NonNull::from(&mut managed), Some(deleter)) };
+            if guarded {
+                release.set_guard(guard);
+            }
+            drop(release);
+            assert_eq!(CALLS.get(), expected);
+        }
+    }
+}

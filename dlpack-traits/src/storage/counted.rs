@@ -145,6 +145,18 @@ mod tests {
     }
 
     #[test]
+    fn owners_can_be_forgotten_without_end() {
+        let one = Counted::new(7).unwrap();
+        one.place().owners.store(MOST, Ordering::Relaxed);
+        core::mem::forget(one.clone());
+        let another = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| one.clone()));
+        assert!(another.is_err());
+        assert_eq!(one.place().owners.load(Ordering::Relaxed), MOST + 1);
+        assert_eq!(alloc::format!("{one:?}"), "7");
+        one.place().owners.store(1, Ordering::Relaxed);
+    }
+
+    #[test]
     fn owners_on_many_threads() {
         let alive = Arc::new(AtomicUsize::new(0));
         let one = Counted::new(Arc::clone(&alive)).unwrap();

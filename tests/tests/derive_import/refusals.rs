@@ -266,3 +266,50 @@ fn requirements() {
          `numpy.asfortranarray(x)`",
     );
 }
+
+/// Bytes that hold elements of a type that the struct stores beside them.
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Bytes {
+    #[dlpack(copy)]
+    data: [u8; 8],
+    dtype: DataType,
+    shape: Box<[u16]>,
+}
+
+#[test]
+fn bytes_of_any_type() {
+    let value: Bytes = built(&forged(&[1, 2], &[3, 4])).unwrap();
+    assert_eq!(value.data[..4], 3_i32.to_ne_bytes());
+    assert_eq!(value.data[4..], 4_i32.to_ne_bytes());
+    assert_eq!((value.dtype, &*value.shape), (DataType::I32, &[1, 2][..]));
+    for (shape, numbers) in [(&[3][..], &[1, 2, 3][..]), (&[1], &[1]), (&[8], &[0; 8])] {
+        let found = 4 * numbers.len();
+        assert_eq!(
+            refused::<Bytes>(&forged(shape, numbers)),
+            format!("the tensor has {found} elements, `Bytes` needs 8")
+        );
+    }
+    let cuda = Forged { device: Device::cuda(0), ..forged(&[2], &[0, 0]) };
+    assert!(refused::<Bytes>(&cuda).contains("cuda:0"));
+}
+
+/// Who writes no `accepts` decides when the tensor is there.
+#[test]
+fn by_default_all_are_accepted() {
+    struct Rank(usize);
+    impl DLPackImport for Rank {
+        fn from_dlpack(tensor: tensors::Imported) -> Result<Self, ImportError> {
+            match tensor.shape().len() {
+                0 => Err(ImportError::rejected("no axes")),
+                rank => Ok(Self(rank)),
+            }
+        }
+    }
+    let drops = dlpack_tests::counted::Drops::new();
+    let tensor = super::imported(&bytes(&[]), &drops);
+    assert!(Rank::accepts(&tensor).is_ok());
+    assert!(Rank::from_dlpack(tensor).is_err());
+    assert_eq!(drops.count(), 1);
+    assert_eq!(built::<Rank>(&bytes(&[2, 3])).map(|rank| rank.0).ok(), Some(2));
+}

@@ -144,6 +144,21 @@ fn derived_imports() {
     check::<9>(&NINE);
 }
 
+/// Arrays of imported elements, whose shape and strides are lists.
+#[test]
+fn arrays() {
+    // For more than four axes `ndarray` allocates too, and aborts.
+    for shape in &SHAPES[..2] {
+        let imported = || import(in_c(shape)).unwrap();
+        let count = |tensor: Imported| {
+            // SAFETY: nobody writes.
+            let frozen = unsafe { tensor.assume_frozen() };
+            frozen.as_ndarray::<i32>().map(|array| array.len())
+        };
+        assert!(each_fails(imported, count, judged) >= 2);
+    }
+}
+
 /// Objects that are their values.
 struct Pointers;
 

@@ -186,6 +186,17 @@ fn from_the_future() {
     let tensor = with(|case| (case.version, case.dtype) = (Version::new(1, 4), unknown)).imported();
     let error = tensor.elements::<i32>().map(|_| ());
     assert_eq!(error, Err(Error::ElementMismatch { asked: DataType::I32, found: unknown }));
+    // A later version may know it; this one does not.
+    for version in [Version::CURRENT, Version::new(1, 0)] {
+        let case = with(|case| (case.version, case.dtype) = (version, unknown));
+        let error = Error::UnsupportedDType { dtype: unknown };
+        assert_eq!(refused::<DLManagedTensorVersioned>(&case), error);
+    }
+    // A family that this version knows has no other widths in a later one.
+    let odd = DataType::new(DataType::FLOAT4_E2M1FN.code(), 8, 1);
+    let case = with(|case| (case.version, case.dtype) = (Version::new(1, 99), odd));
+    let error = Error::UnsupportedDType { dtype: odd };
+    assert_eq!(refused::<DLManagedTensorVersioned>(&case), error);
     // What has no size cannot be kept either.
     let case = with(|case| {
         case.version = Version::new(1, 99);

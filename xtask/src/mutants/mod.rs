@@ -2,6 +2,7 @@
 //! its rule has to notice.
 
 pub(crate) mod kept;
+pub(crate) mod score;
 mod scratch;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,88 @@
+//! The score, and the list of those that no test noticed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use crate::Job;
+use crate::list::Mutant;
+use crate::run::Verdict;
+
+/// Of a hundred that compile and do not do the same, so many are noticed.
+const GOAL: f64 = 95.0;
+/// How reasons begin of mutants that do the same as the code, maybe more slowly:
+/// there is nothing to notice.
+const SAME: &str = "same: ";
+
+pub(crate) fn report(job: &Job, mutants: &[Mutant], verdicts: &[Verdict]) -> Result<bool, String> {
+    let text = std::fs::read_to_string(&job.survivors).unwrap_or_default();
+    let known = reasons(&text)?;
+    let (mut noticed, mut timed_out, mut unviable, mut same) = (0_u32, 0_u32, 0_u32, 0_u32);
+    let mut survivors = Vec::new();
+    let mut log = String::new();
+    for (mutant, verdict) in mutants.iter().zip(verdicts) {
+        match verdict {
+            Verdict::Unviable => unviable += 1,
+            Verdict::Noticed(_) => noticed += 1,
+            Verdict::TimedOut(_) => timed_out += 1,
+            Verdict::Survived | Verdict::Unreached => survivors.push(mutant),
+        }
+        let _ = writeln!(log, "{verdict:?}\t{}", mutant.name);
+    }
+    let path = job.target.join("verdicts.txt");
+    std::fs::write(&path, log).map_err(|error| format!("{}: {error}.", path.display()))?;
+    let alive = u32::try_from(survivors.len()).unwrap_or(u32::MAX);
+    let mut fine = true;
+    let mut seen = BTreeSet::new();
+    for mutant in survivors {
+        let key = key(mutant);
+        match known.get(&key) {
+            Some(reason) => same += u32::from(reason.starts_with(SAME)),
+            None => {
+                println!("no reason:\n{key}");
+                fine = false;
+            }
+        }
+        seen.insert(key);
+    }
+    if job.only.is_none() {
+        for stale in known.keys().filter(|key| !seen.contains(*key)) {
+            println!("noticed, or gone; its reason can go too:\n{stale}");
+            fine = false;
+        }
+    }
+    let noticed = noticed + timed_out;
+    let percent = |of: u32| 100.0 * f64::from(noticed) / f64::from(of.max(1));
+    let (viable, other) = (noticed + alive, noticed + alive - same);
+    println!(
+        "{viable} mutants ran: {noticed} noticed, {timed_out} of them by tests that did not end; \
+         {alive} survived, {same} of them because they do the same; {unviable} do not compile. All \
+         verdicts: {}",
+        path.display()
+    );
+    println!("score: {:.1} %, {:.1} % of all that ran", percent(other), percent(viable));
+    Ok(fine && percent(other) >= GOAL)
+}
+
+/// How a survivor is named: by what does not move with the lines around it.
+fn key(mutant: &Mutant) -> String {
+    format!("{}\n  {}\n  {}", mutant.file, mutant.what(), mutant.line)
+}
+
+/// The keys and reasons of a file in which each key is followed by its reason, and
+/// that by an empty line. Lines that begin with `#` are remarks.
+fn reasons(text: &str) -> Result<BTreeMap<String, String>, String> {
+    let mut reasons = BTreeMap::new();
+    for entry in text.split("\n\n") {
+        let lines: Vec<&str> =
+            entry.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+        match lines.as_slice() {
+            [] => {}
+            [file, what, line, reason] if reason.starts_with("  = ") => {
+                let reason = reason.trim_start_matches("  = ").to_owned();
+                reasons.insert(format!("{file}\n{what}\n{line}"), reason);
+            }
+            _ => return Err(format!("this is no survivor with its reason:\n{entry}")),
+        }
+    }
+    Ok(reasons)
+}

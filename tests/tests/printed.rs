@@ -1,0 +1,93 @@
+//! What is printed of handles and views, for whoever debugs a program, and the
+//! sentences of requirements that no derive comes to.
+
+use std::sync::Arc;
+
+use dlpack_tests::counted::Owner;
+use tensors::{
+    DLPackExport, DataType, Device, Flags, Foreign, ImportedSlice, Number, Order, Requirement,
+    SharedBuffer, SharedOwner, Storage, Unmet, Version,
+};
+
+fn owner() -> Owner<Arc<[u16]>> {
+    Owner::new(Arc::<[u16]>::from([1, 2, 3]), &[3])
+}
+
+#[test]
+fn words() {
+    assert_eq!(format!("{:?}", DataType::BF16.with_lanes(2)), "bfloat16x2");
+    assert_eq!(format!("{:?}", Device::cuda(1)), "cuda:1");
+    assert_eq!(format!("{:?}", Flags::READ_ONLY | Flags::IS_COPIED), "READ_ONLY | IS_COPIED");
+    assert_eq!(Version::CURRENT.to_string(), "1.3");
+}
+
+/// Every handle says what it is, of which type its elements are, and where.
+#[test]
+fn handles_and_views() {
+    let says = |text: String, words: &[&str]| {
+        for word in words {
+            assert!(text.contains(word), "{word} is not in {text}");
+        }
+    };
+    let tensor = owner().to_dlpack().unwrap();
+    says(format!("{tensor:?}"), &["ManagedTensor", "uint16", "cpu", "[3]"]);
+    let imported = tensor.import().unwrap();
+    says(format!("{imported:?}"), &["Imported", "uint16", "cpu", "[3]", "[1]"]);
+    let elements = imported.elements::<u16>().unwrap();
+    says(format!("{elements:?}"), &["Elements", "[3]"]);
+    let codes = imported.codes().unwrap();
+    assert!(!codes.is_empty() && codes.iter().eq([1, 2, 3]));
+    let foreign = Foreign::<u16>::new(imported).unwrap();
+    says(format!("{foreign:?}"), &["Foreign", "uint16", "[3]"]);
+    let managed = owner().to_dlpack().unwrap().into_raw();
+    // SAFETY: it is ours to give away, and nobody writes to what an `Arc` holds.
+    let slice = unsafe { ImportedSlice::<u16>::from_raw(managed) }.unwrap();
+    assert_eq!(format!("{slice:?}"), "ImportedSlice([1, 2, 3])");
+
+    let mut buffer = SharedBuffer::<u16>::zeroed(3).unwrap();
+    says(format!("{:?}", buffer.data()), &["uint16", "cpu"]);
+    says(format!("{:?}", Storage::lend(&mut buffer)), &["uint16", "cpu"]);
+    says(format!("{buffer:?}"), &["SharedBuffer"]);
+    says(format!("{:?}", SharedOwner::new(buffer).unwrap()), &["SharedOwner", "uint16"]);
+}
+
+#[test]
+fn requirements() {
+    let said = |unmet| {
+        let requirement = Requirement::new("Image", unmet);
+        assert_eq!(requirement.type_name(), "Image");
+        requirement.to_string()
+    };
+    let found = Device::cuda(0);
+    assert_eq!(
+        said(Unmet::Device { needed: vec!["cpu"], found }),
+        "the tensor is on cuda:0, `Image` needs cpu; move it to host memory first"
+    );
+    assert_eq!(
+        said(Unmet::Device { needed: vec!["cpu", "rocm", "oneapi"], found }),
+        "the tensor is on cuda:0, `Image` needs cpu, rocm or oneapi; move it there"
+    );
+    assert_eq!(
+        said(Unmet::Pitched { order: Some(Order::ColumnMajor) }),
+        "the elements are not compact along every axis but the last in column-major order, as \
+         `Image` needs them; pass `numpy.asfortranarray(x)`"
+    );
+    let fit = |found| said(Unmet::Fit { number: Number::Offset, found, int: "u8" });
+    assert_eq!(fit(0), "the offset of the tensor is 0, which does not fit in the `u8` of `Image`");
+    assert!(fit(-1).ends_with("of torch"));
+    assert_eq!(
+        said(Unmet::Compact { order: Some(Order::ColumnMajor), no_strides: false }),
+        "the elements are not compact in column-major order, and `Image` needs them to be; pass \
+         `numpy.asfortranarray(x)`"
+    );
+    let types = |needed| said(Unmet::DType { needed, found: DataType::F32 });
+    assert_eq!(
+        types(vec![DataType::BF16]),
+        "the elements are float32, `Image` needs bfloat16; pass `x.to(torch.bfloat16)` of torch"
+    );
+    // Neither library has those.
+    assert_eq!(
+        types(vec![DataType::FLOAT4_E2M1FN]),
+        "the elements are float32, `Image` needs float4_e2m1fn"
+    );
+}

@@ -1,0 +1,105 @@
+//! What is asked of a wrapper is answered by what is in it.
+
+use std::sync::Arc;
+
+use tensors::{DLPackExport, DataRef, Error, SharedOwner, Storage, StreamArg, TensorView};
+
+/// Memory that is not ready, and whose other owner is known by its length.
+#[derive(Debug)]
+struct Busy(Arc<[u8]>);
+
+const BUSY: Error = Error::Custom("busy");
+
+impl Storage for Busy {
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(&self.0)
+    }
+
+    fn hand_off(&self, _: StreamArg<'_>) -> Result<(), Error> {
+        Err(BUSY)
+    }
+
+    fn share(&self) -> Option<SharedOwner> {
+        self.0.share()
+    }
+}
+
+fn busy() -> Busy {
+    Busy(Arc::from([1, 2]))
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Pair {
+    data: Busy,
+    shape: [usize; 1],
+}
+
+fn pair() -> Pair {
+    Pair { data: busy(), shape: [2] }
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors, transparent)]
+struct Around(Pair);
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+enum Either {
+    Pair(Pair),
+    #[dlpack(skip)]
+    Nothing,
+}
+
+#[derive(Storage)]
+#[dlpack(crate = ::tensors)]
+enum Kept {
+    Busy(Busy),
+    #[dlpack(skip)]
+    Gone,
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct InEnum {
+    data: Kept,
+    shape: [usize; 1],
+}
+
+/// Nobody hands over what is not ready.
+#[test]
+fn hand_off() {
+    fn check(owner: impl DLPackExport + Send + 'static) {
+        let ask = StreamArg::unspecified();
+        assert_eq!(owner.hand_off(ask), Err(BUSY));
+        assert_eq!(owner.to_dlpack().map(|_| ()), Err(BUSY));
+        assert!(owner.share().is_some());
+        assert_eq!(owner.into_dlpack().map(|_| ()), Err(BUSY));
+    }
+    check(pair());
+    check(Box::new(pair()));
+    check(Box::new(pair()) as Box<dyn DLPackExport + Send>);
+    check(Arc::new(pair()));
+    check(Around(pair()));
+    check(Either::Pair(pair()));
+    check(InEnum { data: Kept::Busy(busy()), shape: [2] });
+
+    let owner = SharedOwner::new(busy()).unwrap();
+    assert_eq!(Storage::hand_off(&owner, StreamArg::unspecified()), Err(BUSY));
+    let another = Storage::share(&owner).expect("what is in it can be shared");
+    assert_eq!(another.data().byte_len(), 2);
+}
+
+/// A variant without data says so, and not that it cannot be shared.
+#[test]
+fn nothing() {
+    let gone = InEnum { data: Kept::Gone, shape: [0] };
+    let reason = gone.tensor().map(|_: TensorView<'_>| ()).unwrap_err();
+    assert_ne!(reason, Error::NotShareable);
+    assert_eq!(gone.to_dlpack().unwrap_err(), reason);
+    let handle = Storage::share(&gone.data).expect("a handle to nothing");
+    assert_eq!(SharedOwner::new(Kept::Gone).map(|owner| owner.data().byte_len()), Some(0));
+    assert_eq!(handle.data().byte_len(), 0);
+    let nothing = Either::Nothing;
+    assert_eq!(nothing.to_dlpack().unwrap_err(), nothing.tensor().map(|_| ()).unwrap_err());
+}
