@@ -186,11 +186,9 @@ mod tests {
         for (guarded, expected) in [(false, [1, 0]), (true, [1, 1])] {
             CALLS.set([0; 2]);
             // SAFETY: 1. The deleter frees nothing.
-            let mut release =
-                unsafe { Release::legacy(NonNull::from(&mut managed), Some(deleter)) };
-            if guarded {
-                release.set_guard(guard);
-            }
+            let release = unsafe { Release::legacy(NonNull::from(&mut managed), Some(deleter)) };
+            let mut release = Guarded::from(release);
+            release.set_guard(guarded.then_some(guard as Guard));
             drop(release);
             assert_eq!(CALLS.get(), expected);
         }
