@@ -208,13 +208,37 @@ fn memory_mut<S: DataMut<Elem: Element>, D: Dimension>(
     unsafe { core::slice::from_raw_parts_mut(lowest, len) }
 }
 
-/// An array is a storage of the memory from its lowest element to its highest, a
-/// layout of it, and with that a tensor.
+/// What an array says that is a part of something with a shape of its own: the elements
+/// would be others.
+const NOT_ROW_MAJOR: Error = Error::Custom(
+    "the array has strides of its own; write `#[dlpack(transparent)]` above a struct that holds \
+     it alone",
+);
+
+/// All memory of a shared array, from its lowest element to its highest.
+struct Whole<T, D: Dimension>(ArcArray<T, D>);
+
+impl<T: Element, D: Dimension + 'static> Storage for Whole<T, D> {
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(memory(&self.0))
+    }
+
+    fn share(&self) -> Option<SharedOwner> {
+        SharedOwner::new(Self(self.0.clone()))
+    }
+}
+
+/// An array is a layout of the memory from its lowest element to its highest, and with
+/// that a tensor. Where it is compact and row-major it is a storage too.
 macro_rules! tensors {
     ($($array:ident: { $($storage:tt)* }, { $($export:tt)* })+) => {$(
         impl<T: Element, D: Dimension + 'static> Storage for $array<T, D> {
             fn data(&self) -> DataRef<'_> {
-                DataRef::from_slice(memory(self))
+                if self.is_standard_layout() {
+                    DataRef::from_slice(memory(self))
+                } else {
+                    DataRef::refused(&NOT_ROW_MAJOR)
+                }
             }
 
             $($storage)*
@@ -228,11 +252,7 @@ macro_rules! tensors {
 
         impl<T: Element, D: Dimension + 'static> DLPackExport for $array<T, D> {
             fn tensor(&self) -> Result<TensorView<'_>, Error> {
-                TensorView::new(self.data(), self.as_layout()?)
-            }
-
-            fn storage(&self) -> Option<&dyn Storage> {
-                Some(self)
+                TensorView::new(DataRef::from_slice(memory(self)), self.as_layout()?)
             }
 
             $($export)*
@@ -243,7 +263,11 @@ macro_rules! tensors {
 tensors! {
     Array: {
         fn lend(&mut self) -> Data<'_> {
-            Data::from_mut_slice(memory_mut(self))
+            if self.is_standard_layout() {
+                Data::from_mut_slice(memory_mut(self))
+            } else {
+                Data::refused(&NOT_ROW_MAJOR)
+            }
         }
     }, {
         fn lend(&mut self) -> Result<Lend<'_>, Error> {
@@ -251,12 +275,16 @@ tensors! {
             let before = reach(self).0;
             let (shape, strides) = (dims(self.shape())?, dims(self.strides())?);
             let layout = Layout::of_strides(shape, strides).offset(before)?;
-            Lend::new(Storage::lend(self), layout)
+            Lend::new(Data::from_mut_slice(memory_mut(self)), layout)
         }
     }
     ArcArray: {
         fn share(&self) -> Option<SharedOwner> {
             SharedOwner::new(self.clone())
         }
-    }, {}
+    }, {
+        fn share(&self) -> Option<SharedOwner> {
+            SharedOwner::new(Whole(self.clone()))
+        }
+    }
 }

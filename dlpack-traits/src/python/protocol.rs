@@ -127,6 +127,7 @@ impl Request {
     }
 }
 
+#[cfg(feature = "pyo3")]
 impl Plan {
     /// What is done for a consumer who asks for nothing but a capsule.
     pub(crate) const fn plain(capsule: Capsule) -> Self {

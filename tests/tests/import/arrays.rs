@@ -5,7 +5,7 @@ use dlpack_tests::foreign::{Farewell, Foreign as Consumer};
 use dlpack_tests::random::Random;
 use ndarray::{ArcArray, Array, Array2, Array3, Axis, IxDyn, ShapeBuilder, Slice, array, s};
 use tensors::ffi::DLManagedTensorVersioned;
-use tensors::{DLPackExport, DataType, Element, Error, Flags, Foreign, Imported};
+use tensors::{DLPackExport, DataType, Element, Error, Flags, Foreign, Imported, ManagedTensor};
 
 use crate::import::forge::{Forged, forged, import};
 
@@ -211,4 +211,36 @@ fn there_and_back() {
     assert_eq!(drops.count(), 1);
     let tensor = import(copy.into_dlpack().unwrap());
     assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [0, 1, 2, 3, 4, 5]);
+}
+
+/// A struct with a shape of its own would read the elements in another order.
+#[derive(DLPackExport)]
+#[dlpack(crate = tensors)]
+struct Table<A> {
+    data: A,
+    shape: [usize; 2],
+}
+
+#[test]
+fn as_the_data_of_something_else() {
+    let compact = array![[0, 1, 2], [10, 11, 12]];
+    let table = Table { data: compact.clone(), shape: [3, 2] };
+    let tensor = import(table.into_dlpack().unwrap());
+    assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [0, 1, 2, 10, 11, 12]);
+
+    let refused = |result: Result<ManagedTensor, Error>| {
+        let text = result.map(|_| ()).unwrap_err().to_string();
+        assert!(text.contains("#[dlpack(transparent)]"), "{text}");
+    };
+    let turned = compact.clone().reversed_axes();
+    refused(Table { data: turned, shape: [3, 2] }.into_dlpack());
+    let sliced = compact.clone().into_shared().slice_move(s![.., ..;2]);
+    refused(Table { data: sliced.clone(), shape: [2, 2] }.to_dlpack());
+    refused(Table { data: sliced.clone(), shape: [2, 2] }.into_dlpack());
+
+    // Alone it is the tensor that it is, for all its owners.
+    let tensor = import(sliced.to_dlpack().unwrap());
+    assert_eq!((tensor.shape(), tensor.strides()), (&[2, 2][..], &[3, 2][..]));
+    assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [0, 2, 10, 12]);
+    assert_eq!(tensor.as_ptr(), sliced.as_ptr().cast());
 }
