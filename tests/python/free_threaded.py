@@ -1,6 +1,8 @@
 """What `cargo xtask free-threaded` runs beside the ordinary tests: threads that nothing
 but this library keeps apart."""
 
+import os
+import subprocess
 import sys
 import threading
 
@@ -41,10 +43,8 @@ def test_there_is_no_gil():
     assert not sys._is_gil_enabled()
 
 
-@VERSIONS
-def test_eight_threads_want_each_capsule(max_version):
-    """Each of 100,000 capsules is taken once. Whoever comes late is refused sooner
-    than who is in time is served, so all eight are soon at the same capsule. L3."""
+def take_each(max_version):
+    """Eight threads want each of 100,000 capsules, and each is taken once."""
     tensor = Writable([1.0, 2.0])
     released, chunk = testing.releases(), 10_000
     for _ in range(ROUNDS // chunk):
@@ -67,6 +67,29 @@ def test_eight_threads_want_each_capsule(max_version):
         assert sum(bool(turns) for turns in won) > 1
     del capsules, race
     assert testing.releases() - released == ROUNDS
+
+
+@VERSIONS
+def test_eight_threads_want_each_capsule(max_version):
+    """Each of 100,000 capsules is taken once. Whoever comes late is refused sooner
+    than who is in time is served, so all eight are soon at the same capsule. L3."""
+    take_each(max_version)
+
+
+def test_a_gil_that_was_there_for_a_moment():
+    """While any thread imports an extension module there is a GIL, so that there is
+    one when this library first asks says nothing of later. L3."""
+    program = (
+        "import sys; sys._is_gil_enabled = lambda: True; "
+        "import free_threaded; free_threaded.take_each((1, 0))"
+    )
+    child = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert child.returncode == 0, child
 
 
 def test_one_tensor_released_by_all():

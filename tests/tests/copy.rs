@@ -281,5 +281,6 @@ fn large_ones() {
     ] {
         compare(Arc::clone(&frozen), &numbers, &shape, &strides, first);
     }
-    compare(shared, &numbers, &[SIDE, SIDE], &[SIDE, 1], 0);
+    compare(shared.clone(), &numbers, &[SIDE, SIDE], &[SIDE, 1], 0);
+    compare(shared, &numbers, &[SIDE, SIDE], &[1, SIDE], 0);
 }

@@ -25,6 +25,7 @@ const ALL_TESTS: &[&str] = &["--lib", "--tests"];
 /// counts every access.
 const THREADED_TESTS: &[&str] = &[
     "--lib",
+    "--test=copy",
     "--test=deleter",
     "--test=devices",
     "--test=exchange",
@@ -32,6 +33,8 @@ const THREADED_TESTS: &[&str] = &[
     "--test=hand_off",
     "--test=import",
     "--test=share",
+    "--test=shared",
+    "--test=shared_odd",
     "--test=threads",
 ];
 
@@ -76,7 +79,7 @@ fn address(context: &Context, stage: &mut Stage) -> Ending {
 /// What nobody frees.
 fn leak(context: &Context, stage: &mut Stage) -> Ending {
     let mut command = sanitized(context, "leak", ALL_TESTS);
-    command.env("LSAN_OPTIONS", "allocator_may_return_null=1");
+    command.env("LSAN_OPTIONS", "handle_segv=0:allocator_may_return_null=1");
     with(stage, "lsan", &mut command)
 }
 

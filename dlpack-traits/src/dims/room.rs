@@ -10,7 +10,9 @@ use super::Dim;
 /// Dimensions for which a packet has room.
 const CAPACITY: usize = 8;
 
-/// Shape and strides of up to 8 dimensions: a part of a packet.
+/// Shape and strides of up to 8 dimensions: a part of a packet. Its address is that of
+/// the first number.
+#[repr(transparent)]
 pub(crate) struct Space([MaybeUninit<i64>; 2 * CAPACITY]);
 
 impl Space {

@@ -26,8 +26,7 @@ type ThreadState = unsafe extern "C" fn() -> *mut PyThreadState;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Late {
     pub(super) vectorcall_method: Option<VectorcallMethod>,
-    /// Whether no two threads of Python run at once. An interpreter that has a GIL
-    /// keeps it.
+    /// Whether no two threads of Python ever run at once.
     pub(super) has_gil: bool,
     /// `PyThreadState_GetUnchecked`, or its name before 3.13.
     current: Option<ThreadState>,
@@ -64,12 +63,27 @@ impl Late {
     }
 }
 
-/// Whether the interpreter has a GIL that is in use: all have up to 3.12, which do
-/// not have the function either.
+/// Whether the interpreter has a GIL for good: all have up to 3.12, which do not have
+/// the function.
+///
+/// That it is in use now says nothing of later. An interpreter that was built to go
+/// without has one while any extension module is being imported, by this thread or
+/// another, and this is asked once. So it counts as one that has none, which costs a
+/// lock where there need be none. So does one of which nothing can be learned.
 fn has_gil(py: Python<'_>) -> bool {
-    let ask =
-        || -> PyResult<bool> { py.import("sys")?.getattr("_is_gil_enabled")?.call0()?.extract() };
-    quietly(py, ask()).unwrap_or(true)
+    let Ok(sys) = py.import("sys") else { return false };
+    let Some(now) = quietly(py, sys.getattr("_is_gil_enabled")) else { return true };
+    let ask = || -> PyResult<bool> {
+        if !now.call0()?.extract::<bool>()? {
+            return Ok(false);
+        }
+        let built_without = py
+            .import("sysconfig")?
+            .call_method1("get_config_var", ("Py_GIL_DISABLED",))?
+            .extract::<Option<u32>>()?;
+        Ok(built_without.unwrap_or(0) == 0)
+    };
+    quietly(py, ask()).unwrap_or(false)
 }
 
 /// The address of a function of Python.

@@ -127,9 +127,9 @@ impl Request {
     }
 }
 
-#[cfg(feature = "pyo3")]
 impl Plan {
     /// What is done for a consumer who asks for nothing but a capsule.
+    #[cfg(feature = "pyo3")]
     pub(crate) const fn plain(capsule: Capsule) -> Self {
         Self { capsule, copy: Copy::IfNeeded, onto_cpu: false }
     }

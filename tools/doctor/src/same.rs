@@ -79,6 +79,8 @@ fn elements(tensor: &TensorFacts) -> Option<Vec<u8>> {
     let size = read::dtype_of(tensor).byte_size()?;
     let (start, end) = layout.bytes;
     let numel = u64::try_from(layout.numel).ok().filter(|&numel| numel < MOST)?;
+    // One element may stand for all: what is gathered is more than what is there.
+    numel.checked_mul(size as u64).filter(|&gathered| gathered < MOST)?;
     let length = Some(end.abs_diff(start)).filter(|&length| length < MOST)?;
     if !read::device_of(tensor).is_host() {
         return None;

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from conftest import REQUIRED, doctor, is_there, oneapi, python, require
-from dlpack_doctor import CONSUMERS
+from dlpack_doctor import CONSUMERS, _native
 from test_broken import STATIC
 
 
@@ -78,3 +78,19 @@ def test_paddle_leaks_what_has_no_context():
         found = json.loads(doctor("--json", "--import", "broken", f"broken.{expression}()").stdout)
         fit = next(one["fit"] for one in found["verdicts"] if one["consumer"] == "paddle")
         assert fit == ("leaks" if left else "same")
+
+
+def test_what_stands_for_too_much_is_not_compared():
+    """One element behind millions of indices takes no memory, until it is copied for
+    each of them."""
+    require("numpy")
+    import numpy
+
+    def many(number, count):
+        return numpy.broadcast_to(numpy.full(1, number, "complex128"), count)
+
+    assert _native.compare(many(1, 1000), many(2, 1000)) == ("WRONG", "other elements")
+    assert _native.compare(many(1, 1 << 21), many(2, 1 << 21)) == (
+        "copy",
+        "the elements were not compared",
+    )
