@@ -32,6 +32,8 @@ pub use from_dims::FromDims;
 pub use import_error::ImportError;
 pub use imported_slice::ImportedSlice;
 pub use policy::ImportPolicy;
+#[cfg(feature = "pyo3")]
+pub(crate) use requirement::cast;
 pub use requirement::{Number, Requirement, Unmet};
 pub use slices::{Exclusive, Frozen};
 pub use storage::{FromElements, ImportStorage};

@@ -331,7 +331,7 @@ impl<T: fmt::Display> fmt::Display for Either<'_, T> {
 }
 
 /// What casts to the first of these types, where NumPy or torch can.
-fn cast(needed: &[DataType]) -> impl fmt::Display {
+pub(crate) fn cast(needed: &[DataType]) -> impl fmt::Display {
     struct Cast(Option<DataType>);
     impl fmt::Display for Cast {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -19,7 +19,7 @@ use crate::contain::contain;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
-use crate::import::ImportError;
+use crate::import::{ImportError, cast};
 use crate::stream::StreamArg;
 use crate::version::Version;
 
@@ -32,6 +32,9 @@ impl From<Error> for PyErr {
         match error {
             Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
             Error::NoSuchElement => PyIndexError::new_err(text),
+            Error::ElementMismatch { asked, .. } => {
+                PyBufferError::new_err(format!("{text}{}", cast(&[asked])))
+            }
             Error::StreamOnHost | Error::StreamRefused { .. } | Error::StreamUntracked { .. } => {
                 PyValueError::new_err(text)
             }
