@@ -69,7 +69,6 @@ impl Release {
     }
 
     /// No duty.
-    #[cfg(feature = "pyo3")]
     pub(crate) const fn nothing() -> Self {
         Self { call: Call::Nothing }
     }
@@ -109,9 +108,10 @@ impl Drop for Release {
 }
 
 impl Guarded {
-    /// Has the deleter called by `guard`, if there is one.
-    pub(crate) fn set_guard(&mut self, guard: Option<Guard>) {
-        self.guard = guard;
+    /// A duty whose call is made by `guard`, if there is one.
+    #[inline(always)]
+    pub(crate) const fn new(release: Release, guard: Option<Guard>) -> Self {
+        Self { release, guard }
     }
 
     /// The duty itself.
@@ -128,7 +128,7 @@ impl Guarded {
 impl From<Release> for Guarded {
     #[inline]
     fn from(release: Release) -> Self {
-        Self { release, guard: None }
+        Self::new(release, None)
     }
 }
 
