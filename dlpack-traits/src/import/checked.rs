@@ -93,7 +93,7 @@ impl Checked {
             && claims.dtype.is_well_formed()
             && claims.dtype.lanes() == 1
             && claims.device.has_addresses()
-            && bits & 7 == 0
+            && bits % 8 == 0
             && !claims.data.is_null();
         if !simple {
             return None;

@@ -287,7 +287,7 @@ fn copied<A: Abi, T: ExportClass, B: Backends>(
 /// Raises an exception; NULL, as Python wants it then.
 #[cold]
 fn raise(py: Python<'_>, error: PyErr) -> *mut py_ffi::PyObject {
-    error.restore(py);
+    convert::raise(py, error);
     ptr::null_mut()
 }
 
