@@ -23,6 +23,7 @@ impl<'a> Prototype<'a> {
     ///
     /// [`Error::UnsupportedDType`], [`Error::TooManyDims`],
     /// [`Error::NegativeDim`] and [`Error::SizeOverflow`].
+    #[inline]
     pub fn new(dtype: DataType, shape: Dims<'a>, device: Device) -> Result<Self, Error> {
         if !dtype.is_well_formed() {
             return Err(Error::UnsupportedDType { dtype });

@@ -289,6 +289,9 @@ impl Span {
         element_bits: i64,
         extent: Option<Extent>,
     ) -> Result<Self, Error> {
+        if let Some(span) = Self::upwards(window, byte_offset, element_bits, extent) {
+            return Ok(span);
+        }
         // Elements may be narrower than a byte, so this counts bits. Nothing
         // wraps: an offset has 67 bits then, and an end 88 at the most.
         let offset = i128::from(byte_offset).wrapping_mul(8);
@@ -310,6 +313,25 @@ impl Span {
 /// lies a whole number of the storage's elements from its start.
 ///
 /// Strides count elements, so all elements share what is true of the first.
+impl Span {
+    /// [`new`](Self::new) of elements of whole bytes, none of them before the first, that
+    /// lie inside of the window.
+    #[inline(always)]
+    fn upwards(
+        window: (u64, u64),
+        byte_offset: u64,
+        element_bits: i64,
+        extent: Option<Extent>,
+    ) -> Option<Self> {
+        let Extent { low: 0, high } = extent? else { return None };
+        let bits = u64::try_from(element_bits).ok().filter(|bits| bits % 8 == 0)?;
+        let len = u64::try_from(high).ok()?.checked_add(1)?.checked_mul(bits >> 3)?;
+        let end = byte_offset.checked_add(len)?;
+        let inside = window.0 <= byte_offset && end <= window.1;
+        inside.then_some(Self { start: byte_offset, end })
+    }
+}
+
 #[inline]
 fn check_alignment(memory: &Memory, byte_offset: u64, dtype: DataType) -> Result<(), Error> {
     if byte_offset != 0 {

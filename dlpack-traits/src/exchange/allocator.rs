@@ -59,6 +59,7 @@ pub(super) unsafe extern "C" fn allocate<B: Backends>(
 /// # Safety
 ///
 /// 1. As for 1. of [`allocate`].
+#[inline(always)]
 unsafe fn read(prototype: *const DLTensor) -> Result<Prototype<'static>, Fault<Infallible>> {
     if prototype.is_null() {
         return Err(Fault::NullArgument { name: "prototype" });

@@ -34,7 +34,18 @@ static INDEX: [AtomicU32; PLACES] = [const { AtomicU32::new(0) }; PLACES];
 
 /// A place where these numbers are for the rest of the process. `None` when all
 /// room is taken by others.
+#[inline(always)]
 pub(super) fn lasting(dims: &[i64]) -> Option<*mut i64> {
+    let place = INDEX.get(hash(dims) & PLACES.wrapping_sub(1))?;
+    let found = Entry::unpack(place.load(Ordering::Acquire));
+    // Nearly always it was written before, and is where it is looked for first. An
+    // empty place unpacks to an empty list, which is not looked for there.
+    if !dims.is_empty() && found.holds(dims) { Some(found.address()) } else { looked_for(dims) }
+}
+
+/// [`lasting`] of a list that is not in the first place of its hash.
+#[cold]
+fn looked_for(dims: &[i64]) -> Option<*mut i64> {
     if dims.is_empty() {
         return Some(Entry { start: 0, len: 0 }.address());
     }
@@ -66,6 +77,7 @@ pub(super) fn lasting(dims: &[i64]) -> Option<*mut i64> {
 /// Mixes numbers so that lists which differ a little are far apart.
 #[allow(clippy::cast_possible_truncation, reason = "any bits will do, on 32-bit targets too")]
 #[expect(clippy::cast_sign_loss, reason = "any bits will do")]
+#[inline]
 fn hash(dims: &[i64]) -> usize {
     let mixed = dims.iter().fold(dims.len() as u64, |hash, &dim| {
         (hash.rotate_left(5) ^ dim as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -104,10 +116,12 @@ impl Entry {
         Self { start: (packed & 0xFFFF) as usize, len: (packed >> 16) as usize }
     }
 
+    #[inline]
     fn numbers(self) -> &'static [AtomicI64] {
         NUMBERS.get(self.start..).and_then(|rest| rest.get(..self.len)).unwrap_or_default()
     }
 
+    #[inline]
     fn holds(self, dims: &[i64]) -> bool {
         let numbers = self.numbers();
         numbers.len() == dims.len()
@@ -115,6 +129,7 @@ impl Entry {
     }
 
     /// The numbers as C reads them.
+    #[inline]
     fn address(self) -> *mut i64 {
         self.numbers().as_ptr().cast::<i64>().cast_mut()
     }

@@ -86,8 +86,7 @@ impl Held {
         // SAFETY: 1. and 2. are 1. and 2. of `from_raw`: it is dropped once, if
         // the tensor does not go back to the caller.
         let release = unsafe { release_of(original) };
-        let mut release = ManuallyDrop::new(Guarded::from(release));
-        release.set_guard(guard);
+        let release = ManuallyDrop::new(Guarded::new(release, guard));
         let state = AtomicU8::new(OPEN);
         // SAFETY: the memory was allocated for it.
         unsafe { shared.write(Shared { managed, original, as_it_came, release, state }) };

@@ -5,6 +5,7 @@ use core::fmt;
 
 use crate::error::Error;
 use crate::export::{DLPackExport, share_managed};
+use crate::ffi::DLManagedTensorVersioned;
 use crate::import::ImportError;
 use crate::managed::ManagedTensor;
 use crate::stream::StreamArg;
@@ -218,6 +219,25 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
         let share = |value: &T| Ok(share_managed(value, StreamArg::work_stream())?);
         // SAFETY: 1. is 1. of this function.
         unsafe { Self::with(object, share) }
+    }
+
+    /// [`export`](Self::export), as the table hands it out: whoever calls this has the
+    /// duty to call the deleter.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`export`](Self::export).
+    ///
+    /// # Safety
+    ///
+    /// 1. As for [`with`](Self::with).
+    #[doc(hidden)]
+    #[inline(always)]
+    unsafe fn export_raw(
+        object: *mut c_void,
+    ) -> Result<*mut DLManagedTensorVersioned, Fault<Self::Error>> {
+        // SAFETY: 1. is 1. of this function.
+        Ok(unsafe { Self::export(object) }?.into_raw())
     }
 
     /// Leaves an error for the caller of the table to find.

@@ -103,9 +103,9 @@ unsafe extern "C" fn from_object<T: DLPackExport, H: Host<T>>(
         let out = unsafe { cleared(out) }?;
         present(py_object)?;
         // SAFETY: 1. is 1. of this function.
-        let tensor = unsafe { H::export(py_object) }?;
+        let tensor = unsafe { H::export_raw(py_object) }?;
         // SAFETY: by 2 it may be written.
-        unsafe { out.write(tensor.into_raw()) };
+        unsafe { out.write(tensor) };
         Ok(())
     };
     // SAFETY: 1. is 1. of this function.
@@ -150,7 +150,9 @@ unsafe extern "C" fn view<T: DLPackExport, H: Host<T>>(
     out: *mut DLTensor,
 ) -> c_int {
     let run = || {
-        let out = NonNull::new(out).ok_or(Fault::NullArgument { name: "out" })?;
+        let Some(out) = NonNull::new(out) else {
+            return Err(Fault::NullArgument { name: "out" });
+        };
         present(py_object)?;
         // SAFETY: by 2 it may be written, by nobody else meanwhile.
         let out = unsafe { out.cast::<MaybeUninit<DLTensor>>().as_mut() };
@@ -234,7 +236,10 @@ unsafe fn answer<T: DLPackExport, H: Host<T>>(
 /// 1. `out` is NULL, or may be written.
 #[inline]
 pub(super) unsafe fn cleared<R, E>(out: *mut *mut R) -> Result<NonNull<*mut R>, Fault<E>> {
-    let out = NonNull::new(out).ok_or(Fault::NullArgument { name: "out" })?;
+    // Not `ok_or`: a fault that was made is dropped, by a call.
+    let Some(out) = NonNull::new(out) else {
+        return Err(Fault::NullArgument { name: "out" });
+    };
     // SAFETY: by 1.
     unsafe { out.write(ptr::null_mut()) };
     Ok(out)

@@ -2,9 +2,9 @@
 //! touching its memory. Plain data in, plain data out.
 
 use super::ImportPolicy;
+use super::axes::Axes;
 use crate::described::stored_bits;
 use crate::device::Device;
-use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
@@ -12,7 +12,7 @@ use crate::flags::Flags;
 use crate::layout::{self, Extent};
 use crate::version::Version;
 
-/// A copy of everything that a foreign struct says.
+/// A copy of everything that a foreign struct says, but for its arrays.
 #[derive(Debug)]
 pub(super) struct Claims {
     /// `None` for the legacy struct.
@@ -22,9 +22,8 @@ pub(super) struct Claims {
     pub(super) byte_offset: u64,
     pub(super) device: Device,
     pub(super) dtype: DataType,
-    pub(super) shape: Dims<'static>,
-    /// `None` where they are NULL.
-    pub(super) strides: Option<Dims<'static>>,
+    /// Whether the strides are not NULL.
+    pub(super) has_strides: bool,
 }
 
 /// Claims that agree with each other, and with an address space.
@@ -38,33 +37,92 @@ pub(super) struct Checked {
     pub(super) byte_offset: u64,
     pub(super) device: Device,
     pub(super) dtype: DataType,
-    pub(super) shape: Dims<'static>,
-    pub(super) strides: Dims<'static>,
+    pub(super) axes: Axes,
     pub(super) numel: i64,
     /// The lowest byte of an element, and one past the highest, counted from
     /// the first byte of the first element. Both 0 without elements.
     pub(super) bytes: (isize, isize),
 }
 
-impl Claims {
+/// Where the elements are: what is computed of claims.
+struct Place {
+    first: *mut u8,
+    byte_offset: u64,
+    numel: i64,
+    bytes: (isize, isize),
+}
+
+impl Checked {
+    /// The place for what is yet to be read. Not a constant: that would be copied
+    /// from where it is, and nearly all of it is zeros.
     #[inline(always)]
-    pub(super) fn check(self, policy: ImportPolicy) -> Result<Checked, Error> {
-        let Self { version, flags, data, byte_offset, device, dtype, shape, strides } = self;
-        check_dtype(dtype, version)?;
-        let numel = layout::numel(shape.as_slice())?;
-        let strides = match strides {
-            Some(strides) => strides,
-            None if !policy.allows_null_strides(version) => {
-                return Err(Error::NullStrides { ndim: shape.as_slice().len() });
-            }
-            None => Dims::filled(shape.as_slice().len(), |strides| {
-                layout::row_major_strides(shape.as_slice(), strides);
-                Ok(())
-            })?,
+    pub(super) const fn nothing() -> Self {
+        Self {
+            version: None,
+            flags: Flags::NONE,
+            first: core::ptr::null_mut(),
+            byte_offset: 0,
+            device: Device::CPU,
+            dtype: DataType::U8,
+            axes: Axes::none(),
+            numel: 0,
+            bytes: (0, 0),
+        }
+    }
+
+    /// Checks claims, whose arrays were copied into [`axes`](Self::axes).
+    #[inline(always)]
+    pub(super) fn check(&mut self, claims: &Claims, policy: ImportPolicy) -> Result<(), Error> {
+        let place = match self.common(claims) {
+            Some(place) => place,
+            None => self.place(claims, policy)?,
         };
+        (self.version, self.flags) = (claims.version, claims.flags);
+        (self.device, self.dtype) = (claims.device, claims.dtype);
+        (self.first, self.byte_offset) = (place.first, place.byte_offset);
+        (self.numel, self.bytes) = (place.numel, place.bytes);
+        Ok(())
+    }
+
+    /// The place of what nearly every tensor is: compact, of whole bytes, at an address.
+    /// `None` leaves it to [`place`](Self::place), which also knows what to call an error.
+    #[inline(always)]
+    fn common(&self, claims: &Claims) -> Option<Place> {
+        let bits = i64::from(claims.dtype.bits());
+        let simple = claims.has_strides
+            && claims.dtype.is_well_formed()
+            && claims.dtype.lanes() == 1
+            && claims.device.has_addresses()
+            && bits % 8 == 0
+            && !claims.data.is_null();
+        if !simple {
+            return None;
+        }
+        let numel = self.axes.compact()?;
+        let end = isize::try_from(numel.checked_mul(bits >> 3)?).ok()?;
+        let byte_offset = usize::try_from(claims.byte_offset).ok()?;
+        let first = claims.data.addr().checked_add(byte_offset)?;
+        // Nor do they go round the end of the address space.
+        first.checked_add(end.unsigned_abs())?;
+        let first = claims.data.wrapping_add(byte_offset);
+        Some(Place { first, byte_offset: 0, numel, bytes: (0, end) })
+    }
+
+    /// The place of any tensor.
+    #[inline(never)]
+    fn place(&mut self, claims: &Claims, policy: ImportPolicy) -> Result<Place, Error> {
+        let Claims { version, flags, data, byte_offset, device, dtype, has_strides } = *claims;
+        check_dtype(dtype, version)?;
+        let numel = layout::numel(self.axes.shape())?;
+        if !has_strides {
+            if !policy.allows_null_strides(version) {
+                return Err(Error::NullStrides { ndim: self.axes.shape().len() });
+            }
+            self.axes.fill_strides();
+        }
         // Both have `ndim` entries.
         let some = numel != 0;
-        let extent = || layout::extent_of_some(shape.as_slice(), strides.as_slice());
+        let extent = || layout::extent_of_some(self.axes.shape(), self.axes.strides());
         let extent = some.then(extent).transpose()?;
         let bits = stored_bits(dtype, flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED));
         let bytes = byte_span(extent, bits, numel)?;
@@ -81,18 +139,7 @@ impl Claims {
             let byte_offset = usize::try_from(byte_offset).map_err(|_| Error::SizeOverflow)?;
             (data.wrapping_add(byte_offset), 0)
         };
-        Ok(Checked {
-            version,
-            flags,
-            first,
-            byte_offset,
-            device,
-            dtype,
-            shape,
-            strides,
-            numel,
-            bytes,
-        })
+        Ok(Place { first, byte_offset, numel, bytes })
     }
 }
 

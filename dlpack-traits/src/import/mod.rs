@@ -6,6 +6,7 @@
 //! one ([`Elements`]); slices are for memory that nobody else writes
 //! ([`Frozen`]) or that nobody else has ([`Exclusive`]).
 
+mod axes;
 mod checked;
 mod codes;
 mod construct;

@@ -14,9 +14,7 @@ use crate::error::Error;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::layout;
-#[cfg(feature = "pyo3")]
-use crate::managed::Guard;
-use crate::managed::{Abi, Guarded, Release};
+use crate::managed::{Abi, Guard, Guarded, Release};
 use crate::storage::{Access, Cells, Terms};
 use crate::version::Version;
 
@@ -143,11 +141,80 @@ impl Imported {
         managed: *mut A,
         policy: ImportPolicy,
     ) -> Result<Self, Error> {
+        // SAFETY: as this function demands.
+        Self::made(|tensor| unsafe { tensor.take(managed, policy, None) })
+    }
+
+    /// A tensor that is filled where it is: a handle that was just written costs more to
+    /// move than to make.
+    #[inline(always)]
+    pub(crate) fn made<E>(fill: impl FnOnce(&mut Self) -> Result<(), E>) -> Result<Self, E> {
+        let mut tensor = Self::nothing();
+        fill(&mut tensor)?;
+        Ok(tensor)
+    }
+
+    /// The place of a tensor that is yet to be taken.
+    #[inline(always)]
+    pub(crate) const fn nothing() -> Self {
+        let release = Guarded::new(Release::nothing(), None);
+        Self { checked: Checked::nothing(), lent: None, release }
+    }
+
+    /// [`from_raw`](Self::from_raw) into the place of the tensor, see [`made`](Self::made).
+    /// The deleter is called by `guard`, if there is one.
+    ///
+    /// After an error the deleter has been called, unless the pointer is NULL.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_raw_with`](Self::from_raw_with).
+    ///
+    /// # Safety
+    ///
+    /// Those of `from_raw`.
+    #[inline(always)]
+    pub(crate) unsafe fn take<A: Abi>(
+        &mut self,
+        managed: *mut A,
+        policy: ImportPolicy,
+        guard: Option<Guard>,
+    ) -> Result<(), Error> {
+        let managed = NonNull::new(managed).ok_or(Error::NullTensor)?;
+        // SAFETY: 1. and 2. are 1. and 2. of `from_raw`.
+        let release = unsafe { A::release_of(managed) };
+        // SAFETY: as this function demands.
+        unsafe { self.take_from(managed, Guarded::new(release, guard), policy) }
+    }
+
+    /// [`take`](Self::take) for who has read the deleter already.
+    ///
+    /// # Safety
+    ///
+    /// Those of `from_raw`, but that the duty is that of `release`.
+    #[inline(always)]
+    unsafe fn take_from<A: Abi>(
+        &mut self,
+        managed: NonNull<A>,
+        release: Guarded,
+        policy: ImportPolicy,
+    ) -> Result<(), Error> {
+        // Written first, though it is needed last: what was written just now is slow to
+        // move. From here on every way out calls the deleter.
+        self.release = release;
         // SAFETY: 1. to 3. are 1. to 3. of `from_raw`.
-        let (release, claims) = unsafe { raw::take(managed) }?;
-        // A failure drops `release`.
-        let checked = claims.check(policy)?;
-        Ok(Self { checked, lent: None, release: release.into() })
+        let claims = unsafe { raw::whole(managed, &mut self.checked.axes) };
+        let taken = claims.and_then(|claims| self.checked.check(&claims, policy));
+        if taken.is_err() {
+            self.give_up();
+        }
+        taken
+    }
+
+    /// Calls the deleter of what cannot be used.
+    #[cold]
+    fn give_up(&mut self) {
+        *self = Self::nothing();
     }
 
     /// A tensor that this crate exported and that has not been through C.
@@ -158,10 +225,11 @@ impl Imported {
     /// 5. Until the deleter is called, the elements are lent on those terms.
     #[inline]
     pub(super) unsafe fn from_own<A: Abi>(managed: *mut A, terms: Terms) -> Result<Self, Error> {
-        // SAFETY: 1. to 3. are 1. to 3. of `from_raw`.
-        let (release, claims) = unsafe { raw::take(managed) }?;
-        let checked = claims.check(ImportPolicy::default())?;
-        Ok(Self { checked, lent: Some(terms), release: release.into() })
+        Self::made(|tensor| {
+            tensor.lent = Some(terms);
+            // SAFETY: 1. to 4. are 1. to 4. of `from_raw`, 5. says more than its 5.
+            unsafe { tensor.take(managed, ImportPolicy::default(), None) }
+        })
     }
 
     /// [`from_raw`](Self::from_raw) for who has read the deleter already.
@@ -173,11 +241,9 @@ impl Imported {
         managed: NonNull<A>,
         release: Release,
     ) -> Result<Self, Error> {
-        // A failure drops `release`.
-        // SAFETY: 1. to 3. are 1. to 3. of `from_raw`.
-        let claims = unsafe { raw::whole(managed) }?;
-        let checked = claims.check(ImportPolicy::default())?;
-        Ok(Self { checked, lent: None, release: release.into() })
+        let (release, policy) = (Guarded::from(release), ImportPolicy::default());
+        // SAFETY: as this function demands.
+        Self::made(|tensor| unsafe { tensor.take_from(managed, release, policy) })
     }
 
     /// Gives the struct back, as it came, to whoever is to call its deleter. With
@@ -257,28 +323,23 @@ impl Imported {
     ///    until the handle is dropped.
     #[cfg(feature = "pyo3")]
     pub(crate) unsafe fn borrowed(tensor: &DLTensor) -> Result<Self, Error> {
+        let mut borrowed = Self::nothing();
         // SAFETY: 1 has it.
-        let claims = unsafe { raw::claims(tensor, None, Flags::NONE) }?;
-        let checked = claims.check(ImportPolicy::default())?;
-        Ok(Self { checked, lent: None, release: Release::nothing().into() })
-    }
-
-    /// Has the deleter called by `guard`.
-    #[cfg(feature = "pyo3")]
-    pub(crate) fn set_guard(&mut self, guard: Guard) {
-        self.release.set_guard(Some(guard));
+        let claims = unsafe { raw::claims(tensor, Flags::NONE, &mut borrowed.checked.axes) }?;
+        borrowed.checked.check(&claims, ImportPolicy::default())?;
+        Ok(borrowed)
     }
 
     /// Extents, in elements.
     #[inline]
     pub fn shape(&self) -> &[i64] {
-        self.checked.shape.as_slice()
+        self.checked.axes.shape()
     }
 
     /// Strides, in elements; those of a compact tensor where the producer gave none.
     #[inline]
     pub fn strides(&self) -> &[i64] {
-        self.checked.strides.as_slice()
+        self.checked.axes.strides()
     }
 
     /// Number of dimensions.

@@ -69,7 +69,6 @@ impl Release {
     }
 
     /// No duty.
-    #[cfg(feature = "pyo3")]
     pub(crate) const fn nothing() -> Self {
         Self { call: Call::Nothing }
     }
@@ -109,9 +108,10 @@ impl Drop for Release {
 }
 
 impl Guarded {
-    /// Has the deleter called by `guard`, if there is one.
-    pub(crate) fn set_guard(&mut self, guard: Option<Guard>) {
-        self.guard = guard;
+    /// A duty whose call is made by `guard`, if there is one.
+    #[inline(always)]
+    pub(crate) const fn new(release: Release, guard: Option<Guard>) -> Self {
+        Self { release, guard }
     }
 
     /// The duty itself.
@@ -128,7 +128,7 @@ impl Guarded {
 impl From<Release> for Guarded {
     #[inline]
     fn from(release: Release) -> Self {
-        Self { release, guard: None }
+        Self::new(release, None)
     }
 }
 
@@ -187,9 +187,7 @@ mod tests {
             CALLS.set([0; 2]);
             // SAFETY: 1. The deleter frees nothing.
             let release = unsafe { Release::legacy(NonNull::from(&mut managed), Some(deleter)) };
-            let mut release = Guarded::from(release);
-            release.set_guard(guarded.then_some(guard as Guard));
-            drop(release);
+            drop(Guarded::new(release, guarded.then_some(guard as Guard)));
             assert_eq!(CALLS.get(), expected);
         }
     }

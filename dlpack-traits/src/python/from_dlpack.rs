@@ -8,8 +8,8 @@ use pyo3::types::PyCapsule;
 
 use super::convert::quietly;
 use super::late::Late;
-use super::lookup::{peer_by_address, peer_of};
-use super::peer::Peer;
+use super::lookup::{export_of, peer_by_address, peer_of};
+use super::peer::Export;
 use super::produce::{device_of, produce};
 use super::{slots, take};
 use crate::device::Device;
@@ -66,31 +66,41 @@ pub fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<Imported> {
 ///
 /// Those of [`from_dlpack`]; and `BufferError` if the tensor is not where it was
 /// asked to be, or not where the object said that it is.
+#[inline(always)]
 pub fn from_dlpack_with(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
 ) -> PyResult<Imported> {
+    Imported::made(|tensor| fill(object, options, tensor))
+}
+
+/// [`from_dlpack_with`], into the place of the tensor.
+fn fill(
+    object: &Bound<'_, PyAny>,
+    options: &ImportOptions<'_>,
+    tensor: &mut Imported,
+) -> PyResult<()> {
     if options.is_plain() {
-        if let Some(Peer { export: Some(export), .. }) = options.peer_of(object)? {
+        if let Some(export) = options.export_of(object)? {
             // SAFETY: 1. It is from the table of this object's type. 2. The
             // library that made the table is trusted to keep the standard.
-            let tensor = unsafe { slots::export(object, export) };
-            return match &tensor {
-                Ok(found) if options.are_met_by(found) => tensor,
-                _ => otherwise(object, options, tensor),
+            let exported = unsafe { slots::export(object, export, tensor) };
+            return match exported {
+                Ok(()) if options.are_met_by(tensor) => Ok(()),
+                Ok(()) => otherwise(object, options, tensor, None),
+                Err(error) => otherwise(object, options, tensor, Some(error)),
             };
         }
     }
     if object.is_exact_instance_of::<PyCapsule>() {
-        return out_of_capsule(object, options);
+        return out_of_capsule(object, options, tensor);
     }
     // SAFETY: 1. Producers are trusted to keep the standard.
-    let tensor = unsafe { produce(object, options) };
-    match &tensor {
-        Ok(found) if options.device.is_none() && found.device() == Device::CPU => tensor,
-        Ok(_) => tensor.and_then(|tensor| check_device(object, tensor, options)),
-        Err(_) => tensor,
+    unsafe { produce(object, options, tensor) }?;
+    if options.device.is_none() && tensor.device() == Device::CPU {
+        return Ok(());
     }
+    check_device(object, tensor, options)
 }
 
 /// Goes by `__dlpack__` where a table was of no use, unless it raised something
@@ -99,19 +109,21 @@ pub fn from_dlpack_with(
 fn otherwise(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
-    by_table: PyResult<Imported>,
-) -> PyResult<Imported> {
+    tensor: &mut Imported,
+    refused: Option<PyErr>,
+) -> PyResult<()> {
     let py = object.py();
-    let refused = match by_table {
-        // It is there already, but not in a state in which it can be used.
-        Ok(_) => None,
-        Err(error) if error.is_instance_of::<PyBufferError>(py) => Some(error),
-        Err(error) => return Err(error),
+    let refused = match refused {
+        Some(error) if !error.is_instance_of::<PyBufferError>(py) => return Err(error),
+        refused => refused,
     };
+    // What came by the table is released only when there is something better.
+    let by_table = core::mem::replace(tensor, Imported::nothing());
     // SAFETY: 1. Producers are trusted to keep the standard.
-    match unsafe { produce(object, options) } {
-        Ok(tensor) => {
+    match unsafe { produce(object, options, tensor) } {
+        Ok(()) => {
             quietly(py, refused.map_or(Ok(()), Err));
+            drop(by_table);
             check_device(object, tensor, options)
         }
         // A type with a table need not have `__dlpack__`.
@@ -126,7 +138,11 @@ fn otherwise(
 
 /// Takes the tensor of a bare capsule.
 #[cold]
-fn out_of_capsule(capsule: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Imported> {
+fn out_of_capsule(
+    capsule: &Bound<'_, PyAny>,
+    options: &ImportOptions<'_>,
+    tensor: &mut Imported,
+) -> PyResult<()> {
     if options.copy == Some(true) {
         return Err(PyValueError::new_err(
             "a capsule cannot be asked for a copy; pass the object that it came from",
@@ -136,7 +152,7 @@ fn out_of_capsule(capsule: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> Py
     Late::get(capsule.py());
     // SAFETY: 1. By its name the capsule owns a tensor of a producer, who is
     // trusted to keep the standard.
-    let tensor = unsafe { take::take(capsule) }?;
+    unsafe { take::take(capsule, tensor) }?;
     check_device(capsule, tensor, options)
 }
 
@@ -145,9 +161,9 @@ fn out_of_capsule(capsule: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> Py
 #[cold]
 fn check_device(
     object: &Bound<'_, PyAny>,
-    tensor: Imported,
+    tensor: &Imported,
     options: &ImportOptions<'_>,
-) -> PyResult<Imported> {
+) -> PyResult<()> {
     let found = tensor.device();
     let said = match options.device {
         Some(asked) => asked,
@@ -155,7 +171,7 @@ fn check_device(
         None => device_of(object)?,
     };
     if said == found {
-        return Ok(tensor);
+        return Ok(());
     }
     let who = if options.device.is_some() { "it was asked for on" } else { "its object says" };
     Err(PyBufferError::new_err(format!("the tensor is on {found}, but {who} {said}")))
@@ -281,13 +297,23 @@ impl<'a> ImportOptions<'a> {
         is_ready && tensor.dtype().code() != ffi::kDLComplex
     }
 
-    /// The table of the object's type.
-    fn peer_of(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<Peer>> {
-        let class = object.get_type();
-        match peer_of(&class)? {
-            // SAFETY: 1 of `trust_addresses`.
-            None if self.addresses => unsafe { peer_by_address(&class) },
-            peer => Ok(peer),
+    /// The function of the table of the object's type that exports objects.
+    #[inline(always)]
+    fn export_of(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<Export>> {
+        match export_of(object)? {
+            None if self.addresses => self.export_by_address(object),
+            export => Ok(export),
         }
+    }
+
+    #[cold]
+    fn export_by_address(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<Export>> {
+        let class = object.get_type();
+        // What has a table as it should be is not asked for its address.
+        if !self.addresses || peer_of(&class)?.is_some() {
+            return Ok(None);
+        }
+        // SAFETY: 1 of `trust_addresses`.
+        Ok(unsafe { peer_by_address(&class) }?.and_then(|peer| peer.export))
     }
 }

@@ -14,8 +14,9 @@ use super::class::ExportClass;
 use super::convert::{self, attached, panicked};
 use super::guard::guarded;
 use super::late::Late;
-use super::object::{borrow, share};
+use super::object::{borrow, share, share_raw};
 use crate::exchange::{Fault, Host, Wrap};
+use crate::ffi::DLManagedTensorVersioned;
 use crate::managed::ManagedTensor;
 use crate::stream::StreamArg;
 
@@ -82,7 +83,6 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ
         unsafe { with(object, run) }
     }
 
-    #[inline(always)]
     unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, Fault<PyErr>> {
         // SAFETY: by 1 this thread is attached. The reference that outlives the
         // call is put into a `PyOwner`, which attaches.
@@ -90,6 +90,17 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ
         // SAFETY: by 1 the object is alive.
         let object = unsafe { borrow::<T>(py, object.cast()) }.map_err(Fault::Host)?;
         Ok(share(object, StreamArg::work_stream())?)
+    }
+
+    #[inline(always)]
+    unsafe fn export_raw(
+        object: *mut c_void,
+    ) -> Result<*mut DLManagedTensorVersioned, Fault<PyErr>> {
+        // SAFETY: as in `export`.
+        let py: Python<'static> = unsafe { attached() };
+        // SAFETY: by 1 the object is alive.
+        let object = unsafe { borrow::<T>(py, object.cast()) }.map_err(Fault::Host)?;
+        Ok(share_raw(object, StreamArg::work_stream())?)
     }
 
     unsafe fn raise(fault: Fault<PyErr>) {

@@ -10,7 +10,7 @@ use pyo3::types::{PyInt, PyString, PyType};
 
 use super::convert::quietly;
 use super::late::Late;
-use super::peer::Peer;
+use super::peer::{Export, Peer};
 use super::remembered::{Known, Remembered};
 use crate::ffi::DLPackExchangeAPIHeader;
 
@@ -42,6 +42,22 @@ pub(super) fn peer_of(class: &Bound<'_, PyType>) -> PyResult<Option<Peer>> {
     // The library that made it is trusted to have made it as the standard says,
     // for the life of the process.
     Ok(unsafe { Peer::read(table) })
+}
+
+/// The function that exports objects, of the table of an object's type.
+///
+/// # Errors
+///
+/// Those of [`peer_of`].
+#[inline(always)]
+pub(super) fn export_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Export>> {
+    // Only an address to compare: nothing is read of the type.
+    let table = match REMEMBERED.table_of(object.get_type_ptr().cast()) {
+        Some(table) => table,
+        None => look_up(&object.get_type())?,
+    };
+    // SAFETY: 1. As in `peer_of`.
+    Ok(unsafe { Peer::read(table) }.and_then(|peer| peer.export))
 }
 
 #[cold]

@@ -1,5 +1,7 @@
 //! The Rust value of a Python object: borrowed from it, and exported with it.
 
+use core::ptr;
+
 use pyo3::prelude::*;
 use pyo3::{Borrowed, ffi};
 
@@ -27,7 +29,6 @@ pub(super) unsafe fn borrow<T: ExportClass>(
 }
 
 /// Exports the tensor of an object, which stays usable, without a copy.
-#[inline(always)]
 pub(super) fn share<A: Abi, T: ExportClass>(
     object: PyRef<'static, T>,
     consumer: StreamArg<'_>,
@@ -36,5 +37,47 @@ pub(super) fn share<A: Abi, T: ExportClass>(
         // The object itself is the only owner that there is.
         Err(Error::NotShareable) => into_managed(PyOwner::new(object), consumer),
         shared => shared,
+    }
+}
+
+/// [`share`] for who gives the tensor away: the caller has the duty to release it.
+#[inline(always)]
+pub(super) fn share_raw<A: Abi, T: ExportClass>(
+    object: PyRef<'static, T>,
+    consumer: StreamArg<'_>,
+) -> Result<*mut A, Error> {
+    let mut refused = Error::NotShareable;
+    let shared = share_value::<A, T>(&object, consumer, &mut refused);
+    if shared.is_null() { share_otherwise(object, consumer, refused) } else { Ok(shared) }
+}
+
+/// Shares a value; NULL with the reason if that fails. A pointer stays in a register. What
+/// goes through memory takes longer to read there than all checks together.
+#[inline(never)]
+fn share_value<A: Abi, T: ExportClass>(
+    value: &T,
+    consumer: StreamArg<'_>,
+    refused: &mut Error,
+) -> *mut A {
+    match share_managed::<A, T>(value, consumer) {
+        Ok(tensor) => tensor.into_raw(),
+        Err(error) => {
+            *refused = error;
+            ptr::null_mut()
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn share_otherwise<A: Abi, T: ExportClass>(
+    object: PyRef<'static, T>,
+    consumer: StreamArg<'_>,
+    refused: Error,
+) -> Result<*mut A, Error> {
+    match refused {
+        // The object itself is the only owner that there is.
+        Error::NotShareable => Ok(into_managed(PyOwner::new(object), consumer)?.into_raw()),
+        refused => Err(refused),
     }
 }

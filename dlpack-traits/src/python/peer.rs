@@ -54,6 +54,7 @@ impl Peer {
     /// 1. `header` is NULL, or the header of a table as the standard describes
     ///    it, and so are those that its `prev_api` leads to. None changes while
     ///    this reads it.
+    #[inline]
     pub(crate) unsafe fn read(header: *mut DLPackExchangeAPIHeader) -> Option<Self> {
         let mut next = NonNull::new(header)?;
         for _ in 0..STEPS {

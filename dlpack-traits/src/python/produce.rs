@@ -20,7 +20,7 @@ use crate::import::Imported;
 use crate::stream::StreamKind;
 use crate::version::Version;
 
-/// Has an object export its tensor, and takes it.
+/// Has an object export its tensor, and takes it, into its place.
 ///
 /// # Errors
 ///
@@ -33,13 +33,14 @@ use crate::version::Version;
 pub(super) unsafe fn produce(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
-) -> PyResult<Imported> {
+    into: &mut Imported,
+) -> PyResult<()> {
     let capsule = climb(object, options)?;
     if !capsule.is_exact_instance_of::<PyCapsule>() {
         return Err(expected("`__dlpack__` must return a capsule", &capsule));
     }
     // SAFETY: 1.
-    unsafe { take(&capsule) }
+    unsafe { take(&capsule, into) }
 }
 
 /// Calls `__dlpack__` with all that it may know, and where it does not, with

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use super::guard::guarded;
 use super::late::Late;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
-use crate::import::Imported;
+use crate::import::{ImportPolicy, Imported};
 use crate::managed::Abi;
 
 /// Held while a capsule is looked at and renamed where there is no GIL, so that of
@@ -20,7 +20,7 @@ use crate::managed::Abi;
 /// thread is called either.
 static TAKING: Mutex<()> = Mutex::new(());
 
-/// Takes the tensor that a capsule owns.
+/// Takes the tensor that a capsule owns, into its place.
 ///
 /// # Errors
 ///
@@ -32,14 +32,14 @@ static TAKING: Mutex<()> = Mutex::new(());
 /// 1. What the capsule owns, if its name says that it owns a tensor, is as
 ///    [`Imported::from_raw`] wants it.
 #[inline(always)]
-pub(super) unsafe fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Imported> {
+pub(super) unsafe fn take(capsule: &Bound<'_, PyAny>, into: &mut Imported) -> PyResult<()> {
     if let Some(managed) = claim::<DLManagedTensorVersioned>(capsule)? {
         // SAFETY: 1, and the capsule does not own it any more.
-        return unsafe { adopt(capsule.py(), managed) };
+        return unsafe { adopt_into(capsule.py(), managed, into) };
     }
     if let Some(managed) = claim::<DLManagedTensor>(capsule)? {
         // SAFETY: as above.
-        return unsafe { adopt(capsule.py(), managed) };
+        return unsafe { adopt_into(capsule.py(), managed, into) };
     }
     Err(nothing_in(capsule))
 }
@@ -74,19 +74,32 @@ fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
 /// # Safety
 ///
 /// 1. As for [`Imported::from_raw`].
-#[inline(always)]
 pub(super) unsafe fn adopt<A: Abi>(py: Python<'_>, managed: *mut A) -> PyResult<Imported> {
     // SAFETY: 1.
-    match unsafe { Imported::from_raw(managed) } {
-        Ok(mut tensor) => {
-            tensor.set_guard(guarded);
-            Ok(tensor)
-        }
-        Err(error) => {
-            report(py);
-            Err(error.into())
-        }
-    }
+    Imported::made(|tensor| unsafe { adopt_into(py, managed, tensor) })
+}
+
+/// [`adopt`] into the place where the tensor is to stay.
+///
+/// # Errors
+///
+/// Those of [`Imported::from_raw`].
+///
+/// # Safety
+///
+/// 1. As for [`Imported::from_raw`].
+#[inline(always)]
+pub(super) unsafe fn adopt_into<A: Abi>(
+    py: Python<'_>,
+    managed: *mut A,
+    into: &mut Imported,
+) -> PyResult<()> {
+    // SAFETY: 1.
+    let taken = unsafe { into.take(managed, ImportPolicy::default(), Some(guarded)) };
+    taken.map_err(|error| {
+        report(py);
+        error.into()
+    })
 }
 
 /// Reports what a deleter that has just run may have left behind.
