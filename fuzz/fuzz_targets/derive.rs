@@ -330,18 +330,23 @@ impl Item {
 
 /// Whether every error has a place: its first token is somewhere in the input.
 fn placed(tokens: TokenStream, text: &str) {
-    let mut error = false;
+    // The name of the macro, and its mark: the name alone may be the input's.
+    let (mut named, mut called) = (false, false);
     for token in tokens {
         match token {
-            TokenTree::Group(group) if error => {
+            TokenTree::Group(group) if called => {
                 let sentence = group.stream();
                 let placed = !group.span_close().byte_range().is_empty();
                 assert!(placed, "without a place: {sentence} in {text}");
-                error = false;
+                (named, called) = (false, false);
             }
-            TokenTree::Group(group) => placed(group.stream(), text),
-            TokenTree::Ident(ident) => error = ident == "compile_error",
-            _ => {}
+            TokenTree::Group(group) => {
+                placed(group.stream(), text);
+                (named, called) = (false, false);
+            }
+            TokenTree::Ident(ident) => (named, called) = (ident == "compile_error", false),
+            TokenTree::Punct(mark) => (named, called) = (false, named && mark.as_char() == '!'),
+            TokenTree::Literal(_) => (named, called) = (false, false),
         }
     }
 }
