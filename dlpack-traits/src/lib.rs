@@ -148,3 +148,8 @@ struct Tour;
 #[cfg(all(doctest, feature = "derive", feature = "cuda"))]
 #[doc = include_str!("../../docs/gpu.md")]
 struct Gpus;
+
+/// And what the one about buffers of Vulkan and WebGPU shows.
+#[cfg(all(doctest, feature = "vulkan", feature = "webgpu"))]
+#[doc = include_str!("../../docs/vulkan.md")]
+struct Buffers;
