@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dlpack_tests::foreign::Foreign;
+use dlpack_tests::foreign::{Farewell, Foreign};
 use tensors::{
     DLPackExport, DataRef, DataType, Device, Element, Error, Flags, SharedBuffer, SharedOwner,
     Storage,
@@ -41,6 +41,7 @@ fn any_number_of_dimensions() {
         for tensor in [shared, moved] {
             assert_eq!((tensor.shape(), tensor.strides()), (dims.clone(), strides.clone()));
             assert_eq!(tensor.elements::<u16>(), (0..numel).collect::<Vec<_>>());
+            tensor.delete(Farewell::Plain);
         }
     }
 }
@@ -76,6 +77,7 @@ fn elements_with_axes() {
         let tensor = Foreign::from(tensor);
         assert_eq!(tensor.shape(), [2, 3]);
         assert_eq!(tensor.elements::<u8>(), [0, 1, 2, 3, 4, 5]);
+        tensor.delete(Farewell::Plain);
     }
 }
 
@@ -180,7 +182,9 @@ fn types_of_variants() {
     }
 
     let owner = Array { data: Data::Floats(Arc::from([1.5, 2.5])), shape: vec![2] };
-    assert_eq!(Foreign::from(owner.to_dlpack().unwrap()).elements::<f32>(), [1.5, 2.5]);
+    let tensor = Foreign::from(owner.to_dlpack().unwrap());
+    assert_eq!(tensor.elements::<f32>(), [1.5, 2.5]);
+    tensor.delete(Farewell::Plain);
     let owner = Array { data: Data::Quarters(Arc::from([1, 2, 3])), shape: vec![3] };
     for tensor in [owner.copy_to_dlpack().unwrap(), owner.to_dlpack().unwrap()] {
         assert!(tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED));
