@@ -48,7 +48,14 @@ pub(crate) fn python_documents(context: &Context, stage: &mut Stage) -> Ending {
         .args(["--features=derive,pyo3,pyo3/macros", "--", "--include-ignored"])
         // Not the page about the derive: its ignored blocks are parts of one expansion.
         .args(["Readme", "guide", "python"]);
-    run_tests(stage, &mut command)
+    run_tests(stage, &mut command)?;
+    let mut doctor = cargo(&context.checkout);
+    doctor.env("PYO3_PYTHON", &environment.interpreter.executable).args([
+        "test",
+        "--doc",
+        "--package=dlpack-doctor",
+    ]);
+    run_tests(stage, &mut doctor)
 }
 
 /// Runs tests, and fails where there were none.

@@ -53,3 +53,8 @@ pub use report::{
 };
 pub use same::{Comparison, compare};
 pub use text::Style;
+
+/// The Rust in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
