@@ -41,11 +41,13 @@ pub(super) fn enter<B: Backend>(stream: WorkStream<B>) -> Entered {
 pub(super) fn innermost<B: Backend>(device: Device) -> Option<WorkStream<B>> {
     let found = ENTERED.try_with(|entered| {
         let entered = entered.borrow();
-        let mut innermost = entered.iter().rev().filter(|entry| entry.0 == device);
-        innermost.find_map(|entry| entry.1.downcast_ref::<WorkStream<B>>().cloned())
+        let mut innermost = entered.iter().rev();
+        let found = innermost.find(|entry| entry.0 == device && entry.1.is::<WorkStream<B>>());
+        found.map(|entry| Rc::clone(&entry.1))
     });
-    // A thread that ends has left everything.
-    found.ok().flatten()
+    // A thread that ends has left everything. The stream is cloned after the list is
+    // given back: that is a call of a runtime, which may do anything.
+    found.ok().flatten()?.downcast_ref::<WorkStream<B>>().cloned()
 }
 
 impl Drop for Entered {
