@@ -31,7 +31,10 @@ use crate::view::TensorView;
 ///
 /// As a storage it spans the bytes from the lowest element to the highest (of a
 /// device without addresses: from the handle on). The layout in which the
-/// elements were imported is [`as_layout`](AsLayout::as_layout).
+/// elements were imported is [`as_layout`](AsLayout::as_layout); a struct that is put
+/// together by hand of a `Foreign` and a shape must take both from there, or it names
+/// the elements in the order in which they lie in memory. The derive's own import
+/// does, and refuses what the struct cannot say.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, Error, Foreign, Layout, Storage, TensorView};
