@@ -14,13 +14,53 @@ pub(crate) const TOOLCHAIN: &str = "nightly";
 /// a property test that asks for it gets an error, and every run is the same.
 pub(crate) const STRICT: &str = "-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check \
                       -Zmiri-isolation-error=warn-nobacktrace";
-/// Tests whose course depends on the order of threads and on addresses; each
-/// seed gives others.
-const SEEDED_TESTS: &[&str] = &["--test=deleter", "--test=devices", "--test=threads"];
-const SEEDS: std::ops::RangeInclusive<u32> = 1..=4;
+/// Tests whose course depends on the order of threads: all that start some. Each
+/// seed gives another order, and other addresses.
+const CONCURRENT: &[(&str, &[&str])] = &[
+    ("deleter", &["consumed", "dropped_unread", "trouble_before_the_tensor"]),
+    ("derive_drops", &["dropped_once_and_after_the_consumer_wrote"]),
+    (
+        "devices",
+        &[
+            "devices::adopted::freed_at_once",
+            "devices::adopted::imported_memory",
+            "devices::copies::the_copy_waits_for_the_work",
+            "devices::frees::after_the_kernels_of_several_consumers",
+            "devices::frees::remembered_from_many_threads",
+            "devices::frees::to_nobodys_stream",
+            "devices::own_copies::of_pending_work",
+            "devices::registry::registered_by_many_threads",
+        ],
+    ),
+    ("exchange", &["exchange::objects::what_the_object_has_is_what_came"]),
+    (
+        "import",
+        &[
+            "import::accepts::shared_with_rust",
+            "import::own::immutable_and_shared",
+            "import::own::shared",
+        ],
+    ),
+    ("shapes", &["shapes::python_owner::read_by_many"]),
+    ("shared", &["many_threads"]),
+    ("shared_odd", &["alone_again_after_consumers_elsewhere"]),
+    (
+        "threads",
+        &[
+            "exported_here_dropped_there",
+            "one_handle_read_by_all",
+            "one_object_exported_by_all",
+            "shared_elements",
+        ],
+    ),
+];
+/// For `cargo xtask test --full`.
+const SEEDS: u32 = 4;
 /// For `cargo xtask sanitize`.
 const MANY_SEEDS: u32 = 64;
 
+/// The newer model of aliasing.
+const TREE: &str = "-Zmiri-tree-borrows";
 /// All tests but doc tests, of which each is an interpreter of its own.
 const ALL_TESTS: &[&str] = &["--lib", "--tests"];
 
@@ -37,14 +77,9 @@ pub(crate) fn tree_borrows(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
-    let flags = format!("{STRICT} -Zmiri-tree-borrows");
+    let flags = format!("{STRICT} {TREE}");
     stage.run(&mut miri(context, &flags, ALL_TESTS))?;
-    for seed in SEEDS {
-        let flags = format!("{flags} -Zmiri-seed={seed}");
-        let outcome = stage.run(&mut miri(context, &flags, SEEDED_TESTS));
-        outcome.map_err(|sentence| format!("seed {seed}: {sentence}"))?;
-    }
-    Ok(())
+    Ok(stage.run(&mut with_seeds(context, &flags, SEEDS))?)
 }
 
 /// Both models, on the tests whose course depends on the order of threads, with
@@ -53,11 +88,22 @@ pub(crate) fn many_seeds(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
-    for model in ["", "-Zmiri-tree-borrows"] {
-        let flags = format!("{STRICT} {model} -Zmiri-many-seeds=0..{MANY_SEEDS}");
-        stage.run(&mut miri(context, &flags, SEEDED_TESTS))?;
+    for model in ["", TREE] {
+        stage.run(&mut with_seeds(context, &format!("{STRICT} {model}"), MANY_SEEDS))?;
     }
     Ok(())
+}
+
+/// The tests with threads, with each of so many seeds, as many at once as there are
+/// processors.
+fn with_seeds(context: &Context, flags: &str, seeds: u32) -> Command {
+    let programs: Vec<String> =
+        CONCURRENT.iter().map(|(program, _)| format!("--test={program}")).collect();
+    let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
+    let flags = format!("{flags} -Zmiri-many-seeds=0..{seeds}");
+    let mut command = miri(context, &flags, &programs);
+    command.args(["--", "--exact"]).args(CONCURRENT.iter().flat_map(|(_, tests)| *tests));
+    command
 }
 
 fn miri(context: &Context, flags: &str, tests: &[&str]) -> Command {
@@ -88,4 +134,42 @@ pub(crate) fn install(stage: &mut Stage) -> Outcome {
     }
     Err("the component cannot be installed (rustup component add miri rust-src --toolchain nightly)"
         .to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CONCURRENT;
+
+    /// Whoever adds a test that starts threads adds it above.
+    #[test]
+    fn tests_with_threads_have_seeds() {
+        let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/tests");
+        let mut found = Vec::new();
+        for (program, listed) in CONCURRENT {
+            for name in *listed {
+                let (module, name) = name.rsplit_once("::").unwrap_or((program, name));
+                let file = format!("{}.rs", module.replace("::", "/"));
+                let source = std::fs::read_to_string(tests.join(&file)).expect(&file);
+                assert!(source.contains(&format!("fn {name}()")), "{file} has no test {name}");
+                found.push(file);
+            }
+        }
+        let mut left = vec![tests];
+        while let Some(folder) = left.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    left.push(path);
+                    continue;
+                }
+                let source = std::fs::read_to_string(&path).expect("text");
+                let name = path.to_string_lossy();
+                let starts = source.contains("thread::spawn(") || source.contains("scope.spawn(");
+                // Miri takes none of the tests of faults, which end processes.
+                let known = name.contains("/faults/")
+                    || found.iter().any(|file| name.ends_with(&format!("/{file}")));
+                assert!(!starts || known, "{name}: tests with threads are missing in CONCURRENT");
+            }
+        }
+    }
 }
