@@ -144,6 +144,23 @@ def follows_null(x):
         taken.delete()
 
 
+def follows_the_context(x):
+    """Looks at what is the producer's."""
+    taken = Taken(x)
+    context = taken.managed.manager_ctx
+    try:
+        return ctypes.c_char.from_address(context).value if context else None
+    finally:
+        taken.delete()
+
+
+def leaks_without_a_context(x):
+    """Takes a NULL `manager_ctx` for no deleter."""
+    taken = Taken(x)
+    if taken.managed.manager_ctx:
+        taken.delete()
+
+
 def forgets_the_offset(x):
     """Takes data for the first element."""
     taken = Taken(x)

@@ -13,6 +13,7 @@ from conftest import conformance_tool
 tool = conformance_tool()
 ORDINARY, EMPTY = "struct: an ordinary one", "struct: [0, 3] at NULL + 0x0"
 NEGATIVE, OFFSET = "struct: shape [-1]", "struct: an offset to the second row"
+NO_CONTEXT = "struct: NULL manager_ctx"
 FEW = {ORDINARY, EMPTY, NEGATIVE}
 HERE = Path(__file__).parent
 
@@ -114,6 +115,17 @@ def test_a_null_that_is_followed():
     name = "struct: NULL shape of 1"
     row = rows_of("follows_null", {name})[name]
     assert row.finding and row.got == "crashed (SIGSEGV), NULL followed"
+
+
+def test_the_context_is_the_producers():
+    """It is not NULL, and not to be read; but where it is NULL, the deleter runs too."""
+    rows = rows_of("follows_the_context", {ORDINARY, NO_CONTEXT})
+    assert rows[NO_CONTEXT].outcome == "accepted" and not rows[NO_CONTEXT].finding
+    assert rows[ORDINARY].finding
+    assert rows[ORDINARY].got == "crashed (SIGSEGV), manager_ctx followed"
+    assert rows[ORDINARY].detail.startswith("what `manager_ctx` points at was accessed")
+    found = findings_of("leaks_without_a_context", {ORDINARY, NO_CONTEXT})
+    assert found == {NO_CONTEXT: "accepted, leaked"}
 
 
 def test_wrong_elements():

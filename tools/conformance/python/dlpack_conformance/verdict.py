@@ -15,7 +15,8 @@ class Row:
     # "accepted", "refused", "crashed", "hung", "panicked", "not asked for".
     outcome: str
     # What else is wrong: "leaked", "deleted twice", "deleted, not its own",
-    # "read after delete", "read beyond the end", "NULL followed", "wrong values".
+    # "read after delete", "read beyond the end", "NULL followed",
+    # "manager_ctx followed", "wrong values".
     wrong: list
     # The exception, the signal, the words of a library.
     detail: str
@@ -104,6 +105,8 @@ def died(trial, status, words):
         wrong.append("read beyond the end")
     elif line and line.startswith("NULL was"):
         wrong.append("NULL followed")
+    elif line and line.startswith("what `manager_ctx` points at"):
+        wrong.append("manager_ctx followed")
     return row(trial, "crashed", wrong, detail[:300], name)
 
 
