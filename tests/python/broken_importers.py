@@ -65,6 +65,19 @@ def refuses_everything(x):
     raise BufferError("no")
 
 
+def asks_for_nothing(x):
+    """Believes that it has a tensor already."""
+    return 42
+
+
+def wants_two(x, stream):
+    """Has an argument too many."""
+
+
+# No function at all.
+NUMBER = 3
+
+
 def panics(x):
     """Raises what no `except Exception` catches."""
 

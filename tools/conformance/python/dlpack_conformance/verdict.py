@@ -24,6 +24,9 @@ class Row:
     # What the exception said, to be compared by programs.
     error: str | None = None
     text: str | None = None
+    # "right", "wrong: ...", "unread: ..." where what was returned could not be read, or ""
+    # where there is nothing to compare.
+    elements: str = ""
 
     @property
     def got(self):
@@ -50,7 +53,7 @@ class Row:
         return {**asdict(self), "got": self.got, "mark": self.mark}
 
 
-def row(trial, outcome, wrong=(), detail="", error=None, text=None):
+def row(trial, outcome, wrong=(), detail="", error=None, text=None, elements=""):
     """The row of a case, of which the duty says what is a finding."""
     bad = bool(wrong) or outcome in ("crashed", "hung", "panicked")
     if trial.duty == "refuse":
@@ -59,7 +62,7 @@ def row(trial, outcome, wrong=(), detail="", error=None, text=None):
         bad = bad or outcome == "refused"
     finding = bad and trial.duty != "undefined" and outcome != "not asked for"
     made = (trial.name, trial.clause, trial.duty, outcome, list(wrong), detail, finding)
-    return Row(*made, error=error, text=text)
+    return Row(*made, error=error, text=text, elements=elements)
 
 
 def answered(trial, answer):
@@ -72,10 +75,14 @@ def answered(trial, answer):
             outcome = "not asked for"
         detail = f"{error}: {text}".strip()
         return row(trial, outcome, wrong, detail, error, text)
+    if answer["unasked"]:
+        detail = "it returned a value, and never called `__dlpack__`"
+        return row(trial, "not asked for", wrong, detail)
     elements = answer.get("elements", "")
     if elements.startswith("wrong"):
         wrong.append("wrong values")
-    return row(trial, "accepted", wrong, "" if elements == "right" else elements)
+    detail = "" if elements == "right" else elements
+    return row(trial, "accepted", wrong, detail, elements=elements)
 
 
 def of_deletes(deletes):
