@@ -304,7 +304,7 @@ impl Span {
         let end = offset.wrapping_add(end.wrapping_mul(bits)).wrapping_add(7) >> 3;
         match (u64::try_from(start), u64::try_from(end)) {
             (Ok(start), Ok(end)) if window.0 <= start && end <= window.1 => Ok(Self { start, end }),
-            _ => Err(out_of_bounds(start, end, len)),
+            _ => Err(out_of_bounds(start, end, len, window)),
         }
     }
 }

@@ -364,7 +364,12 @@ mod tests {
         assert_eq!(view(layout().offset(6).unwrap().len(2).unwrap()), Ok(24));
         assert_eq!(
             view(layout().offset(2).unwrap().byte_len(4).unwrap()),
-            Err(Error::OutOfBounds { start: 8, end: 16, len: 32 })
+            Err(Error::OutsideWindow { start: 8, end: 16, from: 8, to: 12 })
+        );
+        // A window of the whole storage leaves nothing outside of it.
+        assert_eq!(
+            view(Layout::row_major(&[9]).unwrap().len(8).unwrap()),
+            Err(Error::OutOfBounds { start: 0, end: 36, len: 32 })
         );
         assert_eq!(
             view(layout().offset(7).unwrap().len(2).unwrap()),

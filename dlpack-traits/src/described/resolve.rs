@@ -73,7 +73,8 @@ impl<'a> Layout<'a> {
                 };
                 let end = byte_offset.checked_add(len).ok_or(Error::SizeOverflow)?;
                 if end > whole {
-                    return Err(out_of_bounds(byte_offset.into(), end.into(), memory.byte_len));
+                    let (from, len) = (byte_offset.into(), memory.byte_len);
+                    return Err(out_of_bounds(from, end.into(), len, (0, whole)));
                 }
                 (byte_offset, end)
             }
@@ -225,9 +226,15 @@ fn joined(outer: &[i64], factor: i64, inner: &[i64]) -> Result<Dims<'static>, Er
     })
 }
 
-/// The error for elements that lie outside of where they may.
+/// The error for elements that lie outside of the `window` of a storage of `len` bytes.
 #[cold]
-pub(super) fn out_of_bounds(start: i128, end: i128, len: usize) -> Error {
+pub(super) fn out_of_bounds(start: i128, end: i128, len: usize, window: (u64, u64)) -> Error {
     let clamp = |n: i128| i64::try_from(n.clamp(i64::MIN.into(), i64::MAX.into())).unwrap_or(0);
-    Error::OutOfBounds { start: clamp(start), end: clamp(end), len }
+    let (start, end) = (clamp(start), clamp(end));
+    match (usize::try_from(window.0), usize::try_from(window.1)) {
+        (Ok(from), Ok(to)) if (from, to) != (0, len) => {
+            Error::OutsideWindow { start, end, from, to }
+        }
+        _ => Error::OutOfBounds { start, end, len },
+    }
 }
