@@ -1,7 +1,7 @@
 //! Generic parameters: which types depend on them, and what is asked of those.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::{GenericParam, Generics, Type, WherePredicate};
 
 use crate::model::{
@@ -117,8 +117,11 @@ fn bounded<'a>(
     let inferred = || {
         roles().into_iter().filter_map(|(field, bound)| {
             let ty = Some(field.ty).filter(|ty| params.decide(ty))?;
-            let bound = Ident::new(bound, Span::mixed_site());
-            Some(quote!(#ty: __dlpack::#bound))
+            // Where it does not hold, the field is shown, and not the derive.
+            let first = ty.to_token_stream().into_iter().next();
+            let place = first.map_or_else(Span::call_site, |token| token.span());
+            let bound = Ident::new(bound, Span::mixed_site().located_at(place));
+            Some(quote_spanned!(Span::call_site().located_at(place)=> #ty: __dlpack::#bound))
         })
     };
     let added: Vec<_> = match bound {

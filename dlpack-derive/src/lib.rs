@@ -94,6 +94,9 @@ use syn::DeriveInput;
 /// Whether a consumer may write depends on the storage alone, but for
 /// `read_only`; see the trait.
 ///
+/// Where the elements are of a type parameter, say at the struct what that is
+/// (`T: Element`): a type that is none is then refused by its name.
+///
 /// ```
 /// use std::sync::Arc;
 /// use dlpack_traits::{DLPackExport, Element};

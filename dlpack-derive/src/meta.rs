@@ -3,6 +3,9 @@
 //! Values are kept as tokens, so that a wrong one does not hide the items
 //! behind it.
 
+use core::iter::Peekable;
+
+use proc_macro2::token_stream::IntoIter;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Meta};
@@ -14,6 +17,8 @@ use crate::{message, symbol};
 pub(crate) struct Item {
     pub(crate) key: Ident,
     pub(crate) value: Value,
+    /// What stands behind a list and a `=`, where nothing may.
+    pub(crate) beside: TokenStream,
 }
 
 /// What stands after a key.
@@ -45,14 +50,28 @@ impl Item {
     pub(crate) fn word(&self) -> String {
         self.key.unraw().to_string()
     }
+
+    /// The one word that stands behind a `=`: a field, perhaps.
+    pub(crate) fn assigned_word(&self) -> Option<Ident> {
+        let tokens = match &self.value {
+            Value::Assigned(tokens, _) => tokens,
+            _ => &self.beside,
+        };
+        let mut tokens = tokens.clone().into_iter();
+        match (tokens.next(), tokens.next()) {
+            (Some(TokenTree::Ident(word)), None) => Some(word),
+            _ => None,
+        }
+    }
 }
 
-/// The items of all `#[dlpack(...)]` among these attributes.
-pub(crate) fn items(cx: &Ctxt, attrs: &[Attribute]) -> Vec<Item> {
+/// The items of all `#[dlpack(...)]` among these attributes. The words that are known
+/// `here` are checked as far as all of them are alike; others are the caller's to refuse.
+pub(crate) fn items(cx: &Ctxt, attrs: &[Attribute], here: &[&str]) -> Vec<Item> {
     let mut items = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident(symbol::DLPACK)) {
         match &attr.meta {
-            Meta::List(list) => read(cx, list.tokens.clone(), &mut items),
+            Meta::List(list) => read(cx, list.tokens.clone(), here, &mut items),
             Meta::Path(path) => cx.push(message::attribute_without_list(path)),
             Meta::NameValue(meta) => cx.push(message::attribute_without_list(&meta.path)),
         }
@@ -61,14 +80,14 @@ pub(crate) fn items(cx: &Ctxt, attrs: &[Attribute]) -> Vec<Item> {
 }
 
 /// The items of a list.
-pub(crate) fn items_in(cx: &Ctxt, tokens: TokenStream) -> Vec<Item> {
+pub(crate) fn items_in(cx: &Ctxt, tokens: TokenStream, here: &[&str]) -> Vec<Item> {
     let mut items = Vec::new();
-    read(cx, tokens, &mut items);
+    read(cx, tokens, here, &mut items);
     items
 }
 
 /// Reads items up to the end, going on behind each mistake.
-fn read(cx: &Ctxt, tokens: TokenStream, items: &mut Vec<Item>) {
+fn read(cx: &Ctxt, tokens: TokenStream, here: &[&str], items: &mut Vec<Item>) {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
         let key = match token {
@@ -83,11 +102,7 @@ fn read(cx: &Ctxt, tokens: TokenStream, items: &mut Vec<Item>) {
             Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => {
                 let eq = punct.span();
                 tokens.next();
-                let mut value = TokenStream::new();
-                while let Some(token) = tokens.next_if(|token| !is_punct(token, ',')) {
-                    value.extend([token]);
-                }
-                Value::Assigned(value, eq)
+                Value::Assigned(up_to_comma(&mut tokens), eq)
             }
             Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
                 let list = Value::List(group.clone());
@@ -96,16 +111,32 @@ fn read(cx: &Ctxt, tokens: TokenStream, items: &mut Vec<Item>) {
             }
             _ => Value::None,
         };
-        match tokens.next_if(|token| is_punct(token, ',')) {
-            Some(_) => {}
-            None => {
-                if let Some(token) = tokens.peek() {
-                    cx.push(message::comma_missing(&key, token));
+        let mut item = Item { key, value, beside: TokenStream::new() };
+        if let Some(eq) = tokens.next_if(|token| is_punct(token, '=')) {
+            item.beside = up_to_comma(&mut tokens);
+            match &item.value {
+                Value::List(list) if here.contains(&item.word().as_str()) => {
+                    cx.push(message::value_after_a_list(&item.key, list, eq.span()));
+                }
+                _ => {}
+            }
+        }
+        if tokens.next_if(|token| is_punct(token, ',')).is_none() {
+            if let Some(token) = tokens.peek() {
+                cx.push(message::comma_missing(&item.key, token));
+                // What can be no key would be refused as one.
+                if !matches!(token, TokenTree::Ident(_)) {
+                    up_to_comma(&mut tokens);
+                    tokens.next();
                 }
             }
         }
-        items.push(Item { key, value });
+        items.push(item);
     }
+}
+
+fn up_to_comma(tokens: &mut Peekable<IntoIter>) -> TokenStream {
+    core::iter::from_fn(|| tokens.next_if(|token| !is_punct(token, ','))).collect()
 }
 
 fn is_punct(token: &TokenTree, punct: char) -> bool {

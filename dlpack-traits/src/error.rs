@@ -84,7 +84,8 @@ pub enum Error {
     /// The number of elements, or of the bytes that they span, does not fit in
     /// the address space.
     SizeOverflow,
-    /// Some element lies outside the storage.
+    /// Some element lies outside the storage, or an `offset` and a `len` say that the
+    /// tensor is a part that ends outside of it.
     OutOfBounds {
         /// First byte of the tensor, counted from the start of the storage.
         start: i64,
@@ -92,6 +93,18 @@ pub enum Error {
         end: i64,
         /// Bytes that the storage holds.
         len: usize,
+    },
+    /// Some element lies outside the part of the storage that an `offset` and a `len`
+    /// give to the tensor.
+    OutsideWindow {
+        /// First byte of the tensor, counted from the start of the storage.
+        start: i64,
+        /// One past its last byte.
+        end: i64,
+        /// First byte of the part.
+        from: usize,
+        /// One past its last byte.
+        to: usize,
     },
     /// The first element is not aligned for its type.
     Misaligned {
@@ -304,10 +317,19 @@ impl fmt::Display for Error {
                 write!(f, "the rank is {ndim} but shape or strides have room for {capacity}")
             }
             Error::StrideNotWhole { axis, bytes } => {
-                write!(f, "stride {axis} is {bytes} bytes, which is no whole number of elements")
+                write!(
+                    f,
+                    "stride {axis} is {bytes} bytes, which is no whole number of elements; if it or \
+                     the pitch counts elements, say `elements` in place of `bytes`, else copy them \
+                     to a layout that DLPack can describe"
+                )
             }
             Error::PitchTooSmall { pitch, row } => {
-                write!(f, "the pitch is {pitch} elements but a row has {row}")
+                write!(
+                    f,
+                    "the pitch is {pitch} elements but a row has {row}; it counts from the start \
+                     of one row to the start of the next, padding included"
+                )
             }
             Error::PitchBesideStrides => f.write_str("a layout with strides has no pitch"),
             Error::NegativeOffset => f.write_str("the offset of the first element is negative"),
@@ -320,8 +342,18 @@ impl fmt::Display for Error {
             Error::OutOfBounds { start, end, len } => {
                 write!(f, "the tensor spans bytes {start}..{end} but its storage holds {len}")
             }
+            Error::OutsideWindow { start, end, from, to } => write!(
+                f,
+                "the tensor spans bytes {start}..{end} of its storage but `offset` and `len` give \
+                 it {from}..{to}"
+            ),
             Error::Misaligned { dtype, align } => {
-                write!(f, "the first {dtype} element is not aligned to {align} bytes")
+                write!(
+                    f,
+                    "the first {dtype} element is not aligned to {align} bytes; hold the elements \
+                     in a buffer of their own type, or begin at an offset that is; imported ones \
+                     can be read with `elements`, or copied"
+                )
             }
             Error::UnsupportedDType { dtype } => {
                 write!(f, "DLPack 1.3 does not define the element type {dtype}")

@@ -60,7 +60,8 @@ use crate::view::{Lend, TensorView};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tensor that DLPack can export",
-    note = "add `#[derive(DLPackExport)]` to `{Self}`, or implement `dlpack_traits::DLPackExport`"
+    note = "add `#[derive(DLPackExport)]` to `{Self}`, or implement `dlpack_traits::DLPackExport`; if it is another crate's, do so for a struct that holds it",
+    note = "a list of elements has no shape: mark it `#[dlpack(data)]` in a struct with a `shape`"
 )]
 pub trait DLPackExport {
     /// The tensor, borrowed.

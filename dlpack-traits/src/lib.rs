@@ -27,7 +27,8 @@
 //!
 //! # What to read next
 //!
-//! The `guide` has a page per task. By name:
+#![cfg_attr(feature = "derive", doc = "The [`guide`] has a page per task. By name:")]
+#![cfg_attr(not(feature = "derive"), doc = "By name:")]
 //!
 //! | to | see |
 //! |---|---|

@@ -54,8 +54,8 @@ The duty of a case is one of four:
 A crash, a hang, a panic, a deleter that runs not once, a read of what is not there
 or not there any more, and wrong elements are findings with every duty but the last.
 
-`manager_ctx` of every struct is NULL, which the header allows. Who takes that for a
-tensor without a deleter leaks every one of them: one peculiarity, and many findings.
+`manager_ctx` points at memory that cannot be read, as it is the producer's. In one case of
+either struct it is NULL, which the header allows and some take for no deleter.
 """
 
 

@@ -65,6 +65,19 @@ def refuses_everything(x):
     raise BufferError("no")
 
 
+def asks_for_nothing(x):
+    """Believes that it has a tensor already."""
+    return 42
+
+
+def wants_two(x, stream):
+    """Has an argument too many."""
+
+
+# No function at all.
+NUMBER = 3
+
+
 def panics(x):
     """Raises what no `except Exception` catches."""
 
@@ -141,6 +154,23 @@ def follows_null(x):
     try:
         return ctypes.c_int64.from_address(shape).value
     finally:
+        taken.delete()
+
+
+def follows_the_context(x):
+    """Looks at what is the producer's."""
+    taken = Taken(x)
+    context = taken.managed.manager_ctx
+    try:
+        return ctypes.c_char.from_address(context).value if context else None
+    finally:
+        taken.delete()
+
+
+def leaks_without_a_context(x):
+    """Takes a NULL `manager_ctx` for no deleter."""
+    taken = Taken(x)
+    if taken.managed.manager_ctx:
         taken.delete()
 
 

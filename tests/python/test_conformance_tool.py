@@ -3,8 +3,10 @@ purpose, and what its command line says."""
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from conftest import conformance_tool
 tool = conformance_tool()
 ORDINARY, EMPTY = "struct: an ordinary one", "struct: [0, 3] at NULL + 0x0"
 NEGATIVE, OFFSET = "struct: shape [-1]", "struct: an offset to the second row"
+NO_CONTEXT = "struct: NULL manager_ctx"
 FEW = {ORDINARY, EMPTY, NEGATIVE}
 HERE = Path(__file__).parent
 
@@ -116,6 +119,17 @@ def test_a_null_that_is_followed():
     assert row.finding and row.got == "crashed (SIGSEGV), NULL followed"
 
 
+def test_the_context_is_the_producers():
+    """It is not NULL, and not to be read; but where it is NULL, the deleter runs too."""
+    rows = rows_of("follows_the_context", {ORDINARY, NO_CONTEXT})
+    assert rows[NO_CONTEXT].outcome == "accepted" and not rows[NO_CONTEXT].finding
+    assert rows[ORDINARY].finding
+    assert rows[ORDINARY].got == "crashed (SIGSEGV), manager_ctx followed"
+    assert rows[ORDINARY].detail.startswith("what `manager_ctx` points at was accessed")
+    found = findings_of("leaks_without_a_context", {ORDINARY, NO_CONTEXT})
+    assert found == {NO_CONTEXT: "accepted, leaked"}
+
+
 def test_wrong_elements():
     """Are found by what the result exports."""
     row = rows_of("forgets_the_offset", {OFFSET})[OFFSET]
@@ -149,14 +163,29 @@ def test_undefined_cases_are_shown_and_not_counted():
     assert row.got == "crashed (SIGABRT)" and row.mark == "shown" and not row.finding
 
 
+def test_who_never_asks_has_taken_nothing():
+    """A value without a tensor behind it is no verdict, unless there was none to ask for."""
+    name = "object: object without methods"
+    rows = rows_of("asks_for_nothing", {ORDINARY, NEGATIVE, name})
+    assert [rows[case].mark for case in (ORDINARY, NEGATIVE)] == ["n/a", "n/a"]
+    assert "never called `__dlpack__`" in rows[ORDINARY].detail
+    assert rows[name].got == "accepted" and rows[name].finding
+
+
+def test_giving_up():
+    """After as many hangs in a row as one likes; what was met has its row."""
+    seen = []
+    rows = tool.check("broken_importers:hangs", seconds=0.1, give_up=2, progress=seen.append)
+    assert [row.got for row in rows] == ["hung", "hung"] and rows == seen
+
+
+COMMAND = [sys.executable, "-m", "dlpack_conformance"]
+
+
 def command(*arguments):
     """The command line, in a process."""
-    done = subprocess.run(
-        [sys.executable, "-m", "dlpack_conformance", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    options = {"capture_output": True, "text": True, "timeout": 120}
+    done = subprocess.run([*COMMAND, *arguments], **options)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -199,6 +228,10 @@ def test_the_list():
     [
         ([], "name the importer as module:function"),
         (["numpy"], "name the importer as module:function"),
+        (["numpy:"], "name the importer as module:function"),
+        (["numpy.from_dlpack"], "did you mean numpy:from_dlpack?"),
+        (["broken_importers:NUMBER"], "is of type `int`, which cannot be called"),
+        (["numpy:from_dlpack", "--seconds", "0"], "no time in which a case can end"),
         (["no_such_module:f"], "ModuleNotFoundError"),
         (["numpy:no_such_function"], "AttributeError"),
         (["numpy:from_dlpack", "--only", "no such case"], "no case has"),
@@ -209,3 +242,59 @@ def test_wrong_command_lines(arguments, words):
     """Say what is wrong, with status 2."""
     status, out, err = command(*arguments)
     assert status == 2 and words in err and out == ""
+
+
+def test_a_module_that_ends_the_process(tmp_path, monkeypatch):
+    """Has no importer, and its last words are shown."""
+    words = "import os, sys\nprint('the library is broken', flush=True)\nos.abort()\n"
+    (tmp_path / "ends_at_once.py").write_text(words)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    status, out, err = command("ends_at_once:f", "--only", ORDINARY)
+    assert status == 2 and out == ""
+    assert "no importer `ends_at_once:f`" in err and "the library is broken" in err
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        ("wants_two", "missing 1 required positional argument: 'stream'"),
+        ("asks_for_nothing", "never called `__dlpack__`"),
+        ("takes_everything", "no elements were compared: `NoneType` has no `__dlpack__`"),
+    ],
+)
+def test_notes(function, words):
+    """Say what makes a table of little use: a wrapper that does not fit, for one."""
+    _, _, err = command(f"broken_importers:{function}", "--only", "an ordinary one")
+    assert words in err
+
+
+def test_an_importer_that_never_answers():
+    """Is not waited for hundreds of times."""
+    status, out, err = command("broken_importers:hangs", "--seconds", "0.1")
+    assert status == 1 and "5 cases, 0 ok, 5 findings" in out
+    assert "stopped: 5 cases in a row hung" in err
+
+
+def test_who_reads_no_further():
+    """A closed pipe is no error."""
+    arguments = [*COMMAND, "--list"]
+    with subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+
+
+def test_an_interrupt():
+    """Shows what was met until then."""
+    arguments = [*COMMAND, "broken_importers:hangs", "--seconds", "60", "--only", ORDINARY]
+    process = subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 1 and "0 cases" in out
+    assert "stopped: interrupted; 1" in err or "stopped: interrupted; 2" in err

@@ -129,6 +129,6 @@ fn every_role() {
     assert_eq!(view(&ranked, &storage).expect("a layout").strides(), [4, 1]);
 
     let windowed = Windowed { inner: &matrix, len: 5 };
-    let error = Error::OutOfBounds { start: 0, end: 12, len: 64 };
+    let error = Error::OutsideWindow { start: 0, end: 12, from: 0, to: 10 };
     assert_eq!(view(&windowed, &storage).unwrap_err(), error);
 }

@@ -47,11 +47,11 @@ fn a_nested_layout() {
     assert_eq!(foreign.elements::<u16>(), [3, 5, 4, 6]);
     foreign.delete(Farewell::Plain);
     let narrow = flex(Box::new(strided.clone()), 6);
-    let error = Error::OutOfBounds { start: 6, end: 14, len: 16 };
+    let error = Error::OutsideWindow { start: 6, end: 14, from: 6, to: 12 };
     assert_eq!(narrow.into_dlpack().unwrap_err(), error);
     // The window begins at the offset, and this layout reaches back.
     let back = flex(Strided { steps: vec![-1, 2], ..strided }, 8);
-    assert!(matches!(back.tensor(), Err(Error::OutOfBounds { start: 4, .. })));
+    assert!(matches!(back.tensor(), Err(Error::OutsideWindow { start: 4, from: 6, .. })));
 }
 
 #[derive(DLPackExport)]

@@ -47,15 +47,20 @@ fn windows_of_a_storage() {
     assert_eq!(read(bytes.clone(), base), (12, vec![3, 4]));
 
     // The storage goes on, the window does not.
-    let outside = Error::OutOfBounds { start: 12, end: 24, len: 32 };
+    let outside = Error::OutsideWindow { start: 12, end: 24, from: 12, to: 20 };
+    assert_eq!(
+        outside.to_string(),
+        "the tensor spans bytes 12..24 of its storage but `offset` and `len` give it 12..20"
+    );
     let longer = Elements { shape: [3], ..elements.clone() };
     assert_eq!(longer.into_dlpack().unwrap_err(), outside);
     let longer = Bytes { shape: [3], ..bytes.clone() };
     assert_eq!(longer.into_dlpack().unwrap_err(), outside);
     let negative = Elements { offset: -1, ..elements };
     assert_eq!(negative.tensor().unwrap_err(), Error::NegativeOffset);
-    let between = Bytes { start: 2, ..bytes };
-    assert!(matches!(between.tensor(), Err(Error::Misaligned { align: 4, .. })));
+    let between = Bytes { start: 2, ..bytes }.tensor().unwrap_err();
+    assert!(matches!(between, Error::Misaligned { align: 4, .. }));
+    assert!(between.to_string().contains("begin at an offset that is"), "{between}");
 }
 
 #[derive(DLPackExport)]

@@ -69,6 +69,7 @@ fn an_order_and_a_leading_dimension_at_run_time() {
     assert_eq!(read(ordered(Fortran::Yes, 3)), (vec![1, 3], vec![0, 3, 6, 1, 4, 7]));
     let error = ordered(Fortran::No, 2).into_dlpack().unwrap_err();
     assert_eq!(error, Error::PitchTooSmall { pitch: 2, row: 3 });
+    assert!(error.to_string().contains("to the start of the next, padding included"), "{error}");
     let data = (0..4).collect();
     let own = Ordered { data, shape: vec![2, 2], fortran: Order::ColumnMajor, leading: 2 };
     assert_eq!(read(own), (vec![1, 2], vec![0, 2, 1, 3]));
@@ -90,6 +91,7 @@ fn a_row_pitch_in_bytes() {
     assert_eq!(read(frame(8)), (vec![4, 1], vec![0, 1, 2, 4, 5, 6]));
     let error = frame(7).into_dlpack().unwrap_err();
     assert_eq!(error, Error::StrideNotWhole { axis: 0, bytes: 7 });
+    assert!(error.to_string().contains("say `elements` in place of `bytes`"), "{error}");
 }
 
 #[derive(DLPackExport)]

@@ -5,7 +5,7 @@ use crate::mutants::Choice;
 use crate::mutants::kept::Runner;
 use crate::venv::Packages;
 
-/// Shown by `help`, and under every refusal of a command line.
+/// Shown by `help`.
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask <command>
 
@@ -130,6 +130,12 @@ pub(crate) enum Request {
         /// Run the slow and the rarely failing steps too.
         full: bool,
     },
+}
+
+/// What is printed of a command line that was not understood: it alone, since under
+/// all commands nobody would find it.
+pub(crate) fn refusal(sentence: &str) -> String {
+    format!("error: {sentence}\nAll commands: cargo xtask help")
 }
 
 /// Reads the arguments after the program's name.
@@ -304,6 +310,14 @@ mod tests {
         assert_eq!(parsed("fuzz --target layout --seconds 5"), some(Some("layout"), 5));
         assert_eq!(parsed("test"), Ok(Request::Test { full: false }));
         assert_eq!(parsed("test --full"), Ok(Request::Test { full: true }));
+    }
+
+    #[test]
+    fn a_refusal_stays_in_sight() {
+        let text = refusal(&parsed("wrongcommand").unwrap_err());
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[0], "error: There is no command `wrongcommand`.");
+        assert_eq!(lines[1..], ["All commands: cargo xtask help"]);
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     let request = match args::parse(std::env::args().skip(1)) {
         Ok(request) => request,
         Err(sentence) => {
-            eprintln!("{sentence}\n\n{}", args::HELP);
+            eprintln!("{}", args::refusal(&sentence));
             return ExitCode::from(2);
         }
     };

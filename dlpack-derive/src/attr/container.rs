@@ -60,7 +60,7 @@ impl StructAttrs {
         let mut construct = Once::new(cx, owner);
         let mut validate = Once::new(cx, owner);
         let before = cx.count();
-        let items = meta::items(cx, &input.attrs);
+        let items = meta::items(cx, &input.attrs, &symbol::ON_STRUCT);
         let mut unread = cx.count() > before;
         for item in items {
             match item.word().as_str() {
@@ -93,7 +93,7 @@ impl StructAttrs {
                 word => {
                     unread = true;
                     cx.push(if symbol::ON_FIELD.contains(&word) {
-                        message::belongs_on_a_field(&item.key)
+                        message::belongs_on_a_field(&item)
                     } else {
                         message::unknown_struct_attribute(&item.key)
                     });

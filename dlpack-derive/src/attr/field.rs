@@ -43,7 +43,7 @@ impl FieldAttrs {
         let mut copy = Once::new(cx, &name);
         let mut default = Once::new(cx, &name);
         let before = cx.count();
-        let items = meta::items(cx, &field.attrs);
+        let items = meta::items(cx, &field.attrs, &symbol::ON_FIELD);
         let mut unread = cx.count() > before;
         for item in items {
             let word = item.word();
@@ -114,7 +114,7 @@ impl VariantAttrs {
     pub(crate) fn from_syn(cx: &Ctxt, variant: &Variant) -> Self {
         let mut skip = Once::new(cx, &variant.ident);
         let before = cx.count();
-        for item in meta::items(cx, &variant.attrs) {
+        for item in meta::items(cx, &variant.attrs, &[symbol::SKIP]) {
             if item.word() == symbol::SKIP {
                 expect_no_value(cx, &item);
                 skip.set(&item.key, ());

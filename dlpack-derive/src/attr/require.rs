@@ -39,6 +39,9 @@ const KINDS: [&str; 16] = [
     "webgpu",
 ];
 
+/// What can be asked.
+const ASKED: [&str; 4] = [symbol::DEVICE, symbol::DTYPE, symbol::RANK, symbol::CONTIGUOUS];
+
 /// The constraints of `require(device = cpu, rank = 3)`.
 pub(super) fn require(cx: &Ctxt, item: &Item) -> Require {
     let mut require = Require::default();
@@ -53,7 +56,7 @@ pub(super) fn require(cx: &Ctxt, item: &Item) -> Require {
     let mut ranks = Once::new(cx, owner);
     let mut contiguous = Once::new(cx, owner);
     let before = cx.count();
-    let items = meta::items_in(cx, list.stream());
+    let items = meta::items_in(cx, list.stream(), &ASKED);
     if items.is_empty() && cx.count() == before {
         cx.push(message::expected_requirements(list.span()));
     }

@@ -31,7 +31,7 @@ impl Words {
     pub(super) fn read(cx: &Ctxt, attrs: &[Attribute], node: &Node<'_>) -> Self {
         let before = cx.count();
         let mut words = Self { items: Vec::new(), unread: false };
-        for item in meta::items(cx, attrs) {
+        for item in meta::items(cx, attrs, node.words) {
             let word = item.word();
             if !node.words.contains(&word.as_str()) {
                 cx.push(message::unknown_attribute(&item.key, node.kind, node.words));

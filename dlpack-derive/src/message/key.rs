@@ -1,12 +1,13 @@
 //! Mistakes about the words in `#[dlpack(...)]`, and between them.
 
-use proc_macro2::{Ident, TokenTree};
+use proc_macro2::{Group, Ident, Span, TokenTree};
 use syn::spanned::Spanned as _;
 use syn::{Error, Path};
 
 use super::{describe, listed, refusal};
+use crate::meta::{Item, Value};
 use crate::similar::similar;
-use crate::symbol;
+use crate::symbol::{self, Unit};
 
 pub(crate) fn unknown_field_attribute(key: &Ident) -> Error {
     let help = if key == symbol::PTR {
@@ -50,17 +51,26 @@ pub(crate) fn belongs_on_the_struct(key: &Ident, owner: &Ident) -> Error {
     )
 }
 
-pub(crate) fn belongs_on_a_field(key: &Ident) -> Error {
-    let word = key.to_string();
-    let example = match symbol::Role::of_word(&word) {
-        Some(role) if role.units() == symbol::Units::Said => format!("{word}(bytes)"),
+pub(crate) fn belongs_on_a_field(item: &Item) -> Error {
+    let (key, word) = (&item.key, item.word());
+    let example = match (symbol::Role::of_word(&word), &item.value) {
+        (Some(role), Value::List(list)) if role.units() != symbol::Units::None => {
+            let said = list.stream().to_string();
+            let unit = Unit::ALL.into_iter().find(|unit| unit.word() == said);
+            format!("{word}({})", unit.unwrap_or(Unit::Bytes).word())
+        }
+        (Some(role), _) if role.units() == symbol::Units::Said => format!("{word}(bytes)"),
         _ if word == symbol::UNSAFE => "unsafe(ptr, len(elements) = size)".to_owned(),
         _ => word,
+    };
+    let field = match item.assigned_word() {
+        Some(field) => format!("field `{field}`"),
+        None => "the field that it is about".to_owned(),
     };
     refusal(
         key.span(),
         format!("not expected here; `{key}` belongs on a field"),
-        format!("write `#[dlpack({example})]` above the field that it is about"),
+        format!("write `#[dlpack({example})]` above {field}"),
     )
 }
 
@@ -100,6 +110,14 @@ pub(crate) fn not_a_key(found: &TokenTree) -> Error {
         found.span(),
         format!("expected the name of an attribute, found {}", describe(Some(found))),
         "write `#[dlpack(data)]`, without quotes",
+    )
+}
+
+pub(crate) fn value_after_a_list(key: &Ident, list: &Group, eq: Span) -> Error {
+    refusal(
+        eq,
+        format!("`{key}` has its value in parentheses, and takes none after `=`"),
+        format!("write `#[dlpack({key}({}))]`", list.stream()),
     )
 }
 

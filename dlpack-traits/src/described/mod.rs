@@ -56,7 +56,7 @@ impl<'a> Described<'a> {
         layout.padded |= memory.padded;
         let padded = layout.padded;
         let resolved = layout.resolve(&memory)?;
-        let Resolved { dtype, element_bits, shape, strides, byte_offset, window } = resolved;
+        let Resolved { dtype, element_bits, shape, strides, byte_offset } = resolved;
         let numel = layout::numel(shape.as_slice())?;
         let compact = strides.is_none();
         let (extent, strides) = if let Some(strides) = strides {
@@ -74,7 +74,8 @@ impl<'a> Described<'a> {
             let high = numel.saturating_sub(1);
             ((numel != 0).then_some(Extent { low: 0, high }), strides)
         };
-        let span = Span::new(memory.byte_len, window, byte_offset, element_bits, extent)?;
+        let whole = (0, memory.byte_len as u64);
+        let span = Span::new(memory.byte_len, whole, byte_offset, element_bits, extent)?;
         if numel != 0 {
             check_alignment(&memory, byte_offset, dtype)?;
         }

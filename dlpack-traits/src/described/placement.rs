@@ -364,7 +364,25 @@ mod tests {
         assert_eq!(view(layout().offset(6).unwrap().len(2).unwrap()), Ok(24));
         assert_eq!(
             view(layout().offset(2).unwrap().byte_len(4).unwrap()),
-            Err(Error::OutOfBounds { start: 8, end: 16, len: 32 })
+            Err(Error::OutsideWindow { start: 8, end: 16, from: 8, to: 12 })
+        );
+        let column = |steps: &'static [i64]| Layout::strided(&[2], steps).unwrap().offset(3);
+        assert_eq!(view(column(&[-1]).unwrap().len(3).unwrap()), {
+            Err(Error::OutsideWindow { start: 8, end: 16, from: 12, to: 24 })
+        });
+        assert_eq!(view(column(&[2]).unwrap().len(3).unwrap()), Ok(12));
+        assert_eq!(view(column(&[2]).unwrap().len(2).unwrap()), {
+            Err(Error::OutsideWindow { start: 12, end: 24, from: 12, to: 20 })
+        });
+        assert_eq!(view(column(&[2, 1]).unwrap().len(3).unwrap()), {
+            Err(Error::RankMismatch { shape: 1, strides: 2 })
+        });
+        let nothing = Layout::strided(&[0], &[9]).unwrap().offset(3).unwrap().len(0).unwrap();
+        assert!(TensorView::new(DataRef::from_slice(&storage), nothing).is_ok());
+        // A window of the whole storage leaves nothing outside of it.
+        assert_eq!(
+            view(Layout::row_major(&[9]).unwrap().len(8).unwrap()),
+            Err(Error::OutOfBounds { start: 0, end: 36, len: 32 })
         );
         assert_eq!(
             view(layout().offset(7).unwrap().len(2).unwrap()),

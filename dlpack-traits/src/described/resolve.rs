@@ -1,13 +1,13 @@
 //! A layout in any units, and a storage, make a layout in the units of the
 //! wire: elements for dimensions and strides, bytes for the offset.
 
-use super::Layout;
 use super::placement::{Amount, Order, Strides};
+use super::{Layout, Span};
 use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;
-use crate::layout;
+use crate::layout::{self, Extent};
 use crate::storage::Memory;
 
 /// A layout whose units are those of the wire.
@@ -20,8 +20,6 @@ pub(super) struct Resolved<'a> {
     pub(super) strides: Option<Dims<'a>>,
     /// From the start of the storage to the first element.
     pub(super) byte_offset: u64,
-    /// The bytes of the storage that the tensor may use.
-    pub(super) window: (u64, u64),
 }
 
 impl<'a> Layout<'a> {
@@ -35,13 +33,12 @@ impl<'a> Layout<'a> {
         }
         let dtype = element_type(self.dtype.unwrap_or(memory.dtype), memory)?;
         let element_bits = stored_bits(dtype, self.padded);
-        let window = (0, memory.byte_len as u64);
         match self {
             Self { shape, strides, offset: Amount::Bytes(byte_offset), len: None, .. }
                 if memory.axes.is_empty() && strides.are_plain() =>
             {
                 let strides = strides.into_elements();
-                Ok(Resolved { dtype, element_bits, shape, strides, byte_offset, window })
+                Ok(Resolved { dtype, element_bits, shape, strides, byte_offset })
             }
             layout => layout.resolve_units(memory, dtype, element_bits),
         }
@@ -65,7 +62,7 @@ impl<'a> Layout<'a> {
         };
         let whole = memory.byte_len as u64;
         let window = match self.len {
-            None => (0, whole),
+            None => None,
             Some(len) => {
                 let len = match len {
                     Amount::Bytes(bytes) => bytes,
@@ -75,7 +72,8 @@ impl<'a> Layout<'a> {
                 if end > whole {
                     return Err(out_of_bounds(byte_offset.into(), end.into(), memory.byte_len));
                 }
-                (byte_offset, end)
+                // That of the whole storage is checked for every tensor.
+                Some((byte_offset, end)).filter(|&window| window != (0, whole))
             }
         };
         let strides = self.strides.resolve(self.shape.as_slice(), counted_bits)?;
@@ -90,7 +88,36 @@ impl<'a> Layout<'a> {
                 (joined(self.shape.as_slice(), 1, axes)?, Some(strides))
             }
         };
-        Ok(Resolved { dtype, element_bits, shape, strides, byte_offset, window })
+        let resolved = Resolved { dtype, element_bits, shape, strides, byte_offset };
+        match window {
+            Some(window) => resolved.check_window(memory, window),
+            None => Ok(resolved),
+        }
+    }
+}
+
+impl Resolved<'_> {
+    /// Checks that the elements lie in a part of the storage.
+    fn check_window(self, memory: &Memory, window: (u64, u64)) -> Result<Self, Error> {
+        let shape = self.shape.as_slice();
+        let some = layout::numel(shape)? != 0;
+        let extent = match self.strides.as_ref().map(Dims::as_slice) {
+            // That they are as many is checked for every tensor.
+            Some(strides) if strides.len() != shape.len() => return Ok(self),
+            Some(strides) => some.then(|| layout::extent_of_some(shape, strides)).transpose()?,
+            None => {
+                some.then_some(Extent { low: 0, high: layout::numel(shape)?.saturating_sub(1) })
+            }
+        };
+        match Span::new(memory.byte_len, window, self.byte_offset, self.element_bits, extent) {
+            Ok(_) => Ok(self),
+            Err(Error::OutOfBounds { start, end, .. }) => {
+                let place = |byte| usize::try_from(byte).unwrap_or(memory.byte_len);
+                let (from, to) = (place(window.0), place(window.1));
+                Err(Error::OutsideWindow { start, end, from, to })
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 

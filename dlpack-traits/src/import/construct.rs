@@ -28,7 +28,8 @@ use super::{Foreign, ForeignElement, ImportError, ImportStorage, Imported, Requi
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be built from a DLPack tensor",
-    note = "add `#[derive(DLPackImport)]` to `{Self}`, or implement `dlpack_traits::DLPackImport`"
+    note = "add `#[derive(DLPackImport)]` to `{Self}`, or implement `dlpack_traits::DLPackImport`",
+    note = "if it is another crate's, write `impl DLPackImport` for a struct that holds it, with a copy by `tensor.elements::<T>()?.to_vec()?`; or hold a `Foreign<T>` in its place"
 )]
 pub trait DLPackImport: Sized {
     /// Whether the tensor is such as this type needs: element type, device,

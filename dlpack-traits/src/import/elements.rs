@@ -15,8 +15,15 @@ use crate::storage::{Access, Cells, Terms};
 
 /// An element type whose values can be told from other bits: every plain one
 /// (`bytemuck::Pod`), and `bool`. It is implemented for all of them.
+#[diagnostic::on_unimplemented(
+    message = "elements of type `{Self}` cannot be read",
+    label = "not a type whose values can be told from other bits",
+    note = "a `Foreign` without a type does not say what its elements are: `foreign.typed::<f32>()?` does, or `foreign.tensor().elements::<f32>()?`",
+    note = "a type of your own needs `#[derive(Element)]`, and `Pod` or `CheckedBitPattern` of `bytemuck`"
+)]
 pub trait Readable: Element + CheckedBitPattern<Bits: NoUninit> {}
 
+#[diagnostic::do_not_recommend]
 impl<T: Element + CheckedBitPattern<Bits: NoUninit>> Readable for T {}
 
 /// The elements of an imported tensor, read one by one and by value, while

@@ -152,6 +152,20 @@ impl<T> Foreign<T> {
         self.tensor.into_inner().map_err(|tensor| Self { tensor, elements: PhantomData })
     }
 
+    /// The elements, to be read by value, while others may write them:
+    /// [`Imported::elements`] of the type that they have here. A `Foreign` without a
+    /// type has none here: [`typed`](Self::typed) gives it one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Imported::elements`], none of which got past [`new`](Self::new).
+    pub fn elements(&self) -> Result<Elements<'_, T>, Error>
+    where
+        T: Readable,
+    {
+        self.tensor.elements()
+    }
+
     /// The same memory with elements of a type that is known now.
     ///
     /// # Errors
@@ -160,18 +174,6 @@ impl<T> Foreign<T> {
     pub fn typed<U: ForeignElement>(self) -> Result<Foreign<U>, Error> {
         U::check(&self.tensor)?;
         Ok(Foreign { tensor: self.tensor, elements: PhantomData })
-    }
-}
-
-impl<T: Readable> Foreign<T> {
-    /// The elements, to be read by value, while others may write them:
-    /// [`Imported::elements`] of the type that they have here.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Imported::elements`], none of which got past [`new`](Self::new).
-    pub fn elements(&self) -> Result<Elements<'_, T>, Error> {
-        self.tensor.elements()
     }
 }
 

@@ -13,7 +13,10 @@ fn sound(words: &str) -> Case {
 
 /// Structs that are odd and in order.
 pub fn borderline() -> Vec<Case> {
-    let mut cases = vec![sound("an ordinary one")];
+    let mut cases = vec![
+        sound("an ordinary one"),
+        sound("L4 NULL manager_ctx").of(Clause::Context).with(|case| case.has_context = false),
+    ];
     cases.extend(dimensions());
     cases.extend(layouts());
     cases.extend(elements());

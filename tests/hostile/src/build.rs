@@ -1,5 +1,6 @@
 //! The struct of a case in guarded memory: [`Built`].
 
+use core::ffi::c_void;
 use core::mem::ManuallyDrop;
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -25,6 +26,7 @@ pub trait HostileStruct: Abi {
     fn write(
         case: &Case,
         tensor: DLTensor,
+        manager_ctx: *mut c_void,
         deleter: Option<unsafe extern "C" fn(*mut Self)>,
     ) -> Self;
 }
@@ -35,10 +37,11 @@ impl HostileStruct for DLManagedTensorVersioned {
     fn write(
         case: &Case,
         dl_tensor: DLTensor,
+        manager_ctx: *mut c_void,
         deleter: Option<unsafe extern "C" fn(*mut Self)>,
     ) -> Self {
         let (version, flags) = (case.version.to_ffi(), case.flags.bits());
-        Self { version, manager_ctx: ptr::null_mut(), deleter, flags, dl_tensor }
+        Self { version, manager_ctx, deleter, flags, dl_tensor }
     }
 }
 
@@ -48,9 +51,10 @@ impl HostileStruct for DLManagedTensor {
     fn write(
         _: &Case,
         dl_tensor: DLTensor,
+        manager_ctx: *mut c_void,
         deleter: Option<unsafe extern "C" fn(*mut Self)>,
     ) -> Self {
-        Self { dl_tensor, manager_ctx: ptr::null_mut(), deleter }
+        Self { dl_tensor, manager_ctx, deleter }
     }
 }
 
@@ -60,6 +64,8 @@ struct Parts {
     /// The struct, its dimensions, its strides.
     said: [Guarded; 3],
     data: Guarded,
+    /// Where `manager_ctx` points: nobody's business, so it can never be read.
+    context: Guarded,
     deletes: AtomicUsize,
     has_deleter: bool,
 }
@@ -95,6 +101,7 @@ impl Parts {
     fn close(&self) {
         self.said.iter().for_each(Guarded::delete);
         self.data.delete();
+        self.context.delete();
     }
 }
 
@@ -138,8 +145,10 @@ impl Case {
             strides: pointer(&self.strides, &strides),
             byte_offset: self.byte_offset,
         };
-        let managed = M::write(self, tensor, with_deleter.then_some(delete::<M>));
-        Built::new(&managed, size_of::<M>(), with_deleter, [shape, strides], data)
+        let context = Guarded::of(What::Context, &[], Flush::End);
+        let manager_ctx = self.manager_ctx(&context);
+        let managed = M::write(self, tensor, manager_ctx, with_deleter.then_some(delete::<M>));
+        Built::new(&managed, size_of::<M>(), with_deleter, [shape, strides], data, context)
     }
 
     /// A versioned struct that ends behind its deleter: of another major version
@@ -156,9 +165,15 @@ impl Case {
             byte_offset: 0,
         };
         let deleter = Some(delete::<DLManagedTensorVersioned> as unsafe extern "C" fn(_));
-        let managed = DLManagedTensorVersioned::write(self, tensor, deleter);
+        let context = Guarded::of(What::Context, &[], Flush::End);
+        let manager_ctx = self.manager_ctx(&context);
+        let managed = DLManagedTensorVersioned::write(self, tensor, manager_ctx, deleter);
         let head = size_of::<DLPackVersion>() + 2 * size_of::<*mut ()>();
-        Built::new(&managed, head, true, [nothing(), nothing()], nothing())
+        Built::new(&managed, head, true, [nothing(), nothing()], nothing(), context)
+    }
+
+    fn manager_ctx(&self, context: &Guarded) -> *mut c_void {
+        if self.has_context { context.start().cast() } else { ptr::null_mut() }
     }
 }
 
@@ -169,6 +184,7 @@ impl<M: HostileStruct> Built<M> {
         has_deleter: bool,
         [shape, strides]: [Guarded; 2],
         data: Guarded,
+        context: Guarded,
     ) -> Self {
         let bytes = ptr::from_ref(managed).cast::<u8>();
         let mut copy = vec![0; len];
@@ -179,7 +195,7 @@ impl<M: HostileStruct> Built<M> {
         let raw = managed.start().cast::<M>();
         let deletes = AtomicUsize::new(0);
         let said = [managed, shape, strides];
-        let parts = Arc::new(Parts { said, data, deletes, has_deleter });
+        let parts = Arc::new(Parts { said, data, context, deletes, has_deleter });
         alive().insert(raw.addr(), Arc::clone(&parts));
         Self { parts, raw }
     }

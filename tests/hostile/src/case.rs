@@ -28,6 +28,8 @@ pub struct Case {
     pub dtype: DataType,
     /// Where the memory is.
     pub device: Device,
+    /// Whether `manager_ctx` points at something, as a real producer's does; or NULL.
+    pub has_context: bool,
     /// `None` where the struct is in order.
     pub error: Option<Error>,
     /// Whether the case is one of the versioned struct only.
@@ -93,6 +95,7 @@ impl Case {
             byte_offset: 0,
             dtype: DataType::I32,
             device: Device::CPU,
+            has_context: true,
             error: None,
             versioned_only: false,
             clause: Clause::Data,

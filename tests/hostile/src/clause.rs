@@ -35,6 +35,8 @@ pub enum Clause {
     Version,
     /// `DLManagedTensorVersioned.flags`.
     Flags,
+    /// `manager_ctx` of both structs.
+    Context,
     /// `deleter` of both structs.
     Deleter,
     /// `DLTensor.ndim`.
@@ -71,6 +73,7 @@ impl Clause {
         match self {
             Self::Version => "DLPackVersion",
             Self::Flags => "flags",
+            Self::Context => "manager_ctx",
             Self::Deleter => "deleter",
             Self::Ndim => "DLTensor.ndim",
             Self::Shape => "DLTensor.shape",
@@ -99,6 +102,7 @@ impl Clause {
                 "dlpack.h: READ_ONLY, IS_COPIED and padding of small types; array API: who has no \
                  read-only arrays ignores the flag"
             }
+            Self::Context => "dlpack.h: the producer's, for its deleter; it can be NULL",
             Self::Deleter => "dlpack.h: called once by who took the tensor; it can be NULL",
             Self::Ndim => "dlpack.h: a number of dimensions",
             Self::Shape => "dlpack.h: sizes of dimensions; NULL only without dimensions",

@@ -23,11 +23,20 @@ pub enum What {
     Elements,
     /// An exchange table.
     Table,
+    /// What `manager_ctx` points at, which is the producer's.
+    Context,
 }
 
 impl What {
-    const NAMES: [&'static str; 6] =
-        ["memory", "the struct", "the shape", "the strides", "the elements", "the table"];
+    const NAMES: [&'static str; 7] = [
+        "memory",
+        "the struct",
+        "the shape",
+        "the strides",
+        "the elements",
+        "the table",
+        "what `manager_ctx` points at",
+    ];
 }
 
 /// Pages that a handler of signals can find.
@@ -100,9 +109,15 @@ fn found(address: usize) -> [&'static str; 2] {
         (start..region.end.load(Ordering::SeqCst)).contains(&address)
     });
     let Some(region) = region else { return ["an address", " that is none of ours"] };
-    let name = What::NAMES.get(usize::from(region.what.load(Ordering::SeqCst)));
-    let deleted = region.deleted.load(Ordering::SeqCst);
-    [name.unwrap_or(&"memory"), if deleted { " after the deleter" } else { " beyond its end" }]
+    let what = region.what.load(Ordering::SeqCst);
+    let how = if region.deleted.load(Ordering::SeqCst) {
+        " after the deleter"
+    } else if what == What::Context as u8 {
+        ""
+    } else {
+        " beyond its end"
+    };
+    [What::NAMES.get(usize::from(what)).unwrap_or(&"memory"), how]
 }
 
 thread_local! {

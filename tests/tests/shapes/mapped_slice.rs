@@ -55,7 +55,7 @@ fn assert_exported<M: Storage + Clone + Send + 'static>(file: &M) {
     // Inside the file, but not inside the slice.
     let longer = slice(4, 4, DataType::U16, &[3]);
     let error = longer.into_dlpack().unwrap_err();
-    assert_eq!(error, Error::OutOfBounds { start: 4, end: 10, len: FILE.len() });
+    assert_eq!(error, Error::OutsideWindow { start: 4, end: 10, from: 4, to: 8 });
     // Inside the slice, but not inside the file.
     let error = slice(8, 6, DataType::U16, &[3]).into_dlpack().unwrap_err();
     assert_eq!(error, Error::OutOfBounds { start: 8, end: 14, len: FILE.len() });

@@ -204,6 +204,12 @@ impl Play {
     fn not_asked_for(&self) -> bool {
         self.unasked.load(Ordering::SeqCst) && self.made().is_empty()
     }
+
+    /// Whether the importer never got at the struct that the case is about.
+    #[getter]
+    fn ignored(&self) -> bool {
+        matches!(self.trial.given, Given::Struct { .. }) && self.made().is_empty()
+    }
 }
 
 impl Drop for Play {

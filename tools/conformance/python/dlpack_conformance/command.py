@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 
 from . import _native, report
@@ -9,16 +10,47 @@ from .running import NoImporter, check
 
 ABOUT = """\
 Gives hostile and odd tensors to an importer, each in a child process, and says what
-came of it. The importer is a function of one argument, an object with `__dlpack__`."""
+came of it. The importer is a function of one argument, an object with `__dlpack__`, and
+what it returns is compared with what was given, if it has `__dlpack__` or `__array__`."""
 
 LEGEND = """\
+examples:
+  python -m dlpack_conformance numpy:from_dlpack
+  python -m dlpack_conformance numpy:from_dlpack --only "NULL shape"
+
+an importer that wants something else is wrapped in a file of yours, mine.py:
+  def importer(x): return my_library.of_capsule(x.__dlpack__())
+and is then, in the folder of that file, mine:importer
+
 expected:
   refuse     the standard says so, or it cannot be a tensor and that can be seen
   accept     the standard allows it, and it is nothing special
   may        either, without a crash, a leak or a wrong element
   undefined  the producer lies where nobody can look: shown, and not counted
 
-exit status: 0 no findings, 1 findings, 2 the command line"""
+exit status: 0 no findings, 1 findings, 2 the command line, or there is no such importer"""
+
+# Of an importer that never answers, so many cases in a row are met.
+ENOUGH_HANGS = 5
+
+
+def seconds(text):
+    """A time limit."""
+    if not 0 < float(text) < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no time in which a case can end")
+    return float(text)
+
+
+def misspelt(importer):
+    """What is wrong with the name of an importer; None if nothing is."""
+    module, colon, function = (importer or "").partition(":")
+    if module and function:
+        return None
+    sentence = "name the importer as module:function, as in numpy:from_dlpack"
+    module, dot, function = (importer or "").rpartition(".")
+    if module and function and not colon:
+        sentence += f"; did you mean {module}:{function}?"
+    return f"{sentence} (--help says more)"
 
 
 def parser():
@@ -32,7 +64,7 @@ def parser():
     made.add_argument("importer", nargs="?", metavar="module:function")
     made.add_argument("--only", metavar="WORDS", help="cases with that in name or clause")
     made.add_argument("--capsules", action="store_true", help="give bare capsules, not objects")
-    made.add_argument("--seconds", type=float, default=10.0, help="for one case (default: 10)")
+    made.add_argument("--seconds", type=seconds, default=10.0, help="for one case (default: 10)")
     made.add_argument("--alone", action="store_true", help="a new process for each case")
     made.add_argument("--findings", action="store_true", help="print no other rows")
     made.add_argument("--json", action="store_true", help="print JSON in place of a table")
@@ -52,6 +84,18 @@ def listing(trials):
 
 def main(arguments=None):
     """Runs the command line; returns the exit status."""
+    try:
+        status = run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has read enough. Python would say so when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    return status
+
+
+def run(arguments):
+    """The command line, but for pipes."""
     options = parser().parse_args(arguments)
     way = "capsule" if options.capsules else "object"
 
@@ -65,17 +109,16 @@ def main(arguments=None):
     if options.list:
         print(listing(chosen))
         return 0
-    if not options.importer or ":" not in options.importer:
-        print("name the importer as module:function, as in numpy:from_dlpack", file=sys.stderr)
+    if sentence := misspelt(options.importer):
+        print(sentence, file=sys.stderr)
         return 2
     showing = sys.stderr.isatty() and not options.json
-    seen = 0
+    seen, stopped = [], None
 
     def progress(row):
-        nonlocal seen
-        seen += 1
+        seen.append(row)
         if showing:
-            print(f"\r{seen}/{len(chosen)}  {row.case[:60]:60}", end="", file=sys.stderr)
+            print(f"\r{len(seen)}/{len(chosen)}  {row.case[:60]:60}", end="", file=sys.stderr)
 
     try:
         rows = check(
@@ -85,10 +128,15 @@ def main(arguments=None):
             seconds=options.seconds,
             alone=options.alone,
             progress=progress,
+            give_up=ENOUGH_HANGS,
         )
     except NoImporter as error:
-        print(f"`{options.importer}` cannot be had: {error}", file=sys.stderr)
+        print(f"there is no importer `{options.importer}`: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        rows, stopped = seen, "interrupted"
+    if stopped is None and len(rows) < len(chosen):
+        stopped = f"{ENOUGH_HANGS} cases in a row hung"
     if showing:
         print("\r" + " " * 75 + "\r", end="", file=sys.stderr)
     findings = [row for row in rows if row.finding]
@@ -100,4 +148,8 @@ def main(arguments=None):
         print(f"{options.importer}: {report.summary(rows)}")
         for kind, count in report.kinds(rows).most_common():
             print(f"  {count:4} {kind}")
-    return 1 if findings else 0
+    for note in report.notes(rows):
+        print(f"note: {note}", file=sys.stderr)
+    if stopped:
+        print(f"stopped: {stopped}; {len(chosen) - len(rows)} were not met", file=sys.stderr)
+    return 1 if findings or stopped else 0

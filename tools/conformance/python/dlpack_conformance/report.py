@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+# What every importer can be expected to take, in one of the two structs.
+ORDINARY = ("struct: an ordinary one", "legacy: an ordinary one")
 HEADER = ("case", "clause", "expected", "got", "")
 
 
@@ -32,6 +34,23 @@ def summary(rows):
         f"{marks['n/a']} not asked for",
     ]
     return ", ".join(words)
+
+
+def notes(rows):
+    """What makes the table say less than it seems to."""
+    found = []
+    ordinary = [row for row in rows if row.case in ORDINARY]
+    if ordinary and all(row.outcome != "accepted" for row in ordinary):
+        row = next((row for row in ordinary if row.outcome != "not asked for"), ordinary[0])
+        said = f": {row.detail}" if row.detail else ""
+        found.append(
+            f"not even an ordinary tensor is taken (`{row.case}` is {row.outcome}{said}), so "
+            "what becomes of odd ones says little; see --help for what the importer is given"
+        )
+    unread = [row.elements for row in rows if row.elements.startswith("unread")]
+    if unread and not any(row.elements.startswith(("right", "wrong")) for row in rows):
+        found.append(f"no elements were compared: {unread[0].removeprefix('unread: ')}")
+    return found
 
 
 def kinds(rows):

@@ -156,12 +156,15 @@ class Worker:
             pass
 
 
-def check(spec, *, only=None, way="object", seconds=10.0, alone=False, progress=None):
+def check(
+    spec, *, only=None, way="object", seconds=10.0, alone=False, progress=None, give_up=None
+):
     """The rows of all cases that can be given in that way, in order.
 
     `spec` is ``module:function``; `only` chooses by a function of a `Trial`; `seconds` is
     what one case may take; `alone` gives each case a process of its own; `progress` is
-    called with every row. Raises `NoImporter` where there is no such function.
+    called with every row. After `give_up` cases in a row that hung, no more are met, and
+    there are fewer rows. Raises `NoImporter` where there is no such function.
     """
     trials = list(enumerate(_native.trials()))
     chosen = [
@@ -169,41 +172,53 @@ def check(spec, *, only=None, way="object", seconds=10.0, alone=False, progress=
         for number, trial in trials
         if way in trial.ways and (only is None or only(trial))
     ]
-    rows, worker = {}, None
+    rows, worker, hangs = {}, None, 0
 
     def note_late(late):
         for number, deletes in late:
             trial = trials[number][1]
             wrong = [f"{word}, later" for word in verdict.of_deletes(deletes)]
             before = rows[number]
-            rows[number] = verdict.row(
-                trial, before.outcome, wrong, before.detail, before.error, before.text
-            )
+            said = (before.detail, before.error, before.text, before.elements)
+            rows[number] = verdict.row(trial, before.outcome, wrong, *said)
 
-    for number, trial in chosen:
-        if worker is None:
-            worker = Worker(spec, way)
-        row = worker.meet(number, trial, seconds)
-        if row.outcome in ("crashed", "hung") and not row.wrong:
-            fresh = Worker(spec, way, fresh=True)
-            again = fresh.meet(number, trial, seconds)
-            if fresh.meeting is not None:
-                fresh.kill()
-            if again.outcome in ("crashed", "hung"):
-                row = again
-            else:
-                row.detail += "; not in a process of its own"
-        rows[number] = row
-        if progress is not None:
-            progress(row)
-        if worker.meeting is None:
-            worker = None
-        elif alone:
-            note_late(worker.late(seconds))
-            worker.next()
+    try:
+        for number, trial in chosen:
+            if worker is None:
+                worker = Worker(spec, way)
+            row = worker.meet(number, trial, seconds)
+            if row.outcome in ("crashed", "hung") and not row.wrong:
+                row = meet_alone(spec, way, number, trial, seconds, row)
+            rows[number] = row
+            if progress is not None:
+                progress(row)
+            hangs = hangs + 1 if row.outcome == "hung" else 0
             if worker.meeting is None:
                 worker = None
-    if worker is not None:
-        note_late(worker.late(seconds))
-        worker.kill()
-    return [rows[number] for number, _ in chosen]
+            elif alone:
+                note_late(worker.late(seconds))
+                worker.next()
+                if worker.meeting is None:
+                    worker = None
+            if hangs == give_up:
+                break
+        if worker is not None:
+            note_late(worker.late(seconds))
+    finally:
+        if worker is not None:
+            worker.kill()
+    return [rows[number] for number, _ in chosen if number in rows]
+
+
+def meet_alone(spec, way, number, trial, seconds, row):
+    """The row of a case that went wrong, met again where nothing else was met."""
+    fresh = Worker(spec, way, fresh=True)
+    try:
+        again = fresh.meet(number, trial, seconds)
+    finally:
+        if fresh.meeting is not None:
+            fresh.kill()
+    if again.outcome in ("crashed", "hung"):
+        return again
+    row.detail += "; not in a process of its own"
+    return row

@@ -15,7 +15,8 @@ class Row:
     # "accepted", "refused", "crashed", "hung", "panicked", "not asked for".
     outcome: str
     # What else is wrong: "leaked", "deleted twice", "deleted, not its own",
-    # "read after delete", "read beyond the end", "NULL followed", "wrong values".
+    # "read after delete", "read beyond the end", "NULL followed",
+    # "manager_ctx followed", "wrong values".
     wrong: list
     # The exception, the signal, the words of a library.
     detail: str
@@ -23,6 +24,9 @@ class Row:
     # What the exception said, to be compared by programs.
     error: str | None = None
     text: str | None = None
+    # "right", "wrong: ...", "unread: ..." where what was returned could not be read, or ""
+    # where there is nothing to compare.
+    elements: str = ""
 
     @property
     def got(self):
@@ -49,7 +53,7 @@ class Row:
         return {**asdict(self), "got": self.got, "mark": self.mark}
 
 
-def row(trial, outcome, wrong=(), detail="", error=None, text=None):
+def row(trial, outcome, wrong=(), detail="", error=None, text=None, elements=""):
     """The row of a case, of which the duty says what is a finding."""
     bad = bool(wrong) or outcome in ("crashed", "hung", "panicked")
     if trial.duty == "refuse":
@@ -58,7 +62,7 @@ def row(trial, outcome, wrong=(), detail="", error=None, text=None):
         bad = bad or outcome == "refused"
     finding = bad and trial.duty != "undefined" and outcome != "not asked for"
     made = (trial.name, trial.clause, trial.duty, outcome, list(wrong), detail, finding)
-    return Row(*made, error=error, text=text)
+    return Row(*made, error=error, text=text, elements=elements)
 
 
 def answered(trial, answer):
@@ -71,10 +75,14 @@ def answered(trial, answer):
             outcome = "not asked for"
         detail = f"{error}: {text}".strip()
         return row(trial, outcome, wrong, detail, error, text)
+    if answer["unasked"]:
+        detail = "it returned a value, and never called `__dlpack__`"
+        return row(trial, "not asked for", wrong, detail)
     elements = answer.get("elements", "")
     if elements.startswith("wrong"):
         wrong.append("wrong values")
-    return row(trial, "accepted", wrong, "" if elements == "right" else elements)
+    detail = "" if elements == "right" else elements
+    return row(trial, "accepted", wrong, detail, elements=elements)
 
 
 def of_deletes(deletes):
@@ -104,6 +112,8 @@ def died(trial, status, words):
         wrong.append("read beyond the end")
     elif line and line.startswith("NULL was"):
         wrong.append("NULL followed")
+    elif line and line.startswith("what `manager_ctx` points at"):
+        wrong.append("manager_ctx followed")
     return row(trial, "crashed", wrong, detail[:300], name)
 
 

@@ -26,6 +26,8 @@ def importer_of(spec):
     found = importlib.import_module(module)
     for name in path.split("."):
         found = getattr(found, name)
+    if not callable(found):
+        raise TypeError(f"it is of type `{type(found).__name__}`, which cannot be called")
     return found
 
 
@@ -40,15 +42,16 @@ def elements(result):
 
 
 def compared(trial, result):
-    """Whether the elements are the producer's: "right", "wrong: ..." or "unread: ..."."""
+    """Whether the elements are the producer's: "right", "wrong: ..." or "unread: ...";
+    "" where there is nothing to compare."""
     if trial.values is None:
-        return "unread: there is nothing to compare"
+        return ""
     try:
         found = elements(result)
     except Exception as error:
         return f"unread: {type(error).__name__}: {error}"
     if found is None:
-        return "unread: the result exports nothing"
+        return f"unread: `{type(result).__name__}` has no `__dlpack__` and no `__array__`"
     shape, dtype, values = found
     if values == trial.values:
         return "right"
@@ -84,7 +87,7 @@ def meet(trial, way, importer):
         if not missing or time.monotonic() > deadline:
             break
         time.sleep(0.02)
-    answer["unasked"] = play.not_asked_for
+    answer["unasked"] = play.not_asked_for or (not refused and play.ignored)
     return answer, (play, refused)
 
 

@@ -1,0 +1,13 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+pub struct Image {
+    data: Vec<Vec<f32>>,
+    shape: [usize; 2],
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(image: Image) {
+    let _ = image.into_dlpack();
+}
