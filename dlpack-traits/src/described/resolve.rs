@@ -23,6 +23,22 @@ pub(super) struct Resolved<'a> {
 }
 
 impl<'a> Layout<'a> {
+    /// Shape, strides in elements (`None` for row-major), and offset in bytes, if that is
+    /// all there is to say, in numbers that are borrowed.
+    #[inline(always)]
+    pub(super) fn as_plain(&self) -> Option<(&'a [i64], Option<&'a [i64]>, u64)> {
+        let Self { shape, strides, offset: Amount::Bytes(offset), .. } = self else { return None };
+        let Self { len: None, dtype: None, device: None, padded: false, .. } = self else {
+            return None;
+        };
+        let strides = match strides {
+            Strides::Compact { order: Order::RowMajor, pitch: None } => None,
+            Strides::Elements(strides) => Some(strides.as_borrowed()?),
+            Strides::Compact { .. } | Strides::Bytes(_) => return None,
+        };
+        Some((shape.as_borrowed()?, strides, *offset))
+    }
+
     /// Brings the layout into the units of the wire.
     #[inline(always)]
     pub(super) fn resolve(self, memory: &Memory) -> Result<Resolved<'a>, Error> {
