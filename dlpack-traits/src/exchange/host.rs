@@ -5,9 +5,8 @@ use core::fmt;
 
 use crate::error::Error;
 use crate::export::{DLPackExport, share_managed};
-use crate::ffi::DLManagedTensorVersioned;
 use crate::import::ImportError;
-use crate::managed::ManagedTensor;
+use crate::managed::{ManagedTensor, Outgoing};
 use crate::stream::StreamArg;
 
 /// Why a function of the table fails.
@@ -221,23 +220,25 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
         unsafe { Self::with(object, share) }
     }
 
-    /// [`export`](Self::export), as the table hands it out: whoever calls this has the
-    /// duty to call the deleter.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`export`](Self::export).
+    /// [`export`](Self::export) whose error is in `refused` if there is no tensor.
     ///
     /// # Safety
     ///
     /// 1. As for [`with`](Self::with).
     #[doc(hidden)]
     #[inline(always)]
-    unsafe fn export_raw(
+    unsafe fn export_or(
         object: *mut c_void,
-    ) -> Result<*mut DLManagedTensorVersioned, Fault<Self::Error>> {
+        refused: &mut Option<Fault<Self::Error>>,
+    ) -> Option<Outgoing> {
         // SAFETY: 1. is 1. of this function.
-        Ok(unsafe { Self::export(object) }?.into_raw())
+        match unsafe { Self::export(object) } {
+            Ok(tensor) => Some(tensor.into()),
+            Err(fault) => {
+                *refused = Some(fault);
+                None
+            }
+        }
     }
 
     /// Leaves an error for the caller of the table to find.

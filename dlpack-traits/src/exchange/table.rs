@@ -16,6 +16,7 @@ use crate::ffi::{
     DLDataType, DLDataTypeCode, DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI,
     DLPackExchangeAPIHeader, DLPackVersion, DLTensor,
 };
+use crate::managed::Outgoing;
 use crate::version::Version;
 
 /// The exchange table of objects that hold a `T` in the host `H`, on the devices
@@ -98,19 +99,48 @@ unsafe extern "C" fn from_object<T: DLPackExport, H: Host<T>>(
     py_object: *mut c_void,
     out: *mut *mut DLManagedTensorVersioned,
 ) -> c_int {
+    // SAFETY: 1. to 3. are 1. and 2. of this function.
+    unsafe { export_to(py_object, out, H::export_or, H::raise) }
+}
+
+/// [`from_object`] of any class.
+///
+/// # Safety
+///
+/// 1. and 2. of [`from_object`].
+/// 3. `export` and `raise` may be called with such an object, and an error of it.
+#[expect(improper_ctypes_definitions, reason = "Rust calls it, last in functions that C calls")]
+unsafe extern "C" fn export_to<E>(
+    py_object: *mut c_void,
+    out: *mut *mut DLManagedTensorVersioned,
+    export: Export<E>,
+    raise: Raise<E>,
+) -> c_int {
     let run = || {
         // SAFETY: 1. is 2. of this function.
         let out = unsafe { cleared(out) }?;
         present(py_object)?;
-        // SAFETY: 1. is 1. of this function.
-        let tensor = unsafe { H::export_raw(py_object) }?;
+        let mut refused = None;
+        // SAFETY: by 1 and 3.
+        let Some(tensor) = (unsafe { export(py_object, &mut refused) }) else {
+            return Err(refused.unwrap_or(Fault::Panicked));
+        };
         // SAFETY: by 2 it may be written.
-        unsafe { out.write(tensor) };
+        unsafe { out.write(tensor.into_raw().as_ptr()) };
         Ok(())
     };
-    // SAFETY: 1. is 1. of this function.
-    unsafe { answer::<T, H>(run) }
+    // SAFETY: 1. is 3. of this function.
+    unsafe { answer(run, raise) }
 }
+
+/// [`Host::export_or`].
+type Export<E> = unsafe fn(*mut c_void, &mut Option<Fault<E>>) -> Option<Outgoing>;
+
+/// [`Host::raise`].
+type Raise<E> = unsafe fn(Fault<E>);
+
+/// [`lend`]. What it returns stays in a register, as what [`Export`] returns does.
+type Lend<E> = unsafe fn(*mut c_void, &mut MaybeUninit<DLTensor>, &mut Option<Fault<E>>) -> bool;
 
 /// `managed_tensor_to_py_object_no_sync`.
 ///
@@ -135,7 +165,7 @@ unsafe extern "C" fn to_object<T: DLPackExport, H: Host<T>, I: ToObject<T, H>>(
         Ok(())
     };
     // SAFETY: 1. is 3. of this function.
-    unsafe { answer::<T, H>(run) }
+    unsafe { answer(run, H::raise) }
 }
 
 /// `dltensor_from_py_object_no_sync`.
@@ -149,6 +179,23 @@ unsafe extern "C" fn view<T: DLPackExport, H: Host<T>>(
     py_object: *mut c_void,
     out: *mut DLTensor,
 ) -> c_int {
+    // SAFETY: 1. to 3. are 1. and 2. of this function.
+    unsafe { lend_to(py_object, out, lend::<T, H>, H::raise) }
+}
+
+/// [`view`] of any class.
+///
+/// # Safety
+///
+/// 1. and 2. of [`view`].
+/// 3. `lend` and `raise` may be called with such an object, and an error of it.
+#[expect(improper_ctypes_definitions, reason = "Rust calls it, last in functions that C calls")]
+unsafe extern "C" fn lend_to<E>(
+    py_object: *mut c_void,
+    out: *mut DLTensor,
+    lend: Lend<E>,
+    raise: Raise<E>,
+) -> c_int {
     let run = || {
         let Some(out) = NonNull::new(out) else {
             return Err(Fault::NullArgument { name: "out" });
@@ -156,21 +203,46 @@ unsafe extern "C" fn view<T: DLPackExport, H: Host<T>>(
         present(py_object)?;
         // SAFETY: by 2 it may be written, by nobody else meanwhile.
         let out = unsafe { out.cast::<MaybeUninit<DLTensor>>().as_mut() };
-        // What is written has lost the lifetime of the borrow. By 2 of `Host` the
-        // value stays as it is until the object dies, and the header demands of
-        // the consumer that it does not use the view any longer.
-        let lend = |value: &T| borrowed(value, H::READ_ONLY_VIEWS, out);
-        // SAFETY: 1. is 1. of this function.
-        unsafe { H::view(py_object, lend) }
+        let mut refused = None;
+        // SAFETY: by 1 and 3.
+        if unsafe { lend(py_object, out, &mut refused) } {
+            return Ok(());
+        }
+        Err(refused.unwrap_or(Fault::Panicked))
     };
-    // SAFETY: 1. is 1. of this function.
-    let code = unsafe { answer::<T, H>(run) };
+    // SAFETY: 1. is 3. of this function.
+    let code = unsafe { answer(run, raise) };
     if code != 0 && !out.is_null() {
         // Who does not look at the code finds no stale pointers.
         // SAFETY: by 2 it may be written.
         unsafe { out.write(NO_TENSOR) };
     }
     code
+}
+
+/// Writes the tensor of an object, which is good for as long as that lives. False for an
+/// error, which is then in `refused`.
+///
+/// # Safety
+///
+/// 1. As for 1. of [`view`], and not NULL.
+unsafe fn lend<T: DLPackExport, H: Host<T>>(
+    py_object: *mut c_void,
+    out: &mut MaybeUninit<DLTensor>,
+    refused: &mut Option<Fault<H::Error>>,
+) -> bool {
+    // What is written has lost the lifetime of the borrow. By 2 of `Host` the
+    // value stays as it is until the object dies, and the header demands of
+    // the consumer that it does not use the view any longer.
+    let lend = |value: &T| borrowed(value, H::READ_ONLY_VIEWS, out);
+    // SAFETY: 1. is 1. of this function.
+    match unsafe { H::view(py_object, lend) } {
+        Ok(()) => true,
+        Err(fault) => {
+            *refused = Some(fault);
+            false
+        }
+    }
 }
 
 /// A tensor without memory.
@@ -205,7 +277,7 @@ unsafe extern "C" fn current_work_stream<T: DLPackExport, H: Host<T>, B: Backend
         Ok(())
     };
     // SAFETY: 1. is 2. of this function.
-    unsafe { answer::<T, H>(run) }
+    unsafe { answer(run, H::raise) }
 }
 
 /// Runs the body of a function, and turns its outcome into what C expects: 0, or
@@ -213,19 +285,17 @@ unsafe extern "C" fn current_work_stream<T: DLPackExport, H: Host<T>, B: Backend
 ///
 /// # Safety
 ///
-/// 1. The calling thread may use the host.
+/// 1. `raise` may be called with an error of that body.
 #[inline]
-unsafe fn answer<T: DLPackExport, H: Host<T>>(
-    run: impl FnOnce() -> Result<(), Fault<H::Error>>,
-) -> c_int {
+unsafe fn answer<E>(run: impl FnOnce() -> Result<(), Fault<E>>, raise: Raise<E>) -> c_int {
     let fault = match contain(run) {
         Some(Ok(())) => return 0,
         Some(Err(fault)) => fault,
         None => Fault::Panicked,
     };
     // A host that panics here has raised nothing, and there is nobody to tell.
-    // SAFETY: 1. is 1. of this function.
-    let _ = contain(move || unsafe { H::raise(fault) });
+    // SAFETY: 1.
+    let _ = contain(move || unsafe { raise(fault) });
     -1
 }
 

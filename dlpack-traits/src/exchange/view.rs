@@ -5,10 +5,12 @@ use core::mem::MaybeUninit;
 use super::Fault;
 use super::dims::lasting;
 use crate::dims::{Dims, Space};
+use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::stream::StreamArg;
+use crate::view::TensorView;
 
 /// Writes the tensor of a value as a `DLTensor` that is good for as long as the
 /// borrow is. This allocates nothing.
@@ -32,10 +34,17 @@ pub(super) fn borrowed<T: DLPackExport, E>(
         out.write(tensor);
         return Ok(());
     }
-    // Neither the description nor the struct is moved: that would cost more than
-    // all the rest.
-    let view = value.tensor();
-    let described = match &view {
+    described(&value.tensor(), read_only, out)
+}
+
+/// The same for a tensor that is not plain, or none.
+#[inline(never)]
+fn described<E>(
+    view: &Result<TensorView<'_>, Error>,
+    read_only: bool,
+    out: &mut MaybeUninit<DLTensor>,
+) -> Result<(), Fault<E>> {
+    let described = match view {
         Ok(view) => view.described(),
         Err(error) => return Err(Fault::Tensor(*error)),
     };

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
 use crate::managed::ManagedTensor;
+use crate::managed::legacy::Tail;
 use crate::managed::owners::Owners;
 use crate::storage::Terms;
 use crate::version::Version;
@@ -35,6 +36,7 @@ pub(crate) struct Holder<T> {
 struct Block<T> {
     /// Written by who lends, read by the consumer.
     managed: MaybeUninit<Managed>,
+    tail: Tail,
     owners: Owners,
     value: T,
     /// Written by who lends, read by the consumer. Last, as in a packet.
@@ -57,7 +59,8 @@ impl<T> Holder<T> {
             return Err(Error::OutOfMemory { bytes: layout.size() });
         };
         let dims = Space::new();
-        let new = Block { managed: MaybeUninit::uninit(), owners: Owners::one(), value, dims };
+        let (managed, tail) = (MaybeUninit::uninit(), Tail::uninit());
+        let new = Block { managed, tail, owners: Owners::one(), value, dims };
         // SAFETY: the allocation has the layout of a block, and holds nothing yet.
         unsafe { block.write(new) };
         Ok(Self { block, owns: PhantomData })

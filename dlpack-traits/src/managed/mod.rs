@@ -7,6 +7,8 @@
 mod abi;
 mod block;
 mod deleter;
+mod legacy;
+mod outgoing;
 mod owners;
 mod packet;
 mod release;
@@ -16,5 +18,6 @@ pub use abi::Abi;
 pub use tensor::ManagedTensor;
 
 pub(crate) use block::{Holder, Lent};
+pub(crate) use outgoing::Outgoing;
 pub(crate) use packet::{Packet, Placed, Unfinished};
 pub(crate) use release::{Guard, Guarded, Release};

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::managed::deleter::delete;
+use crate::managed::legacy::Tail;
 use crate::managed::{Abi, ManagedTensor};
 use crate::storage::Terms;
 use crate::version::Version;
@@ -24,6 +25,7 @@ use crate::version::Version;
 struct Head<A> {
     /// First, so that a pointer to it is a pointer to the packet.
     managed: A,
+    tail: Tail,
     /// Shape and strides of more dimensions, in an allocation of their own
     /// with its length in front ([`Spill`]); or NULL.
     spill: *mut i64,

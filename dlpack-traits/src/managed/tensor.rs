@@ -91,7 +91,13 @@ impl<A: Abi> ManagedTensor<A> {
     #[must_use = "the tensor leaks unless its deleter is called"]
     #[inline]
     pub fn into_raw(self) -> *mut A {
-        ManuallyDrop::new(self).managed.as_ptr()
+        self.into_non_null().as_ptr()
+    }
+
+    /// [`into_raw`](Self::into_raw), which is never NULL.
+    #[inline]
+    pub(crate) fn into_non_null(self) -> NonNull<A> {
+        ManuallyDrop::new(self).managed
     }
 
     /// The struct, which stays with this handle: it is to be read, and not to be

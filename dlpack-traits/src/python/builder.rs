@@ -5,12 +5,13 @@ use core::marker::PhantomData;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-use super::class::{ExportClass, install_methods};
+use super::class::{Described, ExportClass};
 use super::class_method::{ImportClass, add_from_dlpack};
 use super::host::PyHost;
 use super::publish::publish_as;
 use crate::backend::{Backends, Cpu};
 use crate::exchange::{ATTRIBUTE, Importable, NotImportable, OLD_ATTRIBUTE, ToObject, table};
+use crate::ffi::DLPackExchangeAPI;
 use crate::import::DLPackImport;
 
 /// Describes a class of tensors: an exporting one on the CPU, unless more is said.
@@ -62,6 +63,23 @@ where
     T: ExportClass,
     I: ToObject<T, PyHost<true>> + ToObject<T, PyHost<false>> + sealed::AddTo<T>,
 {
+}
+
+impl Said {
+    /// Gives a class its methods and its table.
+    fn install(
+        self,
+        class: &Bound<'_, PyType>,
+        described: &Described,
+        table: &'static DLPackExchangeAPI,
+    ) -> PyResult<()> {
+        described.install(class)?;
+        publish_as(class, table, ATTRIBUTE)?;
+        if self.old_name {
+            publish_as(class, table, OLD_ATTRIBUTE)?;
+        }
+        Ok(())
+    }
 }
 
 impl<T, I, B> ClassBuilder<T, I, B> {
@@ -156,17 +174,13 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     where
         I: Importing<T>,
     {
-        install_methods::<T, B>(py)?;
         let table = if self.said.read_only_views {
             table::<T, PyHost<true>, B, I>()
         } else {
             table::<T, PyHost<false>, B, I>()
         };
         let class = py.get_type::<T>();
-        publish_as(&class, table, ATTRIBUTE)?;
-        if self.said.old_name {
-            publish_as(&class, table, OLD_ATTRIBUTE)?;
-        }
+        self.said.install(&class, &Described::of::<T, B>(), table)?;
         I::add_to(&class)
     }
 }

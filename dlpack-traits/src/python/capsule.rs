@@ -2,12 +2,12 @@
 //! named here.
 
 use core::ffi::CStr;
-use core::ptr;
+use core::ptr::{self, NonNull};
 
 use pyo3::ffi::{self, PyObject};
 
 use super::in_flight::InFlight;
-use crate::managed::{Abi, ManagedTensor};
+use crate::managed::{Abi, Outgoing};
 
 /// Puts a tensor into a capsule that a consumer may take it from.
 ///
@@ -17,16 +17,17 @@ use crate::managed::{Abi, ManagedTensor};
 /// # Safety
 ///
 /// 1. The calling thread is attached to the interpreter.
-pub(super) unsafe fn new<A: Abi>(tensor: ManagedTensor<A>) -> *mut PyObject {
+#[inline]
+pub(super) unsafe fn new<A: Abi>(tensor: Outgoing<A>) -> *mut PyObject {
     let managed = tensor.into_raw();
+    let tensor = managed.as_ptr().cast();
     // SAFETY: by 1 Python may be called; the name is static, the pointer is
     // not NULL, and the destructor is one for capsules of this struct.
-    let capsule =
-        unsafe { ffi::PyCapsule_New(managed.cast(), A::CAPSULE.as_ptr(), Some(destroy::<A>)) };
+    let capsule = unsafe { ffi::PyCapsule_New(tensor, A::CAPSULE.as_ptr(), Some(destroy::<A>)) };
     if capsule.is_null() {
         // SAFETY: this thread is attached.
         let no_memory = unsafe { InFlight::set_aside() };
-        // SAFETY: `managed` was just released from its handle, and nobody took it.
+        // SAFETY: 1. It was just released from its handle, and nobody took it.
         unsafe { delete(managed) };
         // SAFETY: this thread is attached.
         unsafe { no_memory.restore() };
@@ -35,7 +36,7 @@ pub(super) unsafe fn new<A: Abi>(tensor: ManagedTensor<A>) -> *mut PyObject {
     // What the destructor reads: a context has no name to compare. That a capsule
     // has one is all that can fail.
     // SAFETY: this thread is attached, and the capsule was just made.
-    unsafe { ffi::PyCapsule_SetContext(capsule, managed.cast()) };
+    unsafe { ffi::PyCapsule_SetContext(capsule, tensor) };
     capsule
 }
 
@@ -44,12 +45,12 @@ pub(super) unsafe fn new<A: Abi>(tensor: ManagedTensor<A>) -> *mut PyObject {
 /// # Safety
 ///
 /// 1. `managed` is a struct that this crate exported, alive, and is not used again.
-unsafe fn delete<A: Abi>(managed: *mut A) {
+unsafe fn delete<A: Abi>(managed: NonNull<A>) {
     // SAFETY: by 1 the struct is alive and plain data.
     let deleter = unsafe { managed.read() }.deleter();
     if let Some(deleter) = deleter {
         // SAFETY: by 1 this is the only call.
-        unsafe { deleter(managed) }
+        unsafe { deleter(managed.as_ptr()) }
     }
 }
 
@@ -69,11 +70,12 @@ unsafe extern "C" fn destroy<A: Abi>(capsule: *mut PyObject) {
     }
     // SAFETY: as above. A capsule's context is its maker's: it is what `new` set.
     let managed = unsafe { ffi::PyCapsule_GetContext(capsule) };
+    let Some(managed) = NonNull::new(managed.cast::<A>()) else { return };
     // SAFETY: this thread is attached.
     let pending = unsafe { InFlight::set_aside() };
     // SAFETY: a capsule of ours with the unused name still owns its struct,
     // and dies now.
-    unsafe { delete::<A>(managed.cast()) };
+    unsafe { delete(managed) };
     // SAFETY: this thread is attached.
     unsafe { pending.restore() };
 }

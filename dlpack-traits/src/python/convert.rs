@@ -2,19 +2,16 @@
 
 use alloc::format;
 use alloc::string::ToString;
-use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
 
 use pyo3::exceptions::{
     PyBufferError, PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError,
     PyValueError,
 };
-use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyTuple};
-use pyo3::{Borrowed, ffi, intern};
+use pyo3::{Borrowed, intern};
 
-use super::protocol::{Capsule, Refusal, Request};
+use super::known;
+use super::protocol::{Refusal, Request};
 use crate::contain::contain;
 use crate::device::Device;
 use crate::error::Error;
@@ -246,79 +243,6 @@ impl<'a, 'py> Keywords<'a, 'py> {
     }
 }
 
-/// The last version that got the versioned capsule. A consumer passes the same
-/// constant each time. It is kept alive here, so no other object has its address
-/// meanwhile, and a tuple of integers stays what it is: to compare addresses will do.
-static LAST: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
-
-/// The capsule of a call that asks for the version that the last one asked for, or
-/// for none, and says nothing else but `None`: nearly every call. `None` for all
-/// others, which are looked at closely.
-///
-/// # Safety
-///
-/// 1. `values` and `names` are as [`for_each_keyword`](super::method::for_each_keyword)
-///    wants them.
-#[inline(always)]
-pub(super) unsafe fn plain(
-    py: Python<'_>,
-    values: *const *mut PyObject,
-    names: *mut PyObject,
-) -> Option<Capsule> {
-    if names.is_null() {
-        return Some(Capsule::Legacy);
-    }
-    let mut capsule = Capsule::Legacy;
-    // SAFETY: by 1 it is a tuple.
-    let count = unsafe { ffi::PyTuple_Size(names) };
-    for index in 0..count {
-        // SAFETY: the index is in range.
-        let name = unsafe { ffi::PyTuple_GetItem(names, index) };
-        // SAFETY: by 1 there is a value for each name.
-        let value = unsafe { values.offset(index) };
-        // SAFETY: as above.
-        let value = unsafe { value.read() };
-        // SAFETY: a constant of Python.
-        let is_none = ptr::eq(value, unsafe { ffi::Py_None() });
-        // Python interns the keywords of a call in source code, so nearly every
-        // name is one of these very objects.
-        if ptr::eq(name, intern!(py, "max_version").as_ptr()) {
-            if ptr::eq(value, LAST.load(Ordering::Acquire)) {
-                capsule = Capsule::Versioned;
-            } else if !is_none {
-                return None;
-            }
-        } else if !is_none
-            || !(ptr::eq(name, intern!(py, "copy").as_ptr())
-                || ptr::eq(name, intern!(py, "dl_device").as_ptr())
-                || ptr::eq(name, intern!(py, "stream").as_ptr()))
-        {
-            return None;
-        }
-    }
-    Some(capsule)
-}
-
-/// Has [`plain`] know a version, if it is a tuple of two integers, and gets the
-/// versioned capsule.
-fn remember(value: &Bound<'_, PyAny>, version: Version) {
-    if Capsule::up_to(Some(version)) != Capsule::Versioned || !is_plain_pair(value) {
-        return;
-    }
-    let old = LAST.swap(value.clone().into_ptr(), Ordering::AcqRel);
-    // SAFETY: this thread is attached; it is NULL or a reference made here, and
-    // whoever else has loaded it only compares it.
-    drop(unsafe { Bound::from_owned_ptr_or_opt(value.py(), old) });
-}
-
-/// Whether something is a tuple of integers, and nothing derived from them.
-fn is_plain_pair(value: &Bound<'_, PyAny>) -> bool {
-    value.is_exact_instance_of::<PyTuple>()
-        && value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>().is_ok_and(|(first, second)| {
-            first.is_exact_instance_of::<PyInt>() && second.is_exact_instance_of::<PyInt>()
-        })
-}
-
 fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
     let (major, minor) = pair(value).ok_or_else(|| {
         expected("`max_version` must be a tuple of two integers, such as (1, 0)", value)
@@ -334,7 +258,7 @@ fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
         })
     };
     let version = Version::new(part(major)?, part(minor)?);
-    remember(value, version);
+    known::remember_version(value, version);
     Ok(version)
 }
 

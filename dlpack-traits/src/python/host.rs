@@ -14,10 +14,12 @@ use super::class::ExportClass;
 use super::convert::{self, attached, panicked};
 use super::guard::guarded;
 use super::late::Late;
-use super::object::{borrow, share, share_raw};
+use super::object::{Class, Object, borrow, share_by_itself, share_otherwise};
+use super::owner::PyOwner;
+use crate::error::Error;
 use crate::exchange::{Fault, Host, Wrap};
-use crate::ffi::DLManagedTensorVersioned;
-use crate::managed::ManagedTensor;
+use crate::export::{into_managed, share_managed};
+use crate::managed::{ManagedTensor, Outgoing};
 use crate::stream::StreamArg;
 
 /// Python: its objects of a class, and of subclasses, hold a value of the Rust
@@ -38,10 +40,8 @@ unsafe fn with<T: ExportClass, R>(
     object: *mut c_void,
     run: impl FnOnce(&T) -> Result<R, Fault<PyErr>>,
 ) -> Result<R, Fault<PyErr>> {
-    // SAFETY: by 1 this thread is attached, for longer than the call.
-    let py: Python<'static> = unsafe { attached() };
-    // SAFETY: by 1 the object is alive.
-    let object = unsafe { borrow::<T>(py, object.cast()) }.map_err(Fault::Host)?;
+    // SAFETY: 1. By 1 the object is alive, and this thread attached.
+    let object = unsafe { borrow::<T>(object.cast()) }.map_err(Fault::Host)?;
     run(&object)
 }
 
@@ -84,23 +84,31 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ
     }
 
     unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, Fault<PyErr>> {
-        // SAFETY: by 1 this thread is attached. The reference that outlives the
-        // call is put into a `PyOwner`, which attaches.
-        let py: Python<'static> = unsafe { attached() };
-        // SAFETY: by 1 the object is alive.
-        let object = unsafe { borrow::<T>(py, object.cast()) }.map_err(Fault::Host)?;
-        Ok(share(object, StreamArg::work_stream())?)
+        // SAFETY: 1. By 1 the object is alive, and this thread attached.
+        let object = unsafe { borrow::<T>(object.cast()) }.map_err(Fault::Host)?;
+        let stream = StreamArg::work_stream();
+        match share_managed::<_, T>(&object, stream) {
+            // The object itself is the only owner that there is.
+            Err(Error::NotShareable) => {
+                Ok(into_managed(PyOwner::new(Object::new(object)), stream)?)
+            }
+            shared => Ok(shared?),
+        }
     }
 
     #[inline(always)]
-    unsafe fn export_raw(
+    unsafe fn export_or(
         object: *mut c_void,
-    ) -> Result<*mut DLManagedTensorVersioned, Fault<PyErr>> {
-        // SAFETY: as in `export`.
-        let py: Python<'static> = unsafe { attached() };
-        // SAFETY: by 1 the object is alive.
-        let object = unsafe { borrow::<T>(py, object.cast()) }.map_err(Fault::Host)?;
-        Ok(share_raw(object, StreamArg::work_stream())?)
+        refused: &mut Option<Fault<PyErr>>,
+    ) -> Option<Outgoing> {
+        let (object, stream) = (object.cast(), StreamArg::work_stream());
+        // SAFETY: 1. By 1 the object is alive, and this thread attached.
+        let shared = unsafe { share_by_itself::<T>(object, stream, refused) };
+        if shared.is_some() {
+            return shared;
+        }
+        // SAFETY: 1. As above.
+        unsafe { share_otherwise(Class::of::<T>(), object, stream, refused) }
     }
 
     unsafe fn raise(fault: Fault<PyErr>) {

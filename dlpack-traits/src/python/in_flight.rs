@@ -17,13 +17,27 @@ impl InFlight {
     /// # Safety
     ///
     /// 1. The calling thread is attached.
+    #[inline]
     pub(super) unsafe fn set_aside() -> Self {
-        let mut in_flight =
-            Self { kind: ptr::null_mut(), value: ptr::null_mut(), traceback: ptr::null_mut() };
         // SAFETY: by 1.
         if unsafe { ffi::PyErr_Occurred() }.is_null() {
-            return in_flight;
+            return Self::nothing();
         }
+        // SAFETY: 1. is 1. of this function.
+        unsafe { Self::fetch() }
+    }
+
+    const fn nothing() -> Self {
+        Self { kind: ptr::null_mut(), value: ptr::null_mut(), traceback: ptr::null_mut() }
+    }
+
+    /// # Safety
+    ///
+    /// 1. The calling thread is attached.
+    #[cold]
+    #[inline(never)]
+    unsafe fn fetch() -> Self {
+        let mut in_flight = Self::nothing();
         // SAFETY: by 1, and the three pointers may be written.
         unsafe {
             ffi::PyErr_Fetch(
@@ -40,17 +54,30 @@ impl InFlight {
     /// # Safety
     ///
     /// 1. The calling thread is attached.
+    #[inline]
     pub(super) unsafe fn restore(self) {
         // SAFETY: by 1.
         if !unsafe { ffi::PyErr_Occurred() }.is_null() {
-            // The report must not name an object: the one at hand may be in
-            // the midst of being freed, and a reference would free it again.
-            // SAFETY: by 1, with an exception set.
-            unsafe { ffi::PyErr_WriteUnraisable(ptr::null_mut()) };
+            // SAFETY: 1. is 1. of this function.
+            unsafe { report() }
         }
         if !self.kind.is_null() {
             // SAFETY: by 1; the three are what `set_aside` was given.
             unsafe { ffi::PyErr_Restore(self.kind, self.value, self.traceback) };
         }
     }
+}
+
+/// Reports an exception that nobody will look at.
+///
+/// # Safety
+///
+/// 1. The calling thread is attached, with an exception set.
+#[cold]
+#[inline(never)]
+unsafe fn report() {
+    // The report must not name an object: the one at hand may be in
+    // the midst of being freed, and a reference would free it again.
+    // SAFETY: 1.
+    unsafe { ffi::PyErr_WriteUnraisable(ptr::null_mut()) };
 }

@@ -131,6 +131,8 @@ mod guard;
 mod host;
 #[cfg(feature = "pyo3")]
 mod in_flight;
+#[cfg(feature = "pyo3")]
+mod known;
 mod ladder;
 #[cfg(feature = "pyo3")]
 mod late;
@@ -138,6 +140,8 @@ mod late;
 mod lookup;
 #[cfg(feature = "pyo3")]
 mod method;
+#[cfg(feature = "pyo3")]
+mod methods;
 #[cfg(feature = "pyo3")]
 mod object;
 #[cfg(feature = "pyo3")]
@@ -158,6 +162,8 @@ mod slots;
 mod take;
 #[cfg(feature = "pyo3")]
 mod to_object;
+#[cfg(feature = "pyo3")]
+mod value;
 
 #[cfg(feature = "pyo3")]
 pub use crate::exchange::{Importable, NotImportable};

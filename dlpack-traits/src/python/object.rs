@@ -1,83 +1,205 @@
-//! The Rust value of a Python object: borrowed from it, and exported with it.
+//! The Rust value of a Python object, whatever its class: [`Object`], [`Class`].
 
+use core::mem::MaybeUninit;
 use core::ptr;
 
 use pyo3::prelude::*;
 use pyo3::{Borrowed, ffi};
 
 use super::class::ExportClass;
+use super::convert::attached;
 use super::owner::PyOwner;
+use super::value::Value;
 use crate::error::Error;
+use crate::exchange::Fault;
 use crate::export::{into_managed, share_managed};
-use crate::managed::{Abi, ManagedTensor};
+use crate::managed::Outgoing;
 use crate::stream::StreamArg;
+
+/// What depends on the class of an object. Everything else is there once, for all
+/// classes.
+pub(super) struct Class {
+    /// [`Object::borrow`].
+    pub(super) borrow: unsafe fn(*mut ffi::PyObject) -> PyResult<Object>,
+    /// [`share_by_itself`].
+    pub(super) share_by_itself: ShareByItself,
+}
+
+type ShareByItself =
+    unsafe fn(*mut ffi::PyObject, StreamArg<'_>, &mut Option<Fault<PyErr>>) -> Option<Outgoing>;
+
+impl Class {
+    /// That of a type.
+    pub(super) const fn of<T: ExportClass>() -> &'static Self {
+        const { &Self { borrow: Object::borrow::<T>, share_by_itself: share_by_itself::<T> } }
+    }
+}
+
+/// The value of an object, borrowed from it: a `PyRef<'static, T>` of any `T`.
+pub(super) struct Object {
+    reference: Reference,
+    kind: &'static Kind,
+}
+
+/// Room for a `PyRef`, which holds a pointer.
+type Reference = MaybeUninit<*const ()>;
+
+/// What can be done with a reference. Each function takes the address of one to the type
+/// for which this was made.
+struct Kind {
+    value: unsafe fn(*const Reference) -> *const dyn Value,
+    drop: unsafe fn(*mut Reference),
+}
+
+impl Object {
+    /// A reference whose type is forgotten.
+    pub(super) fn new<T: ExportClass>(object: PyRef<'static, T>) -> Self {
+        const {
+            assert!(size_of::<PyRef<'_, T>>() <= size_of::<Reference>());
+            assert!(align_of::<PyRef<'_, T>>() <= align_of::<Reference>());
+        }
+        let mut reference = Reference::uninit();
+        // SAFETY: by the assertions there is room for it.
+        unsafe { reference.as_mut_ptr().cast::<PyRef<'static, T>>().write(object) };
+        Self { reference, kind: Kind::of::<T>() }
+    }
+
+    /// [`borrow`], without its type.
+    ///
+    /// # Safety
+    ///
+    /// 1. As for [`borrow`].
+    unsafe fn borrow<T: ExportClass>(object: *mut ffi::PyObject) -> PyResult<Self> {
+        // SAFETY: 1. is 1. of this function.
+        Ok(Self::new(unsafe { borrow::<T>(object) }?))
+    }
+
+    #[inline]
+    pub(super) fn value(&self) -> &dyn Value {
+        // SAFETY: `kind` was made for the type of this reference.
+        let value = unsafe { (self.kind.value)(&raw const self.reference) };
+        // SAFETY: it is alive as long as it is borrowed, which is as long as `self` is
+        // there.
+        unsafe { &*value }
+    }
+
+    /// Exports the tensor, which the object keeps, without a copy.
+    pub(super) fn share(self, consumer: StreamArg<'_>) -> Result<Outgoing, Error> {
+        match share(self.value(), consumer) {
+            // The object itself is the only owner that there is.
+            Err(Error::NotShareable) => Ok(into_managed(PyOwner::new(self), consumer)?.into()),
+            shared => shared,
+        }
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        // SAFETY: `kind` was made for the type of this reference, which nobody uses after
+        // this.
+        unsafe { (self.kind.drop)(&raw mut self.reference) }
+    }
+}
+
+impl Kind {
+    const fn of<T: ExportClass>() -> &'static Self {
+        const { &Self { value: value::<T>, drop: drop_reference::<T> } }
+    }
+}
+
+/// # Safety
+///
+/// 1. A `PyRef<'static, T>` was written there, and not dropped.
+unsafe fn value<T: ExportClass>(reference: *const Reference) -> *const dyn Value {
+    // SAFETY: 1.
+    let object = unsafe { &*reference.cast::<PyRef<'static, T>>() };
+    let value: &T = object;
+    ptr::from_ref::<dyn Value>(value)
+}
+
+/// # Safety
+///
+/// 1. A `PyRef<'static, T>` was written there, and is not used again.
+unsafe fn drop_reference<T: ExportClass>(reference: *mut Reference) {
+    // SAFETY: 1.
+    unsafe { reference.cast::<PyRef<'static, T>>().drop_in_place() }
+}
 
 /// The Rust value of an object, borrowed from it: one of the class, or of a
 /// subclass.
 ///
 /// # Safety
 ///
-/// 1. `object` is alive.
+/// 1. `object` is alive, and the calling thread attached.
 #[inline(always)]
 pub(super) unsafe fn borrow<T: ExportClass>(
-    py: Python<'static>,
     object: *mut ffi::PyObject,
 ) -> PyResult<PyRef<'static, T>> {
+    // SAFETY: by 1. What outlives the call is put into an `Object`, which is dropped
+    // attached.
+    let py: Python<'static> = unsafe { attached() };
     // SAFETY: by 1, for longer than it takes.
     let object = unsafe { Borrowed::from_ptr(py, object) };
     Ok(object.extract::<PyRef<'static, T>>()?)
 }
 
-/// Exports the tensor of an object, which stays usable, without a copy.
-pub(super) fn share<A: Abi, T: ExportClass>(
-    object: PyRef<'static, T>,
-    consumer: StreamArg<'_>,
-) -> Result<ManagedTensor<A>, Error> {
-    match share_managed::<A, T>(&object, consumer) {
-        // The object itself is the only owner that there is.
-        Err(Error::NotShareable) => into_managed(PyOwner::new(object), consumer),
-        shared => shared,
-    }
-}
-
-/// [`share`] for who gives the tensor away: the caller has the duty to release it.
-#[inline(always)]
-pub(super) fn share_raw<A: Abi, T: ExportClass>(
-    object: PyRef<'static, T>,
-    consumer: StreamArg<'_>,
-) -> Result<*mut A, Error> {
-    let mut refused = Error::NotShareable;
-    let shared = share_value::<A, T>(&object, consumer, &mut refused);
-    if shared.is_null() { share_otherwise(object, consumer, refused) } else { Ok(shared) }
-}
-
-/// Shares a value; NULL with the reason if that fails. A pointer stays in a register. What
-/// goes through memory takes longer to read there than all checks together.
+/// The short way of every export that keeps the object:
+/// [`DLPackExport::to_dlpack_by_itself`](crate::DLPackExport::to_dlpack_by_itself) of its
+/// value. `None` if there is no such way, and for an error, which is then in `refused`.
+///
+/// # Safety
+///
+/// 1. As for [`borrow`].
 #[inline(never)]
-fn share_value<A: Abi, T: ExportClass>(
-    value: &T,
+pub(super) unsafe fn share_by_itself<T: ExportClass>(
+    object: *mut ffi::PyObject,
     consumer: StreamArg<'_>,
-    refused: &mut Error,
-) -> *mut A {
-    match share_managed::<A, T>(value, consumer) {
-        Ok(tensor) => tensor.into_raw(),
+    refused: &mut Option<Fault<PyErr>>,
+) -> Option<Outgoing> {
+    // SAFETY: 1. is 1. of this function.
+    let object = match unsafe { borrow::<T>(object) } {
+        Ok(object) => object,
         Err(error) => {
-            *refused = error;
-            ptr::null_mut()
+            *refused = Some(Fault::Host(error));
+            return None;
         }
+    };
+    let mut error = None;
+    let shared = Value::share_by_itself(&*object, consumer, &mut error);
+    if let Some(error) = error {
+        *refused = Some(Fault::Tensor(error));
     }
+    shared
 }
 
+/// The rest of an export that [`share_by_itself`] did not make.
+///
+/// # Safety
+///
+/// 1. As for [`borrow`], of an object of that class.
 #[cold]
 #[inline(never)]
-fn share_otherwise<A: Abi, T: ExportClass>(
-    object: PyRef<'static, T>,
+pub(super) unsafe fn share_otherwise(
+    class: &'static Class,
+    object: *mut ffi::PyObject,
     consumer: StreamArg<'_>,
-    refused: Error,
-) -> Result<*mut A, Error> {
-    match refused {
-        // The object itself is the only owner that there is.
-        Error::NotShareable => Ok(into_managed(PyOwner::new(object), consumer)?.into_raw()),
-        refused => Err(refused),
+    refused: &mut Option<Fault<PyErr>>,
+) -> Option<Outgoing> {
+    if refused.is_some() {
+        return None;
+    }
+    // SAFETY: 1. is 1. of this function.
+    let object = unsafe { (class.borrow)(object) }.map_err(Fault::Host);
+    let shared = object.and_then(|object| Ok(object.share(consumer)?));
+    shared.map_err(|fault| *refused = Some(fault)).ok()
+}
+
+/// Exports a value with another owner of its memory, in whichever way there is.
+pub(super) fn share(value: &dyn Value, consumer: StreamArg<'_>) -> Result<Outgoing, Error> {
+    let mut refused = None;
+    match (value.share_by_itself(consumer, &mut refused), refused) {
+        (Some(shared), _) => Ok(shared),
+        (None, Some(error)) => Err(error),
+        (None, None) => Ok(share_managed(value, consumer)?.into()),
     }
 }

@@ -6,16 +6,12 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
-use super::capsule;
 use super::convert::{self, Keywords};
-use super::export::Instead;
-use super::protocol::{Capsule, Plan};
+use super::export::in_capsule;
+use super::protocol::Copy;
 use crate::backend::{Backends, Cpu};
-use crate::error::Error;
-use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
+use crate::export::share_managed;
 use crate::import::Foreign;
-use crate::managed::Abi;
-use crate::stream::StreamArg;
 
 /// An object with the two methods of the protocol, for a `from_dlpack` that
 /// takes objects only.
@@ -53,26 +49,20 @@ fn export<'py>(
     }
     let (request, stream) = convert::request(&keywords)?;
     let plan = request.decide(|| Ok::<_, PyErr>(tensor.tensor().device()), Cpu::serves)?;
-    match plan.capsule {
-        Capsule::Versioned => in_capsule::<DLManagedTensorVersioned>(py, plan, tensor, stream),
-        Capsule::Legacy => in_capsule::<DLManagedTensor>(py, plan, tensor, stream),
-    }
-}
-
-fn in_capsule<'py, A: Abi>(
-    py: Python<'py>,
-    plan: Plan,
-    tensor: &Foreign,
-    stream: StreamArg<'_>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let managed = match plan.share::<A>(tensor, stream) {
-        Ok(tensor) => tensor,
-        Err(Instead::Copy) => plan.copied::<A, Cpu>(tensor, stream)?,
-        Err(Instead::Alone) => return Err(Error::NotShareable.into()),
-        Err(Instead::Refused(error)) => return Err(error.into()),
+    let kind = plan.capsule;
+    let shared = match plan.copy {
+        Copy::Always => None,
+        _ => Some(share_managed(tensor, stream).and_then(|tensor| in_capsule(py, tensor, kind))),
     };
-    // SAFETY: 1. This thread is attached.
-    let capsule = unsafe { capsule::new(managed) };
+    let capsule = match shared {
+        Some(Ok(capsule)) => capsule,
+        shared => {
+            if let Some(Err(error)) = shared {
+                plan.may_copy_instead(tensor, error)?;
+            }
+            in_capsule(py, plan.copied::<Cpu>(tensor, stream)?, kind)?
+        }
+    };
     // SAFETY: it is a new reference, or NULL with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(py, capsule) }
 }

@@ -3,9 +3,10 @@
 use core::fmt;
 use core::mem::ManuallyDrop;
 
-use pyo3::{PyClass, PyRef, ffi};
+use pyo3::ffi;
 
 use super::convert::try_attach;
+use super::object::Object;
 use crate::described::Plain;
 use crate::dims::Room;
 use crate::error::Error;
@@ -19,24 +20,25 @@ use crate::view::TensorView;
 /// It may be dropped on any thread, attached or not. Once the interpreter has
 /// begun to finalise, the reference is leaked: there is nobody left to give it
 /// back to.
-pub(super) struct PyOwner<T: PyClass>(ManuallyDrop<PyRef<'static, T>>);
+pub(super) struct PyOwner(ManuallyDrop<Object>);
 
-// SAFETY: what crosses threads is a reference to the object, whose `T` is
+// SAFETY: what crosses threads is a reference to the object, whose value is
 // `Sync` (read through `tensor` and `hand_off`) and `Send` (dropped where its
-// last reference dies); the count is only touched while attached, in `drop`.
+// last reference dies), as every `Value` is; the count is only touched while
+// attached, in `drop`.
 // An object of an `unsendable` subclass checks its own thread when it dies, as
 // wherever else Python drops it.
-unsafe impl<T: PyClass + Send + Sync> Send for PyOwner<T> {}
+unsafe impl Send for PyOwner {}
 
-impl<T: PyClass> PyOwner<T> {
+impl PyOwner {
     /// Takes a reference whose lifetime is that of its count, not that of the
     /// thread's attachment, which is over long before.
-    pub(super) fn new(object: PyRef<'static, T>) -> Self {
+    pub(super) fn new(object: Object) -> Self {
         Self(ManuallyDrop::new(object))
     }
 }
 
-impl<T: PyClass> Drop for PyOwner<T> {
+impl Drop for PyOwner {
     fn drop(&mut self) {
         // SAFETY: may be called at any time, by any thread.
         if unsafe { ffi::Py_IsInitialized() } == 0 {
@@ -61,25 +63,25 @@ impl<T: PyClass> Drop for PyOwner<T> {
 
 /// What the object exports, for readers or shared writers: an object that
 /// Python still sees is never lent exclusively.
-impl<T: PyClass + DLPackExport> DLPackExport for PyOwner<T> {
+impl DLPackExport for PyOwner {
     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        T::tensor(&self.0)
+        self.0.value().tensor()
     }
 
     fn tensor_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
-        T::tensor_in(&self.0, room)
+        self.0.value().tensor_in(room)
     }
 
     fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
-        T::tensor_in(&self.0, room)
+        self.0.value().tensor_in(room)
     }
 
     fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        T::hand_off(&self.0, consumer)
+        self.0.value().hand_off(consumer)
     }
 }
 
-impl<T: PyClass> fmt::Debug for PyOwner<T> {
+impl fmt::Debug for PyOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("PyOwner")
     }

@@ -1,0 +1,184 @@
+//! The struct of before 1.0 as a part of the versioned one: [`Outgoing::into_legacy`].
+//!
+//! Both have the same `DLTensor`, one at its end, the other at its beginning. So with the
+//! fields of the legacy struct behind it, a versioned one contains it: whatever exports
+//! tensors makes versioned structs, and who needs the other gets a pointer into them,
+//! without a second way to it for each type.
+
+#![cfg_attr(not(any(feature = "pyo3", test)), allow(dead_code, reason = "Python asks for it"))]
+
+use core::ffi::c_void;
+use core::mem::{MaybeUninit, offset_of};
+use core::ptr::NonNull;
+
+use crate::error::Error;
+use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
+use crate::flags::Flags;
+use crate::managed::Outgoing;
+use crate::version::Version;
+
+/// The fields of the legacy struct behind its `DLTensor`. Room for them is behind every
+/// versioned struct that this crate exports.
+pub(super) type Tail = MaybeUninit<Fields>;
+
+#[repr(C)]
+pub(super) struct Fields {
+    manager_ctx: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
+}
+
+/// From the versioned struct to the legacy one.
+const START: usize = offset_of!(DLManagedTensorVersioned, dl_tensor);
+
+/// A versioned struct, and what is behind it.
+#[repr(C)]
+struct Both {
+    versioned: DLManagedTensorVersioned,
+    fields: Fields,
+}
+
+const _: () = {
+    let fields = offset_of!(Both, fields).wrapping_sub(START);
+    assert!(offset_of!(DLManagedTensor, dl_tensor) == 0);
+    assert!(fields == size_of::<DLTensor>());
+    assert!(fields.wrapping_add(size_of::<Fields>()) == size_of::<DLManagedTensor>());
+    assert!(offset_of!(Fields, manager_ctx) == 0);
+    assert!(offset_of!(DLManagedTensor, manager_ctx) == fields);
+    let deleter = fields.wrapping_add(offset_of!(Fields, deleter));
+    assert!(offset_of!(DLManagedTensor, deleter) == deleter);
+    assert!(offset_of!(Both, versioned) == 0);
+    assert!(align_of::<DLManagedTensor>() <= align_of::<DLTensor>());
+};
+
+impl Outgoing {
+    /// The same tensor in the legacy struct. `None` for what that cannot say, with the
+    /// reason in `refused`: [`Error::ReadOnlyLegacy`], [`Error::PaddedLegacy`] or
+    /// [`Error::UnsupportedDType`]. The tensor is then released.
+    #[inline]
+    pub(crate) fn into_legacy(
+        self,
+        refused: &mut Option<Error>,
+    ) -> Option<Outgoing<DLManagedTensor>> {
+        if let Some(error) = unsaid(self.managed()) {
+            *refused = Some(error);
+            return None;
+        }
+        let both = self.into_raw().cast::<Both>();
+        let fields = Fields { manager_ctx: both.as_ptr().cast(), deleter: Some(delete) };
+        // SAFETY: behind every struct of ours there is room for them.
+        let place = unsafe { &raw mut (*both.as_ptr()).fields };
+        // SAFETY: as above, and it is this handle's, which is gone.
+        unsafe { place.write(fields) };
+        // SAFETY: the `DLTensor` is inside of the struct.
+        let legacy = unsafe { both.byte_add(START) }.cast::<DLManagedTensor>();
+        // SAFETY: 1. By the assertions above it is one, whose arrays are those of before.
+        // 2. Its deleter calls the one of before, which any thread may do once.
+        Some(unsafe { Outgoing::from_raw(legacy) })
+    }
+}
+
+/// What a versioned struct says that a legacy one cannot.
+#[inline]
+fn unsaid(versioned: &DLManagedTensorVersioned) -> Option<Error> {
+    let flags = Flags::from_bits(versioned.flags);
+    if Version::from(versioned.version) != Version::CURRENT {
+        // It has no version that could say so.
+        Some(Error::UnsupportedDType { dtype: versioned.dl_tensor.dtype.into() })
+    } else if flags.contains(Flags::READ_ONLY) {
+        Some(Error::ReadOnlyLegacy)
+    } else if flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED) {
+        Some(Error::PaddedLegacy)
+    } else {
+        None
+    }
+}
+
+/// Calls the deleter of the versioned struct, which is as it was.
+///
+/// Like other deleters it finds that through `manager_ctx`.
+///
+/// # Safety
+///
+/// 1. `managed` points to a struct that [`into_legacy`](Outgoing::into_legacy) made, or to
+///    a copy of one whose `manager_ctx` was not changed.
+/// 2. This is the only call for that struct, and nobody uses its memory any more.
+unsafe extern "C" fn delete(managed: *mut DLManagedTensor) {
+    let Some(managed) = NonNull::new(managed) else { return };
+    // SAFETY: by 1 it points to such a struct, which is plain data.
+    let managed = unsafe { managed.read() };
+    let Some(versioned) = NonNull::new(managed.manager_ctx) else { return };
+    // SAFETY: 1. and 2. By 1 it is the versioned struct, and by 2 it is released now.
+    drop(unsafe { Outgoing::from_raw(versioned.cast::<DLManagedTensorVersioned>()) });
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::described::Layout;
+    use crate::dtype::DataType;
+    use crate::managed::Packet;
+    use crate::storage::{Data, DataRef, Storage};
+    use crate::view::Lend;
+
+    /// An owner that counts how many of it there are.
+    struct Owner(Vec<f32>, #[expect(dead_code, reason = "it is counted")] Arc<()>);
+
+    impl Storage for Owner {
+        fn data(&self) -> DataRef<'_> {
+            self.0.data()
+        }
+
+        fn lend(&mut self) -> Data<'_> {
+            self.0.lend()
+        }
+    }
+
+    fn exported(alive: &Arc<()>, flags: Flags) -> Outgoing {
+        let owner = Owner(vec![1.0, 2.0], Arc::clone(alive));
+        let placed = Packet::<DLManagedTensorVersioned, Owner>::place(owner).expect("memory");
+        // SAFETY: the owner is in its place, and nobody names it again.
+        let data = unsafe { &mut *placed.owner() }.lend();
+        let lend = Lend::new(data, Layout::row_major(&[2]).expect("a shape")).expect("a tensor");
+        // SAFETY: 1. The owner lent it in its place. 2. It is `Send + 'static`.
+        unsafe { placed.finish(&lend.into_described(), flags) }.expect("a tensor").into()
+    }
+
+    #[test]
+    fn the_legacy_struct_owns_what_the_versioned_one_did() {
+        let (alive, mut refused) = (Arc::new(()), None);
+        let legacy = exported(&alive, Flags::IS_COPIED).into_legacy(&mut refused);
+        assert_eq!(refused, None);
+        let mut copy = *legacy.as_ref().expect("legacy").managed();
+        assert_eq!((DataType::from(copy.dl_tensor.dtype), copy.dl_tensor.ndim), (DataType::F32, 1));
+        // SAFETY: there is one dimension.
+        assert_eq!(unsafe { copy.dl_tensor.shape.read() }, 2);
+        // SAFETY: there are two elements.
+        let last = unsafe { copy.dl_tensor.data.cast::<f32>().add(1).read() };
+        assert_eq!(last.to_bits(), 2.0_f32.to_bits());
+        assert_eq!(Arc::strong_count(&alive), 2);
+        let _ = legacy.map(Outgoing::into_raw);
+        let deleter = copy.deleter.expect("a deleter");
+        // SAFETY: 1. A copy will do. 2. It is the only call.
+        unsafe { deleter(&raw mut copy) };
+        assert_eq!(Arc::strong_count(&alive), 1);
+        drop(exported(&alive, Flags::NONE).into_legacy(&mut refused));
+        assert_eq!(Arc::strong_count(&alive), 1);
+    }
+
+    #[test]
+    fn what_it_cannot_say_is_refused() {
+        let alive = Arc::new(());
+        for (flags, error) in [
+            (Flags::READ_ONLY, Error::ReadOnlyLegacy),
+            (Flags::IS_SUBBYTE_TYPE_PADDED, Error::PaddedLegacy),
+        ] {
+            let mut refused = None;
+            assert!(exported(&alive, flags).into_legacy(&mut refused).is_none());
+            assert_eq!((refused, Arc::strong_count(&alive)), (Some(error), 1));
+        }
+    }
+}

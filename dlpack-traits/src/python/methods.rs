@@ -1,0 +1,182 @@
+//! The methods of all classes: [`dlpack`], [`dlpack_device`].
+//!
+//! Each class has functions of its own that come here at once, so that what they do is
+//! there once.
+
+use alloc::format;
+use core::ptr;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi as py_ffi;
+use pyo3::prelude::*;
+
+use super::convert::{self, Keywords, attached};
+use super::export::{copy_instead, encapsulate, export};
+use super::known;
+use super::method::{finish, for_each_keyword};
+use super::object::Class;
+use super::protocol::{Capsule, Plan};
+use crate::backend::Backends;
+use crate::contain::contain;
+use crate::error::Error;
+use crate::exchange::Fault;
+use crate::export::DLPackExport;
+use crate::stream::StreamArg;
+
+/// `__dlpack__`.
+///
+/// # Safety
+///
+/// 1. As for Python's call of a method by the convention `METH_FASTCALL | METH_KEYWORDS`,
+///    of an object that may be one of that class.
+pub(super) unsafe extern "C" fn dlpack<B: Backends>(
+    object: *mut py_ffi::PyObject,
+    arguments: *const *mut py_ffi::PyObject,
+    positional: py_ffi::Py_ssize_t,
+    names: *mut py_ffi::PyObject,
+    class: &'static Class,
+) -> *mut py_ffi::PyObject {
+    // SAFETY: by 1 this thread is attached.
+    let py: Python<'static> = unsafe { attached() };
+    let method = move || {
+        let plain = if positional == 0 {
+            // SAFETY: 1. By 1 these are the arguments of a call, without any before the
+            // keywords.
+            unsafe { known::plain(arguments, names) }
+        } else {
+            None
+        };
+        let mut instead = Instead::Other;
+        if let (Some(kind), false) = (plain, B::HAS_STREAMS) {
+            let (stream, mut refused) = (StreamArg::unspecified(), None);
+            // SAFETY: 1. By 1 the object is alive, and this thread attached.
+            let shared = unsafe { (class.share_by_itself)(object, stream, &mut refused) };
+            if let Some(tensor) = shared {
+                let mut unsaid = None;
+                let capsule = encapsulate(py, tensor, kind, &mut unsaid);
+                match unsaid {
+                    None => return capsule,
+                    Some(error) => instead = Instead::Copy(error),
+                }
+            } else if let Some(fault) = refused {
+                instead = Instead::Refused(fault);
+            }
+        }
+        let call = Call { object, arguments, positional, names, class };
+        // SAFETY: 1. is 1. of this function.
+        unsafe { otherwise::<B>(py, call, plain, instead) }.unwrap_or_else(|error| raise(py, error))
+    };
+    // What a method returns stays in a register, which a `PyResult` would not.
+    contain(method).unwrap_or_else(|| raise(py, convert::panicked()))
+}
+
+/// A call of `__dlpack__`.
+#[derive(Clone, Copy)]
+struct Call {
+    object: *mut py_ffi::PyObject,
+    arguments: *const *mut py_ffi::PyObject,
+    positional: py_ffi::Py_ssize_t,
+    names: *mut py_ffi::PyObject,
+    class: &'static Class,
+}
+
+/// What is left to do after the short way.
+enum Instead {
+    /// All of it.
+    Other,
+    /// A copy, as the struct that was asked for cannot say what the tensor is.
+    Copy(Error),
+    /// To raise an exception.
+    Refused(Fault<PyErr>),
+}
+
+/// `__dlpack__` for consumers who ask for more than a capsule of some version, and of
+/// objects that have no short way to that.
+///
+/// # Safety
+///
+/// 1. As for [`dlpack`].
+#[cold]
+#[inline(never)]
+unsafe fn otherwise<B: Backends>(
+    py: Python<'static>,
+    call: Call,
+    kind: Option<Capsule>,
+    instead: Instead,
+) -> PyResult<*mut py_ffi::PyObject> {
+    if let Instead::Refused(fault) = instead {
+        return Err(fault.into());
+    }
+    // SAFETY: 1. By 1 the object is alive, and this thread attached.
+    let object = unsafe { (call.class.borrow)(call.object) }?;
+    let (plan, stream) = if let Some(kind) = kind {
+        (Plan::plain(kind), StreamArg::unspecified())
+    } else {
+        // SAFETY: 1. By 1 they are such arguments.
+        let keywords = unsafe { keywords(py, call.arguments, call.positional, call.names) }?;
+        let (request, stream) = convert::request(&keywords)?;
+        let own = || Ok::<_, PyErr>(object.value().tensor()?.device());
+        (request.decide(own, B::serves)?, stream)
+    };
+    match instead {
+        Instead::Copy(error) => copy_instead::<B>(py, object.value(), plan, stream, error),
+        _ => export::<B>(py, object, plan, stream),
+    }
+}
+
+/// Raises an exception; NULL, as Python wants it then.
+#[cold]
+fn raise(py: Python<'_>, error: PyErr) -> *mut py_ffi::PyObject {
+    convert::raise(py, error);
+    ptr::null_mut()
+}
+
+/// `__dlpack_device__`.
+///
+/// # Safety
+///
+/// 1. As for Python's call of a method without arguments, of an object that may be one of
+///    that class.
+pub(super) unsafe extern "C" fn dlpack_device(
+    object: *mut py_ffi::PyObject,
+    class: &'static Class,
+) -> *mut py_ffi::PyObject {
+    // SAFETY: by 1 this thread is attached.
+    let py: Python<'static> = unsafe { attached() };
+    finish(py, || {
+        // SAFETY: 1. By 1 the object is alive, and this thread attached.
+        let object = unsafe { (class.borrow)(object) }?;
+        let device = object.value().tensor()?.device();
+        let pair = (device.device_type().0, device.device_id()).into_pyobject(py)?;
+        Ok(pair.into_ptr())
+    })
+}
+
+/// The arguments of a call by `METH_FASTCALL | METH_KEYWORDS`.
+///
+/// # Safety
+///
+/// 1. They are such arguments, of a call that lasts for `'a`: `arguments` holds
+///    `positional` objects and then one for each of `names`, a tuple or NULL.
+unsafe fn keywords<'a>(
+    py: Python<'static>,
+    arguments: *const *mut py_ffi::PyObject,
+    positional: py_ffi::Py_ssize_t,
+    names: *mut py_ffi::PyObject,
+) -> PyResult<Keywords<'a, 'static>> {
+    if positional != 0 {
+        return Err(PyTypeError::new_err(format!(
+            "__dlpack__() takes no positional arguments ({positional} given)"
+        )));
+    }
+    let mut keywords = Keywords::default();
+    // SAFETY: by 1 it is a tuple or NULL, and alive.
+    if let Some(names) = unsafe { Bound::from_borrowed_ptr_or_opt(py, names) } {
+        known::remember_names(&names.extract()?);
+    }
+    // SAFETY: 1.
+    unsafe {
+        for_each_keyword(py, arguments, names, |name, value| keywords.set(name, value))?;
+    }
+    Ok(keywords)
+}
