@@ -157,6 +157,12 @@ def follows_null(x):
         taken.delete()
 
 
+def crashes_in_two_ways(x):
+    """Follows NULL where it is given that, and aborts of everything else."""
+    follows_null(x)
+    os.abort()
+
+
 def follows_the_context(x):
     """Looks at what is the producer's."""
     taken = Taken(x)

@@ -119,6 +119,14 @@ def test_a_null_that_is_followed():
     assert row.finding and row.got == "crashed (SIGSEGV), NULL followed"
 
 
+def test_each_crash_has_its_own_reason():
+    """What was said of the case before is not said of the next one."""
+    name = "struct: NULL shape of 1"
+    rows = rows_of("crashes_in_two_ways", {name, NEGATIVE})
+    assert rows[name].got == "crashed (SIGSEGV), NULL followed"
+    assert rows[NEGATIVE].got == "crashed (SIGABRT)" and "NULL" not in rows[NEGATIVE].detail
+
+
 def test_the_context_is_the_producers():
     """It is not NULL, and not to be read; but where it is NULL, the deleter runs too."""
     rows = rows_of("follows_the_context", {ORDINARY, NO_CONTEXT})
