@@ -92,6 +92,13 @@ def crashes(x):
     os.abort()
 
 
+def crashes_with_a_trace(x):
+    """Aborts as a failed check of a C++ library does."""
+    lines = ["Check failed: rank <= 8", "*** stack trace: ***", "    @     0x7f00  call"]
+    os.write(2, "\n".join(lines).encode() + b"\n")
+    os.abort()
+
+
 def exits(x):
     """Ends the process in an orderly way."""
     os._exit(7)

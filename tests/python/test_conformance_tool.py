@@ -65,6 +65,12 @@ def test_a_crash(function, how):
     assert findings_of(function) == dict.fromkeys(FEW, f"crashed ({how})")
 
 
+def test_the_last_words_of_a_library():
+    """Are its reason, and not the frames below it."""
+    row = rows_of("crashes_with_a_trace", {ORDINARY})[ORDINARY]
+    assert row.detail == "Check failed: rank <= 8"
+
+
 def test_a_hang():
     """Ends after the time that a case may take."""
     rows = rows_of("hangs", {ORDINARY, NEGATIVE}, seconds=0.3)
