@@ -110,6 +110,12 @@ def hangs(x):
         time.sleep(1)
 
 
+def hangs_and_says_so(x):
+    """Never ends, and leaves a file when it has begun."""
+    open(os.environ["DLPACK_HANGS"], "w").close()
+    hangs(x)
+
+
 def leaks(x):
     """Takes the tensor, and never calls the deleter."""
     Taken(x)

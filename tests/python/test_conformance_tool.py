@@ -300,14 +300,19 @@ def test_who_reads_no_further():
         assert process.stderr.read() == ""
 
 
-def test_an_interrupt():
+def test_an_interrupt(tmp_path, monkeypatch):
     """Shows what was met until then."""
-    arguments = [*COMMAND, "broken_importers:hangs", "--seconds", "60", "--only", ORDINARY]
+    begun = tmp_path / "begun"
+    monkeypatch.setenv("DLPACK_HANGS", str(begun))
+    importer = "broken_importers:hangs_and_says_so"
+    arguments = [*COMMAND, importer, "--seconds", "60", "--only", ORDINARY]
     process = subprocess.Popen(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     with process:
-        time.sleep(2)
+        deadline = time.monotonic() + 60
+        while not begun.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 1 and "0 cases" in out
