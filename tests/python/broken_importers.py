@@ -92,6 +92,13 @@ def crashes(x):
     os.abort()
 
 
+def crashes_with_a_trace(x):
+    """Aborts as a failed check of a C++ library does."""
+    lines = ["Check failed: rank <= 8", "*** stack trace: ***", "    @     0x7f00  call"]
+    os.write(2, "\n".join(lines).encode() + b"\n")
+    os.abort()
+
+
 def exits(x):
     """Ends the process in an orderly way."""
     os._exit(7)
@@ -101,6 +108,12 @@ def hangs(x):
     """Never ends."""
     while True:
         time.sleep(1)
+
+
+def hangs_and_says_so(x):
+    """Never ends, and leaves a file when it has begun."""
+    open(os.environ["DLPACK_HANGS"], "w").close()
+    hangs(x)
 
 
 def leaks(x):
@@ -155,6 +168,12 @@ def follows_null(x):
         return ctypes.c_int64.from_address(shape).value
     finally:
         taken.delete()
+
+
+def crashes_in_two_ways(x):
+    """Follows NULL where it is given that, and aborts of everything else."""
+    follows_null(x)
+    os.abort()
 
 
 def follows_the_context(x):

@@ -65,6 +65,12 @@ def test_a_crash(function, how):
     assert findings_of(function) == dict.fromkeys(FEW, f"crashed ({how})")
 
 
+def test_the_last_words_of_a_library():
+    """Are its reason, and not the frames below it."""
+    row = rows_of("crashes_with_a_trace", {ORDINARY})[ORDINARY]
+    assert row.detail == "Check failed: rank <= 8"
+
+
 def test_a_hang():
     """Ends after the time that a case may take."""
     rows = rows_of("hangs", {ORDINARY, NEGATIVE}, seconds=0.3)
@@ -117,6 +123,14 @@ def test_a_null_that_is_followed():
     name = "struct: NULL shape of 1"
     row = rows_of("follows_null", {name})[name]
     assert row.finding and row.got == "crashed (SIGSEGV), NULL followed"
+
+
+def test_each_crash_has_its_own_reason():
+    """What was said of the case before is not said of the next one."""
+    name = "struct: NULL shape of 1"
+    rows = rows_of("crashes_in_two_ways", {name, NEGATIVE})
+    assert rows[name].got == "crashed (SIGSEGV), NULL followed"
+    assert rows[NEGATIVE].got == "crashed (SIGABRT)" and "NULL" not in rows[NEGATIVE].detail
 
 
 def test_the_context_is_the_producers():
@@ -286,14 +300,19 @@ def test_who_reads_no_further():
         assert process.stderr.read() == ""
 
 
-def test_an_interrupt():
+def test_an_interrupt(tmp_path, monkeypatch):
     """Shows what was met until then."""
-    arguments = [*COMMAND, "broken_importers:hangs", "--seconds", "60", "--only", ORDINARY]
+    begun = tmp_path / "begun"
+    monkeypatch.setenv("DLPACK_HANGS", str(begun))
+    importer = "broken_importers:hangs_and_says_so"
+    arguments = [*COMMAND, importer, "--seconds", "60", "--only", ORDINARY]
     process = subprocess.Popen(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     with process:
-        time.sleep(2)
+        deadline = time.monotonic() + 60
+        while not begun.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 1 and "0 cases" in out

@@ -257,7 +257,8 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::SizeOverflow`] if the number is negative or beyond 63 bits.
+    /// [`Error::SizeOverflow`] if the number is negative or beyond 63 bits. Of an element
+    /// outside of that part, making the view is [`Error::OutsideWindow`].
     #[inline]
     pub fn byte_len<I: Dim>(self, bytes: I) -> Result<Self, Error> {
         let bytes = bytes.to_i64().and_then(|bytes| u64::try_from(bytes).ok());
@@ -268,7 +269,8 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::SizeOverflow`] if the number is negative or beyond 63 bits.
+    /// [`Error::SizeOverflow`] if the number is negative or beyond 63 bits. Of an element
+    /// outside of that part, making the view is [`Error::OutsideWindow`].
     #[inline]
     pub fn len<I: Dim>(self, elements: I) -> Result<Self, Error> {
         match elements.to_i64() {

@@ -30,6 +30,8 @@ class Worker:
 
     def __init__(self, spec, way, fresh=False):
         self.words = tempfile.TemporaryFile()
+        # Where the words of the case that is met begin: those before are of others.
+        self.begun = 0
         reading, writing = os.pipe()
         kind = "fresh" if fresh else "forking"
         command = [sys.executable, "-m", "dlpack_conformance.worker", spec, way]
@@ -83,6 +85,7 @@ class Worker:
 
     def meet(self, number, trial, seconds):
         """The row of a case. If the process is gone then, `meeting` is None."""
+        self.begun = os.fstat(self.words.fileno()).st_size
         self.ask(number)
         try:
             answer = self.answer(seconds)
@@ -126,9 +129,9 @@ class Worker:
         return answer.get("late", [])
 
     def said(self):
-        """The end of what it printed."""
-        self.words.seek(0, os.SEEK_END)
-        self.words.seek(max(0, self.words.tell() - 4000))
+        """The end of what it printed in this case."""
+        end = self.words.seek(0, os.SEEK_END)
+        self.words.seek(max(self.begun, end - 4000))
         return self.words.read().decode(errors="replace")
 
     def kill(self):

@@ -104,7 +104,9 @@ def died(trial, status, words):
         name = f"exit status {status}"
     last = [line.strip() for line in words.splitlines() if line.strip()]
     line = next((line for line in reversed(last) if "was accessed in the case" in line), None)
-    detail = line or (last[-1] if last else "")
+    # Frames of a stack come behind the words that say why.
+    reasons = [line for line in last if not line.startswith(("@ ", "***", "#"))] or last
+    detail = line or (reasons[-1] if reasons else "")
     wrong = []
     if line and "after the deleter" in line:
         wrong.append("read after delete")
