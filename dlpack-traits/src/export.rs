@@ -304,6 +304,7 @@ fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
 ///
 /// Those of [`Unfinished::finish`].
 #[inline(never)]
+#[expect(clippy::needless_pass_by_value, reason = "it is dropped here, and not in every type")]
 unsafe fn finish_lend<A: Abi>(
     packet: Unfinished<A>,
     lend: Result<Lend<'_>, Error>,
@@ -364,7 +365,7 @@ pub(crate) fn copy_managed<A: Abi, T: DLPackExport + ?Sized>(
     }
     // The processor copies.
     tensor.hand_off(StreamArg::on_host())?;
-    copied_managed(Copied::of(&tensor.tensor()?)?)
+    copied_managed(Copied::of(&tensor_of(tensor)?)?)
 }
 
 /// Exports a copy that was made.

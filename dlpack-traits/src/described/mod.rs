@@ -11,7 +11,7 @@ pub use placement::{Layout, Order};
 pub use plain::Plain;
 
 pub(crate) use resolve::stored_bits;
-use resolve::{Resolved, out_of_bounds};
+use resolve::{Borrowed, Resolved, out_of_bounds};
 
 use crate::dims::Dims;
 use crate::dtype::DataType;
@@ -56,9 +56,9 @@ impl<'a> Described<'a> {
     /// compact tensor is a few multiplications and comparisons.
     #[inline(always)]
     pub(crate) fn plain(memory: &Memory, layout: &Layout<'a>) -> Option<Self> {
-        let (shape, strides, byte_offset) = layout.as_plain()?;
+        let Borrowed { shape, strides, byte_offset } = layout.as_borrowed()?;
         let (memory, size) = memory.as_plain()?;
-        let (strides, numel, last, flat) = match strides {
+        let (strides, numel, last, compact) = match strides {
             None => {
                 let (strides, numel) = Dims::few_strides(shape)?;
                 (strides, numel, numel.wrapping_sub(1), true)
@@ -92,13 +92,13 @@ impl<'a> Described<'a> {
             strides,
             element_bits: stored_bits(memory.dtype, false),
             numel,
-            compact: flat,
+            compact,
             flags: Flags::NONE,
         })
     }
 
     /// Checks a layout against the memory that it is to describe.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn new(memory: Memory, mut layout: Layout<'a>) -> Result<Self, Error> {
         memory.check()?;
         layout.padded |= memory.padded;
