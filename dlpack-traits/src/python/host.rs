@@ -16,6 +16,7 @@ use super::guard::guarded;
 use super::late::Late;
 use super::object::{Class, Object, borrow, share_by_itself, share_otherwise};
 use super::owner::PyOwner;
+use super::protocol::Capsule;
 use crate::error::Error;
 use crate::exchange::{Fault, Host, Wrap};
 use crate::export::{into_managed, share_managed};
@@ -103,7 +104,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ
     ) -> Option<Outgoing> {
         let (object, stream) = (object.cast(), StreamArg::work_stream());
         // SAFETY: 1. By 1 the object is alive, and this thread attached.
-        let shared = unsafe { share_by_itself::<T>(object, stream, refused) };
+        let shared = unsafe { share_by_itself::<T>(object, Capsule::Versioned, stream, refused) };
         if shared.is_some() {
             return shared;
         }

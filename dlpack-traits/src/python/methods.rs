@@ -50,7 +50,7 @@ pub(super) unsafe extern "C" fn dlpack<B: Backends>(
         if let (Some(kind), false) = (plain, B::HAS_STREAMS) {
             let (stream, mut refused) = (StreamArg::unspecified(), None);
             // SAFETY: 1. By 1 the object is alive, and this thread attached.
-            let shared = unsafe { (class.share_by_itself)(object, stream, &mut refused) };
+            let shared = unsafe { (class.share_by_itself)(object, kind, stream, &mut refused) };
             if let Some(tensor) = shared {
                 let mut unsaid = None;
                 let capsule = encapsulate(py, tensor, kind, &mut unsaid);
@@ -59,7 +59,10 @@ pub(super) unsafe extern "C" fn dlpack<B: Backends>(
                     Some(error) => instead = Instead::Copy(error),
                 }
             } else if let Some(fault) = refused {
-                instead = Instead::Refused(fault);
+                instead = match fault {
+                    Fault::Tensor(error) => Instead::Copy(error),
+                    fault => Instead::Refused(fault),
+                };
             }
         }
         let call = Call { object, arguments, positional, names, class };
@@ -84,7 +87,7 @@ struct Call {
 enum Instead {
     /// All of it.
     Other,
-    /// A copy, as the struct that was asked for cannot say what the tensor is.
+    /// A copy, if that is a way out of the error.
     Copy(Error),
     /// To raise an exception.
     Refused(Fault<PyErr>),

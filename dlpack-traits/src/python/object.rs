@@ -9,9 +9,10 @@ use pyo3::{Borrowed, ffi};
 use super::class::ExportClass;
 use super::convert::attached;
 use super::owner::PyOwner;
+use super::protocol::Capsule;
 use super::value::Value;
 use crate::error::Error;
-use crate::exchange::Fault;
+use crate::exchange::{Fault, refuse};
 use crate::export::{into_managed, share_managed};
 use crate::managed::Outgoing;
 use crate::stream::StreamArg;
@@ -147,12 +148,16 @@ pub(super) unsafe fn borrow<T: ExportClass>(
 /// [`DLPackExport::to_dlpack_by_itself`](crate::DLPackExport::to_dlpack_by_itself) of its
 /// value. `None` if there is no such way, and for an error, which is then in `refused`.
 ///
+/// The struct is the versioned one, also for a consumer of the other. What that cannot be
+/// told is better found out before an owner is counted.
+///
 /// # Safety
 ///
 /// 1. As for [`borrow`].
 #[inline(never)]
 pub(super) unsafe fn share_by_itself<T: ExportClass>(
     object: *mut ffi::PyObject,
+    kind: Capsule,
     consumer: StreamArg<'_>,
     refused: &mut Option<Fault<PyErr>>,
 ) -> Option<Outgoing> {
@@ -160,14 +165,19 @@ pub(super) unsafe fn share_by_itself<T: ExportClass>(
     let object = match unsafe { borrow::<T>(object) } {
         Ok(object) => object,
         Err(error) => {
-            *refused = Some(Fault::Host(error));
+            refuse(refused, Fault::Host(error));
             return None;
         }
     };
     let mut error = None;
-    let shared = Value::share_by_itself(&*object, consumer, &mut error);
+    let shared = if kind == Capsule::Legacy && object.is_frozen() {
+        error = Some(Error::ReadOnlyLegacy);
+        None
+    } else {
+        Value::share_by_itself(&*object, consumer, &mut error)
+    };
     if let Some(error) = error {
-        *refused = Some(Fault::Tensor(error));
+        refuse(refused, Fault::Tensor(error));
     }
     shared
 }
@@ -191,7 +201,7 @@ pub(super) unsafe fn share_otherwise(
     // SAFETY: 1. is 1. of this function.
     let object = unsafe { (class.borrow)(object) }.map_err(Fault::Host);
     let shared = object.and_then(|object| Ok(object.share(consumer)?));
-    shared.map_err(|fault| *refused = Some(fault)).ok()
+    shared.map_err(|fault| refuse(refused, fault)).ok()
 }
 
 /// Exports a value with another owner of its memory, in whichever way there is.

@@ -28,6 +28,10 @@ pub(super) trait Value: Send + Sync {
     /// [`DLPackExport::share`].
     fn owner(&self) -> Option<SharedOwner>;
 
+    /// Whether what holds the elements says that nobody may write. Other tensors may be
+    /// read-only too.
+    fn is_frozen(&self) -> bool;
+
     /// [`DLPackExport::to_dlpack_by_itself`]. `None` if there is no such way, and for an
     /// error, which is then in `refused`.
     fn share_by_itself(
@@ -52,6 +56,12 @@ impl<T: ExportClass> Value for T {
 
     fn owner(&self) -> Option<SharedOwner> {
         T::share(self)
+    }
+
+    #[inline]
+    fn is_frozen(&self) -> bool {
+        let storage = T::storage(self);
+        storage.is_some_and(|storage| storage.data().memory_ref().access.is_read_only())
     }
 
     #[inline(never)]
