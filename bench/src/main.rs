@@ -74,6 +74,8 @@ fn run() {
         rows::export::<floor::Floor>(),
         rows::shared::<ours::Ours>(),
         rows::shared::<ours::OursArc>(),
+        rows::locked::<1>("one locked operation, no more"),
+        rows::locked::<2>("two locked operations, no more"),
     ];
     report.row("repeated export of one owner + C deleter", Some(0.35), shared, rounds);
     scale::borrowed(&mut report, rounds);

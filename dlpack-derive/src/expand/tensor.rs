@@ -17,8 +17,11 @@ pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Me
     let layout = parts.expression();
     let mut methods = match &tensor.data {
         Data::Storage(data) => {
-            let plain = plain::methods(model, &tensor.layout, *data);
-            Methods { plain, ..in_storage(model, *data, &layout) }
+            let methods = in_storage(model, *data, &layout);
+            match plain::methods(model, &tensor.layout, *data, &layout, &methods.tensor) {
+                None => methods,
+                Some((tensor, plain)) => Methods { tensor, plain: Some(plain), ..methods },
+            }
         }
         Data::Raw { spelled, pointer, unit, len, device } => {
             behind_pointer(model, *spelled, *pointer, (*unit, *len), *device, &layout)

@@ -3,7 +3,7 @@
 mod room;
 
 pub(crate) use room::Space;
-pub use room::{Compact, Room};
+pub use room::{Filled, Room};
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -61,6 +61,38 @@ impl<'a> Dims<'a> {
         heap.resize(len, 0);
         fill(&mut heap)?;
         Ok(Self(Repr::Heap(heap)))
+    }
+
+    /// The row-major strides of a tensor of few dimensions, and its number of elements.
+    /// `None` leaves it to a loop: there are more, or it has no elements, or is none.
+    ///
+    /// A list whose places are chosen by a loop has to be in memory, and what moves it
+    /// from there waits for all that was written.
+    #[inline(always)]
+    pub(crate) fn few_strides(shape: &[i64]) -> Option<(Self, i64)> {
+        let [a, b, c, d] = match *shape {
+            [] => [1, 1, 1, 1],
+            [d] => [1, 1, 1, d],
+            [c, d] => [1, 1, c, d],
+            [b, c, d] => [1, b, c, d],
+            [a, b, c, d] => [a, b, c, d],
+            _ => return None,
+        };
+        if a < 1 || b < 1 || c < 1 || d < 1 {
+            return None;
+        }
+        let matrix = c.checked_mul(d)?;
+        let cube = b.checked_mul(matrix)?;
+        let numel = a.checked_mul(cube)?;
+        let [first, second, third, fourth] = match shape.len() {
+            0 => [0, 0, 0, 0],
+            1 => [1, 0, 0, 0],
+            2 => [d, 1, 0, 0],
+            3 => [matrix, d, 1, 0],
+            _ => [cube, matrix, d, 1],
+        };
+        let dims = [first, second, third, fourth, 0, 0, 0, 0];
+        Some((Self(Repr::Inline { len: shape.len(), dims }), numel))
     }
 
     /// The numbers, if they are borrowed, for as long as they are.
@@ -215,7 +247,7 @@ pub trait AsDims {
     /// that takes more than writing them down.
     #[doc(hidden)]
     #[inline]
-    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
+    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Filled<'r>> {
         room.fill(self.as_dims().ok()?.as_slice())
     }
 }
@@ -235,7 +267,7 @@ impl<I: Dim> AsDims for [I] {
     }
 
     #[inline(always)]
-    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
+    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Filled<'r>> {
         room.fill(self)
     }
 }
@@ -247,7 +279,7 @@ impl<I: Dim, const N: usize> AsDims for [I; N] {
     }
 
     #[inline(always)]
-    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
+    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Filled<'r>> {
         room.fill(self)
     }
 }
@@ -259,7 +291,7 @@ impl<I: Dim> AsDims for Vec<I> {
     }
 
     #[inline(always)]
-    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
+    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Filled<'r>> {
         room.fill(self)
     }
 }
@@ -281,7 +313,7 @@ macro_rules! through_pointers {
             }
 
             #[inline(always)]
-            fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
+            fn compact_in<'r>(&self, room: Room<'r>) -> Option<Filled<'r>> {
                 (**self).compact_in(room)
             }
         }
