@@ -280,8 +280,8 @@ impl<T> Storage for Foreign<T> {
     }
 
     #[inline]
-    fn share_with<U: UseOwner>(&self, user: U) -> Option<U::Output> {
-        Some(user.use_owner(self.of_any()))
+    fn share_with<U: UseOwner>(&self, user: U) -> U::Output {
+        user.use_owner(self.of_any())
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) unsafe extern "C" fn dlpack<B: Backends>(
         if let (Some(kind), false) = (plain, B::HAS_STREAMS) {
             let (stream, mut refused) = (StreamArg::unspecified(), None);
             // SAFETY: 1. By 1 the object is alive, and this thread attached.
-            let shared = unsafe { (class.share_by_itself)(object, kind, stream, &mut refused) };
+            let shared = unsafe { (class.share_or)(object, kind, stream, &mut refused) };
             if let Some(tensor) = shared {
                 let mut unsaid = None;
                 let capsule = encapsulate(py, tensor, kind, &mut unsaid);
@@ -60,6 +60,7 @@ pub(super) unsafe extern "C" fn dlpack<B: Backends>(
                 }
             } else if let Some(fault) = refused {
                 instead = match fault {
+                    Fault::Tensor(Error::NotShareable) => Instead::Other,
                     Fault::Tensor(error) => Instead::Copy(error),
                     fault => Instead::Refused(fault),
                 };
