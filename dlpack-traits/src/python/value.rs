@@ -7,7 +7,7 @@ use super::class::ExportClass;
 use crate::described::Plain;
 use crate::dims::Room;
 use crate::error::Error;
-use crate::export::DLPackExport;
+use crate::export::{DLPackExport, tensor_of};
 use crate::managed::Outgoing;
 use crate::stream::StreamArg;
 use crate::view::TensorView;
@@ -34,7 +34,7 @@ pub(super) trait Value: Send + Sync {
 
 impl<T: ExportClass> Value for T {
     fn view(&self) -> Result<TensorView<'_>, Error> {
-        T::tensor_rarely(self)
+        tensor_of(self)
     }
 
     fn plain_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
