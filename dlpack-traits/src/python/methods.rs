@@ -20,7 +20,6 @@ use crate::backend::Backends;
 use crate::contain::contain;
 use crate::error::Error;
 use crate::exchange::Fault;
-use crate::export::DLPackExport;
 use crate::stream::StreamArg;
 
 /// `__dlpack__`.
@@ -42,7 +41,7 @@ pub(super) unsafe extern "C" fn dlpack<B: Backends>(
         let plain = if positional == 0 {
             // SAFETY: 1. By 1 these are the arguments of a call, without any before the
             // keywords.
-            unsafe { known::plain(arguments, names) }
+            unsafe { known::plain(py, arguments, names) }
         } else {
             None
         };
@@ -119,7 +118,7 @@ unsafe fn otherwise<B: Backends>(
         // SAFETY: 1. By 1 they are such arguments.
         let keywords = unsafe { keywords(py, call.arguments, call.positional, call.names) }?;
         let (request, stream) = convert::request(&keywords)?;
-        let own = || Ok::<_, PyErr>(object.value().tensor()?.device());
+        let own = || Ok::<_, PyErr>(object.value().device()?);
         (request.decide(own, B::serves)?, stream)
     };
     match instead {
@@ -150,7 +149,7 @@ pub(super) unsafe extern "C" fn dlpack_device(
     finish(py, || {
         // SAFETY: 1. By 1 the object is alive, and this thread attached.
         let object = unsafe { (class.borrow)(object) }?;
-        let device = object.value().tensor()?.device();
+        let device = object.value().device()?;
         let pair = (device.device_type().0, device.device_id()).into_pyobject(py)?;
         Ok(pair.into_ptr())
     })
@@ -174,10 +173,6 @@ unsafe fn keywords<'a>(
         )));
     }
     let mut keywords = Keywords::default();
-    // SAFETY: by 1 it is a tuple or NULL, and alive.
-    if let Some(names) = unsafe { Bound::from_borrowed_ptr_or_opt(py, names) } {
-        known::remember_names(&names.extract()?);
-    }
     // SAFETY: 1.
     unsafe {
         for_each_keyword(py, arguments, names, |name, value| keywords.set(name, value))?;

@@ -5,7 +5,8 @@
 
 use super::class::ExportClass;
 use crate::described::Plain;
-use crate::dims::Room;
+use crate::device::Device;
+use crate::dims::{Room, Space};
 use crate::error::Error;
 use crate::export::{DLPackExport, tensor_of};
 use crate::managed::Outgoing;
@@ -59,6 +60,17 @@ impl<T: ExportClass> Value for T {
                 *refused = Some(error);
                 None
             }
+        }
+    }
+}
+
+impl dyn Value + '_ {
+    /// Where the tensor is. Of a plain one that takes no description.
+    pub(super) fn device(&self) -> Result<Device, Error> {
+        let mut space = Space::new();
+        match self.plain_in(space.room()) {
+            Some(plain) => Ok(plain.device()),
+            None => Ok(self.view()?.device()),
         }
     }
 }
