@@ -343,7 +343,7 @@ fn share_by_any<A: Abi, T: DLPackExport + ?Sized>(
 /// [`DLPackExport::tensor`], once for all who rarely come there.
 #[cold]
 #[inline(never)]
-fn tensor_of<T: DLPackExport + ?Sized>(tensor: &T) -> Result<TensorView<'_>, Error> {
+pub(crate) fn tensor_of<T: DLPackExport + ?Sized>(tensor: &T) -> Result<TensorView<'_>, Error> {
     tensor.tensor_rarely()
 }
 

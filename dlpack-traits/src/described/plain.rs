@@ -9,6 +9,8 @@
 use core::marker::PhantomData;
 
 use super::alignment;
+#[cfg(feature = "pyo3")]
+use crate::device::Device;
 use crate::dims::Compact;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
@@ -98,6 +100,12 @@ impl<'a> Plain<'a> {
             strides,
             byte_offset: 0,
         }
+    }
+
+    /// Where the memory is.
+    #[cfg(feature = "pyo3")]
+    pub(crate) const fn device(&self) -> Device {
+        self.memory.device
     }
 
     /// On what terms the memory is lent.

@@ -235,7 +235,7 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
         match unsafe { Self::export(object) } {
             Ok(tensor) => Some(tensor.into()),
             Err(fault) => {
-                *refused = Some(fault);
+                refuse(refused, fault);
                 None
             }
         }
@@ -273,4 +273,12 @@ pub unsafe trait Wrap<T: DLPackExport>: Host<T> {
     ///
     /// 1. The calling thread may use the host.
     unsafe fn wrap(value: T) -> Result<*mut c_void, Fault<Self::Error>>;
+}
+
+/// Says why there is no tensor. A function of its own, so that what drops a reason is not in
+/// each of those that have one.
+#[cold]
+#[inline(never)]
+pub(crate) fn refuse<E>(refused: &mut Option<Fault<E>>, fault: Fault<E>) {
+    *refused = Some(fault);
 }

@@ -40,6 +40,9 @@ pub use host::{Fault, Host, Wrap};
 pub use object::{Importable, NotImportable, ToObject};
 pub use table::table;
 
+#[cfg(feature = "pyo3")]
+pub(crate) use host::refuse;
+
 /// The attribute of a Python type that holds the table.
 pub const ATTRIBUTE: &CStr = c"__dlpack_c_exchange_api__";
 

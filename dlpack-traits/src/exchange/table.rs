@@ -6,6 +6,7 @@ use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
 use super::allocator::allocate;
+use super::host::refuse;
 use super::view::borrowed;
 use super::{Fault, Host, ToObject};
 use crate::backend::Backends;
@@ -139,9 +140,6 @@ type Export<E> = unsafe fn(*mut c_void, &mut Option<Fault<E>>) -> Option<Outgoin
 /// [`Host::raise`].
 type Raise<E> = unsafe fn(Fault<E>);
 
-/// [`lend`]. What it returns stays in a register, as what [`Export`] returns does.
-type Lend<E> = unsafe fn(*mut c_void, &mut MaybeUninit<DLTensor>, &mut Option<Fault<E>>) -> bool;
-
 /// `managed_tensor_to_py_object_no_sync`.
 ///
 /// # Safety
@@ -179,70 +177,61 @@ unsafe extern "C" fn view<T: DLPackExport, H: Host<T>>(
     py_object: *mut c_void,
     out: *mut DLTensor,
 ) -> c_int {
+    let mut refused = None;
+    if !py_object.is_null() && !out.is_null() {
+        let run = || {
+            // SAFETY: by 2 it may be written, by nobody else meanwhile.
+            let out = unsafe { &mut *out.cast::<MaybeUninit<DLTensor>>() };
+            // What is written has lost the lifetime of the borrow. By 2 of `Host` the
+            // value stays as it is until the object dies, and the header demands of
+            // the consumer that it does not use the view any longer.
+            let lend = |value: &T| borrowed(value, H::READ_ONLY_VIEWS, out);
+            // SAFETY: 1. is 1. of this function.
+            match unsafe { H::view(py_object, lend) } {
+                Ok(()) => true,
+                Err(fault) => {
+                    refuse(&mut refused, fault);
+                    false
+                }
+            }
+        };
+        if contain(run) == Some(true) {
+            return 0;
+        }
+    }
     // SAFETY: 1. to 3. are 1. and 2. of this function.
-    unsafe { lend_to(py_object, out, lend::<T, H>, H::raise) }
+    unsafe { no_view(py_object, out, refused, H::raise) }
 }
 
-/// [`view`] of any class.
+/// What [`view`] does when there is none.
 ///
 /// # Safety
 ///
 /// 1. and 2. of [`view`].
-/// 3. `lend` and `raise` may be called with such an object, and an error of it.
-#[expect(improper_ctypes_definitions, reason = "Rust calls it, last in functions that C calls")]
-unsafe extern "C" fn lend_to<E>(
+/// 3. `raise` may be called with an error of such an object.
+#[cold]
+#[inline(never)]
+unsafe fn no_view<E>(
     py_object: *mut c_void,
     out: *mut DLTensor,
-    lend: Lend<E>,
+    refused: Option<Fault<E>>,
     raise: Raise<E>,
 ) -> c_int {
     let run = || {
-        let Some(out) = NonNull::new(out) else {
+        if out.is_null() {
             return Err(Fault::NullArgument { name: "out" });
-        };
-        present(py_object)?;
-        // SAFETY: by 2 it may be written, by nobody else meanwhile.
-        let out = unsafe { out.cast::<MaybeUninit<DLTensor>>().as_mut() };
-        let mut refused = None;
-        // SAFETY: by 1 and 3.
-        if unsafe { lend(py_object, out, &mut refused) } {
-            return Ok(());
         }
+        present(py_object)?;
         Err(refused.unwrap_or(Fault::Panicked))
     };
     // SAFETY: 1. is 3. of this function.
     let code = unsafe { answer(run, raise) };
-    if code != 0 && !out.is_null() {
+    if !out.is_null() {
         // Who does not look at the code finds no stale pointers.
         // SAFETY: by 2 it may be written.
         unsafe { out.write(NO_TENSOR) };
     }
     code
-}
-
-/// Writes the tensor of an object, which is good for as long as that lives. False for an
-/// error, which is then in `refused`.
-///
-/// # Safety
-///
-/// 1. As for 1. of [`view`], and not NULL.
-unsafe fn lend<T: DLPackExport, H: Host<T>>(
-    py_object: *mut c_void,
-    out: &mut MaybeUninit<DLTensor>,
-    refused: &mut Option<Fault<H::Error>>,
-) -> bool {
-    // What is written has lost the lifetime of the borrow. By 2 of `Host` the
-    // value stays as it is until the object dies, and the header demands of
-    // the consumer that it does not use the view any longer.
-    let lend = |value: &T| borrowed(value, H::READ_ONLY_VIEWS, out);
-    // SAFETY: 1. is 1. of this function.
-    match unsafe { H::view(py_object, lend) } {
-        Ok(()) => true,
-        Err(fault) => {
-            *refused = Some(fault);
-            false
-        }
-    }
 }
 
 /// A tensor without memory.

@@ -6,7 +6,7 @@ use super::Fault;
 use super::dims::lasting;
 use crate::dims::{Dims, Space};
 use crate::error::Error;
-use crate::export::DLPackExport;
+use crate::export::{DLPackExport, tensor_of};
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::stream::StreamArg;
@@ -34,7 +34,7 @@ pub(super) fn borrowed<T: DLPackExport, E>(
         out.write(tensor);
         return Ok(());
     }
-    described(&value.tensor(), read_only, out)
+    described(&tensor_of(value), read_only, out)
 }
 
 /// The same for a tensor that is not plain, or none.

@@ -10,7 +10,9 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::flags::Flags;
-use crate::storage::{Access, Came, Cells, Counted, DataRef, SharedOwner, Storage, Terms};
+use crate::storage::{
+    Access, Came, Cells, Counted, DataRef, SharedOwner, Storage, Terms, UseOwner,
+};
 use crate::stream::{StreamArg, StreamKind};
 use crate::version::Version;
 use crate::view::TensorView;
@@ -127,6 +129,12 @@ impl<T: ForeignElement> Foreign<T> {
 }
 
 impl<T> Foreign<T> {
+    /// Another owner, for which no code is made that depends on the elements.
+    #[inline]
+    fn of_any(&self) -> Foreign {
+        Foreign { tensor: self.tensor.clone(), elements: PhantomData }
+    }
+
     /// The imported tensor.
     pub fn tensor(&self) -> &Imported {
         &self.tensor
@@ -273,8 +281,12 @@ impl<T> Storage for Foreign<T> {
     }
 
     fn share(&self) -> Option<SharedOwner> {
-        let tensor = self.tensor.clone();
-        SharedOwner::new(Foreign::<AnyElement> { tensor, elements: PhantomData })
+        SharedOwner::new(self.of_any())
+    }
+
+    #[inline]
+    fn share_with<U: UseOwner>(&self, user: U) -> U::Output {
+        user.use_owner(self.of_any())
     }
 }
 

@@ -31,6 +31,10 @@ pub(super) fn export<B: Backends>(
     if plan.copy == Copy::Always {
         return copied::<B>(py, value, plan, stream);
     }
+    if plan.capsule == Capsule::Legacy && value.is_frozen() {
+        // It will not do, so its owners need not be counted for it.
+        return copy_instead::<B>(py, value, plan, stream, Error::ReadOnlyLegacy);
+    }
     // The host may have to wait for a device.
     let shared = waiting(py, B::HAS_STREAMS, || share(value, stream));
     let alone = matches!(shared, Err(Error::NotShareable));

@@ -14,8 +14,9 @@ use super::class::ExportClass;
 use super::convert::{self, attached, panicked};
 use super::guard::guarded;
 use super::late::Late;
-use super::object::{Class, Object, borrow, share_by_itself, share_otherwise};
+use super::object::{Class, Object, borrow, own_or, share_or};
 use super::owner::PyOwner;
+use super::protocol::Capsule;
 use crate::error::Error;
 use crate::exchange::{Fault, Host, Wrap};
 use crate::export::{into_managed, share_managed};
@@ -103,12 +104,12 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ
     ) -> Option<Outgoing> {
         let (object, stream) = (object.cast(), StreamArg::work_stream());
         // SAFETY: 1. By 1 the object is alive, and this thread attached.
-        let shared = unsafe { share_by_itself::<T>(object, stream, refused) };
+        let shared = unsafe { share_or::<T>(object, Capsule::Versioned, stream, refused) };
         if shared.is_some() {
             return shared;
         }
         // SAFETY: 1. As above.
-        unsafe { share_otherwise(Class::of::<T>(), object, stream, refused) }
+        unsafe { own_or(Class::of::<T>(), object, stream, refused) }
     }
 
     unsafe fn raise(fault: Fault<PyErr>) {

@@ -20,16 +20,22 @@ use crate::version::Version;
 /// The last version that got the versioned capsule.
 static VERSION: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 
-/// The first names that were passed: programs have few consumers.
+/// Names that were passed twice in a row, by the first callers that did so: programs have
+/// few of them.
 static NAMES: [OnceLock<Names>; 8] = [const { OnceLock::new() }; 8];
 
+/// The last names that are not among those. A caller that makes a new tuple for each call
+/// never finds its own here, as this one is kept alive.
+static SEEN: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
+
 /// Names of which each is a keyword of `__dlpack__`.
+#[derive(Clone, Copy)]
 struct Names {
     /// Their tuple.
     address: usize,
-    count: usize,
+    count: isize,
     /// Which of them is `max_version`.
-    max_version: Option<usize>,
+    max_version: Option<isize>,
 }
 
 /// The capsule of a call that asks for the version that the last one asked for, or
@@ -41,15 +47,25 @@ struct Names {
 /// 1. `values` and `names` are as [`for_each_keyword`](super::method::for_each_keyword)
 ///    wants them.
 #[inline(always)]
-pub(super) unsafe fn plain(values: *const *mut PyObject, names: *mut PyObject) -> Option<Capsule> {
+pub(super) unsafe fn plain(
+    py: Python<'_>,
+    values: *const *mut PyObject,
+    names: *mut PyObject,
+) -> Option<Capsule> {
     if names.is_null() {
         return Some(Capsule::Legacy);
     }
-    let names = known(names)?;
+    let address = names.addr();
+    let known = NAMES.iter().map_while(OnceLock::get).find(|known| known.address == address);
+    let names = match known {
+        Some(known) => *known,
+        // SAFETY: 1. By 1 it is a tuple.
+        None => unsafe { read(py, names) }?,
+    };
     let mut capsule = Capsule::Legacy;
     for index in 0..names.count {
         // SAFETY: by 1 there is a value for each name.
-        let value = unsafe { values.add(index) };
+        let value = unsafe { values.offset(index) };
         // SAFETY: as above.
         let value = unsafe { value.read() };
         // SAFETY: a constant of Python.
@@ -65,42 +81,51 @@ pub(super) unsafe fn plain(values: *const *mut PyObject, names: *mut PyObject) -
     Some(capsule)
 }
 
-/// What is known of these names.
-#[inline(always)]
-fn known(names: *mut PyObject) -> Option<&'static Names> {
-    let names = names.addr();
-    NAMES.iter().map_while(OnceLock::get).find(|known| known.address == names)
+/// What names mean, if each is a keyword.
+///
+/// # Safety
+///
+/// 1. `names` is a tuple, and alive.
+#[inline(never)]
+unsafe fn read(py: Python<'_>, names: *mut PyObject) -> Option<Names> {
+    let mut max_version = None;
+    // SAFETY: by 1.
+    let count = unsafe { ffi::PyTuple_Size(names) };
+    for index in 0..count {
+        // SAFETY: by 1, and the index is in range.
+        let name = unsafe { ffi::PyTuple_GetItem(names, index) };
+        // Python interns the keywords of a call in source code, so nearly every
+        // name is one of these very objects.
+        if ptr::eq(name, intern!(py, "max_version").as_ptr()) {
+            max_version = Some(index);
+        } else if !(ptr::eq(name, intern!(py, "copy").as_ptr())
+            || ptr::eq(name, intern!(py, "dl_device").as_ptr())
+            || ptr::eq(name, intern!(py, "stream").as_ptr()))
+        {
+            return None;
+        }
+    }
+    let read = Names { address: names.addr(), count, max_version };
+    // SAFETY: by 1 it is alive.
+    let names = unsafe { Bound::from_borrowed_ptr(py, names) };
+    remember(&names, read);
+    Some(read)
 }
 
-/// Has [`plain`] know the names of a call, if each is a keyword.
-pub(super) fn remember_names(names: &Bound<'_, PyTuple>) {
-    if known(names.as_ptr()).is_some() {
+/// Has [`plain`] know names, the second time that they are seen.
+fn remember(names: &Bound<'_, PyAny>, read: Names) {
+    // It is kept alive there, so this is no other object of the same address.
+    if ptr::eq(names.as_ptr(), SEEN.load(Ordering::Acquire)) {
+        if NAMES.iter().any(|place| place.set(read).is_ok()) {
+            // The list keeps it alive.
+            let _ = names.clone().into_ptr();
+        }
         return;
     }
-    let py = names.py();
-    // Python interns the keywords of a call in source code, so nearly every name is one of
-    // these very objects.
-    let first = intern!(py, "max_version");
-    let others = [intern!(py, "copy"), intern!(py, "dl_device"), intern!(py, "stream")];
-    let mut max_version = None;
-    for (index, name) in names.iter().enumerate() {
-        if name.is(first) {
-            max_version = Some(index);
-        } else if !others.into_iter().any(|other| name.is(other)) {
-            return;
-        }
-    }
-    for place in &NAMES {
-        let mut new = false;
-        let known = place.get_or_init(|| {
-            new = true;
-            let address = names.clone().into_ptr().addr();
-            Names { address, count: names.len(), max_version }
-        });
-        if new || known.address == names.as_ptr().addr() {
-            return;
-        }
-    }
+    let old = SEEN.swap(names.clone().into_ptr(), Ordering::AcqRel);
+    // SAFETY: this thread is attached; it is NULL or a reference made here, and
+    // whoever else has loaded it only compares it.
+    drop(unsafe { Bound::from_owned_ptr_or_opt(names.py(), old) });
 }
 
 /// Has [`plain`] know a version, if it is a tuple of two integers, and gets the

@@ -20,7 +20,6 @@ use crate::backend::Backends;
 use crate::contain::contain;
 use crate::error::Error;
 use crate::exchange::Fault;
-use crate::export::DLPackExport;
 use crate::stream::StreamArg;
 
 /// `__dlpack__`.
@@ -42,7 +41,7 @@ pub(super) unsafe extern "C" fn dlpack<B: Backends>(
         let plain = if positional == 0 {
             // SAFETY: 1. By 1 these are the arguments of a call, without any before the
             // keywords.
-            unsafe { known::plain(arguments, names) }
+            unsafe { known::plain(py, arguments, names) }
         } else {
             None
         };
@@ -50,7 +49,7 @@ pub(super) unsafe extern "C" fn dlpack<B: Backends>(
         if let (Some(kind), false) = (plain, B::HAS_STREAMS) {
             let (stream, mut refused) = (StreamArg::unspecified(), None);
             // SAFETY: 1. By 1 the object is alive, and this thread attached.
-            let shared = unsafe { (class.share_by_itself)(object, stream, &mut refused) };
+            let shared = unsafe { (class.share_or)(object, kind, stream, &mut refused) };
             if let Some(tensor) = shared {
                 let mut unsaid = None;
                 let capsule = encapsulate(py, tensor, kind, &mut unsaid);
@@ -59,7 +58,11 @@ pub(super) unsafe extern "C" fn dlpack<B: Backends>(
                     Some(error) => instead = Instead::Copy(error),
                 }
             } else if let Some(fault) = refused {
-                instead = Instead::Refused(fault);
+                instead = match fault {
+                    Fault::Tensor(Error::NotShareable) => Instead::Other,
+                    Fault::Tensor(error) => Instead::Copy(error),
+                    fault => Instead::Refused(fault),
+                };
             }
         }
         let call = Call { object, arguments, positional, names, class };
@@ -84,7 +87,7 @@ struct Call {
 enum Instead {
     /// All of it.
     Other,
-    /// A copy, as the struct that was asked for cannot say what the tensor is.
+    /// A copy, if that is a way out of the error.
     Copy(Error),
     /// To raise an exception.
     Refused(Fault<PyErr>),
@@ -115,7 +118,7 @@ unsafe fn otherwise<B: Backends>(
         // SAFETY: 1. By 1 they are such arguments.
         let keywords = unsafe { keywords(py, call.arguments, call.positional, call.names) }?;
         let (request, stream) = convert::request(&keywords)?;
-        let own = || Ok::<_, PyErr>(object.value().tensor()?.device());
+        let own = || Ok::<_, PyErr>(object.value().device()?);
         (request.decide(own, B::serves)?, stream)
     };
     match instead {
@@ -146,7 +149,7 @@ pub(super) unsafe extern "C" fn dlpack_device(
     finish(py, || {
         // SAFETY: 1. By 1 the object is alive, and this thread attached.
         let object = unsafe { (class.borrow)(object) }?;
-        let device = object.value().tensor()?.device();
+        let device = object.value().device()?;
         let pair = (device.device_type().0, device.device_id()).into_pyobject(py)?;
         Ok(pair.into_ptr())
     })
@@ -170,10 +173,6 @@ unsafe fn keywords<'a>(
         )));
     }
     let mut keywords = Keywords::default();
-    // SAFETY: by 1 it is a tuple or NULL, and alive.
-    if let Some(names) = unsafe { Bound::from_borrowed_ptr_or_opt(py, names) } {
-        known::remember_names(&names.extract()?);
-    }
     // SAFETY: 1.
     unsafe {
         for_each_keyword(py, arguments, names, |name, value| keywords.set(name, value))?;

@@ -9,10 +9,11 @@ use pyo3::{Borrowed, ffi};
 use super::class::ExportClass;
 use super::convert::attached;
 use super::owner::PyOwner;
+use super::protocol::Capsule;
 use super::value::Value;
 use crate::error::Error;
-use crate::exchange::Fault;
-use crate::export::{into_managed, share_managed};
+use crate::exchange::{Fault, refuse};
+use crate::export::into_managed;
 use crate::managed::Outgoing;
 use crate::stream::StreamArg;
 
@@ -21,17 +22,21 @@ use crate::stream::StreamArg;
 pub(super) struct Class {
     /// [`Object::borrow`].
     pub(super) borrow: unsafe fn(*mut ffi::PyObject) -> PyResult<Object>,
-    /// [`share_by_itself`].
-    pub(super) share_by_itself: ShareByItself,
+    /// [`share_or`].
+    pub(super) share_or: ShareOr,
 }
 
-type ShareByItself =
-    unsafe fn(*mut ffi::PyObject, StreamArg<'_>, &mut Option<Fault<PyErr>>) -> Option<Outgoing>;
+type ShareOr = unsafe fn(
+    *mut ffi::PyObject,
+    Capsule,
+    StreamArg<'_>,
+    &mut Option<Fault<PyErr>>,
+) -> Option<Outgoing>;
 
 impl Class {
     /// That of a type.
     pub(super) const fn of<T: ExportClass>() -> &'static Self {
-        const { &Self { borrow: Object::borrow::<T>, share_by_itself: share_by_itself::<T> } }
+        const { &Self { borrow: Object::borrow::<T>, share_or: share_or::<T> } }
     }
 }
 
@@ -81,15 +86,6 @@ impl Object {
         // SAFETY: it is alive as long as it is borrowed, which is as long as `self` is
         // there.
         unsafe { &*value }
-    }
-
-    /// Exports the tensor, which the object keeps, without a copy.
-    pub(super) fn share(self, consumer: StreamArg<'_>) -> Result<Outgoing, Error> {
-        match share(self.value(), consumer) {
-            // The object itself is the only owner that there is.
-            Err(Error::NotShareable) => Ok(into_managed(PyOwner::new(self), consumer)?.into()),
-            shared => shared,
-        }
     }
 }
 
@@ -143,16 +139,19 @@ pub(super) unsafe fn borrow<T: ExportClass>(
     Ok(object.extract::<PyRef<'static, T>>()?)
 }
 
-/// The short way of every export that keeps the object:
-/// [`DLPackExport::to_dlpack_by_itself`](crate::DLPackExport::to_dlpack_by_itself) of its
-/// value. `None` if there is no such way, and for an error, which is then in `refused`.
+/// Exports the tensor of an object with another owner of its memory. `None` for an error,
+/// which is then in `refused`.
+///
+/// The struct is the versioned one, also for a consumer of the other. What that cannot be
+/// told is better found out before an owner is counted.
 ///
 /// # Safety
 ///
 /// 1. As for [`borrow`].
 #[inline(never)]
-pub(super) unsafe fn share_by_itself<T: ExportClass>(
+pub(super) unsafe fn share_or<T: ExportClass>(
     object: *mut ffi::PyObject,
+    kind: Capsule,
     consumer: StreamArg<'_>,
     refused: &mut Option<Fault<PyErr>>,
 ) -> Option<Outgoing> {
@@ -160,46 +159,49 @@ pub(super) unsafe fn share_by_itself<T: ExportClass>(
     let object = match unsafe { borrow::<T>(object) } {
         Ok(object) => object,
         Err(error) => {
-            *refused = Some(Fault::Host(error));
+            refuse(refused, Fault::Host(error));
             return None;
         }
     };
     let mut error = None;
-    let shared = Value::share_by_itself(&*object, consumer, &mut error);
+    let shared = if kind == Capsule::Legacy && object.is_frozen() {
+        error = Some(Error::ReadOnlyLegacy);
+        None
+    } else {
+        object.share_or(consumer, &mut error)
+    };
     if let Some(error) = error {
-        *refused = Some(Fault::Tensor(error));
+        refuse(refused, Fault::Tensor(error));
     }
     shared
 }
 
-/// The rest of an export that [`share_by_itself`] did not make.
+/// Exports the tensor of an object with the object as the owner, where [`share_or`] found no
+/// other.
 ///
 /// # Safety
 ///
 /// 1. As for [`borrow`], of an object of that class.
 #[cold]
 #[inline(never)]
-pub(super) unsafe fn share_otherwise(
+pub(super) unsafe fn own_or(
     class: &'static Class,
     object: *mut ffi::PyObject,
     consumer: StreamArg<'_>,
     refused: &mut Option<Fault<PyErr>>,
 ) -> Option<Outgoing> {
-    if refused.is_some() {
+    if !matches!(refused, Some(Fault::Tensor(Error::NotShareable))) {
         return None;
     }
     // SAFETY: 1. is 1. of this function.
     let object = unsafe { (class.borrow)(object) }.map_err(Fault::Host);
-    let shared = object.and_then(|object| Ok(object.share(consumer)?));
-    shared.map_err(|fault| *refused = Some(fault)).ok()
+    let owned = object.and_then(|object| Ok(into_managed(PyOwner::new(object), consumer)?));
+    owned.map(Outgoing::from).map_err(|fault| refuse(refused, fault)).ok()
 }
 
-/// Exports a value with another owner of its memory, in whichever way there is.
+/// Exports a value with another owner of its memory.
 pub(super) fn share(value: &dyn Value, consumer: StreamArg<'_>) -> Result<Outgoing, Error> {
     let mut refused = None;
-    match (value.share_by_itself(consumer, &mut refused), refused) {
-        (Some(shared), _) => Ok(shared),
-        (None, Some(error)) => Err(error),
-        (None, None) => Ok(share_managed(value, consumer)?.into()),
-    }
+    let shared = value.share_or(consumer, &mut refused);
+    shared.ok_or(refused.unwrap_or(Error::NotShareable))
 }

@@ -5,11 +5,11 @@
 
 use super::class::ExportClass;
 use crate::described::Plain;
-use crate::dims::Room;
+use crate::device::Device;
+use crate::dims::{Room, Space};
 use crate::error::Error;
-use crate::export::DLPackExport;
+use crate::export::{DLPackExport, tensor_of};
 use crate::managed::Outgoing;
-use crate::storage::SharedOwner;
 use crate::stream::StreamArg;
 use crate::view::TensorView;
 
@@ -25,21 +25,17 @@ pub(super) trait Value: Send + Sync {
     /// [`DLPackExport::hand_off`].
     fn order(&self, consumer: StreamArg<'_>) -> Result<(), Error>;
 
-    /// [`DLPackExport::share`].
-    fn owner(&self) -> Option<SharedOwner>;
+    /// Whether what holds the elements says that nobody may write. Other tensors may be
+    /// read-only too.
+    fn is_frozen(&self) -> bool;
 
-    /// [`DLPackExport::to_dlpack_by_itself`]. `None` if there is no such way, and for an
-    /// error, which is then in `refused`.
-    fn share_by_itself(
-        &self,
-        consumer: StreamArg<'_>,
-        refused: &mut Option<Error>,
-    ) -> Option<Outgoing>;
+    /// [`DLPackExport::share_dlpack`]. `None` for an error, which is then in `refused`.
+    fn share_or(&self, consumer: StreamArg<'_>, refused: &mut Option<Error>) -> Option<Outgoing>;
 }
 
 impl<T: ExportClass> Value for T {
     fn view(&self) -> Result<TensorView<'_>, Error> {
-        T::tensor(self)
+        tensor_of(self)
     }
 
     fn plain_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
@@ -50,28 +46,36 @@ impl<T: ExportClass> Value for T {
         T::hand_off(self, consumer)
     }
 
-    fn owner(&self) -> Option<SharedOwner> {
-        T::share(self)
+    #[inline]
+    fn is_frozen(&self) -> bool {
+        let storage = T::storage(self);
+        storage.is_some_and(|storage| storage.data().memory_ref().access.is_read_only())
     }
 
     #[inline(never)]
-    fn share_by_itself(
-        &self,
-        consumer: StreamArg<'_>,
-        refused: &mut Option<Error>,
-    ) -> Option<Outgoing> {
-        match T::to_dlpack_by_itself(self, consumer) {
-            Some(Ok(tensor)) => Some(tensor.into()),
-            Some(Err(error)) => {
+    fn share_or(&self, consumer: StreamArg<'_>, refused: &mut Option<Error>) -> Option<Outgoing> {
+        match T::share_dlpack(self, consumer) {
+            Ok(tensor) => Some(tensor.into()),
+            Err(error) => {
                 *refused = Some(error);
                 None
             }
-            None => None,
         }
     }
 }
 
-/// A value is exported as any tensor, in the ways that are not its own.
+impl dyn Value + '_ {
+    /// Where the tensor is. Of a plain one that takes no description.
+    pub(super) fn device(&self) -> Result<Device, Error> {
+        let mut space = Space::new();
+        match self.plain_in(space.room()) {
+            Some(plain) => Ok(plain.device()),
+            None => Ok(self.view()?.device()),
+        }
+    }
+}
+
+/// A value as an owner, or to be copied.
 impl DLPackExport for dyn Value + '_ {
     fn tensor(&self) -> Result<TensorView<'_>, Error> {
         self.view()
@@ -83,9 +87,5 @@ impl DLPackExport for dyn Value + '_ {
 
     fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         self.order(consumer)
-    }
-
-    fn share(&self) -> Option<SharedOwner> {
-        self.owner()
     }
 }
