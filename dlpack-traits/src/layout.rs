@@ -315,6 +315,23 @@ mod tests {
         assert!(is_row_major(&[], &[]));
     }
 
+    /// The proof that needs no sorting: where the axes are in order.
+    #[test]
+    fn axes_in_order_are_not_sorted() {
+        assert!(is_sorted_apart(&[2, 3], &[3, 1]));
+        assert!(is_sorted_apart(&[2, 3], &[-9, 2]));
+        assert!(is_sorted_apart(&[4, 1, 3], &[3, 0, 1]));
+        assert!(is_sorted_apart(&[0, 3], &[3, 1]));
+        assert!(is_sorted_apart(&[], &[]));
+        // An axis of one element, or of none, spans nothing, whatever its stride.
+        assert!(is_sorted_apart(&[2, 0], &[1, 5]));
+        assert!(is_sorted_apart(&[2, 1], &[1, 5]));
+        assert!(!is_sorted_apart(&[2, 3], &[1, 2]));
+        assert!(!is_sorted_apart(&[2, 3], &[2, 1]));
+        assert!(!is_sorted_apart(&[2], &[0]));
+        assert!(!is_sorted_apart(&[2, 3], &[i64::MIN, i64::MAX]));
+    }
+
     #[test]
     fn overlap_is_found_and_not_invented() {
         assert!(!may_overlap(&[2, 3], &[1, 2]));

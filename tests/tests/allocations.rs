@@ -11,7 +11,9 @@ use dlpack_tests::counted::Owner;
 use tensors::backend::Cpu;
 use tensors::exchange::{Fault, Host, NotImportable, table};
 use tensors::ffi::DLManagedTensorVersioned;
-use tensors::{DLPackExport, Error, Foreign, Imported, SharedBuffer, Storage, TensorView};
+use tensors::{
+    DLPackExport, Error, Foreign, Imported, Shared, SharedBuffer, SharedOwner, Storage, TensorView,
+};
 
 /// The system's allocator, counting for each thread: the test harness has
 /// threads of its own.
@@ -20,17 +22,24 @@ struct Counting;
 thread_local! {
     static ALLOCATED: Cell<usize> = const { Cell::new(0) };
     static FREED: Cell<usize> = const { Cell::new(0) };
+    /// Bytes of the allocations.
+    static BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
 fn count(counter: &'static std::thread::LocalKey<Cell<usize>>) {
+    add(counter, 1);
+}
+
+fn add(counter: &'static std::thread::LocalKey<Cell<usize>>, more: usize) {
     // Without effect in a thread that is ending.
-    let _ = counter.try_with(|count| count.set(count.get() + 1));
+    let _ = counter.try_with(|count| count.set(count.get() + more));
 }
 
 // SAFETY: every call goes to the system's allocator as it came.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Size) -> *mut u8 {
         count(&ALLOCATED);
+        add(&BYTES, layout.size());
         // SAFETY: the caller's promise.
         let memory = unsafe { System.alloc(layout) };
         if !memory.is_null() {
@@ -49,6 +58,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn alloc_zeroed(&self, layout: Size) -> *mut u8 {
         count(&ALLOCATED);
+        add(&BYTES, layout.size());
         // SAFETY: the caller's promise.
         unsafe { System.alloc_zeroed(layout) }
     }
@@ -56,6 +66,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn realloc(&self, memory: *mut u8, layout: Size, size: usize) -> *mut u8 {
         count(&ALLOCATED);
         count(&FREED);
+        add(&BYTES, size);
         // SAFETY: the caller's promise.
         unsafe { System.realloc(memory, layout, size) }
     }
@@ -133,6 +144,43 @@ fn a_shared_export_allocates_once() {
     check(Arc::new(vec![0_f32; 6]) as Arc<dyn Storage + Send + Sync>);
 }
 
+/// A storage that knows its type is the owner itself. One of any type takes room for
+/// four words and what can be done with them, whatever it needs.
+#[test]
+fn a_shared_export_takes_no_more_than_its_owner() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Array<S> {
+        data: S,
+        shape: [usize; 2],
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors, transparent)]
+    struct Around<S>(Array<S>)
+    where
+        S: Storage;
+
+    /// Bytes that an export takes.
+    fn taken<T: DLPackExport>(tensor: &T) -> usize {
+        let before = BYTES.get();
+        drop(tensor.to_dlpack().unwrap());
+        BYTES.get() - before
+    }
+    fn check<S: Storage + Clone>(data: S) {
+        let array = || Array { data: data.clone(), shape: [2, 3] };
+        // What was written by hand says nothing of types.
+        let erased = taken(&Owner::new(data.clone(), &[2, 3]));
+        let saved = size_of::<SharedOwner>() - size_of::<S>();
+        assert_eq!(taken(&array()) + saved, erased);
+        assert_eq!(taken(&Around(array())) + saved, erased);
+        assert_eq!(taken(&Box::new(array())) + saved, erased);
+        assert_eq!(taken(&Arc::new(array())) + saved, erased);
+    }
+    check(Arc::<[f32]>::from([0.0; 6]));
+    check(Arc::new([0_f32; 6]));
+    check(SharedBuffer::<f32>::zeroed(6).unwrap());
+}
+
 /// More than eight dimensions take one more allocation for them, and as many
 /// for the strides of a row-major tensor while it is described.
 #[test]
@@ -190,6 +238,29 @@ fn an_import_allocates_nothing() {
         assert_eq!((allocated, freed), (1, 0), "{shape:?}");
         drop(foreign);
     }
+}
+
+/// What is lent in its place takes nothing, in whatever it is wrapped, and a packet
+/// where it is lent already.
+#[test]
+fn an_export_in_place_allocates_nothing() {
+    fn check<T: DLPackExport>(tensor: &T) {
+        let (first, allocated, freed) = counting(|| tensor.to_dlpack().unwrap());
+        assert_eq!((allocated, freed), (0, 0));
+        let (second, allocated, freed) = counting(|| tensor.to_dlpack().unwrap());
+        assert_eq!((allocated, freed), (1, 0));
+        assert_eq!(counting(|| drop(first)), ((), 0, 0));
+        assert_eq!(counting(|| drop(second)), ((), 0, 1));
+    }
+    let make = || Shared::new(Owner::new(vec![0_f32; 6], &[2, 3])).unwrap();
+    check(&make());
+    check(&Box::new(make()));
+    check(&Arc::new(make()));
+    let moved = make();
+    let (tensor, allocated, freed) = counting(|| moved.into_dlpack().unwrap());
+    assert_eq!((allocated, freed), (0, 0));
+    // The block, and the owner's vectors.
+    assert_eq!(counting(|| drop(tensor)), ((), 0, 3));
 }
 
 /// A copy takes its elements and the packet.

@@ -4,12 +4,14 @@ use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr;
 use core::slice;
+use core::sync::atomic::Ordering;
 use std::sync::Arc;
 
+use dlpack_tests::in_words::InWords;
 use tensors::backend::Cpu;
 use tensors::exchange::{NotImportable, table};
 use tensors::ffi::{DLPackExchangeAPI, DLTensor};
-use tensors::{DLPackExport, DataType, SharedBuffer, Storage};
+use tensors::{DLPackExport, DataType, Shared, SharedBuffer, Storage};
 
 use crate::exchange::host::{
     Heap, Numbers, Picture, Wrong, changing_object, exports, free, object, only_raised, raised,
@@ -106,6 +108,46 @@ fn stored_dimensions_are_not_copied() {
     assert!((strided.addr()..strided.addr() + 256).contains(&tensor.strides.addr()));
     assert_eq!(dims(&tensor, tensor.strides), [1, 2]);
     free::<Strided>(strided);
+}
+
+/// Where the shape is stored as it is needed, and there is no more to say, nothing is
+/// described.
+#[test]
+fn plain_views_are_not_described() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Array<D> {
+        data: SharedBuffer<u8>,
+        shape: D,
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors, transparent)]
+    struct Around<D>(Array<D>)
+    where
+        D: tensors::AsDims;
+
+    /// How often the tensor is described for a view of it.
+    fn described<T: DLPackExport + 'static>(tensor: T) -> usize {
+        let tensor = InWords::new(tensor);
+        let count = Arc::clone(&tensor.described);
+        let table = exports::<InWords<T>>().0;
+        let object = object(tensor);
+        assert_eq!(viewed(table, object).ndim, 2);
+        free::<InWords<T>>(object);
+        count.load(Ordering::SeqCst)
+    }
+    fn array<D>(shape: D) -> Array<D> {
+        Array { data: SharedBuffer::zeroed(15).expect("memory"), shape }
+    }
+    assert_eq!(described(array([3_i64, 5])), 0);
+    assert_eq!(described(array(vec![3_usize, 5])), 0);
+    assert_eq!(described(Around(array([3_isize, 5]))), 0);
+    let shared = Shared::new(InWords::new(array([3_i64, 5]))).expect("memory");
+    let count = Arc::clone(&shared.described);
+    assert_eq!((described(shared), count.load(Ordering::SeqCst)), (0, 0));
+    // These have to be.
+    assert_eq!(described(array([3_u8, 5])), 1);
+    assert_eq!(described(array([0_i64, 5])), 1);
 }
 
 /// Narrow integers, lists of fields and constants outlive the call too.
