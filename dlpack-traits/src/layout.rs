@@ -192,7 +192,7 @@ fn is_sorted_apart(shape: &[i64], strides: &[i64]) -> bool {
 
 /// [`may_overlap`] by sorting the axes.
 fn may_overlap_in_any_order(shape: &[i64], strides: &[i64]) -> bool {
-    if shape.contains(&0) || is_row_major(shape, strides) {
+    if shape.contains(&0) {
         return false;
     }
     // Selection instead of a sort: no scratch memory, and ranks are small.

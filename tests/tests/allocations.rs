@@ -12,7 +12,8 @@ use tensors::backend::Cpu;
 use tensors::exchange::{Fault, Host, NotImportable, table};
 use tensors::ffi::DLManagedTensorVersioned;
 use tensors::{
-    DLPackExport, Error, Foreign, Imported, Shared, SharedBuffer, SharedOwner, Storage, TensorView,
+    DLPackExport, DLPackImport, Element, Error, Foreign, Imported, Readable, Shared, SharedBuffer,
+    SharedOwner, Storage, TensorView,
 };
 
 /// The system's allocator, counting for each thread: the test harness has
@@ -270,6 +271,81 @@ fn a_copy_allocates_twice() {
     let (tensor, allocated, freed) = counting(|| owner.copy_to_dlpack().unwrap());
     assert_eq!((allocated, freed), (2, 0));
     assert_eq!(counting(|| drop(tensor)), ((), 0, 2));
+}
+
+/// What a field copies is read element by element into its memory; only where that
+/// cannot be, bytes are copied first.
+#[test]
+fn a_copied_field_allocates_once() {
+    #[derive(DLPackImport)]
+    #[dlpack(crate = tensors)]
+    struct ByRows<T: Readable> {
+        #[dlpack(copy)]
+        data: Vec<T>,
+        shape: [u8; 2],
+    }
+    #[derive(DLPackImport)]
+    #[dlpack(crate = tensors, order = column_major)]
+    struct ByColumns<const N: usize> {
+        #[dlpack(copy)]
+        data: Vec<i32>,
+        shape: [u8; N],
+    }
+
+    fn of<T: DLPackImport, E: Element>(shape: &[i64], zero: E) -> (T, usize) {
+        let tensor = Owner::new(vec![zero; 6], shape).into_dlpack().unwrap().import().unwrap();
+        let (field, allocated, _) = counting(|| T::from_dlpack(tensor).unwrap());
+        (field, allocated)
+    }
+    let (field, allocated) = of::<ByRows<i32>, i32>(&[2, 3], 1);
+    assert_eq!((field.data, field.shape, allocated), (vec![1; 6], [2, 3], 1));
+    let (field, allocated) = of::<ByRows<u8>, u8>(&[2, 3], 1);
+    assert_eq!((field.data, field.shape, allocated), (vec![1; 6], [2, 3], 1));
+    let (field, allocated) = of::<ByColumns<1>, i32>(&[6], 1);
+    assert_eq!((field.data, field.shape, allocated), (vec![1; 6], [6], 1));
+    let (field, allocated) = of::<ByColumns<2>, i32>(&[2, 3], 1);
+    assert_eq!((field.data, field.shape, allocated), (vec![1; 6], [2, 3], 2));
+}
+
+/// A large copy is made by two threads where there is another core, which costs a
+/// thread, and by one where there is none.
+#[test]
+#[cfg(target_os = "linux")]
+#[cfg_attr(miri, ignore = "Miri has one core, and no way to ask for fewer")]
+fn a_large_copy_is_made_by_two() {
+    unsafe extern "C" {
+        fn sched_getcpu() -> i32;
+        fn sched_setaffinity(thread: i32, size: usize, cores: *const u64) -> i32;
+    }
+
+    /// How many allocations a copy of that many bytes takes.
+    fn copied(len: i64) -> usize {
+        let owner = Owner::new(vec![1_u8; usize::try_from(len).unwrap()], &[len]);
+        let (tensor, allocated, _) = counting(|| owner.copy_to_dlpack().unwrap());
+        drop(tensor);
+        allocated
+    }
+    /// How many cores there are, and how many allocations it takes to find out.
+    fn cores() -> (usize, usize) {
+        let (cores, allocated, _) = counting(std::thread::available_parallelism);
+        (cores.map_or(1, core::num::NonZero::get), allocated)
+    }
+    let large = 8 << 20;
+    let (there_are, to_ask) = cores();
+    assert_eq!(copied(large - 1), 2);
+    assert_eq!(copied(large) > 2 + to_ask, there_are > 1);
+    let alone = std::thread::spawn(move || {
+        // SAFETY: it only answers.
+        let core = usize::try_from(unsafe { sched_getcpu() }).unwrap();
+        let mut mask = [0_u64; 16];
+        mask[core / 64] = 1 << (core % 64);
+        // SAFETY: the mask has that many bytes. It is this thread's, which ends here.
+        let set = unsafe { sched_setaffinity(0, size_of_val(&mask), mask.as_ptr()) };
+        assert_eq!(set, 0);
+        let (there_are, to_ask) = cores();
+        assert_eq!((there_are, copied(large)), (1, 2 + to_ask));
+    });
+    alone.join().unwrap();
 }
 
 /// A13: what nobody wrote yet is zero, and not what somebody left there.

@@ -334,5 +334,9 @@ mod tests {
         assert!(matches!((how, terms.access), (How::Plain, Access::Exclusive)));
         let (how, terms) = lent::<f64>(alloc::sync::Arc::new([0.0; 2]));
         assert!(matches!((how, terms.access), (How::Plain, Access::Frozen)));
+        // Of what nobody shares the unit is that of bytes.
+        let data = [0.0_f64];
+        let terms = crate::storage::DataRef::from_slice(&data).memory().terms();
+        assert_eq!(terms, Terms { access: Access::Frozen, unit: 1 });
     }
 }
