@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dlpack_tests::in_words::InWords;
 use tensors::{
-    AsDims, DLPackExport, Dims, Element, Error, ManagedTensor, Order, Shared, SharedBuffer,
+    AsDims, DLPackExport, Dims, Element, Error, Foreign, ManagedTensor, Order, Shared, SharedBuffer,
 };
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
@@ -133,5 +133,12 @@ fn other_tensors_are_described() {
     assert_eq!(described(|| Array { data: SIX.to_vec(), shape: [2_u8, 0] }), all);
     assert_eq!(described(|| Array { data: vec![Pair([0, 1])], shape: [1_u8] }), all);
     let order = Order::RowMajor;
+    // What another library made may lie, and be, as the short way cannot say.
+    let foreign = || {
+        let tensor = Array { data: SIX.to_vec(), shape: [2_u8, 3] };
+        Foreign::<i32>::new(tensor.into_dlpack().unwrap().import().unwrap()).unwrap()
+    };
+    let ways = described(|| Array { data: foreign(), shape: [2_u8, 3] });
+    assert_eq!(ways[..all.len() - 1], all[..all.len() - 1]);
     assert_eq!(described(|| Ordered { data: SIX.to_vec(), shape: [2, 3], order }), all);
 }

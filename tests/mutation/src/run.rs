@@ -74,7 +74,7 @@ pub(crate) fn run(
     });
     let mut verdicts = verdicts.into_inner().map_err(|_| "a thread panicked.".to_owned())?;
     for (index, mutant) in mutants.iter().enumerate() {
-        if verdicts[index] == Verdict::Unreached {
+        if verdicts[index] == Verdict::Unreached && mutant.constant {
             verdicts[index] = at_compile_time(job, index + 1)?;
             println!("{:?}, at compile time: {}", verdicts[index], mutant.name);
         }
