@@ -316,6 +316,22 @@ mod tests {
         assert!(matches!(came::<f64>(4, Flags::READ_ONLY), How::Plain));
     }
 
+    /// Four bytes, which are four elements of a tensor.
+    #[derive(Clone, Copy)]
+    #[repr(transparent)]
+    struct Rgba([u8; 4]);
+
+    // SAFETY: any bytes are four numbers.
+    unsafe impl Zeroable for Rgba {}
+    // SAFETY: as above, and there is nothing between them.
+    unsafe impl Pod for Rgba {}
+    // SAFETY: 1. to 4. An array of bytes, which is nothing but these.
+    unsafe impl Element for Rgba {
+        const DTYPE: crate::DataType = crate::DataType::U8;
+        const AXES: &'static [i64] = &[4];
+        const ANY_BITS: bool = true;
+    }
+
     /// Of our own loans it is known who writes, and how.
     #[test]
     fn own_elements_are_read_on_the_terms_of_their_loan() {
@@ -330,6 +346,10 @@ mod tests {
         shared::<f64>(8);
         shared::<Complex<f64>>(8);
         shared::<Lanes<u8, 4>>(4);
+        // They begin where one of their parts does, which may be inside of an atomic.
+        let (how, terms) = lent::<Rgba>(SharedBuffer::<Rgba>::zeroed(2).expect("memory"));
+        assert!(matches!(how, How::Units(4)));
+        assert_eq!(terms, Terms { access: Access::Shared, unit: 4 });
         let (how, terms) = lent::<f64>(vec![0.0; 2]);
         assert!(matches!((how, terms.access), (How::Plain, Access::Exclusive)));
         let (how, terms) = lent::<f64>(alloc::sync::Arc::new([0.0; 2]));
