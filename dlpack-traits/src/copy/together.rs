@@ -166,7 +166,8 @@ impl Part<'_> {
     }
 }
 
-#[cfg(all(test, feature = "std"))]
+#[cfg(test)]
+#[cfg(feature = "std")]
 mod tests {
     use alloc::vec::Vec;
 

@@ -74,7 +74,8 @@ impl Owners {
 }
 
 // Not of loom's atomics, which are none outside of a model.
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
 
