@@ -9,6 +9,7 @@
 
 pub mod counted;
 pub mod foreign;
+pub mod in_words;
 pub mod random;
 
 pub use dlpack_hostile as hostile;

@@ -11,7 +11,10 @@ use dlpack_tests::counted::Owner;
 use tensors::backend::Cpu;
 use tensors::exchange::{Fault, Host, NotImportable, table};
 use tensors::ffi::DLManagedTensorVersioned;
-use tensors::{DLPackExport, Error, Foreign, Imported, SharedBuffer, Storage, TensorView};
+use tensors::{
+    DLPackExport, DLPackImport, Element, Error, Foreign, Imported, Readable, Shared, SharedBuffer,
+    SharedOwner, Storage, TensorView,
+};
 
 /// The system's allocator, counting for each thread: the test harness has
 /// threads of its own.
@@ -20,17 +23,24 @@ struct Counting;
 thread_local! {
     static ALLOCATED: Cell<usize> = const { Cell::new(0) };
     static FREED: Cell<usize> = const { Cell::new(0) };
+    /// Bytes of the allocations.
+    static BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
 fn count(counter: &'static std::thread::LocalKey<Cell<usize>>) {
+    add(counter, 1);
+}
+
+fn add(counter: &'static std::thread::LocalKey<Cell<usize>>, more: usize) {
     // Without effect in a thread that is ending.
-    let _ = counter.try_with(|count| count.set(count.get() + 1));
+    let _ = counter.try_with(|count| count.set(count.get() + more));
 }
 
 // SAFETY: every call goes to the system's allocator as it came.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Size) -> *mut u8 {
         count(&ALLOCATED);
+        add(&BYTES, layout.size());
         // SAFETY: the caller's promise.
         let memory = unsafe { System.alloc(layout) };
         if !memory.is_null() {
@@ -49,6 +59,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn alloc_zeroed(&self, layout: Size) -> *mut u8 {
         count(&ALLOCATED);
+        add(&BYTES, layout.size());
         // SAFETY: the caller's promise.
         unsafe { System.alloc_zeroed(layout) }
     }
@@ -56,6 +67,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn realloc(&self, memory: *mut u8, layout: Size, size: usize) -> *mut u8 {
         count(&ALLOCATED);
         count(&FREED);
+        add(&BYTES, size);
         // SAFETY: the caller's promise.
         unsafe { System.realloc(memory, layout, size) }
     }
@@ -133,6 +145,43 @@ fn a_shared_export_allocates_once() {
     check(Arc::new(vec![0_f32; 6]) as Arc<dyn Storage + Send + Sync>);
 }
 
+/// A storage that knows its type is the owner itself. One of any type takes room for
+/// four words and what can be done with them, whatever it needs.
+#[test]
+fn a_shared_export_takes_no_more_than_its_owner() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Array<S> {
+        data: S,
+        shape: [usize; 2],
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors, transparent)]
+    struct Around<S>(Array<S>)
+    where
+        S: Storage;
+
+    /// Bytes that an export takes.
+    fn taken<T: DLPackExport>(tensor: &T) -> usize {
+        let before = BYTES.get();
+        drop(tensor.to_dlpack().unwrap());
+        BYTES.get() - before
+    }
+    fn check<S: Storage + Clone>(data: S) {
+        let array = || Array { data: data.clone(), shape: [2, 3] };
+        // What was written by hand says nothing of types.
+        let erased = taken(&Owner::new(data.clone(), &[2, 3]));
+        let saved = size_of::<SharedOwner>() - size_of::<S>();
+        assert_eq!(taken(&array()) + saved, erased);
+        assert_eq!(taken(&Around(array())) + saved, erased);
+        assert_eq!(taken(&Box::new(array())) + saved, erased);
+        assert_eq!(taken(&Arc::new(array())) + saved, erased);
+    }
+    check(Arc::<[f32]>::from([0.0; 6]));
+    check(Arc::new([0_f32; 6]));
+    check(SharedBuffer::<f32>::zeroed(6).unwrap());
+}
+
 /// More than eight dimensions take one more allocation for them, and as many
 /// for the strides of a row-major tensor while it is described.
 #[test]
@@ -192,6 +241,29 @@ fn an_import_allocates_nothing() {
     }
 }
 
+/// What is lent in its place takes nothing, in whatever it is wrapped, and a packet
+/// where it is lent already.
+#[test]
+fn an_export_in_place_allocates_nothing() {
+    fn check<T: DLPackExport>(tensor: &T) {
+        let (first, allocated, freed) = counting(|| tensor.to_dlpack().unwrap());
+        assert_eq!((allocated, freed), (0, 0));
+        let (second, allocated, freed) = counting(|| tensor.to_dlpack().unwrap());
+        assert_eq!((allocated, freed), (1, 0));
+        assert_eq!(counting(|| drop(first)), ((), 0, 0));
+        assert_eq!(counting(|| drop(second)), ((), 0, 1));
+    }
+    let make = || Shared::new(Owner::new(vec![0_f32; 6], &[2, 3])).unwrap();
+    check(&make());
+    check(&Box::new(make()));
+    check(&Arc::new(make()));
+    let moved = make();
+    let (tensor, allocated, freed) = counting(|| moved.into_dlpack().unwrap());
+    assert_eq!((allocated, freed), (0, 0));
+    // The block, and the owner's vectors.
+    assert_eq!(counting(|| drop(tensor)), ((), 0, 3));
+}
+
 /// A copy takes its elements and the packet.
 #[test]
 fn a_copy_allocates_twice() {
@@ -199,6 +271,81 @@ fn a_copy_allocates_twice() {
     let (tensor, allocated, freed) = counting(|| owner.copy_to_dlpack().unwrap());
     assert_eq!((allocated, freed), (2, 0));
     assert_eq!(counting(|| drop(tensor)), ((), 0, 2));
+}
+
+/// What a field copies is read element by element into its memory; only where that
+/// cannot be, bytes are copied first.
+#[test]
+fn a_copied_field_allocates_once() {
+    #[derive(DLPackImport)]
+    #[dlpack(crate = tensors)]
+    struct ByRows<T: Readable> {
+        #[dlpack(copy)]
+        data: Vec<T>,
+        shape: [u8; 2],
+    }
+    #[derive(DLPackImport)]
+    #[dlpack(crate = tensors, order = column_major)]
+    struct ByColumns<const N: usize> {
+        #[dlpack(copy)]
+        data: Vec<i32>,
+        shape: [u8; N],
+    }
+
+    fn of<T: DLPackImport, E: Element>(shape: &[i64], zero: E) -> (T, usize) {
+        let tensor = Owner::new(vec![zero; 6], shape).into_dlpack().unwrap().import().unwrap();
+        let (field, allocated, _) = counting(|| T::from_dlpack(tensor).unwrap());
+        (field, allocated)
+    }
+    let (field, allocated) = of::<ByRows<i32>, i32>(&[2, 3], 1);
+    assert_eq!((field.data, field.shape, allocated), (vec![1; 6], [2, 3], 1));
+    let (field, allocated) = of::<ByRows<u8>, u8>(&[2, 3], 1);
+    assert_eq!((field.data, field.shape, allocated), (vec![1; 6], [2, 3], 1));
+    let (field, allocated) = of::<ByColumns<1>, i32>(&[6], 1);
+    assert_eq!((field.data, field.shape, allocated), (vec![1; 6], [6], 1));
+    let (field, allocated) = of::<ByColumns<2>, i32>(&[2, 3], 1);
+    assert_eq!((field.data, field.shape, allocated), (vec![1; 6], [2, 3], 2));
+}
+
+/// A large copy is made by two threads where there is another core, which costs a
+/// thread, and by one where there is none.
+#[test]
+#[cfg(target_os = "linux")]
+#[cfg_attr(miri, ignore = "Miri has one core, and no way to ask for fewer")]
+fn a_large_copy_is_made_by_two() {
+    unsafe extern "C" {
+        fn sched_getcpu() -> i32;
+        fn sched_setaffinity(thread: i32, size: usize, cores: *const u64) -> i32;
+    }
+
+    /// How many allocations a copy of that many bytes takes.
+    fn copied(len: i64) -> usize {
+        let owner = Owner::new(vec![1_u8; usize::try_from(len).unwrap()], &[len]);
+        let (tensor, allocated, _) = counting(|| owner.copy_to_dlpack().unwrap());
+        drop(tensor);
+        allocated
+    }
+    /// How many cores there are, and how many allocations it takes to find out.
+    fn cores() -> (usize, usize) {
+        let (cores, allocated, _) = counting(std::thread::available_parallelism);
+        (cores.map_or(1, core::num::NonZero::get), allocated)
+    }
+    let large = 8 << 20;
+    let (there_are, to_ask) = cores();
+    assert_eq!(copied(large - 1), 2);
+    assert_eq!(copied(large) > 2 + to_ask, there_are > 1);
+    let alone = std::thread::spawn(move || {
+        // SAFETY: it only answers.
+        let core = usize::try_from(unsafe { sched_getcpu() }).unwrap();
+        let mut mask = [0_u64; 16];
+        mask[core / 64] = 1 << (core % 64);
+        // SAFETY: the mask has that many bytes. It is this thread's, which ends here.
+        let set = unsafe { sched_setaffinity(0, size_of_val(&mask), mask.as_ptr()) };
+        assert_eq!(set, 0);
+        let (there_are, to_ask) = cores();
+        assert_eq!((there_are, copied(large)), (1, 2 + to_ask));
+    });
+    alone.join().unwrap();
 }
 
 /// A13: what nobody wrote yet is zero, and not what somebody left there.

@@ -30,6 +30,8 @@ enum Cpu {
     F8(SharedBuffer<u8>),
     #[dlpack(dtype = BF16)]
     Wide(SharedBuffer<u8>),
+    #[dlpack(dtype = BF16)]
+    Frozen(Arc<[u8]>),
     #[dlpack(skip)]
     Str {
         _text: Vec<String>,
@@ -139,6 +141,19 @@ fn shared_bytes_stay_bytes() {
     let wide = tensor(Cpu::Wide(buffer), 2);
     assert_eq!(wide.tensor().unwrap_err(), Error::NotBytes { dtype: DataType::BF16 });
     assert_eq!(wide.into_dlpack().unwrap_err(), Error::NotBytes { dtype: DataType::BF16 });
+}
+
+/// Bytes that nobody writes can be read in any width, where they are aligned for it.
+#[test]
+fn frozen_bytes_as_wide_types() {
+    let data: Arc<[u8]> = Arc::from([0, 1, 2, 3]);
+    assert!(data.as_ptr().addr() % 2 == 0, "behind the counts");
+    let wide = tensor(Cpu::Frozen(Arc::clone(&data)), 2);
+    assert_eq!(wide.tensor().expect("a view").dtype(), DataType::BF16);
+    let export = Foreign::from(wide.to_dlpack().expect("a tensor"));
+    assert_eq!(export.data().cast_const(), data.as_ptr().cast());
+    let bits: [u16; 2] = [u16::from_ne_bytes([0, 1]), u16::from_ne_bytes([2, 3])];
+    assert_eq!(elements::<half::bf16>(export), bits.map(half::bf16::from_bits));
 }
 
 /// A variant says that it holds bytes, but that is known at run time only.

@@ -7,6 +7,7 @@ mod derive_import {
     #[expect(dead_code, reason = "the tests of the import itself use the rest")]
     pub(crate) mod forge;
     pub(crate) mod layouts;
+    pub(crate) mod needs;
     pub(crate) mod ownership;
     pub(crate) mod refusals;
     pub(crate) mod roles;

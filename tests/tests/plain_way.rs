@@ -169,6 +169,28 @@ fn owners_that_have_other_memory() {
     assert_eq!(shared(|_| SharedOwner::new(Closed(refused))), Err(*refused));
 }
 
+/// Data of no known size is in a tensor that is not, and is shared all the same.
+#[test]
+fn data_without_a_size() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = ::tensors)]
+    struct Tail<S: Storage + ?Sized> {
+        shape: [u16; 1],
+        data: S,
+    }
+
+    let data = numbers(4);
+    let sized = Box::new(Tail { shape: [4], data: Arc::clone(&data) });
+    let tail: Box<Tail<dyn Storage>> = sized;
+    let tensor = Foreign::from(tail.to_dlpack().unwrap());
+    drop(tail);
+    assert_eq!(tensor.data().cast_const(), data.as_ptr().cast());
+    assert_eq!(tensor.elements::<u16>(), [0, 1, 2, 3]);
+    tensor.delete(Farewell::Plain);
+    let alone: Box<Tail<dyn Storage>> = Box::new(Tail { shape: [1], data: vec![1_u8] });
+    assert_eq!(alone.to_dlpack().unwrap_err(), Error::NotShareable);
+}
+
 /// A type that is said to be what it is, and elements that take a byte each.
 #[test]
 fn types_of_variants() {

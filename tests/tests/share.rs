@@ -180,6 +180,14 @@ fn a_share_that_lies() {
     };
     let tensor = part.to_dlpack().unwrap();
     assert_eq!(tensor.as_data_ptr().cast(), part.data.as_ptr());
+    // Nor is as much as it needs, of however much there is.
+    let part = Liar {
+        data: Arc::from(vec![7; 1000]),
+        shape: [3],
+        share: |data: &Arc<_>| SharedOwner::new(window(data, 0, 3)),
+    };
+    let tensor = part.to_dlpack().unwrap();
+    assert_eq!(tensor.as_data_ptr().cast(), part.data.as_ptr());
 }
 
 /// Memory of another device.

@@ -8,7 +8,7 @@ use dlpack_tests::counted::{Drops, Owner, Ticket};
 use dlpack_tests::foreign::{Farewell, Foreign};
 use tensors::{
     DLPackExport, DLPackImport, Error, Flags, Foreign as ForeignStorage, Imported, Layout, Shared,
-    SharedBuffer, Storage, StreamArg, TensorView,
+    SharedBuffer, SharedOwner, Storage, StreamArg, TensorView,
 };
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
@@ -246,6 +246,45 @@ fn memory_that_may_be_written() {
     let legacy = Foreign::from(shared.clone().into_dlpack_legacy().unwrap());
     assert_eq!(legacy.elements::<i32>()[5], 6);
     legacy.delete(Farewell::Plain);
+}
+
+/// Whatever else is asked is answered by the value.
+#[test]
+fn as_the_value_says() {
+    struct Busy(SharedBuffer<i32>);
+    impl Storage for Busy {
+        fn data(&self) -> tensors::DataRef<'_> {
+            self.0.data()
+        }
+        fn share(&self) -> Option<SharedOwner> {
+            self.0.share()
+        }
+        fn hand_off(&self, _: StreamArg<'_>) -> Result<(), Error> {
+            Err(Error::Custom("it is busy"))
+        }
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Line {
+        data: Busy,
+        shape: [i64; 1],
+    }
+    let line = Line { data: Busy(SharedBuffer::from_slice(&SIX).unwrap()), shape: [6] };
+    let mut shared = Shared::new(line).unwrap();
+    let place = shared.data.data().as_ptr();
+    assert_eq!(shared.storage().unwrap().data().as_ptr(), place);
+    assert_eq!(shared.share().unwrap().data().as_ptr(), place);
+    assert_eq!(shared.stored_shape(), Some(&[6][..]));
+    let busy = Error::Custom("it is busy");
+    assert_eq!(shared.hand_off(StreamArg::unspecified()), Err(busy));
+    // Nothing is lent, nor is there a packet, before it may be.
+    assert_eq!(shared.to_dlpack().unwrap_err(), busy);
+    assert_eq!(shared.clone().into_dlpack_legacy().unwrap_err(), busy);
+    assert!(shared.get_mut().is_some());
+    assert!(Shared::new(Owner::new(SIX.to_vec(), &[6])).unwrap().share().is_none());
+
+    let number = Shared::new(Some(7)).unwrap();
+    assert_eq!(format!("{number:?}"), "Some(7)");
 }
 
 /// By value the handle goes, and the tensor is the owner.

@@ -165,3 +165,57 @@ impl Part<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[cfg(feature = "std")]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn part(outer: Axis, inner: &[Axis], run: usize) -> Part<'_> {
+        Part { position: 7, outer, inner, run }
+    }
+
+    /// Pieces of a tensor of that many bytes: where they begin in it, how many steps of
+    /// the outer axis (or bytes of a single run) they are, and how long.
+    fn pieces(part: Part<'_>, len: usize) -> Vec<(isize, usize, usize)> {
+        let step = part.step();
+        let starts = (0..len).step_by(part.byte_len(step));
+        let ends = (0..len).step_by(part.byte_len(step)).skip(1).chain([len]);
+        let bytes = starts.zip(ends).map(|(start, end)| end - start);
+        let piece = |(index, bytes)| {
+            let piece = part.piece(index * step, bytes);
+            assert_eq!(piece.inner, part.inner);
+            (piece.position, if part.outer.dim < 2 { piece.run } else { piece.outer.dim }, bytes)
+        };
+        bytes.enumerate().map(piece).collect()
+    }
+
+    /// Of one run the pieces are bytes: a multiple of what any element has.
+    #[test]
+    fn a_single_run_is_cut_into_pieces() {
+        let len = 2 * PIECE + 24;
+        let single = part(Axis { dim: 1, from: 0, to: len }, &[], len);
+        let piece = signed(PIECE);
+        assert_eq!(
+            pieces(single, len),
+            [(7, PIECE, PIECE), (7 + piece, PIECE, PIECE), (7 + 2 * piece, 24, 24)]
+        );
+        assert_eq!(PIECE % 64, 0);
+    }
+
+    /// Of axes they are whole rows, as many as come close to the size.
+    #[test]
+    fn rows_are_cut_into_pieces() {
+        let row = PIECE / 2 - 8;
+        let rows = Axis { dim: 5, from: -3, to: row };
+        let columns = [Axis { dim: 2, from: 100, to: 4 }];
+        let cut = pieces(part(rows, &columns, 4), 5 * row);
+        assert_eq!(cut, [(7, 2, 2 * row), (7 - 6, 2, 2 * row), (7 - 12, 1, row)]);
+        // Two rows are an axis; one that is longer than a piece is a piece.
+        let rows = Axis { dim: 2, from: 9, to: PIECE + 4 };
+        let cut = pieces(part(rows, &[], 4), 2 * PIECE + 8);
+        assert_eq!(cut, [(7, 1, PIECE + 4), (16, 1, PIECE + 4)]);
+    }
+}

@@ -203,3 +203,96 @@ fn within(max: u128, place: u128, (start, end): (isize, isize)) -> Result<(), Er
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi::{kDLExtDev, kDLVulkan};
+
+    /// Claims about elements at an address, and the arrays beside them.
+    fn claimed(dtype: DataType, shape: &[i64], strides: &[i64]) -> (Claims, Checked) {
+        let mut checked = Checked::nothing();
+        let (ours, theirs) = checked.axes.room(shape.len()).expect("room");
+        ours.copy_from_slice(shape);
+        theirs.copy_from_slice(strides);
+        let claims = Claims {
+            version: Some(Version::CURRENT),
+            flags: Flags::NONE,
+            data: core::ptr::without_provenance_mut(0x1000),
+            byte_offset: 0,
+            device: Device::CPU,
+            dtype,
+            has_strides: true,
+        };
+        (claims, checked)
+    }
+
+    /// That the short way has an answer, which is then that of the long one.
+    fn is_common(claims: &Claims, checked: &mut Checked) -> bool {
+        let Some(common) = checked.common(claims) else { return false };
+        let place = checked.place(claims, ImportPolicy::default()).expect("also common");
+        assert_eq!((common.first, common.byte_offset), (place.first, place.byte_offset));
+        assert_eq!((common.numel, common.bytes), (place.numel, place.bytes));
+        true
+    }
+
+    fn common(dtype: DataType, shape: &[i64], strides: &[i64]) -> bool {
+        let (claims, mut checked) = claimed(dtype, shape, strides);
+        is_common(&claims, &mut checked)
+    }
+
+    #[test]
+    fn compact_tensors_are_common() {
+        for dtype in [DataType::U8, DataType::BF16, DataType::F32, DataType::COMPLEX128] {
+            assert!(common(dtype, &[], &[]));
+            assert!(common(dtype, &[6], &[1]));
+            assert!(common(dtype, &[2, 3], &[3, 1]));
+            assert!(common(dtype, &[1, 3, 1], &[-9, 1, i64::MIN]));
+            assert!(common(dtype, &[1, 1, 1, 1, 1, 1, 2, 3], &[6, 6, 6, 6, 6, 6, 3, 1]));
+            assert!(common(dtype, &[2, 1, 1, 1, 1, 1, 1, 1, 3], &[3, 3, 3, 3, 3, 3, 3, 3, 1]));
+            // And of these there is more to say.
+            assert!(!common(dtype, &[2, 3], &[1, 2]));
+            assert!(!common(dtype, &[6], &[2]));
+            assert!(!common(dtype, &[6], &[-1]));
+            assert!(!common(dtype, &[0], &[1]));
+            assert!(!common(dtype, &[-1], &[1]));
+            assert!(!common(dtype, &[1 << 32, 1 << 31], &[1 << 31, 1]));
+        }
+        assert!(common(DataType::U8, &[i64::MAX - 0x2000], &[1]));
+        assert!(!common(DataType::FLOAT4_E2M1FN, &[6], &[1]));
+        assert!(!common(DataType::F32.with_lanes(4), &[6], &[1]));
+        assert!(!common(DataType::U16, &[i64::MAX / 2 + 1], &[1]));
+    }
+
+    #[test]
+    fn only_compact_tensors_at_addresses_are_common() {
+        type Change = fn(&mut Claims);
+        let rules: [(bool, Change); 9] = [
+            (true, |claims| claims.byte_offset = 8),
+            (true, |claims| claims.device = Device::cuda(1)),
+            (true, |claims| claims.version = None),
+            (false, |claims| claims.has_strides = false),
+            (false, |claims| claims.data = core::ptr::null_mut()),
+            (false, |claims| claims.device = Device::new(kDLVulkan, 0)),
+            (false, |claims| claims.device = Device::new(kDLExtDev, 0)),
+            (false, |claims| claims.byte_offset = u64::MAX),
+            (false, |claims| claims.byte_offset = u64::MAX - 0x1000 - 8),
+        ];
+        for (number, (expected, change)) in rules.into_iter().enumerate() {
+            let (mut claims, mut checked) = claimed(DataType::F32, &[2, 3], &[3, 1]);
+            change(&mut claims);
+            assert_eq!(is_common(&claims, &mut checked), expected, "rule {number}");
+        }
+    }
+
+    #[test]
+    fn whole_bytes_are_multiplied() {
+        assert_eq!(whole_bytes(-2, 3, 32, 6), Some((-8, 16)));
+        assert_eq!(whole_bytes(0, 5, 8, 6), Some((0, 6)));
+        assert_eq!(whole_bytes(0, 5, 4, 6), None);
+        assert_eq!(whole_bytes(0, 5, 12, 6), None);
+        assert_eq!(whole_bytes(0, i64::MAX, 8, 1), None);
+        assert_eq!(whole_bytes(i64::MIN, 0, 8, 1), None);
+        assert_eq!(whole_bytes(0, 0, 16, i64::MAX), None);
+    }
+}

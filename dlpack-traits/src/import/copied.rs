@@ -138,3 +138,45 @@ fn room<T>(len: usize, size: usize) -> Result<Vec<T>, Error> {
     room.try_reserve_exact(items).map_err(|_| Error::OutOfMemory { bytes })?;
     Ok(room)
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::error::Error;
+    use crate::export::DLPackExport;
+    use crate::storage::Storage;
+    use crate::view::TensorView;
+    use crate::{Complex, Layout};
+
+    /// Six numbers in two rows.
+    struct Numbers(Vec<i32>);
+
+    impl DLPackExport for Numbers {
+        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+            TensorView::new(self.0.data(), Layout::row_major(&[2, 3])?)
+        }
+    }
+
+    /// Nothing but bytes can be made of elements of another type, in any order: whoever
+    /// calls this has asked already, and is not believed.
+    #[test]
+    fn elements_are_what_they_are() {
+        let tensor = Numbers((0..6).collect()).into_dlpack().expect("a tensor");
+        let tensor = tensor.import().expect("ours");
+        let found = DataType::I32;
+        for order in [Order::RowMajor, Order::ColumnMajor] {
+            let copy = copy_elements::<f32>(&tensor, order);
+            assert_eq!(copy, Err(Error::ElementMismatch { asked: DataType::F32, found }));
+            let copy = copy_elements::<i8>(&tensor, order);
+            assert_eq!(copy, Err(Error::ElementMismatch { asked: DataType::I8, found }));
+            let copy = copy_elements::<Complex<f32>>(&tensor, order);
+            assert_eq!(copy, Err(Error::ElementMismatch { asked: DataType::COMPLEX64, found }));
+        }
+        assert_eq!(copy_elements::<i32>(&tensor, Order::RowMajor), Ok((0..6).collect()));
+        assert_eq!(copy_elements::<i32>(&tensor, Order::ColumnMajor), Ok(vec![0, 3, 1, 4, 2, 5]));
+        let bytes: Vec<u8> = (0..6_i32).flat_map(i32::to_ne_bytes).collect();
+        assert_eq!(copy_elements::<u8>(&tensor, Order::RowMajor), Ok(bytes));
+    }
+}

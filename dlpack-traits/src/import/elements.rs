@@ -249,3 +249,121 @@ impl<T> fmt::Debug for Elements<'_, T> {
         f.debug_tuple("Elements").field(&self.typed).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::described::Layout;
+    use crate::export::DLPackExport;
+    use crate::ffi::{DLManagedTensorVersioned, DLPackVersion, DLTensor, kDLCPU};
+    use crate::flags::Flags;
+    use crate::storage::{SharedBuffer, Storage};
+    use crate::view::{Lend, TensorView};
+    use crate::{Complex, Lanes};
+
+    /// How the elements of a struct are read, that begin that far into aligned memory.
+    fn came<T: Readable>(skew: usize, flags: Flags) -> How {
+        let mut memory = [0_u64; 8];
+        let (mut shape, mut strides) = ([2], [1]);
+        let mut managed = DLManagedTensorVersioned {
+            version: DLPackVersion { major: 1, minor: 3 },
+            manager_ctx: core::ptr::null_mut(),
+            deleter: None,
+            flags: flags.bits(),
+            dl_tensor: DLTensor {
+                data: memory.as_mut_ptr().wrapping_byte_add(skew).cast(),
+                device: crate::ffi::DLDevice { device_type: kDLCPU, device_id: 0 },
+                ndim: 1,
+                dtype: T::DTYPE.to_ffi(),
+                shape: shape.as_mut_ptr(),
+                strides: strides.as_mut_ptr(),
+                byte_offset: 0,
+            },
+        };
+        // SAFETY: 1. to 5. All of it outlives the handle, and nobody writes.
+        let tensor = unsafe { Imported::from_raw(&raw mut managed) }.expect("in order");
+        tensor.elements::<T>().expect("such elements").how
+    }
+
+    /// How the elements are read of what this crate lent, and on what terms.
+    fn lent<T: Readable>(storage: impl Storage + Send + 'static) -> (How, Terms) {
+        struct Tensor<S>(S);
+        impl<S: Storage> DLPackExport for Tensor<S> {
+            fn tensor(&self) -> Result<TensorView<'_>, Error> {
+                TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+            }
+            fn lend(&mut self) -> Result<Lend<'_>, Error> {
+                Lend::new(self.0.lend(), Layout::row_major(&[2])?)
+            }
+        }
+        let tensor = Tensor(storage).into_dlpack().expect("a tensor").import().expect("ours");
+        (tensor.elements::<T>().expect("such elements").how, tensor.terms())
+    }
+
+    /// What others may write is read by atomics as wide as those by which Rust code
+    /// anywhere writes it: as wide as elements are, up to eight bytes, where they are
+    /// aligned for that.
+    #[test]
+    fn foreign_elements_are_read_by_the_atomics_of_their_size() {
+        assert!(matches!(came::<u8>(3, Flags::NONE), How::Atomic));
+        assert!(matches!(came::<i16>(2, Flags::NONE), How::Atomic));
+        assert!(matches!(came::<f32>(4, Flags::NONE), How::Atomic));
+        assert!(matches!(came::<f64>(8, Flags::NONE), How::Atomic));
+        assert!(matches!(came::<Complex<f64>>(8, Flags::NONE), How::Atomic));
+        assert!(matches!(came::<Complex<f32>>(8, Flags::NONE), How::Atomic));
+        // Nobody has atomics here but of bytes.
+        assert!(matches!(came::<i16>(1, Flags::NONE), How::Units(1)));
+        assert!(matches!(came::<f32>(2, Flags::NONE), How::Units(1)));
+        assert!(matches!(came::<f64>(4, Flags::NONE), How::Units(1)));
+        assert!(matches!(came::<Complex<f32>>(4, Flags::NONE), How::Units(1)));
+        // Memory that cannot be written has no atomics.
+        assert!(matches!(came::<f64>(8, Flags::READ_ONLY), How::Plain));
+        assert!(matches!(came::<f64>(4, Flags::READ_ONLY), How::Plain));
+    }
+
+    /// Four bytes, which are four elements of a tensor.
+    #[derive(Clone, Copy)]
+    #[repr(transparent)]
+    struct Rgba([u8; 4]);
+
+    // SAFETY: any bytes are four numbers.
+    unsafe impl Zeroable for Rgba {}
+    // SAFETY: as above, and there is nothing between them.
+    unsafe impl Pod for Rgba {}
+    // SAFETY: 1. to 4. An array of bytes, which is nothing but these.
+    unsafe impl Element for Rgba {
+        const DTYPE: crate::DataType = crate::DataType::U8;
+        const AXES: &'static [i64] = &[4];
+        const ANY_BITS: bool = true;
+    }
+
+    /// Of our own loans it is known who writes, and how.
+    #[test]
+    fn own_elements_are_read_on_the_terms_of_their_loan() {
+        fn shared<T: Element + Pod>(unit: u8) {
+            let (how, terms) = lent::<T>(SharedBuffer::<T>::zeroed(2).expect("memory"));
+            assert!(matches!(how, How::Atomic));
+            assert_eq!(terms, Terms { access: Access::Shared, unit });
+        }
+        shared::<u8>(1);
+        shared::<i16>(2);
+        shared::<f32>(4);
+        shared::<f64>(8);
+        shared::<Complex<f64>>(8);
+        shared::<Lanes<u8, 4>>(4);
+        // They begin where one of their parts does, which may be inside of an atomic.
+        let (how, terms) = lent::<Rgba>(SharedBuffer::<Rgba>::zeroed(2).expect("memory"));
+        assert!(matches!(how, How::Units(4)));
+        assert_eq!(terms, Terms { access: Access::Shared, unit: 4 });
+        let (how, terms) = lent::<f64>(vec![0.0; 2]);
+        assert!(matches!((how, terms.access), (How::Plain, Access::Exclusive)));
+        let (how, terms) = lent::<f64>(alloc::sync::Arc::new([0.0; 2]));
+        assert!(matches!((how, terms.access), (How::Plain, Access::Frozen)));
+        // Of what nobody shares the unit is that of bytes.
+        let data = [0.0_f64];
+        let terms = crate::storage::DataRef::from_slice(&data).memory().terms();
+        assert_eq!(terms, Terms { access: Access::Frozen, unit: 1 });
+    }
+}

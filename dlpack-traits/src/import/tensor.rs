@@ -432,3 +432,45 @@ impl fmt::Debug for Imported {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::ffi::c_void;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::ffi::{DLDevice, DLManagedTensor, DLTensor, kDLCPU};
+
+    /// Whoever fills a place finds the deleter called when it is told of the error, not
+    /// only when the place is left: it may look at what the deleter has done.
+    #[test]
+    fn a_refused_tensor_is_released_before_its_error_is_returned() {
+        unsafe extern "C" fn count(managed: *mut DLManagedTensor) {
+            // SAFETY: it is called with the struct below.
+            let calls = unsafe { (*managed).manager_ctx };
+            // SAFETY: it points to that count.
+            unsafe { &*calls.cast::<AtomicUsize>() }.fetch_add(1, Ordering::Relaxed);
+        }
+        let calls = AtomicUsize::new(0);
+        let mut managed = DLManagedTensor {
+            dl_tensor: DLTensor {
+                data: core::ptr::null_mut(),
+                device: DLDevice { device_type: kDLCPU, device_id: 0 },
+                ndim: 65,
+                dtype: DataType::F32.to_ffi(),
+                shape: core::ptr::null_mut(),
+                strides: core::ptr::null_mut(),
+                byte_offset: 0,
+            },
+            manager_ctx: (&raw const calls).cast_mut().cast::<c_void>(),
+            deleter: Some(count),
+        };
+        let mut place = Imported::nothing();
+        // SAFETY: 1. to 5. The struct is alive, and is refused.
+        let taken = unsafe { place.take(&raw mut managed, ImportPolicy::default(), None) };
+        assert_eq!(taken, Err(Error::TooManyDims { ndim: 65 }));
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+        drop(place);
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+    }
+}

@@ -314,6 +314,21 @@ mod tests {
     use super::*;
     use crate::element::{Complex, Lanes};
 
+    /// A run is all of the last axis.
+    #[test]
+    fn runs_are_as_long_as_the_last_axis() {
+        let runs = |shape: &[i64], strides: &[i64], len| {
+            let first = core::ptr::null_mut();
+            let runs = Runs::of(Typed { first, shape, strides, step: 4, len });
+            runs.map(|run| (run.start, run.step, run.len)).collect::<alloc::vec::Vec<_>>()
+        };
+        assert_eq!(runs(&[], &[], 1), [(0, 0, 1)]);
+        assert_eq!(runs(&[5], &[-2], 5), [(0, -8, 5)]);
+        assert_eq!(runs(&[2, 3], &[3, 1], 6), [(0, 4, 3), (12, 4, 3)]);
+        assert_eq!(runs(&[2, 3], &[1, 2], 6), [(0, 8, 3), (4, 8, 3)]);
+        assert_eq!(runs(&[2, 0], &[1, 1], 0), []);
+    }
+
     /// What a view asks at compile time, asked now.
     #[test]
     fn parts_of_elements() {

@@ -72,3 +72,24 @@ impl Owners {
         last
     }
 }
+
+// Not of loom's atomics, which are none outside of a model.
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_can_be_forgotten_without_end() {
+        let owners = Owners(AtomicUsize::new(MOST));
+        assert!(owners.add(), "the last one that there may be");
+        let full = MOST.wrapping_add(HANDLE);
+        assert_eq!(owners.0.load(Ordering::Relaxed), full);
+        for _ in 0..3 {
+            assert!(!owners.add());
+            assert_eq!(owners.0.load(Ordering::Relaxed), full);
+        }
+        assert!(!owners.remove());
+        assert!(owners.add());
+    }
+}

@@ -189,23 +189,35 @@ fn left_out(
     Ok(())
 }
 
-/// Tests of what is computed by the compiler alone.
-const OF_CONSTANTS: [&str; 6] =
-    ["abi", "companion_element", "exchange", "import", "plain_way", "shapes"];
+/// Tests of what is computed by the compiler alone, those first that are built sooner.
+pub(crate) const OF_CONSTANTS: [&[&str]; 2] = [
+    &["-p=dlpack-traits", "--lib", FEATURES],
+    &[
+        "-p=dlpack-tests",
+        "--test=abi",
+        "--test=allocations",
+        "--test=companion_element",
+        "--test=exchange",
+        "--test=import",
+        "--test=plain_way",
+        "--test=shapes",
+    ],
+];
 
 /// Builds tests with one mistake switched on where the compiler computes. Nothing,
 /// if they do not compile.
-pub(crate) fn constant(job: &Job, number: usize) -> Result<Option<Vec<Binary>>, String> {
-    let mut binaries = Vec::new();
+pub(crate) fn constant(
+    job: &Job,
+    number: usize,
+    tests: &[&str],
+) -> Result<Option<Vec<Binary>>, String> {
     let mut command = cargo(job, &["test", "--quiet", "--no-run", "--message-format=json"]);
-    command.arg("-p=dlpack-tests").env("DLPACK_CONSTANT", number.to_string());
+    command.args(tests).env("DLPACK_CONSTANT", number.to_string());
+    // They are built again and again, and run once.
+    command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
     command.stderr(Stdio::null());
-    for name in OF_CONSTANTS {
-        command.args(["--test", name]);
-    }
     let (fine, messages) = messages(command)?;
-    binaries.extend(messages.iter().filter_map(binary));
-    Ok(fine.then_some(binaries))
+    Ok(fine.then(|| messages.iter().filter_map(binary).collect()))
 }
 
 /// The program in one of cargo's messages.

@@ -17,6 +17,9 @@ pub(crate) struct Mutant {
     /// The line on which it begins, without indentation.
     #[serde(skip)]
     pub(crate) line: String,
+    /// Whether the compiler may come there: in a constant, or in what one may call.
+    #[serde(skip)]
+    pub(crate) constant: bool,
     /// Why it is not one of those that ran.
     #[serde(skip)]
     pub(crate) unviable: bool,

@@ -47,6 +47,7 @@ pub(crate) fn rewrite(text: &str, mutants: &mut [(usize, &mut Mutant)]) -> Resul
     for (number, mutant) in mutants {
         let start = lines.place(mutant.span.start);
         let end = lines.place(mutant.span.end);
+        mutant.constant = found.constants.iter().any(|range| range.contains(&start));
         mutant.line = text[lines.line_of(mutant.span.start.line)].trim().to_owned();
         let edit = match mutant.genre {
             Genre::FnValue => Some((start..start, Kind::Return(mutant.replacement.clone()))),
@@ -178,17 +179,84 @@ struct Found<'a> {
     arms: BTreeMap<usize, (Range<usize>, Option<Range<usize>>)>,
     /// By the field: its value, its name and the rest of the struct.
     fields: BTreeMap<usize, (Range<usize>, String, Range<usize>)>,
+    /// What the compiler computes, or may.
+    constants: Vec<Range<usize>>,
 }
 
 impl<'a> Found<'a> {
     fn new(lines: &'a Lines<'a>) -> Self {
         let (binary, unary) = Default::default();
         let (arms, fields) = Default::default();
-        Self { lines, binary, unary, arms, fields }
+        Self { lines, binary, unary, arms, fields, constants: Vec::new() }
+    }
+
+    /// Code that the compiler runs, or may.
+    fn constant(&mut self, code: &impl syn::spanned::Spanned) {
+        self.constants.push(self.lines.range(code.span()));
     }
 }
 
 impl Visit<'_> for Found<'_> {
+    fn visit_item_const(&mut self, item: &syn::ItemConst) {
+        self.constant(item);
+        visit::visit_item_const(self, item);
+    }
+
+    fn visit_item_static(&mut self, item: &syn::ItemStatic) {
+        self.constant(item);
+        visit::visit_item_static(self, item);
+    }
+
+    fn visit_impl_item_const(&mut self, item: &syn::ImplItemConst) {
+        self.constant(item);
+        visit::visit_impl_item_const(self, item);
+    }
+
+    fn visit_trait_item_const(&mut self, item: &syn::TraitItemConst) {
+        self.constant(item);
+        visit::visit_trait_item_const(self, item);
+    }
+
+    fn visit_item_fn(&mut self, item: &syn::ItemFn) {
+        if item.sig.constness.is_some() {
+            self.constant(item);
+        }
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &syn::ImplItemFn) {
+        if item.sig.constness.is_some() {
+            self.constant(item);
+        }
+        visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_expr_const(&mut self, expr: &syn::ExprConst) {
+        self.constant(expr);
+        visit::visit_expr_const(self, expr);
+    }
+
+    fn visit_expr_repeat(&mut self, expr: &syn::ExprRepeat) {
+        self.constant(&expr.len);
+        visit::visit_expr_repeat(self, expr);
+    }
+
+    // Lengths of arrays and arguments that are numbers.
+    fn visit_type(&mut self, ty: &syn::Type) {
+        self.constant(ty);
+        visit::visit_type(self, ty);
+    }
+
+    fn visit_generic_argument(&mut self, argument: &syn::GenericArgument) {
+        self.constant(argument);
+        visit::visit_generic_argument(self, argument);
+    }
+
+    fn visit_variant(&mut self, variant: &syn::Variant) {
+        self.constant(variant);
+        visit::visit_variant(self, variant);
+    }
+
     fn visit_expr_binary(&mut self, expr: &syn::ExprBinary) {
         let whole = self.lines.range(expr.span());
         let sides = (self.lines.range(expr.left.span()), self.lines.range(expr.right.span()));

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Job;
-use crate::compile::{Binary, constant};
+use crate::compile::{Binary, OF_CONSTANTS, constant};
 use crate::list::Mutant;
 
 /// The room for marks, as the switch maps it.
@@ -74,7 +74,7 @@ pub(crate) fn run(
     });
     let mut verdicts = verdicts.into_inner().map_err(|_| "a thread panicked.".to_owned())?;
     for (index, mutant) in mutants.iter().enumerate() {
-        if verdicts[index] == Verdict::Unreached {
+        if verdicts[index] == Verdict::Unreached && mutant.constant {
             verdicts[index] = at_compile_time(job, index + 1)?;
             println!("{:?}, at compile time: {}", verdicts[index], mutant.name);
         }
@@ -84,17 +84,19 @@ pub(crate) fn run(
 
 /// What no test comes to while it runs may have been computed before.
 fn at_compile_time(job: &Job, number: usize) -> Result<Verdict, String> {
-    let Some(binaries) = constant(job, number)? else {
-        return Ok(Verdict::Noticed("the compiler".to_owned()));
-    };
-    for binary in &binaries {
-        let mut command = command(binary, 0);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let child = child.map_err(|error| format!("{}: {error}.", binary.name))?;
-        match passes(child, Duration::from_secs(200)) {
-            Some(true) => {}
-            Some(false) => return Ok(Verdict::Noticed(binary.name.clone())),
-            None => return Ok(Verdict::TimedOut(binary.name.clone())),
+    for tests in OF_CONSTANTS {
+        let Some(binaries) = constant(job, number, tests)? else {
+            return Ok(Verdict::Noticed("the compiler".to_owned()));
+        };
+        for binary in &binaries {
+            let mut command = command(binary, 0);
+            let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+            let child = child.map_err(|error| format!("{}: {error}.", binary.name))?;
+            match passes(child, Duration::from_secs(200)) {
+                Some(true) => {}
+                Some(false) => return Ok(Verdict::Noticed(binary.name.clone())),
+                None => return Ok(Verdict::TimedOut(binary.name.clone())),
+            }
         }
     }
     Ok(Verdict::Unreached)

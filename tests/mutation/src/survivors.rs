@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::Job;
-use crate::list::Mutant;
+use crate::list::{Genre, Mutant};
 use crate::run::Verdict;
 
 /// Of a hundred that compile and do not do the same, so many are noticed.
@@ -63,13 +63,18 @@ pub(crate) fn report(job: &Job, mutants: &[Mutant], verdicts: &[Verdict]) -> Res
     Ok(fine && percent(other) >= GOAL)
 }
 
-/// How a survivor is named: by what does not move with the lines around it.
+/// How a survivor is named: by what does not move with the lines around it. A function
+/// that is replaced as a whole is named by that alone, whatever is in it.
 fn key(mutant: &Mutant) -> String {
-    format!("{}\n  {}\n  {}", mutant.file, mutant.what(), mutant.line)
+    let (file, what) = (&mutant.file, mutant.what());
+    match mutant.genre {
+        Genre::FnValue => format!("{file}\n  {what}"),
+        _ => format!("{file}\n  {what}\n  {}", mutant.line),
+    }
 }
 
-/// The keys and reasons of a file in which each key is followed by its reason, and
-/// that by an empty line. Lines that begin with `#` are remarks.
+/// The keys and reasons of a file in which each key, of two or three lines, is followed
+/// by its reason, and that by an empty line. Lines that begin with `#` are remarks.
 fn reasons(text: &str) -> Result<BTreeMap<String, String>, String> {
     let mut reasons = BTreeMap::new();
     for entry in text.split("\n\n") {
@@ -77,9 +82,9 @@ fn reasons(text: &str) -> Result<BTreeMap<String, String>, String> {
             entry.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
         match lines.as_slice() {
             [] => {}
-            [file, what, line, reason] if reason.starts_with("  = ") => {
+            [key @ .., reason] if matches!(key.len(), 2 | 3) && reason.starts_with("  = ") => {
                 let reason = reason.trim_start_matches("  = ").to_owned();
-                reasons.insert(format!("{file}\n{what}\n{line}"), reason);
+                reasons.insert(key.join("\n"), reason);
             }
             _ => return Err(format!("this is no survivor with its reason:\n{entry}")),
         }

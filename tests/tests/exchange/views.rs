@@ -4,12 +4,14 @@ use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr;
 use core::slice;
+use core::sync::atomic::Ordering;
 use std::sync::Arc;
 
+use dlpack_tests::in_words::InWords;
 use tensors::backend::Cpu;
 use tensors::exchange::{NotImportable, table};
 use tensors::ffi::{DLPackExchangeAPI, DLTensor};
-use tensors::{DLPackExport, DataType, SharedBuffer, Storage};
+use tensors::{DLPackExport, DataType, Shared, SharedBuffer, Storage};
 
 use crate::exchange::host::{
     Heap, Numbers, Picture, Wrong, changing_object, exports, free, object, only_raised, raised,
@@ -108,6 +110,55 @@ fn stored_dimensions_are_not_copied() {
     free::<Strided>(strided);
 }
 
+/// Where the shape is stored as it is needed, and there is no more to say, nothing is
+/// described.
+#[test]
+fn plain_views_are_not_described() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors)]
+    struct Array<D> {
+        data: SharedBuffer<u8>,
+        shape: D,
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = tensors, transparent)]
+    struct Around<D>(Array<D>)
+    where
+        D: tensors::AsDims;
+
+    /// How often the tensor is described for a view of it.
+    fn described<T: DLPackExport + 'static>(tensor: T) -> usize {
+        let tensor = InWords::new(tensor);
+        let count = Arc::clone(&tensor.described);
+        let table = exports::<InWords<T>>().0;
+        let object = object(tensor);
+        assert_eq!(viewed(table, object).ndim, 2);
+        free::<InWords<T>>(object);
+        count.load(Ordering::SeqCst)
+    }
+    fn array<D>(shape: D) -> Array<D> {
+        Array { data: SharedBuffer::zeroed(15).expect("memory"), shape }
+    }
+    assert_eq!(described(array([3_i64, 5])), 0);
+    assert_eq!(described(array([1_i64, 15])), 0);
+    assert_eq!(described(array([1_i64, 1])), 0);
+    assert_eq!(described(array(vec![3_usize, 5])), 0);
+    assert_eq!(described(Around(array([3_isize, 5]))), 0);
+    let shared = Shared::new(InWords::new(array([3_i64, 5]))).expect("memory");
+    let count = Arc::clone(&shared.described);
+    assert_eq!((described(shared), count.load(Ordering::SeqCst)), (0, 0));
+    // Memory that is only read, where that may be lent.
+    let tensor = InWords::new(Picture::new());
+    let count = Arc::clone(&tensor.described);
+    let tensor = object(tensor);
+    assert_eq!(viewed(lends::<InWords<Picture>>(), tensor).ndim, 3);
+    free::<InWords<Picture>>(tensor);
+    assert_eq!(count.load(Ordering::SeqCst), 0);
+    // These have to be.
+    assert_eq!(described(array([3_u8, 5])), 1);
+    assert_eq!(described(array([0_i64, 5])), 1);
+}
+
 /// Narrow integers, lists of fields and constants outlive the call too.
 #[test]
 fn computed_dimensions_outlive_the_call() {
@@ -161,6 +212,10 @@ fn tensors_without_elements_and_without_dimensions() {
         assert_eq!(usize::try_from(tensor.ndim), Ok(ndim));
         assert_eq!(tensor.data.is_null(), len == 0);
         assert!(!tensor.shape.is_null() && !tensor.strides.is_null());
+        if ndim == 0 {
+            // Not where an empty vector pretends to be: C may compare with it.
+            assert!(ptr::eq(tensor.shape, tensor.strides));
+        }
         free::<Any>(object);
     }
 }

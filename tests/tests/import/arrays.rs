@@ -5,7 +5,9 @@ use dlpack_tests::foreign::{Farewell, Foreign as Consumer};
 use dlpack_tests::random::Random;
 use ndarray::{ArcArray, Array, Array2, Array3, Axis, IxDyn, ShapeBuilder, Slice, array, s};
 use tensors::ffi::DLManagedTensorVersioned;
-use tensors::{DLPackExport, DataType, Element, Error, Flags, Foreign, Imported, ManagedTensor};
+use tensors::{
+    DLPackExport, DataType, Element, Error, Flags, Foreign, Imported, ManagedTensor, Storage,
+};
 
 use crate::import::forge::{Forged, forged, import};
 
@@ -179,6 +181,14 @@ fn shared() {
     part.fill(0);
     drop((array, part));
     assert_eq!(export.elements::<i32>().unwrap().load(&[0, 0]), Ok(21));
+    // An owner of an array makes others, of all its memory, in whatever order it lies.
+    let turned = ArcArray::from_shape_vec((2, 3), numbers()[..6].to_vec()).unwrap().reversed_axes();
+    let lowest = turned.as_ptr();
+    let owner = DLPackExport::share(&turned).unwrap();
+    drop(turned);
+    let other = owner.share().expect("as an array is shared");
+    drop(owner);
+    assert_eq!((other.data().as_ptr().cast(), other.data().byte_len()), (lowest, 24));
     let again = ArcArray::from_elem(IxDyn(&[2, 2]), 5_i32);
     let moved = import(again.clone().into_dlpack().unwrap());
     assert!(moved.frozen().is_ok());

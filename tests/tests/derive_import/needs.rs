@@ -1,0 +1,112 @@
+//! Needs that two words say together, each where the other one says nothing.
+
+use tensors::{DLPackExport, DLPackImport, DataType, Flags, Foreign, Order};
+
+use super::forge::{Forged, forged, import};
+use super::{built, bytes, refused};
+
+/// Compact in one order or the other, which a field says.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct EitherOrder {
+    data: Foreign<i32>,
+    shape: [u8; 2],
+    #[dlpack(order)]
+    fastest: Order,
+}
+
+#[test]
+fn compact_in_any_order() {
+    let numbers = [0, 1, 2, 3, 4, 5];
+    for (strides, order) in [([3, 1], Order::RowMajor), ([1, 2], Order::ColumnMajor)] {
+        let case = forged(&[2, 3], &numbers).strided(&strides, 0);
+        let tensor: EitherOrder = built(&case).unwrap();
+        assert_eq!((tensor.shape, tensor.fastest), ([2, 3], order));
+        let again = import(tensor.into_dlpack().unwrap());
+        assert_eq!(again.strides(), strides);
+    }
+    let apart = forged(&[2, 2], &numbers).strided(&[3, 1], 0);
+    let text = refused::<EitherOrder>(&apart);
+    assert!(text.starts_with("the elements are not compact"), "{text}");
+}
+
+/// A type of a tensor's elements that is known when they come, with a byte for each of
+/// those that need less.
+#[derive(Clone, Copy, Debug, PartialEq, DataType)]
+#[dlpack(crate = ::tensors)]
+enum Kind {
+    I32,
+    U8,
+    #[dlpack(dtype = FLOAT6_E2M3FN)]
+    F6,
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, padded)]
+struct Padded {
+    #[dlpack(copy)]
+    data: Vec<u8>,
+    shape: [u8; 1],
+    dtype: Kind,
+}
+
+/// Elements of whole bytes are neither packed nor padded.
+#[test]
+fn whole_bytes_are_never_padded() {
+    let padded: Padded = built(&bytes(&[4])).unwrap();
+    assert_eq!((&padded.data[..], padded.dtype), (&[0, 1, 2, 3][..], Kind::U8));
+    let padded: Padded = built(&forged(&[1], &[7])).unwrap();
+    assert_eq!((padded.data, padded.dtype), (7_i32.to_ne_bytes().to_vec(), Kind::I32));
+    let narrow = Forged { dtype: DataType::FLOAT6_E2M3FN, ..bytes(&[4]) };
+    assert!(refused::<Padded>(&narrow).contains("take one each"));
+    let narrow = Forged { flags: Flags::IS_SUBBYTE_TYPE_PADDED, ..narrow };
+    assert_eq!(built::<Padded>(&narrow).unwrap().dtype, Kind::F6);
+}
+
+/// Strides, and no room for what lies in front of the first element.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Strided {
+    data: Foreign<u8>,
+    shape: [u8; 2],
+    strides: [i8; 2],
+}
+
+/// A step of 0 goes nowhere.
+#[test]
+fn the_axis_that_goes_back_is_named() {
+    let text = refused::<Strided>(&bytes(&[2, 3]).strided(&[0, -1], 2));
+    assert!(text.starts_with("stride 1 of the tensor is -1"), "{text}");
+}
+
+/// Three bytes, of a tensor that says of which type they are.
+#[derive(Clone, Copy, Debug, PartialEq, tensors::Element)]
+#[dlpack(crate = ::tensors, any_bits)]
+#[repr(transparent)]
+struct Rgb([u8; 3]);
+
+// SAFETY: any bytes are three numbers.
+unsafe impl bytemuck::Zeroable for Rgb {}
+// SAFETY: as above, and there is nothing between them.
+unsafe impl bytemuck::Pod for Rgb {}
+
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Pixels {
+    #[dlpack(copy)]
+    data: Vec<Rgb>,
+    shape: [u8; 1],
+    dtype: Kind,
+}
+
+/// Bytes hold anything, but not these: they are numbers of a type, three at a time.
+#[test]
+fn elements_of_bytes_are_of_bytes() {
+    let pixels: Pixels = built(&bytes(&[2, 3])).unwrap();
+    assert_eq!(pixels.data, [Rgb([0, 1, 2]), Rgb([3, 4, 5])]);
+    assert_eq!((pixels.shape, pixels.dtype), ([2], Kind::U8));
+    let text = refused::<Pixels>(&forged(&[2, 3], &[0, 1, 2, 3, 4, 5]));
+    assert!(text.contains("the elements are int32, `Pixels` needs uint8"), "{text}");
+    let text = refused::<Pixels>(&bytes(&[3, 2]));
+    assert!(text.contains("the last dimensions of the tensor are not [3]"), "{text}");
+}
