@@ -144,7 +144,7 @@ mod tests {
         let data = unsafe { &mut *placed.owner() }.lend();
         let lend = Lend::new(data, Layout::row_major(&[2]).expect("a shape")).expect("a tensor");
         // SAFETY: 1. The owner lent it in its place. 2. It is `Send + 'static`.
-        unsafe { placed.finish(&lend.into_described(), flags) }.expect("a tensor").into()
+        unsafe { placed.finish(lend.described(), flags) }.expect("a tensor").into()
     }
 
     #[test]
