@@ -144,7 +144,7 @@ mod tests {
         let data = unsafe { &mut *placed.owner() }.lend();
         let lend = Lend::new(data, Layout::row_major(&[2]).expect("a shape")).expect("a tensor");
         // SAFETY: 1. The owner lent it in its place. 2. It is `Send + 'static`.
-        unsafe { placed.finish(&lend.into_described(), flags) }.expect("a tensor").into()
+        unsafe { placed.finish(lend.described(), flags) }.expect("a tensor").into()
     }
 
     #[test]
@@ -157,8 +157,8 @@ mod tests {
         // SAFETY: there is one dimension.
         assert_eq!(unsafe { copy.dl_tensor.shape.read() }, 2);
         // SAFETY: there are two elements.
-        let last = unsafe { copy.dl_tensor.data.cast::<f32>().add(1).read() };
-        assert_eq!(last.to_bits(), 2.0_f32.to_bits());
+        let elements = unsafe { copy.dl_tensor.data.cast::<[f32; 2]>().read() };
+        assert_eq!(elements.map(f32::to_bits), [1.0_f32, 2.0].map(f32::to_bits));
         assert_eq!(Arc::strong_count(&alive), 2);
         let _ = legacy.map(Outgoing::into_raw);
         let deleter = copy.deleter.expect("a deleter");
