@@ -211,12 +211,13 @@ fn lists(numbers: &[i64], len: usize) -> Vec<Vec<i64>> {
     })
 }
 
-/// Every small layout, and some that overflow: exports go the short way where they can,
-/// a view the long one, and both say the same.
+/// Every small layout, and some that overflow: exports and views say the same, whichever
+/// way they go.
 #[test]
 fn strides_say_the_same_as_a_view() {
     let mut exported = [0; 2];
-    for ndim in 0..=2 {
+    let most = if cfg!(miri) { 1 } else { 2 };
+    for ndim in 0..=most {
         for shape in lists(&[0, 1, 2, 3, -1, i64::MAX], ndim) {
             for strides in lists(&[-1, 0, 1, 2, 3, 4, i64::MAX], ndim) {
                 let data = SharedBuffer::<u16>::zeroed(7).unwrap();
@@ -236,7 +237,7 @@ fn strides_say_the_same_as_a_view() {
             }
         }
     }
-    assert!(exported[0] > 1000 && exported[1] > 200, "{exported:?}");
+    assert!(cfg!(miri) || (exported[0] > 1000 && exported[1] > 200), "{exported:?}");
     let ranks = Spaced { data: vec![1_u8; 4], shape: vec![2, 2], strides: vec![2] };
     assert_eq!(ranks.into_dlpack().unwrap_err(), Error::RankMismatch { shape: 2, strides: 1 });
 }
@@ -246,7 +247,8 @@ fn strides_say_the_same_as_a_view() {
 fn views_of_borrowed_dims_say_the_same_as_of_others() {
     let storage = [0_u16; 8];
     let mut views = [0; 2];
-    for ndim in 0..=5 {
+    let most = if cfg!(miri) { 2 } else { 5 };
+    for ndim in 0..=most {
         for shape in lists(&[0, 1, 2, -1, i64::MAX / 2], ndim) {
             for skipped in 0..5_u8 {
                 let data = || DataRef::from_slice(&storage);
@@ -268,5 +270,5 @@ fn views_of_borrowed_dims_say_the_same_as_of_others() {
             }
         }
     }
-    assert!(views[0] > 1000 && views[1] > 200, "{views:?}");
+    assert!(cfg!(miri) || (views[0] > 1000 && views[1] > 200), "{views:?}");
 }

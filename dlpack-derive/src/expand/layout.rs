@@ -36,14 +36,6 @@ impl Parts {
     }
 }
 
-/// Shape and strides, written into the `room` that the consumer reads them from, if they
-/// are fields that are used as they are.
-pub(super) fn strided(shape: &Shape<'_>, strides: RoleField<'_>) -> Option<TokenStream> {
-    let shape = stored(shape)?;
-    let strides = Writer::call("strides", strides, None);
-    Some(quote_spanned!(Span::mixed_site()=> __dlpack::strided_in(room, #shape, #strides)))
-}
-
 /// The shape of a compact tensor, written into the `room` that its consumer
 /// reads it from, if it is not more than a shape.
 pub(super) fn compact(

@@ -1,72 +1,39 @@
-//! The short ways: a tensor that begins with its storage, compact in row-major order or
-//! with strides, writes its dimensions where the consumer reads them.
+//! The short way: a compact row-major tensor over all of its storage writes its
+//! dimensions where the consumer reads them.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 
 use super::layout;
 use crate::bounds;
-use crate::model::{Access, Layout, Model, Order, Placement, RoleField, Shape, Steps};
-use crate::symbol::Unit;
+use crate::model::{Access, Layout, Model, Order, Placement, RoleField, Steps};
 
-/// The method `tensor`, and the methods beside it, of a struct that is such a tensor.
-/// `long` is `tensor` of any other, with `layout` in it.
+/// The method `tensor` of such a struct.
+pub(super) fn tensor(data: RoleField<'_>, layout: &TokenStream) -> TokenStream {
+    let member = data.member;
+    quote_spanned! {Span::mixed_site()=>
+        __dlpack::compact_tensor::<__Roles, Self>(&self.#member, #layout)
+    }
+}
+
+/// The other methods for it, if the struct is such a tensor. `rarely` is the long way.
 pub(super) fn methods(
     model: &Model<'_>,
-    placed: &Layout<'_>,
+    layout: &Layout<'_>,
     data: RoleField<'_>,
-    layout: &TokenStream,
-    long: &TokenStream,
-) -> Option<(TokenStream, TokenStream)> {
-    let Layout { placement, len: None, dtype: None, device: None, padded: false } = placed else {
+    rarely: &TokenStream,
+) -> Option<TokenStream> {
+    let Layout { placement, len: None, dtype: None, device: None, padded: false } = layout else {
         return None;
     };
     let Placement::Fields { shape, steps, offset: None } = placement else { return None };
+    let Steps::Compact { order: Order::RowMajor, pitch: None } = steps else { return None };
     if model.access != Access::AsStorage {
         return None;
     }
-    match steps {
-        Steps::Compact { order: Order::RowMajor, pitch: None } => {
-            let room = layout::compact(model.ident, model.generics, shape)?;
-            let beside = [compact(shape, long), in_room(model, data, &room)];
-            let (here, member) = (Span::mixed_site(), data.member);
-            let tensor = quote_spanned! {here=>
-                __dlpack::compact_tensor::<__Roles, Self>(&self.#member, #layout)
-            };
-            Some((tensor, beside.into_iter().collect()))
-        }
-        Steps::Strides(Unit::Elements, strides) => {
-            let room = layout::strided(shape, *strides)?;
-            Some((long.clone(), in_room(model, data, &room)))
-        }
-        Steps::Compact { .. } | Steps::Strides(Unit::Bytes, _) => None,
-    }
-}
-
-/// What only a compact tensor can say.
-fn compact(shape: &Shape<'_>, long: &TokenStream) -> TokenStream {
     let here = Span::mixed_site();
-    let stored = layout::stored(shape).map(|shape| {
-        quote_spanned! {here=>
-            #[inline]
-            fn stored_shape(&self) -> __dlpack::Option<&[__dlpack::i64]> {
-                __dlpack::stored(#shape)
-            }
-        }
-    });
-    quote_spanned! {here=>
-        #stored
-
-        #[inline]
-        fn tensor_rarely(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            #long
-        }
-    }
-}
-
-/// The exports of a tensor whose dimensions are written by `dims` into a `room`.
-fn in_room(model: &Model<'_>, data: RoleField<'_>, dims: &TokenStream) -> TokenStream {
-    let here = Span::mixed_site();
+    let stored = layout::stored(shape);
+    let shape = layout::compact(model.ident, model.generics, shape)?;
     let member = data.member;
     // What may be unsized cannot be moved into a packet.
     let sized = !bounds::may_be_unsized(model.generics, data.ty);
@@ -81,15 +48,29 @@ fn in_room(model: &Model<'_>, data: RoleField<'_>, dims: &TokenStream) -> TokenS
             }
         }
     });
-    quote_spanned! {here=>
+    let stored = stored.map(|shape| {
+        quote_spanned! {here=>
+            #[inline]
+            fn stored_shape(&self) -> __dlpack::Option<&[__dlpack::i64]> {
+                __dlpack::stored(#shape)
+            }
+        }
+    });
+    Some(quote_spanned! {here=>
         #share_dlpack
+        #stored
+
+        #[inline]
+        fn tensor_rarely(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
+            #rarely
+        }
 
         #[inline]
         fn tensor_in<'__dlpack>(
             &'__dlpack self,
             room: __dlpack::Room<'__dlpack>,
         ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
-            __dlpack::tensor_in::<__Roles, Self>(&self.#member, #dims)
+            __dlpack::tensor_in::<__Roles, Self>(&self.#member, #shape)
         }
 
         #[inline]
@@ -97,7 +78,7 @@ fn in_room(model: &Model<'_>, data: RoleField<'_>, dims: &TokenStream) -> TokenS
             &'__dlpack mut self,
             room: __dlpack::Room<'__dlpack>,
         ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
-            __dlpack::lend_in::<__Roles, Self>(&mut self.#member, #dims)
+            __dlpack::lend_in::<__Roles, Self>(&mut self.#member, #shape)
         }
-    }
+    })
 }

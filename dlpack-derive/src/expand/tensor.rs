@@ -18,9 +18,12 @@ pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Me
     let mut methods = match &tensor.data {
         Data::Storage(data) => {
             let methods = in_storage(model, *data, &layout);
-            match plain::methods(model, &tensor.layout, *data, &layout, &methods.tensor) {
+            match plain::methods(model, &tensor.layout, *data, &methods.tensor) {
                 None => methods,
-                Some((tensor, plain)) => Methods { tensor, plain: Some(plain), ..methods },
+                Some(plain) => {
+                    let tensor = plain::tensor(*data, &layout);
+                    Methods { tensor, plain: Some(plain), ..methods }
+                }
             }
         }
         Data::Raw { spelled, pointer, unit, len, device } => {

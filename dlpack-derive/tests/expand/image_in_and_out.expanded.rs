@@ -32,6 +32,13 @@ const _: () = {
             )
         }
         #[inline]
+        fn share_dlpack(
+            &self,
+            consumer: __dlpack::StreamArg<'_>,
+        ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
+            __dlpack::share_dlpack::<__Roles, Self>(self, &self.data, consumer)
+        }
+        #[inline]
         fn stored_shape(&self) -> __dlpack::Option<&[__dlpack::i64]> {
             __dlpack::stored(__dlpack::shape::<[usize; 3], _>((), &self.shape))
         }
@@ -46,13 +53,6 @@ const _: () = {
                 &self.data,
                 __dlpack::row_major(__dlpack::shape::<[usize; 3], _>((), &self.shape)),
             )
-        }
-        #[inline]
-        fn share_dlpack(
-            &self,
-            consumer: __dlpack::StreamArg<'_>,
-        ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
-            __dlpack::share_dlpack::<__Roles, Self>(self, &self.data, consumer)
         }
         #[inline]
         fn tensor_in<'__dlpack>(

@@ -7,7 +7,7 @@
 //! costs the compiler.
 
 use super::{
-    AsDims, AsLayout, DataType, Device, Dim, Dims, Error, Filled, Layout, Order, Result, Room,
+    AsDims, AsLayout, Compact, DataType, Device, Dim, Dims, Error, Layout, Order, Result, Room,
 };
 use super::{Pending, StreamArg};
 
@@ -24,7 +24,7 @@ pub trait ShapeField {
     fn dims(&self) -> Result<Dims<'_>, Error>;
 
     /// The dimensions of a compact tensor, written to where they are read.
-    fn compact<'r>(&self, room: Room<'r>) -> Option<Filled<'r>>;
+    fn compact<'r>(&self, room: Room<'r>) -> Option<Compact<'r>>;
 }
 
 #[diagnostic::do_not_recommend]
@@ -35,7 +35,7 @@ impl<D: AsDims + ?Sized> ShapeField for D {
     }
 
     #[inline(always)]
-    fn compact<'r>(&self, room: Room<'r>) -> Option<Filled<'r>> {
+    fn compact<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
         self.compact_in(room)
     }
 }
@@ -80,7 +80,7 @@ impl ListTo for () {
 
 /// Where the consumer of a compact tensor reads them.
 impl<'r> ListTo for Room<'r> {
-    type List<'a> = Option<Filled<'r>>;
+    type List<'a> = Option<Compact<'r>>;
 
     #[inline(always)]
     fn list<D: ShapeField + ?Sized>(self, field: &D) -> Self::List<'_> {
@@ -100,7 +100,7 @@ pub fn shape<D: ShapeField + ?Sized, To: ListTo>(to: To, field: &D) -> To::List<
 pub fn compact_extents<const N: usize>(
     room: Room<'_>,
     dims: [Option<i64>; N],
-) -> Option<Filled<'_>> {
+) -> Option<Compact<'_>> {
     room.fill_with(&dims, |&dim| dim)
 }
 
@@ -109,18 +109,8 @@ pub fn compact_extents<const N: usize>(
 pub fn compact_constants<'r, const N: usize>(
     room: Room<'r>,
     dims: &'static [i64; N],
-) -> Option<Filled<'r>> {
+) -> Option<Compact<'r>> {
     room.fill(dims)
-}
-
-/// The fields `shape` and `strides`, the latter in elements, where the consumer reads them.
-#[inline(always)]
-pub fn strided_in<'r>(
-    room: Room<'r>,
-    shape: Result<Dims<'_>, Error>,
-    strides: Result<Dims<'_>, Error>,
-) -> Option<Filled<'r>> {
-    room.fill_strided(shape.ok()?.as_slice(), strides.ok()?.as_slice())
 }
 
 /// The field `strides`.

@@ -14,7 +14,7 @@ pub use core::result::Result;
 
 pub use crate::described::{AsLayout, Layout, Order, Plain};
 pub use crate::device::Device;
-pub use crate::dims::{AsDims, Dim, Dims, Filled, Room};
+pub use crate::dims::{AsDims, Compact, Dim, Dims, Room};
 pub use crate::dtype::DataType;
 pub use crate::error::Error;
 pub use crate::export::DLPackExport;
@@ -30,7 +30,7 @@ pub use fields::{
     OffsetField, OrderField, PitchField, ShapeField, StridesField, SyncField, byte_len,
     byte_offset, byte_pitch, byte_strided, column_major, compact_constants, compact_extents,
     constants, device, dtype, extent, extents, layout, len, ndim, offset, ordered, padded, pitch,
-    row_major, shape, strided, strided_in, strides, wait,
+    row_major, shape, strided, strides, wait,
 };
 pub use inner::{
     Inner, inner_hand_off, inner_lend, inner_lend_in, inner_share, inner_share_dlpack,
@@ -76,7 +76,7 @@ pub fn compact_tensor<'a, Here, S: Tensor<Here> + ?Sized>(
 #[inline(always)]
 pub fn tensor_in<'a, Here, S: Tensor<Here> + ?Sized>(
     data: &'a S::Data,
-    shape: Option<Filled<'a>>,
+    shape: Option<Compact<'a>>,
 ) -> Option<Plain<'a>> {
     Plain::of_ref(data.data(), shape?)
 }
@@ -85,7 +85,7 @@ pub fn tensor_in<'a, Here, S: Tensor<Here> + ?Sized>(
 #[inline(always)]
 pub fn lend_in<'a, Here, S: Tensor<Here> + ?Sized>(
     data: &'a mut S::Data,
-    shape: Option<Filled<'a>>,
+    shape: Option<Compact<'a>>,
 ) -> Option<Plain<'a>> {
     Plain::of(data.lend(), shape?)
 }

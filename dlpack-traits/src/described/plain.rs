@@ -1,5 +1,5 @@
-//! The layouts that nearly every tensor has, from the start of its storage on, compact in
-//! row-major order or with longer steps: [`Plain`].
+//! The layout that nearly every tensor has, compact in row-major order from the
+//! start of its storage: [`Plain`].
 //!
 //! A [`Described`](super::Described) can say everything, and is moved several
 //! times before its parts arrive in a packet. This says one thing, without
@@ -11,44 +11,44 @@ use core::marker::PhantomData;
 use super::alignment;
 #[cfg(feature = "pyo3")]
 use crate::device::Device;
-use crate::dims::Filled;
+use crate::dims::Compact;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::storage::{Data, DataRef, Memory, Terms};
 
-/// Lent memory that begins with the elements of a tensor, no two of which share memory,
-/// and whose shape and strides are in a [`Room`](crate::dims::Room).
+/// Lent memory that begins with the elements of a compact tensor, whose shape
+/// and strides are in a [`Room`](crate::dims::Room).
 #[derive(Debug)]
 pub struct Plain<'a> {
     memory: Memory,
     ndim: usize,
     /// Number of elements.
     numel: i64,
-    /// Bytes from the first element to the end of the last.
+    /// Bytes of all elements.
     byte_len: usize,
     lent: PhantomData<&'a mut [u8]>,
     /// That the dimensions are in the room of this lifetime, and no other's.
-    shape: PhantomData<Filled<'a>>,
+    shape: PhantomData<Compact<'a>>,
 }
 
 impl<'a> Plain<'a> {
     /// Describes memory that is lent for reading.
     #[inline(always)]
-    pub(crate) fn of_ref(data: DataRef<'a>, shape: Filled<'a>) -> Option<Self> {
+    pub(crate) fn of_ref(data: DataRef<'a>, shape: Compact<'a>) -> Option<Self> {
         Self::of_memory(data.memory(), shape)
     }
 
     /// Describes memory in the mode in which it is lent.
     #[inline(always)]
-    pub(crate) fn of(data: Data<'a>, shape: Filled<'a>) -> Option<Self> {
+    pub(crate) fn of(data: Data<'a>, shape: Compact<'a>) -> Option<Self> {
         Self::of_memory(data.into_memory(), shape)
     }
 
     /// `None` where there is more to say, or something to refuse.
     #[inline(always)]
-    fn of_memory(memory: Memory, Filled { ndim, numel, reach, .. }: Filled<'a>) -> Option<Self> {
+    fn of_memory(memory: Memory, Compact { ndim, numel, .. }: Compact<'a>) -> Option<Self> {
         let size = memory.plain_element()?;
-        let byte_len = usize::try_from(reach).ok()?.checked_mul(size)?;
+        let byte_len = usize::try_from(numel).ok()?.checked_mul(size)?;
         let align = alignment(memory.dtype)?;
         let aligned = memory.ptr.addr() & align.wrapping_sub(1) == 0;
         let fits = byte_len != 0 && byte_len <= memory.byte_len;

@@ -3,7 +3,7 @@
 mod room;
 
 pub(crate) use room::Space;
-pub use room::{Filled, Room};
+pub use room::{Compact, Room};
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -247,7 +247,7 @@ pub trait AsDims {
     /// that takes more than writing them down.
     #[doc(hidden)]
     #[inline]
-    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Filled<'r>> {
+    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
         room.fill(self.as_dims().ok()?.as_slice())
     }
 }
@@ -267,7 +267,7 @@ impl<I: Dim> AsDims for [I] {
     }
 
     #[inline(always)]
-    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Filled<'r>> {
+    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
         room.fill(self)
     }
 }
@@ -279,7 +279,7 @@ impl<I: Dim, const N: usize> AsDims for [I; N] {
     }
 
     #[inline(always)]
-    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Filled<'r>> {
+    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
         room.fill(self)
     }
 }
@@ -291,7 +291,7 @@ impl<I: Dim> AsDims for Vec<I> {
     }
 
     #[inline(always)]
-    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Filled<'r>> {
+    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
         room.fill(self)
     }
 }
@@ -313,7 +313,7 @@ macro_rules! through_pointers {
             }
 
             #[inline(always)]
-            fn compact_in<'r>(&self, room: Room<'r>) -> Option<Filled<'r>> {
+            fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
                 (**self).compact_in(room)
             }
         }
