@@ -30,7 +30,7 @@ const COUNTED: [&str; 6] =
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 20] = [
+const WRITTEN_ONCE: [&str; 22] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
     "backend::oneapi::runtime::LOADED",
@@ -49,8 +49,10 @@ const WRITTEN_ONCE: [&str; 20] = [
     "python::late::LATE",
     "python::produce::VERSION",
     "python::produce::NAMES",
+    "python::known::NAMES",
     // Not once, but whichever value is found is only compared with.
-    "python::convert::LAST",
+    "python::known::VERSION",
+    "python::known::SEEN",
     // Of no content: they order a few calls.
     "backend::webgpu::ADOPTING",
     "python::take::TAKING",
@@ -58,7 +60,7 @@ const WRITTEN_ONCE: [&str; 20] = [
 
 /// Locks under which nothing is called that could wait, or run code of others,
 /// and what a thread keeps for itself.
-const WAITS_FOR_NOTHING: [&str; 16] = [
+const WAITS_FOR_NOTHING: [&str; 17] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
     "backend::gpu::rocm names OnceLock",
@@ -82,6 +84,8 @@ const WAITS_FOR_NOTHING: [&str; 16] = [
     "copy::together names Mutex",
     // The work stream that a thread has entered.
     "backend::entered names thread_local",
+    // Nothing is made in there.
+    "python::known names OnceLock",
     "python::late names OnceLock",
     "python::remembered names Mutex",
     "python::take names Mutex",

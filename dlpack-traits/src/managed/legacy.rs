@@ -156,10 +156,9 @@ mod tests {
         assert_eq!((DataType::from(copy.dl_tensor.dtype), copy.dl_tensor.ndim), (DataType::F32, 1));
         // SAFETY: there is one dimension.
         assert_eq!(unsafe { copy.dl_tensor.shape.read() }, 2);
-        let last = copy.dl_tensor.data.cast::<f32>().wrapping_add(1);
         // SAFETY: there are two elements.
-        let last = unsafe { last.read() };
-        assert_eq!(last.to_bits(), 2.0_f32.to_bits());
+        let elements = unsafe { copy.dl_tensor.data.cast::<[f32; 2]>().read() };
+        assert_eq!(elements.map(f32::to_bits), [1.0_f32, 2.0].map(f32::to_bits));
         assert_eq!(Arc::strong_count(&alive), 2);
         let _ = legacy.map(Outgoing::into_raw);
         let deleter = copy.deleter.expect("a deleter");
