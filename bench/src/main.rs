@@ -76,6 +76,12 @@ fn run() {
         rows::shared::<ours::OursArc>(),
     ];
     report.row("repeated export of one owner + C deleter", Some(0.35), shared, rounds);
+    let locked = vec![
+        rows::export::<floor::Floor>(),
+        rows::locked::<1>("one"),
+        rows::locked::<2>("two, as a repeated export has"),
+    ];
+    report.row("locked operations on one word, no more", None, locked, rounds);
     scale::borrowed(&mut report, rounds);
     scale::ranks(&mut report, rounds / 4);
     scale::live_exports(&mut report);

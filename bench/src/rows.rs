@@ -1,6 +1,7 @@
 //! What is done with each contender: the rows of the table.
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dlpack_traits::ffi::DLManagedTensorVersioned;
 
@@ -92,4 +93,23 @@ pub fn shared<C: Shares + 'static>() -> Entry {
         })
     });
     Entry { subject, allocations: Some(allocations) }
+}
+
+/// Nothing but locked operations on one word: what claims and gives back a struct that
+/// any thread may ask for, and any may give back, cannot do without.
+pub fn locked<const TIMES: usize>(name: &str) -> Entry {
+    let word = AtomicUsize::new(2);
+    let subject = Subject::new(name, move || {
+        timed(|| {
+            for turn in 0..BATCH * TIMES {
+                let word = black_box(&word);
+                black_box(if turn % 2 == 0 {
+                    word.fetch_or(1, Ordering::Acquire) & 1 == 0
+                } else {
+                    word.fetch_sub(1, Ordering::Release) == 1
+                });
+            }
+        })
+    });
+    Entry { subject, allocations: Some((0, 0)) }
 }

@@ -22,7 +22,8 @@ struct Ranked {
 }
 
 /// Rank 0 to 16, of 256 elements in all. Beyond 8 dimensions the packet has no room for
-/// them, and there is a second allocation.
+/// them, and there are two more allocations: for the strides while they are checked, and
+/// for what the consumer reads.
 pub fn ranks(report: &mut Report, rounds: usize) {
     for rank in [0, 1, 2, 3, 4, 6, 8, 9, 12, 16] {
         let export = move |name: &str, shape: Vec<i64>| {

@@ -70,6 +70,14 @@ pub trait DLPackExport {
     /// Whatever makes the type's present state no tensor.
     fn tensor(&self) -> Result<TensorView<'_>, Error>;
 
+    /// [`tensor`](Self::tensor) for who rarely comes there: a call, and not the code of
+    /// the short way once more. The derive writes this.
+    #[doc(hidden)]
+    #[inline]
+    fn tensor_rarely(&self) -> Result<TensorView<'_>, Error> {
+        self.tensor()
+    }
+
     /// The tensor, with as much freedom as the storage can give away. By
     /// default that is reading only.
     ///
@@ -106,13 +114,14 @@ pub trait DLPackExport {
         None
     }
 
-    /// [`to_dlpack_on`](Self::to_dlpack_on), if this type has a way of its own, which
-    /// knows no legacy struct. [`Shared`](crate::Shared) does.
+    /// [`to_dlpack_on`](Self::to_dlpack_on), with any owner that [`share`](Self::share)
+    /// makes, or [`Error::NotShareable`]. What knows the type of that owner, or needs
+    /// none, has a shorter way: the derive writes one, and [`Shared`](crate::Shared) has
+    /// another.
     #[doc(hidden)]
     #[inline]
-    fn to_dlpack_by_itself(&self, consumer: StreamArg<'_>) -> Option<Result<ManagedTensor, Error>> {
-        let _ = consumer;
-        None
+    fn share_dlpack(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
+        share_by_any(self, consumer)
     }
 
     /// What holds the elements. It answers for [`hand_off`](Self::hand_off) and
@@ -224,7 +233,7 @@ pub trait DLPackExport {
         match share_managed(self, consumer) {
             // What is no tensor at all cannot be shared either, but that is
             // not what is wrong with it.
-            Err(Error::NotShareable) => self.tensor().and(Err(Error::NotShareable)),
+            Err(Error::NotShareable) => Err(not_shareable(tensor_of(self))),
             shared => shared,
         }
     }
@@ -284,7 +293,8 @@ fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
     // the owner after that. 2. `T` is `Send + 'static`.
     let outcome = unsafe { finish_lend::<A>(placed.unfinished(), lend) };
     // SAFETY: 1. It returns what `finish` returns.
-    unsafe { placed.settle(outcome) }
+    unsafe { placed.settle(&outcome) };
+    outcome
 }
 
 /// Writes what was lent into the head of a packet.
@@ -293,14 +303,18 @@ fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
 ///
 /// Those of [`Unfinished::finish`].
 #[inline(never)]
+#[expect(clippy::needless_pass_by_value, reason = "it is dropped here, and not in every type")]
 unsafe fn finish_lend<A: Abi>(
     packet: Unfinished<A>,
     lend: Result<Lend<'_>, Error>,
 ) -> Result<ManagedTensor<A>, Error> {
-    let lend = lend?.into_described();
-    let flags = flags_for::<A>(&lend, Flags::NONE)?;
+    let described = match &lend {
+        Ok(lend) => lend.described(),
+        Err(error) => return Err(*error),
+    };
+    let flags = flags_for::<A>(described, Flags::NONE)?;
     // SAFETY: 1. and 2. are 1. and 2. of this function.
-    unsafe { packet.finish(&lend, flags) }
+    unsafe { packet.finish(described, flags) }
 }
 
 /// Exports with one more owner: [`DLPackExport::to_dlpack`] for either struct.
@@ -310,12 +324,33 @@ pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
     if A::HAS_FLAGS {
-        if let Some(exported) = tensor.to_dlpack_by_itself(consumer) {
-            return exported?.try_into_abi().map_err(|_| Error::NotShareable);
-        }
+        // Both are the same type.
+        return tensor.share_dlpack(consumer)?.try_into_abi().map_err(|_| Error::NotShareable);
     }
+    share_by_any(tensor, consumer)
+}
+
+/// Exports with an owner of any type.
+fn share_by_any<A: Abi, T: DLPackExport + ?Sized>(
+    tensor: &T,
+    consumer: StreamArg<'_>,
+) -> Result<ManagedTensor<A>, Error> {
     let owner = tensor.share().ok_or(Error::NotShareable)?;
     share_by(tensor, owner, consumer)
+}
+
+/// [`DLPackExport::tensor`], once for all who rarely come there.
+#[cold]
+#[inline(never)]
+fn tensor_of<T: DLPackExport + ?Sized>(tensor: &T) -> Result<TensorView<'_>, Error> {
+    tensor.tensor_rarely()
+}
+
+/// What is wrong with a tensor that cannot be shared.
+#[cold]
+#[inline(never)]
+fn not_shareable(view: Result<TensorView<'_>, Error>) -> Error {
+    view.err().unwrap_or(Error::NotShareable)
 }
 
 /// Exports a copy: [`DLPackExport::copy_to_dlpack`] for either struct.
@@ -329,7 +364,7 @@ pub(crate) fn copy_managed<A: Abi, T: DLPackExport + ?Sized>(
     }
     // The processor copies.
     tensor.hand_off(StreamArg::on_host())?;
-    copied_managed(Copied::of(&tensor.tensor()?)?)
+    copied_managed(Copied::of(&tensor_of(tensor)?)?)
 }
 
 /// Exports a copy that was made.
@@ -337,11 +372,11 @@ pub(crate) fn copied_managed<A: Abi>(copied: Copied) -> Result<ManagedTensor<A>,
     let placed = Packet::<A, Copied>::place(copied)?;
     // SAFETY: the copy is in its place, and nothing else borrows it. The borrow
     // is deemed alive until the deleter runs, and nobody names the copy until then.
-    let lend = unsafe { &mut *placed.owner() }.lend()?.into_described();
-    let flags = flags_for::<A>(&lend, Flags::IS_COPIED)?;
+    let lend = unsafe { &mut *placed.owner() }.lend()?;
+    let flags = flags_for::<A>(lend.described(), Flags::IS_COPIED)?;
     // SAFETY: 1. `lend` was lent by the copy in its place, and nobody names it
     // after that. 2. A copy is `Send + 'static`, as asserted below.
-    unsafe { placed.finish(&lend, flags) }
+    unsafe { placed.finish(lend.described(), flags) }
 }
 
 const _: () = {
@@ -408,8 +443,8 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
     }
 
     #[inline]
-    fn to_dlpack_by_itself(&self, consumer: StreamArg<'_>) -> Option<Result<ManagedTensor, Error>> {
-        (**self).to_dlpack_by_itself(consumer)
+    fn share_dlpack(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
+        (**self).share_dlpack(consumer)
     }
 }
 
@@ -441,7 +476,7 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Arc<T> {
     }
 
     #[inline]
-    fn to_dlpack_by_itself(&self, consumer: StreamArg<'_>) -> Option<Result<ManagedTensor, Error>> {
-        (**self).to_dlpack_by_itself(consumer)
+    fn share_dlpack(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
+        (**self).share_dlpack(consumer)
     }
 }

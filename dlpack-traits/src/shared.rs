@@ -174,8 +174,8 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for Shared<T> {
     }
 
     #[inline]
-    fn to_dlpack_by_itself(&self, consumer: StreamArg<'_>) -> Option<Result<ManagedTensor, Error>> {
-        Some(self.to_dlpack_on(consumer))
+    fn share_dlpack(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
+        self.to_dlpack_on(consumer)
     }
 }
 

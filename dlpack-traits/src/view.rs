@@ -32,9 +32,25 @@ impl<'a> TensorView<'a> {
     /// Any [`Error`] but those of exporting and copying: every element must
     /// lie inside the memory and be aligned, ranks must agree, the element
     /// type must be one that the standard defines and that fits the storage.
-    #[inline]
+    #[inline(always)]
     pub fn new(data: DataRef<'a>, layout: Layout<'a>) -> Result<Self, Error> {
-        Described::new(data.memory(), layout).map(Self)
+        match Described::plain(data.memory_ref(), &layout) {
+            Some(described) => Ok(Self(described)),
+            None => Self::of(data, Ok(layout)),
+        }
+    }
+
+    /// [`new`](Self::new), and the error of a layout that is none.
+    ///
+    /// It is there once for all who call it: it is long, and every type that is exported
+    /// has such a call.
+    #[inline(never)]
+    pub(crate) fn of(data: DataRef<'a>, layout: Result<Layout<'a>, Error>) -> Result<Self, Error> {
+        let plain = layout.as_ref().ok().and_then(|it| Described::plain(data.memory_ref(), it));
+        match plain {
+            Some(described) => Ok(Self(described)),
+            None => Described::new(data.memory(), layout?).map(Self),
+        }
     }
 
     /// Extents, in elements.
@@ -86,6 +102,7 @@ impl<'a> TensorView<'a> {
     }
 
     /// The same tensor as the C struct, borrowed. This allocates nothing.
+    #[inline]
     pub fn dl_tensor(&self) -> DLTensorRef<'_> {
         let shape = self.shape().as_ptr().cast_mut();
         let strides = self.strides().as_ptr().cast_mut();
@@ -148,17 +165,19 @@ impl<'a> Lend<'a> {
 
     /// [`new`](Self::new), and the error of a layout that is none.
     ///
-    /// It is there once for all who call it: it is long, and every type that is exported
-    /// has such a call, which exports of plain tensors do not come to.
+    /// There once for all who call it, as [`TensorView::of`] is.
     #[inline(never)]
     pub(crate) fn of(data: Data<'a>, layout: Result<Layout<'a>, Error>) -> Result<Self, Error> {
-        let described = Described::new(data.into_memory(), layout?)?;
-        Ok(Self { described, lent: PhantomData })
+        let (memory, lent) = (data.into_memory(), PhantomData);
+        match layout.as_ref().ok().and_then(|layout| Described::plain(&memory, layout)) {
+            Some(described) => Ok(Self { described, lent }),
+            None => Ok(Self { described: Described::new(memory, layout?)?, lent }),
+        }
     }
 
     #[inline]
-    pub(crate) fn into_described(self) -> Described<'a> {
-        self.described
+    pub(crate) fn described(&self) -> &Described<'a> {
+        &self.described
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use dlpack_tests::foreign::{Farewell, Foreign};
 use tensors::{
-    DLPackExport, DataRef, DataType, Device, Element, Error, Flags, SharedBuffer, SharedOwner,
-    Storage,
+    DLPackExport, DataRef, DataType, Device, Element, Error, Flags, Layout, SharedBuffer,
+    SharedOwner, Storage, TensorView,
 };
 
 #[derive(DLPackExport)]
@@ -212,4 +212,85 @@ fn types_of_variants() {
         assert!(tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED));
         assert_eq!((tensor.dtype(), tensor.shape()), (DataType::FLOAT4_E2M1FN, &[3][..]));
     }
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Spaced<S> {
+    data: S,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+}
+
+/// All lists of that many numbers.
+fn lists(numbers: &[i64], len: usize) -> Vec<Vec<i64>> {
+    (0..len).fold(vec![Vec::new()], |lists, _| {
+        let longer = |list: &Vec<i64>| {
+            let list = list.clone();
+            numbers.iter().map(move |&number| [&list[..], &[number]].concat())
+        };
+        lists.iter().flat_map(longer).collect()
+    })
+}
+
+/// Every small layout, and some that overflow: exports and views say the same, whichever
+/// way they go.
+#[test]
+fn strides_say_the_same_as_a_view() {
+    let mut exported = [0; 2];
+    let most = if cfg!(miri) { 1 } else { 2 };
+    for ndim in 0..=most {
+        for shape in lists(&[0, 1, 2, 3, -1, i64::MAX], ndim) {
+            for strides in lists(&[-1, 0, 1, 2, 3, 4, i64::MAX], ndim) {
+                let data = SharedBuffer::<u16>::zeroed(7).unwrap();
+                let spaced = Spaced { data, shape: shape.clone(), strides };
+                let said = spaced.tensor().map(|view| {
+                    let flags = if view.is_read_only() { Flags::READ_ONLY } else { Flags::NONE };
+                    (view.shape().to_vec(), view.strides().to_vec(), view.as_ptr(), flags)
+                });
+                for tensor in [spaced.to_dlpack(), spaced.into_dlpack()] {
+                    let given = tensor.map(|tensor| {
+                        let (shape, strides) = (tensor.shape().to_vec(), tensor.strides().to_vec());
+                        (shape, strides, tensor.as_data_ptr(), tensor.flags())
+                    });
+                    assert_eq!(given, said);
+                }
+                exported[usize::from(said.is_ok_and(|said| said.3 == Flags::NONE))] += 1;
+            }
+        }
+    }
+    assert!(cfg!(miri) || (exported[0] > 1000 && exported[1] > 200), "{exported:?}");
+    let ranks = Spaced { data: vec![1_u8; 4], shape: vec![2, 2], strides: vec![2] };
+    assert_eq!(ranks.into_dlpack().unwrap_err(), Error::RankMismatch { shape: 2, strides: 1 });
+}
+
+/// The same of views, whose short way is for dimensions that are borrowed.
+#[test]
+fn views_of_borrowed_dims_say_the_same_as_of_others() {
+    let storage = [0_u16; 8];
+    let mut views = [0; 2];
+    let most = if cfg!(miri) { 2 } else { 5 };
+    for ndim in 0..=most {
+        for shape in lists(&[0, 1, 2, -1, i64::MAX / 2], ndim) {
+            for skipped in 0..5_u8 {
+                let data = || DataRef::from_slice(&storage);
+                let wide: Vec<i128> = shape.iter().map(|&dim| dim.into()).collect();
+                let layout = Layout::row_major(&wide).unwrap().byte_offset(skipped).unwrap();
+                let said = TensorView::new(data(), layout);
+                let layout = Layout::row_major(&shape).unwrap().byte_offset(skipped).unwrap();
+                let view = TensorView::new(data(), layout);
+                assert_eq!(
+                    format!("{:?}", view.as_ref().err()),
+                    format!("{:?}", said.as_ref().err())
+                );
+                views[usize::from(view.is_ok())] += 1;
+                let (Ok(view), Ok(said)) = (view, said) else { continue };
+                assert_eq!((view.shape(), view.strides()), (said.shape(), said.strides()));
+                assert_eq!((view.numel(), view.as_ptr()), (said.numel(), said.as_ptr()));
+                assert_eq!((view.dtype(), view.device()), (said.dtype(), said.device()));
+                assert_eq!(view.is_read_only(), said.is_read_only());
+            }
+        }
+    }
+    assert!(cfg!(miri) || (views[0] > 1000 && views[1] > 200), "{views:?}");
 }

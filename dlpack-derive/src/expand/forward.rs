@@ -122,11 +122,11 @@ fn short_ways(inner: &TokenStream, inner_mut: &TokenStream) -> TokenStream {
         }
 
         #[inline]
-        fn to_dlpack_by_itself(
+        fn share_dlpack(
             &self,
             consumer: __dlpack::StreamArg<'_>,
-        ) -> __dlpack::Option<__dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error>> {
-            __dlpack::inner_by_itself::<__Roles, 0, Self>(#inner, consumer)
+        ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
+            __dlpack::inner_share_dlpack::<__Roles, 0, Self>(#inner, consumer)
         }
     }
 }

@@ -8,11 +8,20 @@ use super::layout;
 use crate::bounds;
 use crate::model::{Access, Layout, Model, Order, Placement, RoleField, Steps};
 
-/// The methods for it, if the struct is such a tensor.
+/// The method `tensor` of such a struct.
+pub(super) fn tensor(data: RoleField<'_>, layout: &TokenStream) -> TokenStream {
+    let member = data.member;
+    quote_spanned! {Span::mixed_site()=>
+        __dlpack::compact_tensor::<__Roles, Self>(&self.#member, #layout)
+    }
+}
+
+/// The other methods for it, if the struct is such a tensor. `rarely` is the long way.
 pub(super) fn methods(
     model: &Model<'_>,
     layout: &Layout<'_>,
     data: RoleField<'_>,
+    rarely: &TokenStream,
 ) -> Option<TokenStream> {
     let Layout { placement, len: None, dtype: None, device: None, padded: false } = layout else {
         return None;
@@ -28,14 +37,14 @@ pub(super) fn methods(
     let member = data.member;
     // What may be unsized cannot be moved into a packet.
     let sized = !bounds::may_be_unsized(model.generics, data.ty);
-    let by_itself = sized.then(|| {
+    let share_dlpack = sized.then(|| {
         quote_spanned! {here=>
             #[inline]
-            fn to_dlpack_by_itself(
+            fn share_dlpack(
                 &self,
                 consumer: __dlpack::StreamArg<'_>,
-            ) -> __dlpack::Option<__dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error>> {
-                __dlpack::by_itself::<__Roles, Self>(self, &self.#member, consumer)
+            ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
+                __dlpack::share_dlpack::<__Roles, Self>(self, &self.#member, consumer)
             }
         }
     });
@@ -48,8 +57,13 @@ pub(super) fn methods(
         }
     });
     Some(quote_spanned! {here=>
-        #by_itself
+        #share_dlpack
         #stored
+
+        #[inline]
+        fn tensor_rarely(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
+            #rarely
+        }
 
         #[inline]
         fn tensor_in<'__dlpack>(

@@ -17,8 +17,14 @@ pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Me
     let layout = parts.expression();
     let mut methods = match &tensor.data {
         Data::Storage(data) => {
-            let plain = plain::methods(model, &tensor.layout, *data);
-            Methods { plain, ..in_storage(model, *data, &layout) }
+            let methods = in_storage(model, *data, &layout);
+            match plain::methods(model, &tensor.layout, *data, &methods.tensor) {
+                None => methods,
+                Some(plain) => {
+                    let tensor = plain::tensor(*data, &layout);
+                    Methods { tensor, plain: Some(plain), ..methods }
+                }
+            }
         }
         Data::Raw { spelled, pointer, unit, len, device } => {
             behind_pointer(model, *spelled, *pointer, (*unit, *len), *device, &layout)

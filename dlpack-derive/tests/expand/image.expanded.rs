@@ -13,7 +13,7 @@ const _: () = {
     impl __dlpack::DLPackExport for Image {
         #[inline]
         fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            __dlpack::tensor::<
+            __dlpack::compact_tensor::<
                 __Roles,
                 Self,
             >(
@@ -32,17 +32,27 @@ const _: () = {
             )
         }
         #[inline]
-        fn to_dlpack_by_itself(
+        fn share_dlpack(
             &self,
             consumer: __dlpack::StreamArg<'_>,
-        ) -> __dlpack::Option<
-            __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error>,
-        > {
-            __dlpack::by_itself::<__Roles, Self>(self, &self.data, consumer)
+        ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
+            __dlpack::share_dlpack::<__Roles, Self>(self, &self.data, consumer)
         }
         #[inline]
         fn stored_shape(&self) -> __dlpack::Option<&[__dlpack::i64]> {
             __dlpack::stored(__dlpack::shape::<[usize; 3], _>((), &self.shape))
+        }
+        #[inline]
+        fn tensor_rarely(
+            &self,
+        ) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
+            __dlpack::tensor::<
+                __Roles,
+                Self,
+            >(
+                &self.data,
+                __dlpack::row_major(__dlpack::shape::<[usize; 3], _>((), &self.shape)),
+            )
         }
         #[inline]
         fn tensor_in<'__dlpack>(

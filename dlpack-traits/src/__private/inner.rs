@@ -73,13 +73,13 @@ pub fn inner_stored<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized
     inner.stored_shape()
 }
 
-/// [`DLPackExport::to_dlpack_by_itself`].
+/// [`DLPackExport::share_dlpack`].
 #[inline(always)]
-pub fn inner_by_itself<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
+pub fn inner_share_dlpack<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
     inner: &S::Type,
     consumer: StreamArg<'_>,
-) -> Option<Result<ManagedTensor, Error>> {
-    inner.to_dlpack_by_itself(consumer)
+) -> Result<ManagedTensor, Error> {
+    inner.share_dlpack(consumer)
 }
 
 /// A variant that is marked `#[dlpack(skip)]`.

@@ -33,8 +33,8 @@ pub use fields::{
     row_major, shape, strided, strides, wait,
 };
 pub use inner::{
-    Inner, inner_by_itself, inner_hand_off, inner_lend, inner_lend_in, inner_share, inner_stored,
-    inner_tensor, inner_tensor_in, read_only, skipped,
+    Inner, inner_hand_off, inner_lend, inner_lend_in, inner_share, inner_share_dlpack,
+    inner_stored, inner_tensor, inner_tensor_in, read_only, skipped,
 };
 pub use raw::{NoStorage, RawPointer, raw, raw_device, raw_hand_off, raw_tensor};
 
@@ -57,7 +57,19 @@ pub fn tensor<'a, Here, S: Tensor<Here> + ?Sized>(
     data: &'a S::Data,
     layout: Result<Layout<'a>, Error>,
 ) -> Result<TensorView<'a>, Error> {
-    TensorView::new(data.data(), layout?)
+    TensorView::of(data.data(), layout)
+}
+
+/// [`DLPackExport::tensor`] of a compact tensor, by the short way if that will do.
+#[inline(always)]
+pub fn compact_tensor<'a, Here, S: Tensor<Here> + ?Sized>(
+    data: &'a S::Data,
+    layout: Result<Layout<'a>, Error>,
+) -> Result<TensorView<'a>, Error> {
+    match layout {
+        Ok(layout) => TensorView::new(data.data(), layout),
+        error => tensor::<Here, S>(data, error),
+    }
 }
 
 /// [`DLPackExport::tensor`] of a compact tensor, if there is no more to say.
@@ -119,13 +131,13 @@ pub fn stored(shape: Result<Dims<'_>, Error>) -> Option<&[i64]> {
     shape.ok()?.as_borrowed()
 }
 
-/// [`DLPackExport::to_dlpack_by_itself`] of a storage that knows its type.
+/// [`DLPackExport::share_dlpack`] with an owner of the type that the storage knows.
 #[inline(always)]
-pub fn by_itself<Here, S: Tensor<Here, Data: Sized> + DLPackExport>(
+pub fn share_dlpack<Here, S: Tensor<Here, Data: Sized> + DLPackExport>(
     tensor: &S,
     data: &S::Data,
     consumer: StreamArg<'_>,
-) -> Option<Result<ManagedTensor, Error>> {
+) -> Result<ManagedTensor, Error> {
     data.share_with(ShareBy::new(tensor, consumer))
 }
 

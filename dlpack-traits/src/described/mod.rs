@@ -11,7 +11,7 @@ pub use placement::{Layout, Order};
 pub use plain::Plain;
 
 pub(crate) use resolve::stored_bits;
-use resolve::{Resolved, out_of_bounds};
+use resolve::{Borrowed, Resolved, out_of_bounds};
 
 use crate::dims::Dims;
 use crate::dtype::DataType;
@@ -49,6 +49,54 @@ pub(crate) struct Described<'a> {
 }
 
 impl<'a> Described<'a> {
+    /// [`new`](Self::new) of plain memory and a layout of borrowed numbers, either compact
+    /// or with strides. `None` leaves it to `new`, which also knows what to call an error.
+    ///
+    /// Nothing here is moved that was written elsewhere. Where the types are known, a
+    /// compact tensor is a few multiplications and comparisons.
+    #[inline(always)]
+    pub(crate) fn plain(memory: &Memory, layout: &Layout<'a>) -> Option<Self> {
+        let Borrowed { shape, strides, byte_offset } = layout.as_borrowed()?;
+        let (memory, size) = memory.as_plain()?;
+        let (strides, numel, last, compact) = match strides {
+            None => {
+                let (strides, numel) = Dims::few_strides(shape)?;
+                (strides, numel, numel.wrapping_sub(1), true)
+            }
+            Some(strides) if strides.len() == shape.len() => {
+                let numel = layout::numel(shape).ok().filter(|&numel| numel != 0)?;
+                let Extent { low: 0, high } = layout::extent_of_some(shape, strides).ok()? else {
+                    return None;
+                };
+                (Dims::borrowed(strides), numel, high, false)
+            }
+            Some(_) => return None,
+        };
+        let len = u64::try_from(last).ok()?.checked_add(1)?.checked_mul(size as u64)?;
+        let end = byte_offset.checked_add(len)?;
+        if end > memory.byte_len as u64 {
+            return None;
+        }
+        let align = alignment(memory.dtype)? as u64;
+        let first = (memory.ptr.addr() as u64).wrapping_add(byte_offset);
+        let whole = byte_offset == 0 || byte_offset.checked_rem(size as u64) == Some(0);
+        if first & align.wrapping_sub(1) != 0 || !whole {
+            return None;
+        }
+        Some(Self {
+            memory,
+            byte_offset,
+            span: Span { start: byte_offset, end },
+            dtype: memory.dtype,
+            shape: Dims::borrowed(shape),
+            strides,
+            element_bits: stored_bits(memory.dtype, false),
+            numel,
+            compact,
+            flags: Flags::NONE,
+        })
+    }
+
     /// Checks a layout against the memory that it is to describe.
     #[inline(always)]
     pub(crate) fn new(memory: Memory, mut layout: Layout<'a>) -> Result<Self, Error> {

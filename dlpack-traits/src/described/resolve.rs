@@ -24,7 +24,35 @@ pub(super) struct Resolved<'a> {
     pub(super) window: (u64, u64),
 }
 
+/// A layout in those units whose numbers are somebody else's, and of which there is no
+/// more to say.
+pub(super) struct Borrowed<'a> {
+    pub(super) shape: &'a [i64],
+    /// In elements; `None` for row-major.
+    pub(super) strides: Option<&'a [i64]>,
+    /// From the start of the storage to the first element.
+    pub(super) byte_offset: u64,
+}
+
 impl<'a> Layout<'a> {
+    /// What it says, if that is no more than this.
+    #[inline(always)]
+    pub(super) fn as_borrowed(&self) -> Option<Borrowed<'a>> {
+        let Self { len: None, dtype: None, device: None, padded: false, .. } = self else {
+            return None;
+        };
+        let Self { shape, strides, offset: Amount::Bytes(byte_offset), .. } = self else {
+            return None;
+        };
+        let byte_offset = *byte_offset;
+        let strides = match strides {
+            Strides::Compact { order: Order::RowMajor, pitch: None } => None,
+            Strides::Elements(strides) => Some(strides.as_borrowed()?),
+            Strides::Compact { .. } | Strides::Bytes(_) => return None,
+        };
+        Some(Borrowed { shape: shape.as_borrowed()?, strides, byte_offset })
+    }
+
     /// Brings the layout into the units of the wire.
     #[inline(always)]
     pub(super) fn resolve(self, memory: &Memory) -> Result<Resolved<'a>, Error> {

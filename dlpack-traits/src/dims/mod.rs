@@ -63,6 +63,38 @@ impl<'a> Dims<'a> {
         Ok(Self(Repr::Heap(heap)))
     }
 
+    /// The row-major strides of a tensor of few dimensions, and its number of elements.
+    /// `None` leaves it to a loop: there are more, or it has no elements, or is none.
+    ///
+    /// A list whose places are chosen by a loop has to be in memory, and what moves it
+    /// from there waits for all that was written.
+    #[inline(always)]
+    pub(crate) fn few_strides(shape: &[i64]) -> Option<(Self, i64)> {
+        let [a, b, c, d] = match *shape {
+            [] => [1, 1, 1, 1],
+            [d] => [1, 1, 1, d],
+            [c, d] => [1, 1, c, d],
+            [b, c, d] => [1, b, c, d],
+            [a, b, c, d] => [a, b, c, d],
+            _ => return None,
+        };
+        if a < 1 || b < 1 || c < 1 || d < 1 {
+            return None;
+        }
+        let matrix = c.checked_mul(d)?;
+        let cube = b.checked_mul(matrix)?;
+        let numel = a.checked_mul(cube)?;
+        let [first, second, third, fourth] = match shape.len() {
+            0 => [0, 0, 0, 0],
+            1 => [1, 0, 0, 0],
+            2 => [d, 1, 0, 0],
+            3 => [matrix, d, 1, 0],
+            _ => [cube, matrix, d, 1],
+        };
+        let dims = [first, second, third, fourth, 0, 0, 0, 0];
+        Some((Self(Repr::Inline { len: shape.len(), dims }), numel))
+    }
+
     /// The numbers, if they are borrowed, for as long as they are.
     #[inline]
     pub(crate) const fn as_borrowed(&self) -> Option<&'a [i64]> {

@@ -1,6 +1,6 @@
 //! Exports by an owner of the memory that is not the tensor: another one, or a new one.
 
-use super::{DLPackExport, allowed, flags_for};
+use super::{DLPackExport, allowed, flags_for, tensor_of};
 use crate::described::{Described, Layout, Plain};
 use crate::error::Error;
 use crate::ffi::DLManagedTensorVersioned;
@@ -31,6 +31,11 @@ impl<T: DLPackExport + ?Sized> UseOwner for ShareBy<'_, T> {
     fn use_owner<S: Storage + Send + 'static>(self, owner: S) -> Result<ManagedTensor, Error> {
         share_by(self.tensor, owner, self.consumer)
     }
+
+    #[inline]
+    fn no_owner(self) -> Result<ManagedTensor, Error> {
+        Err(Error::NotShareable)
+    }
 }
 
 /// Exports a tensor with an owner of its memory.
@@ -42,21 +47,22 @@ pub(super) fn share_by<A: Abi, T: DLPackExport + ?Sized, S: Storage + Send + 'st
 ) -> Result<ManagedTensor<A>, Error> {
     tensor.hand_off(consumer)?;
     let placed = Packet::<A, S>::place(owner)?;
-    // SAFETY: the owner is in its place, and nothing else borrows it. The
-    // borrow is deemed alive until the deleter runs, and nobody names the
-    // owner until then.
-    let data = unsafe { &*placed.owner() }.data();
     // SAFETY: as in `into_managed`.
     let room = unsafe { &mut *placed.space() }.room();
-    if let Some(plain) = tensor.tensor_in(room).and_then(|plain| plain.owned_by(data.memory_ref()))
-    {
+    let plain = tensor.tensor_in(room).and_then(|plain| {
+        // SAFETY: the owner is in its place, and nothing else borrows it. If what it lends
+        // is used, the borrow is deemed alive until the deleter runs, and nobody names the
+        // owner until then. If not, it is over.
+        plain.owned_by(unsafe { &*placed.owner() }.data().memory_ref())
+    });
+    if let Some(plain) = plain {
         let flags = allowed::<A>(plain.flags())?;
         // SAFETY: 1. `plain` is what the owner lent in its place, the dimensions
         // are in this packet's room, and nobody names the owner after that.
         // 2. The owner is `Send` and borrows nothing.
         return Ok(unsafe { placed.finish_plain(&plain, flags) });
     }
-    share_described(placed, tensor.tensor(), &data)
+    share_described(placed, tensor_of(tensor))
 }
 
 /// The rest of [`share_by`], for a tensor that is not plain, or none.
@@ -65,13 +71,16 @@ pub(super) fn share_by<A: Abi, T: DLPackExport + ?Sized, S: Storage + Send + 'st
 fn share_described<A: Abi, S: Storage + Send + 'static>(
     placed: Placed<A, S>,
     view: Result<TensorView<'_>, Error>,
-    data: &DataRef<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
+    // SAFETY: nothing else borrows the owner. The borrow is deemed alive until the
+    // deleter runs: from here on nobody names the owner.
+    let data = unsafe { &*placed.owner() }.data();
     // SAFETY: 1. The owner lent the data in its place, and nobody has named it since.
     // 2. The owner is `Send` and borrows nothing.
-    let outcome = unsafe { finish_shared::<A>(placed.unfinished(), view, data) };
+    let outcome = unsafe { finish_shared::<A>(placed.unfinished(), view, &data) };
     // SAFETY: 1. It returns what `finish` returns.
-    unsafe { placed.settle(outcome) }
+    unsafe { placed.settle(&outcome) };
+    outcome
 }
 
 /// Writes the layout of a tensor, in the memory of an owner, into the head of its
@@ -83,11 +92,13 @@ fn share_described<A: Abi, S: Storage + Send + 'static>(
 #[inline(never)]
 unsafe fn finish_shared<A: Abi>(
     packet: Unfinished<A>,
-    view: Result<TensorView<'_>, Error>,
+    mut view: Result<TensorView<'_>, Error>,
     data: &DataRef<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
-    let mut view = view?;
-    let described = view.described_mut();
+    let described = match &mut view {
+        Ok(view) => view.described_mut(),
+        Err(error) => return Err(*error),
+    };
     // The layout is the tensor's, the memory is the owner's: what `tensor`
     // lent may be gone by tomorrow, what `owner` lends may not.
     described.relocate(data.memory_ref())?;

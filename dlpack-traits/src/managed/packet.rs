@@ -67,13 +67,6 @@ impl<A: Abi, O> Packet<A, O> {
     }
 }
 
-/// Drops a packet that nothing came of.
-#[cold]
-#[inline(never)]
-fn discard<A: Abi, O>(placed: Placed<A, O>) {
-    drop(placed);
-}
-
 #[cold]
 fn out_of_memory(bytes: usize) -> Error {
     Error::OutOfMemory { bytes }
@@ -128,16 +121,10 @@ impl<A: Abi, O> Placed<A, O> {
     ///
     /// 1. `outcome` is that of [`Unfinished::finish`] for this packet, or an error.
     #[inline(always)]
-    pub(crate) unsafe fn settle(
-        self,
-        outcome: Result<ManagedTensor<A>, Error>,
-    ) -> Result<ManagedTensor<A>, Error> {
+    pub(crate) unsafe fn settle(self, outcome: &Result<ManagedTensor<A>, Error>) {
         if outcome.is_ok() {
             forget(self);
-        } else {
-            discard(self);
         }
-        outcome
     }
 
     /// Writes the head and gives the packet away.
@@ -154,7 +141,8 @@ impl<A: Abi, O> Placed<A, O> {
         // SAFETY: 1. and 2. are 1. and 2. of this function.
         let outcome = unsafe { self.unfinished().finish(described, flags) };
         // SAFETY: 1. That is it.
-        unsafe { self.settle(outcome) }
+        unsafe { self.settle(&outcome) };
+        outcome
     }
 }
 
@@ -238,21 +226,36 @@ impl<A: Abi> Unfinished<A> {
 }
 
 impl<A: Abi, O> Drop for Placed<A, O> {
-    #[inline]
+    /// Nothing came of the packet, which is rare: all who may come here call this.
+    #[cold]
+    #[inline(never)]
     fn drop(&mut self) {
-        /// Frees the packet after the owner, also when the owner's drop panics.
-        struct Free(NonNull<u8>, Layout);
-        impl Drop for Free {
-            #[inline]
-            fn drop(&mut self) {
-                // SAFETY: `place` allocated the packet with this layout.
-                unsafe { dealloc(self.0.as_ptr(), self.1) }
-            }
-        }
-        let _free = Free(self.packet.cast(), Layout::new::<Packet<A, O>>());
-        // SAFETY: the owner is initialised from `place` on, and only this drops it.
-        unsafe { self.owner().drop_in_place() }
+        // SAFETY: 1. The owner is in its place from `place` on, and this is the end.
+        unsafe { free(self.packet) }
     }
+}
+
+/// Drops the owner of a packet and frees the memory, the latter also where the former
+/// panics.
+///
+/// # Safety
+///
+/// 1. The packet came from [`Packet::place`], and is not used again.
+#[inline(always)]
+unsafe fn free<A: Abi, O>(packet: NonNull<Packet<A, O>>) {
+    struct Free(NonNull<u8>, Layout);
+    impl Drop for Free {
+        #[inline]
+        fn drop(&mut self) {
+            // SAFETY: `place` allocated the packet with this layout.
+            unsafe { dealloc(self.0.as_ptr(), self.1) }
+        }
+    }
+    let _free = Free(packet.cast(), Layout::new::<Packet<A, O>>());
+    // SAFETY: by 1 the packet is allocated, so the owner's field is inside it.
+    let owner = unsafe { &raw mut (*packet.as_ptr()).owner };
+    // SAFETY: by 1 it is initialised, and only this drops it.
+    unsafe { owner.drop_in_place() }
 }
 
 /// Drops the owner and frees the packet.
@@ -271,7 +274,8 @@ pub(crate) unsafe fn release<A: Abi, O>(packet: NonNull<Packet<A, O>>) {
         // SAFETY: `finish` got it from `Spill::into_raw`, and by 1 this is its end.
         drop(unsafe { Spill::from_raw(spill) });
     }
-    drop(Placed { packet });
+    // SAFETY: 1. is 1. of this function.
+    unsafe { free(packet) }
 }
 
 /// Shape and strides of more dimensions than there is room for: one thin allocation

@@ -157,6 +157,15 @@ impl Memory {
         if plain { self.dtype.byte_size() } else { None }
     }
 
+    /// The same memory, every word of it new, with what `plain_element` says of it. What
+    /// was written elsewhere before need not be read again to be copied from there.
+    #[inline(always)]
+    pub(crate) fn as_plain(&self) -> Option<(Self, usize)> {
+        let Self { ptr, byte_len, dtype, device, access, .. } = *self;
+        let size = self.plain_element()?;
+        Some((Self::new(ptr, byte_len, dtype, device, access), size))
+    }
+
     /// Whether it is such memory, but for the type.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {

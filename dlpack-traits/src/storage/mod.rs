@@ -77,16 +77,18 @@ pub trait Storage {
         None
     }
 
-    /// [`share`](Self::share) by a storage that knows its type: hands that owner on as it
-    /// is. `None` leaves it to `share`.
+    /// Does something with what [`share`](Self::share) returns. A storage that knows the
+    /// type of that owner hands it on as it is.
     #[doc(hidden)]
     #[inline]
-    fn share_with<U: UseOwner>(&self, user: U) -> Option<U::Output>
+    fn share_with<U: UseOwner>(&self, user: U) -> U::Output
     where
         Self: Sized,
     {
-        let _ = user;
-        None
+        match self.share() {
+            Some(owner) => user.use_owner(owner),
+            None => user.no_owner(),
+        }
     }
 }
 
@@ -98,4 +100,7 @@ pub trait UseOwner {
 
     /// Does it.
     fn use_owner<S: Storage + Send + 'static>(self, owner: S) -> Self::Output;
+
+    /// What is done where there is none.
+    fn no_owner(self) -> Self::Output;
 }

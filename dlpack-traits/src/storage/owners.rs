@@ -122,7 +122,7 @@ impl<S: Storage + Send + Sync + ?Sized + 'static> Storage for Arc<S> {
     }
 
     #[inline(always)]
-    fn share_with<U: UseOwner>(&self, user: U) -> Option<U::Output> {
-        Some(user.use_owner(Arc::clone(self)))
+    fn share_with<U: UseOwner>(&self, user: U) -> U::Output {
+        user.use_owner(Arc::clone(self))
     }
 }

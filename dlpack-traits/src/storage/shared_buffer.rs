@@ -143,8 +143,8 @@ impl<T: Element + Pod> Storage for SharedBuffer<T> {
     }
 
     #[inline(always)]
-    fn share_with<U: UseOwner>(&self, user: U) -> Option<U::Output> {
-        Some(user.use_owner(self.clone()))
+    fn share_with<U: UseOwner>(&self, user: U) -> U::Output {
+        user.use_owner(self.clone())
     }
 }
 
