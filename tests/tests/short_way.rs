@@ -69,7 +69,11 @@ fn plain_tensors_take_it() {
         assert_eq!(described(|| Array { data: SIX.to_vec(), shape: shape() }), none);
         assert_eq!(described(|| Array { data: SIX, shape: shape() }), none);
         let data = Arc::<[i32]>::from(SIX);
-        assert_eq!(described(|| Array { data: Arc::clone(&data), shape: shape() }), none);
+        let shared = || Array { data: Arc::clone(&data), shape: shape() };
+        assert_eq!(described(shared), none);
+        assert_eq!(described(|| Box::new(shared())), none);
+        assert_eq!(described(|| Arc::new(shared())), none);
+        assert_eq!(described(|| Shared::new(shared()).unwrap()), none);
         let data = SharedBuffer::from_slice(&SIX).unwrap();
         assert_eq!(described(|| Array { data: data.clone(), shape: shape() }), none);
     }

@@ -5,6 +5,8 @@ mod as_layout;
 mod placement;
 mod plain;
 mod resolve;
+#[cfg(test)]
+mod tests;
 
 pub use as_layout::AsLayout;
 pub use placement::{Layout, Order};

@@ -339,6 +339,34 @@ mod tests {
         assert_eq!(many.as_dims().unwrap().as_slice(), [1; 9]);
     }
 
+    /// Strides that are multiplied at once are those of a loop.
+    #[test]
+    fn strides_of_few_dimensions() {
+        fn check(shape: &[i64]) {
+            let mut strides = [0; 5];
+            let strides = &mut strides[..shape.len()];
+            crate::layout::row_major_strides(shape, strides);
+            let numel = crate::layout::numel(shape).ok().filter(|&numel| numel != 0);
+            let expected = numel.filter(|_| shape.len() <= 4).map(|numel| (&*strides, numel));
+            let found = Dims::few_strides(shape);
+            assert_eq!(
+                found.as_ref().map(|(dims, n)| (dims.as_slice(), *n)),
+                expected,
+                "{shape:?}"
+            );
+        }
+        fn every(shape: &mut [i64; 5], len: usize) {
+            check(&shape[..len]);
+            if len < 5 {
+                for dim in [-1, 0, 1, 2, 3, 1 << 31, i64::MAX] {
+                    shape[len] = dim;
+                    every(shape, len + 1);
+                }
+            }
+        }
+        every(&mut [0; 5], 0);
+    }
+
     #[test]
     fn numbers_that_do_not_fit_are_named() {
         assert_eq!([1, u64::MAX].as_dims().unwrap_err(), Error::DimTooLarge { axis: 1 });

@@ -1,0 +1,92 @@
+//! The short ways of descriptions, beside the long one.
+
+use super::*;
+use crate::storage::DataRef;
+
+static NUMBERS: [i32; 24] = [0; 24];
+
+/// Whether the short way has a description, which is then that of the long one.
+fn is_plain<'a>(layout: impl Fn() -> Result<Layout<'a>, Error>) -> bool {
+    let memory = DataRef::from_slice(&NUMBERS).memory();
+    let layout = || layout().expect("numbers that fit");
+    let Some(plain) = Described::plain(&memory, &layout()) else { return false };
+    let described = Described::new(memory, layout()).expect("plain");
+    assert_eq!(alloc::format!("{plain:?}"), alloc::format!("{described:?}"));
+    true
+}
+
+#[test]
+fn layouts_of_borrowed_numbers_are_plain() {
+    for shape in [&[0_i64; 0][..], &[24], &[4, 6], &[2, 3, 4], &[1, 2, 3, 4]] {
+        assert!(is_plain(|| Layout::row_major(shape)), "{shape:?}");
+    }
+    assert!(is_plain(|| Layout::row_major(&[5_i64, 4])?.byte_offset(16)));
+    assert!(is_plain(|| Layout::strided(&[4_i64, 3], &[6_i64, 2])?.byte_offset(4)));
+    assert!(is_plain(|| Layout::strided(&[4_i64, 6], &[1_i64, 4])));
+    assert!(is_plain(|| Layout::strided(&[3_i64, 3], &[0_i64, 1])));
+    assert!(is_plain(|| Layout::strided(&[2_i64; 4], &[1_i64; 4])));
+}
+
+#[test]
+fn spans_are_of_bytes() {
+    let span = |low, high, bits| {
+        let span = Span::new(96, (4, 96), 8, bits, Some(Extent { low, high })).expect("inside");
+        (span.start, span.end)
+    };
+    assert_eq!(span(0, 2, 32), (8, 20));
+    assert_eq!(span(0, 0, 8), (8, 9));
+    assert_eq!(span(-1, 2, 16), (6, 14));
+    assert_eq!(span(0, 2, 4), (8, 10));
+}
+
+/// Strides that are none of the shape's are that mistake, wherever they lead.
+#[test]
+fn ranks_come_before_windows() {
+    let memory = DataRef::from_slice(&NUMBERS).memory();
+    let layout = Layout::strided(&[2_i64], &[5_i64, 1]).and_then(|it| it.offset(3)?.len(2));
+    let described = Described::new(memory, layout.expect("numbers that fit")).map(|_| ());
+    assert_eq!(described, Err(Error::RankMismatch { shape: 1, strides: 2 }));
+}
+
+/// Of these there is more to say, or to refuse.
+#[test]
+fn other_layouts_are_not() {
+    let memory = DataRef::from_slice(&NUMBERS).memory();
+    let plain = |memory: &Memory, layout: Result<Layout<'_>, Error>| {
+        Described::plain(memory, &layout.expect("numbers that fit")).is_some()
+    };
+    let row = || Layout::row_major(&[4_i64]);
+    assert!(plain(&memory, row()));
+    assert!(!plain(&memory, Layout::row_major(&[4_u8])));
+    assert!(!plain(&memory, Layout::row_major(&[1_i64; 5])));
+    assert!(!plain(&memory, Layout::row_major(&[0_i64])));
+    assert!(!plain(&memory, Layout::row_major(&[-1_i64])));
+    assert!(!plain(&memory, Layout::row_major(&[25_i64])));
+    assert!(!plain(&memory, Layout::column_major(&[2_i64, 2])));
+    assert!(!plain(&memory, Layout::row_major(&[2_i64, 2]).and_then(|it| it.pitch(3))));
+    assert!(!plain(&memory, row().and_then(|it| it.len(4))));
+    assert!(!plain(&memory, row().and_then(|it| it.offset(1))));
+    assert!(!plain(&memory, row().and_then(|it| it.byte_offset(2))));
+    assert!(!plain(&memory, row().and_then(|it| it.byte_offset(84))));
+    assert!(!plain(&memory, row().map(|it| it.dtype(DataType::I32))));
+    assert!(!plain(&memory, row().map(|it| it.device(crate::Device::CPU))));
+    assert!(!plain(&memory, row().map(Layout::padded)));
+    assert!(!plain(&memory, Layout::strided(&[4_i64], &[-1_i64])));
+    assert!(!plain(&memory, Layout::strided(&[4_i64], &[8_i64])));
+    assert!(!plain(&memory, Layout::strided(&[4_i64], &[1_u8])));
+    assert!(!plain(&memory, Layout::strided(&[4_i64], &[1_i64, 1])));
+    assert!(!plain(&memory, Layout::strided(&[0_i64], &[1_i64])));
+    assert!(!plain(&memory, Layout::byte_strided(&[4_i64], &[4_i64])));
+    // Nor of this memory.
+    let padded = DataRef::from_slice(&NUMBERS).into_padded().memory();
+    assert!(!plain(&padded, row()));
+    let pairs = DataRef::from_slice(&NUMBERS).with_axes(&[2]).memory();
+    assert!(!plain(&pairs, row()));
+    let refused = DataRef::refused(&Error::NullData).memory();
+    assert!(!plain(&refused, row()));
+    // Four bytes that begin where no number does.
+    let odd: *const u8 = NUMBERS.as_ptr().cast::<u8>().wrapping_add(2);
+    // SAFETY: nobody follows the address.
+    let odd = unsafe { DataRef::from_raw_parts(odd, 4, DataType::I32, crate::Device::CPU) };
+    assert!(!plain(&odd.memory(), Layout::row_major(&[1_i64])));
+}
