@@ -36,7 +36,29 @@ All contenders of a row are timed in turn, in batches, round after round in one
 process, so that whatever else the machine does falls on all of them. The figures are
 the median and the lower quartile of the rounds. A ratio is ours divided by what the row
 is compared with, of medians: below 1 is faster. Absolute times belong to the machine of
-the day; ratios travel better. A Python row includes the loop around it, for all alike."""
+the day; ratios travel better. A Python row includes the loop around it, for all alike.
+The reasons below are of several runs, so their figures are near those of the tables, not
+the same; those in the tables are all of one run.
+
+The picture shows the rows that have a bar. Machine code has nothing to be compared with,
+and is shown as a part of its bar."""
+BEYOND = """\
+What the tables show besides, and why:
+
+- **More than 8 dimensions** have no room in the packet. They take two allocations more, one
+  while the strides are checked and one for what the consumer reads, and the long way.
+- **One owner exported by many threads at once.** All of them write to one word, the count
+  of its owners, and its line of the cache goes from core to core: so it is for an `Arc`,
+  and more so for a `Shared`, which has one struct to lend. While it is lent, others get a
+  packet each. Exports of owners of their own do not slow each other down.
+- **`floor, without memory`** is the floor around an empty `Vec`: a shared export does not
+  free the elements, and with many of them alive nothing is found in a cache. Rows of
+  `threads` make an owner in each turn, the floor's too, which other rows do not.
+- **The floor allocates**, also where it is compared with what does not: the borrowed view,
+  and a `Shared`.
+- **Copies of 64 MiB** are made by two threads, where there is a second core; NumPy's by one.
+- **`__dlpack__()` without a version** asks for a struct that cannot say read-only. Of what
+  is read-only, as an `Arc<[f32]>`, a copy is made: the second line of its table."""
 
 
 def rows_in(folder):
@@ -186,6 +208,7 @@ def page(groups, about):
     for name, rows in groups.items():
         more = details(rows)
         parts += [f"## {GROUPS.get(name, name)}", summary(rows)] + ([more] if more else [])
+    parts += ["## Besides the bars", BEYOND]
     parts += [
         "## The floor",
         "What `floor` means in the Rust rows: `bench/src/floor.rs`, as it is.",
