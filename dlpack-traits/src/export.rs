@@ -160,7 +160,7 @@ pub trait DLPackExport {
     }
 
     /// Exports the tensor together with its owner, which is dropped by the
-    /// deleter, on any thread. One allocation.
+    /// deleter, on any thread. One allocation; beyond 8 dimensions, more.
     ///
     /// A consumer may write if the storage is exclusively held (`Vec<T>`,
     /// `Box<[T]>`, `[T; N]`) or a [`SharedBuffer`](crate::SharedBuffer);
@@ -207,7 +207,7 @@ pub trait DLPackExport {
     }
 
     /// Exports the tensor with one more owner of its memory, and leaves the
-    /// object usable. One allocation.
+    /// object usable. One allocation; beyond 8 dimensions, more.
     ///
     /// The tensor is READ_ONLY, unless the storage is a
     /// [`SharedBuffer`](crate::SharedBuffer).
