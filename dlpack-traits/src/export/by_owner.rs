@@ -114,19 +114,19 @@ pub(crate) fn compact_managed<S: Storage + Send + 'static>(
     shape: &[i64],
 ) -> Result<ManagedTensor, Error> {
     let placed = Packet::<DLManagedTensorVersioned, S>::place(owner)?;
-    // SAFETY: as in `share_managed`.
+    // SAFETY: as in `share_described`.
     let data = unsafe { &*placed.owner() }.data();
     // SAFETY: as in `into_managed`.
     let room = unsafe { &mut *placed.space() }.room();
     let memory = *data.memory_ref();
     if let Some(plain) = room.fill(shape).and_then(|shape| Plain::of_ref(data, shape)) {
         let flags = plain.flags();
-        // SAFETY: 1. and 2. as in `share_managed`; an `S` too is `Send + 'static`.
+        // SAFETY: 1. and 2. as in `share_by`.
         return Ok(unsafe { placed.finish_plain(&plain, flags) });
     }
     let described = Described::new(memory, Layout::row_major(shape)?)?;
     let flags = flags_for::<DLManagedTensorVersioned>(&described, Flags::NONE)?;
-    // SAFETY: as in `share_managed`; an `S` too is `Send + 'static`.
+    // SAFETY: 1. and 2. as in `share_described`.
     unsafe { placed.finish(&described, flags) }
 }
 
@@ -146,10 +146,10 @@ fn owned_managed<'a, A: Abi>(
     describe: impl FnOnce(&Memory) -> Result<Described<'a>, Error>,
 ) -> Result<ManagedTensor<A>, Error> {
     let placed = Packet::<A, SharedOwner>::place(owner)?;
-    // SAFETY: as in `share_managed`.
+    // SAFETY: as in `share_described`.
     let data = unsafe { &*placed.owner() }.data();
     let described = describe(data.memory_ref())?;
     let flags = flags_for::<A>(&described, flags)?;
-    // SAFETY: as in `share_managed`.
+    // SAFETY: 1. and 2. as in `share_described`.
     unsafe { placed.finish(&described, flags) }
 }

@@ -4,7 +4,7 @@
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
 use core::marker::PhantomData;
-use core::mem::{MaybeUninit, forget, needs_drop};
+use core::mem::{MaybeUninit, forget, needs_drop, offset_of};
 use core::ptr::NonNull;
 
 use crate::contain::contain;
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
 use crate::managed::ManagedTensor;
-use crate::managed::legacy::Tail;
+use crate::managed::legacy::{self, Tail};
 use crate::managed::owners::Owners;
 use crate::storage::Terms;
 use crate::version::Version;
@@ -42,6 +42,8 @@ struct Block<T> {
     /// Written by who lends, read by the consumer. Last, as in a packet.
     dims: Space,
 }
+
+const _: () = assert!(offset_of!(Block<u8>, tail) == legacy::TAIL);
 
 // SAFETY: it gives out `&T` on any thread, and the thread of the last owner drops
 // the `T`.
@@ -223,7 +225,7 @@ impl<T> Lent<'_, T> {
         // SAFETY: 1. Until the lend ends, which only the deleter does from here on,
         // nobody writes to the struct or its dimensions. 2. It ends the lend, once,
         // and by 1 on any thread. 3. By 1, and the lend keeps the value alive and as
-        // it is.
+        // it is. 4. The pointer is that of the block, whose tail is for who has the lend.
         unsafe { ManagedTensor::from_raw(block.cast::<Managed>(), terms) }
     }
 }

@@ -18,17 +18,17 @@ use crate::managed::packet::{Packet, release};
 ///
 /// # Safety
 ///
-/// 1. `managed` points to a struct that [`Placed::finish`] wrote for the same
+/// 1. `managed` points to a struct that [`Unfinished`] wrote for the same
 ///    `A` and `O`, or to a copy of one whose `manager_ctx` was not changed.
 /// 2. This is the only call for that struct, and nobody uses its memory any more.
 ///
-/// [`Placed::finish`]: crate::managed::packet::Placed::finish
+/// [`Unfinished`]: crate::managed::packet::Unfinished
 pub(crate) unsafe extern "C" fn delete<A: Abi, O>(managed: *mut A) {
     let Some(managed) = NonNull::new(managed) else { return };
     // SAFETY: by 1 it points to such a struct, which is plain data.
     let managed = unsafe { managed.read() };
     let Some(packet) = NonNull::new(managed.manager_ctx().cast::<Packet<A, O>>()) else { return };
-    // SAFETY: `finish` put the address of the packet into `manager_ctx`, and by
+    // SAFETY: that put the address of the packet into `manager_ctx`, and by
     // 2 nobody uses it again.
     let run = move || unsafe { release(packet) };
     if needs_drop::<O>() {

@@ -37,6 +37,9 @@ struct Both {
     fields: Fields,
 }
 
+/// From the beginning of a versioned struct to the tail behind it.
+pub(super) const TAIL: usize = offset_of!(Both, fields);
+
 const _: () = {
     let fields = offset_of!(Both, fields).wrapping_sub(START);
     assert!(offset_of!(DLManagedTensor, dl_tensor) == 0);
@@ -65,14 +68,15 @@ impl Outgoing {
         }
         let both = self.into_raw().cast::<Both>();
         let fields = Fields { manager_ctx: both.as_ptr().cast(), deleter: Some(delete) };
-        // SAFETY: behind every struct of ours there is room for them.
+        // SAFETY: by 4 of `ManagedTensor::from_raw` there is room for them behind it.
         let place = unsafe { &raw mut (*both.as_ptr()).fields };
         // SAFETY: as above, and it is this handle's, which is gone.
         unsafe { place.write(fields) };
         // SAFETY: the `DLTensor` is inside of the struct.
         let legacy = unsafe { both.byte_add(START) }.cast::<DLManagedTensor>();
         // SAFETY: 1. By the assertions above it is one, whose arrays are those of before.
-        // 2. Its deleter calls the one of before, which any thread may do once.
+        // 2. Its deleter calls the one of before, which any thread may do once. 4. It is
+        // not versioned.
         Some(unsafe { Outgoing::from_raw(legacy) })
     }
 }
@@ -107,7 +111,8 @@ unsafe extern "C" fn delete(managed: *mut DLManagedTensor) {
     // SAFETY: by 1 it points to such a struct, which is plain data.
     let managed = unsafe { managed.read() };
     let Some(versioned) = NonNull::new(managed.manager_ctx) else { return };
-    // SAFETY: 1. and 2. By 1 it is the versioned struct, and by 2 it is released now.
+    // SAFETY: 1., 2. and 4. By 1 it is the versioned struct, as its handle had it, and by
+    // 2 it is released now.
     drop(unsafe { Outgoing::from_raw(versioned.cast::<DLManagedTensorVersioned>()) });
 }
 
@@ -120,9 +125,11 @@ mod tests {
     use super::*;
     use crate::described::Layout;
     use crate::dtype::DataType;
+    use crate::export::DLPackExport;
     use crate::managed::Packet;
-    use crate::storage::{Data, DataRef, Storage};
-    use crate::view::Lend;
+    use crate::shared::Shared;
+    use crate::storage::{Data, DataRef, SharedBuffer, Storage};
+    use crate::view::{Lend, TensorView};
 
     /// An owner that counts how many of it there are.
     struct Owner(Vec<f32>, #[expect(dead_code, reason = "it is counted")] Arc<()>);
@@ -167,6 +174,37 @@ mod tests {
         assert_eq!(Arc::strong_count(&alive), 1);
         drop(exported(&alive, Flags::NONE).into_legacy(&mut refused));
         assert_eq!(Arc::strong_count(&alive), 1);
+    }
+
+    /// The struct of a block lies between its count and its consumer, one after the other.
+    #[test]
+    fn a_block_has_room_for_it_too() {
+        struct Numbers(SharedBuffer<f32>, #[expect(dead_code, reason = "counted")] Arc<()>);
+        impl DLPackExport for Numbers {
+            fn tensor(&self) -> Result<TensorView<'_>, Error> {
+                TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+            }
+        }
+        let (alive, mut refused) = (Arc::new(()), None);
+        let numbers = Numbers(SharedBuffer::zeroed(2).expect("memory"), Arc::clone(&alive));
+        let shared = Shared::new(numbers).expect("memory");
+        for _ in 0..2 {
+            let lent = Outgoing::from(shared.to_dlpack().expect("a tensor"));
+            let legacy = lent.into_legacy(&mut refused).expect("writable").into_raw();
+            // SAFETY: it is ours until the deleter is called.
+            let mut copy = unsafe { legacy.read() };
+            // SAFETY: as above; a consumer may leave anything in it.
+            unsafe { legacy.cast::<u8>().write_bytes(0xAA, size_of::<DLManagedTensor>()) };
+            assert!(shared.clone().try_into_inner().is_err());
+            let deleter = copy.deleter.expect("a deleter");
+            // SAFETY: 1. A copy will do. 2. It is the only call.
+            unsafe { deleter(&raw mut copy) };
+            assert_eq!((refused, Arc::strong_count(&alive)), (None, 2));
+        }
+        let last = Outgoing::from(shared.to_dlpack().expect("a tensor"));
+        drop(shared);
+        drop(last.into_legacy(&mut refused));
+        assert_eq!((refused, Arc::strong_count(&alive)), (None, 1));
     }
 
     #[test]

@@ -22,7 +22,7 @@ unsafe impl<A: Abi> Send for Outgoing<A> {}
 impl<A: Abi> Outgoing<A> {
     /// # Safety
     ///
-    /// 1. and 2. of [`ManagedTensor::from_raw`].
+    /// 1., 2. and 4. of [`ManagedTensor::from_raw`].
     #[inline(always)]
     pub(super) unsafe fn from_raw(managed: NonNull<A>) -> Self {
         Self { managed }

@@ -2,16 +2,16 @@
 
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
-use core::mem::forget;
+use core::mem::{forget, offset_of};
 use core::ptr::NonNull;
 
 use crate::described::{Described, Plain};
 use crate::dims::Space;
 use crate::error::Error;
-use crate::ffi::DLTensor;
+use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
 use crate::managed::deleter::delete;
-use crate::managed::legacy::Tail;
+use crate::managed::legacy::{self, Tail};
 use crate::managed::{Abi, ManagedTensor};
 use crate::storage::Terms;
 use crate::version::Version;
@@ -30,6 +30,8 @@ struct Head<A> {
     /// with its length in front ([`Spill`]); or NULL.
     spill: *mut i64,
 }
+
+const _: () = assert!(offset_of!(Head<DLManagedTensorVersioned>, tail) == legacy::TAIL);
 
 /// What an export allocates: the C struct, the dimensions, and the owner that
 /// keeps the elements alive.
@@ -220,9 +222,10 @@ impl<A: Abi> Unfinished<A> {
         let place = unsafe { &raw mut (*head).spill };
         // SAFETY: the place is aligned, and what it held needs no drop.
         unsafe { place.write(spill) };
-        // SAFETY: the head is complete. Its deleter frees this packet and drops
-        // its owner, which by 2 any thread may do, and its memory is valid
-        // until then by 1, lent on those terms.
+        // SAFETY: 1. The head is complete, and its struct is the packet's, to which
+        // nobody writes. 2. Its deleter frees this packet and drops its owner, which by
+        // 2 any thread may do. 3. Its memory is valid until then by 1, lent on those
+        // terms. 4. The pointer is that of the packet, which has a tail there.
         unsafe { ManagedTensor::from_raw(self.head.cast(), terms) }
     }
 }

@@ -65,6 +65,8 @@ impl<A: Abi> ManagedTensor<A> {
     ///    the handle lives.
     /// 2. Its deleter may be called once, by any thread.
     /// 3. Until then, its elements are lent on those terms.
+    /// 4. Behind a versioned struct the pointer reaches room for a
+    ///    [`Tail`](super::legacy::Tail), which nobody else uses.
     #[inline]
     pub(crate) unsafe fn from_raw(managed: NonNull<A>, terms: Terms) -> Self {
         Self { managed, terms }
@@ -83,7 +85,7 @@ impl<A: Abi> ManagedTensor<A> {
             return Err(self);
         }
         let tensor = ManuallyDrop::new(self);
-        // SAFETY: 1. to 3. are those of `self`, which is forgotten: the types are one.
+        // SAFETY: 1. to 4. are those of `self`, which is forgotten: the types are one.
         Ok(unsafe { ManagedTensor::from_raw(tensor.managed.cast(), tensor.terms) })
     }
 
