@@ -3,9 +3,10 @@
 use syn::ext::IdentExt as _;
 use syn::{Ident, Member};
 
+use super::lookalike::{LooksLike, looks_like};
 use super::role_field;
 use super::roles::{Roles, Taken};
-use super::types::{self, LooksLike};
+use super::types;
 use crate::ast::{Field, Input};
 use crate::attr::{ConstDType, ConstOrder, StructAttrs, WrittenDim};
 use crate::companion;
@@ -248,9 +249,10 @@ impl<'c, 'a> Check<'c, 'a> {
             if self.roles.has(field) || self.is_listed(ident) {
                 continue;
             }
-            match types::looks_like(&ident.unraw().to_string().to_lowercase()) {
+            match looks_like(&ident.unraw().to_string().to_lowercase(), field.ty) {
                 None => {}
                 Some(LooksLike::Role(role)) => self.cx.push(message::lookalike(ident, role)),
+                Some(LooksLike::Step) => self.cx.push(message::lookalike_step(ident)),
                 Some(LooksLike::ReadOnly) => {
                     self.cx.push(message::lookalike_read_only(ident, self.ident));
                 }

@@ -181,6 +181,17 @@ pub(crate) fn lookalike(field: &Ident, role: Role) -> Error {
     )
 }
 
+/// Of one axis there is no stride to be marked, only that of the slowest.
+pub(crate) fn lookalike_step(field: &Ident) -> Error {
+    refusal(
+        field.span(),
+        format!("field `{field}` looks like a stride, but has no attribute that says so"),
+        "write `#[dlpack(pitch(elements))]` or `#[dlpack(pitch(bytes))]` above it if that is how \
+         far one row is behind the one before it; strides of all axes are an array, marked \
+         `#[dlpack(strides)]`; write `#[dlpack(skip)]` if it is no part of the tensor",
+    )
+}
+
 pub(crate) fn lookalike_read_only(field: &Ident, owner: &Ident) -> Error {
     refusal(
         field.span(),
