@@ -69,6 +69,14 @@ pub(super) fn layout<'a>(
     Some(Layout { placement, len, dtype: None, device: None, padded: attrs.padded.is_some() })
 }
 
+/// Refuses a word that is no constant of `DataType`. Of its many spellings, the
+/// compiler knows none.
+pub(super) fn known_dtype(cx: &Ctxt, word: &Ident) {
+    if companion::names::constant(&word.unraw().to_string()).is_none() {
+        cx.push(companion::message::unknown_dtype(word));
+    }
+}
+
 impl<'c, 'a> Check<'c, 'a> {
     /// Gives the fields their roles, and refuses those that only look like one.
     fn begin(
@@ -237,7 +245,10 @@ impl<'c, 'a> Check<'c, 'a> {
             self.cx.push(message::given_twice(&constant.key, Role::DType, &field.field.name()));
         }
         Some(match constant.value.as_ref()? {
-            ConstDType::Named(ident) => DType::Named(ident),
+            ConstDType::Named(ident) => {
+                known_dtype(self.cx, ident);
+                DType::Named(ident)
+            }
             ConstDType::Path(path) => DType::Path(path),
         })
     }
