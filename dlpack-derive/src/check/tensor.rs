@@ -172,7 +172,10 @@ impl<'c, 'a> Check<'c, 'a> {
             }
             (None, None) => {
                 if !self.unread {
-                    self.cx.push(message::no_shape(self.ident));
+                    let data = self.roles.get(Role::Data).map(|data| data.field);
+                    let data = data.filter(|data| !types::looks_like_a_buffer(data.ty));
+                    let name = data.map(Field::name);
+                    self.cx.push(message::no_shape(self.ident, name.as_deref()));
                 }
                 None
             }

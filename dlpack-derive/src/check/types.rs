@@ -19,7 +19,8 @@ pub(super) fn likely_data(fields: &[Field<'_>], roles: &Roles<'_>) -> Option<Str
     }
 }
 
-fn looks_like_a_buffer(ty: &Type) -> bool {
+/// Whether that is elements without a shape, behind pointers or not.
+pub(super) fn looks_like_a_buffer(ty: &Type) -> bool {
     match ty {
         Type::Array(_) | Type::Slice(_) => true,
         Type::Reference(reference) => looks_like_a_buffer(&reference.elem),

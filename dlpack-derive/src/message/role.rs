@@ -18,13 +18,18 @@ pub(crate) fn no_data(ident: &Ident, candidate: Option<&str>) -> Error {
     refusal(ident.span(), format!("`{ident}` has no field marked `#[dlpack(data)]`"), help)
 }
 
-pub(crate) fn no_shape(ident: &Ident) -> Error {
-    refusal(
-        ident.span(),
-        format!("`{ident}` has no shape"),
-        "mark a field `#[dlpack(shape)]`, or list fields and constants on the struct: \
-         `#[dlpack(shape(height, width, 3))]`",
-    )
+/// `data` is the field that may have a shape itself, as an array of `ndarray` has.
+pub(crate) fn no_shape(ident: &Ident, data: Option<&str>) -> Error {
+    let help = "mark a field `#[dlpack(shape)]`, or list fields and constants on the struct: \
+                `#[dlpack(shape(height, width, 3))]`";
+    let help = match data {
+        None => help.to_owned(),
+        Some(data) => format!(
+            "{help}; if `{data}` has a shape itself, write `#[dlpack(transparent)]` above \
+             `struct {ident}` and `#[dlpack(skip)]` above every other field"
+        ),
+    };
+    refusal(ident.span(), format!("`{ident}` has no shape"), help)
 }
 
 pub(crate) fn two_shapes(key: &Ident, field: &str) -> Error {
