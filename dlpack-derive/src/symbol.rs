@@ -129,7 +129,7 @@ pub(crate) enum Units {
 }
 
 /// What a field is to the tensor.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Data,
     Shape,

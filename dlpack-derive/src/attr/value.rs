@@ -10,6 +10,7 @@ use syn::{
 };
 
 use super::container::{ConstDType, ConstOrder};
+use crate::companion::names;
 use crate::ctxt::Ctxt;
 use crate::message;
 use crate::meta::{Item, Value};
@@ -189,16 +190,18 @@ pub(super) fn dtype(cx: &Ctxt, item: &Item) -> Option<ConstDType> {
     let (tokens, eq) = match &item.value {
         Value::Assigned(tokens, eq) => (tokens, eq),
         Value::List(list) => {
-            cx.push(message::expected_dtype(Some(&list.clone().into()), list.span()));
+            cx.push(message::expected_dtype(Some(&list.clone().into()), list.span(), None));
             return None;
         }
         Value::None => {
-            cx.push(message::expected_dtype(None, item.key.span()));
+            cx.push(message::expected_dtype(None, item.key.span(), None));
             return None;
         }
     };
     let Ok((path, rest)) = path_and_rest(tokens) else {
-        cx.push(message::expected_dtype(tokens.clone().into_iter().next().as_ref(), *eq));
+        let found = tokens.clone().into_iter().next();
+        let meant = names::quoted(found.as_ref());
+        cx.push(message::expected_dtype(found.as_ref(), *eq, meant));
         return None;
     };
     expect_end(cx, item, rest);

@@ -6,8 +6,9 @@ use quote::ToTokens as _;
 use syn::GenericParam;
 
 use super::role_field;
+use super::tensor::known_dtype;
 use crate::ast::{Body, Field, Input, Variant};
-use crate::attr::StructAttrs;
+use crate::attr::{ConstDType, StructAttrs};
 use crate::companion::is_phantom;
 use crate::ctxt::Ctxt;
 use crate::message;
@@ -26,6 +27,12 @@ pub(crate) fn check<'a>(
     });
     if let Some(lifetime) = borrowed {
         cx.push(message::import_borrows(lifetime.apostrophe, input.ident));
+    }
+    let required = attrs.require.iter().flat_map(|require| &require.value.dtypes);
+    for dtype in required {
+        if let ConstDType::Named(word) = dtype {
+            known_dtype(cx, word);
+        }
     }
     let source = match (&input.body, super::kind(cx, input, attrs)) {
         (Body::Enum(variants), Some(Kind::Enum(kept))) => {

@@ -2,6 +2,7 @@
 
 mod forward;
 mod import;
+mod lookalike;
 mod roles;
 mod tensor;
 mod types;

@@ -3,9 +3,10 @@
 use syn::ext::IdentExt as _;
 use syn::{Ident, Member};
 
+use super::lookalike::{LooksLike, looks_like};
 use super::role_field;
 use super::roles::{Roles, Taken};
-use super::types::{self, LooksLike};
+use super::types;
 use crate::ast::{Field, Input};
 use crate::attr::{ConstDType, ConstOrder, StructAttrs, WrittenDim};
 use crate::companion;
@@ -66,6 +67,14 @@ pub(super) fn layout<'a>(
     let len = check.roles.counted(Role::Len);
     let placement = check.placement()?;
     Some(Layout { placement, len, dtype: None, device: None, padded: attrs.padded.is_some() })
+}
+
+/// Refuses a word that is no constant of `DataType`. Of its many spellings, the
+/// compiler knows none.
+pub(super) fn known_dtype(cx: &Ctxt, word: &Ident) {
+    if companion::names::constant(&word.unraw().to_string()).is_none() {
+        cx.push(companion::message::unknown_dtype(word));
+    }
 }
 
 impl<'c, 'a> Check<'c, 'a> {
@@ -163,7 +172,10 @@ impl<'c, 'a> Check<'c, 'a> {
             }
             (None, None) => {
                 if !self.unread {
-                    self.cx.push(message::no_shape(self.ident));
+                    let data = self.roles.get(Role::Data).map(|data| data.field);
+                    let data = data.filter(|data| !types::looks_like_a_buffer(data.ty));
+                    let name = data.map(Field::name);
+                    self.cx.push(message::no_shape(self.ident, name.as_deref()));
                 }
                 None
             }
@@ -236,7 +248,10 @@ impl<'c, 'a> Check<'c, 'a> {
             self.cx.push(message::given_twice(&constant.key, Role::DType, &field.field.name()));
         }
         Some(match constant.value.as_ref()? {
-            ConstDType::Named(ident) => DType::Named(ident),
+            ConstDType::Named(ident) => {
+                known_dtype(self.cx, ident);
+                DType::Named(ident)
+            }
             ConstDType::Path(path) => DType::Path(path),
         })
     }
@@ -248,9 +263,10 @@ impl<'c, 'a> Check<'c, 'a> {
             if self.roles.has(field) || self.is_listed(ident) {
                 continue;
             }
-            match types::looks_like(&ident.unraw().to_string().to_lowercase()) {
+            match looks_like(&ident.unraw().to_string().to_lowercase(), field.ty) {
                 None => {}
                 Some(LooksLike::Role(role)) => self.cx.push(message::lookalike(ident, role)),
+                Some(LooksLike::Step) => self.cx.push(message::lookalike_step(ident)),
                 Some(LooksLike::ReadOnly) => {
                     self.cx.push(message::lookalike_read_only(ident, self.ident));
                 }

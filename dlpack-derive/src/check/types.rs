@@ -1,4 +1,4 @@
-//! What the name or the type of a field gives away.
+//! What the type of a field gives away.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
@@ -6,7 +6,6 @@ use syn::{GenericArgument, Ident, PathArguments, Type};
 
 use super::roles::Roles;
 use crate::ast::Field;
-use crate::symbol::{self, Role};
 
 /// The field that was probably meant to be `data`: the only one without a role
 /// that looks like a buffer.
@@ -20,7 +19,8 @@ pub(super) fn likely_data(fields: &[Field<'_>], roles: &Roles<'_>) -> Option<Str
     }
 }
 
-fn looks_like_a_buffer(ty: &Type) -> bool {
+/// Whether that is elements without a shape, behind pointers or not.
+pub(super) fn looks_like_a_buffer(ty: &Type) -> bool {
     match ty {
         Type::Array(_) | Type::Slice(_) => true,
         Type::Reference(reference) => looks_like_a_buffer(&reference.elem),
@@ -62,6 +62,22 @@ pub(super) fn lock(ty: &Type) -> Option<&Ident> {
     }
 }
 
+/// Whether that is one integer.
+pub(super) fn is_integer(ty: &Type) -> bool {
+    match ty {
+        Type::Group(group) => is_integer(&group.elem),
+        Type::Path(path) => path
+            .path
+            .segments
+            .last()
+            .is_some_and(|last| INTEGERS.iter().any(|int| last.ident == int)),
+        _ => false,
+    }
+}
+
+const INTEGERS: [&str; 10] =
+    ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
+
 /// Whether a deleter may surely drop it: it is made of the standard library's
 /// owners and numbers alone.
 ///
@@ -86,37 +102,6 @@ const OWNED: [&str; 20] = [
     "i64", "i8", "isize", "u16", "u32", "u64", "u8", "usize",
 ];
 
-/// What a field without a role was probably meant to be.
-pub(super) enum LooksLike {
-    Role(Role),
-    ReadOnly,
-}
-
-/// What the name of a field without a role promises.
-pub(super) fn looks_like(name: &str) -> Option<LooksLike> {
-    let is = |word: &str| {
-        name == word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'))
-    };
-    let role = match () {
-        // Only where another field is marked with the role of that name.
-        () if Role::ALL
-            .iter()
-            .any(|role| role.field_name().is_some_and(|(own, _)| own == name)) =>
-        {
-            return None;
-        }
-        () if name.starts_with("stride") => Role::Strides,
-        () if is("offset") => Role::Offset,
-        () if is("pitch") => Role::Pitch,
-        () if is("layout") => Role::Layout,
-        () if is(symbol::ORDER) => Role::Order,
-        () if is("ndim") || is("rank") => Role::NDim,
-        () if is("readonly") || is(symbol::READ_ONLY) => return Some(LooksLike::ReadOnly),
-        () => return None,
-    };
-    Some(LooksLike::Role(role))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,18 +113,6 @@ mod tests {
         }
         for ty in ["Rc<u8>", "*const u8", "&'static u8", "Vec<Rc<u8>>", "[u8; N]", "core::u8"] {
             assert!(!is_surely_owned(&syn::parse_str(ty).unwrap()), "{ty}");
-        }
-    }
-
-    #[test]
-    fn names_that_promise_a_layout() {
-        for name in
-            ["stride", "strides_", "offset", "start_offset", "row_pitch", "rank", "readonly"]
-        {
-            assert!(looks_like(name).is_some(), "{name}");
-        }
-        for name in ["border", "recorder", "frank", "offsets", "strides", "byte_offset", "name"] {
-            assert!(looks_like(name).is_none(), "{name}");
         }
     }
 }

@@ -143,10 +143,11 @@ pub(crate) fn variant_with_fields(variant: &Ident) -> Error {
 }
 
 pub(crate) fn expected_dtype(found: Option<&TokenTree>, place: Span) -> Error {
+    let meant = names::quoted(found).unwrap_or("FLOAT8_E4M3FN");
     refusal(
         place,
         format!("expected the name of a data type, found {}", describe(found)),
-        "write `#[dlpack(dtype = FLOAT8_E4M3FN)]`, or the path of a constant of your own",
+        format!("write `#[dlpack(dtype = {meant})]`, or the path of a constant of your own"),
     )
 }
 

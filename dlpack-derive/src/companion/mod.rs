@@ -9,7 +9,7 @@ mod attrs;
 mod data_type;
 mod element;
 pub(crate) mod message;
-mod names;
+pub(crate) mod names;
 mod storage;
 mod symbol;
 

@@ -3,8 +3,9 @@
 //! A name counts only if every library means the same by it. Wrong guesses
 //! would be wrong values, which nobody notices.
 
+use proc_macro2::TokenTree;
 use quote::format_ident;
-use syn::Ident;
+use syn::{Ident, Lit};
 
 use super::symbol;
 
@@ -123,8 +124,19 @@ fn clear(name: &str) -> Option<&'static str> {
 }
 
 /// The constant of that name.
-pub(super) fn constant(name: &str) -> Option<&'static str> {
+pub(crate) fn constant(name: &str) -> Option<&'static str> {
     CONSTANTS.into_iter().find(|constant| *constant == name)
+}
+
+/// The constant that is probably meant by a string of that text.
+pub(crate) fn quoted(found: Option<&TokenTree>) -> Option<&'static str> {
+    let Some(TokenTree::Literal(literal)) = found else { return None };
+    let Lit::Str(text) = Lit::new(literal.clone()) else { return None };
+    match named(&text.value()) {
+        Named::As(constant) => Some(constant),
+        Named::Ordered(..) => None,
+        Named::Unclear { .. } => constant(&text.value().to_uppercase()),
+    }
 }
 
 /// Whether the elements of a constant are narrower than a byte.

@@ -18,13 +18,18 @@ pub(crate) fn no_data(ident: &Ident, candidate: Option<&str>) -> Error {
     refusal(ident.span(), format!("`{ident}` has no field marked `#[dlpack(data)]`"), help)
 }
 
-pub(crate) fn no_shape(ident: &Ident) -> Error {
-    refusal(
-        ident.span(),
-        format!("`{ident}` has no shape"),
-        "mark a field `#[dlpack(shape)]`, or list fields and constants on the struct: \
-         `#[dlpack(shape(height, width, 3))]`",
-    )
+/// `data` is the field that may have a shape itself, as an array of `ndarray` has.
+pub(crate) fn no_shape(ident: &Ident, data: Option<&str>) -> Error {
+    let help = "mark a field `#[dlpack(shape)]`, or list fields and constants on the struct: \
+                `#[dlpack(shape(height, width, 3))]`";
+    let help = match data {
+        None => help.to_owned(),
+        Some(data) => format!(
+            "{help}; if `{data}` has a shape itself, write `#[dlpack(transparent)]` above \
+             `struct {ident}` and `#[dlpack(skip)]` above every other field"
+        ),
+    };
+    refusal(ident.span(), format!("`{ident}` has no shape"), help)
 }
 
 pub(crate) fn two_shapes(key: &Ident, field: &str) -> Error {
@@ -178,6 +183,17 @@ pub(crate) fn lookalike(field: &Ident, role: Role) -> Error {
         field.span(),
         format!("field `{field}` looks like the `{word}`, but has no attribute that says so"),
         format!("write {attribute} above it, or `#[dlpack(skip)]` if it is no part of the tensor"),
+    )
+}
+
+/// Of one axis there is no stride to be marked, only that of the slowest.
+pub(crate) fn lookalike_step(field: &Ident) -> Error {
+    refusal(
+        field.span(),
+        format!("field `{field}` looks like a stride, but has no attribute that says so"),
+        "write `#[dlpack(pitch(elements))]` or `#[dlpack(pitch(bytes))]` above it if that is how \
+         far one row is behind the one before it; strides of all axes are an array, marked \
+         `#[dlpack(strides)]`; write `#[dlpack(skip)]` if it is no part of the tensor",
     )
 }
 

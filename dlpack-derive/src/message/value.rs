@@ -45,12 +45,15 @@ pub(crate) fn expected_order(found: Option<&TokenTree>, place: Span) -> Error {
     )
 }
 
-pub(crate) fn expected_dtype(found: Option<&TokenTree>, place: Span) -> Error {
+pub(crate) fn expected_dtype(found: Option<&TokenTree>, place: Span, meant: Option<&str>) -> Error {
+    let meant = meant.unwrap_or("BF16");
     refusal(
         found.map_or(place, TokenTree::span),
         format!("expected a constant of `DataType`, found {}", describe(found)),
-        "write `#[dlpack(dtype = BF16)]`, or the path of a constant of your own: \
-         `#[dlpack(dtype = Self::DTYPE)]`",
+        format!(
+            "write `#[dlpack(dtype = {meant})]`, or the path of a constant of your own: \
+             `#[dlpack(dtype = Self::DTYPE)]`"
+        ),
     )
 }
 

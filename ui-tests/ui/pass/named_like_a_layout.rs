@@ -16,6 +16,11 @@ struct Image {
     offset: u16,
     #[dlpack(skip)]
     stride: u8,
+    #[dlpack(skip)]
+    row_strides: [u8; 2],
+    #[dlpack(skip)]
+    memory_format: u8,
+    start: f32,
     #[dlpack(pitch(bytes))]
     row_layout: i32,
 }
@@ -29,8 +34,12 @@ fn main() {
         rank: 2,
         offset: 2,
         stride: 4,
+        row_strides: [5, 6],
+        memory_format: 7,
+        start: 0.5,
         row_layout: 4,
     };
     assert_eq!(image.border + image.offsets + image.len + image.stride, 10);
+    assert_eq!((image.row_strides, image.memory_format, image.start), ([5, 6], 7, 0.5));
     assert_eq!(image.tensor().unwrap().strides(), [4, 1]);
 }

@@ -1,0 +1,146 @@
+//! What the name of a field without a role promises.
+//!
+//! A part of the layout that is overlooked is wrong values, which nobody notices.
+//! So a name is refused if it seldom means anything else: `#[dlpack(skip)]` takes
+//! the refusal back.
+
+use syn::Type;
+
+use super::types;
+use crate::symbol::{self, Role};
+
+/// What a field without a role was probably meant to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LooksLike {
+    Role(Role),
+    /// The step of one axis, in a number of its own.
+    Step,
+    ReadOnly,
+}
+
+/// How far one row, or column, is behind the one before it.
+const PITCH: [&str; 20] = [
+    "pitch",
+    "bytes_per_line",
+    "bytes_per_row",
+    "elements_per_row",
+    "row_bytes",
+    "row_len",
+    "row_length",
+    "row_size",
+    "row_step",
+    "line_bytes",
+    "line_len",
+    "line_length",
+    "line_size",
+    "linesize",
+    "width_step",
+    "aligned_width",
+    "padded_width",
+    "leading_dim",
+    "leading_dimension",
+    "lda",
+];
+
+/// Which axis is the fastest.
+const ORDER: [&str; 7] = [
+    symbol::ORDER,
+    symbol::ROW_MAJOR,
+    symbol::COLUMN_MAJOR,
+    "col_major",
+    "fortran",
+    "memory_format",
+    "transposed",
+];
+
+/// What the name of a field without a role promises.
+pub(super) fn looks_like(name: &str, ty: &Type) -> Option<LooksLike> {
+    // Only where another field is marked with the role of that name.
+    if Role::ALL.iter().any(|role| role.field_name().is_some_and(|(own, _)| own == name)) {
+        return None;
+    }
+    let counted = ["_bytes", "_elements"].into_iter().find_map(|unit| name.strip_suffix(unit));
+    let bare = counted.map(|bare| bare.strip_suffix("_in").unwrap_or(bare));
+    by_words(name, ty).or_else(|| by_words(bare?, ty))
+}
+
+fn by_words(name: &str, ty: &Type) -> Option<LooksLike> {
+    let is = |word: &str| {
+        name == word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'))
+    };
+    let role = match () {
+        () if name.contains("stride") && types::is_integer(ty) => return Some(LooksLike::Step),
+        () if name.contains("stride") => Role::Strides,
+        () if is("offset") || is("byte_start") || is("start_byte") => Role::Offset,
+        // Elsewhere it is a time, or the first of a range.
+        () if name == "start" && types::is_integer(ty) => Role::Offset,
+        () if PITCH.into_iter().any(is) => Role::Pitch,
+        () if is("layout") => Role::Layout,
+        () if ORDER.into_iter().any(is) => Role::Order,
+        () if is("ndim") || is("rank") => Role::NDim,
+        () if is("readonly") || is(symbol::READ_ONLY) => return Some(LooksLike::ReadOnly),
+        () => return None,
+    };
+    Some(LooksLike::Role(role))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn promised(name: &str, ty: &str) -> Option<LooksLike> {
+        looks_like(name, &syn::parse_str(ty).unwrap())
+    }
+
+    #[test]
+    fn names_that_promise_a_layout() {
+        use Role::{Layout, NDim, Offset, Order, Pitch, Strides};
+        for (role, names) in [
+            (Strides, &["strides_", "row_strides", "stride_y", "byte_strides", "is_strided"][..]),
+            (Offset, &["offset", "start_offset", "offset_in_bytes", "byte_start", "start_byte"]),
+            (Pitch, &["row_pitch", "pitch_bytes", "bytes_per_row", "src_bytes_per_row", "lda"]),
+            (Pitch, &["linesize", "row_bytes", "padded_width", "leading_dimension", "row_len"]),
+            (Layout, &["layout", "memory_layout"]),
+            (Order, &["memory_order", "col_major", "is_row_major", "column_major", "transposed"]),
+            (Order, &["is_transposed", "is_fortran", "fortran_order", "memory_format"]),
+            (NDim, &["rank", "ndim"]),
+        ] {
+            for name in names {
+                assert_eq!(promised(name, "Of"), Some(LooksLike::Role(role)), "{name}");
+            }
+        }
+        assert_eq!(promised("readonly", "bool"), Some(LooksLike::ReadOnly));
+    }
+
+    #[test]
+    fn a_number_alone_is_the_step_of_one_axis() {
+        for name in ["stride", "row_stride", "line_stride", "byte_stride", "x_stride", "rowstride"]
+        {
+            assert_eq!(promised(name, "usize"), Some(LooksLike::Step), "{name}");
+            let strides = Some(LooksLike::Role(Role::Strides));
+            assert_eq!(promised(name, "[usize; 2]"), strides, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_start_is_an_offset_if_it_is_a_number() {
+        assert_eq!(promised("start", "u64"), Some(LooksLike::Role(Role::Offset)));
+        for ty in ["Instant", "f64", "Option<u64>"] {
+            assert_eq!(promised("start", ty), None, "{ty}");
+        }
+    }
+
+    #[test]
+    fn other_names_promise_nothing() {
+        for name in ["border", "recorder", "frank", "name", "row", "rows", "bytes", "size_bytes"] {
+            assert_eq!(promised(name, "usize"), None, "{name}");
+        }
+        // Where lists begin in the data, how far values are moved, a time, a version.
+        for name in ["offsets", "start_time", "version_major", "step", "width", "format"] {
+            assert_eq!(promised(name, "usize"), None, "{name}");
+        }
+        for name in ["strides", "byte_offset", "shape", "data", "dtype", "device"] {
+            assert_eq!(promised(name, "usize"), None, "{name}");
+        }
+    }
+}

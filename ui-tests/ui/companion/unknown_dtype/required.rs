@@ -1,0 +1,14 @@
+use dlpack_traits::{DLPackImport, Foreign};
+
+#[derive(DLPackImport)]
+#[dlpack(require(dtype(uint16, F32)))]
+pub struct Image {
+    data: Foreign,
+    shape: [usize; 2],
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+    let _ = Image::from_dlpack(tensor);
+}
