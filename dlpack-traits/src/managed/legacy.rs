@@ -118,6 +118,7 @@ unsafe extern "C" fn delete(managed: *mut DLManagedTensor) {
 
 #[cfg(test)]
 mod tests {
+    use alloc::format;
     use alloc::sync::Arc;
     use alloc::vec;
     use alloc::vec::Vec;
@@ -174,6 +175,7 @@ mod tests {
         assert_eq!(Arc::strong_count(&alive), 1);
         drop(exported(&alive, Flags::NONE).into_legacy(&mut refused));
         assert_eq!(Arc::strong_count(&alive), 1);
+        assert_eq!(format!("{:?}", exported(&alive, Flags::NONE)), "Outgoing");
     }
 
     /// The struct of a block lies between its count and its consumer, one after the other.
