@@ -17,8 +17,9 @@ use crate::report::{Answer, CapsuleFacts, Check, Severity, TensorFacts};
 const ROUNDS: usize = 32;
 /// How often that is looked at.
 const BATCHES: usize = 4;
-/// How often it is looked at again, where something was left.
-const SETTLING: usize = 10;
+/// How often it is looked at again, where something was left: a second, as threads of a
+/// library may have to wait for a processor.
+const SETTLING: usize = 50;
 /// How long a deleter may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
