@@ -75,6 +75,21 @@ def test_fault(fault, copy):
     check_leaks(body)
 
 
+@pytest.mark.parametrize("copy", [None, True, False])
+@pytest.mark.parametrize("keywords", [{}, VERSIONED], ids=["legacy", "versioned"])
+def test_no_tensor_in_memory_that_nobody_may_write(keywords, copy):
+    """What is wrong with a tensor is said also to a consumer that could not be told
+    that it is read-only."""
+    tensor = Frozen([1.0], [5])
+
+    def body():
+        caught = refusal(tensor, copy=copy, **keywords)
+        assert type(caught) is BufferError
+        assert "spans bytes 0..20 but its storage holds 4" in str(caught)
+
+    check_leaks(body)
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_device_of_a_faulty_tensor(fault):
     """`__dlpack_device__` asks the tensor too, and fails as the export does."""

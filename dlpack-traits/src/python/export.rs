@@ -122,7 +122,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// That of the tensor that could not be shared.
+    /// That of the tensor that could not be shared. What is no tensor at all says that.
     pub(super) fn may_copy_instead(
         self,
         tensor: &(impl DLPackExport + ?Sized),
@@ -130,8 +130,8 @@ impl Plan {
     ) -> Result<(), Error> {
         match error {
             // The struct has no flag for it, but a copy need not say it.
-            Error::ReadOnlyLegacy if self.copy != Copy::Never => match tensor.tensor() {
-                Ok(view) if view.device() == Device::CPU => Ok(()),
+            Error::ReadOnlyLegacy => match tensor.tensor()?.device() {
+                Device::CPU if self.copy != Copy::Never => Ok(()),
                 _ => Err(error),
             },
             error => Err(error),
