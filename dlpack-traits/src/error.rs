@@ -1,7 +1,8 @@
 //! Why a tensor cannot be exchanged: [`Error`].
 
+mod text;
+
 use core::convert::Infallible;
-use core::fmt;
 
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -64,6 +65,13 @@ pub enum Error {
         axis: usize,
         /// What it says, in bytes.
         bytes: i64,
+    },
+    /// A pitch in bytes is not a whole number of elements.
+    PitchNotWhole {
+        /// The pitch, in bytes.
+        bytes: i64,
+        /// The width of an element, in bits.
+        bits: i64,
     },
     /// A pitch is smaller than the row that it is to hold.
     PitchTooSmall {
@@ -295,196 +303,6 @@ pub enum Error {
     Overlapping,
     /// A reason that a hand-written [`DLPackExport`](crate::DLPackExport) gave.
     Custom(&'static str),
-}
-
-impl fmt::Display for Error {
-    #[expect(clippy::too_many_lines, reason = "one sentence per reason")]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Error::RankMismatch { shape, strides } => {
-                write!(f, "shape has {shape} dimensions but strides has {strides}")
-            }
-            Error::TooManyDims { ndim } => {
-                write!(f, "shape has {ndim} dimensions, more than the 64 that consumers accept")
-            }
-            Error::NegativeDim { axis, dim } => {
-                write!(f, "dimension {axis} of shape is {dim}, which is negative")
-            }
-            Error::DimTooLarge { axis } => {
-                write!(f, "entry {axis} of shape or strides does not fit in 64 signed bits")
-            }
-            Error::RankBeyondCapacity { ndim, capacity } => {
-                write!(f, "the rank is {ndim} but shape or strides have room for {capacity}")
-            }
-            Error::StrideNotWhole { axis, bytes } => {
-                write!(
-                    f,
-                    "stride {axis} is {bytes} bytes, which is no whole number of elements; if it or \
-                     the pitch counts elements, say `elements` in place of `bytes`, else copy them \
-                     to a layout that DLPack can describe"
-                )
-            }
-            Error::PitchTooSmall { pitch, row } => {
-                write!(
-                    f,
-                    "the pitch is {pitch} elements but a row has {row}; it counts from the start \
-                     of one row to the start of the next, padding included"
-                )
-            }
-            Error::PitchBesideStrides => f.write_str("a layout with strides has no pitch"),
-            Error::NegativeOffset => f.write_str("the offset of the first element is negative"),
-            Error::InsideByte { dtype } => {
-                write!(f, "the offset of packed {dtype} elements ends inside a byte")
-            }
-            Error::SizeOverflow => {
-                f.write_str("the elements of the tensor do not fit in the address space")
-            }
-            Error::OutOfBounds { start, end, len } => {
-                write!(f, "the tensor spans bytes {start}..{end} but its storage holds {len}")
-            }
-            Error::OutsideWindow { start, end, from, to } => write!(
-                f,
-                "the tensor spans bytes {start}..{end} of its storage but `offset` and `len` give \
-                 it {from}..{to}"
-            ),
-            Error::Misaligned { dtype, align } => {
-                write!(
-                    f,
-                    "the first {dtype} element is not aligned to {align} bytes; hold the elements \
-                     in a buffer of their own type, or begin at an offset that is; imported ones \
-                     can be read with `elements`, or copied"
-                )
-            }
-            Error::UnsupportedDType { dtype } => {
-                write!(f, "DLPack 1.3 does not define the element type {dtype}")
-            }
-            Error::NoDType { variant } => {
-                write!(f, "elements of type `{variant}` have no DLPack data type")
-            }
-            Error::NoStorage { variant } => {
-                write!(f, "a storage of kind `{variant}` cannot be exported")
-            }
-            Error::NoVariant { dtype } => {
-                write!(f, "elements of type {dtype} have no counterpart in the type asked for")
-            }
-            Error::NotBytes { dtype } => write!(
-                f,
-                "the storage cannot be read as {dtype}; only uint8 storage can, and where \
-                 others write to it only as types of 8 bits or fewer"
-            ),
-            Error::DTypeMismatch { dtype, storage } => write!(
-                f,
-                "dtype is {dtype} but the storage holds {storage}; only uint8 storage can be \
-                 read as another type"
-            ),
-            Error::DeviceMismatch { device, storage } => {
-                write!(f, "device is {device} but the storage is on {storage}")
-            }
-            Error::NotNativeEndian => {
-                f.write_str("the data is not in native byte order; convert it before exporting")
-            }
-            Error::ReadOnlyLegacy => f.write_str(
-                "the tensor is read-only, which a legacy capsule cannot say; ask with \
-                 `max_version=(1, 0)` or later, or for a copy with `copy=True`",
-            ),
-            Error::PaddedLegacy => f.write_str(
-                "elements narrower than a byte are padded, which a legacy capsule cannot say; ask \
-                 with `max_version=(1, 1)` or later",
-            ),
-            Error::NotShareable => f.write_str(
-                "the storage has a single owner; export it by value with `into_dlpack`, or hold \
-                 it in an `Arc` or a `SharedBuffer`",
-            ),
-            Error::ShareOutOfRange => {
-                f.write_str("the shared handle does not hold the memory of the tensor")
-            }
-            Error::NotOnHost { device } => {
-                write!(f, "the memory is on {device}, where the processor cannot read it")
-            }
-            Error::NoBackend { device } => write!(f, "no backend at hand serves {device}"),
-            Error::AlreadyServed { device_type } => {
-                let device = Device::new(device_type, 0);
-                write!(f, "another backend is registered for devices such as {device}")
-            }
-            Error::Unsupported { device, what } => {
-                write!(f, "the backend of {device} has no {what}")
-            }
-            Error::NoLibrary { name } => write!(f, "the library {name} is not on this machine"),
-            Error::Device { device, call, code } => {
-                write!(f, "`{call}` returned {code} for {device}")
-            }
-            Error::StreamRefused { device, stream: Some(number), rule } => {
-                write!(f, "{device} has no `stream` {number}; {rule}")
-            }
-            Error::StreamRefused { device, stream: None, rule } => {
-                write!(f, "{device} needs a `stream`; {rule}")
-            }
-            Error::StreamUntracked { device } => write!(
-                f,
-                "{device} cannot tell when work on an unnamed stream is done; send the `stream` \
-                 that the tensor will be used on"
-            ),
-            Error::PackedStrides { dtype } => {
-                write!(f, "{dtype} elements are packed into bytes and can only be copied compact")
-            }
-            Error::StreamOnHost => {
-                f.write_str("the tensor is on the CPU, where `stream` must be None")
-            }
-            Error::OutOfMemory { bytes } => write!(f, "could not allocate {bytes} bytes"),
-            Error::NullTensor => f.write_str("there is no tensor: the pointer is NULL"),
-            Error::VersionUnsupported { found } => {
-                write!(f, "the tensor is of DLPack {found}, which cannot be read as version 1")
-            }
-            Error::NegativeRank { ndim } => {
-                write!(f, "the number of dimensions is {ndim}, which is negative")
-            }
-            Error::NullShape { ndim } => {
-                write!(f, "the tensor has {ndim} dimensions but its shape is NULL")
-            }
-            Error::NullData => f.write_str("the tensor has elements but its data is NULL"),
-            Error::ElementMismatch { asked, found } => {
-                write!(f, "the elements are {found}, not {asked}")
-            }
-            Error::NoSuchElement => f.write_str(
-                "the tensor has no element at this index: it takes one number per dimension, each \
-                 below the extent",
-            ),
-            Error::InvalidBits { dtype } => {
-                write!(f, "an element holds bits that are no value of {dtype}")
-            }
-            Error::NotCompact => f.write_str(
-                "the elements are not compact in row-major order, so they are no slice; go through \
-                 them with `elements`, or copy them with its `to_vec`",
-            ),
-            Error::ReadOnly => f.write_str("the tensor is read-only"),
-            Error::NotExclusive => f.write_str(
-                "others may hold the memory of the tensor too; ask its producer for a copy with \
-                 `copy=True`, or, if it does not flag copies with IS_COPIED, copy the elements with \
-                 `elements` and `to_vec`",
-            ),
-            Error::NotFrozen => f.write_str(
-                "others may write the memory of the tensor; read its elements by value with \
-                 `elements`, or copy them with its `to_vec`",
-            ),
-            Error::NullStrides { ndim } => write!(
-                f,
-                "the tensor has {ndim} dimensions but its strides are NULL, which DLPack 1.2 and \
-                 later forbid"
-            ),
-            Error::AxesMismatch { axes } => write!(
-                f,
-                "the last dimensions of the tensor are not the {axes:?} of an element, compact in \
-                 row-major order"
-            ),
-            Error::TooWide { dtype } => {
-                write!(f, "{dtype} elements have more than 64 bits; read them by their own type")
-            }
-            Error::Overlapping => f.write_str(
-                "two indices may name the same element, so it cannot be lent for writing",
-            ),
-            Error::Custom(reason) => f.write_str(reason),
-        }
-    }
 }
 
 impl core::error::Error for Error {}

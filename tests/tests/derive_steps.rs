@@ -90,8 +90,19 @@ fn a_row_pitch_in_bytes() {
     let frame = |pitch| Frame { data: (0..8).collect(), width: 3, height: 2, pitch };
     assert_eq!(read(frame(8)), (vec![4, 1], vec![0, 1, 2, 4, 5, 6]));
     let error = frame(7).into_dlpack().unwrap_err();
-    assert_eq!(error, Error::StrideNotWhole { axis: 0, bytes: 7 });
-    assert!(error.to_string().contains("say `elements` in place of `bytes`"), "{error}");
+    assert_eq!(error, Error::PitchNotWhole { bytes: 7, bits: 16 });
+    assert_eq!(
+        error.to_string(),
+        "the pitch is 7 bytes, which is no whole number of elements of 16 bits; if it counts \
+         elements, say `elements` in place of `bytes`, else copy them to a layout that DLPack \
+         can describe"
+    );
+    let error = frame(4).into_dlpack().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the pitch comes to 2 elements but a row has 3; it counts from the start of one row to the \
+         start of the next, padding included"
+    );
 }
 
 #[derive(DLPackExport)]

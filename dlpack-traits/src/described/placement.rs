@@ -330,7 +330,7 @@ mod tests {
         );
         assert_eq!(
             pitch(Layout::row_major(&shape).unwrap().byte_pitch(15)),
-            Err(Error::StrideNotWhole { axis: 0, bytes: 15 })
+            Err(Error::PitchNotWhole { bytes: 15, bits: 32 })
         );
         assert!(matches!(
             pitch(Layout::row_major(&shape).unwrap().pitch(6)),

@@ -174,7 +174,8 @@ impl<'a> Strides<'a> {
                 let bytes = bytes.as_slice();
                 Dims::filled(bytes.len(), |strides| {
                     for (axis, (stride, &bytes)) in strides.iter_mut().zip(bytes).enumerate() {
-                        *stride = whole_elements(bytes, bits, axis)?;
+                        *stride = whole_elements(bytes, bits)
+                            .ok_or(Error::StrideNotWhole { axis, bytes })?;
                     }
                     Ok(())
                 })
@@ -193,7 +194,7 @@ impl<'a> Strides<'a> {
                         }
                     };
                     match (pitch, strides.get_mut(slowest)) {
-                        (Some(pitch), Some(stride)) => widen(stride, pitch, bits, slowest),
+                        (Some(pitch), Some(stride)) => widen(stride, pitch, bits),
                         _ => Ok(()),
                     }
                 })?;
@@ -204,12 +205,12 @@ impl<'a> Strides<'a> {
 }
 
 /// Widens the step of the slowest axis to a pitch.
-fn widen(stride: &mut i64, pitch: Amount, bits: i64, axis: usize) -> Result<(), Error> {
+fn widen(stride: &mut i64, pitch: Amount, bits: i64) -> Result<(), Error> {
     let pitch = match pitch {
         Amount::Elements(elements) => elements,
         Amount::Bytes(bytes) => {
             let bytes = i64::try_from(bytes).map_err(|_| Error::SizeOverflow)?;
-            whole_elements(bytes, bits, axis)?
+            whole_elements(bytes, bits).ok_or(Error::PitchNotWhole { bytes, bits })?
         }
     };
     if pitch < *stride {
@@ -258,13 +259,13 @@ fn bytes_of(elements: i64, bits: i64) -> Result<u64, Error> {
     u64::try_from(bits.saturating_add(7) >> 3).map_err(|_| Error::SizeOverflow)
 }
 
-/// A number of bytes in elements.
-fn whole_elements(bytes: i64, bits: i64, axis: usize) -> Result<i64, Error> {
+/// A number of bytes in elements; nothing if one would be cut.
+fn whole_elements(bytes: i64, bits: i64) -> Option<i64> {
     let given = i128::from(bytes).saturating_mul(8);
     let elements = given.checked_div(bits.into());
     match elements.map(|elements| (i64::try_from(elements), elements.checked_mul(bits.into()))) {
-        Some((Ok(elements), Some(exact))) if exact == given => Ok(elements),
-        _ => Err(Error::StrideNotWhole { axis, bytes }),
+        Some((Ok(elements), Some(exact))) if exact == given => Some(elements),
+        _ => None,
     }
 }
 

@@ -269,7 +269,7 @@ impl fmt::Display for Requirement {
             Unmet::Fit { number, found, int } => {
                 write!(
                     f,
-                    "the {number} of the tensor is {found}, which does not fit in the `{int}` of \
+                    "{number} of the tensor is {found}, which does not fit in the `{int}` of \
                      `{name}`"
                 )?;
                 if *found < 0 { write!(f, "; {COMPACT}") } else { Ok(()) }
@@ -292,10 +292,10 @@ impl fmt::Display for Number {
         match self {
             Self::Dimension(axis) => write!(f, "dimension {axis}"),
             Self::Stride(axis) => write!(f, "stride {axis}"),
-            Self::Pitch => f.write_str("pitch"),
-            Self::Offset => f.write_str("offset"),
-            Self::Len => f.write_str("length"),
-            Self::Rank => f.write_str("number of dimensions"),
+            Self::Pitch => f.write_str("the pitch"),
+            Self::Offset => f.write_str("the offset"),
+            Self::Len => f.write_str("the length"),
+            Self::Rank => f.write_str("the number of dimensions"),
         }
     }
 }

@@ -123,7 +123,7 @@ fn negative_strides() {
     );
     assert_eq!(
         text(built::<Unsigned>(&flipped)),
-        "the stride 0 of the tensor is -3, which does not fit in the `usize` of `Unsigned`; pass \
+        "stride 0 of the tensor is -3, which does not fit in the `usize` of `Unsigned`; pass \
          `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
     );
     // Nothing lies in front of the first element here.
@@ -192,7 +192,7 @@ fn dimensions() {
     assert_eq!(error, ImportError::Requirement(Requirement::new("Roomy", unmet)));
     assert_eq!(
         error.to_string(),
-        "the dimension 0 of the tensor is 300, which does not fit in the `i8` of `Roomy`"
+        "dimension 0 of the tensor is 300, which does not fit in the `i8` of `Roomy`"
     );
 }
 

@@ -50,7 +50,7 @@ fn a_pitch_in_bytes() {
 fn a_pitch_that_is_no_whole_element() {
     let drops = Drops::new();
     let error = frame(5, &drops).into_dlpack().unwrap_err();
-    assert_eq!(error, Error::StrideNotWhole { axis: 0, bytes: 5 });
+    assert_eq!(error, Error::PitchNotWhole { bytes: 5, bits: 16 });
     assert_eq!(drops.count(), 1);
 }
 
