@@ -201,6 +201,23 @@ fn shared() {
 #[dlpack(crate = tensors, transparent)]
 struct Image(Array3<u8>);
 
+#[derive(DLPackExport)]
+#[dlpack(crate = tensors, transparent)]
+struct Named {
+    data: Array2<f32>,
+    #[dlpack(skip)]
+    name: &'static str,
+}
+
+#[test]
+fn beside_fields_that_are_skipped() {
+    let data = Array2::zeros((2, 3)).reversed_axes();
+    let named = Named { data, name: "fog" };
+    assert_eq!(named.name, "fog");
+    let tensor = named.into_dlpack().unwrap();
+    assert_eq!((tensor.shape(), tensor.dtype()), (&[3, 2][..], DataType::F32));
+}
+
 #[test]
 fn in_a_newtype() {
     let mut image = Array3::<u8>::zeros((1, 2, 3));
