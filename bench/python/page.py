@@ -38,7 +38,7 @@ the median and the lower quartile of the rounds. A ratio is ours divided by what
 is compared with, of medians: below 1 is faster. Absolute times belong to the machine of
 the day; ratios travel better. A Python row includes the loop around it, for all alike.
 The reasons below are of several runs, so their figures are near those of the tables, not
-the same; those in the tables are all of one run.
+the same; those in the tables of one section are of one run of its command.
 
 The picture shows the rows that have a bar. Machine code has nothing to be compared with,
 and is shown as a part of its bar."""
