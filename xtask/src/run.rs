@@ -80,6 +80,21 @@ impl Stage {
             .unwrap_or_default()
     }
 
+    /// How long the log is, in bytes.
+    pub(crate) fn log_length(&self) -> Outcome<u64> {
+        self.log.metadata().map(|data| data.len()).map_err(|error| self.unwritable(&error))
+    }
+
+    /// Takes out of the log what was written to it since it had this length.
+    pub(crate) fn forget_since(&self, length: u64) -> Outcome {
+        // It is open for appending: what comes next is written at the new end.
+        self.log.set_len(length).map_err(|error| self.unwritable(&error))
+    }
+
+    fn unwritable(&self, error: &std::io::Error) -> String {
+        format!("{} cannot be written ({error}).", self.log_path.display())
+    }
+
     /// Prints the last lines of the log, by which a failure explains itself.
     pub(crate) fn print_tail(&self) {
         let log = self.logged();
@@ -175,7 +190,7 @@ impl Stage {
 
     fn write_log(&mut self, bytes: &[u8]) {
         if let Err(error) = self.log.write_all(bytes) {
-            eprintln!("warning: {} cannot be written ({error}).", self.log_path.display());
+            eprintln!("warning: {}", self.unwritable(&error));
         }
     }
 }

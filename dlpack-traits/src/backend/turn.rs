@@ -46,11 +46,15 @@ impl Drop for Over<'_> {
 #[cfg(test)]
 mod tests {
     use core::panic::AssertUnwindSafe;
-    use core::sync::atomic::AtomicU32;
+    use core::time::Duration;
     use std::panic::catch_unwind;
+    use std::sync::mpsc::{self, RecvTimeoutError, TryRecvError};
     use std::thread;
 
     use super::*;
+
+    /// How long a thread waits for one that must not come.
+    const MOMENT: Duration = Duration::from_millis(100);
 
     #[test]
     fn a_thread_may_come_back() {
@@ -65,20 +69,23 @@ mod tests {
 
     #[test]
     fn no_other_thread_comes_in_between() {
-        let (turn, inside) = (Turn::default(), AtomicU32::new(0));
+        let turn = Turn::default();
+        let (sender, inside) = mpsc::channel();
         thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for _ in 0..20 {
-                        turn.take(|| {
-                            let before = inside.fetch_add(1, Ordering::Relaxed);
-                            assert_eq!(turn.take(|| before), 0);
-                            thread::yield_now();
-                            inside.fetch_sub(1, Ordering::Relaxed);
-                        });
-                    }
+            turn.take(|| {
+                let turn = &turn;
+                let (begun, begins) = mpsc::channel();
+                scope.spawn(move || {
+                    begun.send(()).unwrap();
+                    turn.take(|| sender.send(()).unwrap());
                 });
-            }
+                begins.recv().unwrap();
+                // However few cores there are, it had the time to come in.
+                assert_eq!(inside.recv_timeout(MOMENT), Err(RecvTimeoutError::Timeout));
+                assert_eq!(turn.take(|| 7), 7);
+                assert_eq!(inside.try_recv(), Err(TryRecvError::Empty));
+            });
+            assert_eq!(inside.recv(), Ok(()));
         });
     }
 }

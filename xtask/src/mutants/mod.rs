@@ -82,7 +82,7 @@ fn run(
         };
         groups.entry((mutant.with, binary)).or_default().push(mutant);
     }
-    let mut wrong = 0;
+    let mut wrong = Vec::new();
     for ((runner, binary), mutants) in groups {
         let tests: Box<dyn Tests> = match (runner, environment) {
             (Runner::Machine, _) if binary.starts_with(SIMULATED) && !cfg!(target_os = "linux") => {
@@ -102,21 +102,21 @@ fn run(
             }
             (Runner::Python, None) => return Err("there is no Python environment.".to_owned()),
         };
-        wrong += group(&scratch, &*tests, &mutants, stage)?;
+        wrong.extend(group(&scratch, &*tests, &mutants, stage)?);
     }
-    match wrong {
-        0 => Ok(()),
-        _ => Err(format!("{wrong} of {} mutants were not noticed.", mutants.len())),
+    if wrong.is_empty() {
+        return Ok(());
     }
+    Err(format!("{} of {} mutants: {}", wrong.len(), mutants.len(), wrong.join("; ")))
 }
 
-/// How many of the mutants were not noticed.
+/// The mutants that were not noticed, and what came of them.
 fn group(
     scratch: &Scratch,
     tests: &dyn Tests,
     mutants: &[&Mutant],
     stage: &mut Stage,
-) -> Outcome<usize> {
+) -> Outcome<Vec<String>> {
     // With everything in its place the tests pass.
     tests.build(stage)?;
     let mut names: Vec<Reference> =
@@ -128,9 +128,10 @@ fn group(
             return Err(format!("{name:?} fails as it is, without a mutant."));
         }
     }
-    let mut wrong = 0;
+    let mut wrong = Vec::new();
     for mutant in mutants {
         let started = Instant::now();
+        let length = stage.log_length()?;
         let changed = mutant.apply(scratch.sources())?;
         let before = scratch.change(&changed)?;
         let verdict = match tests.build(stage) {
@@ -139,7 +140,12 @@ fn group(
             Ok(()) => "noticed",
         };
         scratch.change(&before)?;
-        wrong += usize::from(verdict != "noticed");
+        if verdict == "noticed" {
+            // A test that had to fail explains nothing to who looks for one that had not.
+            stage.forget_since(length)?;
+        } else {
+            wrong.push(format!("{verdict}: {} by {}", mutant.title(), mutant.test));
+        }
         stage.note(&format!(
             "{verdict:16} {:5.1} s  {:60} {}",
             started.elapsed().as_secs_f64(),
