@@ -57,6 +57,7 @@ What the tables show besides, and why:
 - **The floor allocates**, also where it is compared with what does not: the borrowed view,
   and a `Shared`.
 - **Copies of 64 MiB** are made by two threads, where there is a second core; NumPy's by one.
+{first_writes}
 - **`__dlpack__()` without a version** asks for a struct that cannot say read-only. Of what
   is read-only, as an `Arc<[f32]>`, a copy is made: the second line of its table."""
 
@@ -181,6 +182,21 @@ def misses(groups):
     return "\n".join(lines)
 
 
+def first_writes(about):
+    """What the first and the second write to the machine's memory took."""
+    memory = about.get("free memory")
+    if not memory:
+        return ""
+    first, second = memory["seconds"]
+    return (
+        f"  Before them {memory['GiB']} GiB of free memory were written, a word in each huge page:"
+        f" {first} s the first time, {second} s the second.\n"
+        "  A virtual machine's memory comes from its host at the first write to a page. Without"
+        " that, two threads, which get\n"
+        "  other pages than one does, took up to 1.8 times NumPy's time on a new machine.\n"
+    )
+
+
 def versions(about):
     known = dict(about.get("versions", {}))
     rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=False)
@@ -208,7 +224,7 @@ def page(groups, about):
     for name, rows in groups.items():
         more = details(rows)
         parts += [f"## {GROUPS.get(name, name)}", summary(rows)] + ([more] if more else [])
-    parts += ["## Besides the bars", BEYOND]
+    parts += ["## Besides the bars", BEYOND.replace("{first_writes}\n", first_writes(about))]
     parts += [
         "## The floor",
         "What `floor` means in the Rust rows: `bench/src/floor.rs`, as it is.",
