@@ -16,6 +16,9 @@ mod relay;
 mod ffi {
     pub(crate) use dlpack_traits::ffi::*;
 }
+mod sync {
+    pub(crate) use core::sync::atomic::{AtomicU8, Ordering};
+}
 mod version {
     pub(crate) use dlpack_traits::Version;
 }

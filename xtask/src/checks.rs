@@ -72,6 +72,27 @@ pub(crate) fn clippy(context: &Context, stage: &mut Stage) -> Ending {
     Ok(())
 }
 
+/// Workspaces of their own whose commands are too long for `cargo xtask test`: what
+/// they take of the crate's sources is still there.
+pub(crate) fn workspaces_apart(context: &Context, stage: &mut Stage) -> Ending {
+    for (folder, targets, flags) in [
+        ("fuzz", "--bins", ""),
+        ("tests/loom", "--tests", "--cfg loom"),
+        ("tests/loom", "--bins", "--cfg loom"),
+        ("tests/mutation", "--all-targets", ""),
+        ("bench", "--all-targets", ""),
+    ] {
+        let mut command = cargo(&context.checkout);
+        command
+            .current_dir(context.checkout.root().join(folder))
+            .env("RUSTFLAGS", flags)
+            .env("CARGO_TARGET_DIR", context.checkout.target().join("apart"))
+            .args(["check", "--locked", targets]);
+        stage.run(&mut command)?;
+    }
+    Ok(())
+}
+
 /// The documentation builds without a warning.
 pub(crate) fn docs(context: &Context, stage: &mut Stage) -> Ending {
     for packages in everywhere() {

@@ -79,6 +79,7 @@ const FULL: &[(&str, Body)] = &[
     ("feature sets with pyo3", checks::feature_sets_with_pyo3),
     ("python documents", rust_tests::python_documents),
     ("clippy", checks::clippy),
+    ("workspaces apart", checks::workspaces_apart),
     ("docs", checks::docs),
     ("public interface", api::step),
     ("oldest rust", checks::oldest_rust),
