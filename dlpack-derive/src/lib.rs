@@ -94,7 +94,8 @@ use syn::DeriveInput;
 /// `row_stride`, `bytes_per_row`, `row_padding` or `channels_last`; `skip` says that
 /// it is none.
 /// Whether a consumer may write depends on the storage alone, but for
-/// `read_only`; see the trait.
+/// `read_only`; see the trait. An export is one allocation, and two more beyond 8
+/// dimensions.
 ///
 /// Where the elements are of a type parameter, say at the struct what that is
 /// (`T: Element`): a type that is none is then refused by its name.
