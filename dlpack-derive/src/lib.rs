@@ -91,9 +91,11 @@ use syn::DeriveInput;
 /// Numbers are integers of any type, and always say what they count: a field
 /// that is called `offset` is refused until it says `elements` or `bytes`, as is
 /// any other that looks like a part of the layout and has no attribute, such as
-/// `row_stride` or `bytes_per_row`; `skip` says that it is none.
+/// `row_stride`, `bytes_per_row`, `row_padding` or `channels_last`; `skip` says that
+/// it is none.
 /// Whether a consumer may write depends on the storage alone, but for
-/// `read_only`; see the trait.
+/// `read_only`; see the trait. An export is one allocation, and two more beyond 8
+/// dimensions.
 ///
 /// Where the elements are of a type parameter, say at the struct what that is
 /// (`T: Element`): a type that is none is then refused by its name.

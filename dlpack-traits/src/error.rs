@@ -47,8 +47,13 @@ pub enum Error {
         /// What it says.
         dim: i64,
     },
-    /// A dimension or stride does not fit in the `i64` that DLPack stores.
+    /// A dimension does not fit in the `i64` that DLPack stores.
     DimTooLarge {
+        /// Which one.
+        axis: usize,
+    },
+    /// A stride does not fit in the `i64` that DLPack stores.
+    StrideTooLarge {
         /// Which one.
         axis: usize,
     },
@@ -80,6 +85,9 @@ pub enum Error {
         /// The row, in elements.
         row: i64,
     },
+    /// A pitch does not fit in the `i64` that DLPack stores, or is a negative number of
+    /// bytes.
+    PitchOutOfRange,
     /// A pitch was given for a layout that has explicit strides.
     PitchBesideStrides,
     /// An offset is negative.
@@ -303,6 +311,17 @@ pub enum Error {
     Overlapping,
     /// A reason that a hand-written [`DLPackExport`](crate::DLPackExport) gave.
     Custom(&'static str),
+}
+
+impl Error {
+    /// What is wrong with a list of numbers, if these are strides.
+    #[cold]
+    pub(crate) fn of_strides(self) -> Self {
+        match self {
+            Error::DimTooLarge { axis } => Error::StrideTooLarge { axis },
+            error => error,
+        }
+    }
 }
 
 impl core::error::Error for Error {}

@@ -1,6 +1,9 @@
 """`python::from_dlpack` by `__dlpack__`: the keywords, what is tried again, which
 errors arrive, devices and streams."""
 
+import array
+import re
+
 import dlpack_testing as testing
 import pytest
 from conftest import check_leaks, nothing_left, require
@@ -186,6 +189,92 @@ def test_no_producer(object):
     """As the standard says: AttributeError."""
     with pytest.raises(AttributeError, match="__dlpack__"), nothing_left():
         testing.import_tensor(object)
+
+
+def of_numbers():
+    """What NumPy makes a tensor of, with its elements."""
+    np = require("numpy")
+
+    class Image:
+        """As in Pillow, and as pandas has `__array__`."""
+
+        __array_interface__ = np.arange(3.0).__array_interface__
+
+    numbers = [0.0, 1.0, 2.0]
+    doubles = array.array("d", numbers)
+    return [
+        (numbers, numbers),
+        (tuple(numbers), numbers),
+        ([[0.0, 1.0], [2.0, 3.0]], [0.0, 1.0, 2.0, 3.0]),
+        (range(3), [0, 1, 2]),
+        (7, [7]),
+        (True, [True]),
+        (7.5, [7.5]),
+        (7j, [7j]),
+        (np.float64(7.5), [7.5]),
+        (bytes([1, 2]), [1, 2]),
+        (bytearray([1, 2]), [1, 2]),
+        (memoryview(doubles), numbers),
+        (doubles, numbers),
+        (Image(), numbers),
+    ]
+
+
+@pytest.mark.parametrize("asked", [{}, {"copy": True}, {"device": (1, 0)}], ids=str)
+def test_what_is_no_tensor_yet_says_what_makes_one(asked):
+    """What the text says to type is typed, and gives the elements."""
+    np = require("numpy")
+    for given, elements in of_numbers():
+        with pytest.raises(AttributeError) as caught, nothing_left():
+            testing.import_tensor(given, **asked)
+        text = str(caught.value)
+        assert type(caught.value) is AttributeError
+        assert f"of type `{qualified(given)}`, which is no tensor" in text, text
+        [instead] = re.findall("; pass `(.+)`$", text)
+        made = eval(instead, {"numpy": np, "x": given})
+        shape, _, dtype = testing.import_tensor(made).facts()[:3]
+        assert tuple(shape) == made.shape and dtype == str(made.dtype)
+        assert made.ravel().tolist() == elements
+
+
+def qualified(given):
+    """The name of its type, as one would import it."""
+    cls = type(given)
+    module = "" if cls.__module__ == "builtins" else f"{cls.__module__}."
+    return f"{module}{cls.__qualname__}"
+
+
+@pytest.mark.parametrize("given", [None, "text", {1}, object(), {"a": 1}], ids=repr)
+def test_what_numpy_makes_nothing_of(given):
+    """Is not said to be of use to it."""
+    text = f"`{qualified(given)}`, which is no tensor: it has no `__dlpack__`; pass a tensor,"
+    with pytest.raises(AttributeError, match=re.escape(text)), nothing_left():
+        testing.import_tensor(given)
+
+
+def test_who_has_a_stream_is_told_the_same():
+    """The device is asked for first, of those who know none."""
+    text = "`list`, which is no tensor: it has no `__dlpack_device__`; pass `numpy.asarray(x)`"
+    with pytest.raises(AttributeError, match=re.escape(text)), nothing_left():
+        testing.import_tensor([1.0], stream=5)
+
+
+def test_words_of_the_object_stay():
+    """Also where they are like those of Python, of something inside of it."""
+
+    class Absent:
+        def __getattr__(self, name):
+            raise AttributeError(f"the column has no attribute '{name}'")
+
+    with pytest.raises(AttributeError, match="^the column has no attribute '__dlpack__'$"):
+        testing.import_tensor(Absent())
+
+    class Around:
+        def __dlpack__(self, **keywords):
+            return [1.0].__dlpack__(**keywords)
+
+    with pytest.raises(AttributeError, match="^'list' object has no"):
+        testing.import_tensor(Around())
 
 
 @pytest.mark.parametrize("result", [None, 1, "capsule"])

@@ -225,6 +225,13 @@ def test_a_type_with_nothing_but_a_table():
         assert message in str(caught.value.__cause__)
 
 
+def test_what_has_a_table_is_a_tensor():
+    """Nobody is told otherwise who asks what only `__dlpack__` has words for."""
+    one = producer(testing.scripted_table(), protocol=False)
+    with pytest.raises(AttributeError, match="object has no attribute '__dlpack__'$"):
+        testing.import_tensor(one, copy=True)
+
+
 def test_a_struct_that_is_refused():
     """Is released, and `__dlpack__` may do better."""
     assert outcome(shape=[-1]) is False

@@ -24,6 +24,36 @@ fn window() -> Window {
     }
 }
 
+/// A stride, a pitch and a dimension that no `i64` holds: each says which it is.
+#[test]
+fn what_does_not_fit_is_named() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = ::tensors)]
+    struct Steps {
+        data: Vec<u8>,
+        shape: [u64; 2],
+        strides: [u128; 2],
+    }
+    #[derive(DLPackExport)]
+    #[dlpack(crate = ::tensors)]
+    struct Rows {
+        data: Vec<u8>,
+        shape: [u64; 2],
+        #[dlpack(pitch(bytes))]
+        row_bytes: i64,
+    }
+    let steps = |shape, strides| Steps { data: vec![0; 4], shape, strides }.into_dlpack();
+    let rows = |row_bytes| Rows { data: vec![0; 4], shape: [2, 2], row_bytes }.into_dlpack();
+    assert!(steps([2, 2], [2, 1]).is_ok() && rows(2).is_ok());
+    for (refused, text) in [
+        (steps([2, u64::MAX], [2, 1]), "dimension 1 of shape does not fit in 64 signed bits"),
+        (steps([2, 2], [1 << 64, 1]), "stride 0 does not fit in 64 signed bits"),
+        (rows(-2), "the pitch is negative or does not fit in 64 signed bits"),
+    ] {
+        assert_eq!(refused.unwrap_err().to_string(), text);
+    }
+}
+
 /// The error of every way out of the struct, which is the same one.
 fn error(window: Window) -> Error {
     let error = window.tensor().unwrap_err();

@@ -36,6 +36,7 @@ fn check<S: Storage + Send + 'static>(make: impl Fn() -> S, mode: Mode) {
         let tensor = owner().into_dlpack().unwrap();
         let flags = if mode == Mode::Writable { Flags::NONE } else { Flags::READ_ONLY };
         assert_eq!(tensor.flags(), flags);
+        assert_eq!(tensor.is_read_only(), mode == Mode::ReadOnly);
         assert_eq!((tensor.shape(), tensor.dtype()), (shape, DataType::I32));
         if let Some(strides) = strides {
             assert_eq!(tensor.strides(), strides);
@@ -44,6 +45,7 @@ fn check<S: Storage + Send + 'static>(make: impl Fn() -> S, mode: Mode) {
         match owner().into_dlpack_legacy() {
             Ok(tensor) => {
                 assert_eq!(mode, Mode::Writable);
+                assert!(!tensor.is_read_only());
                 consume(tensor, expected);
             }
             Err(error) => assert_eq!((error, mode), (Error::ReadOnlyLegacy, Mode::ReadOnly)),

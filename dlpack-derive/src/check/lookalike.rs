@@ -15,6 +15,10 @@ pub(super) enum LooksLike {
     Role(Role),
     /// The step of one axis, in a number of its own.
     Step,
+    /// What lies between two rows.
+    Padding,
+    /// How the axes lie in memory.
+    Axes,
     ReadOnly,
 }
 
@@ -53,6 +57,32 @@ const ORDER: [&str; 7] = [
     "transposed",
 ];
 
+/// What lies between the end of a row and the start of the next one, or what rows are
+/// rounded up to.
+const PADDING: [&str; 7] = [
+    "padding",
+    "row_pad",
+    "line_pad",
+    "row_align",
+    "row_alignment",
+    "line_align",
+    "line_alignment",
+];
+
+/// In which order the axes follow each other in memory, or from which end.
+const AXES: [&str; 10] = [
+    "channels_last",
+    "channel_last",
+    "channels_first",
+    "channel_first",
+    "nhwc",
+    "nchw",
+    "interleaved",
+    "planar",
+    "bottom_up",
+    "top_down",
+];
+
 /// What the name of a field without a role promises.
 pub(super) fn looks_like(name: &str, ty: &Type) -> Option<LooksLike> {
     // Only where another field is marked with the role of that name.
@@ -78,6 +108,11 @@ fn by_words(name: &str, ty: &Type) -> Option<LooksLike> {
         () if is("layout") => Role::Layout,
         () if ORDER.into_iter().any(is) => Role::Order,
         () if is("ndim") || is("rank") => Role::NDim,
+        // Named with an underscore in front it fills a C struct.
+        () if PADDING.into_iter().any(is) && !name.starts_with('_') && types::is_integer(ty) => {
+            return Some(LooksLike::Padding);
+        }
+        () if AXES.into_iter().any(is) => return Some(LooksLike::Axes),
         () if is("readonly") || is(symbol::READ_ONLY) => return Some(LooksLike::ReadOnly),
         () => return None,
     };
@@ -119,6 +154,44 @@ mod tests {
             assert_eq!(promised(name, "usize"), Some(LooksLike::Step), "{name}");
             let strides = Some(LooksLike::Role(Role::Strides));
             assert_eq!(promised(name, "[usize; 2]"), strides, "{name}");
+        }
+    }
+
+    #[test]
+    fn rows_with_padding() {
+        for name in ["row_padding", "padding_bytes", "line_padding_in_bytes", "padding", "row_pad"]
+        {
+            assert_eq!(promised(name, "u32"), Some(LooksLike::Padding), "{name}");
+        }
+        for name in ["row_align", "row_alignment", "row_pad_bytes", "padding_elements"] {
+            assert_eq!(promised(name, "usize"), Some(LooksLike::Padding), "{name}");
+        }
+        // Of a convolution, of a C struct, of text.
+        for (name, ty) in [
+            ("padding", "[usize; 2]"),
+            ("padding", "Padding"),
+            ("_padding", "u32"),
+            ("_row_padding", "u32"),
+            ("padding", "[u8; 3]"),
+            ("padding_mode", "u8"),
+            ("padding_idx", "usize"),
+            ("pad", "u32"),
+            ("alignment", "usize"),
+        ] {
+            assert_eq!(promised(name, ty), None, "{name}: {ty}");
+        }
+    }
+
+    #[test]
+    fn axes_in_another_order() {
+        for name in ["channels_last", "is_channels_last", "channels_first", "nhwc", "is_nchw"] {
+            assert_eq!(promised(name, "bool"), Some(LooksLike::Axes), "{name}");
+        }
+        for name in ["interleaved", "is_interleaved", "planar", "is_planar", "bottom_up"] {
+            assert_eq!(promised(name, "bool"), Some(LooksLike::Axes), "{name}");
+        }
+        for name in ["channels", "last_channel", "planarity", "bottom", "top_down_view"] {
+            assert_eq!(promised(name, "bool"), None, "{name}");
         }
     }
 

@@ -267,6 +267,8 @@ impl<'c, 'a> Check<'c, 'a> {
                 None => {}
                 Some(LooksLike::Role(role)) => self.cx.push(message::lookalike(ident, role)),
                 Some(LooksLike::Step) => self.cx.push(message::lookalike_step(ident)),
+                Some(LooksLike::Padding) => self.cx.push(message::lookalike_padding(ident)),
+                Some(LooksLike::Axes) => self.cx.push(message::lookalike_axes(ident)),
                 Some(LooksLike::ReadOnly) => {
                     self.cx.push(message::lookalike_read_only(ident, self.ident));
                 }

@@ -197,6 +197,32 @@ pub(crate) fn lookalike_step(field: &Ident) -> Error {
     )
 }
 
+/// Padding alone is no role: the row that it follows may be another one than the shape's.
+pub(crate) fn lookalike_padding(field: &Ident) -> Error {
+    refusal(
+        field.span(),
+        format!("field `{field}` looks like what lies between two rows, which no role counts"),
+        format!(
+            "hold how far one row is behind the one before it, padding included, in a field \
+             marked `#[dlpack(pitch(elements))]` or `#[dlpack(pitch(bytes))]`; write \
+             `#[dlpack(skip)]` above `{field}` if that is there, or if it is no part of the tensor"
+        ),
+    )
+}
+
+/// Only strides can say it, or a shape that is in the order of memory.
+pub(crate) fn lookalike_axes(field: &Ident) -> Error {
+    refusal(
+        field.span(),
+        format!("field `{field}` looks like how the axes lie in memory, which no role says"),
+        format!(
+            "hold the strides of all axes in an array marked `#[dlpack(strides)]`, or list the \
+             shape in the order of memory, slowest axis first; write `#[dlpack(skip)]` above \
+             `{field}` if that is so, or if it is no part of the tensor"
+        ),
+    )
+}
+
 pub(crate) fn lookalike_read_only(field: &Ident, owner: &Ident) -> Error {
     refusal(
         field.span(),

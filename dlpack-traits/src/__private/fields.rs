@@ -55,7 +55,7 @@ pub trait StridesField {
 impl<D: AsDims + ?Sized> StridesField for D {
     #[inline]
     fn dims(&self) -> Result<Dims<'_>, Error> {
-        self.as_dims()
+        self.as_dims().map_err(Error::of_strides)
     }
 }
 

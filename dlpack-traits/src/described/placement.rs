@@ -109,7 +109,7 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::DimTooLarge`]; a wrong number of strides is found by
+    /// [`Error::DimTooLarge`], [`Error::StrideTooLarge`]; a wrong number of strides is found by
     /// [`TensorView::new`](crate::TensorView::new).
     #[inline]
     pub fn strided<D, S>(shape: &'a D, strides: &'a S) -> Result<Self, Error>
@@ -117,7 +117,7 @@ impl<'a> Layout<'a> {
         D: AsDims + ?Sized,
         S: AsDims + ?Sized,
     {
-        Ok(Self::of_strides(shape.as_dims()?, strides.as_dims()?))
+        Ok(Self::of_strides(shape.as_dims()?, strides.as_dims().map_err(Error::of_strides)?))
     }
 
     /// Elements at explicit strides, in **bytes**, one for each dimension.
@@ -141,7 +141,7 @@ impl<'a> Layout<'a> {
         D: AsDims + ?Sized,
         S: AsDims + ?Sized,
     {
-        Ok(Self::of_byte_strides(shape.as_dims()?, strides.as_dims()?))
+        Ok(Self::of_byte_strides(shape.as_dims()?, strides.as_dims().map_err(Error::of_strides)?))
     }
 
     /// [`ordered`](Self::ordered) of dimensions that were read already.
@@ -197,11 +197,11 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::DimTooLarge`]; a pitch that is too small, or beside explicit
+    /// [`Error::PitchOutOfRange`]; a pitch that is too small, or beside explicit
     /// strides, is found by [`TensorView::new`](crate::TensorView::new).
     #[inline]
     pub fn pitch<I: Dim>(self, elements: I) -> Result<Self, Error> {
-        let elements = elements.to_i64().ok_or(Error::DimTooLarge { axis: 0 })?;
+        let elements = elements.to_i64().ok_or(Error::PitchOutOfRange)?;
         self.with_pitch(Amount::Elements(elements))
     }
 
@@ -214,7 +214,7 @@ impl<'a> Layout<'a> {
     #[inline]
     pub fn byte_pitch<I: Dim>(self, bytes: I) -> Result<Self, Error> {
         let bytes = bytes.to_i64().and_then(|bytes| u64::try_from(bytes).ok());
-        self.with_pitch(Amount::Bytes(bytes.ok_or(Error::DimTooLarge { axis: 0 })?))
+        self.with_pitch(Amount::Bytes(bytes.ok_or(Error::PitchOutOfRange)?))
     }
 
     #[inline]
@@ -338,6 +338,20 @@ mod tests {
         ));
         let strided = Layout::strided(&shape, &[3, 1]).unwrap();
         assert_eq!(strided.pitch(3).unwrap_err(), Error::PitchBesideStrides);
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_are_named() {
+        let (small, large) = ([2_u64, 2], [1, u64::MAX]);
+        let is = |layout: Result<Layout<'_>, Error>, error| assert_eq!(layout.unwrap_err(), error);
+        is(Layout::row_major(&large), Error::DimTooLarge { axis: 1 });
+        is(Layout::strided(&large, &large), Error::DimTooLarge { axis: 1 });
+        is(Layout::strided(&small, &large), Error::StrideTooLarge { axis: 1 });
+        is(Layout::byte_strided(&small, &large), Error::StrideTooLarge { axis: 1 });
+        let compact = || Layout::row_major(&small).unwrap();
+        is(compact().pitch(u64::MAX), Error::PitchOutOfRange);
+        is(compact().byte_pitch(u64::MAX), Error::PitchOutOfRange);
+        is(compact().byte_pitch(-16), Error::PitchOutOfRange);
     }
 
     #[test]

@@ -240,7 +240,8 @@ pub trait AsDims {
     ///
     /// # Errors
     ///
-    /// [`Error::DimTooLarge`] when one does not fit in 64 signed bits.
+    /// [`Error::DimTooLarge`] when one does not fit in 64 signed bits. Of strides
+    /// [`Layout`](crate::Layout) makes that [`Error::StrideTooLarge`].
     fn as_dims(&self) -> Result<Dims<'_>, Error>;
 
     /// Writes them into a packet as the shape of a compact tensor. `None` where

@@ -23,7 +23,10 @@ impl fmt::Display for Error {
                 write!(f, "dimension {axis} of shape is {dim}, which is negative")
             }
             Error::DimTooLarge { axis } => {
-                write!(f, "entry {axis} of shape or strides does not fit in 64 signed bits")
+                write!(f, "dimension {axis} of shape does not fit in 64 signed bits")
+            }
+            Error::StrideTooLarge { axis } => {
+                write!(f, "stride {axis} does not fit in 64 signed bits")
             }
             Error::RankBeyondCapacity { ndim, capacity } => {
                 write!(f, "the rank is {ndim} but shape or strides have room for {capacity}")
@@ -42,6 +45,9 @@ impl fmt::Display for Error {
                 "the pitch comes to {pitch} elements but a row has {row}; it counts from the start \
                  of one row to the start of the next, padding included"
             ),
+            Error::PitchOutOfRange => {
+                f.write_str("the pitch is negative or does not fit in 64 signed bits")
+            }
             Error::PitchBesideStrides => f.write_str("a layout with strides has no pitch"),
             Error::NegativeOffset => f.write_str("the offset of the first element is negative"),
             Error::InsideByte { dtype } => {

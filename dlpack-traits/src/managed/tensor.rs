@@ -159,6 +159,35 @@ impl<A: Abi> ManagedTensor<A> {
         self.managed().flags()
     }
 
+    /// Whether consumers are told not to write: READ_ONLY
+    /// ([`DLPACK_FLAG_BITMASK_READ_ONLY`](crate::ffi::DLPACK_FLAG_BITMASK_READ_ONLY)) is
+    /// set. Never in the legacy struct, which has no flags: of such memory
+    /// [`into_dlpack_legacy`](crate::DLPackExport::into_dlpack_legacy) is
+    /// [`Error::ReadOnlyLegacy`](crate::Error::ReadOnlyLegacy).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use dlpack_traits::{DLPackExport, SharedBuffer};
+    /// # #[cfg(feature = "derive")] {
+    ///
+    /// #[derive(DLPackExport)]
+    /// struct Samples<S> {
+    ///     data: S,
+    ///     shape: [usize; 2],
+    /// }
+    ///
+    /// let frozen = Samples { data: Arc::<[f32]>::from([1.0; 6]), shape: [2, 3] };
+    /// assert!(frozen.to_dlpack()?.is_read_only()); // an `Arc` may have other owners
+    /// let shared = Samples { data: SharedBuffer::from_slice(&[1.0_f32; 6])?, shape: [2, 3] };
+    /// assert!(!shared.to_dlpack()?.is_read_only());
+    /// # }
+    /// # Ok::<(), dlpack_traits::Error>(())
+    /// ```
+    pub fn is_read_only(&self) -> bool {
+        self.flags().contains(Flags::READ_ONLY)
+    }
+
     /// First element, or handle; NULL when there are no elements.
     pub fn as_data_ptr(&self) -> *const u8 {
         self.raw().data.cast_const().cast()

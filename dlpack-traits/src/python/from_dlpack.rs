@@ -9,6 +9,7 @@ use pyo3::types::PyCapsule;
 use super::convert::quietly;
 use super::late::Late;
 use super::lookup::{export_of, peer_by_address, peer_of};
+use super::no_tensor::explained;
 use super::peer::Export;
 use super::produce::{device_of, produce};
 use super::{slots, take};
@@ -52,7 +53,8 @@ use crate::stream::{StreamArg, StreamKind};
 /// # Errors
 ///
 /// What the object raises: usually `BufferError` where it cannot export, and
-/// `AttributeError` where it is no tensor. `BufferError` for a tensor that is
+/// `AttributeError` where it is no tensor, which says what to pass (for a list,
+/// `numpy.asarray(x)`). `BufferError` for a tensor that is
 /// not what the standard allows, `ValueError` for a capsule that holds none, or
 /// whose tensor was taken before.
 #[inline]
@@ -96,7 +98,9 @@ fn fill(
         return out_of_capsule(object, options, tensor);
     }
     // SAFETY: 1. Producers are trusted to keep the standard.
-    unsafe { produce(object, options, tensor) }?;
+    if let Err(error) = unsafe { produce(object, options, tensor) } {
+        return Err(explained(object, error));
+    }
     if options.device.is_none() && tensor.device() == Device::CPU {
         return Ok(());
     }

@@ -101,7 +101,7 @@
 //! | `ValueError` | an argument with a wrong value: a `stream` on the CPU, a negative version |
 //! | `IndexError` | Rust code asked for an element that the tensor does not have |
 //! | `MemoryError` | no memory for the export |
-//! | `AttributeError` | what was to be imported has no `__dlpack__` |
+//! | `AttributeError` | what was to be imported has no `__dlpack__`; says what to pass |
 //! | any other | raised by the producer of what was to be imported; it arrives as it was |
 //! | `RuntimeError` | code of the class panicked, or the object is in use |
 
@@ -142,6 +142,8 @@ mod lookup;
 mod method;
 #[cfg(feature = "pyo3")]
 mod methods;
+#[cfg(feature = "pyo3")]
+mod no_tensor;
 #[cfg(feature = "pyo3")]
 mod object;
 #[cfg(feature = "pyo3")]

@@ -12,7 +12,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, Metadata};
 
 /// One tensor in the file. It keeps the map alive, not the model.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "mapped_weights")]
 #[derive(DLPackExport)]
 struct Weight {
     #[dlpack(data)]
@@ -26,7 +26,7 @@ struct Weight {
 }
 
 /// A model file, mapped.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "mapped_weights")]
 struct Model {
     file: Arc<Mmap>,
     header: Metadata,

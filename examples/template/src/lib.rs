@@ -6,7 +6,7 @@ use dlpack_traits::{DLPackExport, Imported, python};
 use pyo3::prelude::*;
 
 /// A picture. `numpy.from_dlpack(image)` is an array over its memory.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "{{crate_name}}")]
 #[derive(DLPackExport)]
 struct Image {
     data: Arc<[u8]>,

@@ -13,6 +13,10 @@ def test_numpy_sees_the_memory_of_rust() -> None:
     assert np.shares_memory(array, np.from_dlpack(image))
 
 
+def test_the_class_says_where_it_is_from() -> None:
+    assert module.Image.__module__ == module.__name__
+
+
 def test_rust_reads_the_memory_of_numpy() -> None:
     assert module.mean(np.array([[0, 2], [4, 6]], np.uint8).T) == 3.0
     assert module.mean(module.Image.gradient(2, 256)) == 127.5

@@ -56,7 +56,7 @@ impl Storage for Frozen {
 }
 
 /// What a layer of a network answered.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "dlpack_wrapped")]
 #[derive(DLPackExport)]
 pub(crate) struct Activations {
     data: Arc<Frozen>,

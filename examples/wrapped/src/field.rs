@@ -5,7 +5,7 @@ use ndarray::{ArcArray, Array, Ix2, s};
 use pyo3::prelude::*;
 
 /// Heights on a grid.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "dlpack_wrapped")]
 #[derive(DLPackExport)]
 #[dlpack(transparent)]
 pub(crate) struct Field(ArcArray<f64, Ix2>);

@@ -18,7 +18,7 @@ impl Storage for Pixels {
 }
 
 /// A picture, as it was decoded.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "dlpack_wrapped")]
 #[derive(DLPackExport)]
 #[dlpack(shape(height, width, 3))]
 pub(crate) struct Photo {

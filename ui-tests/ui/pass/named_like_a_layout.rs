@@ -20,6 +20,12 @@ struct Image {
     row_strides: [u8; 2],
     #[dlpack(skip)]
     memory_format: u8,
+    #[dlpack(skip)]
+    channels_last: bool,
+    #[dlpack(skip)]
+    row_padding: u8,
+    padding: [u8; 2],
+    _padding: u32,
     start: f32,
     #[dlpack(pitch(bytes))]
     row_layout: i32,
@@ -36,10 +42,15 @@ fn main() {
         stride: 4,
         row_strides: [5, 6],
         memory_format: 7,
+        channels_last: true,
+        row_padding: 1,
+        padding: [0, 1],
+        _padding: 0,
         start: 0.5,
         row_layout: 4,
     };
     assert_eq!(image.border + image.offsets + image.len + image.stride, 10);
     assert_eq!((image.row_strides, image.memory_format, image.start), ([5, 6], 7, 0.5));
+    assert_eq!((image.channels_last, image.row_padding, image.padding), (true, 1, [0, 1]));
     assert_eq!(image.tensor().unwrap().strides(), [4, 1]);
 }

@@ -3,7 +3,7 @@
 use dlpack_traits::DLPackExport;
 use pyo3::prelude::*;
 
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "sound")]
 #[derive(DLPackExport)]
 #[dlpack(shape(channels, bins))]
 pub struct Spectrum {

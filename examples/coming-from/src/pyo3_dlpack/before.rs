@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::prelude::*;
 use pyo3_dlpack::{IntoDLPack, TensorInfo, cpu_device, dtype_f32};
 
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "sound")]
 pub struct Spectrum {
     bins: Vec<f32>,
     channels: i64,

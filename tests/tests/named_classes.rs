@@ -1,0 +1,72 @@
+//! Classes that users copy say which module they are of: Python takes them for built in
+//! otherwise, and prints `<builtins.Image object at ...>`.
+#![cfg(not(miri))] // It reads text and touches no memory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The texts of a folder, and of those in it, that end so.
+fn texts(folder: &Path, extension: &str, found: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            texts(&path, extension, found);
+        } else if path.extension().is_some_and(|found| found == extension) {
+            let text = fs::read_to_string(&path).unwrap();
+            found.push((path, text));
+        }
+    }
+}
+
+/// Names of the modules that the texts define.
+fn modules(texts: &[(PathBuf, String)]) -> Vec<String> {
+    let functions = texts.iter().flat_map(|(_, text)| text.split("#[pymodule]\n").skip(1));
+    functions
+        .filter_map(|function| {
+            let function = function.strip_prefix("pub ").unwrap_or(function);
+            Some(function.strip_prefix("fn ")?.split_once('(')?.0.to_owned())
+        })
+        .collect()
+}
+
+/// How many classes there are; each must be of one of the modules.
+fn check(texts: &[(PathBuf, String)]) -> usize {
+    let modules = modules(texts);
+    let mut classes = 0;
+    for (path, text) in texts {
+        for line in text.lines().filter(|line| line.starts_with("#[pyclass")) {
+            let named = |module| line.contains(&format!("module = \"{module}\""));
+            assert!(
+                modules.iter().any(named),
+                "{}: {line} is of none of {modules:?}",
+                path.display()
+            );
+            classes += 1;
+        }
+    }
+    classes
+}
+
+#[test]
+fn classes_of_examples_name_their_module() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let mut classes = 0;
+    for example in fs::read_dir(examples).unwrap() {
+        let sources = example.unwrap().path().join("src");
+        let mut found = Vec::new();
+        if sources.is_dir() {
+            texts(&sources, "rs", &mut found);
+        }
+        classes += check(&found);
+    }
+    assert!(classes > 10, "{classes} classes");
+}
+
+#[test]
+fn classes_of_the_guide_name_their_module() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dlpack-traits/src/guide");
+    let mut pages = Vec::new();
+    texts(&guide, "md", &mut pages);
+    let classes: usize = pages.iter().map(|page| check(core::slice::from_ref(page))).sum();
+    assert!(classes > 1, "{classes} classes");
+}
