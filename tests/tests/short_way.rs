@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use dlpack_tests::in_words::InWords;
 use tensors::{
-    AsDims, DLPackExport, Dims, Element, Error, Foreign, ManagedTensor, Order, Shared, SharedBuffer,
+    AsDims, DLPackExport, DataType, Dims, Element, Error, Foreign, Imported, ManagedTensor, Order,
+    Shared, SharedBuffer,
 };
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
@@ -76,6 +77,9 @@ fn plain_tensors_take_it() {
         assert_eq!(described(|| Shared::new(shared()).unwrap()), none);
         let data = SharedBuffer::from_slice(&SIX).unwrap();
         assert_eq!(described(|| Array { data: data.clone(), shape: shape() }), none);
+        // What another library made is foreign when it comes, and plain when it goes on.
+        let foreign = || Foreign::<i32>::new(shared().into_dlpack()?.import()?);
+        assert_eq!(described(|| Array { data: foreign().unwrap(), shape: shape() }), none);
     }
     check(|| [2_usize, 3]);
     check(|| [6_u8]);
@@ -115,6 +119,23 @@ fn plain_tensors_without_a_field_for_the_shape_take_it() {
     assert_eq!(described(|| Constant { data: Arc::from(SIX) }), none);
 }
 
+/// The ways of what has another owner.
+const SHARED: [&str; 3] = ["shared", "shared from a box", "shared from an arc"];
+
+/// Six numbers of another library.
+fn at_an_odd_address() -> Foreign {
+    let bytes = Array { data: vec![0_u8; 25], shape: [6_u8] };
+    let managed = bytes.into_dlpack().unwrap().into_raw();
+    // SAFETY: the struct is alive, and nobody else has it.
+    let tensor = unsafe { &mut (*managed).dl_tensor };
+    let skipped = usize::from(tensor.data.addr() % 2 == 0);
+    tensor.data = tensor.data.wrapping_byte_add(skipped);
+    tensor.dtype = DataType::I32.into();
+    // SAFETY: 1. to 3. It is a struct of this crate, which nobody else has. 4. and 5. Six
+    // numbers end where the 25 bytes do, or before.
+    Foreign::new(unsafe { Imported::from_raw(managed) }.unwrap()).unwrap()
+}
+
 /// What has more to say is described in every way: nine dimensions, no elements, ...
 #[test]
 fn other_tensors_are_described() {
@@ -137,12 +158,8 @@ fn other_tensors_are_described() {
     assert_eq!(described(|| Array { data: SIX.to_vec(), shape: [2_u8, 0] }), all);
     assert_eq!(described(|| Array { data: vec![Pair([0, 1])], shape: [1_u8] }), all);
     let order = Order::RowMajor;
-    // What another library made may lie, and be, as the short way cannot say.
-    let foreign = || {
-        let tensor = Array { data: SIX.to_vec(), shape: [2_u8, 3] };
-        Foreign::<i32>::new(tensor.into_dlpack().unwrap().import().unwrap()).unwrap()
-    };
-    let ways = described(|| Array { data: foreign(), shape: [2_u8, 3] });
-    assert_eq!(ways[..all.len() - 1], all[..all.len() - 1]);
+    // What another library made may lie as the short way cannot say.
+    let ways = described(|| Array { data: at_an_odd_address(), shape: [6_u8] });
+    assert_eq!(ways, [&all[..all.len() - 1], &SHARED].concat());
     assert_eq!(described(|| Ordered { data: SIX.to_vec(), shape: [2, 3], order }), all);
 }

@@ -100,7 +100,7 @@ fn stub(input: &DeriveInput, direction: Direction) -> TokenStream {
                     loop {}
                 }
                 fn from_layout(
-                    _: &__dlpack::Parts,
+                    _: &__dlpack::Parts<'_>,
                 ) -> __dlpack::Result<Self, __dlpack::ImportError> {
                     loop {}
                 }

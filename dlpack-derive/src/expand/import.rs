@@ -107,14 +107,14 @@ fn tensor(
     };
     let mut wants = vec![quote!(#data_of.want)];
     wants.extend(wants_of_layout(layout, copy));
-    let mut parts = parts(layout, &quote_spanned!(here=> &tensor));
+    let mut parts = parts(layout, &quote_spanned!(here=> &parts));
     // The others borrow the tensor, the data may take it.
-    parts.push((data, quote_spanned!(here=> (#data_of.make)(tensor)?)));
+    parts.push((data, quote_spanned!(here=> (#data_of.make)(parts.place, tensor)?)));
     let (lets, value) = made_of(how, &parts);
     Bodies {
         accepts: quote!(#(#wants),*),
         first: quote_spanned! {here=>
-            let tensor = __dlpack::begin::<Self>(tensor, #name, #place)?;
+            let parts = __dlpack::begin::<Self>(&tensor, #name, #place)?;
             #lets
         },
         value,
@@ -242,8 +242,8 @@ fn order_of(order: &Order<'_>) -> TokenStream {
     quote!(__dlpack::#order)
 }
 
-/// The fields that say how the elements lie, each with its value, made of the
-/// local `tensor`, or a reference to it.
+/// The fields that say how the elements lie, each with its value, made of a
+/// reference to the parts of the tensor.
 fn parts<'a>(layout: &Layout<'a>, tensor: &TokenStream) -> Vec<(RoleField<'a>, TokenStream)> {
     let here = Span::mixed_site();
     let mut parts: Vec<(RoleField<'a>, TokenStream)> = Vec::new();
@@ -483,7 +483,7 @@ pub(crate) fn from_layout(
                 __dlpack::meets(tensor, shape, copied, &[#(#wants),*])
             }
             fn from_layout(
-                tensor: &__dlpack::Parts,
+                tensor: &__dlpack::Parts<'_>,
             ) -> __dlpack::Result<Self, __dlpack::ImportError> {
                 #value
             }

@@ -102,10 +102,10 @@ const _: () = {
         fn from_dlpack(
             tensor: __dlpack::Imported,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let tensor = __dlpack::begin::<Self>(tensor, "Image", __dlpack::HELD)?;
+            let parts = __dlpack::begin::<Self>(&tensor, "Image", __dlpack::HELD)?;
             __dlpack::Result::Ok(Self {
-                shape: (__dlpack::shape::<[usize; 3]>().make)(&tensor)?,
-                data: (__dlpack::held::<Foreign<u8>>().make)(tensor)?,
+                shape: (__dlpack::shape::<[usize; 3]>().make)(&parts)?,
+                data: (__dlpack::held::<Foreign<u8>>().make)(parts.place, tensor)?,
             })
         }
     }

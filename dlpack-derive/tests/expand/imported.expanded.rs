@@ -35,13 +35,13 @@ const _: () = {
         fn from_dlpack(
             tensor: __dlpack::Imported,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let tensor = __dlpack::begin::<Self>(tensor, "Frame", __dlpack::HELD)?;
+            let parts = __dlpack::begin::<Self>(&tensor, "Frame", __dlpack::HELD)?;
             __dlpack::validated(
                 __dlpack::Result::Ok(Self {
-                    shape: (__dlpack::shape::<Vec<u32>>().make)(&tensor)?,
-                    strides: __dlpack::strides::<Vec<i32>>(&tensor, __dlpack::FILLED)?,
-                    start: __dlpack::offset::<usize>(&tensor)?,
-                    pixels: (__dlpack::held::<Foreign<T>>().make)(tensor)?,
+                    shape: (__dlpack::shape::<Vec<u32>>().make)(&parts)?,
+                    strides: __dlpack::strides::<Vec<i32>>(&parts, __dlpack::FILLED)?,
+                    start: __dlpack::offset::<usize>(&parts)?,
+                    pixels: (__dlpack::held::<Foreign<T>>().make)(parts.place, tensor)?,
                     name: <String as __dlpack::Default>::default(),
                 }),
                 Self::check,
@@ -78,15 +78,16 @@ const _: () = {
         fn from_dlpack(
             tensor: __dlpack::Imported,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let tensor = __dlpack::begin::<
+            let parts = __dlpack::begin::<
                 Self,
             >(
-                tensor,
+                &tensor,
                 "Table",
                 __dlpack::copied_as::<Vec<u8>>().place(__dlpack::Order::RowMajor),
             )?;
-            let field_rows = __dlpack::extent::<usize>(&tensor, 0)?;
-            let field_bytes = (__dlpack::copied_as::<Vec<u8>>().make)(tensor)?;
+            let field_rows = __dlpack::extent::<usize>(&parts, 0)?;
+            let field_bytes = (__dlpack::copied_as::<Vec<u8>>()
+                .make)(parts.place, tensor)?;
             __dlpack::constructed(Table::new(field_bytes, field_rows))
         }
     }

@@ -35,7 +35,7 @@ const _: () = {
             )
         }
         fn from_layout(
-            tensor: &__dlpack::Parts,
+            tensor: &__dlpack::Parts<'_>,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             __dlpack::Result::Ok(Self {
                 shape: (__dlpack::shape::<Vec<usize>>().make)(tensor)?,

@@ -1,7 +1,10 @@
 //! The short ways of descriptions, beside the long one.
 
+use core::num::NonZeroU8;
+
 use super::*;
-use crate::storage::DataRef;
+use crate::dims::Space;
+use crate::storage::{Access, Came, DataRef};
 
 static NUMBERS: [i32; 24] = [0; 24];
 
@@ -25,6 +28,43 @@ fn layouts_of_borrowed_numbers_are_plain() {
     assert!(is_plain(|| Layout::strided(&[4_i64, 6], &[1_i64, 4])));
     assert!(is_plain(|| Layout::strided(&[3_i64, 3], &[0_i64, 1])));
     assert!(is_plain(|| Layout::strided(&[2_i64; 4], &[1_i64; 4])));
+}
+
+/// What another library answers for stays with its memory, whichever way it is described.
+#[test]
+fn foreign_memory_is_plain_and_keeps_its_terms() {
+    let start = NUMBERS.as_ptr().cast_mut().cast::<u8>();
+    let foreign = |skipped: usize, dtype: DataType, unit: u8| {
+        let came = Came { later: 0, unit: NonZeroU8::new(unit).expect("a width") };
+        let (start, access) = (start.wrapping_add(skipped), Access::Shared);
+        // SAFETY: 1. to 3. Nobody follows the address.
+        unsafe { DataRef::from_foreign_parts(start, 64, dtype, crate::Device::CPU, access, came) }
+    };
+    let row = || Layout::row_major(&[4_i64]).expect("numbers that fit");
+    for unit in [1, 4] {
+        let data = foreign(0, DataType::I32, unit);
+        let plain = Described::plain(data.memory_ref(), &row()).expect("plain");
+        let described = Described::new(data.memory(), row()).expect("plain");
+        assert_eq!(alloc::format!("{plain:?}"), alloc::format!("{described:?}"));
+        assert_eq!(plain.memory().terms().unit, unit);
+        let mut space = Space::new();
+        let shape = space.room().fill(&[4_i64]).expect("room");
+        let plain = Plain::of_ref(data, shape).expect("plain");
+        assert_eq!(plain.terms(), data.memory_ref().terms());
+        let owned = plain.owned_by(data.memory_ref()).expect("its own memory");
+        assert_eq!(owned.terms(), data.memory_ref().terms());
+    }
+    // That these are elements, only who made them knows.
+    for other in [
+        foreign(2, DataType::I32, 1),
+        foreign(0, DataType::new(ffi::DLDataTypeCode(200), 32, 1), 4),
+    ] {
+        assert!(Described::plain(other.memory_ref(), &row()).is_none());
+        let mut space = Space::new();
+        let shape = space.room().fill(&[4_i64]).expect("room");
+        assert!(Plain::of_ref(other, shape).is_none());
+        assert!(Described::new(other.memory(), row()).is_ok());
+    }
 }
 
 #[test]

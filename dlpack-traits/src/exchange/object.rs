@@ -4,10 +4,9 @@ use core::ffi::c_void;
 
 use super::held::Held;
 use super::{Fault, Host, Wrap};
-use crate::contain::contain;
 use crate::export::DLPackExport;
 use crate::ffi::DLManagedTensorVersioned;
-use crate::import::DLPackImport;
+use crate::import::{DLPackImport, Imported};
 
 /// The class only exports.
 #[derive(Debug)]
@@ -53,17 +52,15 @@ impl<T: DLPackExport + DLPackImport, H: Wrap<T>> ToObject<T, H> for Importable {
     unsafe fn to_object(
         tensor: *mut DLManagedTensorVersioned,
     ) -> Result<*mut c_void, Fault<H::Error>> {
+        let mut imported = Imported::nothing();
         // SAFETY: 1. is 1. of this function.
-        let (held, imported) = unsafe { Held::new(tensor, H::DELETERS) }?;
-        let make = || {
-            let value = T::from_dlpack(imported)?;
-            // SAFETY: 1. is 2. of this function.
-            unsafe { H::wrap(value) }
-        };
-        let object = contain(make).unwrap_or(Err(Fault::Panicked));
-        if object.is_ok() {
-            held.keep();
-        }
-        object
+        let held = unsafe { Held::new(tensor, H::DELETERS, &mut imported) }?;
+        // Whichever way this is left, with an error or by a panic, `held` is dropped after
+        // what was made of the tensor, and gives it back.
+        let value = T::from_dlpack(imported)?;
+        // SAFETY: 1. is 2. of this function.
+        let object = unsafe { H::wrap(value) }?;
+        held.keep();
+        Ok(object)
     }
 }

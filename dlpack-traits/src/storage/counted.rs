@@ -34,9 +34,10 @@ unsafe impl<T: Send + Sync> Sync for Counted<T> {}
 
 impl<T> Counted<T> {
     /// The first owner of a value, which is dropped on an error.
+    #[inline(always)]
     pub(crate) fn new(value: T) -> Result<Self, Error> {
-        let place = Place { owners: AtomicUsize::new(1), value };
-        let place = try_box(place).ok_or(Error::OutOfMemory { bytes: size_of::<Place<T>>() })?;
+        let place = try_box(Place { owners: AtomicUsize::new(1), value });
+        let place = place.ok_or(Error::OutOfMemory { bytes: size_of::<Place<T>>() })?;
         Ok(Self { place: NonNull::from(Box::leak(place)), owns: PhantomData })
     }
 

@@ -150,7 +150,7 @@ impl Memory {
 
     /// Bytes of one element, where there is nothing more to say of the memory:
     /// elements of whole bytes and no axes, at addresses, of a type of the
-    /// standard, lent by this crate's own types.
+    /// standard. On what terms foreign memory is lent stays with it.
     #[inline(always)]
     pub(crate) fn plain_element(&self) -> Option<usize> {
         let plain = self.is_plain() && self.dtype.is_well_formed();
@@ -161,16 +161,15 @@ impl Memory {
     /// was written elsewhere before need not be read again to be copied from there.
     #[inline(always)]
     pub(crate) fn as_plain(&self) -> Option<(Self, usize)> {
-        let Self { ptr, byte_len, dtype, device, access, .. } = *self;
+        let Self { ptr, byte_len, dtype, device, access, foreign, .. } = *self;
         let size = self.plain_element()?;
-        Some((Self::new(ptr, byte_len, dtype, device, access), size))
+        Some((Self { foreign, ..Self::new(ptr, byte_len, dtype, device, access) }, size))
     }
 
     /// Whether it is such memory, but for the type.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         self.refusal.is_none()
-            && self.foreign.is_none()
             && self.axes.is_empty()
             && !self.padded
             && self.device.has_addresses()

@@ -94,14 +94,25 @@ const fn fits<S>() -> bool {
 }
 
 /// `Box::new` that reports a failed allocation.
+///
+/// In line, and the memory is had before the value is moved, which then is moved less.
+#[inline(always)]
 pub(super) fn try_box<S>(value: S) -> Option<Box<S>> {
+    let mut place = try_place::<S>()?;
+    place.write(value);
+    // SAFETY: it was written just now.
+    Some(unsafe { place.assume_init() })
+}
+
+/// `Box::new_uninit` that reports a failed allocation.
+fn try_place<S>() -> Option<Box<MaybeUninit<S>>> {
     let mut place = alloc::vec::Vec::new();
     place.try_reserve_exact(1).ok()?;
-    place.push(value);
+    place.push(MaybeUninit::uninit());
     // A slice of one element has the memory of that element.
-    let slice: Box<[S]> = place.into_boxed_slice();
+    let slice: Box<[MaybeUninit<S>]> = place.into_boxed_slice();
     // SAFETY: the slice has exactly one element, and both layouts are that of `S`.
-    Some(unsafe { Box::from_raw(Box::into_raw(slice).cast::<S>()) })
+    Some(unsafe { Box::from_raw(Box::into_raw(slice).cast::<MaybeUninit<S>>()) })
 }
 
 impl VTable {

@@ -18,7 +18,7 @@ pub struct Shape<D> {
     /// How many dimensions it holds, if its type says so.
     pub capacity: Option<usize>,
     /// Makes it.
-    pub make: fn(&Parts) -> Result<D, ImportError>,
+    pub make: fn(&Parts<'_>) -> Result<D, ImportError>,
 }
 
 /// The field `shape`.
@@ -32,7 +32,7 @@ pub struct Layout<L> {
     order: Order,
     accepts: LayoutAccepts,
     /// Makes it.
-    pub make: fn(&Parts) -> Result<L, ImportError>,
+    pub make: fn(&Parts<'_>) -> Result<L, ImportError>,
 }
 
 /// The field `layout`.
@@ -64,7 +64,7 @@ pub struct Data<D> {
     pub want: Want<'static>,
     axes: &'static [i64],
     /// Makes it.
-    pub make: fn(Parts) -> Result<D, ImportError>,
+    pub make: fn(Place, Imported) -> Result<D, ImportError>,
 }
 
 impl<D> Data<D> {
@@ -80,7 +80,7 @@ pub const fn held<D: ImportStorage>() -> Data<D> {
     Data {
         want: Want::Data(D::accepts, &[]),
         axes: &[],
-        make: |tensor| Ok(D::from_imported(tensor.tensor)?),
+        make: |_, tensor| Ok(D::from_imported(tensor)?),
     }
 }
 
@@ -89,7 +89,7 @@ pub const fn copied<D: FromElements>() -> Data<D> {
     Data {
         want: Want::Data(copied_accepts::<D>, <D::Element as Element>::AXES),
         axes: <D::Element as Element>::AXES,
-        make: |tensor| copy(&tensor),
+        make: |place, tensor| copy(&tensor, place),
     }
 }
 
@@ -98,16 +98,16 @@ pub const fn copied_as<D: FromElements>() -> Data<D> {
     Data {
         want: Want::Data(copied_as_accepts::<D>, <D::Element as Element>::AXES),
         axes: <D::Element as Element>::AXES,
-        make: |tensor| copy(&tensor),
+        make: |place, tensor| copy(&tensor, place),
     }
 }
 
-fn copy<D: FromElements>(tensor: &Parts) -> Result<D, ImportError> {
-    let order = match tensor.place {
+fn copy<D: FromElements>(tensor: &Imported, place: Place) -> Result<D, ImportError> {
+    let order = match place {
         Place::Copied(order, _) => order,
         Place::Held => Order::RowMajor,
     };
-    Ok(D::from_elements(copy_elements(&tensor.tensor, order)?)?)
+    Ok(D::from_elements(copy_elements(tensor, order)?)?)
 }
 
 /// What a field that is marked `copy` needs.

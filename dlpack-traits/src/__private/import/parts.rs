@@ -12,11 +12,15 @@ use crate::import::{Number, Requirement, Unmet, number};
 use crate::layout;
 
 /// A tensor that is accepted, and what is made of its elements.
+///
+/// It borrows the tensor, which the field `data` takes: a handle that was just written
+/// costs more to move than to make.
 #[derive(Debug)]
-pub struct Parts {
-    pub(super) tensor: Imported,
+pub struct Parts<'a> {
+    pub(super) tensor: &'a Imported,
     name: &'static str,
-    pub(super) place: Place,
+    /// Where the elements will be.
+    pub place: Place,
 }
 
 /// Where the elements will be.
@@ -44,17 +48,18 @@ pub const FILLED: Room = Room::Filled;
 /// As many or more.
 pub const SPARE: Room = Room::Spare;
 
-/// Takes a tensor that has all that its type needs.
-pub fn begin<S: DLPackImport>(
-    tensor: Imported,
+/// The parts of a tensor that has all that its type needs.
+#[inline]
+pub fn begin<'a, S: DLPackImport>(
+    tensor: &'a Imported,
     name: &'static str,
     place: Place,
-) -> Result<Parts, ImportError> {
-    S::accepts(&tensor)?;
+) -> Result<Parts<'a>, ImportError> {
+    S::accepts(tensor)?;
     Ok(Parts { tensor, name, place })
 }
 
-impl Parts {
+impl Parts<'_> {
     pub(super) fn fits<T>(&self, unmet: Result<T, Unmet>) -> Result<T, ImportError> {
         unmet.map_err(|unmet| Requirement::new(self.name, unmet).into())
     }
@@ -79,7 +84,7 @@ impl Parts {
 
     /// Bits of an element.
     fn bits(&self) -> i64 {
-        let bits = stored_bits(self.tensor.dtype(), wants::is_padded(&self.tensor));
+        let bits = stored_bits(self.tensor.dtype(), wants::is_padded(self.tensor));
         // An element has as many bits as its Rust type.
         bits.saturating_mul(self.axes().iter().product())
     }
@@ -125,7 +130,7 @@ impl Parts {
     /// Order, and the step of the slowest axis in elements.
     fn order_and_pitch(&self, order: Option<Order>) -> (Order, i64) {
         match (self.place, order) {
-            (Place::Held, order) => wants::pitched(&self.tensor, order),
+            (Place::Held, order) => wants::pitched(self.tensor, order),
             (Place::Copied(order, _), _) => {
                 let compact = self.shape();
                 let slowest = match order {
@@ -158,7 +163,7 @@ impl Parts {
     fn after(&self) -> usize {
         match self.place {
             Place::Held => self.tensor.byte_range().end.unsigned_abs(),
-            Place::Copied(..) => wants::byte_len(&self.tensor),
+            Place::Copied(..) => wants::byte_len(self.tensor),
         }
     }
 
@@ -170,44 +175,44 @@ impl Parts {
 }
 
 /// A field in `shape(height, width)`.
-pub fn extent<I: Dim>(parts: &Parts, axis: usize) -> Result<I, ImportError> {
+pub fn extent<I: Dim>(parts: &Parts<'_>, axis: usize) -> Result<I, ImportError> {
     let dim = parts.shape().get(axis).copied().unwrap_or(0);
     parts.number(dim.into(), Number::Dimension(axis))
 }
 
 /// The field `ndim`.
-pub fn ndim<I: Dim>(parts: &Parts) -> Result<I, ImportError> {
+pub fn ndim<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
     parts.number(parts.shape().len() as i128, Number::Rank)
 }
 
 /// The field `strides`.
-pub fn strides<D: FromDims>(parts: &Parts, room: Room) -> Result<D, ImportError> {
+pub fn strides<D: FromDims>(parts: &Parts<'_>, room: Room) -> Result<D, ImportError> {
     parts.stride_list(room, 1)
 }
 
 /// The field `strides(bytes)`.
-pub fn byte_strides<D: FromDims>(parts: &Parts, room: Room) -> Result<D, ImportError> {
+pub fn byte_strides<D: FromDims>(parts: &Parts<'_>, room: Room) -> Result<D, ImportError> {
     parts.stride_list(room, parts.byte_size()?)
 }
 
 /// The field `order`.
-pub fn order<O: OrderTarget>(parts: &Parts) -> Result<O, ImportError> {
+pub fn order<O: OrderTarget>(parts: &Parts<'_>) -> Result<O, ImportError> {
     O::from_order(parts.order_and_pitch(ANY_ORDER).0)
 }
 
 /// The field `pitch(elements)`.
-pub fn pitch<I: Dim>(parts: &Parts, order: Option<Order>) -> Result<I, ImportError> {
+pub fn pitch<I: Dim>(parts: &Parts<'_>, order: Option<Order>) -> Result<I, ImportError> {
     parts.number(parts.order_and_pitch(order).1.into(), Number::Pitch)
 }
 
 /// The field `pitch(bytes)`.
-pub fn byte_pitch<I: Dim>(parts: &Parts, order: Option<Order>) -> Result<I, ImportError> {
+pub fn byte_pitch<I: Dim>(parts: &Parts<'_>, order: Option<Order>) -> Result<I, ImportError> {
     let pitch = parts.order_and_pitch(order).1;
     parts.number(i128::from(pitch).saturating_mul(parts.byte_size()?.into()), Number::Pitch)
 }
 
 /// The field `offset(elements)`.
-pub fn offset<I: Dim>(parts: &Parts) -> Result<I, ImportError> {
+pub fn offset<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
     let elements = parts.in_elements(parts.before());
     let exact = elements.saturating_mul(parts.bits().into());
     if exact != (parts.before() as i128).saturating_mul(8) {
@@ -217,27 +222,27 @@ pub fn offset<I: Dim>(parts: &Parts) -> Result<I, ImportError> {
 }
 
 /// The field `byte_offset`, or `offset(bytes)`.
-pub fn byte_offset<I: Dim>(parts: &Parts) -> Result<I, ImportError> {
+pub fn byte_offset<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
     parts.number(parts.before() as i128, Number::Offset)
 }
 
 /// The field `len(elements)`.
-pub fn len<I: Dim>(parts: &Parts) -> Result<I, ImportError> {
+pub fn len<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
     parts.number(parts.in_elements(parts.after()), Number::Len)
 }
 
 /// The field `len(bytes)`.
-pub fn byte_len<I: Dim>(parts: &Parts) -> Result<I, ImportError> {
+pub fn byte_len<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
     parts.number(parts.after() as i128, Number::Len)
 }
 
 /// The field `dtype`.
-pub fn dtype<T: DTypeTarget>(parts: &Parts) -> Result<T, ImportError> {
+pub fn dtype<T: DTypeTarget>(parts: &Parts<'_>) -> Result<T, ImportError> {
     Ok(T::from_dtype(parts.tensor.dtype())?)
 }
 
 /// The field `device`.
-pub fn device<T: DeviceTarget>(parts: &Parts) -> Result<T, ImportError> {
+pub fn device<T: DeviceTarget>(parts: &Parts<'_>) -> Result<T, ImportError> {
     T::from_device(match parts.place {
         Place::Held => parts.tensor.device(),
         Place::Copied(..) => Device::CPU,

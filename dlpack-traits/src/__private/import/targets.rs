@@ -75,7 +75,7 @@ pub trait FromLayout: Sized {
     fn accepts(tensor: &Imported, shape: &[i64], copied: bool) -> Result<(), Unmet>;
 
     /// Holds the layout.
-    fn from_layout(tensor: &Parts) -> Result<Self, ImportError>;
+    fn from_layout(tensor: &Parts<'_>) -> Result<Self, ImportError>;
 }
 
 /// [`FromLayout::accepts`]. Of a copy no stride is wanted: they are made.
