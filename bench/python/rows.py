@@ -169,6 +169,19 @@ def stable_abi(report, module, stable, objects):
         pair("Rust from_dlpack(torch tensor) + drop", lambda m, _: lambda n: m.take(tensor, n))
 
 
+def free_memory():
+    """Bytes that this process may have yet; 0 where that is not known."""
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        return 0
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    # Of a container, what its limit leaves.
+    with contextlib.suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        limit = int((group / "memory.max").read_text())
+        free = min(free, limit - int((group / "memory.current").read_text()))
+    return max(free, 0)
+
+
 def write_to_free_memory(report):
     """Writes to each page of the free memory, in huge pages, twice; seconds of each time.
 
@@ -177,10 +190,9 @@ def write_to_free_memory(report):
     then new or not, as it happens, and differently for one thread and for two.
     """
     # Not all of it: the rest is for whoever else runs here.
-    length = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4 * 3
-    length = min(length, 32 << 30) & ~(HUGE_PAGE - 1)
-    if not hasattr(mmap, "MADV_HUGEPAGE") or not length:
-        print("left out: writing to free memory before copies (no huge pages here)\n")
+    length = min(free_memory() // 4 * 3, 32 << 30) & ~(HUGE_PAGE - 1)
+    if not length:
+        print("left out: writing to free memory before copies (Linux only)\n")
         return
     seconds = []
     for _ in range(2):

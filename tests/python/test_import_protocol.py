@@ -198,7 +198,9 @@ def of_numbers():
     class Image:
         """As in Pillow, and as pandas has `__array__`."""
 
-        __array_interface__ = np.arange(3.0).__array_interface__
+        # The interface is an address, and owns nothing.
+        kept = np.arange(3.0)
+        __array_interface__ = kept.__array_interface__
 
     numbers = [0.0, 1.0, 2.0]
     doubles = array.array("d", numbers)

@@ -121,11 +121,12 @@ impl Memory {
         // Bytes can be read as any numbers, but nothing makes a handle of them.
         let handle = dtype.code() == ffi::kDLOpaqueHandle;
         let bytes = self.dtype == DataType::U8 && self.axes.is_empty() && !handle;
-        let narrow = dtype.bits() <= 8 && dtype.lanes() == 1;
+        let narrow = dtype.bits() <= 8 && dtype.lanes() == 1 && self.terms().unit == 1;
         if self.refusal.is_some() || dtype == self.dtype {
             Some(self)
         } else if bytes && (narrow || !self.access.is_shared()) {
-            Some(Self { dtype, ..self })
+            // Who answers for bytes does not answer for what they are read as.
+            Some(Self { dtype, foreign: None, ..self })
         } else {
             None
         }

@@ -265,6 +265,8 @@ pub(crate) enum Taking {
     Panics,
     /// It panics when the tensor is gone.
     DropsAndPanics,
+    /// It panics, and the tensor is what the panic carries.
+    PanicsWithIt,
     /// It puts the tensor away, and fails.
     Steals,
 }
@@ -297,6 +299,7 @@ impl DLPackImport for Taken {
                 drop(tensor);
                 panic!("from_dlpack() panics on purpose")
             }
+            Taking::PanicsWithIt => std::panic::panic_any(tensor),
             Taking::Steals => {
                 STOLEN.set(Some(tensor));
                 Err(ImportError::rejected("it is not what it seems"))

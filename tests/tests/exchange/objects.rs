@@ -63,6 +63,7 @@ fn after_a_failure_the_tensor_is_the_callers() {
         (Taking::Refuses, false, "ValueError", "two dimensions"),
         (Taking::Panics, false, "RuntimeError", "panicked"),
         (Taking::DropsAndPanics, false, "RuntimeError", "panicked"),
+        (Taking::PanicsWithIt, false, "RuntimeError", "panicked"),
         (Taking::Keeps, true, "RuntimeError", "no memory for an object"),
         (Taking::Copies, true, "RuntimeError", "no memory for an object"),
     ];

@@ -1,5 +1,7 @@
 //! `Foreign` of any element type: what came in goes out as it came.
 
+use std::sync::Arc;
+
 use dlpack_tests::counted::Drops;
 use dlpack_tests::foreign::{Farewell, Foreign as Consumer};
 use tensors::ffi::{
@@ -294,4 +296,57 @@ fn as_a_field() {
     let layout = tensors::Layout::row_major(&[1]).unwrap().byte_offset(1).unwrap();
     let view = tensors::TensorView::new(data.data(), layout.dtype(DataType::F32)).map(drop);
     assert_eq!(view, Err(Error::Misaligned { dtype: DataType::F32, align: 4 }));
+}
+
+/// Bits of no standard type, and elements without bits.
+const UNKNOWN: DataType = DataType::new(DLDataTypeCode(18), 32, 1);
+const NO_BITS: DataType = DataType::new(ffi::kDLFloat, 0, 1);
+
+/// Bytes of another library, read as something else.
+#[derive(Storage)]
+#[dlpack(crate = ::tensors)]
+enum Read {
+    #[dlpack(dtype = F32)]
+    Floats(Foreign<u8>),
+    #[dlpack(dtype = self::UNKNOWN)]
+    Unknown(Foreign<u8>),
+    #[dlpack(dtype = self::NO_BITS)]
+    NoBits(Foreign<u8>),
+}
+
+/// Who made the bytes answers for bytes, and for nothing that is made of them.
+#[test]
+fn bytes_that_are_read_as_something_else() {
+    #[derive(DLPackExport)]
+    #[dlpack(crate = ::tensors)]
+    struct Array {
+        data: Read,
+        shape: [i64; 1],
+    }
+    // Of frozen memory, which may be read as any numbers.
+    #[derive(DLPackExport)]
+    #[dlpack(crate = ::tensors)]
+    struct Bytes {
+        data: Arc<[u8]>,
+        shape: [i64; 1],
+        byte_offset: usize,
+    }
+    let bytes = |byte_offset| {
+        let bytes = Bytes { data: Arc::from([7; 24]), shape: [16], byte_offset };
+        Foreign::<u8>::new(forge::import(bytes.to_dlpack().unwrap())).unwrap()
+    };
+    let refused = |data: Read, shape: i64| {
+        let array = Array { data, shape: [shape] };
+        let error = array.tensor().map(drop).unwrap_err();
+        assert_eq!(array.to_dlpack().map(drop), Err(error));
+        assert_eq!(array.into_dlpack().map(drop), Err(error));
+        error
+    };
+    let floats = Array { data: Read::Floats(bytes(4)), shape: [4] };
+    assert_eq!(floats.to_dlpack().map(|tensor| tensor.dtype()), Ok(DataType::F32));
+    let misaligned = Error::Misaligned { dtype: DataType::F32, align: 4 };
+    assert_eq!(refused(Read::Floats(bytes(1)), 4), misaligned);
+    let unsupported = |dtype| Error::UnsupportedDType { dtype };
+    assert_eq!(refused(Read::Unknown(bytes(0)), 4), unsupported(UNKNOWN));
+    assert_eq!(refused(Read::NoBits(bytes(0)), 1 << 62), unsupported(NO_BITS));
 }
