@@ -46,7 +46,7 @@ def test_there_is_no_gil():
 def take_each(max_version):
     """Eight threads want each of 100,000 capsules, and each is taken once."""
     tensor = Writable([1.0, 2.0])
-    released, chunk = testing.releases(), 10_000
+    released, chunk, winners = testing.releases(), 10_000, set()
     for _ in range(ROUNDS // chunk):
         capsules = [tensor.__dlpack__(max_version=max_version) for _ in range(chunk)]
 
@@ -63,8 +63,10 @@ def take_each(max_version):
 
         won = on_all_threads(race)
         assert sorted(turn for turns in won for turn in turns) == list(range(chunk))
-        # Several had their share: it was a race.
-        assert sum(bool(turns) for turns in won) > 1
+        winners |= {thread for thread, turns in enumerate(won) if turns}
+    # Several had their share: it was a race. Of one chunk a busy machine may give all to
+    # one thread, before it starts the others.
+    assert len(winners) > 1
     del capsules, race
     assert testing.releases() - released == ROUNDS
 
