@@ -91,8 +91,8 @@ use syn::DeriveInput;
 /// Numbers are integers of any type, and always say what they count: a field
 /// that is called `offset` is refused until it says `elements` or `bytes`, as is
 /// any other that looks like a part of the layout and has no attribute, such as
-/// `row_stride`, `bytes_per_row`, `row_padding` or `channels_last`; `skip` says that
-/// it is none.
+/// `row_stride`, `bytes_per_row`, `row_padding`, or a `bool` that is called
+/// `channels_last` or `bottom_up`; `skip` says that it is none.
 /// Whether a consumer may write depends on the storage alone, but for
 /// `read_only`; see the trait. An export is one allocation, and two more beyond 8
 /// dimensions.

@@ -1,5 +1,7 @@
 //! What stands on a field, or on a variant.
 
+use core::cell::Cell;
+
 use proc_macro2::Ident;
 use syn::{ExprPath, Field, Variant};
 
@@ -33,6 +35,8 @@ pub(crate) struct FieldAttrs {
     pub(crate) default: Option<Spanned<Option<ExprPath>>>,
     /// Something was not understood. It may have been meant as a role.
     pub(crate) unread: bool,
+    /// Nothing is said about it, and its name was refused: it may be meant as a role.
+    pub(crate) refused: Cell<bool>,
 }
 
 impl FieldAttrs {
@@ -78,7 +82,8 @@ impl FieldAttrs {
         }
         let skip = skip.value.map(|skip| skip.key);
         let copy = copy.value.map(|copy| copy.key);
-        Self { roles, raw, raw_len, skip, copy, default: default.value, unread }
+        let (default, refused) = (default.value, Cell::new(false));
+        Self { roles, raw, raw_len, skip, copy, default, unread, refused }
     }
 
     /// Whether nothing is said about it.

@@ -150,8 +150,8 @@ fn beside<'a>(
         }),
         None if is_phantom(field.ty) => Some((role_field(field), Beside::Default)),
         None => {
-            // What was not understood may have been meant as its role.
-            if !field.attrs.unread {
+            // What was not understood, or refused, may have been meant as its role.
+            if !field.attrs.unread && !field.attrs.refused.get() {
                 cx.push(message::no_default(place(field), &field.name(), input.ident));
             }
             None

@@ -19,6 +19,8 @@ pub(super) enum LooksLike {
     Padding,
     /// How the axes lie in memory.
     Axes,
+    /// Which row comes first in memory.
+    FirstRow,
     ReadOnly,
 }
 
@@ -57,20 +59,16 @@ const ORDER: [&str; 7] = [
     "transposed",
 ];
 
-/// What lies between the end of a row and the start of the next one, or what rows are
-/// rounded up to.
-const PADDING: [&str; 7] = [
-    "padding",
-    "row_pad",
-    "line_pad",
-    "row_align",
-    "row_alignment",
-    "line_align",
-    "line_alignment",
-];
+/// What lies between the end of something and the start of the next one, or what its
+/// length is rounded up to.
+const PADDING: [&str; 4] = ["padding", "pad", "align", "alignment"];
 
-/// In which order the axes follow each other in memory, or from which end.
-const AXES: [&str; 10] = [
+/// Of what that says something about the layout: padding is also that of a convolution,
+/// of a text, or of a header.
+const PADDED: [&str; 3] = ["row", "line", "scanline"];
+
+/// In which order the axes follow each other in memory.
+const AXES: [&str; 8] = [
     "channels_last",
     "channel_last",
     "channels_first",
@@ -79,9 +77,10 @@ const AXES: [&str; 10] = [
     "nchw",
     "interleaved",
     "planar",
-    "bottom_up",
-    "top_down",
 ];
+
+/// From which end the rows follow each other in memory.
+const FIRST_ROW: [&str; 2] = ["bottom_up", "top_down"];
 
 /// What the name of a field without a role promises.
 pub(super) fn looks_like(name: &str, ty: &Type) -> Option<LooksLike> {
@@ -91,13 +90,19 @@ pub(super) fn looks_like(name: &str, ty: &Type) -> Option<LooksLike> {
     }
     let counted = ["_bytes", "_elements"].into_iter().find_map(|unit| name.strip_suffix(unit));
     let bare = counted.map(|bare| bare.strip_suffix("_in").unwrap_or(bare));
-    by_words(name, ty).or_else(|| by_words(bare?, ty))
+    by_words(name, ty)
+        .or_else(|| by_words(bare?, ty))
+        .or_else(|| by_number(name, bare).filter(|_| types::is_integer(ty)))
+        .or_else(|| by_flag(name).filter(|_| types::is_bool(ty)))
+}
+
+/// Whether that is the word, or ends with it.
+fn ends(name: &str, word: &str) -> bool {
+    name == word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'))
 }
 
 fn by_words(name: &str, ty: &Type) -> Option<LooksLike> {
-    let is = |word: &str| {
-        name == word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'))
-    };
+    let is = |word: &str| ends(name, word);
     let role = match () {
         () if name.contains("stride") && types::is_integer(ty) => return Some(LooksLike::Step),
         () if name.contains("stride") => Role::Strides,
@@ -108,15 +113,33 @@ fn by_words(name: &str, ty: &Type) -> Option<LooksLike> {
         () if is("layout") => Role::Layout,
         () if ORDER.into_iter().any(is) => Role::Order,
         () if is("ndim") || is("rank") => Role::NDim,
-        // Named with an underscore in front it fills a C struct.
-        () if PADDING.into_iter().any(is) && !name.starts_with('_') && types::is_integer(ty) => {
-            return Some(LooksLike::Padding);
-        }
-        () if AXES.into_iter().any(is) => return Some(LooksLike::Axes),
         () if is("readonly") || is(symbol::READ_ONLY) => return Some(LooksLike::ReadOnly),
         () => return None,
     };
     Some(LooksLike::Role(role))
+}
+
+/// What it promises if it is an integer. `bare` is the name without a unit at its end.
+fn by_number(name: &str, bare: Option<&str>) -> Option<LooksLike> {
+    let pads_rows = |name: &str| {
+        let padded =
+            PADDING.into_iter().find_map(|word| name.strip_suffix(word)?.strip_suffix('_'));
+        padded.is_some_and(|padded| PADDED.into_iter().any(|row| ends(padded, row)))
+    };
+    let is_padding = bare == Some("padding") || pads_rows(bare.unwrap_or(name));
+    // Named with an underscore in front it fills a C struct.
+    (is_padding && !name.starts_with('_')).then_some(LooksLike::Padding)
+}
+
+/// What it promises if it is a `bool`. As a number or a buffer, it is named after one of
+/// the kinds that there are.
+fn by_flag(name: &str) -> Option<LooksLike> {
+    let is = |word: &str| ends(name, word);
+    match () {
+        () if AXES.into_iter().any(is) => Some(LooksLike::Axes),
+        () if FIRST_ROW.into_iter().any(is) => Some(LooksLike::FirstRow),
+        () => None,
+    }
 }
 
 #[cfg(test)]
@@ -159,17 +182,27 @@ mod tests {
 
     #[test]
     fn rows_with_padding() {
-        for name in ["row_padding", "padding_bytes", "line_padding_in_bytes", "padding", "row_pad"]
-        {
+        for name in ["row_padding", "line_padding_in_bytes", "src_row_padding", "row_pad"] {
             assert_eq!(promised(name, "u32"), Some(LooksLike::Padding), "{name}");
         }
-        for name in ["row_align", "row_alignment", "row_pad_bytes", "padding_elements"] {
+        for name in ["row_align", "line_alignment", "row_pad_bytes", "scanline_padding"] {
             assert_eq!(promised(name, "usize"), Some(LooksLike::Padding), "{name}");
+        }
+        for name in ["padding_bytes", "padding_elements", "padding_in_bytes"] {
+            assert_eq!(promised(name, "i64"), Some(LooksLike::Padding), "{name}");
         }
         // Of a convolution, of a C struct, of text.
         for (name, ty) in [
+            ("padding", "usize"),
             ("padding", "[usize; 2]"),
-            ("padding", "Padding"),
+            ("row_padding", "Padding"),
+            ("padding_bytes", "Vec<u8>"),
+            ("text_padding", "u8"),
+            ("dna_padding", "i64"),
+            ("header_padding_bytes", "u32"),
+            ("arrow_padding", "u32"),
+            ("outline_pad", "u32"),
+            ("_padding_bytes", "u32"),
             ("_padding", "u32"),
             ("_row_padding", "u32"),
             ("padding", "[u8; 3]"),
@@ -187,11 +220,37 @@ mod tests {
         for name in ["channels_last", "is_channels_last", "channels_first", "nhwc", "is_nchw"] {
             assert_eq!(promised(name, "bool"), Some(LooksLike::Axes), "{name}");
         }
-        for name in ["interleaved", "is_interleaved", "planar", "is_planar", "bottom_up"] {
+        for name in ["interleaved", "is_interleaved", "planar", "is_planar", "semi_planar"] {
             assert_eq!(promised(name, "bool"), Some(LooksLike::Axes), "{name}");
         }
-        for name in ["channels", "last_channel", "planarity", "bottom", "top_down_view"] {
+        for name in ["channels", "last_channel", "planarity", "planar_bytes"] {
             assert_eq!(promised(name, "bool"), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn rows_from_the_other_end() {
+        for name in ["bottom_up", "is_bottom_up", "top_down"] {
+            assert_eq!(promised(name, "bool"), Some(LooksLike::FirstRow), "{name}");
+        }
+        for name in ["bottom", "top_down_view", "bottom_up_bytes"] {
+            assert_eq!(promised(name, "bool"), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn other_types_named_after_axes_promise_nothing() {
+        for (name, ty) in [
+            ("interleaved", "Vec<f32>"),
+            ("planar", "Option<Vec<f32>>"),
+            ("planar_bytes", "usize"),
+            ("top_down", "Duration"),
+            ("semi_planar", "String"),
+            ("phantom_planar", "PhantomData<u8>"),
+            ("nhwc", "Format"),
+            ("channels_last", "Option<bool>"),
+        ] {
+            assert_eq!(promised(name, ty), None, "{name}: {ty}");
         }
     }
 

@@ -9,11 +9,11 @@ use super::roles::{Roles, Taken};
 use super::types;
 use crate::ast::{Field, Input};
 use crate::attr::{ConstDType, ConstOrder, StructAttrs, WrittenDim};
-use crate::companion;
+use crate::companion::{self, is_phantom};
 use crate::ctxt::Ctxt;
 use crate::message;
 use crate::model::{DType, Data, Dim, Layout, Order, Placement, Shape, Steps, Tensor};
-use crate::symbol::Role;
+use crate::symbol::{Direction, Role};
 
 /// Dimensions that are kept without an allocation.
 const MOST_DIMS: usize = 8;
@@ -263,16 +263,42 @@ impl<'c, 'a> Check<'c, 'a> {
             if self.roles.has(field) || self.is_listed(ident) {
                 continue;
             }
-            match looks_like(&ident.unraw().to_string().to_lowercase(), field.ty) {
-                None => {}
-                Some(LooksLike::Role(role)) => self.cx.push(message::lookalike(ident, role)),
-                Some(LooksLike::Step) => self.cx.push(message::lookalike_step(ident)),
-                Some(LooksLike::Padding) => self.cx.push(message::lookalike_padding(ident)),
-                Some(LooksLike::Axes) => self.cx.push(message::lookalike_axes(ident)),
-                Some(LooksLike::ReadOnly) => {
-                    self.cx.push(message::lookalike_read_only(ident, self.ident));
-                }
+            let name = ident.unraw().to_string().to_lowercase();
+            let Some(like) = looks_like(&name, field.ty) else { continue };
+            if self.is_said(like) {
+                continue;
             }
+            field.attrs.refused.set(true);
+            let skip = self.skip(field);
+            self.cx.push(match like {
+                LooksLike::Role(role) => message::lookalike(ident, role, skip),
+                LooksLike::Step => message::lookalike_step(ident, skip),
+                LooksLike::Padding => message::lookalike_padding(ident, skip),
+                LooksLike::Axes => message::lookalike_axes(ident, skip),
+                LooksLike::FirstRow => message::lookalike_first_row(ident, skip),
+                LooksLike::ReadOnly => message::lookalike_read_only(ident, skip, self.ident),
+            });
+        }
+    }
+
+    /// Whether another field says what no role of its own could.
+    fn is_said(&self, like: LooksLike) -> bool {
+        let by: &[Role] = match like {
+            LooksLike::Padding => &[Role::Pitch, Role::Strides, Role::Layout],
+            LooksLike::Axes | LooksLike::FirstRow => &[Role::Strides, Role::Layout],
+            LooksLike::Role(_) | LooksLike::Step | LooksLike::ReadOnly => &[],
+        };
+        by.iter().any(|role| self.roles.get(*role).is_some())
+    }
+
+    /// What to write above a field that is no part of the tensor. An import asks what it
+    /// is to hold then.
+    fn skip(&self, field: &Field<'_>) -> &'static str {
+        let is_given =
+            field.attrs.default.is_some() || self.attrs.construct.is_some() || is_phantom(field.ty);
+        match self.cx.direction() {
+            Direction::Import if !is_given => "#[dlpack(skip, default)]",
+            Direction::Import | Direction::Export => "#[dlpack(skip)]",
         }
     }
 

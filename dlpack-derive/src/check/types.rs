@@ -64,13 +64,21 @@ pub(super) fn lock(ty: &Type) -> Option<&Ident> {
 
 /// Whether that is one integer.
 pub(super) fn is_integer(ty: &Type) -> bool {
+    is_one_of(ty, &INTEGERS)
+}
+
+/// Whether that is yes or no.
+pub(super) fn is_bool(ty: &Type) -> bool {
+    is_one_of(ty, &["bool"])
+}
+
+fn is_one_of(ty: &Type, names: &[&str]) -> bool {
     match ty {
-        Type::Group(group) => is_integer(&group.elem),
-        Type::Path(path) => path
-            .path
-            .segments
-            .last()
-            .is_some_and(|last| INTEGERS.iter().any(|int| last.ident == int)),
+        Type::Group(group) => is_one_of(&group.elem, names),
+        Type::Path(path) => {
+            let last = path.path.segments.last();
+            last.is_some_and(|last| names.iter().any(|name| last.ident == name))
+        }
         _ => false,
     }
 }

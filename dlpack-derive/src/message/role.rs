@@ -171,7 +171,8 @@ pub(crate) fn no_such_field(word: &Ident, owner: &Ident, fields: &[String]) -> E
     refusal(word.span(), format!("`{owner}` has no field `{word}`"), help)
 }
 
-pub(crate) fn lookalike(field: &Ident, role: Role) -> Error {
+/// `skip` is the attribute that says so in this derive.
+pub(crate) fn lookalike(field: &Ident, role: Role, skip: &str) -> Error {
     let word = role.word();
     let attribute = match role.units() {
         Units::None => format!("`#[dlpack({word})]`"),
@@ -182,53 +183,71 @@ pub(crate) fn lookalike(field: &Ident, role: Role) -> Error {
     refusal(
         field.span(),
         format!("field `{field}` looks like the `{word}`, but has no attribute that says so"),
-        format!("write {attribute} above it, or `#[dlpack(skip)]` if it is no part of the tensor"),
+        format!("write {attribute} above it, or `{skip}` if it is no part of the tensor"),
     )
 }
 
 /// Of one axis there is no stride to be marked, only that of the slowest.
-pub(crate) fn lookalike_step(field: &Ident) -> Error {
+pub(crate) fn lookalike_step(field: &Ident, skip: &str) -> Error {
     refusal(
         field.span(),
         format!("field `{field}` looks like a stride, but has no attribute that says so"),
-        "write `#[dlpack(pitch(elements))]` or `#[dlpack(pitch(bytes))]` above it if that is how \
-         far one row is behind the one before it; strides of all axes are an array, marked \
-         `#[dlpack(strides)]`; write `#[dlpack(skip)]` if it is no part of the tensor",
+        format!(
+            "write `#[dlpack(pitch(elements))]` or `#[dlpack(pitch(bytes))]` above it if that is \
+             how far one row is behind the one before it; strides of all axes are an array, \
+             marked `#[dlpack(strides)]`; write `{skip}` if it is no part of the tensor"
+        ),
     )
 }
 
 /// Padding alone is no role: the row that it follows may be another one than the shape's.
-pub(crate) fn lookalike_padding(field: &Ident) -> Error {
+pub(crate) fn lookalike_padding(field: &Ident, skip: &str) -> Error {
     refusal(
         field.span(),
         format!("field `{field}` looks like what lies between two rows, which no role counts"),
         format!(
             "hold how far one row is behind the one before it, padding included, in a field \
-             marked `#[dlpack(pitch(elements))]` or `#[dlpack(pitch(bytes))]`; write \
-             `#[dlpack(skip)]` above `{field}` if that is there, or if it is no part of the tensor"
+             marked `#[dlpack(pitch(elements))]` or `#[dlpack(pitch(bytes))]`; write `{skip}` \
+             above `{field}` if it is no part of the tensor"
         ),
     )
 }
 
 /// Only strides can say it, or a shape that is in the order of memory.
-pub(crate) fn lookalike_axes(field: &Ident) -> Error {
+pub(crate) fn lookalike_axes(field: &Ident, skip: &str) -> Error {
     refusal(
         field.span(),
         format!("field `{field}` looks like how the axes lie in memory, which no role says"),
         format!(
-            "hold the strides of all axes in an array marked `#[dlpack(strides)]`, or list the \
-             shape in the order of memory, slowest axis first; write `#[dlpack(skip)]` above \
-             `{field}` if that is so, or if it is no part of the tensor"
+            "hold the strides of all axes in an array marked `#[dlpack(strides)]`; write \
+             `{skip}` above `{field}` if the shape is always listed in the order of memory, \
+             slowest axis first, or if it is no part of the tensor"
         ),
     )
 }
 
-pub(crate) fn lookalike_read_only(field: &Ident, owner: &Ident) -> Error {
+/// No order of the shape can say it: rows that are taken in the order of memory are
+/// upside down.
+pub(crate) fn lookalike_first_row(field: &Ident, skip: &str) -> Error {
+    refusal(
+        field.span(),
+        format!("field `{field}` looks like which row comes first in memory, which no role says"),
+        format!(
+            "if the last row can come first, hold the strides of all axes in an array of signed \
+             integers marked `#[dlpack(strides)]`, negative from row to row then, and where the \
+             first row starts in a field marked `#[dlpack(offset(elements))]` or \
+             `#[dlpack(offset(bytes))]`; write `{skip}` above `{field}` if the first row always \
+             comes first, or if it is no part of the tensor"
+        ),
+    )
+}
+
+pub(crate) fn lookalike_read_only(field: &Ident, skip: &str, owner: &Ident) -> Error {
     refusal(
         field.span(),
         format!("field `{field}` looks as if it kept consumers from writing, which no field can"),
         format!(
-            "write `#[dlpack(skip)]` above it; to let no consumer write, \
+            "write `{skip}` above it; to let no consumer write, \
              write `#[dlpack(read_only)]` above `struct {owner}`"
         ),
     )

@@ -1,0 +1,21 @@
+use dlpack_traits::{DLPackImport, Foreign};
+
+#[derive(DLPackImport)]
+#[dlpack(construct = Image::new)]
+pub struct Image {
+    data: Foreign<u8>,
+    shape: [usize; 2],
+    bottom_up: bool,
+}
+
+impl Image {
+    fn new(data: Foreign<u8>, shape: [usize; 2]) -> Result<Self, dlpack_traits::Error> {
+        Ok(Self { data, shape, bottom_up: false })
+    }
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+    let _ = Image::from_dlpack(tensor);
+}
