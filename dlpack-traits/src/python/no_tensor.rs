@@ -78,9 +78,9 @@ fn answer<T>(py: Python<'_>, said: PyResult<T>) -> PyResult<Option<T>> {
 
 /// The method that Python itself says is not there.
 ///
-/// Python code that looks for one in vain leaves a frame. Native code may leave none,
-/// but Python notes of which object and which name an error is; and where native code
-/// refuses one of this object, with words of its own, they are not those of Python.
+/// Python code that looks for one in vain leaves a frame. Native code leaves none, and may
+/// have looked inside of the object: so the error must be of this very object and name,
+/// which Python notes. And its words must be Python's, for native code has some of its own.
 ///
 /// # Errors
 ///
