@@ -279,7 +279,10 @@ def test_scalars_of_numpy_that_are_no_numbers():
             testing.import_tensor(given)
 
 
-@pytest.mark.parametrize("given", [[1.0], None, int, pytest], ids=["list", "None", "class", "module"])
+KINDS = ["list", "None", "class", "module"]
+
+
+@pytest.mark.parametrize("given", [[1.0], None, int, pytest], ids=KINDS)
 def test_the_error_says_of_what_it_is(given):
     """As those of Python do."""
     for asked, name in [({}, "__dlpack__"), ({"stream": 5}, "__dlpack_device__")]:
