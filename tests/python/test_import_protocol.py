@@ -2,7 +2,9 @@
 errors arrive, devices and streams."""
 
 import array
+import operator
 import re
+import sys
 
 import dlpack_testing as testing
 import pytest
@@ -261,6 +263,36 @@ def test_who_has_a_stream_is_told_the_same():
         testing.import_tensor([1.0], stream=5)
 
 
+def test_scalars_of_numpy_that_are_no_numbers():
+    """NumPy makes arrays of them that it exports to nobody."""
+    np = require("numpy")
+    others = [
+        np.str_("text"),
+        np.datetime64("2026-01-01"),
+        np.timedelta64(1, "s"),
+        np.longdouble(1),
+        np.zeros(1, [("a", "f4")])[0],
+    ]
+    for given in others:
+        with pytest.raises(AttributeError, match="; pass a tensor,"), nothing_left():
+            testing.import_tensor(given)
+    for given in [np.float32(1), np.int8(1), np.uint64(1), np.bool_(True), np.complex64(1)]:
+        with pytest.raises(AttributeError, match=r"; pass `numpy\.asarray\(x\)`$"):
+            testing.import_tensor(given)
+
+
+KINDS = ["list", "None", "class", "module"]
+
+
+@pytest.mark.parametrize("given", [[1.0], None, int, pytest], ids=KINDS)
+def test_the_error_says_of_what_it_is(given):
+    """As those of Python do."""
+    for asked, name in [({}, "__dlpack__"), ({"stream": 5}, "__dlpack_device__")]:
+        with pytest.raises(AttributeError, match="is no tensor") as caught, nothing_left():
+            testing.import_tensor(given, **asked)
+        assert caught.value.name == name and caught.value.obj is given
+
+
 def test_words_of_the_object_stay():
     """Also where they are like those of Python, of something inside of it."""
 
@@ -277,6 +309,120 @@ def test_words_of_the_object_stay():
 
     with pytest.raises(AttributeError, match="^'list' object has no"):
         testing.import_tensor(Around())
+
+    class Holder:
+        inner = [1.0]
+        __dlpack__ = property(operator.attrgetter("inner.__dlpack__"))
+
+    with pytest.raises(AttributeError, match="^'list' object has no") as caught:
+        testing.import_tensor(Holder())
+    assert caught.value.obj is Holder.inner
+
+
+def test_who_exports_but_names_no_device():
+    """Is a tensor, and lacks one method."""
+
+    class Placeless:
+        def __init__(self):
+            self.tensor = Writable([1.0])
+
+        def __dlpack__(self, **keywords):
+            return self.tensor.__dlpack__(**keywords)
+
+    class PlacelessInside:
+        def __init__(self):
+            self.__dlpack__ = Writable([1.0]).__dlpack__
+
+    for cls in [Placeless, PlacelessInside]:
+        assert testing.import_tensor(cls()).floats() == [1.0]
+        text = f"^'{cls.__name__}' object has no attribute '__dlpack_device__'$"
+        with pytest.raises(AttributeError, match=text):
+            testing.import_tensor(cls(), stream=5)
+
+
+class Raises:
+    """An attribute that cannot be read, not of the class either."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __get__(self, instance, owner):
+        raise self.error
+
+
+def of_array(error):
+    """Whose `__array__` cannot be looked up."""
+
+    class Described:
+        __array__ = Raises(error)
+
+    return Described()
+
+
+def of_buffer(error):
+    """Whose memory cannot be had."""
+    if sys.version_info < (3, 12):
+        pytest.skip("classes have `__buffer__` from Python 3.12 on")
+
+    class Buffer:
+        def __buffer__(self, flags):
+            raise error
+
+    return Buffer()
+
+
+def of_table(error):
+    """Whose table cannot be looked up."""
+
+    class Meta(type):
+        def __getattr__(cls, name):
+            if name == "__dlpack_c_exchange_api__":
+                raise error
+            raise AttributeError(name)
+
+    class Table(metaclass=Meta):
+        pass
+
+    return Table()
+
+
+HOOKS = pytest.mark.parametrize("of", [of_array, of_buffer, of_table])
+
+
+@HOOKS
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_what_interrupts_the_explanation_arrives(of, error):
+    """It is no exception of the object, but means the caller."""
+    given = of(error("stop"))
+    with pytest.raises(error, match="^stop$"):
+        testing.import_tensor(given, copy=True)
+
+
+@HOOKS
+def test_what_goes_wrong_in_the_explanation(of):
+    """Changes nothing of the error, but for what can be said."""
+    text = "is no tensor.*; pass a tensor,"
+    if of is of_table:
+        text = "^'Table' object has no attribute '__dlpack__'$"
+    with pytest.raises(AttributeError, match=text):
+        testing.import_tensor(of(KeyError("lost")), copy=True)
+
+
+def test_a_metaclass_is_not_asked_what_its_class_has():
+    """Only for a table, as always."""
+    asked = []
+
+    class Meta(type):
+        def __getattr__(cls, name):
+            asked.append(name)
+            raise AttributeError(name)
+
+    class OfMeta(metaclass=Meta):
+        pass
+
+    with pytest.raises(AttributeError, match="is no tensor"):
+        testing.import_tensor(OfMeta())
+    assert set(asked) == {"__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__"}
 
 
 @pytest.mark.parametrize("result", [None, 1, "capsule"])
