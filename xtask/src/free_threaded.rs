@@ -27,7 +27,7 @@ const PYO3: &str = "0.28.3";
 /// What the tests import, all of it built for this interpreter or for any.
 const PACKAGES: [&str; 2] = ["numpy==2.4.6", "pytest==9.2.0"];
 /// What is run: these have threads, or are about what threads share.
-const TESTS: [&str; 10] = [
+const TESTS: [&str; 11] = [
     "free_threaded",
     "test_capsules",
     "test_classes",
@@ -35,6 +35,7 @@ const TESTS: [&str; 10] = [
     "test_exchange_table",
     "test_import_capsules",
     "test_import_protocol",
+    "test_import_no_tensor",
     "test_import_tables",
     "test_protocol",
     "test_threads",

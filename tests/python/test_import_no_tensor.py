@@ -1,0 +1,250 @@
+"""`python::from_dlpack` of what is no tensor: which error arrives, and what it says."""
+
+import array
+import operator
+import re
+import sys
+
+import dlpack_testing as testing
+import pytest
+from conftest import nothing_left, require
+from dlpack_testing import Writable
+
+
+@pytest.mark.parametrize("object", [1, None, "text", [1.0], object()])
+def test_no_producer(object):
+    """As the standard says: AttributeError."""
+    with pytest.raises(AttributeError, match="__dlpack__"), nothing_left():
+        testing.import_tensor(object)
+
+
+def of_numbers():
+    """What NumPy makes a tensor of, with its elements."""
+    np = require("numpy")
+
+    class Image:
+        """As in Pillow, and as pandas has `__array__`."""
+
+        # The interface is an address, and owns nothing.
+        kept = np.arange(3.0)
+        __array_interface__ = kept.__array_interface__
+
+    numbers = [0.0, 1.0, 2.0]
+    doubles = array.array("d", numbers)
+    return [
+        (numbers, numbers),
+        (tuple(numbers), numbers),
+        ([[0.0, 1.0], [2.0, 3.0]], [0.0, 1.0, 2.0, 3.0]),
+        (range(3), [0, 1, 2]),
+        (7, [7]),
+        (True, [True]),
+        (7.5, [7.5]),
+        (7j, [7j]),
+        (np.float64(7.5), [7.5]),
+        (bytes([1, 2]), [1, 2]),
+        (bytearray([1, 2]), [1, 2]),
+        (memoryview(doubles), numbers),
+        (doubles, numbers),
+        (Image(), numbers),
+    ]
+
+
+@pytest.mark.parametrize("asked", [{}, {"copy": True}, {"device": (1, 0)}], ids=str)
+def test_what_is_no_tensor_yet_says_what_makes_one(asked):
+    """What the text says to type is typed, and gives the elements."""
+    np = require("numpy")
+    for given, elements in of_numbers():
+        with pytest.raises(AttributeError) as caught, nothing_left():
+            testing.import_tensor(given, **asked)
+        text = str(caught.value)
+        assert type(caught.value) is AttributeError
+        assert f"of type `{qualified(given)}`, which is no tensor" in text, text
+        [instead] = re.findall("; pass `(.+)`$", text)
+        made = eval(instead, {"numpy": np, "x": given})
+        shape, _, dtype = testing.import_tensor(made).facts()[:3]
+        assert tuple(shape) == made.shape and dtype == str(made.dtype)
+        assert made.ravel().tolist() == elements
+
+
+def qualified(given):
+    """The name of its type, as one would import it."""
+    cls = type(given)
+    module = "" if cls.__module__ == "builtins" else f"{cls.__module__}."
+    return f"{module}{cls.__qualname__}"
+
+
+@pytest.mark.parametrize("given", [None, "text", {1}, object(), {"a": 1}], ids=repr)
+def test_what_numpy_makes_nothing_of(given):
+    """Is not said to be of use to it."""
+    text = f"`{qualified(given)}`, which is no tensor: it has no `__dlpack__`; pass a tensor,"
+    with pytest.raises(AttributeError, match=re.escape(text)), nothing_left():
+        testing.import_tensor(given)
+
+
+def test_who_has_a_stream_is_told_the_same():
+    """The device is asked for first, of those who know none."""
+    text = "`list`, which is no tensor: it has no `__dlpack_device__`; pass `numpy.asarray(x)`"
+    with pytest.raises(AttributeError, match=re.escape(text)), nothing_left():
+        testing.import_tensor([1.0], stream=5)
+
+
+def test_scalars_of_numpy_that_are_no_numbers():
+    """NumPy makes arrays of them that it exports to nobody."""
+    np = require("numpy")
+    others = [
+        np.str_("text"),
+        np.datetime64("2026-01-01"),
+        np.timedelta64(1, "s"),
+        np.longdouble(1),
+        np.zeros(1, [("a", "f4")])[0],
+    ]
+    for given in others:
+        with pytest.raises(AttributeError, match="; pass a tensor,"), nothing_left():
+            testing.import_tensor(given)
+    for given in [np.float32(1), np.int8(1), np.uint64(1), np.bool_(True), np.complex64(1)]:
+        with pytest.raises(AttributeError, match=r"; pass `numpy\.asarray\(x\)`$"):
+            testing.import_tensor(given)
+
+
+KINDS = ["list", "None", "class", "module"]
+
+
+@pytest.mark.parametrize("given", [[1.0], None, int, pytest], ids=KINDS)
+def test_the_error_says_of_what_it_is(given):
+    """As those of Python do."""
+    for asked, name in [({}, "__dlpack__"), ({"stream": 5}, "__dlpack_device__")]:
+        with pytest.raises(AttributeError, match="is no tensor") as caught, nothing_left():
+            testing.import_tensor(given, **asked)
+        assert caught.value.name == name and caught.value.obj is given
+
+
+def test_words_of_the_object_stay():
+    """Also where they are like those of Python, of something inside of it."""
+
+    class Absent:
+        def __getattr__(self, name):
+            raise AttributeError(f"the column has no attribute '{name}'")
+
+    with pytest.raises(AttributeError, match="^the column has no attribute '__dlpack__'$"):
+        testing.import_tensor(Absent())
+
+    class Around:
+        def __dlpack__(self, **keywords):
+            return [1.0].__dlpack__(**keywords)
+
+    with pytest.raises(AttributeError, match="^'list' object has no"):
+        testing.import_tensor(Around())
+
+    class Holder:
+        inner = [1.0]
+        __dlpack__ = property(operator.attrgetter("inner.__dlpack__"))
+
+    with pytest.raises(AttributeError, match="^'list' object has no") as caught:
+        testing.import_tensor(Holder())
+    assert caught.value.obj is Holder.inner
+
+
+def test_who_exports_but_names_no_device():
+    """Is a tensor, and lacks one method."""
+
+    class Placeless:
+        def __init__(self):
+            self.tensor = Writable([1.0])
+
+        def __dlpack__(self, **keywords):
+            return self.tensor.__dlpack__(**keywords)
+
+    class PlacelessInside:
+        def __init__(self):
+            self.__dlpack__ = Writable([1.0]).__dlpack__
+
+    for cls in [Placeless, PlacelessInside]:
+        assert testing.import_tensor(cls()).floats() == [1.0]
+        text = f"^'{cls.__name__}' object has no attribute '__dlpack_device__'$"
+        with pytest.raises(AttributeError, match=text):
+            testing.import_tensor(cls(), stream=5)
+
+
+class Raises:
+    """An attribute that cannot be read, not of the class either."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __get__(self, instance, owner):
+        raise self.error
+
+
+def of_array(error):
+    """Whose `__array__` cannot be looked up."""
+
+    class Described:
+        __array__ = Raises(error)
+
+    return Described()
+
+
+def of_buffer(error):
+    """Whose memory cannot be had."""
+    if sys.version_info < (3, 12):
+        pytest.skip("classes have `__buffer__` from Python 3.12 on")
+
+    class Buffer:
+        def __buffer__(self, flags):
+            raise error
+
+    return Buffer()
+
+
+def of_table(error):
+    """Whose table cannot be looked up."""
+
+    class Meta(type):
+        def __getattr__(cls, name):
+            if name == "__dlpack_c_exchange_api__":
+                raise error
+            raise AttributeError(name)
+
+    class Table(metaclass=Meta):
+        pass
+
+    return Table()
+
+
+HOOKS = pytest.mark.parametrize("of", [of_array, of_buffer, of_table])
+
+
+@HOOKS
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_what_interrupts_the_explanation_arrives(of, error):
+    """It is no exception of the object, but means the caller."""
+    given = of(error("stop"))
+    with pytest.raises(error, match="^stop$"):
+        testing.import_tensor(given, copy=True)
+
+
+@HOOKS
+def test_what_goes_wrong_in_the_explanation(of):
+    """Changes nothing of the error, but for what can be said."""
+    text = "is no tensor.*; pass a tensor,"
+    if of is of_table:
+        text = "^'Table' object has no attribute '__dlpack__'$"
+    with pytest.raises(AttributeError, match=text):
+        testing.import_tensor(of(KeyError("lost")), copy=True)
+
+
+def test_a_metaclass_is_not_asked_what_its_class_has():
+    """Only for a table, as always."""
+    asked = []
+
+    class Meta(type):
+        def __getattr__(cls, name):
+            asked.append(name)
+            raise AttributeError(name)
+
+    class OfMeta(metaclass=Meta):
+        pass
+
+    with pytest.raises(AttributeError, match="is no tensor"):
+        testing.import_tensor(OfMeta())
+    assert set(asked) == {"__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__"}
