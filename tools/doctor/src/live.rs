@@ -17,9 +17,11 @@ use crate::report::{Answer, CapsuleFacts, Check, Severity, TensorFacts};
 const ROUNDS: usize = 32;
 /// How often that is looked at.
 const BATCHES: usize = 4;
-/// How often it is looked at again, where something was left: a second, as threads of a
-/// library may have to wait for a processor.
+/// How often it is looked at again while nothing changes, where something was left: a
+/// second, as threads of a library may have to wait for a processor.
 const SETTLING: usize = 50;
+/// How often altogether: 20 seconds.
+const SETTLED: usize = 1000;
 /// How long a deleter may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -148,6 +150,7 @@ fn released_in_time(py: Python<'_>, tensor: Imported) -> Seen {
 }
 
 /// References to the object, and blocks of Python's own allocator.
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Balance {
     references: isize,
     blocks: Option<isize>,
@@ -206,15 +209,18 @@ fn balance(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
 /// what they exported on threads of their own.
 fn left_behind(object: &Bound<'_, PyAny>, before: &Balance) -> PyResult<Option<&'static str>> {
     let sleep = object.py().import("time")?.getattr("sleep")?;
-    let mut left = Balance::of(object)?.leak_since(before);
-    for _ in 0..SETTLING {
-        if left.is_none() {
+    let mut now = Balance::of(object)?;
+    // Looks since the last change: on a busy machine each release may wait for its turn.
+    let mut unchanged = 0;
+    for _ in 0..SETTLED {
+        if now.leak_since(before).is_none() || unchanged == SETTLING {
             break;
         }
         sleep.call1((0.02,))?;
-        left = Balance::of(object)?.leak_since(before);
+        let then = core::mem::replace(&mut now, Balance::of(object)?);
+        unchanged = if now == then { unchanged.saturating_add(1) } else { 0 };
     }
-    Ok(left)
+    Ok(now.leak_since(before))
 }
 
 fn by_table(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
