@@ -307,7 +307,13 @@ def test_an_interrupt(tmp_path, monkeypatch):
     importer = "broken_importers:hangs_and_says_so"
     arguments = [*COMMAND, importer, "--seconds", "60", "--only", ORDINARY]
     process = subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell without job control starts background commands with SIGINT ignored,
+        # and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     with process:
         deadline = time.monotonic() + 60
