@@ -90,8 +90,6 @@ def test_a_wrapper_of_an_old_producer_is_asked_again():
 @pytest.mark.parametrize(
     "error",
     [
-        TypeError("unsupported operand type(s)"),
-        TypeError("resize() got an unexpected keyword argument 'rows'"),
         ValueError("no"),
         BufferError("unexpected keyword argument 'max_version'"),
         KeyboardInterrupt(),
@@ -109,6 +107,56 @@ def test_an_error_inside_the_producer_arrives(error):
     with pytest.raises(type(error)) as caught, nothing_left():
         testing.import_tensor(producer)
     assert caught.value is error and len(producer.calls) == 1
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "unsupported operand type(s)",
+        "resize() got an unexpected keyword argument 'rows'",
+        "Producer.__dlpack__: this version of the library has no versioned tensors",
+    ],
+)
+def test_any_type_error_is_followed_by_a_call_without_keywords(message):
+    """The message is the producer's own: no text is compared. NumPy does the same."""
+
+    def reject_keywords(tensor, **keywords):
+        if keywords:
+            raise TypeError(message)
+        return tensor.__dlpack__()
+
+    producer = Producer(reject_keywords)
+    held = testing.import_tensor(producer)
+    assert held.version() is None and held.floats() == [1.0, 2.0, 3.0]
+    assert producer.calls == [{"max_version": (1, 3)}, {}]
+
+
+def test_the_first_type_error_arrives_if_both_calls_fail():
+    """The second call was a guess, so its error does not replace the first."""
+    errors = [TypeError("a bug inside"), ValueError("of the second call")]
+    left = iter(errors)
+
+    def fail(tensor, **keywords):
+        raise next(left)
+
+    producer = Producer(fail)
+    with pytest.raises(TypeError) as caught, nothing_left():
+        testing.import_tensor(producer)
+    assert caught.value is errors[0] and caught.value.__cause__ is None
+    assert producer.calls == [{"max_version": (1, 3)}, {}]
+
+
+def test_an_interrupt_of_the_second_call_arrives():
+    """It is raised with the first error as its cause."""
+    first = TypeError("a bug inside")
+    left = iter([first, KeyboardInterrupt()])
+
+    def fail(tensor, **keywords):
+        raise next(left)
+
+    with pytest.raises(KeyboardInterrupt) as caught, nothing_left():
+        testing.import_tensor(Producer(fail))
+    assert caught.value.__cause__ is first
 
 
 @pytest.mark.parametrize("asked", [{"copy": False}, {"device": (1, 0)}])

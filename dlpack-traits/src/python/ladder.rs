@@ -1,12 +1,12 @@
-//! Which keywords `__dlpack__` is called with, and when it is called again with
-//! fewer: pure decisions, tested without an interpreter.
+//! Keywords of the calls of `__dlpack__`: when a producer is called a second time with
+//! fewer keywords, and which of two errors is raised. Pure functions, tested without an
+//! interpreter.
 
 /// The keywords that the array API standard added to `__dlpack__` with the
-/// versioned struct. A producer that is older knows `stream`, or nothing.
+/// versioned struct. An older producer accepts `stream` only, or no keyword.
 pub(crate) const ADDED: [&str; 3] = ["max_version", "dl_device", "copy"];
 
-/// What the caller asked for. These are never left out: without them the result
-/// would be another one.
+/// The keywords that change the result. Every call passes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) device: bool,
@@ -14,18 +14,48 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Whether a call without the added keywords would still do what was asked.
+    /// Whether a call without the added keywords has the result that the caller
+    /// asked for.
     pub(crate) const fn may_be_left_out(self) -> bool {
         !self.device && !self.copy
     }
 }
 
-/// Whether a `TypeError` says that the producer does not know a keyword, rather
-/// than that something went wrong inside of it.
+/// Whether `__dlpack__` is called again without the added keywords.
 ///
-/// `inside` says that a Python frame raised it, which a mismatch of arguments
-/// does not. It may still be a mismatch: of a method that passes its arguments
-/// on to another one, and then the message names the keyword.
+/// Any `TypeError` of the first call is enough, as in NumPy: producers reject an
+/// unknown keyword with messages of their own. `max_version` is left out, and `stream`
+/// is passed again. A caller that asked for a device or for `copy` gets the first
+/// error, because the second call would ignore what it asked for.
+pub(crate) const fn is_called_again(asked: Asked, is_type_error: bool) -> bool {
+    is_type_error && asked.may_be_left_out()
+}
+
+/// Which error is raised when the second call failed too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Raised {
+    /// The error of the first call, unchanged.
+    First,
+    /// The error of the second call, with the first as its cause.
+    Second,
+}
+
+impl Raised {
+    /// The first error, unless it says only that the producer does not accept a
+    /// keyword ([`is_mismatch`]): then the second call is the one that reached the
+    /// producer, and its error is the reason. An interrupt (an exception that is not an
+    /// `Exception`) of the second call is always raised.
+    pub(crate) fn of(first_is_mismatch: bool, second_is_exception: bool) -> Self {
+        if first_is_mismatch || !second_is_exception { Self::Second } else { Self::First }
+    }
+}
+
+/// Whether a `TypeError` says that the producer does not accept a keyword, and not that
+/// the producer failed.
+///
+/// `inside` says that a Python frame raised it. A mismatch of arguments has no frame,
+/// except in a method that passes its arguments on to another one: then CPython's
+/// message names the keyword.
 pub(crate) fn is_mismatch(inside: bool, message: impl FnOnce() -> alloc::string::String) -> bool {
     !inside || {
         let message = message();
@@ -41,9 +71,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_mismatch_is_tried_again() {
-        let unasked = || unreachable!("no frame raised it, so nobody reads it");
-        assert!(is_mismatch(false, unasked));
+    fn cpython_messages_that_name_a_keyword_are_mismatches() {
+        let unread = || unreachable!("the message of an error without a frame is not read");
+        assert!(is_mismatch(false, unread));
         for (message, mismatch) in [
             ("__dlpack__() got an unexpected keyword argument 'max_version'", true),
             ("A.__dlpack__() got an unexpected keyword argument 'copy'", true),
@@ -57,9 +87,23 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_stays() {
-        assert!(Asked::default().may_be_left_out());
-        assert!(!Asked { device: true, copy: false }.may_be_left_out());
-        assert!(!Asked { device: false, copy: true }.may_be_left_out());
+    fn every_type_error_is_followed_by_a_second_call() {
+        let nothing = Asked::default();
+        assert!(is_called_again(nothing, true));
+        assert!(!is_called_again(nothing, false));
+    }
+
+    #[test]
+    fn device_and_copy_are_never_left_out() {
+        assert!(!is_called_again(Asked { device: true, copy: false }, true));
+        assert!(!is_called_again(Asked { device: false, copy: true }, true));
+    }
+
+    #[test]
+    fn the_first_error_is_raised_unless_it_is_a_mismatch() {
+        assert_eq!(Raised::of(false, true), Raised::First);
+        assert_eq!(Raised::of(true, true), Raised::Second);
+        assert_eq!(Raised::of(false, false), Raised::Second);
+        assert_eq!(Raised::of(true, false), Raised::Second);
     }
 }

@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
@@ -12,7 +12,7 @@ use pyo3::{IntoPyObjectExt, intern};
 
 use super::convert::{self, expected, quietly};
 use super::from_dlpack::ImportOptions;
-use super::ladder::{Asked, is_mismatch};
+use super::ladder::{Asked, Raised, is_called_again, is_mismatch};
 use super::late::{Late, VectorcallMethod};
 use super::take::take;
 use crate::device::Device;
@@ -43,8 +43,8 @@ pub(super) unsafe fn produce(
     unsafe { take(&capsule, into) }
 }
 
-/// Calls `__dlpack__` with all that it may know, and where it does not, with
-/// what it knew before.
+/// Calls `__dlpack__` with `max_version` and what the caller asked for, and, after a
+/// `TypeError`, without the keywords that older producers do not accept.
 fn climb<'py>(
     object: &Bound<'py, PyAny>,
     options: &ImportOptions<'_>,
@@ -62,10 +62,7 @@ fn climb<'py>(
         Err(error) => error,
     };
     let py = object.py();
-    if !asked.may_be_left_out()
-        || !error.is_instance_of::<PyTypeError>(py)
-        || !is_mismatch(error.traceback(py).is_some(), || error.value(py).to_string())
-    {
+    if !is_called_again(asked, error.is_instance_of::<PyTypeError>(py)) {
         return Err(error);
     }
     // What orders the work on the device is kept.
@@ -79,8 +76,18 @@ fn climb<'py>(
             Ok(capsule)
         }
         Err(last) => {
-            last.set_cause(py, Some(error));
-            Err(last)
+            let inside = error.traceback(py).is_some();
+            let mismatch = is_mismatch(inside, || error.value(py).to_string());
+            match Raised::of(mismatch, last.is_instance_of::<PyException>(py)) {
+                Raised::First => {
+                    quietly::<()>(py, Err(last));
+                    Err(error)
+                }
+                Raised::Second => {
+                    last.set_cause(py, Some(error));
+                    Err(last)
+                }
+            }
         }
     }
 }
