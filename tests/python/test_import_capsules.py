@@ -1,8 +1,10 @@
 """Bare capsules as arguments of `python::from_dlpack`, and capsules that several
 threads want."""
 
+import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import dlpack_structs as structs
 import dlpack_testing as testing
@@ -93,6 +95,11 @@ def test_a_foreign_major_version_is_only_released():
 @VERSIONS
 def test_eight_threads_want_one_capsule(max_version):
     """One gets it. Rule L3."""
+    race(max_version)
+
+
+def race(max_version):
+    """Eight threads take from the same capsules, one capsule at a time."""
     tensor = Writable([1.0, 2.0])
     turns, threads = 300, 8
     capsules = [tensor.__dlpack__(max_version=max_version) for _ in range(turns)]
@@ -126,6 +133,27 @@ def test_eight_threads_want_one_capsule(max_version):
         sys.setswitchinterval(switch)
     assert failures == [] and got == [1] * turns
     assert testing.releases() - released == turns
+
+
+def test_python_cannot_switch_the_lock_off():
+    """The answer of `sys` and `sysconfig` decides nothing. Rule L3."""
+    code = """if True:
+        import sys, sysconfig
+
+        sys._is_gil_enabled = lambda: True
+        sysconfig.get_config_var = lambda name: 0
+        from test_import_capsules import race
+
+        race(None)
+        race((1, 0))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, (done.returncode, done.stderr)
 
 
 def counts(*objects):

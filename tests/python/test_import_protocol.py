@@ -435,13 +435,75 @@ def test_a_class_with_a_from_dlpack_of_its_own():
     assert module.Floats is Floats
 
 
-def test_without_ctypes():
-    """What Python's functions are looked up through may be missing: imports work."""
+def run_in_child(code):
+    """Runs code in an interpreter of its own, where nothing was imported before."""
     import subprocess
-    import sys
     from pathlib import Path
 
-    code = """if True:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, (done.returncode, done.stderr)
+
+
+FAKE_CTYPES = """if True:
+    import sys, types
+
+    class Address:
+        value = 0x41414141
+
+    fake = types.ModuleType("ctypes")
+    fake.pythonapi = types.SimpleNamespace(
+        PyObject_VectorcallMethod=object(),
+        PyThreadState_GetUnchecked=object(),
+        _PyThreadState_UncheckedGet=object(),
+        PyGILState_GetThisThreadState=object(),
+    )
+    fake.c_void_p = object()
+    fake.cast = lambda function, kind: Address
+    sys.modules["ctypes"] = fake
+"""
+PATCHED_CAST = """if True:
+    import ctypes
+    from unittest import mock
+
+    mock.patch("ctypes.cast", lambda function, kind: ctypes.c_void_p(0x41414141)).start()
+"""
+
+
+@pytest.mark.parametrize("patch", [FAKE_CTYPES, PATCHED_CAST], ids=["module", "function"])
+def test_no_address_comes_from_ctypes(patch):
+    """Python code can replace the module and its functions. Rule L26."""
+    run_in_child(
+        patch
+        + """if True:
+        import dlpack_testing as testing
+
+        class Producer:
+            tensor = testing.Writable([1.0, 2.0])
+            def __dlpack__(self, **keywords):
+                return self.tensor.__dlpack__(**keywords)
+            def __dlpack_device__(self):
+                return (1, 0)
+
+        held = testing.import_tensor(Producer())
+        assert held.version() == (1, 3) and held.floats() == [1.0, 2.0]
+        held.release()
+        held = testing.import_tensor(testing.Writable([1.0, 2.0]))
+        assert held.floats() == [1.0, 2.0]
+        held.release()
+        assert testing.exports() == testing.releases() == 2
+    """
+    )
+
+
+def test_without_ctypes():
+    """An import does not need the module. Rule L26."""
+    run_in_child(
+        """if True:
         import sys
         sys.modules["ctypes"] = None
         import dlpack_testing as testing
@@ -452,13 +514,7 @@ def test_without_ctypes():
         held.release()
         assert testing.exports() == testing.releases() == 1
     """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
     )
-    assert done.returncode == 0, done.stderr
 
 
 def test_a_thread_that_releases_while_python_ends():

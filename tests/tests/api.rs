@@ -46,7 +46,7 @@ const WRITTEN_ONCE: [&str; 22] = [
     // The one way to wait that there is besides none.
     "backend::waits::AROUND",
     "python::lookup::REMEMBERED",
-    "python::late::LATE",
+    "python::symbols::SYMBOLS",
     "python::produce::VERSION",
     "python::produce::NAMES",
     "python::known::NAMES",
@@ -86,7 +86,7 @@ const WAITS_FOR_NOTHING: [&str; 17] = [
     "backend::entered names thread_local",
     // Nothing is made in there.
     "python::known names OnceLock",
-    "python::late names OnceLock",
+    "python::symbols names OnceLock",
     "python::remembered names Mutex",
     "python::take names Mutex",
 ];
@@ -180,6 +180,17 @@ fn nothing_becomes_a_raw_struct() {
         }
     }
     none(&wrong);
+}
+
+/// L26: Python code can replace any attribute, so no address that is called or read is
+/// computed from a Python object. The exception is behind an `unsafe` option.
+#[test]
+fn addresses_come_from_python_objects_in_one_place() {
+    let sources = Sources::read();
+    let names = ["with_exposed_provenance", "with_exposed_provenance_mut", "ctypes"];
+    let mut words = sources.words(&names);
+    words.retain(|word| word.starts_with("python::"));
+    assert_eq!(words, ["python::lookup names with_exposed_provenance_mut"]);
 }
 
 /// L9, L14, L17, L18: with nothing held and nothing kept, there is nothing that

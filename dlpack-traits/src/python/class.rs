@@ -87,7 +87,7 @@ impl Described {
             )));
         }
         if self.has_streams {
-            free_detached(py);
+            free_detached();
         }
         for (name, method) in self.methods {
             // SAFETY: this thread is attached; the class is alive; the method is

@@ -4,7 +4,7 @@ use pyo3::Python;
 use pyo3::marker::Ungil;
 
 use super::convert::attached;
-use super::late::{Late, is_attached};
+use super::symbols::is_attached;
 use crate::backend::{Around, wait_by};
 
 /// Runs without the interpreter, so that other threads of Python go on.
@@ -17,10 +17,8 @@ where
 }
 
 /// From now on Python goes on, too, while a free waits for a device.
-pub(super) fn free_detached(py: Python<'_>) {
+pub(super) fn free_detached() {
     static WAIT: Around = wait_detached;
-    // By this a thread tells whether it is attached.
-    Late::get(py);
     wait_by(&WAIT);
 }
 

@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use super::convert::quietly;
-use super::late::Late;
 use super::lookup::{export_of, peer_by_address, peer_of};
 use super::no_tensor::explained;
 use super::peer::Export;
@@ -152,8 +151,6 @@ fn out_of_capsule(
             "a capsule cannot be asked for a copy; pass the object that it came from",
         ));
     }
-    // As for a table: the deleter will ask.
-    Late::get(capsule.py());
     // SAFETY: 1. By its name the capsule owns a tensor of a producer, who is
     // trusted to keep the standard.
     unsafe { take::take(capsule, tensor) }?;

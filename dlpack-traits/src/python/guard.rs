@@ -1,7 +1,7 @@
 //! Foreign deleters that meet Python exceptions: [`guarded`].
 
 use super::in_flight::InFlight;
-use super::late::is_attached;
+use super::symbols::is_attached;
 
 /// Calls a deleter of a tensor that came from Python.
 ///

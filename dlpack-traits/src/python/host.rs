@@ -13,7 +13,6 @@ use alloc::string::ToString;
 use super::class::ExportClass;
 use super::convert::{self, attached, panicked};
 use super::guard::guarded;
-use super::late::Late;
 use super::object::{Class, Object, borrow, own_or, share_or};
 use super::owner::PyOwner;
 use super::protocol::Capsule;
@@ -130,9 +129,6 @@ where
     unsafe fn wrap(value: T) -> Result<*mut c_void, Fault<PyErr>> {
         // SAFETY: by 1 this thread is attached, for longer than the call.
         let py: Python<'static> = unsafe { attached() };
-        // The first time, while this may run Python code: a deleter asks whether
-        // its thread is attached, and cannot look up how one finds out.
-        let _ = Late::get(py);
         let object = Bound::new(py, value).map_err(Fault::Host)?;
         Ok(object.into_ptr().cast())
     }

@@ -9,7 +9,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString, PyType};
 
 use super::convert::quietly;
-use super::late::Late;
 use super::peer::{Export, Peer};
 use super::remembered::{Known, Remembered};
 use crate::ffi::DLPackExchangeAPIHeader;
@@ -63,9 +62,6 @@ pub(super) fn export_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Export>> {
 #[cold]
 fn look_up(class: &Bound<'_, PyType>) -> PyResult<*mut DLPackExchangeAPIHeader> {
     let py = class.py();
-    // The deleter of what a table gives asks whether its thread is attached, and
-    // cannot look for the answer itself.
-    Late::get(py);
     let found = find(class)?;
     let table = found.as_ref().and_then(table_in).unwrap_or(ptr::null_mut());
     let keeper = found.map_or(ptr::null_mut(), Bound::into_ptr);

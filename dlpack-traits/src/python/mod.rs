@@ -135,8 +135,6 @@ mod in_flight;
 mod known;
 mod ladder;
 #[cfg(feature = "pyo3")]
-mod late;
-#[cfg(feature = "pyo3")]
 mod lookup;
 #[cfg(feature = "pyo3")]
 mod method;
@@ -160,6 +158,8 @@ mod relay;
 mod remembered;
 #[cfg(feature = "pyo3")]
 mod slots;
+#[cfg(feature = "pyo3")]
+mod symbols;
 #[cfg(feature = "pyo3")]
 mod take;
 #[cfg(feature = "pyo3")]

@@ -13,7 +13,7 @@ use pyo3::{IntoPyObjectExt, intern};
 use super::convert::{self, expected, quietly};
 use super::from_dlpack::ImportOptions;
 use super::ladder::{Asked, Raised, is_called_again, is_mismatch};
-use super::late::{Late, VectorcallMethod};
+use super::symbols::{Symbols, VectorcallMethod};
 use super::take::take;
 use crate::device::Device;
 use crate::import::Imported;
@@ -154,7 +154,7 @@ pub(super) fn device_of(object: &Bound<'_, PyAny>) -> PyResult<Device> {
 #[inline]
 fn call_with_version<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
-    let Some(vectorcall_method) = Late::get(py).vectorcall_method else {
+    let Some(vectorcall_method) = Symbols::get().vectorcall_method else {
         let keywords = PyDict::new(py);
         keywords.set_item(intern!(py, "max_version"), max_version())?;
         return object.call_method(intern!(py, "__dlpack__"), (), Some(&keywords));

@@ -9,15 +9,23 @@ use pyo3::ffi as py_ffi;
 use pyo3::prelude::*;
 
 use super::guard::guarded;
-use super::late::Late;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::import::{ImportPolicy, Imported};
 use crate::managed::Abi;
 
-/// Held while a capsule is looked at and renamed where there is no GIL, so that of
-/// two threads that take from one capsule only one gets the tensor. With a GIL
-/// nothing that is called meanwhile lets go of it. Nothing that could wait for another
-/// thread is called either.
+/// Whether every interpreter that can load this module has a GIL for good.
+///
+/// It is decided when the module is compiled. A build for an interpreter that may run
+/// without a GIL has another `PyObject`: one with more fields than a reference count and
+/// a type, or without known fields. No interpreter of the one kind can use a module of the
+/// other. `sys._is_gil_enabled` is not called: Python code can replace it, and its result
+/// changes while an extension module is imported.
+const HAS_GIL: bool = size_of::<py_ffi::PyObject>() == 2 * size_of::<usize>();
+
+/// Held while a capsule is checked and renamed in a build without [`HAS_GIL`], so that one
+/// of several threads that take from one capsule gets the tensor. With a GIL no lock is
+/// needed, as none of the three functions releases it. None of them waits for another
+/// thread, so the lock cannot deadlock.
 static TAKING: Mutex<()> = Mutex::new(());
 
 /// Takes the tensor that a capsule owns, into its place.
@@ -49,8 +57,7 @@ pub(super) unsafe fn take(capsule: &Bound<'_, PyAny>, into: &mut Imported) -> Py
 #[inline]
 fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
     let object = capsule.as_ptr();
-    let has_gil = Late::get(capsule.py()).has_gil;
-    let _taking = (!has_gil).then(|| TAKING.lock().unwrap_or_else(PoisonError::into_inner));
+    let _taking = (!HAS_GIL).then(|| TAKING.lock().unwrap_or_else(PoisonError::into_inner));
     // SAFETY: this thread is attached, and the object is alive.
     if unsafe { py_ffi::PyCapsule_IsValid(object, A::CAPSULE.as_ptr()) } == 0 {
         return Ok(None);

@@ -1,0 +1,122 @@
+//! Functions of CPython that PyO3 does not declare in every build: [`Symbols`].
+//!
+//! A module for the stable ABI of Python 3.10 has no declaration of
+//! `PyObject_VectorcallMethod`, nor of the functions that return the thread state
+//! without a check, although every CPython since 3.9 exports them. The dynamic linker
+//! finds them by name, once. No Python object takes part in the lookup (such as
+//! `ctypes.pythonapi`), because Python code can replace any attribute of a module.
+
+use core::ffi::{CStr, c_void};
+use core::mem::transmute;
+use std::sync::OnceLock;
+
+use pyo3::ffi::{PyObject, PyThreadState};
+
+/// `PyObject_VectorcallMethod`, in the stable ABI since 3.12.
+pub(super) type VectorcallMethod = unsafe extern "C" fn(
+    name: *mut PyObject,
+    arguments: *const *mut PyObject,
+    count: usize,
+    names: *mut PyObject,
+) -> *mut PyObject;
+
+type ThreadState = unsafe extern "C" fn() -> *mut PyThreadState;
+
+/// The functions, `None` where the interpreter does not export them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Symbols {
+    pub(super) vectorcall_method: Option<VectorcallMethod>,
+    /// `PyThreadState_GetUnchecked`, or its name before 3.13.
+    current: Option<ThreadState>,
+    /// `PyGILState_GetThisThreadState`, which PyPy does not have.
+    own: Option<ThreadState>,
+}
+
+static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
+
+impl Symbols {
+    /// Returns the functions; the first call looks them up. Any thread may call it at
+    /// any time, attached to the interpreter or not.
+    #[inline]
+    pub(super) fn get() -> &'static Self {
+        SYMBOLS.get().unwrap_or_else(|| {
+            // Outside of the lock, so that a fork never leaves the lock taken for long.
+            let found = Self::find();
+            SYMBOLS.get_or_init(|| found)
+        })
+    }
+
+    #[cold]
+    fn find() -> Self {
+        let current =
+            find(c"PyThreadState_GetUnchecked").or_else(|| find(c"_PyThreadState_UncheckedGet"));
+        let own = find(c"PyGILState_GetThisThreadState");
+        // SAFETY: the interpreter's function of this name has this type since 3.9.
+        let vectorcall_method = find(c"PyObject_VectorcallMethod")
+            .map(|address| unsafe { transmute::<*mut c_void, VectorcallMethod>(address) });
+        // SAFETY: the interpreter's functions of these three names take no arguments and
+        // return a pointer to a thread state.
+        let state = |address| unsafe { transmute::<*mut c_void, ThreadState>(address) };
+        Self { vectorcall_method, current: current.map(state), own: own.map(state) }
+    }
+}
+
+/// The address of an exported function, in the search order by which the dynamic linker
+/// resolved PyO3's own declarations in this module.
+#[cfg(unix)]
+fn find(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: the name is a C string.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!address.is_null()).then_some(address)
+}
+
+/// The address of a function that the interpreter's library exports: the library that
+/// contains the type object of `type`.
+#[cfg(windows)]
+fn find(name: &CStr) -> Option<*mut c_void> {
+    use core::ffi::c_char;
+    use core::ptr;
+
+    /// `GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT`, and `.._FROM_ADDRESS`.
+    const OF_ADDRESS: u32 = 2 | 4;
+
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn GetModuleHandleExW(flags: u32, address: *const u16, module: *mut *mut c_void) -> i32;
+        fn GetProcAddress(module: *mut c_void, name: *const c_char) -> *mut c_void;
+    }
+
+    let inside = (&raw const pyo3::ffi::PyType_Type).cast();
+    let mut library = ptr::null_mut();
+    // SAFETY: the flags say that the second argument is an address inside a library, and
+    // the result may be written.
+    if unsafe { GetModuleHandleExW(OF_ADDRESS, inside, &raw mut library) } == 0 {
+        return None;
+    }
+    // SAFETY: the library is loaded for as long as this module, which links to it, and
+    // the name is a C string.
+    let address = unsafe { GetProcAddress(library, name.as_ptr()) };
+    (!address.is_null()).then_some(address)
+}
+
+/// Without a dynamic linker that is known here, callers use their fallbacks.
+#[cfg(not(any(unix, windows)))]
+fn find(_: &CStr) -> Option<*mut c_void> {
+    None
+}
+
+/// Whether this thread is attached to the interpreter. Any thread may call it at any time.
+///
+/// It returns `false` for attached threads of other interpreters than the first, and for
+/// all threads of an interpreter without the two functions.
+#[inline]
+pub(super) fn is_attached() -> bool {
+    let &Symbols { current: Some(current), own: Some(own), .. } = Symbols::get() else {
+        return false;
+    };
+    // SAFETY: any thread may call it at any time. Up to 3.11 it returns the state of the
+    // thread that holds the GIL, which may be another one.
+    let current = unsafe { current() };
+    // SAFETY: any thread may call it at any time; it returns NULL without an interpreter.
+    !current.is_null() && current == unsafe { own() }
+}
