@@ -1,11 +1,12 @@
 """`python::from_dlpack` by the exchange table of a type: which tables are used,
 and what their functions may do. Rules X1 to X6."""
 
+import subprocess
 import sys
 
 import dlpack_testing as testing
 import pytest
-from conftest import check_leaks, nothing_left
+from conftest import check_leaks, nothing_left, require
 from dlpack_testing import Writable
 
 NEW, OLD = "__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__"
@@ -161,6 +162,133 @@ def test_what_a_table_has_no_words_for(asked):
     assert held.floats() == [9.0] and testing.scripted_calls() == {}
 
 
+# --- whose table it is ------------------------------------------------------
+
+
+def test_a_table_that_was_copied_later():
+    """The class for which it was found first keeps it. Rule X6."""
+    capsule = testing.scripted_table()
+    first = producer(capsule)
+    assert by_table(testing.import_tensor(first))
+    assert testing.import_tensor(producer(capsule)).floats() == [9.0]
+    assert by_table(testing.import_tensor(first))
+
+
+@pytest.mark.parametrize("name", [NEW, OLD])
+def test_a_table_that_two_classes_have(name):
+    """Neither uses it, as nothing says whose it is. Rule X6."""
+    capsule = testing.scripted_table()
+    one, other = producer(capsule), producer(capsule, name=name)
+    for each in (other, one, other):
+        assert testing.import_tensor(each).floats() == [9.0]
+    assert testing.scripted_calls() == {}
+
+
+def test_a_subclass_may_repeat_the_table():
+    """It is the table of the base all the same."""
+    capsule = testing.scripted_table()
+    base = type(producer(capsule))
+    repeated = type("Repeated", (base,), {NEW: capsule})
+    below = type("Below", (repeated,), {})
+    for each in (below, repeated, base):
+        assert by_table(testing.import_tensor(each()))
+
+
+def test_a_table_that_no_class_has():
+    """An attribute that only the metaclass has is not a table. Rule X6."""
+
+    class Meta(type):
+        @property
+        def __dlpack_c_exchange_api__(cls):
+            return capsule
+
+    class Odd(metaclass=Meta):
+        def __dlpack__(self, **keywords):
+            return Writable([9.0]).__dlpack__(**keywords)
+
+    capsule = testing.scripted_table()
+    assert testing.import_tensor(Odd()).floats() == [9.0]
+
+
+def test_a_metaclass_that_lies():
+    """The order of resolution, the subclasses and the attributes are read as the
+    interpreter stores them. Rule X6."""
+    capsule = testing.scripted_table()
+    owner = type(producer(capsule))
+
+    class Meta(type):
+        __dict__ = {}
+
+        @property
+        def __mro__(cls):
+            return (cls, owner, object)
+
+        def __subclasses__(cls):
+            return []
+
+    class Copied(metaclass=Meta):
+        __dlpack_c_exchange_api__ = capsule
+
+        def __dlpack__(self, **keywords):
+            return Writable([9.0]).__dlpack__(**keywords)
+
+    one = Copied()
+    assert testing.import_tensor(one).floats() == [9.0]
+    capsule = testing.scripted_table()
+    first = producer(capsule)
+    assert by_table(testing.import_tensor(first))
+    Copied = Meta("Copied", (Copied,), {NEW: capsule})
+    assert testing.import_tensor(Copied()).floats() == [9.0]
+
+
+def test_a_copy_of_our_own_table():
+    """Is not used for objects of the other class."""
+
+    class Copied:
+        __dlpack_c_exchange_api__ = Writable.__dlpack_c_exchange_api__
+
+        def __dlpack__(self, **keywords):
+            return Writable([9.0]).__dlpack__(**keywords)
+
+    assert testing.import_tensor(Copied()).floats() == [9.0]
+    with pytest.raises(TypeError, match="has no exchange table that allocates"):
+        testing.allocate(Copied, [3])
+
+
+@pytest.mark.parametrize("first", ["copy", "original"])
+def test_a_copy_of_the_table_of_another_library(first):
+    """Whose function reads any object as one of its class. Rule X6."""
+    require("tvm_ffi")
+    code = f"""if True:
+        import dlpack_testing as testing
+        import numpy, tvm_ffi
+
+        original = tvm_ffi.core.DLTensorTestWrapper
+        tensor = original(tvm_ffi.from_dlpack(numpy.arange(3.0, dtype="float32")))
+
+        class Copied:
+            __dlpack_c_exchange_api__ = original.__dlpack_c_exchange_api__
+
+        class Over(numpy.ndarray):
+            __dlpack_c_exchange_api__ = original.__dlpack_c_exchange_api__
+
+        if {first == "original"}:
+            assert testing.import_tensor(tensor).floats() == [0.0, 1.0, 2.0]
+        for _ in range(2):
+            try:
+                testing.import_tensor(Copied())
+            except AttributeError:
+                pass
+            else:
+                raise AssertionError("the table was used")
+            over = numpy.ones(2, dtype="float32").view(Over)
+            assert testing.import_tensor(over).floats() == [1.0, 1.0]
+            assert testing.import_tensor(tensor).floats() == [0.0, 1.0, 2.0]
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+
+
 # --- what it does ----------------------------------------------------------
 
 
@@ -257,8 +385,8 @@ def test_a_tensor_on_a_device_comes_by_the_protocol():
 
 def test_many_types():
     """More of them than there is room to remember: each is right each time."""
-    capsule = testing.scripted_table()
-    types = [type(producer(capsule if turn % 2 else None)) for turn in range(600)]
+    base = type(producer(testing.scripted_table()))
+    types = [type(producer(None, *([base] if turn % 2 else []))) for turn in range(600)]
     for _ in range(3):
         for turn, each in enumerate(types):
             assert by_table(testing.import_tensor(each())) is bool(turn % 2)
@@ -287,9 +415,9 @@ def test_the_attribute_is_looked_up_once():
 
 def test_types_that_are_gone():
     """Their addresses are not taken by others while they are remembered."""
-    capsule = testing.scripted_table()
+    base = type(producer(testing.scripted_table()))
     for turn in range(2000):
-        one = producer(capsule if turn % 3 else None)
+        one = producer(None, *([base] if turn % 3 else []))
         assert by_table(testing.import_tensor(one)) is bool(turn % 3)
         del one
 

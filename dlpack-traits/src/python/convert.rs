@@ -4,8 +4,8 @@ use alloc::format;
 use alloc::string::ToString;
 
 use pyo3::exceptions::{
-    PyBufferError, PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError,
-    PyValueError,
+    PyBufferError, PyException, PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError,
+    PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::{Borrowed, intern};
@@ -167,6 +167,20 @@ pub(super) fn quietly<T>(py: Python<'_>, result: PyResult<T>) -> Option<T> {
             unsafe { pyo3::ffi::PyErr_Clear() };
             None
         }
+    }
+}
+
+/// The value that code of an object returned; `None` for an `Exception`, which is dropped
+/// at once.
+///
+/// # Errors
+///
+/// Exceptions that are not an `Exception`, such as `KeyboardInterrupt`: they are meant for
+/// the caller.
+pub(super) fn answer<T>(py: Python<'_>, said: PyResult<T>) -> PyResult<Option<T>> {
+    match said {
+        Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
+        said => Ok(quietly(py, said)),
     }
 }
 

@@ -1,29 +1,24 @@
 //! The exchange table of a Python type: [`peer_of`].
 
-use core::ptr;
-
 use pyo3::exceptions::PyAttributeError;
-use pyo3::ffi as py_ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyString, PyType};
+use pyo3::types::{PyInt, PyString, PyTuple, PyType};
 
 use super::convert::quietly;
 use super::peer::{Export, Peer};
 use super::remembered::{Known, Remembered};
-use crate::ffi::DLPackExchangeAPIHeader;
-
-/// Name of the capsule that holds a table.
-const CAPSULE: &core::ffi::CStr = c"dlpack_exchange_api";
+use super::table_owner::{Table, owner_of, table_in};
 
 /// Each type in it is kept alive, so no other type ever has its address while it
-/// is there, and so is what holds its table.
+/// is there, and so are the capsule of its table and the class to which that belongs.
 ///
 /// Interpreters that share a GIL share it too; those that do not cannot import
 /// the module.
 static REMEMBERED: Remembered = Remembered::new();
 
-/// The table of a type, its own or an inherited one, if it has one that we can read.
+/// The table of a type, its own or an inherited one, if it has one that we can read and
+/// that no unrelated class has too.
 ///
 /// What was found, or that nothing was, is remembered, so a table that is added
 /// to a type later may not be seen.
@@ -60,20 +55,45 @@ pub(super) fn export_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Export>> {
 }
 
 #[cold]
-fn look_up(class: &Bound<'_, PyType>) -> PyResult<*mut DLPackExchangeAPIHeader> {
+fn look_up(class: &Bound<'_, PyType>) -> PyResult<Table> {
+    if let Some(capsule) = find(class)? {
+        if let Some(table) = table_in(&capsule) {
+            if let Some(owner) = owner_of(class, table, &REMEMBERED.owners_of(table))? {
+                let keeper = PyTuple::new(class.py(), [&capsule, &owner])?;
+                let (owner, keeper) = (owner.as_ptr().cast(), keeper.into_ptr().cast());
+                remember(class, Known { table, owner, keeper, ..Known::NONE });
+                return Ok(table);
+            }
+        }
+    }
+    remember(class, Known::NONE);
+    Ok(Known::NONE.table)
+}
+
+/// Remembers that a table belongs to a class, because this crate published it there. Code
+/// that copies the attribute to another class then takes nothing from this one.
+///
+/// # Errors
+///
+/// `MemoryError`.
+pub(super) fn remember_own(class: &Bound<'_, PyType>, capsule: &Bound<'_, PyAny>) -> PyResult<()> {
+    let Some(table) = table_in(capsule) else { return Ok(()) };
+    let keeper = PyTuple::new(class.py(), [capsule, class.as_any()])?;
+    let (owner, keeper) = (class.as_ptr().cast(), keeper.into_ptr().cast());
+    remember(class, Known { table, owner, keeper, ..Known::NONE });
+    Ok(())
+}
+
+/// Remembers what was found for a class. The reference `keeper` is given away.
+fn remember(class: &Bound<'_, PyType>, new: Known) {
     let py = class.py();
-    let found = find(class)?;
-    let table = found.as_ref().and_then(table_in).unwrap_or(ptr::null_mut());
-    let keeper = found.map_or(ptr::null_mut(), Bound::into_ptr);
-    let class = class.clone().into_ptr();
-    let old = REMEMBERED.put(Known { class: class.cast(), table, keeper: keeper.cast() });
-    if let Some(Known { class, keeper, .. }) = old {
-        // SAFETY: both are references of ours, made above at some time.
+    let class = class.clone().into_ptr().cast();
+    if let Some(Known { class, keeper, .. }) = REMEMBERED.put(Known { class, ..new }) {
+        // SAFETY: both are references of ours, made by some call of this function.
         let _class = unsafe { Bound::from_owned_ptr(py, class.cast()) };
         // SAFETY: as above.
         let _keeper = unsafe { Bound::from_owned_ptr_or_opt(py, keeper.cast()) };
     }
-    Ok(table)
 }
 
 /// Reads the attribute, which is looked up on the type: an object could say
@@ -99,17 +119,6 @@ fn attribute<'py>(
         }
         found => found.map(Some),
     }
-}
-
-/// What a capsule of the right name holds; nothing for any other object.
-fn table_in(object: &Bound<'_, PyAny>) -> Option<*mut DLPackExchangeAPIHeader> {
-    // SAFETY: this thread is attached, and the object is alive.
-    if unsafe { py_ffi::PyCapsule_IsValid(object.as_ptr(), CAPSULE.as_ptr()) } == 0 {
-        return None;
-    }
-    // SAFETY: the capsule is valid under this name.
-    let table = unsafe { py_ffi::PyCapsule_GetPointer(object.as_ptr(), CAPSULE.as_ptr()) };
-    Some(table.cast())
 }
 
 /// The table that a type published as the address of one, as types did before

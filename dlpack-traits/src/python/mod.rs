@@ -59,7 +59,8 @@
 //! All of them use the exchange table of the object's type, where it has one that
 //! can be read, and the Python protocol otherwise. A subclass has the table of its
 //! base, which does not know of a `__dlpack__` that the subclass overrides; with
-//! `__dlpack_c_exchange_api__ = None` it has none.
+//! `__dlpack_c_exchange_api__ = None` it has none. A table that two unrelated classes have
+//! is used for the class that it was found on first, or for neither.
 //!
 //! Who makes the tensor is trusted to have made it as the standard says: with pointers
 //! that lead to memory of the size that the struct states, for as long as it is not
@@ -160,6 +161,8 @@ mod remembered;
 mod slots;
 #[cfg(feature = "pyo3")]
 mod symbols;
+#[cfg(feature = "pyo3")]
+mod table_owner;
 #[cfg(feature = "pyo3")]
 mod take;
 #[cfg(feature = "pyo3")]

@@ -3,14 +3,14 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use pyo3::exceptions::{PyAttributeError, PyException};
+use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBytes, PyComplex, PyFloat, PyInt, PyList, PyMemoryView, PyRange, PyTuple, PyType,
 };
 
-use super::convert::quietly;
+use super::convert::{answer, quietly};
 use super::lookup::export_of;
 
 /// How types offer their elements to NumPy that do not know DLPack.
@@ -61,19 +61,6 @@ fn explanation(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<Option<PyEr
     quietly(py, value.setattr(intern!(py, "name"), method));
     quietly(py, value.setattr(intern!(py, "obj"), object));
     Ok(Some(explained))
-}
-
-/// What code of the object said when it was asked for the explanation. An exception of
-/// it is nobody's business: there is one already.
-///
-/// # Errors
-///
-/// What is no `Exception`, such as `KeyboardInterrupt`: it means the caller.
-fn answer<T>(py: Python<'_>, said: PyResult<T>) -> PyResult<Option<T>> {
-    match said {
-        Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
-        said => Ok(quietly(py, said)),
-    }
 }
 
 /// The method that Python itself says is not there.

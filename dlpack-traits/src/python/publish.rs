@@ -6,6 +6,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+use super::lookup::remember_own;
 use crate::exchange::{ATTRIBUTE, CAPSULE};
 use crate::ffi::DLPackExchangeAPI;
 
@@ -65,5 +66,6 @@ pub(super) fn publish_as(
     // SAFETY: this thread is attached, and the result is a new reference or NULL
     // with an exception set.
     let capsule = unsafe { Bound::from_owned_ptr_or_err(class.py(), capsule) }?;
-    class.setattr(attribute.to_string_lossy().as_ref(), capsule)
+    class.setattr(attribute.to_string_lossy().as_ref(), &capsule)?;
+    remember_own(class, &capsule)
 }

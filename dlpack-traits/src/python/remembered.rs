@@ -1,6 +1,7 @@
 //! What is remembered of the types that were looked up: [`Remembered`]. Plain
 //! addresses, so that it is tested without an interpreter.
 
+use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
@@ -13,8 +14,20 @@ use crate::ffi::DLPackExchangeAPIHeader;
 pub(crate) struct Known {
     pub(crate) class: *mut c_void,
     pub(crate) table: *mut DLPackExchangeAPIHeader,
-    /// What keeps the table alive, or NULL.
+    /// The class to which the table belongs: this one or a base of it. NULL without a table.
+    pub(crate) owner: *mut c_void,
+    /// A reference that keeps the table and its owner alive, or NULL.
     pub(crate) keeper: *mut c_void,
+}
+
+impl Known {
+    /// No type.
+    pub(crate) const NONE: Self = Self {
+        class: ptr::null_mut(),
+        table: ptr::null_mut(),
+        owner: ptr::null_mut(),
+        keeper: ptr::null_mut(),
+    };
 }
 
 /// A small table of types, read without a lock, with or without a GIL.
@@ -36,6 +49,7 @@ struct Place {
     sequence: AtomicUsize,
     class: AtomicPtr<c_void>,
     table: AtomicPtr<DLPackExchangeAPIHeader>,
+    owner: AtomicPtr<c_void>,
     keeper: AtomicPtr<c_void>,
 }
 
@@ -48,9 +62,16 @@ impl Remembered {
     #[inline]
     pub(crate) fn table_of(&self, class: *mut c_void) -> Option<*mut DLPackExchangeAPIHeader> {
         places(class).into_iter().find_map(|place| {
-            let known = self.places.get(place)?.read()?;
-            ptr::eq(known.class, class).then_some(known.table)
+            let (known, table) = self.places.get(place)?.read_table()?;
+            ptr::eq(known, class).then_some(table)
         })
+    }
+
+    /// The classes to which a table belongs, as far as types with it are remembered: one,
+    /// or several where this crate published the table on each.
+    pub(crate) fn owners_of(&self, table: *mut DLPackExchangeAPIHeader) -> Vec<*mut c_void> {
+        let known = self.places.iter().filter_map(Place::read);
+        known.filter(|known| ptr::eq(known.table, table)).map(|known| known.owner).collect()
     }
 
     /// Remembers a type, which must stay alive until it is returned here by a
@@ -86,12 +107,12 @@ impl Place {
             sequence: AtomicUsize::new(0),
             class: AtomicPtr::new(ptr::null_mut()),
             table: AtomicPtr::new(ptr::null_mut()),
+            owner: AtomicPtr::new(ptr::null_mut()),
             keeper: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
     /// What is there, unless it is being replaced.
-    #[inline]
     fn read(&self) -> Option<Known> {
         let before = self.sequence.load(Ordering::Acquire);
         let known = self.load();
@@ -101,11 +122,22 @@ impl Place {
         (before == after && before & 1 == 0).then_some(known)
     }
 
+    /// The class and the table of what is there: the two loads that every import needs.
     #[inline]
+    fn read_table(&self) -> Option<(*mut c_void, *mut DLPackExchangeAPIHeader)> {
+        let before = self.sequence.load(Ordering::Acquire);
+        let known = (self.class.load(Ordering::Relaxed), self.table.load(Ordering::Relaxed));
+        // The two loads come before the second load of the sequence.
+        fence(Ordering::Acquire);
+        let after = self.sequence.load(Ordering::Relaxed);
+        (before == after && before & 1 == 0).then_some(known)
+    }
+
     fn load(&self) -> Known {
         Known {
             class: self.class.load(Ordering::Relaxed),
             table: self.table.load(Ordering::Relaxed),
+            owner: self.owner.load(Ordering::Relaxed),
             keeper: self.keeper.load(Ordering::Relaxed),
         }
     }
@@ -119,6 +151,7 @@ impl Place {
         fence(Ordering::Release);
         self.class.store(new.class, Ordering::Relaxed);
         self.table.store(new.table, Ordering::Relaxed);
+        self.owner.store(new.owner, Ordering::Relaxed);
         self.keeper.store(new.keeper, Ordering::Relaxed);
         self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
         old
@@ -136,6 +169,7 @@ mod tests {
         Known {
             class: ptr::without_provenance_mut(address * 16),
             table: ptr::without_provenance_mut(address * 16 + 1),
+            owner: ptr::without_provenance_mut(address * 16 + 3),
             keeper: ptr::without_provenance_mut(address * 16 + 2),
         }
     }
@@ -159,6 +193,7 @@ mod tests {
         for address in alive {
             let known = known(address);
             assert_eq!(remembered.table_of(known.class), Some(known.table));
+            assert_eq!(remembered.owners_of(known.table), [known.owner]);
             assert_eq!(remembered.put(known), Some(known), "it is there already");
         }
     }
