@@ -19,6 +19,7 @@ mod expand;
 mod fallback;
 #[cfg(test)]
 mod golden;
+mod hygiene;
 mod message;
 mod meta;
 mod model;
@@ -27,7 +28,6 @@ mod symbol;
 mod tensors;
 
 use proc_macro::TokenStream;
-use syn::DeriveInput;
 
 /// Makes a struct a tensor that DLPack can export.
 ///
@@ -170,6 +170,12 @@ use syn::DeriveInput;
 /// else reads or writes. For more, implement `Storage`. The struct needs an
 /// `unsafe impl Send` of yours to be exported.
 ///
+/// This is the only `unsafe` in an expansion of this derive: a block that has your
+/// `unsafe` token, so that `forbid(unsafe_code)` refuses it, around the call that
+/// makes a storage of the pointer. The compiler checks the types of the pointer and
+/// of the length. The size in bytes, and a NULL, are checked at each export. The
+/// three promises are yours. All else in the expansion implements safe traits.
+///
 /// # What it refuses
 ///
 /// Each field must be `Send + 'static`, because the consumer drops the struct
@@ -182,15 +188,13 @@ use syn::DeriveInput;
 /// against the storage at each export. A wrong one is an `Error`.
 #[proc_macro_derive(DLPackExport, attributes(dlpack))]
 pub fn derive_dlpack_export(input: TokenStream) -> TokenStream {
-    let input = syn::parse_macro_input!(input as DeriveInput);
-    tensors::export(&input).into()
+    hygiene::apart(input.into(), tensors::export).into()
 }
 
 #[doc = include_str!("../docs/import.md")]
 #[proc_macro_derive(DLPackImport, attributes(dlpack))]
 pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
-    let input = syn::parse_macro_input!(input as DeriveInput);
-    tensors::import(&input).into()
+    hygiene::apart(input.into(), tensors::import).into()
 }
 
 /// Makes a newtype an element of tensors: of a number, of a small array, or of
@@ -240,17 +244,34 @@ pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
 ///
 /// | on a field | meaning |
 /// |---|---|
-/// | `#[dlpack(skip)]` | it has no size, as `PhantomData` has, of which this need not be said |
+/// | `#[dlpack(skip)]` | it is a `PhantomData`, a `()`, or a `[T; 0]` for its alignment; a field whose type is written `PhantomData` does not need the attribute |
 ///
 /// `any_bits` is not inherited, because a newtype may promise more than what it
 /// holds: of a `NonNegative(f32)` foreign code could make a negative one.
 /// Without it, tensors of these elements are READ_ONLY.
 ///
-/// That the impl is right is proven at compile time, by `repr`, by the impl of
-/// the parts, and by the sizes.
+/// # The `unsafe impl`
+///
+/// The expansion contains an `unsafe impl`, also under `#![forbid(unsafe_code)]`,
+/// because no safe code can state how a type lies in memory. It implements a
+/// hidden trait of `dlpack_traits`, which implements
+/// [`Element`](trait@dlpack_traits::Element) for all types that have it. The
+/// compiler proves what the impl promises:
+///
+/// | promise | proof |
+/// |---|---|
+/// | each field that is memory has the type of an element, or of an array of elements, and all have the same | a function takes `&mut self` apart with a pattern without `..`, and returns raw pointers to the fields. Their types are inferred from the struct that is compiled; they are not compared as tokens, and no type is named to which a reference could coerce. Unions, packed structs and fields that another macro added do not match |
+/// | any other field is a `PhantomData`, `()` or `[T; 0]` | the same pattern, and a trait that only `dlpack_traits` implements |
+/// | there is no padding | `dlpack_traits` compares the size of the struct with the sizes of the fields, in the constant `DTYPE` |
+/// | every pattern of bits is a value | you promise it for the struct with `any_bits`; `dlpack_traits` requires it of the fields, in the constant `ANY_BITS` |
+/// | `DTYPE` and `AXES` describe the struct | `dlpack_traits` computes them from the types that the function returns |
+///
+/// None of it depends on what `::dlpack_traits`, `crate = path`, `::core` or a
+/// macro of your crate refers to: a path to another trait implements that trait,
+/// and then the struct is not an element.
 #[proc_macro_derive(Element, attributes(dlpack))]
 pub fn derive_element(input: TokenStream) -> TokenStream {
-    companion::element(&syn::parse_macro_input!(input as DeriveInput)).into()
+    hygiene::apart(input.into(), companion::element).into()
 }
 
 /// Converts an enum of element types into `DataType`, and back.
@@ -305,7 +326,7 @@ pub fn derive_element(input: TokenStream) -> TokenStream {
 /// [`NoDType`]: https://docs.rs/dlpack-traits/latest/dlpack_traits/enum.Error.html#variant.NoDType
 #[proc_macro_derive(DataType, attributes(dlpack))]
 pub fn derive_data_type(input: TokenStream) -> TokenStream {
-    companion::data_type(&syn::parse_macro_input!(input as DeriveInput)).into()
+    hygiene::apart(input.into(), companion::data_type).into()
 }
 
 /// Makes an enum of storages a storage, or a struct around one.
@@ -363,7 +384,7 @@ pub fn derive_data_type(input: TokenStream) -> TokenStream {
 /// bits and fewer only, because Rust and they access them a byte at a time.
 #[proc_macro_derive(Storage, attributes(dlpack))]
 pub fn derive_storage(input: TokenStream) -> TokenStream {
-    companion::storage(&syn::parse_macro_input!(input as DeriveInput)).into()
+    hygiene::apart(input.into(), companion::storage).into()
 }
 
 /// Makes a struct of shape, strides and offset the layout of tensors, for a
@@ -410,7 +431,7 @@ pub fn derive_storage(input: TokenStream) -> TokenStream {
 /// the layout.
 #[proc_macro_derive(AsLayout, attributes(dlpack))]
 pub fn derive_as_layout(input: TokenStream) -> TokenStream {
-    companion::as_layout(&syn::parse_macro_input!(input as DeriveInput)).into()
+    hygiene::apart(input.into(), companion::as_layout).into()
 }
 
 /// Fills a struct of shape, strides and offset with the layout of an imported
@@ -439,5 +460,5 @@ pub fn derive_as_layout(input: TokenStream) -> TokenStream {
 /// fields that say nothing about the layout.
 #[proc_macro_derive(FromLayout, attributes(dlpack))]
 pub fn derive_from_layout(input: TokenStream) -> TokenStream {
-    companion::from_layout(&syn::parse_macro_input!(input as DeriveInput)).into()
+    hygiene::apart(input.into(), companion::from_layout).into()
 }

@@ -14,6 +14,9 @@ use crate::dtype::DataType;
 /// assert!(!bool::ANY_BITS);
 /// ```
 ///
+/// `unsafe` code that relies on these promises for a type parameter has to evaluate
+/// `DTYPE`: a derived implementation asserts the size of the type there.
+///
 /// # Safety
 ///
 /// An implementation promises that

@@ -31,7 +31,7 @@ fn lines_with(text: &str, start: &str) -> usize {
 
 #[test]
 fn every_mistake_has_a_text_and_every_text_a_mistake() {
-    for folder in ["derive", "companion", "rustc"] {
+    for folder in ["derive", "companion", "rustc", "proofs"] {
         let (sources, texts) = (cases(folder, "rs"), cases(folder, "stderr"));
         assert!(!sources.is_empty(), "ui/{folder} has no cases");
         let orphans: Vec<_> = sources.symmetric_difference(&texts).collect();

@@ -194,7 +194,7 @@ fn expand(meanings: &[Meaning<'_>], input: &DeriveInput) -> TokenStream {
         .map(|(meaning, _, endian)| {
             let (variant, result) = (meaning.variant, result(meaning, &item));
             let test = quote_spanned! {here=>
-                if __dlpack::is(dtype, #result) {
+                if __dlpack::is(__dtype, #result) {
                     return __dlpack::Result::Ok(#ident::#variant);
                 }
             };
@@ -205,10 +205,10 @@ fn expand(meanings: &[Meaning<'_>], input: &DeriveInput) -> TokenStream {
     let distinct = distinct(meanings, &item, input);
     let impls = conversions(
         input,
-        &quote_spanned!(here=> match *dtype { #(#into)* }),
+        &quote_spanned!(here=> match *__dtype { #(#into)* }),
         &quote_spanned! {here=>
             #(#from)*
-            __dlpack::Result::Err(__dlpack::Error::NoVariant { dtype })
+            __dlpack::Result::Err(__dlpack::Error::NoVariant { dtype: __dtype })
         },
     );
     quote!(#impls #distinct)
@@ -271,7 +271,7 @@ fn conversions(input: &DeriveInput, into: &TokenStream, from: &TokenStream) -> T
         impl #impl_generics __dlpack::TryFrom<&#ident #args> for __dlpack::DataType #where_clause {
             type Error = __dlpack::Error;
             #[inline]
-            fn try_from(dtype: &#ident #args) -> __dlpack::Result<Self, __dlpack::Error> {
+            fn try_from(__dtype: &#ident #args) -> __dlpack::Result<Self, __dlpack::Error> {
                 #into
             }
         }
@@ -279,15 +279,15 @@ fn conversions(input: &DeriveInput, into: &TokenStream, from: &TokenStream) -> T
         impl #impl_generics __dlpack::TryFrom<#ident #args> for __dlpack::DataType #where_clause {
             type Error = __dlpack::Error;
             #[inline]
-            fn try_from(dtype: #ident #args) -> __dlpack::Result<Self, __dlpack::Error> {
-                <Self as __dlpack::TryFrom<&#ident #args>>::try_from(&dtype)
+            fn try_from(__dtype: #ident #args) -> __dlpack::Result<Self, __dlpack::Error> {
+                <Self as __dlpack::TryFrom<&#ident #args>>::try_from(&__dtype)
             }
         }
         #[automatically_derived]
         impl #impl_generics __dlpack::TryFrom<__dlpack::DataType> for #ident #args #where_clause {
             type Error = __dlpack::Error;
             #[inline]
-            fn try_from(dtype: __dlpack::DataType) -> __dlpack::Result<Self, __dlpack::Error> {
+            fn try_from(__dtype: __dlpack::DataType) -> __dlpack::Result<Self, __dlpack::Error> {
                 #from
             }
         }

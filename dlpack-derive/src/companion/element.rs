@@ -1,6 +1,14 @@
 //! `#[derive(Element)]`: newtypes and small arrays as elements.
+//!
+//! The expansion is the one of this crate that has an `unsafe impl` although the
+//! struct does not say `unsafe`. The checks of tokens in this file only make
+//! better errors. None of them is a proof: another macro can change the struct
+//! after the derive reads it, a macro in a type can expand to two types, and every
+//! path means what the user's crate makes of it. The proof is the function in the
+//! expansion, which the compiler checks against the struct that it compiles, and
+//! which `dlpack_traits` evaluates by its type.
 
-use proc_macro2::{Ident, Literal, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Data, DeriveInput, Field, Fields, Member, Type};
 
@@ -12,16 +20,20 @@ use crate::symbol::Direction;
 
 /// A struct that is an element.
 struct Model<'a> {
-    parts: Parts<'a>,
+    memory: Memory<'a>,
     /// Where it was asked for.
     lanes: Option<Ident>,
     any_bits: Option<Ident>,
 }
 
-/// The fields that are memory. All have the type of the first one.
-struct Parts<'a> {
-    first: (Member, &'a Type),
-    others: Vec<Member>,
+/// The fields.
+struct Memory<'a> {
+    /// The type of the first one that is memory.
+    ty: &'a Type,
+    /// Those that are memory.
+    parts: Vec<Member>,
+    /// The others.
+    markers: Vec<(Member, &'a Type)>,
 }
 
 pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
@@ -31,8 +43,8 @@ pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
     let krate = words.krate(&cx);
     let lanes = words.flag(&cx, symbol::LANES).cloned();
     let any_bits = words.flag(&cx, symbol::ANY_BITS).cloned();
-    let parts = parts(&cx, input);
-    let model = parts.map(|parts| Model { parts, lanes, any_bits });
+    let memory = memory(&cx, input);
+    let model = memory.map(|memory| Model { memory, lanes, any_bits });
     finish(
         cx,
         model,
@@ -41,8 +53,8 @@ pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
     )
 }
 
-/// The parts of the element, after every check that tokens allow.
-fn parts<'a>(cx: &Ctxt, input: &'a DeriveInput) -> Option<Parts<'a>> {
+/// The fields, after every check that tokens allow.
+fn memory<'a>(cx: &Ctxt, input: &'a DeriveInput) -> Option<Memory<'a>> {
     let ident = &input.ident;
     let fields = match &input.data {
         Data::Struct(data) => &data.fields,
@@ -56,24 +68,26 @@ fn parts<'a>(cx: &Ctxt, input: &'a DeriveInput) -> Option<Parts<'a>> {
         }
     };
     let transparent = is_transparent(cx, input);
-    let parts = fields.members().zip(fields).filter(|(_, field)| is_part(cx, field, ident));
-    let mut parts = parts.collect::<Vec<_>>().into_iter();
-    let Some((first, field)) = parts.next() else {
+    let (parts, markers): (Vec<_>, Vec<_>) =
+        fields.members().zip(fields).partition(|(_, field)| is_part(cx, field, ident));
+    let Some((_, first)) = parts.first() else {
         cx.push(message::element_without_parts(ident));
         return None;
     };
-    let mut others = Vec::new();
-    for (member, other) in parts {
+    for (_, other) in parts.iter().skip(1) {
         if transparent == Some(true) {
             cx.push(message::transparent_with_parts(first_token(&other.ty), ident));
             break;
         }
-        if other.ty.to_token_stream().to_string() != field.ty.to_token_stream().to_string() {
-            cx.push(message::different_parts(first_token(&other.ty), &other.ty, &field.ty));
+        if other.ty.to_token_stream().to_string() != first.ty.to_token_stream().to_string() {
+            cx.push(message::different_parts(first_token(&other.ty), &other.ty, &first.ty));
         }
-        others.push(member);
     }
-    Some(Parts { first: (first, &field.ty), others })
+    Some(Memory {
+        ty: &first.ty,
+        parts: parts.into_iter().map(|(member, _)| member).collect(),
+        markers: markers.into_iter().map(|(member, field)| (member, &field.ty)).collect(),
+    })
 }
 
 /// Whether the struct is `repr(transparent)`, or else `repr(C)`.
@@ -101,8 +115,8 @@ fn several(fields: &Fields) -> bool {
     fields.iter().filter(|field| !is_phantom(&field.ty)).count() > 1
 }
 
-/// Whether a field is memory of the element. What is left out must take none,
-/// which the size of the element proves.
+/// Whether a field is memory of the element. The compiler proves by type that the
+/// others are `PhantomData`, `()` or `[T; 0]`.
 fn is_part(cx: &Ctxt, field: &Field, owner: &Ident) -> bool {
     let ident = field.ident.as_ref().unwrap_or(owner);
     let node = Node { kind: "element field", ident, words: symbol::ON_ELEMENT_FIELD };
@@ -115,14 +129,7 @@ fn expand(model: &Model<'_>, input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let params = Params::of(&input.generics);
     let (impl_generics, args, own) = input.generics.split_for_impl();
-    let (first, ty) = &model.parts.first;
-    let others = &model.parts.others;
-    let inner = if others.is_empty() {
-        ty.to_token_stream()
-    } else {
-        let count = Literal::usize_unsuffixed(others.len().saturating_add(1));
-        quote!([#ty; #count])
-    };
+    let ty = model.memory.ty;
     // What a parameter decides is asked of the parameter; what it does not, is
     // asked once, where the type stands.
     let mut predicates: Vec<TokenStream> =
@@ -131,66 +138,94 @@ fn expand(model: &Model<'_>, input: &DeriveInput) -> TokenStream {
         predicates.push(quote_spanned! {here=>
             Self: __dlpack::Copy + __dlpack::Send + __dlpack::Sync + 'static
         });
-        if params.decide(*ty) {
+        if params.decide(ty) {
             predicates.push(quote_spanned!(here=> #ty: __dlpack::Parts));
         }
     }
     let where_clause = (!predicates.is_empty()).then(|| quote!(where #(#predicates),*));
-    let constant = |key: &Option<Ident>, function: &str| {
-        key.as_ref().map(|key| {
+    let lanes = model.lanes.is_some();
+    let any_bits = model.any_bits.is_some();
+    let fields = fields(&model.memory);
+    let assert = input.generics.params.is_empty().then(|| {
+        let assert = |key: &Ident, function: &str| {
             let place = here.located_at(key.span());
             let function = Ident::new(function, here);
-            quote_spanned!(place=> __dlpack::#function::<__Here, Self>())
-        })
-    };
-    let any_bits = constant(&model.any_bits, "any_bits").unwrap_or_else(|| quote!(false));
-    let (dtype, axes) = match constant(&model.lanes, "lanes") {
-        Some(lanes) => (lanes, quote!(&[])),
-        None => (
-            quote_spanned!(here=> __dlpack::dtype::<__Here, Self>()),
-            quote_spanned!(here=> __dlpack::axes::<__Here, Self>()),
-        ),
-    };
-    let assert = input.generics.params.is_empty().then(|| {
-        let place = here.located_at(ident.span());
-        quote_spanned!(place=> __dlpack::assert_element::<#ident>();)
+            quote_spanned!(place=> __dlpack::#function::<#ident>();)
+        };
+        let element = assert(model.lanes.as_ref().unwrap_or(ident), "assert_element");
+        let any_bits = model.any_bits.as_ref().map(|key| assert(key, "assert_any_bits"));
+        quote!(#element #any_bits)
     });
     quote_spanned! {here=>
-        enum __Here {}
         #[automatically_derived]
-        impl #impl_generics __dlpack::Wraps<__Here> for #ident #args #where_clause {
-            type Inner = #inner;
-            type Field = #ty;
-            fn fields(&self, see: fn(&Self::Field)) {
-                see(&self.#first);
-                #(see(&self.#others);)*
-            }
-        }
-        #[automatically_derived]
-        unsafe impl #impl_generics __dlpack::Element for #ident #args #where_clause {
-            const DTYPE: __dlpack::DataType = #dtype;
-            const AXES: &'static [__dlpack::i64] = #axes;
+        unsafe impl #impl_generics __dlpack::Fields for #ident #args #where_clause {
+            const LANES: __dlpack::bool = #lanes;
             const ANY_BITS: __dlpack::bool = #any_bits;
+            #fields
         }
         #assert
     }
 }
 
-/// An impl that holds for whatever can be an element at all.
+/// The function that takes the struct apart. It is the proof of the `unsafe impl`:
+///
+/// - A pattern has no `Deref`, and does not match a union, a packed field or a
+///   reference. It has no `..`, so it names all fields, those too that another
+///   macro added.
+/// - Each `let` makes a pointer of a reference to the field, without naming a type
+///   and so without a coercion to another. `&mut` makes it invariant.
+/// - Nothing in it is a path but `Self` and the bound that the trait has too.
+fn fields(Memory { ty, parts, markers }: &Memory<'_>) -> TokenStream {
+    let here = Span::mixed_site();
+    // An identifier in a pattern can be a constant of the user. One of this name
+    // would be an error: none is a pointer, and the pattern has no `else`.
+    let variables = |kind, count| {
+        let name = |number| Ident::new(&format!("__{kind}{number}"), here);
+        (0..count).map(name).collect::<Vec<_>>()
+    };
+    let part_names = variables("part", parts.len());
+    let marker_names = variables("marker", markers.len());
+    let marker_members = markers.iter().map(|(member, _)| member);
+    let names = part_names.iter().chain(&marker_names);
+    let list = marker_names.iter().rev().fold(quote!(()), |rest, marker| quote!((#marker, #rest)));
+    // A type that does not fit is an error at the first field, or the marker.
+    let is_marker = |ty| is_phantom(ty) || matches!(ty, Type::Tuple(ty) if ty.elems.is_empty());
+    let blamed = markers.iter().find(|(_, ty)| !is_marker(ty)).map_or(*ty, |(_, ty)| *ty);
+    let place = here.located_at(first_token(blamed));
+    let split = quote_spanned!(place=> impl __dlpack::Split);
+    quote_spanned! {here=>
+        #[inline]
+        fn fields(&'static mut self) -> #split {
+            let Self { #(#parts: #part_names,)* #(#marker_members: #marker_names,)* } = self;
+            #(let #names: *mut _ = #names;)*
+            ([#(#part_names),*], #list)
+        }
+    }
+}
+
+/// An impl that keeps the rest of the user's code quiet beside the errors.
+///
+/// It must not be believed if `compile_error!` is not an error: the user's crate
+/// decides what `::core` is too. The struct is its own part here, so that each
+/// constant of it depends on itself, which the compiler does not accept.
 fn stub(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, args, own) = input.generics.split_for_impl();
     let own = own.iter().flat_map(|own| &own.predicates);
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
-        unsafe impl #impl_generics __dlpack::Element for #ident #args
+        unsafe impl #impl_generics __dlpack::Fields for #ident #args
         where
             #(#own,)*
             // Bound to a lifetime, so that rustc does not mind if it is not so.
             for<'__dlpack> Self: __dlpack::Copy + __dlpack::Send + __dlpack::Sync + 'static,
         {
-            const DTYPE: __dlpack::DataType = __dlpack::DataType::U8;
+            const LANES: __dlpack::bool = false;
             const ANY_BITS: __dlpack::bool = false;
+            fn fields(&'static mut self) -> impl __dlpack::Split {
+                let __part: *mut Self = self;
+                ([__part], ())
+            }
         }
     }
 }

@@ -209,7 +209,7 @@ fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
             #[inline]
             fn hand_off(
                 &self,
-                consumer: __dlpack::StreamArg<'_>,
+                __consumer: __dlpack::StreamArg<'_>,
             ) -> __dlpack::Result<(), __dlpack::Error> {
                 match self { #hand_off }
             }
@@ -245,7 +245,7 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
     let accepts: Vec<_> = accepts.collect();
     let values = into.iter().map(|(variant, member, ty, beside)| {
         let variant = variant.map(|variant| quote_spanned!(here=> ::#variant));
-        let held = quote_spanned!(here=> __dlpack::storage::<#ty>().of(tensor)?);
+        let held = quote_spanned!(here=> __dlpack::storage::<#ty>().of(__tensor)?);
         let mut fields = vec![(*member, held)];
         fields.extend(beside.iter().map(|(member, ty)| {
             (member, quote_spanned!(here=> <#ty as __dlpack::Default>::default()))
@@ -265,7 +265,7 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
         quote!(#(#values)*)
     } else {
         quote_spanned! {here=>
-            match __dlpack::which_holds(&tensor, &[#(#accepts),*]) {
+            match __dlpack::which_holds(&__tensor, &[#(#accepts),*]) {
                 #(#arms)*
             }
         }
@@ -275,11 +275,11 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
         impl #impl_generics __dlpack::ImportStorage for #ident #args
         #where_clause #(#predicates),*
         {
-            fn accepts(tensor: &__dlpack::Imported) -> __dlpack::Result<(), __dlpack::Unmet> {
-                __dlpack::any_holds(tensor, &[#(#accepts),*])
+            fn accepts(__tensor: &__dlpack::Imported) -> __dlpack::Result<(), __dlpack::Unmet> {
+                __dlpack::any_holds(__tensor, &[#(#accepts),*])
             }
             fn from_imported(
-                tensor: __dlpack::Imported,
+                __tensor: __dlpack::Imported,
             ) -> __dlpack::Result<Self, __dlpack::Error> {
                 __dlpack::Result::Ok(#which)
             }
@@ -336,12 +336,12 @@ fn arm(variant: &Variant<'_>, index: usize, method: Method, item: &TokenStream) 
                 }
             }
         }),
-        Method::HandOff => Some(quote_spanned!(here=> consumer)),
+        Method::HandOff => Some(quote_spanned!(here=> __consumer)),
         Method::Share => None,
     };
     quote_spanned! {here=>
-        #path { #member: data, .. } => {
-            __dlpack::#function::<__Here, #index, Self>(data, #reading)
+        #path { #member: __data, .. } => {
+            __dlpack::#function::<__Here, #index, Self>(__data, #reading)
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn variants(model: &Model<'_>, variants: &[Variant<'_>]) -> (TokenStr
                 Body::Inner { field, alone } => {
                     let member = in_pattern(field.member);
                     let rest = if *alone { None } else { Some(quote!(, ..)) };
-                    let inner = quote_spanned!(here=> inner);
+                    let inner = quote_spanned!(here=> __inner);
                     let forward = forward(number, call, &inner);
                     quote_spanned!(here=> Self::#ident { #member: #inner #rest } => #forward,)
                 }
@@ -88,7 +88,7 @@ fn forward(number: usize, call: Call, inner: &TokenStream) -> TokenStream {
             quote_spanned!(here=> __dlpack::inner_lend::<__Roles, #number, Self>(#inner))
         }
         Call::HandOff => quote_spanned! {here=>
-            __dlpack::inner_hand_off::<__Roles, #number, Self>(#inner, consumer)
+            __dlpack::inner_hand_off::<__Roles, #number, Self>(#inner, __consumer)
         },
         Call::Share => {
             quote_spanned!(here=> __dlpack::inner_share::<__Roles, #number, Self>(#inner))
@@ -103,17 +103,17 @@ fn short_ways(inner: &TokenStream, inner_mut: &TokenStream) -> TokenStream {
         #[inline]
         fn tensor_in<'__dlpack>(
             &'__dlpack self,
-            room: __dlpack::Room<'__dlpack>,
+            __room: __dlpack::Room<'__dlpack>,
         ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
-            __dlpack::inner_tensor_in::<__Roles, 0, Self>(#inner, room)
+            __dlpack::inner_tensor_in::<__Roles, 0, Self>(#inner, __room)
         }
 
         #[inline]
         fn lend_in<'__dlpack>(
             &'__dlpack mut self,
-            room: __dlpack::Room<'__dlpack>,
+            __room: __dlpack::Room<'__dlpack>,
         ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
-            __dlpack::inner_lend_in::<__Roles, 0, Self>(#inner_mut, room)
+            __dlpack::inner_lend_in::<__Roles, 0, Self>(#inner_mut, __room)
         }
 
         #[inline]
@@ -124,9 +124,9 @@ fn short_ways(inner: &TokenStream, inner_mut: &TokenStream) -> TokenStream {
         #[inline]
         fn share_dlpack(
             &self,
-            consumer: __dlpack::StreamArg<'_>,
+            __consumer: __dlpack::StreamArg<'_>,
         ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
-            __dlpack::inner_share_dlpack::<__Roles, 0, Self>(#inner, consumer)
+            __dlpack::inner_share_dlpack::<__Roles, 0, Self>(#inner, __consumer)
         }
     }
 }

@@ -31,14 +31,14 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
         (Source::Tensor { .. }, required) => {
             let required = required.unwrap_or_default();
             let all = quote_spanned!(here=> &[#(#required,)* #accepts]);
-            (quote_spanned!(here=> __dlpack::accepts(tensor, #name, #all)), first)
+            (quote_spanned!(here=> __dlpack::accepts(__tensor, #name, #all)), first)
         }
         (_, None) => (accepts, first),
         (_, Some(required)) => {
             let required = quote_spanned!(here=> &[#(#required),*]);
             let check = |tensor: TokenStream| quote_spanned!(here=> __dlpack::accepts(#tensor, #name, #required)?;);
-            let borrowed = check(quote_spanned!(here=> tensor));
-            let owned = check(quote_spanned!(here=> &tensor));
+            let borrowed = check(quote_spanned!(here=> __tensor));
+            let owned = check(quote_spanned!(here=> &__tensor));
             (quote!(#borrowed #accepts), quote!(#owned #first))
         }
     };
@@ -55,12 +55,12 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
         #[automatically_derived]
         impl #params __dlpack::DLPackImport for #ident #args #where_clause {
             fn accepts(
-                tensor: &__dlpack::Imported,
+                __tensor: &__dlpack::Imported,
             ) -> __dlpack::Result<(), __dlpack::ImportError> {
                 #accepts
             }
             fn from_dlpack(
-                tensor: __dlpack::Imported,
+                __tensor: __dlpack::Imported,
             ) -> __dlpack::Result<Self, __dlpack::ImportError> {
                 #first
                 #value
@@ -107,14 +107,14 @@ fn tensor(
     };
     let mut wants = vec![quote!(#data_of.want)];
     wants.extend(wants_of_layout(layout, copy));
-    let mut parts = parts(layout, &quote_spanned!(here=> &parts));
+    let mut parts = parts(layout, &quote_spanned!(here=> &__parts));
     // The others borrow the tensor, the data may take it.
-    parts.push((data, quote_spanned!(here=> (#data_of.make)(parts.place, tensor)?)));
+    parts.push((data, quote_spanned!(here=> (#data_of.make)(__parts.place, __tensor)?)));
     let (lets, value) = made_of(how, &parts);
     Bodies {
         accepts: quote!(#(#wants),*),
         first: quote_spanned! {here=>
-            let parts = __dlpack::begin::<Self>(&tensor, #name, #place)?;
+            let __parts = __dlpack::begin::<Self>(&__tensor, #name, #place)?;
             #lets
         },
         value,
@@ -344,9 +344,9 @@ fn made_of(how: &Make<'_>, parts: &[(RoleField<'_>, TokenStream)]) -> (TokenStre
         Make::Call(path, order) => {
             let name = |member: &syn::Member| match member {
                 syn::Member::Named(ident) => {
-                    Ident::new(&format!("field_{}", ident.unraw()), Span::mixed_site())
+                    Ident::new(&format!("__field_{}", ident.unraw()), Span::mixed_site())
                 }
-                syn::Member::Unnamed(index) => local(&format!("field_{}", index.index)),
+                syn::Member::Unnamed(index) => local(&format!("__field_{}", index.index)),
             };
             let lets = parts.iter().map(|(field, value)| {
                 let name = name(field.member);
@@ -373,10 +373,10 @@ fn beside_value(ty: &Type, beside: &Beside<'_>) -> TokenStream {
 
 fn transparent(inner: RoleField<'_>, how: &Make<'_>) -> Bodies {
     let (here, ty) = (Span::mixed_site(), inner.ty);
-    let value = quote_spanned!(here=> __dlpack::inner::<#ty>().of(tensor)?);
+    let value = quote_spanned!(here=> __dlpack::inner::<#ty>().of(__tensor)?);
     let (first, value) = made_of(how, &[(inner, value)]);
     Bodies {
-        accepts: quote_spanned!(here=> (__dlpack::inner::<#ty>().accepts)(tensor)),
+        accepts: quote_spanned!(here=> (__dlpack::inner::<#ty>().accepts)(__tensor)),
         first,
         value,
     }
@@ -391,7 +391,7 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
     let rows = quote_spanned!(here=> &[#(#rows),*]);
     let values = variants.iter().map(|ImportVariant { ident, inner, beside }| {
         let (member, ty) = (inner.member, inner.ty);
-        let inner = quote_spanned!(here=> __dlpack::inner::<#ty>().of(tensor)?);
+        let inner = quote_spanned!(here=> __dlpack::inner::<#ty>().of(__tensor)?);
         let mut fields = vec![(member, inner)];
         fields.extend(
             beside.iter().map(|(field, beside)| (field.member, beside_value(field.ty, beside))),
@@ -411,12 +411,12 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
     // What is said of the only variant, it says itself.
     let (accepts, value) = if let [only] = variants {
         let ty = only.inner.ty;
-        let accepts = quote_spanned!(here=> (__dlpack::inner::<#ty>().accepts)(tensor));
+        let accepts = quote_spanned!(here=> (__dlpack::inner::<#ty>().accepts)(__tensor));
         (accepts, quote!(#(#values)*))
     } else {
-        let number = quote_spanned!(here=> __dlpack::variant(tensor, #name, #rows));
+        let number = quote_spanned!(here=> __dlpack::variant(__tensor, #name, #rows));
         let value = quote_spanned! {here=>
-            match __dlpack::variant(&tensor, #name, #rows)? {
+            match __dlpack::variant(&__tensor, #name, #rows)? {
                 #(#arms)*
             }
         };
@@ -469,21 +469,21 @@ pub(crate) fn from_layout(
     let (params, args, _) = generics.split_for_impl();
     let where_clause = bounds::where_from_layout(generics, bound, layout);
     let wants = wants_of_layout(layout, false);
-    let (_, value) = made_of(make, &parts(layout, &quote_spanned!(here=> tensor)));
+    let (_, value) = made_of(make, &parts(layout, &quote_spanned!(here=> __tensor)));
     let order = order_of_copy(layout);
     quote_spanned! {here=>
         #[automatically_derived]
         impl #params __dlpack::FromLayout for #ident #args #where_clause {
             const ORDER: __dlpack::Order = #order;
             fn accepts(
-                tensor: &__dlpack::Imported,
-                shape: &[__dlpack::i64],
-                copied: __dlpack::bool,
+                __tensor: &__dlpack::Imported,
+                __shape: &[__dlpack::i64],
+                __copied: __dlpack::bool,
             ) -> __dlpack::Result<(), __dlpack::Unmet> {
-                __dlpack::meets(tensor, shape, copied, &[#(#wants),*])
+                __dlpack::meets(__tensor, __shape, __copied, &[#(#wants),*])
             }
             fn from_layout(
-                tensor: &__dlpack::Parts<'_>,
+                __tensor: &__dlpack::Parts<'_>,
             ) -> __dlpack::Result<Self, __dlpack::ImportError> {
                 #value
             }

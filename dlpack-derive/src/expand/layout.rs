@@ -45,13 +45,13 @@ pub(super) fn compact(
 ) -> Option<TokenStream> {
     let here = Span::mixed_site();
     match shape {
-        Shape::Field { dims, ndim: None } => Some(field(*dims, &quote_spanned!(here=> room))),
+        Shape::Field { dims, ndim: None } => Some(field(*dims, &quote_spanned!(here=> __room))),
         Shape::Field { ndim: Some(_), .. } => None,
         Shape::List(dims) => {
             let parts = Parts { body: TokenStream::new(), constant: None };
             let (function, dims) = Writer { ident, generics, parts, layout: None }.list(dims);
             let function = local(&format!("compact_{function}"));
-            Some(quote_spanned!(here=> __dlpack::#function(room, #dims)))
+            Some(quote_spanned!(here=> __dlpack::#function(__room, #dims)))
         }
     }
 }
@@ -106,19 +106,20 @@ pub(super) fn parts<'a>(ident: &'a Ident, generics: &'a Generics, layout: &Layou
         None => {}
         Some(DType::Field(dtype)) => writer.change("dtype", dtype),
         Some(DType::Named(word)) => {
-            writer.set(quote_spanned!(here=> __dlpack::dtype(layout, &__dlpack::DataType::#word)));
+            writer
+                .set(quote_spanned!(here=> __dlpack::dtype(__layout, &__dlpack::DataType::#word)));
         }
         Some(DType::Path(path)) => {
             let here = here.located_at(path.span());
-            writer.set(quote_spanned!(here=> __dlpack::dtype(layout, &#path)));
+            writer.set(quote_spanned!(here=> __dlpack::dtype(__layout, &#path)));
         }
     }
     if let Some(device) = layout.device {
-        let device = Writer::call("device", device, Some("layout"));
+        let device = Writer::call("device", device, Some("__layout"));
         writer.set(device);
     }
     if layout.padded {
-        writer.set(quote_spanned!(here=> __dlpack::padded(layout)));
+        writer.set(quote_spanned!(here=> __dlpack::padded(__layout)));
     }
     let end = writer.layout.take();
     writer.parts.body.extend(end);
@@ -149,13 +150,13 @@ impl<'a> Writer<'a> {
     /// Makes that the layout, which is made of what was the layout before.
     fn set(&mut self, layout: TokenStream) {
         if let Some(before) = self.layout.replace(layout) {
-            self.say(quote_spanned!(Span::mixed_site()=> let layout = #before;));
+            self.say(quote_spanned!(Span::mixed_site()=> let __layout = #before;));
         }
     }
 
     /// Says one more thing about the layout.
     fn change(&mut self, function: &str, field: RoleField<'a>) {
-        let changed = Self::call(function, field, Some("layout"));
+        let changed = Self::call(function, field, Some("__layout"));
         self.set(changed);
     }
 
@@ -177,8 +178,8 @@ impl<'a> Writer<'a> {
                 quote_spanned!(here=> __dlpack::column_major(#shape))
             }
             Steps::Compact { order: Order::Field(order), .. } => {
-                self.say(quote_spanned!(here=> let shape = #shape;));
-                Self::call("ordered", *order, Some("shape"))
+                self.say(quote_spanned!(here=> let __shape = #shape;));
+                Self::call("ordered", *order, Some("__shape"))
             }
             Steps::Strides(unit, strides) => {
                 let strides = Self::call("strides", *strides, None);

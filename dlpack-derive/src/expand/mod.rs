@@ -65,10 +65,13 @@ pub(crate) fn as_layout(
     }
 }
 
-/// The module that expansions use.
+/// The module that expansions use. Its name contains the version of this crate,
+/// so that a `dlpack_traits` of another version is an error that names both.
 pub(crate) fn private(krate: Option<&Path>) -> TokenStream {
     let krate = krate.map_or_else(|| quote!(::dlpack_traits), |path| quote!(#path));
-    quote!(#krate::__private)
+    let version = env!("CARGO_PKG_VERSION").replace(['.', '-', '+'], "_");
+    let version = Ident::new(&format!("dlpack_derive_{version}"), Span::call_site());
+    quote!(#krate::__private::#version)
 }
 
 /// The bodies of the methods of the trait.
@@ -112,7 +115,7 @@ fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
             #[inline]
             fn hand_off(
                 &self,
-                consumer: __dlpack::StreamArg<'_>,
+                __consumer: __dlpack::StreamArg<'_>,
             ) -> __dlpack::Result<(), __dlpack::Error> {
                 #hand_off
             }

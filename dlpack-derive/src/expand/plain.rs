@@ -42,9 +42,9 @@ pub(super) fn methods(
             #[inline]
             fn share_dlpack(
                 &self,
-                consumer: __dlpack::StreamArg<'_>,
+                __consumer: __dlpack::StreamArg<'_>,
             ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
-                __dlpack::share_dlpack::<__Roles, Self>(self, &self.#member, consumer)
+                __dlpack::share_dlpack::<__Roles, Self>(self, &self.#member, __consumer)
             }
         }
     });
@@ -68,7 +68,7 @@ pub(super) fn methods(
         #[inline]
         fn tensor_in<'__dlpack>(
             &'__dlpack self,
-            room: __dlpack::Room<'__dlpack>,
+            __room: __dlpack::Room<'__dlpack>,
         ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
             __dlpack::tensor_in::<__Roles, Self>(&self.#member, #shape)
         }
@@ -76,7 +76,7 @@ pub(super) fn methods(
         #[inline]
         fn lend_in<'__dlpack>(
             &'__dlpack mut self,
-            room: __dlpack::Room<'__dlpack>,
+            __room: __dlpack::Room<'__dlpack>,
         ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
             __dlpack::lend_in::<__Roles, Self>(&mut self.#member, #shape)
         }

@@ -37,7 +37,7 @@ pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Me
             Data::Raw { .. } => None,
         });
         methods.hand_off = Some(quote_spanned! {Span::mixed_site()=>
-            __dlpack::wait::<#ty>(#field, consumer)?;
+            __dlpack::wait::<#ty>(#field, __consumer)?;
             #hand_off
         });
     }
@@ -89,7 +89,7 @@ fn in_storage(model: &Model<'_>, data: RoleField<'_>, layout: &TokenStream) -> M
 fn hand_off(data: RoleField<'_>) -> TokenStream {
     let member = data.member;
     quote_spanned! {Span::mixed_site()=>
-        __dlpack::hand_off::<__Roles, Self>(&self.#member, consumer)
+        __dlpack::hand_off::<__Roles, Self>(&self.#member, __consumer)
     }
 }
 
@@ -133,8 +133,8 @@ fn behind_pointer(
     let data = quote_spanned!(spelled=> unsafe { #data });
     let tensor = quote_spanned! {here=>
         // SAFETY: the attribute `unsafe(ptr, ...)` of the field promises it.
-        let data = #data;
-        __dlpack::raw_tensor(data, #layout)
+        let __data = #data;
+        __dlpack::raw_tensor(__data, #layout)
     };
     // The memory is lent frozen, whoever asks, and `read_only` changes nothing.
     let _ = model.access;
@@ -143,7 +143,7 @@ fn behind_pointer(
         lend: None,
         plain: None,
         storage: None,
-        hand_off: Some(quote_spanned!(here=> __dlpack::raw_hand_off(#device, consumer))),
+        hand_off: Some(quote_spanned!(here=> __dlpack::raw_hand_off(#device, __consumer))),
         share: None,
     }
 }

@@ -4,7 +4,7 @@ pub(crate) enum Column<T> {
     Text,
 }
 const _: () = {
-    use ::tensors::__private as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
     enum __Roles {}
     #[automatically_derived]
     impl<T> __dlpack::Inner<__Roles, 0> for Column<T>
@@ -28,11 +28,11 @@ const _: () = {
         #[inline]
         fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
             match self {
-                Self::Float { 0: inner } => {
-                    __dlpack::inner_tensor::<__Roles, 0, Self>(inner)
+                Self::Float { 0: __inner } => {
+                    __dlpack::inner_tensor::<__Roles, 0, Self>(__inner)
                 }
-                Self::Other { tensor: inner, .. } => {
-                    __dlpack::inner_tensor::<__Roles, 1, Self>(inner)
+                Self::Other { tensor: __inner, .. } => {
+                    __dlpack::inner_tensor::<__Roles, 1, Self>(__inner)
                 }
                 Self::Text { .. } => __dlpack::skipped("Text"),
             }
@@ -40,11 +40,11 @@ const _: () = {
         #[inline]
         fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
             match self {
-                Self::Float { 0: inner } => {
-                    __dlpack::inner_lend::<__Roles, 0, Self>(inner)
+                Self::Float { 0: __inner } => {
+                    __dlpack::inner_lend::<__Roles, 0, Self>(__inner)
                 }
-                Self::Other { tensor: inner, .. } => {
-                    __dlpack::inner_lend::<__Roles, 1, Self>(inner)
+                Self::Other { tensor: __inner, .. } => {
+                    __dlpack::inner_lend::<__Roles, 1, Self>(__inner)
                 }
                 Self::Text { .. } => __dlpack::skipped("Text"),
             }
@@ -52,14 +52,14 @@ const _: () = {
         #[inline]
         fn hand_off(
             &self,
-            consumer: __dlpack::StreamArg<'_>,
+            __consumer: __dlpack::StreamArg<'_>,
         ) -> __dlpack::Result<(), __dlpack::Error> {
             match self {
-                Self::Float { 0: inner } => {
-                    __dlpack::inner_hand_off::<__Roles, 0, Self>(inner, consumer)
+                Self::Float { 0: __inner } => {
+                    __dlpack::inner_hand_off::<__Roles, 0, Self>(__inner, __consumer)
                 }
-                Self::Other { tensor: inner, .. } => {
-                    __dlpack::inner_hand_off::<__Roles, 1, Self>(inner, consumer)
+                Self::Other { tensor: __inner, .. } => {
+                    __dlpack::inner_hand_off::<__Roles, 1, Self>(__inner, __consumer)
                 }
                 Self::Text { .. } => __dlpack::skipped("Text"),
             }
@@ -67,11 +67,11 @@ const _: () = {
         #[inline]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
             match self {
-                Self::Float { 0: inner } => {
-                    __dlpack::inner_share::<__Roles, 0, Self>(inner)
+                Self::Float { 0: __inner } => {
+                    __dlpack::inner_share::<__Roles, 0, Self>(__inner)
                 }
-                Self::Other { tensor: inner, .. } => {
-                    __dlpack::inner_share::<__Roles, 1, Self>(inner)
+                Self::Other { tensor: __inner, .. } => {
+                    __dlpack::inner_share::<__Roles, 1, Self>(__inner)
                 }
                 Self::Text { .. } => __dlpack::Option::None,
             }
@@ -81,7 +81,7 @@ const _: () = {
 };
 pub(crate) struct Samples(pub(crate) Box<dyn DLPackExport + Send>);
 const _: () = {
-    use ::tensors::__private as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
     enum __Roles {}
     #[automatically_derived]
     impl __dlpack::Inner<__Roles, 0> for Samples {
@@ -96,9 +96,9 @@ const _: () = {
         #[inline]
         fn hand_off(
             &self,
-            consumer: __dlpack::StreamArg<'_>,
+            __consumer: __dlpack::StreamArg<'_>,
         ) -> __dlpack::Result<(), __dlpack::Error> {
-            __dlpack::inner_hand_off::<__Roles, 0, Self>(&self.0, consumer)
+            __dlpack::inner_hand_off::<__Roles, 0, Self>(&self.0, __consumer)
         }
         #[inline]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {

@@ -9,7 +9,7 @@ pub(crate) struct Packet {
     pub(crate) name: &'static str,
 }
 const _: () = {
-    use ::tensors::__private as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
     enum __Roles {}
     #[automatically_derived]
     impl __dlpack::Tensor<__Roles> for Packet {
@@ -25,15 +25,15 @@ const _: () = {
             >(
                 &self.bytes,
                 {
-                    let layout = __dlpack::strided(
+                    let __layout = __dlpack::strided(
                         __dlpack::shape::<[u32; 2], _>((), &self.extents),
                         __dlpack::strides::<[i16; 2]>(&self.steps),
                     );
-                    let layout = __dlpack::byte_offset::<
+                    let __layout = __dlpack::byte_offset::<
                         usize,
-                    >(layout, &self.byte_offset);
-                    let layout = __dlpack::dtype::<DataType>(layout, &self.dtype);
-                    __dlpack::device::<Device>(layout, &self.device)
+                    >(__layout, &self.byte_offset);
+                    let __layout = __dlpack::dtype::<DataType>(__layout, &self.dtype);
+                    __dlpack::device::<Device>(__layout, &self.device)
                 },
             )
         }

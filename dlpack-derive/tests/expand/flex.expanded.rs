@@ -1,6 +1,6 @@
 pub(crate) struct Flex<L>(pub(crate) Arc<[f32]>, pub(crate) L);
 const _: () = {
-    use ::tensors::__private as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
     enum __Roles {}
     #[automatically_derived]
     impl<L> __dlpack::Tensor<__Roles> for Flex<L>

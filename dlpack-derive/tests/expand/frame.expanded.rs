@@ -7,7 +7,7 @@ pub(crate) struct Frame<P: Pixel> {
     pub(crate) event: P,
 }
 const _: () = {
-    use ::tensors::__private as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
     enum __Roles {}
     #[automatically_derived]
     impl<P: Pixel> __dlpack::Tensor<__Roles> for Frame<P>
@@ -29,18 +29,18 @@ const _: () = {
             >(
                 &self.data,
                 {
-                    let layout = __dlpack::column_major(
+                    let __layout = __dlpack::column_major(
                         __dlpack::extents([
                             __dlpack::extent::<u32>(&self.height),
                             __dlpack::extent(&__dlpack::integer(self::WIDTH)),
                             __dlpack::extent(&__dlpack::integer(P::CHANNELS)),
                         ]),
                     );
-                    let layout = __dlpack::byte_pitch::<usize>(layout, &self.pitch);
-                    let layout = __dlpack::offset::<usize>(layout, &self.start);
-                    let layout = __dlpack::byte_len::<u64>(layout, &self.nbytes);
-                    let layout = __dlpack::dtype(layout, &__dlpack::DataType::BF16);
-                    __dlpack::padded(layout)
+                    let __layout = __dlpack::byte_pitch::<usize>(__layout, &self.pitch);
+                    let __layout = __dlpack::offset::<usize>(__layout, &self.start);
+                    let __layout = __dlpack::byte_len::<u64>(__layout, &self.nbytes);
+                    let __layout = __dlpack::dtype(__layout, &__dlpack::DataType::BF16);
+                    __dlpack::padded(__layout)
                 },
             )
         }
@@ -52,18 +52,18 @@ const _: () = {
             >(
                 &mut self.data,
                 {
-                    let layout = __dlpack::column_major(
+                    let __layout = __dlpack::column_major(
                         __dlpack::extents([
                             __dlpack::extent::<u32>(&self.height),
                             __dlpack::extent(&__dlpack::integer(self::WIDTH)),
                             __dlpack::extent(&__dlpack::integer(P::CHANNELS)),
                         ]),
                     );
-                    let layout = __dlpack::byte_pitch::<usize>(layout, &self.pitch);
-                    let layout = __dlpack::offset::<usize>(layout, &self.start);
-                    let layout = __dlpack::byte_len::<u64>(layout, &self.nbytes);
-                    let layout = __dlpack::dtype(layout, &__dlpack::DataType::BF16);
-                    __dlpack::padded(layout)
+                    let __layout = __dlpack::byte_pitch::<usize>(__layout, &self.pitch);
+                    let __layout = __dlpack::offset::<usize>(__layout, &self.start);
+                    let __layout = __dlpack::byte_len::<u64>(__layout, &self.nbytes);
+                    let __layout = __dlpack::dtype(__layout, &__dlpack::DataType::BF16);
+                    __dlpack::padded(__layout)
                 },
             )
         }
@@ -74,10 +74,10 @@ const _: () = {
         #[inline]
         fn hand_off(
             &self,
-            consumer: __dlpack::StreamArg<'_>,
+            __consumer: __dlpack::StreamArg<'_>,
         ) -> __dlpack::Result<(), __dlpack::Error> {
-            __dlpack::wait::<P>(&self.event, consumer)?;
-            __dlpack::hand_off::<__Roles, Self>(&self.data, consumer)
+            __dlpack::wait::<P>(&self.event, __consumer)?;
+            __dlpack::hand_off::<__Roles, Self>(&self.data, __consumer)
         }
     }
 };

@@ -6,7 +6,7 @@ where
     pub(crate) strides: S,
 }
 const _: () = {
-    use ::tensors::__private as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
     enum __Roles {}
     #[automatically_derived]
     impl<'a, T, S: AsDims, const N: usize> __dlpack::Tensor<__Roles>

@@ -3,7 +3,7 @@ pub(crate) struct Image {
     pub(crate) shape: [usize; 3],
 }
 const _: () = {
-    use ::tensors::__private as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
     enum __Roles {}
     #[automatically_derived]
     impl __dlpack::Tensor<__Roles> for Image {
@@ -34,9 +34,9 @@ const _: () = {
         #[inline]
         fn share_dlpack(
             &self,
-            consumer: __dlpack::StreamArg<'_>,
+            __consumer: __dlpack::StreamArg<'_>,
         ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
-            __dlpack::share_dlpack::<__Roles, Self>(self, &self.data, consumer)
+            __dlpack::share_dlpack::<__Roles, Self>(self, &self.data, __consumer)
         }
         #[inline]
         fn stored_shape(&self) -> __dlpack::Option<&[__dlpack::i64]> {
@@ -57,22 +57,22 @@ const _: () = {
         #[inline]
         fn tensor_in<'__dlpack>(
             &'__dlpack self,
-            room: __dlpack::Room<'__dlpack>,
+            __room: __dlpack::Room<'__dlpack>,
         ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
             __dlpack::tensor_in::<
                 __Roles,
                 Self,
-            >(&self.data, __dlpack::shape::<[usize; 3], _>(room, &self.shape))
+            >(&self.data, __dlpack::shape::<[usize; 3], _>(__room, &self.shape))
         }
         #[inline]
         fn lend_in<'__dlpack>(
             &'__dlpack mut self,
-            room: __dlpack::Room<'__dlpack>,
+            __room: __dlpack::Room<'__dlpack>,
         ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
             __dlpack::lend_in::<
                 __Roles,
                 Self,
-            >(&mut self.data, __dlpack::shape::<[usize; 3], _>(room, &self.shape))
+            >(&mut self.data, __dlpack::shape::<[usize; 3], _>(__room, &self.shape))
         }
         #[inline]
         fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
@@ -82,14 +82,14 @@ const _: () = {
     __dlpack::assert_owner::<Foreign<u8>>();
 };
 const _: () = {
-    use ::tensors::__private::import as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0::import as __dlpack;
     #[automatically_derived]
     impl __dlpack::DLPackImport for Image {
         fn accepts(
-            tensor: &__dlpack::Imported,
+            __tensor: &__dlpack::Imported,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
             __dlpack::accepts(
-                tensor,
+                __tensor,
                 "Image",
                 &[
                     __dlpack::held::<Foreign<u8>>().want,
@@ -100,12 +100,12 @@ const _: () = {
             )
         }
         fn from_dlpack(
-            tensor: __dlpack::Imported,
+            __tensor: __dlpack::Imported,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let parts = __dlpack::begin::<Self>(&tensor, "Image", __dlpack::HELD)?;
+            let __parts = __dlpack::begin::<Self>(&__tensor, "Image", __dlpack::HELD)?;
             __dlpack::Result::Ok(Self {
-                shape: (__dlpack::shape::<[usize; 3]>().make)(&parts)?,
-                data: (__dlpack::held::<Foreign<u8>>().make)(parts.place, tensor)?,
+                shape: (__dlpack::shape::<[usize; 3]>().make)(&__parts)?,
+                data: (__dlpack::held::<Foreign<u8>>().make)(__parts.place, __tensor)?,
             })
         }
     }

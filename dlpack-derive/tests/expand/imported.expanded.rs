@@ -8,17 +8,17 @@ pub(crate) struct Frame<T: Readable> {
     pub(crate) name: String,
 }
 const _: () = {
-    use ::tensors::__private::import as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0::import as __dlpack;
     #[automatically_derived]
     impl<T: Readable> __dlpack::DLPackImport for Frame<T>
     where
         Foreign<T>: __dlpack::ImportStorage,
     {
         fn accepts(
-            tensor: &__dlpack::Imported,
+            __tensor: &__dlpack::Imported,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
             __dlpack::accepts(
-                tensor,
+                __tensor,
                 "Frame",
                 &[
                     __dlpack::Want::Device(&["cpu"]),
@@ -33,15 +33,16 @@ const _: () = {
             )
         }
         fn from_dlpack(
-            tensor: __dlpack::Imported,
+            __tensor: __dlpack::Imported,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let parts = __dlpack::begin::<Self>(&tensor, "Frame", __dlpack::HELD)?;
+            let __parts = __dlpack::begin::<Self>(&__tensor, "Frame", __dlpack::HELD)?;
             __dlpack::validated(
                 __dlpack::Result::Ok(Self {
-                    shape: (__dlpack::shape::<Vec<u32>>().make)(&parts)?,
-                    strides: __dlpack::strides::<Vec<i32>>(&parts, __dlpack::FILLED)?,
-                    start: __dlpack::offset::<usize>(&parts)?,
-                    pixels: (__dlpack::held::<Foreign<T>>().make)(parts.place, tensor)?,
+                    shape: (__dlpack::shape::<Vec<u32>>().make)(&__parts)?,
+                    strides: __dlpack::strides::<Vec<i32>>(&__parts, __dlpack::FILLED)?,
+                    start: __dlpack::offset::<usize>(&__parts)?,
+                    pixels: (__dlpack::held::<Foreign<T>>()
+                        .make)(__parts.place, __tensor)?,
                     name: <String as __dlpack::Default>::default(),
                 }),
                 Self::check,
@@ -57,14 +58,14 @@ pub(crate) struct Table {
     pub(crate) rows: usize,
 }
 const _: () = {
-    use ::tensors::__private::import as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0::import as __dlpack;
     #[automatically_derived]
     impl __dlpack::DLPackImport for Table {
         fn accepts(
-            tensor: &__dlpack::Imported,
+            __tensor: &__dlpack::Imported,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
             __dlpack::accepts(
-                tensor,
+                __tensor,
                 "Table",
                 &[
                     __dlpack::copied_as::<Vec<u8>>().want,
@@ -76,19 +77,19 @@ const _: () = {
             )
         }
         fn from_dlpack(
-            tensor: __dlpack::Imported,
+            __tensor: __dlpack::Imported,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let parts = __dlpack::begin::<
+            let __parts = __dlpack::begin::<
                 Self,
             >(
-                &tensor,
+                &__tensor,
                 "Table",
                 __dlpack::copied_as::<Vec<u8>>().place(__dlpack::Order::RowMajor),
             )?;
-            let field_rows = __dlpack::extent::<usize>(&parts, 0)?;
-            let field_bytes = (__dlpack::copied_as::<Vec<u8>>()
-                .make)(parts.place, tensor)?;
-            __dlpack::constructed(Table::new(field_bytes, field_rows))
+            let __field_rows = __dlpack::extent::<usize>(&__parts, 0)?;
+            let __field_bytes = (__dlpack::copied_as::<Vec<u8>>()
+                .make)(__parts.place, __tensor)?;
+            __dlpack::constructed(Table::new(__field_bytes, __field_rows))
         }
     }
 };
@@ -100,14 +101,14 @@ pub(crate) enum Source {
     Text,
 }
 const _: () = {
-    use ::tensors::__private::import as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0::import as __dlpack;
     #[automatically_derived]
     impl __dlpack::DLPackImport for Source {
         fn accepts(
-            tensor: &__dlpack::Imported,
+            __tensor: &__dlpack::Imported,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
             __dlpack::variant(
-                    tensor,
+                    __tensor,
                     "Source",
                     &[
                         ("Frame", __dlpack::inner::<Frame<u8>>().accepts),
@@ -117,21 +118,21 @@ const _: () = {
                 .map(|_| ())
         }
         fn from_dlpack(
-            tensor: __dlpack::Imported,
+            __tensor: __dlpack::Imported,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             __dlpack::Result::Ok(
                 match __dlpack::variant(
-                    &tensor,
+                    &__tensor,
                     "Source",
                     &[
                         ("Frame", __dlpack::inner::<Frame<u8>>().accepts),
                         ("Table", __dlpack::inner::<Table>().accepts),
                     ],
                 )? {
-                    0 => Self::Frame(__dlpack::inner::<Frame<u8>>().of(tensor)?),
+                    0 => Self::Frame(__dlpack::inner::<Frame<u8>>().of(__tensor)?),
                     _ => {
                         Self::Table {
-                            inner: __dlpack::inner::<Table>().of(tensor)?,
+                            inner: __dlpack::inner::<Table>().of(__tensor)?,
                             name: <String as __dlpack::Default>::default(),
                         }
                     }

@@ -4,43 +4,43 @@ pub(crate) struct Strided {
     pub(crate) byte_offset: usize,
 }
 const _: () = {
-    use ::tensors::__private as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
     #[automatically_derived]
     impl __dlpack::AsLayout for Strided {
         #[inline]
         fn as_layout(&self) -> __dlpack::Result<__dlpack::Layout<'_>, __dlpack::Error> {
-            let layout = __dlpack::strided(
+            let __layout = __dlpack::strided(
                 __dlpack::shape::<Vec<usize>, _>((), &self.shape),
                 __dlpack::strides::<Vec<isize>>(&self.strides),
             );
-            __dlpack::byte_offset::<usize>(layout, &self.byte_offset)
+            __dlpack::byte_offset::<usize>(__layout, &self.byte_offset)
         }
     }
 };
 const _: () = {
-    use ::tensors::__private::import as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0::import as __dlpack;
     #[automatically_derived]
     impl __dlpack::FromLayout for Strided {
         const ORDER: __dlpack::Order = __dlpack::Order::RowMajor;
         fn accepts(
-            tensor: &__dlpack::Imported,
-            shape: &[__dlpack::i64],
-            copied: __dlpack::bool,
+            __tensor: &__dlpack::Imported,
+            __shape: &[__dlpack::i64],
+            __copied: __dlpack::bool,
         ) -> __dlpack::Result<(), __dlpack::Unmet> {
             __dlpack::meets(
-                tensor,
-                shape,
-                copied,
+                __tensor,
+                __shape,
+                __copied,
                 &[__dlpack::Want::Filled(__dlpack::shape::<Vec<usize>>().capacity)],
             )
         }
         fn from_layout(
-            tensor: &__dlpack::Parts<'_>,
+            __tensor: &__dlpack::Parts<'_>,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             __dlpack::Result::Ok(Self {
-                shape: (__dlpack::shape::<Vec<usize>>().make)(tensor)?,
-                strides: __dlpack::strides::<Vec<isize>>(tensor, __dlpack::FILLED)?,
-                byte_offset: __dlpack::byte_offset::<usize>(tensor)?,
+                shape: (__dlpack::shape::<Vec<usize>>().make)(__tensor)?,
+                strides: __dlpack::strides::<Vec<isize>>(__tensor, __dlpack::FILLED)?,
+                byte_offset: __dlpack::byte_offset::<usize>(__tensor)?,
             })
         }
     }
@@ -50,20 +50,20 @@ pub(crate) enum Buffer {
     Foreign(Foreign<f32>),
 }
 const _: () = {
-    use ::tensors::__private::companion as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0::companion as __dlpack;
     enum __Here {}
     #[automatically_derived]
     impl __dlpack::ImportStorage for Buffer {
         fn accepts(
-            tensor: &__dlpack::Imported,
+            __tensor: &__dlpack::Imported,
         ) -> __dlpack::Result<(), __dlpack::Unmet> {
-            __dlpack::any_holds(tensor, &[__dlpack::storage::<Foreign<f32>>().accepts])
+            __dlpack::any_holds(__tensor, &[__dlpack::storage::<Foreign<f32>>().accepts])
         }
         fn from_imported(
-            tensor: __dlpack::Imported,
+            __tensor: __dlpack::Imported,
         ) -> __dlpack::Result<Self, __dlpack::Error> {
             __dlpack::Result::Ok(
-                Self::Foreign(__dlpack::storage::<Foreign<f32>>().of(tensor)?),
+                Self::Foreign(__dlpack::storage::<Foreign<f32>>().of(__tensor)?),
             )
         }
     }
@@ -80,36 +80,42 @@ const _: () = {
         #[inline]
         fn data(&self) -> __dlpack::DataRef<'_> {
             match self {
-                Self::Own { 0: data, .. } => __dlpack::data::<__Here, 0, Self>(data),
-                Self::Foreign { 0: data, .. } => __dlpack::data::<__Here, 1, Self>(data),
+                Self::Own { 0: __data, .. } => __dlpack::data::<__Here, 0, Self>(__data),
+                Self::Foreign { 0: __data, .. } => {
+                    __dlpack::data::<__Here, 1, Self>(__data)
+                }
             }
         }
         #[inline]
         fn lend(&mut self) -> __dlpack::Data<'_> {
             match self {
-                Self::Own { 0: data, .. } => __dlpack::lend::<__Here, 0, Self>(data),
-                Self::Foreign { 0: data, .. } => __dlpack::lend::<__Here, 1, Self>(data),
+                Self::Own { 0: __data, .. } => __dlpack::lend::<__Here, 0, Self>(__data),
+                Self::Foreign { 0: __data, .. } => {
+                    __dlpack::lend::<__Here, 1, Self>(__data)
+                }
             }
         }
         #[inline]
         fn hand_off(
             &self,
-            consumer: __dlpack::StreamArg<'_>,
+            __consumer: __dlpack::StreamArg<'_>,
         ) -> __dlpack::Result<(), __dlpack::Error> {
             match self {
-                Self::Own { 0: data, .. } => {
-                    __dlpack::hand_off::<__Here, 0, Self>(data, consumer)
+                Self::Own { 0: __data, .. } => {
+                    __dlpack::hand_off::<__Here, 0, Self>(__data, __consumer)
                 }
-                Self::Foreign { 0: data, .. } => {
-                    __dlpack::hand_off::<__Here, 1, Self>(data, consumer)
+                Self::Foreign { 0: __data, .. } => {
+                    __dlpack::hand_off::<__Here, 1, Self>(__data, __consumer)
                 }
             }
         }
         #[inline]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
             match self {
-                Self::Own { 0: data, .. } => __dlpack::share::<__Here, 0, Self>(data),
-                Self::Foreign { 0: data, .. } => __dlpack::share::<__Here, 1, Self>(data),
+                Self::Own { 0: __data, .. } => __dlpack::share::<__Here, 0, Self>(__data),
+                Self::Foreign { 0: __data, .. } => {
+                    __dlpack::share::<__Here, 1, Self>(__data)
+                }
             }
         }
     }

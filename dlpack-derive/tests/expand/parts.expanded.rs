@@ -3,21 +3,17 @@
 #[repr(transparent)]
 pub(crate) struct Rgb(pub(crate) [u8; 3]);
 const _: () = {
-    use ::tensors::__private::companion as __dlpack;
-    enum __Here {}
+    use ::tensors::__private::dlpack_derive_0_1_0::companion as __dlpack;
     #[automatically_derived]
-    impl __dlpack::Wraps<__Here> for Rgb {
-        type Inner = [u8; 3];
-        type Field = [u8; 3];
-        fn fields(&self, see: fn(&Self::Field)) {
-            see(&self.0);
-        }
-    }
-    #[automatically_derived]
-    unsafe impl __dlpack::Element for Rgb {
-        const DTYPE: __dlpack::DataType = __dlpack::dtype::<__Here, Self>();
-        const AXES: &'static [__dlpack::i64] = __dlpack::axes::<__Here, Self>();
+    unsafe impl __dlpack::Fields for Rgb {
+        const LANES: __dlpack::bool = false;
         const ANY_BITS: __dlpack::bool = false;
+        #[inline]
+        fn fields(&'static mut self) -> impl __dlpack::Split {
+            let Self { 0: __part0 } = self;
+            let __part0: *mut _ = __part0;
+            ([__part0], ())
+        }
     }
     __dlpack::assert_element::<Rgb>();
 };
@@ -29,13 +25,13 @@ pub(crate) enum Kind {
     Text,
 }
 const _: () = {
-    use ::tensors::__private::companion as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0::companion as __dlpack;
     #[automatically_derived]
     impl __dlpack::TryFrom<&Kind> for __dlpack::DataType {
         type Error = __dlpack::Error;
         #[inline]
-        fn try_from(dtype: &Kind) -> __dlpack::Result<Self, __dlpack::Error> {
-            match *dtype {
+        fn try_from(__dtype: &Kind) -> __dlpack::Result<Self, __dlpack::Error> {
+            match *__dtype {
                 Kind::F32 => __dlpack::Result::Ok(__dlpack::DataType::F32),
                 Kind::F8 => __dlpack::Result::Ok(__dlpack::DataType::FLOAT8_E4M3FN),
                 Kind::Text => {
@@ -50,8 +46,8 @@ const _: () = {
     impl __dlpack::TryFrom<Kind> for __dlpack::DataType {
         type Error = __dlpack::Error;
         #[inline]
-        fn try_from(dtype: Kind) -> __dlpack::Result<Self, __dlpack::Error> {
-            <Self as __dlpack::TryFrom<&Kind>>::try_from(&dtype)
+        fn try_from(__dtype: Kind) -> __dlpack::Result<Self, __dlpack::Error> {
+            <Self as __dlpack::TryFrom<&Kind>>::try_from(&__dtype)
         }
     }
     #[automatically_derived]
@@ -59,19 +55,19 @@ const _: () = {
         type Error = __dlpack::Error;
         #[inline]
         fn try_from(
-            dtype: __dlpack::DataType,
+            __dtype: __dlpack::DataType,
         ) -> __dlpack::Result<Self, __dlpack::Error> {
-            if __dlpack::is(dtype, __dlpack::Result::Ok(__dlpack::DataType::F32)) {
+            if __dlpack::is(__dtype, __dlpack::Result::Ok(__dlpack::DataType::F32)) {
                 return __dlpack::Result::Ok(Kind::F32);
             }
             if __dlpack::is(
-                dtype,
+                __dtype,
                 __dlpack::Result::Ok(__dlpack::DataType::FLOAT8_E4M3FN),
             ) {
                 return __dlpack::Result::Ok(Kind::F8);
             }
             __dlpack::Result::Err(__dlpack::Error::NoVariant {
-                dtype,
+                dtype: __dtype,
             })
         }
     }
@@ -82,7 +78,7 @@ pub(crate) enum Buffer {
     Text(Vec<String>),
 }
 const _: () = {
-    use ::tensors::__private::companion as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0::companion as __dlpack;
     enum __Here {}
     #[automatically_derived]
     impl __dlpack::Variant<__Here, 0> for Buffer {
@@ -93,7 +89,7 @@ const _: () = {
         #[inline]
         fn data(&self) -> __dlpack::DataRef<'_> {
             match self {
-                Self::F32 { 0: data, .. } => __dlpack::data::<__Here, 0, Self>(data),
+                Self::F32 { 0: __data, .. } => __dlpack::data::<__Here, 0, Self>(__data),
                 Self::Text { .. } => {
                     __dlpack::DataRef::refused(const {
                         &__dlpack::Error::NoStorage {
@@ -106,7 +102,7 @@ const _: () = {
         #[inline]
         fn lend(&mut self) -> __dlpack::Data<'_> {
             match self {
-                Self::F32 { 0: data, .. } => __dlpack::lend::<__Here, 0, Self>(data),
+                Self::F32 { 0: __data, .. } => __dlpack::lend::<__Here, 0, Self>(__data),
                 Self::Text { .. } => {
                     __dlpack::Data::refused(const {
                         &__dlpack::Error::NoStorage {
@@ -119,11 +115,11 @@ const _: () = {
         #[inline]
         fn hand_off(
             &self,
-            consumer: __dlpack::StreamArg<'_>,
+            __consumer: __dlpack::StreamArg<'_>,
         ) -> __dlpack::Result<(), __dlpack::Error> {
             match self {
-                Self::F32 { 0: data, .. } => {
-                    __dlpack::hand_off::<__Here, 0, Self>(data, consumer)
+                Self::F32 { 0: __data, .. } => {
+                    __dlpack::hand_off::<__Here, 0, Self>(__data, __consumer)
                 }
                 Self::Text { .. } => {
                     __dlpack::Result::Err(__dlpack::Error::NoStorage {
@@ -135,7 +131,7 @@ const _: () = {
         #[inline]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
             match self {
-                Self::F32 { 0: data, .. } => __dlpack::share::<__Here, 0, Self>(data),
+                Self::F32 { 0: __data, .. } => __dlpack::share::<__Here, 0, Self>(__data),
                 Self::Text { .. } => {
                     __dlpack::share_nothing(const {
                         &__dlpack::Error::NoStorage {
@@ -154,16 +150,16 @@ pub(crate) struct Strided {
     pub(crate) start: usize,
 }
 const _: () = {
-    use ::tensors::__private as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
     #[automatically_derived]
     impl __dlpack::AsLayout for Strided {
         #[inline]
         fn as_layout(&self) -> __dlpack::Result<__dlpack::Layout<'_>, __dlpack::Error> {
-            let layout = __dlpack::strided(
+            let __layout = __dlpack::strided(
                 __dlpack::shape::<Vec<usize>, _>((), &self.shape),
                 __dlpack::strides::<Vec<isize>>(&self.strides),
             );
-            __dlpack::offset::<usize>(layout, &self.start)
+            __dlpack::offset::<usize>(__layout, &self.start)
         }
     }
 };

@@ -4,7 +4,7 @@ pub(crate) struct Pointer {
     pub(crate) file: Arc<[f32]>,
 }
 const _: () = {
-    use ::tensors::__private as __dlpack;
+    use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
     enum __Roles {}
     const __SHAPE: [__dlpack::i64; 1] = [2];
     #[automatically_derived]
@@ -15,7 +15,7 @@ const _: () = {
     impl __dlpack::DLPackExport for Pointer {
         #[inline]
         fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            let data = unsafe {
+            let __data = unsafe {
                 __dlpack::raw::<
                     *const f32,
                     _,
@@ -23,16 +23,16 @@ const _: () = {
                 >(&self.pixels, __dlpack::integer(self.size), __dlpack::Device::CPU)
             };
             __dlpack::raw_tensor(
-                data,
+                __data,
                 __dlpack::row_major(__dlpack::constants(&__SHAPE)),
             )
         }
         #[inline]
         fn hand_off(
             &self,
-            consumer: __dlpack::StreamArg<'_>,
+            __consumer: __dlpack::StreamArg<'_>,
         ) -> __dlpack::Result<(), __dlpack::Error> {
-            __dlpack::raw_hand_off(__dlpack::Device::CPU, consumer)
+            __dlpack::raw_hand_off(__dlpack::Device::CPU, __consumer)
         }
     }
 };

@@ -8,154 +8,13 @@ pub use core::option::Option;
 pub use core::primitive::{bool, i64};
 pub use core::result::Result;
 
-use crate::element::SizeMatches;
-use crate::layout::MAX_NDIM;
-
+pub use super::element::{Fields, Parts, Split, assert_any_bits, assert_element};
 pub use super::import::{any_holds, storage, which_holds};
 pub use crate::dtype::DataType;
-pub use crate::element::Element;
 pub use crate::error::Error;
 pub use crate::import::{ImportStorage, Imported, Unmet};
 pub use crate::storage::{Data, DataRef, SharedOwner, Storage};
 pub use crate::stream::StreamArg;
-
-// ---- Element ----
-
-/// What an element newtype holds: an element, or an array of such.
-///
-/// # Safety
-///
-/// An implementation promises 1 to 4 of [`Element`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a DLPack element type",
-    label = "no DLPack data type code for this type",
-    note = "an element newtype holds `bool`, `i8`-`i64`, `u8`-`u64`, `f32`, `f64`, `Complex<f32 or f64>`, another element newtype, or an array of one of these",
-    note = "`half::f16` and `half::bf16` need the `half` feature of `dlpack-traits`"
-)]
-pub unsafe trait Parts: Copy + Send + Sync + 'static {
-    /// The type of the innermost parts.
-    const DTYPE: DataType;
-    /// How many axes there are.
-    const RANK: usize;
-    /// The axes, and zeros behind them.
-    const ROOM: &'static [i64; MAX_NDIM];
-    /// The axes.
-    const AXES: &'static [i64] = Self::ROOM.split_at(Self::RANK).0;
-    /// Whether foreign code may write any bytes.
-    const ANY_BITS: bool;
-}
-
-// SAFETY: the promises are those of `Element`, and are passed on.
-#[diagnostic::do_not_recommend]
-unsafe impl<T: Element> Parts for T {
-    const DTYPE: DataType = T::DTYPE;
-    const RANK: usize = T::AXES.len();
-    const ROOM: &'static [i64; MAX_NDIM] = &room(None, T::AXES);
-    const ANY_BITS: bool = T::ANY_BITS;
-}
-
-// SAFETY: an array is its elements one after the other, with nothing between
-// them, so that it has each promised property if they do.
-#[diagnostic::do_not_recommend]
-unsafe impl<T: Parts, const N: usize> Parts for [T; N] {
-    const DTYPE: DataType = T::DTYPE;
-    const RANK: usize = T::RANK + 1;
-    const ROOM: &'static [i64; MAX_NDIM] = &room(Some(N), T::AXES);
-    const ANY_BITS: bool = T::ANY_BITS;
-}
-
-/// A dimension and axes behind it, with zeros up to the end.
-#[expect(clippy::arithmetic_side_effects, reason = "at compile time, where it is an error")]
-#[expect(clippy::indexing_slicing, reason = "at compile time, where it is an error")]
-const fn room(first: Option<usize>, axes: &[i64]) -> [i64; MAX_NDIM] {
-    let mut room = [0; MAX_NDIM];
-    let mut filled = 0;
-    if let Some(dim) = first {
-        #[expect(clippy::cast_possible_wrap, reason = "no array is longer than `isize::MAX`")]
-        let dim = dim as i64;
-        room[0] = dim;
-        filled = 1;
-    }
-    let mut next = 0;
-    while next < axes.len() {
-        room[filled + next] = axes[next];
-        next += 1;
-    }
-    room
-}
-
-/// What a newtype is a newtype of. The bound is asked for here, once; the
-/// functions below take it from here.
-pub trait Wraps<Here>: Sized {
-    /// The field, or an array as long as there are fields.
-    type Inner: Parts;
-    /// The type of each field.
-    type Field;
-
-    /// Never called: it proves that the fields have the type which the derive
-    /// saw, also after other macros have worked on the struct.
-    fn fields(&self, see: fn(&Self::Field));
-}
-
-/// [`Element::DTYPE`] of a newtype.
-///
-/// # Panics
-///
-/// At compile time, if the newtype has more memory than its parts.
-pub const fn dtype<Here, S: Wraps<Here>>() -> DataType {
-    // What the derive was told to leave out has no size. Whoever describes
-    // memory of this element names `DTYPE`, so this is proven then.
-    assert!(
-        size_of::<S>() == size_of::<S::Inner>(),
-        "the fields of an element that are left out must have no size"
-    );
-    S::Inner::DTYPE
-}
-
-/// [`Element::AXES`] of a newtype.
-pub const fn axes<Here, S: Wraps<Here>>() -> &'static [i64] {
-    S::Inner::AXES
-}
-
-/// [`Element::DTYPE`] of a newtype whose parts are lanes.
-///
-/// # Panics
-///
-/// At compile time, if it holds no array, or a longer one than there are lanes.
-pub const fn lanes<Here, S: Wraps<Here>>() -> DataType {
-    let mut axes = S::Inner::AXES;
-    assert!(!axes.is_empty(), "`#[dlpack(lanes)]` needs an array, such as `[f32; 4]`");
-    let part = dtype::<Here, S>();
-    let mut lanes = part.lanes() as i64;
-    while let Some((&dim, rest)) = axes.split_first() {
-        lanes = lanes.saturating_mul(dim);
-        axes = rest;
-    }
-    assert!(0 < lanes && lanes <= u16::MAX as i64, "an element has 1 to 65,535 lanes");
-    #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
-    #[expect(clippy::cast_sign_loss, reason = "asserted above")]
-    part.with_lanes(lanes as u16)
-}
-
-/// [`Element::ANY_BITS`] of a newtype that says `any_bits`.
-///
-/// # Panics
-///
-/// At compile time, if what it holds says otherwise.
-pub const fn any_bits<Here, S: Wraps<Here>>() -> bool {
-    assert!(
-        S::Inner::ANY_BITS,
-        "`#[dlpack(any_bits)]` needs a field for which every pattern of bits is a value"
-    );
-    true
-}
-
-/// Asserts the promises of an element that its constants have to keep, here
-/// instead of where the type is first used.
-pub const fn assert_element<T: Element>() {
-    let () = SizeMatches::<T>::OK;
-    let _ = T::ANY_BITS;
-}
 
 // ---- DataType ----
 
@@ -298,22 +157,6 @@ mod tests {
 
     use super::*;
 
-    /// What expansions ask at compile time, asked now.
-    #[test]
-    fn axes_stand_behind_dimensions() {
-        let some = |dims: &[i64]| {
-            let mut room = [0; MAX_NDIM];
-            room[..dims.len()].copy_from_slice(dims);
-            room
-        };
-        assert_eq!(room(None, &[]), some(&[]));
-        assert_eq!(room(None, &[3, 2]), some(&[3, 2]));
-        assert_eq!(room(Some(4), &[]), some(&[4]));
-        assert_eq!(room(Some(4), &[3, 2]), some(&[4, 3, 2]));
-        assert_eq!(<[[f32; 2]; 3] as Parts>::RANK, 2);
-        assert_eq!(<[[f32; 2]; 3] as Parts>::ROOM, &some(&[3, 2]));
-    }
-
     #[test]
     fn types_of_variants_are_distinct() {
         let is_distinct = |dtypes: &[DataType]| catch_unwind(|| assert_distinct(dtypes)).is_ok();
@@ -323,29 +166,5 @@ mod tests {
             assert!(!is_distinct(same), "{same:?}");
         }
         assert!(is_distinct(&[a, a.with_lanes(2), DataType::F64, b]));
-    }
-
-    #[test]
-    fn any_bits_is_not_only_said() {
-        struct Number(f32);
-        struct Switch(bool);
-        impl Wraps<()> for Number {
-            type Inner = f32;
-            type Field = f32;
-            fn fields(&self, see: fn(&f32)) {
-                see(&self.0);
-            }
-        }
-        impl Wraps<()> for Switch {
-            type Inner = bool;
-            type Field = bool;
-            fn fields(&self, see: fn(&bool)) {
-                see(&self.0);
-            }
-        }
-        assert!(any_bits::<(), Number>());
-        assert!(catch_unwind(any_bits::<(), Switch>).is_err());
-        Number(1.0).fields(|_| {});
-        Switch(true).fields(|_| {});
     }
 }

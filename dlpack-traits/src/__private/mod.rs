@@ -3,10 +3,15 @@
 
 mod asserts;
 pub mod companion;
+mod element;
 mod fields;
 pub mod import;
 mod inner;
 mod raw;
+
+/// The version lock: an expansion starts here, with the version of the derive that
+/// wrote it.
+pub use crate::__private as dlpack_derive_0_1_0;
 
 pub use core::option::Option;
 pub use core::primitive::i64;

@@ -44,12 +44,8 @@ unsafe impl Pod for Point {}
 struct Aligned {
     parts: [f32; 2],
     #[dlpack(skip)]
-    align: Nothing,
+    align: [f64; 0],
 }
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(align(8))]
-struct Nothing;
 
 // SAFETY: two numbers with nothing between or behind.
 unsafe impl Zeroable for Aligned {}

@@ -1,0 +1,332 @@
+//! The proof behind `#[derive(Element)]`: [`Fields`], and [`Element`] for every
+//! type that implements it.
+//!
+//! An expansion cannot name an item of this crate reliably. Its paths start
+//! with `crate = path` or with `::dlpack_traits`, and the user decides what both
+//! refer to. So the expansion implements one trait, whose definition is here,
+//! and contributes three things that need no path: two `bool` literals, and a
+//! function that takes the struct apart. Everything else (element type, axes,
+//! size, valid bits) is computed here, from the type of that function. If the
+//! path leads to a trait of another crate, that crate's trait is implemented,
+//! and [`Element`] is not.
+
+use core::marker::PhantomData;
+
+use crate::dtype::DataType;
+use crate::element::Element;
+use crate::layout::MAX_NDIM;
+
+/// What an element newtype holds: an element, or an array of such.
+///
+/// # Safety
+///
+/// An implementation promises 1 to 4 of [`Element`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a DLPack element type",
+    label = "no DLPack data type code for this type",
+    note = "an element newtype holds `bool`, `i8`-`i64`, `u8`-`u64`, `f32`, `f64`, `Complex<f32 or f64>`, another element newtype, or an array of one of these",
+    note = "`half::f16` and `half::bf16` need the `half` feature of `dlpack-traits`"
+)]
+pub unsafe trait Parts: Copy + Send + Sync + 'static {
+    /// The type of the innermost parts.
+    const DTYPE: DataType;
+    /// How many axes there are.
+    const RANK: usize;
+    /// The axes, and zeros behind them.
+    const ROOM: &'static [i64; MAX_NDIM];
+    /// The axes.
+    const AXES: &'static [i64] = Self::ROOM.split_at(Self::RANK).0;
+    /// Whether foreign code may write any bytes.
+    const ANY_BITS: bool;
+}
+
+// SAFETY: 1 to 4 are promises 1 to 4 of `Element`, which `T` implements.
+#[diagnostic::do_not_recommend]
+unsafe impl<T: Element> Parts for T {
+    const DTYPE: DataType = T::DTYPE;
+    const RANK: usize = T::AXES.len();
+    const ROOM: &'static [i64; MAX_NDIM] = &room(None, T::AXES);
+    const ANY_BITS: bool = T::ANY_BITS;
+}
+
+// SAFETY: an array is its elements one after the other, with nothing between
+// them, so that it has each promised property if they do.
+#[diagnostic::do_not_recommend]
+unsafe impl<T: Parts, const N: usize> Parts for [T; N] {
+    const DTYPE: DataType = T::DTYPE;
+    const RANK: usize = T::RANK + 1;
+    const ROOM: &'static [i64; MAX_NDIM] = &room(Some(N), T::AXES);
+    const ANY_BITS: bool = T::ANY_BITS;
+}
+
+/// A dimension and axes behind it, with zeros up to the end.
+#[expect(clippy::arithmetic_side_effects, reason = "at compile time, where it is an error")]
+#[expect(clippy::indexing_slicing, reason = "at compile time, where it is an error")]
+const fn room(first: Option<usize>, axes: &[i64]) -> [i64; MAX_NDIM] {
+    let mut room = [0; MAX_NDIM];
+    let mut filled = 0;
+    if let Some(dim) = first {
+        #[expect(clippy::cast_possible_wrap, reason = "no array is longer than `isize::MAX`")]
+        let dim = dim as i64;
+        room[0] = dim;
+        filled = 1;
+    }
+    let mut next = 0;
+    while next < axes.len() {
+        room[filled + next] = axes[next];
+        next += 1;
+    }
+    room
+}
+
+/// A struct whose memory is one or several fields of one type.
+///
+/// # Safety
+///
+/// An implementation promises that
+/// 1. `Self` is a struct, and `fields` returns `(parts, markers)`: `parts` is an
+///    array with a pointer to each field that is memory of the element, and
+///    `markers` is a list `(*mut A, (*mut B, ()))` with a pointer to each other
+///    field. No field is left out. Each pointer has exactly the type of its
+///    field: it comes from a reference to the field without a coercion that
+///    changes the type behind it;
+/// 2. if `ANY_BITS` is true, the type has no invariant of its own, so that every
+///    value of its fields is valid.
+pub unsafe trait Fields: Copy + Send + Sync + 'static {
+    /// Whether the parts of the array are lanes of one element.
+    const LANES: bool;
+    /// Whether every pattern of bits is a value, if it is one of the fields' types.
+    const ANY_BITS: bool;
+
+    /// Takes the struct apart. Nothing calls it: its type is the proof.
+    ///
+    /// The exclusive reference makes the types in the result invariant.
+    fn fields(&'static mut self) -> impl Split;
+}
+
+/// The fields of a struct, as [`Fields::fields`] returns them.
+#[diagnostic::on_unimplemented(
+    message = "the fields of this struct cannot be the parts of an element",
+    label = "not fields of one element type beside `PhantomData`, `()` and `[T; 0]`"
+)]
+pub trait Split: sealed::Sealed {
+    /// The type of each field that is memory.
+    type Field: Parts;
+    /// How many there are.
+    const COUNT: usize;
+    /// The axes of one field, or of an array of several.
+    const AXES: &'static [i64];
+}
+
+impl<F: Parts, const N: usize, M: sealed::Markers> Split for ([*mut F; N], M) {
+    type Field = F;
+    const COUNT: usize = N;
+    const AXES: &'static [i64] = if N == 1 { F::AXES } else { <[F; N] as Parts>::AXES };
+}
+
+mod sealed {
+    use super::Marker;
+
+    pub trait Sealed {}
+    impl<F, const N: usize, M> Sealed for ([*mut F; N], M) {}
+
+    /// A list of fields that are left out.
+    pub trait Markers {}
+    impl Markers for () {}
+    impl<T: Marker, Rest: Markers> Markers for (*mut T, Rest) {}
+}
+
+/// A field that can be left out of an element: a type with one value and
+/// without memory.
+///
+/// # Safety
+///
+/// An implementation promises that
+/// 1. the type has no bytes;
+/// 2. a value of it can be made of nothing, anywhere: no value proves anything.
+#[diagnostic::on_unimplemented(
+    message = "a field of type `{Self}` cannot be left out of an element",
+    label = "not `PhantomData`, `()` or `[T; 0]`",
+    note = "`#[dlpack(skip)]` in an element is for `PhantomData`, `()`, and `[T; 0]` for its alignment; other types may have memory, or values that prove something"
+)]
+pub unsafe trait Marker {}
+
+// SAFETY: 1 and 2. The standard library documents that it has no size, and its
+// one value can be written anywhere.
+unsafe impl<T: ?Sized> Marker for PhantomData<T> {}
+// SAFETY: 1 and 2. The one value of the empty tuple has no bytes.
+unsafe impl Marker for () {}
+// SAFETY: 1 and 2. The one value of the empty array has no bytes, for any `T`.
+unsafe impl<T> Marker for [T; 0] {}
+
+// SAFETY: by 1 of `Fields` the type is a struct of `P::COUNT` fields of the type
+// `P::Field` (see `proven`), and of fields that are `Marker`s.
+// 1. `proven` asserts that the struct is no larger than the former, so that it
+//    has no padding; by 1 of `Parts` they are initialised, and by 1 of `Marker`
+//    the others have no bytes.
+// 2. By 2 of `Parts`; what has no bytes cannot be changed.
+// 3. The consts are those of the fields. The size is asserted.
+// 4. `any_bits` asserts 4 of `Parts`; by 2 of `Marker` and 2 of `Fields` no more
+//    is needed.
+#[diagnostic::do_not_recommend]
+unsafe impl<T: Fields> Element for T {
+    const DTYPE: DataType = dtype(T::fields);
+    const AXES: &'static [i64] = axes(T::fields);
+    const ANY_BITS: bool = any_bits(T::fields);
+}
+
+/// [`Element::DTYPE`] of a struct.
+const fn dtype<T: Fields, P: Split>(fields: fn(&'static mut T) -> P) -> DataType {
+    proven(fields);
+    if T::LANES { lanes::<P>() } else { P::Field::DTYPE }
+}
+
+/// [`Element::AXES`] of a struct.
+const fn axes<T: Fields, P: Split>(fields: fn(&'static mut T) -> P) -> &'static [i64] {
+    proven(fields);
+    if T::LANES { &[] } else { P::AXES }
+}
+
+/// [`Element::ANY_BITS`] of a struct.
+///
+/// # Panics
+///
+/// At compile time, if the struct says `any_bits` and its fields do not.
+const fn any_bits<T: Fields, P: Split>(fields: fn(&'static mut T) -> P) -> bool {
+    proven(fields);
+    assert!(
+        !T::ANY_BITS || P::Field::ANY_BITS,
+        "`#[dlpack(any_bits)]` needs a field for which every pattern of bits is a value"
+    );
+    T::ANY_BITS
+}
+
+/// Asserts that a struct has no memory but its parts. `P` is the type that its
+/// function returns, and cannot be chosen otherwise.
+const fn proven<T: Fields, P: Split>(_: fn(&'static mut T) -> P) {
+    let parts = size_of::<P::Field>().checked_mul(P::COUNT);
+    assert!(
+        matches!(parts, Some(parts) if parts == size_of::<T>()),
+        "an element has no memory beside its parts"
+    );
+}
+
+/// The type of an element whose parts are lanes.
+const fn lanes<P: Split>() -> DataType {
+    let mut axes = P::AXES;
+    assert!(!axes.is_empty(), "`#[dlpack(lanes)]` needs an array, such as `[f32; 4]`");
+    let part = P::Field::DTYPE;
+    let mut lanes = part.lanes() as i64;
+    while let Some((&dim, rest)) = axes.split_first() {
+        lanes = lanes.saturating_mul(dim);
+        axes = rest;
+    }
+    assert!(0 < lanes && lanes <= u16::MAX as i64, "an element has 1 to 65,535 lanes");
+    #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
+    #[expect(clippy::cast_sign_loss, reason = "asserted above")]
+    part.with_lanes(lanes as u16)
+}
+
+/// Evaluates [`Element::DTYPE`] of a struct at the expansion instead of at its
+/// first use. This is for early errors: no proof depends on this call. It calls the
+/// function and not the constant, so that the error is in the user's file.
+pub const fn assert_element<T: Fields>() {
+    let _ = dtype(T::fields);
+}
+
+/// Evaluates [`Element::ANY_BITS`] likewise.
+pub const fn assert_any_bits<T: Fields>() {
+    let _ = any_bits(T::fields);
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn axes_follow_the_first_dimension() {
+        let some = |dims: &[i64]| {
+            let mut room = [0; MAX_NDIM];
+            room[..dims.len()].copy_from_slice(dims);
+            room
+        };
+        assert_eq!(room(None, &[]), some(&[]));
+        assert_eq!(room(None, &[3, 2]), some(&[3, 2]));
+        assert_eq!(room(Some(4), &[]), some(&[4]));
+        assert_eq!(room(Some(4), &[3, 2]), some(&[4, 3, 2]));
+        assert_eq!(<[[f32; 2]; 3] as Parts>::RANK, 2);
+        assert_eq!(<[[f32; 2]; 3] as Parts>::ROOM, &some(&[3, 2]));
+    }
+
+    /// Implements `Fields` for a struct as the derive does.
+    macro_rules! fields {
+        ($name:ident { $($part:tt),+; $($marker:tt)? } $lanes:literal, $any_bits:literal) => {
+            // SAFETY: 1. The pattern names each field and moves no type. 2. No
+            // struct of these tests has an invariant.
+            unsafe impl Fields for $name {
+                const LANES: bool = $lanes;
+                const ANY_BITS: bool = $any_bits;
+                fn fields(&'static mut self) -> impl Split {
+                    $(let marker = &raw mut self.$marker;)?
+                    ([$(&raw mut self.$part),+], fields!(@ $($marker marker)?))
+                }
+            }
+        };
+        (@) => { () };
+        (@ $marker:tt $pointer:ident) => { ($pointer, ()) };
+    }
+
+    #[derive(Clone, Copy)]
+    struct Number(f32);
+    fields!(Number { 0; } false, true);
+
+    #[derive(Clone, Copy)]
+    struct Switch(bool);
+    fields!(Switch { 0; } true, true);
+
+    #[derive(Clone, Copy)]
+    #[repr(C)]
+    struct Pair(i16, i16, PhantomData<Number>);
+    fields!(Pair { 0, 1; 2 } true, false);
+
+    #[derive(Clone, Copy)]
+    #[repr(C, align(16))]
+    struct Padded(i64);
+    fields!(Padded { 0; } false, false);
+
+    /// The constants of an element.
+    fn consts<T: Element>() -> (DataType, &'static [i64], bool) {
+        (T::DTYPE, T::AXES, T::ANY_BITS)
+    }
+
+    #[test]
+    fn consts_are_computed_from_the_fields() {
+        assert_eq!(consts::<Number>(), (DataType::F32, &[][..], true));
+        assert_eq!(consts::<Pair>(), (DataType::I16.with_lanes(2), &[][..], false));
+        assert_element::<Pair>();
+        assert_any_bits::<Number>();
+    }
+
+    #[test]
+    fn claims_that_the_fields_contradict_are_refused() {
+        assert!(catch_unwind(|| any_bits(Switch::fields)).is_err());
+        assert!(catch_unwind(|| dtype(Switch::fields)).is_err(), "a `bool` has no lanes");
+        for refused in [
+            catch_unwind(|| {
+                dtype(Padded::fields);
+            }),
+            catch_unwind(|| {
+                axes(Padded::fields);
+            }),
+            catch_unwind(|| {
+                any_bits(Padded::fields);
+            }),
+        ] {
+            assert!(refused.is_err(), "eight bytes of a `Padded` are padding");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `crate = path` leads to the real module, but for the assertions that run early.
+#![forbid(unsafe_code)]
+
+use dlpack_traits::{Data, Element};
+
+mod fake {
+    pub mod __private {
+        pub mod dlpack_derive_0_1_0 {
+            pub mod companion {
+                pub use dlpack_traits::__private::companion::*;
+                pub const fn assert_element<T>() {}
+                pub const fn assert_any_bits<T>() {}
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Element)]
+#[dlpack(any_bits, crate = crate::fake)]
+#[repr(transparent)]
+pub struct Switch(bool);
+
+fn main() {
+    let _ = Data::from_mut_slice(&mut [Switch(true)]);
+}
