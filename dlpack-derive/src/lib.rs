@@ -72,7 +72,7 @@ use proc_macro::TokenStream;
 /// | `#[dlpack(layout)]` | shape, strides and offset in one | `AsLayout` |
 /// | `#[dlpack(dtype)]` | the element type of byte storage (`u8`); checked | `DataType`, or `TryInto<DataType>` and `Clone` |
 /// | `#[dlpack(device)]` | the device, which must be that of `data`; checked | `Device`, or `Into<Device>` and `Clone` |
-/// | `#[dlpack(sync)]` | what fills the data: waited for before the tensor is handed off | `Pending` |
+/// | `#[dlpack(sync)]` | what fills the data: synchronized with the consumer before the tensor is exported | `Synchronize` |
 /// | `#[dlpack(unsafe(ptr, len(elements) = size))]` | `data` behind a raw pointer, see [below](#raw-pointers); or `len(bytes) = size` | `*const T`, `*mut T`, `NonNull<T>` |
 /// | `#[dlpack(owner)]` | what keeps that memory alive | any that is `Send + 'static` |
 /// | `#[dlpack(skip)]` | nothing that concerns DLPack, whatever the field's name and type | any |

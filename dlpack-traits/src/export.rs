@@ -125,31 +125,28 @@ pub trait DLPackExport {
         share_by_any(self, consumer)
     }
 
-    /// What holds the elements. It answers for [`hand_off`](Self::hand_off) and
-    /// [`share`](Self::share), which an implementation need not write then.
+    /// What holds the elements. By default, [`share`](Self::share) is its.
     #[inline]
     fn storage(&self) -> Option<&dyn Storage> {
         None
     }
 
-    /// Orders the work that fills the memory before what the consumer will do
-    /// on its stream. By default that is the [`storage`](Self::storage)'s to
-    /// do; without one the memory is the host's, where nothing is pending.
+    /// Synchronizes work that the memory itself does not know of, such as another thread
+    /// that fills it. By default there is none.
+    ///
+    /// Every export calls this before it asks for the tensor. Then it synchronizes the
+    /// memory of the tensor, whatever this did: a [`DeviceBuffer`] orders its own work.
+    /// So an implementation can make consumers wait longer, and has nothing to forward.
+    ///
+    /// [`DeviceBuffer`]: crate::backend::DeviceBuffer
     ///
     /// # Errors
     ///
-    /// Those of the device; [`Error::StreamOnHost`] for host memory. By default and
-    /// without a storage an [`Error::Custom`] for any other.
+    /// Whatever keeps the work from being done.
     #[inline]
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        match self.storage() {
-            Some(storage) => storage.hand_off(consumer),
-            // Nobody would order the work on any other memory.
-            None => match self.tensor() {
-                Ok(tensor) => consumer.host_on(tensor.device()),
-                Err(_) => consumer.host(),
-            },
-        }
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        let _ = consumer;
+        Ok(())
     }
 
     /// Another owner of the same memory, if the [`storage`](Self::storage) can
@@ -183,7 +180,8 @@ pub trait DLPackExport {
     ///
     /// # Errors
     ///
-    /// Those of `into_dlpack`, and of [`hand_off`](Self::hand_off).
+    /// Those of `into_dlpack`, of [`sync_for`](Self::sync_for), and of
+    /// [`TensorView::sync_for`].
     #[inline]
     fn into_dlpack_on(self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error>
     where
@@ -228,7 +226,8 @@ pub trait DLPackExport {
     ///
     /// # Errors
     ///
-    /// Those of `to_dlpack`, and of [`hand_off`](Self::hand_off).
+    /// Those of `to_dlpack`, of [`sync_for`](Self::sync_for), and of
+    /// [`TensorView::sync_for`].
     #[inline]
     fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
         match share_managed(self, consumer) {
@@ -262,7 +261,7 @@ pub(crate) fn into_managed<A: Abi, T: DLPackExport + Send + 'static>(
     let placed = Packet::<A, T>::place(owner)?;
     // SAFETY: the owner is in its place, and nothing else borrows it. This
     // borrow ends before the next one begins.
-    unsafe { &*placed.owner() }.hand_off(consumer)?;
+    unsafe { &*placed.owner() }.sync_for(consumer)?;
     // SAFETY: the room is a part of the packet beside the owner, which nobody
     // else borrows.
     let room = unsafe { &mut *placed.space() }.room();
@@ -271,13 +270,15 @@ pub(crate) fn into_managed<A: Abi, T: DLPackExport + Send + 'static>(
     // it lends goes into the head and nowhere else. If not, it is over.
     if let Some(plain) = unsafe { &mut *placed.owner() }.lend_in(room) {
         let flags = allowed::<A>(plain.flags())?;
+        // SAFETY: 1. The owner lent it in its place, where it is borrowed still.
+        unsafe { plain.sync_for(consumer) }?;
         // SAFETY: 1. `plain` was lent by the owner in its place, its dimensions
         // are in the one room of its lifetime, which is this packet's, and nobody
         // names the owner after that. 2. `T` is
         // `Send + 'static`.
         return Ok(unsafe { placed.finish_plain(&plain, flags) });
     }
-    lend_described(placed)
+    lend_described(placed, consumer)
 }
 
 /// The rest of [`into_managed`], for a tensor that is not plain, or none.
@@ -285,6 +286,7 @@ pub(crate) fn into_managed<A: Abi, T: DLPackExport + Send + 'static>(
 #[inline(never)]
 fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
     placed: Placed<A, T>,
+    consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
     // SAFETY: nothing else borrows the owner. The borrow is deemed alive until
     // the deleter runs: from here on nobody names the owner, and what it lends
@@ -292,7 +294,7 @@ fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
     let lend = unsafe { &mut *placed.owner() }.lend();
     // SAFETY: 1. `lend` was lent by the owner in its place, and nobody names
     // the owner after that. 2. `T` is `Send + 'static`.
-    let outcome = unsafe { finish_lend::<A>(placed.unfinished(), lend) };
+    let outcome = unsafe { finish_lend::<A>(placed.unfinished(), lend, consumer) };
     // SAFETY: 1. It returns what `finish` returns.
     unsafe { placed.settle(&outcome) };
     outcome
@@ -308,12 +310,15 @@ fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
 unsafe fn finish_lend<A: Abi>(
     packet: Unfinished<A>,
     lend: Result<Lend<'_>, Error>,
+    consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
     let described = match &lend {
         Ok(lend) => lend.described(),
         Err(error) => return Err(*error),
     };
     let flags = flags_for::<A>(described, Flags::NONE)?;
+    // SAFETY: 1. It is borrowed from `lend`.
+    unsafe { described.sync_for(consumer) }?;
     // SAFETY: 1. and 2. are 1. and 2. of this function.
     unsafe { packet.finish(described, flags) }
 }
@@ -359,13 +364,16 @@ pub(crate) fn copy_managed<A: Abi, T: DLPackExport + ?Sized>(
     tensor: &T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
-    if !matches!(consumer.kind(), StreamKind::Unspecified | StreamKind::OnHost) {
-        // It may be refused, and the copy will be used there.
-        tensor.hand_off(consumer)?;
-    }
-    // The processor copies.
-    tensor.hand_off(StreamArg::on_host())?;
-    copied_managed(Copied::of(&tensor_of(tensor)?)?)
+    // The consumer may be refused, and the copy will be used there. The processor copies.
+    let stream = match consumer.kind() {
+        StreamKind::Unspecified | StreamKind::OnHost => None,
+        _ => Some(consumer),
+    };
+    let both = || stream.into_iter().chain([StreamArg::on_host()]);
+    both().try_for_each(|consumer| tensor.sync_for(consumer))?;
+    let view = tensor_of(tensor)?;
+    both().try_for_each(|consumer| view.sync_for(consumer))?;
+    copied_managed(Copied::of(&view)?)
 }
 
 /// Exports a copy that was made.
@@ -434,8 +442,8 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
     }
 
     #[inline]
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        (**self).hand_off(consumer)
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        (**self).sync_for(consumer)
     }
 
     #[inline]
@@ -467,8 +475,8 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Arc<T> {
     }
 
     #[inline]
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        (**self).hand_off(consumer)
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        (**self).sync_for(consumer)
     }
 
     #[inline]

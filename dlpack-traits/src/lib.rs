@@ -124,7 +124,7 @@ pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};
 pub use shared::Shared;
 pub use storage::{Data, DataRef, SharedBuffer, SharedOwner, Storage};
-pub use stream::{Pending, StreamArg, StreamKind};
+pub use stream::{StreamArg, StreamKind, Synchronize};
 pub use version::Version;
 pub use view::{DLTensorRef, Lend, TensorView};
 

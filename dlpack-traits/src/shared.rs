@@ -4,7 +4,7 @@ use core::fmt;
 use core::ops::Deref;
 
 use crate::described::Plain;
-use crate::dims::Room;
+use crate::dims::{Room, Space};
 use crate::error::Error;
 use crate::export::{DLPackExport, into_managed};
 use crate::managed::{Holder, Lent, ManagedTensor};
@@ -87,6 +87,10 @@ impl<T: DLPackExport + Send + Sync + 'static> Shared<T> {
     #[inline(never)]
     fn describe(&self, lent: Lent<'_, T>, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
         let view = self.tensor()?;
+        if view.ndim() > Space::CAPACITY {
+            return self.packet(consumer);
+        }
+        view.sync_for(consumer)?;
         // SAFETY: 1. The value lent it. The bounds have it that any thread may read and
         // drop the value.
         match unsafe { lent.finish(view.described()) } {
@@ -130,8 +134,8 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for Shared<T> {
     }
 
     #[inline]
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        (**self).hand_off(consumer)
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        (**self).sync_for(consumer)
     }
 
     #[inline]
@@ -156,15 +160,17 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for Shared<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`tensor`](Self::tensor) and [`hand_off`](Self::hand_off), and
-    /// [`Error::OutOfMemory`].
+    /// Those of [`tensor`](Self::tensor), of [`sync_for`](Self::sync_for) and of
+    /// [`TensorView::sync_for`], and [`Error::OutOfMemory`].
     #[inline(always)]
     fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
         let Some(lent) = self.handle.lend() else { return self.packet(consumer) };
-        self.hand_off(consumer)?;
+        self.sync_for(consumer)?;
         // SAFETY: only who has the lend touches the room, and this is the only borrow.
         let room = unsafe { &mut *lent.space() }.room();
         if let Some(plain) = self.handle.value().tensor_in(room) {
+            // SAFETY: 1. The value lent it, and is borrowed still.
+            unsafe { plain.sync_for(consumer) }?;
             // SAFETY: 1. The value lent it, with the dimensions in the one room of its
             // lifetime, which is this block's. The bounds have it that any thread may
             // read and drop the value.

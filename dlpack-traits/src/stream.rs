@@ -137,31 +137,37 @@ impl StreamArg<'_> {
         }
     }
 
-    /// [`host`](Self::host) for a type that says nothing of hand-offs: its memory must
-    /// be the host's. Nobody would order the work on any other.
+    /// [`host`](Self::host) for memory without a [`Synchronize`]: it must be the
+    /// host's. No one orders the work on any other memory.
     #[inline]
     pub(crate) const fn host_on(self, device: Device) -> Result<(), Error> {
-        if device.is_host() { self.host() } else { Err(NO_HAND_OFF) }
+        if device.is_host() { self.host() } else { Err(NOT_SYNCHRONIZED) }
     }
 }
 
-const NO_HAND_OFF: Error = Error::Custom(
-    "the type of this tensor has memory of a device, and no `hand_off` that orders the work on it",
+const NOT_SYNCHRONIZED: Error = Error::Custom(
+    "the tensor is in memory of a device, and nothing synchronizes it with the consumer; \
+     lend it from a `DeviceBuffer`, or add `DataRef::synchronized_by`",
 );
 
-/// Work that fills the memory of a tensor and may not be done yet: an event, a
-/// stream, a job. A field with the role `sync` is one.
+/// Synchronizes pending work with a consumer: an event, a stream, a job.
+///
+/// It has two uses. A field with the role `sync` synchronizes work that fills the
+/// memory and that the storage does not know of; an error there makes a stale value at
+/// worst. [`DataRef::synchronized_by`](crate::DataRef::synchronized_by) makes it a part
+/// of a loan of device memory, where it also decides when the memory may be freed;
+/// that function is `unsafe`.
 ///
 /// ```
 /// use std::sync::mpsc::Receiver;
 /// use std::sync::Mutex;
-/// use dlpack_traits::{Error, Pending, StreamArg};
+/// use dlpack_traits::{Error, StreamArg, Synchronize};
 ///
 /// /// A thread that says when it has filled the buffer.
 /// struct Filled(Mutex<Receiver<()>>);
 ///
-/// impl Pending for Filled {
-///     fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+/// impl Synchronize for Filled {
+///     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
 ///         let done = self.0.lock().map_err(|_| Error::Custom("the filling thread panicked"))?;
 ///         // Disconnected: it was done when somebody asked before.
 ///         let _ = done.recv();
@@ -170,34 +176,34 @@ const NO_HAND_OFF: Error = Error::Custom(
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be waited on before a tensor is handed off",
-    label = "not a `Pending`",
-    note = "implement `dlpack_traits::Pending` for the event or stream that fills the data"
+    message = "`{Self}` cannot be synchronized with a consumer",
+    label = "not a `Synchronize`",
+    note = "implement `dlpack_traits::Synchronize` for the event or stream that fills the data"
 )]
-pub trait Pending {
+pub trait Synchronize {
     /// Orders this work before what the consumer will do on its stream.
     ///
     /// # Errors
     ///
     /// Those of the device.
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error>;
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error>;
 }
 
 /// Nothing to wait for is nothing to wait for.
-impl<P: Pending> Pending for Option<P> {
+impl<P: Synchronize> Synchronize for Option<P> {
     #[inline]
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        self.as_ref().map_or(Ok(()), |pending| pending.hand_off(consumer))
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        self.as_ref().map_or(Ok(()), |pending| pending.sync_for(consumer))
     }
 }
 
 /// Work behind a pointer can be waited for.
 macro_rules! through_pointers {
     ($($pointer:ty),+) => {$(
-        impl<P: Pending + ?Sized> Pending for $pointer {
+        impl<P: Synchronize + ?Sized> Synchronize for $pointer {
             #[inline]
-            fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-                (**self).hand_off(consumer)
+            fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+                (**self).sync_for(consumer)
             }
         }
     )+};

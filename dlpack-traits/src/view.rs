@@ -8,6 +8,7 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::DLTensor;
 use crate::storage::{Data, DataRef};
+use crate::stream::StreamArg;
 
 /// A borrowed tensor: memory, element type, shape and strides, all checked
 /// against the length of the storage.
@@ -93,6 +94,30 @@ impl<'a> TensorView<'a> {
     /// the handle.
     pub fn as_ptr(&self) -> *const u8 {
         self.0.data().0
+    }
+
+    /// Orders pending work on the memory before what a consumer will do on its stream.
+    ///
+    /// Exports call it. A C function that is called with the borrowed
+    /// [`dl_tensor`](Self::dl_tensor) of a device needs it first.
+    ///
+    /// ```
+    /// use dlpack_traits::{DataRef, Layout, StreamArg, TensorView};
+    ///
+    /// let view = TensorView::new(DataRef::from_slice(&[1_u8]), Layout::row_major(&[1])?)?;
+    /// view.sync_for(StreamArg::unspecified())?; // memory of the host is ready
+    /// # Ok::<(), dlpack_traits::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the device, and [`Error::StreamOnHost`] for memory of the host. An
+    /// [`Error::Custom`] for memory of a device that was lent without
+    /// [`synchronized_by`](DataRef::synchronized_by).
+    #[inline]
+    pub fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        // SAFETY: 1. The view was made of a loan for `'a`, in which this is called.
+        unsafe { self.0.sync_for(consumer) }
     }
 
     /// The same tensor for readers only, whatever the storage allows.

@@ -83,13 +83,6 @@ impl DLPackExport for Value {
         }
     }
 
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        match self {
-            Self::Taken(held) => Storage::hand_off(held, consumer),
-            _ => consumer.host(),
-        }
-    }
-
     fn share(&self) -> Option<SharedOwner> {
         match self {
             Self::Own { data, .. } => data.share(),

@@ -4,8 +4,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use tensors::{
-    AsDims, DLPackExport, DataType, Error, Layout, Lend, SharedOwner, Storage, StreamArg,
-    TensorView,
+    AsDims, DLPackExport, DataType, Error, Layout, Lend, SharedOwner, Storage, TensorView,
 };
 
 /// Counts how many of its tickets were dropped.
@@ -115,10 +114,6 @@ impl<S: Storage> DLPackExport for Owner<S> {
     fn lend(&mut self) -> Result<Lend<'_>, Error> {
         let layout = layout(&self.shape, self.strides.as_ref(), self.byte_offset, self.dtype)?;
         Lend::new(self.data.lend(), layout)
-    }
-
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        self.data.hand_off(consumer)
     }
 
     fn share(&self) -> Option<SharedOwner> {

@@ -47,9 +47,8 @@ impl<T: DLPackExport> DLPackExport for InWords<T> {
         self.tensor.stored_shape()
     }
 
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        // Not that of the trait, which asks for the device.
-        self.tensor.hand_off(consumer)
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        self.tensor.sync_for(consumer)
     }
 
     fn share(&self) -> Option<SharedOwner> {

@@ -7,7 +7,8 @@ use dlpack_tests::foreign::{Farewell, Foreign};
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
 use tensors::{
-    DLPackExport, DataRef, DataType, Device, Element, Error, SharedBuffer, Storage, StreamArg, ffi,
+    DLPackExport, DataRef, DataType, Device, Element, Error, SharedBuffer, Storage, StreamArg,
+    Synchronize, ffi,
 };
 
 /// What is true of every copy.
@@ -143,10 +144,16 @@ fn other_devices() {
             let bytes: &[u8] = bytemuck::cast_slice(&self.1);
             // SAFETY: borrowed, frozen memory; the device is a claim that the
             // library has to act on before it reads.
-            unsafe { DataRef::from_raw_parts(bytes.as_ptr(), bytes.len(), DataType::I32, self.0) }
+            let data = unsafe {
+                DataRef::from_raw_parts(bytes.as_ptr(), bytes.len(), DataType::I32, self.0)
+            };
+            // SAFETY: 1. and 2. No device works on it.
+            unsafe { data.synchronized_by(self) }
         }
+    }
 
-        fn hand_off(&self, _: StreamArg<'_>) -> Result<(), Error> {
+    impl Synchronize for On {
+        fn sync_for(&self, _: StreamArg<'_>) -> Result<(), Error> {
             Ok(())
         }
     }

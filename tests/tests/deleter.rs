@@ -282,7 +282,7 @@ impl DLPackExport for Hostile {
         Lend::new(self.data.lend(), Layout::row_major(&[3])?)
     }
 
-    fn hand_off(&self, _: StreamArg<'_>) -> Result<(), Error> {
+    fn sync_for(&self, _: StreamArg<'_>) -> Result<(), Error> {
         self.act(At::HandOff)
     }
 

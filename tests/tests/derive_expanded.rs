@@ -28,9 +28,9 @@ mod generic {
 #[deny(warnings, clippy::pedantic)]
 #[forbid(unsafe_code)]
 mod frame {
-    use tensors::{Error, Pending, StreamArg};
+    use tensors::{Error, StreamArg, Synchronize};
 
-    pub(crate) trait Pixel: Pending {
+    pub(crate) trait Pixel: Synchronize {
         const CHANNELS: u8;
     }
 
@@ -40,8 +40,8 @@ mod frame {
         const CHANNELS: u8 = 1;
     }
 
-    impl Pending for Gray {
-        fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+    impl Synchronize for Gray {
+        fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
             consumer.host()
         }
     }

@@ -61,8 +61,8 @@ mod shadowed {
 
     pub(super) enum Never {}
 
-    impl ::tensors::Pending for Never {
-        fn hand_off(
+    impl ::tensors::Synchronize for Never {
+        fn sync_for(
             &self,
             _: ::tensors::StreamArg<'_>,
         ) -> ::core::result::Result<(), ::tensors::Error> {

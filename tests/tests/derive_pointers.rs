@@ -130,8 +130,8 @@ fn a_device_is_believed() {
     let view = untyped(Device::cuda(1));
     assert_eq!(view.tensor().unwrap().device(), Device::cuda(1));
     assert_eq!(view.memory[0], 7);
-    assert!(view.hand_off(StreamArg::no_sync()).is_ok());
-    assert!(untyped(Device::CPU).hand_off(StreamArg::no_sync()).is_err());
+    assert!(view.tensor().unwrap().sync_for(StreamArg::no_sync()).is_ok());
+    assert!(untyped(Device::CPU).tensor().unwrap().sync_for(StreamArg::no_sync()).is_err());
     let view = untyped(Device::CPU);
     assert_eq!(view.tensor().unwrap().dtype(), DataType::U32);
 }

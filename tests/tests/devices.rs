@@ -17,6 +17,7 @@ mod devices {
     mod registry;
     mod rules;
     mod sets;
+    mod synchronized;
     mod tables;
     pub(crate) mod variant;
 }

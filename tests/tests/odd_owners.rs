@@ -147,11 +147,6 @@ fn another_object_on_each_call() {
             if self.turn() { self.few.lend() } else { self.many.lend() }
         }
 
-        // The default would ask where the memory is.
-        fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-            consumer.host()
-        }
-
         fn share(&self) -> Option<SharedOwner> {
             let share: Arc<[i32]> = if self.turn() { SIX.into() } else { [9].into() };
             SharedOwner::new(share)
@@ -233,9 +228,9 @@ fn dimensions_are_copied() {
     assert_eq!(*kept.lock().unwrap(), [2, 2]);
 }
 
-/// `hand_off` is called once, before the lend, and its changes are seen.
+/// `sync_for` is called once, before the lend, and its changes are seen.
 #[test]
-fn hand_off_comes_first() {
+fn sync_for_comes_first() {
     #[derive(Default)]
     struct Waiting {
         calls: Mutex<Vec<&'static str>>,
@@ -261,8 +256,8 @@ fn hand_off_comes_first() {
             Lend::new(self.data.lend(), Layout::row_major(&[0])?)
         }
 
-        fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-            self.note("hand_off");
+        fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+            self.note("sync_for");
             consumer.host()
         }
     }
@@ -270,10 +265,10 @@ fn hand_off_comes_first() {
     let waiting = Waiting::default();
     let log = Arc::clone(&waiting.log);
     waiting.copy_to_dlpack().unwrap();
-    assert_eq!(*log.lock().unwrap(), ["hand_off", "tensor"]);
+    assert_eq!(*log.lock().unwrap(), ["sync_for", "tensor"]);
     log.lock().unwrap().clear();
     drop(waiting.into_dlpack().unwrap());
-    assert_eq!(*log.lock().unwrap(), ["hand_off", "lend"]);
+    assert_eq!(*log.lock().unwrap(), ["sync_for", "lend"]);
 }
 
 /// An owner whose drop exports what it owns.

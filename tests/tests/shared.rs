@@ -8,7 +8,7 @@ use dlpack_tests::counted::{Drops, Owner, Ticket};
 use dlpack_tests::foreign::{Farewell, Foreign};
 use tensors::{
     DLPackExport, DLPackImport, Error, Flags, Foreign as ForeignStorage, Imported, Layout, Shared,
-    SharedBuffer, SharedOwner, Storage, StreamArg, TensorView,
+    SharedBuffer, SharedOwner, Storage, StreamArg, Synchronize, TensorView,
 };
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
@@ -254,12 +254,15 @@ fn as_the_value_says() {
     struct Busy(SharedBuffer<i32>);
     impl Storage for Busy {
         fn data(&self) -> tensors::DataRef<'_> {
-            self.0.data()
+            // SAFETY: 1. and 2. No device works on it.
+            unsafe { self.0.data().synchronized_by(self) }
         }
         fn share(&self) -> Option<SharedOwner> {
             self.0.share()
         }
-        fn hand_off(&self, _: StreamArg<'_>) -> Result<(), Error> {
+    }
+    impl Synchronize for Busy {
+        fn sync_for(&self, _: StreamArg<'_>) -> Result<(), Error> {
             Err(Error::Custom("it is busy"))
         }
     }
@@ -276,7 +279,8 @@ fn as_the_value_says() {
     assert_eq!(shared.share().unwrap().data().as_ptr(), place);
     assert_eq!(shared.stored_shape(), Some(&[6][..]));
     let busy = Error::Custom("it is busy");
-    assert_eq!(shared.hand_off(StreamArg::unspecified()), Err(busy));
+    let synchronized = shared.tensor().unwrap().sync_for(StreamArg::unspecified());
+    assert_eq!(synchronized, Err(busy));
     // Nothing is lent, nor is there a packet, before it may be.
     assert_eq!(shared.to_dlpack().unwrap_err(), busy);
     assert_eq!(shared.clone().into_dlpack_legacy().unwrap_err(), busy);

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tensors::{DLPackExport, DataRef, Error, SharedOwner, Storage, StreamArg, TensorView};
+use tensors::{
+    DLPackExport, DataRef, Error, SharedOwner, Storage, StreamArg, Synchronize, TensorView,
+};
 
 /// Memory that is not ready, and whose other owner is known by its length.
 #[derive(Debug)]
@@ -12,15 +14,18 @@ const BUSY: Error = Error::Custom("busy");
 
 impl Storage for Busy {
     fn data(&self) -> DataRef<'_> {
-        DataRef::from_slice(&self.0)
-    }
-
-    fn hand_off(&self, _: StreamArg<'_>) -> Result<(), Error> {
-        Err(BUSY)
+        // SAFETY: 1. and 2. No device works on it.
+        unsafe { DataRef::from_slice(&self.0).synchronized_by(self) }
     }
 
     fn share(&self) -> Option<SharedOwner> {
-        self.0.share()
+        SharedOwner::new(Self(Arc::clone(&self.0)))
+    }
+}
+
+impl Synchronize for Busy {
+    fn sync_for(&self, _: StreamArg<'_>) -> Result<(), Error> {
+        Err(BUSY)
     }
 }
 
@@ -66,12 +71,12 @@ struct InEnum {
     shape: [usize; 1],
 }
 
-/// Nobody hands over what is not ready.
+/// The memory synchronizes itself, whatever is around it.
 #[test]
-fn hand_off() {
+fn busy_memory_is_not_exported() {
     fn check(owner: impl DLPackExport + Send + 'static) {
         let ask = StreamArg::unspecified();
-        assert_eq!(owner.hand_off(ask), Err(BUSY));
+        assert_eq!(owner.tensor().unwrap().sync_for(ask), Err(BUSY));
         assert_eq!(owner.to_dlpack().map(|_| ()), Err(BUSY));
         assert!(owner.share().is_some());
         assert_eq!(owner.into_dlpack().map(|_| ()), Err(BUSY));
@@ -85,7 +90,6 @@ fn hand_off() {
     check(InEnum { data: Kept::Busy(busy()), shape: [2] });
 
     let owner = SharedOwner::new(busy()).unwrap();
-    assert_eq!(Storage::hand_off(&owner, StreamArg::unspecified()), Err(BUSY));
     let another = Storage::share(&owner).expect("what is in it can be shared");
     assert_eq!(another.data().byte_len(), 2);
 }

@@ -189,7 +189,6 @@ fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
     };
     let data = arms(Method::Data);
     let lend = arms(Method::Lend);
-    let hand_off = arms(Method::HandOff);
     let share = arms(Method::Share);
     let import = import_storage(variants, input);
     quote_spanned! {here=>
@@ -205,13 +204,6 @@ fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
             #[inline]
             fn lend(&mut self) -> __dlpack::Data<'_> {
                 match self { #lend }
-            }
-            #[inline]
-            fn hand_off(
-                &self,
-                __consumer: __dlpack::StreamArg<'_>,
-            ) -> __dlpack::Result<(), __dlpack::Error> {
-                match self { #hand_off }
             }
             #[inline]
             fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
@@ -291,7 +283,6 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
 enum Method {
     Data,
     Lend,
-    HandOff,
     Share,
 }
 
@@ -309,7 +300,6 @@ fn arm(variant: &Variant<'_>, index: usize, method: Method, item: &TokenStream) 
             let nothing = match method {
                 Method::Data => quote_spanned!(here=> __dlpack::DataRef::refused(#fixed)),
                 Method::Lend => quote_spanned!(here=> __dlpack::Data::refused(#fixed)),
-                Method::HandOff => quote_spanned!(here=> __dlpack::Result::Err(#error)),
                 Method::Share => quote_spanned!(here=> __dlpack::share_nothing(#fixed)),
             };
             return quote_spanned!(here=> #path { .. } => #nothing,);
@@ -321,7 +311,6 @@ fn arm(variant: &Variant<'_>, index: usize, method: Method, item: &TokenStream) 
         (Method::Data, Some(_)) => "data_as",
         (Method::Lend, None) => "lend",
         (Method::Lend, Some(_)) => "lend_as",
-        (Method::HandOff, _) => "hand_off",
         (Method::Share, _) => "share",
     };
     let function = Ident::new(function, here);
@@ -336,7 +325,6 @@ fn arm(variant: &Variant<'_>, index: usize, method: Method, item: &TokenStream) 
                 }
             }
         }),
-        Method::HandOff => Some(quote_spanned!(here=> __consumer)),
         Method::Share => None,
     };
     quote_spanned! {here=>

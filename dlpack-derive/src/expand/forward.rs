@@ -57,7 +57,7 @@ pub(super) fn variants(model: &Model<'_>, variants: &[Variant<'_>]) -> (TokenStr
 enum Call {
     Tensor,
     Lend,
-    HandOff,
+    SyncFor,
     Share,
 }
 
@@ -72,7 +72,7 @@ fn methods(model: &Model<'_>, body: impl Fn(Call) -> TokenStream) -> Methods {
         tensor,
         lend: Some(body(Call::Lend)),
         storage: None,
-        hand_off: Some(body(Call::HandOff)),
+        sync_for: Some(body(Call::SyncFor)),
         share: Some(body(Call::Share)),
     }
 }
@@ -87,8 +87,8 @@ fn forward(number: usize, call: Call, inner: &TokenStream) -> TokenStream {
         Call::Lend => {
             quote_spanned!(here=> __dlpack::inner_lend::<__Roles, #number, Self>(#inner))
         }
-        Call::HandOff => quote_spanned! {here=>
-            __dlpack::inner_hand_off::<__Roles, #number, Self>(#inner, __consumer)
+        Call::SyncFor => quote_spanned! {here=>
+            __dlpack::inner_sync_for::<__Roles, #number, Self>(#inner, __consumer)
         },
         Call::Share => {
             quote_spanned!(here=> __dlpack::inner_share::<__Roles, #number, Self>(#inner))
@@ -135,7 +135,7 @@ fn skipped(call: Call, variant: &Ident) -> TokenStream {
     let name = Literal::string(&variant.unraw().to_string());
     let here = Span::mixed_site();
     match call {
-        Call::Tensor | Call::Lend | Call::HandOff => {
+        Call::Tensor | Call::Lend | Call::SyncFor => {
             quote_spanned!(here=> __dlpack::skipped(#name))
         }
         Call::Share => quote_spanned!(here=> __dlpack::Option::None),

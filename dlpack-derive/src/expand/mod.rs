@@ -81,10 +81,10 @@ struct Methods {
     lend: Option<TokenStream>,
     /// The short way for a tensor that needs no more words.
     plain: Option<TokenStream>,
-    /// What answers for the next two, where they are `None`. It is one method
-    /// for two, which is what the compiler's time goes by.
+    /// What answers for `share` where that is `None`.
     storage: Option<TokenStream>,
-    hand_off: Option<TokenStream>,
+    /// `None`: no work but that which the memory knows of.
+    sync_for: Option<TokenStream>,
     share: Option<TokenStream>,
 }
 
@@ -93,7 +93,7 @@ fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
     let ident = model.ident;
     let (params, args, _) = model.generics.split_for_impl();
     let where_clause = bounds::where_clause(model);
-    let Methods { tensor, lend, plain, storage, hand_off, share } = methods;
+    let Methods { tensor, lend, plain, storage, sync_for, share } = methods;
     let lend = lend.filter(|_| model.access == Access::AsStorage).map(|lend| {
         quote_spanned! {Span::mixed_site()=>
             #[inline]
@@ -110,14 +110,14 @@ fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
             }
         }
     });
-    let hand_off = hand_off.map(|hand_off| {
+    let sync_for = sync_for.map(|sync_for| {
         quote_spanned! {Span::mixed_site()=>
             #[inline]
-            fn hand_off(
+            fn sync_for(
                 &self,
                 __consumer: __dlpack::StreamArg<'_>,
             ) -> __dlpack::Result<(), __dlpack::Error> {
-                #hand_off
+                #sync_for
             }
         }
     });
@@ -139,7 +139,7 @@ fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
             #lend
             #plain
             #storage
-            #hand_off
+            #sync_for
             #share
         }
     }

@@ -32,13 +32,8 @@ pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Me
     };
     if let Some(sync) = tensor.sync {
         let (ty, field) = (sync.ty, borrowed(sync));
-        let hand_off = methods.hand_off.take().or_else(|| match &tensor.data {
-            Data::Storage(data) => Some(hand_off(*data)),
-            Data::Raw { .. } => None,
-        });
-        methods.hand_off = Some(quote_spanned! {Span::mixed_site()=>
-            __dlpack::wait::<#ty>(#field, __consumer)?;
-            #hand_off
+        methods.sync_for = Some(quote_spanned! {Span::mixed_site()=>
+            __dlpack::wait::<#ty>(#field, __consumer)
         });
     }
     (items, methods)
@@ -81,15 +76,8 @@ fn in_storage(model: &Model<'_>, data: RoleField<'_>, layout: &TokenStream) -> M
         }),
         plain: None,
         storage: sized.then_some(storage),
-        hand_off: (!sized).then(|| hand_off(data)),
+        sync_for: None,
         share: (!sized).then_some(share),
-    }
-}
-
-fn hand_off(data: RoleField<'_>) -> TokenStream {
-    let member = data.member;
-    quote_spanned! {Span::mixed_site()=>
-        __dlpack::hand_off::<__Roles, Self>(&self.#member, __consumer)
     }
 }
 
@@ -138,12 +126,5 @@ fn behind_pointer(
     };
     // The memory is lent frozen, whoever asks, and `read_only` changes nothing.
     let _ = model.access;
-    Methods {
-        tensor,
-        lend: None,
-        plain: None,
-        storage: None,
-        hand_off: Some(quote_spanned!(here=> __dlpack::raw_hand_off(#device, __consumer))),
-        share: None,
-    }
+    Methods { tensor, lend: None, plain: None, storage: None, sync_for: None, share: None }
 }

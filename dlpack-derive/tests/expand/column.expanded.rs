@@ -50,16 +50,16 @@ const _: () = {
             }
         }
         #[inline]
-        fn hand_off(
+        fn sync_for(
             &self,
             __consumer: __dlpack::StreamArg<'_>,
         ) -> __dlpack::Result<(), __dlpack::Error> {
             match self {
                 Self::Float { 0: __inner } => {
-                    __dlpack::inner_hand_off::<__Roles, 0, Self>(__inner, __consumer)
+                    __dlpack::inner_sync_for::<__Roles, 0, Self>(__inner, __consumer)
                 }
                 Self::Other { tensor: __inner, .. } => {
-                    __dlpack::inner_hand_off::<__Roles, 1, Self>(__inner, __consumer)
+                    __dlpack::inner_sync_for::<__Roles, 1, Self>(__inner, __consumer)
                 }
                 Self::Text { .. } => __dlpack::skipped("Text"),
             }
@@ -94,11 +94,11 @@ const _: () = {
             __dlpack::read_only(__dlpack::inner_tensor::<__Roles, 0, Self>(&self.0))
         }
         #[inline]
-        fn hand_off(
+        fn sync_for(
             &self,
             __consumer: __dlpack::StreamArg<'_>,
         ) -> __dlpack::Result<(), __dlpack::Error> {
-            __dlpack::inner_hand_off::<__Roles, 0, Self>(&self.0, __consumer)
+            __dlpack::inner_sync_for::<__Roles, 0, Self>(&self.0, __consumer)
         }
         #[inline]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {

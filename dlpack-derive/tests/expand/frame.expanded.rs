@@ -72,12 +72,11 @@ const _: () = {
             __dlpack::storage::<__Roles, Self>(&self.data)
         }
         #[inline]
-        fn hand_off(
+        fn sync_for(
             &self,
             __consumer: __dlpack::StreamArg<'_>,
         ) -> __dlpack::Result<(), __dlpack::Error> {
-            __dlpack::wait::<P>(&self.event, __consumer)?;
-            __dlpack::hand_off::<__Roles, Self>(&self.data, __consumer)
+            __dlpack::wait::<P>(&self.event, __consumer)
         }
     }
 };

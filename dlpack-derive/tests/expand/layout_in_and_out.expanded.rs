@@ -96,20 +96,6 @@ const _: () = {
             }
         }
         #[inline]
-        fn hand_off(
-            &self,
-            __consumer: __dlpack::StreamArg<'_>,
-        ) -> __dlpack::Result<(), __dlpack::Error> {
-            match self {
-                Self::Own { 0: __data, .. } => {
-                    __dlpack::hand_off::<__Here, 0, Self>(__data, __consumer)
-                }
-                Self::Foreign { 0: __data, .. } => {
-                    __dlpack::hand_off::<__Here, 1, Self>(__data, __consumer)
-                }
-            }
-        }
-        #[inline]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
             match self {
                 Self::Own { 0: __data, .. } => __dlpack::share::<__Here, 0, Self>(__data),

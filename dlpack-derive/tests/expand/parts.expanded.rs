@@ -113,22 +113,6 @@ const _: () = {
             }
         }
         #[inline]
-        fn hand_off(
-            &self,
-            __consumer: __dlpack::StreamArg<'_>,
-        ) -> __dlpack::Result<(), __dlpack::Error> {
-            match self {
-                Self::F32 { 0: __data, .. } => {
-                    __dlpack::hand_off::<__Here, 0, Self>(__data, __consumer)
-                }
-                Self::Text { .. } => {
-                    __dlpack::Result::Err(__dlpack::Error::NoStorage {
-                        variant: "Text",
-                    })
-                }
-            }
-        }
-        #[inline]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
             match self {
                 Self::F32 { 0: __data, .. } => __dlpack::share::<__Here, 0, Self>(__data),

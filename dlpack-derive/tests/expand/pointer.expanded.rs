@@ -27,12 +27,5 @@ const _: () = {
                 __dlpack::row_major(__dlpack::constants(&__SHAPE)),
             )
         }
-        #[inline]
-        fn hand_off(
-            &self,
-            __consumer: __dlpack::StreamArg<'_>,
-        ) -> __dlpack::Result<(), __dlpack::Error> {
-            __dlpack::raw_hand_off(__dlpack::Device::CPU, __consumer)
-        }
     }
 };

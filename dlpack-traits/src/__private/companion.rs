@@ -118,15 +118,6 @@ pub fn lend_as<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
     }
 }
 
-/// [`Storage::hand_off`] of a variant.
-#[inline]
-pub fn hand_off<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
-    data: &S::Data,
-    consumer: StreamArg<'_>,
-) -> Result<(), Error> {
-    data.hand_off(consumer)
-}
-
 /// [`Storage::share`] of a variant.
 #[inline]
 pub fn share<Here, const N: usize, S: Variant<Here, N> + ?Sized>(

@@ -9,7 +9,7 @@
 use super::{
     AsDims, AsLayout, Compact, DataType, Device, Dim, Dims, Error, Layout, Order, Result, Room,
 };
-use super::{Pending, StreamArg};
+use super::{StreamArg, Synchronize};
 
 // ---- dimensions ----
 
@@ -401,9 +401,9 @@ pub fn padded(layout: Result<Layout<'_>, Error>) -> Result<Layout<'_>, Error> {
 
 /// A field that can be the `sync`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be waited on before a tensor is handed off",
-    label = "not a `Pending`",
-    note = "implement `dlpack_traits::Pending` for the event or stream that fills the data"
+    message = "`{Self}` cannot be synchronized with a consumer",
+    label = "not a `Synchronize`",
+    note = "implement `dlpack_traits::Synchronize` for the event or stream that fills the data"
 )]
 pub trait SyncField {
     /// Waits, or lets the consumer's stream wait.
@@ -411,10 +411,10 @@ pub trait SyncField {
 }
 
 #[diagnostic::do_not_recommend]
-impl<P: Pending + ?Sized> SyncField for P {
+impl<P: Synchronize + ?Sized> SyncField for P {
     #[inline]
     fn wait(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        self.hand_off(consumer)
+        self.sync_for(consumer)
     }
 }
 

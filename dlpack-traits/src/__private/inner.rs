@@ -30,13 +30,13 @@ pub fn inner_lend<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
     inner.lend()
 }
 
-/// [`DLPackExport::hand_off`].
+/// [`DLPackExport::sync_for`].
 #[inline]
-pub fn inner_hand_off<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
+pub fn inner_sync_for<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
     inner: &S::Type,
     consumer: StreamArg<'_>,
 ) -> Result<(), Error> {
-    inner.hand_off(consumer)
+    inner.sync_for(consumer)
 }
 
 /// [`DLPackExport::share`].

@@ -26,7 +26,7 @@ pub use crate::export::DLPackExport;
 use crate::export::ShareBy;
 pub use crate::managed::ManagedTensor;
 pub use crate::storage::{SharedOwner, Storage};
-pub use crate::stream::{Pending, StreamArg};
+pub use crate::stream::{StreamArg, Synchronize};
 pub use crate::view::{Lend, TensorView};
 
 pub use asserts::{Ranks, SameRank, TensorOwner, assert_owner, assert_same_rank, dim, integer};
@@ -38,10 +38,10 @@ pub use fields::{
     row_major, shape, strided, strides, wait,
 };
 pub use inner::{
-    Inner, inner_hand_off, inner_lend, inner_lend_in, inner_share, inner_share_dlpack,
-    inner_stored, inner_tensor, inner_tensor_in, read_only, skipped,
+    Inner, inner_lend, inner_lend_in, inner_share, inner_share_dlpack, inner_stored,
+    inner_sync_for, inner_tensor, inner_tensor_in, read_only, skipped,
 };
-pub use raw::{NoStorage, RawPointer, raw, raw_device, raw_hand_off, raw_tensor};
+pub use raw::{NoStorage, RawPointer, raw, raw_device, raw_tensor};
 
 /// A struct that is a tensor: what holds its elements.
 ///
@@ -119,15 +119,6 @@ pub fn storage<Here, S: Tensor<Here, Data: Sized> + ?Sized>(
     data: &S::Data,
 ) -> Option<&(dyn Storage + '_)> {
     Some(data)
-}
-
-/// [`DLPackExport::hand_off`].
-#[inline]
-pub fn hand_off<Here, S: Tensor<Here> + ?Sized>(
-    data: &S::Data,
-    consumer: StreamArg<'_>,
-) -> Result<(), Error> {
-    data.hand_off(consumer)
 }
 
 /// [`DLPackExport::stored_shape`] of a field.

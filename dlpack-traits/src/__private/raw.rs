@@ -2,7 +2,7 @@
 
 use core::ptr::NonNull;
 
-use super::{Device, DeviceField, Dim, Error, Layout, Result, StreamArg, TensorView};
+use super::{Device, DeviceField, Dim, Error, Layout, Result, StreamArg, Synchronize, TensorView};
 use crate::element::Element;
 use crate::storage::{DataRef, Storage};
 
@@ -71,7 +71,9 @@ impl<T: Element> RawPointer for NonNull<T> {
 /// 1. `pointer.address()` is the first of `len` initialised elements (or bytes) of one
 ///    allocation on `device`, aligned, or `len` is 0;
 /// 2. nobody writes to them, and no work that does is pending but what a field
-///    with the role `sync` waits for.
+///    with the role `sync` waits for;
+/// 3. on another device than the CPU, whoever frees them waits for all work of the
+///    device first: a consumer may call the deleter while its kernels still run.
 #[inline]
 pub unsafe fn raw<P: RawPointer, I: Dim, const BYTES: bool>(
     pointer: &P,
@@ -92,7 +94,25 @@ pub unsafe fn raw<P: RawPointer, I: Dim, const BYTES: bool>(
     // SAFETY: 1. and 2. are the caller's 1, with a length that was checked to
     // fit; 3. is the caller's 2.
     let data = unsafe { DataRef::from_raw_parts(address.cast(), bytes, dtype, device) };
-    Ok(data.with_axes(P::Element::AXES))
+    let data = data.with_axes(P::Element::AXES);
+    if device == Device::CPU {
+        return Ok(data);
+    }
+    // SAFETY: 1. By the caller's 2 nothing is pending, and by 3 the memory outlives what
+    // any consumer does with it.
+    Ok(unsafe { data.synchronized_by(&IDLE) })
+}
+
+/// Memory on which no work is pending, and which is freed after all work of its device:
+/// any stream of the device may use it.
+struct Idle;
+
+static IDLE: Idle = Idle;
+
+impl Synchronize for Idle {
+    fn sync_for(&self, _: StreamArg<'_>) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// The device that a field names.
@@ -108,11 +128,4 @@ pub fn raw_tensor<'a>(
     layout: Result<Layout<'a>, Error>,
 ) -> Result<TensorView<'a>, Error> {
     TensorView::new(data?, layout?)
-}
-
-/// [`DLPackExport::hand_off`](super::DLPackExport::hand_off): nothing is pending
-/// on the memory, so that any stream of its device may use it.
-#[inline]
-pub fn raw_hand_off(device: Device, consumer: StreamArg<'_>) -> Result<(), Error> {
-    if device == Device::CPU { consumer.host() } else { Ok(()) }
 }

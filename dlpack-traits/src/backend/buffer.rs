@@ -19,7 +19,7 @@ use crate::dtype::DataType;
 use crate::element::Element;
 use crate::error::Error;
 use crate::storage::{Counted, DataRef, SharedOwner, Storage};
-use crate::stream::StreamArg;
+use crate::stream::{StreamArg, Synchronize};
 
 /// Memory of a device, with the stream that fills it. Cloning makes another
 /// owner of the same memory.
@@ -256,6 +256,17 @@ impl<B: Backend> DeviceBuffer<B> {
         &self.memory.stream
     }
 
+    /// Orders the work on the buffer before what the consumer will do on its stream, and
+    /// remembers the consumer: the memory is freed after its work. Exports do this.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Uses::hand_off`].
+    #[inline]
+    pub fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        self.memory.uses.hand_off(&self.memory.stream, consumer)
+    }
+
     /// Where its first byte is.
     pub(super) fn place(&self) -> Place {
         Place { device: self.device(), data: self.as_ptr(), byte_offset: 0 }
@@ -306,24 +317,31 @@ impl<B: Backend> Storage for DeviceBuffer<B> {
         // It was zeroed, any bits will do, and it is aligned to 64 bytes or
         // more. 3. It is ours, and nothing here makes a reference to it.
         // For adopted memory: 1. to 3. of `from_raw_parts`.
-        unsafe {
+        let data = unsafe {
             DataRef::from_raw_parts_shared(
                 self.memory.data.as_ptr().cast(),
                 self.memory.byte_len,
                 self.memory.dtype,
                 self.device(),
             )
-        }
-    }
-
-    #[inline]
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        self.memory.uses.hand_off(&self.memory.stream, consumer)
+        };
+        // SAFETY: 1. All work on the memory is on the stream of the buffer, or ordered
+        // before it (4 of `from_raw_parts`), and `Uses::hand_off` orders that before the
+        // consumer's. 2. It remembers the consumer, and `drop` frees after those
+        // that are remembered.
+        unsafe { data.synchronized_by(self) }
     }
 
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
         SharedOwner::new(self.clone())
+    }
+}
+
+impl<B: Backend> Synchronize for DeviceBuffer<B> {
+    #[inline]
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        self.hand_off(consumer)
     }
 }
 

@@ -58,12 +58,15 @@ where
     if !Set::serves(device) {
         return Err(Error::NoBackend { device });
     }
-    let order = |stream: StreamArg<'_>| tensor.hand_off(stream);
+    let order = |stream: StreamArg<'_>| {
+        tensor.sync_for(stream)?;
+        view.sync_for(stream)
+    };
     let copied = Copied::fetched(&view, |byte_offset, to| {
         let data = view.described().memory().ptr.cast();
         // SAFETY: 1. The view lends the memory, every element of which lies
         // inside it, and stays borrowed until the call returns. What fills it is
-        // what `hand_off` orders.
+        // what `order` is about.
         unsafe { Set::copy_to_host(&order, Place { device, data, byte_offset }, to) }
     })?;
     copied_managed(copied)
@@ -99,13 +102,17 @@ where
     if device == Device::CPU {
         return copy_managed(tensor, consumer);
     }
-    let order = |stream: StreamArg<'_>| tensor.hand_off(stream);
+    let order = |stream: StreamArg<'_>| {
+        tensor.sync_for(stream)?;
+        // SAFETY: 1. It was made of a view of the tensor, which is borrowed still.
+        unsafe { described.sync_for(stream) }
+    };
     let ((byte_offset, byte_len), dtype) = (described.span(), described.dtype());
     let data = described.memory().ptr.cast();
     let from = Place { device, data, byte_offset };
     // SAFETY: 1. The view lends the memory, every element of which lies inside
     // it, and stays borrowed until the call returns. What fills it is what
-    // `hand_off` orders.
+    // `order` is about.
     let owner = unsafe { Set::copy_on_device(&order, from, byte_len, dtype, consumer) }?;
     spanned_managed(owner, described)
 }

@@ -9,7 +9,7 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::export::compact_managed;
 use crate::managed::ManagedTensor;
-use crate::storage::{SharedOwner, Storage};
+use crate::storage::SharedOwner;
 use crate::stream::StreamArg;
 
 /// The devices that a class serves, as a type: a [`Backend`], or a tuple of
@@ -124,7 +124,7 @@ pub unsafe trait Backends: 'static {
 }
 
 /// Orders the work that fills a tensor before a consumer:
-/// [`hand_off`](crate::DLPackExport::hand_off) of that tensor.
+/// [`sync_for`](crate::DLPackExport::sync_for) of that tensor and of its memory.
 pub type Order<'a> = &'a dyn Fn(StreamArg<'_>) -> Result<(), Error>;
 
 /// A backend is a set of one.

@@ -22,6 +22,7 @@ use crate::ffi::{self, DLTensor};
 use crate::flags::Flags;
 use crate::layout::{self, Extent};
 use crate::storage::Memory;
+use crate::stream::StreamArg;
 use crate::version::Version;
 
 /// Described memory, every claim about which has been checked.
@@ -256,6 +257,21 @@ impl<'a> Described<'a> {
         self.flags.contains(Flags::READ_ONLY)
             || self.memory.access.is_read_only()
             || (!self.compact && layout::may_overlap(self.shape(), self.strides()))
+    }
+
+    /// Synchronizes pending work on the memory with the consumer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::sync_for`].
+    ///
+    /// # Safety
+    ///
+    /// 1. The loan of the memory is not over.
+    #[inline]
+    pub(crate) unsafe fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        // SAFETY: 1. is 1. of this function.
+        unsafe { self.memory.sync_for(consumer) }
     }
 
     #[inline]

@@ -12,9 +12,11 @@ use super::alignment;
 #[cfg(feature = "pyo3")]
 use crate::device::Device;
 use crate::dims::Compact;
+use crate::error::Error;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::storage::{Data, DataRef, Memory, Terms};
+use crate::stream::StreamArg;
 
 /// Lent memory that begins with the elements of a compact tensor, whose shape
 /// and strides are in a [`Room`](crate::dims::Room).
@@ -100,6 +102,21 @@ impl<'a> Plain<'a> {
             strides,
             byte_offset: 0,
         }
+    }
+
+    /// Synchronizes pending work on the memory with the consumer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::sync_for`].
+    ///
+    /// # Safety
+    ///
+    /// 1. The loan of the memory is not over.
+    #[inline(always)]
+    pub(crate) unsafe fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        // SAFETY: 1. is 1. of this function.
+        unsafe { self.memory.sync_for(consumer) }
     }
 
     /// Where the memory is.

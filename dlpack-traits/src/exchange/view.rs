@@ -4,6 +4,7 @@ use core::mem::MaybeUninit;
 
 use super::Fault;
 use super::dims::lasting;
+use crate::described::Plain;
 use crate::dims::{Dims, Space};
 use crate::error::Error;
 use crate::export::{DLPackExport, tensor_of};
@@ -29,8 +30,8 @@ pub(super) fn borrowed<T: DLPackExport, E>(
     read_only: bool,
     out: &mut MaybeUninit<DLTensor>,
 ) -> Result<(), Fault<E>> {
-    value.hand_off(StreamArg::work_stream())?;
-    if let Some(tensor) = plain(value, read_only) {
+    value.sync_for(StreamArg::work_stream())?;
+    if let Some(tensor) = plain(value, read_only)? {
         out.write(tensor);
         return Ok(());
     }
@@ -59,6 +60,8 @@ fn described<E>(
     let (Some(shape), Some(strides)) = (place(shape), place(strides)) else {
         return Err(Fault::NoPlaceForDims);
     };
+    // SAFETY: 1. It is borrowed from `view`.
+    unsafe { described.sync_for(StreamArg::work_stream()) }?;
     out.write(described.to_ffi(shape, strides));
     Ok(())
 }
@@ -66,10 +69,21 @@ fn described<E>(
 /// The same for a tensor that needs no words, and stores its shape. `None` leaves it to
 /// the long way, which also knows what to call an error.
 #[inline(always)]
-fn plain<T: DLPackExport>(value: &T, read_only: bool) -> Option<DLTensor> {
-    let shape = value.stored_shape().filter(|shape| !shape.is_empty())?;
+fn plain<T: DLPackExport>(value: &T, read_only: bool) -> Result<Option<DLTensor>, Error> {
     let mut space = Space::new();
-    let plain = value.tensor_in(space.room())?;
+    let Some(shape) = value.stored_shape().filter(|shape| !shape.is_empty()) else {
+        return Ok(None);
+    };
+    let Some(plain) = value.tensor_in(space.room()) else { return Ok(None) };
+    let Some(tensor) = with_shape(&plain, shape, read_only) else { return Ok(None) };
+    // SAFETY: 1. The value lent it, and is borrowed still.
+    unsafe { plain.sync_for(StreamArg::work_stream()) }?;
+    Ok(Some(tensor))
+}
+
+/// The C struct of a plain tensor, with the shape that its value stores.
+#[inline(always)]
+fn with_shape(plain: &Plain<'_>, shape: &[i64], read_only: bool) -> Option<DLTensor> {
     let mut strides = [0_i64; Space::CAPACITY];
     let strides = strides.get_mut(..plain.ndim())?;
     if shape.len() != strides.len() {

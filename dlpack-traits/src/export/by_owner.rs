@@ -45,7 +45,7 @@ pub(super) fn share_by<A: Abi, T: DLPackExport + ?Sized, S: Storage + Send + 'st
     owner: S,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
-    tensor.hand_off(consumer)?;
+    tensor.sync_for(consumer)?;
     let placed = Packet::<A, S>::place(owner)?;
     // SAFETY: as in `into_managed`.
     let room = unsafe { &mut *placed.space() }.room();
@@ -57,12 +57,14 @@ pub(super) fn share_by<A: Abi, T: DLPackExport + ?Sized, S: Storage + Send + 'st
     });
     if let Some(plain) = plain {
         let flags = allowed::<A>(plain.flags())?;
+        // SAFETY: 1. The owner lent its memory in its place, where it is borrowed still.
+        unsafe { plain.sync_for(consumer) }?;
         // SAFETY: 1. `plain` is what the owner lent in its place, the dimensions
         // are in this packet's room, and nobody names the owner after that.
         // 2. The owner is `Send` and borrows nothing.
         return Ok(unsafe { placed.finish_plain(&plain, flags) });
     }
-    share_described(placed, tensor_of(tensor))
+    share_described(placed, tensor_of(tensor), consumer)
 }
 
 /// The rest of [`share_by`], for a tensor that is not plain, or none.
@@ -71,13 +73,14 @@ pub(super) fn share_by<A: Abi, T: DLPackExport + ?Sized, S: Storage + Send + 'st
 fn share_described<A: Abi, S: Storage + Send + 'static>(
     placed: Placed<A, S>,
     view: Result<TensorView<'_>, Error>,
+    consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
     // SAFETY: nothing else borrows the owner. The borrow is deemed alive until the
     // deleter runs: from here on nobody names the owner.
     let data = unsafe { &*placed.owner() }.data();
     // SAFETY: 1. The owner lent the data in its place, and nobody has named it since.
     // 2. The owner is `Send` and borrows nothing.
-    let outcome = unsafe { finish_shared::<A>(placed.unfinished(), view, &data) };
+    let outcome = unsafe { finish_shared::<A>(placed.unfinished(), view, &data, consumer) };
     // SAFETY: 1. It returns what `finish` returns.
     unsafe { placed.settle(&outcome) };
     outcome
@@ -94,6 +97,7 @@ unsafe fn finish_shared<A: Abi>(
     packet: Unfinished<A>,
     mut view: Result<TensorView<'_>, Error>,
     data: &DataRef<'_>,
+    consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
     let described = match &mut view {
         Ok(view) => view.described_mut(),
@@ -103,6 +107,8 @@ unsafe fn finish_shared<A: Abi>(
     // lent may be gone by tomorrow, what `owner` lends may not.
     described.relocate(data.memory_ref())?;
     let flags = flags_for::<A>(described, Flags::NONE)?;
+    // SAFETY: 1. It is the memory of `data` now, which is borrowed.
+    unsafe { described.sync_for(consumer) }?;
     // SAFETY: 1. and 2. are 1. and 2. of this function: `described` lies in `data`.
     unsafe { packet.finish(described, flags) }
 }

@@ -13,7 +13,6 @@ use crate::flags::Flags;
 use crate::storage::{
     Access, Came, Cells, Counted, DataRef, SharedOwner, Storage, Terms, UseOwner,
 };
-use crate::stream::{StreamArg, StreamKind};
 use crate::version::Version;
 use crate::view::TensorView;
 
@@ -257,27 +256,6 @@ impl<T> Storage for Foreign<T> {
             unsafe { DataRef::from_foreign_parts(start, byte_len, dtype, device, access, came) };
         let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
         if padded { data.into_padded() } else { data }
-    }
-
-    /// Host memory follows the rule of the host. Elsewhere the elements are
-    /// ready where the tensor was imported for, which is as much as can be said
-    /// to a consumer who says nothing (`None`) or waits itself (`-1`). To order a
-    /// consumer's stream behind them takes a backend of the device.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::StreamOnHost`], [`Error::NoBackend`].
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        let device = self.tensor.device();
-        if device.is_host() {
-            return consumer.host();
-        }
-        match consumer.kind() {
-            StreamKind::Unspecified | StreamKind::NoSync => Ok(()),
-            StreamKind::Handle(_) | StreamKind::WorkStream | StreamKind::OnHost => {
-                Err(Error::NoBackend { device })
-            }
-        }
     }
 
     fn share(&self) -> Option<SharedOwner> {

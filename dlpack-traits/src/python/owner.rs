@@ -23,7 +23,7 @@ use crate::view::TensorView;
 pub(super) struct PyOwner(ManuallyDrop<Object>);
 
 // SAFETY: what crosses threads is a reference to the object, whose value is
-// `Sync` (read through `tensor` and `hand_off`) and `Send` (dropped where its
+// `Sync` (read through `tensor` and `sync_for`) and `Send` (dropped where its
 // last reference dies), as every `Value` is; the count is only touched while
 // attached, in `drop`.
 // An object of an `unsendable` subclass checks its own thread when it dies, as
@@ -76,8 +76,8 @@ impl DLPackExport for PyOwner {
         self.0.value().tensor_in(room)
     }
 
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        self.0.value().hand_off(consumer)
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        self.0.value().sync_for(consumer)
     }
 }
 

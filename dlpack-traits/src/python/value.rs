@@ -22,7 +22,7 @@ pub(super) trait Value: Send + Sync {
     /// [`DLPackExport::tensor_in`].
     fn plain_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>>;
 
-    /// [`DLPackExport::hand_off`].
+    /// [`DLPackExport::sync_for`].
     fn order(&self, consumer: StreamArg<'_>) -> Result<(), Error>;
 
     /// Whether what holds the elements says that nobody may write. Other tensors may be
@@ -43,7 +43,7 @@ impl<T: ExportClass> Value for T {
     }
 
     fn order(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        T::hand_off(self, consumer)
+        T::sync_for(self, consumer)
     }
 
     #[inline]
@@ -85,7 +85,7 @@ impl DLPackExport for dyn Value + '_ {
         self.plain_in(room)
     }
 
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         self.order(consumer)
     }
 }

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::marker::PhantomData;
 use core::num::NonZeroU8;
+use core::ptr::NonNull;
 
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -10,6 +11,7 @@ use crate::element::{Element, SizeMatches};
 use crate::error::Error;
 use crate::ffi;
 use crate::storage::Cells;
+use crate::storage::synchronize::SyncBy;
 
 /// What a consumer may do with lent memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +85,8 @@ pub(crate) struct Memory {
     pub(crate) foreign: Option<Came>,
     /// Why there is no memory at all, if so.
     refusal: Option<&'static Error>,
+    /// What synchronizes it with a consumer. Memory of the host needs nothing.
+    pub(super) sync: Option<SyncBy>,
 }
 
 impl Memory {
@@ -94,13 +98,23 @@ impl Memory {
         device: Device,
         access: Access,
     ) -> Self {
-        let (axes, padded, foreign, refusal): (&[i64], _, _, _) = (&[], false, None, None);
-        Self { ptr, byte_len, dtype, axes, device, access, padded, foreign, refusal }
+        Self {
+            ptr,
+            byte_len,
+            dtype,
+            axes: &[],
+            device,
+            access,
+            padded: false,
+            foreign: None,
+            refusal: None,
+            sync: None,
+        }
     }
 
     /// No memory.
     const fn refused(reason: &'static Error) -> Self {
-        let nowhere = core::ptr::NonNull::dangling().as_ptr();
+        let nowhere = NonNull::dangling().as_ptr();
         let memory = Self::new(nowhere, 0, DataType::U8, Device::CPU, Access::Frozen);
         Self { refusal: Some(reason), ..memory }
     }
@@ -162,9 +176,10 @@ impl Memory {
     /// was written elsewhere before need not be read again to be copied from there.
     #[inline(always)]
     pub(crate) fn as_plain(&self) -> Option<(Self, usize)> {
-        let Self { ptr, byte_len, dtype, device, access, foreign, .. } = *self;
+        let Self { ptr, byte_len, dtype, device, access, foreign, sync, .. } = *self;
         let size = self.plain_element()?;
-        Some((Self { foreign, ..Self::new(ptr, byte_len, dtype, device, access) }, size))
+        let plain = Self::new(ptr, byte_len, dtype, device, access);
+        Some((Self { foreign, sync, ..plain }, size))
     }
 
     /// Whether it is such memory, but for the type.
@@ -193,7 +208,7 @@ impl Memory {
 /// only place where a device can be named.
 #[derive(Clone, Copy)]
 pub struct DataRef<'a> {
-    memory: Memory,
+    pub(super) memory: Memory,
     lent: PhantomData<&'a [u8]>,
 }
 
@@ -219,6 +234,11 @@ impl<'a> DataRef<'a> {
 
     /// Lends memory that is not a Rust slice: another device, a mapped file, a
     /// foreign allocation. The loan is *frozen*.
+    ///
+    /// Exports of a device's memory are refused until
+    /// [`synchronized_by`](Self::synchronized_by) says what orders the work on it.
+    /// Memory of the host that a device reads or writes, as pinned memory, needs the same,
+    /// though no one can check it.
     ///
     /// # Safety
     ///
@@ -286,7 +306,8 @@ impl<'a> DataRef<'a> {
         came: Came,
     ) -> Self {
         let memory = Memory::new(ptr, byte_len, dtype, device, access);
-        Self::new(Memory { foreign: Some(came), ..memory })
+        let sync = if device.is_host() { None } else { Some(SyncBy::IMPORT) };
+        Self::new(Memory { foreign: Some(came), sync, ..memory })
     }
 
     /// Lends nothing, for this reason: whatever describes or exports the
@@ -389,7 +410,7 @@ impl fmt::Debug for DataRef<'_> {
 /// There is one of it at a time (it is neither `Clone` nor `Copy`), as there
 /// is of a `&mut`.
 pub struct Data<'a> {
-    memory: Memory,
+    pub(super) memory: Memory,
     lent: PhantomData<&'a mut [u8]>,
 }
 

@@ -7,6 +7,7 @@ mod data;
 mod owners;
 mod shared_buffer;
 mod shared_owner;
+mod synchronize;
 
 pub use data::{Data, DataRef};
 pub use shared_buffer::SharedBuffer;
@@ -16,9 +17,6 @@ pub(crate) use block::{ALIGNMENT, Block};
 pub(crate) use cells::Cells;
 pub(crate) use counted::Counted;
 pub(crate) use data::{Access, Came, Memory, Terms};
-
-use crate::error::Error;
-use crate::stream::StreamArg;
 
 /// Memory that holds the elements of a tensor: what a `data` field is.
 ///
@@ -56,19 +54,6 @@ pub trait Storage {
     #[inline]
     fn lend(&mut self) -> Data<'_> {
         self.data().into()
-    }
-
-    /// Orders the work that fills the memory before what the consumer will do
-    /// on its stream. By default the memory is the host's, where nothing is
-    /// pending.
-    ///
-    /// # Errors
-    ///
-    /// Those of the device. By default [`Error::StreamOnHost`], and an
-    /// [`Error::Custom`] for any memory that is not the host's.
-    #[inline]
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        consumer.host_on(self.data().device())
     }
 
     /// Another owner of the same memory, if the storage can have several.

@@ -6,9 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::element::Element;
-use crate::error::Error;
 use crate::storage::{Data, DataRef, SharedOwner, Storage, UseOwner};
-use crate::stream::StreamArg;
 
 impl<T: Element> Storage for [T] {
     #[inline]
@@ -75,12 +73,6 @@ macro_rules! forward {
             (**self).lend()
         }
     };
-    (@ hand_off) => {
-        #[inline]
-        fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-            (**self).hand_off(consumer)
-        }
-    };
     (@ share) => {
         #[inline]
         fn share(&self) -> Option<SharedOwner> {
@@ -91,7 +83,7 @@ macro_rules! forward {
 
 /// A borrowed storage can be read as long as the borrow lasts.
 impl<S: Storage + ?Sized> Storage for &S {
-    forward!(data hand_off share);
+    forward!(data share);
 }
 
 /// A uniquely borrowed slice can be lent as the slice can.
@@ -103,18 +95,18 @@ impl<T: Element> Storage for &mut [T] {
 }
 
 impl<S: Storage + ?Sized> Storage for Box<S> {
-    forward!(data lend hand_off share);
+    forward!(data lend share);
 }
 
 /// An `Rc` can be viewed, but not exported: it must stay on its thread.
 impl<S: Storage + ?Sized> Storage for Rc<S> {
-    forward!(data hand_off);
+    forward!(data);
 }
 
 /// An `Arc` is always lent for reading, also while it is the only one: whether
 /// a consumer may write must not depend on a count that can change.
 impl<S: Storage + Send + Sync + ?Sized + 'static> Storage for Arc<S> {
-    forward!(data hand_off);
+    forward!(data);
 
     #[inline]
     fn share(&self) -> Option<SharedOwner> {

@@ -5,9 +5,7 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::mem::MaybeUninit;
 
-use crate::error::Error;
 use crate::storage::{Data, DataRef, Storage};
-use crate::stream::StreamArg;
 
 /// A storage of any type, erased: the owner that an export of a shared object
 /// holds.
@@ -149,11 +147,6 @@ impl Storage for SharedOwner {
     #[inline]
     fn lend(&mut self) -> Data<'_> {
         self.storage_mut().lend()
-    }
-
-    #[inline]
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        self.storage().hand_off(consumer)
     }
 
     #[inline]

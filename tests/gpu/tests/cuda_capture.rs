@@ -11,7 +11,7 @@ use std::thread;
 
 use dlpack_gpu_tests::session::{Session, check, session};
 use dlpack_traits::backend::{Cuda, DeviceBuffer, Freed, StreamHandle, WorkStream};
-use dlpack_traits::{DataType, Device, Error, Storage, StreamArg};
+use dlpack_traits::{DataType, Device, Error, StreamArg};
 
 /// `CU_STREAM_CAPTURE_MODE_GLOBAL`: the one that forbids most.
 const GLOBAL: u32 = 0;

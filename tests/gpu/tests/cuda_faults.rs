@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use dlpack_gpu_tests::session::session;
 use dlpack_gpu_tests::simulator::Simulator;
 use dlpack_traits::backend::{Backends, Cuda, DeviceBuffer};
-use dlpack_traits::{DataType, Device, Error, Storage, StreamArg};
+use dlpack_traits::{DataType, Device, Error, StreamArg};
 
 /// A code that the driver uses for nothing.
 const CODE: i32 = 998;

@@ -16,7 +16,7 @@ use dlpack_traits::backend::{
 };
 use dlpack_traits::{
     AsDims, DLPackExport, DataRef, DataType, Device, Error, Layout, ManagedTensor, Storage,
-    StreamArg, TensorView,
+    StreamArg, Synchronize, TensorView,
 };
 
 #[derive(DLPackExport)]
@@ -114,10 +114,14 @@ impl Storage for Claim {
         let (first, len) = (self.data.as_ptr().cast(), self.data.byte_len());
         // SAFETY: 1. It may be a lie about the device, and nobody follows the address.
         // 2. and 3. Nobody reads or writes.
-        unsafe { DataRef::from_raw_parts_shared(first, len, DataType::U8, self.device) }
+        let data = unsafe { DataRef::from_raw_parts_shared(first, len, DataType::U8, self.device) };
+        // SAFETY: 1. and 2. Nobody uses it.
+        unsafe { data.synchronized_by(self) }
     }
+}
 
-    fn hand_off(&self, _: StreamArg<'_>) -> Result<(), Error> {
+impl Synchronize for Claim {
+    fn sync_for(&self, _: StreamArg<'_>) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -6,7 +6,7 @@
 use dlpack_gpu_tests::gate::Gate;
 use dlpack_gpu_tests::session::{Session, check, session, skipped};
 use dlpack_traits::backend::{Cuda, DeviceBuffer};
-use dlpack_traits::{DataType, Device, Error, Storage, StreamArg};
+use dlpack_traits::{DataType, Device, Error, StreamArg};
 
 const COUNT: usize = 64;
 const BEFORE: u32 = 1;

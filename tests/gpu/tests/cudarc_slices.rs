@@ -11,7 +11,7 @@ use std::time::Duration;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use dlpack_gpu_tests::session::{check, session};
 use dlpack_traits::backend::{Cpu, Cuda, DeviceBuffer, StreamHandle, WorkStream, copy_to_host};
-use dlpack_traits::{DLPackExport, DataType, Device, Error, Storage, StreamArg};
+use dlpack_traits::{DLPackExport, DataType, Device, Error, StreamArg, Synchronize};
 
 type Outcome = Result<(), Box<dyn AnyError>>;
 
@@ -101,9 +101,9 @@ fn a_plain_slice_is_for_its_own_stream() -> Outcome {
     let (own, other) = (context.new_stream()?, context.new_stream()?);
     let plain = Plain { data: own.clone_htod(&[0.5_f32; 4])?, shape: [2, 2] };
     let streams = [&own, &other].map(|stream| stream.cu_stream().addr());
-    assert_eq!(plain.data.hand_off(named(streams[0])), Ok(()));
+    assert_eq!(plain.data.sync_for(named(streams[0])), Ok(()));
     for elsewhere in [named(streams[1]), StreamArg::no_sync(), StreamArg::unspecified()] {
-        assert!(matches!(plain.data.hand_off(elsewhere), Err(Error::Custom(_))));
+        assert!(matches!(plain.data.sync_for(elsewhere), Err(Error::Custom(_))));
     }
     let exported = plain.into_dlpack_on(named(streams[0]))?;
     assert_eq!(exported.device(), Device::cuda(0));
@@ -120,7 +120,7 @@ fn a_plain_slice_is_not_for_another_work_stream() -> Outcome {
     let (own, other) = (context.new_stream()?, context.new_stream()?);
     let slice = own.clone_htod(&[0.5_f32; 4])?;
     // Without a stream of its own the thread works on the default one.
-    assert!(matches!(slice.hand_off(StreamArg::work_stream()), Err(Error::Custom(_))));
+    assert!(matches!(slice.sync_for(StreamArg::work_stream()), Err(Error::Custom(_))));
     for (stream, fits) in [(&own, true), (&other, false)] {
         let handle = StreamHandle::from_number(stream.cu_stream().addr());
         // SAFETY: 1. The stream lives as long as it is kept.
@@ -128,7 +128,7 @@ fn a_plain_slice_is_not_for_another_work_stream() -> Outcome {
             Cuda::stream_kept_by(Device::cuda(0), handle, Arc::<CudaStream>::clone(stream))
         }?;
         let _entered = Cuda::enter(stream);
-        assert_eq!(slice.hand_off(StreamArg::work_stream()).is_ok(), fits);
+        assert_eq!(slice.sync_for(StreamArg::work_stream()).is_ok(), fits);
     }
     Ok(())
 }

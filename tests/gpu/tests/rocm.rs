@@ -15,7 +15,7 @@ use dlpack_gpu_tests::simulator::{Counts, Simulator};
 use dlpack_traits::backend::{
     Attributes, Backends, Cpu, DeviceBuffer, Rocm, StreamHandle, WorkStream, copy_to_host,
 };
-use dlpack_traits::{DLPackExport, DataType, Device, Error, Storage, StreamArg};
+use dlpack_traits::{DLPackExport, DataType, Device, Error, StreamArg};
 
 const COUNT: usize = 16;
 const DEVICE: Device = Device::rocm(0);

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use dlpack_traits::ffi::DLDeviceType;
 use dlpack_traits::{
     DLPackExport, DataRef, DataType, Device, Error, Layout, SharedOwner, Storage, StreamArg,
-    TensorView,
+    Synchronize, TensorView,
 };
 use pyo3::prelude::*;
 
@@ -35,9 +35,10 @@ impl Storage for Claim {
         if self.writable {
             // SAFETY: 1. As below. 2. They are initialised and aligned floats. 3. No
             // reference to them exists.
-            return unsafe {
-                DataRef::from_raw_parts_shared(first, len, DataType::F32, self.device)
-            };
+            let data =
+                unsafe { DataRef::from_raw_parts_shared(first, len, DataType::F32, self.device) };
+            // SAFETY: 1. and 2. No device works on it.
+            return unsafe { data.synchronized_by(&Idle) };
         }
         // SAFETY:
         // 1. This is that many bytes of one allocation. The device is a lie,
@@ -45,7 +46,18 @@ impl Storage for Claim {
         //    the address to a runtime of the others.
         // 2. They are initialised and aligned floats.
         // 3. Nobody writes to them: they are lent for reading.
-        unsafe { DataRef::from_raw_parts(first, len, DataType::F32, self.device) }
+        let data = unsafe { DataRef::from_raw_parts(first, len, DataType::F32, self.device) };
+        // SAFETY: 1. and 2. No device works on it.
+        unsafe { data.synchronized_by(&Idle) }
+    }
+}
+
+/// Nothing is pending, and nothing will be.
+struct Idle;
+
+impl Synchronize for Idle {
+    fn sync_for(&self, _: StreamArg<'_>) -> Result<(), Error> {
+        Ok(())
     }
 }
 
@@ -60,7 +72,7 @@ impl DLPackExport for OnDevice {
         TensorView::new(self.data.data(), Layout::row_major(dims)?.byte_offset(self.byte_offset)?)
     }
 
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         if let Ok(mut streams) = self.streams.lock() {
             streams.push(format!("{:?}", consumer.kind()));
         }

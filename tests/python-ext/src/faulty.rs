@@ -85,7 +85,7 @@ impl DLPackExport for Faulty {
         TensorView::new(self.data.data(), layout)
     }
 
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         match self.fault {
             Fault::HandOff => Err(Error::Custom("the event was never recorded")),
             Fault::PanicInHandOff => panic!("hand_off() panics on purpose"),

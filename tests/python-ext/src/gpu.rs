@@ -9,8 +9,8 @@ use dlpack_traits::backend::{
 };
 use dlpack_traits::ffi::DLDeviceType;
 use dlpack_traits::{
-    DLPackExport, DLPackImport, DataType, Device, Error, Foreign, ImportError, Imported,
-    SharedOwner, Storage, StreamArg, TensorView, python,
+    AsLayout, DLPackExport, DLPackImport, DataType, Device, Error, Foreign, ImportError, Imported,
+    SharedOwner, Storage, TensorView, python,
 };
 use pyo3::prelude::*;
 
@@ -53,19 +53,13 @@ macro_rules! on_gpus {
             }
         }
 
-        /// A tensor of somebody else's on a GPU, which can be handed on for any stream.
+        /// An imported tensor on a GPU, which can be exported for any stream.
         #[pyclass(frozen, module = "dlpack_testing")]
-        pub(crate) struct $taken(Foreign);
+        pub(crate) struct $taken(DeviceBuffer<$backend>, Foreign);
 
         impl DLPackExport for $taken {
             fn tensor(&self) -> Result<TensorView<'_>, Error> {
-                DLPackExport::tensor(&self.0)
-            }
-
-            fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-                // It was imported for the default stream.
-                let ours = WorkStream::<$backend>::current(self.0.tensor().device())?;
-                backend::hand_off(&ours, consumer)
+                TensorView::new(self.0.data(), self.1.as_layout()?)
             }
 
             fn share(&self) -> Option<SharedOwner> {
@@ -76,7 +70,12 @@ macro_rules! on_gpus {
         impl DLPackImport for $taken {
             fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
                 backend::check_device::<$backend>(&tensor)?;
-                Ok(Self(Foreign::new(tensor)?))
+                let stream = WorkStream::<$backend>::current(tensor.device())?;
+                let foreign = Foreign::new(tensor)?;
+                // SAFETY: 1. It was imported for the default stream, which is the current
+                // one.
+                let buffer = unsafe { DeviceBuffer::from_foreign(foreign.clone(), stream) }?;
+                Ok(Self(buffer, foreign))
             }
         }
 
@@ -84,7 +83,7 @@ macro_rules! on_gpus {
         impl $taken {
             #[getter]
             fn data_ptr(&self) -> usize {
-                self.0.tensor().as_ptr().addr()
+                self.1.tensor().as_ptr().addr()
             }
         }
 

@@ -232,8 +232,8 @@ struct Tagged<T: Readable, U: Send + 'static> {
 
 enum Never {}
 
-impl tensors::Pending for Never {
-    fn hand_off(&self, _: tensors::StreamArg<'_>) -> Result<(), tensors::Error> {
+impl tensors::Synchronize for Never {
+    fn sync_for(&self, _: tensors::StreamArg<'_>) -> Result<(), tensors::Error> {
         match *self {}
     }
 }

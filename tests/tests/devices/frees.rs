@@ -88,7 +88,7 @@ fn to_nobodys_stream() {
                 assert!(!returned.load(Ordering::SeqCst), "the work had not begun");
                 gate.set();
             });
-            tensor.hand_off(consumer).unwrap();
+            tensor.tensor().unwrap().sync_for(consumer).unwrap();
             returned.store(true, Ordering::SeqCst);
         });
     }

@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 use tensors::backend::{
     Backend, DeviceBuffer, Event, Freed, Stream, StreamHandle, Uses, WorkStream, hand_off,
 };
-use tensors::{DataType, Device, Error, Storage, StreamArg, ffi};
+use tensors::{DataType, Device, Error, StreamArg, ffi};
 
 const DEVICE: Device = Device::new(ffi::kDLExtDev, 0);
 

@@ -1,14 +1,16 @@
 //! What `stream` means, for every device and everything a consumer can say.
 
 use new_device::Npu;
-use tensors::backend::{Decision, DeviceBuffer, Lives, Meaning, StreamHandle, StreamRules};
+use tensors::backend::{
+    Decision, DeviceBuffer, Lives, Meaning, StreamHandle, StreamRules, copy_on_device, copy_to_host,
+};
 use tensors::ffi::{kDLCUDA, kDLExtDev, kDLROCM};
 use tensors::{
-    DLPackExport, DataRef, Device, Error, Layout, ManagedTensor, SharedOwner, Storage, StreamArg,
-    StreamKind, TensorView,
+    DLPackExport, DataRef, DataType, Device, Error, Layout, ManagedTensor, Shared, SharedOwner,
+    Storage, StreamArg, StreamKind, TensorView,
 };
 
-use super::npu::{Session, filled, stream, vector};
+use super::npu::{NPU, Session, filled, stream, vector};
 
 /// A handle.
 const A: usize = 0x7f00;
@@ -179,10 +181,24 @@ fn refusals_say_what_to_send() {
     );
 }
 
-/// D1: a type over memory of a device that says nothing of hand-offs is not
-/// exported at all: nobody would order the work, or learn who uses the memory.
+/// D1: memory of a device without a synchronizer is not exported at all. A type in safe
+/// code around a buffer has nothing to forget: the loan carries the synchronizer.
 #[test]
-fn who_forgets_the_hand_off_exports_nothing() {
+fn memory_without_a_synchronizer_is_not_exported() {
+    struct Raw(DeviceBuffer<Npu>);
+
+    impl Storage for Raw {
+        fn data(&self) -> DataRef<'_> {
+            let (first, len) = (self.0.as_ptr().cast(), self.0.byte_len());
+            // SAFETY: 1. to 3. As the buffer lends it.
+            unsafe { DataRef::from_raw_parts_shared(first, len, DataType::F32, NPU) }
+        }
+
+        fn share(&self) -> Option<SharedOwner> {
+            SharedOwner::new(Self(self.0.clone()))
+        }
+    }
+
     struct Bare(DeviceBuffer<Npu>);
 
     impl DLPackExport for Bare {
@@ -206,11 +222,18 @@ fn who_forgets_the_hand_off_exports_nothing() {
     let _session = Session;
     let buffer = filled(stream(), 1.0);
     let refused = |result: Result<ManagedTensor, Error>| {
-        let error = result.expect_err("nobody ordered anything");
-        assert!(error.to_string().contains("hand_off"), "{error}");
+        let error = result.expect_err("nothing orders the work");
+        assert!(error.to_string().contains("synchronized_by"), "{error}");
     };
-    refused(Bare(buffer.clone()).into_dlpack());
-    refused(vector(Wrapped(buffer.clone()), 4).into_dlpack());
-    refused(vector(Wrapped(buffer.clone()), 4).to_dlpack());
+    let raw = || vector(Raw(buffer.clone()), 4);
+    refused(raw().into_dlpack());
+    refused(raw().to_dlpack());
+    refused(raw().copy_to_dlpack());
+    refused(copy_to_host::<Npu, _>(&raw()));
+    refused(copy_on_device::<Npu, _>(&raw(), StreamArg::unspecified()));
+    refused(Shared::new(raw()).unwrap().to_dlpack());
+    assert!(Bare(buffer.clone()).into_dlpack().is_ok());
+    assert!(vector(Wrapped(buffer.clone()), 4).into_dlpack().is_ok());
+    assert!(vector(Wrapped(buffer.clone()), 4).to_dlpack().is_ok());
     assert!(vector(buffer, 4).to_dlpack().is_ok());
 }

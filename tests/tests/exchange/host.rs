@@ -237,7 +237,7 @@ impl DLPackExport for Numbers {
         TensorView::new(self.data.data(), Layout::row_major(&self.shape)?)
     }
 
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         assert_eq!(consumer.kind(), StreamKind::WorkStream);
         match self.wrong {
             Wrong::HandOff => Err(Error::Custom("the event was never recorded")),

@@ -14,7 +14,8 @@ use tensors::exchange::{Fault, Host, Importable, Wrap, table};
 use tensors::ffi::{DLManagedTensorVersioned, DLTensor};
 use tensors::{
     AsDims, DLPackExport, DLPackImport, Data, DataRef, DataType, Device, Dims, Error, Foreign,
-    FromDims, Imported, Layout, ManagedTensor, Order, SharedOwner, Storage, StreamArg, Unmet,
+    FromDims, Imported, Layout, ManagedTensor, Order, SharedOwner, Storage, StreamArg, Synchronize,
+    Unmet,
 };
 
 use super::alarm::alive;
@@ -27,7 +28,7 @@ enum Hook {
     Data,
     Lend,
     Share,
-    HandOff,
+    SyncFor,
     DataType,
     Clone,
     Order,
@@ -45,7 +46,7 @@ const EXPORTING: [Hook; 9] = [
     Hook::Data,
     Hook::Lend,
     Hook::Share,
-    Hook::HandOff,
+    Hook::SyncFor,
     Hook::DataType,
     Hook::Clone,
     Hook::Order,
@@ -77,22 +78,25 @@ struct Memory {
 impl Storage for Memory {
     fn data(&self) -> DataRef<'_> {
         trip(Hook::Data);
-        self.bytes.data()
+        // SAFETY: 1. and 2. No device works on it.
+        unsafe { self.bytes.data().synchronized_by(self) }
     }
 
     fn lend(&mut self) -> Data<'_> {
         trip(Hook::Lend);
-        self.bytes.lend()
-    }
-
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        trip(Hook::HandOff);
-        consumer.host()
+        self.data().into()
     }
 
     fn share(&self) -> Option<SharedOwner> {
         trip(Hook::Share);
         self.bytes.share()
+    }
+}
+
+impl Synchronize for Memory {
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        trip(Hook::SyncFor);
+        consumer.host()
     }
 }
 

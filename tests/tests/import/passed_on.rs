@@ -201,21 +201,23 @@ fn copies() {
 /// Elsewhere, a stream is a matter for a backend.
 #[test]
 fn streams() {
-    let hand_off = |device, consumer| {
+    let sync_for = |device, consumer| {
         let any: Foreign = Foreign::new(with(|case| case.device = device).imported()).unwrap();
-        Storage::hand_off(&any, consumer)
+        DLPackExport::tensor(&any).unwrap().sync_for(consumer)
     };
     // SAFETY: 1. A sentinel.
     let handle = unsafe { StreamArg::from_handle(1) };
     for device in [Device::CPU, Device::CUDA_HOST] {
-        assert_eq!(hand_off(device, StreamArg::unspecified()), Ok(()));
-        assert_eq!(hand_off(device, StreamArg::no_sync()), Err(Error::StreamOnHost));
-        assert_eq!(hand_off(device, handle), Err(Error::StreamOnHost));
+        assert_eq!(sync_for(device, StreamArg::unspecified()), Ok(()));
+        assert_eq!(sync_for(device, StreamArg::no_sync()), Err(Error::StreamOnHost));
+        assert_eq!(sync_for(device, handle), Err(Error::StreamOnHost));
     }
     for device in [Device::cuda(3), Device::CUDA_MANAGED, vulkan()] {
-        assert_eq!(hand_off(device, StreamArg::unspecified()), Ok(()));
-        assert_eq!(hand_off(device, StreamArg::no_sync()), Ok(()));
-        assert_eq!(hand_off(device, handle), Err(Error::NoBackend { device }));
+        assert_eq!(sync_for(device, StreamArg::unspecified()), Ok(()));
+        // The producer frees the memory, and would not learn of the consumer's stream.
+        let unnamed = sync_for(device, StreamArg::no_sync());
+        assert_eq!(unnamed, Err(Error::NoBackend { device }));
+        assert_eq!(sync_for(device, handle), Err(Error::NoBackend { device }));
     }
 }
 

@@ -8,7 +8,7 @@ use super::consumer::Expected;
 
 /// Stand-ins for buffers of vendors.
 mod vendor {
-    use tensors::{Data, DataRef, DataType, Device, Error, Storage, StreamArg};
+    use tensors::{Data, DataRef, DataType, Device, Error, Storage, StreamArg, Synchronize};
 
     /// Memory of the host that is pinned for an accelerator.
     pub(super) struct Pinned(pub(super) Box<[f32]>);
@@ -18,30 +18,39 @@ mod vendor {
             let len = size_of_val(&*self.0);
             // SAFETY: a slice is initialised and aligned, and nobody writes to
             // it while it is borrowed. The processor can read this device.
-            unsafe {
+            let data = unsafe {
                 DataRef::from_raw_parts(
                     self.0.as_ptr().cast(),
                     len,
                     DataType::F32,
                     Device::CUDA_HOST,
                 )
-            }
+            };
+            // SAFETY: 1. and 2. No device works on it.
+            unsafe { data.synchronized_by(&Idle) }
         }
 
         fn lend(&mut self) -> Data<'_> {
             let len = size_of_val(&*self.0);
             // SAFETY: as above, and the slice is borrowed uniquely.
-            unsafe {
+            let data = unsafe {
                 Data::from_raw_parts(
                     self.0.as_mut_ptr().cast(),
                     len,
                     DataType::F32,
                     Device::CUDA_HOST,
                 )
-            }
+            };
+            // SAFETY: 1. and 2. No device works on it.
+            unsafe { data.synchronized_by(&Idle) }
         }
+    }
 
-        fn hand_off(&self, _consumer: StreamArg<'_>) -> Result<(), Error> {
+    /// Takes consumers on any stream.
+    struct Idle;
+
+    impl Synchronize for Idle {
+        fn sync_for(&self, _consumer: StreamArg<'_>) -> Result<(), Error> {
             Ok(())
         }
     }

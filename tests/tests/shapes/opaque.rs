@@ -8,8 +8,8 @@ use core::ptr::NonNull;
 use dlpack_tests::counted::{Drops, Ticket};
 use dlpack_tests::foreign::{Farewell, Foreign};
 use tensors::{
-    DLPackExport, DataRef, DataType, Device, Error, Flags, Layout, Storage, StreamArg, TensorView,
-    ffi,
+    DLPackExport, DataRef, DataType, Device, Error, Flags, Layout, Storage, StreamArg, Synchronize,
+    TensorView, ffi,
 };
 
 use super::consumer::Expected;
@@ -140,12 +140,19 @@ impl Storage for Surface {
         };
         // SAFETY: the object is alive until it is closed, which takes `&mut`,
         // and its bytes hold whatever numbers are in them.
-        unsafe {
+        let data = unsafe {
             DataRef::from_raw_parts(object.as_ptr().cast(), self.byte_len, DataType::U8, VULKAN)
-        }
+        };
+        // SAFETY: 1. and 2. No device of this program knows the object.
+        unsafe { data.synchronized_by(&Idle) }
     }
+}
 
-    fn hand_off(&self, _consumer: StreamArg<'_>) -> Result<(), Error> {
+/// Nothing is pending, and nothing will be.
+struct Idle;
+
+impl Synchronize for Idle {
+    fn sync_for(&self, _consumer: StreamArg<'_>) -> Result<(), Error> {
         Ok(())
     }
 }

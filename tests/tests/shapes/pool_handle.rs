@@ -69,7 +69,7 @@ impl DLPackExport for Pooled {
         Some(memory)
     }
 
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         self.server.flush(self.handle.stream);
         consumer.host()
     }

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use dlpack_tests::counted::{Drops, Ticket};
-use tensors::{DLPackExport, Element, Error, Flags, Pending, StreamArg};
+use tensors::{DLPackExport, Element, Error, Flags, StreamArg, Synchronize};
 
 use super::consumer::Expected;
 
@@ -18,8 +18,8 @@ struct Event {
     failed: bool,
 }
 
-impl Pending for Event {
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+impl Synchronize for Event {
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         if self.failed {
             return Err(Error::Custom("the kernel failed"));
         }

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use dlpack_traits::backend::{DeviceBuffer, Memcpy, Place, WebGpu, WorkStream};
-use dlpack_traits::{DataType, Device, Error, Storage, StreamArg};
+use dlpack_traits::{DataType, Device, Error, StreamArg};
 use dlpack_vulkan_tests::webgpu::{raw_device, skipped};
 use libloading::Library;
 

@@ -15,7 +15,7 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::Error;
 use crate::storage::{Data, DataRef, Storage};
-use crate::stream::{StreamArg, StreamKind};
+use crate::stream::{StreamArg, StreamKind, Synchronize};
 
 /// Takes a slice over, to hand it to consumers on any stream. It is freed in the
 /// order of its own stream, after all of them.
@@ -67,8 +67,11 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
         };
         // SAFETY: 1. The slice has the bytes while it is borrowed. 2. It is
         // initialised with `T`s. 3. Whoever writes borrows it exclusively.
-        unsafe { DataRef::from_raw_parts(address(self), self.num_bytes(), T::DTYPE, device) }
-            .with_axes(T::AXES)
+        let data =
+            unsafe { DataRef::from_raw_parts(address(self), self.num_bytes(), T::DTYPE, device) };
+        // SAFETY: 1. `sync_for` orders the work on the slice before its own stream. 2. The
+        // slice is freed in the order of that stream, and `sync_for` refuses all others.
+        unsafe { data.with_axes(T::AXES).synchronized_by(self) }
     }
 
     fn lend(&mut self) -> Data<'_> {
@@ -84,10 +87,14 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
         let data = address(self).cast_mut();
         // SAFETY: 1. The slice has the bytes while it is borrowed. 2. It is
         // initialised, and any bits are a `T`. 3. It is borrowed exclusively.
-        unsafe { Data::from_raw_parts(data, self.num_bytes(), T::DTYPE, device) }
+        let data = unsafe { Data::from_raw_parts(data, self.num_bytes(), T::DTYPE, device) };
+        // SAFETY: 1. and 2. as above.
+        unsafe { data.synchronized_by(self) }
     }
+}
 
-    fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+impl<T> Synchronize for CudaSlice<T> {
+    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         let (device, stream) = (device(self)?, self.stream());
         let ours = work_stream(device, stream)?;
         // The stream comes after what others do with the slice.

@@ -82,7 +82,7 @@ fn memory_of_every_kind_goes_out_and_comes_in() -> Result<(), Error> {
         let out = unsafe { OneApi::exported(window.0.as_ptr(), sycl.context) }?;
         assert_eq!((out.device(), out.kind()), (sycl.device(), kind));
 
-        window.hand_off(StreamArg::unspecified())?;
+        window.tensor()?.sync_for(StreamArg::unspecified())?;
         let raw = window.to_dlpack()?.into_raw();
         // SAFETY: 1. It was just exported, and nobody else has it.
         let imported = unsafe { Imported::from_raw(raw) }?;

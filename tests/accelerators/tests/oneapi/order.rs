@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 
 use dlpack_accelerator_tests::sycl::{ALONE, Ref, Sycl, sycl};
 use dlpack_traits::backend::{DeviceBuffer, OneApi, StreamHandle, hand_off};
-use dlpack_traits::{DataType, Error, Storage, StreamArg};
+use dlpack_traits::{DataType, Error, StreamArg};
 
 /// Bytes; a copy takes some hundredths of a second.
 const MANY: usize = 128 << 20;

@@ -60,7 +60,7 @@ fn a_handle_goes_out_and_comes_in() -> Result<(), Error> {
         let elements = DeviceBuffer::<OpenCl>::from_slice(cl.device, &[0_u32, 1, 2, 3, 4, 5])?;
         let handle = elements.as_ptr();
         let window = Window(elements);
-        window.hand_off(StreamArg::unspecified())?;
+        window.tensor()?.sync_for(StreamArg::unspecified())?;
         // SAFETY: 1. It was just exported, and nobody else has it.
         let imported = unsafe { Imported::from_raw(window.to_dlpack()?.into_raw()) }?;
         drop(window);

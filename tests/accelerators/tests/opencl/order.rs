@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dlpack_accelerator_tests::cl::{Cl, Ref, check, devices};
 use dlpack_traits::backend::{DeviceBuffer, OpenCl};
-use dlpack_traits::{DataType, Error, Storage, StreamArg};
+use dlpack_traits::{DataType, Error, StreamArg};
 
 const COUNT: usize = 64;
 

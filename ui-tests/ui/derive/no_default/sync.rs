@@ -10,8 +10,8 @@ pub struct Image {
 
 pub struct Event;
 
-impl dlpack_traits::Pending for Event {
-    fn hand_off(&self, _: dlpack_traits::StreamArg<'_>) -> Result<(), dlpack_traits::Error> {
+impl dlpack_traits::Synchronize for Event {
+    fn sync_for(&self, _: dlpack_traits::StreamArg<'_>) -> Result<(), dlpack_traits::Error> {
         Ok(())
     }
 }
