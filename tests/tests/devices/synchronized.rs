@@ -18,7 +18,7 @@ use tensors::{
     SharedOwner, Storage, StreamArg, StreamKind, Synchronize, TensorView,
 };
 
-use super::npu::NPU;
+use super::npu::{NPU, vector};
 use super::objects::{Called, Heap, free, object, raised};
 
 thread_local! {
@@ -337,55 +337,69 @@ fn a_borrowed_view_can_be_synchronized() {
     assert_eq!(view.into_read_only().sync_for(consumer()), Err(BROKEN));
 }
 
+/// A tensor whose other owner has memory of its own.
+struct Other {
+    mine: Memory,
+    theirs: Mutex<Memory>,
+}
+
+impl DLPackExport for Other {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        TensorView::new(self.mine.data(), Layout::row_major(&[4])?)
+    }
+
+    fn share(&self) -> Option<SharedOwner> {
+        self.theirs.lock().unwrap().share()
+    }
+}
+
+/// The same memory, lent without a synchronizer.
+struct Bare(Memory);
+
+impl Storage for Bare {
+    fn data(&self) -> DataRef<'_> {
+        let first = self.0.elements.as_ptr().cast_mut().cast();
+        // SAFETY: 1. to 3. No test reads or writes it.
+        unsafe { DataRef::from_raw_parts_shared(first, 16, DataType::F32, NPU) }
+    }
+}
+
+/// Memory whose other owner lends it without a synchronizer.
+struct Lying(Memory);
+
+impl Storage for Lying {
+    fn data(&self) -> DataRef<'_> {
+        self.0.data()
+    }
+
+    fn share(&self) -> Option<SharedOwner> {
+        SharedOwner::new(Bare(self.0.clone()))
+    }
+}
+
+#[derive(DLPackExport)]
+#[dlpack(crate = ::tensors)]
+struct Unsynchronized {
+    data: Lying,
+    shape: [i64; 1],
+}
+
 /// The memory that is exported is the owner's, and so is what synchronizes it: not that
 /// of the tensor.
 #[test]
 fn the_owner_of_an_export_is_synchronized() {
     begin(Outcome::Done);
-    struct Other {
-        mine: Memory,
-        theirs: Mutex<Memory>,
-    }
-
-    impl DLPackExport for Other {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            TensorView::new(self.mine.data(), Layout::row_major(&[4])?)
-        }
-
-        fn share(&self) -> Option<SharedOwner> {
-            self.theirs.lock().unwrap().share()
-        }
-    }
-
     let drops = Drops::new();
     let (mine, theirs) = (memory(&drops, NPU), memory(&drops, NPU));
     let other = Other { mine: mine.clone(), theirs: Mutex::new(theirs) };
     assert_eq!(other.to_dlpack_on(consumer()).map(drop), Err(Error::ShareOutOfRange));
-    // The same memory, from an owner that lends it without a synchronizer.
-    struct Bare(Memory);
-
-    impl Storage for Bare {
-        fn data(&self) -> DataRef<'_> {
-            let first = self.0.elements.as_ptr().cast_mut().cast();
-            // SAFETY: 1. to 3. No test reads or writes it.
-            unsafe { DataRef::from_raw_parts_shared(first, 16, DataType::F32, NPU) }
-        }
-    }
-
-    struct Lying(Memory);
-
-    impl DLPackExport for Lying {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            TensorView::new(self.0.data(), Layout::row_major(&[4])?)
-        }
-
-        fn share(&self) -> Option<SharedOwner> {
-            SharedOwner::new(Bare(self.0.clone()))
-        }
-    }
-
-    let refused = Lying(mine).to_dlpack_on(consumer()).map(drop).unwrap_err();
-    assert!(refused.to_string().contains("synchronized_by"), "{refused}");
+    let refused = |error: Result<(), Error>| {
+        let error = error.unwrap_err();
+        assert!(error.to_string().contains("synchronized_by"), "{error}");
+    };
+    let plain = Unsynchronized { data: Lying(mine.clone()), shape: [4] };
+    refused(plain.to_dlpack_on(consumer()).map(drop));
+    refused(vector(Lying(mine), 4).to_dlpack_on(consumer()).map(drop));
 }
 
 /// Imported memory stays in the order in which it was imported.
