@@ -1,12 +1,13 @@
 //! The struct or enum and its fields, each with its attributes.
 
 use proc_macro2::{Ident, Span, TokenStream};
+use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Data, DeriveInput, Fields, Generics, Index, Member, Meta, Type};
 
-use crate::attr::{FieldAttrs, VariantAttrs};
+use crate::attr::{FieldAttrs, StructAttrs, VariantAttrs};
 use crate::ctxt::Ctxt;
-use crate::message;
+use crate::{message, symbol};
 
 /// What the derive stands on.
 pub(crate) struct Input<'a> {
@@ -43,6 +44,17 @@ impl Field<'_> {
         name(&self.member)
     }
 
+    /// What to point at: the name, or else the start of the type.
+    pub(crate) fn place(&self) -> Span {
+        match &self.member {
+            Member::Named(ident) => ident.span(),
+            Member::Unnamed(_) => {
+                let first = self.ty.to_token_stream().into_iter().next();
+                first.map_or_else(Span::call_site, |token| token.span())
+            }
+        }
+    }
+
     /// Whether that is its name, written raw or not.
     pub(crate) fn is_named(&self, name: &str) -> bool {
         matches!(&self.member, Member::Named(ident) if ident.unraw() == name)
@@ -58,8 +70,13 @@ pub(crate) fn name(member: &Member) -> String {
 }
 
 impl<'a> Input<'a> {
-    /// Refuses what has no fields.
-    pub(crate) fn from_syn(cx: &Ctxt, input: &'a DeriveInput) -> Option<Self> {
+    /// Reads the fields, and refuses items that have none. `on_struct` has the list of
+    /// fields to skip.
+    pub(crate) fn from_syn(
+        cx: &Ctxt,
+        input: &'a DeriveInput,
+        on_struct: &StructAttrs,
+    ) -> Option<Self> {
         let ident = &input.ident;
         let mut attrs: Vec<&Attribute> = input.attrs.iter().collect();
         let body = match &input.data {
@@ -73,7 +90,9 @@ impl<'a> Input<'a> {
                     }
                 };
                 attrs.extend(data.fields.iter().flat_map(|field| &field.attrs));
-                Body::Struct { fields: fields(cx, &data.fields, ident), tuple }
+                let mut fields = fields(cx, &data.fields, ident);
+                skip_listed(cx, &mut fields, on_struct, ident);
+                Body::Struct { fields, tuple }
             }
             Data::Enum(data) => {
                 let variants = data.variants.iter().map(|variant| {
@@ -116,6 +135,27 @@ fn fields<'a>(cx: &Ctxt, fields: &'a Fields, owner: &Ident) -> Vec<Field<'a>> {
         Field { member, ty: &field.ty, attrs }
     });
     fields.collect()
+}
+
+/// Marks the fields that `skip(..)` above the struct names.
+fn skip_listed(cx: &Ctxt, fields: &mut [Field<'_>], attrs: &StructAttrs, owner: &Ident) {
+    let Some(list) = &attrs.skip else { return };
+    for (name, place) in &list.value {
+        let is_meant = |field: &&mut Field<'_>| match &field.member {
+            Member::Named(ident) => ident.unraw() == name,
+            Member::Unnamed(index) => index.index.to_string() == *name,
+        };
+        if let Some(field) = fields.iter_mut().find(is_meant) {
+            if field.attrs.skip.is_some() {
+                let second = Ident::new(symbol::SKIP, *place);
+                cx.push(message::duplicate_attribute(&second, name));
+            }
+            field.attrs.skip = Some(*place);
+        } else {
+            let names: Vec<String> = fields.iter().map(Field::name).collect();
+            cx.push(message::unknown_skipped(*place, name, owner, &names));
+        }
+    }
 }
 
 /// The lints that an attribute allows, or expects.

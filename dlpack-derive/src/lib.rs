@@ -77,6 +77,10 @@ use proc_macro::TokenStream;
 /// | `#[dlpack(owner)]` | what keeps that memory alive | any that is `Send + 'static` |
 /// | `#[dlpack(skip)]` | nothing that concerns DLPack, whatever the field's name and type | any |
 ///
+/// A field that holds integers or `bool`s, also in lists, arrays, tuples or options, has a
+/// role or is skipped: the compiler refuses one about which nothing is said, since a part of
+/// the layout that is overlooked is wrong values.
+///
 /// | on the struct | meaning |
 /// |---|---|
 /// | `#[dlpack(shape(height, Self::WIDTH, 3))]` | the dimensions: fields that are integers, named constants, integers |
@@ -85,14 +89,12 @@ use proc_macro::TokenStream;
 /// | `#[dlpack(padded)]` | elements narrower than a byte take one each; without this they are packed |
 /// | `#[dlpack(read_only)]` | consumers may never write, whatever the storage allows |
 /// | `#[dlpack(transparent)]` | the only field that is not skipped can be exported itself, and this struct is that tensor |
+/// | `#[dlpack(skip(id, timestamp))]` | the same as `skip` above each of these fields; of a tuple struct, numbers |
 /// | `#[dlpack(bound(T: Element))]` | what is asked of type parameters, instead of what the roles ask |
 /// | `#[dlpack(crate = path)]` | where `dlpack_traits` is, if not at `::dlpack_traits` |
 ///
-/// Numbers are integers of any type, and always say what they count: a field
-/// that is called `offset` is refused until it says `elements` or `bytes`, as is
-/// any other that looks like a part of the layout and has no attribute, such as
-/// `row_stride`, `bytes_per_row`, `row_padding`, or a `bool` that is called
-/// `channels_last` or `bottom_up`; `skip` says that it is none.
+/// Numbers are integers of any type, and always say what they count: `offset` is refused
+/// until it says `elements` or `bytes`.
 /// Whether a consumer may write depends on the storage alone, but for
 /// `read_only`; see the trait. An export is one allocation, and two more beyond 8
 /// dimensions.

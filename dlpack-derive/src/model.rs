@@ -21,7 +21,16 @@ pub(crate) struct Model<'a> {
     pub(crate) allowed: Vec<&'a TokenStream>,
     /// Types of fields that the deleter drops, as far as the parameters do not
     /// decide about them.
-    pub(crate) owned: Vec<&'a Type>,
+    pub(crate) owned: Vec<(&'a Type, Dropped)>,
+}
+
+/// What a deleter drops.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dropped {
+    /// The owner of the elements.
+    Owner,
+    /// Another field.
+    Beside,
 }
 
 /// What it is.
@@ -63,6 +72,9 @@ pub(crate) struct Layout<'a> {
     pub(crate) dtype: Option<DType<'a>>,
     pub(crate) device: Option<RoleField<'a>>,
     pub(crate) padded: bool,
+    /// Fields without a role, of types that may be aliases of integers, which the compiler
+    /// decides; each with the attribute that skips it.
+    pub(crate) unsaid: Vec<(RoleField<'a>, &'static str)>,
 }
 
 impl<'a> Layout<'a> {

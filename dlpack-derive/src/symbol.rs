@@ -3,7 +3,7 @@
 /// The attribute itself.
 pub(crate) const DLPACK: &str = "dlpack";
 
-/// On a field or a variant: it plays no part.
+/// On a field or a variant: it plays no part. On the struct: a list of such fields.
 pub(crate) const SKIP: &str = "skip";
 /// On a field: the data, behind a raw pointer.
 pub(crate) const UNSAFE: &str = "unsafe";
@@ -23,6 +23,8 @@ pub(crate) const CRATE: &str = "crate";
 pub(crate) const SHAPE: &str = "shape";
 /// On the struct: the fastest axis. On a field it is a role.
 pub(crate) const ORDER: &str = "order";
+/// On a field it is a role.
+pub(crate) const STRIDES: &str = "strides";
 /// On the struct: the element type. On a field it is a role.
 pub(crate) const DTYPE: &str = "dtype";
 /// On the struct: elements narrower than a byte take one each.
@@ -53,13 +55,14 @@ pub(crate) const ROW_MAJOR: &str = "row_major";
 pub(crate) const COLUMN_MAJOR: &str = "column_major";
 
 /// What stands on the struct.
-pub(crate) const ON_STRUCT: [&str; 11] = [
+pub(crate) const ON_STRUCT: [&str; 12] = [
     SHAPE,
     ORDER,
     DTYPE,
     PADDED,
     READ_ONLY,
     TRANSPARENT,
+    SKIP,
     REQUIRE,
     CONSTRUCT,
     VALIDATE,
@@ -169,7 +172,7 @@ impl Role {
         match self {
             Role::Data => "data",
             Role::Shape => SHAPE,
-            Role::Strides => "strides",
+            Role::Strides => STRIDES,
             Role::Order => ORDER,
             Role::Pitch => "pitch",
             Role::Offset => "offset",

@@ -11,7 +11,7 @@ use crate::{ast, attr, check, ctxt, expand, fallback};
 pub(crate) fn export(input: &DeriveInput) -> TokenStream {
     let cx = ctxt::Ctxt::new(Direction::Export);
     let attrs = attr::StructAttrs::from_syn(&cx, input);
-    let ast = ast::Input::from_syn(&cx, input);
+    let ast = ast::Input::from_syn(&cx, input, &attrs);
     let model = ast.as_ref().and_then(|ast| check::check(&cx, ast, &attrs));
     match cx.finish(model) {
         Ok(model) => expand::expand(&model),
@@ -23,7 +23,7 @@ pub(crate) fn export(input: &DeriveInput) -> TokenStream {
 pub(crate) fn import(input: &DeriveInput) -> TokenStream {
     let cx = ctxt::Ctxt::new(Direction::Import);
     let attrs = attr::StructAttrs::from_syn(&cx, input);
-    let ast = ast::Input::from_syn(&cx, input);
+    let ast = ast::Input::from_syn(&cx, input, &attrs);
     let model = ast.as_ref().and_then(|ast| check::import(&cx, ast, &attrs));
     match cx.finish(model) {
         Ok(model) => expand::import(&model),

@@ -30,8 +30,9 @@ use crate::dtype::DataType;
     message = "`{Self}` is not a DLPack element type",
     label = "no DLPack data type code for this type",
     note = "element types are `bool`, `i8`-`i64`, `u8`-`u64`, `f32`, `f64` and `Complex<f32 or f64>`",
-    note = "a newtype of one, or a small array of them, can be: add `#[derive(Element)]`",
-    note = "rows in a `Vec` each lie apart, and a tensor is one piece of memory: hold all in one `Vec<T>`, such as `rows.concat()` makes",
+    note = "a newtype of one of these, or of an array of them such as `[f32; 3]`, is an element if it derives `Element`",
+    note = "the rows of a `Vec<Vec<T>>` each lie apart, and a tensor is one piece of memory: hold all in one `Vec<T>`, such as `rows.concat()` makes",
+    note = "DLPack has no characters, and no integers of 128 bits",
     note = "`half::f16` and `half::bf16` need the `half` feature of `dlpack-traits`"
 )]
 pub unsafe trait Element: Copy + Send + Sync + 'static {

@@ -19,7 +19,9 @@ fn write_first(tensor: &ManagedTensor, value: i32) {
 struct Counted {
     data: Vec<i32>,
     shape: [usize; 1],
+    #[dlpack(skip)]
     drops: Arc<AtomicUsize>,
+    #[dlpack(skip)]
     sum: Arc<AtomicUsize>,
 }
 
@@ -66,6 +68,7 @@ fn dropped_once_when_refused() {
 #[dlpack(crate = ::tensors, shape(2))]
 struct Inline {
     data: [i32; 2],
+    #[dlpack(skip)]
     seen: Arc<AtomicUsize>,
 }
 
@@ -92,6 +95,7 @@ struct Strided {
     data: [i32; 2],
     shape: [usize; 1],
     strides: [isize; 1],
+    #[dlpack(skip)]
     seen: Arc<AtomicUsize>,
 }
 

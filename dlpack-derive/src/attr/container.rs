@@ -35,6 +35,8 @@ pub(crate) struct StructAttrs {
     pub(crate) read_only: Option<Spanned<()>>,
     pub(crate) transparent: Option<Spanned<()>>,
     pub(crate) bound: Option<Spanned<Vec<WherePredicate>>>,
+    /// The names of fields that are skipped, each with its place.
+    pub(crate) skip: Option<Spanned<Vec<(String, Span)>>>,
     /// For imports, as the next two.
     pub(crate) require: Option<Spanned<Require>>,
     pub(crate) construct: Option<Spanned<Option<ExprPath>>>,
@@ -43,6 +45,8 @@ pub(crate) struct StructAttrs {
     pub(crate) packed: Option<Span>,
     /// Something was not understood. It may have been meant as a role.
     pub(crate) unread: bool,
+    /// A name in a list of fields was not understood: it may be any of them.
+    pub(crate) names_unread: bool,
 }
 
 impl StructAttrs {
@@ -56,12 +60,14 @@ impl StructAttrs {
         let mut read_only = Once::new(cx, owner);
         let mut transparent = Once::new(cx, owner);
         let mut bound = Once::new(cx, owner);
+        let mut skip = Once::new(cx, owner);
         let mut require = Once::new(cx, owner);
         let mut construct = Once::new(cx, owner);
         let mut validate = Once::new(cx, owner);
         let before = cx.count();
         let items = meta::items(cx, &input.attrs, &symbol::ON_STRUCT);
         let mut unread = cx.count() > before;
+        let mut names_unread = false;
         for item in items {
             match item.word().as_str() {
                 symbol::CRATE => {
@@ -71,7 +77,16 @@ impl StructAttrs {
                     }
                     unread |= cx.count() > before;
                 }
-                symbol::SHAPE => shape.set(&item.key, value::dims(cx, &item)),
+                symbol::SHAPE => {
+                    let before = cx.count();
+                    shape.set(&item.key, value::dims(cx, &item));
+                    names_unread |= cx.count() > before;
+                }
+                symbol::SKIP => {
+                    let before = cx.count();
+                    skip.set(&item.key, value::field_names(cx, &item));
+                    names_unread |= cx.count() > before;
+                }
                 symbol::ORDER => order.set(&item.key, value::order(cx, &item)),
                 symbol::DTYPE => dtype.set(&item.key, value::dtype(cx, &item)),
                 symbol::BOUND => bound.set(&item.key, value::bound(cx, &item)),
@@ -109,11 +124,13 @@ impl StructAttrs {
             read_only: read_only.value,
             transparent: transparent.value,
             bound: bound.value,
+            skip: skip.value,
             require: require.value,
             construct: construct.value,
             validate: validate.value,
             packed: packed(&input.attrs),
             unread,
+            names_unread,
         }
     }
 

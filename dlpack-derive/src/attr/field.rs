@@ -2,7 +2,7 @@
 
 use core::cell::Cell;
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span};
 use syn::{ExprPath, Field, Variant};
 
 use super::value::{self, RawLen};
@@ -28,14 +28,15 @@ pub(crate) struct FieldAttrs {
     pub(crate) raw: bool,
     /// The length in it, if it was understood.
     pub(crate) raw_len: Option<RawLen>,
-    pub(crate) skip: Option<Ident>,
+    /// Where `skip` stands, or the name in a list above the struct.
+    pub(crate) skip: Option<Span>,
     /// For imports: a copy of the elements goes here.
     pub(crate) copy: Option<Ident>,
     /// For imports: where its value comes from, if not from `Default`.
     pub(crate) default: Option<Spanned<Option<ExprPath>>>,
     /// Something was not understood. It may have been meant as a role.
     pub(crate) unread: bool,
-    /// Nothing is said about it, and its name was refused: it may be meant as a role.
+    /// It was refused because nothing is said about it: it may be meant as a role.
     pub(crate) refused: Cell<bool>,
 }
 
@@ -80,7 +81,7 @@ impl FieldAttrs {
                 });
             }
         }
-        let skip = skip.value.map(|skip| skip.key);
+        let skip = skip.value.map(|skip| skip.key.span());
         let copy = copy.value.map(|copy| copy.key);
         let (default, refused) = (default.value, Cell::new(false));
         Self { roles, raw, raw_len, skip, copy, default, unread, refused }

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
+use syn::ext::IdentExt as _;
 use syn::parse::{Parse as _, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::token::Paren;
@@ -129,6 +130,47 @@ pub(super) fn dims(cx: &Ctxt, item: &Item) -> Vec<WrittenDim> {
             Vec::new()
         }
     }
+}
+
+/// The names of `skip(id, 2)`: of fields, or the numbers of a tuple struct.
+pub(super) fn field_names(cx: &Ctxt, item: &Item) -> Vec<(String, Span)> {
+    let place = item.value.span().unwrap_or_else(|| item.key.span());
+    let list = match &item.value {
+        Value::List(list) => list,
+        Value::Assigned(tokens, _) => {
+            let found = tokens.clone().into_iter().next();
+            cx.push(message::expected_fields(found.as_ref(), place));
+            return Vec::new();
+        }
+        Value::None => {
+            cx.push(message::expected_fields(None, place));
+            return Vec::new();
+        }
+    };
+    let mut names = Vec::new();
+    let mut tokens = list.stream().into_iter();
+    while let Some(token) = tokens.next() {
+        let name = match &token {
+            TokenTree::Ident(ident) => Some(ident.unraw().to_string()),
+            TokenTree::Literal(literal) => Some(literal.to_string())
+                .filter(|number| number.chars().all(|digit| digit.is_ascii_digit())),
+            _ => None,
+        };
+        let Some(name) = name else {
+            cx.push(message::expected_fields(Some(&token), token.span()));
+            return names;
+        };
+        match tokens.next() {
+            None => {}
+            Some(TokenTree::Punct(comma)) if comma.as_char() == ',' => {}
+            Some(other) => cx.push(message::expected_fields(Some(&other), other.span())),
+        }
+        names.push((name, token.span()));
+    }
+    if names.is_empty() {
+        cx.push(message::expected_fields(None, place));
+    }
+    names
 }
 
 /// One number.

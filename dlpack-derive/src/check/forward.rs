@@ -38,7 +38,8 @@ pub(super) fn variants<'a>(
     attrs: &StructAttrs,
 ) -> Vec<model::Variant<'a>> {
     let transparent = attrs.transparent.as_ref().map(|word| &word.key);
-    for key in attrs.of_a_tensor().chain(transparent) {
+    let skip = attrs.skip.as_ref().map(|list| &list.key);
+    for key in attrs.of_a_tensor().chain(transparent).chain(skip) {
         cx.push(message::on_an_enum(key, input.ident));
     }
     if variants.is_empty() {

@@ -1,8 +1,6 @@
 //! What an import needs to know beside the roles: where each other field gets
 //! its value from.
 
-use proc_macro2::Span;
-use quote::ToTokens as _;
 use syn::GenericParam;
 
 use super::role_field;
@@ -137,7 +135,7 @@ fn make<'a>(
     Make::Fields(others.filter_map(|field| beside(cx, input, field)).collect())
 }
 
-/// Where a field that is no part of the tensor gets its value from.
+/// Where a field that is not part of the tensor gets its value from.
 fn beside<'a>(
     cx: &Ctxt,
     input: &Input<'_>,
@@ -152,20 +150,9 @@ fn beside<'a>(
         None => {
             // What was not understood, or refused, may have been meant as its role.
             if !field.attrs.unread && !field.attrs.refused.get() {
-                cx.push(message::no_default(place(field), &field.name(), input.ident));
+                cx.push(message::no_default(field.place(), &field.name(), input.ident));
             }
             None
-        }
-    }
-}
-
-/// What to point at: the name, or else the start of the type.
-fn place(field: &Field<'_>) -> Span {
-    match &field.member {
-        syn::Member::Named(ident) => ident.span(),
-        syn::Member::Unnamed(_) => {
-            let first = field.ty.to_token_stream().into_iter().next();
-            first.map_or_else(Span::call_site, |token| token.span())
         }
     }
 }

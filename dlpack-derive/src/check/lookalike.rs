@@ -1,12 +1,12 @@
 //! What the name of a field without a role promises.
 //!
-//! A part of the layout that is overlooked is wrong values, which nobody notices.
-//! So a name is refused if it seldom means anything else: `#[dlpack(skip)]` takes
-//! the refusal back.
+//! The name makes the help precise where the type alone is refused already. Where the
+//! type is neither an integer, a `bool`, nor a list of them, a name is refused if it
+//! seldom means anything else. `#[dlpack(skip)]` takes the refusal back.
 
 use syn::Type;
 
-use super::types;
+use super::numbers::{Holds, holds};
 use crate::symbol::{self, Role};
 
 /// What a field without a role was probably meant to be.
@@ -19,6 +19,8 @@ pub(super) enum LooksLike {
     Padding,
     /// How the axes lie in memory.
     Axes,
+    /// Which axis is the fastest, as a `bool`.
+    OrderFlag,
     /// Which row comes first in memory.
     FirstRow,
     ReadOnly,
@@ -48,12 +50,31 @@ const PITCH: [&str; 20] = [
     "lda",
 ];
 
+/// The same, if it is an integer: other types of these names are something else.
+const PITCH_NUMBERS: [&str; 7] =
+    ["row_capacity", "rowbytes", "ld", "ldb", "ldc", "scanline", "row_elements"];
+
+/// What the rows take in memory, in front of the word for one of them.
+const STORED: [&str; 4] = ["padded", "allocated", "storage", "stored"];
+
+/// What one row is made of.
+const ROW: [&str; 4] = ["width", "cols", "columns", "row"];
+
+/// The step of some axis, if it is an integer.
+const STEPS: [&str; 2] = ["step", "steps"];
+
+/// Where the first element is, if it is an integer.
+const STARTS: [&str; 7] =
+    ["start", "start_index", "first", "first_index", "first_element", "begin", "base"];
+
 /// Which axis is the fastest.
-const ORDER: [&str; 7] = [
+const ORDER: [&str; 9] = [
     symbol::ORDER,
     symbol::ROW_MAJOR,
     symbol::COLUMN_MAJOR,
     "col_major",
+    "rowmajor",
+    "colmajor",
     "fortran",
     "memory_format",
     "transposed",
@@ -68,19 +89,23 @@ const PADDING: [&str; 4] = ["padding", "pad", "align", "alignment"];
 const PADDED: [&str; 3] = ["row", "line", "scanline"];
 
 /// In which order the axes follow each other in memory.
-const AXES: [&str; 8] = [
+const AXES: [&str; 12] = [
     "channels_last",
     "channel_last",
     "channels_first",
     "channel_first",
     "nhwc",
     "nchw",
+    "hwc",
+    "chw",
+    "transpose",
+    "permuted",
     "interleaved",
     "planar",
 ];
 
 /// From which end the rows follow each other in memory.
-const FIRST_ROW: [&str; 2] = ["bottom_up", "top_down"];
+const FIRST_ROW: [&str; 6] = ["bottom_up", "top_down", "flip", "flipped", "flip_y", "vflip"];
 
 /// What the name of a field without a role promises.
 pub(super) fn looks_like(name: &str, ty: &Type) -> Option<LooksLike> {
@@ -90,10 +115,11 @@ pub(super) fn looks_like(name: &str, ty: &Type) -> Option<LooksLike> {
     }
     let counted = ["_bytes", "_elements"].into_iter().find_map(|unit| name.strip_suffix(unit));
     let bare = counted.map(|bare| bare.strip_suffix("_in").unwrap_or(bare));
-    by_words(name, ty)
-        .or_else(|| by_words(bare?, ty))
-        .or_else(|| by_number(name, bare).filter(|_| types::is_integer(ty)))
-        .or_else(|| by_flag(name).filter(|_| types::is_bool(ty)))
+    let holds = holds(ty);
+    by_words(name, holds)
+        .or_else(|| by_words(bare?, holds))
+        .or_else(|| by_number(name, bare).filter(|_| holds == Holds::Integer))
+        .or_else(|| by_flag(name).filter(|_| holds == Holds::Bool))
 }
 
 /// Whether that is the word, or ends with it.
@@ -101,16 +127,17 @@ fn ends(name: &str, word: &str) -> bool {
     name == word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'))
 }
 
-fn by_words(name: &str, ty: &Type) -> Option<LooksLike> {
+fn by_words(name: &str, holds: Holds) -> Option<LooksLike> {
     let is = |word: &str| ends(name, word);
     let role = match () {
-        () if name.contains("stride") && types::is_integer(ty) => return Some(LooksLike::Step),
+        () if name.contains("stride") && holds == Holds::Integer => return Some(LooksLike::Step),
         () if name.contains("stride") => Role::Strides,
         () if is("offset") || is("byte_start") || is("start_byte") => Role::Offset,
-        // Elsewhere it is a time, or the first of a range.
-        () if name == "start" && types::is_integer(ty) => Role::Offset,
         () if PITCH.into_iter().any(is) => Role::Pitch,
         () if is("layout") => Role::Layout,
+        () if ORDER.into_iter().any(is) && holds == Holds::Bool => {
+            return Some(LooksLike::OrderFlag);
+        }
         () if ORDER.into_iter().any(is) => Role::Order,
         () if is("ndim") || is("rank") => Role::NDim,
         () if is("readonly") || is(symbol::READ_ONLY) => return Some(LooksLike::ReadOnly),
@@ -127,8 +154,19 @@ fn by_number(name: &str, bare: Option<&str>) -> Option<LooksLike> {
         padded.is_some_and(|padded| PADDED.into_iter().any(|row| ends(padded, row)))
     };
     let is_padding = bare == Some("padding") || pads_rows(bare.unwrap_or(name));
-    // Named with an underscore in front it fills a C struct.
-    (is_padding && !name.starts_with('_')).then_some(LooksLike::Padding)
+    let is_stored_row = ROW.into_iter().any(|row| {
+        let stored = name.strip_suffix(row).and_then(|stored| stored.strip_suffix('_'));
+        stored.is_some_and(|stored| STORED.into_iter().any(|word| ends(stored, word)))
+    });
+    let is = |words: &[&str]| words.iter().any(|word| ends(name, word));
+    match () {
+        // Named with an underscore in front it fills a C struct.
+        () if is_padding && !name.starts_with('_') => Some(LooksLike::Padding),
+        () if is(&STEPS) => Some(LooksLike::Step),
+        () if is(&PITCH_NUMBERS) || is_stored_row => Some(LooksLike::Role(Role::Pitch)),
+        () if STARTS.contains(&name) => Some(LooksLike::Role(Role::Offset)),
+        () => None,
+    }
 }
 
 /// What it promises if it is a `bool`. As a number or a buffer, it is named after one of
@@ -161,6 +199,7 @@ mod tests {
             (Layout, &["layout", "memory_layout"]),
             (Order, &["memory_order", "col_major", "is_row_major", "column_major", "transposed"]),
             (Order, &["is_transposed", "is_fortran", "fortran_order", "memory_format"]),
+            (Order, &["rowmajor", "is_colmajor"]),
             (NDim, &["rank", "ndim"]),
         ] {
             for name in names {
@@ -168,6 +207,29 @@ mod tests {
             }
         }
         assert_eq!(promised("readonly", "bool"), Some(LooksLike::ReadOnly));
+        assert_eq!(promised("is_row_major", "bool"), Some(LooksLike::OrderFlag));
+    }
+
+    #[test]
+    fn integers_that_promise_a_layout() {
+        for (role, names) in [
+            (Role::Pitch, &["row_capacity", "rowbytes", "ld", "ldb", "scanline"][..]),
+            (Role::Pitch, &["allocated_width", "storage_cols", "padded_columns", "stored_width"]),
+            (Role::Offset, &["first", "base", "start_index", "begin", "first_element"]),
+        ] {
+            for name in names {
+                assert_eq!(promised(name, "usize"), Some(LooksLike::Role(role)), "{name}");
+                assert_eq!(promised(name, "NonZeroU32"), Some(LooksLike::Role(role)), "{name}");
+                assert_eq!(promised(name, "Of"), None, "{name}");
+            }
+        }
+        for name in ["step", "col_step", "steps"] {
+            assert_eq!(promised(name, "u32"), Some(LooksLike::Step), "{name}");
+            assert_eq!(promised(name, "f32"), None, "{name}");
+        }
+        for name in ["field", "old", "database", "storage_id"] {
+            assert_eq!(promised(name, "u32"), None, "{name}");
+        }
     }
 
     #[test]
@@ -220,6 +282,9 @@ mod tests {
         for name in ["channels_last", "is_channels_last", "channels_first", "nhwc", "is_nchw"] {
             assert_eq!(promised(name, "bool"), Some(LooksLike::Axes), "{name}");
         }
+        for name in ["transpose", "hwc", "is_chw", "permuted"] {
+            assert_eq!(promised(name, "bool"), Some(LooksLike::Axes), "{name}");
+        }
         for name in ["interleaved", "is_interleaved", "planar", "is_planar", "semi_planar"] {
             assert_eq!(promised(name, "bool"), Some(LooksLike::Axes), "{name}");
         }
@@ -230,7 +295,7 @@ mod tests {
 
     #[test]
     fn rows_from_the_other_end() {
-        for name in ["bottom_up", "is_bottom_up", "top_down"] {
+        for name in ["bottom_up", "is_bottom_up", "top_down", "flip", "is_flipped"] {
             assert_eq!(promised(name, "bool"), Some(LooksLike::FirstRow), "{name}");
         }
         for name in ["bottom", "top_down_view", "bottom_up_bytes"] {
@@ -268,7 +333,7 @@ mod tests {
             assert_eq!(promised(name, "usize"), None, "{name}");
         }
         // Where lists begin in the data, how far values are moved, a time, a version.
-        for name in ["offsets", "start_time", "version_major", "step", "width", "format"] {
+        for name in ["offsets", "start_time", "version_major", "width", "format"] {
             assert_eq!(promised(name, "usize"), None, "{name}");
         }
         for name in ["strides", "byte_offset", "shape", "data", "dtype", "device"] {

@@ -3,9 +3,11 @@
 mod forward;
 mod import;
 mod lookalike;
+mod numbers;
 mod roles;
 mod tensor;
 mod types;
+mod unsaid;
 
 use syn::{GenericParam, Type};
 
@@ -14,7 +16,8 @@ use crate::attr::StructAttrs;
 use crate::bounds::Params;
 use crate::ctxt::Ctxt;
 use crate::message;
-use crate::model::{Access, Kind, Layout, Model, RoleField};
+use crate::model::{Access, Data, Dropped, Kind, Layout, Model, RoleField};
+use crate::symbol::Role;
 
 pub(crate) use import::{check as import, layout as import_layout};
 
@@ -29,6 +32,7 @@ pub(crate) fn check<'a>(
         cx.push(message::packed(packed));
     }
     let kind = kind(cx, input, attrs);
+    let owned = owned(input, kind.as_ref());
     Some(Model {
         krate: attrs.krate(),
         ident: input.ident,
@@ -37,7 +41,7 @@ pub(crate) fn check<'a>(
         kind: kind?,
         access: if attrs.read_only.is_some() { Access::ReadOnly } else { Access::AsStorage },
         allowed: input.allowed.clone(),
-        owned: owned(input),
+        owned,
     })
 }
 
@@ -76,14 +80,25 @@ fn role_field<'a>(field: &'a Field<'a>) -> RoleField<'a> {
 
 /// The types about which the item alone decides whether a deleter may drop
 /// them. What borrows is viewed, never exported, so it may hold anything; a
-/// pointer is `Send` by the `unsafe impl Send` that it needs.
-fn owned<'a>(input: &Input<'a>) -> Vec<&'a Type> {
+/// pointer is `Send` by the `unsafe impl Send` that it needs. Each with what it is: the
+/// owner of the elements, or beside it.
+fn owned<'a>(input: &Input<'a>, kind: Option<&Kind<'_>>) -> Vec<(&'a Type, Dropped)> {
     let borrows = |param: &GenericParam| matches!(param, GenericParam::Lifetime(_));
     if input.generics.params.iter().any(borrows) {
         return Vec::new();
     }
     let params = Params::of(input.generics);
     let fields = input.fields().filter(|field| field.attrs.skip.is_none() && !field.attrs.raw);
-    let owned = fields.map(|field| field.ty).filter(|ty| !types::is_surely_owned(ty));
-    owned.filter(|ty| !params.reach(ty)).collect()
+    let dropped = |field: &Field<'_>| match kind {
+        Some(Kind::Tensor(tensor)) => match &tensor.data {
+            Data::Storage(data) if *data.member == field.member => Dropped::Owner,
+            Data::Raw { .. } if field.attrs.roles.iter().any(|mark| mark.role == Role::Owner) => {
+                Dropped::Owner
+            }
+            Data::Storage(_) | Data::Raw { .. } => Dropped::Beside,
+        },
+        _ => Dropped::Owner,
+    };
+    let owned = fields.map(|field| (field.ty, dropped(field)));
+    owned.filter(|(ty, _)| !types::is_surely_owned(ty) && !params.reach(ty)).collect()
 }

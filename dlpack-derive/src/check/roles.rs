@@ -89,8 +89,8 @@ fn one_role_per_field(cx: &Ctxt, fields: &[Field<'_>]) {
         for other in others.iter().filter(|other| other.role != first.role) {
             cx.push(message::two_roles(&field.name(), first.role, &other.key));
         }
-        if let Some(skip) = &field.attrs.skip {
-            cx.push(message::role_and_skip(&field.name(), first.role, skip));
+        if let Some(skip) = field.attrs.skip {
+            cx.push(message::role_and_skip(&field.name(), first.role.word(), skip));
         }
     }
 }

@@ -3,17 +3,17 @@
 use syn::ext::IdentExt as _;
 use syn::{Ident, Member};
 
-use super::lookalike::{LooksLike, looks_like};
 use super::role_field;
 use super::roles::{Roles, Taken};
 use super::types;
+use super::unsaid::Unsaid;
 use crate::ast::{Field, Input};
 use crate::attr::{ConstDType, ConstOrder, StructAttrs, WrittenDim};
-use crate::companion::{self, is_phantom};
+use crate::companion;
 use crate::ctxt::Ctxt;
 use crate::message;
-use crate::model::{DType, Data, Dim, Layout, Order, Placement, Shape, Steps, Tensor};
-use crate::symbol::{Direction, Role};
+use crate::model::{DType, Data, Dim, Layout, Order, Placement, RoleField, Shape, Steps, Tensor};
+use crate::symbol::Role;
 
 /// Dimensions that are kept without an allocation.
 const MOST_DIMS: usize = 8;
@@ -27,6 +27,8 @@ struct Check<'c, 'a> {
     roles: Roles<'a>,
     /// What was not understood may have been meant as the role that is missing.
     unread: bool,
+    /// Fields without a role, of types that may be aliases of integers.
+    unsaid: Vec<(RoleField<'a>, &'static str)>,
 }
 
 /// The parts of a tensor, from the fields of a struct.
@@ -36,7 +38,7 @@ pub(super) fn tensor<'a>(
     fields: &'a [Field<'a>],
     attrs: &'a StructAttrs,
 ) -> Option<Tensor<'a>> {
-    let check = Check::begin(cx, input, fields, attrs);
+    let check = Check::begin(cx, input, fields, attrs, true);
     let data = check.data();
     let placement = check.placement();
     let layout = Layout {
@@ -46,6 +48,7 @@ pub(super) fn tensor<'a>(
         // Behind a pointer the device is not checked but believed.
         device: check.roles.field(Role::Device).filter(|_| !matches!(data, Some(Data::Raw { .. }))),
         padded: attrs.padded.is_some(),
+        unsaid: check.unsaid,
     };
     Some(Tensor { data: data?, layout, sync: check.roles.field(Role::Sync) })
 }
@@ -57,7 +60,7 @@ pub(super) fn layout<'a>(
     fields: &'a [Field<'a>],
     attrs: &'a StructAttrs,
 ) -> Option<Layout<'a>> {
-    let check = Check::begin(cx, input, fields, attrs);
+    let check = Check::begin(cx, input, fields, attrs, false);
     for role in [Role::Data, Role::DType, Role::Device, Role::Sync, Role::Owner] {
         if let Some(taken) = check.roles.get(role) {
             let place = taken.place().unwrap_or(input.ident);
@@ -66,7 +69,8 @@ pub(super) fn layout<'a>(
     }
     let len = check.roles.counted(Role::Len);
     let placement = check.placement()?;
-    Some(Layout { placement, len, dtype: None, device: None, padded: attrs.padded.is_some() })
+    let (padded, unsaid) = (attrs.padded.is_some(), check.unsaid);
+    Some(Layout { placement, len, dtype: None, device: None, padded, unsaid })
 }
 
 /// Refuses a word that is no constant of `DataType`. Of its many spellings, the
@@ -78,18 +82,19 @@ pub(super) fn known_dtype(cx: &Ctxt, word: &Ident) {
 }
 
 impl<'c, 'a> Check<'c, 'a> {
-    /// Gives the fields their roles, and refuses those that only look like one.
+    /// Gives the fields their roles, and refuses those that might have one.
     fn begin(
         cx: &'c Ctxt,
         input: &'a Input<'a>,
         fields: &'a [Field<'a>],
         attrs: &'a StructAttrs,
+        needs_data: bool,
     ) -> Self {
         let roles = Roles::assign(cx, fields);
         let unread = attrs.unread || fields.iter().any(|field| field.attrs.unread);
-        let check = Self { cx, ident: input.ident, fields, attrs, roles, unread };
-        check.lookalikes();
-        check
+        let ident = input.ident;
+        let unsaid = Unsaid { cx, ident, fields, attrs, roles: &roles, needs_data }.refuse();
+        Self { cx, ident, fields, attrs, roles, unread, unsaid }
     }
 
     fn data(&self) -> Option<Data<'a>> {
@@ -97,7 +102,8 @@ impl<'c, 'a> Check<'c, 'a> {
         let Some(data) = self.roles.get(Role::Data) else {
             if !self.unread {
                 let likely = types::likely_data(self.fields, &self.roles);
-                self.cx.push(message::no_data(self.ident, likely.as_deref()));
+                let example = types::possible_data(self.fields, &self.roles);
+                self.cx.push(message::no_data(self.ident, likely.as_deref(), example.as_deref()));
             }
             return None;
         };
@@ -108,7 +114,7 @@ impl<'c, 'a> Check<'c, 'a> {
             }
             let raw = field.attrs.raw_len.as_ref()?;
             let device = self.roles.field(Role::Device);
-            let len = self.dim(&raw.len)?;
+            let len = self.dim(&raw.len, Role::Len)?;
             let spelled = raw.spelled;
             let pointer = role_field(field);
             return Some(Data::Raw { spelled, pointer, unit: raw.unit, len, device });
@@ -160,7 +166,8 @@ impl<'c, 'a> Check<'c, 'a> {
                 if let Some(key) = ndim.and_then(|ndim| ndim.key) {
                     self.cx.push(message::ndim_of_a_list(key, list.value.len()));
                 }
-                let dims: Vec<_> = list.value.iter().filter_map(|dim| self.dim(dim)).collect();
+                let dims: Vec<_> =
+                    list.value.iter().filter_map(|dim| self.dim(dim, Role::Shape)).collect();
                 if let Some(dim) = list.value.get(MOST_DIMS) {
                     self.cx.push(message::too_many_dims(dim.span(), list.value.len(), MOST_DIMS));
                 }
@@ -182,8 +189,8 @@ impl<'c, 'a> Check<'c, 'a> {
         }
     }
 
-    /// A number in a list: a field of that name, or else a constant.
-    fn dim(&self, dim: &'a WrittenDim) -> Option<Dim<'a>> {
+    /// A number in a list: a field of that name, which then has that role, or else a constant.
+    fn dim(&self, dim: &'a WrittenDim, role: Role) -> Option<Dim<'a>> {
         let path = match dim {
             WrittenDim::Integer(value, span) => return Some(Dim::Integer(*value, *span)),
             WrittenDim::Path(path) => path,
@@ -193,6 +200,9 @@ impl<'c, 'a> Check<'c, 'a> {
         };
         let name = word.unraw().to_string();
         if let Some(field) = self.fields.iter().find(|field| field.is_named(&name)) {
+            if let Some(skip) = field.attrs.skip {
+                self.cx.push(message::role_and_skip(&field.name(), role.word(), skip));
+            }
             return Some(Dim::Field(role_field(field), word.span()));
         }
         if name.starts_with(|first: char| first.is_lowercase()) {
@@ -253,64 +263,6 @@ impl<'c, 'a> Check<'c, 'a> {
                 DType::Named(ident)
             }
             ConstDType::Path(path) => DType::Path(path),
-        })
-    }
-
-    /// Refuses fields that are named as if they had a role, and have none.
-    fn lookalikes(&self) {
-        for field in self.fields.iter().filter(|field| field.attrs.are_silent()) {
-            let Member::Named(ident) = &field.member else { continue };
-            if self.roles.has(field) || self.is_listed(ident) {
-                continue;
-            }
-            let name = ident.unraw().to_string().to_lowercase();
-            let Some(like) = looks_like(&name, field.ty) else { continue };
-            if self.is_said(like) {
-                continue;
-            }
-            field.attrs.refused.set(true);
-            let skip = self.skip(field);
-            self.cx.push(match like {
-                LooksLike::Role(role) => message::lookalike(ident, role, skip),
-                LooksLike::Step => message::lookalike_step(ident, skip),
-                LooksLike::Padding => message::lookalike_padding(ident, skip),
-                LooksLike::Axes => message::lookalike_axes(ident, skip),
-                LooksLike::FirstRow => message::lookalike_first_row(ident, skip),
-                LooksLike::ReadOnly => message::lookalike_read_only(ident, skip, self.ident),
-            });
-        }
-    }
-
-    /// Whether another field says what no role of its own could.
-    fn is_said(&self, like: LooksLike) -> bool {
-        let by: &[Role] = match like {
-            LooksLike::Padding => &[Role::Pitch, Role::Strides, Role::Layout],
-            LooksLike::Axes | LooksLike::FirstRow => &[Role::Strides, Role::Layout],
-            LooksLike::Role(_) | LooksLike::Step | LooksLike::ReadOnly => &[],
-        };
-        by.iter().any(|role| self.roles.get(*role).is_some())
-    }
-
-    /// What to write above a field that is no part of the tensor. An import asks what it
-    /// is to hold then.
-    fn skip(&self, field: &Field<'_>) -> &'static str {
-        let is_given =
-            field.attrs.default.is_some() || self.attrs.construct.is_some() || is_phantom(field.ty);
-        match self.cx.direction() {
-            Direction::Import if !is_given => "#[dlpack(skip, default)]",
-            Direction::Import | Direction::Export => "#[dlpack(skip)]",
-        }
-    }
-
-    /// Whether a list of numbers names the field.
-    fn is_listed(&self, ident: &Ident) -> bool {
-        let shape = self.attrs.shape.iter().flat_map(|shape| &shape.value);
-        let lens = self.fields.iter().filter_map(|field| Some(&field.attrs.raw_len.as_ref()?.len));
-        shape.chain(lens).any(|dim| match dim {
-            WrittenDim::Integer(..) => false,
-            WrittenDim::Path(path) => {
-                path.path.get_ident().is_some_and(|word| word.unraw() == ident.unraw())
-            }
         })
     }
 }

@@ -2,10 +2,11 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
-use syn::{GenericArgument, Ident, PathArguments, Type};
+use syn::{GenericArgument, Ident, Member, PathArguments, Type};
 
 use super::roles::Roles;
 use crate::ast::Field;
+use crate::message::written;
 
 /// The field that was probably meant to be `data`: the only one without a role
 /// that looks like a buffer.
@@ -17,6 +18,22 @@ pub(super) fn likely_data(fields: &[Field<'_>], roles: &Roles<'_>) -> Option<Str
         (Some(field), None) => Some(field.name()),
         _ => None,
     }
+}
+
+/// The first field that can be meant to be `data`, as it is declared: rather one that
+/// owns memory than an array, which may be the shape.
+pub(super) fn possible_data(fields: &[Field<'_>], roles: &Roles<'_>) -> Option<String> {
+    let buffers = || {
+        fields.iter().filter(|field| {
+            !roles.has(field) && field.attrs.skip.is_none() && looks_like_a_buffer(field.ty)
+        })
+    };
+    let field = buffers().find(|field| !matches!(field.ty, Type::Array(_))).or(buffers().next())?;
+    let ty = written(field.ty);
+    Some(match &field.member {
+        Member::Named(name) => format!("{name}: {ty}"),
+        Member::Unnamed(_) => ty,
+    })
 }
 
 /// Whether that is elements without a shape, behind pointers or not.
@@ -62,29 +79,14 @@ pub(super) fn lock(ty: &Type) -> Option<&Ident> {
     }
 }
 
-/// Whether that is one integer.
-pub(super) fn is_integer(ty: &Type) -> bool {
-    is_one_of(ty, &INTEGERS)
-}
-
-/// Whether that is yes or no.
-pub(super) fn is_bool(ty: &Type) -> bool {
-    is_one_of(ty, &["bool"])
-}
-
-fn is_one_of(ty: &Type, names: &[&str]) -> bool {
+/// Whether that is memory of an imported tensor, by the name of the type.
+pub(super) fn is_foreign(ty: &Type) -> bool {
     match ty {
-        Type::Group(group) => is_one_of(&group.elem, names),
-        Type::Path(path) => {
-            let last = path.path.segments.last();
-            last.is_some_and(|last| names.iter().any(|name| last.ident == name))
-        }
+        Type::Group(group) => is_foreign(&group.elem),
+        Type::Path(path) => path.path.segments.last().is_some_and(|last| last.ident == "Foreign"),
         _ => false,
     }
 }
-
-const INTEGERS: [&str; 10] =
-    ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
 
 /// Whether a deleter may surely drop it: it is made of the standard library's
 /// owners and numbers alone.

@@ -31,7 +31,7 @@ fn derive(input: &DeriveInput, direction: Direction) -> TokenStream {
         Direction::Export => private,
         Direction::Import => quote!(#private::import),
     };
-    let ast = can_be_a_layout(&cx, input).then(|| Input::from_syn(&cx, input)).flatten();
+    let ast = can_be_a_layout(&cx, input).then(|| Input::from_syn(&cx, input, &attrs)).flatten();
     if let Some(packed) = attrs.packed {
         cx.push(message::packed_layout(packed));
     }

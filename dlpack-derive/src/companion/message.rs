@@ -2,25 +2,11 @@
 //! mistake; see `crate::message`.
 
 use proc_macro2::{Ident, Span, TokenTree};
-use quote::ToTokens as _;
 use syn::{Error, Type};
 
 use super::names::{self, Named};
-use crate::message::{describe, listed, refusal};
+use crate::message::{describe, listed, refusal, written};
 use crate::similar::similar;
-
-/// A type as a person writes it.
-fn written(ty: &Type) -> String {
-    let mut text = String::new();
-    for token in ty.to_token_stream() {
-        let token = token.to_string();
-        if token.starts_with(char::is_alphanumeric) && text.ends_with(char::is_alphanumeric) {
-            text.push(' ');
-        }
-        text.push_str(&token);
-    }
-    text
-}
 
 // ---- keys ----
 

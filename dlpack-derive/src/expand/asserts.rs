@@ -1,18 +1,84 @@
 //! What can be asked of an item without knowing its parameters.
 
-use proc_macro2::{Literal, Span, TokenStream};
+use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Expr, Type};
+use syn::{Expr, Generics, Type};
 
 use crate::bounds::Params;
-use crate::model::{Kind, Model, Placement, Shape, Steps};
+use crate::model::{Dropped, Kind, Layout, Model, Placement, Shape, Steps};
 
 pub(super) fn asserts(model: &Model<'_>) -> TokenStream {
-    let owned =
-        model.owned.iter().map(|ty| quote_spanned!(ty.span()=> __dlpack::assert_owner::<#ty>();));
+    let owned = model.owned.iter().map(|(ty, dropped)| {
+        let assert = match dropped {
+            Dropped::Owner => "assert_owner",
+            Dropped::Beside => "assert_dropped",
+        };
+        let assert = Ident::new(assert, ty.span());
+        quote_spanned!(ty.span()=> __dlpack::#assert::<#ty>();)
+    });
     let same_rank = same_rank(model);
-    quote!(#(#owned)* #same_rank)
+    let unsaid = match &model.kind {
+        Kind::Tensor(tensor) => unsaid(model.ident, model.generics, &tensor.layout),
+        Kind::Transparent(_) | Kind::Enum(_) => TokenStream::new(),
+    };
+    quote!(#(#owned)* #same_rank #unsaid)
+}
+
+/// Refuses fields without a role whose type turns out to be that of integers. A type that
+/// depends on type or constant parameters is not decided.
+pub(super) fn unsaid(ident: &Ident, generics: &Generics, layout: &Layout<'_>) -> TokenStream {
+    let params = Params::of(generics);
+    let here = Span::mixed_site();
+    let mut constants = Vec::new();
+    for (field, skip) in &layout.unsaid {
+        let Some(ty) = static_type(field.ty.to_token_stream()) else { continue };
+        if params.reach(&ty) {
+            continue;
+        }
+        let name = crate::ast::name(field.member);
+        let text = Literal::string(&format!(
+            "field `{name}` of `{ident}` holds integers or `bool`s, and nothing says whether it \
+             is part of the layout\n= help: write `{skip}` above it if it is not; if it is, mark \
+             it with its role, such as `#[dlpack(pitch(elements))]`, or list it in \
+             `#[dlpack(shape(..))]`"
+        ));
+        let place = here.located_at(field.ty.span());
+        constants.push(quote_spanned! {place=>
+            const _: () = __dlpack::unsaid(__dlpack::Field::<#ty>::HOLDS_NUMBERS, #text);
+        });
+    }
+    if constants.is_empty() {
+        return TokenStream::new();
+    }
+    quote_spanned! {here=>
+        use __dlpack::OtherField as _;
+        #(#constants)*
+    }
+}
+
+/// A type as it is outside of the impl, with `'static` for each lifetime; `None` where the
+/// type has lifetimes of its own.
+fn static_type(tokens: TokenStream) -> Option<TokenStream> {
+    let mut after_quote = false;
+    let tokens = tokens.into_iter().map(|token| {
+        let is_lifetime = core::mem::replace(
+            &mut after_quote,
+            matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '\''),
+        );
+        Some(match token {
+            TokenTree::Ident(ident) if is_lifetime => Ident::new("static", ident.span()).into(),
+            TokenTree::Ident(ident) if ident == "for" => return None,
+            TokenTree::Group(group) => {
+                let inner = static_type(group.stream())?;
+                let mut replaced = Group::new(group.delimiter(), inner);
+                replaced.set_span(group.span());
+                replaced.into()
+            }
+            other => other,
+        })
+    });
+    tokens.collect()
 }
 
 /// As many strides as dimensions, where the types say how many there are.

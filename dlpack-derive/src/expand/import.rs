@@ -6,7 +6,7 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Generics, Type, WherePredicate};
 
-use super::{filled, local};
+use super::{asserts, filled, local};
 use crate::attr::{ConstDType, ConstOrder, Require};
 use crate::bounds;
 use crate::model::{
@@ -49,6 +49,10 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
         }
     };
     let (ident, allowed) = (model.ident, &model.allowed);
+    let unsaid = match &model.source {
+        Source::Tensor { layout, .. } => asserts::unsaid(ident, model.generics, layout),
+        Source::Transparent { .. } | Source::Enum(_) => TokenStream::new(),
+    };
     let (params, args, _) = model.generics.split_for_impl();
     let where_clause = bounds::where_import(model);
     let item = quote_spanned! {here=>
@@ -71,6 +75,7 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
         #(#[allow(#allowed)])*
         const _: () = {
             use #private::import as __dlpack;
+            #unsaid
             #item
         };
     }
@@ -471,7 +476,9 @@ pub(crate) fn from_layout(
     let wants = wants_of_layout(layout, false);
     let (_, value) = made_of(make, &parts(layout, &quote_spanned!(here=> __tensor)));
     let order = order_of_copy(layout);
+    let unsaid = asserts::unsaid(ident, generics, layout);
     quote_spanned! {here=>
+        #unsaid
         #[automatically_derived]
         impl #params __dlpack::FromLayout for #ident #args #where_clause {
             const ORDER: __dlpack::Order = #order;

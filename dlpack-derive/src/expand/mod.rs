@@ -53,7 +53,9 @@ pub(crate) fn as_layout(
     let (params, args, _) = generics.split_for_impl();
     let where_clause = bounds::where_layout(generics, bound, layout);
     let layout::Parts { body, constant } = layout::parts(ident, generics, layout);
+    let unsaid = asserts::unsaid(ident, generics, layout);
     quote_spanned! {Span::mixed_site()=>
+        #unsaid
         #constant
         #[automatically_derived]
         impl #params __dlpack::AsLayout for #ident #args #where_clause {

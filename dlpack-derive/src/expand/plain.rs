@@ -23,7 +23,9 @@ pub(super) fn methods(
     data: RoleField<'_>,
     rarely: &TokenStream,
 ) -> Option<TokenStream> {
-    let Layout { placement, len: None, dtype: None, device: None, padded: false } = layout else {
+    let Layout { placement, len: None, dtype: None, device: None, padded: false, unsaid: _ } =
+        layout
+    else {
         return None;
     };
     let Placement::Fields { shape, steps, offset: None } = placement else { return None };

@@ -14,7 +14,8 @@ pub(crate) use role::*;
 pub(crate) use value::*;
 
 use proc_macro2::{Delimiter, Span, TokenTree};
-use syn::{Error, Lit};
+use quote::ToTokens as _;
+use syn::{Error, Lit, Type};
 
 /// A sentence and a way out.
 pub(crate) fn refusal(span: Span, sentence: impl AsRef<str>, help: impl AsRef<str>) -> Error {
@@ -47,6 +48,19 @@ pub(crate) fn describe(found: Option<&TokenTree>) -> String {
 pub(crate) fn listed(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     words.join(", ")
+}
+
+/// A type as a person writes it.
+pub(crate) fn written(ty: &Type) -> String {
+    let mut text = String::new();
+    for token in ty.to_token_stream() {
+        let token = token.to_string();
+        if token.starts_with(char::is_alphanumeric) && text.ends_with(char::is_alphanumeric) {
+            text.push(' ');
+        }
+        text.push_str(&token);
+    }
+    text
 }
 
 /// A count of things.

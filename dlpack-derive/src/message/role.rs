@@ -1,6 +1,6 @@
 //! Mistakes about what the fields are to the tensor.
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span};
 use quote::ToTokens as _;
 use syn::{Error, Type};
 
@@ -8,12 +8,18 @@ use super::{counted, listed, refusal};
 use crate::similar::similar;
 use crate::symbol::{Role, Units};
 
-pub(crate) fn no_data(ident: &Ident, candidate: Option<&str>) -> Error {
-    let help = match candidate {
-        Some(field) => format!("write `#[dlpack(data)]` above `{field}` if it owns the elements"),
-        None => {
-            "mark the field that owns the elements: `#[dlpack(data)] pixels: Vec<u8>`".to_owned()
+/// `likely` is the only field that may be meant, `example` one that may be.
+pub(crate) fn no_data(ident: &Ident, likely: Option<&str>, example: Option<&str>) -> Error {
+    let help = match (likely, example) {
+        (Some(field), _) => {
+            format!("write `#[dlpack(data)]` above `{field}` if it owns the elements")
         }
+        (None, Some(field)) => {
+            format!("mark the field that owns the elements, as in `#[dlpack(data)] {field}`")
+        }
+        (None, None) => "add the field that owns the elements: `#[dlpack(data)] pixels: Vec<u8>`, \
+                         or a `data: Vec<u8>`, which needs no attribute"
+            .to_owned(),
     };
     refusal(ident.span(), format!("`{ident}` has no field marked `#[dlpack(data)]`"), help)
 }
@@ -71,10 +77,10 @@ pub(crate) fn two_roles(field: &str, first: Role, second: &Ident) -> Error {
     )
 }
 
-pub(crate) fn role_and_skip(field: &str, role: Role, skip: &Ident) -> Error {
+pub(crate) fn role_and_skip(field: &str, role: &str, skip: Span) -> Error {
     refusal(
-        skip.span(),
-        format!("field `{field}` cannot be both `{}` and skipped", role.word()),
+        skip,
+        format!("field `{field}` cannot be both `{role}` and skipped"),
         "keep one of the two attributes",
     )
 }
@@ -171,7 +177,61 @@ pub(crate) fn no_such_field(word: &Ident, owner: &Ident, fields: &[String]) -> E
     refusal(word.span(), format!("`{owner}` has no field `{word}`"), help)
 }
 
-/// `skip` is the attribute that says so in this derive.
+/// What a field holds about which nothing is said.
+#[derive(Clone, Copy)]
+pub(crate) enum Numbers {
+    Integer,
+    Integers,
+    Bools,
+}
+
+/// `skip` is the attribute for this field, `names` are all fields with this mistake.
+pub(crate) fn unsaid(
+    place: Span,
+    field: &str,
+    holds: Numbers,
+    skip: &str,
+    names: &[String],
+    owner: &Ident,
+) -> Error {
+    let (holds, roles) = match holds {
+        Numbers::Integer => (
+            "an integer",
+            "mark it with what it counts, such as `#[dlpack(pitch(elements))]` or \
+             `#[dlpack(offset(bytes))]`, or list it as a dimension in `#[dlpack(shape(..))]`",
+        ),
+        Numbers::Integers => {
+            ("integers", "mark it `#[dlpack(shape)]`, `#[dlpack(strides)]` or `#[dlpack(data)]`")
+        }
+        Numbers::Bools => (
+            "a `bool`",
+            "hold what it says in a field with a role: an `Order` marked `#[dlpack(order)]`, or \
+             the strides of all axes, marked `#[dlpack(strides)]`",
+        ),
+    };
+    let several = match names {
+        [_, _, ..] => {
+            format!(" (or `#[dlpack(skip({}))]` above `struct {owner}`)", names.join(", "))
+        }
+        _ => String::new(),
+    };
+    refusal(
+        place,
+        format!("field `{field}` holds {holds}, and nothing says whether it is part of the layout"),
+        format!("write `{skip}` above it{several} if it is not; if it is, {roles}"),
+    )
+}
+
+pub(crate) fn unknown_skipped(place: Span, name: &str, owner: &Ident, fields: &[String]) -> Error {
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    let help = match similar(name, &fields) {
+        Some(field) => format!("did you mean `{field}`?"),
+        None => format!("fields are {}", listed(&fields)),
+    };
+    refusal(place, format!("`{owner}` has no field `{name}`"), help)
+}
+
+/// `skip` is the attribute for this field.
 pub(crate) fn lookalike(field: &Ident, role: Role, skip: &str) -> Error {
     let word = role.word();
     let attribute = match role.units() {
@@ -183,7 +243,7 @@ pub(crate) fn lookalike(field: &Ident, role: Role, skip: &str) -> Error {
     refusal(
         field.span(),
         format!("field `{field}` looks like the `{word}`, but has no attribute that says so"),
-        format!("write {attribute} above it, or `{skip}` if it is no part of the tensor"),
+        format!("write {attribute} above it, or `{skip}` if it is not part of the tensor"),
     )
 }
 
@@ -195,7 +255,7 @@ pub(crate) fn lookalike_step(field: &Ident, skip: &str) -> Error {
         format!(
             "write `#[dlpack(pitch(elements))]` or `#[dlpack(pitch(bytes))]` above it if that is \
              how far one row is behind the one before it; strides of all axes are an array, \
-             marked `#[dlpack(strides)]`; write `{skip}` if it is no part of the tensor"
+             marked `#[dlpack(strides)]`; write `{skip}` if it is not part of the tensor"
         ),
     )
 }
@@ -208,7 +268,7 @@ pub(crate) fn lookalike_padding(field: &Ident, skip: &str) -> Error {
         format!(
             "hold how far one row is behind the one before it, padding included, in a field \
              marked `#[dlpack(pitch(elements))]` or `#[dlpack(pitch(bytes))]`; write `{skip}` \
-             above `{field}` if it is no part of the tensor"
+             above `{field}` if it is not part of the tensor"
         ),
     )
 }
@@ -221,7 +281,19 @@ pub(crate) fn lookalike_axes(field: &Ident, skip: &str) -> Error {
         format!(
             "hold the strides of all axes in an array marked `#[dlpack(strides)]`; write \
              `{skip}` above `{field}` if the shape is always listed in the order of memory, \
-             slowest axis first, or if it is no part of the tensor"
+             slowest axis first, or if it is not part of the tensor"
+        ),
+    )
+}
+
+/// A `bool` is not an `Order`.
+pub(crate) fn lookalike_order_flag(field: &Ident, skip: &str) -> Error {
+    refusal(
+        field.span(),
+        format!("field `{field}` looks like the `order`, but a `bool` does not say which"),
+        format!(
+            "hold a `dlpack_traits::Order` in a field marked `#[dlpack(order)]`; write `{skip}` \
+             above `{field}` if it is not part of the tensor"
         ),
     )
 }
@@ -237,7 +309,7 @@ pub(crate) fn lookalike_first_row(field: &Ident, skip: &str) -> Error {
              integers marked `#[dlpack(strides)]`, negative from row to row then, and where the \
              first row starts in a field marked `#[dlpack(offset(elements))]` or \
              `#[dlpack(offset(bytes))]`; write `{skip}` above `{field}` if the first row always \
-             comes first, or if it is no part of the tensor"
+             comes first, or if it is not part of the tensor"
         ),
     )
 }

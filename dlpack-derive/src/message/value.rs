@@ -57,6 +57,17 @@ pub(crate) fn expected_dtype(found: Option<&TokenTree>, place: Span, meant: Opti
     )
 }
 
+pub(crate) fn expected_fields(found: Option<&TokenTree>, place: Span) -> Error {
+    refusal(
+        place,
+        format!(
+            "expected the names of fields, separated by commas, in parentheses after `skip`, found {}",
+            describe(found)
+        ),
+        "write `#[dlpack(skip(id, timestamp))]`, or `#[dlpack(skip)]` above each field",
+    )
+}
+
 pub(crate) fn expected_bounds(place: Span) -> Error {
     refusal(
         place,
@@ -109,7 +120,8 @@ pub(crate) fn expected_dim(found: Span) -> Error {
     refusal(
         found,
         "expected an integer, the name of a field, or a named constant",
-        "compute it in a constant and name that: `#[dlpack(shape(3, Self::WIDTH))]`",
+        "a dimension that differs from value to value is a field: hold it beside the data, and \
+         name the field; one that does not is a constant: `#[dlpack(shape(height, Self::WIDTH))]`",
     )
 }
 

@@ -42,7 +42,7 @@ const _: () = {
             __dlpack::storage::<__Roles, Self>(&self.bytes)
         }
     }
-    __dlpack::assert_owner::<DataType>();
-    __dlpack::assert_owner::<Device>();
-    __dlpack::assert_owner::<&'static str>();
+    __dlpack::assert_dropped::<DataType>();
+    __dlpack::assert_dropped::<Device>();
+    __dlpack::assert_dropped::<&'static str>();
 };

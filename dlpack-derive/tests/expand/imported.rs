@@ -16,6 +16,7 @@ pub(crate) struct Frame<T: Readable> {
 #[derive(Debug, DLPackImport)]
 #[dlpack(crate = ::tensors, shape(rows, 3), dtype = F32, construct = Table::new)]
 pub(crate) struct Table {
+    #[dlpack(skip)]
     pub(crate) sum: usize,
     #[dlpack(data, copy)]
     pub(crate) bytes: Vec<u8>,

@@ -27,6 +27,9 @@ pub const fn dim(constant: i128) -> i64 {
 /// Asks for something that a deleter may drop, with the caret on the field's type.
 pub const fn assert_owner<T: TensorOwner + ?Sized>() {}
 
+/// Asks the same of a field beside the owner of the elements.
+pub const fn assert_dropped<T: DroppedWithTensor + ?Sized>() {}
+
 /// Asks for as many strides as dimensions, where both are known to the compiler.
 pub const fn assert_same_rank<const SHAPE: usize, const STRIDES: usize>()
 where
@@ -46,6 +49,19 @@ pub trait TensorOwner {}
 
 #[diagnostic::do_not_recommend]
 impl<T: Send + ?Sized + 'static> TensorOwner for T {}
+
+/// What may stand beside the owner of an exported tensor: `Send + 'static`, in our words.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be dropped with an exported tensor",
+    label = "must be `Send + 'static`",
+    note = "the consumer drops the whole struct with the tensor, on any thread, long after this scope ends",
+    note = "use `Arc` instead of `Rc`, and an owned value instead of a borrowed one",
+    note = "in a struct that is `Send` by its own `unsafe impl`, the field can be marked `#[dlpack(skip)]`"
+)]
+pub trait DroppedWithTensor {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Send + ?Sized + 'static> DroppedWithTensor for T {}
 
 /// Carries the ranks of [`assert_same_rank`].
 #[derive(Debug)]

@@ -17,7 +17,8 @@ use super::{StreamArg, Synchronize};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the `shape` of a tensor",
     label = "not a list of integers",
-    note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[usize; 3]` or `Vec<i64>`"
+    note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[usize; 3]` or `Vec<i64>`",
+    note = "for a list of your own, or of another crate in a newtype, implement `dlpack_traits::AsDims`"
 )]
 pub trait ShapeField {
     /// The dimensions.
@@ -44,7 +45,8 @@ impl<D: AsDims + ?Sized> ShapeField for D {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the `strides` of a tensor",
     label = "not a list of integers",
-    note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[isize; 3]` or `Vec<i64>`"
+    note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[isize; 3]` or `Vec<i64>`",
+    note = "for a list of your own, or of another crate in a newtype, implement `dlpack_traits::AsDims`"
 )]
 pub trait StridesField {
     /// The strides.
@@ -148,7 +150,8 @@ pub const fn constants<const N: usize>(dims: &'static [i64; N]) -> Result<Dims<'
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the `order` of a tensor",
     label = "does not convert into an `Order`",
-    note = "use `dlpack_traits::Order`, or implement `From<{Self}> for Order` and `Clone for {Self}`"
+    note = "use `dlpack_traits::Order`, or implement `From<{Self}> for dlpack_traits::Order` and `Clone for {Self}`",
+    note = "if the type is another crate's, do so for a newtype that holds it"
 )]
 pub trait OrderField {
     /// The order.
@@ -341,7 +344,8 @@ pub fn ndim<'a, I: NdimField>(
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the `dtype` of a tensor",
     label = "does not convert into a `DataType`",
-    note = "use `dlpack_traits::DataType`, an enum with `#[derive(Clone, DataType)]`, or implement `From<{Self}> for DataType` and `Clone for {Self}`"
+    note = "use `dlpack_traits::DataType`, an enum with `#[derive(Clone, DataType)]`, or implement `From<{Self}> for dlpack_traits::DataType` and `Clone for {Self}`",
+    note = "if the type is another crate's, do so for a newtype that holds it"
 )]
 pub trait DTypeField {
     /// The type.
@@ -369,7 +373,8 @@ pub fn dtype<'a, T: DTypeField>(
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the `device` of a tensor",
     label = "does not convert into a `Device`",
-    note = "use `dlpack_traits::Device`, or implement `From<{Self}> for Device` and `Clone for {Self}`"
+    note = "use `dlpack_traits::Device`, or implement `From<{Self}> for dlpack_traits::Device` and `Clone for {Self}`",
+    note = "if the type is another crate's, do so for a newtype that holds it"
 )]
 pub trait DeviceField {
     /// The device.

@@ -7,6 +7,7 @@ mod element;
 mod fields;
 pub mod import;
 mod inner;
+mod numbers;
 mod raw;
 
 /// The version lock: an expansion starts here, with the version of the derive that
@@ -29,7 +30,10 @@ pub use crate::storage::{SharedOwner, Storage};
 pub use crate::stream::{StreamArg, Synchronize};
 pub use crate::view::{Lend, TensorView};
 
-pub use asserts::{Ranks, SameRank, TensorOwner, assert_owner, assert_same_rank, dim, integer};
+pub use asserts::{
+    DroppedWithTensor, Ranks, SameRank, TensorOwner, assert_dropped, assert_owner,
+    assert_same_rank, dim, integer,
+};
 pub use fields::{
     ByteOffsetField, DTypeField, DeviceField, LayoutField, LenField, ListTo, NdimField,
     OffsetField, OrderField, PitchField, ShapeField, StridesField, SyncField, byte_len,
@@ -41,6 +45,7 @@ pub use inner::{
     Inner, inner_lend, inner_lend_in, inner_share, inner_share_dlpack, inner_stored,
     inner_sync_for, inner_tensor, inner_tensor_in, read_only, skipped,
 };
+pub use numbers::{Field, Numbers, OtherField, unsaid};
 pub use raw::{NoStorage, RawPointer, raw, raw_device, raw_tensor};
 
 /// A struct that is a tensor: what holds its elements.

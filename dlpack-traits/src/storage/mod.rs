@@ -43,7 +43,7 @@ pub(crate) use data::{Access, Came, Memory, Terms};
     message = "`{Self}` cannot hold the data of a tensor",
     label = "not a `Storage`",
     note = "use `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]` or `SharedBuffer<T>` with a DLPack element type",
-    note = "for a buffer type of your own, implement `dlpack_traits::Storage`, or derive it on an enum of storages"
+    note = "for a buffer type of your own, implement `dlpack_traits::Storage`, or derive it on an enum of storages; if it is another crate's, do so for a newtype that holds it: `fn data(&self) -> DataRef<'_> {{ DataRef::from_slice(self.0.as_slice()) }}`"
 )]
 pub trait Storage {
     /// The memory, for reading; [`DataRef::refused`] where there is none.

@@ -34,6 +34,7 @@ pub(crate) struct Counts {
     #[dlpack(copy)]
     data: Vec<i64>,
     shape: Vec<usize>,
+    #[dlpack(skip)]
     sum: i64,
 }
 

@@ -13,6 +13,7 @@ use super::{bytes, imported, text};
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors, shape(height, width), construct = Self::new)]
 struct Mask {
+    #[dlpack(skip)]
     area: usize,
     width: u8,
     #[dlpack(data)]
@@ -114,6 +115,7 @@ struct Haunted {
     data: Foreign<u8>,
     shape: Vec<i64>,
     #[dlpack(default = Haunted::scream)]
+    #[dlpack(skip)]
     ghost: u8,
 }
 

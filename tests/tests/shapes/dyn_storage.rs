@@ -102,7 +102,6 @@ struct Foreign {
     // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
     #[dlpack(unsafe(ptr, len(bytes) = bytes))]
     address: *const u8,
-    #[dlpack(skip)]
     bytes: usize,
     #[dlpack(owner)]
     owner: Arc<dyn Allocation>,

@@ -60,7 +60,6 @@ struct Frozen {
     // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
     #[dlpack(unsafe(ptr, len(elements) = len))]
     first: *const f32,
-    #[dlpack(skip)]
     len: usize,
     #[dlpack(owner)]
     elements: Arc<RwLock<Vec<f32>>>,

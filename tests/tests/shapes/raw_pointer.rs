@@ -43,7 +43,6 @@ struct CTensor {
     // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
     #[dlpack(unsafe(ptr, len(elements) = size))]
     pointer: *mut f32,
-    #[dlpack(skip)]
     size: u32,
     #[dlpack(owner)]
     handle: Arc<Library>,

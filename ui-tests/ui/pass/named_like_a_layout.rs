@@ -6,7 +6,7 @@
 use dlpack_traits::DLPackExport;
 
 #[derive(DLPackExport)]
-#[dlpack(shape(rank, offset))]
+#[dlpack(shape(rank, offset), skip(border, offsets, len, padding, _padding))]
 struct Image {
     data: Vec<u8>,
     border: u8,

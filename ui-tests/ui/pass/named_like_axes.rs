@@ -13,6 +13,7 @@ enum Format {
 }
 
 #[derive(DLPackExport)]
+#[dlpack(skip(planar_bytes))]
 struct Samples {
     #[dlpack(data)]
     interleaved: Vec<f32>,
@@ -26,6 +27,7 @@ struct Samples {
 }
 
 #[derive(DLPackExport)]
+#[dlpack(skip(text_padding, dna_padding, padding))]
 struct Batch {
     data: Vec<u8>,
     shape: [usize; 2],

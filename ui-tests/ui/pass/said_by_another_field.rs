@@ -1,4 +1,4 @@
-//! Fields that are named like a layout, where the struct already says it.
+//! Fields that repeat what a role says, and are skipped.
 
 #![deny(warnings)]
 
@@ -6,7 +6,7 @@ use dlpack_traits::{AsLayout, DLPackExport, DLPackImport, Foreign};
 
 /// With what is to be written for rows from the last to the first.
 #[derive(DLPackExport)]
-#[dlpack(shape(height, width))]
+#[dlpack(shape(height, width), skip(bottom_up, planar, row_padding))]
 struct Bitmap {
     data: Vec<u8>,
     height: usize,
@@ -21,6 +21,7 @@ struct Bitmap {
 }
 
 #[derive(DLPackExport)]
+#[dlpack(skip(row_padding, row_alignment))]
 struct Frame {
     data: Vec<u8>,
     shape: [usize; 2],
@@ -31,6 +32,7 @@ struct Frame {
 }
 
 #[derive(AsLayout)]
+#[dlpack(skip(channels_last))]
 struct Place {
     shape: [usize; 2],
     strides: [isize; 2],
@@ -38,6 +40,7 @@ struct Place {
 }
 
 #[derive(DLPackExport)]
+#[dlpack(skip(top_down, nhwc, padding_bytes))]
 struct Tensor {
     data: Vec<u8>,
     #[dlpack(layout)]
@@ -52,7 +55,7 @@ struct Read {
     data: Foreign<u8>,
     shape: Vec<usize>,
     strides: Vec<isize>,
-    #[dlpack(default)]
+    #[dlpack(skip, default)]
     channels_last: bool,
 }
 

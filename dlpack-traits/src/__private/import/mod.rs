@@ -16,7 +16,7 @@ pub use core::option::Option;
 pub use core::primitive::{bool, i64};
 pub use core::result::Result;
 
-pub use crate::__private::{extent as constant, integer};
+pub use crate::__private::{Field, OtherField, extent as constant, integer, unsaid};
 pub use crate::described::Order;
 pub use crate::device::Device;
 pub use crate::dims::Dim;

@@ -11,7 +11,8 @@ use super::{DataType, Device, Error, ImportError, Imported, Order, Unmet};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold the `order` of an imported tensor",
     label = "does not convert from an `Order`",
-    note = "use `dlpack_traits::Order`, or implement `From<Order> for {Self}`"
+    note = "use `dlpack_traits::Order`, or implement `From<dlpack_traits::Order> for {Self}`",
+    note = "if the type is another crate's, do so for a newtype that holds it"
 )]
 pub trait OrderTarget: Sized {
     /// Holds the order.
@@ -29,7 +30,8 @@ impl<T: TryFrom<Order, Error: Display>> OrderTarget for T {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold the `dtype` of an imported tensor",
     label = "does not convert from a `DataType`",
-    note = "use `dlpack_traits::DataType`, an enum with `#[derive(DataType)]`, or implement `From<DataType> for {Self}`"
+    note = "use `dlpack_traits::DataType`, an enum with `#[derive(DataType)]`, or implement `From<dlpack_traits::DataType> for {Self}`",
+    note = "if the type is another crate's, do so for a newtype that holds it"
 )]
 pub trait DTypeTarget: Sized {
     /// Holds the type.
@@ -47,7 +49,8 @@ impl<T: TryFrom<DataType, Error: Into<Error>>> DTypeTarget for T {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold the `device` of an imported tensor",
     label = "does not convert from a `Device`",
-    note = "use `dlpack_traits::Device`, or implement `TryFrom<Device> for {Self}`"
+    note = "use `dlpack_traits::Device`, or implement `TryFrom<dlpack_traits::Device> for {Self}`",
+    note = "if the type is another crate's, do so for a newtype that holds it"
 )]
 pub trait DeviceTarget: Sized {
     /// Holds the device.

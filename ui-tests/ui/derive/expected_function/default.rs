@@ -4,7 +4,7 @@ use dlpack_traits::{DLPackImport, Foreign};
 pub struct Image {
     data: Foreign<u8>,
     shape: [usize; 3],
-    #[dlpack(default = 3)]
+    #[dlpack(skip, default = 3)]
     channels: usize,
 }
 

@@ -2,6 +2,7 @@ use dlpack_traits::DLPackExport;
 
 #[derive(DLPackExport)]
 pub struct Image {
+    #[dlpack(skip)]
     width: usize,
     shape: [usize; 3],
 }

@@ -1,0 +1,182 @@
+//! Fields that could be a part of the layout, and about which nothing is said.
+//!
+//! A part of the layout that the derive overlooks is wrong values, which nothing checks.
+//! So each field that holds integers or `bool`s has a role or is skipped. Its name decides
+//! only what the help says.
+
+use syn::ext::IdentExt as _;
+use syn::{Ident, Member};
+
+use super::lookalike::{LooksLike, looks_like};
+use super::numbers::{Holds, holds};
+use super::role_field;
+use super::roles::Roles;
+use super::types;
+use crate::ast::Field;
+use crate::attr::{StructAttrs, WrittenDim};
+use crate::companion::is_phantom;
+use crate::ctxt::Ctxt;
+use crate::message::{self, Numbers};
+use crate::model::RoleField;
+use crate::symbol::{Direction, Role};
+
+/// A struct with its fields and their roles.
+pub(super) struct Unsaid<'c, 'a> {
+    pub(super) cx: &'c Ctxt,
+    pub(super) ident: &'a Ident,
+    pub(super) fields: &'a [Field<'a>],
+    pub(super) attrs: &'a StructAttrs,
+    pub(super) roles: &'c Roles<'a>,
+    /// Whether a field with the role `data` is expected.
+    pub(super) needs_data: bool,
+}
+
+impl<'a> Unsaid<'_, 'a> {
+    /// Refuses the fields about which nothing is said, as far as their tokens show what
+    /// they hold. Returns those whose type may be an alias, which the compiler decides.
+    pub(super) fn refuse(&self) -> Vec<(RoleField<'a>, &'static str)> {
+        let unsaid: Vec<_> = self
+            .fields
+            .iter()
+            .filter(|field| field.attrs.are_silent() && !self.roles.has(field))
+            .filter(|field| !self.is_listed(&field.member))
+            .map(|field| (field, self.looks_like(field), holds(field.ty)))
+            .collect();
+        let numbers = |(field, like, holds): &(&'a Field<'a>, Option<LooksLike>, Holds)| {
+            like.is_none()
+                && !matches!(holds, Holds::Unknown | Holds::Nothing)
+                && !self.is_excused(field, *holds)
+        };
+        let names: Vec<String> =
+            unsaid.iter().filter(|field| numbers(field)).map(|(field, ..)| field.name()).collect();
+        let mut unknown = Vec::new();
+        for entry in &unsaid {
+            let (field, like, holds) = *entry;
+            if let Some(like) = like {
+                self.refuse_lookalike(field, like);
+            } else if numbers(entry) {
+                field.attrs.refused.set(true);
+                let holds = match holds {
+                    Holds::Integer => Numbers::Integer,
+                    Holds::Integers => Numbers::Integers,
+                    _ => Numbers::Bools,
+                };
+                let skip = self.skip(field);
+                self.cx.push(message::unsaid(
+                    field.place(),
+                    &field.name(),
+                    holds,
+                    skip,
+                    &names,
+                    self.ident,
+                ));
+            } else if holds == Holds::Unknown {
+                unknown.push((role_field(field), self.skip(field)));
+            }
+        }
+        unknown
+    }
+
+    /// What the name of a field promises, if no other field says it.
+    fn looks_like(&self, field: &Field<'_>) -> Option<LooksLike> {
+        let Member::Named(ident) = &field.member else { return None };
+        let like = looks_like(&ident.unraw().to_string().to_lowercase(), field.ty)?;
+        let said_by: &[Role] = match like {
+            LooksLike::Padding => &[Role::Pitch, Role::Strides, Role::Layout],
+            LooksLike::Axes | LooksLike::FirstRow => &[Role::Strides, Role::Layout],
+            LooksLike::Role(_) | LooksLike::Step | LooksLike::OrderFlag | LooksLike::ReadOnly => {
+                &[]
+            }
+        };
+        let is_said = said_by.iter().any(|role| self.roles.get(*role).is_some());
+        (!is_said).then_some(like)
+    }
+
+    fn refuse_lookalike(&self, field: &Field<'_>, like: LooksLike) {
+        let Member::Named(ident) = &field.member else { return };
+        field.attrs.refused.set(true);
+        let skip = self.skip(field);
+        self.cx.push(match like {
+            LooksLike::Role(role) => message::lookalike(ident, role, skip),
+            LooksLike::Step => message::lookalike_step(ident, skip),
+            LooksLike::Padding => message::lookalike_padding(ident, skip),
+            LooksLike::Axes => message::lookalike_axes(ident, skip),
+            LooksLike::OrderFlag => message::lookalike_order_flag(ident, skip),
+            LooksLike::FirstRow => message::lookalike_first_row(ident, skip),
+            LooksLike::ReadOnly => message::lookalike_read_only(ident, skip, self.ident),
+        });
+    }
+
+    /// Whether another mistake is reported that may be about this field.
+    fn is_excused(&self, field: &Field<'_>, holds: Holds) -> bool {
+        let has = |role| self.roles.get(role).is_some();
+        let is_integer = matches!(holds, Holds::Integer | Holds::Integers);
+        let no_shape = self.attrs.shape.is_none() && !has(Role::Shape) && !has(Role::Layout);
+        let no_data = self.needs_data && !has(Role::Data);
+        // The length of the memory behind a pointer is a field too.
+        let raw_unread =
+            self.fields.iter().any(|field| field.attrs.raw && field.attrs.raw_len.is_none());
+        let is_pointer = self
+            .roles
+            .get(Role::Data)
+            .is_some_and(|data| !data.field.attrs.raw && types::is_raw_pointer(data.field.ty));
+        self.attrs.unread
+            || self.attrs.names_unread
+            || raw_unread
+            || is_integer && (no_shape || is_pointer)
+            || no_data && types::looks_like_a_buffer(field.ty)
+            || self.lists_an_unknown_name()
+    }
+
+    /// What to write above a field that is not part of the tensor. An import asks what it
+    /// holds then.
+    fn skip(&self, field: &Field<'_>) -> &'static str {
+        let has_value =
+            field.attrs.default.is_some() || self.attrs.construct.is_some() || is_phantom(field.ty);
+        if self.is_imported() && !has_value {
+            "#[dlpack(skip, default)]"
+        } else {
+            "#[dlpack(skip)]"
+        }
+    }
+
+    /// Whether the struct is imported, as far as a derive can tell: it does not see which
+    /// other derives there are. An export then gives the same help as the import, and the
+    /// compiler shows equal errors once.
+    fn is_imported(&self) -> bool {
+        self.cx.direction() == Direction::Import
+            || self.attrs.construct.is_some()
+            || self.attrs.validate.is_some()
+            || self.attrs.require.is_some()
+            || self.fields.iter().any(|field| {
+                field.attrs.copy.is_some()
+                    || field.attrs.default.is_some()
+                    || types::is_foreign(field.ty)
+            })
+    }
+
+    /// The paths in the lists of numbers.
+    fn listed(&self) -> impl Iterator<Item = &Ident> {
+        let shape = self.attrs.shape.iter().flat_map(|shape| &shape.value);
+        let lens = self.fields.iter().filter_map(|field| Some(&field.attrs.raw_len.as_ref()?.len));
+        shape.chain(lens).filter_map(|dim| match dim {
+            WrittenDim::Integer(..) => None,
+            WrittenDim::Path(path) => path.path.get_ident(),
+        })
+    }
+
+    /// Whether a list of numbers names the field.
+    fn is_listed(&self, member: &Member) -> bool {
+        let Member::Named(ident) = member else { return false };
+        self.listed().any(|word| word.unraw() == ident.unraw())
+    }
+
+    /// Whether a list of numbers names a field that there is not: any may be meant.
+    fn lists_an_unknown_name(&self) -> bool {
+        self.listed().any(|word| {
+            let name = word.unraw().to_string();
+            name.starts_with(char::is_lowercase)
+                && !self.fields.iter().any(|field| field.is_named(&name))
+        })
+    }
+}

@@ -1,0 +1,15 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+#[dlpack(shape(height, width), skip(width))]
+pub struct Image {
+    data: Vec<u8>,
+    height: u32,
+    width: u32,
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(image: Image) {
+    let _ = image.into_dlpack();
+}

@@ -1,0 +1,17 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+pub struct Image {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    id: u64,
+    row_capacity: u32,
+    is_open: bool,
+    name: String,
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(image: Image) {
+    let _ = image.into_dlpack();
+}

@@ -1,0 +1,15 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+#[dlpack(skip(timestmap))]
+pub struct Image {
+    data: Vec<u8>,
+    shape: [usize; 2],
+    timestamp: f64,
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(image: Image) {
+    let _ = image.into_dlpack();
+}

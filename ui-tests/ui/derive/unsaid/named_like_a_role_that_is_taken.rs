@@ -1,0 +1,15 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+pub struct Image {
+    data: Vec<u8>,
+    #[dlpack(shape)]
+    dims: [usize; 2],
+    shape: [usize; 2],
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(image: Image) {
+    let _ = image.into_dlpack();
+}
