@@ -106,7 +106,7 @@ fn modules(
 
 /// Where the interpreter and its packages are; makes them where they are not.
 fn home(pip: &Interpreter, checkout: &Checkout, stage: &mut Stage) -> Outcome<PathBuf> {
-    let cache = venv::cache_folder()?;
+    let cache = venv::cache_folder(checkout, stage);
     let home = cache.join(FOLDER);
     if home.join(FINISHED).is_file() {
         stage.note("made before");

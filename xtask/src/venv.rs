@@ -140,7 +140,7 @@ pub(crate) fn ensure(
     stage: &mut Stage,
 ) -> Outcome<Environment> {
     let interpreter = Interpreter::find(checkout)?;
-    let cache = cache_folder()?;
+    let cache = cache_folder(checkout, stage);
     let mut packages = wanted;
     // A richer environment that this checkout already uses is kept.
     let linked = std::fs::read_link(checkout.venv()).ok();
@@ -150,7 +150,7 @@ pub(crate) fn ensure(
             packages = richer;
         }
     }
-    let place = prepare(checkout, &cache, &packages.files(), &interpreter, stage)?;
+    let place = prepare_in(&cache, checkout, &packages.files(), &interpreter, stage)?;
     link(&place, &checkout.venv())?;
     Ok(Environment { libraries: packages.libraries(), interpreter, link: checkout.venv() })
 }
@@ -162,7 +162,7 @@ pub(crate) fn ensure_newest(
     interpreter: Interpreter,
     stage: &mut Stage,
 ) -> Outcome<Environment> {
-    let place = prepare(checkout, &cache_folder()?, &[NEWEST], &interpreter, stage)?;
+    let place = prepare(checkout, &[NEWEST], &interpreter, stage)?;
     link(&place, &checkout.newest_venv())?;
     Ok(Environment { libraries: "numpy,tvm_ffi,jax", interpreter, link: checkout.newest_venv() })
 }
@@ -173,7 +173,7 @@ pub(crate) fn ensure_devices(
     interpreter: Interpreter,
     stage: &mut Stage,
 ) -> Outcome<Environment> {
-    let place = prepare(checkout, &cache_folder()?, &[DEVICES], &interpreter, stage)?;
+    let place = prepare(checkout, &[DEVICES], &interpreter, stage)?;
     link(&place, &checkout.devices_venv())?;
     let libraries = "numpy,tvm_ffi,dpctl,dpnp,pyopencl";
     Ok(Environment { libraries, interpreter, link: checkout.devices_venv() })
@@ -185,7 +185,7 @@ pub(crate) fn ensure_engines(
     interpreter: Interpreter,
     stage: &mut Stage,
 ) -> Outcome<Environment> {
-    let place = prepare(checkout, &cache_folder()?, &[ENGINES], &interpreter, stage)?;
+    let place = prepare(checkout, &[ENGINES], &interpreter, stage)?;
     link(&place, &checkout.engines_venv())?;
     Ok(Environment { libraries: "numpy,mpi4py,ray", interpreter, link: checkout.engines_venv() })
 }
@@ -196,17 +196,27 @@ pub(crate) fn ensure_maturin(
     interpreter: Interpreter,
     stage: &mut Stage,
 ) -> Outcome<Environment> {
-    let place = prepare(checkout, &cache_folder()?, &[WHEELS], &interpreter, stage)?;
+    let place = prepare(checkout, &[WHEELS], &interpreter, stage)?;
     let path = checkout.maturin_venv();
     link(&place, &path)?;
     Ok(Environment { libraries: "", interpreter, link: path })
 }
 
-/// The place of the environment with the pins of `files`, the last of which
-/// names the others; makes it if it is not there.
+/// [`prepare_in`] the folder for caches.
 fn prepare(
     checkout: &Checkout,
+    files: &[&'static str],
+    interpreter: &Interpreter,
+    stage: &mut Stage,
+) -> Outcome<PathBuf> {
+    prepare_in(&cache_folder(checkout, stage), checkout, files, interpreter, stage)
+}
+
+/// The place of the environment with the pins of `files`, the last of which
+/// names the others; makes it if it is not there.
+fn prepare_in(
     cache: &Path,
+    checkout: &Checkout,
     files: &[&'static str],
     interpreter: &Interpreter,
     stage: &mut Stage,
@@ -322,10 +332,29 @@ fn fnv1a(basis: u64, bytes: &[u8]) -> u64 {
         .fold(basis, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-pub(crate) fn cache_folder() -> Outcome<PathBuf> {
+/// The folder of what checkouts share. Where the user has no folder for caches that can be
+/// written, such as in a service whose HOME does not exist, it is one in `target`.
+pub(crate) fn cache_folder(checkout: &Checkout, stage: &Stage) -> PathBuf {
+    let own = checkout.target().join("cache");
+    match users_cache() {
+        Some(folder) if is_writable(&folder) => folder,
+        Some(folder) => {
+            stage.note(&format!("{} cannot be written; using {}", folder.display(), own.display()));
+            own
+        }
+        None => {
+            stage.note(&format!("no folder for caches is known; using {}", own.display()));
+            own
+        }
+    }
+}
+
+/// Where the user's caches are said to be.
+fn users_cache() -> Option<PathBuf> {
     let variable =
         |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || variable("HOME");
+    // A HOME that does not exist is not made, whoever may do so.
+    let home = || variable("HOME").filter(|home| home.is_dir());
     let folder = if cfg!(windows) {
         variable("LOCALAPPDATA")
     } else if cfg!(target_os = "macos") {
@@ -335,9 +364,15 @@ pub(crate) fn cache_folder() -> Outcome<PathBuf> {
             .filter(|path| path.is_absolute())
             .or_else(|| home().map(|home| home.join(".cache")))
     };
-    folder
-        .map(|folder| folder.join("dlpack-traits"))
-        .ok_or_else(|| "no folder for caches is known; set HOME or XDG_CACHE_HOME.".to_owned())
+    folder.map(|folder| folder.join("dlpack-traits"))
+}
+
+/// Whether files can be made in a folder, which is made if it is not there.
+fn is_writable(folder: &Path) -> bool {
+    let probe = folder.join(format!("probe-{}", std::process::id()));
+    let made = std::fs::create_dir_all(folder).and_then(|()| File::create(&probe));
+    // Another user's file system may let it be made, but not removed.
+    made.is_ok() && std::fs::remove_file(&probe).is_ok()
 }
 
 pub(crate) fn python_of(venv: &Path) -> PathBuf {
@@ -387,6 +422,15 @@ mod tests {
         // From the published test vectors.
         assert_eq!(fnv1a(FNV_BASIS, b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(FNV_BASIS, b"foobar"), 0x8594_4171_f739_67e8);
+    }
+
+    #[test]
+    fn folders_that_cannot_be_written_are_found_out() {
+        let place = std::env::temp_dir().join(format!("dlpack-cache-{}", std::process::id()));
+        assert!(is_writable(&place.join("made/here")));
+        std::fs::write(place.join("file"), "").expect("it can be written");
+        assert!(!is_writable(&place.join("file/below")), "a file has no folders");
+        std::fs::remove_dir_all(&place).expect("it was made here");
     }
 
     #[test]

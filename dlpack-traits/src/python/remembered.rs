@@ -81,8 +81,7 @@ impl Remembered {
         let [first, second] = places(new.class);
         let (first, second) = (self.places.get(first)?, self.places.get(second)?);
         // Nobody else writes, so both are whole.
-        let held =
-            [first, second].map(|place| place.read().map_or(ptr::null_mut(), |known| known.class));
+        let held = [first, second].map(|place| place.read().unwrap_or(Known::NONE).class);
         if held.iter().any(|&class| ptr::eq(class, new.class)) {
             // Another thread was faster.
             return Some(new);
