@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::error::Error;
 use crate::ffi::{self, DLDevice, DLDeviceType};
 
 /// A kind of device and an index among devices of that kind.
@@ -73,6 +74,17 @@ impl Device {
                 | ffi::kDLCUDAManaged
                 | ffi::kDLOneAPI
         )
+    }
+
+    /// Checks that the standard can define this kind: its codes begin at 1. A positive
+    /// code that this version of the standard does not name passes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchDevice`].
+    #[inline]
+    pub(crate) const fn check(self) -> Result<(), Error> {
+        if self.0.device_type.0 > 0 { Ok(()) } else { Err(Error::NoSuchDevice { device: self }) }
     }
 
     /// The device of that name: a kind as it is printed, and an index after a

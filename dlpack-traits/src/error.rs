@@ -189,6 +189,11 @@ pub enum Error {
         /// Where it is.
         device: Device,
     },
+    /// The device type is 0 or negative; DLPack's begin at 1.
+    NoSuchDevice {
+        /// The device.
+        device: Device,
+    },
     /// None of the backends at hand serves the device.
     NoBackend {
         /// The device that was asked for.

@@ -109,13 +109,21 @@ pub fn judge<M: Kind>(wild: &Wild, data: *mut u8) -> Option<Taken> {
     };
     let device = wild.device();
     let offset = i128::from(wild.byte_offset());
-    let first = if has_addresses(device) { data.addr() as i128 + offset } else { offset };
-    if (numel != 0 || !has_addresses(device))
-        && (first + i128::from(bytes.0) < 0 || first + i128::from(bytes.1) > i128::from(u64::MAX))
-    {
+    if device.device_type().0 < 1 {
         return None;
     }
-    if has_addresses(device) && numel != 0 && data.is_null() {
+    let (low, high) = (offset + i128::from(bytes.0), offset + i128::from(bytes.1));
+    let largest = isize::MAX as i128;
+    if has_addresses(device) {
+        let address = data.addr() as i128;
+        let fits = offset <= largest
+            && high <= largest
+            && address + low > 0
+            && address + high <= usize::MAX as i128;
+        if numel != 0 && (data.is_null() || !fits) {
+            return None;
+        }
+    } else if low < 0 || offset > largest || high > largest {
         return None;
     }
     let len = wild.data.as_ref().map_or(0, Vec::len) as i128;

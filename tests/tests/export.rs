@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use dlpack_tests::counted::Owner;
 use dlpack_tests::foreign::{CStruct, Farewell, Foreign};
-use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned};
+use tensors::ffi::{DLDeviceType, DLManagedTensor, DLManagedTensorVersioned};
 use tensors::{
-    Abi, Complex, DLPackExport, DataRef, DataType, Element, Error, Flags, Layout, Lend,
-    ManagedTensor, SharedBuffer, Storage, TensorView,
+    Abi, Complex, DLPackExport, Data, DataRef, DataType, Device, Element, Error, Flags, Layout,
+    Lend, ManagedTensor, SharedBuffer, Storage, TensorView,
 };
 
 /// What a consumer of an export may do.
@@ -335,4 +335,26 @@ fn borrowed() {
     assert_eq!((tensor.ndim, tensor.byte_offset), (2, 0));
     // SAFETY: two strides, borrowed with the struct.
     assert_eq!(unsafe { core::slice::from_raw_parts(tensor.strides, 2) }, [1, 3]);
+}
+
+/// F15: a storage may name any device, and what DLPack cannot name is not described.
+#[test]
+fn device_types_below_one() {
+    let mut bytes = [0_u8; 4];
+    let (pointer, len) = (bytes.as_mut_ptr(), bytes.len());
+    for (device_type, is_one) in [(0, false), (-1, false), (i32::MIN, false), (1, true), (77, true)]
+    {
+        let device = Device::new(DLDeviceType(device_type), 0);
+        let expected = if is_one { Ok(()) } else { Err(Error::NoSuchDevice { device }) };
+        for shape in [&[4][..], &[0]] {
+            let layout = || Layout::row_major(shape).unwrap();
+            // SAFETY: 1. to 3. The array is alive, and nobody else has it. No element is
+            // read, so it does not matter that it is on no device.
+            let data = unsafe { DataRef::from_raw_parts(pointer, len, DataType::U8, device) };
+            assert_eq!(TensorView::new(data, layout()).map(drop), expected);
+            // SAFETY: as above.
+            let data = unsafe { Data::from_raw_parts(pointer, len, DataType::U8, device) };
+            assert_eq!(Lend::new(data, layout()).map(drop), expected);
+        }
+    }
 }

@@ -104,6 +104,7 @@ impl<'a> Described<'a> {
     #[inline(always)]
     pub(crate) fn new(memory: Memory, mut layout: Layout<'a>) -> Result<Self, Error> {
         memory.check()?;
+        memory.device.check()?;
         layout.padded |= memory.padded;
         let padded = layout.padded;
         let resolved = layout.resolve(&memory)?;

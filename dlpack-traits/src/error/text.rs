@@ -116,6 +116,11 @@ impl fmt::Display for Error {
             Error::NotOnHost { device } => {
                 write!(f, "the memory is on {device}, where the processor cannot read it")
             }
+            Error::NoSuchDevice { device } => write!(
+                f,
+                "DLPack has no device type {}, expected 1 or more; host memory is 1 (`kDLCPU`)",
+                device.device_type().0
+            ),
             Error::NoBackend { device } => write!(f, "no backend at hand serves {device}"),
             Error::AlreadyServed { device_type } => {
                 let device = Device::new(device_type, 0);

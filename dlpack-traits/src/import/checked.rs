@@ -100,11 +100,11 @@ impl Checked {
         }
         let numel = self.axes.compact()?;
         let end = isize::try_from(numel.checked_mul(bits >> 3)?).ok()?;
-        let byte_offset = usize::try_from(claims.byte_offset).ok()?;
-        let first = claims.data.addr().checked_add(byte_offset)?;
-        // Nor do they go round the end of the address space.
-        first.checked_add(end.unsigned_abs())?;
-        let first = claims.data.wrapping_add(byte_offset);
+        // `data` and the last byte are in one allocation, and no address in it wraps.
+        let byte_offset = isize::try_from(claims.byte_offset).ok()?;
+        let reach = byte_offset.checked_add(end)?;
+        claims.data.addr().checked_add(reach.unsigned_abs())?;
+        let first = claims.data.wrapping_offset(byte_offset);
         Some(Place { first, byte_offset: 0, numel, bytes: (0, end) })
     }
 
@@ -113,6 +113,7 @@ impl Checked {
     fn place(&mut self, claims: &Claims, policy: ImportPolicy) -> Result<Place, Error> {
         let Claims { version, flags, data, byte_offset, device, dtype, has_strides } = *claims;
         check_dtype(dtype, version)?;
+        device.check()?;
         let numel = layout::numel(self.axes.shape())?;
         if !has_strides {
             if !policy.allows_null_strides(version) {
@@ -127,17 +128,19 @@ impl Checked {
         let bits = stored_bits(dtype, flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED));
         let bytes = byte_span(extent, bits, numel)?;
         let (first, byte_offset) = if !device.has_addresses() {
-            within(u128::from(u64::MAX), byte_offset.into(), bytes)?;
+            let distance = distance(byte_offset, bytes)?;
+            if distance.saturating_add(bytes.0) < 0 {
+                return Err(Error::SizeOverflow);
+            }
             (data, byte_offset)
         } else if numel == 0 {
             (core::ptr::null_mut(), 0)
         } else if data.is_null() {
             return Err(Error::NullData);
         } else {
-            let first = (data.addr() as u128).saturating_add(byte_offset.into());
-            within(usize::MAX as u128, first, bytes)?;
-            let byte_offset = usize::try_from(byte_offset).map_err(|_| Error::SizeOverflow)?;
-            (data.wrapping_add(byte_offset), 0)
+            let first = data.wrapping_offset(distance(byte_offset, bytes)?);
+            check_addresses(data.addr(), first.addr(), bytes)?;
+            (first, 0)
         };
         Ok(Place { first, byte_offset, numel, bytes })
     }
@@ -192,22 +195,31 @@ fn whole_bytes(low: i64, high: i64, bits: i64, numel: i64) -> Option<(isize, isi
     Some((start, end))
 }
 
-/// Checks that bytes around a place neither begin before 0 nor end beyond `max`.
+/// The distance in bytes from `data` to the first element.
+///
+/// `data` and all elements belong to one allocation or object, and none has more than
+/// `isize::MAX` bytes. A larger distance is an error, to the first element or to the end.
 #[inline(always)]
-fn within(max: u128, place: u128, (start, end): (isize, isize)) -> Result<(), Error> {
-    let below = start.unsigned_abs() as u128;
-    let above = end.unsigned_abs() as u128;
-    if below > place || place.saturating_add(above) > max {
-        Err(Error::SizeOverflow)
-    } else {
-        Ok(())
-    }
+fn distance(byte_offset: u64, (_, end): (isize, isize)) -> Result<isize, Error> {
+    let distance = isize::try_from(byte_offset).map_err(|_| Error::SizeOverflow)?;
+    distance.checked_add(end).ok_or(Error::SizeOverflow)?;
+    Ok(distance)
+}
+
+/// Checks that no address between `data` and the bytes of the elements wraps, and that
+/// no element is at address 0.
+#[inline(always)]
+fn check_addresses(data: usize, first: usize, (start, end): (isize, isize)) -> Result<(), Error> {
+    let inside = first >= data
+        && start.unsigned_abs() < first
+        && first.checked_add(end.unsigned_abs()).is_some();
+    if inside { Ok(()) } else { Err(Error::SizeOverflow) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ffi::{kDLExtDev, kDLVulkan};
+    use crate::ffi::{DLDeviceType, kDLExtDev, kDLVulkan};
 
     /// Claims about elements at an address, and the arrays beside them.
     fn claimed(dtype: DataType, shape: &[i64], strides: &[i64]) -> (Claims, Checked) {
@@ -267,7 +279,7 @@ mod tests {
     #[test]
     fn only_compact_tensors_at_addresses_are_common() {
         type Change = fn(&mut Claims);
-        let rules: [(bool, Change); 9] = [
+        let rules: [(bool, Change); 13] = [
             (true, |claims| claims.byte_offset = 8),
             (true, |claims| claims.device = Device::cuda(1)),
             (true, |claims| claims.version = None),
@@ -277,6 +289,10 @@ mod tests {
             (false, |claims| claims.device = Device::new(kDLExtDev, 0)),
             (false, |claims| claims.byte_offset = u64::MAX),
             (false, |claims| claims.byte_offset = u64::MAX - 0x1000 - 8),
+            (false, |claims| claims.byte_offset = 1 << 63),
+            (true, |claims| claims.byte_offset = (1 << 63) - 25),
+            (false, |claims| claims.byte_offset = (1 << 63) - 24),
+            (false, |claims| claims.device = Device::new(DLDeviceType(0), 0)),
         ];
         for (number, (expected, change)) in rules.into_iter().enumerate() {
             let (mut claims, mut checked) = claimed(DataType::F32, &[2, 3], &[3, 1]);

@@ -116,13 +116,10 @@ impl<T: ForeignElement> Foreign<T> {
     ///
     /// With a type of elements: [`Error::NotOnHost`], [`Error::ElementMismatch`],
     /// and [`Error::Misaligned`] where an element is not aligned to the largest
-    /// power of two, up to 8, that divides its size. Without: none, but
-    /// [`Error::SizeOverflow`] where a byte offset from a handle is larger than
-    /// any object. [`Error::OutOfMemory`] for the count of its owners. The tensor is
-    /// released on an error.
+    /// power of two, up to 8, that divides its size. [`Error::OutOfMemory`] for the
+    /// count of its owners. The tensor is released on an error.
     pub fn new(tensor: Imported) -> Result<Self, Error> {
         T::check(&tensor)?;
-        Span::of(&tensor)?;
         Ok(Self { tensor: Counted::new(tensor)?, elements: PhantomData })
     }
 }
@@ -200,36 +197,26 @@ struct Span {
 }
 
 impl Span {
-    fn of(tensor: &Imported) -> Result<Self, Error> {
+    /// The import checked that the numbers fit: `checked::distance`, `checked::byte_span`.
+    fn of(tensor: &Imported) -> Self {
         let (first, bytes) = (tensor.as_ptr().cast_mut(), tensor.byte_range());
         if !tensor.device().has_addresses() {
             // Nothing says how large the object is, but it reaches that far.
-            let byte_offset = isize::try_from(tensor.byte_offset()).ok();
-            let end = byte_offset.and_then(|offset| offset.checked_add(bytes.end));
-            return match (byte_offset, end) {
-                (Some(byte_offset), Some(end)) => Ok(Self {
-                    start: first,
-                    byte_len: end.unsigned_abs(),
-                    byte_offset: byte_offset.unsigned_abs(),
-                }),
-                _ => Err(Error::SizeOverflow),
-            };
+            let byte_offset = usize::try_from(tensor.byte_offset()).unwrap_or(0);
+            let byte_len = byte_offset.wrapping_add_signed(bytes.end);
+            return Self { start: first, byte_len, byte_offset };
         }
-        // The range was checked to fit.
         let byte_len = bytes.end.wrapping_sub(bytes.start).unsigned_abs();
         let lowest = first.wrapping_offset(bytes.start);
         let start = if byte_len == 0 { core::ptr::dangling_mut::<u64>().cast() } else { lowest };
-        Ok(Self { start, byte_len, byte_offset: bytes.start.unsigned_abs() })
+        Self { start, byte_len, byte_offset: bytes.start.unsigned_abs() }
     }
 }
 
 impl<T> Storage for Foreign<T> {
     fn data(&self) -> DataRef<'_> {
         let tensor = self.tensor();
-        let Ok(Span { start, byte_len, .. }) = Span::of(tensor) else {
-            // `new` found it to be none.
-            return DataRef::refused(&Error::SizeOverflow);
-        };
+        let Span { start, byte_len, .. } = Span::of(tensor);
         let later = tensor.version().filter(|_| !tensor.dtype().is_well_formed());
         let later = later.map_or(0, |version| {
             version.minor.saturating_sub(Version::CURRENT.minor).try_into().unwrap_or(u8::MAX)
@@ -270,7 +257,7 @@ impl<T> Storage for Foreign<T> {
 
 impl<T> AsLayout for Foreign<T> {
     fn as_layout(&self) -> Result<Layout<'_>, Error> {
-        let before = Span::of(&self.tensor)?.byte_offset;
+        let before = Span::of(&self.tensor).byte_offset;
         Layout::strided(self.tensor.shape(), self.tensor.strides())?.byte_offset(before)
     }
 }

@@ -167,10 +167,14 @@ unsafe fn elements<T: Element>(tensor: &DLTensor) -> Option<(NonNull<T>, usize)>
     let most = isize::MAX.unsigned_abs().checked_div(size_of::<T>())?;
     let len = usize::try_from(len).ok().filter(|&len| len <= most)?;
     let data = NonNull::new(tensor.data.cast::<u8>())?;
-    let first = data.addr().checked_add(usize::try_from(tensor.byte_offset).ok()?)?;
-    // Nor does it go round the end of the address space.
-    first.checked_add(len.wrapping_mul(size_of::<T>()))?;
-    let first = data.with_addr(first).cast::<T>();
+    let byte_offset = usize::try_from(tensor.byte_offset).ok()?;
+    // `data` and the last byte are in one allocation, and no address in it wraps.
+    let reach = byte_offset.checked_add(len.wrapping_mul(size_of::<T>()))?;
+    if reach > isize::MAX.unsigned_abs() {
+        return None;
+    }
+    data.addr().checked_add(reach)?;
+    let first = data.with_addr(data.addr().checked_add(byte_offset)?).cast::<T>();
     first.is_aligned().then_some((first, len))
 }
 

@@ -130,14 +130,19 @@ impl Case {
         let strides = array(What::Strides, &self.strides);
         let data = match &self.data {
             Data::Bytes(bytes) => Guarded::of(What::Elements, bytes, flush),
-            Data::Null | Data::Nowhere => Guarded::of(What::Elements, &[], flush),
+            Data::Null | Data::Nowhere | Data::At(_) => Guarded::of(What::Elements, &[], flush),
         };
         let pointer = |array: &Array, memory: &Guarded| match array {
             Array::Null => ptr::null_mut(),
             Array::Of(_) | Array::Nowhere => memory.start().cast(),
         };
+        let first = match self.data {
+            Data::Null => ptr::null_mut(),
+            Data::At(address) => ptr::without_provenance_mut(address),
+            Data::Nowhere | Data::Bytes(_) => data.start(),
+        };
         let tensor = DLTensor {
-            data: if self.data == Data::Null { ptr::null_mut() } else { data.start().cast() },
+            data: first.cast(),
             device: DLDevice::from(self.device),
             ndim: self.ndim,
             dtype: DLDataType::from(self.dtype),

@@ -72,6 +72,8 @@ pub enum Data {
     Null,
     /// An address that cannot be read.
     Nowhere,
+    /// An address by its number, which cannot be read.
+    At(usize),
     /// Those bytes, and around them nothing.
     Bytes(Vec<u8>),
 }

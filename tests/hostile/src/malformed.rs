@@ -1,6 +1,6 @@
 //! Structs that cannot be, each for every importer: [`malformed`], [`other_majors`].
 
-use tensors::ffi::{self, DLDataTypeCode};
+use tensors::ffi::{self, DLDataTypeCode, DLDeviceType};
 use tensors::{DataType, Device, Error, Version};
 
 use crate::{Array, Case, Clause, Data, Duty};
@@ -83,7 +83,8 @@ pub fn malformed() -> Vec<Case> {
         cases.push(if one_place { case.may() } else { case });
     }
     // F9.
-    for byte_offset in [u64::MAX, u64::MAX - 4, u64::MAX - 23] {
+    let largest = BIG.unsigned_abs();
+    for byte_offset in [u64::MAX, u64::MAX - 4, u64::MAX - 23, largest + 1, largest - 23] {
         let case = sound(&format!("F9 byte_offset {byte_offset:#x}"));
         cases.push(wrong(Case { byte_offset, ..case }, Clause::ByteOffset, Error::SizeOverflow));
     }
@@ -101,7 +102,18 @@ pub fn malformed() -> Vec<Case> {
         let case = Case { data, byte_offset, device, ..case };
         cases.push(wrong(case, Clause::Data, Error::NullData));
     }
-    // F11.
+    // F10: the second element is at address 0.
+    let case = sound("F10 elements down to address 0").dims(&[2], Some(&[-1]));
+    let case = wrong(case, Clause::Data, Error::SizeOverflow);
+    cases.push(Case { data: Data::At(4), ..case });
+    cases.extend(element_types());
+    cases.extend(device_types());
+    cases
+}
+
+/// F11.
+fn element_types() -> Vec<Case> {
+    let mut cases = Vec::new();
     for (code, bits, lanes) in [
         (ffi::kDLInt, 0, 1),
         (ffi::kDLInt, 32, 0),
@@ -125,6 +137,15 @@ pub fn malformed() -> Vec<Case> {
         cases.push(if forbidden { case } else { case.may() });
     }
     cases
+}
+
+/// F15.
+fn device_types() -> [Case; 3] {
+    [0, -1, i32::MIN].map(|code| {
+        let device = Device::new(DLDeviceType(code), 0);
+        let case = Case { device, ..sound(&format!("F15 device type {code}")) };
+        wrong(case, Clause::Device, Error::NoSuchDevice { device })
+    })
 }
 
 /// F1: structs of other major versions, to be built by

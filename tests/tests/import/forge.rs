@@ -23,6 +23,8 @@ pub(crate) struct Forged {
     pub(crate) bytes: Vec<u8>,
     /// Where `data` points to, counted from the start of the memory; NULL for none.
     pub(crate) data: Option<usize>,
+    /// What `data` is instead, where that is not memory that could be read.
+    pub(crate) address: Option<usize>,
     pub(crate) byte_offset: u64,
     pub(crate) dtype: DataType,
     pub(crate) device: Device,
@@ -39,6 +41,7 @@ pub(crate) fn forged(shape: &[i64], numbers: &[i32]) -> Forged {
         strides: None,
         bytes: numbers.iter().flat_map(|number| number.to_ne_bytes()).collect(),
         data: Some(0),
+        address: None,
         byte_offset: 0,
         dtype: DataType::I32,
         device: Device::CPU,
@@ -114,8 +117,10 @@ impl Forged {
         let mut shape = self.shape.clone().unwrap_or_default();
         let mut strides = self.strides.clone().unwrap_or_default();
         let data = memory.as_mut_ptr().cast::<u8>();
+        let data = self.data.map_or(ptr::null_mut(), |skip| data.wrapping_add(skip));
+        let data = self.address.map_or(data, ptr::without_provenance_mut);
         let tensor = DLTensor {
-            data: self.data.map_or(ptr::null_mut(), |skip| data.wrapping_add(skip).cast()),
+            data: data.cast(),
             device: DLDevice::from(self.device),
             ndim: self.ndim.unwrap_or_else(|| i32::try_from(shape.len()).unwrap()),
             dtype: DLDataType::from(self.dtype),

@@ -76,6 +76,12 @@ fn what_is_not_is_the_same_error() {
     assert_eq!(agree::<i32>(&huge.clone().strided(&[1 << 40, 1], 0)), Err(Error::SizeOverflow));
     let far = Forged { byte_offset: u64::MAX - 3, ..tensor() };
     assert_eq!(agree::<i32>(&far), Err(Error::SizeOverflow));
+    for byte_offset in [1 << 63, isize::MAX as u64 - 23] {
+        let far = Forged { byte_offset, ..tensor() };
+        assert_eq!(agree::<i32>(&far), Err(Error::SizeOverflow));
+    }
+    let last = Forged { address: Some(usize::MAX - 22), ..tensor() };
+    assert_eq!(agree::<i32>(&last), Err(Error::SizeOverflow));
     let deep = Forged { ndim: Some(65), ..tensor() };
     assert!(matches!(agree::<i32>(&deep), Err(Error::TooManyDims { .. })));
     let shallow = Forged { ndim: Some(-1), ..tensor() };

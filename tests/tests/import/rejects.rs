@@ -39,6 +39,15 @@ fn dtype(code: DLDataTypeCode, bits: u8, lanes: u16) -> (Forged, Error) {
     (with(|case| case.dtype = dtype), Error::UnsupportedDType { dtype })
 }
 
+fn kind(device_type: i32) -> Device {
+    Device::new(DLDeviceType(device_type), 0)
+}
+
+fn device(device_type: i32) -> (Forged, Error) {
+    let device = kind(device_type);
+    (with(|case| case.device = device), Error::NoSuchDevice { device })
+}
+
 #[test]
 fn table() {
     const BIG: i64 = i64::MAX;
@@ -71,6 +80,13 @@ fn table() {
         // F9: offsets that leave the address space.
         (with(|case| case.byte_offset = u64::MAX), overflow),
         (with(|case| case.byte_offset = u64::MAX - 4), overflow),
+        // F9: offsets and ends that lie outside of every allocation, which has at most
+        // `isize::MAX` bytes, although no address wraps.
+        (with(|case| case.byte_offset = 1 << 63), overflow),
+        (with(|case| case.byte_offset = BIG.unsigned_abs() + 1), overflow),
+        (with(|case| case.byte_offset = BIG.unsigned_abs() - 23), overflow),
+        (dims(&[6], Some(&[1])).strided(&[1], 1 << 63), overflow),
+        (dims(&[3], Some(&[-1])).strided(&[-1], BIG.unsigned_abs()), overflow),
         // F10: elements without memory.
         (with(|case| case.data = None), Error::NullData),
         (with(|case| (case.data, case.byte_offset) = (None, 64)), Error::NullData),
@@ -87,6 +103,15 @@ fn table() {
         dtype(ffi::kDLFloat4_e2m1fn, 8, 1),
         dtype(DLDataTypeCode(18), 8, 1),
         dtype(DLDataTypeCode(255), 255, u16::MAX),
+        // F15: device types start at 1.
+        device(0),
+        device(-1),
+        device(i32::MIN),
+        (
+            with(|case| (case.data, case.device) = (None, kind(0))),
+            Error::NoSuchDevice { device: kind(0) },
+        ),
+        (Forged { device: kind(-2), ..dims(&[0], None) }, Error::NoSuchDevice { device: kind(-2) }),
     ];
     for (case, error) in cases {
         assert_eq!(refused::<DLManagedTensorVersioned>(&case), error, "{case:?}");
@@ -137,10 +162,38 @@ fn before_a_handle() {
     assert_eq!(refused::<DLManagedTensor>(&beyond), Error::SizeOverflow);
     // Either end is inside, but no object is as large as what is between them.
     let far = Forged { shape: Some(vec![2, 2]), ..beyond.clone() };
-    let far = far.strided(&[1 << 60, -(1 << 60)], 1 << 63);
+    let far = far.strided(&[1 << 60, -(1 << 60)], (1 << 63) - 25);
     assert_eq!(refused::<DLManagedTensorVersioned>(&far), Error::SizeOverflow);
-    let fits = Forged { byte_offset: u64::MAX - 24, ..beyond };
-    assert_eq!(fits.imported().byte_offset(), u64::MAX - 24);
+    // An object has at most `isize::MAX` bytes, as an allocation has.
+    let last = isize::MAX as u64 - 24;
+    let fits = Forged { byte_offset: last, ..beyond };
+    assert_eq!(fits.imported().byte_offset(), last);
+    for byte_offset in [last + 1, isize::MAX as u64 + 1, u64::MAX - 24] {
+        let beyond = Forged { byte_offset, ..fits.clone() };
+        assert_eq!(refused::<DLManagedTensorVersioned>(&beyond), Error::SizeOverflow);
+    }
+    let empty = Forged { shape: Some(vec![0]), byte_offset: 1 << 63, ..fits };
+    assert_eq!(refused::<DLManagedTensorVersioned>(&empty), Error::SizeOverflow);
+}
+
+/// F10: no element lies at address 0, also where `data` is another address.
+#[test]
+fn elements_at_address_zero() {
+    for (data, strides, byte_offset, error) in [
+        (8, &[-1][..], 0, Some(Error::SizeOverflow)),
+        (4, &[-1], 4, Some(Error::SizeOverflow)),
+        (4, &[-1], 0, Some(Error::SizeOverflow)),
+        (9, &[-1], 0, None),
+        (1, &[1], 0, None),
+        (usize::MAX - 11, &[1], 0, Some(Error::SizeOverflow)),
+        (usize::MAX - 12, &[1], 0, None),
+        (usize::MAX - 16, &[1], 8, Some(Error::SizeOverflow)),
+    ] {
+        let mut case = dims(&[3], Some(strides)).strided(strides, byte_offset);
+        case.address = Some(data);
+        let outcome = case.import::<DLManagedTensorVersioned>(&Drops::new()).1.map(drop);
+        assert_eq!(outcome.err(), error, "{case:?}");
+    }
 }
 
 /// F1: of another major version only the deleter is used. The struct ends there,
