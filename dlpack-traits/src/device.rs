@@ -2,7 +2,6 @@
 
 use core::fmt;
 
-use crate::error::Error;
 use crate::ffi::{self, DLDevice, DLDeviceType};
 
 /// A kind of device and an index among devices of that kind.
@@ -76,15 +75,11 @@ impl Device {
         )
     }
 
-    /// Checks that the standard can define this kind: its codes begin at 1. A positive
-    /// code that this version of the standard does not name passes.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuchDevice`].
+    /// Whether DLPack can have this kind of device: its codes begin at 1. A positive code
+    /// that this version of the standard does not name can be one of a later version.
     #[inline]
-    pub(crate) const fn check(self) -> Result<(), Error> {
-        if self.0.device_type.0 > 0 { Ok(()) } else { Err(Error::NoSuchDevice { device: self }) }
+    pub(crate) const fn is_well_formed(self) -> bool {
+        self.0.device_type.0 > 0
     }
 
     /// The device of that name: a kind as it is printed, and an index after a

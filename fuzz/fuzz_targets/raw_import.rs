@@ -17,6 +17,7 @@ struct Input {
     legacy: bool,
     strict: bool,
     fate: Fate,
+    writable: bool,
 }
 
 /// What becomes of a tensor that was taken.
@@ -64,9 +65,9 @@ struct Owned {
     order: Order,
 }
 
-fn run<M: Kind>(Input { wild, strict, fate, .. }: &Input) {
+fn run<M: Kind>(Input { wild, strict, writable, fate, .. }: &Input) {
     let built = wild.build::<M>();
-    let policy = if *strict { ImportPolicy::Strict } else { ImportPolicy::Lenient };
+    let policy = ImportPolicy::new().strict_strides(*strict).legacy_writable(*writable);
     // SAFETY: 1. to 3. The struct is there, its arrays as it says, and ours to
     // give away. 4. and 5. Elements are looked at only where they are ours.
     let outcome = unsafe { Imported::from_raw_with(built.raw(), policy) };
@@ -92,12 +93,21 @@ fn run<M: Kind>(Input { wild, strict, fate, .. }: &Input) {
     assert_eq!(tensor.flags().bits(), if M::VERSIONED { wild.flags() } else { 0 });
     assert_eq!(tensor.version(), version);
     assert!(!format!("{tensor:?}").is_empty());
-    let _ = tensor.exclusive().is_ok();
+    let flagged = wild.flags() & 1 != 0;
+    assert_eq!(tensor.is_read_only(), if M::VERSIONED { flagged } else { !*writable });
+    assert!(tensor.exclusive().is_err(), "it was in C");
     assert!(tensor.frozen().is_err(), "it was in C");
     if !tensor.device().is_host() {
         assert!(tensor.elements::<u8>().is_err() && tensor.codes().is_err());
     } else if expected.honest {
         read(&tensor);
+        // A copy takes memory for each element.
+        if tensor.numel() < 10_000 {
+            if let Ok(mut copy) = tensor.to_own_copy() {
+                assert!(copy.exclusive().is_ok(), "it is ours alone");
+                read(&copy);
+            }
+        }
         write(&mut tensor);
     }
     assert_eq!(built.deletes(), 0);

@@ -42,11 +42,8 @@ def test_other_capsules():
 
 
 def test_what_a_capsule_cannot_be_asked():
-    """It was made before; a refusal leaves it as it was."""
+    """It was made before."""
     capsule = Writable([1.0]).__dlpack__()
-    with pytest.raises(ValueError, match="cannot be asked for a copy"):
-        testing.import_tensor(capsule, copy=True)
-    assert structs.name(capsule) == "dltensor"
     assert testing.import_tensor(capsule, copy=False, device=(1, 0)).floats() == [1.0]
     with nothing_left():
         capsule = Writable([1.0]).__dlpack__()

@@ -7,7 +7,7 @@ mod together;
 use axes::Axes;
 use source::Source;
 
-use crate::described::{Described, Layout};
+use crate::described::{Described, Layout, Order};
 use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
@@ -16,12 +16,13 @@ use crate::layout;
 use crate::storage::{Block, Data};
 use crate::view::{Lend, TensorView};
 
-/// A compact row-major copy, aligned to 64 bytes.
+/// A compact copy, aligned to 64 bytes.
 pub(crate) struct Copied {
     block: Block,
     dtype: DataType,
     padded: bool,
     shape: Dims<'static>,
+    order: Order,
 }
 
 impl Copied {
@@ -83,7 +84,25 @@ impl Copied {
             Ok(())
         })?;
         let (dtype, padded) = (from.dtype(), from.is_padded());
-        Ok(Self { block, dtype, padded, shape })
+        Ok(Self { block, dtype, padded, shape, order: Order::RowMajor })
+    }
+
+    /// The same elements with the axes in reverse: what was row-major is column-major.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
+    pub(crate) fn into_transposed(self) -> Result<Self, Error> {
+        let order = match self.order {
+            Order::RowMajor => Order::ColumnMajor,
+            Order::ColumnMajor => Order::RowMajor,
+        };
+        let from = self.shape.as_slice();
+        let shape = Dims::filled(from.len(), |dims| {
+            dims.iter_mut().zip(from.iter().rev()).for_each(|(dim, &from)| *dim = from);
+            Ok(())
+        })?;
+        Ok(Self { shape, order, ..self })
     }
 
     /// The copy, lent exclusively.
@@ -101,7 +120,10 @@ impl Copied {
                 Device::CPU,
             )
         };
-        let layout = Layout::row_major(&self.shape)?;
+        let layout = match self.order {
+            Order::RowMajor => Layout::row_major(&self.shape)?,
+            Order::ColumnMajor => Layout::column_major(&self.shape)?,
+        };
         Lend::new(data, if self.padded { layout.padded() } else { layout })
     }
 }

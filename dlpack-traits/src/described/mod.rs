@@ -104,7 +104,9 @@ impl<'a> Described<'a> {
     #[inline(always)]
     pub(crate) fn new(memory: Memory, mut layout: Layout<'a>) -> Result<Self, Error> {
         memory.check()?;
-        memory.device.check()?;
+        if !memory.device.is_well_formed() {
+            return Err(Error::NoSuchDevice { device: memory.device });
+        }
         layout.padded |= memory.padded;
         let padded = layout.padded;
         let resolved = layout.resolve(&memory)?;

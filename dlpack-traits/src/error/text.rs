@@ -107,8 +107,8 @@ impl fmt::Display for Error {
                  with `max_version=(1, 1)` or later",
             ),
             Error::NotShareable => f.write_str(
-                "the storage has a single owner; export it by value with `into_dlpack`, or hold \
-                 it in an `Arc` or a `SharedBuffer`",
+                "the storage has a single owner; export the object by value with `into_dlpack`, \
+                 or hold it, or its storage, in an `Arc`",
             ),
             Error::ShareOutOfRange => {
                 f.write_str("the shared handle does not hold the memory of the tensor")
@@ -176,11 +176,15 @@ impl fmt::Display for Error {
                 "the elements are not compact in row-major order, so they are no slice; go through \
                  them with `elements`, or copy them with its `to_vec`",
             ),
-            Error::ReadOnly => f.write_str("the tensor is read-only"),
+            Error::ReadOnly => f.write_str(
+                "the tensor is read-only: its producer set READ_ONLY, or exported the legacy \
+                 struct, which cannot say that it may be written; copy it with `to_own_copy`, or \
+                 import a legacy struct with `legacy_writable`",
+            ),
             Error::NotExclusive => f.write_str(
-                "others may hold the memory of the tensor too; ask its producer for a copy with \
-                 `copy=True`, or, if it does not flag copies with IS_COPIED, copy the elements with \
-                 `elements` and `to_vec`",
+                "others may hold the memory of the tensor too; copy it with `to_own_copy`, or \
+                 import it with `copy(true)` (from Python `copy=True`); where you know that \
+                 nothing else has it, call `assume_exclusive`, which is unsafe",
             ),
             Error::NotFrozen => f.write_str(
                 "others may write the memory of the tensor; read its elements by value with \

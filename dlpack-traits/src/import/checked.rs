@@ -31,6 +31,9 @@ pub(super) struct Claims {
 pub(super) struct Checked {
     pub(super) version: Option<Version>,
     pub(super) flags: Flags,
+    /// Whether consumers must not write: READ_ONLY is set, or the struct is a legacy one,
+    /// which cannot say it, and the policy does not allow writes to its memory.
+    pub(super) read_only: bool,
     /// The first element, or the handle; NULL where addresses have no elements.
     pub(super) first: *mut u8,
     /// From the handle to the first element; 0 where `first` is an address.
@@ -60,6 +63,7 @@ impl Checked {
         Self {
             version: None,
             flags: Flags::NONE,
+            read_only: true,
             first: core::ptr::null_mut(),
             byte_offset: 0,
             device: Device::CPU,
@@ -78,6 +82,10 @@ impl Checked {
             None => self.place(claims, policy)?,
         };
         (self.version, self.flags) = (claims.version, claims.flags);
+        self.read_only = match claims.version {
+            Some(_) => claims.flags.contains(Flags::READ_ONLY),
+            None => !policy.allows_legacy_writes(),
+        };
         (self.device, self.dtype) = (claims.device, claims.dtype);
         (self.first, self.byte_offset) = (place.first, place.byte_offset);
         (self.numel, self.bytes) = (place.numel, place.bytes);
@@ -113,7 +121,9 @@ impl Checked {
     fn place(&mut self, claims: &Claims, policy: ImportPolicy) -> Result<Place, Error> {
         let Claims { version, flags, data, byte_offset, device, dtype, has_strides } = *claims;
         check_dtype(dtype, version)?;
-        device.check()?;
+        if !device.is_well_formed() {
+            return Err(Error::NoSuchDevice { device });
+        }
         let numel = layout::numel(self.axes.shape())?;
         if !has_strides {
             if !policy.allows_null_strides(version) {

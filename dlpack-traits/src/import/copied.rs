@@ -122,7 +122,7 @@ fn copy(tensor: &Imported, order: Order, place: &Place<'_>, len: usize) -> Resul
 }
 
 /// The numbers from the last to the first.
-fn turned<'a>(numbers: &[i64], to: &'a mut [i64; MAX_NDIM]) -> &'a [i64] {
+pub(super) fn turned<'a>(numbers: &[i64], to: &'a mut [i64; MAX_NDIM]) -> &'a [i64] {
     let to = to.get_mut(..numbers.len()).unwrap_or_default();
     for (to, from) in to.iter_mut().zip(numbers.iter().rev()) {
         *to = *from;

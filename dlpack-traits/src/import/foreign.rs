@@ -213,36 +213,50 @@ impl Span {
     }
 }
 
+/// The memory of an imported tensor, from its lowest byte to its highest (of a device
+/// without addresses: from the handle on), lent as it came.
+pub(super) fn memory_of(tensor: &Imported) -> DataRef<'_> {
+    let Span { start, byte_len, .. } = Span::of(tensor);
+    let later = tensor.version().filter(|_| !tensor.dtype().is_well_formed());
+    let later = later.map_or(0, |version| {
+        version.minor.saturating_sub(Version::CURRENT.minor).try_into().unwrap_or(u8::MAX)
+    });
+    let Terms { access, unit } = tensor.terms();
+    let access = match access {
+        // There are several owners now.
+        Access::Exclusive => Access::Shared,
+        Access::Shared if tensor.is_read_only() => Access::SharedReadOnly,
+        other => other,
+    };
+    let came = Came { later, unit: NonZeroU8::new(unit).unwrap_or(NonZeroU8::MIN) };
+    let (dtype, device) = (tensor.dtype(), tensor.device());
+    // SAFETY:
+    // 1. By 4 of `Imported::from_raw` they are that many bytes of one
+    //    allocation, alive as long as the handle; or the handle of an object
+    //    with at least as many.
+    // 2. By 4 they are initialised, and what they mean is the producer's
+    //    business. Its type has a size.
+    // 3. By 4 they may be read, and written unless the tensor is read-only. By 5 no
+    //    Rust reference conflicts, and accesses are atomics of that width or
+    //    ordered; our own loans say who else accesses them, and how.
+    let data = unsafe { DataRef::from_foreign_parts(start, byte_len, dtype, device, access, came) };
+    let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
+    if padded { data.into_padded() } else { data }
+}
+
+/// How the elements lie in [`memory_of`] the tensor.
+pub(super) fn layout_of(tensor: &Imported) -> Result<Layout<'_>, Error> {
+    Layout::strided(tensor.shape(), tensor.strides())?.byte_offset(byte_offset_of(tensor))
+}
+
+/// Bytes from the start of [`memory_of`] the tensor to its first element.
+pub(super) fn byte_offset_of(tensor: &Imported) -> usize {
+    Span::of(tensor).byte_offset
+}
+
 impl<T> Storage for Foreign<T> {
     fn data(&self) -> DataRef<'_> {
-        let tensor = self.tensor();
-        let Span { start, byte_len, .. } = Span::of(tensor);
-        let later = tensor.version().filter(|_| !tensor.dtype().is_well_formed());
-        let later = later.map_or(0, |version| {
-            version.minor.saturating_sub(Version::CURRENT.minor).try_into().unwrap_or(u8::MAX)
-        });
-        let Terms { access, unit } = tensor.terms();
-        let access = match access {
-            // There are several owners now.
-            Access::Exclusive => Access::Shared,
-            Access::Shared if tensor.is_read_only() => Access::SharedReadOnly,
-            other => other,
-        };
-        let came = Came { later, unit: NonZeroU8::new(unit).unwrap_or(NonZeroU8::MIN) };
-        let (dtype, device) = (tensor.dtype(), tensor.device());
-        // SAFETY:
-        // 1. By 4 of `Imported::from_raw` they are that many bytes of one
-        //    allocation, alive as long as the handle; or the handle of an object
-        //    with at least as many.
-        // 2. By 4 they are initialised, and what they mean is the producer's
-        //    business. Its type has a size.
-        // 3. By 4 they may be read, and written unless READ_ONLY is set. By 5 no
-        //    Rust reference conflicts, and accesses are atomics of that width or
-        //    ordered; our own loans say who else accesses them, and how.
-        let data =
-            unsafe { DataRef::from_foreign_parts(start, byte_len, dtype, device, access, came) };
-        let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
-        if padded { data.into_padded() } else { data }
+        memory_of(self.tensor())
     }
 
     fn share(&self) -> Option<SharedOwner> {
@@ -257,8 +271,7 @@ impl<T> Storage for Foreign<T> {
 
 impl<T> AsLayout for Foreign<T> {
     fn as_layout(&self) -> Result<Layout<'_>, Error> {
-        let before = Span::of(&self.tensor).byte_offset;
-        Layout::strided(self.tensor.shape(), self.tensor.strides())?.byte_offset(before)
+        layout_of(&self.tensor)
     }
 }
 

@@ -17,6 +17,7 @@ mod from_dims;
 mod import_error;
 mod imported_slice;
 mod own;
+mod own_copy;
 mod policy;
 mod raw;
 mod requirement;

@@ -57,23 +57,28 @@ impl Imported {
         Frozen { tensor: self }
     }
 
-    /// The tensor with elements that are ours alone, because the producer made
-    /// a copy for us and said so (IS_COPIED), or because this program exported them so: from
-    /// a `Vec<T>` by value, for one.
+    /// The tensor with elements that are ours alone, because this program exported them
+    /// so, from a `Vec<T>` by value for one, or made the copy
+    /// ([`to_own_copy`](Self::to_own_copy), or `copy(true)` of an import from Python).
+    ///
+    /// The flag IS_COPIED of another library is not enough. It says that a copy was made
+    /// for this consumer, not that nothing else has a reference to it: NumPy makes the
+    /// copy of a subclass of `ndarray` as an object of the subclass, which can keep it. A
+    /// caller that relies on a producer's copy calls
+    /// [`assume_exclusive`](Self::assume_exclusive).
     ///
     /// # Errors
     ///
-    /// [`Error::NotExclusive`] where it did not, [`Error::ReadOnly`],
+    /// [`Error::NotExclusive`] where that is not known, [`Error::ReadOnly`],
     /// [`Error::Overlapping`].
     #[inline]
     pub fn exclusive(&mut self) -> Result<Exclusive<'_>, Error> {
         if !self.is_alone() {
             return Err(Error::NotExclusive);
         }
-        // SAFETY: either they were lent so, or IS_COPIED is set; if READ_ONLY is
-        // too, there is no result, and otherwise, by 5 of `from_raw`, nobody
-        // else accesses them. Owners of one tensor in common (`Foreign`) lend it
-        // for sharing, but give out a `&mut` to it only when one of them is left.
+        // SAFETY: 1. This crate lent them from a `&mut`, and the tensor has not left it.
+        // Owners of one tensor in common (`Foreign`) lend it for sharing, but give out a
+        // `&mut` to it only when one of them is left.
         unsafe { self.assume_exclusive() }
     }
 
@@ -81,7 +86,9 @@ impl Imported {
     ///
     /// # Errors
     ///
-    /// [`Error::ReadOnly`] and [`Error::Overlapping`], whatever the caller says.
+    /// [`Error::ReadOnly`] and [`Error::Overlapping`], whatever the caller says. Of a
+    /// legacy struct that is written by the caller's word, the import has to say so too:
+    /// [`ImportPolicy::legacy_writable`](crate::ImportPolicy::legacy_writable).
     ///
     /// # Safety
     ///

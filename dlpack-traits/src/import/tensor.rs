@@ -31,11 +31,14 @@ use crate::version::Version;
 /// |---|---|---|
 /// | may write | one element after the other, by value | [`elements`](Self::elements) |
 /// | do not write | `&[T]` | [`frozen`](Self::frozen) of what this program exported and nobody writes, or `unsafe` [`assume_frozen`](Self::assume_frozen) |
-/// | have nothing to do with it | `&mut [T]` | [`exclusive`](Self::exclusive) of what this program exported alone, or of a copy made for us (IS_COPIED), or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
+/// | have nothing to do with it | `&mut [T]` | [`exclusive`](Self::exclusive) of what this program exported alone, or of a copy that it made ([`to_own_copy`](Self::to_own_copy)), or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
 ///
 /// The first column is known of what this program exported itself
 /// ([`ManagedTensor::import`](crate::ManagedTensor::import)). What has been
 /// through C or Python may have changed hands, and is believed to be shared.
+///
+/// The memory of a legacy struct is [read-only](Self::is_read_only), because the struct
+/// has no flag that says so, unless [`ImportPolicy::legacy_writable`] says otherwise.
 ///
 /// [`Foreign`](crate::Foreign) makes it the `data` field of a struct, and so
 /// exports it again without a copy.
@@ -114,12 +117,13 @@ impl Imported {
     ///    highest, all memory that the struct describes is part of one
     ///    allocation on `device`, is initialised and, until the deleter is
     ///    called, may be read by any thread, and written too, unless READ_ONLY
-    ///    is set. On host devices the elements are ready when this is called.
+    ///    is set, or the struct is a legacy one and the policy is not
+    ///    [`legacy_writable`](ImportPolicy::legacy_writable). On host devices the
+    ///    elements are ready when this is called.
     /// 5. Until then, nobody writes an element at the moment at which it is read
     ///    through this handle, unless READ_ONLY is not set and the write is by
     ///    atomics of the size that [`Elements`](crate::Elements) says; and no
-    ///    `&mut` to it is used. If IS_COPIED is set and
-    ///    READ_ONLY is not, nobody else accesses the elements at all.
+    ///    `&mut` to it is used.
     #[inline(always)]
     pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
         // SAFETY: as this function demands.
@@ -225,10 +229,12 @@ impl Imported {
     /// 5. Until the deleter is called, the elements are lent on those terms.
     #[inline]
     pub(super) unsafe fn from_own<A: Abi>(managed: *mut A, terms: Terms) -> Result<Self, Error> {
+        // What must not be written is not exported in the legacy struct.
+        let policy = ImportPolicy::new().legacy_writable(true);
         Self::made(|tensor| {
             tensor.lent = Some(terms);
             // SAFETY: 1. to 4. are 1. to 4. of `from_raw`, 5. says more than its 5.
-            unsafe { tensor.take(managed, ImportPolicy::default(), None) }
+            unsafe { tensor.take(managed, policy, None) }
         })
     }
 
@@ -295,19 +301,20 @@ impl Imported {
         let unit = if aligned { unit } else { 1 };
         let access = match self.lent {
             Some(terms) => terms.access,
-            None if self.is_read_only() => Access::ForeignReadOnly,
+            None if self.flags().contains(Flags::READ_ONLY) => Access::ForeignReadOnly,
+            // Of a legacy struct: a Rust crate that exported it may write by atomics.
+            None if self.is_read_only() => Access::SharedReadOnly,
             None => Access::Shared,
         };
         Terms { access, unit }
     }
 
-    /// Whether nobody else has the elements: the producer said so, or is this crate.
+    /// Whether nobody else has the elements. Only an export of this crate that has not
+    /// been through C is known to be so: IS_COPIED is a producer's statement, and NumPy
+    /// sets it on copies that a subclass of `ndarray` has a reference to.
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
-        match self.lent {
-            Some(terms) => terms.access == Access::Exclusive,
-            None => self.flags().contains(Flags::IS_COPIED),
-        }
+        self.lent.is_some_and(|terms| terms.access == Access::Exclusive)
     }
 
     /// A tensor that somebody else owns, without a struct of its own: nothing
@@ -412,10 +419,16 @@ impl Imported {
         layout::is_column_major(self.shape(), self.strides())
     }
 
-    /// Whether the producer said that consumers must not write.
+    /// Whether the memory must not be written: the producer set READ_ONLY, or the struct
+    /// is a legacy one, which has no such flag, and the import did not allow writes
+    /// ([`ImportPolicy::legacy_writable`]).
+    ///
+    /// It is exported again as READ_ONLY. A legacy struct of this program's own that has
+    /// not left Rust ([`ManagedTensor::import`](crate::ManagedTensor::import)) is not
+    /// read-only: memory that is, is not exported in one.
     #[inline]
     pub fn is_read_only(&self) -> bool {
-        self.flags().contains(Flags::READ_ONLY)
+        self.checked.read_only
     }
 }
 

@@ -14,7 +14,7 @@ use super::produce::{device_of, produce};
 use super::{slots, take};
 use crate::device::Device;
 use crate::ffi;
-use crate::import::Imported;
+use crate::import::{ImportPolicy, Imported};
 use crate::stream::{StreamArg, StreamKind};
 
 /// Takes the tensor of a Python object, without a copy.
@@ -81,6 +81,9 @@ fn fill(
     options: &ImportOptions<'_>,
     tensor: &mut Imported,
 ) -> PyResult<()> {
+    if options.wants_own_copy() {
+        return fill_with_copy(object, options, tensor);
+    }
     if options.is_plain() {
         if let Some(export) = options.export_of(object)? {
             // SAFETY: 1. It is from the table of this object's type. 2. The
@@ -103,6 +106,31 @@ fn fill(
     if options.device.is_none() && tensor.device() == Device::CPU {
         return Ok(());
     }
+    check_device(object, tensor, options)
+}
+
+/// Takes the tensor without a copy, and copies it where it is on the CPU: a producer may
+/// have other references to a copy of its own. On other devices the copy is the producer's.
+#[cold]
+fn fill_with_copy(
+    object: &Bound<'_, PyAny>,
+    options: &ImportOptions<'_>,
+    tensor: &mut Imported,
+) -> PyResult<()> {
+    fill(object, &ImportOptions { copy: None, ..*options }, tensor)?;
+    if tensor.device() == Device::CPU {
+        *tensor = tensor.to_own_copy()?;
+        return Ok(());
+    }
+    *tensor = Imported::nothing();
+    if object.is_exact_instance_of::<PyCapsule>() {
+        return Err(PyValueError::new_err(
+            "a capsule of a tensor on a device cannot be asked for a copy; pass the object that \
+             it came from",
+        ));
+    }
+    // SAFETY: 1. Producers are trusted to keep the standard.
+    unsafe { produce(object, options, tensor) }?;
     check_device(object, tensor, options)
 }
 
@@ -146,14 +174,9 @@ fn out_of_capsule(
     options: &ImportOptions<'_>,
     tensor: &mut Imported,
 ) -> PyResult<()> {
-    if options.copy == Some(true) {
-        return Err(PyValueError::new_err(
-            "a capsule cannot be asked for a copy; pass the object that it came from",
-        ));
-    }
     // SAFETY: 1. By its name the capsule owns a tensor of a producer, who is
     // trusted to keep the standard.
-    unsafe { take::take(capsule, tensor) }?;
+    unsafe { take::take(capsule, options.policy, tensor) }?;
     check_device(capsule, tensor, options)
 }
 
@@ -193,6 +216,7 @@ pub struct ImportOptions<'a> {
     pub(super) copy: Option<bool>,
     pub(super) stream: StreamArg<'a>,
     pub(super) stream_object: Option<&'a Bound<'a, PyAny>>,
+    pub(super) policy: ImportPolicy,
     addresses: bool,
 }
 
@@ -205,8 +229,14 @@ impl Default for ImportOptions<'_> {
 impl<'a> ImportOptions<'a> {
     /// Nothing in particular.
     pub const fn new() -> Self {
-        let stream = StreamArg::unspecified();
-        Self { device: None, copy: None, stream, stream_object: None, addresses: false }
+        Self {
+            device: None,
+            copy: None,
+            stream: StreamArg::unspecified(),
+            stream_object: None,
+            policy: ImportPolicy::new(),
+            addresses: false,
+        }
     }
 
     /// The device to have the tensor on (`dl_device=`). A producer need not know
@@ -217,9 +247,13 @@ impl<'a> ImportOptions<'a> {
 
     /// Whether to have a copy (`copy=`): always, or never, and rather an error.
     ///
-    /// A copy that is flagged as one (IS_COPIED) is nobody else's, so its elements
-    /// can be had as slices, without `unsafe`. NumPy flags it; PyTorch 2.15 does
-    /// not: there [`Elements::to_vec`](crate::Elements::to_vec) makes a copy of one's own.
+    /// A copy of a tensor on the CPU is made by this crate
+    /// ([`Imported::to_own_copy`]): the producer exports its memory as it is, also one
+    /// that does not accept `copy=`. Nothing else has the copy, so its elements are
+    /// slices without `unsafe`. With [`device`](Self::device) set to the CPU, what a
+    /// producer transfers from another device is copied once more, because the producer
+    /// may keep the memory that it transferred to. A copy on another device is the
+    /// producer's (`copy=True` is passed on), and [`Imported::exclusive`] refuses it.
     ///
     /// ```no_run
     /// use dlpack_traits::python::{self, ImportOptions};
@@ -263,6 +297,17 @@ impl<'a> ImportOptions<'a> {
         Self { stream_object: Some(stream), ..self }
     }
 
+    /// Takes memory for writable that comes in a legacy capsule, of before DLPack 1.0,
+    /// which has no READ_ONLY flag. Otherwise it is read-only, as in NumPy.
+    ///
+    /// # Safety
+    ///
+    /// 1. If the object exports a legacy capsule, its memory may be written, by any
+    ///    thread, until the tensor is released.
+    pub const unsafe fn legacy_writable(self) -> Self {
+        Self { policy: self.policy.legacy_writable(true), ..self }
+    }
+
     /// Also takes exchange tables that types publish as integers, as they did
     /// before 1.3. Such types are asked for each time.
     ///
@@ -274,6 +319,11 @@ impl<'a> ImportOptions<'a> {
     ///    long as the process.
     pub const unsafe fn trust_addresses(self) -> Self {
         Self { addresses: true, ..self }
+    }
+
+    /// Whether a copy is asked for that this crate makes, if the tensor is on the CPU.
+    fn wants_own_copy(&self) -> bool {
+        self.copy == Some(true) && self.device.is_none_or(|device| device == Device::CPU)
     }
 
     /// Whether a table can do what is asked: it has no words for more, and does

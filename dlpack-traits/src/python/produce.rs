@@ -40,7 +40,7 @@ pub(super) unsafe fn produce(
         return Err(expected("`__dlpack__` must return a capsule", &capsule));
     }
     // SAFETY: 1.
-    unsafe { take(&capsule, into) }
+    unsafe { take(&capsule, options.policy, into) }
 }
 
 /// Calls `__dlpack__` with `max_version` and what the caller asked for, and, after a

@@ -16,7 +16,7 @@ use super::relay::Relay;
 use super::take::{adopt, adopt_into};
 use crate::device::Device;
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
-use crate::import::Imported;
+use crate::import::{ImportPolicy, Imported};
 
 /// Exports an object through its type's table, into the place of the tensor.
 ///
@@ -41,7 +41,7 @@ pub(super) unsafe fn export(
     let status = unsafe { function(object.as_ptr().cast(), &raw mut managed) };
     match outcome(py, status, !managed.is_null()) {
         // SAFETY: 2, and the result is ours.
-        Outcome::Done => unsafe { adopt_into(py, managed, into) },
+        Outcome::Done => unsafe { adopt_into(py, managed, ImportPolicy::new(), into) },
         Outcome::RaisedWithResult => {
             let error = PyErr::fetch(py);
             // SAFETY: as above.

@@ -40,14 +40,18 @@ static TAKING: Mutex<()> = Mutex::new(());
 /// 1. What the capsule owns, if its name says that it owns a tensor, is as
 ///    [`Imported::from_raw`] wants it.
 #[inline(always)]
-pub(super) unsafe fn take(capsule: &Bound<'_, PyAny>, into: &mut Imported) -> PyResult<()> {
+pub(super) unsafe fn take(
+    capsule: &Bound<'_, PyAny>,
+    policy: ImportPolicy,
+    into: &mut Imported,
+) -> PyResult<()> {
     if let Some(managed) = claim::<DLManagedTensorVersioned>(capsule)? {
         // SAFETY: 1, and the capsule does not own it any more.
-        return unsafe { adopt_into(capsule.py(), managed, into) };
+        return unsafe { adopt_into(capsule.py(), managed, policy, into) };
     }
     if let Some(managed) = claim::<DLManagedTensor>(capsule)? {
         // SAFETY: as above.
-        return unsafe { adopt_into(capsule.py(), managed, into) };
+        return unsafe { adopt_into(capsule.py(), managed, policy, into) };
     }
     Err(nothing_in(capsule))
 }
@@ -83,7 +87,7 @@ fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
 /// 1. As for [`Imported::from_raw`].
 pub(super) unsafe fn adopt<A: Abi>(py: Python<'_>, managed: *mut A) -> PyResult<Imported> {
     // SAFETY: 1.
-    Imported::made(|tensor| unsafe { adopt_into(py, managed, tensor) })
+    Imported::made(|tensor| unsafe { adopt_into(py, managed, ImportPolicy::new(), tensor) })
 }
 
 /// [`adopt`] into the place where the tensor is to stay.
@@ -99,10 +103,11 @@ pub(super) unsafe fn adopt<A: Abi>(py: Python<'_>, managed: *mut A) -> PyResult<
 pub(super) unsafe fn adopt_into<A: Abi>(
     py: Python<'_>,
     managed: *mut A,
+    policy: ImportPolicy,
     into: &mut Imported,
 ) -> PyResult<()> {
     // SAFETY: 1.
-    let taken = unsafe { into.take(managed, ImportPolicy::default(), Some(guarded)) };
+    let taken = unsafe { into.take(managed, policy, Some(guarded)) };
     taken.map_err(|error| {
         report(py);
         error.into()

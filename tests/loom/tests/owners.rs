@@ -62,7 +62,7 @@ fn exports_are_owners() {
 fn the_only_owner_may_write() {
     loom::model(|| {
         let producer = Producer::new();
-        let mut one: Foreign = Foreign::new(producer.import_copied()).unwrap();
+        let mut one: Foreign = Foreign::new(producer.import_own()).unwrap();
         let (other, used) = (one.clone(), producer.memory());
         let thread = thread::spawn(move || {
             used.read();

@@ -49,6 +49,11 @@ impl Held {
         })
     }
 
+    /// Whether the memory must not be written.
+    fn is_read_only(&self) -> PyResult<bool> {
+        self.read(|tensor| Ok(tensor.is_read_only()))
+    }
+
     /// Version of the struct; `None` of the legacy one.
     fn version(&self) -> PyResult<Option<(u32, u32)>> {
         self.read(|tensor| Ok(tensor.version().map(|version| (version.major, version.minor))))
@@ -90,13 +95,16 @@ impl Held {
 /// Imports a tensor. A `stream` is -1 or a handle; `addresses` trusts tables in
 /// integers.
 #[pyfunction]
-#[pyo3(signature = (object, *, device=None, copy=None, stream=None, addresses=false))]
+#[pyo3(signature = (
+    object, *, device=None, copy=None, stream=None, addresses=false, legacy_writable=false
+))]
 pub(crate) fn import_tensor(
     object: &Bound<'_, PyAny>,
     device: Option<(i32, i32)>,
     copy: Option<bool>,
     stream: Option<isize>,
     addresses: bool,
+    legacy_writable: bool,
 ) -> PyResult<Held> {
     let mut options = ImportOptions::new();
     if let Some((device_type, device_id)) = device {
@@ -115,7 +123,28 @@ pub(crate) fn import_tensor(
         // SAFETY: the tests that say so publish tables that live on.
         options = unsafe { options.trust_addresses() };
     }
+    if legacy_writable {
+        // SAFETY: 1. The tests that say so export memory that may be written.
+        options = unsafe { options.legacy_writable() };
+    }
     Ok(Held::new(python::from_dlpack_with(object, &options)?))
+}
+
+/// Copies a tensor of `float64`s, and has it as a slice while Python runs `between`: the
+/// first element before and after.
+#[pyfunction]
+pub(crate) fn copy_held_while(
+    object: &Bound<'_, PyAny>,
+    between: &Bound<'_, PyAny>,
+) -> PyResult<(f64, f64)> {
+    let mut copy = python::from_dlpack_with(object, &ImportOptions::new().copy(true))?;
+    let mut exclusive = copy.exclusive()?;
+    let [first, ..] = exclusive.as_mut_slice::<f64>()? else {
+        return Err(PyRuntimeError::new_err("the tensor has no elements"));
+    };
+    let before = *first;
+    between.call0()?;
+    Ok((before, *first))
 }
 
 /// Imports and releases a tensor that often.

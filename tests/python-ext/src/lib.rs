@@ -56,6 +56,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<capsule::Background>()?;
     m.add_class::<capsule::Traversed>()?;
     m.add_function(wrap_pyfunction!(imports::import_tensor, m)?)?;
+    m.add_function(wrap_pyfunction!(imports::copy_held_while, m)?)?;
     m.add_function(wrap_pyfunction!(imports::import_often, m)?)?;
     m.add_function(wrap_pyfunction!(imports::add_own_from_dlpack, m)?)?;
     m.add_function(wrap_pyfunction!(imports::add_floats, m)?)?;

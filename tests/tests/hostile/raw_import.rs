@@ -91,8 +91,9 @@ fn accept<M: HostileStruct>(case: &Case, flush: Flush) {
     assert_eq!(tensor.flags(), if M::VERSIONED { case.flags } else { Flags::NONE });
     assert_eq!(tensor.version(), M::VERSIONED.then_some(case.version));
     assert!(!format!("{tensor:?} {:?}", tensor.byte_range()).is_empty());
-    let no_more = tensor.exclusive().map(|_| ());
-    assert_eq!(no_more.is_ok(), M::VERSIONED && case.flags == Flags::IS_COPIED);
+    assert_eq!(tensor.exclusive().map(drop), Err(Error::NotExclusive));
+    let read_only = !M::VERSIONED || case.flags.contains(Flags::READ_ONLY);
+    assert_eq!(tensor.is_read_only(), read_only, "{}", case.words);
     built.open_elements();
     let data = built.data();
     match case.dtype {
@@ -150,8 +151,12 @@ fn other_devices() {
         let slice = unsafe { tensor.assume_frozen() }.as_slice::<i32>().map(|_| ());
         assert_eq!(slice, Err(error));
         // SAFETY: as above.
-        let mut exclusive = unsafe { tensor.assume_exclusive() }.unwrap();
-        assert_eq!(exclusive.as_mut_slice::<i32>().map(|_| ()), Err(error));
+        match unsafe { tensor.assume_exclusive() } {
+            Ok(mut exclusive) => {
+                assert_eq!(exclusive.as_mut_slice::<i32>().map(|_| ()), Err(error));
+            }
+            Err(read_only) => assert_eq!((read_only, M::VERSIONED), (Error::ReadOnly, false)),
+        }
         drop(tensor);
         assert_eq!(built.deletes(), 1);
     }
@@ -170,8 +175,10 @@ fn forgotten_handles() {
     let built = case.build::<DLManagedTensorVersioned>(true, Flush::End);
     let mut tensor = import(&built).unwrap();
     built.close_struct();
-    let _ = ManuallyDrop::new(tensor.exclusive().unwrap());
-    let mut exclusive = tensor.exclusive().unwrap();
+    // SAFETY: 1. Nobody else has the memory.
+    let _ = ManuallyDrop::new(unsafe { tensor.assume_exclusive() }.unwrap());
+    // SAFETY: as above.
+    let mut exclusive = unsafe { tensor.assume_exclusive() }.unwrap();
     exclusive.as_mut_slice::<i32>().unwrap()[0] = 5;
     let _ = ManuallyDrop::new(tensor.elements::<i32>().unwrap().try_iter());
     let mut tensor = ManuallyDrop::new(tensor);

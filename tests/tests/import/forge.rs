@@ -8,7 +8,7 @@ use dlpack_tests::foreign::CStruct;
 use tensors::ffi::{
     DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor,
 };
-use tensors::{Abi, DataType, Device, Error, Flags, Imported, ManagedTensor, Version};
+use tensors::{Abi, DataType, Device, Error, Exclusive, Flags, Imported, ManagedTensor, Version};
 
 /// What a struct is to say. The elements live in memory of its own.
 #[derive(Clone, Debug)]
@@ -178,6 +178,12 @@ pub(crate) fn other_major(version: Version, drops: &Drops) -> *mut DLManagedTens
     let manager_ctx = Box::into_raw(Box::new(drops.ticket())).cast();
     let head = Head { version: version.to_ffi(), manager_ctx, deleter: Some(delete) };
     Box::into_raw(Box::new(head)).cast()
+}
+
+/// The elements of a tensor whose memory nobody else has, as that of every [`Forged`].
+pub(crate) fn alone(tensor: &mut Imported) -> Exclusive<'_> {
+    // SAFETY: 1. Nobody else has the memory.
+    unsafe { tensor.assume_exclusive() }.unwrap()
 }
 
 /// One of our own exports, imported.

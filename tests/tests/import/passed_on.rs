@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use dlpack_tests::counted::Drops;
+use dlpack_tests::counted::{Drops, Owner};
 use dlpack_tests::foreign::{Farewell, Foreign as Consumer};
 use tensors::ffi::{
-    self, DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLManagedTensorVersioned,
+    self, DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLManagedTensor,
+    DLManagedTensorVersioned,
 };
 use tensors::{
     AsLayout, DLPackExport, DLPackImport, DataType, Device, Error, Flags, Foreign, ImportError,
-    Imported, Storage, StreamArg, Version,
+    ImportPolicy, Imported, Storage, StreamArg, Version,
 };
 
-use crate::import::forge::{self, Forged, forged};
+use crate::import::forge::{self, Forge, Forged, forged};
 
 /// A struct with 24 bytes of elements, changed.
 fn with(change: impl FnOnce(&mut Forged)) -> Forged {
@@ -350,4 +351,54 @@ fn bytes_that_are_read_as_something_else() {
     let unsupported = |dtype| Error::UnsupportedDType { dtype };
     assert_eq!(refused(Read::Unknown(bytes(0)), 4), unsupported(UNKNOWN));
     assert_eq!(refused(Read::NoBits(bytes(0)), 1 << 62), unsupported(NO_BITS));
+}
+
+/// F16: a legacy struct has no READ_ONLY, so that its memory is read-only unless the
+/// caller says otherwise.
+#[test]
+fn legacy_structs_are_read_only() {
+    fn taken<M: Forge>(case: &Forged, policy: ImportPolicy) -> Imported {
+        // SAFETY: as `Forged::import` does.
+        unsafe { Imported::from_raw_with(case.raw::<M>(&Drops::new()), policy) }.unwrap()
+    }
+    let (lenient, writable) = (ImportPolicy::new(), ImportPolicy::new().legacy_writable(true));
+    let case = with(|_| ());
+    let read_only = with(|case| case.flags = Flags::READ_ONLY);
+    for (mut tensor, expected) in [
+        (taken::<DLManagedTensor>(&case, lenient), true),
+        (taken::<DLManagedTensor>(&case, writable), false),
+        (taken::<DLManagedTensorVersioned>(&case, lenient), false),
+        (taken::<DLManagedTensorVersioned>(&case, writable), false),
+        (taken::<DLManagedTensorVersioned>(&read_only, lenient), true),
+        (taken::<DLManagedTensorVersioned>(&read_only, writable), true),
+    ] {
+        assert_eq!(tensor.is_read_only(), expected);
+        assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [0, 1, 2, 3, 4, 5]);
+        // SAFETY: 1. Nobody else has the memory.
+        let written = unsafe { tensor.assume_exclusive() }.map(drop);
+        assert_eq!(written, if expected { Err(Error::ReadOnly) } else { Ok(()) });
+        // It is told to every later consumer, as often as it is passed on.
+        let any: Foreign = Foreign::new(tensor).unwrap();
+        assert_eq!(any.tensor().is_read_only(), expected);
+        let again = any.to_dlpack().unwrap();
+        assert_eq!(again.is_read_only(), expected);
+        let any: Foreign = Foreign::new(again.import().unwrap()).unwrap();
+        assert_eq!(any.to_dlpack().unwrap().is_read_only(), expected);
+        let legacy = any.into_dlpack_legacy().map(drop);
+        assert_eq!(legacy, if expected { Err(Error::ReadOnlyLegacy) } else { Ok(()) });
+    }
+}
+
+/// An export of our own in a legacy struct is as it was lent, until it leaves Rust.
+#[test]
+fn legacy_structs_of_our_own() {
+    let owner = || Owner::new(vec![1_i32, 2], &[2]);
+    let mut tensor = owner().into_dlpack_legacy().unwrap().import().unwrap();
+    assert!(!tensor.is_read_only());
+    tensor.exclusive().unwrap().as_mut_slice::<i32>().unwrap()[0] = 5;
+    assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [5, 2]);
+    let raw = tensor.into_raw::<DLManagedTensor>().unwrap();
+    // SAFETY: 1. to 5. It is a struct of ours, and nobody else has the vector.
+    let tensor = unsafe { Imported::from_raw(raw) }.unwrap();
+    assert!(tensor.is_read_only());
 }

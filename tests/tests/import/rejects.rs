@@ -125,8 +125,9 @@ fn table() {
 fn strict_strides() {
     fn strictly<M: Forge>(case: &Forged) -> Result<Imported, Error> {
         let drops = Drops::new();
+        let policy = ImportPolicy::new().strict_strides(true);
         // SAFETY: as `Forged::import` does.
-        let taken = unsafe { Imported::from_raw_with(case.raw::<M>(&drops), ImportPolicy::Strict) };
+        let taken = unsafe { Imported::from_raw_with(case.raw::<M>(&drops), policy) };
         assert_eq!(drops.count(), usize::from(taken.is_err()));
         taken
     }

@@ -3,12 +3,14 @@
 
 use dlpack_tests::counted::{Drops, Owner};
 use dlpack_tests::foreign::{Farewell, Foreign as Consumer};
-use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned};
-use tensors::{DLPackExport, DataType, Error, Flags, Foreign, Imported, SharedBuffer};
+use tensors::ffi::{DLDataTypeCode, DLManagedTensor, DLManagedTensorVersioned};
+use tensors::{
+    DLPackExport, DataType, Device, Error, Flags, Foreign, Imported, SharedBuffer, Version,
+};
 
-use crate::import::forge::{self, Forged, forged};
+use crate::import::forge::{self, Forged, alone, forged};
 
-/// Six numbers that a producer made a copy of for us.
+/// Six numbers that a producer says to have copied for us.
 fn copied(shape: &[i64]) -> Forged {
     Forged { flags: Flags::IS_COPIED, ..forged(shape, &[0, 1, 2, 3, 4, 5]) }
 }
@@ -25,7 +27,7 @@ fn misaligned() {
         assert_eq!(elements.to_vec().unwrap(), [0, 1]);
         assert_eq!(elements.load(&[1]), Ok(1));
         let error = Error::Misaligned { dtype: DataType::I32, align: 4 };
-        assert_eq!(tensor.exclusive().unwrap().as_mut_slice::<i32>(), Err(error));
+        assert_eq!(alone(&mut tensor).as_mut_slice::<i32>(), Err(error));
         // SAFETY: nobody writes.
         assert_eq!(unsafe { tensor.assume_frozen() }.as_slice::<i32>(), Err(error));
         assert_eq!(Foreign::<i32>::new(tensor).map(|_| ()), Err(error));
@@ -67,12 +69,15 @@ fn other_types() {
     assert_eq!(frozen.tensor().shape(), [6]);
 }
 
-/// A2: a copy made for us can be written without `unsafe`.
+/// A2: a copy of our own can be written without `unsafe`, and outlives the tensor.
 #[test]
 fn exclusive() {
     let drops = Drops::new();
     let (_, taken) = copied(&[2, 3]).import::<DLManagedTensorVersioned>(&drops);
-    let mut tensor = taken.unwrap();
+    let foreign = taken.unwrap();
+    let mut tensor = foreign.to_own_copy().unwrap();
+    drop(foreign);
+    assert_eq!(drops.count(), 1);
     let mut exclusive = tensor.exclusive().unwrap();
     exclusive.as_mut_slice::<i32>().unwrap()[4] = 40;
     assert_eq!(exclusive.as_slice::<i32>().unwrap(), [0, 1, 2, 3, 40, 5]);
@@ -80,8 +85,94 @@ fn exclusive() {
     assert_eq!(tensor.elements::<i32>().unwrap().load(&[1, 1]), Ok(40));
     tensor.exclusive().unwrap().into_mut_slice::<i32>().unwrap().fill(1);
     assert_eq!(tensor.elements::<i32>().unwrap().iter().sum::<i32>(), 6);
-    drop(tensor);
-    assert_eq!(drops.count(), 1);
+    assert_eq!((tensor.flags(), tensor.device()), (Flags::IS_COPIED, Device::CPU));
+}
+
+/// A2: the flag of another library is a statement, and only the caller can rely on it.
+#[test]
+fn the_flag_is_copied_is_not_proof() {
+    let mut tensor = copied(&[2, 3]).imported();
+    assert_eq!(tensor.flags(), Flags::IS_COPIED);
+    assert_eq!(tensor.exclusive().map(drop), Err(Error::NotExclusive));
+    let mut foreign = Foreign::<i32>::new(tensor).unwrap();
+    assert_eq!(foreign.exclusive().map(drop), Err(Error::NotExclusive));
+    let mut tensor = foreign.into_tensor().unwrap();
+    // SAFETY: 1. Nobody else has the memory.
+    assert!(unsafe { tensor.assume_exclusive() }.is_ok());
+}
+
+/// Every layout is copied, in the order in which rows or columns lie in memory.
+#[test]
+fn own_copies() {
+    for (shape, strides, byte_offset, expected, columns) in [
+        (&[2, 3][..], &[3, 1][..], 0, &[0, 1, 2, 3, 4, 5][..], false),
+        (&[2, 3], &[1, 2], 0, &[0, 2, 4, 1, 3, 5], true),
+        (&[2, 2], &[1, 2], 8, &[2, 4, 3, 5], true),
+        (&[2, 2], &[1, 4], 0, &[0, 4, 1, 5], true),
+        (&[3], &[-2], 20, &[5, 3, 1], false),
+        (&[2, 3], &[-1, -2], 20, &[5, 3, 1, 4, 2, 0], true),
+        (&[2, 3], &[0, 1], 0, &[0, 1, 2, 0, 1, 2], false),
+        (&[2, 3], &[1, 0], 4, &[1, 1, 1, 2, 2, 2], false),
+        (&[], &[], 8, &[2], false),
+        (&[0, 3], &[1, 5], 0, &[], false),
+        (&[1, 1, 2, 1, 1, 1, 1, 1, 3], &[9, 9, 1, 9, 9, 9, 9, 9, 2], 0, &[0, 2, 4, 1, 3, 5], true),
+    ] {
+        for flags in [Flags::NONE, Flags::READ_ONLY, Flags::IS_COPIED] {
+            let case = forged(shape, &[0, 1, 2, 3, 4, 5]).strided(strides, byte_offset);
+            for bytes_before in [0, 1] {
+                let mut case = Forged { flags, ..case.clone() };
+                case.bytes.splice(0..0, vec![9; bytes_before]);
+                case.data = Some(bytes_before);
+                let (_, legacy) = case.import::<DLManagedTensor>(&Drops::new());
+                for tensor in [case.imported(), legacy.unwrap()] {
+                    let mut copy = tensor.to_own_copy().unwrap();
+                    drop(tensor);
+                    assert_eq!(copy.shape(), shape);
+                    assert!(if columns { copy.is_column_major() } else { copy.is_row_major() });
+                    assert_eq!(copy.elements::<i32>().unwrap().to_vec().unwrap(), expected);
+                    assert_eq!(copy.as_ptr().addr() % 64, 0);
+                    assert!(!copy.is_read_only());
+                    let mut exclusive = copy.exclusive().unwrap();
+                    let elements = exclusive.elements_mut::<i32>().unwrap();
+                    assert_eq!(elements.map(|element| *element).collect::<Vec<_>>(), expected);
+                }
+            }
+        }
+    }
+}
+
+/// Of memory that the processor cannot read there is none, and of pinned memory it is
+/// not pinned.
+#[test]
+fn own_copies_are_in_host_memory() {
+    let on = |device| Forged { device, ..forged(&[2], &[1, 2]) }.imported().to_own_copy();
+    let device = Device::cuda(0);
+    assert_eq!(on(device).map(drop), Err(Error::NotOnHost { device }));
+    let copy = on(Device::CUDA_HOST).unwrap();
+    assert_eq!(copy.device(), Device::CPU);
+    assert_eq!(copy.elements::<i32>().unwrap().to_vec().unwrap(), [1, 2]);
+}
+
+/// Elements of other types than a Rust type's, too.
+#[test]
+fn own_copies_of_odd_elements() {
+    let mut case = forged(&[5], &[]);
+    (case.dtype, case.bytes) = (DataType::FLOAT4_E2M1FN, vec![0x21, 0x43, 0x05]);
+    let copy = case.imported().to_own_copy().unwrap();
+    // SAFETY: 1. Nobody writes.
+    assert_eq!(unsafe { copy.assume_frozen() }.as_bytes(), Ok(&[0x21, 0x43, 0x05][..]));
+    let error = Error::PackedStrides { dtype: case.dtype };
+    assert_eq!(case.strided(&[-1], 2).imported().to_own_copy().map(drop), Err(error));
+    let mut case = forged(&[2, 2], &[]).strided(&[1, 2], 0);
+    case.flags = Flags::IS_SUBBYTE_TYPE_PADDED;
+    (case.dtype, case.bytes) = (DataType::FLOAT4_E2M1FN, vec![1, 2, 3, 4]);
+    let copy = case.imported().to_own_copy().unwrap();
+    assert!(copy.is_column_major());
+    assert_eq!(copy.flags(), Flags::IS_COPIED | Flags::IS_SUBBYTE_TYPE_PADDED);
+    assert_eq!(copy.codes().unwrap().iter().collect::<Vec<_>>(), [1, 3, 2, 4]);
+    let dtype = DataType::new(DLDataTypeCode(18), 8, 1);
+    let later = Forged { dtype, version: Version::new(1, 9), ..forged(&[4], &[0]) };
+    assert_eq!(later.imported().to_own_copy().map(drop), Err(Error::UnsupportedDType { dtype }));
 }
 
 /// Whether a tensor can be had alone by the caller's word.
@@ -99,17 +190,12 @@ fn not_exclusive() {
     let shared = SharedBuffer::from_slice(&[1_i32]).unwrap();
     let shared = Owner::new(shared, &[1]).to_dlpack().unwrap();
     assert_eq!(no(forge::import(shared)), Error::NotExclusive);
-    // A legacy struct has no flags to say so.
-    let (_, legacy) = copied(&[1]).import::<DLManagedTensor>(&Drops::new());
-    assert_eq!(no(legacy.unwrap()), Error::NotExclusive);
     // A3: read-only, whatever else is said.
     let read_only = Forged { flags: Flags::IS_COPIED | Flags::READ_ONLY, ..copied(&[1]) };
-    assert_eq!(no(read_only.imported()), Error::ReadOnly);
     assert_eq!(assumed(&read_only), Err(Error::ReadOnly));
     // A10: two indices, one element.
     for (shape, strides) in [(&[4, 2][..], &[0, 1][..]), (&[2, 2], &[1, 1]), (&[3, 2], &[1, 2])] {
         let overlapping = copied(shape).strided(strides, 0);
-        assert_eq!(no(overlapping.imported()), Error::Overlapping);
         assert_eq!(assumed(&overlapping), Err(Error::Overlapping));
     }
 }
@@ -122,7 +208,7 @@ fn not_compact() {
     {
         let mut tensor = copied(shape).strided(strides, byte_offset).imported();
         assert_eq!(tensor.is_column_major(), shape == [3, 2]);
-        let mut exclusive = tensor.exclusive().unwrap();
+        let mut exclusive = alone(&mut tensor);
         assert_eq!(exclusive.as_mut_slice::<i32>(), Err(Error::NotCompact));
         assert_eq!(exclusive.as_slice::<i32>(), Err(Error::NotCompact));
     }

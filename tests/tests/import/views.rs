@@ -12,7 +12,7 @@ use tensors::{
     Readable, Storage, ffi, layout,
 };
 
-use crate::import::forge::{Forged, forged, import};
+use crate::import::forge::{Forged, alone, forged, import};
 
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[dlpack(crate = tensors, any_bits)]
@@ -75,7 +75,7 @@ fn strided_stores() {
     ] {
         let case = Forged { flags: Flags::IS_COPIED, ..forged(shape, &[0, 1, 2, 3, 4, 5]) };
         let mut tensor = case.strided(strides, byte_offset).imported();
-        let mut exclusive = tensor.exclusive().unwrap();
+        let mut exclusive = alone(&mut tensor);
         let visited = exclusive.elements_mut::<i32>().unwrap();
         let len = visited.len();
         for (n, element) in visited.enumerate() {
@@ -107,7 +107,7 @@ fn misaligned_stores() {
     let mut case = bytes(DataType::I16, &[2], &[9, 1, 0, 2, 0]);
     case.byte_offset = 1;
     let mut tensor = case.imported();
-    let mut exclusive = tensor.exclusive().unwrap();
+    let mut exclusive = alone(&mut tensor);
     exclusive.store(&[1], i16::from_le_bytes([4, 5])).unwrap();
     let error = Error::Misaligned { dtype: DataType::I16, align: 2 };
     assert_eq!(exclusive.elements_mut::<i16>().map(|_| ()), Err(error));
@@ -170,7 +170,7 @@ fn pixels() {
     assert_eq!(view.load(&[1, 0]), Ok(Rgb([6, 7, 8])));
     assert_eq!(view.load(&[1, 0, 0]), Err(Error::NoSuchElement));
     assert_eq!(view.load(&[1, 2]), Err(Error::NoSuchElement));
-    let mut exclusive = tensor.exclusive().unwrap();
+    let mut exclusive = alone(&mut tensor);
     assert_eq!(exclusive.as_slice::<Rgb>().unwrap(), expected);
     exclusive.as_mut_slice::<Rgb>().unwrap()[3] = Rgb([1; 3]);
     exclusive.store(&[0, 1], Rgb([7; 3])).unwrap();
@@ -180,7 +180,7 @@ fn pixels() {
     let expected = [[10, 11, 12], [13, 14, 15], [0, 1, 2], [3, 4, 5]].map(Rgb);
     assert_eq!(elements::<Rgb>(&padded), expected);
     let mut tensor = padded.imported();
-    let mut exclusive = tensor.exclusive().unwrap();
+    let mut exclusive = alone(&mut tensor);
     assert_eq!(exclusive.as_slice::<Rgb>(), Err(Error::NotCompact));
     for pixel in exclusive.elements_mut::<Rgb>().unwrap() {
         *pixel = Rgb(pixel.0.map(|part| part + 1));
@@ -227,7 +227,7 @@ fn records() {
     let case = Forged { dtype: DataType::I32.with_lanes(2), shape: Some(vec![3]), ..case };
     assert_eq!(elements::<Point>(&case), expected);
     let mut tensor = case.strided(&[-1], 16).imported();
-    let mut exclusive = tensor.exclusive().unwrap();
+    let mut exclusive = alone(&mut tensor);
     exclusive.store(&[0], Point { x: 40, y: 50 }).unwrap();
     let points = exclusive.as_frozen().elements::<Point>().unwrap();
     assert_eq!(points.map(|point| point.x).collect::<Vec<_>>(), [40, 2, 0]);
@@ -246,7 +246,7 @@ fn lanes() {
     let two = DataType::I32.with_lanes(2);
     assert_eq!(tensor.elements::<Lanes<i32, 2>>().map(|_| ()), Err(error(two)));
     assert_eq!(tensor.codes().map(|_| ()), Err(Error::TooWide { dtype: case.dtype }));
-    let mut exclusive = tensor.exclusive().unwrap();
+    let mut exclusive = alone(&mut tensor);
     exclusive.as_mut_slice::<Lanes<i32, 3>>().unwrap().reverse();
     let bytes: &[i32] = bytemuck::cast_slice(exclusive.as_frozen().as_bytes().unwrap());
     assert_eq!(bytes, [3, 4, 5, 0, 1, 2]);
@@ -266,7 +266,7 @@ fn complex_and_half() {
     let pair = |re, im| Complex { re, im };
     assert_eq!(elements::<Complex<f32>>(&case), [pair(1.0, 2.0), pair(3.0, 4.0)]);
     let mut tensor = case.imported();
-    tensor.exclusive().unwrap().store(&[0], pair(5.0_f32, 6.0)).unwrap();
+    alone(&mut tensor).store(&[0], pair(5.0_f32, 6.0)).unwrap();
     assert_eq!(tensor.elements::<Complex<f32>>().unwrap().load(&[0]), Ok(pair(5.0, 6.0)));
     let case = bytes(DataType::F16, &[2], &[0x3c00_u16, 0xc000].map(u16::to_ne_bytes).concat());
     assert_eq!(elements::<half::f16>(&case).map_to_f32(), [1.0, -2.0]);
@@ -352,7 +352,7 @@ fn no_codes() {
     let error = Error::NotOnHost { device: case.device };
     assert_eq!(case.imported().codes().map(|_| ()), Err(error));
     let mut tensor = case.imported();
-    assert_eq!(tensor.exclusive().unwrap().as_frozen().as_bytes(), Err(error));
+    assert_eq!(alone(&mut tensor).as_frozen().as_bytes(), Err(error));
     let dtype = DataType::new(ffi::DLDataTypeCode(18), 8, 1);
     let case = Forged { version: tensors::Version::new(1, 9), dtype, device: Device::CPU, ..case };
     assert_eq!(case.imported().codes().map(|_| ()), Err(Error::UnsupportedDType { dtype }));
@@ -367,11 +367,11 @@ fn no_codes() {
 fn bytes_of_packed() {
     let case = bytes(DataType::FLOAT4_E2M1FN, &[5], &[0x21, 0x43, 0x05]);
     let mut tensor = case.imported();
-    let exclusive = tensor.exclusive().unwrap();
+    let exclusive = alone(&mut tensor);
     assert_eq!(exclusive.as_frozen().as_bytes(), Ok(&[0x21, 0x43, 0x05][..]));
     let case = case.strided(&[-1], 2);
     let mut tensor = case.imported();
-    assert_eq!(tensor.exclusive().unwrap().as_frozen().as_bytes(), Err(Error::NotCompact));
+    assert_eq!(alone(&mut tensor).as_frozen().as_bytes(), Err(Error::NotCompact));
 }
 
 /// A3, A10: READ_ONLY is never written, and neither is a layout in which two
@@ -393,13 +393,8 @@ fn nothing_twice() {
         case.flags = Flags::IS_COPIED | others;
         let mut tensor = case.imported();
         let first = tensor.as_ptr();
-        let found = if random.one_in(2) {
-            tensor.exclusive()
-        } else {
-            // SAFETY: nobody else has the memory.
-            unsafe { tensor.assume_exclusive() }
-        };
-        match found {
+        // SAFETY: nobody else has the memory.
+        match unsafe { tensor.assume_exclusive() } {
             Ok(mut exclusive) => {
                 assert!(distinct && !read_only, "{shape:?} {strides:?}");
                 let all: Vec<&mut i32> = exclusive.elements_mut().unwrap().collect();

@@ -7,7 +7,9 @@ use core::ptr;
 use std::sync::Arc;
 
 use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackVersion, DLTensor};
-use dlpack_traits::{DataType, Device, Flags, Imported};
+use dlpack_traits::{
+    DLPackExport, DataType, Device, Error, Imported, Layout, Lend, Storage, TensorView,
+};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 
@@ -31,6 +33,11 @@ impl Memory {
     pub fn write(&self) {
         // SAFETY: as above.
         self.cell.with_mut(|byte| unsafe { byte.write(1) });
+    }
+
+    fn end(&self) {
+        self.write();
+        self.deleted.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -61,10 +68,10 @@ impl Producer {
         unsafe { Imported::from_raw(self.tensor(0)) }.unwrap()
     }
 
-    /// Memory that its consumer owns alone.
-    pub fn import_copied(&self) -> Imported {
-        // SAFETY: as above.
-        unsafe { Imported::from_raw(self.tensor(Flags::IS_COPIED.bits())) }.unwrap()
+    /// Memory that this crate exported, and whose consumer owns it alone.
+    pub fn import_own(&self) -> Imported {
+        let owner = Owner { bytes: vec![0], memory: self.memory() };
+        owner.into_dlpack().unwrap().import().unwrap()
     }
 
     /// A tensor, whose deleter must be called once.
@@ -97,10 +104,31 @@ impl Producer {
     }
 }
 
+/// An owner of ours, whose end is that of a foreign tensor.
+struct Owner {
+    bytes: Vec<u8>,
+    memory: Arc<Memory>,
+}
+
+impl DLPackExport for Owner {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        TensorView::new(self.bytes.data(), Layout::row_major(&[1])?)
+    }
+
+    fn lend(&mut self) -> Result<Lend<'_>, Error> {
+        Lend::new(self.bytes.lend(), Layout::row_major(&[1])?)
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.memory.end();
+    }
+}
+
 /// Writes to the memory: whoever has not finished with it races with that.
 unsafe extern "C" fn delete(tensor: *mut DLManagedTensorVersioned) {
     // SAFETY: it was made by `tensor`, and this is the only call.
     let context = unsafe { Box::from_raw((*tensor).manager_ctx.cast::<Context>()) };
-    context.memory.write();
-    context.memory.deleted.fetch_add(1, Ordering::Relaxed);
+    context.memory.end();
 }

@@ -1,0 +1,93 @@
+//! Copies of imported tensors that nobody else has: [`Imported::to_own_copy`].
+
+use super::Imported;
+use super::copied::turned;
+use super::foreign::{byte_offset_of, layout_of, memory_of};
+use crate::copy::Copied;
+use crate::described::{Layout, Order};
+use crate::error::Error;
+use crate::export::copied_managed;
+use crate::ffi::DLManagedTensorVersioned;
+use crate::layout::MAX_NDIM;
+use crate::view::TensorView;
+
+impl Imported {
+    /// A copy in host memory that this crate allocates, so that its elements are ours
+    /// alone: [`exclusive`](Self::exclusive) of the copy gives `&mut [T]` without `unsafe`.
+    ///
+    /// The copy is compact and aligned to 64 bytes: in column-major order if the strides
+    /// of the tensor ascend, as those of a column-major array and of parts of it do, and
+    /// otherwise in row-major order. This tensor can be dropped before it.
+    ///
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Error, Layout, Storage, TensorView};
+    /// # use std::sync::Arc;
+    /// # struct Samples(Arc<[f32]>);
+    /// # impl DLPackExport for Samples {
+    /// #     fn tensor(&self) -> Result<TensorView<'_>, Error> {
+    /// #         TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+    /// #     }
+    /// # }
+    /// let mut tensor = Samples(Arc::from([1.5, 2.5])).into_dlpack()?.import()?;
+    /// assert!(tensor.exclusive().is_err());
+    /// let mut copy = tensor.to_own_copy()?;
+    /// copy.exclusive()?.as_mut_slice::<f32>()?[0] = 0.5;
+    /// assert_eq!(copy.elements::<f32>()?.to_vec()?, [0.5, 2.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`]; [`Error::UnsupportedDType`] for elements of a type that this
+    /// version of DLPack does not define, and [`Error::PackedStrides`] for elements that
+    /// share bytes and are not compact; [`Error::OutOfMemory`].
+    pub fn to_own_copy(&self) -> Result<Self, Error> {
+        let copied = match memory_order(self.shape(), self.strides()) {
+            Order::RowMajor => Copied::of(&TensorView::new(memory_of(self), layout_of(self)?)?)?,
+            Order::ColumnMajor => {
+                let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
+                let shape = turned(self.shape(), &mut shape);
+                let strides = turned(self.strides(), &mut strides);
+                let layout = Layout::strided(shape, strides)?.byte_offset(byte_offset_of(self))?;
+                Copied::of(&TensorView::new(memory_of(self), layout)?)?.into_transposed()?
+            }
+        };
+        copied_managed::<DLManagedTensorVersioned>(copied)?.import()
+    }
+}
+
+/// The order in which the axes lie in memory, as far as it is one of the two. Axes of one
+/// element, and those along which an element is repeated, say nothing about it.
+fn memory_order(shape: &[i64], strides: &[i64]) -> Order {
+    let steps = || {
+        let steps = shape.iter().zip(strides).filter(|&(&dim, &stride)| dim > 1 && stride != 0);
+        steps.map(|(_, stride)| stride.unsigned_abs())
+    };
+    let descends = steps().zip(steps().skip(1)).all(|(outer, inner)| outer >= inner);
+    let ascends = steps().zip(steps().skip(1)).all(|(outer, inner)| outer <= inner);
+    if ascends && !descends { Order::ColumnMajor } else { Order::RowMajor }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_that_say_nothing_are_skipped() {
+        for (shape, strides, order) in [
+            (&[][..], &[][..], Order::RowMajor),
+            (&[4], &[-3], Order::RowMajor),
+            (&[2, 3], &[3, 1], Order::RowMajor),
+            (&[2, 3], &[1, 2], Order::ColumnMajor),
+            (&[2, 3], &[1, 1], Order::RowMajor),
+            (&[2, 3], &[2, -8], Order::ColumnMajor),
+            (&[2, 3], &[0, 1], Order::RowMajor),
+            (&[3, 2], &[1, 0], Order::RowMajor),
+            (&[1, 3], &[1, 9], Order::RowMajor),
+            (&[2, 1, 3], &[1, 99, 2], Order::ColumnMajor),
+            (&[2, 3, 4], &[1, 8, 2], Order::RowMajor),
+        ] {
+            assert_eq!(memory_order(shape, strides), order, "{shape:?} {strides:?}");
+        }
+    }
+}
