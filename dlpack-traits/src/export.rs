@@ -1,11 +1,9 @@
 //! Giving tensors away: [`DLPackExport`].
 
 mod by_owner;
+mod pointers;
 
 pub(crate) use by_owner::{ShareBy, compact_managed, spanned_managed};
-
-use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use self::by_owner::share_by;
 use crate::copy::Copied;
@@ -416,76 +414,5 @@ fn allowed<A: Abi>(flags: Flags) -> Result<Flags, Error> {
         Err(Error::PaddedLegacy)
     } else {
         Ok(flags)
-    }
-}
-
-/// An exportable behind a pointer is exportable.
-impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
-    #[inline]
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        (**self).tensor()
-    }
-
-    #[inline]
-    fn lend(&mut self) -> Result<Lend<'_>, Error> {
-        (**self).lend()
-    }
-
-    #[inline]
-    fn tensor_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
-        (**self).tensor_in(room)
-    }
-
-    #[inline]
-    fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
-        (**self).lend_in(room)
-    }
-
-    #[inline]
-    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        (**self).sync_for(consumer)
-    }
-
-    #[inline]
-    fn share(&self) -> Option<SharedOwner> {
-        (**self).share()
-    }
-
-    #[inline]
-    fn share_dlpack(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        (**self).share_dlpack(consumer)
-    }
-}
-
-/// An exportable with several owners can be read by all of them.
-impl<T: DLPackExport + ?Sized> DLPackExport for Arc<T> {
-    #[inline]
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        (**self).tensor()
-    }
-
-    #[inline]
-    fn tensor_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
-        (**self).tensor_in(room)
-    }
-
-    #[inline]
-    fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
-        (**self).tensor_in(room)
-    }
-
-    #[inline]
-    fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        (**self).sync_for(consumer)
-    }
-
-    #[inline]
-    fn share(&self) -> Option<SharedOwner> {
-        (**self).share()
-    }
-
-    #[inline]
-    fn share_dlpack(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        (**self).share_dlpack(consumer)
     }
 }

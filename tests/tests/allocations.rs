@@ -167,7 +167,7 @@ fn a_shared_export_takes_no_more_than_its_owner() {
         drop(tensor.to_dlpack().unwrap());
         BYTES.get() - before
     }
-    fn check<S: Storage + Clone>(data: S) {
+    fn check<S: Storage + Clone + Send + Sync + 'static>(data: S) {
         let array = || Array { data: data.clone(), shape: [2, 3] };
         // What was written by hand says nothing of types.
         let erased = taken(&Owner::new(data.clone(), &[2, 3]));

@@ -118,6 +118,35 @@ fn not_shareable() {
     }
 }
 
+/// In an `Arc` every exportable has several owners, whatever its storage.
+#[test]
+fn an_arc_is_shareable() {
+    fn check<T: DLPackExport + Send + Sync + ?Sized + 'static>(owner: Arc<T>, flags: Flags) {
+        let address = owner.tensor().unwrap().as_ptr();
+        let first = owner.to_dlpack().unwrap();
+        let second = Box::new(Arc::clone(&owner)).to_dlpack().unwrap();
+        assert_eq!(Arc::strong_count(&owner), 3, "two exports, each of which is an owner");
+        drop(owner);
+        for tensor in [first, second] {
+            assert_eq!((tensor.as_data_ptr(), tensor.flags()), (address, flags));
+            let foreign = Foreign::from(tensor);
+            assert_eq!(foreign.elements::<i32>(), SIX);
+            foreign.delete_elsewhere(Farewell::Plain);
+        }
+    }
+    check(Arc::new(Owner::new(SIX.to_vec(), &[6])), Flags::READ_ONLY);
+    check(Arc::new(Owner::new(SIX, &[6])), Flags::READ_ONLY);
+    let erased: Arc<dyn DLPackExport + Send + Sync> = Arc::new(Owner::new(SIX.to_vec(), &[2, 3]));
+    check(erased, Flags::READ_ONLY);
+    // A storage that can have several owners is shared without the rest of the object.
+    let shareable = Arc::new(Owner::new(SharedBuffer::from_slice(&SIX).unwrap(), &[6]));
+    let tensor = shareable.to_dlpack().unwrap();
+    assert_eq!((Arc::strong_count(&shareable), tensor.flags()), (1, Flags::NONE));
+    let short = Arc::new(Owner::new(SIX.to_vec(), &[7]));
+    assert!(matches!(short.to_dlpack(), Err(Error::OutOfBounds { .. })));
+    assert_eq!(Arc::strong_count(&short), 1);
+}
+
 /// An exportable whose `share` is whatever the test says.
 struct Liar<F> {
     data: Arc<[i32]>,
