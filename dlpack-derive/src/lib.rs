@@ -252,12 +252,18 @@ pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
 /// holds: of a `NonNegative(f32)` foreign code could make a negative one.
 /// Without it, tensors of these elements are READ_ONLY.
 ///
+/// To export elements, this derive is enough. To read imported memory as them
+/// (`elements`, `as_slice`), or to write it (`as_mut_slice`), also derive `Pod` and
+/// `Zeroable` of `bytemuck` (its feature `derive`). Where not every pattern of bits
+/// is a value, implement its `CheckedBitPattern`, with `Bits` that are `NoUninit`,
+/// to read.
+///
 /// # The `unsafe impl`
 ///
 /// The expansion contains an `unsafe impl`, also under `#![forbid(unsafe_code)]`,
 /// because no safe code can state how a type lies in memory. It implements a
 /// hidden trait of `dlpack_traits`, which implements
-/// [`Element`](trait@dlpack_traits::Element) for all types that have it. The
+/// `Element` for all types that have it. The
 /// compiler proves what the impl promises:
 ///
 /// | promise | proof |

@@ -19,7 +19,8 @@ use crate::storage::{Access, Cells, Terms};
     message = "elements of type `{Self}` cannot be read",
     label = "not a type whose values can be told from other bits",
     note = "a `Foreign` without a type does not say what its elements are: `foreign.typed::<f32>()?` does, or `foreign.tensor().elements::<f32>()?`",
-    note = "a type of your own needs `#[derive(Element)]`, and `Pod` or `CheckedBitPattern` of `bytemuck`"
+    note = "a type of your own needs `#[derive(Element)]`, which describes its memory, and a trait of `bytemuck` that says which bits are values: `Pod` and `Zeroable` where all are, with `#[dlpack(any_bits)]`, or a `CheckedBitPattern` whose `Bits` are `NoUninit`",
+    note = "`bytemuck` derives the former two with its feature `derive`; `#[derive(Element)]` does not, because its implementation and yours would conflict"
 )]
 pub trait Readable: Element + CheckedBitPattern<Bits: NoUninit> {}
 
