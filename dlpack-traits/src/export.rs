@@ -22,7 +22,8 @@ use crate::view::{Lend, TensorView};
 ///
 /// Usually the derive of the same name writes the implementation. By hand it
 /// takes no `unsafe` either: the type *lends* its memory and says how the
-/// elements lie in it, and everything it says is checked.
+/// elements lie in it, and everything it says is checked. If it panics, the export
+/// drops the owner, catches a panic of that drop (with `std`), and passes the first one on.
 ///
 /// | export | the object afterwards | a consumer may write |
 /// |---|---|---|

@@ -48,7 +48,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `std` (default) | panics of user code are caught at the C boundary; without it they abort |
+//! | `std` (default) | panics of user code are caught at the C boundary, as is a panic of an owner's `Drop` during another one; without it they abort |
 //! | `derive` | `#[derive(DLPackExport)]`, `#[derive(DLPackImport)]`, and `Element`, `DataType`, `Storage`, `AsLayout`, `FromLayout` for their parts |
 //! | `bytes` | `bytes::Bytes` and `BytesMut` as storages |
 //! | `memmap2` | `memmap2::Mmap` and `MmapMut` as storages |

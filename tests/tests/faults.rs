@@ -6,6 +6,7 @@ mod faults {
     pub(crate) mod hooks;
     pub(crate) mod load;
     pub(crate) mod memory;
+    pub(crate) mod second_panic;
     pub(crate) mod soak;
 }
 

@@ -45,8 +45,9 @@ pub(super) fn share_by<A: Abi, T: DLPackExport + ?Sized, S: Storage + Send + 'st
     owner: S,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor<A>, Error> {
-    tensor.sync_for(consumer)?;
+    // First, so that a hook that panics finds the owner where a panic of its drop is caught.
     let placed = Packet::<A, S>::place(owner)?;
+    tensor.sync_for(consumer)?;
     // SAFETY: as in `into_managed`.
     let room = unsafe { &mut *placed.space() }.room();
     let plain = tensor.tensor_in(room).and_then(|plain| {

@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use core::mem::{MaybeUninit, forget, needs_drop, offset_of};
 use core::ptr::NonNull;
 
-use crate::contain::contain;
+use crate::contain::{contain, contain_second};
 use crate::described::{Described, Plain};
 use crate::dims::Space;
 use crate::error::Error;
@@ -136,7 +136,12 @@ impl<T> Drop for Holder<T> {
     fn drop(&mut self) {
         if self.owners().remove() {
             // SAFETY: 1. Nobody is left.
-            unsafe { free(self.block) }
+            let run = || unsafe { free(self.block) };
+            if needs_drop::<T>() {
+                contain_second(run);
+            } else {
+                run();
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use core::alloc::Layout;
 use core::mem::{forget, offset_of};
 use core::ptr::NonNull;
 
+use crate::contain::contain_second;
 use crate::described::{Described, Plain};
 use crate::dims::Space;
 use crate::error::Error;
@@ -236,7 +237,7 @@ impl<A: Abi, O> Drop for Placed<A, O> {
     #[inline(never)]
     fn drop(&mut self) {
         // SAFETY: 1. The owner is in its place from `place` on, and this is the end.
-        unsafe { free(self.packet) }
+        contain_second(|| unsafe { free(self.packet) });
     }
 }
 

@@ -1,7 +1,7 @@
 //! The loan of device memory carries what synchronizes it, and every export calls that
 //! before it gives a struct away, whatever the types around the memory do.
 
-use core::cell::{Cell, RefCell};
+use core::cell::{Cell, RefCell, UnsafeCell};
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::panic::AssertUnwindSafe;
@@ -18,7 +18,7 @@ use tensors::{
     SharedOwner, Storage, StreamArg, StreamKind, Synchronize, TensorView,
 };
 
-use super::npu::{NPU, vector};
+use super::npu::{NPU, Session, vector};
 use super::objects::{Called, Heap, free, object, raised};
 
 thread_local! {
@@ -38,23 +38,30 @@ enum Outcome {
 const BROKEN: Error = Error::Custom("the device is broken");
 
 /// Of each test, which may run on the thread of another.
-fn begin(outcome: Outcome) {
+fn begin(outcome: Outcome) -> Session {
     CALLS.take();
     OUTCOME.set(outcome);
+    Session
 }
+
+/// Four elements that consumers may write.
+struct Elements(UnsafeCell<[f32; 4]>);
+
+// SAFETY: no reference to the elements exists, and only copies read them.
+unsafe impl Sync for Elements {}
 
 /// Memory of a device: no device that is used here follows the address.
 #[derive(Clone)]
 struct Memory {
-    elements: Arc<[f32; 4]>,
+    elements: Arc<Elements>,
     device: Device,
     _ticket: Arc<Ticket>,
 }
 
 impl Storage for Memory {
     fn data(&self) -> DataRef<'_> {
-        let first = self.elements.as_ptr().cast_mut().cast();
-        // SAFETY: 1. to 3. No test reads or writes it.
+        let first = self.elements.0.get().cast();
+        // SAFETY: 1. They are four floats. 2. Any bits are one. 3. No reference to them exists.
         let data = unsafe { DataRef::from_raw_parts_shared(first, 16, DataType::F32, self.device) };
         // SAFETY: 1. and 2. No device works on it.
         unsafe { data.synchronized_by(self) }
@@ -163,7 +170,11 @@ struct InVariant {
 }
 
 fn memory(drops: &Drops, device: Device) -> Memory {
-    Memory { elements: Arc::new([0.0; 4]), device, _ticket: Arc::new(drops.ticket()) }
+    Memory {
+        elements: Arc::new(Elements(UnsafeCell::new([0.0; 4]))),
+        device,
+        _ticket: Arc::new(drops.ticket()),
+    }
 }
 
 fn careless(memory: Memory, shape: &[i64], strides: Option<&[i64]>) -> Careless {
@@ -270,7 +281,7 @@ fn in_table(memory: Memory, tensor: bool) -> (StreamKind, Result<(), Error>) {
 
 #[test]
 fn every_export_synchronizes_the_memory_once() {
-    begin(Outcome::Done);
+    let _session = begin(Outcome::Done);
     for (name, export) in EXPORTS {
         let drops = Drops::new();
         CALLS.take();
@@ -283,7 +294,7 @@ fn every_export_synchronizes_the_memory_once() {
 
 #[test]
 fn memory_that_cannot_be_synchronized_is_not_exported() {
-    begin(Outcome::Fails);
+    let _session = begin(Outcome::Fails);
     for (name, export) in EXPORTS {
         let drops = Drops::new();
         let (_, outcome) = export(memory(&drops, NPU));
@@ -294,7 +305,7 @@ fn memory_that_cannot_be_synchronized_is_not_exported() {
 
 #[test]
 fn a_synchronizer_that_panics_leaves_the_owner_dropped_once() {
-    begin(Outcome::Panics);
+    let _session = begin(Outcome::Panics);
     for (name, export) in EXPORTS {
         let drops = Drops::new();
         let memory = memory(&drops, NPU);
@@ -308,7 +319,7 @@ fn a_synchronizer_that_panics_leaves_the_owner_dropped_once() {
 /// cannot be ordered.
 #[test]
 fn copies_synchronize_the_memory() {
-    begin(Outcome::Done);
+    let _session = begin(Outcome::Done);
     let drops = Drops::new();
     let pinned = || careless(memory(&drops, Device::CUDA_HOST), &[4], None);
     CALLS.take();
@@ -326,7 +337,7 @@ fn copies_synchronize_the_memory() {
 /// A view can be synchronized before it is given to a C function.
 #[test]
 fn a_borrowed_view_can_be_synchronized() {
-    begin(Outcome::Done);
+    let _session = begin(Outcome::Done);
     let drops = Drops::new();
     let value = careless(memory(&drops, NPU), &[4], None);
     CALLS.take();
@@ -358,7 +369,7 @@ struct Bare(Memory);
 
 impl Storage for Bare {
     fn data(&self) -> DataRef<'_> {
-        let first = self.0.elements.as_ptr().cast_mut().cast();
+        let first = self.0.elements.0.get().cast();
         // SAFETY: 1. to 3. No test reads or writes it.
         unsafe { DataRef::from_raw_parts_shared(first, 16, DataType::F32, NPU) }
     }
@@ -388,7 +399,7 @@ struct Unsynchronized {
 /// of the tensor.
 #[test]
 fn the_owner_of_an_export_is_synchronized() {
-    begin(Outcome::Done);
+    let _session = begin(Outcome::Done);
     let drops = Drops::new();
     let (mine, theirs) = (memory(&drops, NPU), memory(&drops, NPU));
     let other = Other { mine: mine.clone(), theirs: Mutex::new(theirs) };
@@ -405,7 +416,7 @@ fn the_owner_of_an_export_is_synchronized() {
 /// Imported memory stays in the order in which it was imported.
 #[test]
 fn imported_memory_takes_consumers_without_a_stream() {
-    begin(Outcome::Done);
+    let _session = begin(Outcome::Done);
     let drops = Drops::new();
     let exported = Derived { data: memory(&drops, NPU), shape: [4] }.into_dlpack().unwrap();
     let foreign: Foreign = Foreign::new(exported.import().unwrap()).unwrap();

@@ -204,7 +204,7 @@ fn exports() {
 }
 
 /// Objects are their values.
-struct Pointers;
+pub(crate) struct Pointers;
 
 // SAFETY: 1. and 2. An object is its value, and no `&mut` to one is ever made. 3.
 // Nothing is claimed.

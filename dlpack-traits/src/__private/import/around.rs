@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::fmt::Display;
 
 use super::{ImportError, Imported};
+use crate::contain::Contained;
 use crate::import::{Requirement, Unmet};
 
 /// What a constructor made, or why it made nothing.
@@ -16,9 +17,9 @@ pub fn validated<T, E: Display>(
     made: Result<T, ImportError>,
     check: impl FnOnce(&T) -> Result<(), E>,
 ) -> Result<T, ImportError> {
-    let made = made?;
-    check(&made).map_err(ImportError::rejected)?;
-    Ok(made)
+    let made = Contained::new(made?);
+    check(made.get()).map_err(ImportError::rejected)?;
+    Ok(made.into_inner())
 }
 
 /// A variant of an enum: its name, and whether what it holds accepts a tensor.
