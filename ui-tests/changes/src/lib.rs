@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use proc_macro::{TokenStream, TokenTree};
 
