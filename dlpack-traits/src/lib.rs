@@ -79,6 +79,7 @@ extern crate std;
 #[doc(hidden)]
 pub mod __private;
 pub mod backend;
+mod byte_atomic;
 mod contain;
 mod copy;
 mod described;

@@ -15,7 +15,7 @@ use architecture::imports::{module_of, modules_named, reexports};
 /// on a lower floor, and itself.
 const FLOORS: [&[&str]; 8] = [
     // The C header, and what names nothing at all.
-    &["ffi", "contain", "sync"],
+    &["byte_atomic", "ffi", "contain", "sync"],
     // Words. They never fail, so that errors can print them.
     &["dtype", "device", "version", "flags"],
     &["error", "element", "stream"],

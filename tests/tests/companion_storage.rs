@@ -127,9 +127,9 @@ fn bytes_as_narrow_types() {
     assert_eq!(padded.into_dlpack_legacy().unwrap_err(), Error::ReadOnlyLegacy);
 }
 
-/// Shared bytes are read a byte at a time, by Rust and by whoever shares them.
+/// Shared bytes can be read in any width, because Rust accesses them byte-wise atomically.
 #[test]
-fn shared_bytes_stay_bytes() {
+fn shared_bytes_as_other_types() {
     let buffer = SharedBuffer::from_slice(&[1_u8, 2, 3, 4]).expect("memory");
     let narrow = tensor(Cpu::F8(buffer.clone()), 4);
     let copy = narrow.copy_to_dlpack().expect("a copy");
@@ -139,8 +139,11 @@ fn shared_bytes_stay_bytes() {
     assert!(export.is_writable());
     export.delete(Farewell::Plain);
     let wide = tensor(Cpu::Wide(buffer), 2);
-    assert_eq!(wide.tensor().unwrap_err(), Error::NotBytes { dtype: DataType::BF16 });
-    assert_eq!(wide.into_dlpack().unwrap_err(), Error::NotBytes { dtype: DataType::BF16 });
+    assert_eq!(wide.tensor().expect("a view").dtype(), DataType::BF16);
+    let export = Foreign::from(wide.to_dlpack().expect("a tensor"));
+    assert!(export.is_writable());
+    let bits: [u16; 2] = [u16::from_ne_bytes([1, 9]), u16::from_ne_bytes([3, 4])];
+    assert_eq!(elements::<half::bf16>(export), bits.map(half::bf16::from_bits));
 }
 
 /// Bytes that nobody writes can be read in any width, where they are aligned for it.

@@ -6,6 +6,7 @@
 mod import {
     pub(crate) mod accepts;
     pub(crate) mod arrays;
+    pub(crate) mod byte_wise;
     pub(crate) mod forge;
     pub(crate) mod one_slice;
     pub(crate) mod own;

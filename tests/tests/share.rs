@@ -58,7 +58,7 @@ fn a_shared_buffer_is_seen_from_both_sides() {
     one.delete(Farewell::Copy);
 }
 
-/// Elements of every size that is read as one atomic or as several.
+/// Elements of every size that is copied in one register or in several.
 #[test]
 fn shared_elements_of_every_size() {
     fn check<T: tensors::Element + bytemuck::Pod + PartialEq + core::fmt::Debug>(values: [T; 3]) {

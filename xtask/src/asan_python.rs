@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::miri::TOOLCHAIN;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo_of};
-use crate::sanitize::{PLATFORM, nightly};
+use crate::sanitize::{NO_ASM, PLATFORM, nightly};
 use crate::test::Context;
 
 /// Tests of what reads foreign memory, and of threads.
@@ -38,7 +38,7 @@ pub(crate) fn cpython(context: &Context, stage: &mut Stage) -> Ending {
     for package in ["dlpack-testing", "dlpack-example"] {
         let mut compile = cargo_of(checkout, TOOLCHAIN);
         compile
-            .env("RUSTFLAGS", "-Zsanitizer=address")
+            .env("RUSTFLAGS", format!("-Zsanitizer=address {NO_ASM}"))
             .env("PYO3_PYTHON", &environment.interpreter.executable)
             .env("CARGO_INCREMENTAL", "0")
             .args(["rustc", "--lib", "--target", PLATFORM, "--package", package, "--target-dir"])

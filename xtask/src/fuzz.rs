@@ -11,6 +11,7 @@ use crate::checkout::Checkout;
 use crate::miri::TOOLCHAIN;
 use crate::report::{Stop, missing};
 use crate::run::{Stage, answer_of, cargo_of};
+use crate::sanitize::NO_ASM;
 use crate::tools;
 
 /// The targets, by the names of their files in `fuzz/fuzz_targets`.
@@ -96,6 +97,8 @@ fn command(checkout: &Checkout, program: &Path, verb: &str, target: &str) -> Com
         command.args(["--sanitizer=none", "--no-trace-compares"]);
     } else {
         command.arg(checkout.target().join("fuzz"));
+        // cargo-fuzz adds its own flags to these.
+        command.env("RUSTFLAGS", NO_ASM);
     }
     // With that cfg `proc-macro2` says of no token where it is.
     command.arg("--no-cfg-fuzzing");

@@ -9,6 +9,7 @@ use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo};
+use crate::sanitize::NO_ASM;
 use crate::test::Context;
 
 /// Where the example is, from the root.
@@ -65,7 +66,7 @@ fn build(checkout: &Checkout, stage: &mut Stage, sanitized: bool) -> Outcome<Pat
         // Build scripts are not sanitized, because a target is named.
         libraries
             .env("RUSTC_BOOTSTRAP", "1")
-            .env("RUSTFLAGS", "-Zsanitizer=address")
+            .env("RUSTFLAGS", format!("-Zsanitizer=address {NO_ASM}"))
             .args(["--target", SANITIZED]);
         target.join(SANITIZED).join("debug")
     } else {

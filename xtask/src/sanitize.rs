@@ -21,6 +21,9 @@ const SUPPRESSIONS: &str = "/usr/lib/valgrind/python3.supp";
 
 /// Everything that can be tested without Python, but documentation.
 const ALL_TESTS: &[&str] = &["--lib", "--tests"];
+/// Sanitizers do not see what inline assembly accesses, so shared memory is copied by a loop
+/// of Rust instead.
+pub(crate) const NO_ASM: &str = "--cfg dlpack_no_asm";
 /// Tests with threads. Those that read sources take very long under a sanitizer that
 /// counts every access.
 const THREADED_TESTS: &[&str] = &[
@@ -103,7 +106,7 @@ fn sanitized(context: &Context, sanitizer: &str, tests: &[&str]) -> Command {
     let mut command = cargo_of(checkout, TOOLCHAIN);
     // Build scripts are not sanitized, because a target is named.
     command
-        .env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}"))
+        .env("RUSTFLAGS", format!("-Zsanitizer={sanitizer} {NO_ASM}"))
         .env("CARGO_INCREMENTAL", "0")
         // For tests that measure memory, of which a sanitizer keeps what is freed.
         .env("DLPACK_SANITIZED", "1")

@@ -3,9 +3,10 @@
 use core::ptr::NonNull;
 
 use super::{Backend, DeviceBuffer, Freed, WorkStream};
+use crate::described::alignment;
 use crate::error::Error;
 use crate::import::Foreign;
-use crate::storage::{Cells, Storage};
+use crate::storage::Storage;
 
 impl<B: Backend> DeviceBuffer<B> {
     /// Imported memory of a device, with the stream after whose work it is ready.
@@ -36,11 +37,12 @@ impl<B: Backend> DeviceBuffer<B> {
         if tensor.is_read_only() {
             return Err(Error::ReadOnly);
         }
-        let size = dtype.byte_size().filter(|_| dtype.is_well_formed());
-        let size = size.ok_or(Error::UnsupportedDType { dtype })?;
+        if dtype.byte_size().is_none() || !dtype.is_well_formed() {
+            return Err(Error::UnsupportedDType { dtype });
+        }
         let memory = foreign.data();
         let (data, byte_len) = (memory.memory().ptr, memory.memory().byte_len);
-        let align = usize::from(Cells::unit(size));
+        let align = alignment(dtype).unwrap_or(1);
         if device.has_addresses() && data.addr() & align.wrapping_sub(1) != 0 {
             return Err(Error::Misaligned { dtype, align });
         }

@@ -196,11 +196,11 @@ impl<B: Backend> DeviceBuffer<B> {
     ///    [`Device::has_addresses`] is false, a handle to an object of as many),
     ///    and `byte_len` is at most `isize::MAX`.
     /// 2. They are initialised, any pattern of bits in them is acceptable to
-    ///    their owner, and `data` is aligned to the largest power of two, up to
-    ///    8, that divides the size of an element of `dtype`.
-    /// 3. They may be read and written. If the processor can reach them, no Rust
-    ///    reference to any of them exists, and Rust code that accesses them does
-    ///    so with atomics of that power of two.
+    ///    their owner, and `data` is aligned for `dtype`.
+    /// 3. They may be read and written. If the processor can reach them, Rust code
+    ///    accesses them in ways that do not race with byte-wise relaxed atomic reads and
+    ///    writes at any moment: byte-wise atomically itself (`AtomicU8`), or not at the
+    ///    same time. No other Rust reference to them is in use.
     /// 4. All work on them is done, or enqueued on `stream` or ordered before it;
     ///    later work outside of hand-offs is too.
     /// 5. When `owner` was dropped, the memory is free as `freed` says.

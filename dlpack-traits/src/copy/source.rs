@@ -1,23 +1,23 @@
-//! Reading what is copied, on the terms on which it is lent: [`Source`].
+//! Reading what is copied, with the access with which it is lent: [`Source`].
 
 use crate::described::Described;
-use crate::storage::{Access, Block, Cells, Terms};
+use crate::storage::{Access, Block};
 
 /// The memory that is copied from.
 #[derive(Clone, Copy)]
 pub(super) struct Source {
     first: *mut u8,
-    terms: Terms,
+    access: Access,
 }
 
 // SAFETY: all threads may read lent memory: it is `&[T]` of plain old data, or the
-// one `&mut [T]` to it is lent to whoever waits for them, or it is read by atomics,
-// or its producer says so (4 of `Imported::from_raw`).
+// one `&mut [T]` to it is lent to the caller, which waits for them, or it is read
+// byte-wise atomically, or its producer says so (4 of `Imported::from_raw`).
 unsafe impl Sync for Source {}
 
 impl Source {
     pub(super) fn of(from: &Described<'_>) -> Self {
-        Self { first: from.data().0, terms: from.memory().terms() }
+        Self { first: from.data().0, access: from.memory().access }
     }
 
     /// The same elements in a copy of the bytes that they span.
@@ -25,10 +25,7 @@ impl Source {
         let before = from.byte_offset().saturating_sub(from.span().0);
         // The first element lies in the span, so its offset fits.
         let before = usize::try_from(before).unwrap_or(0);
-        Self {
-            first: span.as_ptr().wrapping_add(before),
-            terms: Terms { access: Access::Frozen, unit: 1 },
-        }
+        Self { first: span.as_ptr().wrapping_add(before), access: Access::Frozen }
     }
 
     /// Reads `to.len()` bytes that begin `position` bytes from the first element.
@@ -40,20 +37,9 @@ impl Source {
     pub(super) unsafe fn read(&self, position: isize, to: &mut [u8]) {
         // SAFETY: by 1 the position lies inside the memory of the tensor.
         let from = unsafe { self.first.offset(position) };
-        match self.terms.access {
-            Access::Frozen | Access::Exclusive | Access::ForeignReadOnly => {
-                // SAFETY: by 1 there are as many bytes, which nobody writes
-                // while they are lent, or, if they are foreign, now (5 of
-                // `Imported::from_raw`), and `to` is memory of our own.
-                unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
-            }
-            Access::Shared | Access::SharedReadOnly => {
-                // SAFETY: 1. The elements are lent, and a description keeps
-                // them inside of memory that is made of such atomics. 2. is
-                // what a shared loan promises.
-                unsafe { Cells::read(from, self.terms.unit, to) }
-            }
-        }
+        // SAFETY: 1. By 1 there are as many bytes, which are still lent with this access. 2. `to`
+        // is memory of our own.
+        unsafe { self.access.copy(from, to.as_mut_ptr(), to.len()) };
     }
 
     /// Reads runs of `run` bytes, one for each `run` bytes of `to`, the first of
@@ -65,20 +51,18 @@ impl Source {
     /// 1. As for [`read`](Self::read), for each of them.
     #[inline(always)]
     pub(super) unsafe fn read_runs(&self, position: isize, step: isize, run: usize, to: &mut [u8]) {
-        let cells =
-            self.terms.access == Access::Shared || self.terms.access == Access::SharedReadOnly;
-        match (run, cells) {
-            // SAFETY: 1. is 1. of this function. 2. These terms say so.
-            (1, false) => unsafe { self.plain::<1>(position, step, to) },
-            // SAFETY: as above.
-            (2, false) => unsafe { self.plain::<2>(position, step, to) },
-            // SAFETY: as above.
-            (4, false) => unsafe { self.plain::<4>(position, step, to) },
-            // SAFETY: as above.
-            (8, false) => unsafe { self.plain::<8>(position, step, to) },
-            // SAFETY: as above.
-            (16, false) => unsafe { self.plain::<16>(position, step, to) },
+        match run {
             // SAFETY: 1. is 1. of this function.
+            1 => unsafe { self.in_registers::<1>(position, step, to) },
+            // SAFETY: as above.
+            2 => unsafe { self.in_registers::<2>(position, step, to) },
+            // SAFETY: as above.
+            4 => unsafe { self.in_registers::<4>(position, step, to) },
+            // SAFETY: as above.
+            8 => unsafe { self.in_registers::<8>(position, step, to) },
+            // SAFETY: as above.
+            16 => unsafe { self.in_registers::<16>(position, step, to) },
+            // SAFETY: as above.
             _ => unsafe { self.each(position, step, run, to) },
         }
     }
@@ -88,17 +72,16 @@ impl Source {
     /// # Safety
     ///
     /// 1. As for `read_runs`, with `RUN` as `run`.
-    /// 2. The memory is read by ordinary loads.
     #[inline]
-    unsafe fn plain<const RUN: usize>(&self, position: isize, step: isize, to: &mut [u8]) {
+    unsafe fn in_registers<const RUN: usize>(&self, position: isize, step: isize, to: &mut [u8]) {
         let mut place = position;
         for part in to.chunks_exact_mut(RUN) {
             // SAFETY: by 1 there is a run.
             let from = unsafe { self.first.offset(place) };
-            // SAFETY: as above; an array of bytes needs no alignment, and by 2
-            // nobody writes it now.
-            let run = unsafe { from.cast::<[u8; RUN]>().read() };
-            part.copy_from_slice(&run);
+            // SAFETY: 1. as above, and it is still lent with this access.
+            let run = unsafe { self.access.load::<[u8; RUN]>(from) };
+            // SAFETY: lent bytes are initialised.
+            part.copy_from_slice(&unsafe { run.assume_init() });
             // The last one may lead out of the memory, and is not used.
             place = place.wrapping_add(step);
         }

@@ -106,8 +106,7 @@ impl Part<'_> {
     fn piece(self, first: usize, byte_len: usize) -> Self {
         let Self { position, outer, .. } = self;
         if outer.dim < 2 {
-            // A single run is all there is. It is cut between elements: a piece is as
-            // long as a multiple of each size that an element of shared memory has.
+            // A single run is all there is. It can be cut anywhere.
             return Self { position: position.wrapping_add(signed(first)), run: byte_len, ..self };
         }
         let position = position.wrapping_add(outer.from.wrapping_mul(signed(first)));

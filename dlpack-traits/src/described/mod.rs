@@ -431,7 +431,7 @@ fn check_alignment(memory: &Memory, byte_offset: u64, dtype: DataType) -> Result
 /// lane, or of one part of a complex number. `None` for elements
 /// that are packed into bytes.
 #[inline]
-const fn alignment(dtype: DataType) -> Option<usize> {
+pub(crate) const fn alignment(dtype: DataType) -> Option<usize> {
     match (dtype.code(), dtype.bits()) {
         (ffi::kDLComplex, 32) | (_, 16) => Some(2),
         (ffi::kDLComplex, 64) | (_, 32) => Some(4),

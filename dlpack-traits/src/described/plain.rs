@@ -15,7 +15,7 @@ use crate::dims::Compact;
 use crate::error::Error;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
-use crate::storage::{Data, DataRef, Memory, Terms};
+use crate::storage::{Access, Data, DataRef, Memory};
 use crate::stream::StreamArg;
 
 /// Lent memory that begins with the elements of a compact tensor, whose shape
@@ -125,10 +125,10 @@ impl<'a> Plain<'a> {
         self.memory.device
     }
 
-    /// On what terms the memory is lent.
+    /// Who may access the memory.
     #[inline]
-    pub(crate) fn terms(&self) -> Terms {
-        self.memory.terms()
+    pub(crate) fn access(&self) -> Access {
+        self.memory.access
     }
 
     /// The flags that a consumer must be told.

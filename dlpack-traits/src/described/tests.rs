@@ -1,7 +1,5 @@
 //! The short ways of descriptions, beside the long one.
 
-use core::num::NonZeroU8;
-
 use super::*;
 use crate::dims::Space;
 use crate::storage::{Access, Came, DataRef};
@@ -30,34 +28,33 @@ fn layouts_of_borrowed_numbers_are_plain() {
     assert!(is_plain(|| Layout::strided(&[2_i64; 4], &[1_i64; 4])));
 }
 
-/// What another library answers for stays with its memory, whichever way it is described.
+/// What another library vouches for stays with its memory, whichever way it is described.
 #[test]
-fn foreign_memory_is_plain_and_keeps_its_terms() {
+fn foreign_memory_is_plain_and_keeps_its_access() {
     let start = NUMBERS.as_ptr().cast_mut().cast::<u8>();
-    let foreign = |skipped: usize, dtype: DataType, unit: u8| {
-        let came = Came { later: 0, unit: NonZeroU8::new(unit).expect("a width") };
-        let (start, access) = (start.wrapping_add(skipped), Access::Shared);
-        // SAFETY: 1. to 3. Nobody follows the address.
+    let foreign = |skipped: usize, dtype: DataType, access: Access| {
+        let (start, came) = (start.wrapping_add(skipped), Came { later: 0 });
+        // SAFETY: 1. to 3. No one follows the address.
         unsafe { DataRef::from_foreign_parts(start, 64, dtype, crate::Device::CPU, access, came) }
     };
     let row = || Layout::row_major(&[4_i64]).expect("numbers that fit");
-    for unit in [1, 4] {
-        let data = foreign(0, DataType::I32, unit);
+    for access in [Access::Shared, Access::ForeignReadOnly] {
+        let data = foreign(0, DataType::I32, access);
         let plain = Described::plain(data.memory_ref(), &row()).expect("plain");
         let described = Described::new(data.memory(), row()).expect("plain");
         assert_eq!(alloc::format!("{plain:?}"), alloc::format!("{described:?}"));
-        assert_eq!(plain.memory().terms().unit, unit);
+        assert_eq!(plain.memory().access, access);
         let mut space = Space::new();
         let shape = space.room().fill(&[4_i64]).expect("room");
         let plain = Plain::of_ref(data, shape).expect("plain");
-        assert_eq!(plain.terms(), data.memory_ref().terms());
+        assert_eq!(plain.access(), access);
         let owned = plain.owned_by(data.memory_ref()).expect("its own memory");
-        assert_eq!(owned.terms(), data.memory_ref().terms());
+        assert_eq!(owned.access(), access);
     }
-    // That these are elements, only who made them knows.
+    // Only the producer knows that these are elements.
     for other in [
-        foreign(2, DataType::I32, 1),
-        foreign(0, DataType::new(ffi::DLDataTypeCode(200), 32, 1), 4),
+        foreign(2, DataType::I32, Access::Shared),
+        foreign(0, DataType::new(ffi::DLDataTypeCode(200), 32, 1), Access::Shared),
     ] {
         assert!(Described::plain(other.memory_ref(), &row()).is_none());
         let mut space = Space::new();

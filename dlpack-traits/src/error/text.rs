@@ -82,11 +82,9 @@ impl fmt::Display for Error {
             Error::NoVariant { dtype } => {
                 write!(f, "elements of type {dtype} have no counterpart in the type asked for")
             }
-            Error::NotBytes { dtype } => write!(
-                f,
-                "the storage cannot be read as {dtype}; only uint8 storage can, and where \
-                 others write to it only as types of 8 bits or fewer"
-            ),
+            Error::NotBytes { dtype } => {
+                write!(f, "the storage cannot be read as {dtype}; only uint8 storage can")
+            }
             Error::DTypeMismatch { dtype, storage } => write!(
                 f,
                 "dtype is {dtype} but the storage holds {storage}; only uint8 storage can be \

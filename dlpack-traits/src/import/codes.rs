@@ -7,17 +7,17 @@ use crate::described::stored_bits;
 use crate::error::Error;
 use crate::flags::Flags;
 use crate::layout::Walk;
-use crate::storage::{Access, Cells, Terms};
+use crate::storage::Access;
 
 /// The elements of an imported tensor as numbers that hold their bits, for
 /// types that Rust has no type for: floats of 8, 6 and 4 bits, integers of 1, 2
 /// and 4, packed into bytes or padded to them: [`Imported::codes`].
 ///
-/// They are read one by one, as [`Elements`](crate::Elements) are.
+/// They are copied out, as [`Elements`](crate::Elements) are.
 #[derive(Clone, Copy, Debug)]
 pub struct Codes<'a> {
     tensor: &'a Imported,
-    terms: Terms,
+    access: Access,
     /// Bits of an element.
     bits: u32,
     /// Bits that it takes in memory.
@@ -65,7 +65,7 @@ impl Imported {
             return Err(Error::TooWide { dtype });
         }
         let stored = stored_bits(dtype, self.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED));
-        Ok(Codes { tensor: self, terms: self.terms(), bits, stored })
+        Ok(Codes { tensor: self, access: self.access(), bits, stored })
     }
 }
 
@@ -127,21 +127,10 @@ impl<'a> Codes<'a> {
         // SAFETY: by 1 and by 4 of `Imported::from_raw` an element of the same
         // allocation begins in that byte.
         let place = unsafe { self.tensor.as_ptr().cast_mut().offset(byte) };
-        match self.terms.access {
-            Access::Frozen | Access::Exclusive | Access::ForeignReadOnly => {
-                // SAFETY: by 4 of `Imported::from_raw` the bytes of the element
-                // are initialised and alive; by 5, or by the terms of our own
-                // loan, nobody writes them now. `to` is ours.
-                unsafe { place.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
-            }
-            Access::Shared | Access::SharedReadOnly => {
-                // SAFETY: 1. As above. Elements that are no whole number of
-                // bytes are read as bytes, others as atomics that divide them.
-                // 2. Every view of this tensor reads it like this, others keep
-                // to 5 of `from_raw` or to the terms of our own loan.
-                unsafe { Cells::read(place, self.terms.unit, to) };
-            }
-        }
+        // SAFETY: 1. By 4 of `Imported::from_raw` the bytes of the element are initialised and
+        // alive, and they are lent with this access, or 5 of `from_raw` says as much. 2. `to`
+        // is our own.
+        unsafe { self.access.copy(place, to.as_mut_ptr(), to.len()) };
         self.in_order(to);
         let code = u128::from_le_bytes(bytes).wrapping_shr(skipped);
         let unused = u64::BITS.saturating_sub(self.bits);

@@ -7,8 +7,7 @@ use crate::described::{Order, stored_bits};
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::flags::Flags;
-use crate::layout::{MAX_NDIM, Walk};
-use crate::storage::{Access, Cells, Terms};
+use crate::layout::{self, MAX_NDIM, Walk};
 
 /// A copy of all elements, compact in that order. As `u8`s the bytes of any
 /// elements can be had; otherwise their type is `T`'s.
@@ -82,7 +81,7 @@ struct Place<'a> {
 /// or as bytes.
 fn copy(tensor: &Imported, order: Order, place: &Place<'_>, len: usize) -> Result<Vec<u8>, Error> {
     let first = tensor.as_ptr().cast_mut();
-    let Terms { access, unit } = tensor.terms();
+    let access = tensor.access();
     let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
     let (shape, strides) = match order {
         Order::RowMajor => (place.shape, place.strides),
@@ -93,6 +92,15 @@ fn copy(tensor: &Imported, order: Order, place: &Place<'_>, len: usize) -> Resul
     };
     let mut copy = room(len, place.size)?;
     copy.resize(len.saturating_mul(place.size), 0);
+    let together = usize::try_from(place.step) == Ok(place.size);
+    if len != 0 && together && layout::is_row_major(shape, strides) {
+        // SAFETY: 1. By 4 of `Imported::from_raw` the elements are initialised and alive as long
+        // as the handle, which is borrowed; they lie one after the other from the first one on,
+        // and are lent with this access, or 5 of `from_raw` says as much. 2. `copy` is our own,
+        // and has the bytes that they take.
+        unsafe { access.copy(first, copy.as_mut_ptr(), copy.len()) };
+        return Ok(copy);
+    }
     let mut walk = Walk::new(shape, strides);
     for to in copy.chunks_exact_mut(place.size) {
         // What is inside of the extent fits, as it does in bytes.
@@ -101,22 +109,8 @@ fn copy(tensor: &Imported, order: Order, place: &Place<'_>, len: usize) -> Resul
         // SAFETY: the walk visits indices inside of the shape. By 4 of
         // `Imported::from_raw` their elements are part of one allocation.
         let from = unsafe { first.offset(position.wrapping_mul(place.step)) };
-        match access {
-            Access::Frozen | Access::Exclusive | Access::ForeignReadOnly => {
-                // SAFETY: by 4 of `from_raw` the element is initialised and
-                // alive as long as the handle, which is borrowed; by 5, or by
-                // the terms of our own loan, nobody writes it now. `to` has its
-                // size, and is ours.
-                unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
-            }
-            Access::Shared | Access::SharedReadOnly => {
-                // SAFETY: 1. As above. The atomics around a part of an element
-                // are part of the element, and so of the memory. 2. Every view
-                // of this tensor reads it like this, others keep to 5 of
-                // `from_raw`, and our own loans say how wide their atomics are.
-                unsafe { Cells::read(from, unit, to) };
-            }
-        }
+        // SAFETY: 1. as above, for one element. 2. `to` is our own, and has its size.
+        unsafe { access.copy(from, to.as_mut_ptr(), to.len()) };
     }
     Ok(copy)
 }

@@ -2,17 +2,14 @@
 
 use core::fmt;
 use core::marker::PhantomData;
-use core::num::NonZeroU8;
 
 use super::{Elements, Exclusive, Imported, Readable};
-use crate::described::{AsLayout, Layout};
+use crate::described::{AsLayout, Layout, alignment};
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::flags::Flags;
-use crate::storage::{
-    Access, Came, Cells, Counted, DataRef, SharedOwner, Storage, Terms, UseOwner,
-};
+use crate::storage::{Access, Came, Counted, DataRef, SharedOwner, Storage, UseOwner};
 use crate::version::Version;
 use crate::view::TensorView;
 
@@ -100,7 +97,7 @@ impl<T: Readable> sealed::Held for T {
 
     fn check(tensor: &Imported) -> Result<(), Error> {
         let typed = tensor.typed::<T>()?;
-        let align = usize::from(Cells::unit(tensor.dtype().byte_size().unwrap_or(1)));
+        let align = alignment(tensor.dtype()).unwrap_or(1);
         if typed.first.addr() & align.wrapping_sub(1) == 0 {
             Ok(())
         } else {
@@ -115,9 +112,9 @@ impl<T: ForeignElement> Foreign<T> {
     /// # Errors
     ///
     /// With a type of elements: [`Error::NotOnHost`], [`Error::ElementMismatch`],
-    /// and [`Error::Misaligned`] where an element is not aligned to the largest
-    /// power of two, up to 8, that divides its size. [`Error::OutOfMemory`] for the
-    /// count of its owners. The tensor is released on an error.
+    /// and [`Error::Misaligned`] where an element is not aligned to the size of one lane,
+    /// or of one part of a complex number. [`Error::OutOfMemory`] for the count of its
+    /// owners. The tensor is released on an error.
     pub fn new(tensor: Imported) -> Result<Self, Error> {
         T::check(&tensor)?;
         Ok(Self { tensor: Counted::new(tensor)?, elements: PhantomData })
@@ -221,14 +218,13 @@ pub(super) fn memory_of(tensor: &Imported) -> DataRef<'_> {
     let later = later.map_or(0, |version| {
         version.minor.saturating_sub(Version::CURRENT.minor).try_into().unwrap_or(u8::MAX)
     });
-    let Terms { access, unit } = tensor.terms();
-    let access = match access {
+    let access = match tensor.access() {
         // There are several owners now.
         Access::Exclusive => Access::Shared,
         Access::Shared if tensor.is_read_only() => Access::SharedReadOnly,
         other => other,
     };
-    let came = Came { later, unit: NonZeroU8::new(unit).unwrap_or(NonZeroU8::MIN) };
+    let came = Came { later };
     let (dtype, device) = (tensor.dtype(), tensor.device());
     // SAFETY:
     // 1. By 4 of `Imported::from_raw` they are that many bytes of one
@@ -237,8 +233,8 @@ pub(super) fn memory_of(tensor: &Imported) -> DataRef<'_> {
     // 2. By 4 they are initialised, and what they mean is the producer's
     //    business. Its type has a size.
     // 3. By 4 they may be read, and written unless the tensor is read-only. By 5 no
-    //    Rust reference conflicts, and accesses are atomics of that width or
-    //    ordered; our own loans say who else accesses them, and how.
+    //    Rust reference conflicts, and other accesses are byte-wise atomic or
+    //    ordered; our own loans say who else accesses them.
     let data = unsafe { DataRef::from_foreign_parts(start, byte_len, dtype, device, access, came) };
     let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
     if padded { data.into_padded() } else { data }

@@ -4,7 +4,7 @@ use super::Imported;
 use crate::error::Error;
 use crate::flags::Flags;
 use crate::managed::{Abi, ManagedTensor};
-use crate::storage::{Access, Terms};
+use crate::storage::Access;
 
 impl<A: Abi> ManagedTensor<A> {
     /// The tensor as its consumer has it: to be read, written if it was lent for
@@ -13,8 +13,8 @@ impl<A: Abi> ManagedTensor<A> {
     /// It has not left this crate, so it is known how its memory was lent, and
     /// who else may access it: nobody writes what came from a `&[T]`
     /// ([`Imported::frozen`]), nobody else has what came from a `&mut [T]`
-    /// ([`Imported::exclusive`]), and a [`SharedBuffer`](crate::SharedBuffer) is
-    /// read by the atomics with which it is written.
+    /// ([`Imported::exclusive`]), and all owners of
+    /// a [`SharedBuffer`](crate::SharedBuffer) may write it.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -47,12 +47,11 @@ impl<A: Abi> ManagedTensor<A> {
     ///
     /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
     pub fn import(self) -> Result<Imported, Error> {
-        let terms = self.terms();
         // What nobody else has and nobody may write, nobody writes.
         let read_only = self.flags().contains(Flags::READ_ONLY);
-        let terms = match terms.access {
-            Access::Exclusive if read_only => Terms { access: Access::Frozen, ..terms },
-            _ => terms,
+        let access = match self.access() {
+            Access::Exclusive if read_only => Access::Frozen,
+            access => access,
         };
         // SAFETY:
         // 1. to 3. By 1 and 2 of the private `from_raw` the struct is one that
@@ -62,6 +61,6 @@ impl<A: Abi> ManagedTensor<A> {
         // 5. is 3 of the private `from_raw`. To call exclusive memory frozen
         //    claims less, as long as nobody gets it for writing: `exclusive`
         //    refuses what is READ_ONLY.
-        unsafe { Imported::from_own(self.into_raw(), terms) }
+        unsafe { Imported::from_own(self.into_raw(), access) }
     }
 }

@@ -36,7 +36,7 @@ impl Imported {
     /// exported and that went through C or Python.
     #[inline]
     pub fn frozen(&self) -> Result<Frozen<'_>, Error> {
-        match self.terms().access {
+        match self.access() {
             // Consumers are told READ_ONLY, and are trusted to obey: the `Arc`
             // next to this tensor is a `&[T]` too.
             Access::Frozen => Ok(Frozen { tensor: self }),

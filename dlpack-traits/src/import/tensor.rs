@@ -15,7 +15,7 @@ use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::layout;
 use crate::managed::{Abi, Guard, Guarded, Release};
-use crate::storage::{Access, Cells, Terms};
+use crate::storage::Access;
 use crate::version::Version;
 
 /// A tensor that another library made, checked and owned.
@@ -29,7 +29,7 @@ use crate::version::Version;
 ///
 /// | others | get | how |
 /// |---|---|---|
-/// | may write | one element after the other, by value | [`elements`](Self::elements) |
+/// | may write | copies of elements | [`elements`](Self::elements) |
 /// | do not write | `&[T]` | [`frozen`](Self::frozen) of what this program exported and nobody writes, or `unsafe` [`assume_frozen`](Self::assume_frozen) |
 /// | have nothing to do with it | `&mut [T]` | [`exclusive`](Self::exclusive) of what this program exported alone, or of a copy that it made ([`to_own_copy`](Self::to_own_copy)), or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
 ///
@@ -68,9 +68,9 @@ use crate::version::Version;
 /// ```
 pub struct Imported {
     checked: Checked,
-    /// On what terms this crate lent the elements, if it did and the tensor has
-    /// not been through C. Others are to be believed as far as 5 of `from_raw` says.
-    lent: Option<Terms>,
+    /// Who may access the elements, if this crate lent them and the tensor has not been
+    /// through C. Other producers are trusted as far as 5 of `from_raw` says.
+    lent: Option<Access>,
     /// Dropped when nothing uses the memory any more.
     release: Guarded,
 }
@@ -120,10 +120,10 @@ impl Imported {
     ///    is set, or the struct is a legacy one and the policy is not
     ///    [`legacy_writable`](ImportPolicy::legacy_writable). On host devices the
     ///    elements are ready when this is called.
-    /// 5. Until then, nobody writes an element at the moment at which it is read
-    ///    through this handle, unless READ_ONLY is not set and the write is by
-    ///    atomics of the size that [`Elements`](crate::Elements) says; and no
-    ///    `&mut` to it is used.
+    /// 5. Until then, no one writes an element at the moment at which it is read
+    ///    through this handle, except byte-wise atomically, as
+    ///    [`SharedBuffer`](crate::SharedBuffer) does and as relaxed stores to `AtomicU8`s
+    ///    do; and no `&mut` to it is used.
     #[inline(always)]
     pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
         // SAFETY: as this function demands.
@@ -226,13 +226,13 @@ impl Imported {
     /// # Safety
     ///
     /// 1. to 4. of `from_raw`.
-    /// 5. Until the deleter is called, the elements are lent on those terms.
+    /// 5. Until the deleter is called, the elements are lent with that access.
     #[inline]
-    pub(super) unsafe fn from_own<A: Abi>(managed: *mut A, terms: Terms) -> Result<Self, Error> {
+    pub(super) unsafe fn from_own<A: Abi>(managed: *mut A, access: Access) -> Result<Self, Error> {
         // What must not be written is not exported in the legacy struct.
         let policy = ImportPolicy::new().legacy_writable(true);
         Self::made(|tensor| {
-            tensor.lent = Some(terms);
+            tensor.lent = Some(access);
             // SAFETY: 1. to 4. are 1. to 4. of `from_raw`, 5. says more than its 5.
             unsafe { tensor.take(managed, policy, None) }
         })
@@ -289,24 +289,14 @@ impl Imported {
         }
     }
 
-    /// On what terms the elements can be accessed.
+    /// Who may access the elements.
     #[inline]
-    pub(super) fn terms(&self) -> Terms {
-        if let Some(terms) = self.lent.filter(|terms| terms.access.is_shared()) {
-            return terms;
-        }
-        // A store by another Rust crate is made of atomics of this width.
-        let unit = Cells::unit(self.dtype().byte_size().unwrap_or(1));
-        let aligned = self.checked.first.addr() & usize::from(unit).wrapping_sub(1) == 0;
-        let unit = if aligned { unit } else { 1 };
-        let access = match self.lent {
-            Some(terms) => terms.access,
-            None if self.flags().contains(Flags::READ_ONLY) => Access::ForeignReadOnly,
-            // Of a legacy struct: a Rust crate that exported it may write by atomics.
-            None if self.is_read_only() => Access::SharedReadOnly,
+    pub(super) fn access(&self) -> Access {
+        match self.lent {
+            Some(access) => access,
+            None if self.is_read_only() => Access::ForeignReadOnly,
             None => Access::Shared,
-        };
-        Terms { access, unit }
+        }
     }
 
     /// Whether nobody else has the elements. Only an export of this crate that has not
@@ -314,7 +304,7 @@ impl Imported {
     /// sets it on copies that a subclass of `ndarray` has a reference to.
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
-        self.lent.is_some_and(|terms| terms.access == Access::Exclusive)
+        self.lent == Some(Access::Exclusive)
     }
 
     /// A tensor that somebody else owns, without a struct of its own: nothing

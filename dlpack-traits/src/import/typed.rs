@@ -189,7 +189,7 @@ impl Typed<'_> {
     }
 }
 
-/// Elements along the last axis.
+/// Elements along the last axis, and along those before it that it continues.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     /// Bytes from the first element of the tensor to that of the run.
@@ -212,12 +212,22 @@ pub(crate) struct Runs<'a> {
 impl<'a> Runs<'a> {
     #[inline]
     pub(crate) fn of(typed: Typed<'a>) -> Self {
-        let (outer, len, step) = match (typed.shape.split_last(), typed.strides.last()) {
-            (Some((&dim, outer)), Some(&stride)) => {
-                (outer, usize::try_from(dim).unwrap_or(0), typed.bytes(stride))
+        let (mut outer, mut len, mut stride) = (typed.shape, 1_i64, 0);
+        while let (Some((&dim, rest)), Some(&next)) =
+            (outer.split_last(), typed.strides.get(outer.len().wrapping_sub(1)))
+        {
+            let continues = len.checked_mul(stride) == Some(next);
+            if len == 1 {
+                (len, stride) = (dim, next);
+            } else if dim != 1 && !continues {
+                break;
+            } else {
+                // No tensor has more elements than a number holds.
+                len = len.wrapping_mul(dim);
             }
-            _ => (typed.shape, 1, 0),
-        };
+            outer = rest;
+        }
+        let (len, step) = (usize::try_from(len).unwrap_or(0), typed.bytes(stride));
         let walk = Walk::new(outer, typed.strides);
         Self { typed, walk, run: Run { start: 0, step, len }, left: typed.len }
     }
@@ -253,6 +263,12 @@ impl<'a> Positions<'a> {
         let run = Run { len: 0, ..runs.run };
         Self { runs, run }
     }
+
+    /// What is left of the run that was begun, and the others.
+    #[inline]
+    pub(crate) fn into_runs(self) -> impl Iterator<Item = Run> {
+        core::iter::once(self.run).chain(self.runs)
+    }
 }
 
 impl Iterator for Positions<'_> {
@@ -279,7 +295,7 @@ impl Iterator for Positions<'_> {
 
     #[inline]
     fn fold<A, F: FnMut(A, isize) -> A>(self, mut result: A, mut f: F) -> A {
-        for run in core::iter::once(self.run).chain(self.runs) {
+        for run in self.into_runs() {
             let mut position = run.start;
             for _ in 0..run.len {
                 result = f(result, position);
@@ -314,9 +330,9 @@ mod tests {
     use super::*;
     use crate::element::{Complex, Lanes};
 
-    /// A run is all of the last axis.
+    /// A run is all of the last axis, and of those that continue it.
     #[test]
-    fn runs_are_as_long_as_the_last_axis() {
+    fn runs_are_as_long_as_they_can_be() {
         let runs = |shape: &[i64], strides: &[i64], len| {
             let first = core::ptr::null_mut();
             let runs = Runs::of(Typed { first, shape, strides, step: 4, len });
@@ -324,7 +340,14 @@ mod tests {
         };
         assert_eq!(runs(&[], &[], 1), [(0, 0, 1)]);
         assert_eq!(runs(&[5], &[-2], 5), [(0, -8, 5)]);
-        assert_eq!(runs(&[2, 3], &[3, 1], 6), [(0, 4, 3), (12, 4, 3)]);
+        assert_eq!(runs(&[2, 3], &[3, 1], 6), [(0, 4, 6)]);
+        assert_eq!(runs(&[2, 3], &[-3, -1], 6), [(0, -4, 6)]);
+        assert_eq!(runs(&[2, 3], &[4, 1], 6), [(0, 4, 3), (16, 4, 3)]);
+        assert_eq!(runs(&[2, 3], &[0, 0], 6), [(0, 0, 6)]);
+        assert_eq!(runs(&[2, 1, 3, 1], &[3, 7, 1, 9], 6), [(0, 4, 6)]);
+        assert_eq!(runs(&[4, 1, 1], &[2, 5, 7], 4), [(0, 8, 4)]);
+        assert_eq!(runs(&[1, 1], &[2, 5], 1), [(0, 8, 1)]);
+        assert_eq!(runs(&[2, 2, 3], &[9, 3, 1], 12), [(0, 4, 6), (36, 4, 6)]);
         assert_eq!(runs(&[2, 3], &[1, 2], 6), [(0, 8, 3), (4, 8, 3)]);
         assert_eq!(runs(&[2, 0], &[1, 1], 0), []);
     }

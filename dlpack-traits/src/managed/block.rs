@@ -16,7 +16,7 @@ use crate::flags::Flags;
 use crate::managed::ManagedTensor;
 use crate::managed::legacy::{self, Tail};
 use crate::managed::owners::Owners;
-use crate::storage::Terms;
+use crate::storage::Access;
 use crate::version::Version;
 
 /// The C struct comes from here: only the versioned one can say READ_ONLY, which is
@@ -172,7 +172,7 @@ impl<T> Lent<'_, T> {
         let strides = shape.wrapping_add(plain.ndim());
         let tensor = plain.to_ffi(shape, strides);
         // SAFETY: 1. is 1. of this function.
-        unsafe { self.give_away(tensor, Version::CURRENT, plain.flags(), plain.terms()) }
+        unsafe { self.give_away(tensor, Version::CURRENT, plain.flags(), plain.access()) }
     }
 
     /// Writes the struct and gives it away. `None` where there are more dimensions
@@ -195,14 +195,14 @@ impl<T> Lent<'_, T> {
         // SAFETY: as above; a description has as many strides as dimensions.
         unsafe { described.strides().as_ptr().copy_to_nonoverlapping(strides, ndim) };
         let tensor = described.to_ffi(shape, strides);
-        let terms = described.memory().terms();
+        let access = described.memory().access;
         // SAFETY: 1. is 1. of this function.
-        Some(unsafe { self.give_away(tensor, described.version(), described.flags(), terms) })
+        Some(unsafe { self.give_away(tensor, described.version(), described.flags(), access) })
     }
 
     /// # Safety
     ///
-    /// 1. `tensor` describes memory that the value of this block lent on those terms,
+    /// 1. `tensor` describes memory that the value of this block lent with that access,
     ///    with dimensions in the space of this block. Any thread may read and drop
     ///    the value.
     #[inline(always)]
@@ -211,7 +211,7 @@ impl<T> Lent<'_, T> {
         tensor: DLTensor,
         version: Version,
         flags: Flags,
-        terms: Terms,
+        access: Access,
     ) -> ManagedTensor {
         let block = self.handle.block;
         // The consumer before may have written to it, so all of it is written anew.
@@ -231,7 +231,7 @@ impl<T> Lent<'_, T> {
         // nobody writes to the struct or its dimensions. 2. It ends the lend, once,
         // and by 1 on any thread. 3. By 1, and the lend keeps the value alive and as
         // it is. 4. The pointer is that of the block, whose tail is for who has the lend.
-        unsafe { ManagedTensor::from_raw(block.cast::<Managed>(), terms) }
+        unsafe { ManagedTensor::from_raw(block.cast::<Managed>(), access) }
     }
 }
 

@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::managed::{Abi, ManagedTensor};
 
-/// A [`ManagedTensor`] that nobody will ask on what terms it is lent.
+/// A [`ManagedTensor`] without the access with which it is lent.
 ///
 /// It is one pointer, also as an `Option`, and so stays in a register where a
 /// `ManagedTensor` goes through memory: what was just written there takes longer to read

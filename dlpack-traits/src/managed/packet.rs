@@ -14,7 +14,7 @@ use crate::flags::Flags;
 use crate::managed::deleter::delete;
 use crate::managed::legacy::{self, Tail};
 use crate::managed::{Abi, ManagedTensor};
-use crate::storage::Terms;
+use crate::storage::Access;
 use crate::version::Version;
 
 /// Everything of a packet but the owner.
@@ -108,9 +108,9 @@ impl<A: Abi, O> Placed<A, O> {
         let tensor = plain.to_ffi(shape, strides);
         let unfinished = self.unfinished();
         forget(self);
-        let (terms, none) = (plain.terms(), core::ptr::null_mut());
+        let (access, none) = (plain.access(), core::ptr::null_mut());
         // SAFETY: 1. and 2. are 1. and 2. of this function; there is no spill.
-        unsafe { unfinished.give_away(tensor, Version::CURRENT, terms, flags, none) }
+        unsafe { unfinished.give_away(tensor, Version::CURRENT, access, flags, none) }
     }
 
     /// The same without its type.
@@ -189,10 +189,10 @@ impl<A: Abi> Unfinished<A> {
         // SAFETY: as above; a description has as many strides as dimensions.
         unsafe { described.strides().as_ptr().copy_to_nonoverlapping(strides, ndim) };
         let tensor = described.to_ffi(shape, strides);
-        let terms = described.memory().terms();
+        let access = described.memory().access;
         // SAFETY: 1. and 2. are 1. and 2. of this function; the dimensions were
         // just written.
-        Ok(unsafe { self.give_away(tensor, described.version(), terms, flags, spill) })
+        Ok(unsafe { self.give_away(tensor, described.version(), access, flags, spill) })
     }
 
     /// Writes the head.
@@ -200,7 +200,7 @@ impl<A: Abi> Unfinished<A> {
     /// # Safety
     ///
     /// 1. `tensor` describes memory that this packet's owner lent in its place
-    ///    on those terms, and the owner has not been named since. Its dimensions
+    ///    with that access, and the owner has not been named since. Its dimensions
     ///    are in this packet, or in `spill`, which came from
     ///    [`Spill::into_raw`] or is NULL.
     /// 2. As for [`finish`](Self::finish).
@@ -209,7 +209,7 @@ impl<A: Abi> Unfinished<A> {
         self,
         tensor: DLTensor,
         version: Version,
-        terms: Terms,
+        access: Access,
         flags: Flags,
         spill: *mut i64,
     ) -> ManagedTensor<A> {
@@ -225,9 +225,9 @@ impl<A: Abi> Unfinished<A> {
         unsafe { place.write(spill) };
         // SAFETY: 1. The head is complete, and its struct is the packet's, to which
         // nobody writes. 2. Its deleter frees this packet and drops its owner, which by
-        // 2 any thread may do. 3. Its memory is valid until then by 1, lent on those
-        // terms. 4. The pointer is that of the packet, which has a tail there.
-        unsafe { ManagedTensor::from_raw(self.head.cast(), terms) }
+        // 2 any thread may do. 3. Its memory is valid until then by 1, lent with that
+        // access. 4. The pointer is that of the packet, which has a tail there.
+        unsafe { ManagedTensor::from_raw(self.head.cast(), access) }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::dtype::DataType;
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
 use crate::managed::Abi;
-use crate::storage::Terms;
+use crate::storage::Access;
 
 /// A tensor with its owner, as the C struct that consumers take: the versioned
 /// one, or with `A =` [`DLManagedTensor`](crate::ffi::DLManagedTensor) the
@@ -43,9 +43,9 @@ use crate::storage::Terms;
 /// ```
 pub struct ManagedTensor<A: Abi = DLManagedTensorVersioned> {
     managed: NonNull<A>,
-    /// On what terms the elements are lent. That is known as long as the struct
-    /// has not left: what comes through C is not believed to be ours.
-    terms: Terms,
+    /// Who may access the elements. That is known as long as the struct has not left this
+    /// crate: what comes through C is not trusted to be ours.
+    access: Access,
 }
 
 // SAFETY: the standard lets any thread call a deleter, and the owners that this
@@ -64,18 +64,18 @@ impl<A: Abi> ManagedTensor<A> {
     ///    owns: its arrays have `ndim` entries, and it is unchanged as long as
     ///    the handle lives.
     /// 2. Its deleter may be called once, by any thread.
-    /// 3. Until then, its elements are lent on those terms.
+    /// 3. Until then, its elements are lent with that access.
     /// 4. Behind a versioned struct the pointer reaches room for a
     ///    [`Tail`](super::legacy::Tail), which nobody else uses.
     #[inline]
-    pub(crate) unsafe fn from_raw(managed: NonNull<A>, terms: Terms) -> Self {
-        Self { managed, terms }
+    pub(crate) unsafe fn from_raw(managed: NonNull<A>, access: Access) -> Self {
+        Self { managed, access }
     }
 
-    /// On what terms the elements are lent.
+    /// Who may access the elements.
     #[inline]
-    pub(crate) fn terms(&self) -> Terms {
-        self.terms
+    pub(crate) fn access(&self) -> Access {
+        self.access
     }
 
     /// The same tensor as that of a type which is the same one; itself where it is not.
@@ -86,7 +86,7 @@ impl<A: Abi> ManagedTensor<A> {
         }
         let tensor = ManuallyDrop::new(self);
         // SAFETY: 1. to 4. are those of `self`, which is forgotten: the types are one.
-        Ok(unsafe { ManagedTensor::from_raw(tensor.managed.cast(), tensor.terms) })
+        Ok(unsafe { ManagedTensor::from_raw(tensor.managed.cast(), tensor.access) })
     }
 
     /// Gives the struct to a consumer, who has to call its deleter once.

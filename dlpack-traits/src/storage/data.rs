@@ -2,7 +2,6 @@
 
 use core::fmt;
 use core::marker::PhantomData;
-use core::num::NonZeroU8;
 use core::ptr::NonNull;
 
 use crate::device::Device;
@@ -10,47 +9,8 @@ use crate::dtype::DataType;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
 use crate::ffi;
-use crate::storage::Cells;
+use crate::storage::Access;
 use crate::storage::synchronize::SyncBy;
-
-/// What a consumer may do with lent memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Nobody writes: it came from `&[T]`.
-    Frozen,
-    /// Anybody may write: no Rust reference to the elements ever exists.
-    Shared,
-    /// Nobody may write through the loan, but others may do so meanwhile.
-    SharedReadOnly,
-    /// As before, and the memory is foreign: perhaps it cannot be written at
-    /// all, so that Rust reads it by ordinary loads, at moments when nobody writes.
-    ForeignReadOnly,
-    /// The borrower alone may read and write: it came from `&mut [T]`.
-    Exclusive,
-}
-
-impl Access {
-    /// Whether others may write while it is lent.
-    #[inline]
-    pub(crate) const fn is_shared(self) -> bool {
-        matches!(self, Access::Shared | Access::SharedReadOnly | Access::ForeignReadOnly)
-    }
-
-    /// Whether a consumer must be told not to write.
-    #[inline]
-    pub(crate) const fn is_read_only(self) -> bool {
-        matches!(self, Access::Frozen | Access::SharedReadOnly | Access::ForeignReadOnly)
-    }
-}
-
-/// On what terms memory is lent: who may access it, and how Rust does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Terms {
-    pub(crate) access: Access,
-    /// Of shared memory: the width, in bytes, of the atomics with which Rust
-    /// reads and writes it, each at a multiple of that width.
-    pub(crate) unit: u8,
-}
 
 /// What is told of memory that another library made, and that is to be
 /// exported as it came.
@@ -59,8 +19,6 @@ pub(crate) struct Came {
     /// How many minor versions later than ours the type of its elements is, at
     /// least; 0 for a type that we know.
     pub(crate) later: u8,
-    /// As in [`Terms`]; never 0, so that an absent one takes no room.
-    pub(crate) unit: NonZeroU8,
 }
 
 /// Lent memory, without its lifetime.
@@ -126,19 +84,14 @@ impl Memory {
     }
 
     /// The same bytes as elements of another type, which a description checks
-    /// against their number and address. `None` if these are no bytes.
-    ///
-    /// Of shared memory the type also says how wide Rust's atomics are, and
-    /// whoever shares bytes uses atomics of one byte. So it can be given none
-    /// but a type of that width or narrower.
+    /// against their number and address. `None` if these are not bytes.
     fn with_dtype(self, dtype: DataType) -> Option<Self> {
         // Bytes can be read as any numbers, but nothing makes a handle of them.
         let handle = dtype.code() == ffi::kDLOpaqueHandle;
         let bytes = self.dtype == DataType::U8 && self.axes.is_empty() && !handle;
-        let narrow = dtype.bits() <= 8 && dtype.lanes() == 1 && self.terms().unit == 1;
         if self.refusal.is_some() || dtype == self.dtype {
             Some(self)
-        } else if bytes && (narrow || !self.access.is_shared()) {
+        } else if bytes {
             // Who answers for bytes does not answer for what they are read as.
             Some(Self { dtype, foreign: None, ..self })
         } else {
@@ -152,20 +105,9 @@ impl Memory {
         self.foreign.is_some() && self.dtype == dtype
     }
 
-    /// On what terms it is lent.
-    #[inline]
-    pub(crate) fn terms(&self) -> Terms {
-        let unit = match self.foreign {
-            _ if !self.access.is_shared() => 1,
-            Some(came) => came.unit.get(),
-            None => Cells::unit(self.element_size().unwrap_or(1)),
-        };
-        Terms { access: self.access, unit }
-    }
-
     /// Bytes of one element, where there is nothing more to say of the memory:
     /// elements of whole bytes and no axes, at addresses, of a type of the
-    /// standard. On what terms foreign memory is lent stays with it.
+    /// standard. Foreign memory keeps its access.
     #[inline(always)]
     pub(crate) fn plain_element(&self) -> Option<usize> {
         let plain = self.is_plain() && self.dtype.is_well_formed();
@@ -269,11 +211,11 @@ impl<'a> DataRef<'a> {
     ///    (or a handle, as for [`from_raw_parts`](Self::from_raw_parts)), and
     ///    `byte_len` is at most `isize::MAX`;
     /// 2. those bytes are initialised, and any pattern of bits in them is
-    ///    acceptable to their owner; `ptr` is aligned to the largest power of
-    ///    two, up to 8, that divides the size of an element of `dtype`;
-    /// 3. they may be read and written through `ptr`, no Rust reference to any
-    ///    of them exists, and Rust code that accesses them does so with atomics
-    ///    of that power of two.
+    ///    acceptable to their owner; `ptr` is aligned for `dtype`;
+    /// 3. they may be read and written through `ptr`, and Rust code accesses them in
+    ///    ways that do not race with byte-wise relaxed atomic reads and writes at any
+    ///    moment: byte-wise atomically itself (`AtomicU8`), or not at the same time. No
+    ///    other Rust reference to them is in use.
     #[inline]
     pub const unsafe fn from_raw_parts_shared(
         ptr: *mut u8,

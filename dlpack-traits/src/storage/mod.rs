@@ -1,7 +1,7 @@
 //! What a `data` field is: [`Storage`], and the types that implement it.
 
+mod access;
 mod block;
-mod cells;
 mod counted;
 mod data;
 mod owners;
@@ -13,10 +13,10 @@ pub use data::{Data, DataRef};
 pub use shared_buffer::SharedBuffer;
 pub use shared_owner::SharedOwner;
 
+pub(crate) use access::Access;
 pub(crate) use block::{ALIGNMENT, Block};
-pub(crate) use cells::Cells;
 pub(crate) use counted::Counted;
-pub(crate) use data::{Access, Came, Memory, Terms};
+pub(crate) use data::{Came, Memory};
 
 /// Memory that holds the elements of a tensor: what a `data` field is.
 ///

@@ -6,24 +6,32 @@ use core::marker::PhantomData;
 
 use bytemuck::Pod;
 
+use crate::byte_atomic;
 use crate::device::Device;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
-use crate::storage::{Block, Cells, Counted, DataRef, SharedOwner, Storage, UseOwner};
+use crate::storage::{Block, Counted, DataRef, SharedOwner, Storage, UseOwner};
 
 /// A buffer of elements that several owners read **and write** at once: Rust,
 /// NumPy, PyTorch.
 ///
 /// No Rust reference to an element ever exists, so a consumer's writes cannot
-/// break one. Elements are read and written one at a time, as relaxed atomics
-/// of the element's size; there are no slices. Cloning makes another owner of
-/// the same memory.
+/// break one. Elements are copied in and out; there are no slices. Cloning makes another
+/// owner of the same memory.
+///
+/// All accesses of Rust code are *byte-wise atomic* and relaxed. They never race with each
+/// other, whatever the types are by which two owners access the memory: one can store
+/// `u8`s while another one reads the same bytes as `f32`, through a tensor. In exchange a
+/// value that is read while another thread stores it can be *torn*: some of its bytes are
+/// those of the old value, others those of the new one. Unsafe code that accesses the
+/// memory through a pointer does not race if it uses relaxed `AtomicU8`s, or if its
+/// accesses are ordered with those of the other owners.
 ///
 /// The memory is zeroed at first and aligned to 64 bytes, which lets JAX take
 /// it without a copy.
 ///
 /// Consumers use ordinary loads and stores. A thread of Rust and one of a
-/// consumer that touch one element at the same time, one of them writing, race,
+/// consumer that access one element at the same time, one of them writing, race,
 /// as two threads of that consumer would. Order them, as you would order those:
 /// this is the one thing that the compiler does not do for you here.
 ///
@@ -84,9 +92,12 @@ impl<T: Element + Pod> SharedBuffer<T> {
     /// If `index` is out of bounds.
     #[inline]
     pub fn load(&self, index: usize) -> T {
-        let mut value = T::zeroed();
-        self.element(index).load(bytemuck::bytes_of_mut(&mut value));
-        value
+        let element = self.element(index);
+        // SAFETY: 1. The block has the element, lives while `self` is borrowed, is initialised,
+        // and may be written. 2. Rust accesses it through `byte_atomic` only.
+        let value = unsafe { byte_atomic::load::<T>(element) };
+        // SAFETY: all its bytes were read from initialised memory, and any bytes are a `Pod`.
+        unsafe { value.assume_init() }
     }
 
     /// Writes one element.
@@ -96,25 +107,36 @@ impl<T: Element + Pod> SharedBuffer<T> {
     /// If `index` is out of bounds.
     #[inline]
     pub fn store(&self, index: usize, value: T) {
-        self.element(index).store(bytemuck::bytes_of(&value));
+        let element = self.element(index);
+        // SAFETY: 1. A `Pod` has no uninitialised bytes. 2. The block has the element, lives
+        // while `self` is borrowed, is initialised, and may be written. 3. Rust accesses it
+        // through `byte_atomic` only.
+        unsafe { byte_atomic::store(element, value) };
     }
 
     /// A copy of all elements, each read at its own moment.
     pub fn to_vec(&self) -> Vec<T> {
-        (0..self.len()).map(|index| self.load(index)).collect()
+        let len = self.len();
+        let mut copy = Vec::<T>::with_capacity(len);
+        let to = copy.as_mut_ptr().cast::<u8>();
+        // SAFETY: 1. The block has as many bytes, lives while `self` is borrowed, is initialised,
+        // and may be written. 2. Rust accesses it through `byte_atomic` only. 3. The vector is
+        // new, and has room for as many elements.
+        unsafe {
+            byte_atomic::copy_from_shared(self.block.as_ptr(), to, self.block.byte_len());
+        }
+        // SAFETY: there is room for as many, all their bytes were written, and any bytes are a
+        // `Pod`.
+        unsafe { copy.set_len(len) };
+        copy
     }
 
-    /// The memory of one element.
+    /// The address of one element.
     #[inline]
-    fn element(&self, index: usize) -> Cells<'_> {
+    fn element(&self, index: usize) -> *mut u8 {
         assert!(index < self.len(), "index {index} out of bounds of {} elements", self.len());
         // SAFETY: `index` is in bounds, so this stays inside the block.
-        let ptr = unsafe { self.block.as_ptr().add(index.wrapping_mul(size_of::<T>())) };
-        // SAFETY: the block lives while `self` is borrowed, is initialised, and
-        // is only touched by Rust through cells of `T`'s size. It is aligned to
-        // 64 bytes, so its elements are aligned to any power of two, up to 8,
-        // that divides their size.
-        unsafe { Cells::new(ptr) }
+        unsafe { self.block.as_ptr().add(index.wrapping_mul(size_of::<T>())) }
     }
 }
 
@@ -125,7 +147,7 @@ impl<T: Element + Pod> Storage for SharedBuffer<T> {
         // 1. The block owns that many bytes of host memory and lives as long as `self`.
         // 2. It was zeroed, is aligned to 64 bytes, and as `T` is `Pod`, any
         //    bits are one.
-        // 3. No reference to it is ever made but to atomics of `T`'s size.
+        // 3. No reference to it is ever made: Rust accesses it through `byte_atomic` only.
         unsafe {
             DataRef::from_raw_parts_shared(
                 self.block.as_ptr(),

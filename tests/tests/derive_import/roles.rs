@@ -260,7 +260,7 @@ fn layouts_of_copies() {
     assert_eq!((&dense.data[..], dense.leading), (&[1, 0, 3, 2, 5, 4][..], 2));
     let again = import(dense.into_dlpack().unwrap());
     assert_eq!(again.elements::<i32>().unwrap().to_vec().unwrap(), [1, 3, 5, 0, 2, 4]);
-    // What cannot be read as atomics, and what no atomics may touch.
+    // Elements that are not aligned, and those that may not be written.
     let mut odd = forged(&[2, 2], &[0, 1, 2, 3]).strided(&[1, 2], 0);
     odd.bytes.insert(0, 9);
     odd.data = Some(1);

@@ -207,8 +207,8 @@ fn own_exports() {
     }
 }
 
-/// A1: memory that Rust itself only reads is read without atomics, which need
-/// memory that can be written. Miri knows the difference.
+/// A1: memory that Rust lent by `&` is read without a claim that it may be written. Miri
+/// reports such a claim.
 #[test]
 fn frozen_exports() {
     fn check<S: Storage + Send + 'static>(storage: S) {
@@ -227,7 +227,7 @@ fn frozen_exports() {
     check(NUMBERS);
 }
 
-/// Elements wider than an atomic, and shared with their owner.
+/// Elements wider than a register, and shared with their owner.
 #[test]
 fn shared_with_rust() {
     let value = |n: f64| Complex { re: n, im: -n };

@@ -1,0 +1,145 @@
+//! Byte-wise atomic copies for AArch64.
+
+use core::arch::asm;
+
+pub(super) use copy as copy_from_shared;
+pub(super) use copy as copy_from_read_only;
+pub(super) use copy as copy_to_shared;
+pub(super) use load as load_read_only;
+
+/// Copies `len` bytes, reading and writing each of them once, by pairs of general
+/// registers: targets without floating point have these too.
+///
+/// # Safety
+///
+/// Those of [`super::copy_from_shared`], [`super::copy_from_read_only`] or
+/// [`super::copy_to_shared`].
+pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the block reads `len` bytes at `from` and writes them to `to`, and touches no
+    // other memory: the caller promises that both are there. What it does to memory is
+    // what `portable` does: see the module.
+    unsafe {
+        asm!(
+            // 64 bytes at a time.
+            "subs {len}, {len}, #64",
+            "b.lo 3f",
+            "2:",
+            "ldp {a}, {b}, [{from}]",
+            "ldp {c}, {d}, [{from}, #16]",
+            "ldp {e}, {f}, [{from}, #32]",
+            "ldp {g}, {h}, [{from}, #48]",
+            "add {from}, {from}, #64",
+            "stp {a}, {b}, [{to}]",
+            "stp {c}, {d}, [{to}, #16]",
+            "stp {e}, {f}, [{to}, #32]",
+            "stp {g}, {h}, [{to}, #48]",
+            "add {to}, {to}, #64",
+            "subs {len}, {len}, #64",
+            "b.hs 2b",
+            // The lowest six bits are what is left.
+            "3:",
+            "tbz {len}, #5, 4f",
+            "ldp {a}, {b}, [{from}], #16",
+            "ldp {c}, {d}, [{from}], #16",
+            "stp {a}, {b}, [{to}], #16",
+            "stp {c}, {d}, [{to}], #16",
+            "4:",
+            "tbz {len}, #4, 5f",
+            "ldp {a}, {b}, [{from}], #16",
+            "stp {a}, {b}, [{to}], #16",
+            "5:",
+            "tbz {len}, #3, 6f",
+            "ldr {a}, [{from}], #8",
+            "str {a}, [{to}], #8",
+            "6:",
+            "tbz {len}, #2, 7f",
+            "ldr {a:w}, [{from}], #4",
+            "str {a:w}, [{to}], #4",
+            "7:",
+            "tbz {len}, #1, 8f",
+            "ldrh {a:w}, [{from}], #2",
+            "strh {a:w}, [{to}], #2",
+            "8:",
+            "tbz {len}, #0, 9f",
+            "ldrb {a:w}, [{from}]",
+            "strb {a:w}, [{to}]",
+            "9:",
+            from = inout(reg) from => _,
+            to = inout(reg) to => _,
+            len = inout(reg) len => _,
+            a = out(reg) _,
+            b = out(reg) _,
+            c = out(reg) _,
+            d = out(reg) _,
+            e = out(reg) _,
+            f = out(reg) _,
+            g = out(reg) _,
+            h = out(reg) _,
+            options(nostack),
+        );
+    }
+}
+
+/// Reads 1, 2, 4 or 8 bytes by one instruction.
+///
+/// # Safety
+///
+/// 1. to 3. of [`super::copy_from_shared`] or [`super::copy_from_read_only`]; `len` is one
+///    of these numbers.
+#[inline(always)]
+pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
+    macro_rules! load {
+        ($int:ty, $instruction:literal) => {{
+            let value: $int;
+            // SAFETY: the block reads as many bytes at `from`, which are there by 1, and
+            // nothing else. What it does to memory is what `portable` does.
+            unsafe {
+                asm!(
+                    $instruction,
+                    from = in(reg) from,
+                    value = lateout(reg) value,
+                    options(nostack, preserves_flags, readonly),
+                );
+            }
+            // SAFETY: by 3 there is as much room.
+            unsafe { to.cast::<$int>().write_unaligned(value) };
+        }};
+    }
+    match len {
+        1 => load!(u8, "ldrb {value:w}, [{from}]"),
+        2 => load!(u16, "ldrh {value:w}, [{from}]"),
+        4 => load!(u32, "ldr {value:w}, [{from}]"),
+        _ => load!(u64, "ldr {value}, [{from}]"),
+    }
+}
+
+/// Writes 1, 2, 4 or 8 bytes by one instruction.
+///
+/// # Safety
+///
+/// 1. to 3. of [`super::copy_to_shared`]; `len` is one of these numbers.
+#[inline(always)]
+pub(super) unsafe fn store(from: *const u8, to: *mut u8, len: usize) {
+    macro_rules! store {
+        ($int:ty, $instruction:literal) => {{
+            // SAFETY: by 1 there are as many bytes.
+            let value = unsafe { from.cast::<$int>().read_unaligned() };
+            // SAFETY: the block writes as many bytes at `to`, which are there by 2, and
+            // nothing else. What it does to memory is what `portable` does.
+            unsafe {
+                asm!(
+                    $instruction,
+                    to = in(reg) to,
+                    value = in(reg) value,
+                    options(nostack, preserves_flags),
+                );
+            }
+        }};
+    }
+    match len {
+        1 => store!(u8, "strb {value:w}, [{to}]"),
+        2 => store!(u16, "strh {value:w}, [{to}]"),
+        4 => store!(u32, "str {value:w}, [{to}]"),
+        _ => store!(u64, "str {value}, [{to}]"),
+    }
+}

@@ -1,0 +1,299 @@
+//! The routines beside `copy_from_slice`.
+
+extern crate std;
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use bytemuck::Pod;
+
+use super::*;
+
+/// The routine of other architectures, which is tested on all.
+#[path = "portable.rs"]
+#[allow(dead_code, reason = "only its copies of blocks are tested twice")]
+mod in_rust;
+
+/// The functions that copy blocks: from the first address to the second one.
+const ROUTINES: [Routine; 6] = [
+    copy_from_shared,
+    copy_from_read_only,
+    copy_to_shared,
+    in_rust::copy_from_shared,
+    in_rust::copy_from_read_only,
+    in_rust::copy_to_shared,
+];
+
+/// The largest distance from an aligned address that is tried.
+const SKEWS: usize = if cfg!(miri) { 2 } else { 17 };
+/// The longest copies, all lengths up to which are tried.
+const LENGTHS: usize = if cfg!(miri) { 12 } else { 300 };
+/// Some longer ones, around the length from which another instruction copies, and pages.
+const LONG: [usize; 8] = [1022, 1023, 1024, 1025, 1087, 4096, 12_289, 100_003];
+
+/// # Safety
+///
+/// Those of [`load`].
+unsafe fn loaded<T: Pod>(from: *const u8) -> T {
+    // SAFETY: 1. and 2. are 1. and 2. of this function.
+    let value = unsafe { load::<T>(from) };
+    // SAFETY: all its bytes were read, and any bytes are a `Pod`.
+    unsafe { value.assume_init() }
+}
+
+/// # Safety
+///
+/// Those of [`load_read_only`].
+unsafe fn loaded_read_only<T: Pod>(from: *const u8) -> T {
+    // SAFETY: 1. and 2. are 1. and 2. of this function.
+    let value = unsafe { load_read_only::<T>(from) };
+    // SAFETY: as in `loaded`.
+    unsafe { value.assume_init() }
+}
+
+/// Bytes that differ from their neighbours.
+fn pattern(len: usize, seed: u8) -> Vec<u8> {
+    (0..251_u8).cycle().map(|number| number.wrapping_mul(37) ^ seed).take(len).collect()
+}
+
+/// Copies `len` bytes at distances from aligned addresses, and compares all that is around.
+fn check(routine: Routine, skew_from: usize, skew_to: usize, len: usize) {
+    let room = len + 64;
+    let mut from = pattern(room, 0);
+    let mut to = pattern(room, 0x80);
+    let mut expected = to.clone();
+    expected[skew_to..skew_to + len].copy_from_slice(&from[skew_from..skew_from + len]);
+    let (first, second) = (from[skew_from..].as_mut_ptr(), to[skew_to..].as_mut_ptr());
+    // SAFETY: 1. to 3. Both vectors have as many bytes there, and no one else has them.
+    unsafe { routine(first, second, len) };
+    assert_eq!(to, expected, "{skew_from} {skew_to} {len}");
+    assert_eq!(from, pattern(room, 0));
+}
+
+#[test]
+fn blocks_are_copied_as_they_are() {
+    for routine in ROUTINES {
+        for len in 0..LENGTHS {
+            for skew in 0..SKEWS {
+                check(routine, skew, 0, len);
+                check(routine, 0, skew, len);
+                check(routine, skew, (skew * 7 + len) % 17, len);
+            }
+        }
+        for len in LONG.into_iter().filter(|_| !cfg!(miri)) {
+            for skew in 0..SKEWS {
+                check(routine, skew, (skew * 5 + 3) % 17, len);
+            }
+        }
+    }
+}
+
+/// Values of every size that fits in registers, and of some that do not.
+#[test]
+fn values_are_copied_as_they_are() {
+    fn check<const LEN: usize>() {
+        for skew in 0..9 {
+            let mut memory = pattern(LEN + 32, 0);
+            let first = memory[skew..].as_mut_ptr();
+            // SAFETY: 1. and 2. The vector has as many bytes there, and no one else has it.
+            let value = unsafe { loaded::<[u8; LEN]>(first) };
+            assert_eq!(value, memory[skew..skew + LEN]);
+            // SAFETY: as above.
+            let value = unsafe { loaded_read_only::<[u8; LEN]>(first) };
+            assert_eq!(value, memory[skew..skew + LEN]);
+            let mut expected = memory.clone();
+            let new: [u8; LEN] = pattern(LEN, 0x80).try_into().expect("as many");
+            expected[skew..skew + LEN].copy_from_slice(&new);
+            // SAFETY: as above.
+            unsafe { store(memory[skew..].as_mut_ptr(), new) };
+            assert_eq!(memory, expected);
+        }
+    }
+    check::<0>();
+    check::<1>();
+    check::<2>();
+    check::<3>();
+    check::<4>();
+    check::<5>();
+    check::<7>();
+    check::<8>();
+    check::<12>();
+    check::<15>();
+    check::<16>();
+    check::<31>();
+    check::<32>();
+    check::<33>();
+    check::<100>();
+}
+
+#[test]
+fn parts_cover_a_value_once() {
+    for len in 0..=IN_REGISTERS {
+        let mut end = 0;
+        in_parts(len, |at, len| {
+            assert_eq!(at, end);
+            assert!([1, 2, 4, 8].contains(&len));
+            end += len;
+        });
+        assert_eq!(end, len);
+    }
+    let mut all = vec![];
+    in_parts(31, |at, len| all.push((at, len)));
+    assert_eq!(all, [(0, 8), (8, 8), (16, 8), (24, 4), (28, 2), (30, 1)]);
+}
+
+/// Threads that copy blocks of different lengths and alignments to and from one memory.
+#[test]
+fn blocks_of_different_lengths_do_not_race() {
+    let memory = vec![1_u8; 256];
+    let mut memory = std::boxed::Box::<[u8]>::from(memory);
+    let first = core::sync::atomic::AtomicPtr::new(memory.as_mut_ptr());
+    let first = || first.load(core::sync::atomic::Ordering::Relaxed);
+    let rounds = if cfg!(miri) { 3 } else { 2_000 };
+    std::thread::scope(|scope| {
+        for thread in 2..4_u8 {
+            scope.spawn(move || {
+                for round in 0..rounds {
+                    let (start, len) = (round * 13 % 100, 1 + round * 7 % 150);
+                    // SAFETY: it is one of the bytes.
+                    let to = unsafe { first().add(start) };
+                    // SAFETY: 1. to 3. The memory has as many bytes there, and all threads
+                    // access it through this module.
+                    unsafe { copy_to_shared([thread; 150].as_ptr(), to, len) };
+                    // SAFETY: as above.
+                    unsafe { store(to, [thread; 6]) };
+                }
+            });
+        }
+        for _ in 0..2 {
+            scope.spawn(move || {
+                for round in 0..rounds {
+                    let (start, len) = (round * 11 % 100, 1 + round * 5 % 150);
+                    let mut seen = [0; 150];
+                    // SAFETY: it is one of the bytes.
+                    let from = unsafe { first().add(start) };
+                    // SAFETY: as above.
+                    unsafe { copy_from_shared(from, seen.as_mut_ptr(), len) };
+                    assert!(seen[..len].iter().all(|byte| (1..4).contains(byte)));
+                    // SAFETY: as above.
+                    let value = unsafe { loaded::<[u8; 12]>(from) };
+                    assert!(value.iter().all(|byte| (1..4).contains(byte)));
+                }
+            });
+        }
+    });
+}
+
+/// Copies that begin or end at a page that may not be accessed: one byte more ends the
+/// process.
+#[cfg(all(target_os = "linux", not(miri)))]
+mod guarded {
+    use core::ffi::{c_int, c_long, c_void};
+
+    use super::*;
+
+    unsafe extern "C" {
+        fn mmap(
+            at: *mut c_void,
+            len: usize,
+            access: c_int,
+            flags: c_int,
+            file: c_int,
+            offset: c_long,
+        ) -> *mut c_void;
+        fn mprotect(at: *mut c_void, len: usize, access: c_int) -> c_int;
+        fn munmap(at: *mut c_void, len: usize) -> c_int;
+    }
+
+    /// No page of Linux is larger.
+    const PAGE: usize = 1 << 16;
+    const NONE: c_int = 0;
+    const READ: c_int = 1;
+    const READ_WRITE: c_int = 3;
+    const PRIVATE_ANONYMOUS: c_int = 0x22;
+
+    /// A page between two that may not be accessed.
+    struct Guarded(*mut u8);
+
+    impl Guarded {
+        fn new() -> Self {
+            // SAFETY: it asks for new pages, anywhere.
+            let all =
+                unsafe { mmap(core::ptr::null_mut(), 3 * PAGE, NONE, PRIVATE_ANONYMOUS, -1, 0) };
+            assert_ne!(all.addr(), usize::MAX, "no memory");
+            let page = Self(all.cast::<u8>().wrapping_add(PAGE));
+            page.allow(READ_WRITE);
+            page
+        }
+
+        fn allow(&self, access: c_int) {
+            // SAFETY: the page is our own, and no reference to it exists.
+            assert_eq!(unsafe { mprotect(self.0.cast(), PAGE, access) }, 0);
+        }
+
+        /// The addresses of the first and the last `len` bytes.
+        fn ends(&self, len: usize) -> [*mut u8; 2] {
+            [self.0, self.0.wrapping_add(PAGE - len)]
+        }
+    }
+
+    impl Drop for Guarded {
+        fn drop(&mut self) {
+            // SAFETY: `new` made these pages, and no one uses them.
+            unsafe { munmap(self.0.wrapping_sub(PAGE).cast(), 3 * PAGE) };
+        }
+    }
+
+    #[test]
+    fn no_byte_outside_is_accessed() {
+        let (from, to) = (Guarded::new(), Guarded::new());
+        for routine in ROUTINES {
+            for len in (0..LENGTHS).chain(LONG).filter(|&len| len <= PAGE) {
+                for (first, second) in
+                    from.ends(len).into_iter().flat_map(|a| to.ends(len).map(|b| (a, b)))
+                {
+                    // SAFETY: 1. to 3. Both pages have as many bytes there, and no one else
+                    // has them.
+                    unsafe { routine(first, second, len) };
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn read_only_pages_are_not_written() {
+        let from = Guarded::new();
+        let mut to = vec![0; PAGE];
+        from.allow(READ);
+        for routine in [copy_from_read_only, in_rust::copy_from_read_only] {
+            for len in (0..LENGTHS).chain(LONG).filter(|&len| len <= PAGE) {
+                // SAFETY: 1. to 3. The page and the vector have as many bytes.
+                unsafe { routine(from.0, to.as_mut_ptr(), len) };
+            }
+        }
+        // SAFETY: as above.
+        assert_eq!(unsafe { loaded_read_only::<u64>(from.0) }, 0);
+    }
+
+    #[test]
+    fn values_end_where_their_memory_ends() {
+        fn check<const LEN: usize>(page: &Guarded) {
+            for place in page.ends(LEN) {
+                // SAFETY: 1. to 3. The page has as many bytes there, and no one else has it.
+                unsafe { store(place, [7_u8; LEN]) };
+                // SAFETY: as above.
+                assert_eq!(unsafe { loaded::<[u8; LEN]>(place) }, [7; LEN]);
+            }
+        }
+        let page = Guarded::new();
+        check::<1>(&page);
+        check::<2>(&page);
+        check::<3>(&page);
+        check::<4>(&page);
+        check::<6>(&page);
+        check::<8>(&page);
+        check::<12>(&page);
+        check::<31>(&page);
+        check::<40>(&page);
+    }
+}

@@ -1,0 +1,185 @@
+//! Byte-wise atomic copies for x86-64.
+
+use core::arch::asm;
+
+pub(super) use copy as copy_from_shared;
+pub(super) use copy as copy_from_read_only;
+pub(super) use copy as copy_to_shared;
+pub(super) use load as load_read_only;
+
+/// Copies `len` bytes, reading and writing each of them once.
+///
+/// From 1,024 bytes on by `rep movsb`, which processors since 2012 (Intel) and 2020 (AMD)
+/// execute as fast as the loops of `memcpy`; below by SSE2, because starting a string
+/// instruction takes some 15 ns. Measured on Sapphire Rapids, 4 KiB: 24 ns, `memcpy` 25,
+/// the loop of SSE2 45, a loop of `AtomicU8` 1,700. 256 bytes: 6 ns, `memcpy` 4, `rep
+/// movsb` 10.
+///
+/// # Safety
+///
+/// Those of [`super::copy_from_shared`], [`super::copy_from_read_only`] or
+/// [`super::copy_to_shared`].
+pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the block reads `len` bytes at `from` and writes them to `to`, and touches no
+    // other memory: the caller promises that both are there. The direction flag is clear
+    // at the start of a block. What it does to memory is what `portable` does: see the
+    // module.
+    unsafe {
+        asm!(
+            "cmp {len}, 1024",
+            "jb 2f",
+            "mov rcx, {len}",
+            "rep movsb",
+            "jmp 9f",
+            // 64 bytes at a time.
+            "2:",
+            "sub {len}, 64",
+            "jb 4f",
+            "3:",
+            "movups {a}, xmmword ptr [rsi]",
+            "movups {b}, xmmword ptr [rsi + 16]",
+            "movups {c}, xmmword ptr [rsi + 32]",
+            "movups {d}, xmmword ptr [rsi + 48]",
+            "add rsi, 64",
+            "movups xmmword ptr [rdi], {a}",
+            "movups xmmword ptr [rdi + 16], {b}",
+            "movups xmmword ptr [rdi + 32], {c}",
+            "movups xmmword ptr [rdi + 48], {d}",
+            "add rdi, 64",
+            "sub {len}, 64",
+            "jae 3b",
+            // The lowest six bits are what is left.
+            "4:",
+            "test {len:l}, 32",
+            "jz 5f",
+            "movups {a}, xmmword ptr [rsi]",
+            "movups {b}, xmmword ptr [rsi + 16]",
+            "add rsi, 32",
+            "movups xmmword ptr [rdi], {a}",
+            "movups xmmword ptr [rdi + 16], {b}",
+            "add rdi, 32",
+            "5:",
+            "test {len:l}, 16",
+            "jz 6f",
+            "movups {a}, xmmword ptr [rsi]",
+            "add rsi, 16",
+            "movups xmmword ptr [rdi], {a}",
+            "add rdi, 16",
+            "6:",
+            "test {len:l}, 8",
+            "jz 7f",
+            "mov rcx, qword ptr [rsi]",
+            "add rsi, 8",
+            "mov qword ptr [rdi], rcx",
+            "add rdi, 8",
+            "7:",
+            "test {len:l}, 4",
+            "jz 8f",
+            "mov ecx, dword ptr [rsi]",
+            "add rsi, 4",
+            "mov dword ptr [rdi], ecx",
+            "add rdi, 4",
+            "8:",
+            "test {len:l}, 2",
+            "jz 22f",
+            "movzx ecx, word ptr [rsi]",
+            "add rsi, 2",
+            "mov word ptr [rdi], cx",
+            "add rdi, 2",
+            "22:",
+            "test {len:l}, 1",
+            "jz 9f",
+            "movzx ecx, byte ptr [rsi]",
+            "mov byte ptr [rdi], cl",
+            "9:",
+            len = inout(reg) len => _,
+            inout("rsi") from => _,
+            inout("rdi") to => _,
+            out("rcx") _,
+            a = out(xmm_reg) _,
+            b = out(xmm_reg) _,
+            c = out(xmm_reg) _,
+            d = out(xmm_reg) _,
+            options(nostack),
+        );
+    }
+}
+
+/// Reads 1, 2, 4 or 8 bytes by one instruction.
+///
+/// # Safety
+///
+/// 1. to 3. of [`super::copy_from_shared`] or [`super::copy_from_read_only`]; `len` is one
+///    of these numbers.
+#[inline(always)]
+pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
+    macro_rules! load {
+        ($register:ty, $instruction:literal) => {{
+            let value: $register;
+            // SAFETY: the block reads as many bytes at `from`, which are there by 1, and
+            // nothing else. What it does to memory is what `portable` does.
+            unsafe {
+                asm!(
+                    $instruction,
+                    from = in(reg) from,
+                    value = lateout(reg) value,
+                    options(nostack, preserves_flags, readonly),
+                );
+            }
+            value
+        }};
+    }
+    match len {
+        1 => {
+            let value = load!(u32, "movzx {value:e}, byte ptr [{from}]").to_ne_bytes()[0];
+            // SAFETY: by 3 there is as much room.
+            unsafe { to.write(value) };
+        }
+        2 => {
+            let [low, high, ..] = load!(u32, "movzx {value:e}, word ptr [{from}]").to_ne_bytes();
+            // SAFETY: as above; an array of bytes needs no alignment.
+            unsafe { to.cast::<[u8; 2]>().write([low, high]) };
+        }
+        4 => {
+            let value = load!(u32, "mov {value:e}, dword ptr [{from}]").to_ne_bytes();
+            // SAFETY: as above.
+            unsafe { to.cast::<[u8; 4]>().write(value) };
+        }
+        _ => {
+            let value = load!(u64, "mov {value}, qword ptr [{from}]").to_ne_bytes();
+            // SAFETY: as above.
+            unsafe { to.cast::<[u8; 8]>().write(value) };
+        }
+    }
+}
+
+/// Writes 1, 2, 4 or 8 bytes by one instruction.
+///
+/// # Safety
+///
+/// 1. to 3. of [`super::copy_to_shared`]; `len` is one of these numbers.
+#[inline(always)]
+pub(super) unsafe fn store(from: *const u8, to: *mut u8, len: usize) {
+    macro_rules! store {
+        ($bytes:ty, $int:ty, $class:ident, $instruction:literal) => {{
+            // SAFETY: by 1 there are as many bytes, and an array of them needs no alignment.
+            let value = <$int>::from_ne_bytes(unsafe { from.cast::<$bytes>().read() });
+            // SAFETY: the block writes as many bytes at `to`, which are there by 2, and
+            // nothing else. What it does to memory is what `portable` does.
+            unsafe {
+                asm!(
+                    $instruction,
+                    to = in(reg) to,
+                    value = in($class) value,
+                    options(nostack, preserves_flags),
+                );
+            }
+        }};
+    }
+    match len {
+        1 => store!([u8; 1], u8, reg_byte, "mov byte ptr [{to}], {value}"),
+        2 => store!([u8; 2], u16, reg, "mov word ptr [{to}], {value:x}"),
+        4 => store!([u8; 4], u32, reg, "mov dword ptr [{to}], {value:e}"),
+        _ => store!([u8; 8], u64, reg, "mov qword ptr [{to}], {value}"),
+    }
+}

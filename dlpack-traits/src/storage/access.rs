@@ -1,0 +1,83 @@
+//! Who may access lent memory, and how Rust reads it: [`Access`].
+
+use core::mem::MaybeUninit;
+
+use crate::byte_atomic;
+
+/// What a consumer may do with lent memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// No one writes: the loan came from `&[T]`.
+    Frozen,
+    /// Everyone may write: no Rust reference to the elements ever exists.
+    Shared,
+    /// No one may write through the loan, but others may do so meanwhile.
+    SharedReadOnly,
+    /// As before, and the memory is foreign: it might be mapped read-only, or lent from
+    /// a `&[T]`.
+    ForeignReadOnly,
+    /// The borrower alone may read and write: the loan came from `&mut [T]`.
+    Exclusive,
+}
+
+impl Access {
+    /// Whether a consumer must be told not to write.
+    #[inline]
+    pub(crate) const fn is_read_only(self) -> bool {
+        matches!(self, Access::Frozen | Access::SharedReadOnly | Access::ForeignReadOnly)
+    }
+
+    /// Copies `len` bytes of lent memory to private memory: byte-wise atomically where
+    /// others may write.
+    ///
+    /// # Safety
+    ///
+    /// 1. During the call, `from` is the first of `len` initialised bytes that are lent
+    ///    with this access.
+    /// 2. `to` is the first of `len` bytes that may be written, and that no one else
+    ///    accesses during the call.
+    #[inline]
+    pub(crate) unsafe fn copy(self, from: *const u8, to: *mut u8, len: usize) {
+        match self {
+            Access::Frozen | Access::Exclusive => {
+                // SAFETY: by 1 `from` may be read, and no one writes, or only this
+                // borrower; by 2 `to` may be written, and overlaps nothing.
+                unsafe { from.copy_to_nonoverlapping(to, len) };
+            }
+            Access::Shared | Access::SharedReadOnly => {
+                // SAFETY: 1. is 1., and shared memory may be read and written. 2. is what
+                // a shared loan promises. 3. is 2.
+                unsafe { byte_atomic::copy_from_shared(from, to, len) };
+            }
+            Access::ForeignReadOnly => {
+                // SAFETY: 1. is 1., 2. is what a shared loan promises, 3. is 2.
+                unsafe { byte_atomic::copy_from_read_only(from, to, len) };
+            }
+        }
+    }
+
+    /// Reads a value from lent memory, as [`copy`](Self::copy) does.
+    ///
+    /// # Safety
+    ///
+    /// 1. is that of [`copy`](Self::copy), with the size of `T` as `len`.
+    #[inline(always)]
+    pub(crate) unsafe fn load<T: Copy>(self, from: *const u8) -> MaybeUninit<T> {
+        match self {
+            Access::Frozen | Access::Exclusive => {
+                // SAFETY: by 1 the bytes may be read, and no one writes, or only this
+                // borrower. Any bytes are a `MaybeUninit`.
+                unsafe { from.cast::<MaybeUninit<T>>().read_unaligned() }
+            }
+            Access::Shared | Access::SharedReadOnly => {
+                // SAFETY: 1. is 1., and shared memory may be read and written. 2. is what
+                // a shared loan promises.
+                unsafe { byte_atomic::load(from) }
+            }
+            Access::ForeignReadOnly => {
+                // SAFETY: 1. is 1., 2. is what a shared loan promises.
+                unsafe { byte_atomic::load_read_only(from) }
+            }
+        }
+    }
+}

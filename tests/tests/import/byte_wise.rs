@@ -1,0 +1,109 @@
+//! Memory that several threads read and write, with element types of different sizes.
+//! Miri reports atomic accesses of different sizes as a race.
+
+use std::thread;
+
+use dlpack_tests::counted::Owner;
+use tensors::ffi::DLManagedTensorVersioned;
+use tensors::{
+    DLPackExport, DataType, Element, Error, Foreign, Imported, Layout, ManagedTensor, SharedBuffer,
+    Storage, TensorView,
+};
+
+use crate::import::own::Rgba;
+
+/// How often each thread reads or writes.
+const ROUNDS: usize = if cfg!(miri) { 4 } else { 20_000 };
+
+/// Bytes that are exported as elements of another type.
+struct Viewed<T>(SharedBuffer<T>, DataType, [i64; 1]);
+
+impl<T: Element + bytemuck::Pod> DLPackExport for Viewed<T> {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        TensorView::new(self.0.data(), Layout::row_major(&self.2)?.dtype(self.1))
+    }
+
+    fn storage(&self) -> Option<&dyn Storage> {
+        Some(&self.0)
+    }
+}
+
+/// A tensor that went through C, as it does in a capsule.
+fn through_c(tensor: ManagedTensor) -> Imported {
+    // SAFETY: 1. to 4. `into_raw` returned a valid struct, which this function owns.
+    // 5. Other accesses are those of `SharedBuffer` and of other imports.
+    unsafe { Imported::from_raw::<DLManagedTensorVersioned>(tensor.into_raw()) }.unwrap()
+}
+
+/// Whether every byte is one of two.
+fn is_mix<T: bytemuck::NoUninit>(value: T, old: u8, new: u8) -> bool {
+    bytemuck::bytes_of(&value).iter().all(|&byte| byte == old || byte == new)
+}
+
+/// Reads a tensor in every way that copies elements.
+fn read_all<T>(tensor: &Imported, old: u8, new: u8)
+where
+    T: Element + bytemuck::Pod + PartialEq + core::fmt::Debug,
+{
+    let elements = tensor.elements::<T>().unwrap();
+    let last = elements.shape().iter().map(|&dim| usize::try_from(dim).unwrap() - 1);
+    let last: Vec<_> = last.collect();
+    assert!(is_mix(elements.load(&last).unwrap(), old, new));
+    assert!(elements.iter().all(|value| is_mix(value, old, new)));
+    elements.iter().for_each(|value| assert!(is_mix(value, old, new)));
+    assert!(elements.to_vec().unwrap().into_iter().all(|value| is_mix(value, old, new)));
+}
+
+#[test]
+fn bytes_are_read_as_floats_while_they_are_stored() {
+    let buffer = SharedBuffer::from_slice(&[1_u8; 8]).unwrap();
+    let viewed = Viewed(buffer.clone(), DataType::F32, [2]);
+    let tensor = through_c(viewed.to_dlpack().unwrap());
+    let own = viewed.to_dlpack().unwrap().import().unwrap();
+    let foreign: Foreign = Foreign::new(through_c(viewed.to_dlpack().unwrap())).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0..ROUNDS {
+                buffer.store(round % 8, 2);
+            }
+        });
+        scope.spawn(|| {
+            for _ in 0..ROUNDS {
+                read_all::<f32>(&tensor, 1, 2);
+                read_all::<f32>(&own, 1, 2);
+                let codes = tensor.codes().unwrap();
+                #[expect(clippy::cast_possible_truncation, reason = "a float has 32 bits")]
+                let is_code_mix = |code| is_mix(code as u32, 1, 2);
+                assert!(codes.iter().all(is_code_mix));
+            }
+        });
+        scope.spawn(|| {
+            for _ in 0..ROUNDS.div_ceil(50) {
+                let copy = foreign.copy_to_dlpack().unwrap().import().unwrap();
+                read_all::<f32>(&copy, 1, 2);
+            }
+        });
+        scope.spawn(|| assert!(buffer.to_vec().iter().all(|&byte| is_mix(byte, 1, 2))));
+    });
+    assert_eq!(buffer.to_vec().len(), 8);
+}
+
+#[test]
+fn pixels_are_read_as_bytes_while_they_are_stored() {
+    let buffer = SharedBuffer::from_slice(&[Rgba([1; 4]); 3]).unwrap();
+    let tensor = through_c(Owner::new(buffer.clone(), &[3]).to_dlpack().unwrap());
+    assert_eq!((tensor.dtype(), tensor.shape()), (DataType::U8, &[3, 4][..]));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0..ROUNDS {
+                buffer.store(round % 3, Rgba([2; 4]));
+            }
+        });
+        scope.spawn(|| {
+            for _ in 0..ROUNDS {
+                read_all::<u8>(&tensor, 1, 2);
+                read_all::<Rgba>(&tensor, 1, 2);
+            }
+        });
+    });
+}
