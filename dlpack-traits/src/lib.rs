@@ -117,9 +117,9 @@ pub use error::Error;
 pub use export::DLPackExport;
 pub use flags::Flags;
 pub use import::{
-    AnyElement, Codes, DLPackImport, Elements, Exclusive, Foreign, ForeignElement, FromDims,
-    FromElements, Frozen, ImportError, ImportPolicy, ImportStorage, Imported, ImportedSlice,
-    Number, Readable, Requirement, Unmet,
+    AnyElement, Codes, Copies, DLPackImport, Elements, Exclusive, Foreign, ForeignElement,
+    FromDims, FromElements, Frozen, ImportError, ImportPolicy, ImportStorage, Imported,
+    ImportedSlice, Number, Readable, Requirement, Unmet,
 };
 pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};

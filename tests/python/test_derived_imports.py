@@ -2,7 +2,7 @@
 
 import pytest
 from conftest import require
-from dlpack_testing import Counts, Photo, Signal
+from dlpack_testing import Counts, Photo, Series, Signal
 
 
 @pytest.fixture
@@ -93,6 +93,68 @@ def test_copies(np):
     again = np.from_dlpack(copy)
     np.testing.assert_array_equal(again, counts)
     assert not np.shares_memory(again, counts)
+
+
+def test_a_class_that_copies_refuses_copy_false(np):
+    counts = np.arange(4)
+
+    class Unasked:
+        def __dlpack__(self, **keywords):
+            raise AssertionError("the producer is not called")
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    for tensor in (counts, Unasked()):
+        with pytest.raises(BufferError, match="`Counts` holds a copy of the elements"):
+            Counts.from_dlpack(tensor, copy=False)
+    assert Counts.from_dlpack(counts, copy=None).sum == 6
+    copied = Counts.from_dlpack(counts, copy=True)
+    assert not np.shares_memory(np.from_dlpack(copied), counts)
+    # One copy is enough: the class makes it, and the producer is not asked for another.
+    assert Counts.from_dlpack(Recorder(counts), copy=True).sum == 6
+    assert Recorder.copies == [None]
+
+
+class Recorder:
+    """A tensor that keeps what `copy` it was asked for."""
+
+    copies = []
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keywords):
+        self.copies.append(keywords.get("copy"))
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_a_class_that_does_not_copy_accepts_copy_false(np):
+    signal = np.arange(4, dtype=np.float32)
+    shared = np.from_dlpack(Signal.from_dlpack(signal, copy=False))
+    assert np.shares_memory(shared, signal)
+
+
+def test_an_enum_copies_some_tensors(np):
+    floats = np.arange(4, dtype=np.float32)
+    assert np.shares_memory(np.from_dlpack(Series.from_dlpack(floats, copy=False)), floats)
+    ints = np.arange(4)
+    with pytest.raises(BufferError, match="`Series` holds a copy of the elements"):
+        Series.from_dlpack(ints, copy=False)
+    assert not np.shares_memory(np.from_dlpack(Series.from_dlpack(ints)), ints)
+
+
+def test_the_help_says_what_the_class_does():
+    assert "without a copy" in Signal.from_dlpack.__doc__
+    assert "copy=False never" in Signal.from_dlpack.__doc__
+    assert "from a copy of any tensor" in Counts.from_dlpack.__doc__
+    assert "copy=False is a BufferError" in Counts.from_dlpack.__doc__
+    assert "copies the\nelements of some tensors" in Series.from_dlpack.__doc__
+    for cls in (Signal, Counts, Series):
+        assert cls.from_dlpack.__text_signature__ == "($type, x, /, *, device=None, copy=None)"
 
 
 def test_torch():

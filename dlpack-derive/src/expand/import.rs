@@ -19,7 +19,7 @@ use crate::symbol::Unit;
 pub(crate) fn import(model: &Import<'_>) -> TokenStream {
     let private = super::private(model.krate);
     let name = Literal::string(&model.ident.unraw().to_string());
-    let Bodies { accepts, first, value } = match &model.source {
+    let Bodies { accepts, first, value, copies } = match &model.source {
         Source::Tensor { layout, data, copy, make } => tensor(&name, layout, *data, *copy, make),
         Source::Transparent { inner, make } => transparent(*inner, make),
         Source::Enum(variants) => enumerated(&name, variants),
@@ -58,6 +58,7 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
     let item = quote_spanned! {here=>
         #[automatically_derived]
         impl #params __dlpack::DLPackImport for #ident #args #where_clause {
+            #copies
             fn accepts(
                 __tensor: &__dlpack::Imported,
             ) -> __dlpack::Result<(), __dlpack::ImportError> {
@@ -87,6 +88,9 @@ struct Bodies {
     accepts: TokenStream,
     first: TokenStream,
     value: TokenStream,
+    /// The constant and the method that tell whether elements are copied; nothing where
+    /// they are not.
+    copies: TokenStream,
 }
 
 fn tensor(
@@ -123,6 +127,11 @@ fn tensor(
             #lets
         },
         value,
+        copies: if copy {
+            quote_spanned!(here=> const COPIES: __dlpack::Copies = __dlpack::Copies::Always;)
+        } else {
+            TokenStream::new()
+        },
     }
 }
 
@@ -384,6 +393,12 @@ fn transparent(inner: RoleField<'_>, how: &Make<'_>) -> Bodies {
         accepts: quote_spanned!(here=> (__dlpack::inner::<#ty>().accepts)(__tensor)),
         first,
         value,
+        copies: quote_spanned! {here=>
+            const COPIES: __dlpack::Copies = __dlpack::inner::<#ty>().copies;
+            fn copies(__tensor: &__dlpack::Imported) -> __dlpack::bool {
+                (__dlpack::inner::<#ty>().copies_of)(__tensor)
+            }
+        },
     }
 }
 
@@ -413,6 +428,17 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
             quote_spanned!(here=> #number => #value,)
         }
     });
+    let types: Vec<_> = variants.iter().map(|variant| variant.inner.ty).collect();
+    let copies = quote_spanned! {here=>
+        const COPIES: __dlpack::Copies =
+            __dlpack::copies_of_variants(&[#(__dlpack::inner::<#types>().copies),*]);
+        fn copies(__tensor: &__dlpack::Imported) -> __dlpack::bool {
+            __dlpack::copies_of_one(__tensor, &[#((
+                __dlpack::inner::<#types>().accepts,
+                __dlpack::inner::<#types>().copies_of,
+            )),*])
+        }
+    };
     // What is said of the only variant, it says itself.
     let (accepts, value) = if let [only] = variants {
         let ty = only.inner.ty;
@@ -431,6 +457,7 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
         accepts,
         first: TokenStream::new(),
         value: quote_spanned!(here=> __dlpack::Result::Ok(#value)),
+        copies,
     }
 }
 

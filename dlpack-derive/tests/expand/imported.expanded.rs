@@ -61,6 +61,7 @@ const _: () = {
     use ::tensors::__private::dlpack_derive_0_1_0::import as __dlpack;
     #[automatically_derived]
     impl __dlpack::DLPackImport for Table {
+        const COPIES: __dlpack::Copies = __dlpack::Copies::Always;
         fn accepts(
             __tensor: &__dlpack::Imported,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
@@ -104,6 +105,24 @@ const _: () = {
     use ::tensors::__private::dlpack_derive_0_1_0::import as __dlpack;
     #[automatically_derived]
     impl __dlpack::DLPackImport for Source {
+        const COPIES: __dlpack::Copies = __dlpack::copies_of_variants(
+            &[__dlpack::inner::<Frame<u8>>().copies, __dlpack::inner::<Table>().copies],
+        );
+        fn copies(__tensor: &__dlpack::Imported) -> __dlpack::bool {
+            __dlpack::copies_of_one(
+                __tensor,
+                &[
+                    (
+                        __dlpack::inner::<Frame<u8>>().accepts,
+                        __dlpack::inner::<Frame<u8>>().copies_of,
+                    ),
+                    (
+                        __dlpack::inner::<Table>().accepts,
+                        __dlpack::inner::<Table>().copies_of,
+                    ),
+                ],
+            )
+        }
         fn accepts(
             __tensor: &__dlpack::Imported,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {

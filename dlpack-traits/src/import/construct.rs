@@ -32,6 +32,19 @@ use super::{Foreign, ForeignElement, ImportError, ImportStorage, Imported, Requi
     note = "if it is another crate's, write `impl DLPackImport` for a struct that holds it, with a copy by `tensor.elements::<T>()?.to_vec()?`; or hold a `Foreign<T>` in its place"
 )]
 pub trait DLPackImport: Sized {
+    /// Whether [`from_dlpack`](Self::from_dlpack) copies the elements. A Python class says
+    /// so in its help, and raises `BufferError` for `copy=False` where it copies.
+    ///
+    /// An implementation by hand that copies sets it; the derive knows.
+    const COPIES: Copies = Copies::Never;
+
+    /// Whether [`from_dlpack`](Self::from_dlpack) copies the elements of this tensor.
+    /// Where [`COPIES`](Self::COPIES) is [`Copies::Sometimes`], an implementation decides.
+    fn copies(tensor: &Imported) -> bool {
+        let _ = tensor;
+        matches!(Self::COPIES, Copies::Always)
+    }
+
     /// Whether the tensor is such as this type needs: element type, device,
     /// rank, fixed dimensions, compactness. An enum imports into the first
     /// variant that accepts. By default every tensor is accepted, and
@@ -51,6 +64,17 @@ pub trait DLPackImport: Sized {
     ///
     /// Whatever makes the tensor no value of this type. It is then released.
     fn from_dlpack(tensor: Imported) -> Result<Self, ImportError>;
+}
+
+/// Whether a type is made of the elements of a tensor or of a copy of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copies {
+    /// The value holds the memory of the tensor.
+    Never,
+    /// The value holds a copy of the elements.
+    Always,
+    /// An enum, some of whose variants hold a copy.
+    Sometimes,
 }
 
 impl DLPackImport for Imported {

@@ -27,7 +27,7 @@ mod tensor;
 mod typed;
 
 pub use codes::Codes;
-pub use construct::DLPackImport;
+pub use construct::{Copies, DLPackImport};
 pub use elements::{Elements, Readable};
 pub use foreign::{AnyElement, Foreign, ForeignElement};
 pub use from_dims::FromDims;

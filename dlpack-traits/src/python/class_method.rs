@@ -3,7 +3,7 @@
 use alloc::format;
 use core::marker::PhantomData;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi::{self as py_ffi, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
@@ -15,7 +15,7 @@ use super::method::{
     FastcallWithKeywords, METH_FASTCALL, MethodDef, add_to_class, finish, for_each_keyword,
 };
 use crate::device::Device;
-use crate::import::DLPackImport;
+use crate::import::{Copies, DLPackImport};
 
 /// A class whose objects can be made from tensors.
 pub(super) trait ImportClass:
@@ -28,11 +28,44 @@ impl<T: PyClass + DLPackImport + Into<PyClassInitializer<T>>> ImportClass for T 
 const NAME: &str = "from_dlpack";
 
 /// What `help()` shows. Python takes the signature off its first lines.
-const DOC: &core::ffi::CStr = c"from_dlpack($type, x, /, *, device=None, copy=None)\n\
-    --\n\n\
-    Make an object from any tensor that supports DLPack, without a copy.\n\n\
-    device is a DLPack device such as (1, 0), or its name, such as 'cpu'; the\n\
-    tensor's own if it is left out. copy=True always copies, copy=False never.";
+macro_rules! doc {
+    ($what:literal, $copy:literal) => {
+        match core::ffi::CStr::from_bytes_with_nul(
+            concat!(
+                "from_dlpack($type, x, /, *, device=None, copy=None)\n--\n\n",
+                $what,
+                "\n\ndevice is a DLPack device such as (1, 0), or its name, such as 'cpu'; the\n\
+                 tensor's own if it is left out. ",
+                $copy,
+                "\0"
+            )
+            .as_bytes(),
+        ) {
+            Ok(text) => text,
+            Err(_) => panic!("a text has one NUL, at its end"),
+        }
+    };
+}
+
+/// The help of a class, by what it does with the elements.
+const fn doc(copies: Copies) -> &'static core::ffi::CStr {
+    match copies {
+        Copies::Never => doc!(
+            "Make an object from any tensor that supports DLPack, without a copy.",
+            "copy=True always copies, copy=False never."
+        ),
+        Copies::Always => doc!(
+            "Make an object from a copy of any tensor that supports DLPack.",
+            "The class always\ncopies the elements, so copy=False is a BufferError."
+        ),
+        Copies::Sometimes => doc!(
+            "Make an object from any tensor that supports DLPack. The class copies the\n\
+             elements of some tensors, such as those of some element types.",
+            "copy=True always copies,\n\
+             copy=False is a BufferError for a tensor that the class copies."
+        ),
+    }
+}
 
 /// Gives a class its class method `from_dlpack`.
 ///
@@ -44,7 +77,7 @@ pub(super) fn add_from_dlpack<T: ImportClass>(class: &Bound<'_, PyType>) -> PyRe
     // Not an inherited one: that of a base class makes objects of the base.
     if let Ok(own) = class.getattr("__dict__")?.get_item(NAME) {
         // The class may have been added before, to another module.
-        if !own.getattr("__doc__")?.eq(documentation(DOC))? {
+        if !own.getattr("__doc__")?.eq(documentation(doc(T::COPIES)))? {
             return Err(PyTypeError::new_err(format!(
                 "`{}` already has a `{NAME}`; rename it, or leave `importable()` out",
                 class.name()?
@@ -75,7 +108,7 @@ impl<T: ImportClass> Method<T> {
         name: c"from_dlpack".as_ptr(),
         function: from_dlpack::<T>,
         flags: METH_FASTCALL | py_ffi::METH_KEYWORDS | py_ffi::METH_CLASS,
-        doc: DOC.as_ptr(),
+        doc: doc(T::COPIES).as_ptr(),
     };
 }
 
@@ -114,10 +147,32 @@ unsafe extern "C" fn from_dlpack<T: ImportClass>(
                 Ok(())
             })?;
         }
+        let asked = options.copy;
+        if T::COPIES == Copies::Always {
+            if asked == Some(false) {
+                return Err(never_without_a_copy::<T>(py));
+            }
+            // The copy that is asked for is the one that the class makes.
+            options.copy = None;
+        }
         let tensor = from_dlpack_with(&object, &options)?;
+        if asked == Some(false) && T::copies(&tensor) {
+            return Err(never_without_a_copy::<T>(py));
+        }
         let value = <T as DLPackImport>::from_dlpack(tensor)?;
         Ok(Bound::new(py, value)?.into_ptr())
     })
+}
+
+/// The error of `copy=False` where the class makes a copy.
+#[cold]
+fn never_without_a_copy<T: ImportClass>(py: Python<'_>) -> PyErr {
+    match py.get_type::<T>().name() {
+        Ok(name) => PyBufferError::new_err(format!(
+            "`{name}` holds a copy of the elements, which copy=False forbids; leave `copy` out"
+        )),
+        Err(error) => error,
+    }
 }
 
 /// Takes one keyword.

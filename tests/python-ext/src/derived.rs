@@ -38,6 +38,18 @@ pub(crate) struct Counts {
     sum: i64,
 }
 
+/// Floats in the memory of others, or a copy of integers.
+#[pyclass(frozen, module = "dlpack_testing")]
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(transparent)]
+pub(crate) struct Series(Numbers);
+
+#[derive(DLPackExport, DLPackImport)]
+enum Numbers {
+    Floats(Signal),
+    Ints(Counts),
+}
+
 #[pymethods]
 impl Photo {
     #[getter]
@@ -73,5 +85,6 @@ impl Counts {
 pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<Photo>().importable().add(m)?;
     python::class::<Signal>().importable().add(m)?;
-    python::class::<Counts>().importable().add(m)
+    python::class::<Counts>().importable().add(m)?;
+    python::class::<Series>().importable().add(m)
 }

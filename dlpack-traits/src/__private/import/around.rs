@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt::Display;
 
-use super::{ImportError, Imported};
+use super::{Copies, ImportError, Imported};
 use crate::contain::Contained;
 use crate::import::{Requirement, Unmet};
 
@@ -60,6 +60,33 @@ fn dtypes<'a, I: Iterator<Item = Option<&'a Unmet>>>(refusals: I) -> Option<Unme
         met = Some(*found);
     }
     met.map(|found| Unmet::DType { needed: all, found })
+}
+
+/// Whether an enum of such variants copies the elements of tensors.
+pub const fn copies_of_variants(variants: &[Copies]) -> Copies {
+    let (mut all, mut rest) = (None, variants);
+    while let [first, others @ ..] = rest {
+        all = match (all, *first) {
+            (None, copies) => Some(copies),
+            (Some(Copies::Never), Copies::Never) => Some(Copies::Never),
+            (Some(Copies::Always), Copies::Always) => Some(Copies::Always),
+            _ => Some(Copies::Sometimes),
+        };
+        rest = others;
+    }
+    match all {
+        Some(copies) => copies,
+        None => Copies::Never,
+    }
+}
+
+/// A variant of an enum: whether it accepts a tensor, and whether it copies its elements.
+pub type Copying = (fn(&Imported) -> Result<(), ImportError>, fn(&Imported) -> bool);
+
+/// Whether the first variant that accepts the tensor copies its elements.
+pub fn copies_of_one(tensor: &Imported, variants: &[Copying]) -> bool {
+    let first = variants.iter().find(|(accepts, _)| accepts(tensor).is_ok());
+    first.is_some_and(|(_, copies)| copies(tensor))
 }
 
 // ---- enums of storages ----

@@ -6,8 +6,8 @@
 use super::parts::{Parts, Place};
 use super::wants::{LayoutAccepts, Want, byte_len};
 use super::{
-    DLPackImport, DataType, Error, FromDims, FromElements, FromLayout, ImportError, ImportStorage,
-    Imported, Order, Unmet,
+    Copies, DLPackImport, DataType, Error, FromDims, FromElements, FromLayout, ImportError,
+    ImportStorage, Imported, Order, Unmet,
 };
 use crate::element::Element;
 use crate::import::{copy_elements, elements_are, on_host};
@@ -146,12 +146,16 @@ fn copied_as_accepts<D: FromElements>(tensor: &Imported) -> Result<(), Unmet> {
 pub struct Inner<T> {
     /// Whether it accepts a tensor.
     pub accepts: fn(&Imported) -> Result<(), ImportError>,
+    /// Whether it copies the elements of tensors.
+    pub copies: Copies,
+    /// Whether it copies the elements of a tensor.
+    pub copies_of: fn(&Imported) -> bool,
     make: fn(Imported) -> Result<T, ImportError>,
 }
 
 /// The importable in a newtype, or in a variant.
 pub const fn inner<T: DLPackImport>() -> Inner<T> {
-    Inner { accepts: T::accepts, make: T::from_dlpack }
+    Inner { accepts: T::accepts, copies: T::COPIES, copies_of: T::copies, make: T::from_dlpack }
 }
 
 impl<T> Inner<T> {

@@ -23,10 +23,13 @@ pub use crate::dims::Dim;
 pub use crate::dtype::DataType;
 pub use crate::error::Error;
 pub use crate::import::{
-    DLPackImport, FromDims, FromElements, ImportError, ImportStorage, Imported, Unmet,
+    Copies, DLPackImport, FromDims, FromElements, ImportError, ImportStorage, Imported, Unmet,
 };
 
-pub use around::{Holds, Variant, any_holds, constructed, validated, variant, which_holds};
+pub use around::{
+    Copying, Holds, Variant, any_holds, constructed, copies_of_one, copies_of_variants, validated,
+    variant, which_holds,
+};
 pub use makers::{
     Data, Inner, Layout, Shape, Storage, copied, copied_as, held, inner, layout, shape, storage,
 };
