@@ -139,3 +139,17 @@ fn version<'a>(page: &'a str, name: &str) -> &'a str {
     let row = page.lines().find(|line| line.starts_with(&format!("| {name} | ")));
     cells(row.expect("the page has its version"))[1]
 }
+
+/// mypy checks the template's stub when the template is built.
+#[test]
+fn stub_of_the_guide_is_that_of_the_template() {
+    let method = |text: &str| {
+        let (_, from) = text.split_once("class Image:").expect("a class");
+        let (_, from) = from.split_once("def __dlpack__(").expect("a method");
+        let (method, _) = from.split_once("def __dlpack_device__").expect("another one");
+        method.to_owned()
+    };
+    let guide = include_str!("../../dlpack-traits/src/guide/python_class.md");
+    let template = include_str!("../../examples/template/{{crate_name}}.pyi");
+    assert_eq!(method(guide), method(template));
+}
