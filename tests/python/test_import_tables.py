@@ -210,7 +210,7 @@ def test_a_table_that_no_class_has():
     assert testing.import_tensor(Odd()).floats() == [9.0]
 
 
-def test_a_metaclass_that_lies():
+def test_a_metaclass_cannot_hide_the_owner():
     """The order of resolution, the subclasses and the attributes are read as the
     interpreter stores them. Rule X6."""
     capsule = testing.scripted_table()

@@ -72,8 +72,8 @@ pub(super) fn owner_of<'py>(
 fn is_immutable(class: &Bound<'_, PyAny>) -> bool {
     /// `Py_TPFLAGS_IMMUTABLETYPE`, since 3.10.
     const IMMUTABLE: core::ffi::c_ulong = 1 << 8;
-    // SAFETY: this thread is attached. Methods of resolution order hold types only, which
-    // CPython checks when a class is made.
+    // SAFETY: this thread is attached. A method resolution order holds types only, which
+    // CPython checks when it makes a class.
     unsafe { ffi::PyType_GetFlags(class.as_ptr().cast()) & IMMUTABLE != 0 }
 }
 
