@@ -59,6 +59,12 @@ impl Device {
         matches!(self.0.device_type, ffi::kDLCPU | ffi::kDLCUDAHost | ffi::kDLROCMHost)
     }
 
+    /// Whether the processor can read memory of this device that another device fills: pinned
+    /// memory, and managed memory.
+    pub(crate) const fn is_read_by_host(self) -> bool {
+        matches!(self.0.device_type, ffi::kDLCUDAHost | ffi::kDLROCMHost | ffi::kDLCUDAManaged)
+    }
+
     /// Whether `data` is an address, so that an offset may be added to it. On
     /// the other devices it is a handle, and offsets stay in `byte_offset`.
     #[inline]

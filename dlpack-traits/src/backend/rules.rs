@@ -6,7 +6,6 @@
 use super::StreamHandle;
 use crate::device::Device;
 use crate::error::Error;
-use crate::ffi;
 use crate::stream::StreamKind;
 
 /// What a number, or nothing, stands for.
@@ -155,8 +154,7 @@ impl StreamRules {
     /// assert!(!StreamRules::may_be_read_at_once(Device::cuda(0), StreamKind::Unspecified));
     /// ```
     pub const fn may_be_read_at_once(device: Device, consumer: StreamKind) -> bool {
-        let managed = device.device_type().0 == ffi::kDLCUDAManaged.0;
-        matches!(consumer, StreamKind::Unspecified) && (device.is_host() || managed)
+        matches!(consumer, StreamKind::Unspecified) && device.is_read_by_host()
     }
 
     /// What to do for a consumer, if the work is on the stream `ours` of `device`.

@@ -27,6 +27,11 @@ use crate::view::TensorView;
 /// not name are not, because who set them knows what they mean. Cloning makes
 /// another owner of the same memory; the last one calls the deleter.
 ///
+/// Pinned and managed memory is not exported to a consumer that names no stream: a device may
+/// still fill it, and such a consumer may read at once. Pinned memory with a type of elements
+/// was imported for the host, and is; either is as a
+/// [`DeviceBuffer`](crate::backend::DeviceBuffer::from_foreign).
+///
 /// As a storage it spans the bytes from the lowest element to the highest (of a
 /// device without addresses: from the handle on). The layout in which the
 /// elements were imported is [`as_layout`](AsLayout::as_layout); a struct that is put
@@ -57,6 +62,8 @@ use crate::view::TensorView;
 /// ```
 pub struct Foreign<T = AnyElement> {
     tensor: Counted<Imported>,
+    /// Whether it was made with a type of elements, and so for work on the host.
+    for_host: bool,
     elements: PhantomData<fn() -> T>,
 }
 
@@ -117,7 +124,8 @@ impl<T: ForeignElement> Foreign<T> {
     /// owners. The tensor is released on an error.
     pub fn new(tensor: Imported) -> Result<Self, Error> {
         T::check(&tensor)?;
-        Ok(Self { tensor: Counted::new(tensor)?, elements: PhantomData })
+        let for_host = T::DTYPE.is_some();
+        Ok(Self { tensor: Counted::new(tensor)?, for_host, elements: PhantomData })
     }
 }
 
@@ -125,7 +133,7 @@ impl<T> Foreign<T> {
     /// Another owner, for which no code is made that depends on the elements.
     #[inline]
     fn of_any(&self) -> Foreign {
-        Foreign { tensor: self.tensor.clone(), elements: PhantomData }
+        Foreign { tensor: self.tensor.clone(), for_host: self.for_host, elements: PhantomData }
     }
 
     /// The imported tensor.
@@ -150,7 +158,8 @@ impl<T> Foreign<T> {
     ///
     /// The storage itself, if it is not the only owner.
     pub fn into_tensor(self) -> Result<Imported, Self> {
-        self.tensor.into_inner().map_err(|tensor| Self { tensor, elements: PhantomData })
+        let for_host = self.for_host;
+        self.tensor.into_inner().map_err(|tensor| Self { tensor, for_host, elements: PhantomData })
     }
 
     /// The elements, to be read by value, while others may write them:
@@ -174,13 +183,14 @@ impl<T> Foreign<T> {
     /// Those of [`new`](Self::new).
     pub fn typed<U: ForeignElement>(self) -> Result<Foreign<U>, Error> {
         U::check(&self.tensor)?;
-        Ok(Foreign { tensor: self.tensor, elements: PhantomData })
+        let for_host = self.for_host || U::DTYPE.is_some();
+        Ok(Foreign { tensor: self.tensor, for_host, elements: PhantomData })
     }
 }
 
 impl<T: Readable> From<Foreign<T>> for Foreign {
     fn from(typed: Foreign<T>) -> Self {
-        Self { tensor: typed.tensor, elements: PhantomData }
+        Self { tensor: typed.tensor, for_host: typed.for_host, elements: PhantomData }
     }
 }
 
@@ -252,7 +262,8 @@ pub(super) fn byte_offset_of(tensor: &Imported) -> usize {
 
 impl<T> Storage for Foreign<T> {
     fn data(&self) -> DataRef<'_> {
-        memory_of(self.tensor())
+        let data = memory_of(self.tensor());
+        if self.for_host { data.imported_for_host() } else { data }
     }
 
     fn share(&self) -> Option<SharedOwner> {
@@ -284,7 +295,7 @@ impl<T> DLPackExport for Foreign<T> {
 impl<T> Clone for Foreign<T> {
     /// Another owner of the same memory.
     fn clone(&self) -> Self {
-        Self { tensor: self.tensor.clone(), elements: PhantomData }
+        Self { tensor: self.tensor.clone(), for_host: self.for_host, elements: PhantomData }
     }
 }
 

@@ -248,8 +248,18 @@ impl<'a> DataRef<'a> {
         came: Came,
     ) -> Self {
         let memory = Memory::new(ptr, byte_len, dtype, device, access);
-        let sync = if device.is_host() { None } else { Some(SyncBy::IMPORT) };
+        let ordinary = device.is_host() && !device.is_read_by_host();
+        let sync = if ordinary { None } else { Some(SyncBy::IMPORT) };
         Self::new(Memory { foreign: Some(came), sync, ..memory })
+    }
+
+    /// Pinned memory that was imported for the host, where it is read without a wait.
+    #[inline]
+    pub(crate) const fn imported_for_host(mut self) -> Self {
+        if self.memory.device.is_host() {
+            self.memory.sync = None;
+        }
+        self
     }
 
     /// Lends nothing, for this reason: whatever describes or exports the

@@ -24,11 +24,16 @@ impl SyncBy {
     /// To order any other stream behind the producer takes a backend of the device; and
     /// only a backend can free the memory after work of a stream that the producer does
     /// not know.
+    ///
+    /// Pinned and managed memory is refused to a consumer that names no stream: it may be a
+    /// library of the host, which reads at once, while a device still fills the memory.
     pub(super) const IMPORT: Self = {
         #[cold]
         fn sync_for(_: NonNull<()>, device: Device, consumer: StreamArg<'_>) -> Result<(), Error> {
             match consumer.kind() {
-                StreamKind::Unspecified => Ok(()),
+                StreamKind::Unspecified if !device.is_read_by_host() => Ok(()),
+                StreamKind::Unspecified => Err(Error::NoBackend { device }),
+                _ if device.is_host() => consumer.host(),
                 _ => Err(Error::NoBackend { device }),
             }
         }

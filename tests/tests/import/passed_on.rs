@@ -77,7 +77,7 @@ fn cases() -> Vec<Forged> {
         }),
     ];
     // Elsewhere.
-    for device in [Device::cuda(1), Device::CUDA_MANAGED, Device::new(DLDeviceType(77), -1)] {
+    for device in [Device::cuda(1), Device::rocm(0), Device::new(DLDeviceType(77), -1)] {
         cases.push(with(|case| case.device = device));
         cases.push(with(|case| {
             (case.device, case.flags) = (device, read_only);
@@ -208,18 +208,41 @@ fn streams() {
     };
     // SAFETY: 1. A sentinel.
     let handle = unsafe { StreamArg::from_handle(1) };
-    for device in [Device::CPU, Device::CUDA_HOST] {
-        assert_eq!(sync_for(device, StreamArg::unspecified()), Ok(()));
+    for device in [Device::CPU, Device::CUDA_HOST, Device::ROCM_HOST] {
+        // A device may still fill pinned memory, and who names no stream may read at once.
+        let pinned = Err(Error::NoBackend { device });
+        let unspecified = if device == Device::CPU { Ok(()) } else { pinned };
+        assert_eq!(sync_for(device, StreamArg::unspecified()), unspecified);
+        assert_eq!(sync_for(device, StreamArg::on_host()), Ok(()));
         assert_eq!(sync_for(device, StreamArg::no_sync()), Err(Error::StreamOnHost));
         assert_eq!(sync_for(device, handle), Err(Error::StreamOnHost));
     }
     for device in [Device::cuda(3), Device::CUDA_MANAGED, vulkan()] {
-        assert_eq!(sync_for(device, StreamArg::unspecified()), Ok(()));
+        let managed = device == Device::CUDA_MANAGED;
+        let unspecified = if managed { Err(Error::NoBackend { device }) } else { Ok(()) };
+        assert_eq!(sync_for(device, StreamArg::unspecified()), unspecified);
         // The producer frees the memory, and would not learn of the consumer's stream.
         let unnamed = sync_for(device, StreamArg::no_sync());
         assert_eq!(unnamed, Err(Error::NoBackend { device }));
         assert_eq!(sync_for(device, handle), Err(Error::NoBackend { device }));
     }
+}
+
+/// Pinned memory whose elements have a type was imported for the host, where its elements are
+/// read without a wait too. It stays so when the type is forgotten.
+#[test]
+fn pinned_memory_for_the_host_is_passed_on() {
+    let pinned = || with(|case| case.device = Device::CUDA_HOST).imported();
+    let typed = Foreign::<i32>::new(pinned()).unwrap();
+    assert_eq!(typed.clone().to_dlpack().map(drop), Ok(()));
+    let any: Foreign = Foreign::from(typed);
+    assert_eq!(any.to_dlpack().map(drop), Ok(()));
+    assert_eq!(any.into_dlpack().map(drop), Ok(()));
+    let any: Foreign = Foreign::new(pinned()).unwrap();
+    let refused = Err(Error::NoBackend { device: Device::CUDA_HOST });
+    assert_eq!(any.to_dlpack().map(drop), refused);
+    let typed = any.typed::<i32>().unwrap();
+    assert_eq!(typed.to_dlpack().map(drop), Ok(()));
 }
 
 #[test]
