@@ -11,6 +11,7 @@
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
@@ -95,6 +96,8 @@ struct Held {
 }
 
 static HELD: Mutex<Held> = Mutex::new(Held { tasks: Vec::new(), open: true, pending: 0 });
+/// Whether the queue is never empty when a wait ends.
+static BUSY: AtomicBool = AtomicBool::new(false);
 static CHANGED: Condvar = Condvar::new();
 
 fn held() -> MutexGuard<'static, Held> {
@@ -237,7 +240,7 @@ unsafe extern "C" fn wgpuDevicePoll(device: Handle, wait: u32, index: *const u64
     let poll = unsafe { real::<Poll>("wgpuDevicePoll") };
     // SAFETY: the caller's arguments.
     let empty = unsafe { poll(device, wait, index) };
-    if PAST.get() || held().pending == 0 { empty } else { 0 }
+    if BUSY.load(Ordering::Relaxed) || !(PAST.get() || held().pending == 0) { 0 } else { empty }
 }
 
 /// Holds the queue back, or lets it go on.
@@ -251,6 +254,12 @@ extern "C" fn held_open(open: bool) {
 #[unsafe(no_mangle)]
 extern "C" fn held_past(past: bool) {
     PAST.set(past);
+}
+
+/// From now on some other thread has always submitted work since a wait began, or no longer.
+#[unsafe(no_mangle)]
+extern "C" fn held_busy(busy: bool) {
+    BUSY.store(busy, Ordering::Relaxed);
 }
 
 /// How many calls wait for their turn.

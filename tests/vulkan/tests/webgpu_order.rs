@@ -26,6 +26,7 @@ struct Queues {
     open: unsafe extern "C" fn(bool),
     past: unsafe extern "C" fn(bool),
     pending: unsafe extern "C" fn() -> usize,
+    busy: unsafe extern "C" fn(bool),
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -50,8 +51,10 @@ fn queues() -> Option<Queues> {
     let past = *unsafe { library.get(b"held_past") }.expect("a function");
     // SAFETY: as above.
     let pending = *unsafe { library.get(b"held_pending") }.expect("a function");
+    // SAFETY: as above.
+    let busy = *unsafe { library.get(b"held_busy") }.expect("a function");
     std::mem::forget(library);
-    Some(Queues { held, open, past, pending, _alone: alone })
+    Some(Queues { held, open, past, pending, busy, _alone: alone })
 }
 
 /// The example of this package, which cargo builds where all its tests are run.
@@ -154,6 +157,23 @@ fn who_names_no_queue_gets_finished_work() -> Result<(), Error> {
         opener.join().expect("no panic");
         assert_eq!(queues.seen_elsewhere(&buffer)?, [AFTER; COUNT]);
     }
+    Ok(())
+}
+
+/// Another thread, such as the program's renderer, submits work all the time, so that the
+/// queue is not empty when a wait for earlier work ends. The wait has succeeded all the same.
+#[test]
+fn a_wait_succeeds_while_another_thread_submits() -> Result<(), Error> {
+    let Some(queues) = queues() else { return Ok(()) };
+    let busy = |busy| {
+        // SAFETY: any value will do.
+        unsafe { (queues.busy)(busy) }
+    };
+    let buffer = DeviceBuffer::<WebGpu>::from_slice(queues.held, &[BEFORE; COUNT])?;
+    busy(true);
+    let outcomes = (buffer.hand_off(StreamArg::unspecified()), buffer.to_vec::<u32>());
+    busy(false);
+    assert_eq!(outcomes, (Ok(()), Ok(vec![BEFORE; COUNT])));
     Ok(())
 }
 
