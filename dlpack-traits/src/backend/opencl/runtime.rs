@@ -91,20 +91,33 @@ fn list(
     Ok(found)
 }
 
+/// The devices of all platforms. A platform that fails, as one whose driver does not match
+/// its GPU, has none: the others can be used. It is an error where no device is found.
+fn of_all<T>(platforms: impl Iterator<Item = Result<Vec<T>, Error>>) -> Result<Vec<T>, Error> {
+    let (mut devices, mut failed) = (Vec::new(), None);
+    for found in platforms {
+        match found {
+            Ok(found) => devices.extend(found),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.filter(|_| devices.is_empty()).map_or(Ok(devices), Err)
+}
+
 impl Runtime {
     fn new(calls: &'static Calls) -> Result<Self, Error> {
         // SAFETY: 1. As much room as is said, and a place for the count, or none.
         let platforms = list(NO_PLATFORM, |room, to, count| unsafe {
             calls.platforms(opencl(0), room, to, count)
         })?;
-        let mut devices = Vec::new();
-        for platform in platforms {
-            let found = list(NOT_FOUND, |room, to, count| {
+        let found = platforms.into_iter().map(|platform| {
+            list(NOT_FOUND, |room, to, count| {
                 // SAFETY: 1. As above; a platform, and all kinds of devices.
                 unsafe { calls.devices(opencl(0), platform, ALL, room, to, count) }
-            })?;
-            devices.extend(found.into_iter().map(|raw| ClDevice { raw, queue: OnceLock::new() }));
-        }
+            })
+        });
+        let devices = of_all(found)?.into_iter();
+        let devices = devices.map(|raw| ClDevice { raw, queue: OnceLock::new() }).collect();
         Ok(Self { calls, devices })
     }
 
@@ -146,5 +159,20 @@ impl Runtime {
         let queue = unsafe { calls.create_queue(device, context.raw(), found.raw, 0) }?;
         let queue = OpenClQueue::new(self, device, queue)?;
         Ok(found.queue.get_or_init(|| queue).clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_platform_that_fails_does_not_hide_the_others() {
+        let failed = Error::Device { device: opencl(0), call: "clGetDeviceIDs", code: -6 };
+        let devices = |platforms: &[Result<Vec<u8>, Error>]| of_all(platforms.iter().cloned());
+        assert_eq!(devices(&[Err(failed), Ok(vec![1, 2]), Ok(vec![3])]), Ok(vec![1, 2, 3]));
+        assert_eq!(devices(&[Ok(vec![]), Err(failed)]), Err(failed));
+        assert_eq!(devices(&[Ok(vec![])]), Ok(vec![]));
+        assert_eq!(devices(&[]), Ok(vec![]));
     }
 }
