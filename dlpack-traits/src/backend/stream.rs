@@ -21,10 +21,19 @@ use crate::error::Error;
 /// 4. `record`, `wait` and `fence` only enqueue: they neither wait on the host nor
 ///    ask whether an event was reached. So they are allowed while the stream is
 ///    captured into a graph.
-/// 5. When [`synchronize`](Self::synchronize) returns, also with an error, all
-///    work enqueued before is done or will never be; if it returns `Ok`, the
-///    host sees what was written.
+/// 5. When [`synchronize`](Self::synchronize) returns `Ok`, all work enqueued before is
+///    done, and the host sees what it wrote. An error says nothing about the work, which
+///    may go on: memory that it uses is not freed then.
 /// 6. Any thread may call them; no device or context needs to be current.
+/// 7. A clone is the same stream: work of both is in one order.
+/// 8. While work is recorded into a graph, [`is_captured`](Self::is_captured) is not
+///    `Ok(false)`: memory is freed that a graph names, otherwise.
+/// 9. [`is_same`](Self::is_same) is `Some(true)` for one stream only. For two, a consumer's
+///    work would not be waited for.
+/// 10. Where [`can_follow`](Self::can_follow) is `Ok`, an event of the other stream is one
+///     that [`wait`](Self::wait) orders work after.
+/// 11. [`fence`](Self::fence) orders all later work on the stream after all work so far,
+///     where the queue does not.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the stream of a device",
     label = "not a `Stream`",
@@ -53,7 +62,7 @@ pub unsafe trait Stream: Clone + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Those of the runtime, and of the work that failed.
+    /// Those of the runtime, and of the work that failed. The work may go on then (5).
     fn synchronize(&self) -> Result<(), Error>;
 
     /// Whether work is recorded into a graph at present, in place of being
@@ -65,6 +74,13 @@ pub unsafe trait Stream: Clone + Send + Sync + 'static {
     /// Those of the runtime.
     fn is_captured(&self) -> Result<bool, Error> {
         Ok(false)
+    }
+
+    /// Whether no work can be enqueued for now, because another stream is captured that
+    /// takes turns with this one. Memory is freed after the capture then. By default this
+    /// does not happen.
+    fn is_blocked(&self) -> bool {
+        false
     }
 
     /// Refuses a stream after whose work this one cannot be ordered, such as one
@@ -158,7 +174,7 @@ impl fmt::Debug for StreamHandle {
 #[derive(Clone, Copy, Debug)]
 pub struct NoStream;
 
-// SAFETY: 1. to 6. Work is done when the call that asks for it returns, so it
+// SAFETY: 1. to 11. Work is done when the call that asks for it returns, so it
 // is in order, and there is nothing to wait for.
 unsafe impl Stream for NoStream {
     type Event = NoStream;

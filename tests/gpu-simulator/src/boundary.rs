@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use crate::state;
 use crate::status::Status;
+use crate::work::Callback;
 
 /// Where a program wants an answer: a pointer that it passed. Rust code makes
 /// none but of such a pointer.
@@ -48,6 +49,11 @@ pub(crate) fn release(name: &'static str, body: impl FnOnce() -> Result<(), Stat
 }
 
 fn enter(name: &'static str) -> Result<(), Status> {
+    let before = state::lock().faults.take_before(name);
+    if let Some(Callback { function, argument }) = before {
+        // SAFETY: the program gave both for one call, which is this.
+        unsafe { function(argument) };
+    }
     let mut state = state::lock();
     state.faults.enter(name)?;
     if state.initialized { Ok(()) } else { Err(Status::NOT_INITIALIZED) }

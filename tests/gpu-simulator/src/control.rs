@@ -1,6 +1,6 @@
 //! The `sim_*` functions, with which tests steer the simulator.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use crate::memory::Kind;
 use crate::state;
 use crate::status::Status;
 use crate::stream::Which;
+use crate::work::Callback;
 
 /// How many of each thing exist.
 #[repr(C)]
@@ -68,6 +69,46 @@ unsafe extern "C" fn sim_fail(name: *const c_char, after: u32, code: c_int) {
         Some(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
     };
     state::lock().faults.plan(name, after, Status(code));
+}
+
+/// The next call of `name` first calls `function`, once, on its thread.
+///
+/// # Safety
+///
+/// 1. `name` is a C string.
+/// 2. `function` may be called with `argument` once, by any thread.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sim_before(
+    name: *const c_char,
+    function: unsafe extern "C" fn(*mut c_void),
+    argument: *mut c_void,
+) {
+    // SAFETY: (1).
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
+    state::lock().faults.call_before(name, Callback { function, argument });
+}
+
+/// Sets whether a device allocates in the order of streams.
+#[unsafe(no_mangle)]
+extern "C" fn sim_set_memory_pools(ordinal: usize, supported: bool) {
+    if let Some(device) = state::lock().devices.get_mut(ordinal) {
+        device.has_pools = supported;
+    }
+}
+
+/// Sets whether questions about pointers fail on a thread without a context.
+#[unsafe(no_mangle)]
+extern "C" fn sim_set_attributes_need_context(needed: bool) {
+    state::lock().attributes_need_context = needed;
+}
+
+/// Destroys the primary context of a device, whoever retained it, as
+/// `cuDevicePrimaryCtxReset` does. The next one that is retained has the same handle.
+#[unsafe(no_mangle)]
+extern "C" fn sim_reset_context(ordinal: usize) {
+    if let Some(device) = state::lock().devices.get_mut(ordinal) {
+        device.retained = 0;
+    }
 }
 
 /// No call fails on request any more. Returns how many did since the request: 0 or 1.

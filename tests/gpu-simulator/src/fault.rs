@@ -1,8 +1,9 @@
-//! Calls that fail on request: [`Faults`].
+//! Calls that fail on request, and calls before which a program is called: [`Faults`].
 
 use std::collections::HashMap;
 
 use crate::status::Status;
+use crate::work::Callback;
 
 /// Which call is to fail.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Faults {
     calls: HashMap<&'static str, u32>,
     planned: Option<Fault>,
     fired: Option<&'static str>,
+    /// The function before which the program is called, once.
+    before: Option<(String, Callback)>,
 }
 
 impl Faults {
@@ -38,6 +41,17 @@ impl Faults {
     /// The function that failed on request, if one did.
     pub(crate) fn fired(&self) -> Option<&'static str> {
         self.fired
+    }
+
+    /// The next call of `name` first calls the program.
+    pub(crate) fn call_before(&mut self, name: String, callback: Callback) {
+        self.before = Some((name, callback));
+    }
+
+    /// What the program wants to be called before this function, once.
+    pub(crate) fn take_before(&mut self, name: &str) -> Option<Callback> {
+        let (_, callback) = self.before.take_if(|(wanted, _)| wanted == name)?;
+        Some(callback)
     }
 
     /// How often a function was called.

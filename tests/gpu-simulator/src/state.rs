@@ -15,12 +15,14 @@ use crate::stream::{Stream, Which};
 use crate::work::Work;
 
 /// A device and its primary context.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Device {
     /// How often its primary context was retained.
     pub(crate) retained: usize,
     /// What went wrong on it. Every call says so from then on.
     pub(crate) failed: Option<Status>,
+    /// Whether it allocates in the order of streams.
+    pub(crate) has_pools: bool,
 }
 
 /// What was last recorded in an event.
@@ -59,6 +61,8 @@ pub(crate) struct State {
     pub(crate) faults: Faults,
     /// How long everything takes, at least.
     pub(crate) delay: Duration,
+    /// Whether questions about pointers need a current context.
+    pub(crate) attributes_need_context: bool,
     next_handle: usize,
 }
 
@@ -68,7 +72,10 @@ static STATE: LazyLock<Mutex<State>> = LazyLock::new(|| {
     let delay = number("GPU_SIMULATOR_DELAY_US").unwrap_or(0);
     Mutex::new(State {
         initialized: false,
-        devices: (0..devices).map(|_| Device::default()).collect(),
+        devices: vec![
+            Device { retained: 0, failed: None, has_pools: true };
+            usize::try_from(devices).unwrap_or(0)
+        ],
         memory: Memory::default(),
         streams: HashMap::new(),
         departed: Vec::new(),
@@ -80,6 +87,7 @@ static STATE: LazyLock<Mutex<State>> = LazyLock::new(|| {
         functions: HashMap::new(),
         faults: Faults::default(),
         delay: Duration::from_micros(delay.into()),
+        attributes_need_context: false,
         next_handle: 0x5100_0000,
     })
 });

@@ -44,6 +44,7 @@ functions! {
     Functions {
         init: cuInit(c_uint);
         device_count: cuDeviceGetCount(*mut c_int);
+        device_get: cuDeviceGet(*mut c_int, c_int);
         context_retain: cuDevicePrimaryCtxRetain(*mut usize, c_int);
         context_release: cuDevicePrimaryCtxRelease_v2(c_int);
         context_set: cuCtxSetCurrent(usize);

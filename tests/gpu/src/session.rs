@@ -50,10 +50,18 @@ pub fn session() -> Option<Session> {
     let before = simulator.map(Simulator::counts);
     let mut context = 0;
     // SAFETY: the answer has a place.
-    check(unsafe { (driver.context_retain)(&raw mut context, 0) });
+    check(unsafe { (driver.context_retain)(&raw mut context, device(driver, 0)) });
     // SAFETY: it was just retained.
     check(unsafe { (driver.context_set)(context) });
     Some(Session { driver, simulator, context, before: Cell::new(before), _alone: alone })
+}
+
+/// The `CUdevice` of an ordinal.
+pub fn device(driver: &Functions, ordinal: i32) -> i32 {
+    let mut device = 0;
+    // SAFETY: the answer has a place.
+    check(unsafe { (driver.device_get)(&raw mut device, ordinal) });
+    device
 }
 
 /// Says aloud that a test did not run, and why.
@@ -160,7 +168,7 @@ impl Drop for Session {
         // SAFETY: no argument.
         let synchronized = unsafe { (self.driver.context_synchronize)() };
         // SAFETY: retained once by `session`.
-        let released = unsafe { (self.driver.context_release)(0) };
+        let released = unsafe { (self.driver.context_release)(device(self.driver, 0)) };
         let failed = self.simulator.map_or(0, Simulator::clear_error);
         if std::thread::panicking() {
             return;

@@ -1,8 +1,10 @@
 //! The simulator's controls, where the library is the simulator.
 
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int, c_void};
 
 use libloading::Library;
+
+use crate::driver::HostFunction;
 
 /// How many of each thing exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +30,18 @@ pub struct Counts {
     pub contexts: usize,
 }
 
+/// What a test does in the middle of a call.
+type Call = Box<dyn FnOnce() + Send>;
+
+/// # Safety
+///
+/// 1. `argument` is a `Box<Call>` that the caller gives up.
+unsafe extern "C" fn run(argument: *mut c_void) {
+    // SAFETY: (1).
+    let call = unsafe { Box::from_raw(argument.cast::<Call>()) };
+    call();
+}
+
 /// The simulator's controls.
 #[derive(Clone, Copy, Debug)]
 pub struct Simulator {
@@ -38,6 +52,10 @@ pub struct Simulator {
     failed: extern "C" fn(*mut usize) -> *const u8,
     calls: unsafe extern "C" fn(*const c_char) -> u32,
     clear_error: extern "C" fn() -> c_int,
+    before: unsafe extern "C" fn(*const c_char, HostFunction, *mut c_void),
+    set_memory_pools: extern "C" fn(usize, bool),
+    set_attributes_need_context: extern "C" fn(bool),
+    reset_context: extern "C" fn(usize),
 }
 
 impl Simulator {
@@ -58,6 +76,10 @@ impl Simulator {
             failed: get!(b"sim_failed\0"),
             calls: get!(b"sim_calls\0"),
             clear_error: get!(b"sim_clear_error\0"),
+            before: get!(b"sim_before\0"),
+            set_memory_pools: get!(b"sim_set_memory_pools\0"),
+            set_attributes_need_context: get!(b"sim_set_attributes_need_context\0"),
+            reset_context: get!(b"sim_reset_context\0"),
         })
     }
 
@@ -79,6 +101,31 @@ impl Simulator {
         let name = name.as_ref().map_or(std::ptr::null(), |name| name.as_ptr());
         // SAFETY: NULL or a C string that lives during the call.
         unsafe { (self.fail)(name, after, code) }
+    }
+
+    /// The next call of `name` first calls this, on its thread.
+    pub fn before(self, name: &str, call: impl FnOnce() + Send + 'static) {
+        let name = CString::new(name).expect("a name");
+        let call: Box<Call> = Box::new(Box::new(call));
+        let argument = Box::into_raw(call).cast();
+        // SAFETY: 1. A C string that lives during the call. 2. `run` gets its argument
+        // once.
+        unsafe { (self.before)(name.as_ptr(), run, argument) }
+    }
+
+    /// Sets whether a device allocates in the order of streams.
+    pub fn set_memory_pools(self, ordinal: usize, supported: bool) {
+        (self.set_memory_pools)(ordinal, supported);
+    }
+
+    /// Sets whether questions about pointers fail on a thread without a context.
+    pub fn set_attributes_need_context(self, needed: bool) {
+        (self.set_attributes_need_context)(needed);
+    }
+
+    /// Destroys the primary context of a device, whoever retained it.
+    pub fn reset_context(self, ordinal: usize) {
+        (self.reset_context)(ordinal);
     }
 
     /// No call fails on request any more. Whether one did.

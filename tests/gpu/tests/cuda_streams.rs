@@ -4,7 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use dlpack_gpu_tests::gate::Gate;
-use dlpack_gpu_tests::session::{Session, check, session, skipped};
+use dlpack_gpu_tests::session::{Session, check, device as device_of, session, skipped};
 use dlpack_traits::backend::{Cuda, DeviceBuffer};
 use dlpack_traits::{DataType, Device, Error, StreamArg};
 
@@ -164,7 +164,7 @@ fn a_stream_of_another_context_is_refused() {
     }
     let mut other = 0;
     // SAFETY: a GPU that exists, and a place for the answer.
-    check(unsafe { (session.driver.context_retain)(&raw mut other, 1) });
+    check(unsafe { (session.driver.context_retain)(&raw mut other, device_of(session.driver, 1)) });
     // SAFETY: it was just retained.
     check(unsafe { (session.driver.context_set)(other) });
     let stream = session.new_stream();
@@ -179,5 +179,5 @@ fn a_stream_of_another_context_is_refused() {
     // SAFETY: as above.
     check(unsafe { (session.driver.context_set)(session.context()) });
     // SAFETY: it was retained above.
-    check(unsafe { (session.driver.context_release)(1) });
+    check(unsafe { (session.driver.context_release)(device_of(session.driver, 1)) });
 }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
-use dlpack_gpu_tests::session::{check, session};
+use dlpack_gpu_tests::session::{check, device, session, skipped};
 use dlpack_traits::backend::{Cpu, Cuda, DeviceBuffer, StreamHandle, WorkStream, copy_to_host};
 use dlpack_traits::{DLPackExport, DataType, Device, Error, StreamArg, Synchronize};
 
@@ -50,6 +50,76 @@ fn a_slice_is_taken_over_where_it_is() -> Outcome {
     let slice = CudaContext::new(0)?.default_stream().clone_htod(&[1_u8])?;
     let data = DeviceBuffer::<Cuda>::try_from(slice)?;
     thread::spawn(move || drop(data)).join().expect("no panic");
+    Ok(())
+}
+
+/// cudarc makes the context of a stream current when it drops or uses one. A thread of
+/// another library, which works on another GPU, keeps its own.
+#[test]
+fn what_is_current_for_a_thread_stays_current() -> Outcome {
+    let Some(session) = session() else { return Ok(()) };
+    if Cuda::device_count()? < 2 {
+        return skipped("a second GPU", "there is one").unwrap_or(Ok(()));
+    }
+    let (driver, ours, mut other) = (session.driver, session.context(), 0);
+    let gpu = device(driver, 1);
+    // SAFETY: a GPU that exists, and a place for the answer.
+    check(unsafe { (driver.context_retain)(&raw mut other, gpu) });
+    let owned = || -> Result<_, Box<dyn AnyError>> {
+        let stream = CudaContext::new(0)?.new_stream()?;
+        Ok(stream.clone_htod(&[1.0_f32; 4])?)
+    };
+    for current in [0, other] {
+        let (taken, lent, to_take) = (owned()?, owned()?, owned()?);
+        let taken = DeviceBuffer::<Cuda>::try_from(taken)?;
+        let stream = lent.stream().cu_stream().addr();
+        let done = thread::spawn(move || {
+            let on_this_thread = |what| {
+                let mut found = 1;
+                // SAFETY: the answer has a place.
+                check(unsafe { (driver.context_get)(&raw mut found) });
+                assert_eq!(found, current, "{what}");
+            };
+            // SAFETY: NULL, or retained above.
+            check(unsafe { (driver.context_set)(current) });
+            drop(taken);
+            on_this_thread("the last owner of a slice and of its stream is dropped");
+            assert_eq!(lent.data().device(), Device::cuda(0));
+            on_this_thread("a slice is borrowed");
+            assert_eq!(lent.hand_off(named(stream)), Ok(()));
+            on_this_thread("a slice is handed off");
+            let taken = DeviceBuffer::<Cuda>::try_from(to_take);
+            on_this_thread("a slice is taken over");
+            drop(taken);
+            // What cudarc itself drops is cudarc's to say.
+            drop(lent);
+        });
+        done.join().expect("no panic");
+    }
+    // SAFETY: the session has it.
+    check(unsafe { (driver.context_set)(ours) });
+    // SAFETY: it was retained above.
+    check(unsafe { (driver.context_release)(gpu) });
+    Ok(())
+}
+
+/// cudarc records an error in the context where a destructor has nowhere to return it. One
+/// that the program has not read yet is neither an export's nor lost.
+#[test]
+fn errors_of_others_stay_in_the_context() -> Outcome {
+    let Some(session) = session() else { return Ok(()) };
+    let Some(simulator) = session.simulator else { return Ok(()) };
+    let context = CudaContext::new(0)?;
+    let stream = context.new_stream()?;
+    let slice = stream.clone_htod(&[1.0_f32; 4])?;
+    let event = context.new_event(None)?;
+    simulator.fail(Some("cuEventDestroy_v2"), 0, 700);
+    drop(event);
+    assert!(simulator.fail_none());
+    assert_eq!(slice.hand_off(named(stream.cu_stream().addr())), Ok(()));
+    let taken = DeviceBuffer::<Cuda>::try_from(slice)?;
+    assert!(context.check_err().is_err(), "the program's error was lost");
+    drop(taken);
     Ok(())
 }
 

@@ -189,6 +189,28 @@ fn tensors_of_every_gpu_end_on_any_thread() -> Result<(), Error> {
     Ok(())
 }
 
+/// Waiting for events works across GPUs, so the runtime does not refuse such a stream. But
+/// no free of this GPU's memory waits for it.
+#[test]
+fn a_stream_of_another_gpu_is_refused() -> Result<(), Error> {
+    let Some(runtime) = runtime() else { return Ok(()) };
+    if Rocm::device_count()? < 2 {
+        return skipped("a second GPU", "there is one").unwrap_or(Ok(()));
+    }
+    let buffer = DeviceBuffer::<Rocm>::zeroed(DEVICE, DataType::U8, 4)?;
+    // SAFETY: a GPU that exists.
+    check(unsafe { (runtime.hip.device_set)(1) });
+    let stream = runtime.new_stream();
+    // SAFETY: as above.
+    check(unsafe { (runtime.hip.device_set)(0) });
+    let what = "stream of another device";
+    let refused = Err(Error::Unsupported { device: DEVICE, what });
+    assert_eq!(buffer.hand_off(named(stream)), refused);
+    drop(buffer);
+    runtime.destroy(stream);
+    Ok(())
+}
+
 #[test]
 fn a_free_waits_for_uses_on_other_streams() -> Result<(), Error> {
     let Some(runtime) = runtime() else { return Ok(()) };

@@ -49,8 +49,14 @@ class Cuda:
         self.calls = calls
         context = c_void_p()
         assert calls.cuInit(0) == 0
-        assert calls.cuDevicePrimaryCtxRetain(byref(context), 0) == 0
+        assert calls.cuDevicePrimaryCtxRetain(byref(context), self.device(0)) == 0
         assert calls.cuCtxSetCurrent(context) == 0
+
+    def device(self, index):
+        """The ``CUdevice`` of an index."""
+        device = c_int()
+        assert self.calls.cuDeviceGet(byref(device), index) == 0
+        return device
 
     def stream(self):
         made = c_void_p()
@@ -61,7 +67,7 @@ class Cuda:
         """A stream of another GPU."""
         context, before = c_void_p(), c_void_p()
         assert self.calls.cuCtxGetCurrent(byref(before)) == 0
-        assert self.calls.cuDevicePrimaryCtxRetain(byref(context), index) == 0
+        assert self.calls.cuDevicePrimaryCtxRetain(byref(context), self.device(index)) == 0
         assert self.calls.cuCtxSetCurrent(context) == 0
         made = self.stream()
         assert self.calls.cuCtxSetCurrent(before) == 0

@@ -88,6 +88,7 @@ calls! {
             "cuThreadExchangeStreamCaptureMode" | "hipThreadExchangeStreamCaptureMode";
         allocate_in_order(data: *mut *mut c_void, bytes: usize, stream: *mut c_void):
             "cuMemAllocAsync" | "hipMallocAsync";
+        allocate(data: *mut *mut c_void, bytes: usize): "cuMemAlloc_v2" | "hipMalloc";
         allocate_managed(data: *mut *mut c_void, bytes: usize, flags: c_uint):
             "cuMemAllocManaged" | "hipMallocManaged";
         allocate_pinned(data: *mut *mut c_void, bytes: usize, flags: c_uint):

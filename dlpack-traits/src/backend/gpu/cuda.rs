@@ -1,7 +1,6 @@
 //! What only CUDA does: contexts, and questions about pointers.
 
 use core::ffi::{c_int, c_uint, c_void};
-use core::mem::MaybeUninit;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::boxed::Box;
@@ -37,8 +36,9 @@ pub struct CudaDriver;
 calls! {
     /// Functions that only CUDA has.
     CudaCalls {
-        context_retain(context: *mut *mut c_void, ordinal: c_int): "cuDevicePrimaryCtxRetain";
-        context_release(ordinal: c_int): "cuDevicePrimaryCtxRelease_v2";
+        device_get(device: *mut c_int, ordinal: c_int): "cuDeviceGet";
+        context_retain(context: *mut *mut c_void, gpu: c_int): "cuDevicePrimaryCtxRetain";
+        context_release(gpu: c_int): "cuDevicePrimaryCtxRelease_v2";
         context_current(context: *mut *mut c_void): "cuCtxGetCurrent";
         context_push(context: *mut c_void): "cuCtxPushCurrent_v2";
         context_pop(context: *mut *mut c_void): "cuCtxPopCurrent_v2";
@@ -52,9 +52,17 @@ calls! {
 #[derive(Debug)]
 pub struct Own {
     calls: CudaCalls,
-    /// The primary context of each GPU, once it was needed. It is retained for
-    /// as long as the process lives, as CUDA's own runtime does.
-    contexts: Box<[AtomicPtr<c_void>]>,
+    gpus: Box<[CudaGpu]>,
+}
+
+/// A GPU of CUDA's.
+#[derive(Debug)]
+struct CudaGpu {
+    /// Its `CUdevice`. The documentation does not say that this is the ordinal.
+    handle: c_int,
+    /// Its primary context, NULL until it is needed. It is retained for as long as the
+    /// process lives, as CUDA's own runtime does.
+    context: AtomicPtr<c_void>,
 }
 
 /// Keeps a context current. Without a GPU's context none of CUDA's calls work,
@@ -74,28 +82,51 @@ impl Drop for Current {
     }
 }
 
-/// The primary context of a GPU.
-fn context(
-    runtime: &'static Runtime<CudaDriver>,
-    device: Device,
-    ordinal: i32,
-) -> Result<*mut c_void, Error> {
-    let own = &runtime.own;
-    let index = usize::try_from(ordinal).map_err(|_| Error::NoBackend { device })?;
-    let known = own.contexts.get(index).ok_or(Error::NoBackend { device })?;
-    let context = known.load(Ordering::Acquire);
-    if !context.is_null() {
-        return Ok(context);
+impl Own {
+    fn gpu(&self, device: Device, ordinal: i32) -> Result<&CudaGpu, Error> {
+        let index = usize::try_from(ordinal).ok();
+        index.and_then(|index| self.gpus.get(index)).ok_or(Error::NoBackend { device })
     }
-    let mut retained = ptr::null_mut();
-    // SAFETY: 1. A GPU that exists, and a place for the answer.
-    unsafe { own.calls.context_retain(device, &raw mut retained, ordinal) }?;
-    // Two threads that do this get the same context, and one reference is enough.
-    if !known.swap(retained, Ordering::AcqRel).is_null() {
-        // SAFETY: 1. It was just retained.
-        unsafe { own.calls.context_release(device, ordinal) }?;
+
+    /// The primary context of a GPU.
+    fn context(&self, device: Device, gpu: &CudaGpu) -> Result<*mut c_void, Error> {
+        let context = gpu.context.load(Ordering::Acquire);
+        if context.is_null() { self.retain(device, gpu) } else { Ok(context) }
     }
-    Ok(retained)
+
+    fn retain(&self, device: Device, gpu: &CudaGpu) -> Result<*mut c_void, Error> {
+        let mut retained = ptr::null_mut();
+        // SAFETY: 1. A GPU that exists, and a place for the answer.
+        unsafe { self.calls.context_retain(device, &raw mut retained, gpu.handle) }?;
+        // Two threads that do this get the same context, and one reference is enough.
+        if !gpu.context.swap(retained, Ordering::AcqRel).is_null() {
+            // SAFETY: 1. It was just retained.
+            unsafe { self.calls.context_release(device, gpu.handle) }?;
+        }
+        Ok(retained)
+    }
+
+    /// Pushes the primary context of a GPU, whatever is current.
+    pub(super) fn push(&'static self, device: Device, ordinal: i32) -> Result<Current, Error> {
+        let gpu = self.gpu(device, ordinal)?;
+        let context = self.context(device, gpu)?;
+        // SAFETY: 1. It was retained; the driver checks whether it was destroyed since.
+        let pushed = match unsafe { self.calls.context_push(device, context) } {
+            Err(Error::Device { code: CONTEXT_IS_DESTROYED | INVALID_CONTEXT, .. }) => {
+                // Other code in this process reset the GPU, which took our reference too.
+                // The first thread to notice retains the context of now.
+                let known = &gpu.context;
+                let null = ptr::null_mut();
+                let _ = known.compare_exchange(context, null, Ordering::AcqRel, Ordering::Relaxed);
+                let context = self.context(device, gpu)?;
+                // SAFETY: 1. It was just retained.
+                unsafe { self.calls.context_push(device, context) }
+            }
+            outcome => outcome,
+        };
+        pushed?;
+        Ok(Current { pushed: Some((&self.calls, device)) })
+    }
 }
 
 /// What `CUpointer_attribute` numbers.
@@ -109,27 +140,33 @@ mod attribute {
 const HOST: c_uint = 1;
 /// `CUDA_ERROR_INVALID_VALUE`: the pointer is not CUDA's.
 const INVALID_VALUE: c_int = 1;
+/// `CUDA_ERROR_INVALID_CONTEXT`: no context is current.
+const INVALID_CONTEXT: c_int = 201;
+/// `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
+const CONTEXT_IS_DESTROYED: c_int = 709;
 
-/// One answer about a pointer; `None` if it is not CUDA's.
+/// One answer about a pointer; `None` if the pointer is not CUDA's. The bytes that the
+/// driver does not write are zero.
 ///
-/// # Safety
-///
-/// 1. `T` is the type that is documented for the attribute, and all its bits may
-///    be zero.
-unsafe fn ask<T>(
-    calls: &CudaCalls,
-    hint: Device,
-    data: *mut c_void,
-    attribute: u32,
-) -> Result<Option<T>, Error> {
-    let mut answer = MaybeUninit::<T>::zeroed();
-    // SAFETY: 1. By 1 the answer has a place. The pointer is not followed.
-    match unsafe { calls.pointer_attribute(hint, answer.as_mut_ptr().cast(), attribute, data) } {
-        // SAFETY: it was answered, and by 1 was a value before too.
-        Ok(()) => Ok(Some(unsafe { answer.assume_init() })),
+/// The documentation gives no width for booleans. The widest answer has eight bytes, so
+/// that is what each question has room for.
+fn ask(question: impl FnOnce(*mut c_void) -> Result<(), Error>) -> Result<Option<[u8; 8]>, Error> {
+    let mut answer = 0_u64;
+    match question((&raw mut answer).cast()) {
+        Ok(()) => Ok(Some(answer.to_ne_bytes())),
         Err(Error::Device { code: INVALID_VALUE, .. }) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The answer to a question whose answer has 32 bits.
+fn number([a, b, c, d, ..]: [u8; 8]) -> u32 {
+    u32::from_ne_bytes([a, b, c, d])
+}
+
+/// The answer to a question whose answer is a boolean, of whatever width.
+fn boolean(answer: [u8; 8]) -> bool {
+    answer != [0; 8]
 }
 
 impl Vendor for CudaDriver {
@@ -150,10 +187,17 @@ impl Vendor for CudaDriver {
     }
 
     unsafe fn load_own(library: &Library, devices: usize) -> Result<Own, Error> {
-        let contexts = (0..devices).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
         // SAFETY: 1. By 1.
         let calls = unsafe { CudaCalls::load(library, Device::cuda(0), Self::NAMES) }?;
-        Ok(Own { calls, contexts })
+        let gpu = |ordinal| {
+            let ordinal = i32::try_from(ordinal).map_err(|_| Error::SizeOverflow)?;
+            let mut handle = 0;
+            // SAFETY: 1. The ordinal of a GPU, and a place for the answer.
+            unsafe { calls.device_get(Device::cuda(ordinal), &raw mut handle, ordinal) }?;
+            Ok(CudaGpu { handle, context: AtomicPtr::new(ptr::null_mut()) })
+        };
+        let gpus = (0..devices).map(gpu).collect::<Result<_, Error>>()?;
+        Ok(Own { calls, gpus })
     }
 
     fn enter(
@@ -161,17 +205,12 @@ impl Vendor for CudaDriver {
         device: Device,
         ordinal: i32,
     ) -> Result<Current, Error> {
-        let wanted = context(runtime, device, ordinal)?;
-        let calls = &runtime.own.calls;
+        let own = &runtime.own;
+        let wanted = own.context(device, own.gpu(device, ordinal)?)?;
         let mut current = ptr::null_mut();
         // SAFETY: 1. The answer has a place.
-        unsafe { calls.context_current(device, &raw mut current) }?;
-        if current == wanted {
-            return Ok(Current { pushed: None });
-        }
-        // SAFETY: 1. It is retained as long as the process lives.
-        unsafe { calls.context_push(device, wanted) }?;
-        Ok(Current { pushed: Some((calls, device)) })
+        unsafe { own.calls.context_current(device, &raw mut current) }?;
+        if current == wanted { Ok(Current { pushed: None }) } else { own.push(device, ordinal) }
     }
 
     unsafe fn check_stream(
@@ -184,10 +223,10 @@ impl Vendor for CudaDriver {
         if handle.number() <= 2 {
             return Ok(());
         }
-        let mut found = ptr::null_mut();
+        let (own, mut found) = (&runtime.own, ptr::null_mut());
         // SAFETY: 1. By 1 the stream is alive, and the answer has a place.
-        unsafe { runtime.own.calls.stream_context(device, handle.as_ptr(), &raw mut found) }?;
-        if found == context(runtime, device, ordinal)? {
+        unsafe { own.calls.stream_context(device, handle.as_ptr(), &raw mut found) }?;
+        if found == own.context(device, own.gpu(device, ordinal)?)? {
             return Ok(());
         }
         Err(Error::Unsupported { device, what: "stream of another device or context" })
@@ -198,26 +237,65 @@ impl Vendor for CudaDriver {
         data: *mut c_void,
         hint: Device,
     ) -> Result<Option<Attributes>, Error> {
-        let calls = &runtime.own.calls;
+        let own = &runtime.own;
+        let ask = |attribute| {
+            ask(|answer| {
+                let calls = &own.calls;
+                // SAFETY: 1. The answer has a place of eight bytes, as much as any attribute
+                // has. The pointer is not followed.
+                let ask = || unsafe { calls.pointer_attribute(hint, answer, attribute, data) };
+                match ask() {
+                    // The documentation does not say whether a context is needed. Where it
+                    // is, any context will do. This does not make one where none is needed:
+                    // the context of a GPU takes memory on it.
+                    Err(Error::Device { code: INVALID_CONTEXT, .. }) => {
+                        let ordinal = runtime.ordinal(hint).unwrap_or(0);
+                        let _current = own.push(hint, ordinal)?;
+                        ask()
+                    }
+                    outcome => outcome,
+                }
+            })
+        };
         // First, because managed memory counts as the device's for the others.
-        // SAFETY: 1. A byte is documented.
-        let managed = unsafe { ask::<u8>(calls, hint, data, attribute::IS_MANAGED) }?;
-        if managed.is_some_and(|managed| managed != 0) {
+        if ask(attribute::IS_MANAGED)?.is_some_and(boolean) {
             let device = Device::CUDA_MANAGED;
             return Ok(Some(Attributes { device, host_accessible: true }));
         }
-        // SAFETY: 1. A number of 32 bits is documented.
-        let kind = unsafe { ask::<c_uint>(calls, hint, data, attribute::MEMORY_TYPE) }?;
-        if kind == Some(HOST) {
+        let Some(kind) = ask(attribute::MEMORY_TYPE)?.map(number) else {
+            return Ok(None);
+        };
+        if kind == HOST {
             let device = Device::CUDA_HOST;
             return Ok(Some(Attributes { device, host_accessible: true }));
         }
-        if kind.is_none() {
-            return Ok(None);
-        }
-        // SAFETY: 1. As above.
-        let ordinal = unsafe { ask::<c_int>(calls, hint, data, attribute::DEVICE_ORDINAL) }?;
-        let gpu = |ordinal| Attributes { device: Device::cuda(ordinal), host_accessible: false };
-        Ok(ordinal.map(gpu))
+        let ordinal = ask(attribute::DEVICE_ORDINAL)?.map(number);
+        Ok(ordinal.map(|ordinal| {
+            let ordinal = i32::from_ne_bytes(ordinal.to_ne_bytes());
+            Attributes { device: Device::cuda(ordinal), host_accessible: false }
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A boolean of CUDA's has no documented width: a driver that writes eight bytes does
+    /// no harm, and one that writes a single byte is understood.
+    #[test]
+    fn an_answer_has_room_for_any_boolean() {
+        let answered = |bytes: &[u8]| {
+            ask(|place| {
+                // SAFETY: `ask` gives room for eight bytes.
+                unsafe { place.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+                Ok(())
+            })
+            .map(|answer| answer.is_some_and(boolean))
+        };
+        assert_eq!(answered(&[1]), Ok(true));
+        assert_eq!(answered(&[0]), Ok(false));
+        assert_eq!(answered(&[0, 1, 0, 0]), Ok(true));
+        assert_eq!(answered(&[0, 0, 0, 0, 0, 0, 0, 1]), Ok(true));
     }
 }

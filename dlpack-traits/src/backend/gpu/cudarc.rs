@@ -8,8 +8,8 @@ use ::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRep
 use bytemuck::Pod;
 
 use super::Cuda;
-use super::cuda::CudaDriver;
-use super::runtime::{Vendor, runtime};
+use super::cuda::{CudaDriver, Current};
+use super::runtime::runtime;
 use crate::backend::{Decision, DeviceBuffer, Freed, StreamHandle, StreamRules, WorkStream};
 use crate::device::Device;
 use crate::element::Element;
@@ -37,15 +37,16 @@ use crate::stream::{StreamArg, StreamKind, Synchronize};
 impl<T: Element + Pod + DeviceRepr + Send + Sync> TryFrom<CudaSlice<T>> for DeviceBuffer<Cuda> {
     type Error = Error;
 
-    fn try_from(mut slice: CudaSlice<T>) -> Result<Self, Error> {
+    fn try_from(slice: CudaSlice<T>) -> Result<Self, Error> {
+        let _current = keep_current(gpu(&slice)?)?;
+        // From here on it is dropped before `_current`.
+        let mut slice = slice;
         let device = device(&slice)?;
         let stream = Arc::clone(slice.stream());
         let work = work_stream(device, &stream)?;
         let byte_len = slice.num_bytes();
-        let (address, ordered) = slice.device_ptr_mut(&stream);
         // What other streams do with the slice comes before what ours does next.
-        drop(ordered);
-        failed_before(device, &stream)?;
+        let address = checked(device, &stream, || slice.device_ptr_mut(&stream).0)?;
         let data = NonNull::new(pointer(address)).ok_or(Error::NullData)?;
         let owner = Owner { slice: Some(slice), device };
         // SAFETY: 1. `owner` holds the slice, whose memory has as many bytes. 2.
@@ -65,10 +66,10 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
         let Ok(device) = device(self) else {
             return DataRef::refused(&NOT_PRIMARY);
         };
+        let first = address(self, device);
         // SAFETY: 1. The slice has the bytes while it is borrowed. 2. It is
         // initialised with `T`s. 3. Whoever writes borrows it exclusively.
-        let data =
-            unsafe { DataRef::from_raw_parts(address(self), self.num_bytes(), T::DTYPE, device) };
+        let data = unsafe { DataRef::from_raw_parts(first, self.num_bytes(), T::DTYPE, device) };
         // SAFETY: 1. `sync_for` orders the work on the slice before its own stream. 2. The
         // slice is freed in the order of that stream, and `sync_for` refuses all others.
         unsafe { data.with_axes(T::AXES).synchronized_by(self) }
@@ -84,7 +85,7 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
         if !lendable {
             return self.data().into();
         }
-        let data = address(self).cast_mut();
+        let data = address(self, device).cast_mut();
         // SAFETY: 1. The slice has the bytes while it is borrowed. 2. It is
         // initialised, and any bits are a `T`. 3. It is borrowed exclusively.
         let data = unsafe { Data::from_raw_parts(data, self.num_bytes(), T::DTYPE, device) };
@@ -96,10 +97,10 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
 impl<T> Synchronize for CudaSlice<T> {
     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         let (device, stream) = (device(self)?, self.stream());
+        let _current = keep_current(device)?;
         let ours = work_stream(device, stream)?;
         // The stream comes after what others do with the slice.
-        drop(self.device_ptr(stream).1);
-        failed_before(device, stream)?;
+        checked(device, stream, || drop(self.device_ptr(stream)))?;
         // Such a consumer goes on when this has returned, on the current stream.
         let current;
         let consumer = if consumer.kind() == StreamKind::WorkStream {
@@ -130,22 +131,32 @@ struct Owner<T> {
 
 impl<T> Drop for Owner<T> {
     fn drop(&mut self) {
-        let _current = runtime::<CudaDriver>()
-            .and_then(|runtime| CudaDriver::enter(runtime, self.device, self.device.device_id()));
+        let _current = keep_current(self.device);
         drop(self.slice.take());
     }
 }
 
-fn device<T>(slice: &CudaSlice<T>) -> Result<Device, Error> {
-    if !slice.context().is_primary() {
-        return Err(NOT_PRIMARY);
-    }
-    let ordinal = i32::try_from(slice.ordinal()).map_err(|_| NOT_PRIMARY)?;
-    Ok(Device::cuda(ordinal))
+/// Keeps what is current for the thread. cudarc makes the context of a slice or a stream
+/// current in most of its functions, destructors included, and leaves it so: on a thread of
+/// another library that works on another GPU, that library would go on with this one.
+fn keep_current(device: Device) -> Result<Current, Error> {
+    // What cudarc sets takes the place of what is pushed here, and is popped again.
+    runtime::<CudaDriver>()?.own.push(device, device.device_id())
 }
 
-/// First byte of a slice, on no stream.
-fn address<T>(slice: &CudaSlice<T>) -> *const u8 {
+/// The GPU of a slice.
+fn gpu<T>(slice: &CudaSlice<T>) -> Result<Device, Error> {
+    i32::try_from(slice.ordinal()).map(Device::cuda).map_err(|_| NOT_PRIMARY)
+}
+
+/// The GPU of a slice, if the slice is of its primary context.
+fn device<T>(slice: &CudaSlice<T>) -> Result<Device, Error> {
+    if slice.context().is_primary() { gpu(slice) } else { Err(NOT_PRIMARY) }
+}
+
+/// First byte of a slice of that device, on no stream.
+fn address<T>(slice: &CudaSlice<T>, device: Device) -> *const u8 {
+    let _current = keep_current(device);
     pointer(slice.device_ptr(slice.stream()).0).cast_const().cast()
 }
 
@@ -160,11 +171,16 @@ fn work_stream(device: Device, stream: &Arc<CudaStream>) -> Result<WorkStream<Cu
     unsafe { Cuda::stream_kept_by(device, handle, Arc::<CudaStream>::clone(stream)) }
 }
 
-/// What failed in calls of cudarc that return nothing.
-fn failed_before(device: Device, stream: &CudaStream) -> Result<(), Error> {
-    stream.context().check_err().map_err(|DriverError(code)| Error::Device {
-        device,
-        call: "cudarc",
-        code: code as i32,
-    })
+/// Calls functions of cudarc that record an error in the context in place of returning it.
+/// What the program's other calls have recorded there stays for the program to find.
+fn checked<R>(device: Device, stream: &CudaStream, calls: impl FnOnce() -> R) -> Result<R, Error> {
+    let context = stream.context();
+    let before = context.check_err();
+    let made = calls();
+    let failed = context.check_err();
+    context.record_err(before);
+    match failed {
+        Ok(()) => Ok(made),
+        Err(DriverError(code)) => Err(Error::Device { device, call: "cudarc", code: code as i32 }),
+    }
 }

@@ -2,6 +2,7 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::Gpu;
 use super::runtime::{Relaxed, Runtime, Vendor, runtime};
@@ -12,6 +13,8 @@ use crate::error::Error;
 
 /// What both vendors answer where there is no memory left.
 const OUT_OF_MEMORY: c_int = 2;
+/// What both vendors answer where a GPU has no memory in the order of streams.
+const NOT_SUPPORTED: c_int = 801;
 /// Pinned memory of all contexts; managed memory of all streams.
 const FOR_ALL: c_uint = 1;
 
@@ -21,6 +24,7 @@ struct Work<'a, V: Vendor> {
     device: Device,
     on: &'a WorkStream<Gpu<V>>,
     stream: *mut c_void,
+    lacks_pools: &'static AtomicBool,
     _relaxed: Relaxed<V>,
     _current: V::Current,
 }
@@ -28,10 +32,12 @@ struct Work<'a, V: Vendor> {
 impl<'a, V: Vendor> Work<'a, V> {
     fn on(on: &'a WorkStream<Gpu<V>>) -> Result<Self, Error> {
         let (runtime, device) = (runtime::<V>()?, on.device());
-        let current = V::enter(runtime, device, runtime.ordinal(device)?)?;
+        let ordinal = runtime.ordinal(device)?;
+        let current = V::enter(runtime, device, ordinal)?;
         let relaxed = Relaxed::new(runtime, device)?;
         let stream = on.handle().as_ptr();
-        Ok(Self { runtime, device, on, stream, _relaxed: relaxed, _current: current })
+        let lacks_pools = runtime.lacks_pools(ordinal);
+        Ok(Self { runtime, device, on, stream, lacks_pools, _relaxed: relaxed, _current: current })
     }
 
     /// Memory is neither allocated, freed nor copied by a graph: what a graph
@@ -56,8 +62,7 @@ impl<'a, V: Vendor> Work<'a, V> {
         let mut data = ptr::null_mut();
         let to = &raw mut data;
         let allocated = if self.is_gpu() {
-            // SAFETY: 1. The stream is alive, and the answer has a place.
-            unsafe { calls.allocate_in_order(device, to, byte_len, self.stream) }
+            self.allocate_on_gpu(to, byte_len)
         } else if self.is_pinned() {
             // SAFETY: 1. A documented flag, and a place for the answer.
             unsafe { calls.allocate_pinned(device, to, byte_len, FOR_ALL) }
@@ -70,6 +75,23 @@ impl<'a, V: Vendor> Work<'a, V> {
             error => error,
         })?;
         NonNull::new(data).ok_or(Error::OutOfMemory { bytes: byte_len })
+    }
+
+    /// In the order of the stream, or at once where the GPU cannot do that.
+    fn allocate_on_gpu(&self, to: *mut *mut c_void, byte_len: usize) -> Result<(), Error> {
+        let (calls, device) = (&self.runtime.calls, self.device);
+        if !self.lacks_pools.load(Ordering::Acquire) {
+            // SAFETY: 1. The stream is alive, and the answer has a place.
+            match unsafe { calls.allocate_in_order(device, to, byte_len, self.stream) } {
+                Err(Error::Device { code: NOT_SUPPORTED, .. }) => {}
+                outcome => return outcome,
+            }
+            // From now on memory of this GPU is freed after a wait, which suits memory of
+            // either kind.
+            self.lacks_pools.store(true, Ordering::Release);
+        }
+        // SAFETY: 1. The answer has a place.
+        unsafe { calls.allocate(device, to, byte_len) }
     }
 
     fn fill_with_zeros(&self, data: NonNull<c_void>, byte_len: usize) -> Result<(), Error> {
@@ -91,7 +113,7 @@ impl<'a, V: Vendor> Work<'a, V> {
     /// 2. All work on it is done, or ordered before what is now enqueued.
     unsafe fn free(&self, data: NonNull<c_void>) -> Result<(), Error> {
         let (calls, device, data) = (&self.runtime.calls, self.device, data.as_ptr());
-        if self.is_gpu() {
+        if self.is_gpu() && !self.lacks_pools.load(Ordering::Acquire) {
             // SAFETY: 1. By 1 and 2; the stream is alive.
             return unsafe { calls.free_in_order(device, data, self.stream) };
         }

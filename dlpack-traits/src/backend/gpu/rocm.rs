@@ -44,10 +44,14 @@ calls! {
     }
 }
 
+/// `hipStreamGetDevice`, which early versions of ROCm 5 lack.
+type StreamDevice = unsafe extern "C" fn(stream: *mut c_void, ordinal: *mut c_int) -> c_int;
+
 /// What only ROCm has.
 #[derive(Debug)]
 pub struct Own {
     calls: HipCalls,
+    stream_device: Option<StreamDevice>,
     /// How the version of the runtime numbers kinds of memory.
     kinds: Kinds,
 }
@@ -59,6 +63,7 @@ struct Kinds {
     device: c_uint,
 }
 
+const STREAM_GET_DEVICE: &str = "hipStreamGetDevice";
 /// Since ROCm 6 the numbers are CUDA's, and 0 is memory that is not ROCm's.
 const FIRST_WITH_NUMBERS_OF_CUDA: c_int = 60_000_000;
 /// `hipErrorInvalidValue`: the pointer is not ROCm's, before ROCm 6.
@@ -115,6 +120,8 @@ impl Vendor for HipRuntime {
         let device = Device::rocm(0);
         // SAFETY: 1. By 1. These functions have names of one vendor only.
         let calls = unsafe { HipCalls::load(library, device, 0) }?;
+        // SAFETY: 1. The type is that in ROCm's header. 2. By 1.
+        let stream_device = unsafe { function(library, device, STREAM_GET_DEVICE) }.ok();
         let mut version = 0;
         // SAFETY: 1. The answer has a place.
         unsafe { calls.version(device, &raw mut version) }?;
@@ -123,7 +130,7 @@ impl Vendor for HipRuntime {
         } else {
             Kinds { host: 0, device: 1 }
         };
-        Ok(Own { calls, kinds })
+        Ok(Own { calls, stream_device, kinds })
     }
 
     fn enter(
@@ -143,14 +150,28 @@ impl Vendor for HipRuntime {
         Ok(Current { before: Some((calls, device, before)) })
     }
 
-    /// ROCm has no contexts, and answers itself where a stream is not the GPU's.
+    /// ROCm has no contexts, and some of its calls work across GPUs, so the GPU of the
+    /// stream is compared. A runtime that cannot tell it accepts any stream.
     unsafe fn check_stream(
-        _: &'static Runtime<Self>,
-        _: Device,
-        _: i32,
-        _: StreamHandle,
+        runtime: &'static Runtime<Self>,
+        device: Device,
+        ordinal: i32,
+        handle: StreamHandle,
     ) -> Result<(), Error> {
-        Ok(())
+        // The default stream is that of the current GPU.
+        let (Some(stream_device), false) = (runtime.own.stream_device, handle.number() == 0) else {
+            return Ok(());
+        };
+        let mut found = 0;
+        // SAFETY: by 1 the stream is alive, and the answer has a place.
+        let code = unsafe { stream_device(handle.as_ptr(), &raw mut found) };
+        if code != 0 {
+            return Err(Error::Device { device, call: STREAM_GET_DEVICE, code });
+        }
+        if found == ordinal {
+            return Ok(());
+        }
+        Err(Error::Unsupported { device, what: "stream of another device" })
     }
 
     fn attributes(
@@ -158,7 +179,7 @@ impl Vendor for HipRuntime {
         data: *mut c_void,
         hint: Device,
     ) -> Result<Option<Attributes>, Error> {
-        let Own { calls, kinds } = &runtime.own;
+        let Own { calls, kinds, .. } = &runtime.own;
         let mut answer = MaybeUninit::<PointerAttribute>::zeroed();
         // SAFETY: 1. The answer has a place. The pointer is not followed.
         match unsafe { calls.pointer_attributes(hint, answer.as_mut_ptr(), data) } {

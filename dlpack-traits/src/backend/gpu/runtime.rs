@@ -3,6 +3,8 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::mem::ManuallyDrop;
+use core::sync::atomic::AtomicBool;
+use std::boxed::Box;
 use std::sync::OnceLock;
 
 use libloading::Library;
@@ -76,6 +78,8 @@ pub struct Runtime<V: Vendor> {
     pub(super) calls: Calls,
     pub(super) own: V::Own,
     pub(super) devices: usize,
+    /// For each GPU, whether it was found to have no memory in the order of streams.
+    no_pools: Box<[AtomicBool]>,
 }
 
 /// The vendor's runtime, which is loaded by the first call.
@@ -98,7 +102,8 @@ fn load<V: Vendor>() -> Result<Runtime<V>, Error> {
     let devices = usize::try_from(count).unwrap_or(0);
     // SAFETY: 1. As above.
     let own = unsafe { V::load_own(&library, devices) }?;
-    Ok(Runtime { calls, own, devices })
+    let no_pools = (0..devices).map(|_| AtomicBool::new(false)).collect();
+    Ok(Runtime { calls, own, devices, no_pools })
 }
 
 impl<V: Vendor> Runtime<V> {
@@ -110,6 +115,13 @@ impl<V: Vendor> Runtime<V> {
         let exists = usize::try_from(ordinal).is_ok_and(|ordinal| ordinal < self.devices);
         let named = device.device_type() == V::DEVICE || ordinal == 0;
         if known && exists && named { Ok(ordinal) } else { Err(Error::NoBackend { device }) }
+    }
+
+    /// Whether a GPU was found to have no memory in the order of streams, as in a virtual
+    /// machine with a share of a GPU, and under Windows with an old driver.
+    pub(super) fn lacks_pools(&self, ordinal: i32) -> &AtomicBool {
+        static OF_NO_GPU: AtomicBool = AtomicBool::new(false);
+        usize::try_from(ordinal).ok().and_then(|at| self.no_pools.get(at)).unwrap_or(&OF_NO_GPU)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 use core::any::Any;
-use core::ffi::{c_uint, c_void};
+use core::ffi::{c_int, c_uint, c_void};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
@@ -14,9 +14,29 @@ use crate::error::Error;
 
 /// `CU_EVENT_DISABLE_TIMING`: an event that only orders.
 const ONLY_ORDERS: c_uint = 2;
+/// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`, and ROCm's error of the same name: a stream is
+/// captured that takes turns with the default stream.
+const CAPTURE_OF_ANOTHER: c_int = 906;
 
 /// What keeps a stream alive.
 pub(super) type StreamOwner = Arc<dyn Any + Send + Sync>;
+
+/// Drops the owner of a stream, on whatever thread, with the stream's GPU current. The owner
+/// may make that GPU current itself, as a `CudaStream` of cudarc does, and leave it so.
+struct Kept<V: Vendor> {
+    device: Device,
+    ordinal: i32,
+    owner: Option<StreamOwner>,
+    vendor: PhantomData<fn() -> V>,
+}
+
+impl<V: Vendor> Drop for Kept<V> {
+    fn drop(&mut self) {
+        let _current =
+            runtime::<V>().and_then(|runtime| V::enter(runtime, self.device, self.ordinal));
+        drop(self.owner.take());
+    }
+}
 
 /// A stream of a GPU: its name, and what keeps it alive where that is known.
 pub struct GpuStream<V> {
@@ -40,14 +60,16 @@ impl<V> GpuStream<V> {
     pub(super) fn of(self, device: Device) -> Self {
         Self { device, ..self }
     }
-
-    /// The same stream, which `owner` keeps alive.
-    pub(super) fn kept_by(self, owner: StreamOwner) -> Self {
-        Self { owner: Some(owner), ..self }
-    }
 }
 
 impl<V: Vendor> GpuStream<V> {
+    /// The same stream, which `owner` keeps alive.
+    pub(super) fn kept_by(self, owner: StreamOwner) -> Self {
+        let (device, ordinal, vendor) = (self.device, self.ordinal, PhantomData);
+        let kept: Kept<V> = Kept { device, ordinal, owner: Some(owner), vendor };
+        Self { owner: Some(Arc::new(kept)), ..self }
+    }
+
     /// The same stream, for memory of the GPU itself.
     pub(super) fn of_gpu(&self) -> Self {
         self.clone().of(Device::new(V::DEVICE, self.ordinal))
@@ -85,10 +107,9 @@ pub(super) unsafe fn borrow<V: Vendor>(
 
 // SAFETY: 1. to 3. are what the runtimes document of their streams and events. 4.
 // The calls of `record` and `wait` are those that captures record. 5. They
-// document that too; an error is one of the work or of the whole context, which
-// does nothing any more, or says that the stream is captured: then what is
-// recorded was not enqueued by this crate, which refuses to copy there. 6. The
-// GPU is made current first.
+// document that too. 6. The GPU is made current first. 7. It has the same handle. 8. The
+// runtime is asked. 9. to 11. Handles are compared where the defaults do; `borrow` refuses
+// streams of other contexts; streams have an order.
 unsafe impl<V: Vendor> Stream for GpuStream<V> {
     type Event = GpuEvent<V>;
 
@@ -122,12 +143,11 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
 
     fn synchronize(&self) -> Result<(), Error> {
         let runtime = runtime::<V>()?;
-        let current = V::enter(runtime, self.device, self.ordinal);
-        let relaxed = Relaxed::new(runtime, self.device);
-        // Also where those failed: callers free what the work uses.
+        // Without its context, the handle of a default stream would name another one.
+        let _current = V::enter(runtime, self.device, self.ordinal)?;
+        let _relaxed = Relaxed::new(runtime, self.device)?;
         // SAFETY: 1. The stream lives as long as `self` is used.
-        let done = unsafe { runtime.calls.stream_synchronize(self.device, self.handle.as_ptr()) };
-        done.and(relaxed.map(drop)).and(current.map(drop))
+        unsafe { runtime.calls.stream_synchronize(self.device, self.handle.as_ptr()) }
     }
 
     fn is_captured(&self) -> Result<bool, Error> {
@@ -139,6 +159,14 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
         // has a place.
         unsafe { runtime.calls.stream_is_capturing(self.device, handle, &raw mut status) }?;
         Ok(status != 0)
+    }
+
+    /// A legacy default stream takes turns with the blocking streams of its context.
+    fn is_blocked(&self) -> bool {
+        let legacy = self.handle.number() <= 1;
+        let blocked =
+            || matches!(self.is_captured(), Err(Error::Device { code: CAPTURE_OF_ANOTHER, .. }));
+        legacy && blocked()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint};
 
-use super::device::ordinal;
+use super::device::{handle, ordinal};
 use crate::boundary::{Out, call, release};
 use crate::ops::stream::synchronize_device;
 use crate::state;
@@ -142,7 +142,7 @@ extern "C" fn cuCtxPopCurrent_v2(context: Out<usize>) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxGetDevice(device: Out<c_int>) -> c_int {
-    call("cuCtxGetDevice", || device.put(c_int::try_from(current()?).unwrap_or(c_int::MAX)))
+    call("cuCtxGetDevice", || device.put(handle(c_int::try_from(current()?).unwrap_or(c_int::MAX))))
 }
 
 #[unsafe(no_mangle)]

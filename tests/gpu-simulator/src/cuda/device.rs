@@ -42,9 +42,17 @@ extern "C" fn cuGetErrorString(error: c_int, text: Out<*const c_char>) -> c_int 
     cuGetErrorName(error, text)
 }
 
-/// The number of a device that exists.
+/// The handle of the first device; the next ones follow. No handle is an ordinal.
+const FIRST: c_int = 0x0DE7;
+
+/// The ordinal of a device that exists.
 pub(super) fn ordinal(device: c_int) -> Result<usize, Status> {
-    let ordinal = usize::try_from(device).map_err(|_| Status::INVALID_DEVICE)?;
+    number(device.checked_sub(FIRST).ok_or(Status::INVALID_DEVICE)?)
+}
+
+/// An ordinal that exists.
+fn number(ordinal: c_int) -> Result<usize, Status> {
+    let ordinal = usize::try_from(ordinal).map_err(|_| Status::INVALID_DEVICE)?;
     if ordinal < state::lock().devices.len() { Ok(ordinal) } else { Err(Status::INVALID_DEVICE) }
 }
 
@@ -57,11 +65,16 @@ extern "C" fn cuDeviceGetCount(count: Out<c_int>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cuDeviceGet(device: Out<c_int>, number: c_int) -> c_int {
+extern "C" fn cuDeviceGet(device: Out<c_int>, ordinal: c_int) -> c_int {
     call("cuDeviceGet", || {
-        ordinal(number)?;
-        device.put(number)
+        number(ordinal)?;
+        device.put(handle(ordinal))
     })
+}
+
+/// The handle of a device that exists.
+pub(super) fn handle(ordinal: c_int) -> c_int {
+    FIRST.saturating_add(ordinal)
 }
 
 #[unsafe(no_mangle)]
@@ -100,14 +113,16 @@ extern "C" fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: c_int) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn cuDeviceGetAttribute(value: Out<c_int>, attribute: c_int, device: c_int) -> c_int {
     call("cuDeviceGetAttribute", || {
-        ordinal(device)?;
+        let ordinal = ordinal(device)?;
         value.put(match attribute {
             // Threads per block.
             1 | 2 => 1024,
             // Compute capability, major.
             75 => 8,
-            // Unified addressing; managed memory, concurrent too; memory pools.
-            41 | 83 | 89 | 115 => 1,
+            // Unified addressing; managed memory, concurrent too.
+            41 | 83 | 89 => 1,
+            // Memory pools.
+            115 => c_int::from(state::lock().devices[ordinal].has_pools),
             // Nothing else is modelled.
             _ => 0,
         })

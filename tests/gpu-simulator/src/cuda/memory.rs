@@ -86,9 +86,16 @@ mod attribute {
     pub(super) const RANGE_SIZE: u32 = 12;
 }
 
+/// A boolean of C's that is true, and is not where only its first byte is read. The
+/// driver documents no width; libraries in front of it write four bytes.
+const TRUE: u32 = 0x100;
+
 #[unsafe(no_mangle)]
 extern "C" fn cuPointerGetAttribute(data: *mut c_void, attribute: u32, address: usize) -> c_int {
     call("cuPointerGetAttribute", || {
+        if state::lock().attributes_need_context {
+            current()?;
+        }
         let found = memory::attributes(address)?;
         // The answer has the size that the attribute says.
         let number = |value: u32| Out::<u32>::of_attribute(data).put(value);
@@ -102,9 +109,7 @@ extern "C" fn cuPointerGetAttribute(data: *mut c_void, attribute: u32, address: 
                 Kind::Pinned | Kind::Managed => pointer(address),
                 Kind::Device | Kind::Pooled => Err(Status::INVALID_VALUE),
             },
-            attribute::IS_MANAGED => {
-                Out::<u8>::of_attribute(data).put(u8::from(found.kind == Kind::Managed))
-            }
+            attribute::IS_MANAGED => number(if found.kind == Kind::Managed { TRUE } else { 0 }),
             attribute::DEVICE_ORDINAL => number(u32::try_from(found.ordinal).unwrap_or(u32::MAX)),
             attribute::RANGE_START_ADDR => pointer(found.start),
             attribute::RANGE_SIZE => pointer(found.len),

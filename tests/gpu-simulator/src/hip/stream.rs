@@ -24,6 +24,14 @@ extern "C" fn hipStreamDestroy(handle: usize) -> c_int {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn hipStreamGetDevice(handle: usize, device: Out<c_int>) -> c_int {
+    call("hipStreamGetDevice", |current| {
+        let ordinal = stream::device_of(current, handle)?;
+        device.put(c_int::try_from(ordinal).unwrap_or(c_int::MAX))
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn hipStreamSynchronize(handle: usize) -> c_int {
     call("hipStreamSynchronize", |current| stream::synchronize(current, handle))
 }

@@ -21,6 +21,9 @@ pub(crate) fn allocate_in_order(
 ) -> Result<usize, Status> {
     let mut state = state::lock();
     let which = state.stream_of(ordinal, stream)?;
+    if !state.devices[ordinal].has_pools {
+        return Err(Status::NOT_SUPPORTED);
+    }
     if state.streams[&which].capture.is_some() {
         // A driver records a node that allocates; the simulator has none.
         return Err(Status::NOT_SUPPORTED);

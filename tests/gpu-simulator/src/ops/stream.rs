@@ -30,6 +30,13 @@ pub(crate) fn destroy(handle: usize) -> Result<(), Status> {
     captured
 }
 
+/// The device of a stream.
+pub(crate) fn device_of(ordinal: usize, handle: usize) -> Result<usize, Status> {
+    let mut state = state::lock();
+    let which = state.stream_of(ordinal, handle)?;
+    Ok(state.streams[&which].ordinal)
+}
+
 /// Waits for everything that was asked of a stream.
 pub(crate) fn synchronize(ordinal: usize, handle: usize) -> Result<(), Status> {
     let mut state = state::lock();
