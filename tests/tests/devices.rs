@@ -8,6 +8,7 @@ mod devices {
     mod cpu;
     mod failures;
     mod frees;
+    mod lost;
     pub(crate) mod npu;
     #[path = "../exchange/host.rs"]
     #[allow(dead_code, reason = "the tests of the exchange table use the rest")]

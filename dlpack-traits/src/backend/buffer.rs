@@ -6,14 +6,15 @@ use core::alloc::Layout;
 use core::any::Any;
 use core::ffi::c_void;
 use core::fmt;
-use core::mem::ManuallyDrop;
+use core::mem::{self, ManuallyDrop};
 use core::ptr::NonNull;
 
 use bytemuck::Pod;
 
-use super::memory::{AllocatorOf, Place, synchronize_device};
+use super::memory::{AllocatorOf, MemcpyOf, Place, synchronize_device};
+use super::staged::{from_host, to_host};
 use super::waits::patiently;
-use super::{Allocator, Backend, Memcpy, Stream, Uses, WorkStream};
+use super::{Allocator, Backend, Memcpy, Stream, Uses, WorkStream, later};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::Element;
@@ -60,6 +61,8 @@ enum Owner<B: Backend> {
     Backend(AllocatorOf<B>),
     /// A value that somebody gave, when it is dropped.
     Value(ManuallyDrop<Box<dyn Any + Send + Sync>>, Freed),
+    /// Another record of the same memory, which is tried again.
+    Deferred,
 }
 
 /// When memory that a value owns is free for others, once the value is dropped.
@@ -131,14 +134,13 @@ impl<B: Backend> DeviceBuffer<B> {
             T::DTYPE,
             size_of_val(elements),
         )?;
-        if buffer.byte_len() != 0 {
-            let data = elements.as_ptr().cast_mut().cast();
-            let host = Place { device: Device::CPU, data, byte_offset: 0 };
-            // SAFETY: 1. The slice has the bytes, and stays until the copy is
-            // done, which is waited for. The buffer has as many and is new.
-            unsafe { B::copy(buffer.stream(), host, buffer.place(), buffer.byte_len()) }?;
-            buffer.stream().synchronize()?;
-        }
+        // SAFETY: the slice is borrowed, and an element has no padding (1 of `Element`).
+        let bytes = unsafe {
+            core::slice::from_raw_parts(elements.as_ptr().cast::<u8>(), size_of_val(elements))
+        };
+        // SAFETY: 1. The buffer is new, has as many bytes, and is freed after the work of its
+        // stream.
+        unsafe { from_host(&MemcpyOf::THIS, buffer.stream(), bytes, buffer.place()) }?;
         Ok(buffer)
     }
 
@@ -159,14 +161,9 @@ impl<B: Backend> DeviceBuffer<B> {
         let bytes = self.byte_len();
         elements.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
         elements.resize(len, T::zeroed());
-        if len != 0 {
-            let data = elements.as_mut_ptr().cast();
-            let host = Place { device: Device::CPU, data, byte_offset: 0 };
-            // SAFETY: 1. The buffer has the bytes; the vector has as many, and
-            // stays until the copy is done, which is waited for.
-            unsafe { B::copy(self.stream(), self.place(), host, size_of_val(&*elements)) }?;
-            self.stream().synchronize()?;
-        }
+        let to = bytemuck::cast_slice_mut(&mut elements);
+        // SAFETY: 1. The buffer has the bytes, and is freed after the work of its stream.
+        unsafe { to_host(&MemcpyOf::THIS, self.stream(), self.place(), to) }?;
         Ok(elements)
     }
 
@@ -180,6 +177,7 @@ impl<B: Backend> DeviceBuffer<B> {
         if isize::try_from(byte_len).is_err() {
             return Err(Error::OutOfMemory { bytes: byte_len });
         }
+        later::work_off();
         // A byte for nothing: no elements have an address, or a handle, too.
         let data = (allocator.allocate)(&stream, byte_len.max(1))?;
         // On an error the memory is freed again.
@@ -276,12 +274,27 @@ impl<B: Backend> DeviceBuffer<B> {
 impl<B: Backend> Drop for Memory<B> {
     /// Frees the memory after all uses. Where that order cannot be had, because
     /// the device failed, the memory is leaked: rather that than freed too early.
+    ///
+    /// Where only the capture of another stream keeps work off this one, the memory is freed
+    /// by the first allocation or free after the end of that capture.
     fn drop(&mut self) {
+        if matches!(self.owner, Owner::Deferred) {
+            return;
+        }
+        if self.stream.stream().is_blocked() {
+            let owner = mem::replace(&mut self.owner, Owner::Deferred);
+            let (uses, stream) = (mem::take(&mut self.uses), self.stream.clone());
+            let (data, byte_len, dtype) = (self.data, self.byte_len, self.dtype);
+            later::later(Self { data, byte_len, dtype, stream, uses, owner });
+            return;
+        }
+        later::work_off();
         if self.uses.order_before(&self.stream).is_err() {
             return;
         }
         let elsewhere = self.uses.elsewhere();
         match &mut self.owner {
+            Owner::Deferred => {}
             Owner::Backend(allocator) => {
                 let deallocate =
                     if elsewhere { allocator.deallocate_after_all } else { allocator.deallocate };

@@ -66,7 +66,8 @@ where
         let data = view.described().memory().ptr.cast();
         // SAFETY: 1. The view lends the memory, every element of which lies
         // inside it, and stays borrowed until the call returns. What fills it is
-        // what `order` is about.
+        // what `order` is about, and memory is freed after the work of consumers for which it
+        // was synchronized.
         unsafe { Set::copy_to_host(&order, Place { device, data, byte_offset }, to) }
     })?;
     copied_managed(copied)
@@ -112,7 +113,8 @@ where
     let from = Place { device, data, byte_offset };
     // SAFETY: 1. The view lends the memory, every element of which lies inside
     // it, and stays borrowed until the call returns. What fills it is what
-    // `order` is about.
+    // `order` is about, and memory is freed after the work of consumers for which it was
+    // synchronized.
     let owner = unsafe { Set::copy_on_device(&order, from, byte_len, dtype, consumer) }?;
     spanned_managed(owner, described)
 }

@@ -23,6 +23,9 @@ use crate::error::Error;
 /// 3. `deallocate` keeps them until all work is done that was enqueued on its
 ///    stream before, [`deallocate_after_all`](Self::deallocate_after_all) until
 ///    all work of the device is. Any thread may call them.
+/// 4. If the processor can follow their address, `deallocate` has waited for that work when
+///    the processor may be given them again: an allocator of the host takes no part in the
+///    order of streams.
 #[diagnostic::on_unimplemented(
     message = "the backend `{Self}` cannot allocate",
     label = "not an `Allocator`",
@@ -120,7 +123,8 @@ impl Place {
 ///
 /// 1. Of [`copy`](Self::copy) no more than the bytes asked for are read and
 ///    written, in the order of the stream.
-/// 2. If it returns an error, nothing was enqueued.
+/// 2. If it returns [`Error::Unsupported`] or [`Error::SizeOverflow`], nothing was enqueued.
+///    After another error the copy may go on, and the memory of the host is kept.
 #[diagnostic::on_unimplemented(
     message = "the backend `{Self}` cannot copy to or from the host",
     label = "not a `Memcpy`",

@@ -21,6 +21,7 @@ mod hand_off;
 mod host;
 #[cfg(any(feature = "vulkan", feature = "webgpu"))]
 mod kept;
+mod later;
 #[cfg(any(
     feature = "cuda",
     feature = "oneapi",
@@ -41,6 +42,7 @@ mod registry;
 mod rules;
 mod runtime;
 mod set;
+mod staged;
 mod stream;
 #[cfg(any(feature = "vulkan", feature = "webgpu"))]
 mod turn;

@@ -10,7 +10,8 @@ use crate::managed::ManagedTensor;
 /// The runtime of one family of devices, as a type without values.
 ///
 /// A new device needs five functions: two here, and three of its
-/// [`Stream`]. Everything else has a default; what is named in a constant
+/// [`Stream`]; and a constant, [`STREAMS_LAST`](Self::STREAMS_LAST), where streams are counted.
+/// Everything else has a default; what is named in a constant
 /// (`Some(AllocatorOf::THIS)`) is a trait that the backend implements besides.
 ///
 /// | to | implement |
@@ -32,11 +33,17 @@ use crate::managed::ManagedTensor;
 ///    were asked for.
 /// 2. A number that [`RULES`](Self::RULES) turns into a stream is a handle that
 ///    `borrow_stream` takes, from any thread, for as long as the process lives.
-/// 3. A stream that `borrow_stream` returned may be used for as long as it is
-///    kept, whatever becomes of the handle: it holds a reference of its own.
-///    Where it cannot, [`STREAMS_LAST`](Self::STREAMS_LAST) is false.
+/// 3. Where [`STREAMS_LAST`](Self::STREAMS_LAST) is true, a stream that `borrow_stream`
+///    returned may be used for as long as it is kept, whatever becomes of the handle: it
+///    holds a reference of its own.
 /// 4. When [`SYNCHRONIZE_DEVICE`](Self::SYNCHRONIZE_DEVICE) returns `Ok`, all
 ///    work that had been enqueued on any stream of the device is done.
+/// 5. Where [`RULES`](Self::RULES) have no streams, work is done when the call returns that
+///    asks for it.
+/// 6. Where the processor can follow the addresses of a device, as those of unified memory,
+///    the rules have [`Meaning::Host`](super::Meaning::Host) for a consumer that names no
+///    stream, or [`StreamRules::may_be_read_at_once`] is true of the device: such a consumer
+///    may be a library of the host, which reads at once.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the backend of a device",
     label = "not a `Backend`",
@@ -79,8 +86,11 @@ pub unsafe trait Backend: Sized + 'static {
     /// What consumers mean by the numbers they send as `stream`.
     const RULES: StreamRules = StreamRules::HANDLES;
 
-    /// Whether a borrowed stream outlives its handle; see 3.
-    const STREAMS_LAST: bool = true;
+    /// Whether a borrowed stream outlives its handle; see 3. Where it does not, which is
+    /// the default, memory is freed after the work of the whole device, and consumers are
+    /// refused where [`SYNCHRONIZE_DEVICE`](Self::SYNCHRONIZE_DEVICE) is `None`, unless they
+    /// promise that their stream lasts.
+    const STREAMS_LAST: bool = false;
 
     /// Waits, on the host, for all work of all streams. Memory that a consumer
     /// may have used on a stream that nobody named is freed after that; without

@@ -3,6 +3,7 @@
 use core::ffi::c_void;
 
 use super::memory::{Attributes, Place};
+use super::staged::to_host;
 use super::{Backend, DeviceBuffer, Prototype, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -72,7 +73,9 @@ pub unsafe trait Backends: 'static {
     fn current_work_stream(device: Device) -> Result<*mut c_void, Error>;
 
     /// Copies bytes of a device to the host, when the work that fills them is
-    /// done: `order` orders that work before the stream that it is given.
+    /// done: `order` orders that work before the stream that it is given, which is the
+    /// current one ([`StreamArg::work_stream`]). The device has done nothing with `to` when
+    /// this returns, and does nothing with it later.
     ///
     /// # Errors
     ///
@@ -81,8 +84,9 @@ pub unsafe trait Backends: 'static {
     ///
     /// # Safety
     ///
-    /// 1. After the work that `order` is about, `from` has as many bytes as `to`,
-    ///    until the call returns.
+    /// 1. After the work that `order` is about, `from` has as many bytes as `to`, until the
+    ///    call returns; and where that is an error, until the work is done that was
+    ///    enqueued on the stream of which `order` was told, as for any consumer.
     unsafe fn copy_to_host(order: Order<'_>, from: Place, to: &mut [u8]) -> Result<(), Error> {
         let _ = (order, to);
         Err(Error::NoBackend { device: from.device })
@@ -100,7 +104,8 @@ pub unsafe trait Backends: 'static {
     /// # Safety
     ///
     /// 1. After the work that `order` is about, `from` has `byte_len` bytes, of
-    ///    elements of type `dtype`, until the call returns.
+    ///    elements of type `dtype`, for as long as in
+    ///    [`copy_to_host`](Self::copy_to_host).
     unsafe fn copy_on_device(
         order: Order<'_>,
         from: Place,
@@ -160,16 +165,9 @@ unsafe impl<B: Backend> Backends for B {
         let device = served::<B>(from.device)?;
         let memcpy = B::MEMCPY.ok_or(Error::Unsupported { device, what: "copy to the host" })?;
         let stream = WorkStream::<B>::current(device)?;
-        order(stream.as_arg())?;
-        let data = to.as_mut_ptr().cast();
-        let host = Place { device: Device::CPU, data, byte_offset: 0 };
-        if !to.is_empty() {
-            // SAFETY: 1. By 1 `from` has the bytes when the stream comes to the
-            // copy; `to` has as many, and both stay until the copy is done, which
-            // is waited for.
-            unsafe { (memcpy.copy)(&stream, from, host, to.len()) }?;
-        }
-        stream.synchronize()
+        order(StreamArg::work_stream())?;
+        // SAFETY: 1. By 1 `from` has the bytes when the stream comes to the copy.
+        unsafe { to_host(&memcpy, &stream, from, to) }
     }
 
     unsafe fn copy_on_device(
@@ -183,12 +181,12 @@ unsafe impl<B: Backend> Backends for B {
         let allocator = B::ALLOCATOR.ok_or(Error::Unsupported { device, what: "allocator" })?;
         let memcpy = B::MEMCPY.ok_or(Error::Unsupported { device, what: "copy" })?;
         let stream = WorkStream::<B>::current(device)?;
-        order(stream.as_arg())?;
+        order(StreamArg::work_stream())?;
         let buffer = DeviceBuffer::allocated(allocator, stream, dtype, byte_len)?;
         if byte_len != 0 {
-            // SAFETY: 1. By 1 `from` has the bytes when the stream comes to the
-            // copy; the buffer has as many and is new. Both stay until the copy
-            // is done, which is waited for: whoever holds `from` may free it then.
+            // SAFETY: 1. By 1 `from` has the bytes when the stream comes to the copy, and
+            // until it is done; the buffer has as many, is new, and is freed after the
+            // work of its stream.
             unsafe { (memcpy.copy)(buffer.stream(), from, buffer.place(), byte_len) }?;
             buffer.stream().synchronize()?;
         }

@@ -16,6 +16,7 @@ pub struct Npu;
 // the queue lives with it. 4. There is no such function.
 unsafe impl Backend for Npu {
     const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
+    const STREAMS_LAST: bool = true;
     type Stream = runtime::Stream;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
@@ -38,7 +39,9 @@ unsafe impl Backend for Npu {
 // SAFETY: 1. A stream is one thread, which takes work from a channel. 2. An event
 // is work. 3. So is waiting for one, and a mutex orders the memory. 4. Both are
 // put into the channel, which has no bound. 5. It waits for an event. 6. They
-// are functions of Rust, on types that are `Sync`.
+// are functions of Rust, on types that are `Sync`. 7. A clone sends to the same channel. 8. to
+// 11. There are no graphs, handles are not used again, all events are of one kind, and the
+// channel has an order.
 unsafe impl Stream for runtime::Stream {
     type Event = runtime::Event;
 

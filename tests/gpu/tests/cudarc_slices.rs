@@ -86,7 +86,7 @@ fn what_is_current_for_a_thread_stays_current() -> Outcome {
             on_this_thread("the last owner of a slice and of its stream is dropped");
             assert_eq!(lent.data().device(), Device::cuda(0));
             on_this_thread("a slice is borrowed");
-            assert_eq!(lent.hand_off(named(stream)), Ok(()));
+            assert_eq!(lent.sync_for(named(stream)), Ok(()));
             on_this_thread("a slice is handed off");
             let taken = DeviceBuffer::<Cuda>::try_from(to_take);
             on_this_thread("a slice is taken over");
@@ -116,7 +116,7 @@ fn errors_of_others_stay_in_the_context() -> Outcome {
     simulator.fail(Some("cuEventDestroy_v2"), 0, 700);
     drop(event);
     assert!(simulator.fail_none());
-    assert_eq!(slice.hand_off(named(stream.cu_stream().addr())), Ok(()));
+    assert_eq!(slice.sync_for(named(stream.cu_stream().addr())), Ok(()));
     let taken = DeviceBuffer::<Cuda>::try_from(slice)?;
     assert!(context.check_err().is_err(), "the program's error was lost");
     drop(taken);

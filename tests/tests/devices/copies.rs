@@ -69,6 +69,20 @@ fn the_copy_waits_for_the_work() {
     assert_eq!(elements::<f32>(copy), [3.0; 4]);
 }
 
+/// More bytes than one piece of a copy has, in both directions.
+#[test]
+#[cfg_attr(miri, ignore = "too many bytes")]
+fn large_copies_are_made_in_pieces() {
+    let _session = Session;
+    let count = (8 << 20) / 4 + 3;
+    let numbers: Vec<u32> = (0..count).collect();
+    let device = DeviceBuffer::<Npu>::from_slice(NPU, &numbers).unwrap();
+    assert!(device.to_vec::<u32>().unwrap() == numbers);
+    let backwards = Owner::new(device, &[count.into()]).strided(&[-1], u64::from(count - 1) * 4);
+    let copied = elements::<u32>(copy_to_host::<Both, _>(&backwards).unwrap());
+    assert!(copied.iter().rev().eq(&numbers));
+}
+
 /// A type around a buffer cannot make a copy of pending work.
 #[test]
 fn a_wrapper_is_copied_after_the_work() {

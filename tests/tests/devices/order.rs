@@ -37,7 +37,7 @@ struct Mark(usize);
 // SAFETY: 1. It is a number.
 unsafe impl Event for Mark {}
 
-// SAFETY: 1. to 6. No work is ever enqueued.
+// SAFETY: 1. to 11. No work is ever enqueued, and a number is one queue.
 unsafe impl Stream for Logged {
     type Event = Mark;
 
@@ -79,6 +79,7 @@ struct Log<const SYNC: bool>;
 // enqueued.
 unsafe impl<const SYNC: bool> Backend for Log<SYNC> {
     const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
+    const STREAMS_LAST: bool = true;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> = if SYNC {
         Some(|_| {
             call("synchronize the device".to_owned());
@@ -96,6 +97,35 @@ unsafe impl<const SYNC: bool> Backend for Log<SYNC> {
     unsafe fn borrow_stream(_: Device, handle: StreamHandle) -> Result<Logged, Error> {
         Ok(Logged(handle.number() % 100))
     }
+}
+
+/// A backend that says nothing of how long streams live.
+struct Silent;
+
+// SAFETY: 1. There is one device. 2. A queue is a number. 3. and 4. Neither is defined.
+unsafe impl Backend for Silent {
+    const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
+    type Stream = Logged;
+
+    fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
+        // SAFETY: 1. and 2. It is a number.
+        Ok(unsafe { WorkStream::new(device, StreamHandle::from_number(1), Logged(1)) })
+    }
+
+    unsafe fn borrow_stream(_: Device, handle: StreamHandle) -> Result<Logged, Error> {
+        Ok(Logged(handle.number()))
+    }
+}
+
+/// A stream that may be gone when the memory is freed is not kept unless the backend says
+/// that it can be.
+#[test]
+fn streams_do_not_last_by_default() {
+    let ours = WorkStream::<Silent>::current(DEVICE).unwrap();
+    let uses = Uses::new();
+    assert_eq!(uses.hand_off(&ours, consumer(2)), Err(Error::StreamUntracked { device: DEVICE }));
+    assert_eq!(format!("{uses:?}"), "[]");
+    assert_eq!(calls(), [""; 0]);
 }
 
 /// The stream with that handle.
@@ -251,7 +281,7 @@ struct Many<const SYNC: bool>;
 #[derive(Clone)]
 struct Quiet;
 
-// SAFETY: 1. to 6. No work is ever enqueued.
+// SAFETY: 1. to 11. No work is ever enqueued, and a number is one queue.
 unsafe impl Stream for Quiet {
     type Event = Mark;
 
@@ -271,6 +301,7 @@ unsafe impl Stream for Quiet {
 // SAFETY: 1. to 4. As of `Log`.
 unsafe impl<const SYNC: bool> Backend for Many<SYNC> {
     const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
+    const STREAMS_LAST: bool = true;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> =
         if SYNC { Some(|_| Ok(())) } else { None };
     type Stream = Quiet;

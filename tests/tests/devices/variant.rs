@@ -64,7 +64,7 @@ pub(crate) struct Mark(runtime::Event);
 
 const FAILED: Error = Error::Device { device: NPU, call: "record", code: 77 };
 
-// SAFETY: 1. to 6. Where it does not fail, it is the stream inside.
+// SAFETY: 1. to 11. Where it does not fail, it is the stream inside.
 unsafe impl Stream for Faulty {
     type Event = Mark;
 

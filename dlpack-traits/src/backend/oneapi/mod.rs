@@ -113,6 +113,7 @@ impl OneApi {
 // defined.
 unsafe impl Backend for OneApi {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLOneAPI];
+    const STREAMS_LAST: bool = true;
     const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
     const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
     const ATTRIBUTES: Option<AttributesOf<Self>> = Some(AttributesOf::THIS);

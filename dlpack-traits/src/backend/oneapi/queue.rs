@@ -105,7 +105,9 @@ pub(super) unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<Queu
 // SAFETY: 1. Of a queue with an order SYCL documents it; on others this crate
 // enqueues between barriers, and a fence is one. 2. and 3. A barrier of SYCL is reached after all
 // work before it, and after the events; later work waits for it. 4. It enqueues.
-// 5. SYCL documents it. 6. Objects of SYCL are for any thread.
+// 5. SYCL documents it. 6. Objects of SYCL are for any thread. 7. It is a reference to the
+// same queue. 8. This crate enqueues nothing on a queue that records a graph. 9. SYCL compares
+// queues. 10. Events of one device's default context can be waited for. 11. A barrier does.
 unsafe impl Stream for OneApiQueue {
     type Event = OneApiEvent;
 

@@ -179,7 +179,7 @@ unsafe impl Allocator for OpenCl {
 }
 
 // SAFETY: 1. OpenCL copies as many bytes as it is asked to; `enqueue` sees to the
-// order. 2. The copy is the last that can fail, but for a device that is lost.
+// order. 2. Nothing is enqueued by what returns those errors.
 unsafe impl Memcpy for OpenCl {
     unsafe fn copy(
         stream: &WorkStream<Self>,

@@ -107,6 +107,7 @@ impl OpenCl {
 // queue is retained. 4. It is not defined.
 unsafe impl Backend for OpenCl {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLOpenCL];
+    const STREAMS_LAST: bool = true;
     const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
     const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
     type Stream = OpenClQueue;

@@ -91,7 +91,7 @@ impl OpenClQueue {
         if self.barrier().is_err() {
             // What is enqueued later would not wait for it, so the host does.
             let events = [event.raw()];
-            // SAFETY: 1. One event. If that fails too, the device is lost.
+            // SAFETY: 1. One event. Where that fails too, the work may go on (2 of `Memcpy`).
             return unsafe { self.runtime.calls.wait_for_events(self.device, 1, events.as_ptr()) };
         }
         Ok(())
@@ -138,8 +138,9 @@ pub(super) unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<Open
 // SAFETY: 1. Of a queue with an order OpenCL documents it; on others this crate
 // enqueues between barriers, and a fence is one. 2. and 3. OpenCL documents it for markers and
 // barriers; the queue is flushed, as others that wait for its events need. 4.
-// They enqueue. 5. OpenCL documents it; an error says that the queue is lost. 6.
-// It documents that too.
+// They enqueue. 5. OpenCL documents it. 6. It documents that too. 7. It is a reference to the
+// same queue. 8. There are no graphs. 9. and 10. A handle is kept alive, and queues of one
+// context can wait for each other. 11. A barrier without a list waits for all work.
 unsafe impl Stream for OpenClQueue {
     type Event = OpenClEvent;
 

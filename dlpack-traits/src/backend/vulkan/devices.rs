@@ -102,7 +102,9 @@ impl Vulkan {
     /// 3. It was made with those queues, without flags, and all of them can
     ///    transfer. They are named once.
     /// 4. From now on these queues are only used in
-    ///    [`with_queue`](Self::with_queue).
+    ///    [`with_queue`](Self::with_queue): by `vkQueueSubmit`, `vkQueuePresentKHR` and
+    ///    `vkQueueWaitIdle` alike. `vkDeviceWaitIdle` uses all queues of the device at once, so
+    ///    it is called inside of a `with_queue` of each of them, in the order of `queues`.
     /// 5. Work that is submitted to them, and uses memory of tensors, begins and
     ///    ends with a barrier of all commands for all memory, as two submissions
     ///    to one queue have no order otherwise. It does not wait for what only a

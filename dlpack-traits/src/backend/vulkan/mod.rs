@@ -35,6 +35,9 @@ use crate::ffi::{self, DLDeviceType};
 ///   current stream is the first queue that was adopted.
 /// - A hand-off is two submissions: the producer's queue signals a value of its
 ///   timeline semaphore, the consumer's waits for it. The host does not wait.
+/// - Each buffer that is allocated here is one `vkAllocateMemory`, of which a device may allow
+///   no more than 4,096 at a time (`maxMemoryAllocationCount`). Many small tensors are parts of
+///   one buffer, at their `byte_offset`.
 /// - What was released is destroyed when the queues have passed it, by whoever
 ///   allocates, releases or waits next. No deleter waits.
 ///
@@ -108,6 +111,7 @@ fn number(device: Device, handle: impl Handle) -> Result<usize, Error> {
 // that were adopted, and all of them are waited for.
 unsafe impl Backend for Vulkan {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLVulkan];
+    const STREAMS_LAST: bool = true;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> = Some(synchronize_device);
     const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
     const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);

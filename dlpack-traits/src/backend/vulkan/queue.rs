@@ -223,7 +223,9 @@ impl fmt::Debug for VulkanStream {
 // 3. A wait at all stages comes before all later ones, and makes the writes
 // visible. 4. A submission enqueues, and there are no graphs. 5. The host waits
 // for a signal, or, where it could not be enqueued, for the queue. 6. Vulkan has
-// nothing that is current; queues are used under their lock.
+// nothing that is current; queues are used under their lock. 7. It is the same queue. 8.
+// There are no graphs. 9. to 11. A handle is that of a queue that is kept; `wait` refuses other
+// devices; submissions have an order.
 unsafe impl Stream for VulkanStream {
     type Event = VulkanEvent;
 

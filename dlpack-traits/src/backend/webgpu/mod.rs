@@ -88,6 +88,7 @@ impl WebGpu {
 // is on that queue.
 unsafe impl Backend for WebGpu {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLWebGPU];
+    const STREAMS_LAST: bool = true;
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> =
         Some(|device| WebGpuStream::new(device, known(device)?).synchronize());
     const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);

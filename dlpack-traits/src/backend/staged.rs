@@ -1,0 +1,127 @@
+//! Copies between a device and memory of the host that a caller lends: [`from_host`],
+//! [`to_host`].
+
+use alloc::vec::Vec;
+use core::mem;
+
+use super::memory::{MemcpyOf, Place};
+use super::{Backend, Stream, WorkStream, later};
+use crate::device::Device;
+use crate::error::Error;
+
+/// Bytes that are copied at once: enough that the wait after each piece is short beside its
+/// copy, and few enough that the copy on the host finds most of them in the cache.
+const PIECE: usize = 8 << 20;
+
+/// Copies to a device, and waits for that.
+///
+/// The caller's memory is never a part of the device's work: an error of a wait says nothing
+/// about the work (5 of [`Stream`]), which then goes on after the caller has its memory
+/// back. So each piece goes through memory of this function's own, which is kept for good
+/// after an error.
+///
+/// # Safety
+///
+/// 1. From `to` on, the device has as many bytes as `from`, which may be written in the order
+///    of the stream until the work that is enqueued here is done.
+pub(super) unsafe fn from_host<B: Backend>(
+    memcpy: &MemcpyOf<B>,
+    stream: &WorkStream<B>,
+    from: &[u8],
+    to: Place,
+) -> Result<(), Error> {
+    if !B::RULES.has_streams() {
+        if from.is_empty() {
+            return Ok(());
+        }
+        let host = host(from.as_ptr().cast_mut());
+        // SAFETY: 1. By 1; the host's bytes are borrowed until the call returns, and then
+        // the copy is done (5 of `Backend`).
+        return unsafe { (memcpy.copy)(stream, host, to, from.len()) };
+    }
+    let mut piece = reserved(from.len())?;
+    for (to, from) in places(to).zip(from.chunks(PIECE)) {
+        piece.clear();
+        piece.extend_from_slice(from);
+        // SAFETY: 1. By 1 the device has the bytes; `piece` has as many, and `transfer`
+        // keeps them until the copy is done.
+        let copy = |host| unsafe { (memcpy.copy)(stream, host, to?, from.len()) };
+        piece = transfer(piece, stream, copy)?;
+    }
+    Ok(())
+}
+
+/// Copies from a device, and waits for that, as [`from_host`] does.
+///
+/// # Safety
+///
+/// 1. From `from` on, the device has as many bytes as `to`, which may be read in the order of
+///    the stream until the work that is enqueued here is done.
+pub(super) unsafe fn to_host<B: Backend>(
+    memcpy: &MemcpyOf<B>,
+    stream: &WorkStream<B>,
+    from: Place,
+    to: &mut [u8],
+) -> Result<(), Error> {
+    if !B::RULES.has_streams() {
+        if to.is_empty() {
+            return Ok(());
+        }
+        let host = host(to.as_mut_ptr());
+        // SAFETY: 1. By 1; the host's bytes are borrowed until the call returns, and then
+        // the copy is done (5 of `Backend`).
+        return unsafe { (memcpy.copy)(stream, from, host, to.len()) };
+    }
+    let mut piece = reserved(to.len())?;
+    for (from, to) in places(from).zip(to.chunks_mut(PIECE)) {
+        piece.resize(to.len(), 0);
+        // SAFETY: 1. By 1 the device has the bytes; `piece` has as many, and `transfer`
+        // keeps them until the copy is done.
+        let copy = |host| unsafe { (memcpy.copy)(stream, from?, host, to.len()) };
+        piece = transfer(piece, stream, copy)?;
+        to.copy_from_slice(&piece);
+    }
+    Ok(())
+}
+
+/// Memory for one piece of a copy of `byte_len` bytes.
+fn reserved(byte_len: usize) -> Result<Vec<u8>, Error> {
+    let bytes = byte_len.min(PIECE);
+    let mut piece = Vec::new();
+    piece.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { bytes })?;
+    Ok(piece)
+}
+
+fn host(data: *mut u8) -> Place {
+    Place { device: Device::CPU, data: data.cast(), byte_offset: 0 }
+}
+
+/// Where each piece begins.
+fn places(first: Place) -> impl Iterator<Item = Result<Place, Error>> {
+    (0_u64..).map(move |index| {
+        let offset = index.checked_mul(PIECE as u64);
+        let byte_offset = offset.and_then(|offset| first.byte_offset.checked_add(offset));
+        Ok(Place { byte_offset: byte_offset.ok_or(Error::SizeOverflow)?, ..first })
+    })
+}
+
+/// Enqueues one copy with memory of the host, and waits for it. After an error the memory is
+/// kept for good, unless nothing was enqueued.
+fn transfer<B: Backend>(
+    mut piece: Vec<u8>,
+    stream: &WorkStream<B>,
+    copy: impl FnOnce(Place) -> Result<(), Error>,
+) -> Result<Vec<u8>, Error> {
+    let enqueued = copy(host(piece.as_mut_ptr()));
+    // 2 of `Memcpy`.
+    if let Err(error @ (Error::Unsupported { .. } | Error::SizeOverflow)) = enqueued {
+        return Err(error);
+    }
+    match enqueued.and_then(|()| stream.stream().synchronize()) {
+        Ok(()) => Ok(piece),
+        Err(error) => {
+            later::keep(mem::take(&mut piece));
+            Err(error)
+        }
+    }
+}
