@@ -11,7 +11,7 @@ use std::time::Duration;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use dlpack_gpu_tests::session::{check, device, session, skipped};
 use dlpack_traits::backend::{Cpu, Cuda, DeviceBuffer, StreamHandle, WorkStream, copy_to_host};
-use dlpack_traits::{DLPackExport, DataType, Device, Error, StreamArg, Synchronize};
+use dlpack_traits::{DLPackExport, DataType, Device, Error, Storage, StreamArg, Synchronize};
 
 type Outcome = Result<(), Box<dyn AnyError>>;
 

@@ -36,7 +36,7 @@ impl<'a, V: Vendor> Work<'a, V> {
         let current = V::enter(runtime, device, ordinal)?;
         let relaxed = Relaxed::new(runtime, device)?;
         let stream = on.handle().as_ptr();
-        let lacks_pools = runtime.lacks_pools(ordinal);
+        let lacks_pools = runtime.lacks_pools(device, ordinal)?;
         Ok(Self { runtime, device, on, stream, lacks_pools, _relaxed: relaxed, _current: current })
     }
 

@@ -119,9 +119,9 @@ impl<V: Vendor> Runtime<V> {
 
     /// Whether a GPU was found to have no memory in the order of streams, as in a virtual
     /// machine with a share of a GPU, and under Windows with an old driver.
-    pub(super) fn lacks_pools(&self, ordinal: i32) -> &AtomicBool {
-        static OF_NO_GPU: AtomicBool = AtomicBool::new(false);
-        usize::try_from(ordinal).ok().and_then(|at| self.no_pools.get(at)).unwrap_or(&OF_NO_GPU)
+    pub(super) fn lacks_pools(&self, device: Device, ordinal: i32) -> Result<&AtomicBool, Error> {
+        let known = usize::try_from(ordinal).ok().and_then(|at| self.no_pools.get(at));
+        known.ok_or(Error::NoBackend { device })
     }
 }
 
