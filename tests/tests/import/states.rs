@@ -117,7 +117,8 @@ fn own_copies() {
         (&[0, 3], &[1, 5], 0, &[], false),
         (&[1, 1, 2, 1, 1, 1, 1, 1, 3], &[9, 9, 1, 9, 9, 9, 9, 9, 2], 0, &[0, 2, 4, 1, 3, 5], true),
     ] {
-        for flags in [Flags::NONE, Flags::READ_ONLY, Flags::IS_COPIED] {
+        let all = [Flags::NONE, Flags::READ_ONLY, Flags::IS_COPIED];
+        for &flags in if cfg!(miri) { &all[1..2] } else { &all[..] } {
             let case = forged(shape, &[0, 1, 2, 3, 4, 5]).strided(strides, byte_offset);
             for bytes_before in [0, 1] {
                 let mut case = Forged { flags, ..case.clone() };
