@@ -1,5 +1,6 @@
 //! Copies: compact, aligned, the consumer's own, and right.
 
+use core::mem::MaybeUninit;
 use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
@@ -7,8 +8,8 @@ use dlpack_tests::foreign::{Farewell, Foreign};
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
 use tensors::{
-    DLPackExport, DataRef, DataType, Device, Element, Error, SharedBuffer, Storage, StreamArg,
-    Synchronize, ffi,
+    DLPackExport, DataRef, DataType, Device, Element, Error, Layout, SharedBuffer, Storage,
+    StreamArg, Synchronize, TensorView, ffi,
 };
 
 /// What is true of every copy.
@@ -290,4 +291,60 @@ fn large_ones() {
     }
     compare(shared.clone(), &numbers, &[SIDE, SIDE], &[SIDE, 1], 0);
     compare(shared, &numbers, &[SIDE, SIDE], &[1, SIDE], 0);
+}
+
+/// Three numbers in each of four columns, which are four apart. The last one of each is
+/// padding that no one has written, as in faer's `Mat`.
+struct Padded {
+    numbers: Box<[MaybeUninit<f32>; 16]>,
+    is_transposed: bool,
+}
+
+impl Padded {
+    fn new(is_transposed: bool) -> Self {
+        let mut numbers = Box::new([MaybeUninit::uninit(); 16]);
+        for (column, tens) in numbers.chunks_exact_mut(4).zip([0.0, 10.0, 20.0, 30.0]) {
+            for (number, ones) in column.iter_mut().zip([0.0, 1.0, 2.0]) {
+                number.write(tens + ones);
+            }
+        }
+        Self { numbers, is_transposed }
+    }
+}
+
+impl DLPackExport for Padded {
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        let pointer = self.numbers.as_ptr().cast();
+        // SAFETY: 1. and 3. The array is alive and borrowed. 2. is not kept: the padding is
+        // not initialised, so that Miri reports a read of it.
+        let data = unsafe { DataRef::from_raw_parts(pointer, 64, DataType::F32, Device::CPU) };
+        let (shape, strides) =
+            if self.is_transposed { (&[4, 3], &[4, 1]) } else { (&[3, 4], &[1, 4]) };
+        TensorView::new(data, Layout::strided(shape, strides)?)
+    }
+}
+
+/// Whatever is done with a tensor, only its elements are read. Miri reports a read of what
+/// is between them.
+#[test]
+fn padding_is_not_read() {
+    let rows = [0.0, 10.0, 20.0, 30.0, 1.0, 11.0, 21.0, 31.0, 2.0, 12.0, 22.0, 32.0];
+    let columns = [0.0, 1.0, 2.0, 10.0, 11.0, 12.0, 20.0, 21.0, 22.0, 30.0, 31.0, 32.0];
+    for (is_transposed, expected) in [(false, rows), (true, columns)] {
+        let padded = || Padded::new(is_transposed);
+        let copy = of(&padded());
+        assert_eq!(copy.elements::<f32>(), expected);
+        copy.delete(Farewell::Plain);
+        let shared = Arc::new(padded());
+        for tensor in [shared.to_dlpack().unwrap(), padded().into_dlpack().unwrap()] {
+            let tensor = tensor.import().unwrap();
+            assert_eq!(tensor.elements::<f32>().unwrap().to_vec().unwrap(), expected);
+            let codes: Vec<u64> = expected.iter().map(|n: &f32| n.to_bits().into()).collect();
+            assert_eq!(tensor.codes().unwrap().iter().collect::<Vec<_>>(), codes);
+            let frozen: Vec<f32> = tensor.frozen().unwrap().elements().unwrap().copied().collect();
+            assert_eq!(frozen, expected);
+            let copy = tensor.to_own_copy().unwrap();
+            assert_eq!(copy.elements::<f32>().unwrap().to_vec().unwrap(), expected);
+        }
+    }
 }

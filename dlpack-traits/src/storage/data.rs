@@ -182,13 +182,22 @@ impl<'a> DataRef<'a> {
     /// Memory of the host that a device reads or writes, as pinned memory, needs the same,
     /// though no one can check it.
     ///
+    /// # Padding
+    ///
+    /// All `byte_len` bytes have to be initialised, also those between the elements of
+    /// the tensor for which they are lent: safe code can describe the loan with another
+    /// layout, and can import the export into a [`Foreign`](crate::Foreign), which lends
+    /// them again. An owner whose allocator leaves padding uninitialised, such as the
+    /// padding between the columns of faer's `Mat`, writes it once before it lends the
+    /// memory.
+    ///
     /// # Safety
     ///
     /// For the whole of `'a`:
     /// 1. `ptr` is the first of `byte_len` bytes of one allocation on `device`
     ///    (or, where [`Device::has_addresses`] is false, a handle to an object
     ///    of `byte_len` bytes), and `byte_len` is at most `isize::MAX`;
-    /// 2. those bytes are initialised, and are valid elements of type `dtype`,
+    /// 2. those bytes, padding included, are initialised, and are valid elements of type `dtype`,
     ///    aligned for it, as many as fit;
     /// 3. nobody writes to them.
     #[inline]
@@ -210,7 +219,7 @@ impl<'a> DataRef<'a> {
     /// 1. `ptr` is the first of `byte_len` bytes of one allocation on `device`
     ///    (or a handle, as for [`from_raw_parts`](Self::from_raw_parts)), and
     ///    `byte_len` is at most `isize::MAX`;
-    /// 2. those bytes are initialised, and any pattern of bits in them is
+    /// 2. those bytes, padding included, are initialised, and any pattern of bits in them is
     ///    acceptable to their owner; `ptr` is aligned for `dtype`;
     /// 3. they may be read and written through `ptr`, and Rust code accesses them in
     ///    ways that do not race with byte-wise relaxed atomic reads and writes at any
@@ -390,7 +399,7 @@ impl<'a> Data<'a> {
     /// 1. `ptr` is the first of `byte_len` bytes of one allocation on `device`
     ///    (or a handle, as for [`DataRef::from_raw_parts`]), and `byte_len` is
     ///    at most `isize::MAX`;
-    /// 2. those bytes are initialised, aligned for `dtype`, and any pattern of
+    /// 2. those bytes, padding included, are initialised, aligned for `dtype`, and any pattern of
     ///    bits in them is acceptable to their owner;
     /// 3. nobody else reads or writes them.
     #[inline]
