@@ -6,7 +6,8 @@ use dlpack_tests::counted::{Drops, Owner};
 use dlpack_tests::positions::positions;
 use tensors::ffi::{self, DLManagedTensor, DLManagedTensorVersioned};
 use tensors::{
-    Complex, DLPackExport, DataType, Device, Error, Flags, Foreign, SharedBuffer, Storage, Version,
+    Complex, DLPackExport, DataType, Device, Error, Flags, Foreign, Imported, SharedBuffer,
+    Storage, Version,
 };
 
 use crate::import::forge::{self, Forge, Forged, forged, free};
@@ -211,11 +212,17 @@ fn own_exports() {
 /// reports such a claim.
 #[test]
 fn frozen_exports() {
-    fn check<S: Storage + Send + 'static>(storage: S) {
-        let tensor = forge::import(Owner::new(storage, &[2]).into_dlpack().unwrap());
-        assert!(tensor.is_read_only());
-        let elements = tensor.elements::<i32>().unwrap();
-        assert_eq!((elements.load(&[1]), elements.iter().sum()), (Ok(2), 3));
+    fn check<S: Storage + Send + Clone + 'static>(storage: S) {
+        let export = || Owner::new(storage.clone(), &[2]).into_dlpack().unwrap();
+        // SAFETY: 1. to 5. `into_raw` returned a valid struct, and nobody writes the elements.
+        let through_c = unsafe { Imported::from_raw(export().into_raw()) }.unwrap();
+        let tensor = forge::import(export());
+        for tensor in [&tensor, &through_c] {
+            assert!(tensor.is_read_only());
+            let elements = tensor.elements::<i32>().unwrap();
+            assert_eq!((elements.load(&[1]), elements.iter().sum()), (Ok(2), 3));
+            assert_eq!(elements.to_vec(), Ok(vec![1, 2]));
+        }
         // SAFETY: nobody writes to what `Arc` and statics hold.
         assert_eq!(unsafe { tensor.assume_frozen() }.as_slice::<i32>(), Ok(&[1, 2][..]));
         let foreign = Foreign::<i32>::new(tensor).unwrap();
