@@ -2,9 +2,9 @@
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
+use syn::Type;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{Generics, Type, WherePredicate};
 
 use super::{asserts, filled, local};
 use crate::attr::{ConstDType, ConstOrder, Require};
@@ -136,7 +136,7 @@ fn tensor(
 }
 
 /// The order in which a copy is made for that layout.
-fn order_of_copy(layout: &Layout<'_>) -> TokenStream {
+pub(super) fn order_of_copy(layout: &Layout<'_>) -> TokenStream {
     let here = Span::mixed_site();
     match &layout.placement {
         Placement::Nested(field) => {
@@ -151,7 +151,7 @@ fn order_of_copy(layout: &Layout<'_>) -> TokenStream {
 }
 
 /// What the roles need.
-fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
+pub(super) fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
     let here = Span::mixed_site();
     let mut wants = Vec::new();
     let mut want = |what: TokenStream| wants.push(what);
@@ -258,7 +258,10 @@ fn order_of(order: &Order<'_>) -> TokenStream {
 
 /// The fields that say how the elements lie, each with its value, made of a
 /// reference to the parts of the tensor.
-fn parts<'a>(layout: &Layout<'a>, tensor: &TokenStream) -> Vec<(RoleField<'a>, TokenStream)> {
+pub(super) fn parts<'a>(
+    layout: &Layout<'a>,
+    tensor: &TokenStream,
+) -> Vec<(RoleField<'a>, TokenStream)> {
     let here = Span::mixed_site();
     let mut parts: Vec<(RoleField<'a>, TokenStream)> = Vec::new();
     // Those that also say what they need.
@@ -339,7 +342,10 @@ fn parts<'a>(layout: &Layout<'a>, tensor: &TokenStream) -> Vec<(RoleField<'a>, T
 
 /// The struct, of its parts and what is beside them: statements and a `Result`.
 /// What takes the tensor is the last part.
-fn made_of(how: &Make<'_>, parts: &[(RoleField<'_>, TokenStream)]) -> (TokenStream, TokenStream) {
+pub(super) fn made_of(
+    how: &Make<'_>,
+    parts: &[(RoleField<'_>, TokenStream)],
+) -> (TokenStream, TokenStream) {
     let here = Span::mixed_site();
     match how {
         Make::Fields(others) => {
@@ -487,40 +493,4 @@ fn required(require: &Require) -> Vec<TokenStream> {
         wants.push(quote_spanned!(here=> __dlpack::Want::Contiguous(#order)));
     }
     wants
-}
-
-/// The impl of `FromLayout` for a struct that is a layout and no more.
-pub(crate) fn from_layout(
-    ident: &Ident,
-    generics: &Generics,
-    bound: Option<&[WherePredicate]>,
-    layout: &Layout<'_>,
-    make: &Make<'_>,
-) -> TokenStream {
-    let here = Span::mixed_site();
-    let (params, args, _) = generics.split_for_impl();
-    let where_clause = bounds::where_from_layout(generics, bound, layout);
-    let wants = wants_of_layout(layout, false);
-    let (_, value) = made_of(make, &parts(layout, &quote_spanned!(here=> __tensor)));
-    let order = order_of_copy(layout);
-    let unsaid = asserts::unsaid(ident, generics, layout);
-    quote_spanned! {here=>
-        #unsaid
-        #[automatically_derived]
-        impl #params __dlpack::FromLayout for #ident #args #where_clause {
-            const ORDER: __dlpack::Order = #order;
-            fn accepts(
-                __tensor: &__dlpack::Imported,
-                __shape: &[__dlpack::i64],
-                __copied: __dlpack::bool,
-            ) -> __dlpack::Result<(), __dlpack::Unmet> {
-                __dlpack::meets(__tensor, __shape, __copied, &[#(#wants),*])
-            }
-            fn from_layout(
-                __tensor: &__dlpack::Parts<'_>,
-            ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-                #value
-            }
-        }
-    }
 }

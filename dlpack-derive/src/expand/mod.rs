@@ -6,6 +6,7 @@
 
 mod asserts;
 mod forward;
+mod from_layout;
 mod import;
 mod layout;
 mod plain;
@@ -15,7 +16,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::{Generics, Ident, Member, Path, WherePredicate};
 
-pub(crate) use import::{from_layout, import};
+pub(crate) use from_layout::from_layout;
+pub(crate) use import::import;
 
 use crate::bounds;
 use crate::model::{Access, Kind, Layout, Model, RoleField};

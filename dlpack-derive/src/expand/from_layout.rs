@@ -1,0 +1,46 @@
+//! Layouts that are built from a tensor.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote_spanned;
+use syn::{Generics, WherePredicate};
+
+use super::asserts;
+use super::import::{made_of, order_of_copy, parts, wants_of_layout};
+use crate::bounds;
+use crate::model::{Layout, Make};
+
+/// The impl of `FromLayout` for a struct that is a layout and no more.
+pub(crate) fn from_layout(
+    ident: &Ident,
+    generics: &Generics,
+    bound: Option<&[WherePredicate]>,
+    layout: &Layout<'_>,
+    make: &Make<'_>,
+) -> TokenStream {
+    let here = Span::mixed_site();
+    let (params, args, _) = generics.split_for_impl();
+    let where_clause = bounds::where_from_layout(generics, bound, layout);
+    let wants = wants_of_layout(layout, false);
+    let (_, value) = made_of(make, &parts(layout, &quote_spanned!(here=> __tensor)));
+    let order = order_of_copy(layout);
+    let unsaid = asserts::unsaid(ident, generics, layout);
+    quote_spanned! {here=>
+        #unsaid
+        #[automatically_derived]
+        impl #params __dlpack::FromLayout for #ident #args #where_clause {
+            const ORDER: __dlpack::Order = #order;
+            fn accepts(
+                __tensor: &__dlpack::Imported,
+                __shape: &[__dlpack::i64],
+                __copied: __dlpack::bool,
+            ) -> __dlpack::Result<(), __dlpack::Unmet> {
+                __dlpack::meets(__tensor, __shape, __copied, &[#(#wants),*])
+            }
+            fn from_layout(
+                __tensor: &__dlpack::Parts<'_>,
+            ) -> __dlpack::Result<Self, __dlpack::ImportError> {
+                #value
+            }
+        }
+    }
+}
