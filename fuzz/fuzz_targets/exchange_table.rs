@@ -18,7 +18,7 @@ use dlpack_traits::exchange::{Fault, Host, Importable, Wrap, table};
 use dlpack_traits::ffi::{DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI, kDLCPU};
 use dlpack_traits::{
     DLPackExport, DLPackImport, Error, Foreign, ImportError, Imported, Layout, SharedBuffer,
-    SharedOwner, Storage, StreamArg, TensorView,
+    SharedOwner, Storage, TensorView,
 };
 use libfuzzer_sys::fuzz_target;
 

@@ -35,6 +35,9 @@ enum Outcome {
     Panics,
 }
 
+/// A device with addresses. No runtime of it is called.
+const ADDRESSES: Device = Device::cuda(0);
+
 const BROKEN: Error = Error::Custom("the device is broken");
 
 /// Of each test, which may run on the thread of another.
@@ -247,6 +250,13 @@ const EXPORTS: [(&str, Export); 14] = [
     ("table, view", |memory| in_table(memory, false)),
 ];
 
+/// All exports, of memory behind a handle and of memory at an address, which takes the
+/// shorter code.
+fn exports() -> impl Iterator<Item = (&'static str, Export, Device)> {
+    let of = |device| EXPORTS.into_iter().map(move |(name, export)| (name, export, device));
+    of(NPU).chain(of(ADDRESSES))
+}
+
 /// An export through the exchange table of another host than Python.
 fn in_table(memory: Memory, tensor: bool) -> (StreamKind, Result<(), Error>) {
     let called = Called(table::<Derived, Heap, (Cpu, Npu), NotImportable>());
@@ -282,10 +292,10 @@ fn in_table(memory: Memory, tensor: bool) -> (StreamKind, Result<(), Error>) {
 #[test]
 fn every_export_synchronizes_the_memory_once() {
     let _session = begin(Outcome::Done);
-    for (name, export) in EXPORTS {
+    for (name, export, device) in exports() {
         let drops = Drops::new();
         CALLS.take();
-        let (says, outcome) = export(memory(&drops, NPU));
+        let (says, outcome) = export(memory(&drops, device));
         assert_eq!(outcome, Ok(()), "{name}");
         assert_eq!(CALLS.take(), [says], "{name}");
         assert_eq!(drops.count(), 1, "{name}");
@@ -295,9 +305,9 @@ fn every_export_synchronizes_the_memory_once() {
 #[test]
 fn memory_that_cannot_be_synchronized_is_not_exported() {
     let _session = begin(Outcome::Fails);
-    for (name, export) in EXPORTS {
+    for (name, export, device) in exports() {
         let drops = Drops::new();
-        let (_, outcome) = export(memory(&drops, NPU));
+        let (_, outcome) = export(memory(&drops, device));
         assert_eq!(outcome, Err(BROKEN), "{name}");
         assert_eq!(drops.count(), 1, "{name}");
     }
@@ -306,9 +316,9 @@ fn memory_that_cannot_be_synchronized_is_not_exported() {
 #[test]
 fn a_synchronizer_that_panics_leaves_the_owner_dropped_once() {
     let _session = begin(Outcome::Panics);
-    for (name, export) in EXPORTS {
+    for (name, export, device) in exports() {
         let drops = Drops::new();
-        let memory = memory(&drops, NPU);
+        let memory = memory(&drops, device);
         let outcome = catch_unwind(AssertUnwindSafe(|| export(memory)));
         assert!(outcome.is_err(), "{name}");
         assert_eq!(drops.count(), 1, "{name}");
@@ -371,7 +381,7 @@ impl Storage for Bare {
     fn data(&self) -> DataRef<'_> {
         let first = self.0.elements.0.get().cast();
         // SAFETY: 1. to 3. No test reads or writes it.
-        unsafe { DataRef::from_raw_parts_shared(first, 16, DataType::F32, NPU) }
+        unsafe { DataRef::from_raw_parts_shared(first, 16, DataType::F32, self.0.device) }
     }
 }
 
@@ -401,7 +411,7 @@ struct Unsynchronized {
 fn the_owner_of_an_export_is_synchronized() {
     let _session = begin(Outcome::Done);
     let drops = Drops::new();
-    let (mine, theirs) = (memory(&drops, NPU), memory(&drops, NPU));
+    let (mine, theirs) = (memory(&drops, ADDRESSES), memory(&drops, ADDRESSES));
     let other = Other { mine: mine.clone(), theirs: Mutex::new(theirs) };
     assert_eq!(other.to_dlpack_on(consumer()).map(drop), Err(Error::ShareOutOfRange));
     let refused = |error: Result<(), Error>| {
