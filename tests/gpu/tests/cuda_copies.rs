@@ -82,3 +82,24 @@ fn on_the_gpu() -> Result<(), Error> {
     session.destroy_stream(producer);
     Ok(())
 }
+
+/// The thread works on a stream that it keeps. The copy is remembered by that stream, so
+/// that the later free of the source does not wait for the whole device.
+#[test]
+fn a_copy_on_an_entered_stream_leaves_the_free_in_order() -> Result<(), Error> {
+    let Some(session) = session() else { return Ok(()) };
+    let Some(simulator) = session.simulator else { return Ok(()) };
+    let (producer, entered) = (session.new_stream(), session.new_stream());
+    let window = pending(&session, producer, 7);
+    {
+        let _entered = Cuda::enter(session.work_stream(entered));
+        drop(copy_to_host::<Both, _>(&window)?);
+        drop(copy_on_device::<Both, _>(&window, StreamArg::work_stream())?);
+    }
+    let waits = simulator.calls("cuCtxSynchronize");
+    drop(window);
+    assert_eq!(simulator.calls("cuCtxSynchronize"), waits, "the free waits for the device");
+    session.destroy_stream(entered);
+    session.destroy_stream(producer);
+    Ok(())
+}
