@@ -82,6 +82,8 @@ pub mod backend;
 mod byte_atomic;
 mod contain;
 mod copy;
+#[cfg(test)]
+mod describe;
 mod described;
 mod device;
 mod dims;

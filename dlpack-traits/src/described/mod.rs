@@ -12,8 +12,12 @@ pub use as_layout::AsLayout;
 pub use placement::{Layout, Order};
 pub use plain::Plain;
 
-pub(crate) use resolve::stored_bits;
-use resolve::{Borrowed, Resolved, out_of_bounds};
+#[cfg(test)]
+pub(crate) use placement::Amount;
+use resolve::{Borrowed, Resolved};
+#[cfg(test)]
+pub(crate) use resolve::{bytes_of, element_type, whole_bytes, whole_elements, widen};
+pub(crate) use resolve::{out_of_bounds, stored_bits};
 
 use crate::dims::Dims;
 use crate::dtype::DataType;
@@ -343,16 +347,16 @@ impl<'a> Described<'a> {
 
 /// A range of bytes, counted from the start of a storage.
 #[derive(Clone, Copy, Debug)]
-struct Span {
-    start: u64,
-    end: u64,
+pub(crate) struct Span {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
 }
 
 impl Span {
     /// The bytes of the elements `extent`, counted from `byte_offset`, if they
     /// are in the `window` of a storage of `len` bytes.
     #[inline(always)]
-    fn new(
+    pub(crate) fn new(
         len: usize,
         window: (u64, u64),
         byte_offset: u64,
@@ -403,7 +407,11 @@ impl Span {
 }
 
 #[inline]
-fn check_alignment(memory: &Memory, byte_offset: u64, dtype: DataType) -> Result<(), Error> {
+pub(crate) fn check_alignment(
+    memory: &Memory,
+    byte_offset: u64,
+    dtype: DataType,
+) -> Result<(), Error> {
     if byte_offset != 0 {
         if let Some(size) = memory.element_size() {
             // The offset from a foreign handle is whatever its producer said.

@@ -47,7 +47,7 @@ pub(super) enum Strides<'a> {
 
 /// A distance, in the unit in which it was given.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Amount {
+pub(crate) enum Amount {
     Elements(i64),
     Bytes(u64),
 }

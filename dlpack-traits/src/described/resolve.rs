@@ -205,7 +205,7 @@ impl<'a> Strides<'a> {
 }
 
 /// Widens the step of the slowest axis to a pitch.
-fn widen(stride: &mut i64, pitch: Amount, bits: i64) -> Result<(), Error> {
+pub(crate) fn widen(stride: &mut i64, pitch: Amount, bits: i64) -> Result<(), Error> {
     let pitch = match pitch {
         Amount::Elements(elements) => elements,
         Amount::Bytes(bytes) => {
@@ -222,7 +222,7 @@ fn widen(stride: &mut i64, pitch: Amount, bits: i64) -> Result<(), Error> {
 
 /// The element type that a layout makes of a storage.
 #[inline]
-fn element_type(dtype: DataType, memory: &Memory) -> Result<DataType, Error> {
+pub(crate) fn element_type(dtype: DataType, memory: &Memory) -> Result<DataType, Error> {
     let storage = memory.dtype;
     // Bytes can be read as any numbers, but nothing makes a handle of them.
     let is_bytes = storage == DataType::U8 && memory.axes.is_empty();
@@ -244,7 +244,7 @@ pub(crate) fn stored_bits(dtype: DataType, padded: bool) -> i64 {
 }
 
 /// A number of elements in bytes, if it ends where a byte ends.
-fn whole_bytes(elements: i64, bits: i64, dtype: DataType) -> Result<u64, Error> {
+pub(crate) fn whole_bytes(elements: i64, bits: i64, dtype: DataType) -> Result<u64, Error> {
     let bits = i128::from(elements).saturating_mul(bits.into());
     match u64::try_from(bits >> 3) {
         Ok(bytes) if bits % 8 == 0 => Ok(bytes),
@@ -254,13 +254,13 @@ fn whole_bytes(elements: i64, bits: i64, dtype: DataType) -> Result<u64, Error> 
 }
 
 /// The bytes that hold a number of elements.
-fn bytes_of(elements: i64, bits: i64) -> Result<u64, Error> {
+pub(crate) fn bytes_of(elements: i64, bits: i64) -> Result<u64, Error> {
     let bits = i128::from(elements).saturating_mul(bits.into());
     u64::try_from(bits.saturating_add(7) >> 3).map_err(|_| Error::SizeOverflow)
 }
 
 /// A number of bytes in elements; nothing if one would be cut.
-fn whole_elements(bytes: i64, bits: i64) -> Option<i64> {
+pub(crate) fn whole_elements(bytes: i64, bits: i64) -> Option<i64> {
     let given = i128::from(bytes).saturating_mul(8);
     let elements = given.checked_div(bits.into());
     match elements.map(|elements| (i64::try_from(elements), elements.checked_mul(bits.into()))) {
@@ -283,7 +283,7 @@ fn joined(outer: &[i64], factor: i64, inner: &[i64]) -> Result<Dims<'static>, Er
 
 /// The error for elements that lie outside of where they may.
 #[cold]
-pub(super) fn out_of_bounds(start: i128, end: i128, len: usize) -> Error {
+pub(crate) fn out_of_bounds(start: i128, end: i128, len: usize) -> Error {
     let clamp = |n: i128| i64::try_from(n.clamp(i64::MIN.into(), i64::MAX.into())).unwrap_or(0);
     Error::OutOfBounds { start: clamp(start), end: clamp(end), len }
 }

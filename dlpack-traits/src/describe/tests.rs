@@ -1,0 +1,338 @@
+//! The new check compared with the one that exports use, over random layouts.
+
+use alloc::vec::Vec;
+use core::mem::MaybeUninit;
+
+use super::walk::Walk;
+use super::{Describe, Description, Shaped, Slot};
+use crate::described::{Layout, Order};
+use crate::device::Device;
+use crate::dtype::DataType;
+use crate::error::Error;
+use crate::flags::Flags;
+use crate::storage::DataRef;
+use crate::view::TensorView;
+
+/// Pseudo-random numbers (xorshift), the same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n
+    }
+
+    fn once_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.index(choices.len())]
+    }
+
+    fn index(&mut self, len: usize) -> usize {
+        usize::try_from(self.below(len as u64)).unwrap()
+    }
+
+    /// A small number, rarely one at an edge of the arithmetic.
+    fn number(&mut self, below: u64) -> i64 {
+        const EDGES: [i64; 8] =
+            [-1, 0, i64::MAX, i64::MIN, i64::MAX / 8, 1 << 32, -(1 << 32), i64::MAX / 4 + 1];
+        if self.once_in(60) { self.of(&EDGES) } else { i64::try_from(self.below(below)).unwrap() }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Unit {
+    Elements,
+    Bytes,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Ordered(Order),
+    Strided(Unit),
+}
+
+/// What a type may say about its layout.
+#[derive(Clone, Debug)]
+struct Case {
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    how: How,
+    pitch: Option<(i64, Unit)>,
+    rank: Option<i64>,
+    offset: Option<(i64, Unit)>,
+    len: Option<(i64, Unit)>,
+    dtype: Option<DataType>,
+    device: Option<Device>,
+    padded: bool,
+}
+
+const DTYPES: [DataType; 9] = [
+    DataType::U8,
+    DataType::F32,
+    DataType::F64,
+    DataType::COMPLEX128,
+    DataType::BOOL,
+    DataType::FLOAT4_E2M1FN,
+    DataType::F32.with_lanes(3),
+    DataType::I8.with_lanes(3),
+    DataType::new(crate::ffi::kDLOpaqueHandle, 64, 1),
+];
+
+impl Case {
+    fn new(random: &mut Random) -> Self {
+        const UNITS: [Unit; 2] = [Unit::Elements, Unit::Bytes];
+        let few = random.below(6);
+        let ndim = if random.once_in(20) { 7 + random.below(5) } else { few };
+        let many = ndim > 6;
+        let shape = (0..ndim).map(|_| random.number(if many { 3 } else { 6 })).collect();
+        let strides = (0..ndim)
+            .map(|_| random.number(14).wrapping_sub(i64::try_from(random.below(5)).unwrap()))
+            .collect();
+        let how = match random.below(8) {
+            0..3 => How::Ordered(Order::RowMajor),
+            3 => How::Ordered(Order::ColumnMajor),
+            4..7 => How::Strided(Unit::Elements),
+            _ => How::Strided(Unit::Bytes),
+        };
+        let mut amount = |one_in, below| {
+            random.once_in(one_in).then(|| (random.number(below), random.of(&UNITS)))
+        };
+        let (pitch, offset, len) = (amount(6, 20), amount(2, 70), amount(5, 200));
+        Self {
+            shape,
+            strides,
+            how,
+            pitch,
+            rank: random.once_in(12).then(|| random.number(6)),
+            offset,
+            len,
+            dtype: random.once_in(2).then(|| random.of(&DTYPES)),
+            device: random.once_in(9).then(|| random.of(&[Device::CPU, Device::cuda(0)])),
+            padded: random.once_in(12),
+        }
+    }
+
+    fn layout(&self) -> Result<Layout<'_>, Error> {
+        let mut it = match self.how {
+            How::Ordered(order) => Layout::ordered(&self.shape, order)?,
+            How::Strided(Unit::Elements) => Layout::strided(&self.shape, &self.strides)?,
+            How::Strided(Unit::Bytes) => Layout::byte_strided(&self.shape, &self.strides)?,
+        };
+        if let Some(rank) = self.rank {
+            it = it.rank(rank)?;
+        }
+        it = match self.pitch {
+            None => it,
+            Some((pitch, Unit::Elements)) => it.pitch(pitch)?,
+            Some((pitch, Unit::Bytes)) => it.byte_pitch(pitch)?,
+        };
+        it = match self.offset {
+            None => it,
+            Some((offset, Unit::Elements)) => it.offset(offset)?,
+            Some((offset, Unit::Bytes)) => it.byte_offset(offset)?,
+        };
+        it = match self.len {
+            None => it,
+            Some((len, Unit::Elements)) => it.len(len)?,
+            Some((len, Unit::Bytes)) => it.byte_len(len)?,
+        };
+        if let Some(dtype) = self.dtype {
+            it = it.dtype(dtype);
+        }
+        if let Some(device) = self.device {
+            it = it.device(device);
+        }
+        Ok(if self.padded { it.padded() } else { it })
+    }
+
+    fn describe<'a>(&self, out: Describe<'a>) -> Shaped<'a> {
+        let mut it = out.shape(&self.shape);
+        it = match self.how {
+            How::Ordered(Order::RowMajor) => it,
+            How::Ordered(order) => it.order(order),
+            How::Strided(Unit::Elements) => it.strides(&self.strides),
+            How::Strided(Unit::Bytes) => it.byte_strides(&self.strides),
+        };
+        if let Some(rank) = self.rank {
+            it = it.rank(rank);
+        }
+        it = match self.pitch {
+            None => it,
+            Some((pitch, Unit::Elements)) => it.pitch(pitch),
+            Some((pitch, Unit::Bytes)) => it.byte_pitch(pitch),
+        };
+        it = match self.offset {
+            None => it,
+            Some((offset, Unit::Elements)) => it.offset(offset),
+            Some((offset, Unit::Bytes)) => it.byte_offset(offset),
+        };
+        it = match self.len {
+            None => it,
+            Some((len, Unit::Elements)) => it.len(len),
+            Some((len, Unit::Bytes)) => it.byte_len(len),
+        };
+        if let Some(dtype) = self.dtype {
+            it = it.dtype(dtype);
+        }
+        if let Some(device) = self.device {
+            it = it.device(device);
+        }
+        if self.padded { it.padded() } else { it }
+    }
+}
+
+/// All that a consumer is told of a tensor, and where it lies in its storage.
+#[derive(Debug, PartialEq)]
+struct Told {
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    dtype: DataType,
+    data: (usize, u64),
+    span: (u64, u64),
+    flags: Flags,
+    version: crate::Version,
+}
+
+fn told_before(data: DataRef<'_>, case: &Case) -> Result<Told, Error> {
+    let view = TensorView::new(data, case.layout()?)?;
+    let described = view.described();
+    let (start, len) = described.span();
+    let (first, byte_offset) = described.data();
+    Ok(Told {
+        shape: view.shape().to_vec(),
+        strides: view.strides().to_vec(),
+        dtype: view.dtype(),
+        data: (first.addr(), byte_offset),
+        span: (start, start + len as u64),
+        flags: described.flags(),
+        version: described.version(),
+    })
+}
+
+fn told(description: &Description<'_>) -> Told {
+    let checked = &description.checked;
+    let tensor = checked.described.tensor();
+    assert_eq!(usize::try_from(tensor.ndim), Ok(checked.described.shape().len()));
+    Told {
+        shape: checked.described.shape().to_vec(),
+        strides: checked.described.strides().to_vec(),
+        dtype: tensor.dtype.into(),
+        data: (tensor.data.addr(), tensor.byte_offset),
+        span: (checked.span.start, checked.span.end),
+        flags: checked.flags,
+        version: checked.version,
+    }
+}
+
+#[repr(align(16))]
+struct Aligned([u8; 1024]);
+
+static BYTES: Aligned = Aligned([0; 1024]);
+static CLOSED: Error = Error::Custom("closed");
+
+/// Memory of different types, lengths, alignments and terms.
+fn memory(random: &mut Random) -> DataRef<'static> {
+    let start = random.index(9);
+    let len = if random.once_in(3) { 1000 } else { random.index(400) };
+    let bytes = &BYTES.0[start..start + len];
+    let parts = |dtype, device| {
+        let (ptr, len) = (BYTES.0.as_ptr(), 8 * (len / 8));
+        // SAFETY: 1. to 3. They are bytes of a static, aligned to 16, that nobody writes.
+        unsafe { DataRef::from_raw_parts(ptr, len, dtype, device) }
+    };
+    let [_, single, double, complex, boolean, narrow, _, lanes, handle] = DTYPES;
+    match random.below(12) {
+        0..4 => DataRef::from_slice(bytes),
+        4 => parts(double, Device::CPU),
+        5 => parts(single, Device::CPU),
+        6 => parts(complex, Device::cuda(0)),
+        7 => parts(random.of(&[boolean, narrow, lanes, handle]), Device::CPU),
+        8 => parts(single, Device::new(crate::ffi::kDLVulkan, 0)),
+        9 => parts(DataType::U8, Device::CPU).with_axes(&[3]),
+        10 => parts(DataType::U8, Device::CPU).with_axes(&[2, 2]),
+        _ if random.once_in(8) => DataRef::refused(&CLOSED),
+        _ => parts(narrow, Device::CPU).into_padded(),
+    }
+}
+
+/// A description by [`Describe`] is that of a [`Layout`], errors included.
+///
+/// Ranks that differ are the exception: they are reported where the strides are given,
+/// before anything that only the memory shows to be wrong.
+#[test]
+fn descriptions_agree_with_layouts() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let rounds = if cfg!(miri) { 400 } else { 300_000 };
+    let (mut accepted, mut refused) = (0, 0);
+    for _ in 0..rounds {
+        let case = Case::new(&mut random);
+        let data = memory(&mut random);
+        let mut slot = Slot::new();
+        let found = case.describe(slot.describe()).data(data).map(|it| told(&it));
+        let expected = told_before(data, &case);
+        match (&found, &expected) {
+            (Err(_), Err(_)) => refused += 1,
+            _ => accepted += 1,
+        }
+        assert_eq!(found, expected, "{case:?} in {data:?}");
+    }
+    assert!(accepted > rounds / 20 && refused > rounds / 20, "{accepted} of {rounds}");
+}
+
+/// The error of a builder method precedes every error of the memory.
+#[test]
+fn strides_of_a_different_rank_are_reported_first() {
+    let data = DataRef::refused(&CLOSED);
+    let mut slot = Slot::new();
+    let found = slot.describe().shape(&[2_i64, 3]).strides(&[1_i64]).data(data);
+    assert_eq!(found.map(|_| ()), Err(Error::RankMismatch { shape: 2, strides: 1 }));
+}
+
+/// A slot that is used again holds the last description, and frees every list.
+#[test]
+fn slots_are_used_again() {
+    let bytes = [0_u8; 512];
+    let mut slot = Slot::new();
+    for ndim in [1, 9, 2, 9, 64, 0, 33] {
+        let shape = alloc::vec![1_u8; ndim];
+        let description = slot.describe().shape(&shape).data(DataRef::from_slice(&bytes)).unwrap();
+        assert_eq!(told(&description).shape, alloc::vec![1; ndim]);
+    }
+    let too_many = slot.describe().shape(&[1_u8; 65]).data(DataRef::from_slice(&bytes));
+    assert_eq!(too_many.map(|_| ()), Err(Error::TooManyDims { ndim: 65 }));
+    // A description that is started and not finished leaves nothing behind.
+    let _ = slot.describe().shape(&[1_u8; 40]);
+}
+
+/// Walks agree with the arithmetic of `layout`.
+#[test]
+fn walks_agree_with_the_arithmetic_of_layouts() {
+    use crate::layout::{extent, is_row_major, may_overlap, numel, row_major_strides};
+    let mut random = Random(7);
+    for _ in 0..if cfg!(miri) { 300 } else { 100_000 } {
+        let case = Case::new(&mut random);
+        let (shape, strides) = (&case.shape[..], &case.strides[..]);
+        if let Some(walk) = Walk::strided(shape, strides) {
+            let extent = extent(shape, strides).unwrap().unwrap();
+            assert_eq!((walk.numel, walk.low, walk.high), {
+                (numel(shape).unwrap(), extent.low, extent.high)
+            });
+            assert!(!walk.apart || !may_overlap(shape, strides), "{case:?}");
+            assert_eq!(walk.contiguous, is_row_major(shape, strides), "{case:?}");
+        }
+        let mut place = alloc::vec![MaybeUninit::new(0); shape.len()];
+        if let Some(walk) = Walk::row_major(shape, &mut place) {
+            let mut expected = alloc::vec![0; shape.len()];
+            row_major_strides(shape, &mut expected);
+            // SAFETY: they were initialised from the start.
+            let found = place.iter().map(|stride| unsafe { stride.assume_init() });
+            assert!(found.eq(expected), "{case:?}");
+            assert_eq!((walk.numel, walk.high), (numel(shape).unwrap(), walk.numel - 1));
+        }
+    }
+}
