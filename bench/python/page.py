@@ -227,7 +227,8 @@ def page(groups, about):
     parts += ["## Besides the bars", BEYOND.replace("{first_writes}\n", first_writes(about))]
     parts += [
         "## The floor",
-        "What `floor` means in the Rust rows: `bench/src/floor.rs`, as it is.",
+        "What `floor` means in the Rust rows: `bench/src/floor.rs`, as it is. Rows that name"
+        " the shape of a struct have the floor of that shape, in `bench/src/shapes/floor.rs`.",
         "```rust,ignore\n" + (ROOT / "bench/src/floor.rs").read_text().rstrip() + "\n```",
     ]
     return "\n\n".join(parts) + "\n"

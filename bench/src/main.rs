@@ -12,6 +12,7 @@ mod peers;
 mod report;
 mod rows;
 mod scale;
+mod shapes;
 
 use contender::Contender;
 use report::{Entry, Report};
@@ -63,6 +64,7 @@ fn run() {
     let rounds = std::env::var("BENCH_ROUNDS").ok().and_then(|text| text.parse().ok());
     let rounds = rounds.unwrap_or(4000);
     let mut report = Report::new("rust");
+    shapes::all(&mut report, rounds);
     for (title, bar, row) in [
         ("export + C deleter", 1.10, Row::Export),
         ("import to a slice + drop", 1.15, Row::Import),

@@ -1,0 +1,288 @@
+//! The floor of each shape: one allocation, every field written once, and every check
+//! without which the tensor could reach outside of its storage.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::Arc;
+
+use dlpack_traits::DataType;
+use dlpack_traits::ffi::{
+    self, DLDataType, DLDevice, DLManagedTensorVersioned, DLPackVersion, DLTensor,
+};
+
+use super::{Buffer, Bytes, Contiguous, General, Offset, Strided};
+
+/// The most dimensions that the floor has room for.
+const MOST: usize = 8;
+
+/// Shape, then strides.
+pub struct Lists([MaybeUninit<i64>; 2 * MOST]);
+
+impl Lists {
+    #[inline(always)]
+    pub fn new() -> Self {
+        Self([MaybeUninit::uninit(); 2 * MOST])
+    }
+}
+
+/// A tensor of host memory, with its lists written.
+pub struct Placed {
+    first: *const u8,
+    dtype: DLDataType,
+    ndim: usize,
+}
+
+/// What the floor of a shape does.
+pub trait Describe {
+    /// Another owner of the memory.
+    type Owner: 'static;
+
+    fn owner(&self) -> Self::Owner;
+
+    /// Writes the lists, and returns where the elements are: nothing unless all of them
+    /// lie inside the storage.
+    fn describe(&self, lists: &mut Lists) -> Option<Placed>;
+}
+
+const F32: DLDataType = DLDataType { code: ffi::kDLFloat, bits: 32, lanes: 1 };
+const U8: DLDataType = DLDataType { code: ffi::kDLUInt, bits: 8, lanes: 1 };
+
+/// Contiguous elements at the start of a storage of `len` bytes.
+#[inline(always)]
+fn contiguous(
+    lists: &mut Lists,
+    shape: &[usize],
+    first: *const u8,
+    len: usize,
+    dtype: DLDataType,
+    size: i64,
+) -> Option<Placed> {
+    let ndim = shape.len();
+    let (dims, strides) = lists.0.split_at_mut_checked(ndim)?;
+    let mut numel = 1_i64;
+    for ((to, stride), &dim) in dims.iter_mut().zip(strides).zip(shape).rev() {
+        let dim = i64::try_from(dim).ok().filter(|&dim| dim > 0)?;
+        to.write(dim);
+        stride.write(numel);
+        numel = numel.checked_mul(dim)?;
+    }
+    let fits = numel.checked_mul(size)? as u64 <= len as u64;
+    (fits && first.addr().is_multiple_of(size as usize)).then_some(Placed { first, dtype, ndim })
+}
+
+/// Elements at explicit strides, `offset` elements into a storage of `len` bytes.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "it is inlined, and each is a field")]
+fn strided(
+    lists: &mut Lists,
+    shape: &[usize],
+    strides: &[isize],
+    offset: usize,
+    first: *const u8,
+    len: usize,
+    dtype: DLDataType,
+    size: i64,
+) -> Option<Placed> {
+    let ndim = shape.len();
+    let (dims, places) = lists.0.split_at_mut_checked(ndim)?;
+    if strides.len() != ndim || places.len() < ndim {
+        return None;
+    }
+    let (mut low, mut high) = (0_i64, 0_i64);
+    for (((to, place), &dim), &stride) in dims.iter_mut().zip(places).zip(shape).zip(strides) {
+        let dim = i64::try_from(dim).ok().filter(|&dim| dim > 0)?;
+        let stride = stride as i64;
+        to.write(dim);
+        place.write(stride);
+        let last = (dim - 1).checked_mul(stride)?;
+        let end = if last < 0 { &mut low } else { &mut high };
+        *end = end.checked_add(last)?;
+    }
+    let offset = i64::try_from(offset).ok()?;
+    let start = offset.checked_add(low)?.checked_mul(size)?;
+    let end = offset.checked_add(high)?.checked_add(1)?.checked_mul(size)?;
+    let first = first.wrapping_add(offset.checked_mul(size)? as usize);
+    let fits = start >= 0 && end as u64 <= len as u64;
+    (fits && first.addr().is_multiple_of(size as usize)).then_some(Placed { first, dtype, ndim })
+}
+
+/// The bytes of a slice.
+#[inline(always)]
+fn bytes<T>(slice: &[T]) -> (*const u8, usize) {
+    (slice.as_ptr().cast(), size_of_val(slice))
+}
+
+impl Describe for Contiguous {
+    type Owner = Arc<[f32]>;
+
+    #[inline(always)]
+    fn owner(&self) -> Arc<[f32]> {
+        Arc::clone(&self.data)
+    }
+
+    #[inline(always)]
+    fn describe(&self, lists: &mut Lists) -> Option<Placed> {
+        let (first, len) = bytes(&self.data);
+        contiguous(lists, &self.shape, first, len, F32, 4)
+    }
+}
+
+impl Describe for Strided {
+    type Owner = Arc<[f32]>;
+
+    #[inline(always)]
+    fn owner(&self) -> Arc<[f32]> {
+        Arc::clone(&self.data)
+    }
+
+    #[inline(always)]
+    fn describe(&self, lists: &mut Lists) -> Option<Placed> {
+        let (first, len) = bytes(&self.data);
+        strided(lists, &self.shape, &self.strides, 0, first, len, F32, 4)
+    }
+}
+
+impl Describe for Offset {
+    type Owner = Arc<[f32]>;
+
+    #[inline(always)]
+    fn owner(&self) -> Arc<[f32]> {
+        Arc::clone(&self.data)
+    }
+
+    #[inline(always)]
+    fn describe(&self, lists: &mut Lists) -> Option<Placed> {
+        let (first, len) = bytes(&self.data);
+        strided(lists, &self.shape, &self.strides, self.offset, first, len, F32, 4)
+    }
+}
+
+impl Describe for General {
+    type Owner = Buffer;
+
+    #[inline(always)]
+    fn owner(&self) -> Buffer {
+        self.data.clone()
+    }
+
+    #[inline(always)]
+    fn describe(&self, lists: &mut Lists) -> Option<Placed> {
+        let ((first, len), dtype, size) = match &self.data {
+            Buffer::F32(data) => (bytes(data), F32, 4),
+            Buffer::U8(data) => (bytes(data), U8, 1),
+        };
+        strided(lists, &self.shape, &self.strides, self.offset, first, len, dtype, size)
+    }
+}
+
+impl Describe for Bytes {
+    type Owner = Arc<[u8]>;
+
+    #[inline(always)]
+    fn owner(&self) -> Arc<[u8]> {
+        Arc::clone(&self.data)
+    }
+
+    #[inline(always)]
+    fn describe(&self, lists: &mut Lists) -> Option<Placed> {
+        let (first, len) = bytes(&self.data);
+        let (dtype, handle) = (self.dtype, ffi::kDLOpaqueHandle);
+        if !dtype.is_well_formed() || dtype.code() == handle || dtype == DataType::BOOL {
+            return None;
+        }
+        let size = i64::try_from(dtype.byte_size()?).ok()?;
+        contiguous(lists, &self.shape, first, len, dtype.to_ffi(), size)
+    }
+}
+
+#[repr(C)]
+struct Packet<O> {
+    managed: DLManagedTensorVersioned,
+    owner: O,
+    lists: Lists,
+}
+
+unsafe extern "C" fn delete<O>(managed: *mut DLManagedTensorVersioned) {
+    // SAFETY: only `finish` sets this deleter, with the packet in `manager_ctx`.
+    let packet = unsafe { (*managed).manager_ctx }.cast::<Packet<O>>();
+    // SAFETY: the owner is initialised, and this is its end.
+    unsafe { ptr::drop_in_place(&raw mut (*packet).owner) };
+    // SAFETY: `place` allocated it with this layout.
+    unsafe { dealloc(packet.cast(), Layout::new::<Packet<O>>()) };
+}
+
+/// A new packet with an owner and nothing else.
+#[inline(always)]
+fn place<O>(owner: O) -> *mut Packet<O> {
+    let layout = Layout::new::<Packet<O>>();
+    // SAFETY: a packet has a size.
+    let packet: *mut Packet<O> = unsafe { alloc(layout) }.cast();
+    if packet.is_null() {
+        handle_alloc_error(layout);
+    }
+    // SAFETY: the allocation has room for a packet.
+    unsafe { (&raw mut (*packet).owner).write(owner) };
+    packet
+}
+
+/// The lists of a packet.
+#[inline(always)]
+fn lists<'a, O>(packet: *mut Packet<O>) -> &'a mut Lists {
+    // SAFETY: the callers have just made the packet, and numbers that are not
+    // initialised may be in there.
+    unsafe { &mut (*packet).lists }
+}
+
+fn tensor(placed: &Placed, shape: *mut i64) -> DLTensor {
+    DLTensor {
+        data: placed.first.cast_mut().cast(),
+        device: DLDevice { device_type: ffi::kDLCPU, device_id: 0 },
+        ndim: placed.ndim as i32,
+        dtype: placed.dtype,
+        shape,
+        strides: shape.wrapping_add(placed.ndim),
+        byte_offset: 0,
+    }
+}
+
+#[inline(always)]
+fn finish<O>(packet: *mut Packet<O>, placed: Option<Placed>) -> *mut DLManagedTensorVersioned {
+    let placed = placed.expect("a tensor");
+    // SAFETY: the allocation has room for a packet.
+    let shape: *mut i64 = unsafe { &raw mut (*packet).lists }.cast();
+    let managed = DLManagedTensorVersioned {
+        version: DLPackVersion { major: 1, minor: 3 },
+        manager_ctx: packet.cast(),
+        deleter: Some(delete::<O>),
+        flags: ffi::DLPACK_FLAG_BITMASK_READ_ONLY,
+        dl_tensor: tensor(&placed, shape),
+    };
+    // SAFETY: as above.
+    unsafe { (&raw mut (*packet).managed).write(managed) };
+    packet.cast()
+}
+
+/// An export by value: the packet owns the struct.
+#[inline(always)]
+pub fn by_value<T: Describe>(value: T) -> *mut DLManagedTensorVersioned {
+    let packet = place(value);
+    // SAFETY: the owner was just written.
+    let placed = unsafe { &(*packet).owner }.describe(lists(packet));
+    finish(packet, placed)
+}
+
+/// A shared export: the packet owns another owner of the memory.
+#[inline(always)]
+pub fn shared<T: Describe>(value: &T) -> *mut DLManagedTensorVersioned {
+    let packet = place(value.owner());
+    let placed = value.describe(lists(packet));
+    finish(packet, placed)
+}
+
+/// A view that is borrowed for the time of a call.
+#[inline(always)]
+pub fn view<T: Describe>(value: &T, lists: &mut Lists) -> DLTensor {
+    let placed = value.describe(lists).expect("a tensor");
+    tensor(&placed, (&raw mut lists.0).cast())
+}
