@@ -25,7 +25,10 @@ pub(crate) fn expand(
             use #private as __dlpack;
             #[automatically_derived]
             impl #params __dlpack::DLPackExport for #ident #args #where_clause {
-                fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
+                fn describe<'__dlpack>(
+                    &'__dlpack self,
+                    _: __dlpack::Describe<'__dlpack>,
+                ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
                     loop {}
                 }
             }

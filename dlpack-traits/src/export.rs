@@ -3,20 +3,17 @@
 mod by_owner;
 mod pointers;
 
-pub(crate) use by_owner::{ShareBy, compact_managed, spanned_managed};
+pub(crate) use by_owner::{compact_managed, spanned_managed};
 
-use self::by_owner::share_by;
 use crate::copy::Copied;
-use crate::described::{Described, Plain};
-use crate::dims::Room;
+use crate::describe::{Describe, Description, DescriptionMut, Slot};
 use crate::error::Error;
-use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
+use crate::ffi::DLManagedTensor;
 use crate::flags::Flags;
-use crate::managed::{Abi, ManagedTensor, Packet, Placed, Unfinished};
+use crate::managed::{ManagedTensor, Packet};
 use crate::storage::{SharedOwner, Storage};
 use crate::stream::{StreamArg, StreamKind};
-use crate::version::Version;
-use crate::view::{Lend, TensorView};
+use crate::view::TensorView;
 
 /// A type that can be handed to other libraries as a tensor.
 ///
@@ -34,7 +31,7 @@ use crate::view::{Lend, TensorView};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use dlpack_traits::{DLPackExport, Error, Flags, Layout, Storage, TensorView};
+/// use dlpack_traits::{DLPackExport, Describe, Description, Error, Flags, Storage};
 ///
 /// struct Image {
 ///     pixels: Arc<[u8]>,
@@ -42,8 +39,8 @@ use crate::view::{Lend, TensorView};
 /// }
 ///
 /// impl DLPackExport for Image {
-///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-///         TensorView::new(self.pixels.data(), Layout::row_major(&self.shape)?)
+///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+///         out.shape(&self.shape).data(self.pixels.data())
 ///     }
 ///
 ///     fn storage(&self) -> Option<&dyn Storage> {
@@ -63,65 +60,23 @@ use crate::view::{Lend, TensorView};
     note = "a list of elements has no shape: mark it `#[dlpack(data)]` in a struct with a `shape`"
 )]
 pub trait DLPackExport {
-    /// The tensor, borrowed.
+    /// Describes the tensor in the place where its consumer reads it.
     ///
     /// # Errors
     ///
-    /// Whatever makes the type's present state no tensor.
-    fn tensor(&self) -> Result<TensorView<'_>, Error>;
+    /// Those of [`Shaped::data`](crate::Shaped::data), and whatever keeps the value in its
+    /// present state from being a tensor.
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error>;
 
-    /// [`tensor`](Self::tensor) for who rarely comes there: a call, and not the code of
-    /// the short way once more. The derive writes this.
-    #[doc(hidden)]
-    #[inline]
-    fn tensor_rarely(&self) -> Result<TensorView<'_>, Error> {
-        self.tensor()
-    }
-
-    /// The tensor, with as much freedom as the storage can give away. By
+    /// [`describe`](Self::describe) with as much freedom as the storage can give away. By
     /// default that is reading only.
     ///
     /// # Errors
     ///
-    /// Those of [`tensor`](Self::tensor).
-    #[inline]
-    fn lend(&mut self) -> Result<Lend<'_>, Error> {
-        self.tensor().map(Lend::from)
-    }
-
-    /// What [`tensor`](Self::tensor) says, if that is plain, with its
-    /// dimensions written to where the consumer reads them. The derive writes
-    /// this.
-    #[doc(hidden)]
-    #[inline]
-    fn tensor_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
-        let _ = room;
-        None
-    }
-
-    /// What [`lend`](Self::lend) says, if that is plain; see `tensor_in`.
-    #[doc(hidden)]
-    #[inline]
-    fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
-        let _ = room;
-        None
-    }
-
-    /// The shape, if this stores it as the numbers that a C struct has.
-    #[doc(hidden)]
-    #[inline]
-    fn stored_shape(&self) -> Option<&[i64]> {
-        None
-    }
-
-    /// [`to_dlpack_on`](Self::to_dlpack_on), with any owner that [`share`](Self::share)
-    /// makes, or [`Error::NotShareable`]. What knows the type of that owner, or needs
-    /// none, has a shorter way: the derive writes one, and [`Shared`](crate::Shared) has
-    /// another.
-    #[doc(hidden)]
-    #[inline]
-    fn share_dlpack(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        share_by_any(self, consumer)
+    /// Those of [`describe`](Self::describe).
+    #[inline(always)]
+    fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
+        self.describe(out).map(DescriptionMut::from)
     }
 
     /// What holds the elements. By default, [`share`](Self::share) is its.
@@ -155,6 +110,16 @@ pub trait DLPackExport {
         self.storage()?.share()
     }
 
+    /// The tensor, borrowed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`describe`](Self::describe).
+    #[inline]
+    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        TensorView::of(|out| self.describe(out))
+    }
+
     /// Exports the tensor together with its owner, which is dropped by the
     /// deleter, on any thread. One allocation; beyond 8 dimensions, more.
     ///
@@ -164,14 +129,14 @@ pub trait DLPackExport {
     ///
     /// # Errors
     ///
-    /// Those of [`lend`](Self::lend), and [`Error::OutOfMemory`]; the owner is
+    /// Those of [`describe_mut`](Self::describe_mut), and [`Error::OutOfMemory`]; the owner is
     /// then dropped.
     #[inline]
     fn into_dlpack(self) -> Result<ManagedTensor, Error>
     where
         Self: Sized + Send + 'static,
     {
-        into_managed::<DLManagedTensorVersioned, Self>(self, StreamArg::unspecified())
+        into_managed(self, StreamArg::unspecified())
     }
 
     /// [`into_dlpack`](Self::into_dlpack) for a consumer that says on which stream
@@ -186,7 +151,7 @@ pub trait DLPackExport {
     where
         Self: Sized + Send + 'static,
     {
-        into_managed::<DLManagedTensorVersioned, Self>(self, consumer)
+        into_managed(self, consumer)
     }
 
     /// [`into_dlpack`](Self::into_dlpack) for consumers of before 1.0.
@@ -200,7 +165,7 @@ pub trait DLPackExport {
     where
         Self: Sized + Send + 'static,
     {
-        into_managed::<DLManagedTensor, Self>(self, StreamArg::unspecified())
+        into_managed(self, StreamArg::unspecified())?.into_legacy()
     }
 
     /// Exports the tensor with one more owner of its memory, and leaves the
@@ -229,12 +194,7 @@ pub trait DLPackExport {
     /// [`TensorView::sync_for`].
     #[inline]
     fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        match share_managed(self, consumer) {
-            // What is no tensor at all cannot be shared either, but that is
-            // not what is wrong with it.
-            Err(Error::NotShareable) => Err(not_shareable(tensor_of(self))),
-            shared => shared,
-        }
+        share_managed(self, consumer)
     }
 
     /// Exports a copy of the elements, compact in row-major order and aligned
@@ -249,120 +209,72 @@ pub trait DLPackExport {
     }
 }
 
-/// Exports by value: [`DLPackExport::into_dlpack`] for either struct, ordered
-/// before the consumer's stream.
+/// Exports by value: [`DLPackExport::into_dlpack`], synchronized with the consumer.
 #[inline(always)]
-pub(crate) fn into_managed<A: Abi, T: DLPackExport + Send + 'static>(
+pub(crate) fn into_managed<T: DLPackExport + Send + 'static>(
     owner: T,
     consumer: StreamArg<'_>,
-) -> Result<ManagedTensor<A>, Error> {
+) -> Result<ManagedTensor, Error> {
     // The order of these steps is the proof; see docs/SAFETY.md.
-    let placed = Packet::<A, T>::place(owner)?;
+    let placed = Packet::place(owner)?;
     // SAFETY: the owner is in its place, and nothing else borrows it. This
     // borrow ends before the next one begins.
     unsafe { &*placed.owner() }.sync_for(consumer)?;
-    // SAFETY: the room is a part of the packet beside the owner, which nobody
-    // else borrows.
-    let room = unsafe { &mut *placed.space() }.room();
-    // SAFETY: nothing else borrows the owner. If it lends, the borrow is deemed
-    // alive until the deleter runs: nobody names the owner any more, and what
-    // it lends goes into the head and nowhere else. If not, it is over.
-    if let Some(plain) = unsafe { &mut *placed.owner() }.lend_in(room) {
-        let flags = allowed::<A>(plain.flags())?;
-        // SAFETY: 1. The owner lent it in its place, where it is borrowed still.
-        unsafe { plain.sync_for(consumer) }?;
-        // SAFETY: 1. `plain` was lent by the owner in its place, its dimensions
-        // are in the one room of its lifetime, which is this packet's, and nobody
-        // names the owner after that. 2. `T` is
-        // `Send + 'static`.
-        return Ok(unsafe { placed.finish_plain(&plain, flags) });
-    }
-    lend_described(placed, consumer)
+    // SAFETY: 1. The next statement uses it up, and the one after takes the result.
+    let out = unsafe { placed.describe() };
+    // SAFETY: nothing else borrows the owner. The borrow is deemed alive until the
+    // deleter runs: the owner is not named any more, and what it lends goes into the head
+    // and nowhere else.
+    let checked = unsafe { &mut *placed.owner() }.describe_mut(out)?.into_checked();
+    // SAFETY: 1. The owner lent it in its place, where it is borrowed still.
+    unsafe { checked.facts.sync_for(consumer) }?;
+    // SAFETY: 1. `checked` was lent by the owner in its place, and the owner is not named
+    // after that. 2. `T` is `Send + 'static`.
+    unsafe { placed.finish(checked, Flags::NONE) }
 }
 
-/// The rest of [`into_managed`], for a tensor that is not plain, or none.
+/// Exports with one more owner: [`DLPackExport::to_dlpack`].
+#[inline(always)]
+pub(crate) fn share_managed<T: DLPackExport + ?Sized>(
+    tensor: &T,
+    consumer: StreamArg<'_>,
+) -> Result<ManagedTensor, Error> {
+    let Some(owner) = tensor.share() else { return Err(not_shareable(tensor)) };
+    // First, so that a hook that panics finds the owner where a panic of its drop is caught.
+    let placed = Packet::place_shared(owner)?;
+    tensor.sync_for(consumer)?;
+    // SAFETY: nothing else borrows the owner. The borrow is deemed alive until the
+    // deleter runs: the owner is not named any more.
+    let data = unsafe { &*placed.owner() }.data();
+    // SAFETY: 1. The next statement uses it up, and the last takes the result.
+    let out = unsafe { placed.describe() };
+    // The layout is the tensor's, the memory is the owner's: what the tensor lends may be
+    // gone by tomorrow, what the owner lends may not.
+    let checked = tensor.describe(out)?.into_checked();
+    // SAFETY: 1. The owner lent `data` in its place, and is not named after that. 2. It is
+    // `Send` and borrows nothing.
+    unsafe { placed.finish_in(checked, data.memory_ref(), consumer) }
+}
+
+/// What keeps a tensor from being shared: what keeps it from being a tensor, if anything.
 #[cold]
 #[inline(never)]
-fn lend_described<A: Abi, T: DLPackExport + Send + 'static>(
-    placed: Placed<A, T>,
-    consumer: StreamArg<'_>,
-) -> Result<ManagedTensor<A>, Error> {
-    // SAFETY: nothing else borrows the owner. The borrow is deemed alive until
-    // the deleter runs: from here on nobody names the owner, and what it lends
-    // goes into the head and nowhere else.
-    let lend = unsafe { &mut *placed.owner() }.lend();
-    // SAFETY: 1. `lend` was lent by the owner in its place, and nobody names
-    // the owner after that. 2. `T` is `Send + 'static`.
-    let outcome = unsafe { finish_lend::<A>(placed.unfinished(), lend, consumer) };
-    // SAFETY: 1. It returns what `finish` returns.
-    unsafe { placed.settle(&outcome) };
-    outcome
+fn not_shareable<T: DLPackExport + ?Sized>(tensor: &T) -> Error {
+    tensor.describe(Slot::new().describe()).err().unwrap_or(Error::NotShareable)
 }
 
-/// Writes what was lent into the head of a packet.
-///
-/// # Safety
-///
-/// Those of [`Unfinished::finish`].
-#[inline(never)]
-#[expect(clippy::needless_pass_by_value, reason = "it is dropped here, and not in every type")]
-unsafe fn finish_lend<A: Abi>(
-    packet: Unfinished<A>,
-    lend: Result<Lend<'_>, Error>,
-    consumer: StreamArg<'_>,
-) -> Result<ManagedTensor<A>, Error> {
-    let described = match &lend {
-        Ok(lend) => lend.described(),
-        Err(error) => return Err(*error),
-    };
-    let flags = flags_for::<A>(described, Flags::NONE)?;
-    // SAFETY: 1. It is borrowed from `lend`.
-    unsafe { described.sync_for(consumer) }?;
-    // SAFETY: 1. and 2. are 1. and 2. of this function.
-    unsafe { packet.finish(described, flags) }
-}
-
-/// Exports with one more owner: [`DLPackExport::to_dlpack`] for either struct.
-#[inline]
-pub(crate) fn share_managed<A: Abi, T: DLPackExport + ?Sized>(
-    tensor: &T,
-    consumer: StreamArg<'_>,
-) -> Result<ManagedTensor<A>, Error> {
-    if A::HAS_FLAGS {
-        // Both are the same type.
-        return tensor.share_dlpack(consumer)?.try_into_abi().map_err(|_| Error::NotShareable);
-    }
-    share_by_any(tensor, consumer)
-}
-
-/// Exports with an owner of any type.
-fn share_by_any<A: Abi, T: DLPackExport + ?Sized>(
-    tensor: &T,
-    consumer: StreamArg<'_>,
-) -> Result<ManagedTensor<A>, Error> {
-    let owner = tensor.share().ok_or(Error::NotShareable)?;
-    share_by(tensor, owner, consumer)
-}
-
-/// [`DLPackExport::tensor`], once for all who rarely come there.
+/// [`DLPackExport::tensor`], once for each type, for callers on slow paths.
 #[cold]
 #[inline(never)]
 pub(crate) fn tensor_of<T: DLPackExport + ?Sized>(tensor: &T) -> Result<TensorView<'_>, Error> {
-    tensor.tensor_rarely()
+    tensor.tensor()
 }
 
-/// What is wrong with a tensor that cannot be shared.
-#[cold]
-#[inline(never)]
-fn not_shareable(view: Result<TensorView<'_>, Error>) -> Error {
-    view.err().unwrap_or(Error::NotShareable)
-}
-
-/// Exports a copy: [`DLPackExport::copy_to_dlpack`] for either struct.
-pub(crate) fn copy_managed<A: Abi, T: DLPackExport + ?Sized>(
+/// Exports a copy: [`DLPackExport::copy_to_dlpack`].
+pub(crate) fn copy_managed<T: DLPackExport + ?Sized>(
     tensor: &T,
     consumer: StreamArg<'_>,
-) -> Result<ManagedTensor<A>, Error> {
+) -> Result<ManagedTensor, Error> {
     // The consumer may be refused, and the copy will be used there. The processor copies.
     let stream = match consumer.kind() {
         StreamKind::Unspecified | StreamKind::OnHost => None,
@@ -376,15 +288,16 @@ pub(crate) fn copy_managed<A: Abi, T: DLPackExport + ?Sized>(
 }
 
 /// Exports a copy that was made.
-pub(crate) fn copied_managed<A: Abi>(copied: Copied) -> Result<ManagedTensor<A>, Error> {
-    let placed = Packet::<A, Copied>::place(copied)?;
+pub(crate) fn copied_managed(copied: Copied) -> Result<ManagedTensor, Error> {
+    let placed = Packet::place(copied)?;
+    // SAFETY: 1. The next statement uses it up, and the last takes the result.
+    let out = unsafe { placed.describe() };
     // SAFETY: the copy is in its place, and nothing else borrows it. The borrow
-    // is deemed alive until the deleter runs, and nobody names the copy until then.
-    let lend = unsafe { &mut *placed.owner() }.lend()?;
-    let flags = flags_for::<A>(lend.described(), Flags::IS_COPIED)?;
-    // SAFETY: 1. `lend` was lent by the copy in its place, and nobody names it
+    // is deemed alive until the deleter runs, and the copy is not named until then.
+    let checked = unsafe { &mut *placed.owner() }.describe_mut(out)?.into_checked();
+    // SAFETY: 1. `checked` was lent by the copy in its place, and it is not named
     // after that. 2. A copy is `Send + 'static`, as asserted below.
-    unsafe { placed.finish(lend.described(), flags) }
+    unsafe { placed.finish(checked, Flags::IS_COPIED) }
 }
 
 const _: () = {
@@ -392,28 +305,3 @@ const _: () = {
     sends::<Copied>();
     sends::<SharedOwner>();
 };
-
-/// The flags of a description, or a refusal where the struct has no room for
-/// one that must be said.
-#[inline]
-fn flags_for<A: Abi>(described: &Described<'_>, flags: Flags) -> Result<Flags, Error> {
-    if !A::HAS_FLAGS && described.version() != Version::CURRENT {
-        // It has no version that could say so.
-        return Err(Error::UnsupportedDType { dtype: described.dtype() });
-    }
-    allowed::<A>(flags | described.flags())
-}
-
-/// Flags, if the struct has room for those that must be said.
-#[inline]
-fn allowed<A: Abi>(flags: Flags) -> Result<Flags, Error> {
-    if A::HAS_FLAGS {
-        Ok(flags)
-    } else if flags.contains(Flags::READ_ONLY) {
-        Err(Error::ReadOnlyLegacy)
-    } else if flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED) {
-        Err(Error::PaddedLegacy)
-    } else {
-        Ok(flags)
-    }
-}

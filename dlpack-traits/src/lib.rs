@@ -82,9 +82,7 @@ pub mod backend;
 mod byte_atomic;
 mod contain;
 mod copy;
-#[cfg(test)]
 mod describe;
-mod described;
 mod device;
 mod dims;
 mod dtype;
@@ -110,7 +108,7 @@ mod sync;
 mod version;
 mod view;
 
-pub use described::{AsLayout, Layout, Order};
+pub use describe::{AsLayout, Describe, Description, DescriptionMut, Layout, Order, Shaped, Slot};
 pub use device::Device;
 pub use dims::{AsDims, Dim, Dims};
 pub use dtype::DataType;
@@ -129,7 +127,7 @@ pub use shared::Shared;
 pub use storage::{Data, DataRef, SharedBuffer, SharedOwner, Storage};
 pub use stream::{StreamArg, StreamKind, Synchronize};
 pub use version::Version;
-pub use view::{DLTensorRef, Lend, TensorView};
+pub use view::{DLTensorRef, TensorView};
 
 #[cfg(feature = "derive")]
 pub use dlpack_derive::{

@@ -3,14 +3,12 @@
 use core::fmt;
 use core::ops::Deref;
 
-use crate::described::Plain;
-use crate::dims::{Room, Space};
+use crate::describe::{Describe, Description};
 use crate::error::Error;
 use crate::export::{DLPackExport, into_managed};
-use crate::managed::{Holder, Lent, ManagedTensor};
+use crate::managed::{Holder, ManagedTensor};
 use crate::storage::{SharedOwner, Storage};
 use crate::stream::StreamArg;
-use crate::view::TensorView;
 
 /// A value with several owners, as in an `Arc`, that is exported again and again.
 ///
@@ -24,13 +22,13 @@ use crate::view::TensorView;
 /// [`SharedBuffer`](crate::SharedBuffer).
 ///
 /// ```
-/// use dlpack_traits::{DLPackExport, Error, Flags, Layout, Shared, Storage, TensorView};
+/// use dlpack_traits::{DLPackExport, Describe, Description, Error, Flags, Shared, Storage};
 ///
 /// struct Samples(Vec<f32>);
 ///
 /// impl DLPackExport for Samples {
-///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-///         TensorView::new(self.0.data(), Layout::row_major(&[2, 2])?)
+///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+///         out.shape(&[2, 2]).data(self.0.data())
 ///     }
 /// }
 ///
@@ -83,22 +81,6 @@ impl<T> Shared<T> {
 }
 
 impl<T: DLPackExport + Send + Sync + 'static> Shared<T> {
-    /// The rest of an export that is not plain, or of none.
-    #[inline(never)]
-    fn describe(&self, lent: Lent<'_, T>, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        let view = self.tensor()?;
-        if view.ndim() > Space::CAPACITY {
-            return self.packet(consumer);
-        }
-        view.sync_for(consumer)?;
-        // SAFETY: 1. The value lent it. The bounds have it that any thread may read and
-        // drop the value.
-        match unsafe { lent.finish(view.described()) } {
-            Some(managed) => Ok(managed),
-            None => self.packet(consumer),
-        }
-    }
-
     /// An export with a packet of its own.
     #[cold]
     fn packet(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
@@ -108,24 +90,9 @@ impl<T: DLPackExport + Send + Sync + 'static> Shared<T> {
 
 /// An exportable with several owners can be read by all of them.
 impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for Shared<T> {
-    #[inline]
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        (**self).tensor()
-    }
-
-    #[inline]
-    fn tensor_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
-        (**self).tensor_in(room)
-    }
-
-    #[inline]
-    fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
-        (**self).tensor_in(room)
-    }
-
-    #[inline]
-    fn stored_shape(&self) -> Option<&[i64]> {
-        (**self).stored_shape()
+    #[inline(always)]
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        (**self).describe(out)
     }
 
     #[inline]
@@ -160,28 +127,20 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for Shared<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`tensor`](Self::tensor), of [`sync_for`](Self::sync_for) and of
+    /// Those of [`describe`](Self::describe), of [`sync_for`](Self::sync_for) and of
     /// [`TensorView::sync_for`], and [`Error::OutOfMemory`].
     #[inline(always)]
     fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
         let Some(lent) = self.handle.lend() else { return self.packet(consumer) };
         self.sync_for(consumer)?;
-        // SAFETY: only who has the lend touches the room, and this is the only borrow.
-        let room = unsafe { &mut *lent.space() }.room();
-        if let Some(plain) = self.handle.value().tensor_in(room) {
-            // SAFETY: 1. The value lent it, and is borrowed still.
-            unsafe { plain.sync_for(consumer) }?;
-            // SAFETY: 1. The value lent it, with the dimensions in the one room of its
-            // lifetime, which is this block's. The bounds have it that any thread may
-            // read and drop the value.
-            return Ok(unsafe { lent.finish_plain(&plain) });
-        }
-        self.describe(lent, consumer)
-    }
-
-    #[inline]
-    fn share_dlpack(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        self.to_dlpack_on(consumer)
+        // SAFETY: 1. The next statement uses it up, and the last takes the result.
+        let out = unsafe { lent.describe() };
+        let checked = self.handle.value().describe(out)?.into_checked();
+        // SAFETY: 1. The value lent it, and is borrowed still.
+        unsafe { checked.facts.sync_for(consumer) }?;
+        // SAFETY: 1. The value lent it. The bounds have it that any thread may read and
+        // drop the value.
+        unsafe { lent.finish(checked) }
     }
 }
 

@@ -1,17 +1,23 @@
-//! Checked descriptions of borrowed tensors: [`TensorView`] and [`Lend`].
+//! Borrowed tensors that can be moved: [`TensorView`].
 
+use core::fmt;
 use core::marker::PhantomData;
+use core::ptr::NonNull;
+use core::slice;
 
-use crate::described::{Described, Layout};
+use crate::describe::{Describe, Description, Facts, Layout, Slot, stored_bits};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::DLTensor;
-use crate::storage::{Data, DataRef};
+use crate::storage::DataRef;
 use crate::stream::StreamArg;
 
 /// A borrowed tensor: memory, element type, shape and strides, all checked
 /// against the length of the storage.
+///
+/// It holds its own shape and strides, which makes it large to move. Where a tensor is
+/// needed for one call only, a [`Slot`] on the stack and a [`Description`] are faster.
 ///
 /// ```
 /// use dlpack_traits::{DataRef, DataType, Layout, TensorView};
@@ -22,8 +28,13 @@ use crate::stream::StreamArg;
 /// assert_eq!(view.strides(), [3, 1]);
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
-#[derive(Debug)]
-pub struct TensorView<'a>(Described<'a>);
+pub struct TensorView<'a> {
+    /// A tensor is described in it, at the address where it was then: the pointers to its
+    /// lists are not those of now.
+    slot: Slot,
+    facts: Facts,
+    lent: PhantomData<&'a [u8]>,
+}
 
 impl<'a> TensorView<'a> {
     /// Describes lent memory.
@@ -33,67 +44,85 @@ impl<'a> TensorView<'a> {
     /// Any [`Error`] but those of exporting and copying: every element must
     /// lie inside the memory and be aligned, ranks must agree, the element
     /// type must be one that the standard defines and that fits the storage.
-    #[inline(always)]
+    #[inline]
     pub fn new(data: DataRef<'a>, layout: Layout<'a>) -> Result<Self, Error> {
-        match Described::plain(data.memory_ref(), &layout) {
-            Some(described) => Ok(Self(described)),
-            None => Self::of(data, Ok(layout)),
-        }
+        Self::of(|out| out.layout(layout).data(data))
     }
 
-    /// [`new`](Self::new), and the error of a layout that is none.
-    ///
-    /// It is there once for all who call it: it is long, and every type that is exported
-    /// has such a call.
-    #[inline(never)]
-    pub(crate) fn of(data: DataRef<'a>, layout: Result<Layout<'a>, Error>) -> Result<Self, Error> {
-        let plain = layout.as_ref().ok().and_then(|it| Described::plain(data.memory_ref(), it));
-        match plain {
-            Some(described) => Ok(Self(described)),
-            None => Described::new(data.memory(), layout?).map(Self),
-        }
+    /// The tensor that a function describes.
+    #[inline(always)]
+    pub(crate) fn of(
+        describe: impl FnOnce(Describe<'a>) -> Result<Description<'a>, Error>,
+    ) -> Result<Self, Error> {
+        let mut slot = Slot::new();
+        let place = NonNull::from(&mut slot);
+        // SAFETY: 1. The slot is alive and not accessed until the description is over, which
+        // is the next statement but one: no implementation can keep what is made for any
+        // lifetime. 2. `new` did it.
+        let out = unsafe { Describe::at(place) };
+        let checked = describe(out)?.into_checked();
+        // SAFETY: 1. Only we access the slot; its description ends here.
+        let facts = unsafe { checked.settle(place) }?;
+        Ok(Self { slot, facts, lent: PhantomData })
     }
 
-    /// Extents, in elements.
-    pub fn shape(&self) -> &[i64] {
-        self.0.shape()
-    }
-
-    /// Strides, in elements; never absent.
-    pub fn strides(&self) -> &[i64] {
-        self.0.strides()
+    #[inline]
+    fn raw(&self) -> &DLTensor {
+        // SAFETY: by the invariant of `slot` a tensor was described in it.
+        unsafe { self.slot.tensor().assume_init_ref() }
     }
 
     /// Number of dimensions.
+    #[inline]
     pub fn ndim(&self) -> usize {
-        self.shape().len()
+        usize::try_from(self.raw().ndim).unwrap_or(0)
+    }
+
+    /// Extents, in elements.
+    #[inline]
+    pub fn shape(&self) -> &[i64] {
+        // SAFETY: by the invariant of `slot` its lists have as many numbers, which no one
+        // writes to while it is borrowed.
+        unsafe { slice::from_raw_parts(self.slot.lists(), self.ndim()) }
+    }
+
+    /// Strides, in elements; never absent.
+    #[inline]
+    pub fn strides(&self) -> &[i64] {
+        // SAFETY: the strides stand behind the shape, inside of the lists.
+        let strides = unsafe { self.slot.lists().add(self.ndim()) };
+        // SAFETY: as for `shape`.
+        unsafe { slice::from_raw_parts(strides, self.ndim()) }
     }
 
     /// Number of elements.
     pub fn numel(&self) -> i64 {
-        self.0.numel()
+        // That they fit was checked; a product with a zero may overflow on the way there.
+        if self.shape().contains(&0) { 0 } else { self.shape().iter().product() }
     }
 
     /// Type of the elements.
+    #[inline]
     pub fn dtype(&self) -> DataType {
-        self.0.dtype()
+        self.raw().dtype.into()
     }
 
     /// Where the memory is.
+    #[inline]
     pub fn device(&self) -> Device {
-        self.0.memory().device
+        self.raw().device.into()
     }
 
     /// Whether a consumer is told not to write: the memory is frozen, or two
     /// elements may share memory.
     pub fn is_read_only(&self) -> bool {
-        self.0.is_read_only()
+        self.facts.is_read_only()
     }
 
     /// First element; NULL when there is none. On a device without addresses,
     /// the handle.
     pub fn as_ptr(&self) -> *const u8 {
-        self.0.data().0
+        self.raw().data.cast_const().cast()
     }
 
     /// Orders pending work on the memory before what a consumer will do on its stream.
@@ -117,13 +146,14 @@ impl<'a> TensorView<'a> {
     #[inline]
     pub fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         // SAFETY: 1. The view was made of a loan for `'a`, in which this is called.
-        unsafe { self.0.sync_for(consumer) }
+        unsafe { self.facts.sync_for(consumer) }
     }
 
     /// The same tensor for readers only, whatever the storage allows.
     #[must_use]
-    pub fn into_read_only(self) -> Self {
-        Self(self.0.into_read_only())
+    pub fn into_read_only(mut self) -> Self {
+        self.facts.set_read_only();
+        self
     }
 
     /// The same tensor as the C struct, borrowed. This allocates nothing.
@@ -131,21 +161,48 @@ impl<'a> TensorView<'a> {
     pub fn dl_tensor(&self) -> DLTensorRef<'_> {
         let shape = self.shape().as_ptr().cast_mut();
         let strides = self.strides().as_ptr().cast_mut();
-        DLTensorRef { raw: self.0.to_ffi(shape, strides), view: PhantomData }
+        DLTensorRef { raw: DLTensor { shape, strides, ..*self.raw() }, view: PhantomData }
     }
 
     #[inline]
-    pub(crate) fn described(&self) -> &Described<'a> {
-        &self.0
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
     }
 
-    #[inline]
-    pub(crate) fn described_mut(&mut self) -> &mut Described<'a> {
-        &mut self.0
+    /// Bytes from the first byte of an element, or of the storage, to the first element.
+    pub(crate) fn byte_offset(&self) -> u64 {
+        if !self.device().has_addresses() {
+            return self.raw().byte_offset;
+        }
+        if self.as_ptr().is_null() {
+            return 0;
+        }
+        // It lies inside of the storage.
+        self.as_ptr().addr().wrapping_sub(self.facts.base().addr()) as u64
     }
 
-    pub(crate) fn into_described(self) -> Described<'a> {
-        self.0
+    /// Bits that an element takes in memory.
+    pub(crate) fn element_bits(&self) -> i64 {
+        stored_bits(self.dtype(), self.facts.is_padded())
+    }
+
+    /// Bytes that an element takes in memory, if it takes whole ones.
+    pub(crate) fn element_bytes(&self) -> Option<usize> {
+        let bits = self.element_bits();
+        if bits % 8 == 0 { usize::try_from(bits >> 3).ok() } else { None }
+    }
+}
+
+impl fmt::Debug for TensorView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TensorView")
+            .field("dtype", &self.dtype())
+            .field("device", &self.device())
+            .field("shape", &self.shape())
+            .field("strides", &self.strides())
+            .field("data", &self.as_ptr())
+            .field("flags", &self.facts.flags())
+            .finish_non_exhaustive()
     }
 }
 
@@ -164,51 +221,5 @@ impl DLTensorRef<'_> {
     /// The C struct.
     pub fn as_ptr(&self) -> *const DLTensor {
         &raw const self.raw
-    }
-}
-
-/// A tensor lent to a consumer in a mode: for reading, shared, or exclusively.
-///
-/// [`DLPackExport::lend`](crate::DLPackExport::lend) returns it. There is one
-/// at a time, as there is of the [`Data`] that it is made from.
-#[derive(Debug)]
-pub struct Lend<'a> {
-    described: Described<'a>,
-    lent: PhantomData<&'a mut [u8]>,
-}
-
-impl<'a> Lend<'a> {
-    /// Describes lent memory.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`TensorView::new`].
-    #[inline]
-    pub fn new(data: Data<'a>, layout: Layout<'a>) -> Result<Self, Error> {
-        Self::of(data, Ok(layout))
-    }
-
-    /// [`new`](Self::new), and the error of a layout that is none.
-    ///
-    /// There once for all who call it, as [`TensorView::of`] is.
-    #[inline(never)]
-    pub(crate) fn of(data: Data<'a>, layout: Result<Layout<'a>, Error>) -> Result<Self, Error> {
-        let (memory, lent) = (data.into_memory(), PhantomData);
-        match layout.as_ref().ok().and_then(|layout| Described::plain(&memory, layout)) {
-            Some(described) => Ok(Self { described, lent }),
-            None => Ok(Self { described: Described::new(memory, layout?)?, lent }),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn described(&self) -> &Described<'a> {
-        &self.described
-    }
-}
-
-impl<'a> From<TensorView<'a>> for Lend<'a> {
-    #[inline]
-    fn from(view: TensorView<'a>) -> Self {
-        Self { described: view.0, lent: PhantomData }
     }
 }

@@ -13,7 +13,7 @@ use dlpack_traits::backend::{Cpu, Prototype};
 use dlpack_traits::exchange::{Fault, Host, NotImportable, table};
 use dlpack_traits::ffi::{DLDevice, DLDeviceType, DLTensor};
 use dlpack_traits::{
-    DLPackExport, DataType, Device, Dims, Error, Imported, Layout, Storage as _, TensorView,
+    DLPackExport, DataType, Describe, Description, Device, Dims, Error, Imported, Storage as _,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -31,8 +31,8 @@ struct Input {
 struct Nothing([u8; 0]);
 
 impl DLPackExport for Nothing {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.0.data(), Layout::row_major(&[0])?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&[0]).data(self.0.data())
     }
 }
 

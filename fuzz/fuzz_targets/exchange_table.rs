@@ -17,8 +17,8 @@ use dlpack_traits::backend::Cpu;
 use dlpack_traits::exchange::{Fault, Host, Importable, Wrap, table};
 use dlpack_traits::ffi::{DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI, kDLCPU};
 use dlpack_traits::{
-    DLPackExport, DLPackImport, Error, Foreign, ImportError, Imported, Layout, SharedBuffer,
-    SharedOwner, Storage, TensorView,
+    DLPackExport, DLPackImport, Describe, Description, Error, Foreign, ImportError, Imported,
+    SharedBuffer, SharedOwner, Storage,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -61,25 +61,25 @@ enum Value {
 }
 
 impl DLPackExport for Value {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         match self {
             Self::Own { mood: Mood::Fails, .. } | Self::Shared { mood: Mood::Fails, .. } => {
                 Err(Error::Custom("no tensor today"))
             }
             Self::Own { data, shape, strides, mood } => {
-                let layout = match strides {
-                    Some(strides) => Layout::strided(shape, strides)?,
-                    None => Layout::row_major(shape)?,
+                let shaped = out.shape(shape);
+                let shaped = match strides {
+                    Some(strides) => shaped.strides(strides),
+                    None => shaped,
                 };
                 let offset = if *mood == Mood::Lies { 2_u64 } else { 0 };
-                TensorView::new(data.data(), layout.byte_offset(offset)?)
+                shaped.byte_offset(offset).data(data.data())
             }
             Self::Shared { data, shape, mood } => {
-                let layout = Layout::row_major(shape)?;
                 let offset = if *mood == Mood::Lies { 1 } else { 0 };
-                TensorView::new(data.data(), layout.offset(offset)?)
+                out.shape(shape).offset(offset).data(data.data())
             }
-            Self::Taken(held) => DLPackExport::tensor(held),
+            Self::Taken(held) => held.describe(out),
         }
     }
 

@@ -4,7 +4,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use tensors::{
-    AsDims, DLPackExport, DataType, Error, Layout, Lend, SharedOwner, Storage, TensorView,
+    AsDims, DLPackExport, DataType, Describe, Description, DescriptionMut, Error, Shaped,
+    SharedOwner, Storage,
 };
 
 /// Counts how many of its tickets were dropped.
@@ -83,37 +84,35 @@ impl<S: Storage> Owner<S> {
     }
 }
 
-/// A layout from optional parts.
-///
-/// # Errors
-///
-/// Those of the layout's constructors.
-pub fn layout<'a, D: AsDims>(
+/// Describes a tensor from optional parts.
+pub fn shaped<'a, D: AsDims>(
+    out: Describe<'a>,
     shape: &'a D,
     strides: Option<&'a D>,
     byte_offset: u64,
     dtype: Option<DataType>,
-) -> Result<Layout<'a>, Error> {
-    let layout = match strides {
-        Some(strides) => Layout::strided(shape, strides)?,
-        None => Layout::row_major(shape)?,
+) -> Shaped<'a> {
+    let shaped = out.shape(shape);
+    let shaped = match strides {
+        Some(strides) => shaped.strides(strides),
+        None => shaped,
     };
-    let layout = layout.byte_offset(byte_offset)?;
-    Ok(match dtype {
-        Some(dtype) => layout.dtype(dtype),
-        None => layout,
-    })
+    let shaped = shaped.byte_offset(byte_offset);
+    match dtype {
+        Some(dtype) => shaped.dtype(dtype),
+        None => shaped,
+    }
 }
 
 impl<S: Storage> DLPackExport for Owner<S> {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        let layout = layout(&self.shape, self.strides.as_ref(), self.byte_offset, self.dtype)?;
-        TensorView::new(self.data.data(), layout)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        let Self { data, shape, strides, byte_offset, dtype, .. } = self;
+        shaped(out, shape, strides.as_ref(), *byte_offset, *dtype).data(data.data())
     }
 
-    fn lend(&mut self) -> Result<Lend<'_>, Error> {
-        let layout = layout(&self.shape, self.strides.as_ref(), self.byte_offset, self.dtype)?;
-        Lend::new(self.data.lend(), layout)
+    fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
+        let Self { data, shape, strides, byte_offset, dtype, .. } = self;
+        shaped(out, shape, strides.as_ref(), *byte_offset, *dtype).data_mut(data.lend())
     }
 
     fn share(&self) -> Option<SharedOwner> {

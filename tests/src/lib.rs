@@ -9,7 +9,6 @@
 
 pub mod counted;
 pub mod foreign;
-pub mod in_words;
 pub mod random;
 
 pub use dlpack_hostile as hostile;

@@ -12,8 +12,8 @@ use tensors::backend::Cpu;
 use tensors::exchange::{Fault, Host, NotImportable, table};
 use tensors::ffi::DLManagedTensorVersioned;
 use tensors::{
-    AsDims, DLPackExport, DLPackImport, Element, Error, Foreign, Imported, Readable, Shared,
-    SharedBuffer, SharedOwner, Storage, TensorView,
+    AsDims, DLPackExport, DLPackImport, Describe, Description, Element, Error, Foreign, Imported,
+    Readable, Shared, SharedBuffer, SharedOwner, Storage,
 };
 
 /// The system's allocator, counting for each thread: the test harness has
@@ -145,10 +145,10 @@ fn a_shared_export_allocates_once() {
     check(Arc::new(vec![0_f32; 6]) as Arc<dyn Storage + Send + Sync>);
 }
 
-/// A storage that knows its type is the owner itself. One of any type takes room for
-/// four words and what can be done with them, whatever it needs.
+/// Every shared export holds one `SharedOwner`: it takes as many bytes for a derived tensor
+/// as for one that was written by hand, and in any wrapping.
 #[test]
-fn a_shared_export_takes_no_more_than_its_owner() {
+fn a_shared_export_takes_as_much_in_any_wrapping() {
     #[derive(DLPackExport)]
     #[dlpack(crate = tensors)]
     struct Array<S> {
@@ -161,6 +161,9 @@ fn a_shared_export_takes_no_more_than_its_owner() {
     where
         S: Storage;
 
+    /// Owner, C struct and room for eight dimensions.
+    const MOST: usize = 320;
+
     /// Bytes that an export takes.
     fn taken<T: DLPackExport>(tensor: &T) -> usize {
         let before = BYTES.get();
@@ -169,21 +172,19 @@ fn a_shared_export_takes_no_more_than_its_owner() {
     }
     fn check<S: Storage + Clone + Send + Sync + 'static>(data: S) {
         let array = || Array { data: data.clone(), shape: [2, 3] };
-        // What was written by hand says nothing of types.
-        let erased = taken(&Owner::new(data.clone(), &[2, 3]));
-        let saved = size_of::<SharedOwner>() - size_of::<S>();
-        assert_eq!(taken(&array()) + saved, erased);
-        assert_eq!(taken(&Around(array())) + saved, erased);
-        assert_eq!(taken(&Box::new(array())) + saved, erased);
-        assert_eq!(taken(&Arc::new(array())) + saved, erased);
+        let by_hand = taken(&Owner::new(data.clone(), &[2, 3]));
+        assert!((size_of::<SharedOwner>()..=MOST).contains(&by_hand), "{by_hand} bytes");
+        assert_eq!(taken(&array()), by_hand);
+        assert_eq!(taken(&Around(array())), by_hand);
+        assert_eq!(taken(&Box::new(array())), by_hand);
+        assert_eq!(taken(&Arc::new(array())), by_hand);
     }
     check(Arc::<[f32]>::from([0.0; 6]));
     check(Arc::new([0_f32; 6]));
     check(SharedBuffer::<f32>::zeroed(6).unwrap());
 }
 
-/// More than eight dimensions take one more allocation for them, and as many
-/// for the strides of a row-major tensor while it is described.
+/// More than eight dimensions take one more allocation for them and their strides.
 #[test]
 fn many_dimensions_spill() {
     let shape = [2, 1, 1, 1, 1, 1, 1, 1, 3];
@@ -195,12 +196,11 @@ fn many_dimensions_spill() {
 
     let owner = Owner::new(vec![0_f32; 6], &shape);
     let (tensor, allocated, freed) = counting(|| owner.into_dlpack().unwrap());
-    assert_eq!((allocated, freed), (3, 1));
+    assert_eq!((allocated, freed), (2, 0));
     assert_eq!(counting(|| drop(tensor)), ((), 0, 4));
 }
 
-/// Of a derived struct too: two more than for eight, a copy four. Numbers that are no `i64`s
-/// are one more.
+/// Of a derived struct too: one more than for eight, a copy three.
 #[test]
 fn many_dimensions_of_a_derived_struct_spill() {
     #[derive(DLPackExport)]
@@ -215,8 +215,8 @@ fn many_dimensions_of_a_derived_struct_spill() {
         let ((), copied, _) = counting(|| drop(compact.copy_to_dlpack().unwrap()));
         [shared, copied]
     }
-    assert_eq!((allocated([1_usize; 8]), allocated([1_usize; 9])), ([1, 2], [3, 6]));
-    assert_eq!((allocated([1_u8; 8]), allocated([1_u8; 9])), ([1, 2], [4, 7]));
+    assert_eq!((allocated([1_usize; 8]), allocated([1_usize; 9])), ([1, 2], [2, 5]));
+    assert_eq!((allocated([1_u8; 8]), allocated([1_u8; 9])), ([1, 2], [2, 5]));
 }
 
 #[test]
@@ -383,8 +383,8 @@ fn a_drop_that_panics_frees_its_packet() {
     struct Panics(Owner<Vec<i32>>);
 
     impl DLPackExport for Panics {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            self.0.tensor()
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            self.0.describe(out)
         }
     }
 

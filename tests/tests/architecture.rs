@@ -20,7 +20,7 @@ const FLOORS: [&[&str]; 8] = [
     &["dtype", "device", "version", "flags"],
     &["error", "element", "stream"],
     // Descriptions of memory.
-    &["layout", "dims", "storage", "described", "view"],
+    &["layout", "dims", "storage", "describe", "view"],
     // Tensors with an owner.
     &["managed"],
     &["copy", "export", "import", "shared"],
@@ -36,11 +36,11 @@ const ROOTS: [&str; 3] = ["lib", "__private", "guide"];
 /// Imports within a floor, each for a reason. They must not form a cycle.
 const SIDEWAYS: [(&str, &str, &str); 11] = [
     ("stream", "error", "a stream can be refused"),
-    ("described", "layout", "a description is checked with its arithmetic"),
-    ("described", "dims", "a description holds dimensions"),
-    ("described", "storage", "a description is of memory"),
+    ("describe", "layout", "a description is checked with its arithmetic"),
+    ("describe", "dims", "a description copies dimensions"),
+    ("describe", "storage", "a description is of memory"),
     ("view", "storage", "a view is of a storage"),
-    ("view", "described", "a view is a description with a lifetime"),
+    ("view", "describe", "a view is a description with a lifetime"),
     ("export", "copy", "one of the exports is a copy"),
     ("import", "copy", "what was imported can be copied"),
     ("import", "export", "what was imported can be exported again"),

@@ -8,12 +8,12 @@ mod bounds {
 
 use std::collections::HashSet;
 
-use bounds::cases::{Case, Memory, Numbers, Place};
+use bounds::cases::{Case, Claim, List, Memory, Numbers, Place};
 use bounds::oracle::{self, Refusal, Verdict};
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
 use tensors::layout::{extent, is_column_major, is_row_major, may_overlap, numel};
-use tensors::{Error, TensorView};
+use tensors::{DLPackExport as _, Error, TensorView};
 
 /// Miri is some hundred times slower.
 const CASES: usize = if cfg!(miri) { 50 } else { 100_000 };
@@ -44,9 +44,11 @@ impl Tally {
 /// One case: the library accepts it exactly if the oracle does, and then says
 /// the same about where the elements are.
 fn check(case: &Case, verdict: &Verdict, memory: &Memory, tally: &mut Tally) {
-    let (shape, strides) = (case.shape.as_dims(), case.strides.as_ref().map(Numbers::as_dims));
-    let result = case.layout(&*shape, strides.as_deref());
-    let result = result.and_then(|layout| TensorView::new(memory.data(case), layout));
+    let (shape, strides) = (case.shape.list(), case.strides.as_ref().map(Numbers::list));
+    let (shape, strides) = (&*shape, strides.as_deref());
+    let claim = Claim { case, shape, strides, memory };
+    let result = claim.tensor();
+    check_layout(&claim, &result);
     tally.cases += 1;
     match (&result, verdict) {
         (Err(error), Verdict::Refused(refusal)) => {
@@ -61,6 +63,26 @@ fn check(case: &Case, verdict: &Verdict, memory: &Memory, tally: &mut Tally) {
             check_view(case, view, memory, *count, (*low, *high));
         }
         _ => panic!("the library says {result:?}, but the oracle {verdict:?}, of {case:#?}"),
+    }
+}
+
+/// A layout that is put together before comes to the same.
+fn check_layout(claim: &Claim<'_>, result: &Result<TensorView<'_>, Error>) {
+    let Claim { case, shape, strides, memory } = claim;
+    let Ok(shape) = shape.dims() else { return assert!(result.is_err()) };
+    let Ok(strides) = strides.map(List::dims).transpose() else {
+        return assert!(result.is_err());
+    };
+    let layout = case.layout(&shape, strides.as_ref());
+    match (layout.and_then(|layout| TensorView::new(memory.data(case), layout)), result) {
+        (Ok(view), Ok(described)) => {
+            assert_eq!((view.shape(), view.strides()), (described.shape(), described.strides()));
+            assert_eq!((view.dtype(), view.device()), (described.dtype(), described.device()));
+            assert_eq!(view.as_ptr(), described.as_ptr(), "{case:#?}");
+            assert_eq!(view.is_read_only(), described.is_read_only(), "{case:#?}");
+        }
+        // Which of several errors is reported depends on the order of the checks.
+        (view, described) => assert!(view.is_err() && described.is_err(), "{case:#?}"),
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use dlpack_tests::foreign::{Farewell, Foreign};
 use tensors::{
-    AsDims, AsLayout, DLPackExport, DataRef, DataType, Error, Order, SharedBuffer, TensorView,
+    AsDims, AsLayout, DLPackExport, DataRef, DataType, Description, Error, Order, SharedBuffer,
+    Slot,
 };
 
 /// Shape, strides and a start, in one value.
@@ -109,26 +110,31 @@ struct Windowed<'a> {
     len: usize,
 }
 
-fn view<'a>(layout: &'a impl AsLayout, storage: &'a [u16]) -> Result<TensorView<'a>, Error> {
-    TensorView::new(DataRef::from_slice(storage), layout.as_layout()?)
+fn view<'a>(
+    slot: &'a mut Slot,
+    layout: &'a impl AsLayout,
+    storage: &'a [u16],
+) -> Result<Description<'a>, Error> {
+    layout.describe_layout(slot.describe()).data(DataRef::from_slice(storage))
 }
 
 #[test]
 fn every_role() {
-    let storage = [0_u16; 32];
+    let (storage, mut slot) = ([0_u16; 32], Slot::new());
     let pitched = Pitched { shape: [2_usize, 3], order: Order::ColumnMajor, pitch: 5, offset: 2 };
-    let seen = view(&pitched, &storage).expect("a layout");
+    let seen = view(&mut slot, &pitched, &storage).expect("a layout");
     assert_eq!((seen.shape(), seen.strides()), (&[2, 3][..], &[1, 5][..]));
-    assert_eq!(seen.as_ptr().addr() - storage.as_ptr().addr(), 2);
+    let tensor = seen.dl_tensor();
+    assert_eq!((tensor.data.addr() - storage.as_ptr().addr(), tensor.byte_offset), (2, 0));
 
     let matrix = Matrix { rows: 2 };
-    let seen = view(&matrix, &storage).expect("a layout");
+    let seen = view(&mut slot, &matrix, &storage).expect("a layout");
     assert_eq!((seen.shape(), seen.strides()), (&[2, 3][..], &[1, 2][..]));
 
     let ranked = Ranked([2, 2, 0, 0], [8, 2, 0, 0], 2, "ignored");
-    assert_eq!(view(&ranked, &storage).expect("a layout").strides(), [4, 1]);
+    assert_eq!(view(&mut slot, &ranked, &storage).expect("a layout").strides(), [4, 1]);
 
     let windowed = Windowed { inner: &matrix, len: 5 };
     let error = Error::OutsideWindow { start: 0, end: 12, from: 0, to: 10 };
-    assert_eq!(view(&windowed, &storage).unwrap_err(), error);
+    assert_eq!(view(&mut slot, &windowed, &storage).unwrap_err(), error);
 }

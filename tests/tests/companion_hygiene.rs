@@ -152,12 +152,12 @@ parts!(::tensors, Made(f32), Named Byte = U8, Held Numbers(::std::vec::Vec<Made>
 fn made_by_a_macro() {
     use ::core::convert::TryFrom;
     use ::std::{assert_eq, matches};
-    use ::tensors::{AsLayout, DataType, Element, Storage, TensorView};
+    use ::tensors::{AsLayout, DataType, Element, Slot, Storage};
     assert_eq!(Made::AXES, [2]);
     let held = Held::Numbers(::std::vec![Made([0.5, 1.5]); 3]);
     let flat = Flat { n: [3] };
-    let layout = flat.as_layout().expect("a layout");
-    let view = TensorView::new(held.data(), layout).expect("a view");
+    let mut slot = Slot::new();
+    let view = flat.describe_layout(slot.describe()).data(held.data()).expect("a view");
     assert_eq!(view.shape(), [3, 2]);
     assert_eq!(Made([0.0, 1.0]).0[1].to_bits(), 1.0_f32.to_bits());
     ::std::assert!(matches!(

@@ -8,8 +8,8 @@ use dlpack_tests::foreign::{Farewell, Foreign};
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
 use tensors::{
-    DLPackExport, DataRef, DataType, Device, Element, Error, Layout, SharedBuffer, Storage,
-    StreamArg, Synchronize, TensorView, ffi,
+    DLPackExport, DataRef, DataType, Describe, Description, Device, Element, Error, SharedBuffer,
+    Storage, StreamArg, Synchronize, ffi,
 };
 
 /// What is true of every copy.
@@ -313,14 +313,14 @@ impl Padded {
 }
 
 impl DLPackExport for Padded {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         let pointer = self.numbers.as_ptr().cast();
         // SAFETY: 1. and 3. The array is alive and borrowed. 2. is not kept: the padding is
         // not initialised, so that Miri reports a read of it.
         let data = unsafe { DataRef::from_raw_parts(pointer, 64, DataType::F32, Device::CPU) };
         let (shape, strides) =
             if self.is_transposed { (&[4, 3], &[4, 1]) } else { (&[3, 4], &[1, 4]) };
-        TensorView::new(data, Layout::strided(shape, strides)?)
+        out.shape(shape).strides(strides).data(data)
     }
 }
 

@@ -11,8 +11,8 @@ use dlpack_tests::counted::{Drops, Owner, Ticket};
 use dlpack_tests::foreign::{CStruct, Farewell, Foreign};
 use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use tensors::{
-    DLPackExport, DataRef, Error, Layout, Lend, ManagedTensor, SharedBuffer, SharedOwner, Storage,
-    StreamArg, TensorView,
+    DLPackExport, DataRef, Describe, Description, DescriptionMut, Error, ManagedTensor,
+    SharedBuffer, SharedOwner, Storage, StreamArg,
 };
 
 /// Shapes that differ in what a packet has to do: dimensions inside of it, in
@@ -206,8 +206,8 @@ impl CloneWith for Owner<Arc<[i32]>> {
 /// Which of an exportable's functions misbehaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum At {
-    Tensor,
-    Lend,
+    Describe,
+    DescribeMut,
     HandOff,
     Share,
     Drop,
@@ -272,14 +272,14 @@ impl Hostile {
 }
 
 impl DLPackExport for Hostile {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        self.act(At::Tensor)?;
-        TensorView::new(self.data.data(), Layout::row_major(&[3])?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        self.act(At::Describe)?;
+        out.shape(&[3]).data(self.data.data())
     }
 
-    fn lend(&mut self) -> Result<Lend<'_>, Error> {
-        self.act(At::Lend)?;
-        Lend::new(self.data.lend(), Layout::row_major(&[3])?)
+    fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
+        self.act(At::DescribeMut)?;
+        out.shape(&[3]).data_mut(self.data.lend())
     }
 
     fn sync_for(&self, _: StreamArg<'_>) -> Result<(), Error> {
@@ -321,7 +321,7 @@ fn panics(f: impl FnOnce()) -> bool {
 #[test]
 fn trouble_before_the_tensor() {
     for trouble in [Trouble::Error, Trouble::Panic, Trouble::Bombs(2), Trouble::Endless] {
-        for at in [At::Lend, At::HandOff] {
+        for at in [At::DescribeMut, At::HandOff] {
             for legacy in [false, true] {
                 let drops = Drops::new();
                 let hostile = Hostile::new(at, trouble, &drops);
@@ -337,7 +337,7 @@ fn trouble_before_the_tensor() {
                 assert_eq!(drops.count(), 1, "{at:?} {trouble:?} legacy: {legacy}");
             }
         }
-        for at in [At::Tensor, At::HandOff] {
+        for at in [At::Describe, At::HandOff] {
             let drops = Drops::new();
             let hostile = Hostile::new(at, trouble, &drops);
             let panicked = panics(|| {
@@ -388,8 +388,8 @@ fn panic_payloads_are_dropped() {
     }
 
     impl DLPackExport for Carrier {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            TensorView::new(self.data.data(), Layout::row_major(&[3])?)
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&[3]).data(self.data.data())
         }
     }
 
@@ -412,8 +412,8 @@ fn drop_panics_after_an_error() {
     struct Unlendable(Hostile);
 
     impl DLPackExport for Unlendable {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            TensorView::new(self.0.data.data(), Layout::row_major(&[4])?)
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&[4]).data(self.0.data.data())
         }
     }
 

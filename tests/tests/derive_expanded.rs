@@ -124,8 +124,8 @@ use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
 use tensors::{
-    AsLayout, DLPackExport, DLPackImport, DataRef, DataType, Device, Error, Imported, Layout,
-    Storage,
+    AsLayout, DLPackExport, DLPackImport, DataRef, DataType, Describe, Device, Error, Imported,
+    Shaped, Slot, Storage,
 };
 
 #[test]
@@ -144,7 +144,8 @@ fn parts() {
     let text = parts::Buffer::Text(Vec::new());
     assert!(matches!(&text, parts::Buffer::Text(words) if words.is_empty()));
     let strided = parts::Strided { shape: vec![2], strides: vec![-1], start: 1 };
-    let view = tensors::TensorView::new(text.data(), strided.as_layout().unwrap());
+    let mut slot = Slot::new();
+    let view = strided.describe_layout(slot.describe()).data(text.data());
     assert_eq!(view.unwrap_err(), Error::NoStorage { variant: "Text" });
 }
 
@@ -191,8 +192,8 @@ fn flex() {
     struct Dense([usize; 1]);
 
     impl AsLayout for Dense {
-        fn as_layout(&self) -> Result<Layout<'_>, Error> {
-            Layout::row_major(&self.0)
+        fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
+            out.shape(&self.0)
         }
     }
 
@@ -251,5 +252,6 @@ fn in_and_out() {
     let own = layout_in_and_out::Buffer::Own(vec![0.5]);
     assert_eq!(own.data().byte_len(), foreign.data().byte_len());
     let strided = layout_in_and_out::Strided { shape: vec![1], strides: vec![1], byte_offset: 0 };
-    assert!(tensors::TensorView::new(own.data(), strided.as_layout().unwrap()).is_ok());
+    let mut slot = Slot::new();
+    assert!(strided.describe_layout(slot.describe()).data(own.data()).is_ok());
 }

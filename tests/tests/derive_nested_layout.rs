@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use dlpack_tests::foreign::{Farewell, Foreign};
-use tensors::{AsLayout, DLPackExport, DataType, Error, Layout};
+use tensors::{AsLayout, DLPackExport, DataType, Describe, Error, Shaped};
 
 /// As tensor libraries have it.
 #[derive(Clone)]
@@ -16,8 +16,8 @@ struct Strided {
 }
 
 impl AsLayout for Strided {
-    fn as_layout(&self) -> Result<Layout<'_>, Error> {
-        Layout::strided(&self.dims, &self.steps)?.offset(self.start)
+    fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
+        out.shape(&self.dims).strides(&self.steps).offset(self.start)
     }
 }
 

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use dlpack_tests::counted::Owner;
 use dlpack_tests::foreign::{CStruct, Farewell, Foreign};
-use tensors::ffi::{DLDeviceType, DLManagedTensor, DLManagedTensorVersioned};
+use tensors::ffi::{DLDeviceType, DLManagedTensor};
 use tensors::{
-    Abi, Complex, DLPackExport, Data, DataRef, DataType, Device, Element, Error, Flags, Layout,
-    Lend, ManagedTensor, SharedBuffer, Storage, TensorView,
+    Abi, Complex, DLPackExport, Data, DataRef, DataType, Describe, Description, DescriptionMut,
+    Device, Element, Error, Flags, Layout, ManagedTensor, SharedBuffer, Slot, Storage, TensorView,
 };
 
 /// What a consumer of an export may do.
@@ -59,7 +59,7 @@ fn check<S: Storage + Send + 'static>(make: impl Fn() -> S, mode: Mode) {
                 owner.data.data().as_ptr().wrapping_add(usize::try_from(byte_offset).unwrap());
             assert_eq!(view.as_ptr(), start);
         }
-        drop(owner.lend().unwrap());
+        assert!(owner.describe_mut(Slot::new().describe()).is_ok());
     }
 }
 
@@ -134,12 +134,12 @@ struct Watched<S: Storage + AsRef<[i32]>> {
 }
 
 impl<S: Storage + AsRef<[i32]>> DLPackExport for Watched<S> {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.data.data(), Layout::row_major(&[2, 3])?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&[2, 3]).data(self.data.data())
     }
 
-    fn lend(&mut self) -> Result<Lend<'_>, Error> {
-        Lend::new(self.data.lend(), Layout::row_major(&[2, 3])?)
+    fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
+        out.shape(&[2, 3]).data_mut(self.data.lend())
     }
 }
 
@@ -184,15 +184,14 @@ fn an_inline_owner_is_in_the_packet() {
     }
 
     impl DLPackExport for Lines {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            TensorView::new(self.data.data(), Layout::row_major(&[6])?)
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&[6]).data(self.data.data())
         }
     }
 
     let tensor: Foreign = Lines { data: SIX }.into_dlpack().unwrap().into();
-    let distance = tensor.data().addr() - tensor.as_ptr().addr();
-    assert_eq!(distance % 128, 0);
-    assert!((size_of::<DLManagedTensorVersioned>()..1024).contains(&distance));
+    let distance = tensor.data().addr().abs_diff(tensor.as_ptr().addr());
+    assert!((size_of::<Lines>()..1024).contains(&distance));
     assert_eq!(tensor.data().addr() % 128, 0);
     assert_eq!(tensor.elements::<i32>(), SIX);
     tensor.delete(Farewell::Scribbled);
@@ -244,9 +243,8 @@ fn read_only_on_request() {
     struct Sealed(SharedBuffer<i32>);
 
     impl DLPackExport for Sealed {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            let layout = Layout::row_major(&[6])?;
-            Ok(TensorView::new(self.0.data(), layout)?.into_read_only())
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            Ok(out.shape(&[6]).data(self.0.data())?.into_read_only())
         }
 
         fn share(&self) -> Option<tensors::SharedOwner> {
@@ -331,7 +329,13 @@ fn borrowed() {
     // SAFETY: the struct is borrowed from a view that is alive.
     let tensor = unsafe { &*tensor.as_ptr() };
     assert_eq!(tensor.data.cast_const().cast(), owner.data.as_ptr());
-    assert_eq!(tensor.shape.cast_const(), owner.shape.as_ptr(), "the owner's own dimensions");
+    let inside = |list: *mut i64| {
+        let start = core::ptr::from_ref(&view).addr();
+        (start..start + size_of_val(&view)).contains(&list.addr())
+    };
+    assert!(inside(tensor.shape) && inside(tensor.strides), "the view's own lists");
+    // SAFETY: two extents, borrowed with the struct.
+    assert_eq!(unsafe { core::slice::from_raw_parts(tensor.shape, 2) }, [3, 2]);
     assert_eq!((tensor.ndim, tensor.byte_offset), (2, 0));
     // SAFETY: two strides, borrowed with the struct.
     assert_eq!(unsafe { core::slice::from_raw_parts(tensor.strides, 2) }, [1, 3]);
@@ -354,7 +358,8 @@ fn device_types_below_one() {
             assert_eq!(TensorView::new(data, layout()).map(drop), expected);
             // SAFETY: as above.
             let data = unsafe { Data::from_raw_parts(pointer, len, DataType::U8, device) };
-            assert_eq!(Lend::new(data, layout()).map(drop), expected);
+            let mut slot = Slot::new();
+            assert_eq!(slot.describe().shape(shape).data_mut(data).map(drop), expected);
         }
     }
 }

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use dlpack_tests::counted::Owner;
 use dlpack_tests::foreign::{Farewell, Foreign};
 use tensors::{
-    DLPackExport, Data, DataRef, Element, Error, Flags, Layout, Lend, SharedOwner, Storage,
-    StreamArg, TensorView,
+    AsDims, DLPackExport, Data, DataRef, Describe, Description, DescriptionMut, Dims, Element,
+    Error, Flags, Shared, SharedOwner, Slot, Storage, StreamArg,
 };
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
@@ -33,16 +33,13 @@ fn check(owner: impl DLPackExport + Send + 'static, expected: &[i32], flags: Fla
 struct By<T>(T, fn(&mut T) -> &mut [i32]);
 
 impl<T> DLPackExport for By<T> {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+    fn describe<'a>(&'a self, _: Describe<'a>) -> Result<Description<'a>, Error> {
         Err(Error::Custom("only by value"))
     }
 
-    fn lend(&mut self) -> Result<Lend<'_>, Error> {
-        // A local shape would not live long enough for the layout.
-        static SHAPES: [[usize; 1]; 7] = [[0], [1], [2], [3], [4], [5], [6]];
+    fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
         let elements = (self.1)(&mut self.0);
-        let layout = Layout::row_major(&SHAPES[elements.len()])?;
-        Lend::new(Data::from_mut_slice(elements), layout)
+        out.shape_from(&[elements.len()]).data_mut(Data::from_mut_slice(elements))
     }
 }
 
@@ -109,15 +106,109 @@ fn memory_made_while_viewing() {
     }
 
     impl DLPackExport for Lazy {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
             self.asked.set(self.asked.get() + 1);
             let elements = self.elements.get_or_init(|| SIX.to_vec());
             let shape = self.local.get_or_init(|| [elements.len()]);
-            TensorView::new(elements.data(), Layout::row_major(shape)?)
+            out.shape(shape).data(elements.data())
         }
     }
 
     check(Lazy::default(), &SIX, Flags::READ_ONLY);
+}
+
+/// A slot that lives for ever, and can be reached for ever.
+fn leaked_slot() -> &'static mut Slot {
+    static KEPT: Mutex<Vec<AtomicPtr<Slot>>> = Mutex::new(Vec::new());
+    let leaked = Box::leak(Box::new(Slot::new()));
+    KEPT.lock().unwrap().push(AtomicPtr::new(core::ptr::from_mut(leaked)));
+    leaked
+}
+
+/// A shape of 6 elements.
+fn six_in(ndim: usize) -> Vec<u8> {
+    let mut shape = vec![1; ndim];
+    shape[ndim / 2] = 6;
+    shape
+}
+
+/// A tensor may be described in another slot than the one that is given.
+#[test]
+fn described_in_another_slot() {
+    struct Elsewhere<D>(Arc<[i32]>, D);
+
+    impl<D: AsDims> DLPackExport for Elsewhere<D> {
+        fn describe<'a>(&'a self, _: Describe<'a>) -> Result<Description<'a>, Error> {
+            leaked_slot().describe().shape(&self.1).data(self.0.data())
+        }
+
+        fn storage(&self) -> Option<&dyn Storage> {
+            Some(&self.0)
+        }
+    }
+
+    fn seen<D: AsDims + Send + Sync + 'static>(shape: D) {
+        let data: Arc<[i32]> = SIX.into();
+        let dims = Dims::of(&shape).unwrap().as_slice().to_vec();
+        let tensor = Arc::new(Elsewhere(Arc::clone(&data), shape));
+        assert_eq!(tensor.tensor().unwrap().shape(), dims);
+        assert_eq!(tensor.tensor().unwrap().as_ptr(), data.as_ptr().cast());
+        let (lent, copied) = (Shared::new(Arc::clone(&tensor)).unwrap(), tensor.copy_to_dlpack());
+        let exports = [tensor.to_dlpack(), lent.to_dlpack(), lent.to_dlpack(), copied];
+        for tensor in exports.into_iter().chain([tensor.into_dlpack()]) {
+            let tensor = Foreign::from(tensor.unwrap());
+            assert_eq!((tensor.shape(), tensor.elements::<i32>()), (dims.clone(), SIX.to_vec()));
+            tensor.delete(Farewell::Scribbled);
+        }
+    }
+    for ndim in [1, 2, 8, 9, 64] {
+        let shape = six_in(ndim);
+        seen(shape.iter().map(|&dim| i64::from(dim)).collect::<Vec<_>>());
+        seen(shape);
+    }
+}
+
+/// Nor does an export lose its dimensions that was described in the slot of another one,
+/// from inside of which it was made.
+#[test]
+fn described_in_the_slot_of_another_export() {
+    struct Inner<'x>(Arc<[i32]>, Vec<u8>, Cell<Option<Describe<'x>>>);
+
+    impl DLPackExport for Inner<'_> {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            self.2.take().unwrap_or(out).shape(&self.1).data(self.0.data())
+        }
+
+        fn storage(&self) -> Option<&dyn Storage> {
+            Some(&self.0)
+        }
+    }
+
+    struct Outer(Arc<[i32]>, Vec<u8>, Mutex<Option<tensors::ManagedTensor>>);
+
+    impl DLPackExport for Outer {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            let inner = Inner(Arc::clone(&self.0), self.1.clone(), Cell::new(Some(out)));
+            *self.2.lock().unwrap() = Some(inner.to_dlpack()?);
+            leaked_slot().describe().shape(&[2, 3]).data(self.0.data())
+        }
+
+        fn storage(&self) -> Option<&dyn Storage> {
+            Some(&self.0)
+        }
+    }
+
+    for ndim in [1, 2, 8, 9, 64] {
+        let shape = six_in(ndim);
+        let dims: Vec<i64> = shape.iter().map(|&dim| dim.into()).collect();
+        let outer = Outer(SIX.into(), shape, Mutex::default());
+        let tensor = Foreign::from(outer.to_dlpack().unwrap());
+        let inner = Foreign::from(outer.2.lock().unwrap().take().unwrap());
+        assert_eq!((tensor.shape(), tensor.elements::<i32>()), (vec![2, 3], SIX.to_vec()));
+        tensor.delete(Farewell::Scribbled);
+        assert_eq!((inner.shape(), inner.elements::<i32>()), (dims, SIX.to_vec()));
+        inner.delete(Farewell::Scribbled);
+    }
 }
 
 /// A different answer on each call, which the runtime must not notice.
@@ -174,8 +265,8 @@ fn memory_of_somebody_else() {
     struct Nothing;
 
     impl DLPackExport for Nothing {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            TensorView::new(STATIC.data(), Layout::row_major(&[6])?)
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&[6]).data(STATIC.data())
         }
     }
 
@@ -209,8 +300,8 @@ fn dimensions_are_copied() {
     }
 
     impl DLPackExport for Kept {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            TensorView::new(self.data.data(), Layout::strided(&self.shape, &self.shape)?)
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&self.shape).strides(&self.shape).data(self.data.data())
         }
     }
 
@@ -246,14 +337,14 @@ fn sync_for_comes_first() {
     }
 
     impl DLPackExport for Waiting {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            self.note("tensor");
-            TensorView::new(self.data.data(), Layout::row_major(&[0])?)
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            self.note("describe");
+            out.shape(&[0]).data(self.data.data())
         }
 
-        fn lend(&mut self) -> Result<Lend<'_>, Error> {
-            self.note("lend");
-            Lend::new(self.data.lend(), Layout::row_major(&[0])?)
+        fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
+            self.note("describe_mut");
+            out.shape(&[0]).data_mut(self.data.lend())
         }
 
         fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
@@ -265,10 +356,10 @@ fn sync_for_comes_first() {
     let waiting = Waiting::default();
     let log = Arc::clone(&waiting.log);
     waiting.copy_to_dlpack().unwrap();
-    assert_eq!(*log.lock().unwrap(), ["sync_for", "tensor"]);
+    assert_eq!(*log.lock().unwrap(), ["sync_for", "describe"]);
     log.lock().unwrap().clear();
     drop(waiting.into_dlpack().unwrap());
-    assert_eq!(*log.lock().unwrap(), ["sync_for", "lend"]);
+    assert_eq!(*log.lock().unwrap(), ["sync_for", "describe_mut"]);
 }
 
 /// An owner whose drop exports what it owns.
@@ -280,9 +371,9 @@ fn export_during_drop() {
     }
 
     impl DLPackExport for Matryoshka {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
             let inside = self.inside.as_ref().ok_or(Error::Custom("empty"))?;
-            TensorView::new(inside.data(), Layout::row_major(&[6])?)
+            out.shape(&[6]).data(inside.data())
         }
     }
 
@@ -306,6 +397,7 @@ fn export_during_drop() {
 fn any_bits() {
     const { assert!(!bool::ANY_BITS && u8::ANY_BITS) };
     let mut flags = [true, false];
-    let lend = Lend::new(Data::from_mut_slice(&mut flags), Layout::row_major(&[2]).unwrap());
-    assert!(lend.is_ok());
+    let mut slot = Slot::new();
+    let lent = slot.describe().shape(&[2]).data_mut(Data::from_mut_slice(&mut flags));
+    assert!(lent.is_ok());
 }

@@ -8,8 +8,8 @@ use dlpack_tests::counted::{Drops, Owner, Ticket};
 use dlpack_tests::foreign::{Farewell, Foreign};
 use dlpack_tests::random::Random;
 use tensors::{
-    DLPackExport, DataRef, DataType, Device, Error, Flags, Layout, SharedBuffer, SharedOwner,
-    Storage, TensorView,
+    DLPackExport, DataRef, DataType, Describe, Description, Device, Error, Flags, SharedBuffer,
+    SharedOwner, Storage,
 };
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
@@ -155,8 +155,8 @@ struct Liar<F> {
 }
 
 impl<F: Fn(&Arc<[i32]>) -> Option<SharedOwner>> DLPackExport for Liar<F> {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.data.data(), Layout::row_major(&self.shape)?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&self.shape).data(self.data.data())
     }
 
     fn share(&self) -> Option<SharedOwner> {
@@ -316,8 +316,8 @@ struct View {
 }
 
 impl DLPackExport for View {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        self.owner.tensor()
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        self.owner.describe(out)
     }
 
     fn share(&self) -> Option<SharedOwner> {

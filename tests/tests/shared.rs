@@ -7,8 +7,8 @@ use std::thread;
 use dlpack_tests::counted::{Drops, Owner, Ticket};
 use dlpack_tests::foreign::{Farewell, Foreign};
 use tensors::{
-    DLPackExport, DLPackImport, Error, Flags, Foreign as ForeignStorage, Imported, Layout, Shared,
-    SharedBuffer, SharedOwner, Storage, StreamArg, Synchronize, TensorView,
+    DLPackExport, DLPackImport, Describe, Description, Error, Flags, Foreign as ForeignStorage,
+    Imported, Shared, SharedBuffer, SharedOwner, Storage, StreamArg, Synchronize,
 };
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
@@ -158,9 +158,9 @@ fn errors_end_the_lend() {
 fn panics_end_the_lend() {
     struct Panics(bool);
     impl DLPackExport for Panics {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
             assert!(!self.0, "as asked");
-            TensorView::new(SIX.as_slice().into_data(), Layout::row_major(&[6])?)
+            out.shape(&[6]).data(SIX.as_slice().into_data())
         }
     }
     trait IntoData<'a> {
@@ -183,12 +183,12 @@ fn panics_end_the_lend() {
 fn an_export_inside_of_an_export() {
     struct Inside(std::sync::Mutex<Option<Shared<Inside>>>);
     impl DLPackExport for Inside {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
             let inner = self.0.lock().unwrap().take();
             if let Some(inner) = inner {
                 assert_eq!(inner.to_dlpack()?.shape(), [6]);
             }
-            TensorView::new(tensors::DataRef::from_slice(&SIX), Layout::row_major(&[6])?)
+            out.shape(&[6]).data(tensors::DataRef::from_slice(&SIX))
         }
     }
     let shared = Shared::new(Inside(std::sync::Mutex::default())).unwrap();
@@ -207,8 +207,8 @@ fn drops_that_panic() {
         }
     }
     impl DLPackExport for Bomb {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            TensorView::new(self.0.data(), Layout::row_major(&[6])?)
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&[6]).data(self.0.data())
         }
     }
     let drops = Drops::new();
@@ -277,7 +277,7 @@ fn as_the_value_says() {
     let place = shared.data.data().as_ptr();
     assert_eq!(shared.storage().unwrap().data().as_ptr(), place);
     assert_eq!(shared.share().unwrap().data().as_ptr(), place);
-    assert_eq!(shared.stored_shape(), Some(&[6][..]));
+    assert_eq!(shared.tensor().unwrap().shape(), [6]);
     let busy = Error::Custom("it is busy");
     let synchronized = shared.tensor().unwrap().sync_for(StreamArg::unspecified());
     assert_eq!(synchronized, Err(busy));

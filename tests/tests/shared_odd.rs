@@ -10,7 +10,7 @@ use std::thread;
 use dlpack_tests::counted::{Drops, Owner, Ticket};
 use dlpack_tests::foreign::{Farewell, Foreign};
 use tensors::{
-    AsDims, DLPackExport, DataRef, Dims, Error, Layout, ManagedTensor, Shared, Storage, TensorView,
+    AsDims, DLPackExport, DataRef, Describe, Description, Error, ManagedTensor, Shared, Storage,
 };
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
@@ -29,8 +29,8 @@ impl Keeper {
 }
 
 impl DLPackExport for Keeper {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.data.data(), Layout::row_major(&[2, 3])?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&[2, 3]).data(self.data.data())
     }
 }
 
@@ -142,13 +142,13 @@ fn odd_sizes() {
     #[repr(align(8192))]
     struct Aligned([i32; 6]);
     impl DLPackExport for Nothing {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            TensorView::new(DataRef::from_slice(&SIX), Layout::row_major(&[6])?)
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&[6]).data(DataRef::from_slice(&SIX))
         }
     }
     impl DLPackExport for Aligned {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            TensorView::new(DataRef::from_slice(&self.0), Layout::row_major(&[6])?)
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&[6]).data(DataRef::from_slice(&self.0))
         }
     }
     fn check(value: impl DLPackExport + Send + Sync + 'static, align: usize) {
@@ -174,9 +174,11 @@ struct Fickle(AtomicUsize);
 const SHAPES: [&[i64]; 7] = [&[2, 3], &[6], &[3, 2], &[1, 2, 3], &[2, 4], &[], &[-2, -3]];
 
 impl AsDims for Fickle {
-    fn as_dims(&self) -> Result<Dims<'_>, Error> {
+    type Dim = i64;
+
+    fn as_dims(&self) -> &[i64] {
         let turn = self.0.fetch_add(1, Ordering::Relaxed);
-        SHAPES[turn % SHAPES.len()].as_dims()
+        SHAPES[turn % SHAPES.len()]
     }
 }
 

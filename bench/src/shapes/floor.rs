@@ -34,7 +34,7 @@ pub struct Placed {
 }
 
 /// What the floor of a shape does.
-pub trait Describe {
+pub trait Floor {
     /// Another owner of the memory.
     type Owner: 'static;
 
@@ -42,7 +42,7 @@ pub trait Describe {
 
     /// Writes the lists, and returns where the elements are: nothing unless all of them
     /// lie inside the storage.
-    fn describe(&self, lists: &mut Lists) -> Option<Placed>;
+    fn place(&self, lists: &mut Lists) -> Option<Placed>;
 }
 
 const F32: DLDataType = DLDataType { code: ffi::kDLFloat, bits: 32, lanes: 1 };
@@ -113,7 +113,7 @@ fn bytes<T>(slice: &[T]) -> (*const u8, usize) {
     (slice.as_ptr().cast(), size_of_val(slice))
 }
 
-impl Describe for Contiguous {
+impl Floor for Contiguous {
     type Owner = Arc<[f32]>;
 
     #[inline(always)]
@@ -122,13 +122,13 @@ impl Describe for Contiguous {
     }
 
     #[inline(always)]
-    fn describe(&self, lists: &mut Lists) -> Option<Placed> {
+    fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
         contiguous(lists, &self.shape, first, len, F32, 4)
     }
 }
 
-impl Describe for Strided {
+impl Floor for Strided {
     type Owner = Arc<[f32]>;
 
     #[inline(always)]
@@ -137,13 +137,13 @@ impl Describe for Strided {
     }
 
     #[inline(always)]
-    fn describe(&self, lists: &mut Lists) -> Option<Placed> {
+    fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
         strided(lists, &self.shape, &self.strides, 0, first, len, F32, 4)
     }
 }
 
-impl Describe for Offset {
+impl Floor for Offset {
     type Owner = Arc<[f32]>;
 
     #[inline(always)]
@@ -152,13 +152,13 @@ impl Describe for Offset {
     }
 
     #[inline(always)]
-    fn describe(&self, lists: &mut Lists) -> Option<Placed> {
+    fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
         strided(lists, &self.shape, &self.strides, self.offset, first, len, F32, 4)
     }
 }
 
-impl Describe for General {
+impl Floor for General {
     type Owner = Buffer;
 
     #[inline(always)]
@@ -167,7 +167,7 @@ impl Describe for General {
     }
 
     #[inline(always)]
-    fn describe(&self, lists: &mut Lists) -> Option<Placed> {
+    fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let ((first, len), dtype, size) = match &self.data {
             Buffer::F32(data) => (bytes(data), F32, 4),
             Buffer::U8(data) => (bytes(data), U8, 1),
@@ -176,7 +176,7 @@ impl Describe for General {
     }
 }
 
-impl Describe for Bytes {
+impl Floor for Bytes {
     type Owner = Arc<[u8]>;
 
     #[inline(always)]
@@ -185,7 +185,7 @@ impl Describe for Bytes {
     }
 
     #[inline(always)]
-    fn describe(&self, lists: &mut Lists) -> Option<Placed> {
+    fn place(&self, lists: &mut Lists) -> Option<Placed> {
         let (first, len) = bytes(&self.data);
         let (dtype, handle) = (self.dtype, ffi::kDLOpaqueHandle);
         if !dtype.is_well_formed() || dtype.code() == handle || dtype == DataType::BOOL {
@@ -208,13 +208,13 @@ unsafe extern "C" fn delete<O>(managed: *mut DLManagedTensorVersioned) {
     let packet = unsafe { (*managed).manager_ctx }.cast::<Packet<O>>();
     // SAFETY: the owner is initialised, and this is its end.
     unsafe { ptr::drop_in_place(&raw mut (*packet).owner) };
-    // SAFETY: `place` allocated it with this layout.
+    // SAFETY: `allocate` allocated it with this layout.
     unsafe { dealloc(packet.cast(), Layout::new::<Packet<O>>()) };
 }
 
 /// A new packet with an owner and nothing else.
 #[inline(always)]
-fn place<O>(owner: O) -> *mut Packet<O> {
+fn allocate<O>(owner: O) -> *mut Packet<O> {
     let layout = Layout::new::<Packet<O>>();
     // SAFETY: a packet has a size.
     let packet: *mut Packet<O> = unsafe { alloc(layout) }.cast();
@@ -265,24 +265,24 @@ fn finish<O>(packet: *mut Packet<O>, placed: Option<Placed>) -> *mut DLManagedTe
 
 /// An export by value: the packet owns the struct.
 #[inline(always)]
-pub fn by_value<T: Describe>(value: T) -> *mut DLManagedTensorVersioned {
-    let packet = place(value);
+pub fn by_value<T: Floor>(value: T) -> *mut DLManagedTensorVersioned {
+    let packet = allocate(value);
     // SAFETY: the owner was just written.
-    let placed = unsafe { &(*packet).owner }.describe(lists(packet));
+    let placed = unsafe { &(*packet).owner }.place(lists(packet));
     finish(packet, placed)
 }
 
 /// A shared export: the packet owns another owner of the memory.
 #[inline(always)]
-pub fn shared<T: Describe>(value: &T) -> *mut DLManagedTensorVersioned {
-    let packet = place(value.owner());
-    let placed = value.describe(lists(packet));
+pub fn shared<T: Floor>(value: &T) -> *mut DLManagedTensorVersioned {
+    let packet = allocate(value.owner());
+    let placed = value.place(lists(packet));
     finish(packet, placed)
 }
 
 /// A view that is borrowed for the time of a call.
 #[inline(always)]
-pub fn view<T: Describe>(value: &T, lists: &mut Lists) -> DLTensor {
-    let placed = value.describe(lists).expect("a tensor");
+pub fn view<T: Floor>(value: &T, lists: &mut Lists) -> DLTensor {
+    let placed = value.place(lists).expect("a tensor");
     tensor(&placed, (&raw mut lists.0).cast())
 }

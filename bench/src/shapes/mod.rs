@@ -11,13 +11,13 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use dlpack_traits::ffi::DLManagedTensorVersioned;
-use dlpack_traits::{DLPackExport, DataType, Storage};
+use dlpack_traits::{DLPackExport, DataType, Slot, Storage};
 
 use crate::contender::delete;
 use crate::counting::count;
 use crate::measure::{BATCH, Subject, timed};
 use crate::report::{Entry, Report};
-use floor::Describe;
+use floor::Floor;
 
 /// Contiguous, of a rank that the type has.
 #[derive(Clone, DLPackExport)]
@@ -72,7 +72,7 @@ pub struct Bytes {
 /// The rows of one shape: by value, shared, and as a borrowed view.
 fn rows<T>(report: &mut Report, shape: &str, rounds: usize, value: T)
 where
-    T: DLPackExport + Describe + Clone + Send + Sync + 'static,
+    T: DLPackExport + Floor + Clone + Send + Sync + 'static,
 {
     let by_value = vec![
         owned("floor", value.clone(), floor::by_value),
@@ -94,7 +94,8 @@ where
             black_box(&floor::view(value, &mut lists));
         }),
         looked("dlpack-traits", value, |value| {
-            black_box(value.tensor().expect("a tensor").dl_tensor().as_ptr());
+            let mut slot = Slot::new();
+            black_box(value.describe(slot.describe()).expect("a tensor").dl_tensor());
         }),
     ];
     report.row(&format!("borrowed view, {shape}"), Some(1.5), views, rounds);

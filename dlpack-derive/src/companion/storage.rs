@@ -197,15 +197,15 @@ fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
         #(#types)*
         #[automatically_derived]
         impl #impl_generics __dlpack::Storage for #ident #args #where_clause {
-            #[inline]
+            #[inline(always)]
             fn data(&self) -> __dlpack::DataRef<'_> {
                 match self { #data }
             }
-            #[inline]
+            #[inline(always)]
             fn lend(&mut self) -> __dlpack::Data<'_> {
                 match self { #lend }
             }
-            #[inline]
+            #[inline(always)]
             fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
                 match self { #share }
             }

@@ -15,11 +15,13 @@ pub(super) fn transparent(model: &Model<'_>, field: RoleField<'_>) -> (TokenStre
     let inner = borrowed(field);
     let inner_mut = quote_spanned!(here=> &mut self.#member);
     let mut methods = methods(model, |call| match call {
-        Call::Lend => forward(0, call, &inner_mut),
+        Call::DescribeMut => forward(0, call, &inner_mut),
         _ => forward(0, call, &inner),
     });
     if model.access == Access::AsStorage {
-        methods.plain = Some(short_ways(&inner, &inner_mut));
+        methods.to_dlpack_on = Some(quote_spanned! {here=>
+            __dlpack::inner_to_dlpack_on::<__Roles, 0, Self>(#inner, __consumer)
+        });
     }
     (is_exportable(model, 0, field.ty), methods)
 }
@@ -55,25 +57,26 @@ pub(super) fn variants(model: &Model<'_>, variants: &[Variant<'_>]) -> (TokenStr
 /// A method of the trait.
 #[derive(Clone, Copy)]
 enum Call {
-    Tensor,
-    Lend,
+    Describe,
+    DescribeMut,
+    Storage,
     SyncFor,
     Share,
 }
 
 fn methods(model: &Model<'_>, body: impl Fn(Call) -> TokenStream) -> Methods {
-    let tensor = body(Call::Tensor);
-    let tensor = match model.access {
-        Access::AsStorage => tensor,
-        Access::ReadOnly => quote_spanned!(Span::mixed_site()=> __dlpack::read_only(#tensor)),
+    let describe = body(Call::Describe);
+    let describe = match model.access {
+        Access::AsStorage => describe,
+        Access::ReadOnly => quote_spanned!(Span::mixed_site()=> __dlpack::read_only(#describe)),
     };
     Methods {
-        plain: None,
-        tensor,
-        lend: Some(body(Call::Lend)),
-        storage: None,
+        describe,
+        describe_mut: Some(body(Call::DescribeMut)),
+        storage: Some(body(Call::Storage)),
         sync_for: Some(body(Call::SyncFor)),
         share: Some(body(Call::Share)),
+        to_dlpack_on: None,
     }
 }
 
@@ -81,11 +84,14 @@ fn forward(number: usize, call: Call, inner: &TokenStream) -> TokenStream {
     let number = Literal::usize_unsuffixed(number);
     let here = Span::mixed_site();
     match call {
-        Call::Tensor => {
-            quote_spanned!(here=> __dlpack::inner_tensor::<__Roles, #number, Self>(#inner))
+        Call::Describe => {
+            quote_spanned!(here=> __dlpack::inner_describe::<__Roles, #number, Self>(#inner, __out))
         }
-        Call::Lend => {
-            quote_spanned!(here=> __dlpack::inner_lend::<__Roles, #number, Self>(#inner))
+        Call::DescribeMut => quote_spanned! {here=>
+            __dlpack::inner_describe_mut::<__Roles, #number, Self>(#inner, __out)
+        },
+        Call::Storage => {
+            quote_spanned!(here=> __dlpack::inner_storage::<__Roles, #number, Self>(#inner))
         }
         Call::SyncFor => quote_spanned! {here=>
             __dlpack::inner_sync_for::<__Roles, #number, Self>(#inner, __consumer)
@@ -96,49 +102,14 @@ fn forward(number: usize, call: Call, inner: &TokenStream) -> TokenStream {
     }
 }
 
-/// The ways that need fewer words. A variant of an enum goes without: there the
-/// method is a `match`, whose arms nobody wants to wait for three times more.
-fn short_ways(inner: &TokenStream, inner_mut: &TokenStream) -> TokenStream {
-    quote_spanned! {Span::mixed_site()=>
-        #[inline]
-        fn tensor_in<'__dlpack>(
-            &'__dlpack self,
-            __room: __dlpack::Room<'__dlpack>,
-        ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
-            __dlpack::inner_tensor_in::<__Roles, 0, Self>(#inner, __room)
-        }
-
-        #[inline]
-        fn lend_in<'__dlpack>(
-            &'__dlpack mut self,
-            __room: __dlpack::Room<'__dlpack>,
-        ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
-            __dlpack::inner_lend_in::<__Roles, 0, Self>(#inner_mut, __room)
-        }
-
-        #[inline]
-        fn stored_shape(&self) -> __dlpack::Option<&[__dlpack::i64]> {
-            __dlpack::inner_stored::<__Roles, 0, Self>(#inner)
-        }
-
-        #[inline]
-        fn share_dlpack(
-            &self,
-            __consumer: __dlpack::StreamArg<'_>,
-        ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
-            __dlpack::inner_share_dlpack::<__Roles, 0, Self>(#inner, __consumer)
-        }
-    }
-}
-
 fn skipped(call: Call, variant: &Ident) -> TokenStream {
     let name = Literal::string(&variant.unraw().to_string());
     let here = Span::mixed_site();
     match call {
-        Call::Tensor | Call::Lend | Call::SyncFor => {
+        Call::Describe | Call::DescribeMut | Call::SyncFor => {
             quote_spanned!(here=> __dlpack::skipped(#name))
         }
-        Call::Share => quote_spanned!(here=> __dlpack::Option::None),
+        Call::Storage | Call::Share => quote_spanned!(here=> __dlpack::Option::None),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The layout, from the fields that describe it.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{ExprPath, Generics};
 
@@ -10,12 +10,12 @@ use crate::bounds::Params;
 use crate::model::{DType, Dim, Layout, Order, Placement, RoleField, Shape, Steps};
 use crate::symbol::Unit;
 
-/// What makes a layout.
+/// What describes a layout.
 pub(super) struct Parts {
-    /// Makes it from the fields of `self`, each borrowed on its own: an
-    /// expression of type `Result<Layout<'_>, Error>`, with what comes before.
+    /// Describes it in `__out`, from the fields of `self`, each borrowed on its own: an
+    /// expression of type `Shaped<'_>`, with what comes before.
     ///
-    /// `tensor` and `lend` each have a copy. That costs the compiler less than
+    /// `describe` and `describe_mut` each have a copy. That costs the compiler less than
     /// a function for both, and a type that does not fit is one error all the
     /// same: rustc says the same thing about the same place once.
     pub(super) body: TokenStream,
@@ -36,40 +36,6 @@ impl Parts {
     }
 }
 
-/// The shape of a compact tensor, written into the `room` that its consumer
-/// reads it from, if it is not more than a shape.
-pub(super) fn compact(
-    ident: &Ident,
-    generics: &Generics,
-    shape: &Shape<'_>,
-) -> Option<TokenStream> {
-    let here = Span::mixed_site();
-    match shape {
-        Shape::Field { dims, ndim: None } => Some(field(*dims, &quote_spanned!(here=> __room))),
-        Shape::Field { ndim: Some(_), .. } => None,
-        Shape::List(dims) => {
-            let parts = Parts { body: TokenStream::new(), constant: None };
-            let (function, dims) = Writer { ident, generics, parts, layout: None }.list(dims);
-            let function = local(&format!("compact_{function}"));
-            Some(quote_spanned!(here=> __dlpack::#function(__room, #dims)))
-        }
-    }
-}
-
-/// The shape of a compact tensor as it is stored, if it is a field.
-pub(super) fn stored(shape: &Shape<'_>) -> Option<TokenStream> {
-    match shape {
-        Shape::Field { dims, ndim: None } => Some(field(*dims, &quote!(()))),
-        Shape::Field { ndim: Some(_), .. } | Shape::List(_) => None,
-    }
-}
-
-/// The dimensions of a field, where they are needed.
-fn field(dims: RoleField<'_>, to: &TokenStream) -> TokenStream {
-    let (ty, field) = (dims.ty, borrowed(dims));
-    quote_spanned!(Span::mixed_site()=> __dlpack::shape::<#ty, _>(#to, #field))
-}
-
 /// Writes the body, statement by statement.
 struct Writer<'a> {
     ident: &'a Ident,
@@ -82,15 +48,11 @@ struct Writer<'a> {
 pub(super) fn parts<'a>(ident: &'a Ident, generics: &'a Generics, layout: &Layout<'a>) -> Parts {
     let parts = Parts { body: TokenStream::new(), constant: None };
     let mut writer = Writer { ident, generics, parts, layout: None };
-    let start = match &layout.placement {
-        Placement::Nested(field) => Writer::call("layout", *field, None),
+    match &layout.placement {
+        Placement::Nested(field) => writer.set(Writer::call("layout", *field, "__out")),
         Placement::Fields { shape, steps, .. } => writer.steps(shape, steps),
-    };
-    writer.set(start);
-    if let Placement::Fields { shape, steps, offset } = &layout.placement {
-        if let Shape::Field { ndim: Some(ndim), .. } = shape {
-            writer.change("ndim", *ndim);
-        }
+    }
+    if let Placement::Fields { steps, offset, .. } = &layout.placement {
         if let Steps::Compact { pitch: Some((unit, pitch)), .. } = steps {
             writer.change(by_unit(*unit, "pitch", "byte_pitch"), *pitch);
         }
@@ -107,19 +69,18 @@ pub(super) fn parts<'a>(ident: &'a Ident, generics: &'a Generics, layout: &Layou
         Some(DType::Field(dtype)) => writer.change("dtype", dtype),
         Some(DType::Named(word)) => {
             writer
-                .set(quote_spanned!(here=> __dlpack::dtype(__layout, &__dlpack::DataType::#word)));
+                .set(quote_spanned!(here=> __dlpack::dtype(__shaped, &__dlpack::DataType::#word)));
         }
         Some(DType::Path(path)) => {
             let here = here.located_at(path.span());
-            writer.set(quote_spanned!(here=> __dlpack::dtype(__layout, &#path)));
+            writer.set(quote_spanned!(here=> __dlpack::dtype(__shaped, &#path)));
         }
     }
     if let Some(device) = layout.device {
-        let device = Writer::call("device", device, Some("__layout"));
-        writer.set(device);
+        writer.change("device", device);
     }
     if layout.padded {
-        writer.set(quote_spanned!(here=> __dlpack::padded(__layout)));
+        writer.set(quote_spanned!(here=> __dlpack::padded(__shaped)));
     }
     let end = writer.layout.take();
     writer.parts.body.extend(end);
@@ -140,51 +101,47 @@ impl<'a> Writer<'a> {
 
     /// A call of a function of the runtime for a field. Its type is in the
     /// turbofish, where the caret goes if it does not fit.
-    fn call(function: &str, field: RoleField<'a>, after: Option<&str>) -> TokenStream {
+    fn call(function: &str, field: RoleField<'a>, after: &str) -> TokenStream {
         let (ty, field) = (field.ty, borrowed(field));
-        let function = local(function);
-        let after = after.map(local).map(|after| quote!(#after,));
-        quote_spanned!(Span::mixed_site()=> __dlpack::#function::<#ty>(#after #field))
+        let (function, after) = (local(function), local(after));
+        quote_spanned!(Span::mixed_site()=> __dlpack::#function::<#ty>(#after, #field))
     }
 
     /// Makes that the layout, which is made of what was the layout before.
     fn set(&mut self, layout: TokenStream) {
         if let Some(before) = self.layout.replace(layout) {
-            self.say(quote_spanned!(Span::mixed_site()=> let __layout = #before;));
+            self.say(quote_spanned!(Span::mixed_site()=> let __shaped = #before;));
         }
     }
 
     /// Says one more thing about the layout.
     fn change(&mut self, function: &str, field: RoleField<'a>) {
-        let changed = Self::call(function, field, Some("__layout"));
+        let changed = Self::call(function, field, "__shaped");
         self.set(changed);
     }
 
-    fn steps(&mut self, shape: &Shape<'a>, steps: &Steps<'a>) -> TokenStream {
+    fn steps(&mut self, shape: &Shape<'a>, steps: &Steps<'a>) {
         let here = Span::mixed_site();
-        let shape = match shape {
-            Shape::Field { dims, .. } => field(*dims, &quote_spanned!(here=> ())),
+        let tokens = match shape {
+            Shape::Field { dims, .. } => Self::call("shape", *dims, "__out"),
             Shape::List(dims) => {
                 let (function, dims) = self.list(dims);
                 let function = local(function);
-                quote_spanned!(here=> __dlpack::#function(#dims))
+                quote_spanned!(here=> __dlpack::#function(__out, #dims))
             }
         };
+        self.set(tokens);
+        if let Shape::Field { ndim: Some(ndim), .. } = shape {
+            self.change("ndim", *ndim);
+        }
         match steps {
-            Steps::Compact { order: Order::RowMajor, .. } => {
-                quote_spanned!(here=> __dlpack::row_major(#shape))
-            }
+            Steps::Compact { order: Order::RowMajor, .. } => {}
             Steps::Compact { order: Order::ColumnMajor, .. } => {
-                quote_spanned!(here=> __dlpack::column_major(#shape))
+                self.set(quote_spanned!(here=> __dlpack::column_major(__shaped)));
             }
-            Steps::Compact { order: Order::Field(order), .. } => {
-                self.say(quote_spanned!(here=> let __shape = #shape;));
-                Self::call("ordered", *order, Some("__shape"))
-            }
+            Steps::Compact { order: Order::Field(order), .. } => self.change("order", *order),
             Steps::Strides(unit, strides) => {
-                let strides = Self::call("strides", *strides, None);
-                let function = local(by_unit(*unit, "strided", "byte_strided"));
-                quote_spanned!(here=> __dlpack::#function(#shape, #strides))
+                self.change(by_unit(*unit, "strides", "byte_strides"), *strides);
             }
         }
     }

@@ -9,7 +9,6 @@ mod forward;
 mod from_layout;
 mod import;
 mod layout;
-mod plain;
 mod tensor;
 
 use proc_macro2::{Span, TokenStream};
@@ -61,8 +60,11 @@ pub(crate) fn as_layout(
         #constant
         #[automatically_derived]
         impl #params __dlpack::AsLayout for #ident #args #where_clause {
-            #[inline]
-            fn as_layout(&self) -> __dlpack::Result<__dlpack::Layout<'_>, __dlpack::Error> {
+            #[inline(always)]
+            fn describe_layout<'__dlpack>(
+                &'__dlpack self,
+                __out: __dlpack::Describe<'__dlpack>,
+            ) -> __dlpack::Shaped<'__dlpack> {
                 #body
             }
         }
@@ -80,16 +82,17 @@ pub(crate) fn private(krate: Option<&Path>) -> TokenStream {
 
 /// The bodies of the methods of the trait.
 struct Methods {
-    tensor: TokenStream,
-    /// `None`: nobody may write, as the trait has it by default.
-    lend: Option<TokenStream>,
-    /// The short way for a tensor that needs no more words.
-    plain: Option<TokenStream>,
+    describe: TokenStream,
+    /// `None`: consumers may not write, which is the trait's default.
+    describe_mut: Option<TokenStream>,
     /// What answers for `share` where that is `None`.
     storage: Option<TokenStream>,
     /// `None`: no work but that which the memory knows of.
     sync_for: Option<TokenStream>,
     share: Option<TokenStream>,
+    /// `None`: with another owner, as the trait has it by default. A newtype passes it on,
+    /// because what it wraps may be exported without an allocation.
+    to_dlpack_on: Option<TokenStream>,
 }
 
 /// The trait. Each method borrows the fields that it uses and nothing else.
@@ -97,18 +100,22 @@ fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
     let ident = model.ident;
     let (params, args, _) = model.generics.split_for_impl();
     let where_clause = bounds::where_clause(model);
-    let Methods { tensor, lend, plain, storage, sync_for, share } = methods;
-    let lend = lend.filter(|_| model.access == Access::AsStorage).map(|lend| {
+    let Methods { describe, describe_mut, storage, sync_for, share, to_dlpack_on } = methods;
+    let describe_mut = describe_mut.filter(|_| model.access == Access::AsStorage);
+    let describe_mut = describe_mut.map(|describe_mut| {
         quote_spanned! {Span::mixed_site()=>
-            #[inline]
-            fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
-                #lend
+            #[inline(always)]
+            fn describe_mut<'__dlpack>(
+                &'__dlpack mut self,
+                __out: __dlpack::Describe<'__dlpack>,
+            ) -> __dlpack::Result<__dlpack::DescriptionMut<'__dlpack>, __dlpack::Error> {
+                #describe_mut
             }
         }
     });
     let storage = storage.map(|storage| {
         quote_spanned! {Span::mixed_site()=>
-            #[inline]
+            #[inline(always)]
             fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
                 #storage
             }
@@ -133,18 +140,32 @@ fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
             }
         }
     });
+    let to_dlpack_on = to_dlpack_on.map(|to_dlpack_on| {
+        quote_spanned! {Span::mixed_site()=>
+            #[inline]
+            fn to_dlpack_on(
+                &self,
+                __consumer: __dlpack::StreamArg<'_>,
+            ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
+                #to_dlpack_on
+            }
+        }
+    });
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl #params __dlpack::DLPackExport for #ident #args #where_clause {
-            #[inline]
-            fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-                #tensor
+            #[inline(always)]
+            fn describe<'__dlpack>(
+                &'__dlpack self,
+                __out: __dlpack::Describe<'__dlpack>,
+            ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
+                #describe
             }
-            #lend
-            #plain
+            #describe_mut
             #storage
             #sync_for
             #share
+            #to_dlpack_on
         }
     }
 }

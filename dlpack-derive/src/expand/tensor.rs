@@ -5,7 +5,6 @@ use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use super::layout::{self, Parts};
-use super::plain;
 use super::{Methods, borrowed};
 use crate::bounds;
 use crate::model::{Access, Data, Dim, Model, RoleField, Tensor};
@@ -16,16 +15,7 @@ pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Me
     let items = items(model, tensor, &parts);
     let layout = parts.expression();
     let mut methods = match &tensor.data {
-        Data::Storage(data) => {
-            let methods = in_storage(model, *data, &layout);
-            match plain::methods(model, &tensor.layout, *data, &methods.tensor) {
-                None => methods,
-                Some(plain) => {
-                    let tensor = plain::tensor(*data, &layout);
-                    Methods { tensor, plain: Some(plain), ..methods }
-                }
-            }
-        }
+        Data::Storage(data) => in_storage(model, *data, &layout),
         Data::Raw { spelled, pointer, unit, len, device } => {
             behind_pointer(model, *spelled, *pointer, (*unit, *len), *device, &layout)
         }
@@ -61,23 +51,24 @@ fn items(model: &Model<'_>, tensor: &Tensor<'_>, parts: &Parts) -> TokenStream {
 fn in_storage(model: &Model<'_>, data: RoleField<'_>, layout: &TokenStream) -> Methods {
     let member = data.member;
     let here = Span::mixed_site();
-    let tensor = match model.access {
-        Access::AsStorage => quote_spanned!(here=> tensor),
-        Access::ReadOnly => quote_spanned!(here=> read_only_tensor),
+    let describe = quote_spanned!(here=> __dlpack::data::<__Roles, Self>(#layout, &self.#member));
+    let describe = match model.access {
+        Access::AsStorage => describe,
+        Access::ReadOnly => quote_spanned!(here=> __dlpack::read_only(#describe)),
     };
     // What may be unsized cannot be a `dyn Storage`.
     let sized = !bounds::may_be_unsized(model.generics, data.ty);
     let storage = quote_spanned!(here=> __dlpack::storage::<__Roles, Self>(&self.#member));
     let share = quote_spanned!(here=> __dlpack::share::<__Roles, Self>(&self.#member));
     Methods {
-        tensor: quote_spanned!(here=> __dlpack::#tensor::<__Roles, Self>(&self.#member, #layout)),
-        lend: Some(quote_spanned! {here=>
-            __dlpack::lend::<__Roles, Self>(&mut self.#member, #layout)
+        describe,
+        describe_mut: Some(quote_spanned! {here=>
+            __dlpack::data_mut::<__Roles, Self>(#layout, &mut self.#member)
         }),
-        plain: None,
         storage: sized.then_some(storage),
         sync_for: None,
         share: (!sized).then_some(share),
+        to_dlpack_on: None,
     }
 }
 
@@ -119,12 +110,19 @@ fn behind_pointer(
     // The one `unsafe` that an expansion can have is the user's own, from the
     // attribute, with its span: `forbid(unsafe_code)` finds it.
     let data = quote_spanned!(spelled=> unsafe { #data });
-    let tensor = quote_spanned! {here=>
+    let describe = quote_spanned! {here=>
         // SAFETY: the attribute `unsafe(ptr, ...)` of the field promises it.
         let __data = #data;
-        __dlpack::raw_tensor(__data, #layout)
+        __dlpack::raw_data(#layout, __data)
     };
     // The memory is lent frozen, whoever asks, and `read_only` changes nothing.
     let _ = model.access;
-    Methods { tensor, lend: None, plain: None, storage: None, sync_for: None, share: None }
+    Methods {
+        describe,
+        describe_mut: None,
+        storage: None,
+        sync_for: None,
+        share: None,
+        to_dlpack_on: None,
+    }
 }

@@ -25,28 +25,46 @@ const _: () = {
     where
         T: DLPackExport,
     {
-        #[inline]
-        fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
+        #[inline(always)]
+        fn describe<'__dlpack>(
+            &'__dlpack self,
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
             match self {
                 Self::Float { 0: __inner } => {
-                    __dlpack::inner_tensor::<__Roles, 0, Self>(__inner)
+                    __dlpack::inner_describe::<__Roles, 0, Self>(__inner, __out)
                 }
                 Self::Other { tensor: __inner, .. } => {
-                    __dlpack::inner_tensor::<__Roles, 1, Self>(__inner)
+                    __dlpack::inner_describe::<__Roles, 1, Self>(__inner, __out)
                 }
                 Self::Text { .. } => __dlpack::skipped("Text"),
             }
         }
-        #[inline]
-        fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
+        #[inline(always)]
+        fn describe_mut<'__dlpack>(
+            &'__dlpack mut self,
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::DescriptionMut<'__dlpack>, __dlpack::Error> {
             match self {
                 Self::Float { 0: __inner } => {
-                    __dlpack::inner_lend::<__Roles, 0, Self>(__inner)
+                    __dlpack::inner_describe_mut::<__Roles, 0, Self>(__inner, __out)
                 }
                 Self::Other { tensor: __inner, .. } => {
-                    __dlpack::inner_lend::<__Roles, 1, Self>(__inner)
+                    __dlpack::inner_describe_mut::<__Roles, 1, Self>(__inner, __out)
                 }
                 Self::Text { .. } => __dlpack::skipped("Text"),
+            }
+        }
+        #[inline(always)]
+        fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
+            match self {
+                Self::Float { 0: __inner } => {
+                    __dlpack::inner_storage::<__Roles, 0, Self>(__inner)
+                }
+                Self::Other { tensor: __inner, .. } => {
+                    __dlpack::inner_storage::<__Roles, 1, Self>(__inner)
+                }
+                Self::Text { .. } => __dlpack::Option::None,
             }
         }
         #[inline]
@@ -89,9 +107,18 @@ const _: () = {
     }
     #[automatically_derived]
     impl __dlpack::DLPackExport for Samples {
-        #[inline]
-        fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            __dlpack::read_only(__dlpack::inner_tensor::<__Roles, 0, Self>(&self.0))
+        #[inline(always)]
+        fn describe<'__dlpack>(
+            &'__dlpack self,
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
+            __dlpack::read_only(
+                __dlpack::inner_describe::<__Roles, 0, Self>(&self.0, __out),
+            )
+        }
+        #[inline(always)]
+        fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
+            __dlpack::inner_storage::<__Roles, 0, Self>(&self.0)
         }
         #[inline]
         fn sync_for(

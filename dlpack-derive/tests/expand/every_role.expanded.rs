@@ -17,27 +17,34 @@ const _: () = {
     }
     #[automatically_derived]
     impl __dlpack::DLPackExport for Packet {
-        #[inline]
-        fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            __dlpack::read_only_tensor::<
-                __Roles,
-                Self,
-            >(
-                &self.bytes,
-                {
-                    let __layout = __dlpack::strided(
-                        __dlpack::shape::<[u32; 2], _>((), &self.extents),
-                        __dlpack::strides::<[i16; 2]>(&self.steps),
-                    );
-                    let __layout = __dlpack::byte_offset::<
-                        usize,
-                    >(__layout, &self.byte_offset);
-                    let __layout = __dlpack::dtype::<DataType>(__layout, &self.dtype);
-                    __dlpack::device::<Device>(__layout, &self.device)
-                },
+        #[inline(always)]
+        fn describe<'__dlpack>(
+            &'__dlpack self,
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
+            __dlpack::read_only(
+                __dlpack::data::<
+                    __Roles,
+                    Self,
+                >(
+                    {
+                        let __shaped = __dlpack::shape::<[u32; 2]>(__out, &self.extents);
+                        let __shaped = __dlpack::strides::<
+                            [i16; 2],
+                        >(__shaped, &self.steps);
+                        let __shaped = __dlpack::byte_offset::<
+                            usize,
+                        >(__shaped, &self.byte_offset);
+                        let __shaped = __dlpack::dtype::<
+                            DataType,
+                        >(__shaped, &self.dtype);
+                        __dlpack::device::<Device>(__shaped, &self.device)
+                    },
+                    &self.bytes,
+                ),
             )
         }
-        #[inline]
+        #[inline(always)]
         fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
             __dlpack::storage::<__Roles, Self>(&self.bytes)
         }

@@ -14,15 +14,27 @@ const _: () = {
     where
         L: __dlpack::LayoutField,
     {
-        #[inline]
-        fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            __dlpack::tensor::<__Roles, Self>(&self.0, __dlpack::layout::<L>(&self.1))
+        #[inline(always)]
+        fn describe<'__dlpack>(
+            &'__dlpack self,
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
+            __dlpack::data::<
+                __Roles,
+                Self,
+            >(__dlpack::layout::<L>(__out, &self.1), &self.0)
         }
-        #[inline]
-        fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
-            __dlpack::lend::<__Roles, Self>(&mut self.0, __dlpack::layout::<L>(&self.1))
+        #[inline(always)]
+        fn describe_mut<'__dlpack>(
+            &'__dlpack mut self,
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::DescriptionMut<'__dlpack>, __dlpack::Error> {
+            __dlpack::data_mut::<
+                __Roles,
+                Self,
+            >(__dlpack::layout::<L>(__out, &self.1), &mut self.0)
         }
-        #[inline]
+        #[inline(always)]
         fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
             __dlpack::storage::<__Roles, Self>(&self.0)
         }

@@ -21,53 +21,63 @@ const _: () = {
     where
         P: __dlpack::SyncField,
     {
-        #[inline]
-        fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            __dlpack::tensor::<
+        #[inline(always)]
+        fn describe<'__dlpack>(
+            &'__dlpack self,
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
+            __dlpack::data::<
                 __Roles,
                 Self,
             >(
+                {
+                    let __shaped = __dlpack::extents(
+                        __out,
+                        [
+                            __dlpack::extent::<u32>(&self.height),
+                            __dlpack::extent(&__dlpack::integer(self::WIDTH)),
+                            __dlpack::extent(&__dlpack::integer(P::CHANNELS)),
+                        ],
+                    );
+                    let __shaped = __dlpack::column_major(__shaped);
+                    let __shaped = __dlpack::byte_pitch::<usize>(__shaped, &self.pitch);
+                    let __shaped = __dlpack::offset::<usize>(__shaped, &self.start);
+                    let __shaped = __dlpack::byte_len::<u64>(__shaped, &self.nbytes);
+                    let __shaped = __dlpack::dtype(__shaped, &__dlpack::DataType::BF16);
+                    __dlpack::padded(__shaped)
+                },
                 &self.data,
-                {
-                    let __layout = __dlpack::column_major(
-                        __dlpack::extents([
-                            __dlpack::extent::<u32>(&self.height),
-                            __dlpack::extent(&__dlpack::integer(self::WIDTH)),
-                            __dlpack::extent(&__dlpack::integer(P::CHANNELS)),
-                        ]),
-                    );
-                    let __layout = __dlpack::byte_pitch::<usize>(__layout, &self.pitch);
-                    let __layout = __dlpack::offset::<usize>(__layout, &self.start);
-                    let __layout = __dlpack::byte_len::<u64>(__layout, &self.nbytes);
-                    let __layout = __dlpack::dtype(__layout, &__dlpack::DataType::BF16);
-                    __dlpack::padded(__layout)
-                },
             )
         }
-        #[inline]
-        fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
-            __dlpack::lend::<
+        #[inline(always)]
+        fn describe_mut<'__dlpack>(
+            &'__dlpack mut self,
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::DescriptionMut<'__dlpack>, __dlpack::Error> {
+            __dlpack::data_mut::<
                 __Roles,
                 Self,
             >(
-                &mut self.data,
                 {
-                    let __layout = __dlpack::column_major(
-                        __dlpack::extents([
+                    let __shaped = __dlpack::extents(
+                        __out,
+                        [
                             __dlpack::extent::<u32>(&self.height),
                             __dlpack::extent(&__dlpack::integer(self::WIDTH)),
                             __dlpack::extent(&__dlpack::integer(P::CHANNELS)),
-                        ]),
+                        ],
                     );
-                    let __layout = __dlpack::byte_pitch::<usize>(__layout, &self.pitch);
-                    let __layout = __dlpack::offset::<usize>(__layout, &self.start);
-                    let __layout = __dlpack::byte_len::<u64>(__layout, &self.nbytes);
-                    let __layout = __dlpack::dtype(__layout, &__dlpack::DataType::BF16);
-                    __dlpack::padded(__layout)
+                    let __shaped = __dlpack::column_major(__shaped);
+                    let __shaped = __dlpack::byte_pitch::<usize>(__shaped, &self.pitch);
+                    let __shaped = __dlpack::offset::<usize>(__shaped, &self.start);
+                    let __shaped = __dlpack::byte_len::<u64>(__shaped, &self.nbytes);
+                    let __shaped = __dlpack::dtype(__shaped, &__dlpack::DataType::BF16);
+                    __dlpack::padded(__shaped)
                 },
+                &mut self.data,
             )
         }
-        #[inline]
+        #[inline(always)]
         fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
             __dlpack::storage::<__Roles, Self>(&self.data)
         }

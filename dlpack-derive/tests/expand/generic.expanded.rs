@@ -25,45 +25,57 @@ const _: () = {
         &'a [T]: __dlpack::Storage,
         S: __dlpack::StridesField,
     {
-        #[inline]
-        fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            __dlpack::tensor::<
+        #[inline(always)]
+        fn describe<'__dlpack>(
+            &'__dlpack self,
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
+            __dlpack::data::<
                 __Roles,
                 Self,
             >(
+                {
+                    let __shaped = __dlpack::constants(
+                        __out,
+                        const {
+                            &[
+                                2,
+                                __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
+                                __dlpack::dim(__dlpack::integer(N) as _),
+                            ]
+                        },
+                    );
+                    __dlpack::strides::<S>(__shaped, &self.strides)
+                },
                 &self.data,
-                __dlpack::strided(
-                    __dlpack::constants(const {
-                        &[
-                            2,
-                            __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
-                            __dlpack::dim(__dlpack::integer(N) as _),
-                        ]
-                    }),
-                    __dlpack::strides::<S>(&self.strides),
-                ),
             )
         }
-        #[inline]
-        fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
-            __dlpack::lend::<
+        #[inline(always)]
+        fn describe_mut<'__dlpack>(
+            &'__dlpack mut self,
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::DescriptionMut<'__dlpack>, __dlpack::Error> {
+            __dlpack::data_mut::<
                 __Roles,
                 Self,
             >(
+                {
+                    let __shaped = __dlpack::constants(
+                        __out,
+                        const {
+                            &[
+                                2,
+                                __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
+                                __dlpack::dim(__dlpack::integer(N) as _),
+                            ]
+                        },
+                    );
+                    __dlpack::strides::<S>(__shaped, &self.strides)
+                },
                 &mut self.data,
-                __dlpack::strided(
-                    __dlpack::constants(const {
-                        &[
-                            2,
-                            __dlpack::dim(__dlpack::integer(Self::WIDTH) as _),
-                            __dlpack::dim(__dlpack::integer(N) as _),
-                        ]
-                    }),
-                    __dlpack::strides::<S>(&self.strides),
-                ),
             )
         }
-        #[inline]
+        #[inline(always)]
         fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
             __dlpack::storage::<__Roles, Self>(&self.data)
         }

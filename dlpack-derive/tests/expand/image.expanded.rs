@@ -11,70 +11,27 @@ const _: () = {
     }
     #[automatically_derived]
     impl __dlpack::DLPackExport for Image {
-        #[inline]
-        fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            __dlpack::compact_tensor::<
-                __Roles,
-                Self,
-            >(
-                &self.data,
-                __dlpack::row_major(__dlpack::shape::<[usize; 3], _>((), &self.shape)),
-            )
-        }
-        #[inline]
-        fn lend(&mut self) -> __dlpack::Result<__dlpack::Lend<'_>, __dlpack::Error> {
-            __dlpack::lend::<
-                __Roles,
-                Self,
-            >(
-                &mut self.data,
-                __dlpack::row_major(__dlpack::shape::<[usize; 3], _>((), &self.shape)),
-            )
-        }
-        #[inline]
-        fn share_dlpack(
-            &self,
-            __consumer: __dlpack::StreamArg<'_>,
-        ) -> __dlpack::Result<__dlpack::ManagedTensor, __dlpack::Error> {
-            __dlpack::share_dlpack::<__Roles, Self>(self, &self.data, __consumer)
-        }
-        #[inline]
-        fn stored_shape(&self) -> __dlpack::Option<&[__dlpack::i64]> {
-            __dlpack::stored(__dlpack::shape::<[usize; 3], _>((), &self.shape))
-        }
-        #[inline]
-        fn tensor_rarely(
-            &self,
-        ) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
-            __dlpack::tensor::<
-                __Roles,
-                Self,
-            >(
-                &self.data,
-                __dlpack::row_major(__dlpack::shape::<[usize; 3], _>((), &self.shape)),
-            )
-        }
-        #[inline]
-        fn tensor_in<'__dlpack>(
+        #[inline(always)]
+        fn describe<'__dlpack>(
             &'__dlpack self,
-            __room: __dlpack::Room<'__dlpack>,
-        ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
-            __dlpack::tensor_in::<
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
+            __dlpack::data::<
                 __Roles,
                 Self,
-            >(&self.data, __dlpack::shape::<[usize; 3], _>(__room, &self.shape))
+            >(__dlpack::shape::<[usize; 3]>(__out, &self.shape), &self.data)
         }
-        #[inline]
-        fn lend_in<'__dlpack>(
+        #[inline(always)]
+        fn describe_mut<'__dlpack>(
             &'__dlpack mut self,
-            __room: __dlpack::Room<'__dlpack>,
-        ) -> __dlpack::Option<__dlpack::Plain<'__dlpack>> {
-            __dlpack::lend_in::<
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::DescriptionMut<'__dlpack>, __dlpack::Error> {
+            __dlpack::data_mut::<
                 __Roles,
                 Self,
-            >(&mut self.data, __dlpack::shape::<[usize; 3], _>(__room, &self.shape))
+            >(__dlpack::shape::<[usize; 3]>(__out, &self.shape), &mut self.data)
         }
-        #[inline]
+        #[inline(always)]
         fn storage(&self) -> __dlpack::Option<&dyn __dlpack::Storage> {
             __dlpack::storage::<__Roles, Self>(&self.data)
         }

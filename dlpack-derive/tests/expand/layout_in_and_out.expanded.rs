@@ -7,13 +7,14 @@ const _: () = {
     use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
     #[automatically_derived]
     impl __dlpack::AsLayout for Strided {
-        #[inline]
-        fn as_layout(&self) -> __dlpack::Result<__dlpack::Layout<'_>, __dlpack::Error> {
-            let __layout = __dlpack::strided(
-                __dlpack::shape::<Vec<usize>, _>((), &self.shape),
-                __dlpack::strides::<Vec<isize>>(&self.strides),
-            );
-            __dlpack::byte_offset::<usize>(__layout, &self.byte_offset)
+        #[inline(always)]
+        fn describe_layout<'__dlpack>(
+            &'__dlpack self,
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Shaped<'__dlpack> {
+            let __shaped = __dlpack::shape::<Vec<usize>>(__out, &self.shape);
+            let __shaped = __dlpack::strides::<Vec<isize>>(__shaped, &self.strides);
+            __dlpack::byte_offset::<usize>(__shaped, &self.byte_offset)
         }
     }
 };
@@ -77,7 +78,7 @@ const _: () = {
     }
     #[automatically_derived]
     impl __dlpack::Storage for Buffer {
-        #[inline]
+        #[inline(always)]
         fn data(&self) -> __dlpack::DataRef<'_> {
             match self {
                 Self::Own { 0: __data, .. } => __dlpack::data::<__Here, 0, Self>(__data),
@@ -86,7 +87,7 @@ const _: () = {
                 }
             }
         }
-        #[inline]
+        #[inline(always)]
         fn lend(&mut self) -> __dlpack::Data<'_> {
             match self {
                 Self::Own { 0: __data, .. } => __dlpack::lend::<__Here, 0, Self>(__data),
@@ -95,7 +96,7 @@ const _: () = {
                 }
             }
         }
-        #[inline]
+        #[inline(always)]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
             match self {
                 Self::Own { 0: __data, .. } => __dlpack::share::<__Here, 0, Self>(__data),

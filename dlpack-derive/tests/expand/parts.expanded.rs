@@ -86,7 +86,7 @@ const _: () = {
     }
     #[automatically_derived]
     impl __dlpack::Storage for Buffer {
-        #[inline]
+        #[inline(always)]
         fn data(&self) -> __dlpack::DataRef<'_> {
             match self {
                 Self::F32 { 0: __data, .. } => __dlpack::data::<__Here, 0, Self>(__data),
@@ -99,7 +99,7 @@ const _: () = {
                 }
             }
         }
-        #[inline]
+        #[inline(always)]
         fn lend(&mut self) -> __dlpack::Data<'_> {
             match self {
                 Self::F32 { 0: __data, .. } => __dlpack::lend::<__Here, 0, Self>(__data),
@@ -112,7 +112,7 @@ const _: () = {
                 }
             }
         }
-        #[inline]
+        #[inline(always)]
         fn share(&self) -> __dlpack::Option<__dlpack::SharedOwner> {
             match self {
                 Self::F32 { 0: __data, .. } => __dlpack::share::<__Here, 0, Self>(__data),
@@ -137,13 +137,14 @@ const _: () = {
     use ::tensors::__private::dlpack_derive_0_1_0 as __dlpack;
     #[automatically_derived]
     impl __dlpack::AsLayout for Strided {
-        #[inline]
-        fn as_layout(&self) -> __dlpack::Result<__dlpack::Layout<'_>, __dlpack::Error> {
-            let __layout = __dlpack::strided(
-                __dlpack::shape::<Vec<usize>, _>((), &self.shape),
-                __dlpack::strides::<Vec<isize>>(&self.strides),
-            );
-            __dlpack::offset::<usize>(__layout, &self.start)
+        #[inline(always)]
+        fn describe_layout<'__dlpack>(
+            &'__dlpack self,
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Shaped<'__dlpack> {
+            let __shaped = __dlpack::shape::<Vec<usize>>(__out, &self.shape);
+            let __shaped = __dlpack::strides::<Vec<isize>>(__shaped, &self.strides);
+            __dlpack::offset::<usize>(__shaped, &self.start)
         }
     }
 };

@@ -13,8 +13,11 @@ const _: () = {
     }
     #[automatically_derived]
     impl __dlpack::DLPackExport for Pointer {
-        #[inline]
-        fn tensor(&self) -> __dlpack::Result<__dlpack::TensorView<'_>, __dlpack::Error> {
+        #[inline(always)]
+        fn describe<'__dlpack>(
+            &'__dlpack self,
+            __out: __dlpack::Describe<'__dlpack>,
+        ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
             let __data = unsafe {
                 __dlpack::raw::<
                     *const f32,
@@ -22,10 +25,7 @@ const _: () = {
                     false,
                 >(&self.pixels, __dlpack::integer(self.size), __dlpack::Device::CPU)
             };
-            __dlpack::raw_tensor(
-                __data,
-                __dlpack::row_major(__dlpack::constants(&__SHAPE)),
-            )
+            __dlpack::raw_data(__dlpack::constants(__out, &__SHAPE), __data)
         }
     }
 };

@@ -81,13 +81,13 @@ pub struct Reading {
 }
 
 /// [`Storage::data`] of a variant.
-#[inline]
+#[inline(always)]
 pub fn data<Here, const N: usize, S: Variant<Here, N> + ?Sized>(data: &S::Data) -> DataRef<'_> {
     data.data()
 }
 
 /// [`Storage::data`] of a variant whose bytes are read as something else.
-#[inline]
+#[inline(always)]
 pub fn data_as<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
     data: &S::Data,
     reading: Reading,
@@ -100,13 +100,13 @@ pub fn data_as<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
 }
 
 /// [`Storage::lend`] of a variant.
-#[inline]
+#[inline(always)]
 pub fn lend<Here, const N: usize, S: Variant<Here, N> + ?Sized>(data: &mut S::Data) -> Data<'_> {
     data.lend()
 }
 
 /// [`Storage::lend`] of a variant whose bytes are read as something else.
-#[inline]
+#[inline(always)]
 pub fn lend_as<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
     data: &mut S::Data,
     reading: Reading,
@@ -119,7 +119,7 @@ pub fn lend_as<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
 }
 
 /// [`Storage::share`] of a variant.
-#[inline]
+#[inline(always)]
 pub fn share<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
     data: &S::Data,
 ) -> Option<SharedOwner> {

@@ -7,9 +7,9 @@
 //! costs the compiler.
 
 use super::{
-    AsDims, AsLayout, Compact, DataType, Device, Dim, Dims, Error, Layout, Order, Result, Room,
+    AsDims, AsLayout, DataType, Describe, Device, Dim, Error, Order, Result, Shaped, StreamArg,
+    Synchronize,
 };
-use super::{StreamArg, Synchronize};
 
 // ---- dimensions ----
 
@@ -21,23 +21,20 @@ use super::{StreamArg, Synchronize};
     note = "for a list of your own, or of another crate in a newtype, implement `dlpack_traits::AsDims`"
 )]
 pub trait ShapeField {
-    /// The dimensions.
-    fn dims(&self) -> Result<Dims<'_>, Error>;
+    /// The list.
+    type List: AsDims + ?Sized;
 
-    /// The dimensions of a compact tensor, written to where they are read.
-    fn compact<'r>(&self, room: Room<'r>) -> Option<Compact<'r>>;
+    /// The dimensions.
+    fn list(&self) -> &Self::List;
 }
 
 #[diagnostic::do_not_recommend]
 impl<D: AsDims + ?Sized> ShapeField for D {
-    #[inline]
-    fn dims(&self) -> Result<Dims<'_>, Error> {
-        self.as_dims()
-    }
+    type List = D;
 
     #[inline(always)]
-    fn compact<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
-        self.compact_in(room)
+    fn list(&self) -> &D {
+        self
     }
 }
 
@@ -49,99 +46,64 @@ impl<D: AsDims + ?Sized> ShapeField for D {
     note = "for a list of your own, or of another crate in a newtype, implement `dlpack_traits::AsDims`"
 )]
 pub trait StridesField {
+    /// The list.
+    type List: AsDims + ?Sized;
+
     /// The strides.
-    fn dims(&self) -> Result<Dims<'_>, Error>;
+    fn list(&self) -> &Self::List;
 }
 
 #[diagnostic::do_not_recommend]
 impl<D: AsDims + ?Sized> StridesField for D {
-    #[inline]
-    fn dims(&self) -> Result<Dims<'_>, Error> {
-        self.as_dims().map_err(Error::of_strides)
-    }
-}
-
-/// Where dimensions are needed.
-pub trait ListTo {
-    /// What comes of it.
-    type List<'a>;
-
-    /// The dimensions, there.
-    fn list<D: ShapeField + ?Sized>(self, field: &D) -> Self::List<'_>;
-}
-
-/// On their own.
-impl ListTo for () {
-    type List<'a> = Result<Dims<'a>, Error>;
-
-    #[inline]
-    fn list<D: ShapeField + ?Sized>(self, field: &D) -> Self::List<'_> {
-        field.dims()
-    }
-}
-
-/// Where the consumer of a compact tensor reads them.
-impl<'r> ListTo for Room<'r> {
-    type List<'a> = Option<Compact<'r>>;
+    type List = D;
 
     #[inline(always)]
-    fn list<D: ShapeField + ?Sized>(self, field: &D) -> Self::List<'_> {
-        field.compact(self)
+    fn list(&self) -> &D {
+        self
     }
 }
 
-/// The field `shape`. One function for both, so that a type that does not fit
-/// is one error.
+/// The field `shape`.
 #[inline(always)]
-pub fn shape<D: ShapeField + ?Sized, To: ListTo>(to: To, field: &D) -> To::List<'_> {
-    to.list(field)
-}
-
-/// The dimensions in `shape(height, width)` of a compact tensor.
-#[inline(always)]
-pub fn compact_extents<const N: usize>(
-    room: Room<'_>,
-    dims: [Option<i64>; N],
-) -> Option<Compact<'_>> {
-    room.fill_with(&dims, |&dim| dim)
-}
-
-/// The dimensions in `shape(3, Self::WIDTH)` of a compact tensor.
-#[inline(always)]
-pub fn compact_constants<'r, const N: usize>(
-    room: Room<'r>,
-    dims: &'static [i64; N],
-) -> Option<Compact<'r>> {
-    room.fill(dims)
+pub fn shape<'a, D: ShapeField + ?Sized>(out: Describe<'a>, field: &'a D) -> Shaped<'a> {
+    out.shape(field.list())
 }
 
 /// The field `strides`.
-#[inline]
-pub fn strides<D: StridesField + ?Sized>(field: &D) -> Result<Dims<'_>, Error> {
-    field.dims()
+#[inline(always)]
+pub fn strides<'a, D: StridesField + ?Sized>(shaped: Shaped<'a>, field: &'a D) -> Shaped<'a> {
+    shaped.strides(field.list())
+}
+
+/// The field `strides(bytes)`.
+#[inline(always)]
+pub fn byte_strides<'a, D: StridesField + ?Sized>(shaped: Shaped<'a>, field: &D) -> Shaped<'a> {
+    shaped.byte_strides(field.list())
 }
 
 /// One of the dimensions in `shape(height, width)`, if it fits.
-#[inline]
+#[inline(always)]
 pub fn extent<I: Dim>(dim: &I) -> Option<i64> {
     dim.to_i64()
 }
 
 /// The dimensions in `shape(height, width)`.
-#[inline]
-pub fn extents<const N: usize>(dims: [Option<i64>; N]) -> Result<Dims<'static>, Error> {
-    Dims::filled(N, |filled| {
-        for (axis, (to, from)) in filled.iter_mut().zip(dims).enumerate() {
-            *to = from.ok_or(Error::DimTooLarge { axis })?;
+#[inline(always)]
+pub fn extents<const N: usize>(out: Describe<'_>, dims: [Option<i64>; N]) -> Shaped<'_> {
+    let mut shape = [0; N];
+    for (axis, (to, from)) in shape.iter_mut().zip(dims).enumerate() {
+        match from {
+            Some(dim) => *to = dim,
+            None => return out.refused(Error::DimTooLarge { axis }),
         }
-        Ok(())
-    })
+    }
+    out.shape_from(&shape)
 }
 
 /// The dimensions in `shape(3, Self::WIDTH)`, which are constant.
-#[inline]
-pub const fn constants<const N: usize>(dims: &'static [i64; N]) -> Result<Dims<'static>, Error> {
-    Ok(Dims::borrowed(dims))
+#[inline(always)]
+pub fn constants<'a, const N: usize>(out: Describe<'a>, dims: &'static [i64; N]) -> Shaped<'a> {
+    out.shape(dims)
 }
 
 // ---- placement ----
@@ -173,61 +135,34 @@ impl<T: Clone + Into<Order>> OrderField for T {
     note = "add `#[derive(AsLayout)]` to `{Self}`, or implement `dlpack_traits::AsLayout`"
 )]
 pub trait LayoutField {
-    /// The layout.
-    fn layout(&self) -> Result<Layout<'_>, Error>;
+    /// Describes the layout.
+    fn layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a>;
 }
 
 #[diagnostic::do_not_recommend]
 impl<L: AsLayout + ?Sized> LayoutField for L {
-    #[inline]
-    fn layout(&self) -> Result<Layout<'_>, Error> {
-        self.as_layout()
+    #[inline(always)]
+    fn layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
+        self.describe_layout(out)
     }
 }
 
-/// Compact elements, the last axis being the fastest.
-#[inline]
-pub fn row_major(shape: Result<Dims<'_>, Error>) -> Result<Layout<'_>, Error> {
-    Ok(Layout::of_compact(shape?, Order::RowMajor))
+/// Contiguous elements, the first axis being the fastest.
+#[inline(always)]
+pub fn column_major(shaped: Shaped<'_>) -> Shaped<'_> {
+    shaped.order(Order::ColumnMajor)
 }
 
-/// Compact elements, the first axis being the fastest.
-#[inline]
-pub fn column_major(shape: Result<Dims<'_>, Error>) -> Result<Layout<'_>, Error> {
-    Ok(Layout::of_compact(shape?, Order::ColumnMajor))
-}
-
-/// Compact elements in the order of the field `order`.
-#[inline]
-pub fn ordered<'a, O: OrderField>(
-    shape: Result<Dims<'a>, Error>,
-    field: &O,
-) -> Result<Layout<'a>, Error> {
-    Ok(Layout::of_compact(shape?, field.order()))
-}
-
-/// Elements at strides that count elements.
-#[inline]
-pub fn strided<'a>(
-    shape: Result<Dims<'a>, Error>,
-    strides: Result<Dims<'a>, Error>,
-) -> Result<Layout<'a>, Error> {
-    Ok(Layout::of_strides(shape?, strides?))
-}
-
-/// Elements at strides that count bytes.
-#[inline]
-pub fn byte_strided<'a>(
-    shape: Result<Dims<'a>, Error>,
-    strides: Result<Dims<'a>, Error>,
-) -> Result<Layout<'a>, Error> {
-    Ok(Layout::of_byte_strides(shape?, strides?))
+/// Contiguous elements in the order of the field `order`.
+#[inline(always)]
+pub fn order<'a, O: OrderField>(shaped: Shaped<'a>, field: &O) -> Shaped<'a> {
+    shaped.order(field.order())
 }
 
 /// The field `layout`.
-#[inline]
-pub fn layout<L: LayoutField + ?Sized>(field: &L) -> Result<Layout<'_>, Error> {
-    field.layout()
+#[inline(always)]
+pub fn layout<'a, L: LayoutField + ?Sized>(out: Describe<'a>, field: &'a L) -> Shaped<'a> {
+    field.layout(out)
 }
 
 // ---- integers ----
@@ -276,66 +211,45 @@ integers! {
 }
 
 /// The field `byte_offset`, or `offset(bytes)`.
-#[inline]
-pub fn byte_offset<'a, I: ByteOffsetField>(
-    layout: Result<Layout<'a>, Error>,
-    field: &I,
-) -> Result<Layout<'a>, Error> {
-    layout?.byte_offset(field.int())
+#[inline(always)]
+pub fn byte_offset<'a, I: ByteOffsetField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
+    shaped.byte_offset(field.int())
 }
 
 /// The field `offset(elements)`.
-#[inline]
-pub fn offset<'a, I: OffsetField>(
-    layout: Result<Layout<'a>, Error>,
-    field: &I,
-) -> Result<Layout<'a>, Error> {
-    layout?.offset(field.int())
+#[inline(always)]
+pub fn offset<'a, I: OffsetField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
+    shaped.offset(field.int())
 }
 
 /// The field `pitch(elements)`.
-#[inline]
-pub fn pitch<'a, I: PitchField>(
-    layout: Result<Layout<'a>, Error>,
-    field: &I,
-) -> Result<Layout<'a>, Error> {
-    layout?.pitch(field.int())
+#[inline(always)]
+pub fn pitch<'a, I: PitchField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
+    shaped.pitch(field.int())
 }
 
 /// The field `pitch(bytes)`.
-#[inline]
-pub fn byte_pitch<'a, I: PitchField>(
-    layout: Result<Layout<'a>, Error>,
-    field: &I,
-) -> Result<Layout<'a>, Error> {
-    layout?.byte_pitch(field.int())
+#[inline(always)]
+pub fn byte_pitch<'a, I: PitchField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
+    shaped.byte_pitch(field.int())
 }
 
 /// The field `len(elements)`.
-#[inline]
-pub fn len<'a, I: LenField>(
-    layout: Result<Layout<'a>, Error>,
-    field: &I,
-) -> Result<Layout<'a>, Error> {
-    layout?.len(field.int())
+#[inline(always)]
+pub fn len<'a, I: LenField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
+    shaped.len(field.int())
 }
 
 /// The field `len(bytes)`.
-#[inline]
-pub fn byte_len<'a, I: LenField>(
-    layout: Result<Layout<'a>, Error>,
-    field: &I,
-) -> Result<Layout<'a>, Error> {
-    layout?.byte_len(field.int())
+#[inline(always)]
+pub fn byte_len<'a, I: LenField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
+    shaped.byte_len(field.int())
 }
 
 /// The field `ndim`.
-#[inline]
-pub fn ndim<'a, I: NdimField>(
-    layout: Result<Layout<'a>, Error>,
-    field: &I,
-) -> Result<Layout<'a>, Error> {
-    layout?.rank(field.int())
+#[inline(always)]
+pub fn ndim<'a, I: NdimField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
+    shaped.rank(field.int())
 }
 
 // ---- what the elements are, where, and since when ----
@@ -361,12 +275,12 @@ impl<T: Clone + TryInto<DataType, Error: Into<Error>>> DTypeField for T {
 }
 
 /// The field `dtype`, or a constant.
-#[inline]
-pub fn dtype<'a, T: DTypeField>(
-    layout: Result<Layout<'a>, Error>,
-    field: &T,
-) -> Result<Layout<'a>, Error> {
-    Ok(layout?.dtype(field.dtype()?))
+#[inline(always)]
+pub fn dtype<'a, T: DTypeField>(shaped: Shaped<'a>, field: &T) -> Shaped<'a> {
+    match field.dtype() {
+        Ok(dtype) => shaped.dtype(dtype),
+        Err(error) => shaped.refused(error),
+    }
 }
 
 /// A field that can be the `device`.
@@ -390,18 +304,15 @@ impl<T: Clone + Into<Device>> DeviceField for T {
 }
 
 /// The field `device`.
-#[inline]
-pub fn device<'a, T: DeviceField>(
-    layout: Result<Layout<'a>, Error>,
-    field: &T,
-) -> Result<Layout<'a>, Error> {
-    Ok(layout?.device(field.device()))
+#[inline(always)]
+pub fn device<'a, T: DeviceField>(shaped: Shaped<'a>, field: &T) -> Shaped<'a> {
+    shaped.device(field.device())
 }
 
 /// The attribute `padded`.
-#[inline]
-pub fn padded(layout: Result<Layout<'_>, Error>) -> Result<Layout<'_>, Error> {
-    Ok(layout?.padded())
+#[inline(always)]
+pub fn padded(shaped: Shaped<'_>) -> Shaped<'_> {
+    shaped.padded()
 }
 
 /// A field that can be the `sync`.

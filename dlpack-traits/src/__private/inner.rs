@@ -1,8 +1,8 @@
 //! Exportables inside of others: newtypes, and the variants of enums.
 
 use super::{
-    DLPackExport, Error, Lend, ManagedTensor, Option, Plain, Result, Room, SharedOwner, StreamArg,
-    TensorView,
+    DLPackExport, Describe, Description, DescriptionMut, Error, ManagedTensor, Option, Result,
+    SharedOwner, Storage, StreamArg,
 };
 
 /// The exportable in a newtype, or in the variant of that number.
@@ -14,20 +14,30 @@ pub trait Inner<Here, const VARIANT: usize> {
     type Type: DLPackExport + ?Sized;
 }
 
-/// [`DLPackExport::tensor`].
-#[inline]
-pub fn inner_tensor<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
-    inner: &S::Type,
-) -> Result<TensorView<'_>, Error> {
-    inner.tensor()
+/// [`DLPackExport::describe`].
+#[inline(always)]
+pub fn inner_describe<'a, Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
+    inner: &'a S::Type,
+    out: Describe<'a>,
+) -> Result<Description<'a>, Error> {
+    inner.describe(out)
 }
 
-/// [`DLPackExport::lend`].
+/// [`DLPackExport::describe_mut`].
+#[inline(always)]
+pub fn inner_describe_mut<'a, Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
+    inner: &'a mut S::Type,
+    out: Describe<'a>,
+) -> Result<DescriptionMut<'a>, Error> {
+    inner.describe_mut(out)
+}
+
+/// [`DLPackExport::storage`].
 #[inline]
-pub fn inner_lend<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
-    inner: &mut S::Type,
-) -> Result<Lend<'_>, Error> {
-    inner.lend()
+pub fn inner_storage<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
+    inner: &S::Type,
+) -> Option<&dyn Storage> {
+    inner.storage()
 }
 
 /// [`DLPackExport::sync_for`].
@@ -47,39 +57,13 @@ pub fn inner_share<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>
     inner.share()
 }
 
-/// [`DLPackExport::tensor_in`].
-#[inline(always)]
-pub fn inner_tensor_in<'a, Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
-    inner: &'a S::Type,
-    room: Room<'a>,
-) -> Option<Plain<'a>> {
-    inner.tensor_in(room)
-}
-
-/// [`DLPackExport::lend_in`].
-#[inline(always)]
-pub fn inner_lend_in<'a, Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
-    inner: &'a mut S::Type,
-    room: Room<'a>,
-) -> Option<Plain<'a>> {
-    inner.lend_in(room)
-}
-
-/// [`DLPackExport::stored_shape`].
-#[inline(always)]
-pub fn inner_stored<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
-    inner: &S::Type,
-) -> Option<&[i64]> {
-    inner.stored_shape()
-}
-
-/// [`DLPackExport::share_dlpack`].
-#[inline(always)]
-pub fn inner_share_dlpack<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
+/// [`DLPackExport::to_dlpack_on`].
+#[inline]
+pub fn inner_to_dlpack_on<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + ?Sized>(
     inner: &S::Type,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor, Error> {
-    inner.share_dlpack(consumer)
+    inner.to_dlpack_on(consumer)
 }
 
 /// A variant that is marked `#[dlpack(skip)]`.
@@ -90,6 +74,6 @@ pub const fn skipped<T>(variant: &'static str) -> Result<T, Error> {
 
 /// What consumers may not write, whatever the storage allows.
 #[inline]
-pub fn read_only(tensor: Result<TensorView<'_>, Error>) -> Result<TensorView<'_>, Error> {
-    tensor.map(TensorView::into_read_only)
+pub fn read_only(tensor: Result<Description<'_>, Error>) -> Result<Description<'_>, Error> {
+    tensor.map(Description::into_read_only)
 }

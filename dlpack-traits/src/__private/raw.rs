@@ -2,7 +2,7 @@
 
 use core::ptr::NonNull;
 
-use super::{Device, DeviceField, Dim, Error, Layout, Result, StreamArg, Synchronize, TensorView};
+use super::{Description, Device, DeviceField, Dim, Error, Result, Shaped, StreamArg, Synchronize};
 use crate::element::Element;
 use crate::storage::{DataRef, Storage};
 
@@ -121,11 +121,14 @@ pub fn raw_device<T: DeviceField>(device: &T) -> Device {
     device.device()
 }
 
-/// [`DLPackExport::tensor`](super::DLPackExport::tensor).
+/// [`DLPackExport::describe`](super::DLPackExport::describe).
 #[inline]
-pub fn raw_tensor<'a>(
+pub fn raw_data<'a>(
+    shaped: Shaped<'a>,
     data: Result<DataRef<'a>, Error>,
-    layout: Result<Layout<'a>, Error>,
-) -> Result<TensorView<'a>, Error> {
-    TensorView::new(data?, layout?)
+) -> Result<Description<'a>, Error> {
+    match data {
+        Ok(data) => shaped.data(data),
+        Err(error) => Err(error),
+    }
 }

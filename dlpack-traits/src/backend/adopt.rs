@@ -3,7 +3,7 @@
 use core::ptr::NonNull;
 
 use super::{Backend, DeviceBuffer, Freed, WorkStream};
-use crate::described::alignment;
+use crate::describe::alignment;
 use crate::error::Error;
 use crate::import::Foreign;
 use crate::storage::Storage;

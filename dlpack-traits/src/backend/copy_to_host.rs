@@ -6,7 +6,7 @@ use crate::copy::Copied;
 use crate::device::Device;
 use crate::error::Error;
 use crate::export::{DLPackExport, copied_managed, copy_managed, spanned_managed};
-use crate::managed::{Abi, ManagedTensor};
+use crate::managed::ManagedTensor;
 use crate::stream::StreamArg;
 
 /// Exports a copy of the elements in host memory, wherever they are: what
@@ -16,11 +16,11 @@ use crate::stream::StreamArg;
 /// ```
 /// use dlpack_traits::backend::{Cpu, copy_to_host};
 /// use dlpack_traits::{Flags, SharedBuffer};
-/// # use dlpack_traits::{DLPackExport, Error, Layout, Storage, TensorView};
+/// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
 /// # struct Samples(SharedBuffer<f32>);
 /// # impl DLPackExport for Samples {
-/// #     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-/// #         TensorView::new(self.0.data(), Layout::row_major(&[3])?)
+/// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+/// #         out.shape(&[3]).data(self.0.data())
 /// #     }
 /// # }
 ///
@@ -40,13 +40,12 @@ where
     Set: Backends,
     T: DLPackExport + ?Sized,
 {
-    copy_to_host_managed::<_, Set, T>(tensor)
+    copy_to_host_managed::<Set, T>(tensor)
 }
 
-/// [`copy_to_host`] for either struct.
-pub(crate) fn copy_to_host_managed<A, Set, T>(tensor: &T) -> Result<ManagedTensor<A>, Error>
+/// [`copy_to_host`], for the Python glue.
+pub(crate) fn copy_to_host_managed<Set, T>(tensor: &T) -> Result<ManagedTensor, Error>
 where
-    A: Abi,
     Set: Backends,
     T: DLPackExport + ?Sized,
 {
@@ -63,7 +62,7 @@ where
         view.sync_for(stream)
     };
     let copied = Copied::fetched(&view, |byte_offset, to| {
-        let data = view.described().memory().ptr.cast();
+        let data = view.facts().base().cast();
         // SAFETY: 1. The view lends the memory, every element of which lies
         // inside it, and stays borrowed until the call returns. What fills it is
         // what `order` is about, and memory is freed after the work of consumers for which it
@@ -85,36 +84,34 @@ where
     Set: Backends,
     T: DLPackExport + ?Sized,
 {
-    copy_on_device_managed::<_, Set, T>(tensor, consumer)
+    copy_on_device_managed::<Set, T>(tensor, consumer)
 }
 
-/// [`copy_on_device`] for either struct.
-pub(crate) fn copy_on_device_managed<A, Set, T>(
+/// [`copy_on_device`], for the Python glue.
+pub(crate) fn copy_on_device_managed<Set, T>(
     tensor: &T,
     consumer: StreamArg<'_>,
-) -> Result<ManagedTensor<A>, Error>
+) -> Result<ManagedTensor, Error>
 where
-    A: Abi,
     Set: Backends,
     T: DLPackExport + ?Sized,
 {
-    let described = tensor.tensor()?.into_described();
-    let device = described.memory().device;
+    let view = tensor.tensor()?;
+    let device = view.device();
     if device == Device::CPU {
         return copy_managed(tensor, consumer);
     }
     let order = |stream: StreamArg<'_>| {
         tensor.sync_for(stream)?;
-        // SAFETY: 1. It was made of a view of the tensor, which is borrowed still.
-        unsafe { described.sync_for(stream) }
+        view.sync_for(stream)
     };
-    let ((byte_offset, byte_len), dtype) = (described.span(), described.dtype());
-    let data = described.memory().ptr.cast();
+    let ((byte_offset, byte_len), dtype) = (view.facts().span(), view.dtype());
+    let data = view.facts().base().cast();
     let from = Place { device, data, byte_offset };
     // SAFETY: 1. The view lends the memory, every element of which lies inside
     // it, and stays borrowed until the call returns. What fills it is what
     // `order` is about, and memory is freed after the work of consumers for which it was
     // synchronized.
     let owner = unsafe { Set::copy_on_device(&order, from, byte_len, dtype, consumer) }?;
-    spanned_managed(owner, described)
+    spanned_managed(owner, &view)
 }

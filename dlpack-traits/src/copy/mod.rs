@@ -7,14 +7,14 @@ mod together;
 use axes::Axes;
 use source::Source;
 
-use crate::described::{Described, Layout, Order};
+use crate::describe::{Describe, DescriptionMut, Order};
 use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::layout;
 use crate::storage::{Block, Data};
-use crate::view::{Lend, TensorView};
+use crate::view::TensorView;
 
 /// A compact copy, aligned to 64 bytes.
 pub(crate) struct Copied {
@@ -33,12 +33,11 @@ impl Copied {
     /// [`Error::NotOnHost`], [`Error::OutOfMemory`], and [`Error::PackedStrides`]
     /// for elements packed into bytes that are not compact.
     pub(crate) fn of(view: &TensorView<'_>) -> Result<Self, Error> {
-        let from = view.described();
-        let device = from.memory().device;
+        let device = view.device();
         if !device.is_host() {
             return Err(Error::NotOnHost { device });
         }
-        Self::compacted(from, &Source::of(from))
+        Self::compacted(view, &Source::of(view))
     }
 
     /// Copies the elements of a tensor of any device. `fetch` is asked once, for
@@ -52,22 +51,21 @@ impl Copied {
         view: &TensorView<'_>,
         fetch: impl FnOnce(u64, &mut [u8]) -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        let from = view.described();
-        let (start, byte_len) = from.span();
+        let (start, byte_len) = view.facts().span();
         let mut span = Block::zeroed(byte_len)?;
         if byte_len != 0 {
             // SAFETY: the block is new: nobody else knows its address.
             fetch(start, unsafe { span.bytes_mut() })?;
         }
-        if layout::is_row_major(from.shape(), from.strides()) {
+        if layout::is_row_major(view.shape(), view.strides()) {
             // The span is the elements, one after the other.
-            return Self::new(from, span);
+            return Self::new(view, span);
         }
-        Self::compacted(from, &Source::in_span(from, &span))
+        Self::compacted(view, &Source::in_span(view, &span))
     }
 
     /// The elements of `from`, read from `source`, one after the other.
-    fn compacted(from: &Described<'_>, source: &Source) -> Result<Self, Error> {
+    fn compacted(from: &TensorView<'_>, source: &Source) -> Result<Self, Error> {
         let bits = i128::from(from.numel()).saturating_mul(i128::from(from.element_bits()));
         let bytes = usize::try_from(bits.saturating_add(7).div_euclid(8))
             .map_err(|_| Error::SizeOverflow)?;
@@ -78,12 +76,12 @@ impl Copied {
     }
 
     /// A block with the elements of `from`, one after the other.
-    fn new(from: &Described<'_>, block: Block) -> Result<Self, Error> {
+    fn new(from: &TensorView<'_>, block: Block) -> Result<Self, Error> {
         let shape = Dims::filled(from.shape().len(), |dims| {
             dims.copy_from_slice(from.shape());
             Ok(())
         })?;
-        let (dtype, padded) = (from.dtype(), from.is_padded());
+        let (dtype, padded) = (from.dtype(), from.facts().is_padded());
         Ok(Self { block, dtype, padded, shape, order: Order::RowMajor })
     }
 
@@ -106,7 +104,10 @@ impl Copied {
     }
 
     /// The copy, lent exclusively.
-    pub(crate) fn lend(&mut self) -> Result<Lend<'_>, Error> {
+    pub(crate) fn describe_mut<'a>(
+        &'a mut self,
+        out: Describe<'a>,
+    ) -> Result<DescriptionMut<'a>, Error> {
         // SAFETY:
         // 1. The block owns that many bytes of host memory.
         // 2. It was zeroed, is aligned to 64 bytes, and any bits will do in it.
@@ -120,18 +121,15 @@ impl Copied {
                 Device::CPU,
             )
         };
-        let layout = match self.order {
-            Order::RowMajor => Layout::row_major(&self.shape)?,
-            Order::ColumnMajor => Layout::column_major(&self.shape)?,
-        };
-        Lend::new(data, if self.padded { layout.padded() } else { layout })
+        let shaped = out.shape(&self.shape).order(self.order);
+        if self.padded { shaped.padded() } else { shaped }.data_mut(data)
     }
 }
 
 /// Writes the elements of `from` one after the other, in row-major order.
 ///
 /// `to` has exactly the bytes that they take.
-fn copy_elements(from: &Described<'_>, source: &Source, to: &mut [u8]) -> Result<(), Error> {
+fn copy_elements(from: &TensorView<'_>, source: &Source, to: &mut [u8]) -> Result<(), Error> {
     if to.is_empty() {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! Reading what is copied, with the access with which it is lent: [`Source`].
 
-use crate::described::Described;
 use crate::storage::{Access, Block};
+use crate::view::TensorView;
 
 /// The memory that is copied from.
 #[derive(Clone, Copy)]
@@ -16,13 +16,13 @@ pub(super) struct Source {
 unsafe impl Sync for Source {}
 
 impl Source {
-    pub(super) fn of(from: &Described<'_>) -> Self {
-        Self { first: from.data().0, access: from.memory().access }
+    pub(super) fn of(from: &TensorView<'_>) -> Self {
+        Self { first: from.as_ptr().cast_mut(), access: from.facts().access() }
     }
 
     /// The same elements in a copy of the bytes that they span.
-    pub(super) fn in_span(from: &Described<'_>, span: &Block) -> Self {
-        let before = from.byte_offset().saturating_sub(from.span().0);
+    pub(super) fn in_span(from: &TensorView<'_>, span: &Block) -> Self {
+        let before = from.byte_offset().saturating_sub(from.facts().span().0);
         // The first element lies in the span, so its offset fits.
         let before = usize::try_from(before).unwrap_or(0);
         Self { first: span.as_ptr().wrapping_add(before), access: Access::Frozen }

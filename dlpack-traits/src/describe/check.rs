@@ -5,56 +5,286 @@
 //! for all types: it repeats the check in 128 bits, and either completes it or names the
 //! error.
 
-use super::Shaped;
-use super::slot::Described;
+use core::ptr::NonNull;
+
+use super::layout::Amount;
+use super::lists::Described;
+use super::place::{Span, alignment, check_alignment, element_type, stored_bits, whole_bytes};
+use super::shaped::Shaped;
+use super::slot::Slot;
 use super::walk::Walk;
-use crate::described::{
-    Amount, Span, alignment, check_alignment, element_type, stored_bits, whole_bytes,
-};
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{self, DLTensor};
 use crate::flags::Flags;
 use crate::layout::{self, Extent, MAX_NDIM};
-use crate::storage::{Memory, Terms};
+use crate::storage::{Access, Memory, Synchronizer};
+use crate::stream::StreamArg;
 use crate::version::Version;
 
 /// A tensor that was described in a slot. Every claim about its memory is checked.
 #[derive(Debug)]
-pub(super) struct Checked<'a> {
+pub(crate) struct Checked<'a> {
     pub(super) described: Described<'a>,
+    pub(crate) facts: Facts,
+}
+
+/// What is known of a described tensor beside its C struct.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    /// Start of the storage, or its handle.
+    base: *mut u8,
+    /// First element, or NULL; a handle where there are no addresses.
+    data: *mut u8,
+    /// Whether a producer answers for where the elements lie.
+    vouched: bool,
     /// The bytes of the storage that hold elements; empty where there are none.
-    pub(super) span: Span,
+    span: Span,
+    flags: Flags,
+    access: Access,
+    /// How many minor versions later than ours the type of the elements is.
+    later: u8,
+    synchronizer: Synchronizer,
+    /// Where shape and strides are stored as `i64`s beside the slot; NULL if nowhere.
+    stored: [*const i64; 2],
+}
+
+impl Facts {
     /// What a consumer is told, READ_ONLY included.
-    pub(super) flags: Flags,
-    pub(super) terms: Terms,
-    pub(super) version: Version,
+    #[inline]
+    pub(crate) fn flags(&self) -> Flags {
+        self.flags
+    }
+
+    #[inline]
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.flags.contains(Flags::READ_ONLY)
+    }
+
+    #[inline]
+    pub(crate) fn set_read_only(&mut self) {
+        self.flags = self.flags | Flags::READ_ONLY;
+    }
+
+    /// Whether elements narrower than a byte take a byte each.
+    #[inline]
+    pub(crate) fn is_padded(&self) -> bool {
+        self.flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED)
+    }
+
+    /// Who may access the memory while it is lent.
+    #[inline]
+    pub(crate) fn access(&self) -> Access {
+        self.access
+    }
+
+    /// Start of the storage, or its handle.
+    #[inline]
+    pub(crate) fn base(&self) -> *mut u8 {
+        self.base
+    }
+
+    /// The bytes of the storage that hold elements: where they begin, counted from its
+    /// start, and how many they are.
+    #[inline]
+    pub(crate) fn span(&self) -> (u64, usize) {
+        // They lie inside the storage, so their number fits.
+        let byte_len = usize::try_from(self.span.end.wrapping_sub(self.span.start)).unwrap_or(0);
+        (self.span.start, byte_len)
+    }
+
+    /// The version of the standard that a consumer must be told: ours, unless foreign
+    /// elements are of a type that a later one added.
+    #[inline]
+    pub(crate) fn version(&self) -> Version {
+        let ours = Version::CURRENT;
+        Version::new(ours.major, ours.minor.saturating_add(self.later.into()))
+    }
+
+    /// Synchronizes pending work on the memory with the consumer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Synchronizer::sync_for`].
+    ///
+    /// # Safety
+    ///
+    /// 1. The loan of the memory is not over.
+    #[inline]
+    pub(crate) unsafe fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        // SAFETY: 1. is 1. of this function.
+        unsafe { self.synchronizer.sync_for(consumer) }
+    }
+
+    /// Shape and strides where the tensor stores them, for as long as it is lent; NULL
+    /// for a list that it computes or stores as other numbers.
+    #[inline]
+    pub(crate) fn stored(&self) -> [*const i64; 2] {
+        self.stored
+    }
+}
+
+impl Checked<'_> {
+    /// What is known beside the C struct, which is in `slot` from here on: an
+    /// implementation may have described its tensor in another one, from where the struct
+    /// and its lists are copied.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], only for a copy of more than 8 dimensions.
+    ///
+    /// # Safety
+    ///
+    /// 1. The caller alone accesses `slot`, whose `spill` is initialised.
+    #[inline(always)]
+    pub(crate) unsafe fn settle(self, slot: NonNull<Slot>) -> Result<Facts, Error> {
+        if !self.described.is_in(slot) {
+            // SAFETY: 1. is 1. of this function.
+            unsafe { self.described.copy_to(slot) }?;
+        }
+        Ok(self.facts)
+    }
+
+    /// [`settle`](Self::settle) in the memory of another owner, in which the elements are
+    /// found by their address: all of them must lie in it.
+    ///
+    /// # Errors
+    ///
+    /// Those of `settle`; [`Error::DeviceMismatch`], [`Error::ShareOutOfRange`] and
+    /// [`Error::Misaligned`] if the memory is another.
+    ///
+    /// # Safety
+    ///
+    /// 1. As for `settle`.
+    #[inline(always)]
+    pub(crate) unsafe fn settle_in(
+        self,
+        memory: &Memory,
+        slot: NonNull<Slot>,
+    ) -> Result<Facts, Error> {
+        let data = relocated(self.described, &self.facts, memory)?;
+        // SAFETY: 1. is 1. of this function.
+        let mut facts = unsafe { self.settle(slot) }?;
+        // SAFETY: 1. The struct was settled there, and its description is over.
+        unsafe { Slot::set_data(slot, data) };
+        if memory.access.is_read_only() {
+            facts.set_read_only();
+        }
+        (facts.base, facts.data, facts.access) = (memory.ptr, data, memory.access);
+        facts.synchronizer = memory.synchronizer();
+        Ok(facts)
+    }
+}
+
+/// The pointer to the same elements in the memory of another owner.
+///
+/// It reads the facts, not the struct that was just written.
+#[inline(always)]
+fn relocated(described: Described<'_>, facts: &Facts, memory: &Memory) -> Result<*mut u8, Error> {
+    memory.check()?;
+    let device = facts.synchronizer.device();
+    if device != memory.device {
+        return Err(Error::DeviceMismatch { device, storage: memory.device });
+    }
+    let data = facts.data;
+    if !memory.device.has_addresses() {
+        // A handle has no neighbours: any other is another object.
+        let same = data == memory.ptr && facts.span.end <= memory.byte_len as u64;
+        return if same { Ok(data) } else { Err(Error::ShareOutOfRange) };
+    }
+    if data.is_null() {
+        // There are no elements.
+        return Ok(data);
+    }
+    // What lies before the new memory wraps around to beyond its end.
+    let start = facts.base.addr().wrapping_add(usize::try_from(facts.span.start).unwrap_or(0));
+    let before = start.wrapping_sub(memory.ptr.addr());
+    let (_, byte_len) = facts.span();
+    match memory.byte_len.checked_sub(before) {
+        Some(rest) if byte_len <= rest => {}
+        _ => return Err(Error::ShareOutOfRange),
+    }
+    if facts.vouched {
+        check_vouched(described, memory.foreign.is_some(), memory.dtype)?;
+    }
+    Ok(memory.ptr.with_addr(data.addr()))
+}
+
+/// Checks the alignment of elements for which the producer of the memory answered, in
+/// memory of another owner: its producer, if there is one, answers for elements `of` one
+/// type.
+#[cold]
+fn check_vouched(described: Described<'_>, foreign: bool, of: DataType) -> Result<(), Error> {
+    let tensor = described.tensor();
+    let dtype: DataType = tensor.dtype.into();
+    match alignment(dtype) {
+        Some(align)
+            if tensor.data.addr() & align.wrapping_sub(1) != 0 && !(foreign && dtype == of) =>
+        {
+            Err(Error::Misaligned { dtype, align })
+        }
+        _ => Ok(()),
+    }
 }
 
 impl<'a> Shaped<'a> {
     /// Checks what was said against the memory, and writes the C struct into the slot.
+    ///
+    /// `wrap` makes the result of what was checked. A `map` of the whole `Result` instead
+    /// would move it through memory (store forwarding: 10 ns a description).
     #[inline(always)]
-    pub(super) fn check(mut self, memory: &Memory) -> Result<Checked<'a>, Error> {
+    pub(super) fn check<W>(
+        mut self,
+        memory: &Memory,
+        wrap: impl Fn(Checked<'a>) -> W,
+    ) -> Result<W, Error> {
         if self.has_units(memory) {
             self = self.in_elements(memory)?;
         }
         if let Some(place) = self.usual(memory) {
-            return Ok(self.finish(memory, &place));
+            return Ok(wrap(self.finish(memory, &place)));
         }
         // Rebuilt, because a call that takes the address of a value forces all of it into
         // memory, on the path above too (measured: 28 ns an export, 20 without).
-        let Self { lists, strides, pitch, offset, len, dtype, device, padded, read_only, fault } =
-            self;
-        Self { lists, strides, pitch, offset, len, dtype, device, padded, read_only, fault }
-            .exact(&{ *memory })
+        let Self {
+            lists,
+            strides,
+            pitch,
+            offset,
+            len,
+            dtype,
+            device,
+            padded,
+            read_only,
+            ranked,
+            stored,
+            fault,
+        } = self;
+        Self {
+            lists,
+            strides,
+            pitch,
+            offset,
+            len,
+            dtype,
+            device,
+            padded,
+            read_only,
+            ranked,
+            stored,
+            fault,
+        }
+        .exact(&memory.copied())
+        .map(wrap)
     }
 
     /// The check of nearly every tensor: elements of whole bytes, at an address, in a
     /// type that needs no conversion, at least one of them, with numbers that fit in 64
     /// bits. `None` says nothing about the tensor.
     #[inline(always)]
-    fn usual(&mut self, memory: &Memory) -> Option<Place> {
-        if self.fault.is_some() || self.padded || !memory.is_plain() {
+    pub(super) fn usual(&mut self, memory: &Memory) -> Option<Place> {
+        let plain = memory.is_plain() && memory.device.is_well_formed();
+        if self.fault.is_some() || self.padded || !plain {
             return None;
         }
         if self.device.is_some_and(|device| device != memory.device) {
@@ -88,18 +318,19 @@ impl<'a> Shaped<'a> {
             Amount::Bytes(_) => return None,
             Amount::Elements(elements) => elements.unsigned_abs().checked_mul(size)?,
         };
-        let below = walk.low.unsigned_abs().checked_mul(size)?;
-        let above = walk.high.unsigned_abs().checked_add(1)?.checked_mul(size)?;
+        let below = walk.below().checked_mul(size)?;
+        let above = walk.above().checked_mul(size)?;
         let start = byte_offset.checked_sub(below)?;
         let end = byte_offset.checked_add(above)?;
         let first = (memory.ptr.addr() as u64).wrapping_add(byte_offset);
         if end > memory.byte_len as u64 || first & align.wrapping_sub(1) != 0 {
             return None;
         }
-        let overlaps = explicit
-            && !walk.apart
-            && layout::may_overlap(self.lists.shape(), self.lists.strides());
-        let read_only = self.read_only || overlaps || memory.access.is_read_only();
+        let read_only = self.read_only
+            || memory.access.is_read_only()
+            || (explicit
+                && !walk.apart
+                && layout::may_overlap(self.lists.shape(), self.lists.strides()));
         let flags = if read_only { Flags::READ_ONLY } else { Flags::NONE };
         Some(Place { dtype, byte_offset, span: Span { start, end }, empty: false, flags })
     }
@@ -107,7 +338,7 @@ impl<'a> Shaped<'a> {
     /// The check of every tensor, in numbers that cannot overflow.
     #[cold]
     #[inline(never)]
-    fn exact(mut self, memory: &Memory) -> Result<Checked<'a>, Error> {
+    pub(super) fn exact(mut self, memory: &Memory) -> Result<Checked<'a>, Error> {
         if let Some(error) = self.fault {
             return Err(error);
         }
@@ -151,6 +382,9 @@ impl<'a> Shaped<'a> {
     /// The type of the elements, if the memory exists and can have it.
     pub(super) fn element_type(&self, memory: &Memory) -> Result<DataType, Error> {
         memory.check()?;
+        if !memory.device.is_well_formed() {
+            return Err(Error::NoSuchDevice { device: memory.device });
+        }
         if let Some(device) = self.device.filter(|&device| device != memory.device) {
             return Err(Error::DeviceMismatch { device, storage: memory.device });
         }
@@ -159,7 +393,7 @@ impl<'a> Shaped<'a> {
 
     /// Writes the C struct.
     #[inline(always)]
-    fn finish(self, memory: &Memory, place: &Place) -> Checked<'a> {
+    pub(super) fn finish(self, memory: &Memory, place: &Place) -> Checked<'a> {
         let (data, byte_offset) = if !memory.device.has_addresses() {
             (memory.ptr, place.byte_offset)
         } else if place.empty {
@@ -169,6 +403,7 @@ impl<'a> Shaped<'a> {
             let byte_offset = usize::try_from(place.byte_offset).unwrap_or(0);
             (memory.ptr.wrapping_add(byte_offset), 0)
         };
+        let stored = self.stored;
         let described = self.lists.write(DLTensor {
             data: data.cast(),
             device: memory.device.to_ffi(),
@@ -178,15 +413,24 @@ impl<'a> Shaped<'a> {
             strides: core::ptr::null_mut(),
             byte_offset,
         });
-        let later = memory.foreign.map_or(0, |came| came.later);
-        let ours = Version::CURRENT;
-        let version = Version::new(ours.major, ours.minor.saturating_add(later.into()));
-        Checked { described, span: place.span, flags: place.flags, terms: memory.terms(), version }
+        let facts = Facts {
+            base: memory.ptr,
+            data,
+            vouched: memory.foreign.is_some(),
+            span: place.span,
+            flags: place.flags,
+            access: memory.access,
+            later: memory.foreign.map_or(0, |came| came.later),
+            synchronizer: memory.synchronizer(),
+            stored,
+        };
+        Checked { described, facts }
     }
 }
 
 /// Where the elements are in the storage, and what is to be said of them.
-struct Place {
+#[derive(Debug)]
+pub(super) struct Place {
     dtype: DataType,
     /// From the start of the storage to the first element.
     byte_offset: u64,

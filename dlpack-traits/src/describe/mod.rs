@@ -5,29 +5,67 @@
 //! reads them. What else is said stays in registers until the memory is named; then all
 //! of it is checked against the length of that memory, and the C struct is written.
 
+mod as_layout;
 mod check;
+mod layout;
+mod lists;
+mod place;
+mod shaped;
 mod slot;
 #[cfg(test)]
 mod tests;
 mod units;
 mod walk;
 
+pub use as_layout::AsLayout;
+pub use layout::{Layout, Order};
+pub use shaped::Shaped;
+pub use slot::Slot;
+
+pub(crate) use check::{Checked, Facts};
+pub(crate) use place::{alignment, stored_bits};
+
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use crate::described::{Amount, Order};
 use crate::device::Device;
-use crate::dims::Dim;
+use crate::dims::{AsDims, Dim};
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::storage::{Data, DataRef};
+use crate::ffi::DLTensor;
 
-use check::Checked;
-use slot::Lists;
-pub(crate) use slot::Slot;
+use lists::Lists;
 
-/// The right to describe one tensor in one [`Slot`].
-pub(crate) struct Describe<'a> {
+/// The right to describe one tensor, in the [`Slot`] where its consumer reads it.
+///
+/// An implementation of [`DLPackExport`](crate::DLPackExport) is given one. It says what
+/// the shape is, then whatever else there is to say, and at the end where the elements
+/// are. All of it is checked there, so nothing before that returns a `Result`.
+///
+/// ```
+/// use dlpack_traits::{Describe, Description, DLPackExport, Error, Storage};
+///
+/// /// A matrix whose rows may lie farther apart than they are long.
+/// struct Matrix {
+///     numbers: Vec<f32>,
+///     rows: usize,
+///     columns: usize,
+///     pitch: usize,
+/// }
+///
+/// impl DLPackExport for Matrix {
+///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+///         out.shape_from(&[self.rows, self.columns]).pitch(self.pitch).data(self.numbers.data())
+///     }
+/// }
+///
+/// let matrix = Matrix { numbers: vec![0.0; 8], rows: 2, columns: 3, pitch: 4 };
+/// assert_eq!(matrix.tensor()?.strides(), [4, 1]);
+/// # Ok::<(), Error>(())
+/// ```
+#[must_use = "a tensor is described by naming its data"]
+#[derive(Debug)]
+pub struct Describe<'a> {
     slot: NonNull<Slot>,
     life: PhantomData<&'a mut Slot>,
 }
@@ -42,229 +80,138 @@ impl<'a> Describe<'a> {
         Self { slot, life: PhantomData }
     }
 
-    /// Starts with the shape: the extents, from the slowest axis to the fastest in
-    /// row-major order.
+    /// The shape: the extents in elements, from the slowest axis to the fastest if the
+    /// layout is row-major.
     ///
-    /// An extent that does not fit in 64 signed bits is reported at the end, by
-    /// [`data`](Shaped::data) or [`data_mut`](Shaped::data_mut).
+    /// It is borrowed from the tensor, so that a borrowed `DLTensor` that outlives the
+    /// call can point at it; a list that is computed goes through
+    /// [`shape_from`](Self::shape_from).
     #[inline(always)]
-    pub(crate) fn shape<I: Dim>(self, shape: &[I]) -> Shaped<'a> {
+    pub fn shape<D: AsDims + ?Sized>(self, shape: &'a D) -> Shaped<'a> {
+        let shape = shape.as_dims();
+        self.shape_from(shape).stored_shape(D::Dim::stored(shape))
+    }
+
+    /// [`shape`](Self::shape) from a list that need not outlive the call.
+    #[inline(always)]
+    pub fn shape_from<D: AsDims + ?Sized>(self, shape: &D) -> Shaped<'a> {
         // SAFETY: 1. Guaranteed by 1 and 2 of `at`.
-        let (lists, fault) = unsafe { Lists::new(self.slot, shape) };
-        Shaped {
-            lists,
-            strides: Strides::Contiguous(Order::RowMajor),
-            pitch: None,
-            offset: Amount::Bytes(0),
-            len: None,
-            dtype: None,
-            device: None,
-            padded: false,
-            read_only: false,
-            fault,
-        }
+        let (lists, fault) = unsafe { Lists::new(self.slot, shape.as_dims()) };
+        Shaped::new(lists, fault)
+    }
+
+    /// A [`Layout`] that was put together before.
+    #[inline]
+    pub fn layout(self, layout: Layout<'a>) -> Shaped<'a> {
+        layout.describe(self)
+    }
+
+    /// A description that ends in this error: the value is not a tensor at present.
+    #[inline]
+    pub fn refused(self, error: Error) -> Shaped<'a> {
+        let nothing: [i64; 0] = [];
+        self.shape_from(&nothing).refused(error)
     }
 }
 
-/// A tensor whose shape is written, and whose memory is not named yet.
-pub(crate) struct Shaped<'a> {
-    lists: Lists<'a>,
-    strides: Strides,
-    /// Step of the slowest axis of a contiguous layout.
-    pitch: Option<Amount>,
-    /// From the start of the storage to the first element.
-    offset: Amount,
-    /// How much of the storage, from the offset on, belongs to the tensor.
-    len: Option<Amount>,
-    dtype: Option<DataType>,
-    device: Option<Device>,
-    padded: bool,
-    read_only: bool,
-    /// The first error; the rest was not looked at.
-    fault: Option<Error>,
+/// A tensor that was described and checked: what an implementation of
+/// [`DLPackExport`](crate::DLPackExport) returns.
+///
+/// It is a view of the tensor too, in the slot where it was described, and costs less than
+/// a [`TensorView`](crate::TensorView), which can be moved.
+///
+/// ```
+/// use dlpack_traits::{DataRef, Slot};
+///
+/// let mut slot = Slot::new();
+/// let matrix = slot.describe().shape(&[2, 3]).data(DataRef::from_slice(&[0.5_f32; 6]))?;
+/// assert_eq!(matrix.strides(), [3, 1]);
+/// let c_struct = matrix.dl_tensor();
+/// assert_eq!(c_struct.ndim, 2);
+/// # Ok::<(), dlpack_traits::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Description<'a> {
+    checked: Checked<'a>,
 }
 
-/// What the strides in the slot mean.
-#[derive(Clone, Copy)]
-enum Strides {
-    /// There are none yet.
-    Contiguous(Order),
-    /// They count elements.
-    Elements,
-    /// They count bytes.
-    Bytes,
-}
-
-impl<'a> Shaped<'a> {
-    /// Explicit strides in **elements**, one for each dimension.
+impl<'a> Description<'a> {
     #[inline(always)]
-    pub(crate) fn strides<I: Dim>(mut self, strides: &[I]) -> Self {
-        match self.lists.set_strides(strides) {
-            Ok(()) => self.strides = Strides::Elements,
-            Err(error) => return self.failed(error),
-        }
-        if self.pitch.is_some() { self.failed(Error::PitchBesideStrides) } else { self }
+    pub(crate) fn new(checked: Checked<'a>) -> Self {
+        Self { checked }
     }
 
-    /// Explicit strides in **bytes**, one for each dimension, each a whole number of
-    /// elements.
-    #[inline(always)]
-    pub(crate) fn byte_strides<I: Dim>(self, strides: &[I]) -> Self {
-        Self { strides: Strides::Bytes, ..self.strides(strides) }
-    }
-
-    /// Contiguous elements in this order. Row-major is the default.
-    #[inline(always)]
-    pub(crate) fn order(self, order: impl Into<Order>) -> Self {
-        Self { strides: Strides::Contiguous(order.into()), ..self }
-    }
-
-    /// The step of the slowest axis of a contiguous layout, in **elements**: the leading
-    /// dimension of a padded matrix.
-    #[inline(always)]
-    pub(crate) fn pitch<I: Dim>(self, elements: I) -> Self {
-        self.with_pitch(elements.to_i64().map(Amount::Elements))
-    }
-
-    /// The step of the slowest axis of a contiguous layout, in **bytes**: the row pitch
-    /// of an image.
-    #[inline(always)]
-    pub(crate) fn byte_pitch<I: Dim>(self, bytes: I) -> Self {
-        let bytes = bytes.to_i64().and_then(|bytes| u64::try_from(bytes).ok());
-        self.with_pitch(bytes.map(Amount::Bytes))
-    }
-
-    #[inline(always)]
-    fn with_pitch(self, pitch: Option<Amount>) -> Self {
-        match (pitch, self.strides) {
-            (None, _) => self.failed(Error::PitchOutOfRange),
-            (_, Strides::Elements | Strides::Bytes) => self.failed(Error::PitchBesideStrides),
-            (pitch, Strides::Contiguous(_)) => Self { pitch, ..self },
-        }
-    }
-
-    /// Keeps only the first `ndim` entries of shape and strides, which the type stores in
-    /// arrays of a fixed capacity.
-    #[inline(always)]
-    pub(crate) fn rank<I: Dim>(mut self, ndim: I) -> Self {
-        let (given, capacity) = (ndim.to_i64().unwrap_or(i64::MAX), self.lists.ndim());
-        match usize::try_from(given) {
-            Ok(ndim) if ndim == capacity => self,
-            Ok(ndim) if ndim < capacity => {
-                self.lists.truncate(ndim);
-                self
-            }
-            _ => self.failed(Error::RankBeyondCapacity { ndim: given, capacity }),
-        }
-    }
-
-    /// Elements from the start of the storage to the first one of the tensor.
-    #[inline(always)]
-    pub(crate) fn offset<I: Dim>(self, elements: I) -> Self {
-        match elements.to_i64() {
-            Some(elements @ 0..) => Self { offset: Amount::Elements(elements), ..self },
-            Some(_) => self.failed(Error::NegativeOffset),
-            None => self.failed(Error::SizeOverflow),
-        }
-    }
-
-    /// Bytes from the start of the storage to the first element of the tensor.
-    #[inline(always)]
-    pub(crate) fn byte_offset<I: Dim>(self, bytes: I) -> Self {
-        match bytes.to_i64().map(u64::try_from) {
-            Some(Ok(bytes)) => Self { offset: Amount::Bytes(bytes), ..self },
-            Some(Err(_)) => self.failed(Error::NegativeOffset),
-            None => self.failed(Error::SizeOverflow),
-        }
-    }
-
-    /// Restricts the tensor to that many **elements** of the storage from its offset on.
-    #[inline(always)]
-    pub(crate) fn len<I: Dim>(self, elements: I) -> Self {
-        match elements.to_i64() {
-            Some(elements @ 0..) => Self { len: Some(Amount::Elements(elements)), ..self },
-            _ => self.failed(Error::SizeOverflow),
-        }
-    }
-
-    /// Restricts the tensor to that many **bytes** of the storage from its offset on.
-    #[inline(always)]
-    pub(crate) fn byte_len<I: Dim>(self, bytes: I) -> Self {
-        match bytes.to_i64().map(u64::try_from) {
-            Some(Ok(bytes)) => Self { len: Some(Amount::Bytes(bytes)), ..self },
-            _ => self.failed(Error::SizeOverflow),
-        }
-    }
-
-    /// Reads byte storage (`u8`) as elements of this type. A storage of another type must
-    /// already have it.
-    #[inline(always)]
-    pub(crate) fn dtype(self, dtype: impl Into<DataType>) -> Self {
-        Self { dtype: Some(dtype.into()), ..self }
-    }
-
-    /// States the device. It must be the storage's.
-    #[inline(always)]
-    pub(crate) fn device(self, device: impl Into<Device>) -> Self {
-        Self { device: Some(device.into()), ..self }
-    }
-
-    /// Gives each element that is narrower than a byte a byte of its own
-    /// (IS_SUBBYTE_TYPE_PADDED). Without this they are packed.
-    #[inline(always)]
-    pub(crate) fn padded(self) -> Self {
-        Self { padded: true, ..self }
-    }
-
-    /// Tells consumers not to write, whatever the storage allows.
-    #[inline(always)]
-    pub(crate) fn read_only(self) -> Self {
-        Self { read_only: true, ..self }
-    }
-
-    /// Names the memory, lent for reading or for sharing, and checks everything.
-    ///
-    /// # Errors
-    ///
-    /// Any [`Error`] but those of exporting and copying: every element must lie inside
-    /// the memory and be aligned, ranks must agree, the element type must be one that the
-    /// standard defines and that fits the storage.
-    #[inline(always)]
-    pub(crate) fn data(self, data: DataRef<'a>) -> Result<Description<'a>, Error> {
-        self.check(data.memory_ref()).map(|checked| Description { checked })
-    }
-
-    /// [`data`](Self::data) for memory that is lent with as much freedom as the storage can
-    /// give away.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`data`](Self::data).
-    #[inline(always)]
-    pub(crate) fn data_mut(self, data: Data<'a>) -> Result<DescriptionMut<'a>, Error> {
-        self.check(&data.into_memory()).map(|checked| DescriptionMut { checked })
-    }
-
-    /// Inline, so that what was said stays in registers.
-    #[inline(always)]
-    fn failed(mut self, error: Error) -> Self {
-        if self.fault.is_none() {
-            self.fault = Some(error);
-        }
+    /// The same tensor for readers only, whatever the storage allows.
+    #[inline]
+    #[must_use]
+    pub fn into_read_only(mut self) -> Self {
+        self.checked.facts.set_read_only();
         self
     }
-}
 
-/// A tensor in lent memory that was described and checked.
-#[derive(Debug)]
-pub(crate) struct Description<'a> {
-    checked: Checked<'a>,
+    /// Extents, in elements.
+    #[inline]
+    pub fn shape(&self) -> &[i64] {
+        self.checked.described.shape()
+    }
+
+    /// Strides, in elements; never absent.
+    #[inline]
+    pub fn strides(&self) -> &[i64] {
+        self.checked.described.strides()
+    }
+
+    /// Type of the elements.
+    #[inline]
+    pub fn dtype(&self) -> DataType {
+        self.dl_tensor().dtype.into()
+    }
+
+    /// Where the memory is.
+    #[inline]
+    pub fn device(&self) -> Device {
+        self.dl_tensor().device.into()
+    }
+
+    /// Whether a consumer is told not to write.
+    #[inline]
+    pub fn is_read_only(&self) -> bool {
+        self.checked.facts.is_read_only()
+    }
+
+    /// The same tensor as the C struct, for as long as this is borrowed.
+    #[inline]
+    pub fn dl_tensor(&self) -> &DLTensor {
+        self.checked.described.tensor()
+    }
+
+    #[inline(always)]
+    pub(crate) fn into_checked(self) -> Checked<'a> {
+        self.checked
+    }
+
+    #[inline(always)]
+    pub(crate) fn checked(&self) -> &Checked<'a> {
+        &self.checked
+    }
 }
 
 /// A [`Description`] of memory that may be lent for writing.
 #[derive(Debug)]
-pub(crate) struct DescriptionMut<'a> {
+pub struct DescriptionMut<'a> {
     checked: Checked<'a>,
+}
+
+impl<'a> DescriptionMut<'a> {
+    #[inline(always)]
+    pub(crate) fn new(checked: Checked<'a>) -> Self {
+        Self { checked }
+    }
+
+    #[inline(always)]
+    pub(crate) fn into_checked(self) -> Checked<'a> {
+        self.checked
+    }
 }
 
 impl<'a> From<Description<'a>> for DescriptionMut<'a> {

@@ -1,10 +1,11 @@
 //! Layouts in other units than the standard's are brought into those: bytes, pitches,
 //! orders, parts of a storage, and elements that are arrays.
 
-use super::{Shaped, Strides};
-use crate::described::{
-    Amount, Order, Span, bytes_of, out_of_bounds, stored_bits, whole_bytes, whole_elements, widen,
+use super::layout::{Amount, Order};
+use super::place::{
+    Span, bytes_of, out_of_bounds, stored_bits, whole_bytes, whole_elements, widen,
 };
+use super::shaped::{Shaped, Strides};
 use crate::error::Error;
 use crate::layout::{self, Extent, MAX_NDIM};
 use crate::storage::Memory;
@@ -70,7 +71,7 @@ impl Shaped<'_> {
 
     fn strides_in_elements(&mut self, counted_bits: i64) -> Result<(), Error> {
         match self.strides {
-            Strides::Elements => {}
+            Strides::Elements => return Ok(()),
             Strides::Bytes => {
                 let (_, strides) = self.lists.shape_and_strides_mut();
                 for (axis, stride) in strides.iter_mut().enumerate() {
@@ -100,6 +101,7 @@ impl Shaped<'_> {
             }
         }
         self.strides = Strides::Elements;
+        self.stored[1] = core::ptr::null();
         Ok(())
     }
 
@@ -108,6 +110,7 @@ impl Shaped<'_> {
         if axes.is_empty() {
             return Ok(());
         }
+        self.stored = [core::ptr::null(); 2];
         let mut room = [0; MAX_NDIM];
         let strides = room.get_mut(..axes.len()).unwrap_or_default();
         layout::row_major_strides(axes, strides);

@@ -20,6 +20,20 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
+    /// Elements before the first one.
+    #[inline(always)]
+    #[expect(clippy::cast_sign_loss, reason = "`low` is not positive")]
+    pub(crate) const fn below(&self) -> u64 {
+        0_i64.wrapping_sub(self.low) as u64
+    }
+
+    /// Elements from the first one to the highest, both included.
+    #[inline(always)]
+    #[expect(clippy::cast_sign_loss, reason = "`high` is not negative")]
+    pub(crate) const fn above(&self) -> u64 {
+        (self.high as u64).wrapping_add(1)
+    }
+
     /// Writes the strides of a contiguous row-major tensor.
     ///
     /// `None` if a dimension is less than 1 or if the number of elements does not fit in
@@ -34,6 +48,7 @@ impl Walk {
             stride.write(numel);
             numel = numel.checked_mul(dim)?;
         }
+        // It is at least 1.
         let high = numel.wrapping_sub(1);
         Some(Self { numel, low: 0, high, apart: true, contiguous: true })
     }

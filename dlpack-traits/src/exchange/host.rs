@@ -110,13 +110,13 @@ impl<E: fmt::Display> fmt::Display for Fault<E> {
 /// ```
 /// use core::ffi::c_void;
 /// use dlpack_traits::exchange::{self, Fault, Host, NotImportable};
-/// use dlpack_traits::{DLPackExport, Error, Layout, Storage, TensorView, backend::Cpu};
+/// use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage, backend::Cpu};
 ///
 /// struct Samples(Vec<f32>);
 ///
 /// impl DLPackExport for Samples {
-///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-///         TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+///         out.shape(&[2]).data(self.0.data())
 ///     }
 /// }
 ///

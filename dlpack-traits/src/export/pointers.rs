@@ -4,34 +4,27 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::DLPackExport;
-use crate::described::Plain;
-use crate::dims::Room;
+use crate::describe::{Describe, Description, DescriptionMut};
 use crate::error::Error;
 use crate::managed::ManagedTensor;
-use crate::storage::SharedOwner;
+use crate::storage::{SharedOwner, Storage};
 use crate::stream::StreamArg;
-use crate::view::{Lend, TensorView};
 
 /// An exportable behind a pointer is exportable.
 impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
-    #[inline]
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        (**self).tensor()
+    #[inline(always)]
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        (**self).describe(out)
+    }
+
+    #[inline(always)]
+    fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
+        (**self).describe_mut(out)
     }
 
     #[inline]
-    fn lend(&mut self) -> Result<Lend<'_>, Error> {
-        (**self).lend()
-    }
-
-    #[inline]
-    fn tensor_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
-        (**self).tensor_in(room)
-    }
-
-    #[inline]
-    fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
-        (**self).lend_in(room)
+    fn storage(&self) -> Option<&dyn Storage> {
+        (**self).storage()
     }
 
     #[inline]
@@ -45,8 +38,8 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
     }
 
     #[inline]
-    fn share_dlpack(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        (**self).share_dlpack(consumer)
+    fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
+        (**self).to_dlpack_on(consumer)
     }
 }
 
@@ -56,13 +49,13 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use dlpack_traits::{DLPackExport, Error, Layout, Storage, TensorView};
+/// use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
 ///
 /// struct Samples(Vec<f32>);
 ///
 /// impl DLPackExport for Samples {
-///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-///         TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+///         out.shape(&[2]).data(self.0.data())
 ///     }
 /// }
 ///
@@ -74,19 +67,14 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
 /// # Ok::<(), Error>(())
 /// ```
 impl<T: DLPackExport + Send + Sync + ?Sized + 'static> DLPackExport for Arc<T> {
-    #[inline]
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        (**self).tensor()
+    #[inline(always)]
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        (**self).describe(out)
     }
 
     #[inline]
-    fn tensor_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
-        (**self).tensor_in(room)
-    }
-
-    #[inline]
-    fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
-        (**self).tensor_in(room)
+    fn storage(&self) -> Option<&dyn Storage> {
+        (**self).storage()
     }
 
     #[inline]
@@ -100,8 +88,8 @@ impl<T: DLPackExport + Send + Sync + ?Sized + 'static> DLPackExport for Arc<T> {
     }
 
     #[inline]
-    fn share_dlpack(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        match (**self).share_dlpack(consumer) {
+    fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
+        match (**self).to_dlpack_on(consumer) {
             Err(Error::NotShareable) => Arc::clone(self).into_dlpack_on(consumer),
             shared => shared,
         }

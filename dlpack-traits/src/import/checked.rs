@@ -3,7 +3,7 @@
 
 use super::ImportPolicy;
 use super::axes::Axes;
-use crate::described::stored_bits;
+use crate::describe::stored_bits;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;

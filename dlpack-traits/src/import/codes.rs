@@ -3,7 +3,7 @@
 use core::iter::FusedIterator;
 
 use super::Imported;
-use crate::described::stored_bits;
+use crate::describe::stored_bits;
 use crate::error::Error;
 use crate::flags::Flags;
 use crate::layout::Walk;
@@ -31,15 +31,14 @@ impl Imported {
     /// first byte on, as the standard says.
     ///
     /// ```
-    /// use dlpack_traits::{DLPackExport, DataType, Error, Layout, Storage, TensorView};
+    /// use dlpack_traits::{DLPackExport, DataType, Describe, Description, Error, Storage};
     ///
     /// /// Five floats of four bits.
     /// struct Weights([u8; 3]);
     ///
     /// impl DLPackExport for Weights {
-    ///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-    ///         let layout = Layout::row_major(&[5])?.dtype(DataType::FLOAT4_E2M1FN);
-    ///         TensorView::new(self.0.data(), layout)
+    ///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    ///         out.shape(&[5]).dtype(DataType::FLOAT4_E2M1FN).data(self.0.data())
     ///     }
     /// }
     ///

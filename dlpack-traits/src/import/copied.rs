@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{Imported, Readable};
-use crate::described::{Order, stored_bits};
+use crate::describe::{Order, stored_bits};
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::flags::Flags;
@@ -141,15 +141,14 @@ mod tests {
     use crate::error::Error;
     use crate::export::DLPackExport;
     use crate::storage::Storage;
-    use crate::view::TensorView;
-    use crate::{Complex, Layout};
+    use crate::{Complex, Describe, Description};
 
     /// Six numbers in two rows.
     struct Numbers(Vec<i32>);
 
     impl DLPackExport for Numbers {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            TensorView::new(self.0.data(), Layout::row_major(&[2, 3])?)
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&[2, 3]).data(self.0.data())
         }
     }
 

@@ -4,14 +4,13 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::{Elements, Exclusive, Imported, Readable};
-use crate::described::{AsLayout, Layout, alignment};
+use crate::describe::{AsLayout, Describe, Description, Shaped, alignment};
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::flags::Flags;
-use crate::storage::{Access, Came, Counted, DataRef, SharedOwner, Storage, UseOwner};
+use crate::storage::{Access, Came, Counted, DataRef, SharedOwner, Storage};
 use crate::version::Version;
-use crate::view::TensorView;
 
 /// Imported memory: a storage, and a tensor that can be exported again. Nothing
 /// is copied.
@@ -40,13 +39,13 @@ use crate::view::TensorView;
 /// does, and refuses what the struct cannot say.
 ///
 /// ```
-/// use dlpack_traits::{DLPackExport, Error, Foreign, Layout, Storage, TensorView};
+/// use dlpack_traits::{DLPackExport, Describe, Description, Error, Foreign, Storage};
 ///
 /// struct Samples(Vec<u8>);
 ///
 /// impl DLPackExport for Samples {
-///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-///         TensorView::new(self.0.data(), Layout::strided(&[2], &[-1])?.byte_offset(1_usize)?)
+///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+///         out.shape(&[2]).strides(&[-1]).byte_offset(1).data(self.0.data())
 ///     }
 /// }
 ///
@@ -250,9 +249,10 @@ pub(super) fn memory_of(tensor: &Imported) -> DataRef<'_> {
     if padded { data.into_padded() } else { data }
 }
 
-/// How the elements lie in [`memory_of`] the tensor.
-pub(super) fn layout_of(tensor: &Imported) -> Result<Layout<'_>, Error> {
-    Layout::strided(tensor.shape(), tensor.strides())?.byte_offset(byte_offset_of(tensor))
+/// Describes how the elements lie in [`memory_of`] the tensor.
+#[inline]
+pub(super) fn describe_layout_of<'a>(tensor: &'a Imported, out: Describe<'a>) -> Shaped<'a> {
+    out.shape(tensor.shape()).strides(tensor.strides()).byte_offset(byte_offset_of(tensor))
 }
 
 /// Bytes from the start of [`memory_of`] the tensor to its first element.
@@ -269,22 +269,19 @@ impl<T> Storage for Foreign<T> {
     fn share(&self) -> Option<SharedOwner> {
         SharedOwner::new(self.of_any())
     }
-
-    #[inline]
-    fn share_with<U: UseOwner>(&self, user: U) -> U::Output {
-        user.use_owner(self.of_any())
-    }
 }
 
 impl<T> AsLayout for Foreign<T> {
-    fn as_layout(&self) -> Result<Layout<'_>, Error> {
-        layout_of(&self.tensor)
+    #[inline]
+    fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
+        describe_layout_of(&self.tensor, out)
     }
 }
 
 impl<T> DLPackExport for Foreign<T> {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.data(), self.as_layout()?)
+    #[inline]
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        self.describe_layout(out).data(self.data())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {

@@ -24,13 +24,13 @@ use crate::managed::{Abi, Release};
 /// a tenth of an `Imported` with its metadata.
 ///
 /// ```
-/// use dlpack_traits::{DLPackExport, Error, ImportedSlice, Layout, Storage, TensorView};
+/// use dlpack_traits::{DLPackExport, Describe, Description, Error, ImportedSlice, Storage};
 ///
 /// struct Samples(Vec<f32>);
 ///
 /// impl DLPackExport for Samples {
-///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-///         TensorView::new(self.0.data(), Layout::row_major(&[2, 2])?)
+///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+///         out.shape(&[2, 2]).data(self.0.data())
 ///     }
 /// }
 ///

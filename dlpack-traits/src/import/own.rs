@@ -18,13 +18,13 @@ impl<A: Abi> ManagedTensor<A> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use dlpack_traits::{DLPackExport, Error, Layout, Storage, TensorView};
+    /// use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
     ///
     /// struct Samples(Arc<[f32]>);
     ///
     /// impl DLPackExport for Samples {
-    ///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-    ///         TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+    ///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    ///         out.shape(&[2]).data(self.0.data())
     ///     }
     ///
     ///     fn storage(&self) -> Option<&dyn Storage> {

@@ -2,12 +2,11 @@
 
 use super::Imported;
 use super::copied::turned;
-use super::foreign::{byte_offset_of, layout_of, memory_of};
+use super::foreign::{byte_offset_of, describe_layout_of, memory_of};
 use crate::copy::Copied;
-use crate::described::{Layout, Order};
+use crate::describe::Order;
 use crate::error::Error;
 use crate::export::copied_managed;
-use crate::ffi::DLManagedTensorVersioned;
 use crate::layout::MAX_NDIM;
 use crate::view::TensorView;
 
@@ -20,12 +19,12 @@ impl Imported {
     /// otherwise in row-major order. This tensor can be dropped before it.
     ///
     /// ```
-    /// # use dlpack_traits::{DLPackExport, Error, Layout, Storage, TensorView};
+    /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
     /// # use std::sync::Arc;
     /// # struct Samples(Arc<[f32]>);
     /// # impl DLPackExport for Samples {
-    /// #     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-    /// #         TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+    /// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    /// #         out.shape(&[2]).data(self.0.data())
     /// #     }
     /// # }
     /// let mut tensor = Samples(Arc::from([1.5, 2.5])).into_dlpack()?.import()?;
@@ -43,16 +42,21 @@ impl Imported {
     /// share bytes and are not compact; [`Error::OutOfMemory`].
     pub fn to_own_copy(&self) -> Result<Self, Error> {
         let copied = match memory_order(self.shape(), self.strides()) {
-            Order::RowMajor => Copied::of(&TensorView::new(memory_of(self), layout_of(self)?)?)?,
+            Order::RowMajor => Copied::of(&TensorView::of(|out| {
+                describe_layout_of(self, out).data(memory_of(self))
+            })?)?,
             Order::ColumnMajor => {
                 let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
                 let shape = turned(self.shape(), &mut shape);
                 let strides = turned(self.strides(), &mut strides);
-                let layout = Layout::strided(shape, strides)?.byte_offset(byte_offset_of(self))?;
-                Copied::of(&TensorView::new(memory_of(self), layout)?)?.into_transposed()?
+                let view = TensorView::of(|out| {
+                    let shaped = out.shape_from(shape).strides_from(strides);
+                    shaped.byte_offset(byte_offset_of(self)).data(memory_of(self))
+                })?;
+                Copied::of(&view)?.into_transposed()?
             }
         };
-        copied_managed::<DLManagedTensorVersioned>(copied)?.import()
+        copied_managed(copied)?.import()
     }
 }
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::ImportError;
-use crate::described::Order;
+use crate::describe::Order;
 use crate::device::Device;
 use crate::dtype::DataType;
 

@@ -44,13 +44,13 @@ use crate::version::Version;
 /// exports it again without a copy.
 ///
 /// ```
-/// use dlpack_traits::{DLPackExport, DataType, Error, Flags, Imported, Layout, Storage, TensorView};
+/// use dlpack_traits::{DLPackExport, DataType, Describe, Description, Error, Flags, Imported, Storage};
 ///
 /// struct Samples(Vec<i16>);
 ///
 /// impl DLPackExport for Samples {
-///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-///         TensorView::new(self.0.data(), Layout::row_major(&[2, 2])?)
+///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+///         out.shape(&[2, 2]).data(self.0.data())
 ///     }
 /// }
 ///
@@ -256,11 +256,11 @@ impl Imported {
     /// the [`version`](Self::version) `None` it is the legacy struct.
     ///
     /// ```
-    /// # use dlpack_traits::{DLPackExport, Error, Layout, Storage, TensorView};
+    /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
     /// # struct Samples(Vec<f32>);
     /// # impl DLPackExport for Samples {
-    /// #     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-    /// #         TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+    /// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    /// #         out.shape(&[2]).data(self.0.data())
     /// #     }
     /// # }
     /// use dlpack_traits::{Imported, ffi};

@@ -8,14 +8,12 @@ use ndarray::{
     Dimension, IxDyn, ShapeBuilder, StrideShape,
 };
 
-use crate::described::{AsLayout, Layout};
-use crate::dims::{Dim, Dims};
+use crate::describe::{AsLayout, Describe, Description, DescriptionMut, Shaped};
 use crate::element::Element;
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::import::{Elements, Exclusive, Frozen, Readable, Typed};
 use crate::storage::{Data, DataRef, SharedOwner, Storage};
-use crate::view::{Lend, TensorView};
 
 /// A tensor as `ndarray` has them: from its lowest address, with strides that
 /// are not negative, and then some axes turned round.
@@ -157,15 +155,6 @@ fn reserve<T>(list: &mut Vec<T>, len: usize) -> Result<(), Error> {
     list.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })
 }
 
-fn dims<I: Dim>(numbers: &[I]) -> Result<Dims<'static>, Error> {
-    Dims::filled(numbers.len(), |dims| {
-        for (axis, (dim, number)) in dims.iter_mut().zip(numbers).enumerate() {
-            *dim = number.to_i64().ok_or(Error::DimTooLarge { axis })?;
-        }
-        Ok(())
-    })
-}
-
 /// How many elements lie before the first one, and how many elements there are
 /// from the lowest to the highest, those between that do not belong to the array included.
 fn reach<S: Repr, D: Dimension>(array: &ArrayBase<S, D>) -> (usize, usize) {
@@ -245,14 +234,14 @@ macro_rules! tensors {
         }
 
         impl<T: Element, D: Dimension> AsLayout for $array<T, D> {
-            fn as_layout(&self) -> Result<Layout<'_>, Error> {
-                Layout::strided(self.shape(), self.strides())?.offset(reach(self).0)
+            fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
+                out.shape(self.shape()).strides(self.strides()).offset(reach(self).0)
             }
         }
 
         impl<T: Element, D: Dimension + 'static> DLPackExport for $array<T, D> {
-            fn tensor(&self) -> Result<TensorView<'_>, Error> {
-                TensorView::new(DataRef::from_slice(memory(self)), self.as_layout()?)
+            fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+                self.describe_layout(out).data(DataRef::from_slice(memory(self)))
             }
 
             $($export)*
@@ -270,12 +259,13 @@ tensors! {
             }
         }
     }, {
-        fn lend(&mut self) -> Result<Lend<'_>, Error> {
-            // The dimensions are copied, as the elements are borrowed uniquely.
-            let before = reach(self).0;
-            let (shape, strides) = (dims(self.shape())?, dims(self.strides())?);
-            let layout = Layout::of_strides(shape, strides).offset(before)?;
-            Lend::new(Data::from_mut_slice(memory_mut(self)), layout)
+        fn describe_mut<'a>(
+            &'a mut self,
+            out: Describe<'a>,
+        ) -> Result<DescriptionMut<'a>, Error> {
+            let shaped = out.shape_from(self.shape()).strides_from(self.strides());
+            let shaped = shaped.offset(reach(self).0);
+            shaped.data_mut(Data::from_mut_slice(memory_mut(self)))
         }
     }
     ArcArray: {

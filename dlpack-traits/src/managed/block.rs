@@ -8,16 +8,13 @@ use core::mem::{MaybeUninit, forget, needs_drop, offset_of};
 use core::ptr::NonNull;
 
 use crate::contain::{contain, contain_second};
-use crate::described::{Described, Plain};
-use crate::dims::Space;
+use crate::describe::{Checked, Describe, Slot};
 use crate::error::Error;
-use crate::ffi::{DLManagedTensorVersioned, DLTensor};
+use crate::ffi::DLManagedTensorVersioned;
 use crate::flags::Flags;
 use crate::managed::ManagedTensor;
-use crate::managed::legacy::{self, Tail};
 use crate::managed::owners::Owners;
-use crate::storage::Access;
-use crate::version::Version;
+use crate::managed::packet::Head;
 
 /// The C struct comes from here: only the versioned one can say READ_ONLY, which is
 /// what nearly all that has several owners must say.
@@ -31,19 +28,14 @@ pub(crate) struct Holder<T> {
 }
 
 /// The fields are reached through raw pointers, each on its own: a consumer has the
-/// first while others are in use.
+/// head while others are in use.
 #[repr(C)]
 struct Block<T> {
-    /// Written by who lends, read by the consumer.
-    managed: MaybeUninit<Managed>,
-    tail: Tail,
     owners: Owners,
     value: T,
-    /// Written by who lends, read by the consumer. Last, as in a packet.
-    dims: Space,
+    /// Written by the thread that lends, read by the consumer.
+    head: MaybeUninit<Head>,
 }
-
-const _: () = assert!(offset_of!(Block<u8>, tail) == legacy::TAIL);
 
 // SAFETY: it gives out `&T` on any thread, and the thread of the last owner drops
 // the `T`.
@@ -60,11 +52,11 @@ impl<T> Holder<T> {
         let Some(block) = NonNull::new(block.cast::<Block<T>>()) else {
             return Err(Error::OutOfMemory { bytes: layout.size() });
         };
-        let dims = Space::new();
-        let (managed, tail) = (MaybeUninit::uninit(), Tail::uninit());
-        let new = Block { managed, tail, owners: Owners::one(), value, dims };
+        let new = Block { owners: Owners::one(), value, head: MaybeUninit::uninit() };
         // SAFETY: the allocation has the layout of a block, and holds nothing yet.
         unsafe { block.write(new) };
+        // SAFETY: 1. It is the slot of a block, which only we know.
+        unsafe { Slot::init(slot(block)) };
         Ok(Self { block, owns: PhantomData })
     }
 
@@ -99,6 +91,8 @@ impl<T> Holder<T> {
         let value = unsafe { &raw const (*block.as_ptr()).value };
         // SAFETY: as above; it is initialised, and not used again.
         let value = unsafe { value.read() };
+        // SAFETY: 1. `new` initialised the spill, and this is the end. 2. As before.
+        unsafe { Slot::clear(slot(block)) };
         // SAFETY: `new` allocated it with this layout; what is left in it needs no drop.
         unsafe { dealloc(block.as_ptr().cast(), Layout::new::<Block<T>>()) };
         Ok(value)
@@ -152,87 +146,62 @@ pub(crate) struct Lent<'a, T> {
 }
 
 impl<T> Lent<'_, T> {
-    /// Where the dimensions are written. Nobody else does so while this is there.
-    #[inline(always)]
-    pub(crate) fn space(&self) -> *mut Space {
-        // SAFETY: the handle keeps the block alive, so the field is inside it.
-        unsafe { &raw mut (*self.handle.block.as_ptr()).dims }
-    }
-
-    /// Writes the struct of a plain tensor and gives it away.
+    /// The right to describe the value in its block.
     ///
     /// # Safety
     ///
-    /// 1. `plain` was lent by the value of this block, which any thread may read and
-    ///    drop. Its dimensions were written to [`space`](Self::space).
+    /// 1. It is used up, and what came of it is gone or an argument of
+    ///    [`finish`](Self::finish), before anything else is done with this.
     #[inline(always)]
-    pub(crate) unsafe fn finish_plain(self, plain: &Plain<'_>) -> ManagedTensor {
-        let shape: *mut i64 = self.space().cast();
-        // There are at most 8 dimensions, and there is room for twice as many.
-        let strides = shape.wrapping_add(plain.ndim());
-        let tensor = plain.to_ffi(shape, strides);
-        // SAFETY: 1. is 1. of this function.
-        unsafe { self.give_away(tensor, Version::CURRENT, plain.flags(), plain.access()) }
+    pub(crate) unsafe fn describe<'a>(&self) -> Describe<'a> {
+        let slot = slot(self.handle.block);
+        // The consumer before may have had more dimensions than fit here.
+        // SAFETY: 1. `new` initialised the spill, and nothing but the holder of the lend
+        // accesses the slot. 2. The lend before is over.
+        unsafe { Slot::clear(slot) };
+        // SAFETY: 1. As above, and by 1 of this function. 2. `new` did it.
+        unsafe { Describe::at(slot) }
     }
 
-    /// Writes the struct and gives it away. `None` where there are more dimensions
-    /// than there is room for.
+    /// Writes the struct and gives it away.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], only for more than 8 dimensions.
     ///
     /// # Safety
     ///
-    /// 1. `described` was lent by the value of this block, which any thread may read
-    ///    and drop.
-    pub(crate) unsafe fn finish(self, described: &Described<'_>) -> Option<ManagedTensor> {
-        let ndim = described.shape().len();
-        if ndim > Space::CAPACITY {
-            return None;
-        }
-        let shape: *mut i64 = self.space().cast();
-        // There is room for twice as many.
-        let strides = shape.wrapping_add(ndim);
-        // SAFETY: the room is for who has the lend, and nobody lent dimensions from it.
-        unsafe { described.shape().as_ptr().copy_to_nonoverlapping(shape, ndim) };
-        // SAFETY: as above; a description has as many strides as dimensions.
-        unsafe { described.strides().as_ptr().copy_to_nonoverlapping(strides, ndim) };
-        let tensor = described.to_ffi(shape, strides);
-        let access = described.memory().access;
-        // SAFETY: 1. is 1. of this function.
-        Some(unsafe { self.give_away(tensor, described.version(), described.flags(), access) })
-    }
-
-    /// # Safety
-    ///
-    /// 1. `tensor` describes memory that the value of this block lent with that access,
-    ///    with dimensions in the space of this block. Any thread may read and drop
-    ///    the value.
+    /// 1. `checked` was lent by the value of this block, which any thread may read and
+    ///    drop.
     #[inline(always)]
-    unsafe fn give_away(
-        self,
-        tensor: DLTensor,
-        version: Version,
-        flags: Flags,
-        access: Access,
-    ) -> ManagedTensor {
+    pub(crate) unsafe fn finish(self, checked: Checked<'_>) -> Result<ManagedTensor, Error> {
         let block = self.handle.block;
-        // The consumer before may have written to it, so all of it is written anew.
-        let managed = Managed {
-            version: version.to_ffi(),
-            manager_ctx: block.as_ptr().cast(),
-            deleter: Some(returned::<T>),
-            flags: flags.bits(),
-            dl_tensor: tensor,
-        };
-        // SAFETY: the handle keeps the block alive, so the field is inside it.
-        let place = unsafe { &raw mut (*block.as_ptr()).managed }.cast::<Managed>();
-        // SAFETY: it is aligned, and for who has the lend.
-        unsafe { place.write(managed) };
+        // SAFETY: 1. Nothing but the holder of the lend accesses the slot; its description
+        // ends here.
+        let facts = unsafe { checked.settle(slot(block)) }?;
         forget(self);
-        // SAFETY: 1. Until the lend ends, which only the deleter does from here on,
-        // nobody writes to the struct or its dimensions. 2. It ends the lend, once,
-        // and by 1 on any thread. 3. By 1, and the lend keeps the value alive and as
-        // it is. 4. The pointer is that of the block, whose tail is for who has the lend.
-        unsafe { ManagedTensor::from_raw(block.cast::<Managed>(), access) }
+        let ctx = block.as_ptr().cast();
+        // The consumer before may have written to it, so all of it is written anew.
+        // SAFETY: 1. The head is for the holder of the lend, which the deleter ends, and
+        // until then the value is kept alive and as it is. 2. It ends the lend, once, and
+        // by 1 on any thread.
+        Ok(unsafe { Head::finish(head(block), &facts, Flags::NONE, ctx, returned::<T>) })
     }
+}
+
+/// The head of a block.
+#[inline(always)]
+fn head<T>(block: NonNull<Block<T>>) -> NonNull<Head> {
+    let head = block.as_ptr().wrapping_byte_add(offset_of!(Block<T>, head)).cast();
+    // SAFETY: it is a part of an allocation, and so not at address 0.
+    unsafe { NonNull::new_unchecked(head) }
+}
+
+/// The slot of a block.
+#[inline(always)]
+fn slot<T>(block: NonNull<Block<T>>) -> NonNull<Slot> {
+    // SAFETY: 1. It is the head of a block.
+    unsafe { Head::slot(head(block)) }
 }
 
 impl<T> Drop for Lent<'_, T> {
@@ -248,7 +217,7 @@ impl<T> Drop for Lent<'_, T> {
 ///
 /// # Safety
 ///
-/// 1. `managed` points to a struct that [`Lent::give_away`] wrote for the same `T`, or
+/// 1. `managed` points to a struct that [`Lent::finish`] wrote for the same `T`, or
 ///    to a copy of one whose `manager_ctx` was not changed.
 /// 2. This is the only call for that lend, and its consumer uses neither the struct
 ///    nor the memory any more.
@@ -309,6 +278,8 @@ unsafe fn free<T>(block: NonNull<Block<T>>) {
         }
     }
     let _free = Free(block.cast(), Layout::new::<Block<T>>());
+    // SAFETY: 1. `new` initialised the spill, and by 1 this is the end. 2. As before.
+    unsafe { Slot::clear(slot(block)) };
     // SAFETY: by 1 nobody else uses the block, so the field is inside it.
     let value = unsafe { &raw mut (*block.as_ptr()).value };
     // SAFETY: it is initialised, and only this drops it.

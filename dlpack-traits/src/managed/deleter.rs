@@ -4,7 +4,7 @@ use core::mem::needs_drop;
 use core::ptr::NonNull;
 
 use crate::contain::contain;
-use crate::managed::Abi;
+use crate::ffi::DLManagedTensorVersioned;
 use crate::managed::packet::{Packet, release};
 
 /// Drops the owner and frees the packet. Any thread may call it.
@@ -18,21 +18,21 @@ use crate::managed::packet::{Packet, release};
 ///
 /// # Safety
 ///
-/// 1. `managed` points to a struct that [`Unfinished`] wrote for the same
-///    `A` and `O`, or to a copy of one whose `manager_ctx` was not changed.
-/// 2. This is the only call for that struct, and nobody uses its memory any more.
+/// 1. `managed` points to a struct that [`Placed`] wrote for the same `O`, or to a copy of
+///    one whose `manager_ctx` was not changed.
+/// 2. This is the only call for that struct, and nothing uses its memory any more.
 ///
-/// [`Unfinished`]: crate::managed::packet::Unfinished
-pub(crate) unsafe extern "C" fn delete<A: Abi, O>(managed: *mut A) {
+/// [`Placed`]: crate::managed::packet::Placed
+pub(crate) unsafe extern "C" fn delete<O>(managed: *mut DLManagedTensorVersioned) {
     let Some(managed) = NonNull::new(managed) else { return };
-    // SAFETY: by 1 it points to such a struct, which is plain data.
-    let managed = unsafe { managed.read() };
-    let Some(packet) = NonNull::new(managed.manager_ctx().cast::<Packet<A, O>>()) else { return };
-    // SAFETY: that put the address of the packet into `manager_ctx`, and by
-    // 2 nobody uses it again.
+    // SAFETY: by 1 it points to such a struct, whose field is inside it.
+    let ctx = unsafe { &raw const (*managed.as_ptr()).manager_ctx };
+    // SAFETY: by 1 it is initialised.
+    let Some(packet) = NonNull::new(unsafe { ctx.read() }.cast::<Packet<O>>()) else { return };
+    // SAFETY: 1. `Placed` put the address of the packet there, and by 2 nothing uses it again.
     let run = move || unsafe { release(packet) };
     if needs_drop::<O>() {
-        // The packet is freed either way, and there is nobody to tell.
+        // The packet is freed either way, and there is no one to report the panic to.
         let _ = contain(run);
     } else {
         run();

@@ -5,24 +5,20 @@
 //! tensors makes versioned structs, and who needs the other gets a pointer into them,
 //! without a second way to it for each type.
 
-#![cfg_attr(not(any(feature = "pyo3", test)), allow(dead_code, reason = "Python asks for it"))]
-
 use core::ffi::c_void;
-use core::mem::{MaybeUninit, offset_of};
+use core::mem::offset_of;
 use core::ptr::NonNull;
 
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
-use crate::managed::Outgoing;
+use crate::managed::{ManagedTensor, Outgoing};
 use crate::version::Version;
 
-/// The fields of the legacy struct behind its `DLTensor`. Room for them is behind every
-/// versioned struct that this crate exports.
-pub(super) type Tail = MaybeUninit<Fields>;
-
+/// The fields of the legacy struct behind its `DLTensor`. A [`Slot`](crate::Slot) has room
+/// for them.
 #[repr(C)]
-pub(super) struct Fields {
+struct Fields {
     manager_ctx: *mut c_void,
     deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
 }
@@ -37,9 +33,6 @@ struct Both {
     fields: Fields,
 }
 
-/// From the beginning of a versioned struct to the tail behind it.
-pub(super) const TAIL: usize = offset_of!(Both, fields);
-
 const _: () = {
     let fields = offset_of!(Both, fields).wrapping_sub(START);
     assert!(offset_of!(DLManagedTensor, dl_tensor) == 0);
@@ -52,6 +45,25 @@ const _: () = {
     assert!(offset_of!(Both, versioned) == 0);
     assert!(align_of::<DLManagedTensor>() <= align_of::<DLTensor>());
 };
+
+impl ManagedTensor {
+    /// The same tensor in the legacy struct.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReadOnlyLegacy`], [`Error::PaddedLegacy`] or [`Error::UnsupportedDType`] for
+    /// what that cannot say. The tensor is then released.
+    #[inline]
+    pub(crate) fn into_legacy(self) -> Result<ManagedTensor<DLManagedTensor>, Error> {
+        let (access, mut refused) = (self.access(), None);
+        match Outgoing::from(self).into_legacy(&mut refused) {
+            // SAFETY: 1. and 2. Guaranteed by the handle, which is gone. 3. It is the
+            // access of the same loan. 4. It is not versioned.
+            Some(tensor) => Ok(unsafe { ManagedTensor::from_raw(tensor.into_raw(), access) }),
+            None => Err(refused.unwrap_or(Error::ReadOnlyLegacy)),
+        }
+    }
+}
 
 impl Outgoing {
     /// The same tensor in the legacy struct. `None` for what that cannot say, with the
@@ -124,13 +136,12 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::described::Layout;
+    use crate::describe::{Describe, Description};
     use crate::dtype::DataType;
     use crate::export::DLPackExport;
     use crate::managed::Packet;
     use crate::shared::Shared;
     use crate::storage::{Data, DataRef, SharedBuffer, Storage};
-    use crate::view::{Lend, TensorView};
 
     /// An owner that counts how many of it there are.
     struct Owner(Vec<f32>, #[expect(dead_code, reason = "it is counted")] Arc<()>);
@@ -147,12 +158,14 @@ mod tests {
 
     fn exported(alive: &Arc<()>, flags: Flags) -> Outgoing {
         let owner = Owner(vec![1.0, 2.0], Arc::clone(alive));
-        let placed = Packet::<DLManagedTensorVersioned, Owner>::place(owner).expect("memory");
-        // SAFETY: the owner is in its place, and nobody names it again.
+        let placed = Packet::place(owner).expect("memory");
+        // SAFETY: the owner is in its place, and is not named again.
         let data = unsafe { &mut *placed.owner() }.lend();
-        let lend = Lend::new(data, Layout::row_major(&[2]).expect("a shape")).expect("a tensor");
+        // SAFETY: 1. The next statement uses it up, and the last takes the result.
+        let out = unsafe { placed.describe() };
+        let checked = out.shape(&[2]).data_mut(data).expect("a tensor").into_checked();
         // SAFETY: 1. The owner lent it in its place. 2. It is `Send + 'static`.
-        unsafe { placed.finish(lend.described(), flags) }.expect("a tensor").into()
+        unsafe { placed.finish(checked, flags) }.expect("a tensor").into()
     }
 
     #[test]
@@ -183,8 +196,8 @@ mod tests {
     fn a_block_has_room_for_it_too() {
         struct Numbers(SharedBuffer<f32>, #[expect(dead_code, reason = "counted")] Arc<()>);
         impl DLPackExport for Numbers {
-            fn tensor(&self) -> Result<TensorView<'_>, Error> {
-                TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+            fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+                out.shape(&[2]).data(self.0.data())
             }
         }
         let (alive, mut refused) = (Arc::new(()), None);

@@ -17,7 +17,7 @@ mod tensor;
 pub use abi::Abi;
 pub use tensor::ManagedTensor;
 
-pub(crate) use block::{Holder, Lent};
+pub(crate) use block::Holder;
 pub(crate) use outgoing::Outgoing;
-pub(crate) use packet::{Packet, Placed, Unfinished};
+pub(crate) use packet::Packet;
 pub(crate) use release::{Guard, Guarded, Release};

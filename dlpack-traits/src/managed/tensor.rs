@@ -1,6 +1,5 @@
 //! The owning handle: [`ManagedTensor`].
 
-use core::any::TypeId;
 use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
@@ -21,17 +20,19 @@ use crate::storage::Access;
 /// consumer, whose duty that then is.
 ///
 /// ```
-/// use dlpack_traits::{DLPackExport, DataType, Error, Flags, Layout, Lend, Storage, TensorView};
+/// use dlpack_traits::{
+///     DLPackExport, DataType, Describe, Description, DescriptionMut, Error, Flags, Storage,
+/// };
 ///
 /// struct Samples(Vec<f32>);
 ///
 /// impl DLPackExport for Samples {
-///     fn tensor(&self) -> Result<TensorView<'_>, Error> {
-///         TensorView::new(self.0.data(), Layout::row_major(&[2, 2])?)
+///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+///         out.shape(&[2, 2]).data(self.0.data())
 ///     }
 ///
-///     fn lend(&mut self) -> Result<Lend<'_>, Error> {
-///         Lend::new(self.0.lend(), Layout::row_major(&[2, 2])?)
+///     fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
+///         out.shape(&[2, 2]).data_mut(self.0.lend())
 ///     }
 /// }
 ///
@@ -65,8 +66,8 @@ impl<A: Abi> ManagedTensor<A> {
     ///    the handle lives.
     /// 2. Its deleter may be called once, by any thread.
     /// 3. Until then, its elements are lent with that access.
-    /// 4. Behind a versioned struct the pointer reaches room for a
-    ///    [`Tail`](super::legacy::Tail), which nobody else uses.
+    /// 4. Behind a versioned struct the pointer reaches room for the fields of the legacy
+    ///    struct, as in a [`Slot`](crate::Slot), which nothing else uses.
     #[inline]
     pub(crate) unsafe fn from_raw(managed: NonNull<A>, access: Access) -> Self {
         Self { managed, access }
@@ -76,17 +77,6 @@ impl<A: Abi> ManagedTensor<A> {
     #[inline]
     pub(crate) fn access(&self) -> Access {
         self.access
-    }
-
-    /// The same tensor as that of a type which is the same one; itself where it is not.
-    #[inline]
-    pub(crate) fn try_into_abi<B: Abi>(self) -> Result<ManagedTensor<B>, Self> {
-        if TypeId::of::<A>() != TypeId::of::<B>() {
-            return Err(self);
-        }
-        let tensor = ManuallyDrop::new(self);
-        // SAFETY: 1. to 4. are those of `self`, which is forgotten: the types are one.
-        Ok(unsafe { ManagedTensor::from_raw(tensor.managed.cast(), tensor.access) })
     }
 
     /// Gives the struct to a consumer, who has to call its deleter once.

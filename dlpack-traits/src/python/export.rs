@@ -147,7 +147,7 @@ impl Plan {
         let device = tensor.tensor()?.device();
         let served = B::serves(device);
         if served && device != Device::CPU && !self.onto_cpu {
-            return Ok(copy_on_device_managed::<_, B, _>(tensor, stream)?);
+            return Ok(copy_on_device_managed::<B, _>(tensor, stream)?);
         }
         self.may_copy(device)?;
         if device.is_host() || !served {
@@ -155,7 +155,7 @@ impl Plan {
         }
         // The consumer is on the host, and so is its stream.
         stream.host()?;
-        Ok(copy_to_host_managed::<_, B, _>(tensor)?)
+        Ok(copy_to_host_managed::<B, _>(tensor)?)
     }
 }
 

@@ -87,7 +87,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ
         // SAFETY: 1. By 1 the object is alive, and this thread attached.
         let object = unsafe { borrow::<T>(object.cast()) }.map_err(Fault::Host)?;
         let stream = StreamArg::work_stream();
-        match share_managed::<_, T>(&object, stream) {
+        match share_managed::<T>(&object, stream) {
             // The object itself is the only owner that there is.
             Err(Error::NotShareable) => {
                 Ok(into_managed(PyOwner::new(Object::new(object)), stream)?)

@@ -7,12 +7,10 @@ use pyo3::ffi;
 
 use super::convert::try_attach;
 use super::object::Object;
-use crate::described::Plain;
-use crate::dims::Room;
+use crate::describe::{Describe, Description};
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::stream::StreamArg;
-use crate::view::TensorView;
 
 /// A Python object, borrowed until it is dropped, so that its `&mut` methods
 /// fail meanwhile.
@@ -23,7 +21,7 @@ use crate::view::TensorView;
 pub(super) struct PyOwner(ManuallyDrop<Object>);
 
 // SAFETY: what crosses threads is a reference to the object, whose value is
-// `Sync` (read through `tensor` and `sync_for`) and `Send` (dropped where its
+// `Sync` (read through `describe` and `sync_for`) and `Send` (dropped where its
 // last reference dies), as every `Value` is; the count is only touched while
 // attached, in `drop`.
 // An object of an `unsendable` subclass checks its own thread when it dies, as
@@ -64,16 +62,8 @@ impl Drop for PyOwner {
 /// What the object exports, for readers or shared writers: an object that
 /// Python still sees is never lent exclusively.
 impl DLPackExport for PyOwner {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        self.0.value().tensor()
-    }
-
-    fn tensor_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
-        self.0.value().tensor_in(room)
-    }
-
-    fn lend_in<'a>(&'a mut self, room: Room<'a>) -> Option<Plain<'a>> {
-        self.0.value().tensor_in(room)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        self.0.value().describe(out)
     }
 
     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {

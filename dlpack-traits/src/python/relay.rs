@@ -114,17 +114,16 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::described::Layout;
+    use crate::describe::{Describe, Description};
     use crate::error::Error;
     use crate::export::DLPackExport;
     use crate::storage::Storage;
-    use crate::view::TensorView;
 
     struct Counted(Vec<u8>, #[expect(dead_code, reason = "it is dropped")] Arc<()>);
 
     impl DLPackExport for Counted {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            TensorView::new(self.0.data(), Layout::row_major(&[3])?)
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&[3]).data(self.0.data())
         }
     }
 

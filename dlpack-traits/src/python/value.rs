@@ -4,23 +4,18 @@
 //! each class.
 
 use super::class::ExportClass;
-use crate::described::Plain;
+use crate::describe::{Describe, Description, Slot};
 use crate::device::Device;
-use crate::dims::{Room, Space};
 use crate::error::Error;
-use crate::export::{DLPackExport, tensor_of};
+use crate::export::DLPackExport;
 use crate::managed::Outgoing;
 use crate::stream::StreamArg;
-use crate::view::TensorView;
 
 /// As much of [`DLPackExport`] as is asked of values through a pointer. Each of its
 /// methods is code in every class.
 pub(super) trait Value: Send + Sync {
-    /// [`DLPackExport::tensor`].
-    fn view(&self) -> Result<TensorView<'_>, Error>;
-
-    /// [`DLPackExport::tensor_in`].
-    fn plain_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>>;
+    /// [`DLPackExport::describe`].
+    fn described<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error>;
 
     /// [`DLPackExport::sync_for`].
     fn order(&self, consumer: StreamArg<'_>) -> Result<(), Error>;
@@ -29,17 +24,14 @@ pub(super) trait Value: Send + Sync {
     /// read-only too.
     fn is_frozen(&self) -> bool;
 
-    /// [`DLPackExport::share_dlpack`]. `None` for an error, which is then in `refused`.
+    /// [`DLPackExport::to_dlpack_on`]. `None` for an error, which is then in `refused`.
     fn share_or(&self, consumer: StreamArg<'_>, refused: &mut Option<Error>) -> Option<Outgoing>;
 }
 
 impl<T: ExportClass> Value for T {
-    fn view(&self) -> Result<TensorView<'_>, Error> {
-        tensor_of(self)
-    }
-
-    fn plain_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
-        T::tensor_in(self, room)
+    #[inline(never)]
+    fn described<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        T::describe(self, out)
     }
 
     fn order(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
@@ -54,7 +46,7 @@ impl<T: ExportClass> Value for T {
 
     #[inline(never)]
     fn share_or(&self, consumer: StreamArg<'_>, refused: &mut Option<Error>) -> Option<Outgoing> {
-        match T::share_dlpack(self, consumer) {
+        match T::to_dlpack_on(self, consumer) {
             Ok(tensor) => Some(tensor.into()),
             Err(error) => {
                 *refused = Some(error);
@@ -65,24 +57,17 @@ impl<T: ExportClass> Value for T {
 }
 
 impl dyn Value + '_ {
-    /// Where the tensor is. Of a plain one that takes no description.
+    /// Where the tensor is.
     pub(super) fn device(&self) -> Result<Device, Error> {
-        let mut space = Space::new();
-        match self.plain_in(space.room()) {
-            Some(plain) => Ok(plain.device()),
-            None => Ok(self.view()?.device()),
-        }
+        let mut slot = Slot::new();
+        Ok(self.described(slot.describe())?.device())
     }
 }
 
 /// A value as an owner, or to be copied.
 impl DLPackExport for dyn Value + '_ {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        self.view()
-    }
-
-    fn tensor_in<'a>(&'a self, room: Room<'a>) -> Option<Plain<'a>> {
-        self.plain_in(room)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        self.described(out)
     }
 
     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {

@@ -70,6 +70,13 @@ impl Memory {
         }
     }
 
+    /// The same, in memory of its own: a call that takes the address of a copy leaves the
+    /// original in registers.
+    #[inline(always)]
+    pub(crate) fn copied(&self) -> Self {
+        *self
+    }
+
     /// No memory.
     const fn refused(reason: &'static Error) -> Self {
         let nowhere = NonNull::dangling().as_ptr();
@@ -105,26 +112,8 @@ impl Memory {
         self.foreign.is_some() && self.dtype == dtype
     }
 
-    /// Bytes of one element, where there is nothing more to say of the memory:
-    /// elements of whole bytes and no axes, at addresses, of a type of the
-    /// standard. Foreign memory keeps its access.
-    #[inline(always)]
-    pub(crate) fn plain_element(&self) -> Option<usize> {
-        let plain = self.is_plain() && self.dtype.is_well_formed();
-        if plain { self.dtype.byte_size() } else { None }
-    }
-
-    /// The same memory, every word of it new, with what `plain_element` says of it. What
-    /// was written elsewhere before need not be read again to be copied from there.
-    #[inline(always)]
-    pub(crate) fn as_plain(&self) -> Option<(Self, usize)> {
-        let Self { ptr, byte_len, dtype, device, access, foreign, sync, .. } = *self;
-        let size = self.plain_element()?;
-        let plain = Self::new(ptr, byte_len, dtype, device, access);
-        Some((Self { foreign, sync, ..plain }, size))
-    }
-
-    /// Whether it is such memory, but for the type.
+    /// Whether it is memory of the usual kind: there is some, at an address, and its
+    /// elements have no axes and are not padded.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         self.refusal.is_none()
@@ -438,8 +427,8 @@ impl<'a> Data<'a> {
     }
 
     #[inline]
-    pub(crate) const fn into_memory(self) -> Memory {
-        self.memory
+    pub(crate) const fn memory_ref(&self) -> &Memory {
+        &self.memory
     }
 }
 

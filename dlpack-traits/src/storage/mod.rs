@@ -17,6 +17,7 @@ pub(crate) use access::Access;
 pub(crate) use block::{ALIGNMENT, Block};
 pub(crate) use counted::Counted;
 pub(crate) use data::{Came, Memory};
+pub(crate) use synchronize::Synchronizer;
 
 /// Memory that holds the elements of a tensor: what a `data` field is.
 ///
@@ -61,31 +62,4 @@ pub trait Storage {
     fn share(&self) -> Option<SharedOwner> {
         None
     }
-
-    /// Does something with what [`share`](Self::share) returns. A storage that knows the
-    /// type of that owner hands it on as it is.
-    #[doc(hidden)]
-    #[inline]
-    fn share_with<U: UseOwner>(&self, user: U) -> U::Output
-    where
-        Self: Sized,
-    {
-        match self.share() {
-            Some(owner) => user.use_owner(owner),
-            None => user.no_owner(),
-        }
-    }
-}
-
-/// What is done with one more owner of some memory, whatever its type.
-#[doc(hidden)]
-pub trait UseOwner {
-    /// What comes of it.
-    type Output;
-
-    /// Does it.
-    fn use_owner<S: Storage + Send + 'static>(self, owner: S) -> Self::Output;
-
-    /// What is done where there is none.
-    fn no_owner(self) -> Self::Output;
 }

@@ -6,27 +6,27 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::element::Element;
-use crate::storage::{Data, DataRef, SharedOwner, Storage, UseOwner};
+use crate::storage::{Data, DataRef, SharedOwner, Storage};
 
 impl<T: Element> Storage for [T] {
-    #[inline]
+    #[inline(always)]
     fn data(&self) -> DataRef<'_> {
         DataRef::from_slice(self)
     }
 
-    #[inline]
+    #[inline(always)]
     fn lend(&mut self) -> Data<'_> {
         Data::from_mut_slice(self)
     }
 }
 
 impl<T: Element, const N: usize> Storage for [T; N] {
-    #[inline]
+    #[inline(always)]
     fn data(&self) -> DataRef<'_> {
         DataRef::from_slice(self)
     }
 
-    #[inline]
+    #[inline(always)]
     fn lend(&mut self) -> Data<'_> {
         Data::from_mut_slice(self)
     }
@@ -35,24 +35,24 @@ impl<T: Element, const N: usize> Storage for [T; N] {
 /// Nested arrays are one piece of memory, read as `T`s in the order in which
 /// they lie there.
 impl<T: Element, const R: usize, const C: usize> Storage for [[T; R]; C] {
-    #[inline]
+    #[inline(always)]
     fn data(&self) -> DataRef<'_> {
         DataRef::from_slice(self.as_flattened())
     }
 
-    #[inline]
+    #[inline(always)]
     fn lend(&mut self) -> Data<'_> {
         Data::from_mut_slice(self.as_flattened_mut())
     }
 }
 
 impl<T: Element> Storage for Vec<T> {
-    #[inline]
+    #[inline(always)]
     fn data(&self) -> DataRef<'_> {
         DataRef::from_slice(self)
     }
 
-    #[inline]
+    #[inline(always)]
     fn lend(&mut self) -> Data<'_> {
         Data::from_mut_slice(self)
     }
@@ -62,19 +62,19 @@ impl<T: Element> Storage for Vec<T> {
 macro_rules! forward {
     ($($method:ident)+) => { $(forward!(@ $method);)+ };
     (@ data) => {
-        #[inline]
+        #[inline(always)]
         fn data(&self) -> DataRef<'_> {
             (**self).data()
         }
     };
     (@ lend) => {
-        #[inline]
+        #[inline(always)]
         fn lend(&mut self) -> Data<'_> {
             (**self).lend()
         }
     };
     (@ share) => {
-        #[inline]
+        #[inline(always)]
         fn share(&self) -> Option<SharedOwner> {
             (**self).share()
         }
@@ -108,13 +108,8 @@ impl<S: Storage + ?Sized> Storage for Rc<S> {
 impl<S: Storage + Send + Sync + ?Sized + 'static> Storage for Arc<S> {
     forward!(data);
 
-    #[inline]
+    #[inline(always)]
     fn share(&self) -> Option<SharedOwner> {
         SharedOwner::new(Arc::clone(self))
-    }
-
-    #[inline(always)]
-    fn share_with<U: UseOwner>(&self, user: U) -> U::Output {
-        user.use_owner(Arc::clone(self))
     }
 }

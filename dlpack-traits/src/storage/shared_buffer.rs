@@ -10,7 +10,7 @@ use crate::byte_atomic;
 use crate::device::Device;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
-use crate::storage::{Block, Counted, DataRef, SharedOwner, Storage, UseOwner};
+use crate::storage::{Block, Counted, DataRef, SharedOwner, Storage};
 
 /// A buffer of elements that several owners read **and write** at once: Rust,
 /// NumPy, PyTorch.
@@ -141,7 +141,7 @@ impl<T: Element + Pod> SharedBuffer<T> {
 }
 
 impl<T: Element + Pod> Storage for SharedBuffer<T> {
-    #[inline]
+    #[inline(always)]
     fn data(&self) -> DataRef<'_> {
         // SAFETY:
         // 1. The block owns that many bytes of host memory and lives as long as `self`.
@@ -159,14 +159,9 @@ impl<T: Element + Pod> Storage for SharedBuffer<T> {
         .with_axes(T::AXES)
     }
 
-    #[inline]
+    #[inline(always)]
     fn share(&self) -> Option<SharedOwner> {
         SharedOwner::new(self.clone())
-    }
-
-    #[inline(always)]
-    fn share_with<U: UseOwner>(&self, user: U) -> U::Output {
-        user.use_owner(self.clone())
     }
 }
 

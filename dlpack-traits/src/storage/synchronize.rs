@@ -69,7 +69,20 @@ impl SyncBy {
     }
 }
 
-impl Memory {
+/// What synchronizes pending work on lent memory with a consumer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Synchronizer {
+    sync: Option<SyncBy>,
+    device: Device,
+}
+
+impl Synchronizer {
+    /// Where the memory is.
+    #[inline(always)]
+    pub(crate) const fn device(&self) -> Device {
+        self.device
+    }
+
     /// Synchronizes pending work on the memory with the consumer. Every export calls
     /// this for the memory that its struct names, before it gives the struct away.
     ///
@@ -80,7 +93,7 @@ impl Memory {
     ///
     /// # Safety
     ///
-    /// 1. The loan of this memory is not over.
+    /// 1. The loan of the memory is not over.
     #[inline]
     pub(crate) unsafe fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         match self.sync {
@@ -88,6 +101,14 @@ impl Memory {
             Some(sync) => unsafe { sync.sync_for(self.device, consumer) },
             None => consumer.host_on(self.device),
         }
+    }
+}
+
+impl Memory {
+    /// What synchronizes pending work on it with a consumer.
+    #[inline(always)]
+    pub(crate) const fn synchronizer(&self) -> Synchronizer {
+        Synchronizer { sync: self.sync, device: self.device }
     }
 }
 

@@ -8,8 +8,8 @@ use std::path::Path;
 use dlpack_traits::backend::{DeviceBuffer, WorkStream};
 use dlpack_traits::ffi::kDLExtDev;
 use dlpack_traits::{
-    DLPackExport, DataRef, DataType, Device, Error, Flags, Layout, SharedOwner, Storage, StreamArg,
-    Synchronize, TensorView,
+    DLPackExport, DataRef, DataType, Describe, Description, Device, Error, Flags, SharedOwner,
+    Storage, StreamArg, Synchronize,
 };
 use new_device::consumer::Consumer;
 use new_device::runtime::{self, Event, Stream};
@@ -54,8 +54,8 @@ impl Synchronize for Forgetful {
 }
 
 impl DLPackExport for Forgetful {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.data(), Layout::row_major(&[4])?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&[4]).data(self.data())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {

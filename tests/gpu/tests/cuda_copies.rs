@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dlpack_gpu_tests::session::{Session, session};
 use dlpack_traits::backend::{Cpu, Cuda, DeviceBuffer, copy_on_device, copy_to_host};
-use dlpack_traits::{DLPackExport, DataType, Device, Error, Flags, Layout, Storage, StreamArg};
+use dlpack_traits::{DLPackExport, DataType, Device, Error, Flags, Storage, StreamArg};
 
 type Both = (Cpu, Cuda);
 const COUNT: usize = 12;
@@ -17,9 +17,11 @@ const COUNT: usize = 12;
 struct Window(DeviceBuffer<Cuda>);
 
 impl DLPackExport for Window {
-    fn tensor(&self) -> Result<dlpack_traits::TensorView<'_>, Error> {
-        let layout = Layout::strided(&[2, 3], &[4, 1])?.offset(5)?;
-        dlpack_traits::TensorView::new(self.0.data(), layout)
+    fn describe<'a>(
+        &'a self,
+        out: dlpack_traits::Describe<'a>,
+    ) -> Result<dlpack_traits::Description<'a>, Error> {
+        out.shape(&[2, 3]).strides(&[4, 1]).offset(5).data(self.0.data())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {

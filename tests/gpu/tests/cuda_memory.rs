@@ -15,8 +15,8 @@ use dlpack_traits::backend::{
     copy_to_host,
 };
 use dlpack_traits::{
-    AsDims, DLPackExport, DataRef, DataType, Device, Error, Layout, ManagedTensor, Storage,
-    StreamArg, Synchronize, TensorView,
+    DLPackExport, DataRef, DataType, Describe, Description, Device, Dims, Error, ManagedTensor,
+    Storage, StreamArg, Synchronize,
 };
 
 #[derive(DLPackExport)]
@@ -127,8 +127,8 @@ impl Synchronize for Claim {
 }
 
 impl DLPackExport for Claim {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.data(), Layout::row_major(&[8, 8])?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&[8, 8]).data(self.data())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {
@@ -354,7 +354,7 @@ fn a_set_of_backends_allocates_on_the_current_stream() -> Result<(), Error> {
     // SAFETY: the stream is destroyed after everything that was made meanwhile.
     let entered = unsafe { Cuda::enter_stream(device, StreamHandle::from_number(stream)) }?;
     let gate = session.hold(stream);
-    let prototype = Prototype::new(DataType::U32, [4_i64, 4].as_dims()?, device)?;
+    let prototype = Prototype::new(DataType::U32, Dims::of(&[4_i64, 4])?, device)?;
     let tensor = <(Cpu, Cuda)>::allocate(&prototype)?;
     assert_eq!((tensor.device(), tensor.shape()), (device, &[4, 4][..]));
     gate.open();

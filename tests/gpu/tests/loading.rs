@@ -12,7 +12,7 @@ use dlpack_gpu_tests::hidden::Hidden;
 use dlpack_gpu_tests::session::session;
 use dlpack_gpu_tests::simulator::{Counts, Simulator};
 use dlpack_traits::backend::{Backends, Cpu, Cuda, DeviceBuffer, Prototype, Rocm};
-use dlpack_traits::{AsDims, DataType, Device, Error};
+use dlpack_traits::{DataType, Device, Dims, Error};
 
 /// Says what the other process is to do.
 const CHILD: &str = "DLPACK_GPU_TEST_CHILD";
@@ -40,7 +40,7 @@ fn child() {
         "count" => println!("{:?} {:?}", Cuda::device_count(), Rocm::device_count()),
         "everything" => {
             let shape = [2_i64];
-            let prototype = Prototype::new(DataType::F32, shape.as_dims().expect("two"), device);
+            let prototype = Prototype::new(DataType::F32, Dims::of(&shape).expect("two"), device);
             let prototype = prototype.expect("a prototype");
             let allocated = <(Cpu, Cuda)>::allocate(&prototype).map(drop);
             let current = <(Cpu, Cuda)>::current_work_stream(device).map(drop);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use dlpack_traits::backend::Cpu;
 use dlpack_traits::exchange::{Fault, Host, Importable, Wrap, table};
 use dlpack_traits::{
-    DLPackExport, DLPackImport, Error, ImportError, Imported, Layout, Storage, TensorView,
+    DLPackExport, DLPackImport, Describe, Description, Error, ImportError, Imported, Storage,
 };
 use loom::thread;
 use producer::{Memory, Producer};
@@ -38,8 +38,8 @@ enum Plan {
 struct Made(#[expect(dead_code, reason = "it is dropped")] Option<Imported>);
 
 impl DLPackExport for Made {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new([0_u8; 0].data(), Layout::row_major(&[0])?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&[0]).data([0_u8; 0].data())
     }
 }
 

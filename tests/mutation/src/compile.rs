@@ -199,7 +199,7 @@ pub(crate) const OF_CONSTANTS: [&[&str]; 2] = [
         "--test=companion_element",
         "--test=exchange",
         "--test=import",
-        "--test=plain_way",
+        "--test=agreement",
         "--test=shapes",
     ],
 ];

@@ -2,7 +2,7 @@
 
 use dlpack_traits::ffi::{self, DLDataTypeCode};
 use dlpack_traits::{
-    DLPackExport, DataType, Device, Error, Layout, SharedOwner, Storage, StreamArg, TensorView,
+    DLPackExport, DataType, Describe, Description, Device, Error, SharedOwner, Storage, StreamArg,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -60,29 +60,28 @@ impl Drop for Payload {
 }
 
 impl DLPackExport for Faulty {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        let vector = Layout::row_major(&[4])?;
-        let layout = match self.fault {
-            Fault::OutOfBounds => Layout::row_major(&[5])?,
-            Fault::BeforeStart => Layout::strided(&[4], &[-1])?,
-            Fault::NegativeDim => Layout::row_major(&[2, -2])?,
-            Fault::RankMismatch => Layout::strided(&[2, 2], &[1])?,
-            Fault::TooManyDims => Layout::row_major(&[1; 65])?,
-            Fault::Overflow => Layout::row_major(&[i64::MAX, i64::MAX])?,
-            Fault::Misaligned => Layout::row_major(&[3])?.byte_offset(2)?,
-            Fault::UnknownDType => vector.dtype(DataType::new(DLDataTypeCode(200), 8, 1)),
-            Fault::OtherDType => vector.dtype(DataType::new(ffi::kDLInt, 32, 1)),
-            Fault::OtherDevice => vector.device(Device::cuda(0)),
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        let shaped = match self.fault {
+            Fault::OutOfBounds => out.shape(&[5]),
+            Fault::BeforeStart => out.shape(&[4]).strides(&[-1]),
+            Fault::NegativeDim => out.shape(&[2, -2]),
+            Fault::RankMismatch => out.shape(&[2, 2]).strides(&[1]),
+            Fault::TooManyDims => out.shape(&[1; 65]),
+            Fault::Overflow => out.shape(&[i64::MAX, i64::MAX]),
+            Fault::Misaligned => out.shape(&[3]).byte_offset(2),
+            Fault::UnknownDType => out.shape(&[4]).dtype(DataType::new(DLDataTypeCode(200), 8, 1)),
+            Fault::OtherDType => out.shape(&[4]).dtype(DataType::new(ffi::kDLInt, 32, 1)),
+            Fault::OtherDevice => out.shape(&[4]).device(Device::cuda(0)),
             Fault::ByteOrder => return Err(Error::NotNativeEndian),
             Fault::Custom => return Err(Error::Custom("the film is not developed yet")),
-            Fault::Panic => panic!("tensor() panics on purpose"),
+            Fault::Panic => panic!("describe() panics on purpose"),
             Fault::PanicWithPanic => std::panic::panic_any(Payload),
             Fault::ShareElsewhere
             | Fault::HandOff
             | Fault::PanicInShare
-            | Fault::PanicInHandOff => vector,
+            | Fault::PanicInHandOff => out.shape(&[4]),
         };
-        TensorView::new(self.data.data(), layout)
+        shaped.data(self.data.data())
     }
 
     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {

@@ -9,8 +9,8 @@ use dlpack_traits::backend::{
 };
 use dlpack_traits::ffi::DLDeviceType;
 use dlpack_traits::{
-    AsLayout, DLPackExport, DLPackImport, DataType, Device, Error, Foreign, ImportError, Imported,
-    SharedOwner, Storage, TensorView, python,
+    AsLayout, DLPackExport, DLPackImport, DataType, Describe, Description, Device, Error, Foreign,
+    ImportError, Imported, SharedOwner, Storage, python,
 };
 use pyo3::prelude::*;
 
@@ -58,8 +58,8 @@ macro_rules! on_gpus {
         pub(crate) struct $taken(DeviceBuffer<$backend>, Foreign);
 
         impl DLPackExport for $taken {
-            fn tensor(&self) -> Result<TensorView<'_>, Error> {
-                TensorView::new(self.0.data(), self.1.as_layout()?)
+            fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+                self.1.describe_layout(out).data(self.0.data())
             }
 
             fn share(&self) -> Option<SharedOwner> {

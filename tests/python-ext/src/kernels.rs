@@ -6,7 +6,7 @@
 use dlpack_traits::backend::Prototype;
 use dlpack_traits::python::{self, Allocated};
 use dlpack_traits::{
-    DLPackExport, DataType, Device, Dims, Error, Imported, Layout, Storage, TensorView, ffi,
+    DLPackExport, DataType, Describe, Description, Device, Dims, Error, Imported, Storage, ffi,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -115,15 +115,10 @@ struct Numbers {
     len: i64,
 }
 
-impl Numbers {
-    fn layout(&self) -> Result<Layout<'_>, Error> {
-        Ok(Layout::row_major(core::slice::from_ref(&self.len))?.dtype(self.dtype))
-    }
-}
-
 impl DLPackExport for Numbers {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.data.data(), self.layout()?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        let shape = core::slice::from_ref(&self.len);
+        out.shape(shape).dtype(self.dtype).data(self.data.data())
     }
 }
 

@@ -14,7 +14,7 @@ use dlpack_traits::ffi::{
     DLDevice, DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI, DLPackExchangeAPIHeader,
     DLPackVersion, DLTensor, SetError,
 };
-use dlpack_traits::{DLPackExport, Error, Layout, Storage, TensorView};
+use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi as py_ffi;
 use pyo3::prelude::*;
@@ -166,8 +166,8 @@ fn raise(name: &str) {
 struct Numbers(Counted<Vec<f32>>, Vec<i64>);
 
 impl DLPackExport for Numbers {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.0.data(), Layout::row_major(&self.1)?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&self.1).data(self.0.data())
     }
 }
 

@@ -4,7 +4,10 @@ use core::cell::UnsafeCell;
 
 use dlpack_tests::random::Random;
 use tensors::ffi::{self, DLDataTypeCode};
-use tensors::{AsDims, DataRef, DataType, Device, Error, Layout};
+use tensors::{
+    DLPackExport, DataRef, DataType, Describe, Description, Device, Dim, Dims, Error, Layout,
+    Shaped,
+};
 
 /// Bytes of real memory that cases are laid over.
 const BYTES: usize = 512;
@@ -27,6 +30,51 @@ impl Place {
     }
 }
 
+/// A list of integers of any type.
+pub(crate) trait List {
+    fn shape<'a>(&'a self, out: Describe<'a>) -> Shaped<'a>;
+    fn strides<'a>(&'a self, shaped: Shaped<'a>) -> Shaped<'a>;
+    fn dims(&self) -> Result<Dims<'_>, Error>;
+}
+
+impl<I: Dim> List for Vec<I> {
+    fn shape<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
+        out.shape(self)
+    }
+
+    fn strides<'a>(&'a self, shaped: Shaped<'a>) -> Shaped<'a> {
+        shaped.strides(self)
+    }
+
+    fn dims(&self) -> Result<Dims<'_>, Error> {
+        Dims::of(self)
+    }
+}
+
+/// A case as an exportable describes it.
+pub(crate) struct Claim<'a> {
+    pub(crate) case: &'a Case,
+    pub(crate) shape: &'a dyn List,
+    pub(crate) strides: Option<&'a dyn List>,
+    pub(crate) memory: &'a Memory,
+}
+
+impl DLPackExport for Claim<'_> {
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        let shaped = self.shape.shape(out);
+        let shaped = match self.strides {
+            Some(strides) => strides.strides(shaped),
+            None => shaped,
+        };
+        let shaped = shaped.byte_offset(self.case.byte_offset);
+        let shaped = match self.case.dtype {
+            Some(dtype) => shaped.dtype(dtype),
+            None => shaped,
+        };
+        shaped.data(self.memory.data(self.case))
+    }
+}
+
 /// A list of integers, and the type that they are given to the library in.
 #[derive(Clone, Debug)]
 pub(crate) struct Numbers {
@@ -44,11 +92,8 @@ impl Numbers {
     }
 
     /// The numbers in a type that can hold all of them, the chosen one if possible.
-    pub(crate) fn as_dims(&self) -> Box<dyn AsDims> {
-        fn try_as<I: TryFrom<i128>>(values: &[i128]) -> Option<Box<dyn AsDims>>
-        where
-            Vec<I>: AsDims + 'static,
-        {
+    pub(crate) fn list(&self) -> Box<dyn List> {
+        fn try_as<I: Dim + TryFrom<i128> + 'static>(values: &[i128]) -> Option<Box<dyn List>> {
             let values = values.iter().map(|&value| I::try_from(value).ok());
             Some(Box::new(values.collect::<Option<Vec<I>>>()?))
         }
@@ -96,11 +141,11 @@ impl Case {
         self.place != Place::Handle
     }
 
-    /// The claim as the library takes it.
+    /// The claim as a layout.
     pub(crate) fn layout<'a>(
         &self,
-        shape: &'a dyn AsDims,
-        strides: Option<&'a dyn AsDims>,
+        shape: &'a Dims<'_>,
+        strides: Option<&'a Dims<'_>>,
     ) -> Result<Layout<'a>, Error> {
         let layout = match strides {
             Some(strides) => Layout::strided(shape, strides)?,

@@ -6,8 +6,8 @@ use tensors::backend::{
 };
 use tensors::ffi::{kDLCUDA, kDLExtDev, kDLROCM};
 use tensors::{
-    DLPackExport, DataRef, DataType, Device, Error, Layout, ManagedTensor, Shared, SharedOwner,
-    Storage, StreamArg, StreamKind, TensorView,
+    DLPackExport, DataRef, DataType, Describe, Description, Device, Error, ManagedTensor, Shared,
+    SharedOwner, Storage, StreamArg, StreamKind,
 };
 
 use super::npu::{NPU, Session, filled, stream, vector};
@@ -202,8 +202,8 @@ fn memory_without_a_synchronizer_is_not_exported() {
     struct Bare(DeviceBuffer<Npu>);
 
     impl DLPackExport for Bare {
-        fn tensor(&self) -> Result<TensorView<'_>, Error> {
-            TensorView::new(self.0.data(), Layout::row_major(&[4])?)
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&[4]).data(self.0.data())
         }
     }
 

@@ -14,8 +14,8 @@ use tensors::backend::{Cpu, copy_on_device, copy_to_host};
 use tensors::exchange::{NotImportable, table};
 use tensors::ffi::DLTensor;
 use tensors::{
-    DLPackExport, Data, DataRef, DataType, Device, Error, Foreign, Layout, Lend, Shared,
-    SharedOwner, Storage, StreamArg, StreamKind, Synchronize, TensorView,
+    DLPackExport, Data, DataRef, DataType, Describe, Description, DescriptionMut, Device, Error,
+    Foreign, Shared, SharedOwner, Storage, StreamArg, StreamKind, Synchronize,
 };
 
 use super::npu::{NPU, Session, vector};
@@ -116,26 +116,23 @@ impl Synchronize for Careless {
     }
 }
 
-impl Careless {
-    fn layout(&self) -> Result<Layout<'_>, Error> {
-        match &self.strides {
-            Some(strides) => Layout::strided(&self.shape, strides),
-            None => Layout::row_major(&self.shape),
-        }
-    }
-}
-
 impl DLPackExport for Careless {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(Storage::data(self), self.layout()?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        let shaped = out.shape(&self.shape);
+        match &self.strides {
+            Some(strides) => shaped.strides(strides),
+            None => shaped,
+        }
+        .data(Storage::data(self))
     }
 
-    fn lend(&mut self) -> Result<Lend<'_>, Error> {
-        let data = self.memory.lend();
+    fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
+        let shaped = out.shape(&self.shape);
         match &self.strides {
-            Some(strides) => Lend::new(data, Layout::strided(&self.shape, strides)?),
-            None => Lend::new(data, Layout::row_major(&self.shape)?),
+            Some(strides) => shaped.strides(strides),
+            None => shaped,
         }
+        .data_mut(self.memory.lend())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {
@@ -365,8 +362,8 @@ struct Other {
 }
 
 impl DLPackExport for Other {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.mine.data(), Layout::row_major(&[4])?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&[4]).data(self.mine.data())
     }
 
     fn share(&self) -> Option<SharedOwner> {

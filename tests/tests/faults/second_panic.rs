@@ -12,8 +12,8 @@ use std::sync::Arc;
 use tensors::backend::Cpu;
 use tensors::exchange::{NotImportable, table};
 use tensors::{
-    AsDims, DLPackExport, DLPackImport, DataRef, Dims, Error, Foreign, Layout, Lend, Shared,
-    SharedOwner, Storage, StreamArg, TensorView,
+    AsDims, DLPackExport, DLPackImport, DataRef, Describe, Description, DescriptionMut, Error,
+    Foreign, Shared, SharedOwner, Storage, StreamArg,
 };
 
 use super::alarm::alive;
@@ -70,14 +70,14 @@ impl Storage for Elements {
 struct Moved(Elements);
 
 impl DLPackExport for Moved {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         trip(Hook::Tensor);
-        TensorView::new(self.0.data(), Layout::row_major(&[4])?)
+        out.shape(&[4]).data(self.0.data())
     }
 
-    fn lend(&mut self) -> Result<Lend<'_>, Error> {
+    fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
         trip(Hook::Lend);
-        self.tensor().map(Lend::from)
+        self.describe(out).map(DescriptionMut::from)
     }
 
     fn sync_for(&self, _: StreamArg<'_>) -> Result<(), Error> {
@@ -110,9 +110,9 @@ impl Storage for Several {
 }
 
 impl DLPackExport for Several {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         trip(Hook::Tensor);
-        TensorView::new(Storage::data(self), Layout::row_major(&[4])?)
+        out.shape(&[4]).data(Storage::data(self))
     }
 
     fn storage(&self) -> Option<&dyn Storage> {
@@ -133,7 +133,9 @@ fn several() -> Several {
 struct Axes([i64; 1]);
 
 impl AsDims for Axes {
-    fn as_dims(&self) -> Result<Dims<'_>, Error> {
+    type Dim = i64;
+
+    fn as_dims(&self) -> &[i64] {
         trip(Hook::Shape);
         self.0.as_dims()
     }

@@ -6,8 +6,8 @@ use std::thread;
 use dlpack_tests::counted::Owner;
 use tensors::ffi::DLManagedTensorVersioned;
 use tensors::{
-    DLPackExport, DataType, Element, Error, Foreign, Imported, Layout, ManagedTensor, SharedBuffer,
-    Storage, TensorView,
+    DLPackExport, DataType, Describe, Description, Element, Error, Foreign, Imported,
+    ManagedTensor, SharedBuffer, Storage,
 };
 
 use crate::import::own::Rgba;
@@ -19,8 +19,8 @@ const ROUNDS: usize = if cfg!(miri) { 4 } else { 20_000 };
 struct Viewed<T>(SharedBuffer<T>, DataType, [i64; 1]);
 
 impl<T: Element + bytemuck::Pod> DLPackExport for Viewed<T> {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.0.data(), Layout::row_major(&self.2)?.dtype(self.1))
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&self.2).dtype(self.1).data(self.0.data())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use dlpack_tests::counted::{Drops, Owner};
 use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use tensors::{
-    DLPackExport, DataRef, DataType, Element, Error, Flags, Foreign, Imported, Layout,
-    ManagedTensor, SharedBuffer, Storage, TensorView,
+    DLPackExport, DataRef, DataType, Describe, Description, Element, Error, Flags, Foreign,
+    Imported, ManagedTensor, SharedBuffer, Storage,
 };
 
 use crate::import::forge::{forged, import};
@@ -139,8 +139,8 @@ unsafe impl bytemuck::Pod for Rgba {}
 struct Watched(SharedBuffer<Rgba>);
 
 impl DLPackExport for Watched {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.0.data(), Layout::row_major(&[2])?).map(TensorView::into_read_only)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&[2]).data(self.0.data()).map(Description::into_read_only)
     }
 
     fn storage(&self) -> Option<&dyn Storage> {

@@ -9,8 +9,8 @@ use tensors::ffi::{
     DLManagedTensorVersioned,
 };
 use tensors::{
-    AsLayout, DLPackExport, DLPackImport, DataType, Device, Error, Flags, Foreign, ImportError,
-    ImportPolicy, Imported, Storage, StreamArg, Version,
+    AsLayout, DLPackExport, DLPackImport, DataType, Describe, Device, Error, Flags, Foreign,
+    ImportError, ImportPolicy, Imported, Shaped, Slot, Storage, StreamArg, Version,
 };
 
 use crate::import::forge::{self, Forge, Forged, forged};
@@ -290,8 +290,8 @@ struct Labelled {
 struct Whole(Foreign);
 
 impl AsLayout for Whole {
-    fn as_layout(&self) -> Result<tensors::Layout<'_>, Error> {
-        self.0.as_layout()
+    fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
+        self.0.describe_layout(out)
     }
 }
 
@@ -315,8 +315,9 @@ fn as_a_field() {
     let case = with(|case| (case.version, case.dtype) = (Version::new(1, 4), DataType::U8));
     let data: Foreign = Foreign::new(case.imported()).unwrap();
     let unknown = DataType::new(DLDataTypeCode(18), 8, 1);
-    let layout = data.as_layout().unwrap().dtype(unknown);
-    let view = tensors::TensorView::new(data.data(), layout).map(drop);
+    let mut slot = Slot::new();
+    let shaped = data.describe_layout(slot.describe()).dtype(unknown);
+    let view = shaped.data(data.data()).map(drop);
     assert_eq!(view, Err(Error::UnsupportedDType { dtype: unknown }));
     let layout = tensors::Layout::row_major(&[1]).unwrap().byte_offset(1).unwrap();
     let view = tensors::TensorView::new(data.data(), layout.dtype(DataType::F32)).map(drop);

@@ -8,8 +8,8 @@ use core::ptr::NonNull;
 use dlpack_tests::counted::{Drops, Ticket};
 use dlpack_tests::foreign::{Farewell, Foreign};
 use tensors::{
-    DLPackExport, DataRef, DataType, Device, Error, Flags, Layout, Storage, StreamArg, Synchronize,
-    TensorView, ffi,
+    DLPackExport, DataRef, DataType, Describe, Description, Device, Error, Flags, Storage,
+    StreamArg, Synchronize, ffi,
 };
 
 use super::consumer::Expected;
@@ -91,10 +91,10 @@ impl Storage for Handle {
 struct Wrapped(Handle);
 
 impl DLPackExport for Wrapped {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         // SAFETY: the handle is alive while it is borrowed.
         let sizes = unsafe { library::sizes(self.0.0) };
-        TensorView::new(self.0.data(), Layout::row_major(sizes)?)
+        out.shape(sizes).data(self.0.data())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {

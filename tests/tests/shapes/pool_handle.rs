@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use dlpack_tests::counted::{Drops, Ticket};
-use tensors::{DLPackExport, DataType, Error, Flags, Layout, Storage, StreamArg, TensorView};
+use tensors::{DLPackExport, DataType, Describe, Description, Error, Flags, Storage, StreamArg};
 
 use super::consumer::Expected;
 
@@ -57,11 +57,10 @@ impl Pooled {
 }
 
 impl DLPackExport for Pooled {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        let layout = Layout::row_major(&self.shape)?
-            .byte_offset(self.handle.start.unwrap_or(0))?
-            .dtype(DataType::I32);
-        TensorView::new(self.resolve()?.data(), layout)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        let data = self.resolve()?.data();
+        let start = self.handle.start.unwrap_or(0);
+        out.shape(&self.shape).byte_offset(start).dtype(DataType::I32).data(data)
     }
 
     fn storage(&self) -> Option<&dyn Storage> {

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use dlpack_tests::counted::{Drops, Ticket};
-use tensors::{AsDims, DLPackExport, DataType, Dims, Error, Flags};
+use tensors::{AsDims, DLPackExport, DataType, Error, Flags};
 
 use super::consumer::Expected;
 
@@ -14,8 +14,10 @@ use super::consumer::Expected;
 struct Extents(Vec<usize>);
 
 impl AsDims for Extents {
-    fn as_dims(&self) -> Result<Dims<'_>, Error> {
-        self.0.as_dims()
+    type Dim = usize;
+
+    fn as_dims(&self) -> &[usize] {
+        &self.0
     }
 }
 

@@ -10,7 +10,7 @@ use dlpack_traits::backend::{
     Attributes, Backends, Cpu, DeviceBuffer, Freed, Prototype, Vulkan, copy_on_device, copy_to_host,
 };
 use dlpack_traits::{
-    AsDims, DLPackExport, DataType, Device, Error, Foreign, Imported, StreamArg, ffi,
+    DLPackExport, DataType, Device, Dims, Error, Foreign, Imported, StreamArg, ffi,
 };
 use dlpack_vulkan_tests::program::program;
 use dlpack_vulkan_tests::watched;
@@ -163,7 +163,7 @@ fn a_foreign_buffer_is_adopted_with_its_owner() -> Result<(), Error> {
 fn a_table_allocates_on_it() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };
     let shape = [2_i64, 3];
-    let prototype = Prototype::new(DataType::F32, shape.as_dims()?, program.device)?;
+    let prototype = Prototype::new(DataType::F32, Dims::of(&shape)?, program.device)?;
     let tensor = <(Cpu, Vulkan)>::allocate(&prototype)?;
     assert_eq!((tensor.device(), tensor.shape()), (program.device, &[2, 3][..]));
     let stream = <(Cpu, Vulkan)>::current_work_stream(program.device)?;

@@ -13,7 +13,7 @@ use dlpack_traits::backend::{
     copy_to_host,
 };
 use dlpack_traits::{
-    AsDims, DLPackExport, DataType, Device, Error, Foreign, Imported, ManagedTensor, StreamArg, ffi,
+    DLPackExport, DataType, Device, Dims, Error, Foreign, Imported, ManagedTensor, StreamArg, ffi,
 };
 use dlpack_vulkan_tests::webgpu::{raw_device, skipped};
 
@@ -107,7 +107,7 @@ fn the_queue_is_the_stream() -> Result<(), Error> {
 fn a_table_allocates_on_it() -> Result<(), Error> {
     let Some(device) = device() else { return Ok(()) };
     let shape = [2_i64, 3];
-    let prototype = Prototype::new(DataType::F32, shape.as_dims()?, device)?;
+    let prototype = Prototype::new(DataType::F32, Dims::of(&shape)?, device)?;
     let tensor = <(Cpu, WebGpu)>::allocate(&prototype)?;
     assert_eq!((tensor.device(), tensor.shape()), (device, &[2, 3][..]));
     let stream = <(Cpu, WebGpu)>::current_work_stream(device)?;

@@ -69,7 +69,9 @@ fn main() {
     assert_eq!((around.id, around.image.2, around.image.3), (1, 3, true));
     let layout = Layout { shape: vec![2], version: 1 };
     assert_eq!(layout.version, 1);
-    assert!(layout.as_layout().is_ok());
+    let mut slot = dlpack_traits::Slot::new();
+    let data = dlpack_traits::DataRef::from_slice(&[0.0_f32; 2]);
+    assert!(layout.describe_layout(slot.describe()).data(data).is_ok());
     let listed = Listed { data: vec![0.0; 2], shape: [1, 2, 3], len: 2 };
     assert_eq!(listed.tensor().unwrap().shape(), [2]);
     assert_eq!(listed.shape, [1, 2, 3]);

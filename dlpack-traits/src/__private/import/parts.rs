@@ -7,7 +7,7 @@ use super::{
     DLPackImport, DTypeTarget, Device, DeviceTarget, Dim, Error, FromDims, ImportError, Imported,
     Order, OrderTarget,
 };
-use crate::described::stored_bits;
+use crate::describe::stored_bits;
 use crate::import::{Number, Requirement, Unmet, number};
 use crate::layout;
 

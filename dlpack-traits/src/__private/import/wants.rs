@@ -1,7 +1,7 @@
 //! What a type needs of a tensor: [`Want`].
 
 use super::{DataType, ImportError, Imported, Order};
-use crate::described::stored_bits;
+use crate::describe::stored_bits;
 use crate::flags::Flags;
 use crate::import::{Requirement, Unmet};
 use crate::layout;

@@ -11,8 +11,8 @@ use dlpack_traits::backend::{
     copy_on_device, copy_to_host,
 };
 use dlpack_traits::{
-    AsDims, AsLayout, DLPackExport, DataType, Error, Flags, Foreign, Imported, Layout, Storage,
-    StreamArg, TensorView,
+    AsLayout, DLPackExport, DataType, Describe, Description, Dims, Error, Flags, Foreign, Imported,
+    Storage, StreamArg,
 };
 
 const KINDS: [UsmKind; 3] = [UsmKind::Device, UsmKind::Shared, UsmKind::Host];
@@ -21,8 +21,8 @@ const KINDS: [UsmKind; 3] = [UsmKind::Device, UsmKind::Shared, UsmKind::Host];
 struct Window(DeviceBuffer<OneApi>);
 
 impl DLPackExport for Window {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.0.data(), Layout::strided(&[2, 2], &[3, -1])?.offset(2)?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&[2, 2]).strides(&[3, -1]).offset(2).data(self.0.data())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {
@@ -43,8 +43,8 @@ impl Taken {
 }
 
 impl DLPackExport for Taken {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.0.data(), self.1.as_layout()?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        self.1.describe_layout(out).data(self.0.data())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {
@@ -143,7 +143,7 @@ fn memory_of_others_is_adopted() -> Result<(), Error> {
 fn kernels_are_allocated_for() -> Result<(), Error> {
     let Some(sycl) = sycl() else { return Ok(()) };
     let shape = [3_i64, 2];
-    let prototype = Prototype::new(DataType::F64, shape.as_dims()?, sycl.device())?;
+    let prototype = Prototype::new(DataType::F64, Dims::of(&shape)?, sycl.device())?;
     let tensor = <(Cpu, OneApi)>::allocate(&prototype)?.import()?;
     assert_eq!((tensor.device(), tensor.shape()), (sycl.device(), &shape[..]));
     let found = OneApi::recognize(tensor.as_ptr().cast(), tensor.device())?;

@@ -5,16 +5,16 @@ use dlpack_traits::backend::{
     Backends, Cpu, DeviceBuffer, OpenCl, Prototype, WorkStream, copy_on_device, copy_to_host,
 };
 use dlpack_traits::{
-    AsDims, AsLayout, DLPackExport, DataType, Error, Flags, Foreign, Imported, Layout, Storage,
-    StreamArg, TensorView,
+    AsLayout, DLPackExport, DataType, Describe, Description, Dims, Error, Flags, Foreign, Imported,
+    Storage, StreamArg,
 };
 
 /// A window of a buffer: not compact, and not at its start.
 struct Window(DeviceBuffer<OpenCl>);
 
 impl DLPackExport for Window {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.0.data(), Layout::strided(&[2, 2], &[3, -1])?.offset(2)?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&[2, 2]).strides(&[3, -1]).offset(2).data(self.0.data())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {
@@ -35,8 +35,8 @@ impl Taken {
 }
 
 impl DLPackExport for Taken {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.0.data(), self.1.as_layout()?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        self.1.describe_layout(out).data(self.0.data())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {
@@ -115,7 +115,7 @@ fn buffers_of_others_are_retained() -> Result<(), Error> {
 fn kernels_are_allocated_for() -> Result<(), Error> {
     for cl in devices() {
         let shape = [3_i64, 2];
-        let prototype = Prototype::new(DataType::F64, shape.as_dims()?, cl.device)?;
+        let prototype = Prototype::new(DataType::F64, Dims::of(&shape)?, cl.device)?;
         let tensor = <(Cpu, OpenCl)>::allocate(&prototype)?.import()?;
         assert_eq!((tensor.device(), tensor.shape()), (cl.device, &shape[..]));
         let host = copy_to_host::<OpenCl, _>(&Taken::new(tensor)?)?.import()?;

@@ -6,7 +6,7 @@ use dlpack_accelerator_tests::cl::{Cl, check, devices};
 use dlpack_traits::backend::{
     Backends, DeviceBuffer, OpenCl, StreamHandle, WorkStream, copy_to_host,
 };
-use dlpack_traits::{DLPackExport, DataType, Device, Error, Layout, Storage, TensorView, ffi};
+use dlpack_traits::{DLPackExport, DataType, Describe, Description, Device, Error, Storage, ffi};
 
 struct Bytes(DeviceBuffer<OpenCl>, [usize; 1]);
 
@@ -18,8 +18,8 @@ impl From<DeviceBuffer<OpenCl>> for Bytes {
 }
 
 impl DLPackExport for Bytes {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.0.data(), Layout::row_major(&self.1)?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&self.1).data(self.0.data())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackVersion, DLTensor};
 use dlpack_traits::{
-    DLPackExport, DataType, Device, Error, Imported, Layout, Lend, Storage, TensorView,
+    DLPackExport, DataType, Describe, Description, DescriptionMut, Device, Error, Imported, Storage,
 };
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicUsize, Ordering};
@@ -111,12 +111,12 @@ struct Owner {
 }
 
 impl DLPackExport for Owner {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.bytes.data(), Layout::row_major(&[1])?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&[1]).data(self.bytes.data())
     }
 
-    fn lend(&mut self) -> Result<Lend<'_>, Error> {
-        Lend::new(self.bytes.lend(), Layout::row_major(&[1])?)
+    fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
+        out.shape(&[1]).data_mut(self.bytes.lend())
     }
 }
 

@@ -1,4 +1,4 @@
-use dlpack_traits::{AsLayout};
+use dlpack_traits::{AsLayout, Slot};
 
 #[derive(AsLayout)]
 pub struct Layout {
@@ -9,5 +9,5 @@ pub struct Layout {
 fn main() {}
 
 pub fn compiles_all_the_same(layout: &Layout) {
-    let _ = layout.as_layout();
+    let _ = layout.describe_layout(Slot::new().describe());
 }

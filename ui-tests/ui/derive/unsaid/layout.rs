@@ -10,5 +10,5 @@ pub struct Strided {
 fn main() {}
 
 pub fn compiles_all_the_same(layout: &Strided) {
-    let _ = layout.as_layout();
+    let _ = layout.describe_layout(dlpack_traits::Slot::new().describe());
 }

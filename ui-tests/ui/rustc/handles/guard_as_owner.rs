@@ -1,12 +1,12 @@
 use std::sync::MutexGuard;
 
-use dlpack_traits::{DLPackExport, Error, Layout, ManagedTensor, Storage, TensorView};
+use dlpack_traits::{DLPackExport, Describe, Description, Error, ManagedTensor, Storage};
 
 pub struct Locked(MutexGuard<'static, Vec<f32>>);
 
 impl DLPackExport for Locked {
-    fn tensor(&self) -> Result<TensorView<'_>, Error> {
-        TensorView::new(self.0.data(), Layout::row_major(&[2])?)
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&[2]).data(self.0.data())
     }
 }
 

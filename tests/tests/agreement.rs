@@ -1,5 +1,5 @@
-//! The short way through an export, of tensors of which there is nothing more to
-//! say than a type and a shape: it ends where it must, and what it says is right.
+//! Views, exports by value and shared exports of one tensor agree, whatever its layout and
+//! its storage.
 
 use std::sync::Arc;
 
@@ -233,8 +233,7 @@ fn lists(numbers: &[i64], len: usize) -> Vec<Vec<i64>> {
     })
 }
 
-/// Every small layout, and some that overflow: exports and views say the same, whichever
-/// way they go.
+/// Every small layout, and some that overflow.
 #[test]
 fn strides_say_the_same_as_a_view() {
     let mut exported = [0; 2];
@@ -264,7 +263,7 @@ fn strides_say_the_same_as_a_view() {
     assert_eq!(ranks.into_dlpack().unwrap_err(), Error::RankMismatch { shape: 2, strides: 1 });
 }
 
-/// The same of views, whose short way is for dimensions that are borrowed.
+/// The same of views, whose dimensions are borrowed or converted.
 #[test]
 fn views_of_borrowed_dims_say_the_same_as_of_others() {
     let storage = [0_u16; 8];

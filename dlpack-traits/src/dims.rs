@@ -1,10 +1,5 @@
 //! Shapes and strides as Rust types hold them: [`AsDims`], [`Dims`].
 
-mod room;
-
-pub(crate) use room::Space;
-pub use room::{Compact, Room};
-
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -35,6 +30,26 @@ impl<'a> Dims<'a> {
         Self(Repr::Borrowed(dims))
     }
 
+    /// The numbers of a list, borrowed if they have the memory of `i64`s.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DimTooLarge`] when one does not fit in 64 signed bits, and
+    /// [`Error::OutOfMemory`], possible only beyond 8 numbers.
+    #[inline]
+    pub fn of<D: AsDims + ?Sized>(list: &'a D) -> Result<Self, Error> {
+        let list = list.as_dims();
+        if let Some(dims) = D::Dim::borrow(list) {
+            return Ok(Self::borrowed(dims));
+        }
+        Self::filled(list.len(), |dims| {
+            for (axis, (to, from)) in dims.iter_mut().zip(list).enumerate() {
+                *to = from.to_i64().ok_or(Error::DimTooLarge { axis })?;
+            }
+            Ok(())
+        })
+    }
+
     /// `len` dimensions, to be filled in by `fill`, which is given zeros.
     ///
     /// # Errors
@@ -61,38 +76,6 @@ impl<'a> Dims<'a> {
         heap.resize(len, 0);
         fill(&mut heap)?;
         Ok(Self(Repr::Heap(heap)))
-    }
-
-    /// The row-major strides of a tensor of few dimensions, and its number of elements.
-    /// `None` leaves it to a loop: there are more, or it has no elements, or is none.
-    ///
-    /// A list whose places are chosen by a loop has to be in memory, and what moves it
-    /// from there waits for all that was written.
-    #[inline(always)]
-    pub(crate) fn few_strides(shape: &[i64]) -> Option<(Self, i64)> {
-        let [a, b, c, d] = match *shape {
-            [] => [1, 1, 1, 1],
-            [d] => [1, 1, 1, d],
-            [c, d] => [1, 1, c, d],
-            [b, c, d] => [1, b, c, d],
-            [a, b, c, d] => [a, b, c, d],
-            _ => return None,
-        };
-        if a < 1 || b < 1 || c < 1 || d < 1 {
-            return None;
-        }
-        let matrix = c.checked_mul(d)?;
-        let cube = b.checked_mul(matrix)?;
-        let numel = a.checked_mul(cube)?;
-        let [first, second, third, fourth] = match shape.len() {
-            0 => [0, 0, 0, 0],
-            1 => [1, 0, 0, 0],
-            2 => [d, 1, 0, 0],
-            3 => [matrix, d, 1, 0],
-            _ => [cube, matrix, d, 1],
-        };
-        let dims = [first, second, third, fourth, 0, 0, 0, 0];
-        Some((Self(Repr::Inline { len: shape.len(), dims }), numel))
     }
 
     /// The numbers, if they are borrowed, for as long as they are.
@@ -160,6 +143,14 @@ pub trait Dim: Copy + sealed::Sealed {
         let _ = dims;
         None
     }
+
+    /// Where the numbers are, if those that fit have the memory of `i64`s; otherwise NULL.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn stored(dims: &[Self]) -> *const i64 {
+        let _ = dims;
+        core::ptr::null()
+    }
 }
 
 mod sealed {
@@ -203,6 +194,11 @@ macro_rules! dims_as_they_are {
                 Self::try_from(number).ok()
             }
 
+            #[inline(always)]
+            fn stored(dims: &[Self]) -> *const i64 {
+                dims.as_ptr().cast()
+            }
+
             #[inline]
             fn borrow(dims: &[Self]) -> Option<&[i64]> {
                 let fit = dims.iter().all(|dim| dim.to_i64().is_some());
@@ -225,10 +221,22 @@ dims!(isize, usize);
 /// ```
 /// use dlpack_traits::AsDims;
 ///
-/// let shape: Vec<u32> = vec![2, 3];
-/// assert_eq!(shape.as_dims()?.as_slice(), [2, 3]);
-/// assert!([u64::MAX].as_dims().is_err());
-/// # Ok::<(), dlpack_traits::Error>(())
+/// /// As many dimensions as are in use.
+/// struct Extents {
+///     numbers: [u32; 8],
+///     ndim: usize,
+/// }
+///
+/// impl AsDims for Extents {
+///     type Dim = u32;
+///
+///     fn as_dims(&self) -> &[u32] {
+///         &self.numbers[..self.ndim]
+///     }
+/// }
+///
+/// let shape = Extents { numbers: [2, 3, 0, 0, 0, 0, 0, 0], ndim: 2 };
+/// assert_eq!(shape.as_dims(), [2, 3]);
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the `shape` or `strides` of a tensor",
@@ -236,71 +244,46 @@ dims!(isize, usize);
     note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[usize; 3]` or `Vec<i64>`"
 )]
 pub trait AsDims {
-    /// The numbers, in the order of the axes.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DimTooLarge`] when one does not fit in 64 signed bits. Of strides
-    /// [`Layout`](crate::Layout) makes that [`Error::StrideTooLarge`].
-    fn as_dims(&self) -> Result<Dims<'_>, Error>;
+    /// The type of the numbers.
+    type Dim: Dim;
 
-    /// Writes them into a packet as the shape of a compact tensor. `None` where
-    /// that takes more than writing them down.
-    #[doc(hidden)]
-    #[inline]
-    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
-        room.fill(self.as_dims().ok()?.as_slice())
-    }
+    /// The numbers, in the order of the axes.
+    fn as_dims(&self) -> &[Self::Dim];
 }
 
 impl<I: Dim> AsDims for [I] {
-    #[inline]
-    fn as_dims(&self) -> Result<Dims<'_>, Error> {
-        if let Some(dims) = I::borrow(self) {
-            return Ok(Dims::borrowed(dims));
-        }
-        Dims::filled(self.len(), |dims| {
-            for (axis, (to, from)) in dims.iter_mut().zip(self).enumerate() {
-                *to = from.to_i64().ok_or(Error::DimTooLarge { axis })?;
-            }
-            Ok(())
-        })
-    }
+    type Dim = I;
 
     #[inline(always)]
-    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
-        room.fill(self)
+    fn as_dims(&self) -> &[I] {
+        self
     }
 }
 
 impl<I: Dim, const N: usize> AsDims for [I; N] {
-    #[inline]
-    fn as_dims(&self) -> Result<Dims<'_>, Error> {
-        self.as_slice().as_dims()
-    }
+    type Dim = I;
 
     #[inline(always)]
-    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
-        room.fill(self)
+    fn as_dims(&self) -> &[I] {
+        self
     }
 }
 
 impl<I: Dim> AsDims for Vec<I> {
-    #[inline]
-    fn as_dims(&self) -> Result<Dims<'_>, Error> {
-        self.as_slice().as_dims()
-    }
+    type Dim = I;
 
     #[inline(always)]
-    fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
-        room.fill(self)
+    fn as_dims(&self) -> &[I] {
+        self
     }
 }
 
 impl AsDims for Dims<'_> {
+    type Dim = i64;
+
     #[inline]
-    fn as_dims(&self) -> Result<Dims<'_>, Error> {
-        Ok(Dims::borrowed(self.as_slice()))
+    fn as_dims(&self) -> &[i64] {
+        self.as_slice()
     }
 }
 
@@ -308,14 +291,11 @@ impl AsDims for Dims<'_> {
 macro_rules! through_pointers {
     ($($pointer:ty),+) => {$(
         impl<D: AsDims + ?Sized> AsDims for $pointer {
-            #[inline]
-            fn as_dims(&self) -> Result<Dims<'_>, Error> {
-                (**self).as_dims()
-            }
+            type Dim = D::Dim;
 
             #[inline(always)]
-            fn compact_in<'r>(&self, room: Room<'r>) -> Option<Compact<'r>> {
-                (**self).compact_in(room)
+            fn as_dims(&self) -> &[D::Dim] {
+                (**self).as_dims()
             }
         }
     )+};
@@ -332,54 +312,26 @@ mod tests {
     #[test]
     fn wide_integers_are_borrowed_and_narrow_ones_converted() {
         let wide = [1_usize, 2];
-        assert!(matches!(wide.as_dims().unwrap().0, Repr::Borrowed(_)));
+        assert!(matches!(Dims::of(&wide).unwrap().0, Repr::Borrowed(_)));
         let narrow = [1_u8, 2];
-        assert!(matches!(narrow.as_dims().unwrap().0, Repr::Inline { len: 2, .. }));
+        assert!(matches!(Dims::of(&narrow).unwrap().0, Repr::Inline { len: 2, .. }));
         let many = vec![1_u16; 9];
-        assert!(matches!(many.as_dims().unwrap().0, Repr::Heap(_)));
-        assert_eq!(many.as_dims().unwrap().as_slice(), [1; 9]);
-    }
-
-    /// Strides that are multiplied at once are those of a loop.
-    #[test]
-    fn strides_of_few_dimensions() {
-        fn check(shape: &[i64]) {
-            let mut strides = [0; 5];
-            let strides = &mut strides[..shape.len()];
-            crate::layout::row_major_strides(shape, strides);
-            let numel = crate::layout::numel(shape).ok().filter(|&numel| numel != 0);
-            let expected = numel.filter(|_| shape.len() <= 4).map(|numel| (&*strides, numel));
-            let found = Dims::few_strides(shape);
-            assert_eq!(
-                found.as_ref().map(|(dims, n)| (dims.as_slice(), *n)),
-                expected,
-                "{shape:?}"
-            );
-        }
-        fn every(shape: &mut [i64; 5], len: usize) {
-            check(&shape[..len]);
-            if len < 5 {
-                for dim in [-1, 0, 1, 2, 3, 1 << 31, i64::MAX] {
-                    shape[len] = dim;
-                    every(shape, len + 1);
-                }
-            }
-        }
-        every(&mut [0; 5], 0);
+        assert!(matches!(Dims::of(&many).unwrap().0, Repr::Heap(_)));
+        assert_eq!(Dims::of(&many).unwrap().as_slice(), [1; 9]);
     }
 
     #[test]
     fn numbers_that_do_not_fit_are_named() {
-        assert_eq!([1, u64::MAX].as_dims().unwrap_err(), Error::DimTooLarge { axis: 1 });
-        assert_eq!([i128::MIN].as_dims().unwrap_err(), Error::DimTooLarge { axis: 0 });
-        assert_eq!([1, usize::MAX].as_dims().unwrap_err(), Error::DimTooLarge { axis: 1 });
+        assert_eq!(Dims::of(&[1, u64::MAX]).unwrap_err(), Error::DimTooLarge { axis: 1 });
+        assert_eq!(Dims::of(&[i128::MIN]).unwrap_err(), Error::DimTooLarge { axis: 0 });
+        assert_eq!(Dims::of(&[1, usize::MAX]).unwrap_err(), Error::DimTooLarge { axis: 1 });
     }
 
     #[test]
     fn every_pointer_is_a_list() {
         let arc: Arc<[i32]> = Arc::new([3, 4]);
-        assert_eq!(arc.as_dims().unwrap().as_slice(), [3, 4]);
+        assert_eq!(arc.as_dims(), [3, 4]);
         let boxed: Box<[isize]> = Box::new([-3, 4]);
-        assert_eq!((&&boxed).as_dims().unwrap().as_slice(), [-3, 4]);
+        assert_eq!((&&boxed).as_dims(), [-3, 4]);
     }
 }

@@ -3,14 +3,13 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use super::Layout;
-use crate::error::Error;
+use super::{Describe, Shaped};
 
 /// A value that says how the elements of a tensor lie in memory: shape,
 /// strides, offset. A field with the role `layout` is one.
 ///
 /// ```
-/// use dlpack_traits::{AsLayout, DataRef, Error, Layout, TensorView};
+/// use dlpack_traits::{AsLayout, DataRef, Describe, Shaped, Slot};
 ///
 /// struct Dense {
 ///     dims: Vec<usize>,
@@ -18,15 +17,17 @@ use crate::error::Error;
 /// }
 ///
 /// impl AsLayout for Dense {
-///     fn as_layout(&self) -> Result<Layout<'_>, Error> {
-///         Layout::row_major(&self.dims)?.offset(self.start)
+///     fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
+///         out.shape(&self.dims).offset(self.start)
 ///     }
 /// }
 ///
 /// let dense = Dense { dims: vec![2], start: 1 };
-/// let view = TensorView::new(DataRef::from_slice(&[1_u8, 2, 3]), dense.as_layout()?)?;
+/// let mut slot = Slot::new();
+/// let numbers = DataRef::from_slice(&[1_u8, 2, 3]);
+/// let view = dense.describe_layout(slot.describe()).data(numbers)?;
 /// assert_eq!(view.shape(), [2]);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the `layout` of a tensor",
@@ -34,21 +35,17 @@ use crate::error::Error;
     note = "add `#[derive(AsLayout)]` to `{Self}`, or implement `dlpack_traits::AsLayout`"
 )]
 pub trait AsLayout {
-    /// The layout, as far as this value knows it.
-    ///
-    /// # Errors
-    ///
-    /// Those of the constructors of [`Layout`].
-    fn as_layout(&self) -> Result<Layout<'_>, Error>;
+    /// Describes the layout, as far as this value stores it.
+    fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a>;
 }
 
 /// A layout behind a pointer is a layout.
 macro_rules! through_pointers {
     ($($pointer:ty),+) => {$(
         impl<L: AsLayout + ?Sized> AsLayout for $pointer {
-            #[inline]
-            fn as_layout(&self) -> Result<Layout<'_>, Error> {
-                (**self).as_layout()
+            #[inline(always)]
+            fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
+                (**self).describe_layout(out)
             }
         }
     )+};

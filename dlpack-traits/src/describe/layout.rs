@@ -1,5 +1,7 @@
 //! What a type says of how its elements lie in memory: [`Layout`].
 
+use super::Describe;
+use super::shaped::Shaped;
 use crate::device::Device;
 use crate::dims::{AsDims, Dim, Dims};
 use crate::dtype::DataType;
@@ -72,6 +74,25 @@ pub enum Order {
 }
 
 impl<'a> Layout<'a> {
+    /// Writes it into a slot.
+    #[inline]
+    pub(super) fn describe(self, out: Describe<'a>) -> Shaped<'a> {
+        let Self { shape, strides, offset, len, dtype, device, padded } = self;
+        let shaped = match shape.as_borrowed() {
+            Some(shape) => out.shape(shape),
+            None => out.shape_from(&shape),
+        };
+        let shaped = match strides {
+            Strides::Compact { order, pitch } => Shaped { pitch, ..shaped.order(order) },
+            Strides::Elements(strides) => match strides.as_borrowed() {
+                Some(strides) => shaped.strides(strides),
+                None => shaped.strides_from(&strides),
+            },
+            Strides::Bytes(strides) => shaped.byte_strides(&strides),
+        };
+        Shaped { offset, len, dtype, device, padded, ..shaped }
+    }
+
     /// Compact elements in row-major (C) order.
     ///
     /// # Errors
@@ -102,7 +123,7 @@ impl<'a> Layout<'a> {
         shape: &'a D,
         order: impl Into<Order>,
     ) -> Result<Self, Error> {
-        Ok(Self::of_compact(shape.as_dims()?, order.into()))
+        Ok(Self::of_compact(Dims::of(shape)?, order.into()))
     }
 
     /// Elements at explicit strides, in **elements**, one for each dimension.
@@ -117,7 +138,7 @@ impl<'a> Layout<'a> {
         D: AsDims + ?Sized,
         S: AsDims + ?Sized,
     {
-        Ok(Self::of_strides(shape.as_dims()?, strides.as_dims().map_err(Error::of_strides)?))
+        Ok(Self::of_strides(Dims::of(shape)?, Dims::of(strides).map_err(Error::of_strides)?))
     }
 
     /// Elements at explicit strides, in **bytes**, one for each dimension.
@@ -141,7 +162,7 @@ impl<'a> Layout<'a> {
         D: AsDims + ?Sized,
         S: AsDims + ?Sized,
     {
-        Ok(Self::of_byte_strides(shape.as_dims()?, strides.as_dims().map_err(Error::of_strides)?))
+        Ok(Self::of_byte_strides(Dims::of(shape)?, Dims::of(strides).map_err(Error::of_strides)?))
     }
 
     /// [`ordered`](Self::ordered) of dimensions that were read already.

@@ -1,0 +1,256 @@
+//! What is said of a tensor between its shape and its memory: [`Shaped`].
+
+use super::layout::{Amount, Order};
+use super::lists::Lists;
+use super::{Description, DescriptionMut};
+use crate::device::Device;
+use crate::dims::{AsDims, Dim};
+use crate::dtype::DataType;
+use crate::error::Error;
+use crate::storage::{Data, DataRef};
+
+/// A tensor whose shape is described, and whose memory is not named yet; see
+/// [`Describe`](super::Describe).
+#[must_use = "a tensor is described by naming its data"]
+#[derive(Debug)]
+pub struct Shaped<'a> {
+    pub(super) lists: Lists<'a>,
+    pub(super) strides: Strides,
+    /// Step of the slowest axis of a contiguous layout.
+    pub(super) pitch: Option<Amount>,
+    /// From the start of the storage to the first element.
+    pub(super) offset: Amount,
+    /// How much of the storage, from the offset on, belongs to the tensor.
+    pub(super) len: Option<Amount>,
+    pub(super) dtype: Option<DataType>,
+    pub(super) device: Option<Device>,
+    pub(super) padded: bool,
+    pub(super) read_only: bool,
+    /// Whether lists of strides may be longer than the shape.
+    pub(super) ranked: bool,
+    /// Where shape and strides are borrowed from, if that is memory of `i64`s that lives
+    /// for `'a` and has the numbers of the slot; otherwise NULL.
+    pub(super) stored: [*const i64; 2],
+    /// The first error; the rest was not looked at.
+    pub(super) fault: Option<Error>,
+}
+
+/// What the strides in the slot mean.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Strides {
+    /// There are none yet.
+    Contiguous(Order),
+    /// They count elements.
+    Elements,
+    /// They count bytes.
+    Bytes,
+}
+
+impl<'a> Shaped<'a> {
+    #[inline(always)]
+    pub(super) fn new(lists: Lists<'a>, fault: Option<Error>) -> Self {
+        Self {
+            lists,
+            strides: Strides::Contiguous(Order::RowMajor),
+            pitch: None,
+            offset: Amount::Bytes(0),
+            len: None,
+            dtype: None,
+            device: None,
+            padded: false,
+            read_only: false,
+            ranked: false,
+            stored: [core::ptr::null(); 2],
+            fault,
+        }
+    }
+
+    /// Records where the shape is borrowed from.
+    #[inline(always)]
+    pub(super) fn stored_shape(mut self, stored: *const i64) -> Self {
+        self.stored[0] = stored;
+        self
+    }
+
+    /// Explicit strides in **elements**, one for each dimension. They may be negative, and
+    /// 0 for an axis along which one element is repeated.
+    ///
+    /// As the shape they are borrowed from the tensor; see
+    /// [`strides_from`](Self::strides_from).
+    #[inline(always)]
+    pub fn strides<D: AsDims + ?Sized>(self, strides: &'a D) -> Self {
+        let strides = strides.as_dims();
+        let mut shaped = self.strides_from(strides);
+        shaped.stored[1] = D::Dim::stored(strides);
+        shaped
+    }
+
+    /// [`strides`](Self::strides) from a list that need not outlive the call.
+    #[inline(always)]
+    pub fn strides_from<D: AsDims + ?Sized>(mut self, strides: &D) -> Self {
+        let (mut strides, ndim) = (strides.as_dims(), self.lists.ndim());
+        if self.ranked {
+            let Some(used) = strides.get(..ndim) else {
+                let (given, capacity) = (i64::try_from(ndim).unwrap_or(i64::MAX), strides.len());
+                return self.refused(Error::RankBeyondCapacity { ndim: given, capacity });
+            };
+            strides = used;
+        }
+        match self.lists.set_strides(strides) {
+            Ok(()) => self.strides = Strides::Elements,
+            Err(error) => return self.refused(error),
+        }
+        if self.pitch.is_some() { self.refused(Error::PitchBesideStrides) } else { self }
+    }
+
+    /// Explicit strides in **bytes**, one for each dimension, each a whole number of
+    /// elements. The list need not outlive the call.
+    #[inline(always)]
+    pub fn byte_strides<D: AsDims + ?Sized>(self, strides: &D) -> Self {
+        Self { strides: Strides::Bytes, ..self.strides_from(strides) }
+    }
+
+    /// Contiguous elements in this order. Row-major is the default.
+    #[inline(always)]
+    pub fn order(self, order: impl Into<Order>) -> Self {
+        Self { strides: Strides::Contiguous(order.into()), ..self }
+    }
+
+    /// The step of the slowest axis of a contiguous layout, in **elements**: the leading
+    /// dimension of a padded matrix.
+    #[inline(always)]
+    pub fn pitch<I: Dim>(self, elements: I) -> Self {
+        self.with_pitch(elements.to_i64().map(Amount::Elements))
+    }
+
+    /// The step of the slowest axis of a contiguous layout, in **bytes**: the row pitch
+    /// of an image.
+    #[inline(always)]
+    pub fn byte_pitch<I: Dim>(self, bytes: I) -> Self {
+        let bytes = bytes.to_i64().and_then(|bytes| u64::try_from(bytes).ok());
+        self.with_pitch(bytes.map(Amount::Bytes))
+    }
+
+    #[inline(always)]
+    fn with_pitch(self, pitch: Option<Amount>) -> Self {
+        match (pitch, self.strides) {
+            (None, _) => self.refused(Error::PitchOutOfRange),
+            (_, Strides::Elements | Strides::Bytes) => self.refused(Error::PitchBesideStrides),
+            (pitch, Strides::Contiguous(_)) => Self { pitch, ..self },
+        }
+    }
+
+    /// Keeps only the first `ndim` entries of shape and strides, which the type stores in
+    /// arrays of a fixed capacity. Between shape and strides it allows the two to have
+    /// different capacities.
+    #[inline(always)]
+    pub fn rank<I: Dim>(mut self, ndim: I) -> Self {
+        let (given, capacity) = (ndim.to_i64().unwrap_or(i64::MAX), self.lists.ndim());
+        match usize::try_from(given) {
+            Ok(ndim) if ndim <= capacity => {
+                if ndim < capacity {
+                    self.lists.truncate(ndim);
+                }
+                Self { ranked: true, ..self }
+            }
+            _ => self.refused(Error::RankBeyondCapacity { ndim: given, capacity }),
+        }
+    }
+
+    /// **Elements** from the start of the storage to the first one of the tensor.
+    #[inline(always)]
+    pub fn offset<I: Dim>(self, elements: I) -> Self {
+        match elements.to_i64() {
+            Some(elements @ 0..) => Self { offset: Amount::Elements(elements), ..self },
+            Some(_) => self.refused(Error::NegativeOffset),
+            None => self.refused(Error::SizeOverflow),
+        }
+    }
+
+    /// **Bytes** from the start of the storage to the first element of the tensor.
+    #[inline(always)]
+    pub fn byte_offset<I: Dim>(self, bytes: I) -> Self {
+        match bytes.to_i64().map(u64::try_from) {
+            Some(Ok(bytes)) => Self { offset: Amount::Bytes(bytes), ..self },
+            Some(Err(_)) => self.refused(Error::NegativeOffset),
+            None => self.refused(Error::SizeOverflow),
+        }
+    }
+
+    /// Restricts the tensor to that many **elements** of the storage from its offset on.
+    #[inline(always)]
+    pub fn len<I: Dim>(self, elements: I) -> Self {
+        match elements.to_i64() {
+            Some(elements @ 0..) => Self { len: Some(Amount::Elements(elements)), ..self },
+            _ => self.refused(Error::SizeOverflow),
+        }
+    }
+
+    /// Restricts the tensor to that many **bytes** of the storage from its offset on.
+    #[inline(always)]
+    pub fn byte_len<I: Dim>(self, bytes: I) -> Self {
+        match bytes.to_i64().map(u64::try_from) {
+            Some(Ok(bytes)) => Self { len: Some(Amount::Bytes(bytes)), ..self },
+            _ => self.refused(Error::SizeOverflow),
+        }
+    }
+
+    /// Reads byte storage (`u8`) as elements of this type. A storage of another type must
+    /// already have it.
+    #[inline(always)]
+    pub fn dtype(self, dtype: impl Into<DataType>) -> Self {
+        Self { dtype: Some(dtype.into()), ..self }
+    }
+
+    /// States the device. It must be the storage's.
+    #[inline(always)]
+    pub fn device(self, device: impl Into<Device>) -> Self {
+        Self { device: Some(device.into()), ..self }
+    }
+
+    /// Gives each element that is narrower than a byte a byte of its own
+    /// (IS_SUBBYTE_TYPE_PADDED). Without this they are packed.
+    #[inline(always)]
+    pub fn padded(self) -> Self {
+        Self { padded: true, ..self }
+    }
+
+    /// Tells consumers not to write, whatever the storage allows.
+    #[inline(always)]
+    pub fn read_only(self) -> Self {
+        Self { read_only: true, ..self }
+    }
+
+    /// Names the memory, lent for reading or for sharing, and checks everything.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Error`] but those of exporting and copying: every element must lie inside
+    /// the memory and be aligned, ranks must agree, the element type must be one that the
+    /// standard defines and that fits the storage.
+    #[inline(always)]
+    pub fn data(self, data: DataRef<'a>) -> Result<Description<'a>, Error> {
+        self.check(data.memory_ref(), Description::new)
+    }
+
+    /// [`data`](Self::data) for memory that is lent with as much freedom as the storage can
+    /// give away.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`data`](Self::data).
+    #[inline(always)]
+    #[expect(clippy::needless_pass_by_value, reason = "there is one loan of it at a time")]
+    pub fn data_mut(self, data: Data<'a>) -> Result<DescriptionMut<'a>, Error> {
+        self.check(data.memory_ref(), DescriptionMut::new)
+    }
+
+    /// Ends the description in this error, unless another came first.
+    #[inline(always)]
+    pub fn refused(mut self, error: Error) -> Self {
+        if self.fault.is_none() {
+            self.fault = Some(error);
+        }
+        self
+    }
+}
