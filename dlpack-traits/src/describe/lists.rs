@@ -70,6 +70,12 @@ impl<'a> Lists<'a> {
         Ok(())
     }
 
+    /// Removes the strides.
+    #[inline(always)]
+    pub(super) fn forget_strides(&mut self) {
+        self.strided = false;
+    }
+
     /// Keeps the first `ndim` dimensions, of which there are at least as many.
     #[cold]
     #[inline(never)]

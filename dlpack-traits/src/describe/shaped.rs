@@ -96,6 +96,8 @@ impl<'a> Shaped<'a> {
             };
             strides = used;
         }
+        // What was borrowed before is not what the slot has from here on.
+        self.stored[1] = core::ptr::null();
         match self.lists.set_strides(strides) {
             Ok(()) => self.strides = Strides::Elements,
             Err(error) => return self.refused(error),
@@ -110,9 +112,12 @@ impl<'a> Shaped<'a> {
         Self { strides: Strides::Bytes, ..self.strides_from(strides) }
     }
 
-    /// Contiguous elements in this order. Row-major is the default.
+    /// Contiguous elements in this order, in place of strides that were given before.
+    /// Row-major is the default.
     #[inline(always)]
-    pub fn order(self, order: impl Into<Order>) -> Self {
+    pub fn order(mut self, order: impl Into<Order>) -> Self {
+        self.lists.forget_strides();
+        self.stored[1] = core::ptr::null();
         Self { strides: Strides::Contiguous(order.into()), ..self }
     }
 

@@ -306,6 +306,38 @@ fn strides_of_a_different_rank_are_reported_first() {
     assert_eq!(found.map(|_| ()), Err(Error::RankMismatch { shape: 2, strides: 1 }));
 }
 
+/// What is stored beside the slot has the numbers of the slot: a borrowed `DLTensor` points
+/// at it instead of the slot.
+#[test]
+fn stored_lists_are_the_lists_of_the_slot() {
+    static SHAPE: [i64; 3] = [2, 3, 9];
+    static STRIDES: [i64; 3] = [3, 1, 9];
+    static NARROW: [i32; 2] = [3, 1];
+    /// Which lists are stored, after the comparison.
+    fn stored(describe: for<'a> fn(Shaped<'a>) -> Shaped<'a>) -> [bool; 2] {
+        let mut slot = Slot::new();
+        let shaped = describe(slot.describe().shape(&SHAPE).rank(2));
+        let description = shaped.data(DataRef::from_slice(&BYTES.0)).unwrap();
+        let lists = [description.shape(), description.strides()];
+        let stored = description.checked().facts.stored();
+        for (stored, list) in stored.into_iter().zip(lists) {
+            if !stored.is_null() {
+                // SAFETY: it points to one of the lists above, which are no shorter.
+                assert_eq!(unsafe { core::slice::from_raw_parts(stored, list.len()) }, list);
+            }
+        }
+        stored.map(|stored| !stored.is_null())
+    }
+    assert_eq!(stored(|it| it), [true, false]);
+    assert_eq!(stored(|it| it.strides(&STRIDES)), [true, true]);
+    assert_eq!(stored(|it| it.strides(&NARROW)), [true, false]);
+    assert_eq!(stored(|it| it.strides_from(&[1, 2]).strides(&STRIDES)), [true, true]);
+    assert_eq!(stored(|it| it.strides(&STRIDES).strides_from(&[1, 2])), [true, false]);
+    assert_eq!(stored(|it| it.strides(&STRIDES).byte_strides(&[6, 2])), [true, false]);
+    assert_eq!(stored(|it| it.strides(&STRIDES).order(Order::RowMajor)), [true, false]);
+    assert_eq!(stored(|it| it.strides(&STRIDES).order(Order::ColumnMajor)), [true, false]);
+}
+
 /// A slot that is used again holds the last description, and frees every list.
 #[test]
 fn slots_are_used_again() {
