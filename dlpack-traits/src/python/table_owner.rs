@@ -2,8 +2,14 @@
 //!
 //! A table is an attribute, and Python code can copy an attribute to another class. The
 //! functions of a table read the objects of its class without a check, so they must not
-//! be called with objects of the other one. The standard has no way to tell whose a table
-//! is; so it is used only where no unrelated class has the same one.
+//! be called with objects of the other class. The standard does not say which class a table
+//! belongs to, so a table is used only for a class that Python code cannot have copied it
+//! to:
+//!
+//! - an immutable class, whose attributes only C code sets;
+//! - a class whose attributes C code has copied to an immutable class. `torch.FloatTensor`
+//!   and its siblings are such copies of `torch.Tensor`, and have its table;
+//! - the only class of the process that has the table, apart from its subclasses.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -35,11 +41,11 @@ pub(super) fn table_in(object: &Bound<'_, PyAny>) -> Option<Table> {
 /// The class to which a table belongs that was found on `class`: a class of its method
 /// resolution order, or `None` if the table may belong to an unrelated class.
 ///
-/// `known` are the classes for which the table was found or published before. If there are
-/// none, it is the last class of the order that has the table as an attribute of its
-/// own. If Python code can set attributes of that class, then all classes of the process
-/// are searched for an unrelated one with this table. That takes 0.6 us for each class,
-/// once for each table.
+/// `known` are the classes for which the table was found or published before. If the order
+/// has one of these, it is the owner. If not, the owner is the last class of the order that
+/// has the table as an attribute of its own. If Python code can set attributes of that
+/// class, all classes of the process are searched for others with this table. The search
+/// takes 0.6 us for each class, and runs once for each class that such an owner is.
 ///
 /// # Errors
 ///
@@ -52,8 +58,8 @@ pub(super) fn owner_of<'py>(
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let classes = Classes::of(class.py())?;
     let order = classes.order(class)?;
-    if !known.is_empty() {
-        return Ok(order.iter().find(|base| known.contains(&base.as_ptr().cast())));
+    if let Some(owner) = order.iter().find(|base| known.contains(&base.as_ptr().cast())) {
+        return Ok(Some(owner));
     }
     let mut owner = None;
     for base in &order {
@@ -61,10 +67,24 @@ pub(super) fn owner_of<'py>(
             owner = Some(base);
         }
     }
-    match owner {
-        Some(owner) if !is_immutable(&owner) && classes.is_shared(&owner, table)? => Ok(None),
-        owner => Ok(owner),
-    }
+    let Some(owner) = owner else { return Ok(None) };
+    let is_owner = is_immutable(&owner)
+        || match classes.others_with(&owner, table)? {
+            Others::Copies => true,
+            Others::None => known.is_empty(),
+            Others::Unrelated => false,
+        };
+    Ok(is_owner.then_some(owner))
+}
+
+/// The classes that have the table of another class and do not inherit from it.
+enum Others {
+    None,
+    /// C code copied the attributes of the other class to one or more of them, and Python
+    /// code can have copied the table to the rest.
+    Copies,
+    /// The table may belong to one of them.
+    Unrelated,
 }
 
 /// Whether Python code cannot set attributes of a class: one that was made in C, as a
@@ -122,13 +142,41 @@ impl<'py> Classes<'py> {
         Ok(answer(py, read())?.unwrap_or(false))
     }
 
-    /// Whether a class that does not inherit from `owner` has its table too.
+    /// Whether C code copied the attributes of `original` to `class`: `class` is immutable,
+    /// and its `__dict__` or `__weakref__` is the descriptor that the class statement of
+    /// `original` made.
     ///
     /// # Errors
     ///
     /// As for [`owner_of`].
-    fn is_shared(&self, owner: &Bound<'py, PyAny>, table: Table) -> PyResult<bool> {
+    fn is_copy(&self, class: &Bound<'py, PyAny>, original: &Bound<'py, PyAny>) -> PyResult<bool> {
+        let py = class.py();
+        let read = || -> PyResult<bool> {
+            let own = self.attributes.call_method1(intern!(py, "__get__"), (class,))?;
+            for name in [intern!(py, "__dict__"), intern!(py, "__weakref__")] {
+                if own.contains(name)? {
+                    let value = own.get_item(name)?;
+                    // Python code cannot choose what such a descriptor returns here.
+                    if value.get_type().is(self.attributes.get_type())
+                        && value.getattr(intern!(py, "__objclass__"))?.is(original)
+                    {
+                        return Ok(true);
+                    }
+                }
+            }
+            Ok(false)
+        };
+        Ok(is_immutable(class) && answer(py, read())?.unwrap_or(false))
+    }
+
+    /// What the classes are that have the table of `owner` and do not inherit from it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`owner_of`].
+    fn others_with(&self, owner: &Bound<'py, PyAny>, table: Table) -> PyResult<Others> {
         let py = owner.py();
+        let (mut copies, mut mutable) = (false, false);
         let mut seen = BTreeSet::new();
         let mut left = Vec::from([py.get_type::<PyAny>().into_any()]);
         while let Some(class) = left.pop() {
@@ -136,11 +184,21 @@ impl<'py> Classes<'py> {
                 continue;
             }
             if self.has(&class, table)? && !self.order(&class)?.contains(owner)? {
-                return Ok(true);
+                if self.is_copy(&class, owner)? {
+                    copies = true;
+                } else if is_immutable(&class) {
+                    return Ok(Others::Unrelated);
+                } else {
+                    mutable = true;
+                }
             }
             let below = self.subclasses.call1((&class,))?;
             left.extend(below.extract::<Vec<Bound<'py, PyAny>>>()?);
         }
-        Ok(false)
+        Ok(match (copies, mutable) {
+            (true, _) => Others::Copies,
+            (false, true) => Others::Unrelated,
+            (false, false) => Others::None,
+        })
     }
 }

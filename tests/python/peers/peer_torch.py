@@ -1,5 +1,8 @@
 """PyTorch's own table, driven from Rust."""
 
+import subprocess
+import sys
+
 import dlpack_testing as testing
 import pytest
 from conftest import check_leaks, counters, require
@@ -36,6 +39,87 @@ def test_a_kernel_between_its_tensors():
     a, b, c = (torch.full((2, 3), value) for value in (2.0, 3.0, 4.0))
     out = testing.fused(a, b, c)
     assert type(out) is torch.Tensor and torch.equal(out, torch.full((2, 3), 10.0))
+
+
+@pytest.mark.parametrize("first", ["Tensor", "FloatTensor", "Parameter", "Copied", "Over"])
+def test_the_table_is_shared_with_legacy_classes_only(first):
+    """`torch.FloatTensor` and its siblings have the table of `torch.Tensor`, which keeps it.
+    A Python class with a copy of the table cannot use it, whichever class is looked up
+    first. Rule X6."""
+    code = f"""if True:
+        import dlpack_testing as testing
+        import numpy, torch
+
+        class Copied:
+            __dlpack_c_exchange_api__ = torch.Tensor.__dlpack_c_exchange_api__
+
+        class Over(numpy.ndarray):
+            __dlpack_c_exchange_api__ = torch.Tensor.__dlpack_c_exchange_api__
+
+        class Sub(torch.Tensor):
+            pass
+
+        def tensor():
+            assert type(testing.allocate(torch.Tensor, [3])) is torch.Tensor
+
+        def legacy():
+            assert type(testing.allocate(torch.FloatTensor, [3])) is torch.Tensor
+
+        def parameter():
+            # Its `__dlpack__` raises BufferError, as it requires a gradient.
+            made = torch.nn.Parameter(torch.ones(2))
+            assert testing.import_tensor(made).floats() == [1.0, 1.0]
+            assert testing.import_tensor(made.detach().as_subclass(Sub)).floats() == [1.0, 1.0]
+
+        def copied():
+            try:
+                testing.import_tensor(Copied())
+            except AttributeError:
+                pass
+            else:
+                raise AssertionError("the table was used")
+
+        def over():
+            array = numpy.full(2, 2.0, dtype="float32").view(Over)
+            assert testing.import_tensor(array).floats() == [2.0, 2.0]
+            try:
+                testing.allocate(Over, [3])
+            except TypeError:
+                pass
+            else:
+                raise AssertionError("the table was used")
+
+        checks = dict(Tensor=tensor, FloatTensor=legacy, Parameter=parameter, Copied=copied)
+        checks["Over"] = over
+        checks["{first}"]()
+        for _ in range(2):
+            for check in checks.values():
+                check()
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+
+
+def test_its_table_cannot_be_moved_to_another_class():
+    """The legacy classes still have it, and C code made them from `torch.Tensor`. Rule X6."""
+    code = """if True:
+        import dlpack_testing as testing
+        import torch
+
+        class Moved:
+            __dlpack_c_exchange_api__ = torch.Tensor.__dlpack_c_exchange_api__
+
+        del torch.Tensor.__dlpack_c_exchange_api__
+        try:
+            testing.import_tensor(Moved())
+        except AttributeError:
+            pass
+        else:
+            raise AssertionError("the table was used")
+        assert testing.import_tensor(torch.ones(2)).floats() == [1.0, 1.0]
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, (done.returncode, done.stderr)
 
 
 def test_nothing_is_left():
