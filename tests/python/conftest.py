@@ -12,6 +12,7 @@ import gc
 import importlib
 import importlib.util
 import os
+import subprocess
 import sys
 from contextlib import contextmanager
 
@@ -39,6 +40,16 @@ if FOLDER:
 os.environ["RUST_BACKTRACE"] = "0"
 
 REQUIRED = {name for name in os.environ.get("DLPACK_REQUIRE", "").split(",") if name}
+
+
+def run_in_a_new_process(code):
+    """Runs Python code with the modules under test, and fails unless it exits with 0."""
+    folders = filter(None, [FOLDER, os.environ.get("PYTHONPATH")])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, (done.returncode, done.stderr)
 
 
 def pytest_configure():

@@ -1,12 +1,11 @@
 """`python::from_dlpack` by the exchange table of a type: which tables are used,
 and what their functions may do. Rules X1 to X6."""
 
-import subprocess
 import sys
 
 import dlpack_testing as testing
 import pytest
-from conftest import check_leaks, nothing_left, require
+from conftest import check_leaks, nothing_left, require, run_in_a_new_process
 from dlpack_testing import Writable
 
 NEW, OLD = "__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__"
@@ -285,8 +284,7 @@ def test_a_copy_of_the_table_of_another_library(first):
             assert testing.import_tensor(over).floats() == [1.0, 1.0]
             assert testing.import_tensor(tensor).floats() == [0.0, 1.0, 2.0]
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, (done.returncode, done.stderr)
+    run_in_a_new_process(code)
 
 
 # --- what it does ----------------------------------------------------------

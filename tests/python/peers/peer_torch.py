@@ -1,11 +1,8 @@
 """PyTorch's own table, driven from Rust."""
 
-import subprocess
-import sys
-
 import dlpack_testing as testing
 import pytest
-from conftest import check_leaks, counters, require
+from conftest import check_leaks, counters, require, run_in_a_new_process
 from dlpack_example import from_dlpack
 
 torch = require("torch")
@@ -96,8 +93,7 @@ def test_the_table_is_shared_with_legacy_classes_only(first):
             for check in checks.values():
                 check()
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, (done.returncode, done.stderr)
+    run_in_a_new_process(code)
 
 
 def test_its_table_cannot_be_moved_to_another_class():
@@ -118,8 +114,7 @@ def test_its_table_cannot_be_moved_to_another_class():
             raise AssertionError("the table was used")
         assert testing.import_tensor(torch.ones(2)).floats() == [1.0, 1.0]
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, (done.returncode, done.stderr)
+    run_in_a_new_process(code)
 
 
 def test_nothing_is_left():
