@@ -12,7 +12,7 @@ use crate::ffi::DLManagedTensor;
 use crate::flags::Flags;
 use crate::managed::{ManagedTensor, Packet};
 use crate::storage::{SharedOwner, Storage};
-use crate::stream::{StreamArg, StreamKind};
+use crate::stream::{ConsumerPlace, StreamArg, StreamKind};
 use crate::view::TensorView;
 
 /// A type that can be handed to other libraries as a tensor.
@@ -229,8 +229,8 @@ pub(crate) fn into_managed<T: DLPackExport + Send + 'static>(
     // SAFETY: 1. The owner lent it in its place, where it is borrowed still.
     unsafe { checked.facts.sync_for(consumer) }?;
     // SAFETY: 1. `checked` was lent by the owner in its place, and the owner is not named
-    // after that. 2. `T` is `Send + 'static`.
-    unsafe { placed.finish(checked, Flags::NONE) }
+    // after that. 2. `T` is `Send + 'static`. 3. The statement before synchronized it.
+    unsafe { placed.finish(checked, consumer.place(), Flags::NONE) }
 }
 
 /// Exports with one more owner: [`DLPackExport::to_dlpack`].
@@ -296,8 +296,9 @@ pub(crate) fn copied_managed(copied: Copied) -> Result<ManagedTensor, Error> {
     // is deemed alive until the deleter runs, and the copy is not named until then.
     let checked = unsafe { &mut *placed.owner() }.describe_mut(out)?.into_checked();
     // SAFETY: 1. `checked` was lent by the copy in its place, and it is not named
-    // after that. 2. A copy is `Send + 'static`, as asserted below.
-    unsafe { placed.finish(checked, Flags::IS_COPIED) }
+    // after that. 2. A copy is `Send + 'static`, as asserted below. 3. It is not memory of
+    // a device.
+    unsafe { placed.finish(checked, ConsumerPlace::DefaultStream, Flags::IS_COPIED) }
 }
 
 const _: () = {

@@ -139,8 +139,8 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for Shared<T> {
         // SAFETY: 1. The value lent it, and is borrowed still.
         unsafe { checked.facts.sync_for(consumer) }?;
         // SAFETY: 1. The value lent it. The bounds have it that any thread may read and
-        // drop the value.
-        unsafe { lent.finish(checked) }
+        // drop the value. 2. The statement before synchronized it.
+        unsafe { lent.finish(checked, consumer.place()) }
     }
 }
 

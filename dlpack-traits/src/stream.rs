@@ -55,6 +55,18 @@ pub enum StreamKind {
     OnHost,
 }
 
+/// Where a consumer uses memory of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConsumerPlace {
+    /// The consumer names no stream. The producer orders its work before the default stream
+    /// and frees the memory after it, or waits for its own work, by the rules of the device.
+    DefaultStream,
+    /// The processor. The producer waits for its own work, and records no later use.
+    Host,
+    /// A stream, or no synchronization. The producer records no use of the default stream.
+    Stream,
+}
+
 impl StreamArg<'_> {
     const fn new(says: Says) -> Self {
         Self { says, alive: PhantomData }
@@ -110,6 +122,18 @@ impl StreamArg<'_> {
     /// Whether the stream will be there as long as the tensor.
     pub(crate) const fn lasts(self) -> bool {
         matches!(self.says, Says::Lasting(_))
+    }
+
+    /// The consumer's place of work, without the name of its stream.
+    #[inline]
+    pub(crate) const fn place(self) -> ConsumerPlace {
+        match self.says {
+            Says::Unspecified => ConsumerPlace::DefaultStream,
+            Says::OnHost => ConsumerPlace::Host,
+            Says::NoSync | Says::WorkStream | Says::Handle(_) | Says::Lasting(_) => {
+                ConsumerPlace::Stream
+            }
+        }
     }
 
     /// What the consumer said.

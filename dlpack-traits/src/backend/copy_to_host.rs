@@ -113,5 +113,5 @@ where
     // `order` is about, and memory is freed after the work of consumers for which it was
     // synchronized.
     let owner = unsafe { Set::copy_on_device(&order, from, byte_len, dtype, consumer) }?;
-    spanned_managed(owner, &view)
+    spanned_managed(owner, &view, consumer.place())
 }

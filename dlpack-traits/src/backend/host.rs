@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::export::compact_managed;
 use crate::managed::ManagedTensor;
 use crate::storage::{Block, DataRef, Storage};
+use crate::stream::ConsumerPlace;
 
 /// Memory that nobody in Rust looks at: it belongs to who asked for the tensor.
 struct Fresh {
@@ -38,5 +39,6 @@ pub(super) fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error
         return Err(Error::NoBackend { device });
     }
     let block = Block::zeroed(prototype.byte_len())?;
-    compact_managed(Fresh { block, dtype: prototype.dtype() }, prototype.shape())
+    let fresh = Fresh { block, dtype: prototype.dtype() };
+    compact_managed(fresh, prototype.shape(), ConsumerPlace::DefaultStream)
 }

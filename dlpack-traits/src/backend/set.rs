@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::export::compact_managed;
 use crate::managed::ManagedTensor;
 use crate::storage::SharedOwner;
-use crate::stream::StreamArg;
+use crate::stream::{ConsumerPlace, StreamArg};
 
 /// The devices that a class serves, as a type: a [`Backend`], or a tuple of
 /// sets. A device is served by the first that says so.
@@ -154,7 +154,7 @@ unsafe impl<B: Backend> Backends for B {
         let (dtype, byte_len) = (prototype.dtype(), prototype.byte_len());
         let buffer = DeviceBuffer::allocated(allocator, stream, dtype, byte_len)?;
         let owner = SharedOwner::new(buffer).ok_or(Error::OutOfMemory { bytes: byte_len })?;
-        compact_managed(owner, prototype.shape())
+        compact_managed(owner, prototype.shape(), ConsumerPlace::Stream)
     }
 
     fn current_work_stream(device: Device) -> Result<*mut c_void, Error> {

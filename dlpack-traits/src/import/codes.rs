@@ -52,10 +52,8 @@ impl Imported {
     /// [`Error::NotOnHost`], [`Error::TooWide`] for elements of more than 64 bits
     /// with all lanes, [`Error::UnsupportedDType`] for those of a later version.
     pub fn codes(&self) -> Result<Codes<'_>, Error> {
-        let (device, dtype) = (self.device(), self.dtype());
-        if !device.is_host() {
-            return Err(Error::NotOnHost { device });
-        }
+        let dtype = self.dtype();
+        self.on_host()?;
         if !dtype.is_well_formed() {
             return Err(Error::UnsupportedDType { dtype });
         }

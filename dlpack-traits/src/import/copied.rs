@@ -41,9 +41,7 @@ pub(crate) fn copy_elements<T: Readable>(tensor: &Imported, order: Order) -> Res
 /// A copy of the bytes of all elements, whatever their type, compact in that
 /// order. Elements that share bytes are copied as they are, if they are compact.
 fn copy_bytes(tensor: &Imported, order: Order) -> Result<Vec<u8>, Error> {
-    if !tensor.device().is_host() {
-        return Err(Error::NotOnHost { device: tensor.device() });
-    }
+    tensor.on_host()?;
     let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
     let bits = stored_bits(tensor.dtype(), padded);
     if bits % 8 != 0 {

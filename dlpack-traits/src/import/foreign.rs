@@ -31,6 +31,10 @@ use crate::version::Version;
 /// was imported for the host, and is; either is as a
 /// [`DeviceBuffer`](crate::backend::DeviceBuffer::from_foreign).
 ///
+/// Memory of a device that this program exported for a stream and
+/// [imported](crate::ManagedTensor::import) back is not exported again: its buffer would free
+/// it without waiting for the new consumer. Export the buffer itself for each consumer.
+///
 /// As a storage it spans the bytes from the lowest element to the highest (of a
 /// device without addresses: from the handle on). The layout in which the
 /// elements were imported is [`as_layout`](AsLayout::as_layout); a struct that is put
@@ -233,7 +237,7 @@ pub(super) fn memory_of(tensor: &Imported) -> DataRef<'_> {
         Access::Shared if tensor.is_read_only() => Access::SharedReadOnly,
         other => other,
     };
-    let came = Came { later };
+    let came = Came { later, synchronized: tensor.synchronized() };
     let (dtype, device) = (tensor.dtype(), tensor.device());
     // SAFETY:
     // 1. By 4 of `Imported::from_raw` they are that many bytes of one

@@ -53,14 +53,17 @@ impl<A: Abi> ManagedTensor<A> {
             Access::Exclusive if read_only => Access::Frozen,
             access => access,
         };
+        let synchronized = self.synchronized();
         // SAFETY:
         // 1. to 3. By 1 and 2 of the private `from_raw` the struct is one that
         //    this crate wrote, and the handle owned it.
         // 4. It describes checked memory, which its owner lends until the
-        //    deleter is called; host storages lend memory that is ready.
+        //    deleter is called; host storages lend memory that is ready, unless a device
+        //    fills it, of which `synchronized` tells.
         // 5. is 3 of the private `from_raw`. To call exclusive memory frozen
         //    claims less, as long as nobody gets it for writing: `exclusive`
         //    refuses what is READ_ONLY.
-        unsafe { Imported::from_own(self.into_raw(), access) }
+        // 6. Guaranteed by 5 of the private `from_raw`.
+        unsafe { Imported::from_own(self.into_raw(), access, synchronized) }
     }
 }

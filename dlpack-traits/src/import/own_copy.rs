@@ -41,6 +41,7 @@ impl Imported {
     /// version of DLPack does not define, and [`Error::PackedStrides`] for elements that
     /// share bytes and are not compact; [`Error::OutOfMemory`].
     pub fn to_own_copy(&self) -> Result<Self, Error> {
+        self.on_host()?;
         let copied = match memory_order(self.shape(), self.strides()) {
             Order::RowMajor => Copied::of(&TensorView::of(|out| {
                 describe_layout_of(self, out).data(memory_of(self))

@@ -154,10 +154,7 @@ impl<'a> Frozen<'a> {
     /// [`Error::NotOnHost`], [`Error::NotCompact`].
     #[inline]
     pub fn as_bytes(self) -> Result<&'a [u8], Error> {
-        let device = self.tensor.device();
-        if !device.is_host() {
-            return Err(Error::NotOnHost { device });
-        }
+        self.tensor.on_host()?;
         if !self.tensor.is_row_major() {
             return Err(Error::NotCompact);
         }

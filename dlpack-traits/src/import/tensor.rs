@@ -16,6 +16,7 @@ use crate::flags::Flags;
 use crate::layout;
 use crate::managed::{Abi, Guard, Guarded, Release};
 use crate::storage::Access;
+use crate::stream::ConsumerPlace;
 use crate::version::Version;
 
 /// A tensor that another library made, checked and owned.
@@ -71,6 +72,10 @@ pub struct Imported {
     /// Who may access the elements, if this crate lent them and the tensor has not been
     /// through C. Other producers are trusted as far as 5 of `from_raw` says.
     lent: Option<Access>,
+    /// The consumer that the producer synchronized memory of a device with, if this crate
+    /// exported the tensor and it has not been through C. Other producers are trusted to have
+    /// synchronized it with a consumer that names no stream.
+    synchronized: ConsumerPlace,
     /// Dropped when nothing uses the memory any more.
     release: Guarded,
 }
@@ -162,7 +167,12 @@ impl Imported {
     #[inline(always)]
     pub(crate) const fn nothing() -> Self {
         let release = Guarded::new(Release::nothing(), None);
-        Self { checked: Checked::nothing(), lent: None, release }
+        Self {
+            checked: Checked::nothing(),
+            lent: None,
+            synchronized: ConsumerPlace::DefaultStream,
+            release,
+        }
     }
 
     /// [`from_raw`](Self::from_raw) into the place of the tensor, see [`made`](Self::made).
@@ -227,12 +237,18 @@ impl Imported {
     ///
     /// 1. to 4. of `from_raw`.
     /// 5. Until the deleter is called, the elements are lent with that access.
+    /// 6. Memory of a device was synchronized with a consumer in that place. Only what
+    ///    [`on_host`](Self::on_host) accepts has to be ready for the processor.
     #[inline]
-    pub(super) unsafe fn from_own<A: Abi>(managed: *mut A, access: Access) -> Result<Self, Error> {
+    pub(super) unsafe fn from_own<A: Abi>(
+        managed: *mut A,
+        access: Access,
+        synchronized: ConsumerPlace,
+    ) -> Result<Self, Error> {
         // What must not be written is not exported in the legacy struct.
         let policy = ImportPolicy::new().legacy_writable(true);
         Self::made(|tensor| {
-            tensor.lent = Some(access);
+            (tensor.lent, tensor.synchronized) = (Some(access), synchronized);
             // SAFETY: 1. to 4. are 1. to 4. of `from_raw`, 5. says more than its 5.
             unsafe { tensor.take(managed, policy, None) }
         })
@@ -297,6 +313,30 @@ impl Imported {
             None if self.is_read_only() => Access::ForeignReadOnly,
             None => Access::Shared,
         }
+    }
+
+    /// The consumer that memory of a device was synchronized with.
+    #[inline]
+    pub(super) fn synchronized(&self) -> ConsumerPlace {
+        self.synchronized
+    }
+
+    /// Checks that the processor can read the elements, and that they are ready for it:
+    /// memory that a device fills may have been synchronized with a stream only.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::NoBackend`].
+    #[inline]
+    pub(super) fn on_host(&self) -> Result<(), Error> {
+        let device = self.device();
+        if !device.is_host() {
+            return Err(Error::NotOnHost { device });
+        }
+        if device.is_read_by_host() && self.synchronized == ConsumerPlace::Stream {
+            return Err(Error::NoBackend { device });
+        }
+        Ok(())
     }
 
     /// Whether nobody else has the elements. Only an export of this crate that has not

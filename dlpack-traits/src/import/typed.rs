@@ -43,10 +43,8 @@ impl Imported {
     #[inline]
     pub(crate) fn typed<T: Element>(&self) -> Result<Typed<'_>, Error> {
         let () = SizeMatches::<T>::OK;
-        let (device, found) = (self.device(), self.dtype());
-        if !device.is_host() {
-            return Err(Error::NotOnHost { device });
-        }
+        let found = self.dtype();
+        self.on_host()?;
         let (shape, strides) = (self.shape(), self.strides());
         let (outer, each) = if found == T::DTYPE && T::AXES.is_empty() {
             (shape.len(), 1)

@@ -15,6 +15,7 @@ use crate::flags::Flags;
 use crate::managed::ManagedTensor;
 use crate::managed::owners::Owners;
 use crate::managed::packet::Head;
+use crate::stream::ConsumerPlace;
 
 /// The C struct comes from here: only the versioned one can say READ_ONLY, which is
 /// what nearly all that has several owners must say.
@@ -173,8 +174,13 @@ impl<T> Lent<'_, T> {
     ///
     /// 1. `checked` was lent by the value of this block, which any thread may read and
     ///    drop.
+    /// 2. Memory of a device was synchronized with a consumer in that place.
     #[inline(always)]
-    pub(crate) unsafe fn finish(self, checked: Checked<'_>) -> Result<ManagedTensor, Error> {
+    pub(crate) unsafe fn finish(
+        self,
+        checked: Checked<'_>,
+        synchronized: ConsumerPlace,
+    ) -> Result<ManagedTensor, Error> {
         let block = self.handle.block;
         // SAFETY: 1. Nothing but the holder of the lend accesses the slot; its description
         // ends here.
@@ -184,8 +190,10 @@ impl<T> Lent<'_, T> {
         // The consumer before may have written to it, so all of it is written anew.
         // SAFETY: 1. The head is for the holder of the lend, which the deleter ends, and
         // until then the value is kept alive and as it is. 2. It ends the lend, once, and
-        // by 1 on any thread.
-        Ok(unsafe { Head::finish(head(block), &facts, Flags::NONE, ctx, returned::<T>) })
+        // by 1 on any thread. 3. Guaranteed by 2.
+        Ok(unsafe {
+            Head::finish(head(block), &facts, synchronized, Flags::NONE, ctx, returned::<T>)
+        })
     }
 }
 

@@ -55,11 +55,14 @@ impl ManagedTensor {
     /// what that cannot say. The tensor is then released.
     #[inline]
     pub(crate) fn into_legacy(self) -> Result<ManagedTensor<DLManagedTensor>, Error> {
-        let (access, mut refused) = (self.access(), None);
+        let (access, synchronized, mut refused) = (self.access(), self.synchronized(), None);
         match Outgoing::from(self).into_legacy(&mut refused) {
-            // SAFETY: 1. and 2. Guaranteed by the handle, which is gone. 3. It is the
-            // access of the same loan. 4. It is not versioned.
-            Some(tensor) => Ok(unsafe { ManagedTensor::from_raw(tensor.into_raw(), access) }),
+            Some(tensor) => {
+                let managed = tensor.into_raw();
+                // SAFETY: 1. and 2. Guaranteed by the handle, which is gone. 3. It is the
+                // access of the same loan. 4. It is not versioned. 5. Guaranteed by the handle.
+                Ok(unsafe { ManagedTensor::from_raw(managed, access, synchronized) })
+            }
             None => Err(refused.unwrap_or(Error::ReadOnlyLegacy)),
         }
     }
@@ -142,6 +145,7 @@ mod tests {
     use crate::managed::Packet;
     use crate::shared::Shared;
     use crate::storage::{Data, DataRef, SharedBuffer, Storage};
+    use crate::stream::ConsumerPlace;
 
     /// An owner that counts how many of it there are.
     struct Owner(Vec<f32>, #[expect(dead_code, reason = "it is counted")] Arc<()>);
@@ -164,8 +168,10 @@ mod tests {
         // SAFETY: 1. The next statement uses it up, and the last takes the result.
         let out = unsafe { placed.describe() };
         let checked = out.shape(&[2]).data_mut(data).expect("a tensor").into_checked();
-        // SAFETY: 1. The owner lent it in its place. 2. It is `Send + 'static`.
-        unsafe { placed.finish(checked, flags) }.expect("a tensor").into()
+        let synchronized = ConsumerPlace::DefaultStream;
+        // SAFETY: 1. The owner lent it in its place. 2. It is `Send + 'static`. 3. It is not
+        // memory of a device.
+        unsafe { placed.finish(checked, synchronized, flags) }.expect("a tensor").into()
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::flags::Flags;
 use crate::managed::ManagedTensor;
 use crate::managed::deleter::delete;
 use crate::storage::{Memory, SharedOwner};
-use crate::stream::StreamArg;
+use crate::stream::{ConsumerPlace, StreamArg};
 
 /// The C struct, and behind it the rest of the slot that its `DLTensor` is in.
 ///
@@ -61,10 +61,12 @@ impl Head {
     ///    is described, with these facts, in memory that is lent until the deleter is
     ///    called.
     /// 2. Any thread may call the deleter once.
+    /// 3. Memory of a device was synchronized with a consumer in that place.
     #[inline(always)]
     pub(super) unsafe fn finish(
         head: NonNull<Self>,
         facts: &Facts,
+        synchronized: ConsumerPlace,
         flags: Flags,
         ctx: *mut c_void,
         deleter: unsafe extern "C" fn(*mut DLManagedTensorVersioned),
@@ -88,8 +90,8 @@ impl Head {
         unsafe { place.write((facts.flags() | flags).bits()) };
         // SAFETY: 1. By 1 the struct is complete, and no one writes to it. 2. Guaranteed by
         // 2. 3. By 1 the memory is lent until then. 4. The slot has room for the fields of
-        // the legacy struct behind its `DLTensor`.
-        unsafe { ManagedTensor::from_raw(head.cast(), facts.access()) }
+        // the legacy struct behind its `DLTensor`. 5. Guaranteed by 3.
+        unsafe { ManagedTensor::from_raw(head.cast(), facts.access(), synchronized) }
     }
 }
 
@@ -212,16 +214,18 @@ impl<O> Placed<O> {
     ///    been named since.
     /// 2. The owner may be dropped by any thread at any time: it is `Send` and borrows
     ///    nothing.
+    /// 3. Memory of a device was synchronized with a consumer in that place.
     #[inline(always)]
     pub(crate) unsafe fn finish(
         self,
         checked: Checked<'_>,
+        synchronized: ConsumerPlace,
         flags: Flags,
     ) -> Result<ManagedTensor, Error> {
         // SAFETY: 1. Only this reaches the slot; its description ends here.
         let facts = unsafe { checked.settle(slot(self.packet)) }?;
-        // SAFETY: 1. and 2. are 1. and 2. of this function.
-        Ok(unsafe { self.give_away(&facts, flags) })
+        // SAFETY: 1. to 3. Guaranteed by 1 to 3 of this function.
+        Ok(unsafe { self.give_away(&facts, synchronized, flags) })
     }
 
     /// [`finish`](Self::finish) for the layout of a tensor in the memory that the owner
@@ -248,22 +252,30 @@ impl<O> Placed<O> {
         let facts = unsafe { checked.settle_in(memory, slot(self.packet)) }?;
         // SAFETY: 1. By 1 the owner lent the memory in its place, where it is borrowed still.
         unsafe { facts.sync_for(consumer) }?;
-        // SAFETY: 1. The elements are in that memory. 2. is 2. of this function.
-        Ok(unsafe { self.give_away(&facts, Flags::NONE) })
+        // SAFETY: 1. The elements are in that memory. 2. Guaranteed by 2 of this function.
+        // 3. The statement before synchronized it.
+        Ok(unsafe { self.give_away(&facts, consumer.place(), Flags::NONE) })
     }
 
     /// # Safety
     ///
     /// 1. A tensor is described in the slot, with these facts, in memory that was lent by
     ///    this packet's owner, in its place, and the owner has not been named since.
-    /// 2. As for [`finish`](Self::finish).
+    /// 2. and 3. As for [`finish`](Self::finish).
     #[inline(always)]
-    unsafe fn give_away(self, facts: &Facts, flags: Flags) -> ManagedTensor {
+    unsafe fn give_away(
+        self,
+        facts: &Facts,
+        synchronized: ConsumerPlace,
+        flags: Flags,
+    ) -> ManagedTensor {
         let packet = self.packet;
+        let ctx = packet.as_ptr().cast();
         forget(self);
         // SAFETY: 1. The head is this packet's, which only we know, and by 1 the owner lends
         // the memory until it is dropped, which the deleter does. 2. By 2 it may.
-        unsafe { Head::finish(head(packet), facts, flags, packet.as_ptr().cast(), delete::<O>) }
+        // 3. Guaranteed by 3.
+        unsafe { Head::finish(head(packet), facts, synchronized, flags, ctx, delete::<O>) }
     }
 }
 

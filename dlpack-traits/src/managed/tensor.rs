@@ -11,6 +11,7 @@ use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
 use crate::managed::Abi;
 use crate::storage::Access;
+use crate::stream::ConsumerPlace;
 
 /// A tensor with its owner, as the C struct that consumers take: the versioned
 /// one, or with `A =` [`DLManagedTensor`](crate::ffi::DLManagedTensor) the
@@ -47,6 +48,8 @@ pub struct ManagedTensor<A: Abi = DLManagedTensorVersioned> {
     /// Who may access the elements. That is known as long as the struct has not left this
     /// crate: what comes through C is not trusted to be ours.
     access: Access,
+    /// The consumer that the memory was synchronized with.
+    synchronized: ConsumerPlace,
 }
 
 // SAFETY: the standard lets any thread call a deleter, and the owners that this
@@ -68,9 +71,20 @@ impl<A: Abi> ManagedTensor<A> {
     /// 3. Until then, its elements are lent with that access.
     /// 4. Behind a versioned struct the pointer reaches room for the fields of the legacy
     ///    struct, as in a [`Slot`](crate::Slot), which nothing else uses.
+    /// 5. Memory of a device was synchronized with a consumer in that place.
     #[inline]
-    pub(crate) unsafe fn from_raw(managed: NonNull<A>, access: Access) -> Self {
-        Self { managed, access }
+    pub(crate) unsafe fn from_raw(
+        managed: NonNull<A>,
+        access: Access,
+        synchronized: ConsumerPlace,
+    ) -> Self {
+        Self { managed, access, synchronized }
+    }
+
+    /// The consumer that memory of a device was synchronized with.
+    #[inline]
+    pub(crate) fn synchronized(&self) -> ConsumerPlace {
+        self.synchronized
     }
 
     /// Who may access the elements.

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::ffi;
 use crate::storage::Access;
 use crate::storage::synchronize::SyncBy;
+use crate::stream::ConsumerPlace;
 
 /// What is told of memory that another library made, and that is to be
 /// exported as it came.
@@ -19,6 +20,8 @@ pub(crate) struct Came {
     /// How many minor versions later than ours the type of its elements is, at
     /// least; 0 for a type that we know.
     pub(crate) later: u8,
+    /// The consumer that its producer synchronized it with.
+    pub(crate) synchronized: ConsumerPlace,
 }
 
 /// Lent memory, without its lifetime.
@@ -247,14 +250,20 @@ impl<'a> DataRef<'a> {
     ) -> Self {
         let memory = Memory::new(ptr, byte_len, dtype, device, access);
         let ordinary = device.is_host() && !device.is_read_by_host();
-        let sync = if ordinary { None } else { Some(SyncBy::IMPORT) };
+        let sync = match came.synchronized {
+            _ if ordinary => None,
+            ConsumerPlace::DefaultStream => Some(SyncBy::IMPORT),
+            ConsumerPlace::Host | ConsumerPlace::Stream => Some(SyncBy::IMPORT_FOR_ANOTHER),
+        };
         Self::new(Memory { foreign: Some(came), sync, ..memory })
     }
 
     /// Pinned memory that was imported for the host, where it is read without a wait.
     #[inline]
     pub(crate) const fn imported_for_host(mut self) -> Self {
-        if self.memory.device.is_host() {
+        let came = self.memory.foreign;
+        let for_another = matches!(came, Some(came) if !matches!(came.synchronized, ConsumerPlace::DefaultStream));
+        if self.memory.device.is_host() && !for_another {
             self.memory.sync = None;
         }
         self

@@ -40,6 +40,17 @@ impl SyncBy {
         Self { by: NonNull::dangling(), sync_for }
     };
 
+    /// The rule for imported memory of a device that this program exported for the processor
+    /// or for a stream: no export. The producer did not record a use of the default stream,
+    /// and so could free the memory while that stream uses it.
+    pub(super) const IMPORT_FOR_ANOTHER: Self = {
+        #[cold]
+        fn sync_for(_: NonNull<()>, device: Device, _: StreamArg<'_>) -> Result<(), Error> {
+            Err(Error::NoBackend { device })
+        }
+        Self { by: NonNull::dangling(), sync_for }
+    };
+
     pub(super) const fn new<S: Synchronize>(by: &S) -> Self {
         /// # Safety
         ///

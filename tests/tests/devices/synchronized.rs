@@ -15,7 +15,7 @@ use tensors::exchange::{NotImportable, table};
 use tensors::ffi::DLTensor;
 use tensors::{
     DLPackExport, Data, DataRef, DataType, Describe, Description, DescriptionMut, Device, Error,
-    Foreign, Shared, SharedOwner, Storage, StreamArg, StreamKind, Synchronize,
+    Foreign, ManagedTensor, Shared, SharedOwner, Storage, StreamArg, StreamKind, Synchronize,
 };
 
 use super::npu::{NPU, Session, vector};
@@ -434,4 +434,64 @@ fn imported_memory_takes_consumers_without_a_stream() {
     }
     drop(foreign);
     assert_eq!(drops.count(), 1);
+}
+
+/// The buffer orders its work for the consumer that the export named, and frees the memory after
+/// the work of that consumer. It does not learn of the consumers of the import.
+#[test]
+fn memory_exported_for_a_stream_and_imported_is_not_exported_again() {
+    let _session = begin(Outcome::Done);
+    let drops = Drops::new();
+    let tensor = || Derived { data: memory(&drops, ADDRESSES), shape: [4] };
+    let exports: [fn(Derived, StreamArg<'_>) -> ManagedTensor; 4] = [
+        |tensor, consumer| tensor.into_dlpack_on(consumer).unwrap(),
+        |tensor, consumer| tensor.to_dlpack_on(consumer).unwrap(),
+        |tensor, consumer| Arc::new(tensor).into_dlpack_on(consumer).unwrap(),
+        |tensor, consumer| Shared::new(tensor).unwrap().to_dlpack_on(consumer).unwrap(),
+    ];
+    let named = [consumer(), StreamArg::no_sync(), StreamArg::work_stream(), StreamArg::on_host()];
+    for (at, export) in exports.iter().enumerate() {
+        let imported = export(tensor(), StreamArg::unspecified()).import().unwrap();
+        let foreign: Foreign = Foreign::new(imported).unwrap();
+        assert_eq!(foreign.to_dlpack().map(drop), Ok(()), "export {at}");
+        for first in named {
+            let imported = export(tensor(), first).import().unwrap();
+            let foreign: Foreign = Foreign::new(imported).unwrap();
+            for second in named.into_iter().chain([StreamArg::unspecified()]) {
+                let refused = Err(Error::NoBackend { device: ADDRESSES });
+                let exported = foreign.to_dlpack_on(second).map(drop);
+                assert_eq!(exported, refused, "export {at} for {first:?}, then for {second:?}");
+                let exported = foreign.clone().into_dlpack_on(second).map(drop);
+                assert_eq!(exported, refused, "export {at} for {first:?}, then for {second:?}");
+            }
+        }
+    }
+    assert_eq!(drops.count(), 20);
+}
+
+/// The buffer waits for its work if the consumer is the processor or names no stream.
+#[test]
+fn pinned_memory_exported_for_a_stream_is_not_read_by_the_host() {
+    let _session = begin(Outcome::Done);
+    let (drops, device) = (Drops::new(), Device::CUDA_HOST);
+    let imported = |consumer| {
+        let tensor = Derived { data: memory(&drops, device), shape: [4] };
+        tensor.into_dlpack_on(consumer).unwrap().import().unwrap()
+    };
+    for ready in [StreamArg::unspecified(), StreamArg::on_host()] {
+        assert_eq!(imported(ready).elements::<f32>().unwrap().to_vec(), Ok(vec![0.0; 4]));
+        assert!(Foreign::<f32>::new(imported(ready)).is_ok());
+    }
+    let refused = Err(Error::NoBackend { device });
+    for pending in [consumer(), StreamArg::no_sync(), StreamArg::work_stream()] {
+        let tensor = imported(pending);
+        assert_eq!(tensor.elements::<f32>().map(drop), refused);
+        assert_eq!(tensor.codes().map(drop), refused);
+        assert_eq!(tensor.to_own_copy().map(drop), refused);
+        assert_eq!(Foreign::<f32>::new(tensor).map(drop), refused);
+        let any: Foreign = Foreign::new(imported(pending)).unwrap();
+        assert_eq!(any.typed::<f32>().map(drop), refused);
+    }
+    let typed = Foreign::<f32>::new(imported(StreamArg::on_host())).unwrap();
+    assert_eq!(typed.to_dlpack().map(drop), refused);
 }
