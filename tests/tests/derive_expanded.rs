@@ -2,12 +2,14 @@
 //! what they look like: Rust that compiles without a warning, and works.
 
 #[deny(warnings, clippy::pedantic)]
+#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
 #[forbid(unsafe_code)]
 mod image {
     include!("../../dlpack-derive/tests/expand/image.expanded.rs");
 }
 
 #[deny(warnings, clippy::pedantic)]
+#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
 #[forbid(unsafe_code)]
 mod every_role {
     use std::sync::Arc;
@@ -18,6 +20,7 @@ mod every_role {
 }
 
 #[deny(warnings, clippy::pedantic)]
+#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
 #[forbid(unsafe_code)]
 mod generic {
     use tensors::{AsDims, Element};
@@ -26,6 +29,7 @@ mod generic {
 }
 
 #[deny(warnings, clippy::pedantic)]
+#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
 #[forbid(unsafe_code)]
 mod frame {
     use tensors::{Error, StreamArg, Synchronize};
@@ -75,6 +79,7 @@ mod imported {
 }
 
 #[deny(warnings, clippy::pedantic)]
+#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
 #[forbid(unsafe_code)]
 mod image_in_and_out {
     use tensors::Foreign;
@@ -83,6 +88,7 @@ mod image_in_and_out {
 }
 
 #[deny(warnings, clippy::pedantic)]
+#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
 #[forbid(unsafe_code)]
 mod layout_in_and_out {
     use tensors::Foreign;
@@ -91,6 +97,7 @@ mod layout_in_and_out {
 }
 
 #[deny(warnings, clippy::pedantic)]
+#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
 #[forbid(unsafe_code)]
 mod flex {
     use std::sync::Arc;
@@ -99,6 +106,7 @@ mod flex {
 }
 
 #[deny(warnings, clippy::pedantic)]
+#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
 #[forbid(unsafe_code)]
 mod column {
     use tensors::DLPackExport;
@@ -107,6 +115,7 @@ mod column {
 }
 
 #[deny(warnings, clippy::pedantic)]
+#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
 #[expect(clippy::undocumented_unsafe_blocks, reason = "tokens carry no comments")]
 mod pointer {
     use std::sync::Arc;
@@ -115,6 +124,7 @@ mod pointer {
 }
 
 #[deny(warnings, clippy::pedantic)]
+#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
 #[expect(clippy::undocumented_unsafe_blocks, reason = "tokens carry no comments")]
 mod parts {
     include!("../../dlpack-derive/tests/expand/parts.expanded.rs");

@@ -138,6 +138,7 @@ mod values {
     }
 
     impl Copied {
+        #[expect(clippy::unnecessary_wraps, reason = "a constructor returns a `Result`")]
         fn new(elements: Vec<f32>, extents: [usize; 2]) -> Result<Self, tensors::Error> {
             Ok(Self { data: elements, shape: extents })
         }

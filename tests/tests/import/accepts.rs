@@ -212,7 +212,7 @@ fn own_exports() {
 /// reports such a claim.
 #[test]
 fn frozen_exports() {
-    fn check<S: Storage + Send + Clone + 'static>(storage: S) {
+    fn check<S: Storage + Send + Clone + 'static>(storage: &S) {
         let export = || Owner::new(storage.clone(), &[2]).into_dlpack().unwrap();
         // SAFETY: 1. to 5. `into_raw` returned a valid struct, and nobody writes the elements.
         let through_c = unsafe { Imported::from_raw(export().into_raw()) }.unwrap();
@@ -230,8 +230,8 @@ fn frozen_exports() {
         assert_eq!(copy.elements::<i32>().unwrap().to_vec().unwrap(), [1, 2]);
     }
     static NUMBERS: &[i32; 2] = &[1, 2];
-    check(Arc::<[i32]>::from(*NUMBERS));
-    check(NUMBERS);
+    check(&Arc::<[i32]>::from(*NUMBERS));
+    check(&NUMBERS);
 }
 
 /// Elements wider than a register, and shared with their owner.
