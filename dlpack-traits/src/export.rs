@@ -60,7 +60,8 @@ use crate::view::TensorView;
     note = "a list of elements has no shape: mark it `#[dlpack(data)]` in a struct with a `shape`"
 )]
 pub trait DLPackExport {
-    /// Describes the tensor in the place where its consumer reads it.
+    /// Describes the tensor in the place where its consumer reads it. Every export refuses
+    /// a tensor that was described in another [`Slot`].
     ///
     /// # Errors
     ///

@@ -57,12 +57,12 @@ impl<'a> TensorView<'a> {
         let mut slot = Slot::new();
         let place = NonNull::from(&mut slot);
         // SAFETY: 1. The slot is alive and not accessed until the description is over, which
-        // is the next statement but one: no implementation can keep what is made for any
-        // lifetime. 2. `new` did it.
+        // is the next statement but one. An implementation can borrow the slot for longer
+        // only if it keeps the description, and then `settle` refuses what it returned.
+        // 2. `new` did it.
         let out = unsafe { Describe::at(place) };
         let checked = describe(out)?.into_checked();
-        // SAFETY: 1. Only we access the slot; its description ends here.
-        let facts = unsafe { checked.settle(place) }?;
+        let facts = checked.settle(place)?;
         Ok(Self { slot, facts, lent: PhantomData })
     }
 

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use dlpack_tests::counted::Owner;
 use dlpack_tests::foreign::{Farewell, Foreign};
 use tensors::{
-    AsDims, DLPackExport, Data, DataRef, Describe, Description, DescriptionMut, Dims, Element,
-    Error, Flags, Shared, SharedOwner, Slot, Storage, StreamArg,
+    DLPackExport, Data, DataRef, Describe, Description, DescriptionMut, Element, Error, Flags,
+    Shared, SharedOwner, Slot, Storage, StreamArg,
 };
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
@@ -132,12 +132,27 @@ fn six_in(ndim: usize) -> Vec<u8> {
     shape
 }
 
-/// A tensor may be described in another slot than the one that is given.
+/// What an export answers to a tensor that was described in another slot.
+const ELSEWHERE: Error =
+    Error::Custom("the tensor was described in another slot than the one that was given");
+
+/// Every export of a tensor, by which it is refused.
+fn refused<T: DLPackExport + Send + Sync + 'static>(tensor: T) {
+    let tensor = Arc::new(tensor);
+    assert_eq!(tensor.tensor().unwrap_err(), ELSEWHERE);
+    let (lent, copied) = (Shared::new(Arc::clone(&tensor)).unwrap(), tensor.copy_to_dlpack());
+    let exports = [tensor.to_dlpack(), lent.to_dlpack(), lent.to_dlpack(), copied];
+    for export in exports.into_iter().chain([tensor.into_dlpack()]) {
+        assert_eq!(export.unwrap_err(), ELSEWHERE);
+    }
+}
+
+/// A tensor has to be described in the slot that is given.
 #[test]
 fn described_in_another_slot() {
-    struct Elsewhere<D>(Arc<[i32]>, D);
+    struct Elsewhere(Arc<[i32]>, Vec<u8>);
 
-    impl<D: AsDims> DLPackExport for Elsewhere<D> {
+    impl DLPackExport for Elsewhere {
         fn describe<'a>(&'a self, _: Describe<'a>) -> Result<Description<'a>, Error> {
             leaked_slot().describe().shape(&self.1).data(self.0.data())
         }
@@ -147,29 +162,47 @@ fn described_in_another_slot() {
         }
     }
 
-    fn seen<D: AsDims + Send + Sync + 'static>(shape: D) {
-        let data: Arc<[i32]> = SIX.into();
-        let dims = Dims::of(&shape).unwrap().as_slice().to_vec();
-        let tensor = Arc::new(Elsewhere(Arc::clone(&data), shape));
-        assert_eq!(tensor.tensor().unwrap().shape(), dims);
-        assert_eq!(tensor.tensor().unwrap().as_ptr(), data.as_ptr().cast());
-        let (lent, copied) = (Shared::new(Arc::clone(&tensor)).unwrap(), tensor.copy_to_dlpack());
-        let exports = [tensor.to_dlpack(), lent.to_dlpack(), lent.to_dlpack(), copied];
-        for tensor in exports.into_iter().chain([tensor.into_dlpack()]) {
-            let tensor = Foreign::from(tensor.unwrap());
-            assert_eq!((tensor.shape(), tensor.elements::<i32>()), (dims.clone(), SIX.to_vec()));
-            tensor.delete(Farewell::Scribbled);
-        }
-    }
     for ndim in [1, 2, 8, 9, 64] {
-        let shape = six_in(ndim);
-        seen(shape.iter().map(|&dim| i64::from(dim)).collect::<Vec<_>>());
-        seen(shape);
+        refused(Elsewhere(SIX.into(), six_in(ndim)));
     }
 }
 
-/// Nor does an export lose its dimensions that was described in the slot of another one,
-/// from inside of which it was made.
+/// Who describes a tensor in the slot that is given, and keeps the description, can read
+/// that slot for as long as the loan lasts. The slot is moved or freed before that.
+#[test]
+fn the_lists_of_a_description_that_was_kept() {
+    struct Kept {
+        bytes: [u8; 1],
+        ndim: usize,
+        as_memory: bool,
+    }
+
+    impl DLPackExport for Kept {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            static KEPT: Mutex<Vec<AtomicPtr<()>>> = Mutex::new(Vec::new());
+            let shape = vec![1_u8; self.ndim];
+            let kept = Box::new(out.shape_from(&shape).data(self.bytes.data())?);
+            let kept: &'a mut Description<'a> = Box::leak(kept);
+            KEPT.lock().unwrap().push(AtomicPtr::new(core::ptr::from_mut(kept).cast()));
+            let lists: &'a [i64] = kept.shape();
+            let other = leaked_slot().describe();
+            if self.as_memory {
+                other.shape_from(&[self.ndim]).data(DataRef::from_slice(lists))
+            } else {
+                other.shape(lists).data(self.bytes.data())
+            }
+        }
+    }
+
+    for ndim in [1, 8, 9, 64] {
+        for as_memory in [true, false] {
+            refused(Kept { bytes: [7], ndim, as_memory });
+        }
+    }
+}
+
+/// Nor is a tensor exported that was described in the slot of another export, from inside
+/// of which it was made.
 #[test]
 fn described_in_the_slot_of_another_export() {
     struct Inner<'x>(Arc<[i32]>, Vec<u8>, Cell<Option<Describe<'x>>>);
@@ -184,12 +217,13 @@ fn described_in_the_slot_of_another_export() {
         }
     }
 
-    struct Outer(Arc<[i32]>, Vec<u8>, Mutex<Option<tensors::ManagedTensor>>);
+    struct Outer(Arc<[i32]>, Vec<u8>);
 
     impl DLPackExport for Outer {
         fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
             let inner = Inner(Arc::clone(&self.0), self.1.clone(), Cell::new(Some(out)));
-            *self.2.lock().unwrap() = Some(inner.to_dlpack()?);
+            assert_eq!(inner.to_dlpack().unwrap_err(), ELSEWHERE);
+            assert_eq!(inner.tensor().unwrap().shape().len(), self.1.len());
             leaked_slot().describe().shape(&[2, 3]).data(self.0.data())
         }
 
@@ -199,15 +233,7 @@ fn described_in_the_slot_of_another_export() {
     }
 
     for ndim in [1, 2, 8, 9, 64] {
-        let shape = six_in(ndim);
-        let dims: Vec<i64> = shape.iter().map(|&dim| dim.into()).collect();
-        let outer = Outer(SIX.into(), shape, Mutex::default());
-        let tensor = Foreign::from(outer.to_dlpack().unwrap());
-        let inner = Foreign::from(outer.2.lock().unwrap().take().unwrap());
-        assert_eq!((tensor.shape(), tensor.elements::<i32>()), (vec![2, 3], SIX.to_vec()));
-        tensor.delete(Farewell::Scribbled);
-        assert_eq!((inner.shape(), inner.elements::<i32>()), (dims, SIX.to_vec()));
-        inner.delete(Farewell::Scribbled);
+        refused(Outer(SIX.into(), six_in(ndim)));
     }
 }
 

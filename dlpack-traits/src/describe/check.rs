@@ -125,24 +125,26 @@ impl Facts {
 }
 
 impl Checked<'_> {
-    /// What is known beside the C struct, which is in `slot` from here on: an
-    /// implementation may have described its tensor in another one, from where the struct
-    /// and its lists are copied.
+    /// What is known beside the C struct, which is in `slot`.
+    ///
+    /// A slot of ours does not live as long as the implementation was told: it is moved,
+    /// or freed with the packet. The result is the only description of its slot, and safe
+    /// code can borrow a slot for the whole lifetime only from a description that it never
+    /// gives back, as `Box::leak` does. So no list and no memory of a tensor that was
+    /// described in `slot` lies in `slot`. One that was described elsewhere may.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], only for a copy of more than 8 dimensions.
-    ///
-    /// # Safety
-    ///
-    /// 1. The caller alone accesses `slot`, whose `spill` is initialised.
+    /// [`Error::Custom`] for a tensor that was described in another slot.
     #[inline(always)]
-    pub(crate) unsafe fn settle(self, slot: NonNull<Slot>) -> Result<Facts, Error> {
-        if !self.described.is_in(slot) {
-            // SAFETY: 1. is 1. of this function.
-            unsafe { self.described.copy_to(slot) }?;
-        }
-        Ok(self.facts)
+    pub(crate) fn settle(self, slot: NonNull<Slot>) -> Result<Facts, Error> {
+        if self.is_in(slot) { Ok(self.facts) } else { Err(described_elsewhere()) }
+    }
+
+    /// Whether the tensor was described in this slot.
+    #[inline(always)]
+    pub(crate) fn is_in(&self, slot: NonNull<Slot>) -> bool {
+        self.described.is_in(slot)
     }
 
     /// [`settle`](Self::settle) in the memory of another owner, in which the elements are
@@ -155,7 +157,7 @@ impl Checked<'_> {
     ///
     /// # Safety
     ///
-    /// 1. As for `settle`.
+    /// 1. The caller alone accesses `slot`.
     #[inline(always)]
     pub(crate) unsafe fn settle_in(
         self,
@@ -163,9 +165,9 @@ impl Checked<'_> {
         slot: NonNull<Slot>,
     ) -> Result<Facts, Error> {
         let data = relocated(self.described, &self.facts, memory)?;
-        // SAFETY: 1. is 1. of this function.
-        let mut facts = unsafe { self.settle(slot) }?;
-        // SAFETY: 1. The struct was settled there, and its description is over.
+        let mut facts = self.settle(slot)?;
+        // SAFETY: 1. The tensor was described there, its description is over, and by 1 of
+        // this function no one else accesses the slot.
         unsafe { Slot::set_data(slot, data) };
         if memory.access.is_read_only() {
             facts.set_read_only();
@@ -174,6 +176,11 @@ impl Checked<'_> {
         facts.synchronizer = memory.synchronizer();
         Ok(facts)
     }
+}
+
+#[cold]
+pub(crate) fn described_elsewhere() -> Error {
+    Error::Custom("the tensor was described in another slot than the one that was given")
 }
 
 /// The pointer to the same elements in the memory of another owner.

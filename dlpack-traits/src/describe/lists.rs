@@ -227,29 +227,6 @@ impl<'a> Described<'a> {
         self.slot == slot
     }
 
-    /// Copies the C struct and its lists into another slot.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`], only for more than 8 dimensions.
-    ///
-    /// # Safety
-    ///
-    /// 1. The caller alone accesses `slot`, whose `spill` is initialised.
-    #[cold]
-    pub(super) unsafe fn copy_to(self, slot: NonNull<Slot>) -> Result<(), Error> {
-        // SAFETY: 1. is 1. of this function. 2. Only what is copied now is described there.
-        unsafe { Slot::clear(slot) };
-        // SAFETY: 1. is 1. of this function.
-        let (mut lists, fault) = unsafe { Lists::new(slot, self.shape()) };
-        if let Some(error) = fault {
-            return Err(error);
-        }
-        lists.set_strides(self.strides())?;
-        let _ = lists.write(*self.tensor());
-        Ok(())
-    }
-
     /// The C struct, whose lists are as good as the result.
     #[inline(always)]
     pub(super) fn tensor(self) -> &'a DLTensor {

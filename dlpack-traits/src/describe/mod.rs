@@ -22,7 +22,7 @@ pub use layout::{Layout, Order};
 pub use shaped::Shaped;
 pub use slot::Slot;
 
-pub(crate) use check::{Checked, Facts};
+pub(crate) use check::{Checked, Facts, described_elsewhere};
 pub(crate) use place::{alignment, stored_bits};
 
 use core::marker::PhantomData;

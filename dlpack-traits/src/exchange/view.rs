@@ -1,10 +1,11 @@
 //! Borrowed tensors that outlive the call which made them: [`borrowed`].
 
 use core::mem::MaybeUninit;
+use core::ptr::NonNull;
 
 use super::Fault;
 use super::dims::lasting;
-use crate::describe::{Description, Slot};
+use crate::describe::{Description, Slot, described_elsewhere};
 use crate::export::DLPackExport;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
@@ -29,7 +30,12 @@ pub(super) fn borrowed<T: DLPackExport, E>(
 ) -> Result<(), Fault<E>> {
     value.sync_for(StreamArg::work_stream())?;
     let mut slot = Slot::new();
+    let place = NonNull::from(&slot);
     let description = value.describe(slot.describe())?;
+    // Only then do its memory and its lists outlive the slot.
+    if !description.checked().is_in(place) {
+        return Err(described_elsewhere().into());
+    }
     out.write(lasting_tensor(&description, read_only)?);
     Ok(())
 }

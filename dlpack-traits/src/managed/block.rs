@@ -168,7 +168,7 @@ impl<T> Lent<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], only for more than 8 dimensions.
+    /// Those of [`Checked::settle`].
     ///
     /// # Safety
     ///
@@ -182,9 +182,7 @@ impl<T> Lent<'_, T> {
         synchronized: ConsumerPlace,
     ) -> Result<ManagedTensor, Error> {
         let block = self.handle.block;
-        // SAFETY: 1. Nothing but the holder of the lend accesses the slot; its description
-        // ends here.
-        let facts = unsafe { checked.settle(slot(block)) }?;
+        let facts = checked.settle(slot(block))?;
         forget(self);
         let ctx = block.as_ptr().cast();
         // The consumer before may have written to it, so all of it is written anew.

@@ -222,8 +222,7 @@ impl<O> Placed<O> {
         synchronized: ConsumerPlace,
         flags: Flags,
     ) -> Result<ManagedTensor, Error> {
-        // SAFETY: 1. Only this reaches the slot; its description ends here.
-        let facts = unsafe { checked.settle(slot(self.packet)) }?;
+        let facts = checked.settle(slot(self.packet))?;
         // SAFETY: 1. to 3. Guaranteed by 1 to 3 of this function.
         Ok(unsafe { self.give_away(&facts, synchronized, flags) })
     }

@@ -4,12 +4,15 @@ use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr;
 use core::slice;
-use std::sync::Arc;
+use std::sync::atomic::AtomicPtr;
+use std::sync::{Arc, Mutex};
 
 use tensors::backend::Cpu;
 use tensors::exchange::{NotImportable, table};
 use tensors::ffi::{DLPackExchangeAPI, DLTensor};
-use tensors::{DLPackExport, DataType, Shared, SharedBuffer, Storage};
+use tensors::{
+    DLPackExport, DataType, Describe, Description, Error, Shared, SharedBuffer, Slot, Storage,
+};
 
 use crate::exchange::host::{
     Heap, Numbers, Picture, Wrong, changing_object, exports, free, object, only_raised, raised,
@@ -106,6 +109,45 @@ fn stored_dimensions_are_not_copied() {
     assert!((strided.addr()..strided.addr() + 256).contains(&tensor.strides.addr()));
     assert_eq!(dims(&tensor, tensor.strides), [1, 2]);
     free::<Strided>(strided);
+}
+
+/// Only the strides that were checked are pointed at, which are those that were named last.
+#[test]
+fn strides_that_were_named_twice() {
+    struct Twice(SharedBuffer<u16>, [i64; 1], [i64; 1]);
+
+    impl DLPackExport for Twice {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&self.1).strides(&self.2).strides_from(&[1]).data(self.0.data())
+        }
+    }
+
+    let twice = object(Twice(SharedBuffer::zeroed(6).expect("memory"), [6], [1 << 40]));
+    let tensor = viewed(exports::<Twice>().0, twice);
+    assert_eq!(dims(&tensor, tensor.strides), [1]);
+    free::<Twice>(twice);
+}
+
+/// A slot on the stack does not outlive the call, so neither may what was borrowed from it.
+#[test]
+fn a_tensor_that_was_described_elsewhere_is_refused() {
+    struct Elsewhere(SharedBuffer<u16>, Mutex<Vec<AtomicPtr<Slot>>>);
+
+    impl DLPackExport for Elsewhere {
+        fn describe<'a>(&'a self, _: Describe<'a>) -> Result<Description<'a>, Error> {
+            let slot = Box::leak(Box::new(Slot::new()));
+            let mut kept = self.1.lock().expect("not poisoned");
+            kept.push(AtomicPtr::new(ptr::from_mut(slot)));
+            slot.describe().shape(&[6]).data(self.0.data())
+        }
+    }
+
+    let data = SharedBuffer::zeroed(6).expect("memory");
+    let elsewhere = object(Elsewhere(data, Mutex::default()));
+    assert_eq!(view(exports::<Elsewhere>().0, elsewhere).0, -1);
+    let raised = raised();
+    assert!(raised.iter().any(|one| one.text.contains("another slot")), "{raised:?}");
+    free::<Elsewhere>(elsewhere);
 }
 
 /// Nor are those of a tensor in a newtype or in a `Shared`.
