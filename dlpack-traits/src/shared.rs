@@ -128,7 +128,7 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for Shared<T> {
     /// # Errors
     ///
     /// Those of [`describe`](Self::describe), of [`sync_for`](Self::sync_for) and of
-    /// [`TensorView::sync_for`], and [`Error::OutOfMemory`].
+    /// [`TensorView::sync_for`](crate::TensorView::sync_for), and [`Error::OutOfMemory`].
     #[inline(always)]
     fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
         let Some(lent) = self.handle.lend() else { return self.packet(consumer) };

@@ -13,7 +13,7 @@ impl<B: Backend> DeviceBuffer<B> {
     /// What `Foreign` alone cannot do for it, this does: ordering consumers
     /// behind the work, and copies.
     ///
-    /// The layout is [`Foreign::as_layout`](crate::AsLayout::as_layout), as
+    /// The layout is that of [`Foreign`](crate::AsLayout::describe_layout), as
     /// before. The producer gets its memory back when the work of all consumers
     /// is done, after a wait of the host.
     ///

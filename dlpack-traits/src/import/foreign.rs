@@ -37,10 +37,10 @@ use crate::version::Version;
 ///
 /// As a storage it spans the bytes from the lowest element to the highest (of a
 /// device without addresses: from the handle on). The layout in which the
-/// elements were imported is [`as_layout`](AsLayout::as_layout); a struct that is put
-/// together by hand of a `Foreign` and a shape must take both from there, or it names
-/// the elements in the order in which they lie in memory. The derive's own import
-/// does, and refuses what the struct cannot say.
+/// elements were imported is what [`describe_layout`](AsLayout::describe_layout)
+/// describes; a struct that is put together by hand of a `Foreign` and a shape must take
+/// both from there, or it names the elements in the order in which they lie in memory.
+/// The derive's own import does, and refuses what the struct cannot say.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, Describe, Description, Error, Foreign, Storage};
