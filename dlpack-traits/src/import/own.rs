@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::flags::Flags;
 use crate::managed::{Abi, ManagedTensor};
 use crate::storage::Access;
+use crate::stream::ConsumerPlace;
 
 impl<A: Abi> ManagedTensor<A> {
     /// The tensor as its consumer has it: to be read, written if it was lent for
@@ -65,5 +66,25 @@ impl<A: Abi> ManagedTensor<A> {
         //    refuses what is READ_ONLY.
         // 6. Guaranteed by 5 of the private `from_raw`.
         unsafe { Imported::from_own(self.into_raw(), access, synchronized) }
+    }
+}
+
+impl Imported {
+    /// Checks that the processor can read the elements, and that they are ready for it:
+    /// memory that a device fills may have been synchronized with a stream only.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOnHost`], [`Error::NoBackend`].
+    #[inline]
+    pub(super) fn on_host(&self) -> Result<(), Error> {
+        let device = self.device();
+        if !device.is_host() {
+            return Err(Error::NotOnHost { device });
+        }
+        if device.is_read_by_host() && self.synchronized() == ConsumerPlace::Stream {
+            return Err(Error::NoBackend { device });
+        }
+        Ok(())
     }
 }

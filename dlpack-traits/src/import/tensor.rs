@@ -73,8 +73,7 @@ pub struct Imported {
     /// through C. Other producers are trusted as far as 5 of `from_raw` says.
     lent: Option<Access>,
     /// The consumer that the producer synchronized memory of a device with, if this crate
-    /// exported the tensor and it has not been through C. Other producers are trusted to have
-    /// synchronized it with a consumer that names no stream.
+    /// exported the tensor and it has not been through C. Otherwise one that names no stream.
     synchronized: ConsumerPlace,
     /// Dropped when nothing uses the memory any more.
     release: Guarded,
@@ -319,24 +318,6 @@ impl Imported {
     #[inline]
     pub(super) fn synchronized(&self) -> ConsumerPlace {
         self.synchronized
-    }
-
-    /// Checks that the processor can read the elements, and that they are ready for it:
-    /// memory that a device fills may have been synchronized with a stream only.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotOnHost`], [`Error::NoBackend`].
-    #[inline]
-    pub(super) fn on_host(&self) -> Result<(), Error> {
-        let device = self.device();
-        if !device.is_host() {
-            return Err(Error::NotOnHost { device });
-        }
-        if device.is_read_by_host() && self.synchronized == ConsumerPlace::Stream {
-            return Err(Error::NoBackend { device });
-        }
-        Ok(())
     }
 
     /// Whether nobody else has the elements. Only an export of this crate that has not
