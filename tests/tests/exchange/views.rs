@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr;
 use core::slice;
-use std::sync::atomic::AtomicPtr;
+use core::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex};
 
 use tensors::backend::Cpu;
