@@ -206,8 +206,8 @@ fn fields(Memory { ty, parts, markers }: &Memory<'_>) -> TokenStream {
 /// An impl that keeps the rest of the user's code quiet beside the errors.
 ///
 /// It must not be believed if `compile_error!` is not an error: the user's crate
-/// decides what `::core` is too. The struct is its own part here, so that each
-/// constant of it depends on itself, which the compiler does not accept.
+/// decides what `::core` is too. The struct is its own part here, so that its
+/// type and its axes depend on themselves, which the compiler does not accept.
 fn stub(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, args, own) = input.generics.split_for_impl();

@@ -106,11 +106,14 @@ fn behind_pointer(
     };
     let bytes = unit == Unit::Bytes;
     let (ty, pointer) = (pointer.ty, borrowed(pointer));
-    let data = quote_spanned!(here=> __dlpack::raw::<#ty, _, #bytes>(#pointer, #len, #device));
+    let data = quote_spanned!(here=> __dlpack::raw::<#ty, _, #bytes>(#pointer, __len, __device));
     // The one `unsafe` that an expansion can have is the user's own, from the
-    // attribute, with its span: `forbid(unsafe_code)` finds it.
+    // attribute, with its span: `forbid(unsafe_code)` finds it. What the attribute names is
+    // evaluated before, outside of the block.
     let data = quote_spanned!(spelled=> unsafe { #data });
     let describe = quote_spanned! {here=>
+        let __len = #len;
+        let __device = #device;
         // SAFETY: the attribute `unsafe(ptr, ...)` of the field promises it.
         let __data = #data;
         __dlpack::raw_data(#layout, __data)

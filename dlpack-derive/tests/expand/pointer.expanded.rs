@@ -18,12 +18,10 @@ const _: () = {
             &'__dlpack self,
             __out: __dlpack::Describe<'__dlpack>,
         ) -> __dlpack::Result<__dlpack::Description<'__dlpack>, __dlpack::Error> {
+            let __len = __dlpack::integer(self.size);
+            let __device = __dlpack::Device::CPU;
             let __data = unsafe {
-                __dlpack::raw::<
-                    *const f32,
-                    _,
-                    false,
-                >(&self.pixels, __dlpack::integer(self.size), __dlpack::Device::CPU)
+                __dlpack::raw::<*const f32, _, false>(&self.pixels, __len, __device)
             };
             __dlpack::raw_data(__dlpack::constants(__out, &__SHAPE), __data)
         }

@@ -67,6 +67,7 @@ impl<T: Element + Pod> SharedBuffer<T> {
     ///
     /// [`Error::OutOfMemory`].
     pub fn from_slice(elements: &[T]) -> Result<Self, Error> {
+        let () = SizeMatches::<T>::OK;
         let bytes: &[u8] = bytemuck::cast_slice(elements);
         let mut block = Block::zeroed(bytes.len())?;
         // SAFETY: the block is new: nobody else knows its address.
