@@ -99,8 +99,7 @@ impl<'a> Shaped<'a> {
         // What was borrowed before is not what the slot has from here on.
         self.stored[1] = core::ptr::null();
         match self.lists.set_strides(strides) {
-            // A list that was named before has other numbers.
-            Ok(()) => (self.strides, self.stored[1]) = (Strides::Elements, core::ptr::null()),
+            Ok(()) => self.strides = Strides::Elements,
             Err(error) => return self.refused(error),
         }
         if self.pitch.is_some() { self.refused(Error::PitchBesideStrides) } else { self }

@@ -161,7 +161,7 @@ fn before_a_handle() {
     assert_eq!(refused::<DLManagedTensorVersioned>(&case), Error::SizeOverflow);
     let beyond = Forged { strides: None, byte_offset: u64::MAX - 23, ..case };
     assert_eq!(refused::<DLManagedTensor>(&beyond), Error::SizeOverflow);
-    // Either end is inside, but no object is as large as what is between them.
+    // Either end fits, but the distance from the handle to the higher one does not.
     let far = Forged { shape: Some(vec![2, 2]), ..beyond.clone() };
     let far = far.strided(&[1 << 60, -(1 << 60)], (1 << 63) - 25);
     assert_eq!(refused::<DLManagedTensorVersioned>(&far), Error::SizeOverflow);
@@ -175,6 +175,18 @@ fn before_a_handle() {
     }
     let empty = Forged { shape: Some(vec![0]), byte_offset: 1 << 63, ..fits };
     assert_eq!(refused::<DLManagedTensorVersioned>(&empty), Error::SizeOverflow);
+}
+
+/// F8: each end of the elements is inside of the address space, and the distance to it fits,
+/// but no object is as large as what lies between them.
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn ends_that_are_too_far_apart() {
+    let mut case = dims(&[2, 2], None).strided(&[1 << 60, -(1 << 60)], 0);
+    case.address = Some(1 << 63);
+    assert_eq!(refused::<DLManagedTensorVersioned>(&case), Error::SizeOverflow);
+    let fits = case.clone().strided(&[1 << 59, -(1 << 59)], 0);
+    assert!(fits.import::<DLManagedTensorVersioned>(&Drops::new()).1.is_ok());
 }
 
 /// F10: no element lies at address 0, also where `data` is another address.
