@@ -42,6 +42,12 @@ class Measured:
         found = []
         for key, (verdict, why, reference) in self.cells.items():
             ours = key[0].startswith(OURS) or verdict != reference
+            # Our class exports a row-major copy of read-only memory to a consumer
+            # of legacy capsules. A consumer that converts row-major tensors of
+            # this element type also converts the copy.
+            compact = self.cells.get((*key[:3], "compact"))
+            if verdict == "converted" and compact and compact[2] == verdict:
+                ours = key[0].startswith(OURS)
             if ours and verdict in ("converted", "unusable", "WRONG", "CRASH"):
                 found.append(f"{' | '.join(key)}: {verdict}, {why}")
         return found

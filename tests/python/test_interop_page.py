@@ -71,6 +71,15 @@ def test_wrong_answers_that_are_only_ours_fail_at_once(verdict):
     assert not measured("jax", verdict, verdict).judge()
 
 
+def test_conversion_of_a_copy_is_accepted_where_the_consumer_converts_compact_tensors():
+    found = measured("mlx", "converted", "converted")
+    key = ("mlx", "numpy", "float64", "reversed")
+    found.cells[key] = ("converted", "to float32", "refused")
+    assert not found.judge()
+    found.cells["mlx", "numpy", "float64", "compact"] = ("same", "", "same")
+    assert len(found.judge()) == 1
+
+
 def test_the_committed_record_has_no_wrong_answer_of_ours():
     recorded = page.parse(RECORD)
     assert len({into for into, *_ in recorded}) > 10
