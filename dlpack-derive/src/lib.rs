@@ -241,7 +241,7 @@ pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
 /// | on the struct | meaning |
 /// |---|---|
 /// | `#[dlpack(lanes)]` | the parts of the array are lanes of one element, and no axis; NumPy refuses more than one |
-/// | `#[dlpack(any_bits)]` | every pattern of bits is a value of this type, so that consumers may write it |
+/// | `#[dlpack(any_bits)]` | every pattern of bits is a value of this type, so that consumers may write it, and Rust may read what they wrote |
 /// | `#[dlpack(crate = path)]` | where `dlpack_traits` is, if not at `::dlpack_traits` |
 ///
 /// | on a field | meaning |
@@ -252,11 +252,11 @@ pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
 /// holds: of a `NonNegative(f32)` foreign code could make a negative one.
 /// Without it, tensors of these elements are READ_ONLY.
 ///
-/// To export elements, this derive is enough. To read imported memory as them
-/// (`elements`, `as_slice`), or to write it (`as_mut_slice`), also derive `Pod` and
-/// `Zeroable` of `bytemuck` (its feature `derive`). Where not every pattern of bits
-/// is a value, implement its `CheckedBitPattern`, with `Bits` that are `NoUninit`,
-/// to read.
+/// | with | what the type can be used for |
+/// |---|---|
+/// | this derive alone | exports |
+/// | `any_bits` | imported memory is read (`elements`, `as_slice`), written (`as_mut_slice`) and shared (`SharedBuffer`) as this type: it is `Readable` and `AnyBits` |
+/// | an implementation of `bytemuck::CheckedBitPattern`, with `Bits` that are `NoUninit` | imported memory is read as this type, and each value is checked: it is `Readable` |
 ///
 /// # The `unsafe impl`
 ///
@@ -271,7 +271,7 @@ pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
 /// | each field that is memory has the type of an element, or of an array of elements, and all have the same | a function takes `&mut self` apart with a pattern without `..`, and returns raw pointers to the fields. Their types are inferred from the struct that is compiled; they are not compared as tokens, and no type is named to which a reference could coerce. Unions, packed structs and fields that another macro added do not match |
 /// | any other field is a `PhantomData`, `()` or `[T; 0]` | the same pattern, and a trait that only `dlpack_traits` implements |
 /// | there is no padding | `dlpack_traits` compares the size of the struct with the sizes of the fields, in the constant `DTYPE` |
-/// | every pattern of bits is a value | you promise it for the struct with `any_bits`; `dlpack_traits` requires it of the fields, in the constant `ANY_BITS` |
+/// | every pattern of bits is a value | you promise it for the struct with `any_bits`; `dlpack_traits` requires it of the fields, in the constant `ANY_BITS`, which every use of the promise evaluates |
 /// | `DTYPE` and `AXES` describe the struct | `dlpack_traits` computes them from the types that the function returns |
 ///
 /// None of it depends on what `::dlpack_traits`, `crate = path`, `::core` or a

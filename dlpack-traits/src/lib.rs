@@ -112,14 +112,14 @@ pub use describe::{AsLayout, Describe, Description, DescriptionMut, Layout, Orde
 pub use device::Device;
 pub use dims::{AsDims, Dim, Dims};
 pub use dtype::DataType;
-pub use element::{Complex, Element, Lanes};
+pub use element::{AnyBits, Complex, Element, Lanes, Readable};
 pub use error::Error;
 pub use export::DLPackExport;
 pub use flags::Flags;
 pub use import::{
     AnyElement, Codes, Copies, DLPackImport, Elements, Exclusive, Foreign, ForeignElement,
     FromDims, FromElements, Frozen, ImportError, ImportPolicy, ImportStorage, Imported,
-    ImportedSlice, Number, Readable, Requirement, Unmet,
+    ImportedSlice, Number, Requirement, Unmet,
 };
 pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};

@@ -8,7 +8,7 @@ use dlpack_tests::foreign::{Farewell, Foreign};
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
 use tensors::{
-    DLPackExport, DataRef, DataType, Describe, Description, Device, Element, Error, SharedBuffer,
+    AnyBits, DLPackExport, DataRef, DataType, Describe, Description, Device, Error, SharedBuffer,
     Storage, StreamArg, Synchronize, ffi,
 };
 
@@ -223,7 +223,7 @@ fn at_random() {
 
 /// A copy of a matrix of numbers whose axes may be anywhere, compared with one made
 /// element by element.
-fn compare<T: Element + bytemuck::Pod + PartialEq + core::fmt::Debug>(
+fn compare<T: AnyBits + PartialEq + core::fmt::Debug>(
     storage: impl Storage,
     numbers: &[T],
     shape: &[i64],
@@ -244,7 +244,7 @@ fn compare<T: Element + bytemuck::Pod + PartialEq + core::fmt::Debug>(
 /// Matrices that lie the other way round, larger than a tile and no multiple of one.
 #[test]
 fn turned_matrices() {
-    fn of_type<T: Element + bytemuck::Pod + PartialEq + core::fmt::Debug>() {
+    fn of_type<T: AnyBits + bytemuck::Pod + PartialEq + core::fmt::Debug>() {
         let (a, b, c) = if cfg!(miri) { (2, 17, 18) } else { (3, 35, 50) };
         let len = usize::try_from(a * b * c).unwrap();
         let bytes: Vec<u8> =

@@ -11,6 +11,7 @@ mod import {
     pub(crate) mod one_slice;
     pub(crate) mod own;
     pub(crate) mod passed_on;
+    pub(crate) mod readable;
     pub(crate) mod rejects;
     pub(crate) mod states;
     pub(crate) mod views;

@@ -61,7 +61,9 @@ fn a_shared_buffer_is_seen_from_both_sides() {
 /// Elements of every size that is copied in one register or in several.
 #[test]
 fn shared_elements_of_every_size() {
-    fn check<T: tensors::Element + bytemuck::Pod + PartialEq + core::fmt::Debug>(values: [T; 3]) {
+    fn check<T: tensors::AnyBits + bytemuck::Zeroable + PartialEq + core::fmt::Debug>(
+        values: [T; 3],
+    ) {
         let buffer = SharedBuffer::from_slice(&values).unwrap();
         assert_eq!((buffer.len(), buffer.is_empty()), (3, false));
         assert_eq!(buffer.to_vec(), values);

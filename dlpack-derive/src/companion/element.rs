@@ -8,7 +8,7 @@
 //! expansion, which the compiler checks against the struct that it compiles, and
 //! which `dlpack_traits` evaluates by its type.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Data, DeriveInput, Field, Fields, Member, Type};
 
@@ -144,7 +144,7 @@ fn expand(model: &Model<'_>, input: &DeriveInput) -> TokenStream {
     }
     let where_clause = (!predicates.is_empty()).then(|| quote!(where #(#predicates),*));
     let lanes = model.lanes.is_some();
-    let any_bits = model.any_bits.is_some();
+    let claim = Literal::usize_unsuffixed(model.any_bits.is_some().into());
     let fields = fields(&model.memory);
     let assert = input.generics.params.is_empty().then(|| {
         let assert = |key: &Ident, function: &str| {
@@ -160,7 +160,7 @@ fn expand(model: &Model<'_>, input: &DeriveInput) -> TokenStream {
         #[automatically_derived]
         unsafe impl #impl_generics __dlpack::Fields for #ident #args #where_clause {
             const LANES: __dlpack::bool = #lanes;
-            const ANY_BITS: __dlpack::bool = #any_bits;
+            type AnyBits = [(); #claim];
             #fields
         }
         #assert
@@ -221,7 +221,7 @@ fn stub(input: &DeriveInput) -> TokenStream {
             for<'__dlpack> Self: __dlpack::Copy + __dlpack::Send + __dlpack::Sync + 'static,
         {
             const LANES: __dlpack::bool = false;
-            const ANY_BITS: __dlpack::bool = false;
+            type AnyBits = [(); 0];
             fn fields(&'static mut self) -> impl __dlpack::Split {
                 let __part: *mut Self = self;
                 ([__part], ())

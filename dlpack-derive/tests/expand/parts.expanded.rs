@@ -7,7 +7,7 @@ const _: () = {
     #[automatically_derived]
     unsafe impl __dlpack::Fields for Rgb {
         const LANES: __dlpack::bool = false;
-        const ANY_BITS: __dlpack::bool = false;
+        type AnyBits = [(); 0];
         #[inline]
         fn fields(&'static mut self) -> impl __dlpack::Split {
             let Self { 0: __part0 } = self;

@@ -4,16 +4,18 @@
 //! An expansion cannot name an item of this crate reliably. Its paths start
 //! with `crate = path` or with `::dlpack_traits`, and the user decides what both
 //! refer to. So the expansion implements one trait, whose definition is here,
-//! and contributes three things that need no path: two `bool` literals, and a
-//! function that takes the struct apart. Everything else (element type, axes,
+//! and contributes three things that need no path: a `bool` literal, the type of an array
+//! whose length is a literal, and a function that takes the struct apart. Everything else (element type, axes,
 //! size, valid bits) is computed here, from the type of that function. If the
 //! path leads to a trait of another crate, that crate's trait is implemented,
 //! and [`Element`] is not.
 
 use core::marker::PhantomData;
 
+use bytemuck::{CheckedBitPattern, NoUninit};
+
 use crate::dtype::DataType;
-use crate::element::Element;
+use crate::element::{AnyBits, Element, Readable};
 use crate::layout::MAX_NDIM;
 
 /// What an element newtype holds: an element, or an array of such.
@@ -90,13 +92,15 @@ const fn room(first: Option<usize>, axes: &[i64]) -> [i64; MAX_NDIM] {
 ///    field. No field is left out. Each pointer has exactly the type of its
 ///    field: it comes from a reference to the field without a coercion that
 ///    changes the type behind it;
-/// 2. if `ANY_BITS` is true, the type has no invariant of its own, so that every
+/// 2. if `AnyBits` is `[(); 1]`, the type has no invariant of its own, so that every
 ///    value of its fields is valid.
 pub unsafe trait Fields: Copy + Send + Sync + 'static {
     /// Whether the parts of the array are lanes of one element.
     const LANES: bool;
-    /// Whether every pattern of bits is a value, if it is one of the fields' types.
-    const ANY_BITS: bool;
+    /// `[(); 1]` if every pattern of bits is a value as far as it is one of the fields'
+    /// types; `[(); 0]` otherwise. It is a type because it selects the implementation of
+    /// [`Readable`], which the value of a constant cannot.
+    type AnyBits: Claim;
 
     /// Takes the struct apart. Nothing calls it: its type is the proof.
     ///
@@ -124,8 +128,66 @@ impl<F: Parts, const N: usize, M: sealed::Markers> Split for ([*mut F; N], M) {
     const AXES: &'static [i64] = if N == 1 { F::AXES } else { <[F; N] as Parts>::AXES };
 }
 
+/// What a struct says about its bits: [`Fields::AnyBits`].
+pub trait Claim: sealed::Claim {
+    /// Whether every pattern of bits is a value.
+    const ANY_BITS: bool;
+}
+
+impl Claim for [(); 0] {
+    const ANY_BITS: bool = false;
+}
+
+impl Claim for [(); 1] {
+    const ANY_BITS: bool = true;
+}
+
+/// How a `T` with this claim is read.
+///
+/// # Safety
+///
+/// An implementation promises 1 of [`Readable`].
+pub unsafe trait Reads<T>: Claim {
+    /// [`Readable::are_valid`].
+    fn are_valid(bytes: &[u8]) -> bool;
+}
+
+// SAFETY: 1. By 4 of `Element` every pattern of bits is a value where `ANY_BITS` is true,
+// which asserts that the fields agree with the claim.
+unsafe impl<T: Element> Reads<T> for [(); 1] {
+    #[inline(always)]
+    fn are_valid(_: &[u8]) -> bool {
+        T::ANY_BITS
+    }
+}
+
+// SAFETY: 1. Each part that has the size of a `T` is checked by `CheckedBitPattern`.
+unsafe impl<T: Element + CheckedBitPattern<Bits: NoUninit>> Reads<T> for [(); 0] {
+    #[inline]
+    fn are_valid(bytes: &[u8]) -> bool {
+        let mut values = bytes.chunks_exact(size_of::<T>());
+        values.all(|value| bytemuck::checked::try_pod_read_unaligned::<T>(value).is_ok())
+    }
+}
+
+// SAFETY: 1. is the promise of `Reads`.
+#[diagnostic::do_not_recommend]
+unsafe impl<T: Fields<AnyBits: Reads<T>>> Readable for T {
+    #[inline(always)]
+    fn are_valid(bytes: &[u8]) -> bool {
+        T::AnyBits::are_valid(bytes)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Fields<AnyBits = [(); 1]>> AnyBits for T {}
+
 mod sealed {
     use super::Marker;
+
+    pub trait Claim {}
+    impl Claim for [(); 0] {}
+    impl Claim for [(); 1] {}
 
     pub trait Sealed {}
     impl<F, const N: usize, M> Sealed for ([*mut F; N], M) {}
@@ -195,10 +257,10 @@ const fn axes<T: Fields, P: Split>(fields: fn(&'static mut T) -> P) -> &'static 
 const fn any_bits<T: Fields, P: Split>(fields: fn(&'static mut T) -> P) -> bool {
     proven(fields);
     assert!(
-        !T::ANY_BITS || P::Field::ANY_BITS,
+        !T::AnyBits::ANY_BITS || P::Field::ANY_BITS,
         "`#[dlpack(any_bits)]` needs a field for which every pattern of bits is a value"
     );
-    T::ANY_BITS
+    T::AnyBits::ANY_BITS
 }
 
 /// Asserts that a struct has no memory but its parts. `P` is the type that its
@@ -264,12 +326,12 @@ mod tests {
 
     /// Implements `Fields` for a struct as the derive does.
     macro_rules! fields {
-        ($name:ident { $($part:tt),+; $($marker:tt)? } $lanes:literal, $any_bits:literal) => {
+        ($name:ident { $($part:tt),+; $($marker:tt)? } $lanes:literal, $any_bits:ty) => {
             // SAFETY: 1. The pattern names each field and moves no type. 2. No
             // struct of these tests has an invariant.
             unsafe impl Fields for $name {
                 const LANES: bool = $lanes;
-                const ANY_BITS: bool = $any_bits;
+                type AnyBits = $any_bits;
                 fn fields(&'static mut self) -> impl Split {
                     $(let marker = &raw mut self.$marker;)?
                     ([$(&raw mut self.$part),+], fields!(@ $($marker marker)?))
@@ -282,21 +344,21 @@ mod tests {
 
     #[derive(Clone, Copy)]
     struct Number(f32);
-    fields!(Number { 0; } false, true);
+    fields!(Number { 0; } false, [(); 1]);
 
     #[derive(Clone, Copy)]
     struct Switch(bool);
-    fields!(Switch { 0; } true, true);
+    fields!(Switch { 0; } true, [(); 1]);
 
     #[derive(Clone, Copy)]
     #[repr(C)]
     struct Pair(i16, i16, PhantomData<Number>);
-    fields!(Pair { 0, 1; 2 } true, false);
+    fields!(Pair { 0, 1; 2 } true, [(); 0]);
 
     #[derive(Clone, Copy)]
     #[repr(C, align(16))]
     struct Padded(i64);
-    fields!(Padded { 0; } false, false);
+    fields!(Padded { 0; } false, [(); 0]);
 
     /// The constants of an element.
     fn consts<T: Element>() -> (DataType, &'static [i64], bool) {

@@ -9,15 +9,13 @@ use core::fmt;
 use core::mem::{self, ManuallyDrop};
 use core::ptr::NonNull;
 
-use bytemuck::Pod;
-
 use super::memory::{AllocatorOf, MemcpyOf, Place, synchronize_device};
 use super::staged::{from_host, to_host};
 use super::waits::patiently;
 use super::{Allocator, Backend, Memcpy, Stream, Uses, WorkStream, later};
 use crate::device::Device;
 use crate::dtype::DataType;
-use crate::element::Element;
+use crate::element::{AnyBits, Element, bytes_of_mut, zero};
 use crate::error::Error;
 use crate::storage::{Counted, DataRef, SharedOwner, Storage};
 use crate::stream::{StreamArg, Synchronize};
@@ -149,7 +147,7 @@ impl<B: Backend> DeviceBuffer<B> {
     /// # Errors
     ///
     /// [`Error::ElementMismatch`], [`Error::OutOfMemory`], and those of the device.
-    pub fn to_vec<T: Element + Pod>(&self) -> Result<Vec<T>, Error>
+    pub fn to_vec<T: AnyBits>(&self) -> Result<Vec<T>, Error>
     where
         B: Memcpy,
     {
@@ -160,8 +158,8 @@ impl<B: Backend> DeviceBuffer<B> {
         let mut elements = Vec::new();
         let bytes = self.byte_len();
         elements.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
-        elements.resize(len, T::zeroed());
-        let to = bytemuck::cast_slice_mut(&mut elements);
+        elements.resize(len, zero());
+        let to = bytes_of_mut(&mut elements);
         // SAFETY: 1. The buffer has the bytes, and is freed after the work of its stream.
         unsafe { to_host(&MemcpyOf::THIS, self.stream(), self.place(), to) }?;
         Ok(elements)

@@ -2,9 +2,10 @@
 
 use alloc::vec::Vec;
 
-use super::{Imported, Readable};
+use super::Imported;
 use crate::describe::{Order, stored_bits};
 use crate::dtype::DataType;
+use crate::element::Readable;
 use crate::error::Error;
 use crate::flags::Flags;
 use crate::layout::{self, MAX_NDIM, Walk};
@@ -31,9 +32,12 @@ pub(crate) fn copy_elements<T: Readable>(tensor: &Imported, order: Order) -> Res
     };
     let elements = bytes.chunks_exact(size_of::<T>());
     let mut copy = room(elements.len(), size_of::<T>())?;
+    if !T::are_valid(&bytes) {
+        return Err(Error::InvalidBits { dtype: asked });
+    }
     for element in elements {
-        let element = bytemuck::checked::try_pod_read_unaligned(element);
-        copy.push(element.map_err(|_| Error::InvalidBits { dtype: asked })?);
+        // SAFETY: the bytes are as many as a `T` has. By 1 of `Readable` they are a value.
+        copy.push(unsafe { element.as_ptr().cast::<T>().read_unaligned() });
     }
     Ok(copy)
 }

@@ -5,28 +5,13 @@ use core::fmt;
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
-
-use bytemuck::{CheckedBitPattern, NoUninit, Pod};
+use core::slice;
 
 use super::Imported;
 use super::typed::{Positions, Run, Runs, Typed};
-use crate::element::Element;
+use crate::element::{AnyBits, Readable, zero};
 use crate::error::Error;
 use crate::storage::Access;
-
-/// An element type whose values can be told from other bits: every plain one
-/// (`bytemuck::Pod`), and `bool`. It is implemented for all of them.
-#[diagnostic::on_unimplemented(
-    message = "elements of type `{Self}` cannot be read",
-    label = "not a type whose values can be told from other bits",
-    note = "a `Foreign` without a type does not say what its elements are: `foreign.typed::<f32>()?` does, or `foreign.tensor().elements::<f32>()?`",
-    note = "a type of your own needs `#[derive(Element)]`, which describes its memory, and a trait of `bytemuck` that says which bits are values: `Pod` and `Zeroable` where all are, with `#[dlpack(any_bits)]`, or a `CheckedBitPattern` whose `Bits` are `NoUninit`",
-    note = "`bytemuck` derives the former two with its feature `derive`; `#[derive(Element)]` does not, because its implementation and yours would conflict"
-)]
-pub trait Readable: Element + CheckedBitPattern<Bits: NoUninit> {}
-
-#[diagnostic::do_not_recommend]
-impl<T: Element + CheckedBitPattern<Bits: NoUninit>> Readable for T {}
 
 /// The elements of an imported tensor, copied out by value, while others may write them:
 /// [`Imported::elements`].
@@ -43,7 +28,8 @@ impl<T: Element + CheckedBitPattern<Bits: NoUninit>> Readable for T {}
 /// they return it; [`Iterator::fold`] and what is built on it (`for_each`, `sum`, `max`) read
 /// blocks of elements ahead.
 ///
-/// A `bool` is checked: foreign memory may hold other bytes than 0 and 1.
+/// An element of which not every pattern of bits is a value, such as a `bool`, is checked:
+/// foreign memory may hold other bytes than 0 and 1.
 ///
 /// An element type that is an array, such as a pixel of `[u8; 3]`, is what lies in
 /// the last dimensions of the tensor; or one element of as many lanes. A tensor
@@ -112,10 +98,10 @@ impl<'a, T: Readable> Elements<'a, T> {
         let place = unsafe { self.typed.first.offset(position) };
         // SAFETY: 1. By 4 of `Imported::from_raw` the element is initialised and alive as long
         // as the handle, which is borrowed. It is lent with this access, or 5 of `from_raw` says
-        // as much. `Bits` has its size, as `CheckedBitPattern` demands.
-        let bits = unsafe { self.access.load::<T::Bits>(place) };
-        // SAFETY: all bytes were read from initialised memory, and any bytes are a `Bits`.
-        valid(unsafe { bits.assume_init() })
+        // as much.
+        let element = unsafe { self.access.load::<T>(place) };
+        // SAFETY: 1. All bytes were read from initialised memory.
+        unsafe { checked(element) }
     }
 
     /// Calls a function with each element of a run, which are copied in blocks where they lie
@@ -153,10 +139,12 @@ impl<'a, T: Readable> Elements<'a, T> {
             // block is our own, and has room for as many.
             unsafe { self.access.copy(from, block.as_mut_ptr().cast(), bytes) };
             for index in 0..count {
-                let element = block.as_ptr().cast::<T::Bits>().wrapping_add(index);
-                // SAFETY: it lies in the part of the block that was written, with bytes from
-                // initialised memory, and any bytes are a `Bits`, which has the size of a `T`.
-                result = f(result, valid(unsafe { element.read_unaligned() }));
+                let element = block.as_ptr().cast::<MaybeUninit<T>>().wrapping_add(index);
+                // SAFETY: it lies in the part of the block that was written, and any bytes
+                // are a `MaybeUninit`.
+                let element = unsafe { element.read_unaligned() };
+                // SAFETY: 1. The bytes came from initialised memory.
+                result = f(result, unsafe { checked(element) });
             }
             left = left.wrapping_sub(count);
             // What lies in memory fits. Behind the last one this is not used.
@@ -221,13 +209,9 @@ impl<'a, T: Readable> Elements<'a, T> {
         // SAFETY: 1. as in `load_at`, for elements that lie one after the other, as many as `to`
         // has. 2. `to` is our own.
         unsafe { self.access.copy(from, to.as_mut_ptr().cast(), size_of_val(to)) };
-        for place in to {
-            // SAFETY: it was just written, with bytes from initialised memory, and any bytes are
-            // a `Bits`, which has the size of a `T`.
-            let bits = unsafe { place.as_ptr().cast::<T::Bits>().read_unaligned() };
-            valid::<T>(bits)?;
-        }
-        Ok(())
+        // SAFETY: all bytes were just written, with bytes from initialised memory.
+        let bytes = unsafe { slice::from_raw_parts(to.as_ptr().cast(), size_of_val(to)) };
+        if T::are_valid(bytes) { Ok(()) } else { Err(Error::InvalidBits { dtype: T::DTYPE }) }
     }
 }
 
@@ -240,18 +224,28 @@ struct Block {
     _bytes: [u8; BLOCK],
 }
 
-/// The value with these bits, if they are one.
+/// The value with these bytes, if they are one.
+///
+/// # Safety
+///
+/// 1. All bytes are initialised.
 #[inline(always)]
-fn valid<T: Readable>(bits: T::Bits) -> Result<T, Error> {
-    bytemuck::checked::try_cast(bits).map_err(|_| Error::InvalidBits { dtype: T::DTYPE })
+unsafe fn checked<T: Readable>(element: MaybeUninit<T>) -> Result<T, Error> {
+    // SAFETY: by 1 there are as many initialised bytes, in a variable of our own.
+    let bytes = unsafe { slice::from_raw_parts(element.as_ptr().cast(), size_of::<T>()) };
+    if !T::are_valid(bytes) {
+        return Err(Error::InvalidBits { dtype: T::DTYPE });
+    }
+    // SAFETY: by 1 of `Readable` the bytes are a value.
+    Ok(unsafe { element.assume_init() })
 }
 
-impl<'a, T: Element + Pod> Elements<'a, T> {
+impl<'a, T: AnyBits> Elements<'a, T> {
     /// All elements in row-major order of their indices.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + FusedIterator + use<'a, T> {
-        // Of plain data every pattern of bits is a value.
-        self.try_iter().map(|element| element.unwrap_or_else(|_| T::zeroed()))
+        // Every pattern of bits is a value, so that there is no error.
+        self.try_iter().map(|element| element.unwrap_or_else(|_| zero()))
     }
 }
 

@@ -3,9 +3,10 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use super::{Elements, Exclusive, Imported, Readable};
+use super::{Elements, Exclusive, Imported};
 use crate::describe::{AsLayout, Describe, Description, Shaped, alignment};
 use crate::dtype::DataType;
+use crate::element::Readable;
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::flags::Flags;

@@ -6,10 +6,10 @@ use core::ops::Deref;
 use core::ptr::NonNull;
 use core::slice;
 
-use super::{Imported, Readable};
+use super::Imported;
 use crate::device::Device;
 use crate::dtype::DataType;
-use crate::element::Element;
+use crate::element::{Element, Readable};
 use crate::error::Error;
 use crate::ffi::DLTensor;
 use crate::layout::MAX_NDIM;

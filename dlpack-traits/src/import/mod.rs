@@ -28,7 +28,7 @@ mod typed;
 
 pub use codes::Codes;
 pub use construct::{Copies, DLPackImport};
-pub use elements::{Elements, Readable};
+pub use elements::Elements;
 pub use foreign::{AnyElement, Foreign, ForeignElement};
 pub use from_dims::FromDims;
 pub use import_error::ImportError;

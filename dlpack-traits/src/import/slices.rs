@@ -4,11 +4,9 @@
 use core::iter::FusedIterator;
 use core::slice;
 
-use bytemuck::Pod;
-
+use super::Imported;
 use super::typed::Positions;
-use super::{Imported, Readable};
-use crate::element::Element;
+use crate::element::{AnyBits, Readable};
 use crate::error::Error;
 use crate::layout;
 use crate::storage::Access;
@@ -107,7 +105,8 @@ impl Imported {
 }
 
 impl<'a> Frozen<'a> {
-    /// The elements in row-major order. A `bool` is checked.
+    /// The elements in row-major order. They are checked where not every pattern of bits
+    /// is a value: `bool`, for one.
     ///
     /// # Errors
     ///
@@ -121,7 +120,12 @@ impl<'a> Frozen<'a> {
         // as long as the handle, which is borrowed for `'a`. By 1 of
         // `assume_frozen` (or as they are ours alone) nobody writes to them.
         let bytes = unsafe { slice::from_raw_parts(first.cast::<u8>(), byte_len) };
-        bytemuck::checked::try_cast_slice(bytes).map_err(|_| Error::InvalidBits { dtype: T::DTYPE })
+        if !T::are_valid(bytes) {
+            return Err(Error::InvalidBits { dtype: T::DTYPE });
+        }
+        // SAFETY: `as_raw_slice` found that many aligned elements. They are the bytes above,
+        // which by 1 of `Readable` are valid values.
+        Ok(unsafe { slice::from_raw_parts(first, len) })
     }
 
     /// The elements in row-major order of their indices, in any layout.
@@ -131,10 +135,10 @@ impl<'a> Frozen<'a> {
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
     /// [`Error::Misaligned`].
     #[inline]
-    pub fn elements<T: Element + Pod>(
+    pub fn elements<T: AnyBits>(
         self,
     ) -> Result<impl ExactSizeIterator<Item = &'a T> + FusedIterator, Error> {
-        let typed = self.tensor.typed::<T>()?;
+        let typed = self.tensor.typed_any_bits::<T>()?;
         let first = typed.as_aligned::<T>()?.cast::<u8>();
         Ok(Positions::of(typed).map(move |position| {
             // SAFETY: there is an element of the same allocation, by 4 of `from_raw`.
@@ -200,7 +204,7 @@ impl<'a> Exclusive<'a> {
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::NotCompact`],
     /// [`Error::Misaligned`].
     #[inline]
-    pub fn as_mut_slice<T: Element + Pod>(&mut self) -> Result<&mut [T], Error> {
+    pub fn as_mut_slice<T: AnyBits>(&mut self) -> Result<&mut [T], Error> {
         Exclusive { tensor: self.tensor }.into_mut_slice()
     }
 
@@ -210,8 +214,8 @@ impl<'a> Exclusive<'a> {
     ///
     /// Those of [`as_mut_slice`](Self::as_mut_slice).
     #[inline]
-    pub fn into_mut_slice<T: Element + Pod>(self) -> Result<&'a mut [T], Error> {
-        let (first, len) = self.tensor.typed::<T>()?.as_raw_slice::<T>()?;
+    pub fn into_mut_slice<T: AnyBits>(self) -> Result<&'a mut [T], Error> {
+        let (first, len) = self.tensor.typed_any_bits::<T>()?.as_raw_slice::<T>()?;
         // SAFETY: the elements are aligned, any bits are a `T`, and by 4 of
         // `from_raw` they are initialised, writable (READ_ONLY is not set) and
         // alive as long as the handle, which is uniquely borrowed for `'a`.
@@ -227,8 +231,8 @@ impl<'a> Exclusive<'a> {
     /// and [`Error::NoSuchElement`] if the index has not one entry per dimension,
     /// or one that is outside.
     #[inline]
-    pub fn store<T: Element + Pod>(&mut self, index: &[usize], value: T) -> Result<(), Error> {
-        let typed = self.tensor.typed::<T>()?;
+    pub fn store<T: AnyBits>(&mut self, index: &[usize], value: T) -> Result<(), Error> {
+        let typed = self.tensor.typed_any_bits::<T>()?;
         let position = typed.position(index)?;
         // SAFETY: by 4 of `from_raw` an element of the same allocation is there.
         let element = unsafe { typed.first.offset(position) };
@@ -245,10 +249,10 @@ impl<'a> Exclusive<'a> {
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
     /// [`Error::Misaligned`].
     #[inline]
-    pub fn elements_mut<T: Element + Pod>(
+    pub fn elements_mut<T: AnyBits>(
         &mut self,
     ) -> Result<impl ExactSizeIterator<Item = &mut T> + FusedIterator, Error> {
-        let typed = self.tensor.typed::<T>()?;
+        let typed = self.tensor.typed_any_bits::<T>()?;
         let first = typed.as_aligned::<T>()?.cast::<u8>();
         Ok(Positions::of(typed).map(move |position| {
             // SAFETY: there is an element of the same allocation, by 4 of `from_raw`.

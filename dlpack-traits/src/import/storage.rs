@@ -7,11 +7,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::array::from_fn;
 
-use bytemuck::Pod;
-
-use super::{Foreign, ForeignElement, Imported, Readable, Unmet};
+use super::{Foreign, ForeignElement, Imported, Unmet};
 use crate::dtype::DataType;
-use crate::element::Element;
+use crate::element::{AnyBits, Readable};
 use crate::error::Error;
 use crate::storage::SharedBuffer;
 
@@ -155,7 +153,7 @@ impl<T: Readable> FromElements for Arc<[T]> {
     }
 }
 
-impl<T: Element + Pod> FromElements for SharedBuffer<T> {
+impl<T: AnyBits> FromElements for SharedBuffer<T> {
     type Element = T;
 
     fn from_elements(elements: Vec<T>) -> Result<Self, Error> {

@@ -4,7 +4,7 @@ use core::iter::FusedIterator;
 
 use super::Imported;
 use crate::dtype::DataType;
-use crate::element::{Element, SizeMatches};
+use crate::element::{AnyBits, BitsAreValid, Element, SizeMatches};
 use crate::error::Error;
 use crate::layout::{self, Walk};
 
@@ -69,6 +69,14 @@ impl Imported {
             step: isize::try_from(step).unwrap_or(0),
             len,
         })
+    }
+
+    /// The elements, if they can be accessed here as `T`s, of a type of which any bits are
+    /// a value: by 4 of `Element`, whose `ANY_BITS` is asserted here.
+    #[inline]
+    pub(crate) fn typed_any_bits<T: AnyBits>(&self) -> Result<Typed<'_>, Error> {
+        let () = BitsAreValid::<T>::OK;
+        self.typed::<T>()
     }
 }
 

@@ -2,17 +2,16 @@
 
 use alloc::vec::Vec;
 
-use bytemuck::Pod;
 use ndarray::{
     ArcArray, Array, ArrayBase, ArrayD, ArrayViewD, ArrayViewMutD, Axis, Data as Repr, DataMut,
     Dimension, IxDyn, ShapeBuilder, StrideShape,
 };
 
 use crate::describe::{AsLayout, Describe, Description, DescriptionMut, Shaped};
-use crate::element::Element;
+use crate::element::{AnyBits, Element, Readable};
 use crate::error::Error;
 use crate::export::DLPackExport;
-use crate::import::{Elements, Exclusive, Frozen, Readable, Typed};
+use crate::import::{Elements, Exclusive, Frozen, Typed};
 use crate::storage::{Data, DataRef, SharedOwner, Storage};
 
 /// A tensor as `ndarray` has them: from its lowest address, with strides that
@@ -73,8 +72,8 @@ impl<'a> Frozen<'a> {
     /// [`Error::NotOnHost`], [`Error::ElementMismatch`], [`Error::AxesMismatch`],
     /// [`Error::Misaligned`], [`Error::SizeOverflow`] beside a dimension of 0, and
     /// [`Error::StrideNotWhole`] where elements with axes do not lie whole ones apart.
-    pub fn as_ndarray<T: Element + Pod>(self) -> Result<ArrayViewD<'a, T>, Error> {
-        let Parts { lowest, shape, turned } = Parts::of(&self.tensor().typed::<T>()?)?;
+    pub fn as_ndarray<T: AnyBits>(self) -> Result<ArrayViewD<'a, T>, Error> {
+        let Parts { lowest, shape, turned } = Parts::of(&self.tensor().typed_any_bits::<T>()?)?;
         // SAFETY: the elements are aligned, any bits are a `T`, and by 4 of
         // `Imported::from_raw` all that these dimensions and strides reach from
         // the lowest is initialised and alive as long as the handle, which is
@@ -104,8 +103,8 @@ impl Exclusive<'_> {
     /// # Errors
     ///
     /// Those of [`Frozen::as_ndarray`].
-    pub fn as_ndarray_mut<T: Element + Pod>(&mut self) -> Result<ArrayViewMutD<'_, T>, Error> {
-        let Parts { lowest, shape, turned } = Parts::of(&self.tensor().typed::<T>()?)?;
+    pub fn as_ndarray_mut<T: AnyBits>(&mut self) -> Result<ArrayViewMutD<'_, T>, Error> {
+        let Parts { lowest, shape, turned } = Parts::of(&self.tensor().typed_any_bits::<T>()?)?;
         // SAFETY: as in `as_ndarray`; the handle is uniquely borrowed, the memory
         // may be written (READ_ONLY is not set), nobody else accesses it, and no
         // two indices name one element.

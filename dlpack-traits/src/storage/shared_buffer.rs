@@ -4,11 +4,9 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
-use bytemuck::Pod;
-
 use crate::byte_atomic;
 use crate::device::Device;
-use crate::element::{Element, SizeMatches};
+use crate::element::{AnyBits, BitsAreValid, SizeMatches, bytes_of};
 use crate::error::Error;
 use crate::storage::{Block, Counted, DataRef, SharedOwner, Storage};
 
@@ -49,7 +47,7 @@ pub struct SharedBuffer<T> {
     elements: PhantomData<fn() -> T>,
 }
 
-impl<T: Element + Pod> SharedBuffer<T> {
+impl<T: AnyBits> SharedBuffer<T> {
     /// A buffer of `len` elements, all of them zero.
     ///
     /// # Errors
@@ -57,6 +55,7 @@ impl<T: Element + Pod> SharedBuffer<T> {
     /// [`Error::OutOfMemory`].
     pub fn zeroed(len: usize) -> Result<Self, Error> {
         let () = SizeMatches::<T>::OK;
+        let () = BitsAreValid::<T>::OK;
         let byte_len = len.saturating_mul(size_of::<T>());
         Ok(Self { block: Counted::new(Block::zeroed(byte_len)?)?, elements: PhantomData })
     }
@@ -67,8 +66,8 @@ impl<T: Element + Pod> SharedBuffer<T> {
     ///
     /// [`Error::OutOfMemory`].
     pub fn from_slice(elements: &[T]) -> Result<Self, Error> {
-        let () = SizeMatches::<T>::OK;
-        let bytes: &[u8] = bytemuck::cast_slice(elements);
+        let () = BitsAreValid::<T>::OK;
+        let bytes = bytes_of(elements);
         let mut block = Block::zeroed(bytes.len())?;
         // SAFETY: the block is new: nobody else knows its address.
         unsafe { block.bytes_mut() }.copy_from_slice(bytes);
@@ -77,7 +76,7 @@ impl<T: Element + Pod> SharedBuffer<T> {
 
     /// Number of elements.
     pub fn len(&self) -> usize {
-        // A `Pod` element of a DLPack type has at least one byte.
+        // An element of a DLPack type has at least one byte.
         self.block.byte_len().checked_div(size_of::<T>()).unwrap_or(0)
     }
 
@@ -97,7 +96,8 @@ impl<T: Element + Pod> SharedBuffer<T> {
         // SAFETY: 1. The block has the element, lives while `self` is borrowed, is initialised,
         // and may be written. 2. Rust accesses it through `byte_atomic` only.
         let value = unsafe { byte_atomic::load::<T>(element) };
-        // SAFETY: all its bytes were read from initialised memory, and any bytes are a `Pod`.
+        // SAFETY: all its bytes were read from initialised memory, and any bytes are a `T`:
+        // each constructor asserts it.
         unsafe { value.assume_init() }
     }
 
@@ -109,7 +109,7 @@ impl<T: Element + Pod> SharedBuffer<T> {
     #[inline]
     pub fn store(&self, index: usize, value: T) {
         let element = self.element(index);
-        // SAFETY: 1. A `Pod` has no uninitialised bytes. 2. The block has the element, lives
+        // SAFETY: 1. An `Element` has no uninitialised bytes. 2. The block has the element, lives
         // while `self` is borrowed, is initialised, and may be written. 3. Rust accesses it
         // through `byte_atomic` only.
         unsafe { byte_atomic::store(element, value) };
@@ -127,7 +127,7 @@ impl<T: Element + Pod> SharedBuffer<T> {
             byte_atomic::copy_from_shared(self.block.as_ptr(), to, self.block.byte_len());
         }
         // SAFETY: there is room for as many, all their bytes were written, and any bytes are a
-        // `Pod`.
+        // `T`: each constructor asserts it.
         unsafe { copy.set_len(len) };
         copy
     }
@@ -141,13 +141,13 @@ impl<T: Element + Pod> SharedBuffer<T> {
     }
 }
 
-impl<T: Element + Pod> Storage for SharedBuffer<T> {
+impl<T: AnyBits> Storage for SharedBuffer<T> {
     #[inline(always)]
     fn data(&self) -> DataRef<'_> {
         // SAFETY:
         // 1. The block owns that many bytes of host memory and lives as long as `self`.
-        // 2. It was zeroed, is aligned to 64 bytes, and as `T` is `Pod`, any
-        //    bits are one.
+        // 2. It was zeroed, is aligned to 64 bytes, and any bits are a
+        //    `T`: each constructor asserts it.
         // 3. No reference to it is ever made: Rust accesses it through `byte_atomic` only.
         unsafe {
             DataRef::from_raw_parts_shared(

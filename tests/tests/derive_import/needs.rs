@@ -85,11 +85,6 @@ fn the_axis_that_goes_back_is_named() {
 #[repr(transparent)]
 struct Rgb([u8; 3]);
 
-// SAFETY: any bytes are three numbers.
-unsafe impl bytemuck::Zeroable for Rgb {}
-// SAFETY: as above, and there is nothing between them.
-unsafe impl bytemuck::Pod for Rgb {}
-
 #[derive(DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Pixels {

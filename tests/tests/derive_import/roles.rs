@@ -393,11 +393,6 @@ fn elements_of_any_type_on_any_device() {
 #[repr(transparent)]
 struct Rgb([u8; 3]);
 
-// SAFETY: any bytes are three numbers.
-unsafe impl bytemuck::Zeroable for Rgb {}
-// SAFETY: as above, and there is nothing between them.
-unsafe impl bytemuck::Pod for Rgb {}
-
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Pixels {

@@ -41,7 +41,7 @@ fn malformed_structs() {
 }
 
 /// Reads every element in every way that the case allows, against what is there.
-fn read<T: Readable + PartialEq + core::fmt::Debug>(
+fn read<T: Readable + bytemuck::CheckedBitPattern + PartialEq + core::fmt::Debug>(
     case: &Case,
     tensor: &Imported,
     data: *const u8,

@@ -94,11 +94,6 @@ fn no_views() {
 #[repr(transparent)]
 struct Pair([i32; 2]);
 
-// SAFETY: a transparent array of numbers.
-unsafe impl bytemuck::Zeroable for Pair {}
-// SAFETY: as above.
-unsafe impl bytemuck::Pod for Pair {}
-
 #[test]
 fn elements_with_axes() {
     let case = forged(&[2, 3, 2], &numbers()).strided(&[-6, 2, 1], 24);

@@ -6,7 +6,7 @@ use std::thread;
 use dlpack_tests::counted::Owner;
 use tensors::ffi::DLManagedTensorVersioned;
 use tensors::{
-    DLPackExport, DataType, Describe, Description, Element, Error, Foreign, Imported,
+    AnyBits, DLPackExport, DataType, Describe, Description, Element, Error, Foreign, Imported,
     ManagedTensor, SharedBuffer, Storage,
 };
 
@@ -18,7 +18,7 @@ const ROUNDS: usize = if cfg!(miri) { 4 } else { 20_000 };
 /// Bytes that are exported as elements of another type.
 struct Viewed<T>(SharedBuffer<T>, DataType, [i64; 1]);
 
-impl<T: Element + bytemuck::Pod> DLPackExport for Viewed<T> {
+impl<T: AnyBits> DLPackExport for Viewed<T> {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         out.shape(&self.2).dtype(self.1).data(self.0.data())
     }
@@ -36,14 +36,17 @@ fn through_c(tensor: ManagedTensor) -> Imported {
 }
 
 /// Whether every byte is one of two.
-fn is_mix<T: bytemuck::NoUninit>(value: T, old: u8, new: u8) -> bool {
-    bytemuck::bytes_of(&value).iter().all(|&byte| byte == old || byte == new)
+fn is_mix<T: Element>(value: T, old: u8, new: u8) -> bool {
+    // SAFETY: all bytes of an element are initialised.
+    let bytes: &[u8] =
+        unsafe { core::slice::from_raw_parts((&raw const value).cast(), size_of::<T>()) };
+    bytes.iter().all(|&byte| byte == old || byte == new)
 }
 
 /// Reads a tensor in every way that copies elements.
 fn read_all<T>(tensor: &Imported, old: u8, new: u8)
 where
-    T: Element + bytemuck::Pod + PartialEq + core::fmt::Debug,
+    T: AnyBits + PartialEq + core::fmt::Debug,
 {
     let elements = tensor.elements::<T>().unwrap();
     let last = elements.shape().iter().map(|&dim| usize::try_from(dim).unwrap() - 1);

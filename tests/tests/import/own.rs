@@ -130,11 +130,6 @@ fn bools() {
 #[repr(transparent)]
 pub(crate) struct Rgba(pub(crate) [u8; 4]);
 
-// SAFETY: a transparent array of bytes.
-unsafe impl bytemuck::Zeroable for Rgba {}
-// SAFETY: as above.
-unsafe impl bytemuck::Pod for Rgba {}
-
 /// A buffer that is lent for reading only.
 struct Watched(SharedBuffer<Rgba>);
 

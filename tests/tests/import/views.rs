@@ -3,7 +3,6 @@
 use core::fmt::Debug;
 use std::collections::HashSet;
 
-use bytemuck::{Pod, Zeroable};
 use dlpack_tests::counted::Owner;
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
@@ -19,11 +18,6 @@ use crate::import::forge::{Forged, alone, forged, import};
 #[repr(transparent)]
 struct Rgb([u8; 3]);
 
-// SAFETY: a transparent array of bytes.
-unsafe impl Zeroable for Rgb {}
-// SAFETY: as above.
-unsafe impl Pod for Rgb {}
-
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[dlpack(crate = tensors, any_bits)]
 #[repr(C)]
@@ -31,11 +25,6 @@ struct Point {
     x: i32,
     y: i32,
 }
-
-// SAFETY: two numbers without anything between.
-unsafe impl Zeroable for Point {}
-// SAFETY: as above.
-unsafe impl Pod for Point {}
 
 /// More strictly aligned than its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
@@ -46,11 +35,6 @@ struct Aligned {
     #[dlpack(skip)]
     align: [f64; 0],
 }
-
-// SAFETY: two numbers with nothing between or behind.
-unsafe impl Zeroable for Aligned {}
-// SAFETY: as above.
-unsafe impl Pod for Aligned {}
 
 /// A tensor of bytes, copied for us.
 fn bytes(dtype: DataType, shape: &[i64], bytes: &[u8]) -> Forged {

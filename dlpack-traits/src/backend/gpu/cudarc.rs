@@ -5,14 +5,13 @@ use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 
 use ::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, DriverError};
-use bytemuck::Pod;
 
 use super::Cuda;
 use super::cuda::{CudaDriver, Current};
 use super::runtime::runtime;
 use crate::backend::{Decision, DeviceBuffer, Freed, StreamHandle, StreamRules, WorkStream};
 use crate::device::Device;
-use crate::element::Element;
+use crate::element::{AnyBits, BitsAreValid, Element};
 use crate::error::Error;
 use crate::storage::{Data, DataRef, Storage};
 use crate::stream::{StreamArg, StreamKind, Synchronize};
@@ -34,10 +33,11 @@ use crate::stream::{StreamArg, StreamKind, Synchronize};
 ///
 /// Where the slice is of a context other than the primary one, or of a
 /// per-thread default stream; and those of the driver.
-impl<T: Element + Pod + DeviceRepr + Send + Sync> TryFrom<CudaSlice<T>> for DeviceBuffer<Cuda> {
+impl<T: AnyBits + DeviceRepr + Send + Sync> TryFrom<CudaSlice<T>> for DeviceBuffer<Cuda> {
     type Error = Error;
 
     fn try_from(slice: CudaSlice<T>) -> Result<Self, Error> {
+        let () = BitsAreValid::<T>::OK;
         let _current = keep_current(gpu(&slice)?)?;
         // From here on it is dropped before `_current`.
         let mut slice = slice;
@@ -50,7 +50,7 @@ impl<T: Element + Pod + DeviceRepr + Send + Sync> TryFrom<CudaSlice<T>> for Devi
         let data = NonNull::new(pointer(address)).ok_or(Error::NullData)?;
         let owner = Owner { slice: Some(slice), device };
         // SAFETY: 1. `owner` holds the slice, whose memory has as many bytes. 2.
-        // A slice is initialised, its elements are plain old data, and the driver
+        // A slice is initialised, any bits are elements, and the driver
         // aligns to 256 bytes. 3. It is memory of the GPU, and the only owner is
         // here. 4. By the lines above. 5. The slice frees it in the order of its
         // stream, or waits for that itself.

@@ -1,7 +1,6 @@
 use dlpack_traits::{Element, Error, Imported};
 
 #[derive(Clone, Copy, Element)]
-#[dlpack(any_bits)]
 #[repr(transparent)]
 pub struct Rgb([u8; 3]);
 

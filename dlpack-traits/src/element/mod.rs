@@ -1,8 +1,13 @@
 //! Rust types that can be elements of a tensor: [`Element`].
 
+mod readable;
+
 use bytemuck::{Pod, Zeroable};
 
 use crate::dtype::DataType;
+
+pub use readable::{AnyBits, Readable};
+pub(crate) use readable::{BitsAreValid, bytes_of, bytes_of_mut, zero};
 
 /// A Rust type that a tensor's memory can hold.
 ///

@@ -1,0 +1,199 @@
+//! Elements that can be read from memory whose bytes are not known to be valid:
+//! [`Readable`] and [`AnyBits`].
+
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+
+use super::{Complex, Element, Lanes, SizeMatches};
+
+/// An element type that can be read from imported memory, which may hold any bytes.
+///
+/// Implemented for
+/// - every element type of this crate,
+/// - a struct that derives `Element` with `#[dlpack(any_bits)]`: nothing is checked,
+///   because every pattern of bits is a value,
+/// - a struct that derives `Element` without it and implements
+///   `bytemuck::CheckedBitPattern`, whose `Bits` are `NoUninit`: each value that is read
+///   is checked by that implementation.
+///
+/// A type with an `unsafe impl Element` implements this trait, too:
+///
+/// ```
+/// use dlpack_traits::{DataType, Element, Readable};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// #[repr(u8)]
+/// enum Switch {
+///     Off,
+///     On,
+/// }
+///
+/// // SAFETY: 1. and 2. It is one byte, always initialised. 3. `U8` has one byte.
+/// // 4. `ANY_BITS` is false.
+/// unsafe impl Element for Switch {
+///     const DTYPE: DataType = DataType::U8;
+///     const ANY_BITS: bool = false;
+/// }
+///
+/// // SAFETY: 1. 0 is `Off`, and 1 is `On`.
+/// unsafe impl Readable for Switch {
+///     fn are_valid(bytes: &[u8]) -> bool {
+///         bytes.iter().all(|&byte| byte <= 1)
+///     }
+/// }
+/// ```
+///
+/// # Safety
+///
+/// An implementation promises that
+/// 1. where `are_valid` returns true for bytes whose number is a multiple of the size of
+///    the type, each part of that size is a valid value. The default keeps this promise.
+#[diagnostic::on_unimplemented(
+    message = "elements of type `{Self}` cannot be read",
+    label = "not `Readable`: imported memory may hold bytes that are not a valid `{Self}`",
+    note = "a `Foreign` without a type does not say what its elements are: `foreign.typed::<f32>()?` does, or `foreign.tensor().elements::<f32>()?`",
+    note = "a struct that derives `Element` is readable with `#[dlpack(any_bits)]`, if every pattern of bits is a value of it",
+    note = "otherwise implement `bytemuck::CheckedBitPattern` for the struct, with `Bits` that are `NoUninit`: each value that is read is then checked",
+    note = "a type with an `unsafe impl Element` needs an `unsafe impl Readable`"
+)]
+pub unsafe trait Readable: Element {
+    /// Whether bytes are values of this type, one after the other. Their number is a
+    /// multiple of the size of the type; they need not be aligned.
+    ///
+    /// By default all bytes are, or none, as [`Element::ANY_BITS`] says.
+    #[inline(always)]
+    fn are_valid(bytes: &[u8]) -> bool {
+        let _ = bytes;
+        Self::ANY_BITS
+    }
+}
+
+/// An element type of which every pattern of bits is a value, so that foreign code may
+/// write it, and Rust may borrow it where foreign code wrote.
+///
+/// Implemented for the element types of this crate except `bool`, and for a struct that
+/// derives `Element` with `#[dlpack(any_bits)]`. A type with an `unsafe impl Element`
+/// whose [`ANY_BITS`](Element::ANY_BITS) is true can implement it; with another one, each
+/// use is a compile error.
+///
+/// `unsafe` code that relies on this for a type parameter has to evaluate
+/// [`ANY_BITS`](Element::ANY_BITS): it is asserted there that the fields of a struct keep
+/// what the struct says.
+#[diagnostic::on_unimplemented(
+    message = "not every pattern of bits is a value of the element type `{Self}`",
+    label = "not `AnyBits`",
+    note = "elements that other code may write, or that Rust borrows where it wrote, are such that any bits are a value: not `bool`, for example",
+    note = "a struct that derives `Element` says that it is so with `#[dlpack(any_bits)]`",
+    note = "values that have to be checked can be read with `Imported::elements`, and `Elements::to_vec` or `Elements::try_iter`"
+)]
+pub trait AnyBits: Readable {}
+
+/// Compile-time proof that `ANY_BITS` is true, evaluated wherever
+/// [`BitsAreValid::OK`] is named.
+pub(crate) struct BitsAreValid<T>(PhantomData<T>);
+
+impl<T: AnyBits> BitsAreValid<T> {
+    pub(crate) const OK: () = assert_any_bits(T::ANY_BITS);
+}
+
+/// Asserts what `AnyBits` promises.
+const fn assert_any_bits(any_bits: bool) {
+    assert!(any_bits, "an `AnyBits` element has an `ANY_BITS` that is true");
+}
+
+/// The element whose bytes are all zero.
+#[inline(always)]
+pub(crate) fn zero<T: AnyBits>() -> T {
+    let () = BitsAreValid::<T>::OK;
+    let () = SizeMatches::<T>::OK;
+    // SAFETY: by 4 of `Element` any bits are a value, since `ANY_BITS` is true.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+/// The bytes of elements.
+#[inline(always)]
+pub(crate) fn bytes_of<T: Element>(elements: &[T]) -> &[u8] {
+    let () = SizeMatches::<T>::OK;
+    // SAFETY: by 1 of `Element` all bytes of the slice are initialised, and by 2 of it
+    // nothing can change them while they are borrowed.
+    unsafe { core::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
+}
+
+/// The bytes of elements, to be written.
+#[inline(always)]
+pub(crate) fn bytes_of_mut<T: AnyBits>(elements: &mut [T]) -> &mut [u8] {
+    let () = BitsAreValid::<T>::OK;
+    let () = SizeMatches::<T>::OK;
+    let byte_len = size_of_val(elements);
+    // SAFETY: by 1 of `Element` all bytes of the slice are initialised, it is borrowed
+    // exclusively, and by 4 of it any bytes can be written, since `ANY_BITS` is true.
+    unsafe { core::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), byte_len) }
+}
+
+/// Implements both traits for types whose `ANY_BITS` is true.
+macro_rules! any_bits {
+    ($($type:ty),+ $(,)?) => {$(
+        const _: () = BitsAreValid::<$type>::OK;
+        // SAFETY: 1. This is the default.
+        unsafe impl Readable for $type {}
+        impl AnyBits for $type {}
+    )+};
+}
+
+any_bits! {
+    i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f32, f64,
+    Complex<f32>, Complex<f64>,
+}
+
+#[cfg(feature = "half")]
+any_bits!(half::f16, half::bf16, Complex<half::f16>);
+
+// SAFETY: 1. 0 is `false`, and 1 is `true`.
+unsafe impl Readable for bool {
+    #[inline]
+    fn are_valid(bytes: &[u8]) -> bool {
+        bytes.iter().all(|&byte| byte <= 1)
+    }
+}
+
+// SAFETY: 1. The type is a transparent array of lanes, so that its values are valid where
+// the lanes are. By 1 of `Readable` they are.
+unsafe impl<T: Readable, const N: usize> Readable for Lanes<T, N> {
+    #[inline(always)]
+    fn are_valid(bytes: &[u8]) -> bool {
+        T::are_valid(bytes)
+    }
+}
+
+impl<T: AnyBits, const N: usize> AnyBits for Lanes<T, N> {}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn bytes_of_elements_are_checked_by_their_type() {
+        assert!(bool::are_valid(&[0, 1, 1]) && !bool::are_valid(&[0, 2]));
+        assert!(Lanes::<bool, 2>::are_valid(&[0, 1]) && !Lanes::<bool, 2>::are_valid(&[1, 3]));
+        assert!(u8::are_valid(&[0, 255]) && Lanes::<f32, 2>::are_valid(&[255; 8]));
+    }
+
+    #[test]
+    fn elements_and_bytes_are_one_memory() {
+        assert_eq!(zero::<Lanes<u16, 2>>(), Lanes([0, 0]));
+        let mut lanes = [Lanes([1_u8, 2]), Lanes([3, 4])];
+        assert_eq!(bytes_of(&lanes), [1, 2, 3, 4]);
+        bytes_of_mut(&mut lanes)[3] = 5;
+        assert_eq!(lanes[1], Lanes([3, 5]));
+    }
+
+    #[test]
+    fn any_bits_are_asserted() {
+        assert_any_bits(true);
+        assert!(catch_unwind(|| assert_any_bits(false)).is_err());
+    }
+}
