@@ -34,12 +34,37 @@ def test_an_element():
 
 
 def test_borrowed():
-    """Through the function for it: nothing is made, nobody is asked for a stream."""
+    """Through the function that exports, which keeps the memory: nobody is asked for a
+    stream."""
     one = scripted()()
     testing.borrowed_sum(one)  # what is remembered of the type stays
     testing.script()
     with nothing_left():
         assert testing.borrowed_sum(one) == (6.0, 0)
+    assert testing.scripted_calls() == {"export": 1}
+
+
+def test_borrowed_memory_outlives_a_change_of_the_object():
+    """The function that borrows may run Python code, and that code may have the producer
+    free or reuse what a view shows. Rule X12."""
+    one = scripted()()
+    try:
+        around = testing.borrowed_sums_around(
+            one, lambda: testing.overwrite_viewed([0.0, 0.0, 0.0])
+        )
+        assert around == (6.0, 6.0)
+        assert testing.viewed_sum(one) == (0.0, 0), "which a view shows"
+    finally:
+        testing.overwrite_viewed([1.0, 2.0, 3.0])
+
+
+def test_viewed():
+    """Through the function for it: nothing is made, nobody is asked for a stream."""
+    one = scripted()()
+    testing.viewed_sum(one)  # what is remembered of the type stays
+    testing.script()
+    with nothing_left():
+        assert testing.viewed_sum(one) == (6.0, 0)
     assert testing.scripted_calls() == {"view": 1}
 
 
@@ -52,25 +77,26 @@ def test_borrowed_from_libraries(make):
         module = require(make)
         module = module.numpy if make == "jax" else module
         one = module.asarray([1.0, 2.0], dtype=module.float32)
-    check_leaks(lambda: testing.borrowed_sum(one), rounds=3)
-    assert testing.borrowed_sum(one) == (3.0, 0)
+    for read in (testing.borrowed_sum, testing.viewed_sum):
+        check_leaks(lambda: read(one), rounds=3)
+        assert read(one) == (3.0, 0)
 
 
 @pytest.mark.parametrize(
     "how", [{"missing": ["view"]}, {"script": {"raises": "BufferError", "status": -1}}]
 )
-def test_what_cannot_be_borrowed_is_imported(how):
+def test_what_cannot_be_viewed_is_imported(how):
     """For the time of the call, and released after it."""
     one = scripted(missing=how.get("missing", []))()
     if "script" in how:
         # The owning function says the same, and there is no `__dlpack__`.
         testing.script(**how["script"], nothing=True)
         with pytest.raises(AttributeError, match="__dlpack_device__"):
-            testing.borrowed_sum(one)
+            testing.viewed_sum(one)
         assert testing.scripted_calls() == {"view": 1, "export": 1}
     else:
-        check_leaks(lambda: testing.borrowed_sum(one), rounds=3)
-        assert testing.borrowed_sum(one) == (6.0, 0)
+        check_leaks(lambda: testing.viewed_sum(one), rounds=3)
+        assert testing.viewed_sum(one) == (6.0, 0)
 
 
 @pytest.mark.parametrize(
@@ -90,17 +116,21 @@ def test_what_a_view_may_say(script, error):
     one = scripted()()
     testing.script(**script)
     with pytest.raises(error), nothing_left():
-        testing.borrowed_sum(one)
+        testing.viewed_sum(one)
 
 
-def test_the_stream_of_a_device():
+@pytest.mark.parametrize(
+    ("read", "function"),
+    [(testing.borrowed_facts, "export"), (testing.viewed_facts, "view")],
+)
+def test_the_stream_of_a_device(read, function):
     """Is asked for on a device, and only there. Rule X11."""
     one = scripted()()
     testing.script(device=(2, 1))
-    device, shape, strides, address, stream = testing.borrowed_facts(one)
+    device, shape, strides, address, stream = read(one)
     assert (device, shape, strides) == ("cuda:1", [3], [1])
     assert address and stream >= 0x1000
-    assert testing.scripted_calls() == {"view": 1, "stream": 1}
+    assert testing.scripted_calls() == {function: 1, "stream": 1}
 
 
 def test_a_device_without_a_table():
@@ -122,10 +152,13 @@ def test_a_device_without_a_table():
 
 
 def test_a_table_without_streams():
-    """Is one whose work is on the default stream."""
+    """Is one whose work is on the default stream, for a view. A tensor that is owned has
+    to be synchronized, by `__dlpack__`."""
     one = scripted(missing=["stream"])()
     testing.script(device=(2, 0))
-    assert testing.borrowed_facts(one)[4] == 0
+    assert testing.viewed_facts(one)[4] == 0
+    with pytest.raises(AttributeError, match="__dlpack__"):
+        testing.borrowed_facts(one)
 
 
 def test_the_error_of_a_stream_arrives():
@@ -352,7 +385,7 @@ def test_no_attribute_in_between():
     with nothing_left():
         assert testing.fused(a, b, c) == 42
     assert lookups == []
-    assert testing.scripted_calls() == {"view": 3, "allocate": 1, "wrap": 1}
+    assert testing.scripted_calls() == {"export": 3, "allocate": 1, "wrap": 1}
 
 
 def test_a_kernel_that_fails_leaves_nothing():

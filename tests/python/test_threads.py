@@ -1,8 +1,10 @@
 """Exports and releases on threads of Python's, on threads that Python does not
 know, and on several at once."""
 
+import os
 import sys
 import threading
+import time
 
 import consumers
 import dlpack_structs as structs
@@ -136,3 +138,41 @@ def test_releases_on_many_threads_at_once():
 
     check_leaks(body)
     assert sys.getrefcount(tensor) == count
+
+
+def in_ended_thread(body):
+    """Runs `body` on another Python thread, and returns when the system has ended it.
+    `join` returns when Python has forgotten it, before thread-local values are dropped."""
+    thread = threading.Thread(target=body)
+    thread.start()
+    task = f"/proc/self/task/{thread.native_id}"
+    thread.join()
+    deadline = time.monotonic() + 10
+    while os.path.exists(task) and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc")
+@pytest.mark.parametrize("max_version", [None, (1, 0)], ids=["legacy", "versioned"])
+@pytest.mark.parametrize("cls", CLASSES)
+def test_the_deleter_when_its_thread_ends(cls, max_version):
+    """In the destructor of a thread-local value, when Python has forgotten the thread. L7."""
+
+    def body():
+        taken = testing.take(cls([1.0]).__dlpack__(max_version=max_version))
+        in_ended_thread(taken.delete_at_thread_exit)
+
+    check_leaks(body)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc")
+@pytest.mark.parametrize("name", ["numpy", "torch"])
+def test_a_foreign_deleter_when_its_thread_ends(name):
+    """The same of a tensor of another library, whose deleter attaches. L11."""
+    consumer = consumers.get(name)
+
+    def body():
+        held = testing.import_tensor(consumer.take(Writable([1.0, 2.0])))
+        in_ended_thread(held.release_at_thread_exit)
+
+    check_leaks(body)

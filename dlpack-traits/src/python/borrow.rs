@@ -1,4 +1,4 @@
-//! Tensors of Python objects for the time of a call: [`borrow`].
+//! Tensors of Python objects for the time of a call: [`borrow`], [`borrow_view`].
 
 use core::ffi::c_void;
 use core::fmt;
@@ -18,16 +18,13 @@ use crate::ffi;
 use crate::import::Imported;
 use crate::stream::StreamArg;
 
-/// Runs something with the tensor of an object, without taking part in its
-/// ownership: what a kernel needs that is done when it returns.
+/// Calls a function with the tensor of an object, which it has until it returns.
 ///
-/// Through the exchange table of the object's type this calls no Python code,
-/// looks up no attribute, and allocates nothing for up to 8 dimensions. It does not
-/// wait for the device either: the stream is the one on which the object's
+/// The tensor is imported for the time of the call, so its producer keeps the memory until
+/// `run` returns, whatever `run` calls and other threads do to the object. With an exchange
+/// table on the object's type this calls no Python code and looks up no attribute. It does
+/// not wait for the device then either: the stream is the one on which the object's
 /// library launches its work now, and is where work on the tensor belongs.
-///
-/// Where the table has no function for it, or there is no table, the tensor is
-/// imported for the time of the call.
 ///
 /// ```no_run
 /// use dlpack_traits::python;
@@ -58,6 +55,46 @@ pub fn borrow<R>(
     object: &Bound<'_, PyAny>,
     run: impl for<'a> FnOnce(Borrowed<'a>, WorkStream<'a>) -> PyResult<R>,
 ) -> PyResult<R> {
+    run_imported(object, peer_of(&object.get_type())?, run)
+}
+
+/// [`borrow`] of memory that no one keeps: through the function of the exchange table for
+/// temporary access, which transfers no ownership and allocates nothing for up to 8
+/// dimensions. Where the table does not have this function, or there is no table, this is
+/// [`borrow`].
+///
+/// The standard says that such a tensor is valid "until control is returned". Then Python
+/// code may replace or free the memory of the object, and the object lives on.
+///
+/// ```no_run
+/// use dlpack_traits::python;
+/// use pyo3::prelude::*;
+///
+/// # #[allow(dead_code)]
+/// fn sum(object: &Bound<'_, PyAny>) -> PyResult<f32> {
+///     // SAFETY: 1. The closure reads numbers and calls nothing of Python. The module is
+///     // built for interpreters with a GIL, which this thread holds.
+///     unsafe {
+///         python::borrow_view(object, |tensor, _stream| {
+///             Ok(tensor.elements::<f32>()?.iter().sum())
+///         })
+///     }
+/// }
+/// ```
+///
+/// # Errors
+///
+/// Those of [`borrow`].
+///
+/// # Safety
+///
+/// 1. While `run` runs, no thread calls a function that frees or moves the memory of the
+///    object. With a GIL it is enough that `run` calls no function of Python, does not
+///    detach from the interpreter, and drops no value that may do either.
+pub unsafe fn borrow_view<R>(
+    object: &Bound<'_, PyAny>,
+    run: impl for<'a> FnOnce(Borrowed<'a>, WorkStream<'a>) -> PyResult<R>,
+) -> PyResult<R> {
     let py = object.py();
     let peer = peer_of(&object.get_type())?;
     if let Some(Peer { view: Some(view), stream, .. }) = peer {
@@ -66,9 +103,9 @@ pub fn borrow<R>(
             // What is complex may stand for its conjugate, which a table does not say.
             Ok(tensor) if tensor.dtype.code == ffi::kDLComplex => {}
             Ok(tensor) => {
-                // SAFETY: 1. The library that made the table is trusted that the
-                // tensor is what the standard says, as long as the object is
-                // alive, which the caller's reference sees to.
+                // SAFETY: 1. The library that made the table is trusted that the tensor
+                // is what the standard says, until Python code runs. The next statement
+                // asks for the stream, which runs none, and by 1 nothing else does.
                 let tensor = unsafe { Imported::borrowed(&tensor) }?;
                 let stream = current_stream(py, stream, tensor.device())?;
                 return run(Borrowed::new(&tensor), stream);
@@ -79,6 +116,16 @@ pub fn borrow<R>(
             Err(error) => return Err(error),
         }
     }
+    run_imported(object, peer, run)
+}
+
+/// [`borrow`] of an object whose type has that table.
+fn run_imported<R>(
+    object: &Bound<'_, PyAny>,
+    peer: Option<Peer>,
+    run: impl for<'a> FnOnce(Borrowed<'a>, WorkStream<'a>) -> PyResult<R>,
+) -> PyResult<R> {
+    let py = object.py();
     // With a table one can ask on which stream to work, and need not wait.
     let tensor = match peer {
         Some(Peer { stream: Some(_), .. }) => {

@@ -53,6 +53,7 @@
 //! |---|---|
 //! | own the tensor of an object | [`from_dlpack`]; [`from_dlpack_with`] to ask for a device, a copy, a stream |
 //! | read it for the time of a call, on the stream of its library | [`borrow`] |
+//! | the same without an allocation, while nothing changes the object | `unsafe` [`borrow_view`] |
 //! | have a result allocated by the library of an argument | [`allocate`], [`allocate_like`] |
 //! | make an object of a given type from a Rust tensor | [`to`] |
 //!
@@ -175,7 +176,7 @@ pub use crate::exchange::{Importable, NotImportable};
 #[cfg(feature = "pyo3")]
 pub use allocate::{Allocated, allocate, allocate_like};
 #[cfg(feature = "pyo3")]
-pub use borrow::{Borrowed, WorkStream, borrow};
+pub use borrow::{Borrowed, WorkStream, borrow, borrow_view};
 #[cfg(feature = "pyo3")]
 pub use builder::{ClassBuilder, Importing, class};
 #[cfg(feature = "pyo3")]

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::counted;
+use crate::thread_exit::at_thread_exit;
 
 /// Takes the tensor out of a capsule, as consumers do: the capsule is renamed.
 #[pyfunction]
@@ -143,6 +144,13 @@ impl Taken {
     fn delete_detached(&self) -> PyResult<()> {
         let pending = self.pending()?;
         detached(|| pending.delete());
+        Ok(())
+    }
+
+    /// Leaves the deleter to the end of this thread.
+    fn delete_at_thread_exit(&self) -> PyResult<()> {
+        let pending = self.pending()?;
+        at_thread_exit(|| pending.delete());
         Ok(())
     }
 

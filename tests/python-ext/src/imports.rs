@@ -11,6 +11,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::capsule::detached;
+use crate::thread_exit::at_thread_exit;
 
 /// A tensor that was imported, until it is released.
 #[pyclass(frozen, module = "dlpack_testing")]
@@ -73,6 +74,13 @@ impl Held {
     fn release_detached(&self) -> PyResult<()> {
         let tensor = self.take()?;
         detached(|| drop(tensor));
+        Ok(())
+    }
+
+    /// Releases the tensor when this thread ends.
+    fn release_at_thread_exit(&self) -> PyResult<()> {
+        let tensor = self.take()?;
+        at_thread_exit(|| drop(tensor));
         Ok(())
     }
 

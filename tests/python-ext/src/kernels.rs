@@ -61,22 +61,55 @@ pub(crate) fn borrowed_sum(object: &Bound<'_, PyAny>) -> PyResult<(f32, usize)> 
     })
 }
 
+/// Device, shape, strides, address, and a stream.
+type Facts = (String, Vec<i64>, Vec<i64>, usize, usize);
+
+fn facts(tensor: &Imported, stream: python::WorkStream<'_>) -> Facts {
+    (
+        tensor.device().to_string(),
+        tensor.shape().to_vec(),
+        tensor.strides().to_vec(),
+        tensor.as_ptr().addr(),
+        stream.as_ptr().addr(),
+    )
+}
+
 /// What is known of a borrowed tensor that need not be on the CPU: device,
 /// shape, strides, address, and the stream that came with it.
 #[pyfunction]
-#[expect(clippy::type_complexity, reason = "Python sees a tuple")]
-pub(crate) fn borrowed_facts(
+pub(crate) fn borrowed_facts(object: &Bound<'_, PyAny>) -> PyResult<Facts> {
+    python::borrow(object, |tensor, stream| Ok(facts(&tensor, stream)))
+}
+
+/// The sum of borrowed `float32`s before and after Python runs `between`.
+#[pyfunction]
+pub(crate) fn borrowed_sums_around(
     object: &Bound<'_, PyAny>,
-) -> PyResult<(String, Vec<i64>, Vec<i64>, usize, usize)> {
-    python::borrow(object, |tensor, stream| {
-        Ok((
-            tensor.device().to_string(),
-            tensor.shape().to_vec(),
-            tensor.strides().to_vec(),
-            tensor.as_ptr().addr(),
-            stream.as_ptr().addr(),
-        ))
+    between: &Bound<'_, PyAny>,
+) -> PyResult<(f32, f32)> {
+    python::borrow(object, |tensor, _| {
+        let elements = tensor.elements::<f32>()?;
+        let before = elements.iter().sum();
+        between.call0()?;
+        Ok((before, elements.iter().sum()))
     })
+}
+
+/// [`borrowed_sum`] of a view.
+#[pyfunction]
+pub(crate) fn viewed_sum(object: &Bound<'_, PyAny>) -> PyResult<(f32, usize)> {
+    let read = |tensor: python::Borrowed<'_>, stream: python::WorkStream<'_>| {
+        Ok((tensor.elements::<f32>()?.iter().sum(), stream.as_ptr().addr()))
+    };
+    // SAFETY: 1. `read` calls nothing of Python, and no test changes the object meanwhile.
+    unsafe { python::borrow_view(object, read) }
+}
+
+/// [`borrowed_facts`] of a view.
+#[pyfunction]
+pub(crate) fn viewed_facts(object: &Bound<'_, PyAny>) -> PyResult<Facts> {
+    // SAFETY: 1. `facts` calls nothing of Python, and no test changes the object meanwhile.
+    unsafe { python::borrow_view(object, |tensor, stream| Ok(facts(&tensor, stream))) }
 }
 
 /// A tensor of a Python type, made by its allocator and, if it has elements on

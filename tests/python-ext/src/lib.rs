@@ -19,6 +19,7 @@ mod opencl;
 mod pending;
 mod refused;
 mod scripted;
+mod thread_exit;
 
 use dlpack_traits::{DataType, python};
 use pyo3::prelude::*;
@@ -65,11 +66,15 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(kernels::element, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::borrowed_sum, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::borrowed_facts, m)?)?;
+    m.add_function(wrap_pyfunction!(kernels::borrowed_sums_around, m)?)?;
+    m.add_function(wrap_pyfunction!(kernels::viewed_sum, m)?)?;
+    m.add_function(wrap_pyfunction!(kernels::viewed_facts, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::allocate, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::allocate_and_drop, m)?)?;
     m.add_function(wrap_pyfunction!(kernels::hand_to, m)?)?;
     m.add_function(wrap_pyfunction!(scripted::script, m)?)?;
     m.add_function(wrap_pyfunction!(scripted::scripted_calls, m)?)?;
+    m.add_function(wrap_pyfunction!(scripted::overwrite_viewed, m)?)?;
     m.add_function(wrap_pyfunction!(scripted::scripted_table, m)?)?;
     m.add_function(wrap_pyfunction!(scripted::scripted_table_address, m)?)?;
     m.add_function(wrap_pyfunction!(dtypes, m)?)?;

@@ -5,7 +5,7 @@
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Mutex, PoisonError};
@@ -206,9 +206,22 @@ unsafe extern "C" fn export(_: *mut c_void, out: *mut *mut DLManagedTensorVersio
     script.status
 }
 
+/// What views show, which lives as long as any object.
+static VIEWED: [AtomicU32; 3] = [
+    AtomicU32::new(1.0_f32.to_bits()),
+    AtomicU32::new(2.0_f32.to_bits()),
+    AtomicU32::new(3.0_f32.to_bits()),
+];
+
+/// Writes to what views show, as a producer does who uses that memory again.
+#[pyfunction]
+pub(crate) fn overwrite_viewed(values: [f32; 3]) {
+    for (place, value) in VIEWED.iter().zip(values) {
+        place.store(value.to_bits(), Ordering::SeqCst);
+    }
+}
+
 unsafe extern "C" fn view(object: *mut c_void, out: *mut DLTensor) -> c_int {
-    /// They live as long as any object.
-    static NUMBERS: [f32; 3] = [1.0, 2.0, 3.0];
     static SHAPE: [i64; 1] = [3];
     static STRIDES: [i64; 1] = [1];
     let script = called("view");
@@ -220,7 +233,7 @@ unsafe extern "C" fn view(object: *mut c_void, out: *mut DLTensor) -> c_int {
             None => SHAPE.as_ptr().cast_mut(),
         };
         let tensor = DLTensor {
-            data: NUMBERS.as_ptr().cast_mut().cast(),
+            data: VIEWED.as_ptr().cast_mut().cast(),
             device: DLDevice { device_type: DLDeviceType(device_type), device_id },
             ndim: 1,
             dtype: dlpack_traits::DataType::F32.to_ffi(),
