@@ -1,9 +1,10 @@
 //! The floor of each shape: one allocation, every field written once, and every check
 //! without which the tensor could reach outside of its storage.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-use std::mem::MaybeUninit;
-use std::ptr;
+use core::alloc::Layout;
+use core::mem::MaybeUninit;
+use core::ptr;
+use std::alloc::{alloc, dealloc, handle_alloc_error};
 use std::sync::Arc;
 
 use dlpack_traits::DataType;
@@ -11,30 +12,30 @@ use dlpack_traits::ffi::{
     self, DLDataType, DLDevice, DLManagedTensorVersioned, DLPackVersion, DLTensor,
 };
 
-use super::{Buffer, Bytes, Contiguous, General, Offset, Strided};
+use super::types::{Buffer, Bytes, Contiguous, General, Offset, Strided};
 
 /// The most dimensions that the floor has room for.
 const MOST: usize = 8;
 
 /// Shape, then strides.
-pub struct Lists([MaybeUninit<i64>; 2 * MOST]);
+pub(crate) struct Lists([MaybeUninit<i64>; 2 * MOST]);
 
 impl Lists {
     #[inline(always)]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self([MaybeUninit::uninit(); 2 * MOST])
     }
 }
 
 /// A tensor of host memory, with its lists written.
-pub struct Placed {
+pub(crate) struct Placed {
     first: *const u8,
     dtype: DLDataType,
     ndim: usize,
 }
 
 /// What the floor of a shape does.
-pub trait Floor {
+pub(crate) trait Floor {
     /// Another owner of the memory.
     type Owner: 'static;
 
@@ -68,7 +69,7 @@ fn contiguous(
         numel = numel.checked_mul(dim)?;
     }
     let fits = numel.checked_mul(size)? as u64 <= len as u64;
-    (fits && first.addr().is_multiple_of(size as usize)).then_some(Placed { first, dtype, ndim })
+    (fits && first.addr() % size as usize == 0).then_some(Placed { first, dtype, ndim })
 }
 
 /// Elements at explicit strides, `offset` elements into a storage of `len` bytes.
@@ -104,7 +105,7 @@ fn strided(
     let end = offset.checked_add(high)?.checked_add(1)?.checked_mul(size)?;
     let first = first.wrapping_add(offset.checked_mul(size)? as usize);
     let fits = start >= 0 && end as u64 <= len as u64;
-    (fits && first.addr().is_multiple_of(size as usize)).then_some(Placed { first, dtype, ndim })
+    (fits && first.addr() % size as usize == 0).then_some(Placed { first, dtype, ndim })
 }
 
 /// The bytes of a slice.
@@ -265,7 +266,7 @@ fn finish<O>(packet: *mut Packet<O>, placed: Option<Placed>) -> *mut DLManagedTe
 
 /// An export by value: the packet owns the struct.
 #[inline(always)]
-pub fn by_value<T: Floor>(value: T) -> *mut DLManagedTensorVersioned {
+pub(crate) fn by_value<T: Floor>(value: T) -> *mut DLManagedTensorVersioned {
     let packet = allocate(value);
     // SAFETY: the owner was just written.
     let placed = unsafe { &(*packet).owner }.place(lists(packet));
@@ -274,7 +275,7 @@ pub fn by_value<T: Floor>(value: T) -> *mut DLManagedTensorVersioned {
 
 /// A shared export: the packet owns another owner of the memory.
 #[inline(always)]
-pub fn shared<T: Floor>(value: &T) -> *mut DLManagedTensorVersioned {
+pub(crate) fn shared<T: Floor>(value: &T) -> *mut DLManagedTensorVersioned {
     let packet = allocate(value.owner());
     let placed = value.place(lists(packet));
     finish(packet, placed)
@@ -282,7 +283,7 @@ pub fn shared<T: Floor>(value: &T) -> *mut DLManagedTensorVersioned {
 
 /// A view that is borrowed for the time of a call.
 #[inline(always)]
-pub fn view<T: Floor>(value: &T, lists: &mut Lists) -> DLTensor {
+pub(crate) fn view<T: Floor>(value: &T, lists: &mut Lists) -> DLTensor {
     let placed = value.place(lists).expect("a tensor");
     tensor(&placed, (&raw mut lists.0).cast())
 }

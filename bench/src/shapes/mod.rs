@@ -6,68 +6,20 @@
 //! by value and shared, because a fast path for one shape shows nothing about another.
 
 pub mod floor;
+mod types;
 
 use std::hint::black_box;
 use std::sync::Arc;
 
 use dlpack_traits::ffi::DLManagedTensorVersioned;
-use dlpack_traits::{DLPackExport, DataType, Slot, Storage};
+use dlpack_traits::{DLPackExport, DataType, Slot};
 
 use crate::contender::delete;
 use crate::counting::count;
 use crate::measure::{BATCH, Subject, timed};
 use crate::report::{Entry, Report};
 use floor::Floor;
-
-/// Contiguous, of a rank that the type has.
-#[derive(Clone, DLPackExport)]
-pub struct Contiguous {
-    pub data: Arc<[f32]>,
-    pub shape: [usize; 2],
-}
-
-/// Any strides, of any rank.
-#[derive(Clone, DLPackExport)]
-pub struct Strided {
-    pub data: Arc<[f32]>,
-    pub shape: Vec<usize>,
-    pub strides: Vec<isize>,
-}
-
-/// A part of a storage that other tensors use too.
-#[derive(Clone, DLPackExport)]
-pub struct Offset {
-    pub data: Arc<[f32]>,
-    pub shape: Vec<usize>,
-    pub strides: Vec<isize>,
-    #[dlpack(offset(elements))]
-    pub offset: usize,
-}
-
-/// A storage of one of several element types.
-#[derive(Clone, Storage)]
-pub enum Buffer {
-    F32(Arc<[f32]>),
-    U8(Arc<[u8]>),
-}
-
-/// The tensor of most frameworks.
-#[derive(Clone, DLPackExport)]
-pub struct General {
-    pub data: Buffer,
-    pub shape: Vec<usize>,
-    pub strides: Vec<isize>,
-    #[dlpack(offset(elements))]
-    pub offset: usize,
-}
-
-/// Bytes, with an element type that is chosen at run time.
-#[derive(Clone, DLPackExport)]
-pub struct Bytes {
-    pub data: Arc<[u8]>,
-    pub shape: Vec<usize>,
-    pub dtype: DataType,
-}
+use types::{Buffer, Bytes, Contiguous, General, Offset, Strided};
 
 /// The rows of one shape: by value, shared, and as a borrowed view.
 fn rows<T>(report: &mut Report, shape: &str, rounds: usize, value: T)

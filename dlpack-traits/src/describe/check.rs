@@ -10,14 +10,13 @@ use core::ptr::NonNull;
 use super::layout::Amount;
 use super::lists::Described;
 use super::place::{Span, alignment, check_alignment, element_type, stored_bits, whole_bytes};
-use super::shaped::Shaped;
+use super::shaped::{Shaped, Strides};
 use super::slot::Slot;
-use super::walk::Walk;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{self, DLTensor};
 use crate::flags::Flags;
-use crate::layout::{self, Extent, MAX_NDIM};
+use crate::layout::{self, Extent};
 use crate::storage::{Access, Memory, Synchronizer};
 use crate::stream::StreamArg;
 use crate::version::Version;
@@ -248,50 +247,49 @@ impl<'a> Shaped<'a> {
         if self.has_units(memory) {
             self = self.in_elements(memory)?;
         }
-        if let Some(place) = self.usual(memory) {
-            return Ok(wrap(self.finish(memory, &place)));
-        }
-        // Rebuilt, because a call that takes the address of a value forces all of it into
-        // memory, on the path above too (measured: 28 ns an export, 20 without).
-        let Self {
-            lists,
-            strides,
-            pitch,
-            offset,
-            len,
-            dtype,
-            device,
-            padded,
-            read_only,
-            ranked,
+        let place = match self.usual(memory) {
+            Some(place) => place,
+            // Rebuilt, because a call that takes the address of a value forces all of it
+            // into memory, on the path above too (measured: 28 ns an export, 20 without).
+            None => self.rebuilt().exact(&memory.copied())?,
+        };
+        // SAFETY: 1. It is what `usual` or `exact` returned.
+        Ok(wrap(unsafe { self.finish(memory, &place) }))
+    }
+
+    /// The complete tensor.
+    ///
+    /// # Safety
+    ///
+    /// 1. `place` was returned by [`usual`](Self::usual) or [`exact`](Self::exact) of this.
+    #[inline(always)]
+    pub(super) unsafe fn finish(self, memory: &Memory, place: &Place) -> Checked<'a> {
+        let Self { lists, stored, .. } = self;
+        // SAFETY: 1. By 1 of this function: both write it where they return a place.
+        let described = unsafe { lists.described() };
+        // Made of the memory here, not by `exact`: what the caller knows of the memory is a
+        // constant on both paths (measured: 20 instructions a shared export).
+        let facts = Facts {
+            base: memory.ptr,
+            data: place.data,
+            vouched: memory.foreign.is_some(),
+            span: place.span,
+            flags: place.flags,
+            access: memory.access,
+            later: memory.foreign.map_or(0, |came| came.later),
+            synchronizer: memory.synchronizer(),
             stored,
-            fault,
-        } = self;
-        Self {
-            lists,
-            strides,
-            pitch,
-            offset,
-            len,
-            dtype,
-            device,
-            padded,
-            read_only,
-            ranked,
-            stored,
-            fault,
-        }
-        .exact(&memory.copied())
-        .map(wrap)
+        };
+        Checked { described, facts }
     }
 
     /// The check of nearly every tensor: elements of whole bytes, at an address, in a
     /// type that needs no conversion, at least one of them, with numbers that fit in 64
     /// bits. `None` says nothing about the tensor.
     #[inline(always)]
-    pub(super) fn usual(&mut self, memory: &Memory) -> Option<Place> {
+    pub(super) fn usual(&self, memory: &Memory) -> Option<Place> {
         let plain = memory.is_plain() && memory.device.is_well_formed();
-        if self.fault.is_some() || self.padded || !plain {
+        if self.padded || !plain {
             return None;
         }
         if self.device.is_some_and(|device| device != memory.device) {
@@ -310,45 +308,33 @@ impl<'a> Shaped<'a> {
         };
         let size = dtype.byte_size()? as u64;
         let align = alignment(dtype)? as u64;
-        let explicit = self.lists.is_strided();
-        let walk = if explicit {
-            Walk::strided(self.lists.shape(), self.lists.strides())?
-        } else {
-            let (shape, strides) = self.lists.shape_and_place();
-            let walk = Walk::row_major(shape, strides)?;
-            // SAFETY: 1. A walk that returns a result wrote the stride of every axis.
-            unsafe { self.lists.assume_strides() };
-            walk
-        };
         let byte_offset = match self.offset {
             Amount::Bytes(bytes) if bytes == 0 || bytes.checked_rem(size) == Some(0) => bytes,
             Amount::Bytes(_) => return None,
             Amount::Elements(elements) => elements.unsigned_abs().checked_mul(size)?,
         };
-        let below = walk.below().checked_mul(size)?;
-        let above = walk.above().checked_mul(size)?;
+        let below = self.reach.below().checked_mul(size)?;
+        let above = self.reach.above().checked_mul(size)?;
         let start = byte_offset.checked_sub(below)?;
         let end = byte_offset.checked_add(above)?;
         let first = (memory.ptr.addr() as u64).wrapping_add(byte_offset);
         if end > memory.byte_len as u64 || first & align.wrapping_sub(1) != 0 {
             return None;
         }
-        let read_only = self.read_only
-            || memory.access.is_read_only()
-            || (explicit
-                && !walk.apart
-                && layout::may_overlap(self.lists.shape(), self.lists.strides()));
+        let read_only = self.read_only || memory.access.is_read_only() || self.may_overlap();
         let flags = if read_only { Flags::READ_ONLY } else { Flags::NONE };
-        Some(Place { dtype, byte_offset, span: Span { start, end }, empty: false, flags })
+        // It lies inside the memory, so its offset fits.
+        let byte_offset = usize::try_from(byte_offset).unwrap_or(0);
+        let data = memory.ptr.wrapping_add(byte_offset);
+        self.write(memory, dtype, data, 0);
+        Some(Place { data, span: Span { start, end }, flags })
     }
 
     /// The check of every tensor, in numbers that cannot overflow.
     #[cold]
     #[inline(never)]
-    pub(super) fn exact(mut self, memory: &Memory) -> Result<Checked<'a>, Error> {
-        if let Some(error) = self.fault {
-            return Err(error);
-        }
+    pub(super) fn exact(self, memory: &Memory) -> Result<Place, Error> {
+        self.fault()?;
         let dtype = self.element_type(memory)?;
         let padded = self.padded | memory.padded;
         let element_bits = stored_bits(dtype, padded);
@@ -356,34 +342,48 @@ impl<'a> Shaped<'a> {
             Amount::Bytes(bytes) => bytes,
             Amount::Elements(elements) => whole_bytes(elements, element_bits, dtype)?,
         };
-        let numel = layout::numel(self.lists.shape())?;
-        let explicit = self.lists.is_strided();
-        if !explicit {
-            let mut room = [0; MAX_NDIM];
-            let strides = room.get_mut(..self.lists.ndim()).unwrap_or_default();
-            layout::row_major_strides(self.lists.shape(), strides);
-            self.lists.set_strides(strides)?;
-        }
-        let extent = match numel {
-            0 => None,
-            _ if explicit => {
-                Some(layout::extent_of_some(self.lists.shape(), self.lists.strides())?)
-            }
-            _ => Some(Extent { low: 0, high: numel.saturating_sub(1) }),
-        };
+        let extent = self.extent()?;
         let whole = (0, memory.byte_len as u64);
         let span = Span::new(memory.byte_len, whole, byte_offset, element_bits, extent)?;
-        if numel != 0 {
+        if extent.is_some() {
             check_alignment(memory, byte_offset, dtype)?;
         }
-        let overlaps = explicit && layout::may_overlap(self.lists.shape(), self.lists.strides());
-        let read_only = self.read_only || overlaps || memory.access.is_read_only();
+        let read_only = self.read_only || memory.access.is_read_only() || self.may_overlap();
         let mut flags = if padded { Flags::IS_SUBBYTE_TYPE_PADDED } else { Flags::NONE };
         if read_only {
             flags = flags | Flags::READ_ONLY;
         }
-        let place = Place { dtype, byte_offset, span, empty: numel == 0, flags };
-        Ok(self.finish(memory, &place))
+        let (data, byte_offset) = if !memory.device.has_addresses() {
+            (memory.ptr, byte_offset)
+        } else if extent.is_none() {
+            (core::ptr::null_mut(), 0)
+        } else {
+            // The first element lies inside the memory, so its offset fits.
+            (memory.ptr.wrapping_add(usize::try_from(byte_offset).unwrap_or(0)), 0)
+        };
+        self.write(memory, dtype, data, byte_offset);
+        Ok(Place { data, span, flags })
+    }
+
+    /// Which elements the tensor reaches; `None` for no elements.
+    pub(super) fn extent(&self) -> Result<Option<Extent>, Error> {
+        let (shape, strides) = self.lists.split();
+        match (layout::numel(shape)?, self.strides) {
+            (0, _) => Ok(None),
+            (numel, Strides::Contiguous(_)) => {
+                Ok(Some(Extent { low: 0, high: numel.saturating_sub(1) }))
+            }
+            (_, Strides::Elements | Strides::Bytes) => {
+                layout::extent_of_some(shape, strides).map(Some)
+            }
+        }
+    }
+
+    /// Whether two indices may name one element.
+    #[inline(always)]
+    fn may_overlap(&self) -> bool {
+        let (shape, strides) = self.lists.split();
+        matches!(self.strides, Strides::Elements) && layout::may_overlap(shape, strides)
     }
 
     /// The type of the elements, if the memory exists and can have it.
@@ -400,49 +400,24 @@ impl<'a> Shaped<'a> {
 
     /// Writes the C struct.
     #[inline(always)]
-    pub(super) fn finish(self, memory: &Memory, place: &Place) -> Checked<'a> {
-        let (data, byte_offset) = if !memory.device.has_addresses() {
-            (memory.ptr, place.byte_offset)
-        } else if place.empty {
-            (core::ptr::null_mut(), 0)
-        } else {
-            // The first element lies inside the memory, so its offset fits.
-            let byte_offset = usize::try_from(place.byte_offset).unwrap_or(0);
-            (memory.ptr.wrapping_add(byte_offset), 0)
-        };
-        let stored = self.stored;
-        let described = self.lists.write(DLTensor {
+    fn write(&self, memory: &Memory, dtype: DataType, data: *mut u8, byte_offset: u64) {
+        self.lists.write(DLTensor {
             data: data.cast(),
             device: memory.device.to_ffi(),
             ndim: 0,
-            dtype: place.dtype.to_ffi(),
+            dtype: dtype.to_ffi(),
             shape: core::ptr::null_mut(),
             strides: core::ptr::null_mut(),
             byte_offset,
         });
-        let facts = Facts {
-            base: memory.ptr,
-            data,
-            vouched: memory.foreign.is_some(),
-            span: place.span,
-            flags: place.flags,
-            access: memory.access,
-            later: memory.foreign.map_or(0, |came| came.later),
-            synchronizer: memory.synchronizer(),
-            stored,
-        };
-        Checked { described, facts }
     }
 }
 
-/// Where the elements are in the storage, and what is to be said of them.
+/// Where the elements of a described tensor are, and what consumers are told of them.
 #[derive(Debug)]
 pub(super) struct Place {
-    dtype: DataType,
-    /// From the start of the storage to the first element.
-    byte_offset: u64,
+    /// First element, or NULL; a handle where there are no addresses.
+    data: *mut u8,
     span: Span,
-    /// Whether there are no elements.
-    empty: bool,
     flags: Flags,
 }

@@ -5,8 +5,10 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
+use core::slice;
 
-use super::slot::{INLINE, Slot, spill};
+use super::slot::{Slot, refusal, refuse, room};
+use super::walk::{Reach, contiguous};
 use crate::dims::Dim;
 use crate::error::Error;
 use crate::ffi::DLTensor;
@@ -14,175 +16,151 @@ use crate::layout::MAX_NDIM;
 
 /// The shape and the strides in a slot, while they are written there.
 ///
-/// Invariant: `start` is followed by room for twice `ndim` numbers, in the slot or in its
-/// spill. The first `ndim` are initialised, and `ndim` more if `strided`.
+/// Invariant: `start` is followed by twice `ndim` initialised numbers, in the slot or in its
+/// spill, which only this accesses for `'a`.
 #[derive(Debug)]
 pub(super) struct Lists<'a> {
     slot: NonNull<Slot>,
     start: NonNull<i64>,
     ndim: usize,
-    strided: bool,
     life: PhantomData<&'a mut Slot>,
 }
 
 impl<'a> Lists<'a> {
-    /// Copies a shape into the slot. An error leaves lists without dimensions.
+    /// Writes a shape into the slot, and the strides of a contiguous row-major tensor.
+    ///
+    /// Returns what it reaches beside the lists.
     ///
     /// # Safety
     ///
     /// 1. `slot` points to a slot that the caller alone accesses for `'a`, and whose
     ///    `spill` is initialised.
     #[inline(always)]
-    pub(super) unsafe fn new<I: Dim>(slot: NonNull<Slot>, shape: &[I]) -> (Self, Option<Error>) {
-        // SAFETY: by 1 the field is inside the slot.
-        let inline = unsafe { &raw mut (*slot.as_ptr()).dims };
-        // SAFETY: a field of a slot is not at address 0.
-        let start = unsafe { NonNull::new_unchecked(inline.cast::<i64>()) };
-        let mut lists = Self { slot, start, ndim: 0, strided: false, life: PhantomData };
-        if shape.len() > INLINE {
-            // SAFETY: 1. Guaranteed by our caller's 1.
-            match unsafe { spill(slot, shape.len()) } {
-                Ok(start) => lists.start = start,
-                Err(error) => return (lists, Some(error)),
+    pub(super) unsafe fn new<I: Dim>(
+        slot: NonNull<Slot>,
+        shape: &[I],
+    ) -> (Self, Result<Reach, Error>) {
+        let (ndim, life) = (shape.len(), PhantomData);
+        // SAFETY: 1. and 2. Guaranteed by our caller's 1.
+        let start = match unsafe { room(slot, ndim) } {
+            Ok(start) => start,
+            Err(error) => {
+                return (Self { slot, start: NonNull::dangling(), ndim: 0, life }, Err(error));
             }
-        }
-        // SAFETY: 1. There is room for twice as many, and 2. only we access it.
-        let fault = unsafe { copy(shape, lists.start) };
-        if fault.is_none() {
-            lists.ndim = shape.len();
-        }
-        (lists, fault.map(|axis| Error::DimTooLarge { axis }))
+        };
+        let numbers = start.as_ptr().cast::<MaybeUninit<i64>>();
+        // SAFETY: there is room for twice as many numbers, which by 1 only we access.
+        let numbers = unsafe { slice::from_raw_parts_mut(numbers, ndim.wrapping_mul(2)) };
+        // A branch: `unwrap_or_default` selects twice without one.
+        let (dims, strides) = match numbers.split_at_mut_checked(ndim) {
+            Some(halves) => halves,
+            None => nothing(),
+        };
+        let axes = shape.iter().zip(dims.iter_mut().zip(strides.iter_mut())).rev();
+        let numel = contiguous(
+            axes.map(|(dim, places)| (dim.to_i64(), places)),
+            |(to, place), dim, stride| {
+                to.write(dim);
+                place.write(stride);
+            },
+        );
+        let reach = match numel {
+            Some(numel) => Ok(Reach::of_contiguous(numel)),
+            None => write_unusual(shape, dims, strides),
+        };
+        (Self { slot, start, ndim, life }, reach)
     }
 
-    /// Copies as many strides as dimensions into the slot.
+    /// Writes the first `ndim` dimensions anew, of which there are at least as many.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn truncated(self, ndim: usize) -> (Self, Result<Reach, Error>) {
+        let mut kept = [0; MAX_NDIM];
+        let (shape, _) = self.split();
+        let kept = match (kept.get_mut(..ndim), shape.get(..ndim)) {
+            (Some(kept), Some(shape)) => {
+                kept.copy_from_slice(shape);
+                kept
+            }
+            _ => &mut [],
+        };
+        // SAFETY: 1. By 1 of `new` only we access it. 2. The numbers that are kept are copied.
+        unsafe { Slot::clear(self.slot) };
+        // SAFETY: 1. Guaranteed by 1 of `new`.
+        unsafe { Self::new(self.slot, kept) }
+    }
+
+    /// The same lists, for a call that completes them in the slot.
     #[inline(always)]
-    pub(super) fn set_strides<I: Dim>(&mut self, strides: &[I]) -> Result<(), Error> {
+    pub(super) fn copied(&self) -> Self {
+        Self { ..*self }
+    }
+
+    /// Writes as many strides as there are dimensions, and returns what they reach where a
+    /// contiguous tensor reaches what `contiguous` says.
+    #[inline(always)]
+    pub(super) fn set_strides<I: Dim>(
+        &mut self,
+        strides: &[I],
+        contiguous: Reach,
+    ) -> Result<Reach, Error> {
         if strides.len() != self.ndim {
             return Err(rank_mismatch(self.ndim, strides.len()));
         }
-        // SAFETY: behind the shape there is room for as many strides.
-        let place = unsafe { self.start.add(self.ndim) };
-        // SAFETY: 1. As above. 2. By 1 of `new` only we access it.
-        match unsafe { copy(strides, place) } {
-            None => self.strided = true,
-            Some(axis) => return Err(Error::StrideTooLarge { axis }),
+        let (shape, places) = self.split_mut();
+        let axes = shape.iter().zip(strides.iter().zip(places.iter_mut())).rev();
+        let axes = axes.map(|(&dim, (stride, place))| (dim, stride.to_i64(), place));
+        match contiguous.strided(axes, |place, stride| *place = stride) {
+            Some(reach) => Ok(reach),
+            None => write_all(strides, places),
         }
-        Ok(())
-    }
-
-    /// Removes the strides.
-    #[inline(always)]
-    pub(super) fn forget_strides(&mut self) {
-        self.strided = false;
-    }
-
-    /// Keeps the first `ndim` dimensions, of which there are at least as many.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn truncate(&mut self, ndim: usize) {
-        let kept = ndim.min(self.ndim);
-        if self.strided {
-            // SAFETY: the strides begin behind the shape.
-            let from = unsafe { self.start.add(self.ndim) };
-            // SAFETY: `kept` is at most `ndim`, so this is inside of the room.
-            let to = unsafe { self.start.add(kept) };
-            // SAFETY: by the invariant `ndim` strides are initialised from `from` on, and
-            // from `to` on there is room for `kept` of them, which may be the same room.
-            unsafe { from.copy_to(to, kept) };
-        }
-        self.ndim = kept;
     }
 
     /// Adds axes behind the others, with their strides.
     #[cold]
     #[inline(never)]
     pub(super) fn append(&mut self, axes: &[i64], inner: &[i64]) -> Result<(), Error> {
-        let old = self.ndim;
-        let ndim = old.saturating_add(axes.len());
-        let mut shape = [0; MAX_NDIM];
-        let mut strides = [0; MAX_NDIM];
-        let (Some(new_shape), Some(new_strides)) = (shape.get_mut(..ndim), strides.get_mut(..ndim))
+        let ndim = self.ndim.saturating_add(axes.len());
+        let mut new_shape = [0; MAX_NDIM];
+        let mut new_strides = [0; MAX_NDIM];
+        let (Some(new_shape), Some(new_strides)) =
+            (new_shape.get_mut(..ndim), new_strides.get_mut(..ndim))
         else {
             return Err(Error::TooManyDims { ndim });
         };
-        join(new_shape, self.shape(), axes);
-        if self.strided {
-            join(new_strides, self.strides(), inner);
-        }
-        if ndim > INLINE {
-            // SAFETY: 1. Guaranteed by 1 of `new`. The lists were copied before.
-            self.start = unsafe { spill(self.slot, ndim) }?;
-        }
-        self.ndim = ndim;
-        // SAFETY: 1. There is room for twice `ndim` numbers, in the slot or in the new
-        // spill. 2. Only we access it. All numbers of type `i64` fit.
-        let _ = unsafe { copy(new_shape, self.start) };
-        if self.strided {
-            self.set_strides(new_strides)?;
-        }
+        let (shape, strides) = self.split();
+        join(new_shape, shape, axes);
+        join(new_strides, strides, inner);
+        // SAFETY: 1. Guaranteed by 1 of `new`. The lists were copied before.
+        let (lists, written) = unsafe { Self::new(self.slot, new_shape) };
+        written?;
+        *self = lists;
+        write_all(new_strides, self.split_mut().1)?;
         Ok(())
     }
 
-    /// The extents.
+    /// The extents and the strides.
     #[inline(always)]
-    pub(super) fn shape(&self) -> &[i64] {
-        // SAFETY: by the invariant there are as many initialised numbers, which `&mut
-        // self` alone changes.
-        unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.ndim) }
-    }
-
-    /// The strides; empty as long as there are none.
-    #[inline(always)]
-    pub(super) fn strides(&self) -> &[i64] {
-        let len = if self.strided { self.ndim } else { 0 };
-        // SAFETY: the strides begin behind the shape, inside of the room.
-        let start = unsafe { self.start.add(self.ndim) };
-        // SAFETY: by the invariant there are as many initialised numbers, which `&mut
-        // self` alone changes.
-        unsafe { core::slice::from_raw_parts(start.as_ptr(), len) }
-    }
-
-    /// The extents, and the place for as many strides.
-    #[inline(always)]
-    pub(super) fn shape_and_place(&mut self) -> (&[i64], &mut [MaybeUninit<i64>]) {
-        // SAFETY: the strides begin behind the shape, inside of the room.
-        let start = unsafe { self.start.add(self.ndim) };
-        // SAFETY: by the invariant there is room for as many numbers, and `self` is
-        // mutably borrowed.
-        let place = unsafe { core::slice::from_raw_parts_mut(start.as_ptr().cast(), self.ndim) };
-        // SAFETY: as in `shape`; the place is behind it.
-        let shape = unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.ndim) };
-        (shape, place)
+    pub(super) fn split(&self) -> (&[i64], &[i64]) {
+        let len = self.ndim.wrapping_mul(2);
+        // SAFETY: by the invariant there are as many numbers, which `&mut self` alone changes.
+        let numbers = unsafe { slice::from_raw_parts(self.start.as_ptr(), len) };
+        match numbers.split_at_checked(self.ndim) {
+            Some(halves) => halves,
+            None => nothing(),
+        }
     }
 
     /// The extents, and the strides to be changed.
-    #[inline]
-    pub(super) fn shape_and_strides_mut(&mut self) -> (&[i64], &mut [i64]) {
-        let len = if self.strided { self.ndim } else { 0 };
-        // SAFETY: the strides begin behind the shape, inside of the room.
-        let start = unsafe { self.start.add(self.ndim) };
-        // SAFETY: by the invariant there are as many initialised numbers, and `self` is
-        // mutably borrowed.
-        let strides = unsafe { core::slice::from_raw_parts_mut(start.as_ptr(), len) };
-        // SAFETY: as in `shape`; the strides are behind it.
-        let shape = unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.ndim) };
-        (shape, strides)
-    }
-
-    /// Records that every stride is written.
-    ///
-    /// # Safety
-    ///
-    /// 1. Every number of the place that
-    ///    [`shape_and_place`](Self::shape_and_place) returned is initialised.
     #[inline(always)]
-    pub(super) unsafe fn assume_strides(&mut self) {
-        self.strided = true;
-    }
-
-    #[inline(always)]
-    pub(super) fn is_strided(&self) -> bool {
-        self.strided
+    pub(super) fn split_mut(&mut self) -> (&[i64], &mut [i64]) {
+        let len = self.ndim.wrapping_mul(2);
+        // SAFETY: by the invariant there are as many numbers, and `self` is mutably borrowed.
+        let numbers = unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), len) };
+        match numbers.split_at_mut_checked(self.ndim) {
+            Some((shape, strides)) => (shape, strides),
+            None => nothing(),
+        }
     }
 
     #[inline(always)]
@@ -190,24 +168,92 @@ impl<'a> Lists<'a> {
         self.ndim
     }
 
+    /// Stores why there is no tensor.
+    #[inline(always)]
+    pub(super) fn refuse(&self, error: Error) {
+        // SAFETY: 1. Guaranteed by 1 of `new`.
+        unsafe { refuse(self.slot, error) }
+    }
+
+    /// The error that [`refuse`](Self::refuse) stored.
+    ///
+    /// # Safety
+    ///
+    /// 1. It was called, and [`write`](Self::write) was not.
+    #[cold]
+    pub(super) unsafe fn refusal(&self) -> Error {
+        // SAFETY: 1. Guaranteed by 1 of `new`. 2. Guaranteed by 1 of this function.
+        unsafe { refusal(self.slot) }
+    }
+
     /// Writes the C struct into the slot, with these lists.
     #[inline(always)]
-    pub(super) fn write(self, tensor: DLTensor) -> Described<'a> {
-        // SAFETY: the strides begin behind the shape, inside of the room.
-        let strides = unsafe { self.start.add(self.ndim) };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        reason = "`room` refuses more than 64 dimensions"
+    )]
+    pub(super) fn write(&self, tensor: DLTensor) {
         let tensor = DLTensor {
-            // `Lists::new` and `append` refuse more than 64 dimensions.
-            ndim: i32::try_from(self.ndim).unwrap_or(0),
+            ndim: self.ndim as i32,
             shape: self.start.as_ptr(),
-            strides: strides.as_ptr(),
+            // Behind the shape, inside of the room.
+            strides: self.start.as_ptr().wrapping_add(self.ndim),
             ..tensor
         };
-        // SAFETY: by 1 of `new` the field is inside the slot.
-        let place = unsafe { &raw mut (*self.slot.as_ptr()).tensor };
-        // SAFETY: by 1 of `new` only we access it.
-        unsafe { place.write(MaybeUninit::new(tensor)) };
+        // SAFETY: by 1 of `new` only we access the slot, whose first field is the struct.
+        unsafe { self.slot.cast::<DLTensor>().write(tensor) };
+    }
+
+    /// The complete tensor.
+    ///
+    /// # Safety
+    ///
+    /// 1. [`write`](Self::write) was called, for these lists or a [copy](Self::copied).
+    #[inline(always)]
+    pub(super) unsafe fn described(self) -> Described<'a> {
         Described { slot: self.slot, life: PhantomData }
     }
+}
+
+/// Writes a shape that [`contiguous`] left off in, and strides as if its zero dimensions
+/// were 1. A dimension that does not fit is written as 0.
+#[cold]
+#[inline(never)]
+fn write_unusual<I: Dim>(
+    shape: &[I],
+    dims: &mut [MaybeUninit<i64>],
+    strides: &mut [MaybeUninit<i64>],
+) -> Result<Reach, Error> {
+    let mut reach = Ok(Reach::BEYOND);
+    let mut step = 1_i64;
+    let axes = shape.iter().zip(dims.iter_mut().zip(strides)).enumerate();
+    for (axis, (dim, (to, stride))) in axes.rev() {
+        let dim = dim.to_i64().unwrap_or_else(|| {
+            reach = Err(Error::DimTooLarge { axis });
+            0
+        });
+        to.write(dim);
+        stride.write(step);
+        step = step.saturating_mul(dim.max(1));
+    }
+    reach
+}
+
+/// Writes strides that [`Reach::strided`] left off in.
+#[cold]
+#[inline(never)]
+fn write_all<I: Dim>(strides: &[I], places: &mut [i64]) -> Result<Reach, Error> {
+    for (axis, (place, stride)) in places.iter_mut().zip(strides).enumerate() {
+        *place = stride.to_i64().ok_or(Error::StrideTooLarge { axis })?;
+    }
+    Ok(Reach::BEYOND)
+}
+
+/// The halves of lists that cannot be halved, which there are not.
+#[cold]
+fn nothing<T: Default>() -> T {
+    T::default()
 }
 
 /// A slot in which a tensor was described.
@@ -261,27 +307,6 @@ impl fmt::Debug for Described<'_> {
 #[cold]
 fn rank_mismatch(shape: usize, strides: usize) -> Error {
     Error::RankMismatch { shape, strides }
-}
-
-/// Copies integers as `i64`s. Returns the index of one that does not fit.
-///
-/// Each store is volatile, which keeps the compiler from vectorising the loop: lists are
-/// short, and the prologue of a vectorised loop costs more than they do (measured: 3 ns).
-///
-/// # Safety
-///
-/// 1. From `to` on there is room for as many numbers.
-/// 2. No one else accesses it.
-#[inline(always)]
-unsafe fn copy<I: Dim>(from: &[I], to: NonNull<i64>) -> Option<usize> {
-    for (axis, number) in from.iter().enumerate() {
-        let Some(number) = number.to_i64() else { return Some(axis) };
-        // SAFETY: by 1 it is inside of the room.
-        let place = unsafe { to.add(axis) };
-        // SAFETY: by 2 only we access it.
-        unsafe { place.write_volatile(number) };
-    }
-    None
 }
 
 /// `front`, then `back`.

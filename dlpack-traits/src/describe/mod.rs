@@ -96,8 +96,7 @@ impl<'a> Describe<'a> {
     #[inline(always)]
     pub fn shape_from<D: AsDims + ?Sized>(self, shape: &D) -> Shaped<'a> {
         // SAFETY: 1. Guaranteed by 1 and 2 of `at`.
-        let (lists, fault) = unsafe { Lists::new(self.slot, shape.as_dims()) };
-        Shaped::new(lists, fault)
+        Shaped::new(unsafe { Lists::new(self.slot, shape.as_dims()) })
     }
 
     /// A [`Layout`] that was put together before.

@@ -2,17 +2,20 @@
 
 use super::layout::{Amount, Order};
 use super::lists::Lists;
+use super::walk::Reach;
 use super::{Description, DescriptionMut};
 use crate::device::Device;
 use crate::dims::{AsDims, Dim};
 use crate::dtype::DataType;
 use crate::error::Error;
+use crate::layout::{self, MAX_NDIM};
 use crate::storage::{Data, DataRef};
 
 /// A tensor whose shape is described, and whose memory is not named yet; see
 /// [`Describe`](super::Describe).
 #[must_use = "a tensor is described by naming its data"]
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "most are constants at each call")]
 pub struct Shaped<'a> {
     pub(super) lists: Lists<'a>,
     pub(super) strides: Strides,
@@ -31,8 +34,10 @@ pub struct Shaped<'a> {
     /// Where shape and strides are borrowed from, if that is memory of `i64`s that lives
     /// for `'a` and has the numbers of the slot; otherwise NULL.
     pub(super) stored: [*const i64; 2],
-    /// The first error; the rest was not looked at.
-    pub(super) fault: Option<Error>,
+    /// What shape and strides reach. [`Reach::BEYOND`] where they are unusual, or `refused`.
+    pub(super) reach: Reach,
+    /// Whether there was an error. The first one is in the slot.
+    pub(super) refused: bool,
 }
 
 /// What the strides in the slot mean.
@@ -48,9 +53,18 @@ pub(super) enum Strides {
 
 impl<'a> Shaped<'a> {
     #[inline(always)]
-    pub(super) fn new(lists: Lists<'a>, fault: Option<Error>) -> Self {
+    pub(super) fn new((lists, reach): (Lists<'a>, Result<Reach, Error>)) -> Self {
+        let (reach, refused) = match reach {
+            Ok(reach) => (reach, false),
+            Err(error) => {
+                lists.refuse(error);
+                (Reach::BEYOND, true)
+            }
+        };
         Self {
             lists,
+            reach,
+            refused,
             strides: Strides::Contiguous(Order::RowMajor),
             pitch: None,
             offset: Amount::Bytes(0),
@@ -61,8 +75,13 @@ impl<'a> Shaped<'a> {
             read_only: false,
             ranked: false,
             stored: [core::ptr::null(); 2],
-            fault,
         }
+    }
+
+    /// The same, field by field.
+    #[inline(always)]
+    pub(super) fn rebuilt(&self) -> Self {
+        Self { lists: self.lists.copied(), ..*self }
     }
 
     /// Records where the shape is borrowed from.
@@ -98,11 +117,22 @@ impl<'a> Shaped<'a> {
         }
         // What was borrowed before is not what the slot has from here on.
         self.stored[1] = core::ptr::null();
-        match self.lists.set_strides(strides) {
-            Ok(()) => self.strides = Strides::Elements,
+        let shaped = self.with_strides(strides);
+        if shaped.pitch.is_some() { shaped.refused(Error::PitchBesideStrides) } else { shaped }
+    }
+
+    #[inline(always)]
+    fn with_strides<I: Dim>(mut self, strides: &[I]) -> Self {
+        let contiguous = match self.strides {
+            Strides::Contiguous(_) => self.reach,
+            // What the shape reaches is not known any more.
+            Strides::Elements | Strides::Bytes => Reach::BEYOND,
+        };
+        match self.lists.set_strides(strides, contiguous) {
+            Ok(reach) => (self.strides, self.reach) = (Strides::Elements, reach),
             Err(error) => return self.refused(error),
         }
-        if self.pitch.is_some() { self.refused(Error::PitchBesideStrides) } else { self }
+        self
     }
 
     /// Explicit strides in **bytes**, one for each dimension, each a whole number of
@@ -116,9 +146,17 @@ impl<'a> Shaped<'a> {
     /// Row-major is the default.
     #[inline(always)]
     pub fn order(mut self, order: impl Into<Order>) -> Self {
-        self.lists.forget_strides();
-        self.stored[1] = core::ptr::null();
-        Self { strides: Strides::Contiguous(order.into()), ..self }
+        let order = order.into();
+        match (self.strides, order) {
+            (Strides::Contiguous(now), order) if now == order => {}
+            _ => {
+                let (shape, strides) = self.lists.split_mut();
+                write_order(shape, strides, order);
+                self.stored[1] = core::ptr::null();
+                self.reach = Reach::of(shape, strides);
+            }
+        }
+        Self { strides: Strides::Contiguous(order), ..self }
     }
 
     /// The step of the slowest axis of a contiguous layout, in **elements**: the leading
@@ -149,16 +187,38 @@ impl<'a> Shaped<'a> {
     /// arrays of a fixed capacity. Between shape and strides it allows the two to have
     /// different capacities.
     #[inline(always)]
-    pub fn rank<I: Dim>(mut self, ndim: I) -> Self {
+    pub fn rank<I: Dim>(self, ndim: I) -> Self {
         let (given, capacity) = (ndim.to_i64().unwrap_or(i64::MAX), self.lists.ndim());
         match usize::try_from(given) {
             Ok(ndim) if ndim <= capacity => {
-                if ndim < capacity {
-                    self.lists.truncate(ndim);
-                }
-                Self { ranked: true, ..self }
+                let shaped = if ndim < capacity { self.truncated(ndim) } else { self };
+                Self { ranked: true, ..shaped }
             }
             _ => self.refused(Error::RankBeyondCapacity { ndim: given, capacity }),
+        }
+    }
+
+    /// Keeps the first `ndim` dimensions, of which there are at least as many.
+    #[cold]
+    #[inline(never)]
+    fn truncated(mut self, ndim: usize) -> Self {
+        let mut kept = [0; MAX_NDIM];
+        if let (Some(kept), Some(strides)) =
+            (kept.get_mut(..ndim), self.lists.split().1.get(..ndim))
+        {
+            kept.copy_from_slice(strides);
+        }
+        let Shaped { lists, reach, refused, .. } = Self::new(self.lists.truncated(ndim));
+        (self.lists, self.reach, self.refused) = (lists, reach, refused);
+        match self.strides {
+            Strides::Contiguous(Order::RowMajor) => self,
+            Strides::Contiguous(order) => Self { strides: Strides::Elements, ..self }.order(order),
+            Strides::Elements | Strides::Bytes => {
+                let kept = kept.get(..ndim).unwrap_or_default();
+                let strides = self.strides;
+                self.strides = Strides::Contiguous(Order::RowMajor);
+                Self { strides, ..self.with_strides(kept) }
+            }
         }
     }
 
@@ -253,9 +313,29 @@ impl<'a> Shaped<'a> {
     /// Ends the description in this error, unless another came first.
     #[inline(always)]
     pub fn refused(mut self, error: Error) -> Self {
-        if self.fault.is_none() {
-            self.fault = Some(error);
+        if !self.refused {
+            self.lists.refuse(error);
         }
+        (self.refused, self.reach) = (true, Reach::BEYOND);
         self
+    }
+
+    /// The first error, if there was one.
+    pub(super) fn fault(&self) -> Result<(), Error> {
+        if !self.refused {
+            return Ok(());
+        }
+        // SAFETY: 1. Where `refused` is set, `Lists::refuse` was called, and then no place is
+        // found and the struct is not written.
+        Err(unsafe { self.lists.refusal() })
+    }
+}
+
+/// Writes the strides of a contiguous tensor.
+#[inline(never)]
+fn write_order(shape: &[i64], strides: &mut [i64], order: Order) {
+    match order {
+        Order::RowMajor => layout::row_major_strides(shape, strides),
+        Order::ColumnMajor => layout::column_major_strides(shape, strides),
     }
 }

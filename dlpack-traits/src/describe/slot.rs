@@ -92,8 +92,10 @@ impl Slot {
         // SAFETY: by 1 the field is inside the slot.
         let place = unsafe { &raw mut (*slot.as_ptr()).spill };
         // SAFETY: by 1 it is initialised and only we access it.
-        let spill = unsafe { place.replace(None) };
-        if let Some(start) = spill {
+        if let Some(start) = unsafe { place.read() } {
+            // Only then, which is rare: a store that every export would make.
+            // SAFETY: as before.
+            unsafe { place.write(None) };
             // SAFETY: 1. `spill` put it there, and it was just taken out. By 2 its
             // numbers are not needed any more.
             unsafe { Spill::free(start) }
@@ -209,22 +211,37 @@ impl Spill {
     }
 }
 
-/// Gives a slot a spill for that many dimensions, and returns the place of the first. A
-/// spill that was there before is freed.
-///
-/// It takes the address of the slot, not of [`Lists`](super::lists::Lists): those are to stay in registers.
+/// Room for shape and strides of that many dimensions, in the slot or in a new spill.
 ///
 /// # Safety
 ///
-/// 1. As for [`Lists::new`](super::lists::Lists::new). The lists that were in the spill are not used any more.
+/// 1. `slot` points to a slot whose `spill` is initialised, and no one else accesses it.
+/// 2. Nothing reads lists that are in its spill any more.
+#[inline(always)]
+pub(super) unsafe fn room(slot: NonNull<Slot>, ndim: usize) -> Result<NonNull<i64>, Error> {
+    if ndim > INLINE {
+        // SAFETY: 1. and 2. are 1. and 2. of this function.
+        return unsafe { spill(slot, ndim) };
+    }
+    let start = slot.as_ptr().wrapping_byte_add(offset_of!(Slot, dims)).cast();
+    // SAFETY: a field of a slot is not at address 0.
+    Ok(unsafe { NonNull::new_unchecked(start) })
+}
+
+/// Gives a slot a spill for that many dimensions, and returns the place of the first. A
+/// spill that was there before is freed.
+///
+/// # Safety
+///
+/// 1. and 2. As for [`room`].
 #[cold]
 #[inline(never)]
-pub(super) unsafe fn spill(slot: NonNull<Slot>, ndim: usize) -> Result<NonNull<i64>, Error> {
+unsafe fn spill(slot: NonNull<Slot>, ndim: usize) -> Result<NonNull<i64>, Error> {
     if ndim > MAX_NDIM {
         return Err(Error::TooManyDims { ndim });
     }
     let spill = Spill::alloc(ndim)?;
-    // SAFETY: 1. and 2. are 1. of this function.
+    // SAFETY: 1. and 2. are 1. and 2. of this function.
     unsafe { Slot::clear(slot) };
     // SAFETY: by 1 the field is inside the slot.
     let place = unsafe { &raw mut (*slot.as_ptr()).spill };
@@ -233,3 +250,36 @@ pub(super) unsafe fn spill(slot: NonNull<Slot>, ndim: usize) -> Result<NonNull<i
     // SAFETY: the allocation holds the number in front and at least one more.
     Ok(unsafe { spill.add(1) })
 }
+
+/// Stores why there is no tensor, where the C struct would be: in registers the error would
+/// be carried along, and moved, where there is none (measured: 12 instructions an export).
+///
+/// # Safety
+///
+/// 1. As for 1 of [`room`].
+#[cold]
+#[inline(never)]
+pub(super) unsafe fn refuse(slot: NonNull<Slot>, error: Error) {
+    // SAFETY: by the assertion below an error fits where the struct would be, and by 1 it
+    // may be written.
+    unsafe { slot.cast::<Error>().write(error) }
+}
+
+/// The error that [`refuse`] stored.
+///
+/// # Safety
+///
+/// 1. As for 1 of [`room`].
+/// 2. `refuse` was called, and nothing was written there since.
+#[cold]
+pub(super) unsafe fn refusal(slot: NonNull<Slot>) -> Error {
+    // SAFETY: by 1 it may be read, and by 2 an error is there.
+    unsafe { slot.cast::<Error>().read() }
+}
+
+const _: () = {
+    assert!(
+        size_of::<Error>() <= size_of::<DLTensor>() && align_of::<Error>() <= align_of::<Slot>()
+    );
+    assert!(offset_of!(Slot, tensor) == 0);
+};

@@ -6,8 +6,9 @@ use super::place::{
     Span, bytes_of, out_of_bounds, stored_bits, whole_bytes, whole_elements, widen,
 };
 use super::shaped::{Shaped, Strides};
+use super::walk::Reach;
 use crate::error::Error;
-use crate::layout::{self, Extent, MAX_NDIM};
+use crate::layout::{self, MAX_NDIM};
 use crate::storage::Memory;
 
 impl Shaped<'_> {
@@ -15,18 +16,15 @@ impl Shaped<'_> {
     /// type does not say is a constant.
     #[inline(always)]
     pub(super) fn has_units(&self, memory: &Memory) -> bool {
-        let plain =
-            matches!(self.strides, Strides::Contiguous(Order::RowMajor) | Strides::Elements);
-        !plain || self.pitch.is_some() || self.len.is_some() || !memory.axes.is_empty()
+        let bytes = matches!(self.strides, Strides::Bytes);
+        bytes || self.pitch.is_some() || self.len.is_some() || !memory.axes.is_empty()
     }
 
     /// The same layout with strides in elements, an offset in bytes, and the axes of the
     /// elements behind those of the tensor.
     #[inline(never)]
     pub(super) fn in_elements(mut self, memory: &Memory) -> Result<Self, Error> {
-        if let Some(error) = self.fault {
-            return Err(error);
-        }
+        self.fault()?;
         let dtype = self.element_type(memory)?;
         let padded = self.padded | memory.padded;
         let element_bits = stored_bits(dtype, padded);
@@ -45,6 +43,8 @@ impl Shaped<'_> {
         if let Some(window) = window {
             self.check_window(memory, window, byte_offset, element_bits)?;
         }
+        let (shape, strides) = self.lists.split();
+        self.reach = Reach::of(shape, strides);
         Ok(self)
     }
 
@@ -73,31 +73,23 @@ impl Shaped<'_> {
         match self.strides {
             Strides::Elements => return Ok(()),
             Strides::Bytes => {
-                let (_, strides) = self.lists.shape_and_strides_mut();
+                let (_, strides) = self.lists.split_mut();
                 for (axis, stride) in strides.iter_mut().enumerate() {
                     let bytes = *stride;
                     *stride = whole_elements(bytes, counted_bits)
                         .ok_or(Error::StrideNotWhole { axis, bytes })?;
                 }
             }
-            Strides::Contiguous(Order::RowMajor) if self.pitch.is_none() => return Ok(()),
             Strides::Contiguous(order) => {
-                let mut room = [0; MAX_NDIM];
-                let strides = room.get_mut(..self.lists.ndim()).unwrap_or_default();
+                let Some(pitch) = self.pitch.take() else { return Ok(()) };
+                let (_, strides) = self.lists.split_mut();
                 let slowest = match order {
-                    Order::RowMajor => {
-                        layout::row_major_strides(self.lists.shape(), strides);
-                        strides.first_mut()
-                    }
-                    Order::ColumnMajor => {
-                        layout::column_major_strides(self.lists.shape(), strides);
-                        strides.last_mut()
-                    }
+                    Order::RowMajor => strides.first_mut(),
+                    Order::ColumnMajor => strides.last_mut(),
                 };
-                if let (Some(pitch), Some(stride)) = (self.pitch.take(), slowest) {
+                if let Some(stride) = slowest {
                     widen(stride, pitch, counted_bits)?;
                 }
-                self.lists.set_strides(strides)?;
             }
         }
         self.strides = Strides::Elements;
@@ -114,7 +106,7 @@ impl Shaped<'_> {
         let mut room = [0; MAX_NDIM];
         let strides = room.get_mut(..axes.len()).unwrap_or_default();
         layout::row_major_strides(axes, strides);
-        let (_, outer) = self.lists.shape_and_strides_mut();
+        let (_, outer) = self.lists.split_mut();
         for stride in outer {
             *stride = stride.checked_mul(inner).ok_or(Error::SizeOverflow)?;
         }
@@ -129,15 +121,7 @@ impl Shaped<'_> {
         byte_offset: u64,
         element_bits: i64,
     ) -> Result<(), Error> {
-        let shape = self.lists.shape();
-        let numel = layout::numel(shape)?;
-        let extent = match numel {
-            0 => None,
-            _ if self.lists.is_strided() => {
-                Some(layout::extent_of_some(shape, self.lists.strides())?)
-            }
-            _ => Some(Extent { low: 0, high: numel.saturating_sub(1) }),
-        };
+        let extent = self.extent()?;
         match Span::new(memory.byte_len, window, byte_offset, element_bits, extent) {
             Ok(_) => Ok(()),
             Err(Error::OutOfBounds { start, end, .. }) => {

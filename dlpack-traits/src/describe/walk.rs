@@ -1,81 +1,88 @@
-//! The one pass over shape and strides, of exports and of imports: [`Walk`].
+//! The one pass over shape and strides: [`contiguous`] and [`Reach`].
 
-use core::mem::MaybeUninit;
-
-/// What a pass over the axes of a tensor with elements computes, in elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Walk {
-    /// Number of elements, at least 1.
-    pub(crate) numel: i64,
-    /// Lowest element, counted from the first: 0 or negative.
-    pub(crate) low: i64,
-    /// Highest element: 0 or positive.
-    pub(crate) high: i64,
-    /// Whether the axes are sorted by their strides, each of which is larger than what
-    /// the axes behind it span. Then no two indices name one element. `false` proves
-    /// nothing.
-    pub(crate) apart: bool,
-    /// Whether the elements are contiguous in row-major order.
-    pub(crate) contiguous: bool,
+/// Passes each dimension, and the stride that it has in a contiguous tensor, to `write`, from
+/// the fastest axis to the slowest, and returns the number of elements, at least 1.
+///
+/// `None` at a dimension that is `None` or less than 1, or if the number of elements does not
+/// fit in 64 bits: the caller then uses the exact arithmetic of [`layout`](crate::layout).
+#[inline(always)]
+pub(crate) fn contiguous<T>(
+    axes: impl Iterator<Item = (Option<i64>, T)>,
+    mut write: impl FnMut(T, i64, i64),
+) -> Option<i64> {
+    let mut numel = 1_i64;
+    for (dim, place) in axes {
+        let dim = dim.filter(|&dim| dim > 0)?;
+        write(place, dim, numel);
+        numel = numel.checked_mul(dim)?;
+    }
+    Some(numel)
 }
 
-impl Walk {
+/// Which elements a layout reaches, counted from the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    /// The lowest: 0 or negative.
+    low: i64,
+    /// The highest: 0 or positive.
+    high: i64,
+}
+
+impl Reach {
+    /// More elements than any memory has: a layout that only the exact arithmetic can check.
+    /// A flag beside the numbers would have to be carried to the check, and tested there.
+    pub(crate) const BEYOND: Self = Self { low: i64::MIN, high: 0 };
+
+    /// The elements of a contiguous tensor.
+    #[inline(always)]
+    pub(crate) const fn of_contiguous(numel: i64) -> Self {
+        Self { low: 0, high: numel.wrapping_sub(1) }
+    }
+
+    /// Passes each stride to `write`, from the last axis to the first, and returns what they
+    /// reach, if `self` is what a contiguous tensor of the same shape reaches.
+    ///
+    /// `None` at a stride that is `None`, and if an end does not fit in 64 bits.
+    #[inline(always)]
+    pub(crate) fn strided<T>(
+        self,
+        axes: impl Iterator<Item = (i64, Option<i64>, T)>,
+        mut write: impl FnMut(T, i64),
+    ) -> Option<Self> {
+        let mut it = Self { low: self.low, high: 0 };
+        for (dim, stride, place) in axes {
+            let stride = stride?;
+            write(place, stride);
+            let last = dim.wrapping_sub(1).checked_mul(stride)?;
+            if last < 0 {
+                it.low = it.low.checked_add(last)?;
+            } else {
+                it.high = it.high.checked_add(last)?;
+            }
+        }
+        Some(it)
+    }
+
+    /// What explicit strides reach, as many as dimensions.
+    pub(crate) fn of(shape: &[i64], strides: &[i64]) -> Self {
+        let axes = || shape.iter().zip(strides).rev();
+        let numel = contiguous(axes().map(|(&dim, _)| (Some(dim), ())), |(), _, _| {});
+        let steps = axes().map(|(&dim, &stride)| (dim, Some(stride), ()));
+        let reach = numel.and_then(|it| Self::of_contiguous(it).strided(steps, |(), _| {}));
+        reach.unwrap_or(Self::BEYOND)
+    }
+
     /// Elements before the first one.
     #[inline(always)]
     #[expect(clippy::cast_sign_loss, reason = "`low` is not positive")]
-    pub(crate) const fn below(&self) -> u64 {
+    pub(crate) const fn below(self) -> u64 {
         0_i64.wrapping_sub(self.low) as u64
     }
 
     /// Elements from the first one to the highest, both included.
     #[inline(always)]
     #[expect(clippy::cast_sign_loss, reason = "`high` is not negative")]
-    pub(crate) const fn above(&self) -> u64 {
+    pub(crate) const fn above(self) -> u64 {
         (self.high as u64).wrapping_add(1)
-    }
-
-    /// Writes the strides of a contiguous row-major tensor.
-    ///
-    /// `None` if a dimension is less than 1 or if the number of elements does not fit in
-    /// 64 bits: the caller then uses the exact arithmetic of [`layout`](crate::layout).
-    #[inline(always)]
-    pub(crate) fn row_major(shape: &[i64], strides: &mut [MaybeUninit<i64>]) -> Option<Self> {
-        let mut numel = 1_i64;
-        for (&dim, stride) in shape.iter().zip(strides).rev() {
-            if dim < 1 {
-                return None;
-            }
-            stride.write(numel);
-            numel = numel.checked_mul(dim)?;
-        }
-        // It is at least 1.
-        let high = numel.wrapping_sub(1);
-        Some(Self { numel, low: 0, high, apart: true, contiguous: true })
-    }
-
-    /// Reads explicit strides, as many as dimensions.
-    ///
-    /// `None` as for [`row_major`](Self::row_major), and if an extent does not fit.
-    #[inline(always)]
-    pub(crate) fn strided(shape: &[i64], strides: &[i64]) -> Option<Self> {
-        let mut it = Self { numel: 1, low: 0, high: 0, apart: true, contiguous: true };
-        for (&dim, &stride) in shape.iter().zip(strides).rev() {
-            if dim < 1 {
-                return None;
-            }
-            let last = dim.wrapping_sub(1).checked_mul(stride)?;
-            // If this wraps, the difference at the end does not fit either.
-            let spanned = it.high.wrapping_sub(it.low).unsigned_abs();
-            it.apart &= dim == 1 || stride.unsigned_abs() > spanned;
-            it.contiguous &= dim == 1 || stride == it.numel;
-            if last < 0 {
-                it.low = it.low.checked_add(last)?;
-            } else {
-                it.high = it.high.checked_add(last)?;
-            }
-            it.numel = it.numel.checked_mul(dim)?;
-        }
-        it.high.checked_sub(it.low)?;
-        Some(it)
     }
 }

@@ -109,7 +109,11 @@ impl<T> Holder<T> {
     #[inline(always)]
     pub(crate) fn lend(&self) -> Option<Lent<'_, T>> {
         // Not made where it is not the case: dropping it ends a lend.
-        if self.owners().lend() { Some(Lent { handle: self }) } else { None }
+        if self.owners().lend() {
+            Some(Lent { block: self.block, handle: PhantomData })
+        } else {
+            None
+        }
     }
 }
 
@@ -143,7 +147,10 @@ impl<T> Drop for Holder<T> {
 
 /// The right to fill in the C struct of a block. Dropping it ends the lend.
 pub(crate) struct Lent<'a, T> {
-    handle: &'a Holder<T>,
+    /// The block of the handle. Read once: user code may run before the next use, after which
+    /// it would be read again.
+    block: NonNull<Block<T>>,
+    handle: PhantomData<&'a Holder<T>>,
 }
 
 impl<T> Lent<'_, T> {
@@ -155,7 +162,7 @@ impl<T> Lent<'_, T> {
     ///    [`finish`](Self::finish), before anything else is done with this.
     #[inline(always)]
     pub(crate) unsafe fn describe<'a>(&self) -> Describe<'a> {
-        let slot = slot(self.handle.block);
+        let slot = slot(self.block);
         // The consumer before may have had more dimensions than fit here.
         // SAFETY: 1. `new` initialised the spill, and nothing but the holder of the lend
         // accesses the slot. 2. The lend before is over.
@@ -181,7 +188,7 @@ impl<T> Lent<'_, T> {
         checked: Checked<'_>,
         synchronized: ConsumerPlace,
     ) -> Result<ManagedTensor, Error> {
-        let block = self.handle.block;
+        let block = self.block;
         let facts = checked.settle(slot(block))?;
         forget(self);
         let ctx = block.as_ptr().cast();
@@ -212,8 +219,8 @@ fn slot<T>(block: NonNull<Block<T>>) -> NonNull<Slot> {
 
 impl<T> Drop for Lent<'_, T> {
     fn drop(&mut self) {
-        // The handle is an owner still, so this was not the last.
-        self.handle.owners().give_back();
+        // SAFETY: 1. The handle is borrowed, and is an owner still: this was not the last.
+        unsafe { owners(self.block) }.give_back();
     }
 }
 

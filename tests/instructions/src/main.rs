@@ -3,6 +3,18 @@
 //!
 //! `dlpack-instructions` alone lists the rows, with a row's name it runs that one.
 
+#[expect(
+    clippy::pedantic,
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "it is a part of the benchmarks"
+)]
+#[path = "../../../bench/src/shapes/floor.rs"]
+mod floor;
+mod shapes;
+#[expect(clippy::struct_field_names, reason = "it is a part of the benchmarks")]
+#[path = "../../../bench/src/shapes/types.rs"]
+mod types;
+
 use core::ffi::c_void;
 use core::hint::black_box;
 use core::mem::MaybeUninit;
@@ -218,15 +230,19 @@ const ROWS: [(&str, fn()); 11] = [
     ("table: allocator + deleter", allocator),
 ];
 
+fn rows() -> impl Iterator<Item = (&'static str, fn())> {
+    ROWS.into_iter().chain(shapes::ROWS)
+}
+
 fn main() -> ExitCode {
     let Some(wanted) = std::env::args().nth(1) else {
         println!("{TIMES}");
-        for (name, _) in ROWS {
+        for (name, _) in rows() {
             println!("{name}");
         }
         return ExitCode::SUCCESS;
     };
-    let Some((_, run)) = ROWS.iter().find(|(name, _)| *name == wanted) else {
+    let Some((_, run)) = rows().find(|(name, _)| *name == wanted) else {
         eprintln!("there is no row `{wanted}`");
         return ExitCode::FAILURE;
     };

@@ -1,0 +1,90 @@
+//! Exports of the shapes that users have, each beside its floor.
+
+use core::hint::black_box;
+use std::sync::Arc;
+
+use dlpack_traits::{DLPackExport, DataType, Slot};
+
+use super::floor::{self, Floor};
+use super::types::{Buffer, Bytes, Contiguous, General, Offset, Strided};
+use super::{TIMES, again, delete, each, exported, raw};
+
+fn data() -> Arc<[f32]> {
+    vec![1.0; 256].into()
+}
+
+fn general() -> General {
+    let (bytes, strides) = (vec![0; 1024].into(), vec![16, 1]);
+    let data = if black_box(true) { Buffer::F32(data()) } else { Buffer::U8(bytes) };
+    General { data, shape: vec![8, 16], strides, offset: 16 }
+}
+
+fn offset() -> Offset {
+    Offset { data: data(), shape: vec![8, 16], strides: vec![16, 1], offset: 16 }
+}
+
+fn strided() -> Strided {
+    Strided { data: data(), shape: vec![16, 16], strides: vec![16, 1] }
+}
+
+fn transposed() -> Strided {
+    Strided { strides: vec![1, 16], ..strided() }
+}
+
+fn bytes() -> Bytes {
+    Bytes { data: vec![0; 1024].into(), shape: vec![16, 16], dtype: black_box(DataType::F32) }
+}
+
+fn contiguous() -> Contiguous {
+    Contiguous { data: data(), shape: [16, 16] }
+}
+
+fn by_value<T>(value: T, export: impl Fn(T) -> *mut dlpack_traits::ffi::DLManagedTensorVersioned)
+where
+    T: Clone,
+{
+    each((0..TIMES).map(|_| value.clone()), |value| delete(export(value)));
+}
+
+fn view<T: DLPackExport>(value: &T) {
+    again(|()| {
+        let mut slot = Slot::new();
+        black_box(value.describe(slot.describe()).expect("a tensor").dl_tensor());
+    });
+}
+
+fn floor_of_view<T: Floor>(value: &T) {
+    again(|()| {
+        let mut lists = floor::Lists::new();
+        black_box(&floor::view(value, &mut lists));
+    });
+}
+
+/// The rows of each shape: by value, shared, and as a borrowed view.
+macro_rules! rows {
+    ($($name:literal: $value:ident),+ $(,)?) => {[$(
+        (concat!($name, ", by value"), || by_value($value(), exported)),
+        (concat!("floor: ", $name, ", by value"), || {
+            by_value($value(), |value| black_box(floor::by_value(value)));
+        }),
+        (concat!($name, ", shared"), || {
+            let value = $value();
+            again(|()| delete(raw(value.to_dlpack())));
+        }),
+        (concat!("floor: ", $name, ", shared"), || {
+            let value = $value();
+            again(|()| delete(black_box(floor::shared(&value))));
+        }),
+        (concat!($name, ", borrowed view"), || view(&$value())),
+        (concat!("floor: ", $name, ", borrowed view"), || floor_of_view(&$value())),
+    )+]};
+}
+
+pub(crate) const ROWS: [(&str, fn()); 36] = rows! {
+    "enum of buffers, strides and offset": general,
+    "strides and offset": offset,
+    "strides": strided,
+    "strides, transposed": transposed,
+    "bytes with a run-time dtype": bytes,
+    "Arc with a fixed rank": contiguous,
+};
