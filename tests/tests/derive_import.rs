@@ -3,6 +3,7 @@
 
 mod derive_import {
     pub(crate) mod around;
+    pub(crate) mod arrays;
     #[path = "../import/forge.rs"]
     #[expect(dead_code, reason = "the tests of the import itself use the rest")]
     pub(crate) mod forge;

@@ -235,6 +235,11 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
     let accepts =
         into.iter().map(|(_, _, ty, _)| quote_spanned!(here=> __dlpack::storage::<#ty>().accepts));
     let accepts: Vec<_> = accepts.collect();
+    let axes: Vec<_> = into
+        .iter()
+        .map(|(_, _, ty, _)| quote_spanned!(here=> __dlpack::storage::<#ty>()))
+        .map(|storage| quote_spanned!(here=> (#storage.accepts, #storage.axes)))
+        .collect();
     let values = into.iter().map(|(variant, member, ty, beside)| {
         let variant = variant.map(|variant| quote_spanned!(here=> ::#variant));
         let held = quote_spanned!(here=> __dlpack::storage::<#ty>().of(__tensor)?);
@@ -269,6 +274,9 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
         {
             fn accepts(__tensor: &__dlpack::Imported) -> __dlpack::Result<(), __dlpack::Unmet> {
                 __dlpack::any_holds(__tensor, &[#(#accepts),*])
+            }
+            fn axes(__tensor: &__dlpack::Imported) -> &'static [__dlpack::i64] {
+                __dlpack::axes_of_one(__tensor, &[#(#axes),*])
             }
             fn from_imported(
                 __tensor: __dlpack::Imported,

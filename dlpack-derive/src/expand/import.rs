@@ -110,9 +110,9 @@ fn tensor(
     let data_of = quote_spanned!(here=> __dlpack::#function::<#ty>());
     let place = if copy {
         let order = order_of_copy(layout);
-        quote_spanned!(here=> #data_of.place(#order))
+        quote_spanned!(here=> #data_of.place(&__tensor, #order))
     } else {
-        quote_spanned!(here=> __dlpack::HELD)
+        quote_spanned!(here=> #data_of.in_place(&__tensor))
     };
     let mut wants = vec![quote!(#data_of.want)];
     wants.extend(wants_of_layout(layout, copy));

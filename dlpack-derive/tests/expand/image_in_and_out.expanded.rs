@@ -59,7 +59,9 @@ const _: () = {
         fn from_dlpack(
             __tensor: __dlpack::Imported,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let __parts = __dlpack::begin::<Self>(&__tensor, "Image", __dlpack::HELD)?;
+            let __parts = __dlpack::begin::<
+                Self,
+            >(&__tensor, "Image", __dlpack::held::<Foreign<u8>>().in_place(&__tensor))?;
             __dlpack::Result::Ok(Self {
                 shape: (__dlpack::shape::<[usize; 3]>().make)(&__parts)?,
                 data: (__dlpack::held::<Foreign<u8>>().make)(__parts.place, __tensor)?,

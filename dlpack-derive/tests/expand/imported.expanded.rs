@@ -35,7 +35,9 @@ const _: () = {
         fn from_dlpack(
             __tensor: __dlpack::Imported,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
-            let __parts = __dlpack::begin::<Self>(&__tensor, "Frame", __dlpack::HELD)?;
+            let __parts = __dlpack::begin::<
+                Self,
+            >(&__tensor, "Frame", __dlpack::held::<Foreign<T>>().in_place(&__tensor))?;
             __dlpack::validated(
                 __dlpack::Result::Ok(Self {
                     shape: (__dlpack::shape::<Vec<u32>>().make)(&__parts)?,
@@ -85,7 +87,8 @@ const _: () = {
             >(
                 &__tensor,
                 "Table",
-                __dlpack::copied_as::<Vec<u8>>().place(__dlpack::Order::RowMajor),
+                __dlpack::copied_as::<Vec<u8>>()
+                    .place(&__tensor, __dlpack::Order::RowMajor),
             )?;
             let __field_rows = __dlpack::extent::<usize>(&__parts, 0)?;
             let __field_bytes = (__dlpack::copied_as::<Vec<u8>>()

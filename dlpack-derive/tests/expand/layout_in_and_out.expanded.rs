@@ -60,6 +60,17 @@ const _: () = {
         ) -> __dlpack::Result<(), __dlpack::Unmet> {
             __dlpack::any_holds(__tensor, &[__dlpack::storage::<Foreign<f32>>().accepts])
         }
+        fn axes(__tensor: &__dlpack::Imported) -> &'static [__dlpack::i64] {
+            __dlpack::axes_of_one(
+                __tensor,
+                &[
+                    (
+                        __dlpack::storage::<Foreign<f32>>().accepts,
+                        __dlpack::storage::<Foreign<f32>>().axes,
+                    ),
+                ],
+            )
+        }
         fn from_imported(
             __tensor: __dlpack::Imported,
         ) -> __dlpack::Result<Self, __dlpack::Error> {

@@ -6,10 +6,11 @@ use core::marker::PhantomData;
 use super::{Elements, Exclusive, Imported};
 use crate::describe::{AsLayout, Describe, Description, Shaped, alignment};
 use crate::dtype::DataType;
-use crate::element::Readable;
+use crate::element::{Element, Readable};
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::flags::Flags;
+use crate::layout::MAX_NDIM;
 use crate::storage::{Access, Came, Counted, DataRef, SharedOwner, Storage};
 use crate::version::Version;
 
@@ -41,7 +42,9 @@ use crate::version::Version;
 /// elements were imported is what [`describe_layout`](AsLayout::describe_layout)
 /// describes; a struct that is put together by hand of a `Foreign` and a shape must take
 /// both from there, or it names the elements in the order in which they lie in memory.
-/// The derive's own import does, and refuses what the struct cannot say.
+/// The derive's own import does, and refuses what the struct cannot say. Where `T` is an
+/// array, as a pixel is, both count arrays: the axes of an element are not in that layout,
+/// and an export adds them, as it does for a `Vec<T>`.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, Describe, Description, Error, Foreign, Storage};
@@ -90,6 +93,8 @@ mod sealed {
     pub trait Held: 'static {
         /// What the elements must be, if that matters.
         const DTYPE: Option<DataType>;
+        /// The axes of each element.
+        const AXES: &'static [i64];
 
         fn check(tensor: &Imported) -> Result<(), Error>;
     }
@@ -97,6 +102,7 @@ mod sealed {
 
 impl sealed::Held for AnyElement {
     const DTYPE: Option<DataType> = None;
+    const AXES: &'static [i64] = &[];
 
     fn check(_: &Imported) -> Result<(), Error> {
         Ok(())
@@ -105,6 +111,7 @@ impl sealed::Held for AnyElement {
 
 impl<T: Readable> sealed::Held for T {
     const DTYPE: Option<DataType> = Some(T::DTYPE);
+    const AXES: &'static [i64] = <T as Element>::AXES;
 
     fn check(tensor: &Imported) -> Result<(), Error> {
         let typed = tensor.typed::<T>()?;
@@ -130,6 +137,12 @@ impl<T: ForeignElement> Foreign<T> {
         T::check(&tensor)?;
         let for_host = T::DTYPE.is_some();
         Ok(Self { tensor: Counted::new(tensor)?, for_host, elements: PhantomData })
+    }
+
+    /// The axes of each element for which a tensor has dimensions. It has none for an
+    /// array that is one element with lanes.
+    pub(super) fn axes_in(tensor: &Imported) -> &'static [i64] {
+        if T::DTYPE == Some(tensor.dtype()) { T::AXES } else { &[] }
     }
 }
 
@@ -260,15 +273,38 @@ pub(super) fn describe_layout_of<'a>(tensor: &'a Imported, out: Describe<'a>) ->
     out.shape(tensor.shape()).strides(tensor.strides()).byte_offset(byte_offset_of(tensor))
 }
 
+/// Describes the same for elements that are arrays with those axes. A stride that is not
+/// whole elements is an error.
+fn describe_arrays<'a>(tensor: &'a Imported, axes: &[i64], out: Describe<'a>) -> Shaped<'a> {
+    let rank = tensor.ndim().saturating_sub(axes.len());
+    let shape = tensor.shape().get(..rank).unwrap_or_default();
+    let size = tensor.dtype().byte_size().and_then(|size| i64::try_from(size).ok()).unwrap_or(0);
+    let mut room = [0; MAX_NDIM];
+    let strides = room.get_mut(..rank).unwrap_or_default();
+    let some = tensor.numel() != 0;
+    for ((bytes, &stride), &dim) in strides.iter_mut().zip(tensor.strides()).zip(shape) {
+        // A stride of one element, or of none, says nothing. Others fit, as the elements do.
+        *bytes = if some && dim != 1 { stride.wrapping_mul(size) } else { 0 };
+    }
+    out.shape(shape).byte_strides(&*strides).byte_offset(byte_offset_of(tensor))
+}
+
 /// Bytes from the start of [`memory_of`] the tensor to its first element.
 pub(super) fn byte_offset_of(tensor: &Imported) -> usize {
     Span::of(tensor).byte_offset
 }
 
-impl<T> Storage for Foreign<T> {
-    fn data(&self) -> DataRef<'_> {
+impl<T> Foreign<T> {
+    /// The memory, with elements as the tensor has them.
+    fn memory(&self) -> DataRef<'_> {
         let data = memory_of(self.tensor());
         if self.for_host { data.imported_for_host() } else { data }
+    }
+}
+
+impl<T: ForeignElement> Storage for Foreign<T> {
+    fn data(&self) -> DataRef<'_> {
+        self.memory().with_axes(Self::axes_in(self.tensor()))
     }
 
     fn share(&self) -> Option<SharedOwner> {
@@ -276,17 +312,22 @@ impl<T> Storage for Foreign<T> {
     }
 }
 
-impl<T> AsLayout for Foreign<T> {
+impl<T: ForeignElement> AsLayout for Foreign<T> {
     #[inline]
     fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
-        describe_layout_of(&self.tensor, out)
+        let axes = Self::axes_in(&self.tensor);
+        if axes.is_empty() {
+            describe_layout_of(&self.tensor, out)
+        } else {
+            describe_arrays(&self.tensor, axes, out)
+        }
     }
 }
 
-impl<T> DLPackExport for Foreign<T> {
+impl<T: ForeignElement> DLPackExport for Foreign<T> {
     #[inline]
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-        self.describe_layout(out).data(self.data())
+        describe_layout_of(&self.tensor, out).data(self.memory())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {

@@ -119,6 +119,15 @@ pub enum Unmet {
         /// The sizes.
         needed: &'static [i64],
     },
+    /// Elements that are arrays and lie whole elements apart.
+    WholeStrides {
+        /// The first dimension where they do not.
+        axis: usize,
+        /// Its stride, in parts of an element.
+        stride: i64,
+        /// The sizes of the array that is an element.
+        needed: &'static [i64],
+    },
     /// Elements narrower than a byte that take one each, or that share bytes.
     Padded {
         /// Whether they must take one each.
@@ -254,10 +263,16 @@ impl fmt::Display for Requirement {
                 "the first element is {found} bytes behind the handle of its memory, and `{name}` \
                  has no field for the offset; pass a copy"
             ),
-            Unmet::Axes { needed } => {
+            Unmet::Axes { needed } => write!(
+                f,
+                "the last dimensions of the tensor are not {needed:?}, which `{name}` needs"
+            ),
+            Unmet::WholeStrides { axis, stride, needed } => {
+                let parts = needed.iter().product::<i64>();
                 write!(
                     f,
-                    "the last dimensions of the tensor are not {needed:?}, which `{name}` needs"
+                    "stride {axis} of the tensor is {stride}, `{name}` needs a multiple of {parts}, \
+                     the size of an element; {COMPACT}"
                 )
             }
             Unmet::Padded { needed: true } => {
@@ -274,15 +289,19 @@ impl fmt::Display for Requirement {
                 )?;
                 if *found < 0 { write!(f, "; {COMPACT}") } else { Ok(()) }
             }
-            Unmet::Variant(refusals) => {
-                write!(f, "no variant of `{name}` takes the tensor")?;
-                for (variant, refusal) in refusals {
-                    write!(f, "; `{variant}`: {refusal}")?;
-                }
-                Ok(())
-            }
+            Unmet::Variant(refusals) => of_variants(f, name, refusals),
         }
     }
+}
+
+/// Why each variant of an enum refuses a tensor.
+fn of_variants(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    refusals: &[(&'static str, ImportError)],
+) -> fmt::Result {
+    write!(f, "no variant of `{name}` takes the tensor")?;
+    refusals.iter().try_for_each(|(variant, refusal)| write!(f, "; `{variant}`: {refusal}"))
 }
 
 impl core::error::Error for Requirement {}

@@ -53,6 +53,17 @@ pub trait ImportStorage: Sized {
     /// What is needed instead.
     fn accepts(tensor: &Imported) -> Result<(), Unmet>;
 
+    /// The axes of each element, where the elements of a tensor that was accepted are held
+    /// as arrays: those of [`Element::AXES`](crate::Element::AXES), for a
+    /// `Foreign<T>`. They are the last dimensions of the tensor, and a struct with this
+    /// `data` does not count them in its shape, as it does not for a `Vec<T>`.
+    ///
+    /// A type that holds a `Foreign<T>` forwards this. By default there are none.
+    fn axes(tensor: &Imported) -> &'static [i64] {
+        let _ = tensor;
+        &[]
+    }
+
     /// Holds the tensor, which was accepted.
     ///
     /// # Errors
@@ -69,6 +80,10 @@ impl<T: ForeignElement> ImportStorage for Foreign<T> {
         }
     }
 
+    fn axes(tensor: &Imported) -> &'static [i64] {
+        Foreign::<T>::axes_in(tensor)
+    }
+
     fn from_imported(tensor: Imported) -> Result<Self, Error> {
         Foreign::new(tensor)
     }
@@ -80,6 +95,10 @@ macro_rules! through_pointers {
         impl<S: ImportStorage> ImportStorage for $pointer<S> {
             fn accepts(tensor: &Imported) -> Result<(), Unmet> {
                 S::accepts(tensor)
+            }
+
+            fn axes(tensor: &Imported) -> &'static [i64] {
+                S::axes(tensor)
             }
 
             fn from_imported(tensor: Imported) -> Result<Self, Error> {

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt::Display;
 
+use super::wants::AxesOf;
 use super::{Copies, ImportError, Imported};
 use crate::contain::Contained;
 use crate::import::{Requirement, Unmet};
@@ -107,6 +108,12 @@ pub fn any_holds(tensor: &Imported, variants: &[Holds]) -> Result<(), Unmet> {
         Some(unmet) => Err(unmet),
         None => refusals.pop().map_or(Ok(()), Err),
     }
+}
+
+/// The axes of the elements that the first variant holds that can, or else the last.
+pub fn axes_of_one(tensor: &Imported, variants: &[(Holds, AxesOf)]) -> &'static [i64] {
+    let first = variants.iter().find(|(holds, _)| holds(tensor).is_ok());
+    first.or(variants.last()).map_or(&[], |(_, axes)| axes(tensor))
 }
 
 /// The first variant that can; the last, where none can, which then says so.

@@ -4,7 +4,7 @@
 //! that does not fit is then the same error twice, which rustc prints once.
 
 use super::parts::{Parts, Place};
-use super::wants::{LayoutAccepts, Want, byte_len};
+use super::wants::{AxesOf, LayoutAccepts, Want, byte_len, has_axes};
 use super::{
     Copies, DLPackImport, DataType, Error, FromDims, FromElements, FromLayout, ImportError,
     ImportStorage, Imported, Order, Unmet,
@@ -62,24 +62,28 @@ impl<L> Layout<L> {
 pub struct Data<D> {
     /// What it can hold.
     pub want: Want<'static>,
-    axes: &'static [i64],
+    axes: AxesOf,
     /// Makes it.
     pub make: fn(Place, Imported) -> Result<D, ImportError>,
 }
 
 impl<D> Data<D> {
     /// A copy in that order.
-    pub const fn place(&self, order: Order) -> Place {
-        Place::Copied(order, self.axes)
+    pub fn place(&self, tensor: &Imported, order: Order) -> Place {
+        Place::Copied(order, (self.axes)(tensor))
+    }
+
+    /// The memory of the tensor.
+    pub fn in_place(&self, tensor: &Imported) -> Place {
+        Place::Held((self.axes)(tensor))
     }
 }
 
 /// The field `data`, where it holds the memory.
 pub const fn held<D: ImportStorage>() -> Data<D> {
-    // It describes foreign memory part by part.
     Data {
-        want: Want::Data(D::accepts, &[]),
-        axes: &[],
+        want: Want::Data(held_accepts::<D>, D::axes),
+        axes: D::axes,
         make: |_, tensor| Ok(D::from_imported(tensor)?),
     }
 }
@@ -87,8 +91,8 @@ pub const fn held<D: ImportStorage>() -> Data<D> {
 /// The field `data`, where it is marked `copy`.
 pub const fn copied<D: FromElements>() -> Data<D> {
     Data {
-        want: Want::Data(copied_accepts::<D>, <D::Element as Element>::AXES),
-        axes: <D::Element as Element>::AXES,
+        want: Want::Data(copied_accepts::<D>, |_| <D::Element as Element>::AXES),
+        axes: |_| <D::Element as Element>::AXES,
         make: |place, tensor| copy(&tensor, place),
     }
 }
@@ -96,8 +100,8 @@ pub const fn copied<D: FromElements>() -> Data<D> {
 /// Likewise, in a struct that says of what type the elements are.
 pub const fn copied_as<D: FromElements>() -> Data<D> {
     Data {
-        want: Want::Data(copied_as_accepts::<D>, <D::Element as Element>::AXES),
-        axes: <D::Element as Element>::AXES,
+        want: Want::Data(copied_as_accepts::<D>, |_| <D::Element as Element>::AXES),
+        axes: |_| <D::Element as Element>::AXES,
         make: |place, tensor| copy(&tensor, place),
     }
 }
@@ -105,9 +109,15 @@ pub const fn copied_as<D: FromElements>() -> Data<D> {
 fn copy<D: FromElements>(tensor: &Imported, place: Place) -> Result<D, ImportError> {
     let order = match place {
         Place::Copied(order, _) => order,
-        Place::Held => Order::RowMajor,
+        Place::Held(_) => Order::RowMajor,
     };
     Ok(D::from_elements(copy_elements(tensor, order)?)?)
+}
+
+/// What a field that holds the memory needs.
+fn held_accepts<D: ImportStorage>(tensor: &Imported) -> Result<(), Unmet> {
+    D::accepts(tensor)?;
+    has_axes(tensor, D::axes(tensor))
 }
 
 /// What a field that is marked `copy` needs.
@@ -170,12 +180,14 @@ impl<T> Inner<T> {
 pub struct Storage<D> {
     /// Whether it can hold a tensor.
     pub accepts: fn(&Imported) -> Result<(), Unmet>,
+    /// The axes of each element, if it can.
+    pub axes: AxesOf,
     make: fn(Imported) -> Result<D, Error>,
 }
 
 /// The storage in a variant of an enum of storages.
 pub const fn storage<D: ImportStorage>() -> Storage<D> {
-    Storage { accepts: D::accepts, make: D::from_imported }
+    Storage { accepts: D::accepts, axes: D::axes, make: D::from_imported }
 }
 
 impl<D> Storage<D> {

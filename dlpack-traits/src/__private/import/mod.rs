@@ -27,15 +27,15 @@ pub use crate::import::{
 };
 
 pub use around::{
-    Copying, Holds, Variant, any_holds, constructed, copies_of_one, copies_of_variants, validated,
-    variant, which_holds,
+    Copying, Holds, Variant, any_holds, axes_of_one, constructed, copies_of_one,
+    copies_of_variants, validated, variant, which_holds,
 };
 pub use makers::{
     Data, Inner, Layout, Shape, Storage, copied, copied_as, held, inner, layout, shape, storage,
 };
 pub use parts::{
-    FILLED, HELD, Parts, Place, Room, SPARE, begin, byte_len, byte_offset, byte_pitch,
-    byte_strides, device, dtype, extent, len, ndim, offset, order, pitch, strides,
+    FILLED, Parts, Place, Room, SPARE, begin, byte_len, byte_offset, byte_pitch, byte_strides,
+    device, dtype, extent, len, ndim, offset, order, pitch, strides,
 };
 pub use targets::{DTypeTarget, DeviceTarget, FromLayout, OrderTarget, meets};
-pub use wants::{ANY_ORDER, COLUMN_MAJOR, LayoutAccepts, ROW_MAJOR, Want, accepts};
+pub use wants::{ANY_ORDER, AxesOf, COLUMN_MAJOR, LayoutAccepts, ROW_MAJOR, Want, accepts};

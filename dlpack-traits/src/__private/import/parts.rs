@@ -26,14 +26,12 @@ pub struct Parts<'a> {
 /// Where the elements will be.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
-    /// Where they are.
-    Held,
+    /// Where they are, as elements with those axes.
+    Held(&'static [i64]),
     /// In a copy in that order, of elements with those axes.
     Copied(Order, &'static [i64]),
 }
 
-/// Where the elements will be: where they are.
-pub const HELD: Place = Place::Held;
 /// Whether a list may have room for more than there is.
 #[derive(Clone, Copy, Debug)]
 pub enum Room {
@@ -77,8 +75,7 @@ impl Parts<'_> {
     /// The axes of each element.
     fn axes(&self) -> &'static [i64] {
         match self.place {
-            Place::Held => &[],
-            Place::Copied(_, axes) => axes,
+            Place::Held(axes) | Place::Copied(_, axes) => axes,
         }
     }
 
@@ -101,7 +98,10 @@ impl Parts<'_> {
         let mut compact = [0; layout::MAX_NDIM];
         let compact = compact.get_mut(..self.shape().len()).unwrap_or_default();
         match self.place {
-            Place::Held => compact.copy_from_slice(self.tensor.strides()),
+            Place::Held(_) => {
+                let mut room = [0; layout::MAX_NDIM];
+                compact.copy_from_slice(wants::strides(self.tensor, self.shape(), &mut room));
+            }
             Place::Copied(Order::RowMajor, _) => {
                 layout::row_major_strides(self.shape(), compact);
             }
@@ -130,7 +130,7 @@ impl Parts<'_> {
     /// Order, and the step of the slowest axis in elements.
     fn order_and_pitch(&self, order: Option<Order>) -> (Order, i64) {
         match (self.place, order) {
-            (Place::Held, order) => wants::pitched(self.tensor, order),
+            (Place::Held(_), order) => wants::pitched(self.tensor, self.shape(), order),
             (Place::Copied(order, _), _) => {
                 let compact = self.shape();
                 let slowest = match order {
@@ -150,11 +150,11 @@ impl Parts<'_> {
     /// Bytes from the start of the memory to the first element.
     fn before(&self) -> usize {
         match self.place {
-            Place::Held if self.tensor.device().has_addresses() => {
+            Place::Held(_) if self.tensor.device().has_addresses() => {
                 self.tensor.byte_range().start.unsigned_abs()
             }
             // What does not fit is no offset in an object, and no storage holds it.
-            Place::Held => usize::try_from(self.tensor.byte_offset()).unwrap_or(usize::MAX),
+            Place::Held(_) => usize::try_from(self.tensor.byte_offset()).unwrap_or(usize::MAX),
             Place::Copied(..) => 0,
         }
     }
@@ -162,7 +162,7 @@ impl Parts<'_> {
     /// Bytes from the first element to the end of the memory.
     fn after(&self) -> usize {
         match self.place {
-            Place::Held => self.tensor.byte_range().end.unsigned_abs(),
+            Place::Held(_) => self.tensor.byte_range().end.unsigned_abs(),
             Place::Copied(..) => wants::byte_len(self.tensor),
         }
     }
@@ -244,7 +244,7 @@ pub fn dtype<T: DTypeTarget>(parts: &Parts<'_>) -> Result<T, ImportError> {
 /// The field `device`.
 pub fn device<T: DeviceTarget>(parts: &Parts<'_>) -> Result<T, ImportError> {
     T::from_device(match parts.place {
-        Place::Held => parts.tensor.device(),
+        Place::Held(_) => parts.tensor.device(),
         Place::Copied(..) => Device::CPU,
     })
 }

@@ -42,11 +42,15 @@ pub enum Want<'a> {
     NoOffset,
     /// Elements narrower than a byte that take one each, or that do not.
     Padded(bool),
-    /// Whatever the type of the data needs, each element of which has those axes.
-    Data(fn(&Imported) -> Result<(), Unmet>, &'static [i64]),
+    /// Whatever the type of the data needs, each element of which has the axes that the
+    /// second function returns.
+    Data(fn(&Imported) -> Result<(), Unmet>, AxesOf),
     /// Whatever the type of the layout needs, of a copy or not.
     Layout(LayoutAccepts, bool),
 }
+
+/// The axes of each element, if a tensor is accepted.
+pub type AxesOf = fn(&Imported) -> &'static [i64];
 
 /// Whether a layout can be that of a tensor: of which dimensions, and whether of
 /// a copy.
@@ -65,7 +69,7 @@ pub fn accepts(
         }
         if let Want::Data(_, axes) = want {
             // What fields say is about elements of that type.
-            shape = outer(shape, axes);
+            shape = outer(shape, axes(tensor));
         }
     }
     Ok(())
@@ -74,6 +78,51 @@ pub fn accepts(
 /// The dimensions in front of the axes of each element.
 pub(super) fn outer<'a>(shape: &'a [i64], axes: &[i64]) -> &'a [i64] {
     shape.get(..shape.len().saturating_sub(axes.len())).unwrap_or(shape)
+}
+
+/// Whether the last dimensions of a tensor are those axes, one after the other, and all
+/// strides in front of them are whole elements.
+pub(super) fn has_axes(tensor: &Imported, axes: &'static [i64]) -> Result<(), Unmet> {
+    if axes.is_empty() {
+        return Ok(());
+    }
+    let shape = outer(tensor.shape(), axes);
+    let (outer, inner) = tensor.strides().split_at(shape.len());
+    if !tensor.shape().ends_with(axes) {
+        return Err(Unmet::Axes { needed: axes });
+    }
+    if !layout::is_row_major(axes, inner) {
+        return Err(Unmet::Compact { order: ROW_MAJOR, no_strides: false });
+    }
+    let parts: i64 = axes.iter().product();
+    let is_whole = |(&dim, &stride): (&i64, &i64)| dim <= 1 || stride.checked_rem(parts) == Some(0);
+    match shape.iter().zip(outer).enumerate().find(|&(_, entry)| !is_whole(entry)) {
+        Some((found, (_, &stride))) if tensor.numel() != 0 => {
+            Err(Unmet::WholeStrides { axis: found, stride, needed: axes })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The strides in front of the axes of each element, in such elements: of the dimensions
+/// `shape`, which are the first ones of the tensor.
+pub(super) fn strides<'a>(
+    tensor: &'a Imported,
+    shape: &[i64],
+    room: &'a mut [i64; layout::MAX_NDIM],
+) -> &'a [i64] {
+    match tensor.shape().get(shape.len()..) {
+        None | Some([]) => tensor.strides(),
+        Some(axes) => {
+            let parts: i64 = axes.iter().product();
+            let room = room.get_mut(..shape.len()).unwrap_or_default();
+            for (to, &stride) in room.iter_mut().zip(tensor.strides()) {
+                // Those that are not whole are of one element, or of none.
+                *to = stride.checked_div(parts).unwrap_or(0);
+            }
+            room
+        }
+    }
 }
 
 impl Want<'_> {
@@ -120,13 +169,15 @@ impl Want<'_> {
                 _ => Ok(()),
             },
             Self::Contiguous(order) => {
-                unless(is_compact(tensor, order), Unmet::Compact { order, no_strides: false })
+                let compact = is_compact(tensor, shape, order);
+                unless(compact, Unmet::Compact { order, no_strides: false })
             }
             Self::Compact(order) => {
-                unless(is_compact(tensor, order), Unmet::Compact { order, no_strides: true })
+                let compact = is_compact(tensor, shape, order);
+                unless(compact, Unmet::Compact { order, no_strides: true })
             }
             Self::Pitched(order) => {
-                unless(pitched(tensor, order).is_some(), Unmet::Pitched { order })
+                unless(pitched(tensor, shape, order).is_some(), Unmet::Pitched { order })
             }
             Self::NothingBefore => {
                 let before = tensor.byte_range().start < 0;
@@ -154,11 +205,14 @@ impl Want<'_> {
     }
 }
 
-fn is_compact(tensor: &Imported, order: Option<Order>) -> bool {
+fn is_compact(tensor: &Imported, shape: &[i64], order: Option<Order>) -> bool {
+    let mut room = [0; layout::MAX_NDIM];
+    let strides = strides(tensor, shape, &mut room);
+    let (by_rows, by_columns) = (layout::is_row_major, layout::is_column_major);
     match order {
-        Some(Order::RowMajor) => tensor.is_row_major(),
-        Some(Order::ColumnMajor) => tensor.is_column_major(),
-        None => tensor.is_row_major() || tensor.is_column_major(),
+        Some(Order::RowMajor) => by_rows(shape, strides),
+        Some(Order::ColumnMajor) => by_columns(shape, strides),
+        None => by_rows(shape, strides) || by_columns(shape, strides),
     }
 }
 
@@ -168,12 +222,17 @@ pub(super) fn is_padded(tensor: &Imported) -> bool {
 
 /// The order in which the elements are compact but for the step of the slowest
 /// axis, and that step, in elements.
-pub(super) fn pitched(tensor: &Imported, order: Option<Order>) -> Option<(Order, i64)> {
+pub(super) fn pitched(
+    tensor: &Imported,
+    shape: &[i64],
+    order: Option<Order>,
+) -> Option<(Order, i64)> {
     let Some(order) = order else {
-        let by_rows = pitched(tensor, ROW_MAJOR);
-        return by_rows.or_else(|| pitched(tensor, COLUMN_MAJOR));
+        let by_rows = pitched(tensor, shape, ROW_MAJOR);
+        return by_rows.or_else(|| pitched(tensor, shape, COLUMN_MAJOR));
     };
-    let (shape, strides) = (tensor.shape(), tensor.strides());
+    let mut room = [0; layout::MAX_NDIM];
+    let strides = strides(tensor, shape, &mut room);
     let slowest = match order {
         Order::RowMajor => 0,
         Order::ColumnMajor => shape.len().saturating_sub(1),

@@ -1,0 +1,191 @@
+//! Elements that are arrays, held where they are: an export, a copy and a `Foreign` count
+//! them in the same way.
+
+use tensors::{
+    AsLayout, DLPackExport, DLPackImport, Describe, Description, Error, Foreign, FromLayout,
+    ImportStorage, Imported, Storage, Unmet,
+};
+
+use super::forge::Forged;
+use super::{built, bytes, refused};
+
+/// A pixel.
+#[derive(Clone, Copy, Debug, PartialEq, tensors::Element)]
+#[dlpack(crate = ::tensors, any_bits)]
+#[repr(transparent)]
+struct Rgb([u8; 3]);
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Image {
+    data: Foreign<Rgb>,
+    shape: [usize; 2],
+    strides: [isize; 2],
+    #[dlpack(offset(elements))]
+    first: usize,
+}
+
+/// As [`Image`], for rows that follow each other.
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, shape(height, width))]
+struct Rows {
+    data: Foreign<Rgb>,
+    height: usize,
+    width: usize,
+    #[dlpack(pitch(elements))]
+    pitch: usize,
+    #[dlpack(len(elements))]
+    len: usize,
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors, order = column_major)]
+struct ByColumns {
+    data: Box<Foreign<Rgb>>,
+    shape: Vec<usize>,
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Copied {
+    #[dlpack(copy)]
+    data: Vec<Rgb>,
+    shape: [usize; 2],
+}
+
+/// Twelve bytes: pixels, or parts of them.
+fn pixels(shape: &[i64]) -> Forged {
+    Forged { bytes: (0..12).collect(), ..bytes(shape) }
+}
+
+/// Exports a value, and compares it with the tensor that it was made of.
+fn same_again<T: DLPackImport + DLPackExport + Send + 'static>(case: &Forged) -> T {
+    let expected = case.imported();
+    let again = built::<T>(case).unwrap().into_dlpack().unwrap().import().unwrap();
+    assert_eq!(again.shape(), expected.shape());
+    let elements = |tensor: &Imported| tensor.elements::<u8>().unwrap().to_vec().unwrap();
+    assert_eq!(elements(&again), elements(&expected));
+    built(case).unwrap()
+}
+
+#[test]
+fn a_foreign_counts_arrays_as_a_copy_does() {
+    let case = pixels(&[2, 2, 3]);
+    let image: Image = same_again(&case);
+    assert_eq!((image.shape, image.strides, image.first), ([2, 2], [2, 1], 0));
+    let copied: Copied = same_again(&case);
+    assert_eq!(copied.shape, image.shape);
+    assert_eq!(image.data.elements().unwrap().to_vec(), Ok(copied.data));
+
+    let turned: Image = same_again(&pixels(&[2, 2, 3]).strided(&[-6, 3, 1], 6));
+    assert_eq!((turned.strides, turned.first), ([-2, 1], 2));
+    let rows: Rows = same_again(&pixels(&[2, 1, 3]).strided(&[6, 3, 1], 0));
+    assert_eq!((rows.height, rows.width, rows.pitch, rows.len), (2, 1, 2, 3));
+    let columns: ByColumns = same_again(&pixels(&[2, 2, 3]).strided(&[3, 6, 1], 0));
+    assert_eq!(columns.shape, [2, 2]);
+    let _: ByColumns = same_again(&pixels(&[1, 2, 3]).strided(&[7, 3, 1], 0));
+    let empty: Image = same_again(&pixels(&[0, 2, 3]).strided(&[5, 4, 1], 0));
+    assert_eq!(empty.shape, [0, 2]);
+}
+
+#[test]
+fn tensors_that_are_not_whole_arrays_are_refused() {
+    assert_eq!(
+        refused::<Image>(&pixels(&[2, 3, 2])),
+        "the last dimensions of the tensor are not [3], which `Image` needs"
+    );
+    assert_eq!(refused::<Image>(&pixels(&[2, 3])), "the tensor has 1 dimension, `Image` needs 2");
+    assert_eq!(
+        refused::<Image>(&pixels(&[2, 2, 3]).strided(&[2, 1, 4], 0)),
+        "the elements are not compact in row-major order, and `Image` needs them to be; \
+         pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+    );
+    assert_eq!(
+        refused::<Image>(&pixels(&[2, 1, 3]).strided(&[7, 3, 1], 0)),
+        "stride 0 of the tensor is 7, `Image` needs a multiple of 3, the size of an element; \
+         pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+    );
+    assert!(refused::<ByColumns>(&pixels(&[2, 2, 3])).contains("column-major"));
+}
+
+/// A layout in a struct of its own.
+#[derive(AsLayout, FromLayout)]
+#[dlpack(crate = ::tensors)]
+struct Strided {
+    shape: [usize; 2],
+    strides: [isize; 2],
+}
+
+/// Pixels of ours, or of another library, or numbers.
+#[derive(Storage)]
+#[dlpack(crate = ::tensors)]
+enum Samples {
+    #[dlpack(import)]
+    Numbers(Foreign<f32>),
+    #[dlpack(import)]
+    Pixels(Foreign<Rgb>),
+    Ours(Vec<Rgb>),
+}
+
+#[derive(DLPackExport, DLPackImport)]
+#[dlpack(crate = ::tensors)]
+struct Any {
+    data: Samples,
+    #[dlpack(layout)]
+    layout: Strided,
+}
+
+#[test]
+fn variants_count_the_arrays_that_they_hold() {
+    let any: Any = same_again(&pixels(&[2, 2, 3]));
+    assert_eq!((any.layout.shape, any.layout.strides), ([2, 2], [2, 1]));
+    assert!(matches!(any.data, Samples::Pixels(_)));
+    let numbers = Forged { dtype: tensors::DataType::F32, ..pixels(&[3, 1]) };
+    let any: Any = built(&numbers).unwrap();
+    assert_eq!((any.layout.shape, any.layout.strides), ([3, 1], [1, 1]));
+    assert!(matches!(any.data, Samples::Numbers(_)));
+    let ours = Any { data: Samples::Ours(vec![Rgb([1; 3]); 4]), ..any };
+    assert_eq!(ours.into_dlpack().unwrap().shape(), [3, 1, 3]);
+}
+
+/// An implementation by hand, which counts as the derive does.
+struct ByHand(Foreign<Rgb>);
+
+impl ImportStorage for ByHand {
+    fn accepts(tensor: &Imported) -> Result<(), Unmet> {
+        <Foreign<Rgb> as ImportStorage>::accepts(tensor)
+    }
+
+    fn axes(tensor: &Imported) -> &'static [i64] {
+        Foreign::<Rgb>::axes(tensor)
+    }
+
+    fn from_imported(tensor: Imported) -> Result<Self, Error> {
+        Foreign::new(tensor).map(Self)
+    }
+}
+
+impl DLPackExport for ByHand {
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        self.0.describe_layout(out).data(self.0.data())
+    }
+}
+
+#[test]
+fn layout_and_data_of_a_foreign_fit_together() {
+    let by_hand = |case: &Forged| ByHand::from_imported(case.imported()).unwrap();
+    let turned = pixels(&[2, 2, 3]).strided(&[-6, 3, 1], 6);
+    let again = by_hand(&turned).into_dlpack().unwrap();
+    assert_eq!((again.shape(), again.strides()), (&[2, 2, 3][..], &[-6, 3, 1][..]));
+    // Parts of pixels between two rows: only a layout that counts parts describes them.
+    let padded = pixels(&[2, 1, 3]).strided(&[7, 3, 1], 0);
+    let error = by_hand(&padded).into_dlpack().map(|_| ()).unwrap_err();
+    assert_eq!(error, Error::StrideNotWhole { axis: 0, bytes: 7 });
+    let foreign = Foreign::<Rgb>::new(padded.imported()).unwrap();
+    assert_eq!(foreign.elements().unwrap().load(&[1, 0]), Ok(Rgb([7, 8, 9])));
+    assert_eq!(foreign.to_dlpack().unwrap().strides(), [7, 3, 1]);
+    // A pixel can be one element of three lanes, too. Then it has no axes.
+    let dtype = tensors::DataType::U8.with_lanes(3);
+    let lanes = Forged { dtype, ..pixels(&[4]) };
+    assert_eq!(by_hand(&lanes).into_dlpack().unwrap().shape(), [4]);
+}
