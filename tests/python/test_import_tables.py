@@ -173,6 +173,18 @@ def test_a_table_that_was_copied_later():
     assert by_table(testing.import_tensor(first))
 
 
+def test_a_table_that_was_moved_later():
+    """The class to which it belonged keeps it, however many types were looked up since.
+    Rule X6."""
+    capsule = testing.scripted_table()
+    first = producer(capsule)
+    assert by_table(testing.import_tensor(first))
+    for _ in range(3000):
+        testing.import_tensor(producer(None))
+    delattr(type(first), NEW)
+    assert testing.import_tensor(producer(capsule)).floats() == [9.0]
+
+
 @pytest.mark.parametrize("name", [NEW, OLD])
 def test_a_table_that_two_classes_have(name):
     """Neither uses it, as nothing says whose it is. Rule X6."""

@@ -1,17 +1,19 @@
 //! The exchange table of a Python type: [`peer_of`].
 
+use core::ptr;
+
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyString, PyTuple, PyType};
+use pyo3::types::{PyInt, PyString, PyType};
 
 use super::convert::quietly;
 use super::peer::{Export, Peer};
-use super::remembered::{Known, Remembered};
-use super::table_owner::{Table, owner_of, table_in};
+use super::remembered::{Added, Known, Remembered};
+use super::table_owner::{Found, Table, owner_of, table_in};
 
 /// Each type in it is kept alive, so no other type ever has its address while it
-/// is there, and so are the capsule of its table and the class to which that belongs.
+/// is there. Tables, and the classes to which they belong, are kept for good.
 ///
 /// Interpreters that share a GIL share it too; those that do not cannot import
 /// the module.
@@ -58,41 +60,49 @@ pub(super) fn export_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Export>> {
 fn look_up(class: &Bound<'_, PyType>) -> PyResult<Table> {
     if let Some(capsule) = find(class)? {
         if let Some(table) = table_in(&capsule) {
-            if let Some(owner) = owner_of(class, table, &REMEMBERED.owners_of(table))? {
-                let keeper = PyTuple::new(class.py(), [&capsule, &owner])?;
-                let (owner, keeper) = (owner.as_ptr().cast(), keeper.into_ptr().cast());
-                remember(class, Known { table, owner, keeper, ..Known::NONE });
+            let owner = owner_of(class, table, || REMEMBERED.owners_of(table))?;
+            if owner.is_some_and(|(owner, found)| belongs_to(&capsule, table, &owner, found)) {
+                remember(class, table);
                 return Ok(table);
             }
         }
     }
-    remember(class, Known::NONE);
-    Ok(Known::NONE.table)
+    remember(class, ptr::null_mut());
+    Ok(ptr::null_mut())
+}
+
+/// Remembers for good that a table belongs to a class. `false` if it belongs to another one.
+fn belongs_to(
+    capsule: &Bound<'_, PyAny>,
+    table: Table,
+    owner: &Bound<'_, PyAny>,
+    found: Found,
+) -> bool {
+    let alone = found == Found::Alone;
+    let added = REMEMBERED.add_owner(table, owner.as_ptr().cast(), alone);
+    if added == Added::New {
+        // The list has these references, so that no other class has this address, and no
+        // other table that one.
+        let _ = (capsule.clone().into_ptr(), owner.clone().into_ptr());
+    }
+    added != Added::Refused
 }
 
 /// Remembers that a table belongs to a class, because this crate published it there. Code
 /// that copies the attribute to another class then takes nothing from this one.
-///
-/// # Errors
-///
-/// `MemoryError`.
-pub(super) fn remember_own(class: &Bound<'_, PyType>, capsule: &Bound<'_, PyAny>) -> PyResult<()> {
-    let Some(table) = table_in(capsule) else { return Ok(()) };
-    let keeper = PyTuple::new(class.py(), [capsule, class.as_any()])?;
-    let (owner, keeper) = (class.as_ptr().cast(), keeper.into_ptr().cast());
-    remember(class, Known { table, owner, keeper, ..Known::NONE });
-    Ok(())
+pub(super) fn remember_own(class: &Bound<'_, PyType>, capsule: &Bound<'_, PyAny>) {
+    let Some(table) = table_in(capsule) else { return };
+    belongs_to(capsule, table, class, Found::Shared);
+    remember(class, table);
 }
 
-/// Remembers what was found for a class. The reference `keeper` is given away.
-fn remember(class: &Bound<'_, PyType>, new: Known) {
+/// Remembers what was found for a class.
+fn remember(class: &Bound<'_, PyType>, table: Table) {
     let py = class.py();
     let class = class.clone().into_ptr().cast();
-    if let Some(Known { class, keeper, .. }) = REMEMBERED.put(Known { class, ..new }) {
-        // SAFETY: both are references of ours, made by some call of this function.
-        let _class = unsafe { Bound::from_owned_ptr(py, class.cast()) };
-        // SAFETY: as above.
-        let _keeper = unsafe { Bound::from_owned_ptr_or_opt(py, keeper.cast()) };
+    if let Some(Known { class, .. }) = REMEMBERED.put(Known { class, table }) {
+        // SAFETY: it is a reference of ours, made by some call of this function.
+        drop(unsafe { Bound::from_owned_ptr(py, class.cast()) });
     }
 }
 

@@ -67,5 +67,6 @@ pub(super) fn publish_as(
     // with an exception set.
     let capsule = unsafe { Bound::from_owned_ptr_or_err(class.py(), capsule) }?;
     class.setattr(attribute.to_string_lossy().as_ref(), &capsule)?;
-    remember_own(class, &capsule)
+    remember_own(class, &capsule);
+    Ok(())
 }

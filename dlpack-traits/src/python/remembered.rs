@@ -9,35 +9,45 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::ffi::DLPackExchangeAPIHeader;
 
+/// The address of a table.
+type Table = *mut DLPackExchangeAPIHeader;
+
 /// A type and its exchange table, NULL where it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) class: *mut c_void,
-    pub(crate) table: *mut DLPackExchangeAPIHeader,
-    /// The class to which the table belongs: this one or a base of it. NULL without a table.
-    pub(crate) owner: *mut c_void,
-    /// A reference that keeps the table and its owner alive, or NULL.
-    pub(crate) keeper: *mut c_void,
+    pub(crate) table: Table,
 }
 
 impl Known {
     /// No type.
-    pub(crate) const NONE: Self = Self {
-        class: ptr::null_mut(),
-        table: ptr::null_mut(),
-        owner: ptr::null_mut(),
-        keeper: ptr::null_mut(),
-    };
+    const NONE: Self = Self { class: ptr::null_mut(), table: ptr::null_mut() };
 }
 
-/// A small table of types, read without a lock, with or without a GIL.
+/// A small table of types, read without a lock, with or without a GIL, and the owners of
+/// the exchange tables.
 ///
 /// Each type has two places. A third one that comes there takes the place of the
-/// first: what is remembered is bounded, and never stuck with types of the past.
+/// first: what is remembered is bounded, and never stuck with types of the past. Owners are
+/// kept for good: if one was forgotten, Python code could move its table to another class.
 #[derive(Debug)]
 pub(crate) struct Remembered {
     places: [Place; PLACES],
     writing: Mutex<()>,
+    /// The addresses of tables, and of the classes to which they belong. A program has as
+    /// many as libraries publish.
+    owners: Mutex<Vec<(usize, usize)>>,
+}
+
+/// What [`Remembered::add_owner`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// It added the class, which must stay alive from now on, and so must the table.
+    New,
+    /// The class was an owner of the table before.
+    Known,
+    /// Another class owns the table, or there was no memory.
+    Refused,
 }
 
 const PLACES: usize = 128;
@@ -49,29 +59,48 @@ struct Place {
     sequence: AtomicUsize,
     class: AtomicPtr<c_void>,
     table: AtomicPtr<DLPackExchangeAPIHeader>,
-    owner: AtomicPtr<c_void>,
-    keeper: AtomicPtr<c_void>,
 }
 
 impl Remembered {
     pub(crate) const fn new() -> Self {
-        Self { places: [const { Place::new() }; PLACES], writing: Mutex::new(()) }
+        Self {
+            places: [const { Place::new() }; PLACES],
+            writing: Mutex::new(()),
+            owners: Mutex::new(Vec::new()),
+        }
     }
 
     /// The table of a type, NULL for none. `None` if the type is not remembered.
     #[inline]
-    pub(crate) fn table_of(&self, class: *mut c_void) -> Option<*mut DLPackExchangeAPIHeader> {
+    pub(crate) fn table_of(&self, class: *mut c_void) -> Option<Table> {
         places(class).into_iter().find_map(|place| {
-            let (known, table) = self.places.get(place)?.read_table()?;
-            ptr::eq(known, class).then_some(table)
+            let known = self.places.get(place)?.read()?;
+            ptr::eq(known.class, class).then_some(known.table)
         })
     }
 
-    /// The classes to which a table belongs, as far as types with it are remembered: one,
-    /// or several where this crate published the table on each.
-    pub(crate) fn owners_of(&self, table: *mut DLPackExchangeAPIHeader) -> Vec<*mut c_void> {
-        let known = self.places.iter().filter_map(Place::read);
-        known.filter(|known| ptr::eq(known.table, table)).map(|known| known.owner).collect()
+    /// The addresses of the classes to which a table belongs: one, or several where this
+    /// crate published the table on each, or C code copied it.
+    pub(crate) fn owners_of(&self, table: Table) -> Vec<usize> {
+        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.iter().filter(|owner| owner.0 == table.addr()).map(|owner| owner.1).collect()
+    }
+
+    /// Says that a table belongs to a class. With `alone` it is refused if the table belongs
+    /// to another class already: of two threads that move a table from class to class and
+    /// look both up, one has it.
+    pub(crate) fn add_owner(&self, table: Table, class: *mut c_void, alone: bool) -> Added {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut others = owners.iter().filter(|owner| owner.0 == table.addr()).peekable();
+        let has_others = others.peek().is_some();
+        if others.any(|owner| owner.1 == class.addr()) {
+            return Added::Known;
+        }
+        if (alone && has_others) || owners.try_reserve(1).is_err() {
+            return Added::Refused;
+        }
+        owners.push((table.addr(), class.addr()));
+        Added::New
     }
 
     /// Remembers a type, which must stay alive until it is returned here by a
@@ -106,12 +135,11 @@ impl Place {
             sequence: AtomicUsize::new(0),
             class: AtomicPtr::new(ptr::null_mut()),
             table: AtomicPtr::new(ptr::null_mut()),
-            owner: AtomicPtr::new(ptr::null_mut()),
-            keeper: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
-    /// What is there, unless it is being replaced.
+    /// What is there, unless it is being replaced: the two loads that every import needs.
+    #[inline]
     fn read(&self) -> Option<Known> {
         let before = self.sequence.load(Ordering::Acquire);
         let known = self.load();
@@ -121,24 +149,11 @@ impl Place {
         (before == after && before & 1 == 0).then_some(known)
     }
 
-    /// The class and the table of what is there: the two loads that every import needs.
     #[inline]
-    fn read_table(&self) -> Option<(*mut c_void, *mut DLPackExchangeAPIHeader)> {
-        let before = self.sequence.load(Ordering::Acquire);
-        let known = (self.class.load(Ordering::Relaxed), self.table.load(Ordering::Relaxed));
-        // The two loads come before the second load of the sequence.
-        fence(Ordering::Acquire);
-        let after = self.sequence.load(Ordering::Relaxed);
-        (before == after && before & 1 == 0).then_some(known)
-    }
-
     fn load(&self) -> Known {
-        Known {
-            class: self.class.load(Ordering::Relaxed),
-            table: self.table.load(Ordering::Relaxed),
-            owner: self.owner.load(Ordering::Relaxed),
-            keeper: self.keeper.load(Ordering::Relaxed),
-        }
+        let (class, table) =
+            (self.class.load(Ordering::Relaxed), self.table.load(Ordering::Relaxed));
+        Known { class, table }
     }
 
     /// Puts something else there, by the only thread that writes now.
@@ -150,8 +165,6 @@ impl Place {
         fence(Ordering::Release);
         self.class.store(new.class, Ordering::Relaxed);
         self.table.store(new.table, Ordering::Relaxed);
-        self.owner.store(new.owner, Ordering::Relaxed);
-        self.keeper.store(new.keeper, Ordering::Relaxed);
         self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
         old
     }
@@ -163,13 +176,11 @@ mod tests {
 
     use super::*;
 
-    /// A type at some address, whose table and keeper are told from it.
+    /// A type at some address, whose table is told from it.
     fn known(address: usize) -> Known {
         Known {
             class: ptr::without_provenance_mut(address * 16),
             table: ptr::without_provenance_mut(address * 16 + 1),
-            owner: ptr::without_provenance_mut(address * 16 + 3),
-            keeper: ptr::without_provenance_mut(address * 16 + 2),
         }
     }
 
@@ -192,9 +203,42 @@ mod tests {
         for address in alive {
             let known = known(address);
             assert_eq!(remembered.table_of(known.class), Some(known.table));
-            assert_eq!(remembered.owners_of(known.table), [known.owner]);
             assert_eq!(remembered.put(known), Some(known), "it is there already");
         }
+    }
+
+    #[test]
+    fn owners_are_kept_and_alone() {
+        let remembered = Remembered::new();
+        let [one, other, third] = [1, 2, 3].map(known);
+        assert_eq!(remembered.add_owner(one.table, one.class, true), Added::New);
+        for alone in [true, false] {
+            assert_eq!(remembered.add_owner(one.table, one.class, alone), Added::Known);
+        }
+        assert_eq!(remembered.add_owner(one.table, other.class, true), Added::Refused);
+        assert_eq!(remembered.add_owner(other.table, other.class, true), Added::New);
+        assert_eq!(remembered.add_owner(one.table, third.class, false), Added::New);
+        for address in 1..if cfg!(miri) { 300 } else { 2_000 } {
+            remembered.put(known(address));
+        }
+        assert_eq!(remembered.owners_of(one.table), [one.class.addr(), third.class.addr()]);
+        assert_eq!(remembered.owners_of(other.table), [other.class.addr()]);
+        assert!(remembered.owners_of(third.table).is_empty());
+    }
+
+    /// Of threads that each found another class to be the only one, one was right.
+    #[test]
+    fn one_of_many_threads_is_the_owner() {
+        let remembered = Remembered::new();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let remembered = &remembered;
+                scope.spawn(move || {
+                    remembered.add_owner(known(1).table, known(thread + 1).class, true)
+                });
+            }
+        });
+        assert_eq!(remembered.owners_of(known(1).table).len(), 1);
     }
 
     #[test]

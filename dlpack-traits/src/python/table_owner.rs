@@ -13,7 +13,6 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use core::ffi::c_void;
 
 use pyo3::ffi;
 use pyo3::intern;
@@ -41,8 +40,10 @@ pub(super) fn table_in(object: &Bound<'_, PyAny>) -> Option<Table> {
 /// The class to which a table belongs that was found on `class`: a class of its method
 /// resolution order, or `None` if the table may belong to an unrelated class.
 ///
-/// `known` are the classes for which the table was found or published before. If the order
-/// has one of these, it is the owner. If not, the owner is the last class of the order that
+/// `known` returns the classes to which the table was found to belong before, or on which
+/// it was published. If the order has one of these, it is the owner. It is called when the
+/// order is there, which keeps its classes alive: their addresses are those of no other
+/// class. If the order has none, the owner is the last class of the order that
 /// has the table as an attribute of its own. If Python code can set attributes of that
 /// class, all classes of the process are searched for others with this table. The search
 /// takes 0.6 us for each class, and runs once for each class that such an owner is.
@@ -54,12 +55,13 @@ pub(super) fn table_in(object: &Bound<'_, PyAny>) -> Option<Table> {
 pub(super) fn owner_of<'py>(
     class: &Bound<'py, PyType>,
     table: Table,
-    known: &[*mut c_void],
-) -> PyResult<Option<Bound<'py, PyAny>>> {
+    known: impl FnOnce() -> Vec<usize>,
+) -> PyResult<Option<(Bound<'py, PyAny>, Found)>> {
     let classes = Classes::of(class.py())?;
     let order = classes.order(class)?;
-    if let Some(owner) = order.iter().find(|base| known.contains(&base.as_ptr().cast())) {
-        return Ok(Some(owner));
+    let known = known();
+    if let Some(owner) = order.iter().find(|base| known.contains(&base.as_ptr().addr())) {
+        return Ok(Some((owner, Found::Shared)));
     }
     let mut owner = None;
     for base in &order {
@@ -68,13 +70,25 @@ pub(super) fn owner_of<'py>(
         }
     }
     let Some(owner) = owner else { return Ok(None) };
-    let is_owner = is_immutable(&owner)
-        || match classes.others_with(&owner, table)? {
-            Others::Copies => true,
-            Others::None => known.is_empty(),
-            Others::Unrelated => false,
-        };
-    Ok(is_owner.then_some(owner))
+    if is_immutable(&owner) {
+        return Ok(Some((owner, Found::Shared)));
+    }
+    Ok(match classes.others_with(&owner, table)? {
+        Others::Copies => Some((owner, Found::Shared)),
+        Others::None => Some((owner, Found::Alone)),
+        Others::Unrelated => None,
+    })
+}
+
+/// How the owner of a table was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// It owns the table, also if other classes do: it was known, or is immutable, or has
+    /// copies that C code made.
+    Shared,
+    /// It is the only class that has the table, and owns it unless another class was found
+    /// to own it before.
+    Alone,
 }
 
 /// The classes that have the table of another class and do not inherit from it.
