@@ -88,10 +88,17 @@ impl<T: Numbers + ToOwned + ?Sized> Numbers for Cow<'_, T> {}
 impl<T: Numbers + ?Sized> Numbers for Cell<T> {}
 impl<T: Numbers> Numbers for Range<T> {}
 impl<T: Numbers> Numbers for RangeInclusive<T> {}
-impl<A: Numbers> Numbers for (A,) {}
-impl<A: Numbers, B: Numbers> Numbers for (A, B) {}
-impl<A: Numbers, B: Numbers, C: Numbers> Numbers for (A, B, C) {}
-impl<A: Numbers, B: Numbers, C: Numbers, D: Numbers> Numbers for (A, B, C, D) {}
+
+/// Tuples with up to as many parts as the standard library has implementations for.
+macro_rules! tuples {
+    ($first:ident $($other:ident)*) => {
+        impl<$first: Numbers, $($other: Numbers),*> Numbers for ($first, $($other,)*) {}
+        tuples!($($other)*);
+    };
+    () => {};
+}
+
+tuples! { A B C D E F G H I J K L }
 
 #[cfg(test)]
 mod tests {
@@ -118,6 +125,9 @@ mod tests {
             Arc<[usize]>,
             Cow<'static, [i64]>,
             (u8, bool),
+            (u8,),
+            (u8, u8, u8, u8, bool),
+            (u8, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8, [bool; 2]),
             Range<usize>,
         ];
         assert!(found.into_iter().all(|holds| holds), "{found:?}");
