@@ -80,6 +80,13 @@ impl Stage {
             .unwrap_or_default()
     }
 
+    /// What they printed since the log had this length.
+    pub(crate) fn logged_since(&self, length: u64) -> String {
+        let log = std::fs::read(&self.log_path).unwrap_or_default();
+        let start = usize::try_from(length).unwrap_or(log.len());
+        String::from_utf8_lossy(log.get(start..).unwrap_or_default()).into_owned()
+    }
+
     /// How long the log is, in bytes.
     pub(crate) fn log_length(&self) -> Outcome<u64> {
         self.log.metadata().map(|data| data.len()).map_err(|error| self.unwritable(&error))

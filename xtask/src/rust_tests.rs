@@ -54,16 +54,38 @@ pub(crate) fn python_documents(context: &Context, stage: &mut Stage) -> Ending {
         "test",
         "--doc",
         "--package=dlpack-doctor",
+        "--",
+        "--include-ignored",
     ]);
     run_tests(stage, &mut doctor)
 }
 
-/// Runs tests, and fails where there were none.
+/// Runs tests, and fails where this command ran none.
 pub(crate) fn run_tests(stage: &mut Stage, command: &mut Command) -> Ending {
+    let before = stage.log_length()?;
     stage.run(command)?;
-    let log = stage.logged();
-    let some_ran = log.lines().any(|line| {
+    if some_ran(&stage.logged_since(before)) {
+        Ok(())
+    } else {
+        Err(Stop::Failed("no test ran.".to_owned()))
+    }
+}
+
+/// Whether the output of a test command names a test that passed.
+fn some_ran(output: &str) -> bool {
+    output.lines().any(|line| {
         line.starts_with("test result: ok.") && !line.starts_with("test result: ok. 0 passed")
-    });
-    if some_ran { Ok(()) } else { Err(Stop::Failed("no test ran.".to_owned())) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::some_ran;
+
+    #[test]
+    fn output_without_a_passed_test_is_no_run() {
+        let none = "running 0 tests\ntest result: ok. 0 passed; 0 failed; 1 ignored\n";
+        assert!(!some_ran("") && !some_ran(none));
+        assert!(some_ran(&format!("{none}test result: ok. 1 passed; 0 failed; 0 ignored\n")));
+    }
 }
