@@ -4,6 +4,7 @@ objects, and the consumers that use it."""
 import ctypes
 import sys
 
+import dlpack_testing as testing
 import pytest
 from conftest import check_leaks, nothing_left, require
 from dlpack_example import Canvas, Image, Tensor
@@ -302,6 +303,37 @@ def test_tvm_ffi_takes_objects_through_the_table():
             require("numpy").from_dlpack(tensor)
 
     check_leaks(body)
+
+
+@pytest.mark.parametrize("library", ["torch", "this one"])
+def test_a_subclass_that_overrides_has_to_hide_the_table(library):
+    """The table is looked up on the type, as the standard says, and inherited. A subclass
+    of ``torch.Tensor`` behaves as one of a class of this crate does."""
+    tvm_ffi = require("tvm_ffi")
+    if library == "torch":
+        torch = require("torch")
+        base = torch.Tensor
+    else:
+        base = Writable
+    calls = []
+
+    def make(cls):
+        return cls([1.0]) if base is Writable else torch.tensor([1.0]).as_subclass(cls)
+
+    class Override(base):
+        def __dlpack__(self, **keywords):
+            calls.append(type(self))
+            return super().__dlpack__(**keywords)
+
+    class Hidden(Override):
+        __dlpack_c_exchange_api__ = None
+
+    tvm_ffi.from_dlpack(make(Override))
+    assert calls == []
+    importing = testing.import_tensor(make(Override))
+    assert calls == [] and importing.floats() == [1.0]
+    assert testing.import_tensor(make(Hidden)).floats() == [1.0]
+    assert calls == [Hidden]
 
 
 def test_tvm_ffi_falls_back_where_the_table_refuses():
