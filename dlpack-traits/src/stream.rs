@@ -99,7 +99,8 @@ impl StreamArg<'_> {
     /// # Safety
     ///
     /// 1. `handle` is a sentinel of the tensor's device, or a stream of that
-    ///    device that lives for `'a`.
+    ///    device that lives for `'a`. A sentinel for the default stream of a thread (2 on
+    ///    CUDA) is passed on by that thread only.
     pub const unsafe fn from_handle(handle: usize) -> Self {
         Self::new(Says::Handle(handle))
     }
