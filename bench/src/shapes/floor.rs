@@ -25,6 +25,11 @@ impl Lists {
     pub(crate) fn new() -> Self {
         Self([MaybeUninit::uninit(); 2 * MOST])
     }
+
+    /// Replaces the first extent.
+    pub(crate) fn set_first(&mut self, dim: i64) {
+        self.0[0].write(dim);
+    }
 }
 
 /// A tensor of host memory, with its lists written.
@@ -32,6 +37,13 @@ pub(crate) struct Placed {
     first: *const u8,
     dtype: DLDataType,
     ndim: usize,
+}
+
+impl Placed {
+    /// The same tensor with another first element.
+    pub(crate) fn at(self, first: *const u8) -> Self {
+        Self { first, ..self }
+    }
 }
 
 /// What the floor of a shape does.
@@ -46,12 +58,12 @@ pub(crate) trait Floor {
     fn place(&self, lists: &mut Lists) -> Option<Placed>;
 }
 
-const F32: DLDataType = DLDataType { code: ffi::kDLFloat, bits: 32, lanes: 1 };
-const U8: DLDataType = DLDataType { code: ffi::kDLUInt, bits: 8, lanes: 1 };
+pub(crate) const F32: DLDataType = DLDataType { code: ffi::kDLFloat, bits: 32, lanes: 1 };
+pub(crate) const U8: DLDataType = DLDataType { code: ffi::kDLUInt, bits: 8, lanes: 1 };
 
 /// Contiguous elements at the start of a storage of `len` bytes.
 #[inline(always)]
-fn contiguous(
+pub(crate) fn contiguous(
     lists: &mut Lists,
     shape: &[usize],
     first: *const u8,
@@ -75,7 +87,7 @@ fn contiguous(
 /// Elements at explicit strides, `offset` elements into a storage of `len` bytes.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "it is inlined, and each is a field")]
-fn strided(
+pub(crate) fn strided(
     lists: &mut Lists,
     shape: &[usize],
     strides: &[isize],
@@ -110,7 +122,7 @@ fn strided(
 
 /// The bytes of a slice.
 #[inline(always)]
-fn bytes<T>(slice: &[T]) -> (*const u8, usize) {
+pub(crate) fn bytes<T>(slice: &[T]) -> (*const u8, usize) {
     (slice.as_ptr().cast(), size_of_val(slice))
 }
 

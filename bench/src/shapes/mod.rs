@@ -6,6 +6,7 @@
 //! by value and shared, because a fast path for one shape shows nothing about another.
 
 pub mod floor;
+mod odd;
 mod types;
 
 use std::hint::black_box;
@@ -19,6 +20,10 @@ use crate::counting::count;
 use crate::measure::{BATCH, Subject, timed};
 use crate::report::{Entry, Report};
 use floor::Floor;
+use odd::{
+    ByteStrided, Capacity, Columns, Empty, Image, Packed, Padded, Pitched, Pixels, Rgb, Unround,
+    Window,
+};
 use types::{Buffer, Bytes, Contiguous, General, Offset, Strided};
 
 /// The rows of one shape: by value, shared, and as a borrowed view.
@@ -118,6 +123,45 @@ pub fn all(report: &mut Report, rounds: usize) {
     let bytes = Bytes { data: bytes, shape: vec![16, 16], dtype: black_box(DataType::F32) };
     rows(report, "bytes with a run-time dtype", rounds, bytes);
     rows(report, "Arc with a fixed rank", rounds, Contiguous { data, shape: [16, 16] });
+    less_common(report, rounds);
+}
+
+/// Shapes that fewer types have, each in one row, without a bar.
+fn less_common(report: &mut Report, rounds: usize) {
+    fn row<T>(report: &mut Report, rounds: usize, shape: &str, value: T)
+    where
+        T: DLPackExport + Floor + Clone + 'static,
+    {
+        let entries = vec![
+            again("floor", value.clone(), floor::shared),
+            again("dlpack-traits", value, |value| value.to_dlpack().expect("a tensor").into_raw()),
+        ];
+        report.row(&format!("export shared, {shape}"), None, entries, rounds);
+    }
+    let data: Arc<[f32]> = vec![1.0; 256].into();
+    let bytes: Arc<[u8]> = vec![0; 1024].into();
+    let pitched = Pitched { data: data.clone(), shape: [8, 16], pitch: 32 };
+    row(report, rounds, "pitch", pitched);
+    let image = Image { data: bytes.clone(), shape: [8, 16, 3], pitch: 64 };
+    row(report, rounds, "pitch in bytes", image);
+    let columns = Columns { data: data.clone(), shape: [16, 16] };
+    row(report, rounds, "column-major", columns);
+    let strided = ByteStrided { data: data.clone(), shape: vec![16, 16], strides: vec![64, 4] };
+    row(report, rounds, "strides in bytes", strided);
+    let window = Window { data: data.clone(), shape: [8, 16], offset: 16, len: 128 };
+    row(report, rounds, "window", window);
+    let empty = Empty { data: data.clone(), shape: [0, 16] };
+    row(report, rounds, "no elements", empty);
+    let capacity = Capacity { data, shape: [16, 16, 0, 0, 0, 0], ndim: black_box(2) };
+    row(report, rounds, "shape in a fixed capacity", capacity);
+    let pixels = Pixels { data: vec![Rgb([0.0; 3]); 256].into(), shape: [16, 16] };
+    row(report, rounds, "elements that are arrays", pixels);
+    let packed = Packed { data: bytes.clone(), shape: [16, 16] };
+    row(report, rounds, "packed elements of 4 bits", packed);
+    let padded = Padded { data: bytes.clone(), shape: [16, 16] };
+    row(report, rounds, "padded elements of 4 bits", padded);
+    let unround = Unround { data: bytes, shape: [4, 8], offset: 8 };
+    row(report, rounds, "16-byte elements at 8 bytes", unround);
 }
 
 /// The general tensor behind a pointer to any exportable type.

@@ -11,7 +11,7 @@ use super::layout::Amount;
 use super::lists::Described;
 use super::place::{Span, alignment, check_alignment, element_type, stored_bits, whole_bytes};
 use super::shaped::{Shaped, Strides};
-use super::slot::Slot;
+use super::slot::{INLINE, Slot};
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{self, DLTensor};
@@ -244,9 +244,6 @@ impl<'a> Shaped<'a> {
         memory: &Memory,
         wrap: impl Fn(Checked<'a>) -> W,
     ) -> Result<W, Error> {
-        if self.has_units(memory) {
-            self = self.in_elements(memory)?;
-        }
         let place = match self.usual(memory) {
             Some(place) => place,
             // Rebuilt, because a call that takes the address of a value forces all of it
@@ -278,16 +275,18 @@ impl<'a> Shaped<'a> {
             access: memory.access,
             later: memory.foreign.map_or(0, |came| came.later),
             synchronizer: memory.synchronizer(),
-            stored,
+            // The slot has more axes than what is stored, if elements have axes.
+            stored: if memory.axes.is_empty() { stored } else { [core::ptr::null(); 2] },
         };
         Checked { described, facts }
     }
 
     /// The check of nearly every tensor: elements of whole bytes, at an address, in a
     /// type that needs no conversion, at least one of them, with numbers that fit in 64
-    /// bits. `None` says nothing about the tensor.
+    /// bits. `None` says nothing about the tensor: what was written by then is what
+    /// [`exact`](Self::exact) writes again.
     #[inline(always)]
-    pub(super) fn usual(&self, memory: &Memory) -> Option<Place> {
+    pub(super) fn usual(&mut self, memory: &Memory) -> Option<Place> {
         let plain = memory.is_plain() && memory.device.is_well_formed();
         if self.padded || !plain {
             return None;
@@ -298,7 +297,8 @@ impl<'a> Shaped<'a> {
         let dtype = match self.dtype {
             Some(dtype) if dtype != memory.dtype => {
                 let numbers = dtype.is_well_formed() && dtype.code() != ffi::kDLOpaqueHandle;
-                if memory.dtype != DataType::U8 || !numbers {
+                let bytes = memory.dtype == DataType::U8 && memory.axes.is_empty();
+                if !bytes || !numbers {
                     return None;
                 }
                 dtype
@@ -306,20 +306,62 @@ impl<'a> Shaped<'a> {
             _ if memory.dtype.is_well_formed() => memory.dtype,
             _ => return None,
         };
-        let size = dtype.byte_size()? as u64;
+        let axes = memory.axes;
+        if !axes.is_empty() && self.lists.ndim().saturating_add(axes.len()) > INLINE {
+            return None;
+        }
+        // What the caller counts are elements of the storage, which may be arrays of what
+        // the standard counts.
+        let size = if axes.is_empty() { dtype.byte_size()? } else { memory.element_size()? } as u64;
         let align = alignment(dtype)? as u64;
         let byte_offset = match self.offset {
-            Amount::Bytes(bytes) if bytes == 0 || bytes.checked_rem(size) == Some(0) => bytes,
-            Amount::Bytes(_) => return None,
+            Amount::Bytes(0) => 0,
+            Amount::Bytes(bytes) => {
+                // A whole number of elements of the storage, which may be bytes.
+                let whole = bytes.checked_rem(memory.element_size()? as u64) == Some(0);
+                if whole { bytes } else { return None }
+            }
             Amount::Elements(elements) => elements.unsigned_abs().checked_mul(size)?,
         };
-        let below = self.reach.below().checked_mul(size)?;
-        let above = self.reach.above().checked_mul(size)?;
+        let widened = self.widened(size)?;
+        let (below, above) = match (self.strides, &widened) {
+            (Strides::Bytes, _) => {
+                self.whole_strides(size)?;
+                (self.reach.below(), self.reach.high().checked_add(size)?)
+            }
+            (_, Some((_, reach))) => {
+                (reach.below().checked_mul(size)?, reach.above().checked_mul(size)?)
+            }
+            (_, None) => {
+                (self.reach.below().checked_mul(size)?, self.reach.above().checked_mul(size)?)
+            }
+        };
         let start = byte_offset.checked_sub(below)?;
         let end = byte_offset.checked_add(above)?;
         let first = (memory.ptr.addr() as u64).wrapping_add(byte_offset);
-        if end > memory.byte_len as u64 || first & align.wrapping_sub(1) != 0 {
+        let whole = memory.byte_len as u64;
+        if end > whole || first & align.wrapping_sub(1) != 0 {
             return None;
+        }
+        if let Some(len) = self.len {
+            let len = match len {
+                Amount::Bytes(bytes) => bytes,
+                Amount::Elements(elements) => elements.unsigned_abs().checked_mul(size)?,
+            };
+            let last = byte_offset.checked_add(len)?;
+            if last > whole || end > last || start < byte_offset {
+                return None;
+            }
+        }
+        // Nothing is refused from here on.
+        if let Some((pitch, _)) = widened {
+            self.set_pitch(pitch);
+        }
+        if matches!(self.strides, Strides::Bytes) {
+            self.divide_strides(size);
+        }
+        if !axes.is_empty() {
+            self.lists.append(axes).ok()?;
         }
         let read_only = self.read_only || memory.access.is_read_only() || self.may_overlap();
         let flags = if read_only { Flags::READ_ONLY } else { Flags::NONE };
@@ -333,8 +375,11 @@ impl<'a> Shaped<'a> {
     /// The check of every tensor, in numbers that cannot overflow.
     #[cold]
     #[inline(never)]
-    pub(super) fn exact(self, memory: &Memory) -> Result<Place, Error> {
+    pub(super) fn exact(mut self, memory: &Memory) -> Result<Place, Error> {
         self.fault()?;
+        if self.has_units(memory) {
+            self.in_elements(memory)?;
+        }
         let dtype = self.element_type(memory)?;
         let padded = self.padded | memory.padded;
         let element_bits = stored_bits(dtype, padded);

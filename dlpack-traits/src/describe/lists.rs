@@ -7,12 +7,12 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::slice;
 
-use super::slot::{Slot, refusal, refuse, room};
+use super::slot::{INLINE, Slot, refusal, refuse, room};
 use super::walk::{Reach, contiguous};
 use crate::dims::Dim;
 use crate::error::Error;
 use crate::ffi::DLTensor;
-use crate::layout::MAX_NDIM;
+use crate::layout::{self, MAX_NDIM};
 
 /// The shape and the strides in a slot, while they are written there.
 ///
@@ -71,11 +71,10 @@ impl<'a> Lists<'a> {
         (Self { slot, start, ndim, life }, reach)
     }
 
-    /// Writes the first `ndim` dimensions anew, of which there are at least as many.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn truncated(self, ndim: usize) -> (Self, Result<Reach, Error>) {
-        let mut kept = [0; MAX_NDIM];
+    /// Writes the first `ndim` dimensions anew, of which there are at least as many, and at
+    /// most `N`.
+    pub(super) fn truncated<const N: usize>(self, ndim: usize) -> (Self, Result<Reach, Error>) {
+        let mut kept = [0; N];
         let (shape, _) = self.split();
         let kept = match (kept.get_mut(..ndim), shape.get(..ndim)) {
             (Some(kept), Some(shape)) => {
@@ -116,26 +115,43 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// Adds axes behind the others, with their strides.
-    #[cold]
+    /// Adds the axes of elements that are contiguous arrays behind the others, which count
+    /// such elements.
     #[inline(never)]
-    pub(super) fn append(&mut self, axes: &[i64], inner: &[i64]) -> Result<(), Error> {
-        let ndim = self.ndim.saturating_add(axes.len());
-        let mut new_shape = [0; MAX_NDIM];
-        let mut new_strides = [0; MAX_NDIM];
+    pub(super) fn append(&mut self, axes: &[i64]) -> Result<(), Error> {
+        if self.ndim.saturating_add(axes.len()) <= INLINE {
+            self.append_within::<INLINE>(axes)
+        } else {
+            self.append_within::<MAX_NDIM>(axes)
+        }
+    }
+
+    /// [`append`](Self::append) to at most `N` dimensions.
+    fn append_within<const N: usize>(&mut self, axes: &[i64]) -> Result<(), Error> {
+        let old = self.ndim;
+        let ndim = old.saturating_add(axes.len());
+        let (mut new_shape, mut new_strides) = ([0; N], [0; N]);
         let (Some(new_shape), Some(new_strides)) =
-            (new_shape.get_mut(..ndim), new_strides.get_mut(..ndim))
+            (new_shape.get_mut(..ndim), new_strides.get_mut(..old))
         else {
             return Err(Error::TooManyDims { ndim });
         };
+        let inner = layout::numel(axes)?;
         let (shape, strides) = self.split();
-        join(new_shape, shape, axes);
-        join(new_strides, strides, inner);
+        for (to, &from) in new_shape.iter_mut().zip(shape.iter().chain(axes)) {
+            *to = from;
+        }
+        for (to, &from) in new_strides.iter_mut().zip(strides) {
+            *to = from.checked_mul(inner).ok_or(Error::SizeOverflow)?;
+        }
         // SAFETY: 1. Guaranteed by 1 of `new`. The lists were copied before.
         let (lists, written) = unsafe { Self::new(self.slot, new_shape) };
         written?;
         *self = lists;
-        write_all(new_strides, self.split_mut().1)?;
+        // The strides of the axes are those of a contiguous tensor, and there already.
+        for (to, &from) in self.split_mut().1.iter_mut().zip(new_strides.iter()) {
+            *to = from;
+        }
         Ok(())
     }
 
@@ -307,11 +323,4 @@ impl fmt::Debug for Described<'_> {
 #[cold]
 fn rank_mismatch(shape: usize, strides: usize) -> Error {
     Error::RankMismatch { shape, strides }
-}
-
-/// `front`, then `back`.
-fn join(to: &mut [i64], front: &[i64], back: &[i64]) {
-    for (to, &from) in to.iter_mut().zip(front.iter().chain(back)) {
-        *to = from;
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::layout::{Amount, Order};
 use super::lists::Lists;
+use super::slot::INLINE;
 use super::walk::Reach;
 use super::{Description, DescriptionMut};
 use crate::device::Device;
@@ -147,12 +148,13 @@ impl<'a> Shaped<'a> {
     #[inline(always)]
     pub fn order(mut self, order: impl Into<Order>) -> Self {
         let order = order.into();
-        match (self.strides, order) {
-            (Strides::Contiguous(now), order) if now == order => {}
-            _ => {
-                let (shape, strides) = self.lists.split_mut();
-                write_order(shape, strides, order);
-                self.stored[1] = core::ptr::null();
+        let before = self.strides;
+        if !matches!(before, Strides::Contiguous(now) if now == order) {
+            let (shape, strides) = self.lists.split_mut();
+            write_order(shape, strides, order);
+            self.stored[1] = core::ptr::null();
+            // What a contiguous tensor reaches does not depend on its order.
+            if !matches!(before, Strides::Contiguous(_)) {
                 self.reach = Reach::of(shape, strides);
             }
         }
@@ -191,24 +193,28 @@ impl<'a> Shaped<'a> {
         let (given, capacity) = (ndim.to_i64().unwrap_or(i64::MAX), self.lists.ndim());
         match usize::try_from(given) {
             Ok(ndim) if ndim <= capacity => {
-                let shaped = if ndim < capacity { self.truncated(ndim) } else { self };
+                let shaped = match ndim {
+                    _ if ndim == capacity => self,
+                    _ if ndim <= INLINE => self.truncated::<INLINE>(ndim),
+                    _ => self.truncated::<MAX_NDIM>(ndim),
+                };
                 Self { ranked: true, ..shaped }
             }
             _ => self.refused(Error::RankBeyondCapacity { ndim: given, capacity }),
         }
     }
 
-    /// Keeps the first `ndim` dimensions, of which there are at least as many.
-    #[cold]
+    /// Keeps the first `ndim` dimensions, of which there are at least as many, and at most
+    /// `N`.
     #[inline(never)]
-    fn truncated(mut self, ndim: usize) -> Self {
-        let mut kept = [0; MAX_NDIM];
+    fn truncated<const N: usize>(mut self, ndim: usize) -> Self {
+        let mut kept = [0; N];
         if let (Some(kept), Some(strides)) =
             (kept.get_mut(..ndim), self.lists.split().1.get(..ndim))
         {
             kept.copy_from_slice(strides);
         }
-        let Shaped { lists, reach, refused, .. } = Self::new(self.lists.truncated(ndim));
+        let Shaped { lists, reach, refused, .. } = Self::new(self.lists.truncated::<N>(ndim));
         (self.lists, self.reach, self.refused) = (lists, reach, refused);
         match self.strides {
             Strides::Contiguous(Order::RowMajor) => self,

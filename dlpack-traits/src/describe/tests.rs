@@ -218,16 +218,13 @@ impl Told {
 
 /// The exact check alone.
 fn exact(shaped: Shaped<'_>, memory: &Memory) -> Result<Told, Error> {
-    let shaped = if shaped.has_units(memory) { shaped.in_elements(memory)? } else { shaped };
     let place = shaped.rebuilt().exact(memory)?;
     // SAFETY: 1. `exact` returned it.
     Ok(Told::of(&unsafe { shaped.finish(memory, &place) }))
 }
 
 /// The inline check alone; `None` where it leaves the tensor to the exact one.
-fn usual(shaped: Shaped<'_>, memory: &Memory) -> Option<Told> {
-    let units = shaped.has_units(memory);
-    let shaped = if units { shaped.in_elements(memory).ok()? } else { shaped };
+fn usual(mut shaped: Shaped<'_>, memory: &Memory) -> Option<Told> {
     let place = shaped.usual(memory)?;
     // SAFETY: 1. `usual` returned it.
     Some(Told::of(&unsafe { shaped.finish(memory, &place) }))

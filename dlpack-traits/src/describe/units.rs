@@ -8,13 +8,71 @@ use super::place::{
 use super::shaped::{Shaped, Strides};
 use super::walk::Reach;
 use crate::error::Error;
-use crate::layout::{self, MAX_NDIM};
+use crate::layout;
 use crate::storage::Memory;
 
 impl Shaped<'_> {
-    /// Whether [`in_elements`](Self::in_elements) has anything to do. Inline, where what a
-    /// type does not say is a constant.
+    /// The stride of the slowest axis of a contiguous layout with a pitch, and what that
+    /// reaches, in elements of `size` bytes; `Some(None)` for layouts without. `None` leaves the
+    /// layout to [`in_elements`](Self::in_elements).
     #[inline(always)]
+    #[expect(clippy::option_option, reason = "`None` is the `?` of the only caller")]
+    pub(super) fn widened(&self, size: u64) -> Option<Option<(i64, Reach)>> {
+        let (Some(pitch), Strides::Contiguous(order)) = (self.pitch, self.strides) else {
+            return Some(None);
+        };
+        let (shape, strides) = self.lists.split();
+        let (dim, stride) = match order {
+            Order::RowMajor => (shape.first()?, strides.first()?),
+            Order::ColumnMajor => (shape.last()?, strides.last()?),
+        };
+        let pitch = match pitch {
+            Amount::Elements(elements) => elements,
+            Amount::Bytes(bytes) if bytes.checked_rem(size) == Some(0) => {
+                i64::try_from(bytes.checked_div(size)?).ok()?
+            }
+            Amount::Bytes(_) => return None,
+        };
+        if pitch < *stride {
+            return None;
+        }
+        let steps = dim.wrapping_sub(1);
+        let more = steps.checked_mul(pitch.wrapping_sub(*stride))?;
+        Some(Some((pitch, self.reach.higher(more)?)))
+    }
+
+    /// Replaces the stride of the slowest axis of a contiguous layout.
+    #[inline(always)]
+    pub(super) fn set_pitch(&mut self, pitch: i64) {
+        let (_, strides) = self.lists.split_mut();
+        let slowest = match self.strides {
+            Strides::Contiguous(Order::ColumnMajor) => strides.last_mut(),
+            _ => strides.first_mut(),
+        };
+        if let Some(stride) = slowest {
+            *stride = pitch;
+        }
+    }
+
+    /// `None` unless all strides, which count bytes, are whole elements of `size` bytes.
+    #[inline(always)]
+    pub(super) fn whole_strides(&self, size: u64) -> Option<()> {
+        let (_, strides) = self.lists.split();
+        let whole = |stride: &i64| stride.unsigned_abs().checked_rem(size) == Some(0);
+        strides.iter().all(whole).then_some(())
+    }
+
+    /// Turns strides from bytes to elements of `size` bytes.
+    #[inline(always)]
+    pub(super) fn divide_strides(&mut self, size: u64) {
+        let size = i64::try_from(size).unwrap_or(1);
+        for stride in self.lists.split_mut().1 {
+            *stride = stride.checked_div(size).unwrap_or(0);
+        }
+        self.strides = Strides::Elements;
+    }
+
+    /// Whether [`in_elements`](Self::in_elements) has anything to do.
     pub(super) fn has_units(&self, memory: &Memory) -> bool {
         let bytes = matches!(self.strides, Strides::Bytes);
         bytes || self.pitch.is_some() || self.len.is_some() || !memory.axes.is_empty()
@@ -22,9 +80,7 @@ impl Shaped<'_> {
 
     /// The same layout with strides in elements, an offset in bytes, and the axes of the
     /// elements behind those of the tensor.
-    #[inline(never)]
-    pub(super) fn in_elements(mut self, memory: &Memory) -> Result<Self, Error> {
-        self.fault()?;
+    pub(super) fn in_elements(&mut self, memory: &Memory) -> Result<(), Error> {
         let dtype = self.element_type(memory)?;
         let padded = self.padded | memory.padded;
         let element_bits = stored_bits(dtype, padded);
@@ -39,13 +95,13 @@ impl Shaped<'_> {
         self.offset = Amount::Bytes(byte_offset);
         let window = self.window(memory, byte_offset, counted_bits)?;
         self.strides_in_elements(counted_bits)?;
-        self.append_axes(memory.axes, inner)?;
+        if !memory.axes.is_empty() {
+            self.lists.append(memory.axes)?;
+        }
         if let Some(window) = window {
             self.check_window(memory, window, byte_offset, element_bits)?;
         }
-        let (shape, strides) = self.lists.split();
-        self.reach = Reach::of(shape, strides);
-        Ok(self)
+        Ok(())
     }
 
     /// The bytes of the storage that belong to the tensor, if they are not all.
@@ -95,22 +151,6 @@ impl Shaped<'_> {
         self.strides = Strides::Elements;
         self.stored[1] = core::ptr::null();
         Ok(())
-    }
-
-    /// Adds the axes of each element, an array of `inner` numbers.
-    fn append_axes(&mut self, axes: &[i64], inner: i64) -> Result<(), Error> {
-        if axes.is_empty() {
-            return Ok(());
-        }
-        self.stored = [core::ptr::null(); 2];
-        let mut room = [0; MAX_NDIM];
-        let strides = room.get_mut(..axes.len()).unwrap_or_default();
-        layout::row_major_strides(axes, strides);
-        let (_, outer) = self.lists.split_mut();
-        for stride in outer {
-            *stride = stride.checked_mul(inner).ok_or(Error::SizeOverflow)?;
-        }
-        self.lists.append(axes, strides)
     }
 
     /// Checks that the elements lie in a part of the storage.

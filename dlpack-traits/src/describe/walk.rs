@@ -39,8 +39,8 @@ impl Reach {
         Self { low: 0, high: numel.wrapping_sub(1) }
     }
 
-    /// Passes each stride to `write`, from the last axis to the first, and returns what they
-    /// reach, if `self` is what a contiguous tensor of the same shape reaches.
+    /// Passes each stride to `write` and returns what all of them reach, if `self` is what a
+    /// contiguous tensor of the same shape reaches.
     ///
     /// `None` at a stride that is `None`, and if an end does not fit in 64 bits.
     #[inline(always)]
@@ -65,11 +65,23 @@ impl Reach {
 
     /// What explicit strides reach, as many as dimensions.
     pub(crate) fn of(shape: &[i64], strides: &[i64]) -> Self {
-        let axes = || shape.iter().zip(strides).rev();
-        let numel = contiguous(axes().map(|(&dim, _)| (Some(dim), ())), |(), _, _| {});
-        let steps = axes().map(|(&dim, &stride)| (dim, Some(stride), ()));
+        let numel = contiguous(shape.iter().map(|&dim| (Some(dim), ())), |(), _, _| {});
+        let axes = shape.iter().zip(strides);
+        let steps = axes.map(|(&dim, &stride)| (dim, Some(stride), ()));
         let reach = numel.and_then(|it| Self::of_contiguous(it).strided(steps, |(), _| {}));
         reach.unwrap_or(Self::BEYOND)
+    }
+
+    /// The same with a highest element that lies so much higher, if it fits.
+    #[inline(always)]
+    pub(crate) fn higher(self, more: i64) -> Option<Self> {
+        Some(Self { high: self.high.checked_add(more)?, ..self })
+    }
+
+    /// The highest element.
+    #[inline(always)]
+    pub(crate) const fn high(self) -> u64 {
+        self.high.unsigned_abs()
     }
 
     /// Elements before the first one.

@@ -116,13 +116,10 @@ impl Memory {
     }
 
     /// Whether it is memory of the usual kind: there is some, at an address, and its
-    /// elements have no axes and are not padded.
+    /// elements are not padded.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
-        self.refusal.is_none()
-            && self.axes.is_empty()
-            && !self.padded
-            && self.device.has_addresses()
+        self.refusal.is_none() && !self.padded && self.device.has_addresses()
     }
 
     /// Bytes of one element with its axes, unless elements are packed into bytes.

@@ -10,6 +10,9 @@
 )]
 #[path = "../../../bench/src/shapes/floor.rs"]
 mod floor;
+#[expect(clippy::pedantic, reason = "it is a part of the benchmarks")]
+#[path = "../../../bench/src/shapes/odd.rs"]
+mod odd;
 mod shapes;
 #[expect(clippy::struct_field_names, reason = "it is a part of the benchmarks")]
 #[path = "../../../bench/src/shapes/types.rs"]
@@ -231,7 +234,7 @@ const ROWS: [(&str, fn()); 11] = [
 ];
 
 fn rows() -> impl Iterator<Item = (&'static str, fn())> {
-    ROWS.into_iter().chain(shapes::ROWS)
+    ROWS.into_iter().chain(shapes::ROWS).chain(shapes::ODD)
 }
 
 fn main() -> ExitCode {
