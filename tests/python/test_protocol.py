@@ -170,6 +170,56 @@ def test_streams_that_are_no_numbers_are_refused(tensor, stream):
         tensor.__dlpack__(stream=stream)
 
 
+class Index:
+    """An object whose ``__index__`` calls a function with the object."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __index__(self):
+        return self.function(self)
+
+
+ARGUMENTS = {
+    "stream": lambda number: {"stream": number},
+    "max_version": lambda number: {"max_version": (number, 0)},
+    "dl_device": lambda number: {"dl_device": (1, number)},
+}
+
+
+@pytest.mark.parametrize("keywords", ARGUMENTS.values(), ids=ARGUMENTS)
+@pytest.mark.parametrize("error", [ValueError("mine"), KeyError("mine"), KeyboardInterrupt("mine")])
+def test_an_error_of_index_arrives(tensor, keywords, error):
+    """The code of an argument raised it, once, and it is for the caller."""
+    calls = []
+
+    def fail(_):
+        calls.append(1)
+        raise error
+
+    with pytest.raises(type(error), match="mine"):
+        tensor.__dlpack__(**keywords(Index(fail)))
+    assert calls == [1]
+
+
+@pytest.mark.parametrize("keywords", ARGUMENTS.values(), ids=ARGUMENTS)
+def test_index_that_exports_without_end_is_a_recursion_error(tensor, keywords):
+    """Not a hang, and not an error about the type of the argument."""
+
+    def export_again(number):
+        tensor.__dlpack__(**keywords(number))
+        return 1
+
+    with pytest.raises(RecursionError):
+        tensor.__dlpack__(**keywords(Index(export_again)))
+
+
+def test_index_may_export(tensor):
+    """Nothing is locked or borrowed while the arguments are read."""
+    number = Index(lambda _: tensor.__dlpack__(max_version=(1, 0)) and 1)
+    assert export(tensor, max_version=(number, 0))[0].device == CPU
+
+
 def test_streams_reach_the_device():
     """A device is told what the consumer said, once per export."""
     tensor = OnDevice(*CUDA)

@@ -258,7 +258,7 @@ impl<'a, 'py> Keywords<'a, 'py> {
 }
 
 fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
-    let (major, minor) = pair(value).ok_or_else(|| {
+    let (major, minor) = pair(value)?.ok_or_else(|| {
         expected("`max_version` must be a tuple of two integers, such as (1, 0)", value)
     })?;
     // A version beyond what fits is later than ours all the same.
@@ -278,7 +278,7 @@ fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
 
 /// A device, from a pair of integers that is called `what` in errors.
 pub(super) fn device(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Device> {
-    let (device_type, device_id) = pair(value).ok_or_else(|| {
+    let (device_type, device_id) = pair(value)?.ok_or_else(|| {
         expected(
             &format!("`{what}` must be a tuple (device_type, device_id), such as (1, 0)"),
             value,
@@ -293,25 +293,50 @@ pub(super) fn device(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Device> {
 }
 
 /// Two integers in a tuple. Enumerations of integers will do.
-fn pair(value: &Bound<'_, PyAny>) -> Option<(i64, i64)> {
-    let py = value.py();
-    quietly(py, value.extract::<(i64, i64)>()).or_else(|| {
-        let pair = value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
-        let (first, second) = quietly(py, pair)?;
-        Some((integer(&first)?, integer(&second)?))
-    })
+///
+/// # Errors
+///
+/// Those of [`integer`].
+fn pair(value: &Bound<'_, PyAny>) -> PyResult<Option<(i64, i64)>> {
+    let pair = value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
+    let Some((first, second)) = quietly(value.py(), pair) else { return Ok(None) };
+    let Some(first) = integer(&first)? else { return Ok(None) };
+    Ok(integer(&second)?.map(|second| (first, second)))
 }
 
 /// An integer. What lies beyond 64 bits becomes the nearest that does not: no
 /// argument has a meaning out there.
-fn integer(value: &Bound<'_, PyAny>) -> Option<i64> {
+///
+/// # Errors
+///
+/// What the `__index__` of an object raises, if it is not an error about the type or the
+/// size of the number.
+fn integer(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     let py = value.py();
     match value.extract::<i64>() {
         Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
             quietly(py, Err::<i64, _>(error));
-            Some(if quietly(py, value.lt(0))? { i64::MIN } else { i64::MAX })
+            let is_negative = unless_unfit(py, value.lt(0))?;
+            Ok(is_negative.map(|negative| if negative { i64::MIN } else { i64::MAX }))
         }
-        number => quietly(py, number),
+        number => unless_unfit(py, number),
+    }
+}
+
+/// What was converted; `None` where the error says that the value does not fit.
+///
+/// # Errors
+///
+/// Any other error: code of the value raised it, and it is for the caller.
+fn unless_unfit<T>(py: Python<'_>, converted: PyResult<T>) -> PyResult<Option<T>> {
+    match converted {
+        Err(error)
+            if !error.is_instance_of::<PyTypeError>(py)
+                && !error.is_instance_of::<PyOverflowError>(py) =>
+        {
+            Err(error)
+        }
+        converted => Ok(quietly(py, converted)),
     }
 }
 
@@ -323,16 +348,20 @@ pub(super) fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// The address of a `sycl::queue`: libraries of oneAPI have a `dpctl.SyclQueue`
 /// where others have a number.
 #[cold]
-fn queue(value: &Bound<'_, PyAny>) -> Option<i64> {
+fn queue(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     let py = value.py();
-    let address = quietly(py, value.call_method0(intern!(py, "addressof_ref")))?;
-    integer(&address)
+    match quietly(py, value.call_method0(intern!(py, "addressof_ref"))) {
+        Some(address) => integer(&address),
+        None => Ok(None),
+    }
 }
 
 fn stream<'a>(value: Borrowed<'a, '_, PyAny>) -> PyResult<StreamArg<'a>> {
-    let number = integer(&value)
-        .or_else(|| queue(&value))
-        .ok_or_else(|| expected("`stream` must be an integer or None", &value))?;
+    let number = match integer(&value)? {
+        None => queue(&value)?,
+        number => number,
+    };
+    let number = number.ok_or_else(|| expected("`stream` must be an integer or None", &value))?;
     match usize::try_from(number) {
         // SAFETY: the array API standard demands of the caller a sentinel or a
         // stream of the tensor's device that is alive until `__dlpack__`
