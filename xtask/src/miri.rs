@@ -32,7 +32,13 @@ const CONCURRENT: &[(&str, &[&str])] = &[
             "devices::registry::registered_by_many_threads",
         ],
     ),
-    ("exchange", &["exchange::objects::what_the_object_has_is_what_came"]),
+    (
+        "exchange",
+        &[
+            "exchange::objects::what_another_thread_drops_meanwhile_has_two_owners",
+            "exchange::objects::what_the_object_has_is_what_came",
+        ],
+    ),
     (
         "import",
         &[

@@ -4,6 +4,7 @@ use core::any::TypeId;
 use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
 use tensors::backend::Cpu;
 use tensors::exchange::{Fault, Host, NotImportable, ToObject, Wrap, table};
@@ -269,11 +270,14 @@ pub(crate) enum Taking {
     PanicsWithIt,
     /// It puts the tensor away, and fails.
     Steals,
+    /// Another thread drops the tensor, at any moment from now on.
+    HandsOver,
 }
 
 thread_local! {
     pub(crate) static TAKING: Cell<Taking> = const { Cell::new(Taking::Keeps) };
     pub(crate) static STOLEN: RefCell<Option<Imported>> = const { RefCell::new(None) };
+    pub(crate) static HELPER: RefCell<Option<JoinHandle<()>>> = const { RefCell::new(None) };
 }
 
 /// An object made of a tensor.
@@ -303,6 +307,10 @@ impl DLPackImport for Taken {
             Taking::Steals => {
                 STOLEN.set(Some(tensor));
                 Err(ImportError::rejected("it is not what it seems"))
+            }
+            Taking::HandsOver => {
+                HELPER.set(Some(thread::spawn(move || drop(tensor))));
+                Err(ImportError::rejected("another thread has it"))
             }
         }
     }

@@ -11,8 +11,8 @@ use tensors::{DLPackExport, Error, Flags, Version};
 
 use crate::exchange::forge::{Forged, forged, free as free_silent, other_major};
 use crate::exchange::host::{
-    Called, FULL, Numbers, Picture, STOLEN, TAKING, Taken, Taking, Wrong, exports, free, object,
-    only_raised, raised, table_of, value,
+    Called, FULL, HELPER, Numbers, Picture, STOLEN, TAKING, Taken, Taking, Wrong, exports, free,
+    object, only_raised, raised, table_of, value,
 };
 
 fn importable() -> Called {
@@ -119,6 +119,21 @@ fn what_was_put_away_has_two_owners() {
             assert_eq!(drops.count(), 0);
             delete(tensor);
         }
+        assert_eq!(drops.count(), 1);
+    }
+}
+
+/// X9: the thread that drops it, and the caller, may be done at the same moment.
+#[test]
+fn what_another_thread_drops_meanwhile_has_two_owners() {
+    for _ in 0..if cfg!(miri) { 2 } else { 200 } {
+        let drops = Drops::new();
+        TAKING.set(Taking::HandsOver);
+        let tensor = numbers().raw(&drops);
+        assert_eq!(importable().to_object(tensor), (-1, ptr::null_mut()));
+        assert_eq!(only_raised().0, "ValueError");
+        delete(tensor);
+        HELPER.take().expect("a thread").join().expect("no panic");
         assert_eq!(drops.count(), 1);
     }
 }
