@@ -211,3 +211,41 @@ def test_run_sees_failures():
     ):
         with pytest.raises(AssertionError):
             run(code)
+
+
+@pytest.mark.parametrize("cls", ["Single", "Growing"])
+def test_the_end_waits_for_deleters_on_other_threads(cls):
+    """A thread that Python does not know runs a finalizer of Python's when Python ends. L28."""
+    run(
+        """
+        import time
+        class Slow(testing.{cls}):
+            def __del__(self):
+                time.sleep(0.3)
+                print("released", flush=True)
+        taken = testing.take(Slow([1.0]).__dlpack__(max_version=(1, 0)))
+        background = taken.delete_in_background()
+        time.sleep(0.1)
+        """.replace("{cls}", cls),
+        cls,
+        output="released\n",
+    )
+
+
+def test_the_end_waits_for_foreign_deleters():
+    """The same of a deleter of NumPy's, which attaches by itself. L28."""
+    require("numpy")
+    run(
+        """
+        import threading, time
+        import numpy
+        class Slow(numpy.ndarray):
+            def __del__(self):
+                time.sleep(0.3)
+                print("released", flush=True)
+        held = testing.import_tensor(numpy.ones(3).view(Slow))
+        threading.Thread(target=held.release_at_thread_exit, daemon=True).start()
+        time.sleep(0.1)
+        """,
+        output="released\n",
+    )

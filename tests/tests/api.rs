@@ -30,7 +30,7 @@ const COUNTED: [&str; 6] =
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
-const WRITTEN_ONCE: [&str; 22] = [
+const WRITTEN_ONCE: [&str; 24] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
     "backend::oneapi::runtime::LOADED",
@@ -45,6 +45,9 @@ const WRITTEN_ONCE: [&str; 22] = [
     "backend::registry::ENTRIES",
     // The one way to wait that there is besides none.
     "backend::waits::AROUND",
+    // The threads that attach to run deleters, for which the end of the interpreter waits.
+    "python::ending::STATE",
+    "python::ending::WATCHED",
     "python::lookup::REMEMBERED",
     "python::symbols::SYMBOLS",
     "python::produce::VERSION",

@@ -8,6 +8,7 @@ use pyo3::types::PyType;
 use pyo3::{PyClass, ffi as py_ffi};
 
 use super::detached::free_detached;
+use super::ending::watch;
 use super::method::{FastcallWithKeywords, METH_FASTCALL, MethodDef, NoArguments, add_to_class};
 use super::object::Class;
 use super::{builder, methods};
@@ -77,6 +78,7 @@ impl Described {
     pub(super) fn install(&self, class: &Bound<'_, PyType>) -> PyResult<()> {
         let py = class.py();
         in_first_interpreter(py)?;
+        watch(py);
         // The constant of that name moved from one trait to another, by way of two
         // series in which both have it.
         let class_name = class.name()?;
@@ -105,7 +107,7 @@ impl Described {
 
 /// Refuses all interpreters but the first: to the others `PyGILState_Ensure`, by which
 /// deleters attach, cannot attach, and waits for ever.
-fn in_first_interpreter(py: Python<'_>) -> PyResult<()> {
+pub(super) fn in_first_interpreter(py: Python<'_>) -> PyResult<()> {
     // SAFETY: this thread is attached.
     let interpreter = unsafe { py_ffi::PyInterpreterState_Get() };
     // SAFETY: as above, and the thread's interpreter is alive.

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use super::convert::quietly;
+use super::ending::watch;
 use super::lookup::{export_of, peer_by_address, peer_of};
 use super::no_tensor::explained;
 use super::peer::Export;
@@ -174,6 +175,7 @@ fn out_of_capsule(
     options: &ImportOptions<'_>,
     tensor: &mut Imported,
 ) -> PyResult<()> {
+    watch(capsule.py());
     // SAFETY: 1. By its name the capsule owns a tensor of a producer, who is
     // trusted to keep the standard.
     unsafe { take::take(capsule, options.policy, tensor) }?;

@@ -1,5 +1,6 @@
 //! Foreign deleters that meet Python exceptions: [`guarded`].
 
+use super::ending::Attaching;
 use super::in_flight::InFlight;
 use super::symbols::is_attached;
 
@@ -11,6 +12,8 @@ use super::symbols::is_attached;
 /// attach by themselves where they must.
 pub(super) fn guarded(delete: &mut dyn FnMut()) {
     if !is_attached() {
+        // It is called even if the interpreter ends: whether it attaches is not known.
+        let _attaching = Attaching::begin();
         return delete();
     }
     // SAFETY: this thread is attached.

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString, PyType};
 
 use super::convert::quietly;
+use super::ending::watch;
 use super::peer::{Export, Peer};
 use super::remembered::{Added, Known, Remembered};
 use super::table_owner::{Found, Table, owner_of, table_in};
@@ -58,6 +59,7 @@ pub(super) fn export_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Export>> {
 
 #[cold]
 fn look_up(class: &Bound<'_, PyType>) -> PyResult<Table> {
+    watch(class.py());
     if let Some(capsule) = find(class)? {
         if let Some(table) = table_in(&capsule) {
             let owner = owner_of(class, table, || REMEMBERED.owners_of(table))?;

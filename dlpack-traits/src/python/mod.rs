@@ -124,6 +124,8 @@ mod convert;
 #[cfg(feature = "pyo3")]
 mod detached;
 #[cfg(feature = "pyo3")]
+mod ending;
+#[cfg(feature = "pyo3")]
 mod export;
 #[cfg(feature = "pyo3")]
 mod from_dlpack;

@@ -6,7 +6,9 @@ use core::mem::ManuallyDrop;
 use pyo3::ffi;
 
 use super::convert::try_attach;
+use super::ending::Attaching;
 use super::object::Object;
+use super::symbols::is_attached;
 use crate::describe::{Describe, Description};
 use crate::error::Error;
 use crate::export::DLPackExport;
@@ -17,7 +19,7 @@ use crate::stream::StreamArg;
 ///
 /// It may be dropped on any thread, attached or not. Once the interpreter has
 /// begun to finalise, the reference is leaked: there is nobody left to give it
-/// back to.
+/// back to. The interpreter waits for drops that have begun by then ([`Attaching`]).
 pub(super) struct PyOwner(ManuallyDrop<Object>);
 
 // SAFETY: what crosses threads is a reference to the object, whose value is
@@ -42,6 +44,14 @@ impl Drop for PyOwner {
         if unsafe { ffi::Py_IsInitialized() } == 0 {
             return;
         }
+        // A thread that is attached stays that while the interpreter ends. Another one
+        // attaches only as long as the interpreter waits for it.
+        let _attaching = if is_attached() {
+            None
+        } else {
+            let Some(attaching) = Attaching::begin() else { return };
+            Some(attaching)
+        };
         // Not left to PyO3: it takes a thread for attached that it attached
         // itself, also when other code on it has detached since.
         // SAFETY: the interpreter is initialised. A thread that comes here
