@@ -165,17 +165,15 @@ impl DataType {
     /// ```
     #[inline]
     pub const fn is_well_formed(self) -> bool {
-        let bits = self.0.bits;
-        if self.0.lanes == 0 {
-            return false;
-        }
-        match self.0.code {
-            ffi::kDLInt | ffi::kDLUInt => matches!(bits, 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128),
-            ffi::kDLFloat => matches!(bits, 16 | 32 | 64 | 128),
-            ffi::kDLOpaqueHandle => matches!(bits, 8 | 16 | 32 | 64 | 128),
-            ffi::kDLBfloat => bits == 16,
-            ffi::kDLComplex => matches!(bits, 32 | 64 | 128),
-            ffi::kDLBool => matches!(bits, 1 | 8),
+        let DLDataType { code, bits, lanes } = self.0;
+        // The widths that are powers of two, added: one load and one comparison.
+        let widths = match code {
+            ffi::kDLInt | ffi::kDLUInt => 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128,
+            ffi::kDLFloat => 16 | 32 | 64 | 128,
+            ffi::kDLOpaqueHandle => 8 | 16 | 32 | 64 | 128,
+            ffi::kDLBfloat => 16,
+            ffi::kDLComplex => 32 | 64 | 128,
+            ffi::kDLBool => 1 | 8,
             ffi::kDLFloat8_e3m4
             | ffi::kDLFloat8_e4m3
             | ffi::kDLFloat8_e4m3b11fnuz
@@ -183,11 +181,17 @@ impl DataType {
             | ffi::kDLFloat8_e4m3fnuz
             | ffi::kDLFloat8_e5m2
             | ffi::kDLFloat8_e5m2fnuz
-            | ffi::kDLFloat8_e8m0fnu => bits == 8,
-            ffi::kDLFloat6_e2m3fn | ffi::kDLFloat6_e3m2fn => bits == 6,
-            ffi::kDLFloat4_e2m1fn => bits == 4,
-            _ => false,
-        }
+            | ffi::kDLFloat8_e8m0fnu => 8,
+            ffi::kDLFloat4_e2m1fn => 4,
+            _ => 0,
+        };
+        lanes != 0 && ((bits.is_power_of_two() && bits & widths != 0) || self.has_six_bits())
+    }
+
+    /// Whether it is one of the families of six bits, whose width is not a power of two.
+    #[cold]
+    const fn has_six_bits(self) -> bool {
+        matches!(self.0.code, ffi::kDLFloat6_e2m3fn | ffi::kDLFloat6_e3m2fn) && self.0.bits == 6
     }
 
     /// The type of that name, as [`Display`](fmt::Display) prints it.

@@ -24,6 +24,7 @@ pub use slot::Slot;
 
 pub(crate) use check::{Checked, Facts, described_elsewhere};
 pub(crate) use place::{alignment, stored_bits};
+pub(crate) use walk::Reach;
 
 use core::marker::PhantomData;
 use core::ptr::NonNull;

@@ -53,14 +53,21 @@ impl Reach {
         for (dim, stride, place) in axes {
             let stride = stride?;
             write(place, stride);
-            let last = dim.wrapping_sub(1).checked_mul(stride)?;
-            if last < 0 {
-                it.low = it.low.checked_add(last)?;
-            } else {
-                it.high = it.high.checked_add(last)?;
-            }
+            it.step(dim, stride)?;
         }
         Some(it)
+    }
+
+    /// Adds an axis. `None` if an end does not fit in 64 bits.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, dim: i64, stride: i64) -> Option<()> {
+        let last = dim.wrapping_sub(1).checked_mul(stride)?;
+        if last < 0 {
+            self.low = self.low.checked_add(last)?;
+        } else {
+            self.high = self.high.checked_add(last)?;
+        }
+        Some(())
     }
 
     /// What explicit strides reach, as many as dimensions.

@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 
 use crate::error::Error;
 use crate::ffi::DLManagedTensorVersioned;
-use crate::import::{ImportPolicy, Imported};
+use crate::import::Imported;
 use crate::managed::{Abi, Guard, Guarded, Release};
 use crate::sync::{AtomicU8, Ordering};
 use crate::version::Version;
@@ -46,9 +46,9 @@ const RETURNED: u8 = 3;
 const DELETED: u8 = 4;
 
 impl Held {
-    /// Imports a tensor into its place, and holds it back. Its deleter is called by
-    /// `guard`, if there is one. After an error, and after a [`Held`] that was dropped,
-    /// the tensor is the caller's.
+    /// Imports a tensor, and holds it back. Its deleter is called by `guard`, if there is
+    /// one. After an error, and after a [`Held`] that was dropped, the tensor is the
+    /// caller's.
     ///
     /// # Errors
     ///
@@ -60,8 +60,7 @@ impl Held {
     pub(super) unsafe fn new(
         tensor: *mut DLManagedTensorVersioned,
         guard: Option<Guard>,
-        imported: &mut Imported,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Imported), Error> {
         let original = NonNull::new(tensor).ok_or(Error::NullTensor)?;
         // SAFETY: 1. is 1. of `from_raw`.
         let version = unsafe { version_of(original) };
@@ -96,8 +95,8 @@ impl Held {
         // SAFETY: 1. to 3. The copy is a struct of ours, and its deleter may be
         // called once, by any thread. The arrays are those of the original, as
         // are 4. and 5., until our deleter calls its.
-        unsafe { imported.take(copy, ImportPolicy::default(), None) }?;
-        Ok(held)
+        let imported = unsafe { Imported::from_raw(copy) }?;
+        Ok((held, imported))
     }
 
     /// Leaves the tensor to the `Imported`.

@@ -6,7 +6,7 @@ use super::held::Held;
 use super::{Fault, Host, Wrap};
 use crate::export::DLPackExport;
 use crate::ffi::DLManagedTensorVersioned;
-use crate::import::{DLPackImport, Imported};
+use crate::import::DLPackImport;
 
 /// The class only exports.
 #[derive(Debug)]
@@ -52,9 +52,8 @@ impl<T: DLPackExport + DLPackImport, H: Wrap<T>> ToObject<T, H> for Importable {
     unsafe fn to_object(
         tensor: *mut DLManagedTensorVersioned,
     ) -> Result<*mut c_void, Fault<H::Error>> {
-        let mut imported = Imported::nothing();
         // SAFETY: 1. is 1. of this function.
-        let held = unsafe { Held::new(tensor, H::DELETERS, &mut imported) }?;
+        let (held, imported) = unsafe { Held::new(tensor, H::DELETERS) }?;
         // Whichever way this is left, with an error or by a panic, `held` is dropped after
         // what was made of the tensor, and gives it back.
         let value = T::from_dlpack(imported)?;

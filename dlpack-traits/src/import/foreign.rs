@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::flags::Flags;
 use crate::layout::MAX_NDIM;
-use crate::storage::{Access, Came, Counted, DataRef, SharedOwner, Storage};
+use crate::storage::{Access, Came, DataRef, SharedOwner, Storage};
 use crate::version::Version;
 
 /// Imported memory: a storage, and a tensor that can be exported again. Nothing
@@ -68,7 +68,8 @@ use crate::version::Version;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Foreign<T = AnyElement> {
-    tensor: Counted<Imported>,
+    /// One owner of several, so it is never borrowed mutably while there are others.
+    tensor: Imported,
     /// Whether it was made with a type of elements, and so for work on the host.
     for_host: bool,
     elements: PhantomData<fn() -> T>,
@@ -131,12 +132,12 @@ impl<T: ForeignElement> Foreign<T> {
     ///
     /// With a type of elements: [`Error::NotOnHost`], [`Error::ElementMismatch`],
     /// and [`Error::Misaligned`] where an element is not aligned to the size of one lane,
-    /// or of one part of a complex number. [`Error::OutOfMemory`] for the count of its
-    /// owners. The tensor is released on an error.
+    /// or of one part of a complex number. The tensor is released on an error.
+    #[inline]
     pub fn new(tensor: Imported) -> Result<Self, Error> {
         T::check(&tensor)?;
         let for_host = T::DTYPE.is_some();
-        Ok(Self { tensor: Counted::new(tensor)?, for_host, elements: PhantomData })
+        Ok(Self { tensor, for_host, elements: PhantomData })
     }
 
     /// The axes of each element for which a tensor has dimensions. It has none for an
@@ -150,7 +151,11 @@ impl<T> Foreign<T> {
     /// Another owner, for which no code is made that depends on the elements.
     #[inline]
     fn of_any(&self) -> Foreign {
-        Foreign { tensor: self.tensor.clone(), for_host: self.for_host, elements: PhantomData }
+        Foreign {
+            tensor: self.tensor.another_owner(),
+            for_host: self.for_host,
+            elements: PhantomData,
+        }
     }
 
     /// The imported tensor.
@@ -166,7 +171,7 @@ impl<T> Foreign<T> {
     /// [`Error::NotExclusive`] where there is one, and those of
     /// [`Imported::exclusive`].
     pub fn exclusive(&mut self) -> Result<Exclusive<'_>, Error> {
-        self.tensor.get_mut().ok_or(Error::NotExclusive)?.exclusive()
+        if self.tensor.is_only_owner() { self.tensor.exclusive() } else { Err(Error::NotExclusive) }
     }
 
     /// The imported tensor, taken out of this storage.
@@ -174,9 +179,8 @@ impl<T> Foreign<T> {
     /// # Errors
     ///
     /// The storage itself, if it is not the only owner.
-    pub fn into_tensor(self) -> Result<Imported, Self> {
-        let for_host = self.for_host;
-        self.tensor.into_inner().map_err(|tensor| Self { tensor, for_host, elements: PhantomData })
+    pub fn into_tensor(mut self) -> Result<Imported, Self> {
+        if self.tensor.is_only_owner() { Ok(self.tensor) } else { Err(self) }
     }
 
     /// The elements, to be read by value, while others may write them:
@@ -338,7 +342,7 @@ impl<T: ForeignElement> DLPackExport for Foreign<T> {
 impl<T> Clone for Foreign<T> {
     /// Another owner of the same memory.
     fn clone(&self) -> Self {
-        Self { tensor: self.tensor.clone(), for_host: self.for_host, elements: PhantomData }
+        Self { tensor: self.tensor.another_owner(), for_host: self.for_host, elements: PhantomData }
     }
 }
 

@@ -6,16 +6,17 @@
 //! one ([`Elements`]); slices are for memory that nobody else writes
 //! ([`Frozen`]) or that nobody else has ([`Exclusive`]).
 
-mod axes;
 mod checked;
 mod codes;
 mod construct;
 mod copied;
+mod dims;
 mod elements;
 mod foreign;
 mod from_dims;
 mod import_error;
 mod imported_slice;
+mod node;
 mod own;
 mod own_copy;
 mod policy;

@@ -1,8 +1,8 @@
 //! Reading a foreign struct: the only place that follows its pointers.
 
 use core::ptr::NonNull;
+use core::slice;
 
-use super::axes::Axes;
 use super::checked::Claims;
 use crate::error::Error;
 use crate::ffi::DLTensor;
@@ -10,14 +10,14 @@ use crate::flags::Flags;
 use crate::layout::MAX_NDIM;
 use crate::managed::Abi;
 
-/// Reads what a struct says, once, if it is of a version that can be read. Its arrays
-/// are copied into `axes`.
+/// Reads a struct, if it is of a version that can be read.
 ///
 /// # Safety
 ///
-/// 1. and 3. of [`Imported::from_raw`](super::Imported::from_raw), and not NULL.
+/// 1. 1 and 3 of [`Imported::from_raw`](super::Imported::from_raw) hold of `managed` for
+///    `'a`, and it is not NULL.
 #[inline(always)]
-pub(super) unsafe fn whole<A: Abi>(managed: NonNull<A>, axes: &mut Axes) -> Result<Claims, Error> {
+pub(super) unsafe fn whole<'a, A: Abi>(managed: NonNull<A>) -> Result<Claims<'a>, Error> {
     // SAFETY: 1. is 1. of this function.
     let version = unsafe { A::version_of(managed) };
     if let Some(found) = version.filter(|version| !version.is_readable()) {
@@ -25,34 +25,27 @@ pub(super) unsafe fn whole<A: Abi>(managed: NonNull<A>, axes: &mut Axes) -> Resu
     }
     // SAFETY: by 1 the struct is whole, since its version is one of ours.
     let copy = unsafe { managed.read() };
-    // SAFETY: 1. is 3. of this function.
-    let claims = unsafe { claims(copy.tensor(), copy.flags(), axes) }?;
+    // SAFETY: 1. is 1. of this function.
+    let claims = unsafe { claims(copy.tensor(), copy.flags()) }?;
     Ok(Claims { version, ..claims })
 }
 
-/// Reads what a tensor says, without a version. Its arrays are copied into `axes`.
+/// Reads a tensor without a version.
 ///
 /// # Safety
 ///
-/// 1. As 3. of [`Imported::from_raw`](super::Imported::from_raw).
+/// 1. 3 of [`Imported::from_raw`](super::Imported::from_raw) holds of `tensor` for `'a`.
 #[inline(always)]
-pub(super) unsafe fn claims(
-    tensor: &DLTensor,
-    flags: Flags,
-    axes: &mut Axes,
-) -> Result<Claims, Error> {
+pub(super) unsafe fn claims<'a>(tensor: &DLTensor, flags: Flags) -> Result<Claims<'a>, Error> {
     let ndim = tensor.ndim;
     let ndim = usize::try_from(ndim).map_err(|_| Error::NegativeRank { ndim })?;
     if ndim > MAX_NDIM {
         return Err(Error::TooManyDims { ndim });
     }
-    let (shape, strides) = axes.room(ndim)?;
-    // SAFETY: by 1 the array is NULL or has `ndim` entries, 64 at the most.
-    if !unsafe { copy(tensor.shape, shape) } {
-        return Err(Error::NullShape { ndim });
-    }
-    // SAFETY: as above.
-    let has_strides = unsafe { copy(tensor.strides, strides) };
+    // SAFETY: 1. By 1 the array is NULL or has `ndim` entries, 64 at the most.
+    let shape = unsafe { list(tensor.shape, ndim) }.ok_or(Error::NullShape { ndim })?;
+    // SAFETY: 1. As above.
+    let strides = unsafe { list(tensor.strides, ndim) };
     Ok(Claims {
         version: None,
         flags,
@@ -60,31 +53,25 @@ pub(super) unsafe fn claims(
         byte_offset: tensor.byte_offset,
         device: tensor.device.into(),
         dtype: tensor.dtype.into(),
-        has_strides,
+        shape,
+        strides,
     })
 }
 
-/// Copies an array; false if it is NULL. An array without entries is not looked at.
+/// The numbers of an array; `None` if it is NULL. An array without entries is not read.
 ///
 /// # Safety
 ///
-/// 1. `array` is NULL, or points to as many initialised and aligned numbers as `into`
-///    has, or that has none.
+/// 1. `array` is NULL, or points to `len` aligned, initialised numbers, which no thread
+///    writes for `'a`; or `len` is 0.
 #[inline(always)]
-unsafe fn copy(array: *const i64, into: &mut [i64]) -> bool {
-    if into.is_empty() {
-        return true;
+unsafe fn list<'a>(array: *const i64, len: usize) -> Option<&'a [i64]> {
+    if len == 0 {
+        Some(&[])
+    } else if array.is_null() {
+        None
+    } else {
+        // SAFETY: by 1 they are initialised, aligned and not written for `'a`.
+        Some(unsafe { slice::from_raw_parts(array, len) })
     }
-    if array.is_null() {
-        return false;
-    }
-    for (axis, number) in into.iter_mut().enumerate() {
-        // SAFETY: by 1 there are as many numbers as `into` has.
-        let place = unsafe { array.add(axis) };
-        // Volatile: read once, and in place. The two or three numbers that there are
-        // take less time than a call of `memcpy`, which they would become.
-        // SAFETY: by 1 it is initialised and aligned.
-        *number = unsafe { place.read_volatile() };
-    }
-    true
 }

@@ -5,8 +5,7 @@ use core::ops::Range;
 use core::ptr::NonNull;
 
 use super::ImportPolicy;
-use super::checked::Checked;
-use super::raw;
+use super::node::Node;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -15,7 +14,7 @@ use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::layout;
 use crate::managed::{Abi, Guard, Guarded, Release};
-use crate::storage::Access;
+use crate::storage::{Access, Counted};
 use crate::stream::ConsumerPlace;
 use crate::version::Version;
 
@@ -67,31 +66,16 @@ use crate::version::Version;
 /// assert_eq!(elements.iter().sum::<i16>(), 10);
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// It is one pointer to what was read and validated, which is one allocation (7 ns). A handle
+/// that stores shape and strides itself would be made without it and cost more wherever it is
+/// moved; [`ImportedSlice`](crate::ImportedSlice) allocates nothing.
 pub struct Imported {
-    checked: Checked,
-    /// Who may access the elements, if this crate lent them and the tensor has not been
-    /// through C. Other producers are trusted as far as 5 of `from_raw` says.
-    lent: Option<Access>,
-    /// The consumer that the producer synchronized memory of a device with, if this crate
-    /// exported the tensor and it has not been through C. Otherwise one that names no stream.
-    synchronized: ConsumerPlace,
-    /// Dropped when nothing uses the memory any more.
-    release: Guarded,
+    /// Its only owner, unless this handle is a part of a `Foreign`.
+    node: Counted<Node>,
 }
 
-// SAFETY: by 2 of `from_raw` any thread may call the deleter, by 4 any thread
-// may access the elements, and all else is our own.
-unsafe impl Send for Imported {}
-// SAFETY: shared access reads metadata, which nobody writes, and elements,
-// which is only reading. Slices of them that others could write are `unsafe` to have.
-unsafe impl Sync for Imported {}
-
 impl Imported {
-    /// Leaves the duty to release the tensor to somebody else.
-    pub(super) fn forget_release(self) {
-        self.release.forget();
-    }
-
     /// Takes a tensor from its producer.
     ///
     /// On an error the deleter has been called, unless the pointer is NULL. A
@@ -150,84 +134,31 @@ impl Imported {
         policy: ImportPolicy,
     ) -> Result<Self, Error> {
         // SAFETY: as this function demands.
-        Self::made(|tensor| unsafe { tensor.take(managed, policy, None) })
+        unsafe { Self::guarded(managed, policy, None) }
     }
 
-    /// A tensor that is filled where it is: a handle that was just written costs more to
-    /// move than to make.
-    #[inline(always)]
-    pub(crate) fn made<E>(fill: impl FnOnce(&mut Self) -> Result<(), E>) -> Result<Self, E> {
-        let mut tensor = Self::nothing();
-        fill(&mut tensor)?;
-        Ok(tensor)
-    }
-
-    /// The place of a tensor that is yet to be taken.
-    #[inline(always)]
-    pub(crate) const fn nothing() -> Self {
-        let release = Guarded::new(Release::nothing(), None);
-        Self {
-            checked: Checked::nothing(),
-            lent: None,
-            synchronized: ConsumerPlace::DefaultStream,
-            release,
-        }
-    }
-
-    /// [`from_raw`](Self::from_raw) into the place of the tensor, see [`made`](Self::made).
-    /// The deleter is called by `guard`, if there is one.
-    ///
-    /// After an error the deleter has been called, unless the pointer is NULL.
+    /// [`from_raw_with`](Self::from_raw_with), with the deleter called by `guard`, if there
+    /// is one.
     ///
     /// # Errors
     ///
-    /// Those of [`from_raw_with`](Self::from_raw_with).
+    /// Those of `from_raw_with`.
     ///
     /// # Safety
     ///
     /// Those of `from_raw`.
     #[inline(always)]
-    pub(crate) unsafe fn take<A: Abi>(
-        &mut self,
+    pub(crate) unsafe fn guarded<A: Abi>(
         managed: *mut A,
         policy: ImportPolicy,
         guard: Option<Guard>,
-    ) -> Result<(), Error> {
+    ) -> Result<Self, Error> {
         let managed = NonNull::new(managed).ok_or(Error::NullTensor)?;
         // SAFETY: 1. and 2. are 1. and 2. of `from_raw`.
-        let release = unsafe { A::release_of(managed) };
-        // SAFETY: as this function demands.
-        unsafe { self.take_from(managed, Guarded::new(release, guard), policy) }
-    }
-
-    /// [`take`](Self::take) for who has read the deleter already.
-    ///
-    /// # Safety
-    ///
-    /// Those of `from_raw`, but that the duty is that of `release`.
-    #[inline(always)]
-    unsafe fn take_from<A: Abi>(
-        &mut self,
-        managed: NonNull<A>,
-        release: Guarded,
-        policy: ImportPolicy,
-    ) -> Result<(), Error> {
-        // Written first, though it is needed last: what was written just now is slow to
-        // move. From here on every way out calls the deleter.
-        self.release = release;
-        // SAFETY: 1. to 3. are 1. to 3. of `from_raw`.
-        let claims = unsafe { raw::whole(managed, &mut self.checked.axes) };
-        let taken = claims.and_then(|claims| self.checked.check(&claims, policy));
-        if taken.is_err() {
-            self.give_up();
-        }
-        taken
-    }
-
-    /// Calls the deleter of what cannot be used.
-    #[cold]
-    fn give_up(&mut self) {
-        *self = Self::nothing();
+        let release = Guarded::new(unsafe { A::release_of(managed) }, guard);
+        // SAFETY: 1. Guaranteed by our caller's 1 and 3. 2. By our caller's 4 and 5.
+        let node = unsafe { Node::read(managed, release, policy) }?;
+        Ok(Self { node })
     }
 
     /// A tensor that this crate exported and that has not been through C.
@@ -246,25 +177,46 @@ impl Imported {
     ) -> Result<Self, Error> {
         // What must not be written is not exported in the legacy struct.
         let policy = ImportPolicy::new().legacy_writable(true);
-        Self::made(|tensor| {
-            (tensor.lent, tensor.synchronized) = (Some(access), synchronized);
-            // SAFETY: 1. to 4. are 1. to 4. of `from_raw`, 5. says more than its 5.
-            unsafe { tensor.take(managed, policy, None) }
-        })
+        // SAFETY: 1. to 4. are 1. to 4. of `from_raw`, 5. says more than its 5.
+        let mut tensor = unsafe { Self::guarded(managed, policy, None) }?;
+        if let Some(node) = tensor.node.get_mut() {
+            (node.lent, node.synchronized) = (Some(access), synchronized);
+        }
+        Ok(tensor)
     }
 
-    /// [`from_raw`](Self::from_raw) for who has read the deleter already.
+    /// [`from_raw`](Self::from_raw) with a deleter that the caller has read.
     ///
     /// # Safety
     ///
-    /// Those of `from_raw`, but that the duty is that of `release`.
+    /// Those of `from_raw`, but that the struct is released by `release`.
     pub(super) unsafe fn from_release<A: Abi>(
         managed: NonNull<A>,
         release: Release,
     ) -> Result<Self, Error> {
         let (release, policy) = (Guarded::from(release), ImportPolicy::default());
-        // SAFETY: as this function demands.
-        Self::made(|tensor| unsafe { tensor.take_from(managed, release, policy) })
+        // SAFETY: 1. Guaranteed by our caller's 1 and 3. 2. By our caller's 4 and 5.
+        Ok(Self { node: unsafe { Node::read(managed, release, policy) }? })
+    }
+
+    /// Another owner of the same tensor, for a `Foreign`: it is not an `Imported` by itself,
+    /// because an `Imported` is an only owner.
+    #[inline]
+    pub(super) fn another_owner(&self) -> Self {
+        Self { node: self.node.clone() }
+    }
+
+    /// Whether this is the only owner.
+    #[inline]
+    pub(super) fn is_only_owner(&mut self) -> bool {
+        self.node.get_mut().is_some()
+    }
+
+    /// Leaves the call of the deleter to the caller.
+    pub(super) fn forget_release(mut self) {
+        if let Some(node) = self.node.get_mut() {
+            node.release.forget();
+        }
     }
 
     /// Gives the struct back, as it came, to whoever is to call its deleter. With
@@ -292,12 +244,11 @@ impl Imported {
     ///
     /// The tensor, if it came in the other struct.
     #[must_use = "the tensor leaks unless its deleter is called"]
-    #[expect(clippy::result_large_err, reason = "it is the tensor itself")]
     #[inline]
     pub fn into_raw<A: Abi>(self) -> Result<*mut A, Self> {
-        match A::of(self.release.release()) {
+        match A::of(self.node.release.release()) {
             Some(managed) => {
-                self.release.forget();
+                self.forget_release();
                 Ok(managed.as_ptr())
             }
             None => Err(self),
@@ -307,7 +258,7 @@ impl Imported {
     /// Who may access the elements.
     #[inline]
     pub(super) fn access(&self) -> Access {
-        match self.lent {
+        match self.node.lent {
             Some(access) => access,
             None if self.is_read_only() => Access::ForeignReadOnly,
             None => Access::Shared,
@@ -317,7 +268,7 @@ impl Imported {
     /// The consumer that memory of a device was synchronized with.
     #[inline]
     pub(super) fn synchronized(&self) -> ConsumerPlace {
-        self.synchronized
+        self.node.synchronized
     }
 
     /// Whether nobody else has the elements. Only an export of this crate that has not
@@ -325,7 +276,7 @@ impl Imported {
     /// sets it on copies that a subclass of `ndarray` has a reference to.
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
-        self.lent == Some(Access::Exclusive)
+        self.node.lent == Some(Access::Exclusive)
     }
 
     /// A tensor that somebody else owns, without a struct of its own: nothing
@@ -341,23 +292,20 @@ impl Imported {
     ///    until the handle is dropped.
     #[cfg(feature = "pyo3")]
     pub(crate) unsafe fn borrowed(tensor: &DLTensor) -> Result<Self, Error> {
-        let mut borrowed = Self::nothing();
-        // SAFETY: 1 has it.
-        let claims = unsafe { raw::claims(tensor, Flags::NONE, &mut borrowed.checked.axes) }?;
-        borrowed.checked.check(&claims, ImportPolicy::default())?;
-        Ok(borrowed)
+        // SAFETY: 1. Guaranteed by our caller's 1.
+        Ok(Self { node: unsafe { Node::borrow(tensor) }? })
     }
 
     /// Extents, in elements.
     #[inline]
     pub fn shape(&self) -> &[i64] {
-        self.checked.axes.shape()
+        self.node.checked.dims.shape()
     }
 
     /// Strides, in elements; those of a compact tensor where the producer gave none.
     #[inline]
     pub fn strides(&self) -> &[i64] {
-        self.checked.axes.strides()
+        self.node.checked.dims.strides()
     }
 
     /// Number of dimensions.
@@ -369,53 +317,53 @@ impl Imported {
     /// Number of elements.
     #[inline]
     pub fn numel(&self) -> i64 {
-        self.checked.numel
+        self.node.checked.numel
     }
 
     /// Type of the elements.
     #[inline]
     pub fn dtype(&self) -> DataType {
-        self.checked.dtype
+        self.node.checked.dtype
     }
 
     /// Where the memory is. A kind that the standard does not name is kept.
     #[inline]
     pub fn device(&self) -> Device {
-        self.checked.device
+        self.node.checked.device
     }
 
     /// The flags, those that the standard does not name included; none for the
     /// legacy struct.
     #[inline]
     pub fn flags(&self) -> Flags {
-        self.checked.flags
+        self.node.checked.flags
     }
 
     /// The version of the struct; `None` for the legacy one.
     #[inline]
     pub fn version(&self) -> Option<Version> {
-        self.checked.version
+        self.node.checked.version
     }
 
     /// The first element, whose address may have any alignment; NULL when there
     /// are no elements. On a device without addresses, the handle.
     #[inline]
     pub fn as_ptr(&self) -> *const u8 {
-        self.checked.first
+        self.node.checked.first
     }
 
     /// Bytes from the handle to the first element, on a device without
     /// addresses; 0 on others, where [`as_ptr`](Self::as_ptr) contains them.
     #[inline]
     pub fn byte_offset(&self) -> u64 {
-        self.checked.byte_offset
+        self.node.checked.byte_offset
     }
 
     /// The bytes between the lowest and the highest that belong to an element,
     /// counted from the first element. Strides may be negative, and so may the start.
     #[inline]
     pub fn byte_range(&self) -> Range<isize> {
-        self.checked.bytes.0..self.checked.bytes.1
+        self.node.checked.bytes.0..self.node.checked.bytes.1
     }
 
     /// Whether the elements lie one after the other in row-major (C) order.
@@ -439,7 +387,7 @@ impl Imported {
     /// read-only: memory that is, is not exported in one.
     #[inline]
     pub fn is_read_only(&self) -> bool {
-        self.checked.read_only
+        self.node.checked.read_only
     }
 }
 
@@ -452,7 +400,7 @@ impl fmt::Debug for Imported {
             .field("strides", &self.strides())
             .field("flags", &self.flags())
             .field("data", &self.as_ptr())
-            .field("release", &self.release)
+            .field("release", &self.node.release)
             .finish_non_exhaustive()
     }
 }
@@ -465,8 +413,7 @@ mod tests {
     use super::*;
     use crate::ffi::{DLDevice, DLManagedTensor, DLTensor, kDLCPU};
 
-    /// Whoever fills a place finds the deleter called when it is told of the error, not
-    /// only when the place is left: it may look at what the deleter has done.
+    /// The caller may read what the deleter wrote as soon as it has the error.
     #[test]
     fn a_refused_tensor_is_released_before_its_error_is_returned() {
         unsafe extern "C" fn count(managed: *mut DLManagedTensor) {
@@ -489,12 +436,9 @@ mod tests {
             manager_ctx: (&raw const calls).cast_mut().cast::<c_void>(),
             deleter: Some(count),
         };
-        let mut place = Imported::nothing();
-        // SAFETY: 1. to 5. The struct is alive, and is refused.
-        let taken = unsafe { place.take(&raw mut managed, ImportPolicy::default(), None) };
-        assert_eq!(taken, Err(Error::TooManyDims { ndim: 65 }));
-        assert_eq!(calls.load(Ordering::Relaxed), 1);
-        drop(place);
+        // SAFETY: 1. to 5. The struct is alive, and is rejected.
+        let taken = unsafe { Imported::from_raw(&raw mut managed) };
+        assert_eq!(taken.err(), Some(Error::TooManyDims { ndim: 65 }));
         assert_eq!(calls.load(Ordering::Relaxed), 1);
     }
 }

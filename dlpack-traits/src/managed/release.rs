@@ -1,6 +1,5 @@
 //! The duty to call a deleter: [`Release`].
 
-use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
@@ -69,6 +68,7 @@ impl Release {
     }
 
     /// No duty.
+    #[cfg(feature = "pyo3")]
     pub(crate) const fn nothing() -> Self {
         Self { call: Call::Nothing }
     }
@@ -119,9 +119,10 @@ impl Guarded {
         &self.release
     }
 
-    /// Leaves the duty to somebody else.
-    pub(crate) fn forget(self) {
-        let _ = ManuallyDrop::new(self);
+    /// Leaves the call to another owner of the struct.
+    #[inline]
+    pub(crate) fn forget(&mut self) {
+        (self.release.call, self.guard) = (Call::Nothing, None);
     }
 }
 

@@ -26,7 +26,7 @@ use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
-use crate::import::{Exclusive, Imported};
+use crate::import::{Exclusive, ImportPolicy, Imported};
 
 /// Makes a tensor with the allocator of a Python type, to become an object of it.
 ///
@@ -234,11 +234,11 @@ fn call(py: Python<'_>, function: Allocate, prototype: &Prototype<'_>) -> PyResu
         // SAFETY: 1. The library that made the table is trusted that this is a
         // tensor, made for us. Its elements need not be initialised: nobody reads
         // them before `exclusive` has filled them.
-        return unsafe { adopt(py, managed) };
+        return unsafe { adopt(py, managed, ImportPolicy::new()) };
     }
     if status == 0 && !managed.is_null() {
         // SAFETY: as above.
-        quietly(py, unsafe { adopt(py, managed) });
+        quietly(py, unsafe { adopt(py, managed, ImportPolicy::new()) });
     }
     let error = said.into_error();
     if let Some(raised) = raised {

@@ -59,8 +59,7 @@ pub fn borrow<R>(
 }
 
 /// [`borrow`] of memory that no one keeps: through the function of the exchange table for
-/// temporary access, which transfers no ownership and allocates nothing for up to 8
-/// dimensions. Where the table does not have this function, or there is no table, this is
+/// temporary access, which transfers no ownership. Where the table does not have this function, or there is no table, this is
 /// [`borrow`].
 ///
 /// The standard says that such a tensor is valid "until control is returned". Then Python

@@ -73,57 +73,44 @@ pub fn from_dlpack_with(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
 ) -> PyResult<Imported> {
-    Imported::made(|tensor| fill(object, options, tensor))
+    if options.wants_own_copy() {
+        return own_copy(object, options);
+    }
+    import(object, options)
 }
 
-/// [`from_dlpack_with`], into the place of the tensor.
-fn fill(
-    object: &Bound<'_, PyAny>,
-    options: &ImportOptions<'_>,
-    tensor: &mut Imported,
-) -> PyResult<()> {
-    if options.wants_own_copy() {
-        return fill_with_copy(object, options, tensor);
-    }
+/// Imports the tensor of an object. A copy that is asked for is the producer's.
+fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Imported> {
     if options.is_plain() {
         if let Some(export) = options.export_of(object)? {
             // SAFETY: 1. It is from the table of this object's type. 2. The
             // library that made the table is trusted to keep the standard.
-            let exported = unsafe { slots::export(object, export, tensor) };
-            return match exported {
-                Ok(()) if options.are_met_by(tensor) => Ok(()),
-                Ok(()) => otherwise(object, options, tensor, None),
-                Err(error) => otherwise(object, options, tensor, Some(error)),
+            return match unsafe { slots::export(object, export) } {
+                Ok(tensor) if options.are_met_by(&tensor) => Ok(tensor),
+                by_table => without_table(object, options, by_table),
             };
         }
     }
     if object.is_exact_instance_of::<PyCapsule>() {
-        return out_of_capsule(object, options, tensor);
+        return out_of_capsule(object, options);
     }
     // SAFETY: 1. Producers are trusted to keep the standard.
-    if let Err(error) = unsafe { produce(object, options, tensor) } {
-        return Err(explained(object, error));
-    }
+    let tensor = unsafe { produce(object, options) }.map_err(|error| explained(object, error))?;
     if options.device.is_none() && tensor.device() == Device::CPU {
-        return Ok(());
+        return Ok(tensor);
     }
     check_device(object, tensor, options)
 }
 
-/// Takes the tensor without a copy, and copies it where it is on the CPU: a producer may
+/// Imports the tensor without a copy, and copies it if it is on the CPU: a producer may
 /// have other references to a copy of its own. On other devices the copy is the producer's.
 #[cold]
-fn fill_with_copy(
-    object: &Bound<'_, PyAny>,
-    options: &ImportOptions<'_>,
-    tensor: &mut Imported,
-) -> PyResult<()> {
-    fill(object, &ImportOptions { copy: None, ..*options }, tensor)?;
+fn own_copy(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Imported> {
+    let tensor = import(object, &ImportOptions { copy: None, ..*options })?;
     if tensor.device() == Device::CPU {
-        *tensor = tensor.to_own_copy()?;
-        return Ok(());
+        return Ok(tensor.to_own_copy()?);
     }
-    *tensor = Imported::nothing();
+    drop(tensor);
     if object.is_exact_instance_of::<PyCapsule>() {
         return Err(PyValueError::new_err(
             "a capsule of a tensor on a device cannot be asked for a copy; pass the object that \
@@ -131,31 +118,30 @@ fn fill_with_copy(
         ));
     }
     // SAFETY: 1. Producers are trusted to keep the standard.
-    unsafe { produce(object, options, tensor) }?;
+    let tensor = unsafe { produce(object, options) }?;
     check_device(object, tensor, options)
 }
 
-/// Goes by `__dlpack__` where a table was of no use, unless it raised something
-/// that says more than that it cannot export this object.
+/// Calls `__dlpack__` of an object whose table did not return a usable tensor, unless the
+/// table raised another exception than `BufferError`.
 #[cold]
-fn otherwise(
+fn without_table(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
-    tensor: &mut Imported,
-    refused: Option<PyErr>,
-) -> PyResult<()> {
+    by_table: PyResult<Imported>,
+) -> PyResult<Imported> {
     let py = object.py();
-    let refused = match refused {
-        Some(error) if !error.is_instance_of::<PyBufferError>(py) => return Err(error),
-        refused => refused,
+    // A tensor of the table is released only when `__dlpack__` has returned.
+    let (unusable, refused) = match by_table {
+        Err(error) if !error.is_instance_of::<PyBufferError>(py) => return Err(error),
+        Err(error) => (None, Some(error)),
+        Ok(tensor) => (Some(tensor), None),
     };
-    // What came by the table is released only when there is something better.
-    let by_table = core::mem::replace(tensor, Imported::nothing());
     // SAFETY: 1. Producers are trusted to keep the standard.
-    match unsafe { produce(object, options, tensor) } {
-        Ok(()) => {
+    match unsafe { produce(object, options) } {
+        Ok(tensor) => {
             quietly(py, refused.map_or(Ok(()), Err));
-            drop(by_table);
+            drop(unusable);
             check_device(object, tensor, options)
         }
         // A type with a table need not have `__dlpack__`.
@@ -170,26 +156,22 @@ fn otherwise(
 
 /// Takes the tensor of a bare capsule.
 #[cold]
-fn out_of_capsule(
-    capsule: &Bound<'_, PyAny>,
-    options: &ImportOptions<'_>,
-    tensor: &mut Imported,
-) -> PyResult<()> {
+fn out_of_capsule(capsule: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Imported> {
     watch(capsule.py());
     // SAFETY: 1. By its name the capsule owns a tensor of a producer, who is
     // trusted to keep the standard.
-    unsafe { take::take(capsule, options.policy, tensor) }?;
+    let tensor = unsafe { take::take(capsule, options.policy) }?;
     check_device(capsule, tensor, options)
 }
 
-/// Compares where the tensor is with what was asked for, and, where that is not
-/// the CPU, with what its object says.
+/// Compares the device of the tensor with the one that was asked for, or, if that is not
+/// the CPU, with what `__dlpack_device__` of its object returns.
 #[cold]
 fn check_device(
     object: &Bound<'_, PyAny>,
-    tensor: &Imported,
+    tensor: Imported,
     options: &ImportOptions<'_>,
-) -> PyResult<()> {
+) -> PyResult<Imported> {
     let found = tensor.device();
     let said = match options.device {
         Some(asked) => asked,
@@ -197,7 +179,7 @@ fn check_device(
         None => device_of(object)?,
     };
     if said == found {
-        return Ok(());
+        return Ok(tensor);
     }
     let who = if options.device.is_some() { "it was asked for on" } else { "its object says" };
     Err(PyBufferError::new_err(format!("the tensor is on {found}, but {who} {said}")))

@@ -20,7 +20,7 @@ use crate::import::Imported;
 use crate::stream::StreamKind;
 use crate::version::Version;
 
-/// Has an object export its tensor, and takes it, into its place.
+/// Calls `__dlpack__` of an object, and imports the tensor of the capsule.
 ///
 /// # Errors
 ///
@@ -33,14 +33,13 @@ use crate::version::Version;
 pub(super) unsafe fn produce(
     object: &Bound<'_, PyAny>,
     options: &ImportOptions<'_>,
-    into: &mut Imported,
-) -> PyResult<()> {
+) -> PyResult<Imported> {
     let capsule = climb(object, options)?;
     if !capsule.is_exact_instance_of::<PyCapsule>() {
         return Err(expected("`__dlpack__` must return a capsule", &capsule));
     }
     // SAFETY: 1.
-    unsafe { take(&capsule, options.policy, into) }
+    unsafe { take(&capsule, options.policy) }
 }
 
 /// Calls `__dlpack__` with `max_version` and what the caller asked for, and, after a

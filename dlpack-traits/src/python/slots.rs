@@ -13,12 +13,12 @@ use pyo3::prelude::*;
 use super::convert::quietly;
 use super::peer::{Export, Outcome, Stream, View, Wrap};
 use super::relay::Relay;
-use super::take::{adopt, adopt_into};
+use super::take::adopt;
 use crate::device::Device;
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::import::{ImportPolicy, Imported};
 
-/// Exports an object through its type's table, into the place of the tensor.
+/// Exports an object through its type's table.
 ///
 /// # Errors
 ///
@@ -30,22 +30,18 @@ use crate::import::{ImportPolicy, Imported};
 /// 1. The function is from the table of the object's type.
 /// 2. What it makes is as [`Imported::from_raw`] wants it.
 #[inline(always)]
-pub(super) unsafe fn export(
-    object: &Bound<'_, PyAny>,
-    function: Export,
-    into: &mut Imported,
-) -> PyResult<()> {
+pub(super) unsafe fn export(object: &Bound<'_, PyAny>, function: Export) -> PyResult<Imported> {
     let py = object.py();
     let mut managed = ptr::null_mut();
     // SAFETY: 1. The object is alive, and the result may be written.
     let status = unsafe { function(object.as_ptr().cast(), &raw mut managed) };
     match outcome(py, status, !managed.is_null()) {
         // SAFETY: 2, and the result is ours.
-        Outcome::Done => unsafe { adopt_into(py, managed, ImportPolicy::new(), into) },
+        Outcome::Done => unsafe { adopt(py, managed, ImportPolicy::new()) },
         Outcome::RaisedWithResult => {
             let error = PyErr::fetch(py);
             // SAFETY: as above.
-            quietly(py, unsafe { adopt(py, managed) });
+            quietly(py, unsafe { adopt(py, managed, ImportPolicy::new()) });
             Err(error)
         }
         failure => Err(failed(py, failure, "managed_tensor_from_py_object_no_sync")),

@@ -28,7 +28,7 @@ const HAS_GIL: bool = size_of::<py_ffi::PyObject>() == 2 * size_of::<usize>();
 /// thread, so the lock cannot deadlock.
 static TAKING: Mutex<()> = Mutex::new(());
 
-/// Takes the tensor that a capsule owns, into its place.
+/// Takes the tensor that a capsule owns.
 ///
 /// # Errors
 ///
@@ -40,18 +40,14 @@ static TAKING: Mutex<()> = Mutex::new(());
 /// 1. What the capsule owns, if its name says that it owns a tensor, is as
 ///    [`Imported::from_raw`] wants it.
 #[inline(always)]
-pub(super) unsafe fn take(
-    capsule: &Bound<'_, PyAny>,
-    policy: ImportPolicy,
-    into: &mut Imported,
-) -> PyResult<()> {
+pub(super) unsafe fn take(capsule: &Bound<'_, PyAny>, policy: ImportPolicy) -> PyResult<Imported> {
     if let Some(managed) = claim::<DLManagedTensorVersioned>(capsule)? {
         // SAFETY: 1, and the capsule does not own it any more.
-        return unsafe { adopt_into(capsule.py(), managed, policy, into) };
+        return unsafe { adopt(capsule.py(), managed, policy) };
     }
     if let Some(managed) = claim::<DLManagedTensor>(capsule)? {
         // SAFETY: as above.
-        return unsafe { adopt_into(capsule.py(), managed, policy, into) };
+        return unsafe { adopt(capsule.py(), managed, policy) };
     }
     Err(nothing_in(capsule))
 }
@@ -85,29 +81,14 @@ fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
 /// # Safety
 ///
 /// 1. As for [`Imported::from_raw`].
-pub(super) unsafe fn adopt<A: Abi>(py: Python<'_>, managed: *mut A) -> PyResult<Imported> {
-    // SAFETY: 1.
-    Imported::made(|tensor| unsafe { adopt_into(py, managed, ImportPolicy::new(), tensor) })
-}
-
-/// [`adopt`] into the place where the tensor is to stay.
-///
-/// # Errors
-///
-/// Those of [`Imported::from_raw`].
-///
-/// # Safety
-///
-/// 1. As for [`Imported::from_raw`].
 #[inline(always)]
-pub(super) unsafe fn adopt_into<A: Abi>(
+pub(super) unsafe fn adopt<A: Abi>(
     py: Python<'_>,
     managed: *mut A,
     policy: ImportPolicy,
-    into: &mut Imported,
-) -> PyResult<()> {
+) -> PyResult<Imported> {
     // SAFETY: 1.
-    let taken = unsafe { into.take(managed, policy, Some(guarded)) };
+    let taken = unsafe { Imported::guarded(managed, policy, Some(guarded)) };
     taken.map_err(|error| {
         report(py);
         error.into()

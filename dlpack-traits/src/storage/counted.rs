@@ -3,11 +3,11 @@
 use alloc::boxed::Box;
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::ManuallyDrop;
-use core::ops::Deref;
+use core::mem::MaybeUninit;
+use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
-use super::shared_owner::try_box;
+use super::shared_owner::try_place;
 use crate::error::Error;
 use crate::sync::{AtomicUsize, Ordering};
 
@@ -16,6 +16,22 @@ use crate::sync::{AtomicUsize, Ordering};
 pub(crate) struct Counted<T> {
     place: NonNull<Place<T>>,
     owns: PhantomData<Place<T>>,
+}
+
+/// Memory for a value that is to be [`Counted`].
+///
+/// The allocation is a step of its own, because whatever is computed before it is saved to
+/// the stack during the call, and loaded again.
+pub(crate) struct Vacant<T> {
+    place: Box<MaybeUninit<Place<T>>>,
+}
+
+/// A value that is to be [`Counted`], and has one owner so far, which can change it.
+///
+/// A value that is completed before it is moved to its final place is copied by 16-byte
+/// loads, which wait for the 8-byte stores before them (store forwarding).
+pub(crate) struct Unshared<T> {
+    place: Box<Place<T>>,
 }
 
 struct Place<T> {
@@ -32,16 +48,57 @@ unsafe impl<T: Send + Sync> Send for Counted<T> {}
 // SAFETY: as above; whoever has a reference to one can make another.
 unsafe impl<T: Send + Sync> Sync for Counted<T> {}
 
+impl<T> Vacant<T> {
+    #[inline(always)]
+    pub(crate) fn new() -> Result<Self, Error> {
+        match try_place() {
+            Some(place) => Ok(Self { place }),
+            None => Err(Error::OutOfMemory { bytes: size_of::<Place<T>>() }),
+        }
+    }
+
+    /// Moves a value to its final place.
+    #[inline(always)]
+    pub(crate) fn fill(mut self, value: T) -> Unshared<T> {
+        self.place.write(Place { owners: AtomicUsize::new(1), value });
+        // SAFETY: it was written just now.
+        Unshared { place: unsafe { self.place.assume_init() } }
+    }
+}
+
+impl<T> Unshared<T> {
+    /// The first owner of the value.
+    #[inline(always)]
+    pub(crate) fn into_counted(self) -> Counted<T> {
+        Counted { place: NonNull::from(Box::leak(self.place)), owns: PhantomData }
+    }
+}
+
+impl<T> Deref for Unshared<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.place.value
+    }
+}
+
+impl<T> DerefMut for Unshared<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.place.value
+    }
+}
+
 impl<T> Counted<T> {
     /// The first owner of a value, which is dropped on an error.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn new(value: T) -> Result<Self, Error> {
-        let place = try_box(Place { owners: AtomicUsize::new(1), value });
-        let place = place.ok_or(Error::OutOfMemory { bytes: size_of::<Place<T>>() })?;
-        Ok(Self { place: NonNull::from(Box::leak(place)), owns: PhantomData })
+        Ok(Vacant::new()?.fill(value).into_counted())
     }
 
     /// The value, if this is its only owner.
+    #[inline]
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         // Acquire: what other owners did, they did before they went.
         if self.place().owners.load(Ordering::Acquire) != 1 {
@@ -51,22 +108,6 @@ impl<T> Counted<T> {
         // another, is borrowed uniquely.
         let place = unsafe { self.place.as_mut() };
         Some(&mut place.value)
-    }
-
-    /// The value, if this is its only owner.
-    ///
-    /// # Errors
-    ///
-    /// This owner, if there are others.
-    pub(crate) fn into_inner(mut self) -> Result<T, Self> {
-        if self.get_mut().is_none() {
-            return Err(self);
-        }
-        let only = ManuallyDrop::new(self);
-        // SAFETY: it came from a box, and this is the only owner, which is
-        // forgotten.
-        let place = unsafe { Box::from_raw(only.place.as_ptr()) };
-        Ok(place.value)
     }
 
     #[inline]
@@ -106,8 +147,11 @@ impl<T> Clone for Counted<T> {
 impl<T> Drop for Counted<T> {
     #[inline]
     fn drop(&mut self) {
-        // Release: the last owner finds done what this one did.
-        if self.place().owners.fetch_sub(1, Ordering::Release) == 1 {
+        let owners = &self.place().owners;
+        // Acquire: the operations of earlier owners happened before. An only owner is not
+        // subtracted: no other thread can add one, because this one is mutably borrowed.
+        // Release: the operations of this owner happen before the last owner's drop.
+        if owners.load(Ordering::Acquire) == 1 || owners.fetch_sub(1, Ordering::Release) == 1 {
             // Acquire, by a load: of a fence ThreadSanitizer knows nothing.
             self.place().owners.load(Ordering::Acquire);
             // SAFETY: it came from a box, and there is no owner any more.
@@ -133,16 +177,28 @@ mod tests {
     #[test]
     fn the_last_owner_drops_the_value() {
         let alive = Arc::new(());
-        let mut one = Counted::new((7, Arc::clone(&alive))).unwrap();
+        let mut one = Vacant::new().unwrap().fill((6, Arc::clone(&alive)));
+        one.0 += 1;
+        let mut one = one.into_counted();
         one.get_mut().unwrap().0 += 1;
         let other = one.clone();
         assert!(one.get_mut().is_none());
         assert_eq!((one.0, other.0), (8, 8));
         drop(one);
         assert_eq!(Arc::strong_count(&alive), 2);
-        let other = other.clone().into_inner().err().map(|_| other).expect("two owners");
-        let (value, _alive) = other.into_inner().expect("one owner");
-        assert_eq!((value, Arc::strong_count(&alive)), (8, 2));
+        drop(other.clone());
+        assert_eq!((other.0, Arc::strong_count(&alive)), (8, 2));
+        drop(other);
+        assert_eq!(Arc::strong_count(&alive), 1);
+    }
+
+    #[test]
+    fn an_unshared_value_is_dropped() {
+        let alive = Arc::new(());
+        let vacant = Vacant::new().unwrap();
+        drop(vacant.fill(Arc::clone(&alive)));
+        drop(Vacant::<Arc<()>>::new());
+        assert_eq!(Arc::strong_count(&alive), 1);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub use shared_owner::SharedOwner;
 
 pub(crate) use access::Access;
 pub(crate) use block::{ALIGNMENT, Block};
-pub(crate) use counted::Counted;
+pub(crate) use counted::{Counted, Vacant};
 pub(crate) use data::{Came, Memory};
 pub(crate) use synchronize::Synchronizer;
 

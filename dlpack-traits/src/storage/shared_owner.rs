@@ -1,9 +1,12 @@
 //! One more owner of shared memory, whatever its type: [`SharedOwner`].
 
+use alloc::alloc::alloc;
 use alloc::boxed::Box;
+use core::alloc::Layout;
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::mem::{ManuallyDrop, MaybeUninit};
+use core::ptr::NonNull;
 
 use crate::storage::{Data, DataRef, Storage};
 
@@ -114,7 +117,10 @@ impl SharedOwner {
         if fits::<S>() {
             Some(Self::in_place(storage))
         } else {
-            try_box(storage).map(Self::in_place)
+            let mut place = try_place::<S>()?;
+            place.write(storage);
+            // SAFETY: it was written just now.
+            Some(Self::in_place(unsafe { place.assume_init() }))
         }
     }
 
@@ -157,26 +163,16 @@ const fn fits<S>() -> bool {
     size_of::<S>() <= size_of::<Handle>() && align_of::<S>() <= align_of::<Handle>()
 }
 
-/// `Box::new` that reports a failed allocation.
-///
-/// In line, and the memory is had before the value is moved, which then is moved less.
-#[inline(always)]
-pub(super) fn try_box<S>(value: S) -> Option<Box<S>> {
-    let mut place = try_place::<S>()?;
-    place.write(value);
-    // SAFETY: it was written just now.
-    Some(unsafe { place.assume_init() })
-}
-
 /// `Box::new_uninit` that reports a failed allocation.
-fn try_place<S>() -> Option<Box<MaybeUninit<S>>> {
-    let mut place = alloc::vec::Vec::new();
-    place.try_reserve_exact(1).ok()?;
-    place.push(MaybeUninit::uninit());
-    // A slice of one element has the memory of that element.
-    let slice: Box<[MaybeUninit<S>]> = place.into_boxed_slice();
-    // SAFETY: the slice has exactly one element, and both layouts are that of `S`.
-    Some(unsafe { Box::from_raw(Box::into_raw(slice).cast::<MaybeUninit<S>>()) })
+#[inline(always)]
+pub(super) fn try_place<S>() -> Option<Box<MaybeUninit<S>>> {
+    if size_of::<S>() == 0 {
+        return Some(Box::new_uninit());
+    }
+    // SAFETY: its size is not zero.
+    let place = NonNull::new(unsafe { alloc(Layout::new::<S>()) })?;
+    // SAFETY: it was allocated with the layout of an `S`, and may hold anything.
+    Some(unsafe { Box::from_raw(place.cast::<MaybeUninit<S>>().as_ptr()) })
 }
 
 impl VTable {

@@ -1,7 +1,7 @@
-//! Which of some pages a program reads, in which order: [`visits`].
+//! Which addresses in some pages a program reads, in which order: [`visits`].
 //!
 //! The pages are closed. Each access ends in a signal; the handler notes the
-//! page, opens it, and lets the processor stop after that one instruction, upon
+//! address, opens the page, and lets the processor stop after that one instruction, upon
 //! which the page is closed again.
 
 use core::ffi::{c_int, c_void};
@@ -33,9 +33,17 @@ impl Watched {
     }
 }
 
-/// Runs something, and says which of the pages it accessed, in order; accesses
-/// to one page in a row count once.
-pub fn visits<R>(pages: &[Guarded], run: impl FnOnce() -> R) -> (R, Vec<usize>) {
+/// An access to one of the pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Visit {
+    /// The index of the page.
+    pub page: usize,
+    /// The lowest byte that was accessed.
+    pub address: usize,
+}
+
+/// Runs something, and returns its accesses to the pages, in order.
+pub fn visits<R>(pages: &[Guarded], run: impl FnOnce() -> R) -> (R, Vec<Visit>) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let watched = Watched {
@@ -53,10 +61,12 @@ pub fn visits<R>(pages: &[Guarded], run: impl FnOnce() -> R) -> (R, Vec<usize>) 
     WATCHED.store(ptr::null_mut(), Ordering::SeqCst);
     drop(turn);
     let noted = watched.noted.load(Ordering::SeqCst).min(NOTES);
-    let mut order: Vec<usize> =
-        watched.notes[..noted].iter().map(|note| note.load(Ordering::SeqCst)).collect();
-    order.dedup();
-    (result, order)
+    let visit = |note: &AtomicUsize| {
+        let address = note.load(Ordering::SeqCst);
+        let page = pages.iter().position(|page| page.contains(address));
+        page.map(|page| Visit { page, address })
+    };
+    (result, watched.notes[..noted].iter().filter_map(visit).collect())
 }
 
 fn watched<'a>() -> Option<&'a Watched> {
@@ -84,7 +94,7 @@ extern "C" fn accessed(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
     };
     let note = watched.noted.fetch_add(1, Ordering::SeqCst);
     if let Some(place) = watched.notes.get(note) {
-        place.store(page, Ordering::SeqCst);
+        place.store(address, Ordering::SeqCst);
     }
     watched.pages()[page].open();
     let flags = flags(context);

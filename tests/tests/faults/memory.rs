@@ -95,10 +95,11 @@ fn import(raw: *mut DLManagedTensorVersioned) -> Result<Imported, Error> {
 #[test]
 fn imports() {
     for shape in SHAPES {
-        each_fails(|| in_c(shape), import, judged);
-        each_fails(|| exported(shape), ManagedTensor::import, judged);
+        let allocations = if shape.len() > 8 { 2 } else { 1 };
+        assert_eq!(each_fails(|| in_c(shape), import, judged), allocations);
+        assert_eq!(each_fails(|| exported(shape), ManagedTensor::import, judged), allocations);
         let imported = || import(in_c(shape)).unwrap();
-        assert_eq!(each_fails(imported, Foreign::<i32>::new, judged), 1);
+        assert_eq!(each_fails(imported, Foreign::<i32>::new, judged), 0);
         let elements = |tensor: Imported| tensor.elements::<i32>().unwrap().to_vec();
         assert_eq!(each_fails(imported, elements, judged), 1);
         let foreign = || Foreign::<i32>::new(imported()).unwrap();
@@ -136,7 +137,7 @@ fn imported_as<T: DLPackImport>(tensor: Imported) -> Result<T, Error> {
 fn derived_imports() {
     fn check<const N: usize>(shape: &[i64]) {
         let imported = || import(in_c(shape)).unwrap();
-        assert!(each_fails(imported, imported_as::<Kept<N>>, judged) >= 1);
+        assert_eq!(each_fails(imported, imported_as::<Kept<N>>, judged), 0);
         assert!(each_fails(imported, imported_as::<Copied<N>>, judged) >= 1);
     }
     check::<1>(&[6]);
