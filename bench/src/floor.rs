@@ -5,6 +5,7 @@
 //! Import: every check without which a slice could be wrong, each once.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
 use dlpack_traits::ffi::{self, DLManagedTensorVersioned};
@@ -77,6 +78,66 @@ impl Contender for Floor {
         unsafe { Self::delete(managed) };
         value
     }
+}
+
+/// A tensor with its metadata, in one allocation, as an import has to keep it.
+pub struct Node {
+    managed: NonNull<DLManagedTensorVersioned>,
+    deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
+    #[expect(dead_code, reason = "a consumer would read it")]
+    tensor: ffi::DLTensor,
+    dims: [MaybeUninit<i64>; 16],
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(deleter) = self.deleter {
+            // SAFETY: `import` took over the call.
+            unsafe { deleter(self.managed.as_ptr()) }
+        }
+    }
+}
+
+/// Imports a tensor of at most eight dimensions: each number is copied once, and the
+/// elements end inside of the address space.
+///
+/// # Safety
+///
+/// 1. `managed` is a tensor that keeps what it says.
+#[inline(always)]
+pub unsafe fn import(managed: *mut DLManagedTensorVersioned) -> Option<Box<Node>> {
+    let managed = NonNull::new(managed)?;
+    // SAFETY: by 1.
+    let from = unsafe { managed.as_ref() };
+    let tensor = from.dl_tensor;
+    let ndim = usize::try_from(tensor.ndim).ok().filter(|&ndim| ndim <= 8)?;
+    if from.version.major != 1 || tensor.shape.is_null() || tensor.strides.is_null() {
+        return None;
+    }
+    let dims = [MaybeUninit::uninit(); 16];
+    let mut node = Box::new(Node { managed, deleter: from.deleter, tensor, dims });
+    let (mut numel, mut low, mut high) = (1_i64, 0_i64, 0_i64);
+    for axis in (0..ndim).rev() {
+        // SAFETY: by 1 there are `ndim` extents.
+        let dim = unsafe { *tensor.shape.add(axis) };
+        // SAFETY: by 1 there are `ndim` strides.
+        let stride = unsafe { *tensor.strides.add(axis) };
+        if dim < 1 {
+            return None;
+        }
+        node.dims[axis].write(dim);
+        node.dims[ndim + axis].write(stride);
+        let last = (dim - 1).checked_mul(stride)?;
+        let end = if last < 0 { &mut low } else { &mut high };
+        *end = end.checked_add(last)?;
+        numel = numel.checked_mul(dim)?;
+    }
+    let size = i64::from(tensor.dtype.bits / 8);
+    numel.checked_mul(size)?;
+    let (low, end) = (low.checked_mul(size)?, high.checked_add(1)?.checked_mul(size)?);
+    let first = i64::try_from(tensor.data.addr()).ok()?;
+    let first = first.checked_add(i64::try_from(tensor.byte_offset).ok()?)?;
+    (first.checked_add(low)? > 0 && first.checked_add(end).is_some()).then_some(node)
 }
 
 /// The elements as a slice, if everything about the tensor says that they are one.

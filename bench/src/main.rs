@@ -6,6 +6,7 @@
 mod contender;
 mod counting;
 mod floor;
+mod imports;
 mod measure;
 mod ours;
 mod peers;
@@ -65,6 +66,7 @@ fn run() {
     let rounds = rounds.unwrap_or(4000);
     let mut report = Report::new("rust");
     shapes::all(&mut report, rounds);
+    imports::all(&mut report, rounds);
     for (title, bar, row) in [
         ("export + C deleter", 1.10, Row::Export),
         ("import to a slice + drop", 1.15, Row::Import),

@@ -39,6 +39,24 @@ unsafe impl NDAllocator for Adopt {
     }
 }
 
+/// Imports a tensor with its metadata.
+///
+/// # Safety
+///
+/// 1. As for [`Contender::import`].
+#[inline(always)]
+pub unsafe fn import(managed: *mut DLManagedTensorVersioned) -> Tensor {
+    let mut object = ptr::null_mut();
+    // SAFETY: by 1; the result may be written.
+    let code =
+        unsafe { TVMFFITensorFromDLPackVersioned(managed.cast(), 0, 0, &raw mut object) };
+    assert_eq!(code, 0);
+    // SAFETY: it made an object, which nobody else has.
+    let object = unsafe { ObjectArc::from_raw(object as *const _) };
+    // SAFETY: the object is a tensor.
+    unsafe { Tensor::from_data(object) }
+}
+
 impl Contender for TvmFfi {
     const NAME: &'static str = "tvm-ffi 0.1.15";
 
@@ -64,15 +82,8 @@ impl Contender for TvmFfi {
 
     #[inline(always)]
     unsafe fn import(managed: *mut DLManagedTensorVersioned) -> f32 {
-        let mut object = ptr::null_mut();
-        // SAFETY: by 1 of the trait; the result may be written.
-        let code =
-            unsafe { TVMFFITensorFromDLPackVersioned(managed.cast(), 0, 0, &raw mut object) };
-        assert_eq!(code, 0);
-        // SAFETY: it made an object, which nobody else has.
-        let object = unsafe { ObjectArc::from_raw(object as *const _) };
-        // SAFETY: the object is a tensor.
-        let tensor = unsafe { Tensor::from_data(object) };
+        // SAFETY: 1. is 1 of the trait.
+        let tensor = unsafe { import(managed) };
         look(tensor.data_as_slice::<f32>().expect("a slice"))
     }
 }

@@ -7,7 +7,7 @@
 
 pub mod floor;
 mod odd;
-mod types;
+pub mod types;
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,0 +1,143 @@
+//! Imports of a tensor with its metadata, and exports of it again.
+//!
+//! The C struct is static and its deleter does nothing, so that the rows show the import
+//! alone. The tensor has the strides of a contiguous one in the first rows and those of a
+//! transposed one in the last: what an import validates depends on them.
+
+use std::hint::black_box;
+
+use dlpack_traits::ffi::DLManagedTensorVersioned;
+use dlpack_traits::{DLPackExport, DLPackImport, Foreign, ImportError, Imported};
+
+use crate::contender::{LEN, Samples, delete, foreign};
+use crate::counting::count;
+use crate::floor;
+use crate::measure::{BATCH, Subject, timed};
+use crate::report::{Entry, OURS, Report};
+use crate::shapes::floor as shape_floor;
+use crate::shapes::types::Strided;
+
+/// A struct of an imported tensor, as the derive builds it.
+#[derive(DLPackExport, DLPackImport)]
+struct Derived {
+    data: Foreign<f32>,
+    shape: [usize; 2],
+    strides: [isize; 2],
+}
+
+/// The same struct, built by hand.
+struct ByHand {
+    #[expect(dead_code, reason = "it is dropped")]
+    data: Foreign<f32>,
+    #[expect(dead_code, reason = "as above")]
+    shape: [usize; 2],
+    #[expect(dead_code, reason = "as above")]
+    strides: [isize; 2],
+}
+
+impl DLPackImport for ByHand {
+    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+        let (&[rows, columns], &[down, right]) = (tensor.shape(), tensor.strides()) else {
+            return Err(ImportError::rejected("a matrix has two dimensions"));
+        };
+        let size = |dim| usize::try_from(dim).map_err(ImportError::rejected);
+        let step = |stride| isize::try_from(stride).map_err(ImportError::rejected);
+        let (shape, strides) = ([size(rows)?, size(columns)?], [step(down)?, step(right)?]);
+        Ok(Self { data: Foreign::new(tensor)?, shape, strides })
+    }
+}
+
+/// Something that is done with one C struct again and again.
+fn again<O>(
+    name: &str,
+    managed: *mut DLManagedTensorVersioned,
+    run: impl Fn(*mut DLManagedTensorVersioned) -> O + 'static,
+) -> Entry {
+    let allocations = count(|| drop(black_box(run(black_box(managed)))));
+    let batch = move || {
+        timed(|| {
+            for _ in 0..BATCH {
+                drop(black_box(run(black_box(managed))));
+            }
+        })
+    };
+    Entry { subject: Subject::new(name, batch), allocations: Some(allocations) }
+}
+
+#[inline(always)]
+fn import(managed: *mut DLManagedTensorVersioned) -> Imported {
+    // SAFETY: 1. to 5. The struct is static, its deleter does nothing, and no one writes the
+    // elements.
+    unsafe { Imported::from_raw(managed) }.expect("a tensor")
+}
+
+/// What the imports are compared with: tvm-ffi, if it is built, or else the floor.
+fn reference(managed: *mut DLManagedTensorVersioned) -> Vec<Entry> {
+    #[cfg(feature = "tvm-ffi")]
+    // SAFETY: 1. The struct is static.
+    let tvm_ffi = again("tvm-ffi 0.1.15", managed, |managed| unsafe {
+        crate::peers::tvm_ffi::import(managed)
+    });
+    // SAFETY: 1. The struct is static.
+    let floor = again("floor", managed, |managed| unsafe { floor::import(managed) });
+    #[cfg(feature = "tvm-ffi")]
+    return vec![tvm_ffi, floor];
+    #[cfg(not(feature = "tvm-ffi"))]
+    vec![floor]
+}
+
+/// The rows of a tensor of one layout.
+fn rows(
+    report: &mut Report,
+    layout: &str,
+    rounds: usize,
+    managed: *mut DLManagedTensorVersioned,
+) {
+    let row = |ours: Entry| {
+        let mut entries = reference(managed);
+        entries.push(ours);
+        entries
+    };
+    let imported = again(OURS, managed, import);
+    report.row(&format!("import + drop, {layout}"), Some(1.0), row(imported), rounds);
+    let typed = |managed| Foreign::<f32>::new(import(managed)).expect("floats");
+    let typed = again(OURS, managed, typed);
+    report.row(&format!("import as Foreign<f32> + drop, {layout}"), Some(1.05), row(typed), rounds);
+    let by_hand = |managed| ByHand::from_dlpack(import(managed)).expect("a matrix");
+    let derived = |managed| Derived::from_dlpack(import(managed)).expect("a matrix");
+    let structs = vec![
+        again("by hand", managed, by_hand),
+        again("dlpack-traits, derived", managed, derived),
+    ];
+    report.row(&format!("import as a struct + drop, {layout}"), Some(1.5), structs, rounds);
+}
+
+/// Every row.
+pub fn all(report: &mut Report, rounds: usize) {
+    let managed = foreign(Box::leak(Box::new([1.0; LEN])));
+    rows(report, "contiguous", rounds, managed);
+    let transposed = foreign(Box::leak(Box::new([1.0; LEN])));
+    // SAFETY: the struct is static, and nothing else uses it yet.
+    let strides = unsafe { (*transposed).dl_tensor.strides };
+    // SAFETY: there are two of them.
+    unsafe { strides.cast::<[i64; 2]>().write([1, 16]) };
+    rows(report, "transposed", rounds, transposed);
+
+    let imported = Foreign::<f32>::new(import(managed)).expect("floats");
+    let derived = Derived::from_dlpack(import(managed)).expect("a matrix");
+    let Samples { data, .. } = Samples::new();
+    let floor = Strided { data: data.into(), shape: vec![16, 16], strides: vec![16, 1] };
+    let export = |tensor: Result<dlpack_traits::ManagedTensor, _>| {
+        // SAFETY: just exported.
+        unsafe { delete(black_box(tensor.expect("a tensor").into_raw())) };
+    };
+    let entries = vec![
+        again("floor", managed, move |_| {
+            // SAFETY: just exported.
+            unsafe { delete(black_box(shape_floor::shared(&floor))) };
+        }),
+        again("dlpack-traits, Foreign<f32>", managed, move |_| export(imported.to_dlpack())),
+        again("dlpack-traits, derived", managed, move |_| export(derived.to_dlpack())),
+    ];
+    report.row("export of an import + C deleter", Some(1.25), entries, rounds);
+}
