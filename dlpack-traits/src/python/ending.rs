@@ -17,6 +17,7 @@ use pyo3::types::PyCFunction;
 use super::class::in_first_interpreter;
 use super::convert::quietly;
 use super::detached::detached;
+use super::symbols::Symbols;
 
 /// The lowest bit is set when the interpreter ends; what is above counts the threads.
 static STATE: AtomicUsize = AtomicUsize::new(0);
@@ -51,8 +52,13 @@ impl Drop for Attaching {
 #[inline]
 pub(super) fn watch(py: Python<'_>) {
     static WATCHED: AtomicBool = AtomicBool::new(false);
-    let is_watched = WATCHED.load(Ordering::Relaxed) || in_first_interpreter(py).is_err();
-    if !is_watched && !WATCHED.swap(true, Ordering::Relaxed) {
+    if WATCHED.load(Ordering::Relaxed) {
+        return;
+    }
+    // This thread is attached, so no other one forks meanwhile. If the lookup was left to a
+    // deleter on another thread, a fork could find it half done, and the child would wait.
+    Symbols::get();
+    if in_first_interpreter(py).is_ok() && !WATCHED.swap(true, Ordering::Relaxed) {
         quietly(py, register(py));
     }
 }
