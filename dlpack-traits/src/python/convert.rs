@@ -350,7 +350,7 @@ pub(super) fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 #[cold]
 fn queue(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     let py = value.py();
-    match quietly(py, value.call_method0(intern!(py, "addressof_ref"))) {
+    match answer(py, value.call_method0(intern!(py, "addressof_ref")))? {
         Some(address) => integer(&address),
         None => Ok(None),
     }
