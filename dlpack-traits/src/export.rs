@@ -10,9 +10,9 @@ use crate::describe::{Describe, Description, DescriptionMut, Slot};
 use crate::error::Error;
 use crate::ffi::DLManagedTensor;
 use crate::flags::Flags;
-use crate::managed::{ManagedTensor, Packet};
+use crate::managed::{DescribeIn, Lend, ManagedTensor, Packet};
 use crate::storage::{SharedOwner, Storage};
-use crate::stream::{ConsumerPlace, StreamArg, StreamKind};
+use crate::stream::{StreamArg, StreamKind};
 use crate::view::TensorView;
 
 /// A type that can be handed to other libraries as a tensor.
@@ -218,20 +218,8 @@ pub(crate) fn into_managed<T: DLPackExport + Send + 'static>(
 ) -> Result<ManagedTensor, Error> {
     // The order of these steps is the proof; see docs/SAFETY.md.
     let placed = Packet::place(owner)?;
-    // SAFETY: the owner is in its place, and nothing else borrows it. This
-    // borrow ends before the next one begins.
-    unsafe { &*placed.owner() }.sync_for(consumer)?;
-    // SAFETY: 1. The next statement uses it up, and the one after takes the result.
-    let out = unsafe { placed.describe() };
-    // SAFETY: nothing else borrows the owner. The borrow is deemed alive until the
-    // deleter runs: the owner is not named any more, and what it lends goes into the head
-    // and nowhere else.
-    let checked = unsafe { &mut *placed.owner() }.describe_mut(out)?.into_checked();
-    // SAFETY: 1. The owner lent it in its place, where it is borrowed still.
-    unsafe { checked.facts.sync_for(consumer) }?;
-    // SAFETY: 1. `checked` was lent by the owner in its place, and the owner is not named
-    // after that. 2. `T` is `Send + 'static`. 3. The statement before synchronized it.
-    unsafe { placed.finish(checked, consumer.place(), Flags::NONE) }
+    placed.owner().sync_for(consumer)?;
+    placed.lend(AsExport, consumer, Flags::NONE)
 }
 
 /// Exports with one more owner: [`DLPackExport::to_dlpack`].
@@ -244,17 +232,7 @@ pub(crate) fn share_managed<T: DLPackExport + ?Sized>(
     // First, so that a hook that panics finds the owner where a panic of its drop is caught.
     let placed = Packet::place_shared(owner)?;
     tensor.sync_for(consumer)?;
-    // SAFETY: nothing else borrows the owner. The borrow is deemed alive until the
-    // deleter runs: the owner is not named any more.
-    let data = unsafe { &*placed.owner() }.data();
-    // SAFETY: 1. The next statement uses it up, and the last takes the result.
-    let out = unsafe { placed.describe() };
-    // The layout is the tensor's, the memory is the owner's: what the tensor lends may be
-    // gone by tomorrow, what the owner lends may not.
-    let checked = tensor.describe(out)?.into_checked();
-    // SAFETY: 1. The owner lent `data` in its place, and is not named after that. 2. It is
-    // `Send` and borrows nothing.
-    unsafe { placed.finish_in(checked, data.memory_ref(), consumer) }
+    placed.lend_in(tensor, consumer)
 }
 
 /// What keeps a tensor from being shared: what keeps it from being a tensor, if anything.
@@ -290,16 +268,37 @@ pub(crate) fn copy_managed<T: DLPackExport + ?Sized>(
 
 /// Exports a copy that was made.
 pub(crate) fn copied_managed(copied: Copied) -> Result<ManagedTensor, Error> {
-    let placed = Packet::place(copied)?;
-    // SAFETY: 1. The next statement uses it up, and the last takes the result.
-    let out = unsafe { placed.describe() };
-    // SAFETY: the copy is in its place, and nothing else borrows it. The borrow
-    // is deemed alive until the deleter runs, and the copy is not named until then.
-    let checked = unsafe { &mut *placed.owner() }.describe_mut(out)?.into_checked();
-    // SAFETY: 1. `checked` was lent by the copy in its place, and it is not named
-    // after that. 2. A copy is `Send + 'static`, as asserted below. 3. It is not memory of
-    // a device.
-    unsafe { placed.finish(checked, ConsumerPlace::DefaultStream, Flags::IS_COPIED) }
+    Packet::place(copied)?.lend(AsCopied, StreamArg::unspecified(), Flags::IS_COPIED)
+}
+
+/// An owner lends its memory as its implementation of [`DLPackExport`] says.
+pub(crate) struct AsExport;
+
+impl<O: DLPackExport> Lend<O> for AsExport {
+    #[inline(always)]
+    fn lend<'x>(self, owner: &'x mut O, out: Describe<'x>) -> Result<DescriptionMut<'x>, Error> {
+        owner.describe_mut(out)
+    }
+}
+
+impl<'t, T: DLPackExport + ?Sized> DescribeIn<'t> for &'t T {
+    #[inline(always)]
+    fn describe_in(self, out: Describe<'t>) -> Result<Description<'t>, Error> {
+        self.describe(out)
+    }
+}
+
+/// A copy lends all of its memory.
+struct AsCopied;
+
+impl Lend<Copied> for AsCopied {
+    fn lend<'x>(
+        self,
+        owner: &'x mut Copied,
+        out: Describe<'x>,
+    ) -> Result<DescriptionMut<'x>, Error> {
+        owner.describe_mut(out)
+    }
 }
 
 const _: () = {

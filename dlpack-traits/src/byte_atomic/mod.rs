@@ -145,10 +145,8 @@ unsafe fn load_by<T: Copy>(from: *const u8, whole: Routine, each: Routine) -> Ma
         unsafe { whole(from, to, size_of::<T>()) };
     } else {
         in_parts(size_of::<T>(), |at, len| {
-            // SAFETY: the part begins inside of the memory that 1 promises.
-            let from = unsafe { from.add(at) };
-            // SAFETY: the part begins inside of the value.
-            let to = unsafe { to.add(at) };
+            // Both begin inside of the value and of the memory that 1 promises.
+            let (from, to) = (from.wrapping_add(at), to.wrapping_add(at));
             // SAFETY: 1. and 2. are 1. and 2. of this function, for this part. 3. `value`
             // is our own, and has the part.
             unsafe { each(from, to, len) };
@@ -172,10 +170,8 @@ pub(crate) unsafe fn store<T: Copy>(to: *mut u8, value: T) {
         unsafe { copy_to_shared(from, to, size_of::<T>()) };
     } else {
         in_parts(size_of::<T>(), |at, len| {
-            // SAFETY: the part begins inside of the value.
-            let from = unsafe { from.add(at) };
-            // SAFETY: the part begins inside of the memory that 2 promises.
-            let to = unsafe { to.add(at) };
+            // Both begin inside of the value and of the memory that 2 promises.
+            let (from, to) = (from.wrapping_add(at), to.wrapping_add(at));
             // SAFETY: 1. By 1, and `value` is our own, and has the part. 2. and 3. are
             // those of this function, for this part.
             unsafe { routine::store(from, to, len) };

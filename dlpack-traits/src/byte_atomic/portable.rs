@@ -1,22 +1,29 @@
 //! Byte-wise atomic copies in Rust, for architectures without a routine of their own and
 //! for tools that interpret the program.
 
+use core::mem::MaybeUninit;
+use core::slice;
 use core::sync::atomic::{AtomicU8, Ordering};
+
+#[allow(unused_imports, reason = "tests take this file for its copies alone")]
+pub(super) use {
+    copy_from_read_only as load_read_only, copy_from_shared as load, copy_to_shared as store,
+};
 
 /// # Safety
 ///
 /// Those of [`super::copy_from_shared`].
 pub(super) unsafe fn copy_from_shared(from: *const u8, to: *mut u8, len: usize) {
-    for index in 0..len {
-        // SAFETY: by 1 it is one of the bytes.
-        let from = unsafe { from.add(index) };
-        // SAFETY: it is valid for reads and writes by 1, and by 2 all other accesses are
-        // reads or atomics of this size. A byte is always aligned.
-        let byte = unsafe { AtomicU8::from_ptr(from.cast_mut()) }.load(Ordering::Relaxed);
-        // SAFETY: by 3 it is one of the bytes.
-        let to = unsafe { to.add(index) };
-        // SAFETY: it may be written by 3.
-        unsafe { to.write(byte) };
+    if len == 0 {
+        return;
+    }
+    // SAFETY: the bytes are valid for reads and writes by 1, and by 2 all other accesses are
+    // reads or atomics of this size. A byte is always aligned.
+    let from = unsafe { slice::from_raw_parts(from.cast_mut().cast::<AtomicU8>(), len) };
+    // SAFETY: by 3 they may be written, and only we access them.
+    let to = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<u8>>(), len) };
+    for (from, to) in from.iter().zip(to) {
+        to.write(from.load(Ordering::Relaxed));
     }
 }
 
@@ -25,18 +32,18 @@ pub(super) unsafe fn copy_from_shared(from: *const u8, to: *mut u8, len: usize) 
 /// Those of [`super::copy_from_read_only`].
 #[cfg(not(miri))]
 pub(super) unsafe fn copy_from_read_only(from: *const u8, to: *mut u8, len: usize) {
-    for index in 0..len {
-        // SAFETY: by 1 it is one of the bytes.
-        let from = unsafe { from.add(index) };
-        // SAFETY: it is initialised, alive during the call, and aligned, as any byte is.
-        // Only a relaxed load of one byte goes through the reference, which the standard
-        // library documents to work on read-only memory. By 2 all other accesses are
-        // reads or atomics of this size.
-        let byte = unsafe { &*from.cast::<AtomicU8>() }.load(Ordering::Relaxed);
-        // SAFETY: by 3 it is one of the bytes.
-        let to = unsafe { to.add(index) };
-        // SAFETY: it may be written by 3.
-        unsafe { to.write(byte) };
+    if len == 0 {
+        return;
+    }
+    // SAFETY: the bytes are initialised, alive during the call, and aligned, as any byte is.
+    // Only relaxed loads of one byte go through the references, which the standard
+    // library documents to work on read-only memory. By 2 all other accesses are
+    // reads or atomics of this size.
+    let from = unsafe { slice::from_raw_parts(from.cast::<AtomicU8>(), len) };
+    // SAFETY: by 3 they may be written, and only we access them.
+    let to = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<u8>>(), len) };
+    for (from, to) in from.iter().zip(to) {
+        to.write(from.load(Ordering::Relaxed));
     }
 }
 
@@ -57,42 +64,15 @@ pub(super) unsafe fn copy_from_read_only(from: *const u8, to: *mut u8, len: usiz
 ///
 /// Those of [`super::copy_to_shared`].
 pub(super) unsafe fn copy_to_shared(from: *const u8, to: *mut u8, len: usize) {
-    for index in 0..len {
-        // SAFETY: by 1 it is one of the bytes.
-        let from = unsafe { from.add(index) };
-        // SAFETY: it may be read by 1.
-        let byte = unsafe { from.read() };
-        // SAFETY: by 2 it is one of the bytes.
-        let to = unsafe { to.add(index) };
-        // SAFETY: it is valid for reads and writes by 2, and by 3 all other accesses are
-        // atomics of this size. A byte is always aligned.
-        unsafe { AtomicU8::from_ptr(to) }.store(byte, Ordering::Relaxed);
+    if len == 0 {
+        return;
     }
-}
-
-/// # Safety
-///
-/// Those of [`super::copy_from_shared`].
-#[inline(always)]
-pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: 1. to 3. are 1. to 3. of this function.
-    unsafe { copy_from_shared(from, to, len) }
-}
-
-/// # Safety
-///
-/// Those of [`super::copy_from_read_only`].
-#[inline(always)]
-pub(super) unsafe fn load_read_only(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: 1. to 3. are 1. to 3. of this function.
-    unsafe { copy_from_read_only(from, to, len) }
-}
-
-/// # Safety
-///
-/// Those of [`super::copy_to_shared`].
-#[inline(always)]
-pub(super) unsafe fn store(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: 1. to 3. are 1. to 3. of this function.
-    unsafe { copy_to_shared(from, to, len) }
+    // SAFETY: the bytes may be read by 1, and no one writes them.
+    let from = unsafe { slice::from_raw_parts(from, len) };
+    // SAFETY: the bytes are valid for reads and writes by 2, and by 3 all other accesses are
+    // atomics of this size. A byte is always aligned.
+    let to = unsafe { slice::from_raw_parts(to.cast::<AtomicU8>(), len) };
+    for (&from, to) in from.iter().zip(to) {
+        to.store(from, Ordering::Relaxed);
+    }
 }

@@ -1,10 +1,8 @@
 //! A value, the count of its owners, and a C struct to lend it by, in one allocation:
 //! [`Holder`].
 
-use alloc::alloc::{alloc, dealloc};
-use core::alloc::Layout;
 use core::marker::PhantomData;
-use core::mem::{MaybeUninit, forget, needs_drop, offset_of};
+use core::mem::{forget, needs_drop, offset_of};
 use core::ptr::NonNull;
 
 use crate::contain::{contain, contain_second};
@@ -13,8 +11,9 @@ use crate::error::Error;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::flags::Flags;
 use crate::managed::ManagedTensor;
+use crate::managed::head::Head;
 use crate::managed::owners::Owners;
-use crate::managed::packet::Head;
+use crate::managed::place::Place;
 use crate::stream::ConsumerPlace;
 
 /// The C struct comes from here: only the versioned one can say READ_ONLY, which is
@@ -24,18 +23,18 @@ type Managed = DLManagedTensorVersioned;
 /// One of the owners of a value. The others are more of these and, while the value
 /// is lent, one consumer.
 pub(crate) struct Holder<T> {
-    block: NonNull<Block<T>>,
-    owns: PhantomData<Block<T>>,
+    block: Block<T>,
+    owns: PhantomData<Owned<T>>,
 }
 
-/// The fields are reached through raw pointers, each on its own: a consumer has the
-/// head while others are in use.
+/// The head is written by the thread that lends and read by the consumer, while others use
+/// the value.
+type Block<T> = Place<Owned<T>>;
+
 #[repr(C)]
-struct Block<T> {
+struct Owned<T> {
     owners: Owners,
     value: T,
-    /// Written by the thread that lends, read by the consumer.
-    head: MaybeUninit<Head>,
 }
 
 // SAFETY: it gives out `&T` on any thread, and the thread of the last owner drops
@@ -47,26 +46,17 @@ unsafe impl<T: Send + Sync> Sync for Holder<T> {}
 impl<T> Holder<T> {
     /// The first owner of a value, which is dropped on an error.
     pub(crate) fn new(value: T) -> Result<Self, Error> {
-        let layout = Layout::new::<Block<T>>();
-        // SAFETY: a block has a struct in it, so its size is not zero.
-        let block = unsafe { alloc(layout) };
-        let Some(block) = NonNull::new(block.cast::<Block<T>>()) else {
-            return Err(Error::OutOfMemory { bytes: layout.size() });
-        };
-        let new = Block { owners: Owners::one(), value, head: MaybeUninit::uninit() };
-        // SAFETY: the allocation has the layout of a block, and holds nothing yet.
-        unsafe { block.write(new) };
-        // SAFETY: 1. It is the slot of a block, which only we know.
-        unsafe { Slot::init(slot(block)) };
+        let block = Block::allocate()?;
+        // SAFETY: the place is aligned for a value and holds nothing yet.
+        unsafe { block.value().write(Owned { owners: Owners::one(), value }) };
         Ok(Self { block, owns: PhantomData })
     }
 
     #[inline]
     pub(crate) fn value(&self) -> &T {
-        // SAFETY: a handle keeps the block alive, so the field is inside it.
-        let value = unsafe { &raw const (*self.block.as_ptr()).value };
-        // SAFETY: it is initialised, and by `&mut` only who is alone has it.
-        unsafe { &*value }
+        // SAFETY: it is initialised, a handle keeps the block alive, and only the only owner
+        // gets a `&mut`.
+        unsafe { place_of(self.block).as_ref() }
     }
 
     /// The value, if this is its only owner and it is not lent.
@@ -74,11 +64,9 @@ impl<T> Holder<T> {
         if !self.owners().is_one() {
             return None;
         }
-        // SAFETY: a handle keeps the block alive, so the field is inside it.
-        let value = unsafe { &raw mut (*self.block.as_ptr()).value };
-        // SAFETY: nobody else has it, and this handle, through which alone it could
+        // SAFETY: no one else has it, and this handle, through which alone it could
         // be cloned or lent, is borrowed uniquely.
-        Some(unsafe { &mut *value })
+        Some(unsafe { place_of(self.block).as_mut() })
     }
 
     /// The value, if this is its only owner and it is not lent; otherwise the owner.
@@ -88,14 +76,10 @@ impl<T> Holder<T> {
         }
         let block = self.block;
         forget(self);
-        // SAFETY: nobody has the block but us, who have forgotten the handle.
-        let value = unsafe { &raw const (*block.as_ptr()).value };
-        // SAFETY: as above; it is initialised, and not used again.
-        let value = unsafe { value.read() };
-        // SAFETY: 1. `new` initialised the spill, and this is the end. 2. As before.
-        unsafe { Slot::clear(slot(block)) };
-        // SAFETY: `new` allocated it with this layout; what is left in it needs no drop.
-        unsafe { dealloc(block.as_ptr().cast(), Layout::new::<Block<T>>()) };
+        // SAFETY: only we have the block. The value is initialised, and not used again.
+        let value = unsafe { place_of(block).read() };
+        // SAFETY: 1. As above. What is left in it needs no drop.
+        unsafe { block.free() };
         Ok(value)
     }
 
@@ -134,8 +118,8 @@ impl<T> Drop for Holder<T> {
     #[inline]
     fn drop(&mut self) {
         if self.owners().remove() {
-            // SAFETY: 1. Nobody is left.
-            let run = || unsafe { free(self.block) };
+            // SAFETY: 1. No owner is left. 2. `new` initialised it.
+            let run = || unsafe { self.block.release() };
             if needs_drop::<T>() {
                 contain_second(run);
             } else {
@@ -149,7 +133,7 @@ impl<T> Drop for Holder<T> {
 pub(crate) struct Lent<'a, T> {
     /// The block of the handle. Read once: user code may run before the next use, after which
     /// it would be read again.
-    block: NonNull<Block<T>>,
+    block: Block<T>,
     handle: PhantomData<&'a Holder<T>>,
 }
 
@@ -162,7 +146,7 @@ impl<T> Lent<'_, T> {
     ///    [`finish`](Self::finish), before anything else is done with this.
     #[inline(always)]
     pub(crate) unsafe fn describe<'a>(&self) -> Describe<'a> {
-        let slot = slot(self.block);
+        let slot = self.block.slot();
         // The consumer before may have had more dimensions than fit here.
         // SAFETY: 1. `new` initialised the spill, and nothing but the holder of the lend
         // accesses the slot. 2. The lend before is over.
@@ -189,32 +173,15 @@ impl<T> Lent<'_, T> {
         synchronized: ConsumerPlace,
     ) -> Result<ManagedTensor, Error> {
         let block = self.block;
-        let facts = checked.settle(slot(block))?;
+        let facts = checked.settle(block.slot())?;
         forget(self);
-        let ctx = block.as_ptr().cast();
+        let (head, ctx) = (block.head(), block.into_ctx());
         // The consumer before may have written to it, so all of it is written anew.
         // SAFETY: 1. The head is for the holder of the lend, which the deleter ends, and
         // until then the value is kept alive and as it is. 2. It ends the lend, once, and
         // by 1 on any thread. 3. Guaranteed by 2.
-        Ok(unsafe {
-            Head::finish(head(block), &facts, synchronized, Flags::NONE, ctx, returned::<T>)
-        })
+        Ok(unsafe { Head::finish(head, &facts, synchronized, Flags::NONE, ctx, returned::<T>) })
     }
-}
-
-/// The head of a block.
-#[inline(always)]
-fn head<T>(block: NonNull<Block<T>>) -> NonNull<Head> {
-    let head = block.as_ptr().wrapping_byte_add(offset_of!(Block<T>, head)).cast();
-    // SAFETY: it is a part of an allocation, and so not at address 0.
-    unsafe { NonNull::new_unchecked(head) }
-}
-
-/// The slot of a block.
-#[inline(always)]
-fn slot<T>(block: NonNull<Block<T>>) -> NonNull<Slot> {
-    // SAFETY: 1. It is the head of a block.
-    unsafe { Head::slot(head(block)) }
 }
 
 impl<T> Drop for Lent<'_, T> {
@@ -238,7 +205,8 @@ unsafe extern "C" fn returned<T>(managed: *mut Managed) {
     let Some(managed) = NonNull::new(managed) else { return };
     // SAFETY: by 1 it points to such a struct, which is plain data.
     let managed = unsafe { managed.read() };
-    let Some(block) = NonNull::new(managed.manager_ctx.cast::<Block<T>>()) else { return };
+    // SAFETY: 1. `finish` put the address of the block there.
+    let Some(block) = (unsafe { Block::<T>::from_ctx(managed.manager_ctx) }) else { return };
     // SAFETY: by 2 the lend is not over, and keeps the block alive.
     if unsafe { owners(block) }.give_back() {
         // SAFETY: 1. Nobody is left.
@@ -250,11 +218,11 @@ unsafe extern "C" fn returned<T>(managed: *mut Managed) {
 ///
 /// # Safety
 ///
-/// 1. As for [`free`].
+/// 1. No owner is left.
 #[cold]
-unsafe fn free_contained<T>(block: NonNull<Block<T>>) {
-    // SAFETY: 1. is 1. of this function.
-    let run = move || unsafe { free(block) };
+unsafe fn free_contained<T>(block: Block<T>) {
+    // SAFETY: 1. Guaranteed by 1 of this function. 2. `new` initialised it.
+    let run = move || unsafe { block.release() };
     if needs_drop::<T>() {
         // It is freed either way, and there is nobody to tell.
         let _ = contain(run);
@@ -269,32 +237,16 @@ unsafe fn free_contained<T>(block: NonNull<Block<T>>) {
 ///
 /// 1. As long as the result is used, one of them is there.
 #[inline]
-unsafe fn owners<'a, T>(block: NonNull<Block<T>>) -> &'a Owners {
-    // SAFETY: by 1 the block is alive, so the field is inside it.
-    let owners = unsafe { &raw const (*block.as_ptr()).owners };
-    // SAFETY: by 1; it is initialised, and never borrowed uniquely.
-    unsafe { &*owners }
+unsafe fn owners<'a, T>(block: Block<T>) -> &'a Owners {
+    const { assert!(offset_of!(Owned<T>, owners) == 0) }
+    // SAFETY: by 1 the block is alive, and its first field is initialised and never borrowed
+    // uniquely.
+    unsafe { block.value().cast().as_ref() }
 }
 
-/// Drops a value and frees its block, the latter also where the former panics.
-///
-/// # Safety
-///
-/// 1. The last owner is gone.
-unsafe fn free<T>(block: NonNull<Block<T>>) {
-    struct Free(NonNull<u8>, Layout);
-    impl Drop for Free {
-        #[inline]
-        fn drop(&mut self) {
-            // SAFETY: `new` allocated the block with this layout.
-            unsafe { dealloc(self.0.as_ptr(), self.1) }
-        }
-    }
-    let _free = Free(block.cast(), Layout::new::<Block<T>>());
-    // SAFETY: 1. `new` initialised the spill, and by 1 this is the end. 2. As before.
-    unsafe { Slot::clear(slot(block)) };
-    // SAFETY: by 1 nobody else uses the block, so the field is inside it.
-    let value = unsafe { &raw mut (*block.as_ptr()).value };
-    // SAFETY: it is initialised, and only this drops it.
-    unsafe { value.drop_in_place() }
+/// The place of the value of a block.
+#[inline(always)]
+fn place_of<T>(block: Block<T>) -> NonNull<T> {
+    // SAFETY: the field is inside of the allocation.
+    unsafe { block.value().byte_add(offset_of!(Owned<T>, value)) }.cast()
 }

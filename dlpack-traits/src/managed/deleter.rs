@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 
 use crate::contain::contain;
 use crate::ffi::DLManagedTensorVersioned;
-use crate::managed::packet::{Packet, release};
+use crate::managed::place::Place;
 
 /// Drops the owner and frees the packet. Any thread may call it.
 ///
@@ -28,9 +28,11 @@ pub(crate) unsafe extern "C" fn delete<O>(managed: *mut DLManagedTensorVersioned
     // SAFETY: by 1 it points to such a struct, whose field is inside it.
     let ctx = unsafe { &raw const (*managed.as_ptr()).manager_ctx };
     // SAFETY: by 1 it is initialised.
-    let Some(packet) = NonNull::new(unsafe { ctx.read() }.cast::<Packet<O>>()) else { return };
-    // SAFETY: 1. `Placed` put the address of the packet there, and by 2 nothing uses it again.
-    let run = move || unsafe { release(packet) };
+    let ctx = unsafe { ctx.read() };
+    // SAFETY: 1. `Placed` put the address of the packet there.
+    let Some(place) = (unsafe { Place::<O>::from_ctx(ctx) }) else { return };
+    // SAFETY: 1. By 2 nothing uses it again. 2. The owner is in its place.
+    let run = move || unsafe { place.release() };
     if needs_drop::<O>() {
         // The packet is freed either way, and there is no one to report the panic to.
         let _ = contain(run);

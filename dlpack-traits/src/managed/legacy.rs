@@ -139,13 +139,13 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::describe::{Describe, Description};
+    use crate::describe::{Describe, Description, DescriptionMut};
     use crate::dtype::DataType;
-    use crate::export::DLPackExport;
+    use crate::export::{AsExport, DLPackExport};
     use crate::managed::Packet;
     use crate::shared::Shared;
     use crate::storage::{Data, DataRef, SharedBuffer, Storage};
-    use crate::stream::ConsumerPlace;
+    use crate::stream::StreamArg;
 
     /// An owner that counts how many of it there are.
     struct Owner(Vec<f32>, #[expect(dead_code, reason = "it is counted")] Arc<()>);
@@ -160,18 +160,21 @@ mod tests {
         }
     }
 
+    impl DLPackExport for Owner {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&[2]).data(self.data())
+        }
+
+        fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
+            out.shape(&[2]).data_mut(self.lend())
+        }
+    }
+
     fn exported(alive: &Arc<()>, flags: Flags) -> Outgoing {
         let owner = Owner(vec![1.0, 2.0], Arc::clone(alive));
         let placed = Packet::place(owner).expect("memory");
-        // SAFETY: the owner is in its place, and is not named again.
-        let data = unsafe { &mut *placed.owner() }.lend();
-        // SAFETY: 1. The next statement uses it up, and the last takes the result.
-        let out = unsafe { placed.describe() };
-        let checked = out.shape(&[2]).data_mut(data).expect("a tensor").into_checked();
-        let synchronized = ConsumerPlace::DefaultStream;
-        // SAFETY: 1. The owner lent it in its place. 2. It is `Send + 'static`. 3. It is not
-        // memory of a device.
-        unsafe { placed.finish(checked, synchronized, flags) }.expect("a tensor").into()
+        let exported = placed.lend(AsExport, StreamArg::unspecified(), flags);
+        exported.expect("a tensor").into()
     }
 
     #[test]

@@ -7,10 +7,12 @@
 mod abi;
 mod block;
 mod deleter;
+mod head;
 mod legacy;
 mod outgoing;
 mod owners;
 mod packet;
+mod place;
 mod release;
 mod tensor;
 
@@ -19,5 +21,5 @@ pub use tensor::ManagedTensor;
 
 pub(crate) use block::Holder;
 pub(crate) use outgoing::Outgoing;
-pub(crate) use packet::Packet;
+pub(crate) use packet::{DescribeIn, Lend, Packet};
 pub(crate) use release::{Guard, Guarded, Release};
