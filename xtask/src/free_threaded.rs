@@ -27,18 +27,22 @@ const PYO3: &str = "0.28.3";
 /// What the tests import, all of it built for this interpreter or for any.
 const PACKAGES: [&str; 2] = ["numpy==2.4.6", "pytest==9.2.0"];
 /// What is run: these have threads, or are about what threads share.
-const TESTS: [&str; 13] = [
+const TESTS: [&str; 17] = [
     "free_threaded",
     "test_capsules",
     "test_classes",
     "test_errors",
     "test_exchange_table",
+    "test_exit",
+    "test_fork",
     "test_import_capsules",
     "test_import_class_method",
     "test_import_no_tensor",
     "test_import_protocol",
     "test_import_releases",
     "test_import_tables",
+    "test_kernels",
+    "test_lifetime",
     "test_protocol",
     "test_threads",
 ];
