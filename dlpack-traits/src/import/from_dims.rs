@@ -42,16 +42,19 @@ impl<I: Dim, const N: usize> FromDims for [I; N] {
         if dims.len() > N {
             return Err(Unmet::Room { most: N, found: dims.len() });
         }
-        let mut unmet = Ok(());
+        let mut wrong = None;
         let filled = core::array::from_fn(|axis| {
             let dim = dims.get(axis).copied().unwrap_or(0);
-            number(dim, Number::Dimension(axis)).unwrap_or_else(|not| {
-                unmet = Err(not);
+            I::from_i64(dim).unwrap_or_else(|| {
+                wrong = Some((axis, dim));
                 // The one number that every integer type has.
                 I::ZERO
             })
         });
-        unmet.map(|()| filled)
+        match wrong {
+            None => Ok(filled),
+            Some((axis, dim)) => Err(no_fit::<I>(dim, Number::Dimension(axis))),
+        }
     }
 }
 
@@ -92,5 +95,10 @@ impl<D: FromDims> FromDims for Arc<D> {
 
 /// A number in the type of its field.
 pub(crate) fn number<I: Dim>(found: i64, number: Number) -> Result<I, Unmet> {
-    I::from_i64(found).ok_or(Unmet::Fit { number, found, int: type_name::<I>() })
+    I::from_i64(found).ok_or_else(|| no_fit::<I>(found, number))
+}
+
+#[cold]
+fn no_fit<I>(found: i64, number: Number) -> Unmet {
+    Unmet::Fit { number, found, int: type_name::<I>() }
 }

@@ -231,6 +231,7 @@ impl<S: FromElements> FromElements for Arc<S> {
 }
 
 /// Whether the elements are of that type, in memory that the processor reads.
+#[inline]
 pub(crate) fn elements_are(tensor: &Imported, dtype: DataType) -> Result<(), Unmet> {
     on_host(tensor)?;
     let found = tensor.dtype();
@@ -238,6 +239,7 @@ pub(crate) fn elements_are(tensor: &Imported, dtype: DataType) -> Result<(), Unm
 }
 
 /// Whether the processor can read the memory.
+#[inline]
 pub(crate) fn on_host(tensor: &Imported) -> Result<(), Unmet> {
     let found = tensor.device();
     if found.is_host() { Ok(()) } else { Err(Unmet::Device { needed: Vec::new(), found }) }

@@ -68,11 +68,13 @@ impl Parts<'_> {
     }
 
     /// The dimensions, in front of the axes of each element.
+    #[inline]
     pub(super) fn shape(&self) -> &[i64] {
         wants::outer(self.tensor.shape(), self.axes())
     }
 
     /// The axes of each element.
+    #[inline]
     fn axes(&self) -> &'static [i64] {
         match self.place {
             Place::Held(axes) | Place::Copied(_, axes) => axes,
@@ -87,6 +89,7 @@ impl Parts<'_> {
     }
 
     /// Strides in elements, where they will be, each times something.
+    #[inline]
     fn stride_list<D: FromDims>(&self, room: Room, times: i64) -> Result<D, ImportError> {
         match (room, D::CAPACITY) {
             (Room::Filled, Some(needed)) if needed != self.shape().len() => {
@@ -95,8 +98,23 @@ impl Parts<'_> {
             }
             _ => {}
         }
-        let mut compact = [0; layout::MAX_NDIM];
-        let compact = compact.get_mut(..self.shape().len()).unwrap_or_default();
+        let strides = if matches!(self.place, Place::Held([])) && times == 1 {
+            D::from_dims(self.tensor.strides())
+        } else {
+            D::from_dims(self.computed_strides(&mut [0; layout::MAX_NDIM], times))
+        };
+        self.fits(strides.map_err(|unmet| match unmet {
+            Unmet::Fit { number: Number::Dimension(axis), found, int } => {
+                Unmet::Fit { number: Number::Stride(axis), found, int }
+            }
+            unmet => unmet,
+        }))
+    }
+
+    /// Strides of a copy, or of elements that are arrays, each times something.
+    #[cold]
+    fn computed_strides<'b>(&self, room: &'b mut [i64; layout::MAX_NDIM], times: i64) -> &'b [i64] {
+        let compact = room.get_mut(..self.shape().len()).unwrap_or_default();
         match self.place {
             Place::Held(_) => {
                 let mut room = [0; layout::MAX_NDIM];
@@ -112,12 +130,7 @@ impl Parts<'_> {
         for stride in &mut *compact {
             *stride = stride.saturating_mul(times);
         }
-        self.fits(D::from_dims(compact).map_err(|unmet| match unmet {
-            Unmet::Fit { number: Number::Dimension(axis), found, int } => {
-                Unmet::Fit { number: Number::Stride(axis), found, int }
-            }
-            unmet => unmet,
-        }))
+        compact
     }
 
     /// Whole bytes of an element.
