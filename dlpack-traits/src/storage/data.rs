@@ -236,7 +236,7 @@ impl<'a> DataRef<'a> {
     ///    acceptable to their owner;
     /// 3. what `access` and `came` say of others is true, and Rust code accesses
     ///    them as these say.
-    #[inline]
+    #[inline(always)]
     pub(crate) const unsafe fn from_foreign_parts(
         ptr: *mut u8,
         byte_len: usize,
