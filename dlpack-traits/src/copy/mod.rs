@@ -65,7 +65,7 @@ impl Copied {
     }
 
     /// The elements of `from`, read from `source`, one after the other.
-    fn compacted(from: &TensorView<'_>, source: &Source) -> Result<Self, Error> {
+    fn compacted(from: &TensorView<'_>, source: &Source<'_>) -> Result<Self, Error> {
         let bits = i128::from(from.numel()).saturating_mul(i128::from(from.element_bits()));
         let bytes = usize::try_from(bits.saturating_add(7).div_euclid(8))
             .map_err(|_| Error::SizeOverflow)?;
@@ -129,21 +129,20 @@ impl Copied {
 /// Writes the elements of `from` one after the other, in row-major order.
 ///
 /// `to` has exactly the bytes that they take.
-fn copy_elements(from: &TensorView<'_>, source: &Source, to: &mut [u8]) -> Result<(), Error> {
+fn copy_elements(from: &TensorView<'_>, source: &Source<'_>, to: &mut [u8]) -> Result<(), Error> {
     if to.is_empty() {
         return Ok(());
     }
     let (shape, strides) = (from.shape(), from.strides());
     if layout::is_row_major(shape, strides) {
-        // SAFETY: the elements are compact from the first one on, and `to` has
-        // the bytes that hold them, the last of which may be partly theirs.
-        unsafe { together::copy(source, &[], to.len(), to) };
+        // They are contiguous from the first one on, and `to` has the bytes that hold them,
+        // the last of which may be partly theirs.
+        together::copy(source, &[], to.len(), to);
         return Ok(());
     }
     let dtype = from.dtype();
     let size = from.element_bytes().ok_or(Error::PackedStrides { dtype })?;
     let axes = Axes::new(shape, strides, size);
-    // SAFETY: the axes are those of the tensor, whose elements `to` has room for.
-    unsafe { together::copy(source, axes.as_slice(), axes.run, to) };
+    together::copy(source, axes.as_slice(), axes.run, to);
     Ok(())
 }

@@ -1,104 +1,109 @@
 //! Reading what is copied, with the access with which it is lent: [`Source`].
 
+use core::marker::PhantomData;
+
 use crate::storage::{Access, Block};
 use crate::view::TensorView;
 
 /// The memory that is copied from.
+///
+/// Invariant: for `'a`, `span` is the first of `len` initialised bytes that are lent with this
+/// access.
 #[derive(Clone, Copy)]
-pub(super) struct Source {
-    first: *mut u8,
+pub(super) struct Source<'a> {
+    span: *const u8,
+    len: usize,
+    /// Bytes of the span before the first element.
+    before: isize,
     access: Access,
+    lent: PhantomData<&'a [u8]>,
 }
 
 // SAFETY: all threads may read lent memory: it is `&[T]` of plain old data, or the
 // one `&mut [T]` to it is lent to the caller, which waits for them, or it is read
 // byte-wise atomically, or its producer says so (4 of `Imported::from_raw`).
-unsafe impl Sync for Source {}
+unsafe impl Sync for Source<'_> {}
 
-impl Source {
-    pub(super) fn of(from: &TensorView<'_>) -> Self {
-        Self { first: from.as_ptr().cast_mut(), access: from.facts().access() }
+impl<'a> Source<'a> {
+    /// The memory of a tensor of the host.
+    pub(super) fn of(from: &'a TensorView<'_>) -> Self {
+        let (start, len) = from.facts().span();
+        // The span lies inside of the storage, so its offset fits.
+        let start = usize::try_from(start).unwrap_or(0);
+        let span = from.facts().base().cast_const().wrapping_add(start);
+        Self { span, len, before: before(from), access: from.facts().access(), lent: PhantomData }
     }
 
     /// The same elements in a copy of the bytes that they span.
-    pub(super) fn in_span(from: &TensorView<'_>, span: &Block) -> Self {
-        let before = from.byte_offset().saturating_sub(from.facts().span().0);
-        // The first element lies in the span, so its offset fits.
-        let before = usize::try_from(before).unwrap_or(0);
-        Self { first: span.as_ptr().wrapping_add(before), access: Access::Frozen }
+    pub(super) fn in_span(from: &TensorView<'_>, span: &'a Block) -> Self {
+        Self {
+            span: span.as_ptr(),
+            len: span.byte_len(),
+            before: before(from),
+            access: Access::Frozen,
+            lent: PhantomData,
+        }
     }
 
-    /// Reads `to.len()` bytes that begin `position` bytes from the first element.
+    /// The first byte of `count` runs of `run` bytes, the first of which is `position` bytes
+    /// from the first element, and the next `step` bytes from there.
     ///
-    /// # Safety
-    ///
-    /// 1. Those bytes are whole elements of the tensor that this was made from,
-    ///    which is still lent.
-    pub(super) unsafe fn read(&self, position: isize, to: &mut [u8]) {
-        // SAFETY: by 1 the position lies inside the memory of the tensor.
-        let from = unsafe { self.first.offset(position) };
-        // SAFETY: 1. By 1 there are as many bytes, which are still lent with this access. 2. `to`
-        // is memory of our own.
-        unsafe { self.access.copy(from, to.as_mut_ptr(), to.len()) };
+    /// `None` unless all of them lie in the span, and for none.
+    #[inline(always)]
+    fn runs(&self, position: isize, step: isize, count: usize, run: usize) -> Option<*const u8> {
+        let first = self.before.checked_add(position)?;
+        let steps = isize::try_from(count.checked_sub(1)?).ok()?;
+        let last = first.checked_add(steps.checked_mul(step)?)?;
+        let end = usize::try_from(first.max(last)).ok()?.checked_add(run)?;
+        (first.min(last) >= 0 && end <= self.len).then(|| self.span.wrapping_offset(first))
     }
 
     /// Reads runs of `run` bytes, one for each `run` bytes of `to`, the first of
     /// which is `position` bytes from the first element, and the next `step`
-    /// bytes from there.
-    ///
-    /// # Safety
-    ///
-    /// 1. As for [`read`](Self::read), for each of them.
+    /// bytes from there. Runs outside of the span are not read.
     #[inline(always)]
-    pub(super) unsafe fn read_runs(&self, position: isize, step: isize, run: usize, to: &mut [u8]) {
+    pub(super) fn read_runs(&self, position: isize, step: isize, run: usize, to: &mut [u8]) {
         match run {
-            // SAFETY: 1. is 1. of this function.
-            1 => unsafe { self.in_registers::<1>(position, step, to) },
-            // SAFETY: as above.
-            2 => unsafe { self.in_registers::<2>(position, step, to) },
-            // SAFETY: as above.
-            4 => unsafe { self.in_registers::<4>(position, step, to) },
-            // SAFETY: as above.
-            8 => unsafe { self.in_registers::<8>(position, step, to) },
-            // SAFETY: as above.
-            16 => unsafe { self.in_registers::<16>(position, step, to) },
-            // SAFETY: as above.
-            _ => unsafe { self.each(position, step, run, to) },
+            1 => self.in_registers::<1>(position, step, to),
+            2 => self.in_registers::<2>(position, step, to),
+            4 => self.in_registers::<4>(position, step, to),
+            8 => self.in_registers::<8>(position, step, to),
+            16 => self.in_registers::<16>(position, step, to),
+            _ => self.each(position, step, run, to),
         }
     }
 
     /// [`read_runs`](Self::read_runs) of runs that a register holds.
-    ///
-    /// # Safety
-    ///
-    /// 1. As for `read_runs`, with `RUN` as `run`.
     #[inline]
-    unsafe fn in_registers<const RUN: usize>(&self, position: isize, step: isize, to: &mut [u8]) {
-        let mut place = position;
-        for part in to.chunks_exact_mut(RUN) {
-            // SAFETY: by 1 there is a run.
-            let from = unsafe { self.first.offset(place) };
-            // SAFETY: 1. as above, and it is still lent with this access.
+    fn in_registers<const RUN: usize>(&self, position: isize, step: isize, to: &mut [u8]) {
+        let parts = to.chunks_exact_mut(RUN);
+        let Some(mut from) = self.runs(position, step, parts.len(), RUN) else { return };
+        for part in parts {
+            // SAFETY: 1. The run lies in the span, by `runs`.
             let run = unsafe { self.access.load::<[u8; RUN]>(from) };
             // SAFETY: lent bytes are initialised.
             part.copy_from_slice(&unsafe { run.assume_init() });
             // The last one may lead out of the memory, and is not used.
-            place = place.wrapping_add(step);
+            from = from.wrapping_offset(step);
         }
     }
 
     /// [`read_runs`](Self::read_runs) of any runs.
-    ///
-    /// # Safety
-    ///
-    /// 1. As for `read_runs`.
     #[inline]
-    unsafe fn each(&self, position: isize, step: isize, run: usize, to: &mut [u8]) {
-        let mut place = position;
+    fn each(&self, position: isize, step: isize, run: usize, to: &mut [u8]) {
+        let Some(count) = to.len().checked_div(run) else { return };
+        let Some(mut from) = self.runs(position, step, count, run) else { return };
         for part in to.chunks_exact_mut(run) {
-            // SAFETY: 1. is 1. of this function.
-            unsafe { self.read(place, part) };
-            place = place.wrapping_add(step);
+            // SAFETY: 1. The run lies in the span, by `runs`. 2. `to` is memory of our own.
+            unsafe { self.access.copy(from, part.as_mut_ptr(), run) };
+            from = from.wrapping_offset(step);
         }
     }
+}
+
+/// Bytes of the span of a tensor before its first element.
+fn before(from: &TensorView<'_>) -> isize {
+    let before = from.byte_offset().saturating_sub(from.facts().span().0);
+    // The first element lies in the span, so its offset fits.
+    isize::try_from(before).unwrap_or(0)
 }

@@ -19,24 +19,17 @@ const TILE: usize = 16;
 
 /// Writes the runs of `run` bytes that lie along `axes` one after the other.
 ///
-/// # Safety
-///
-/// 1. Each place along the axes, counted from the source's first element, is that
-///    of a run of whole elements of the tensor from which the source was made,
-///    which is still lent.
-/// 2. `to` has room for the runs, and no more; each axis says how far apart its
-///    parts are there.
-pub(super) unsafe fn copy(source: &Source, axes: &[Axis], run: usize, to: &mut [u8]) {
+/// Each place along the axes is counted from the source's first element. `to` has room for
+/// the runs, and no more; each axis says how far apart its parts are there.
+pub(super) fn copy(source: &Source<'_>, axes: &[Axis], run: usize, to: &mut [u8]) {
     let single = Axis { dim: 1, from: 0, to: run };
     let (outer, inner) = axes.split_first().map_or((single, axes), |(first, rest)| (*first, rest));
     let whole = Part { position: 0, outer, inner, run };
     #[cfg(feature = "std")]
     if to.len() >= LARGE && has_another_core() {
-        // SAFETY: 1. and 2. are those of this function.
-        return unsafe { by_two(source, whole, to) };
+        return by_two(source, whole, to);
     }
-    // SAFETY: 1. and 2. are those of this function.
-    unsafe { whole.copy(source, to) }
+    whole.copy(source, to);
 }
 
 /// Whether this process may run on more than one core.
@@ -49,12 +42,8 @@ fn has_another_core() -> bool {
 ///
 /// Both take piece after piece, so that neither waits long for the other, which may
 /// not get a core at all.
-///
-/// # Safety
-///
-/// Those of [`copy`].
 #[cfg(feature = "std")]
-unsafe fn by_two(source: &Source, whole: Part<'_>, to: &mut [u8]) {
+fn by_two(source: &Source<'_>, whole: Part<'_>, to: &mut [u8]) {
     use std::sync::{Mutex, PoisonError};
     use std::thread;
 
@@ -64,8 +53,7 @@ unsafe fn by_two(source: &Source, whole: Part<'_>, to: &mut [u8]) {
     let work = || {
         while let Some((index, to)) = next() {
             let piece = whole.piece(index.wrapping_mul(step), to.len());
-            // SAFETY: 1. and 2. are those of this function: this is a part of it.
-            unsafe { piece.copy(source, to) }
+            piece.copy(source, to);
         }
     };
     thread::scope(|scope| {
@@ -115,24 +103,17 @@ impl Part<'_> {
     }
 
     /// Copies the runs.
-    ///
-    /// # Safety
-    ///
-    /// Those of [`copy`], for these.
-    unsafe fn copy(self, source: &Source, to: &mut [u8]) {
+    fn copy(self, source: &Source<'_>, to: &mut [u8]) {
         let Self { position, outer, inner, run } = self;
         match inner {
-            // SAFETY: 1. is 1. of this function.
-            [] => unsafe { source.read_runs(position, outer.from, run, to) },
+            [] => source.read_runs(position, outer.from, run, to),
             [columns] if columns.from.unsigned_abs() > outer.from.unsigned_abs() => {
-                // SAFETY: 1. and 2. are those of this function.
-                unsafe { self.copy_tiles(*columns, source, to) }
+                self.copy_tiles(*columns, source, to);
             }
             [next, inner @ ..] => {
                 let mut part = Self { position, outer: *next, inner, run };
                 for to in to.chunks_exact_mut(outer.to) {
-                    // SAFETY: 1. and 2. are those of this function.
-                    unsafe { part.copy(source, to) };
+                    part.copy(source, to);
                     part.position = part.position.wrapping_add(outer.from);
                 }
             }
@@ -141,11 +122,7 @@ impl Part<'_> {
 
     /// Copies a matrix whose columns are what lies together in the source: in
     /// tiles, so that a line of the cache is still there for its next run.
-    ///
-    /// # Safety
-    ///
-    /// Those of [`copy`].
-    unsafe fn copy_tiles(self, columns: Axis, source: &Source, to: &mut [u8]) {
+    fn copy_tiles(self, columns: Axis, source: &Source<'_>, to: &mut [u8]) {
         let Self { position, outer: rows, run, .. } = self;
         for first_row in (0..rows.dim).step_by(TILE) {
             for column in (0..columns.dim).step_by(TILE) {
@@ -157,8 +134,7 @@ impl Part<'_> {
                         .wrapping_add(columns.from.wrapping_mul(signed(column)));
                     let start = row.wrapping_mul(rows.to).wrapping_add(column.wrapping_mul(run));
                     let Some(to) = to.get_mut(start..start.wrapping_add(width)) else { return };
-                    // SAFETY: 1. is 1. of this function.
-                    unsafe { source.read_runs(place, columns.from, run, to) };
+                    source.read_runs(place, columns.from, run, to);
                 }
             }
         }
