@@ -44,6 +44,7 @@ const CONCURRENT: &[(&str, &[&str])] = &[
         &[
             "import::accepts::shared_with_rust",
             "import::byte_wise::bytes_are_read_as_floats_while_they_are_stored",
+            "import::byte_wise::exclusive_memory_of_a_foreign_is_read_byte_wise_atomically",
             "import::byte_wise::pixels_are_read_as_bytes_while_they_are_stored",
             "import::own::immutable_and_shared",
             "import::own::shared",

@@ -254,8 +254,6 @@ pub(super) fn memory_of(tensor: &Imported) -> DataRef<'_> {
         _ => 0,
     };
     let access = match tensor.access() {
-        // There are several owners now.
-        Access::Exclusive => Access::Shared,
         Access::Shared if tensor.is_read_only() => Access::SharedReadOnly,
         other => other,
     };

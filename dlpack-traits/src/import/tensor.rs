@@ -255,10 +255,15 @@ impl Imported {
         }
     }
 
-    /// Who may access the elements.
+    /// The access with which Rust reads the elements by value.
+    ///
+    /// Exclusive memory is read as shared: the other owners in a `Foreign` may export it as
+    /// writable at any time. [`exclusive`](Self::exclusive) checks
+    /// [`is_alone`](Self::is_alone) instead.
     #[inline]
     pub(super) fn access(&self) -> Access {
         match self.node.lent {
+            Some(Access::Exclusive) => Access::Shared,
             Some(access) => access,
             None if self.is_read_only() => Access::ForeignReadOnly,
             None => Access::Shared,

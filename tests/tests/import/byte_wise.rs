@@ -1,6 +1,8 @@
 //! Memory that several threads read and write, with element types of different sizes.
 //! Miri reports atomic accesses of different sizes as a race.
 
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 
 use dlpack_tests::counted::Owner;
@@ -107,6 +109,34 @@ fn pixels_are_read_as_bytes_while_they_are_stored() {
                 read_all::<u8>(&tensor, 1, 2);
                 read_all::<Rgba>(&tensor, 1, 2);
             }
+        });
+    });
+}
+
+/// A `Foreign` exports memory as writable that the first export lent by `&mut`, so all owners
+/// read it byte-wise atomically.
+#[test]
+fn exclusive_memory_of_a_foreign_is_read_byte_wise_atomically() {
+    let own = Owner::new(vec![0x0101_0101_u32; 8], &[8]).into_dlpack().unwrap().import().unwrap();
+    let foreign: Foreign<u32> = Foreign::new(own).unwrap();
+    let exported = through_c(foreign.to_dlpack().unwrap());
+    assert!(!exported.is_read_only());
+    let start = Barrier::new(2);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            start.wait();
+            for at in 0..exported.byte_range().len() {
+                let byte = exported.as_ptr().cast_mut().wrapping_add(at);
+                // SAFETY: it is a byte of a writable tensor. All other accesses are atomic, too.
+                unsafe { AtomicU8::from_ptr(byte) }.store(2, Ordering::Relaxed);
+            }
+        });
+        scope.spawn(|| {
+            start.wait();
+            // Before this thread allocates: Miri may synchronize threads that reuse an address.
+            assert!(is_mix(foreign.elements().unwrap().load(&[0]).unwrap(), 1, 2));
+            read_all::<u32>(foreign.tensor(), 1, 2);
+            assert!(foreign.tensor().codes().unwrap().iter().all(|code| code <= 0x0202_0202));
         });
     });
 }
