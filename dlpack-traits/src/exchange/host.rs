@@ -1,4 +1,4 @@
-//! Whose objects a table is about: [`Host`].
+//! Defines the objects that an exchange table exports: [`Host`].
 
 use core::ffi::{CStr, c_void};
 use core::fmt;
@@ -9,41 +9,41 @@ use crate::import::ImportError;
 use crate::managed::{ManagedTensor, Outgoing};
 use crate::stream::StreamArg;
 
-/// Why a function of the table fails.
+/// The reason why a function of the table fails.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Fault<E> {
-    /// The tensor.
+    /// The tensor is not valid, or cannot be exported.
     Tensor(Error),
-    /// The value that was to be built from it.
+    /// The value could not be built from the tensor.
     Import(ImportError),
-    /// The host: no object of the class, an object that is in use, no memory
-    /// for a new one.
+    /// The host failed: the object is not of the class or is in use, or a new object
+    /// could not be allocated.
     Host(E),
     /// The code of the class panicked.
     Panicked,
     /// An argument of the function is NULL.
     NullArgument {
-        /// Its name in the header.
+        /// The argument's name in the header.
         name: &'static str,
     },
-    /// The class is not built from tensors.
+    /// The class does not support creating objects from tensors.
     NotImportable,
-    /// A borrowed tensor was asked for of memory that must not be written,
-    /// which a `DLTensor` cannot say.
+    /// A borrowed tensor of read-only memory was requested; a `DLTensor` has no flag for
+    /// it.
     ReadOnlyView,
-    /// A borrowed tensor was asked for of padded elements narrower than a byte,
-    /// which a `DLTensor` cannot say.
+    /// A borrowed tensor of padded elements narrower than a byte was requested; a
+    /// `DLTensor` has no flag for it.
     PaddedView,
-    /// A borrowed tensor was asked for, but there is no place in which its
-    /// shape or its strides would outlive the call.
+    /// A borrowed tensor was requested, but its computed shape or strides cannot be
+    /// stored so that they outlive the call.
     NoPlaceForDims,
 }
 
 impl<E> Fault<E> {
-    /// The Python exception that says the same: `"BufferError"` for what cannot
-    /// be exported or imported, `"MemoryError"`, `"ValueError"`,
-    /// `"RuntimeError"`. The `SetError` of an allocator is given it.
+    /// Returns the name of the corresponding Python exception: `"BufferError"` if a
+    /// tensor cannot be exported or imported, `"MemoryError"`, `"ValueError"`,
+    /// `"RuntimeError"`. An allocator passes it to `SetError`.
     ///
     /// ```
     /// use dlpack_traits::Error;
@@ -105,7 +105,7 @@ impl<E: fmt::Display> fmt::Display for Fault<E> {
     }
 }
 
-/// A world of objects, some of which hold a `T`: Python, or a C++ program.
+/// A runtime whose objects may hold a `T`: Python, or a C++ program.
 ///
 /// ```
 /// use core::ffi::c_void;
@@ -157,43 +157,41 @@ impl<E: fmt::Display> fmt::Display for Fault<E> {
 ///
 /// Implementations promise that
 ///
-/// 1. [`with`](Self::with) calls `run` with the `T` of that very object, or
-///    fails; nobody has it by `&mut` meanwhile.
-/// 2. [`view`](Self::view) calls `run` with the `T` of that very object, or
-///    fails; until the object dies, nobody has it by `&mut`, and it does not
-///    move.
-/// 3. If [`READ_ONLY_VIEWS`](Self::READ_ONLY_VIEWS) is true, nobody writes to
-///    elements through a borrowed tensor of an object whose memory must not be
-///    written.
+/// 1. [`with`](Self::with) calls `run` with the `T` of that very object, or fails; no one
+///    has it by `&mut` meanwhile.
+/// 2. [`view`](Self::view) calls `run` with the `T` of that very object, or fails; until
+///    the object dies, no one has it by `&mut`, and it does not move.
+/// 3. If [`READ_ONLY_VIEWS`](Self::READ_ONLY_VIEWS) is true, no one writes to elements
+///    through a borrowed tensor of an object whose memory must not be written.
 pub unsafe trait Host<T: DLPackExport>: 'static {
-    /// What the host itself can fail with.
+    /// The errors of the host itself.
     type Error;
 
-    /// Whether borrowed tensors are given out of memory that must not be
-    /// written. A `DLTensor` has no flag to say so; the managed tensor has.
+    /// Whether borrowed tensors of read-only memory are exported. A managed tensor has a
+    /// READ_ONLY flag; a `DLTensor` has no flags.
     const READ_ONLY_VIEWS: bool = false;
 
-    /// Runs something with the value of an object, borrowed for the call.
+    /// Calls `run` with the value of an object, borrowed for the call.
     ///
     /// # Errors
     ///
-    /// Where it is no object of the class, or one in use; and those of `run`.
+    /// If the object is not of the class, or is in use; and those of `run`.
     ///
     /// # Safety
     ///
-    /// 1. The table's contract: `object` is a living object of the host, and
-    ///    the calling thread may use it.
+    /// 1. The table's contract: `object` is a living object of the host, and the calling
+    ///    thread may use it.
     unsafe fn with<R>(
         object: *mut c_void,
         run: impl FnOnce(&T) -> Result<R, Fault<Self::Error>>,
     ) -> Result<R, Fault<Self::Error>>;
 
-    /// Runs something with the value of an object that stays where it is and as
-    /// it is for as long as the object lives.
+    /// Calls `run` with the value of an object. The value does not move or change for as
+    /// long as the object lives.
     ///
     /// # Errors
     ///
-    /// As for [`with`](Self::with), and where the class can change.
+    /// As for [`with`](Self::with), and if objects of the class can change.
     ///
     /// # Safety
     ///
@@ -203,9 +201,9 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
         run: impl FnOnce(&T) -> Result<R, Fault<Self::Error>>,
     ) -> Result<R, Fault<Self::Error>>;
 
-    /// Exports the tensor of an object, which stays usable. By default that is
-    /// [`to_dlpack`](DLPackExport::to_dlpack), ordered before the consumer's
-    /// use of the work stream.
+    /// Exports the tensor of an object, which stays usable. The default is
+    /// [`to_dlpack`](DLPackExport::to_dlpack), synchronized with the work stream of the
+    /// consumer.
     ///
     /// # Errors
     ///
@@ -216,11 +214,13 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
     /// 1. As for [`with`](Self::with).
     unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, Fault<Self::Error>> {
         let share = |value: &T| Ok(share_managed(value, StreamArg::work_stream())?);
-        // SAFETY: 1. is 1. of this function.
+        // SAFETY: 1 (`object` is alive, this thread may use it): guaranteed by our
+        // caller's 1.
         unsafe { Self::with(object, share) }
     }
 
-    /// [`export`](Self::export) whose error is in `refused` if there is no tensor.
+    /// Exports like [`export`](Self::export); on failure, stores the error in `refused`
+    /// and returns `None`.
     ///
     /// # Safety
     ///
@@ -231,7 +231,8 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
         object: *mut c_void,
         refused: &mut Option<Fault<Self::Error>>,
     ) -> Option<Outgoing> {
-        // SAFETY: 1. is 1. of this function.
+        // SAFETY: 1 (`object` is alive, this thread may use it): guaranteed by our
+        // caller's 1.
         match unsafe { Self::export(object) } {
             Ok(tensor) => Some(tensor.into()),
             Err(fault) => {
@@ -241,7 +242,7 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
         }
     }
 
-    /// Leaves an error for the caller of the table to find.
+    /// Reports an error to the caller of the table: Python's host sets an exception.
     ///
     /// # Safety
     ///
@@ -249,7 +250,7 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
     unsafe fn raise(fault: Fault<Self::Error>);
 }
 
-/// A [`Host`] that makes objects of values.
+/// A [`Host`] that can create objects from values.
 ///
 /// # Safety
 ///
@@ -258,16 +259,16 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
 /// 1. [`wrap`](Self::wrap) returns a living object of the host, to which the
 ///    caller owns one reference.
 pub unsafe trait Wrap<T: DLPackExport>: Host<T> {
-    /// What calls the deleters of the tensors that objects are made of, where
-    /// that has rules of its own: it is given the call, which it makes once, on
-    /// any thread. Python's sets a pending exception aside meanwhile.
+    /// The function that calls the deleters of the tensors that objects are made from, if
+    /// the host needs one. It is given a closure, which it must call exactly once, on any
+    /// thread. Python's host sets a pending exception aside during the call.
     const DELETERS: Option<fn(&mut dyn FnMut())> = None;
 
-    /// Makes an object of a value.
+    /// Creates an object from a value.
     ///
     /// # Errors
     ///
-    /// Where there is no memory for one.
+    /// If the object cannot be allocated.
     ///
     /// # Safety
     ///
@@ -275,8 +276,8 @@ pub unsafe trait Wrap<T: DLPackExport>: Host<T> {
     unsafe fn wrap(value: T) -> Result<*mut c_void, Fault<Self::Error>>;
 }
 
-/// Says why there is no tensor. A function of its own, so that what drops a reason is not in
-/// each of those that have one.
+/// Stores the reason why there is no tensor. It is outlined, so that its callers do not
+/// contain the code that drops a previous reason.
 #[cold]
 #[inline(never)]
 pub(crate) fn refuse<E>(refused: &mut Option<Fault<E>>, fault: Fault<E>) {

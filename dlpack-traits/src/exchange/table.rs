@@ -1,4 +1,4 @@
-//! The table of a class, and its functions: [`table`].
+//! Makes the exchange table of a class: [`table`].
 
 use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
@@ -20,20 +20,21 @@ use crate::ffi::{
 use crate::managed::Outgoing;
 use crate::version::Version;
 
-/// The exchange table of objects that hold a `T` in the host `H`, on the devices
-/// `B`; `I` says whether objects are made of tensors
+/// Returns the exchange table of objects that hold a `T` in the host `H`, on the devices
+/// `B`. `I` selects whether objects can be created from tensors
 /// ([`Importable`](super::Importable), [`NotImportable`](super::NotImportable)).
 ///
-/// It lives as long as the code: it can be handed to any C program.
+/// The table is static and can be passed to any C program.
 ///
-/// All five functions are set. Besides what the header says of them:
+/// All five functions are set. In addition to what the header says:
 ///
-/// - `managed_tensor_allocator` needs no host: any thread may call it. `SetError`
+/// - `managed_tensor_allocator` does not use the host: any thread may call it. `SetError`
 ///   may be NULL.
-/// - What `dltensor_from_py_object_no_sync` fills in is good for as long as the
-///   object lives. Its arrays must not be written. Beyond 8 dimensions, those that
-///   are computed are computed in memory that is allocated and freed in the call.
-/// - `current_work_stream` fails for devices that `B` does not serve.
+/// - The `DLTensor` that `dltensor_from_py_object_no_sync` fills is valid for as long as
+///   the object lives. Its arrays must not be written. If a tensor has more than 8
+///   dimensions and computed ones, they are computed in memory that is allocated and
+///   freed in the call.
+/// - `current_work_stream` fails for devices that `B` does not support.
 ///
 /// [`Host`] has an example.
 pub fn table<T, H, B, I>() -> &'static DLPackExchangeAPI
@@ -46,10 +47,10 @@ where
     Table::<T, H, B, I>::ADDRESS
 }
 
-/// The types of which each combination has a table.
+/// The type parameters of a table. Each combination has its own table.
 struct Table<T, H, B, I>(PhantomData<Words<T, H, B, I>>);
 
-/// There is no value of any of them.
+/// The type parameters as a function type, since a table holds no value of them.
 type Words<T, H, B, I> = fn() -> (T, H, B, I);
 
 impl<T, H, B, I> Table<T, H, B, I>
@@ -100,11 +101,13 @@ unsafe extern "C" fn from_object<T: DLPackExport, H: Host<T>>(
     py_object: *mut c_void,
     out: *mut *mut DLManagedTensorVersioned,
 ) -> c_int {
-    // SAFETY: 1. to 3. are 1. and 2. of this function.
+    // SAFETY: 1 and 2 (`py_object` and `out`): guaranteed by our caller's 1 and 2. 3:
+    // both functions are those of `H`, whose object it is.
     unsafe { export_to(py_object, out, H::export_or, H::raise) }
 }
 
-/// [`from_object`] of any class.
+/// Implements [`from_object`] for all classes: not generic over `T`, so it is compiled
+/// once per host error type.
 ///
 /// # Safety
 ///
@@ -118,11 +121,11 @@ unsafe extern "C" fn export_to<E>(
     raise: Raise<E>,
 ) -> c_int {
     let run = || {
-        // SAFETY: 1. is 2. of this function.
+        // SAFETY: 1 (`out` is NULL, or may be written): guaranteed by our caller's 2.
         let out = unsafe { cleared(out) }?;
         present(py_object)?;
         let mut refused = None;
-        // SAFETY: by 1 and 3.
+        // SAFETY: by 1 the object is alive, and by 3 `export` may be called with it.
         let Some(tensor) = (unsafe { export(py_object, &mut refused) }) else {
             return Err(refused.unwrap_or(Fault::Panicked));
         };
@@ -130,7 +133,7 @@ unsafe extern "C" fn export_to<E>(
         unsafe { out.write(tensor.into_raw().as_ptr()) };
         Ok(())
     };
-    // SAFETY: 1. is 3. of this function.
+    // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 3.
     unsafe { answer(run, raise) }
 }
 
@@ -154,15 +157,16 @@ unsafe extern "C" fn to_object<T: DLPackExport, H: Host<T>, I: ToObject<T, H>>(
     out: *mut *mut c_void,
 ) -> c_int {
     let run = || {
-        // SAFETY: 1. is 2. of this function.
+        // SAFETY: 1 (`out` is NULL, or may be written): guaranteed by our caller's 2.
         let out = unsafe { cleared(out) }?;
-        // SAFETY: 1. and 2. are 1. and 3. of this function.
+        // SAFETY: 1 and 2 (`tensor` is valid, this thread may use the host): guaranteed
+        // by our caller's 1 and 3.
         let object = unsafe { I::to_object(tensor) }?;
         // SAFETY: by 2 it may be written.
         unsafe { out.write(object) };
         Ok(())
     };
-    // SAFETY: 1. is 3. of this function.
+    // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 3.
     unsafe { answer(run, H::raise) }
 }
 
@@ -180,13 +184,15 @@ unsafe extern "C" fn view<T: DLPackExport, H: Host<T>>(
     let mut refused = None;
     if !py_object.is_null() && !out.is_null() {
         let run = || {
-            // SAFETY: by 2 it may be written, by nobody else meanwhile.
+            // SAFETY: by 2 it may be written, and nothing else writes to it during the
+            // call.
             let out = unsafe { &mut *out.cast::<MaybeUninit<DLTensor>>() };
-            // What is written has lost the lifetime of the borrow. By 2 of `Host` the
-            // value stays as it is until the object dies, and the header demands of
-            // the consumer that it does not use the view any longer.
+            // The written `DLTensor` does not carry the lifetime of the borrow. By 2 of
+            // `Host` the value does not change until the object dies, and the header
+            // requires that the consumer does not use the view longer.
             let lend = |value: &T| borrowed(value, H::READ_ONLY_VIEWS, out);
-            // SAFETY: 1. is 1. of this function.
+            // SAFETY: 1 (`py_object` is alive, this thread may use it): guaranteed by our
+            // caller's 1.
             match unsafe { H::view(py_object, lend) } {
                 Ok(()) => true,
                 Err(fault) => {
@@ -199,11 +205,12 @@ unsafe extern "C" fn view<T: DLPackExport, H: Host<T>>(
             return 0;
         }
     }
-    // SAFETY: 1. to 3. are 1. and 2. of this function.
+    // SAFETY: 1 and 2 (`py_object` and `out`): guaranteed by our caller's 1 and 2. 3:
+    // `raise` and the error are those of `H`.
     unsafe { no_view(py_object, out, refused, H::raise) }
 }
 
-/// What [`view`] does when there is none.
+/// The failure path of [`view`]: raises the error and clears `out`.
 ///
 /// # Safety
 ///
@@ -224,11 +231,11 @@ unsafe fn no_view<E>(
         present(py_object)?;
         Err(refused.unwrap_or(Fault::Panicked))
     };
-    // SAFETY: 1. is 3. of this function.
+    // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 3.
     let code = unsafe { answer(run, raise) };
     if !out.is_null() {
-        // Who does not look at the code finds no stale pointers.
-        // SAFETY: by 2 it may be written.
+        // A consumer that ignores the return value must not find stale pointers. SAFETY:
+        // by 2 it may be written.
         unsafe { out.write(NO_TENSOR) };
     }
     code
@@ -258,19 +265,20 @@ unsafe extern "C" fn current_work_stream<T: DLPackExport, H: Host<T>, B: Backend
     out_current_stream: *mut *mut c_void,
 ) -> c_int {
     let run = || {
-        // SAFETY: 1. is 1. of this function.
+        // SAFETY: 1 (`out_current_stream` is NULL, or may be written): guaranteed by our
+        // caller's 1.
         let out = unsafe { cleared(out_current_stream) }?;
         let stream = B::current_work_stream(Device::new(device_type, device_id))?;
         // SAFETY: by 1 it may be written.
         unsafe { out.write(stream) };
         Ok(())
     };
-    // SAFETY: 1. is 2. of this function.
+    // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 2.
     unsafe { answer(run, H::raise) }
 }
 
-/// Runs the body of a function, and turns its outcome into what C expects: 0, or
-/// -1 after the one call of [`Host::raise`].
+/// Runs the body of a table function. Returns 0 on success; on failure calls
+/// [`Host::raise`] once and returns -1.
 ///
 /// # Safety
 ///
@@ -282,29 +290,30 @@ unsafe fn answer<E>(run: impl FnOnce() -> Result<(), Fault<E>>, raise: Raise<E>)
         Some(Err(fault)) => fault,
         None => Fault::Panicked,
     };
-    // A host that panics here has raised nothing, and there is nobody to tell.
-    // SAFETY: 1.
+    // If `raise` panics here, no error was raised, and there is no way to report the
+    // panic. SAFETY: by 1 `raise` may be called with the fault.
     let _ = contain(move || unsafe { raise(fault) });
     -1
 }
 
-/// The place for a result, which is NULL until there is one.
+/// Sets a result to NULL, and returns the pointer through which to write it.
 ///
 /// # Safety
 ///
 /// 1. `out` is NULL, or may be written.
 #[inline]
 pub(super) unsafe fn cleared<R, E>(out: *mut *mut R) -> Result<NonNull<*mut R>, Fault<E>> {
-    // Not `ok_or`: a fault that was made is dropped, by a call.
+    // Not `ok_or`: it would construct the fault on every call, and dropping it is a
+    // function call.
     let Some(out) = NonNull::new(out) else {
         return Err(Fault::NullArgument { name: "out" });
     };
-    // SAFETY: by 1.
+    // SAFETY: by 1 it may be written, since it is not NULL.
     unsafe { out.write(ptr::null_mut()) };
     Ok(out)
 }
 
-/// An object is not NULL.
+/// Checks that an object is not NULL.
 #[inline]
 fn present<E>(object: *mut c_void) -> Result<(), Fault<E>> {
     if object.is_null() { Err(Fault::NullArgument { name: "py_object" }) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! Tensors made by the allocator of a Python type: [`allocate`].
+//! Allocates tensors with the allocator of a Python type: [`allocate`].
 
 use alloc::format;
 use alloc::string::String;
@@ -28,11 +28,12 @@ use crate::error::Error;
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::import::{Exclusive, ImportPolicy, Imported};
 
-/// Makes a tensor with the allocator of a Python type, to become an object of it.
+/// Allocates a tensor with the allocator of a Python type, to return it as an object of
+/// that type.
 ///
-/// Through the exchange table of the type this calls no Python code. `torch.Tensor`
-/// has such a table, and so have the classes of this module; `numpy.ndarray` has none:
-/// for it, make the tensor in Rust and hand it over with [`to`](super::to).
+/// It calls the exchange table of the type and no Python code. `torch.Tensor` and the
+/// classes of this module have such a table. `numpy.ndarray` has none: make the tensor in
+/// Rust and convert it with [`to`](super::to).
 ///
 /// ```no_run
 /// use dlpack_traits::backend::Prototype;
@@ -51,9 +52,9 @@ use crate::import::{Exclusive, ImportPolicy, Imported};
 ///
 /// # Errors
 ///
-/// `TypeError` if the type has no exchange table with an allocator; the exception
-/// of the kind that the allocator names; `BufferError` if what it made is not
-/// what was asked for.
+/// `TypeError` if the type has no exchange table with an allocator. If the allocator
+/// fails, the exception whose kind it reports. `BufferError` if the tensor does not have
+/// the requested dtype, shape and device.
 pub fn allocate<'py>(
     class: &Bound<'py, PyType>,
     prototype: &Prototype<'_>,
@@ -86,7 +87,7 @@ pub fn allocate<'py>(
     Ok(Allocated { tensor, is_filled: false, wrap, py })
 }
 
-/// Makes a tensor of the type, shape and device of another one: [`allocate`].
+/// Allocates a tensor of the dtype, shape and device of another one; see [`allocate`].
 ///
 /// ```no_run
 /// use dlpack_traits::python;
@@ -113,7 +114,7 @@ pub fn allocate_like<'py>(class: &Bound<'py, PyType>, like: &Imported) -> PyResu
     allocate(class, &Prototype::new(like.dtype(), shape, like.device())?)
 }
 
-/// A tensor that was just allocated, and that nobody else has: [`allocate`].
+/// A tensor that [`allocate`] returned. It has no other owner.
 pub struct Allocated<'py> {
     tensor: Imported,
     is_filled: bool,
@@ -122,8 +123,8 @@ pub struct Allocated<'py> {
 }
 
 impl<'py> Allocated<'py> {
-    /// The elements, to be written. The first call fills them with zeros:
-    /// allocators leave in memory what was there before.
+    /// Borrows the elements for writing. The first call fills them with zeros, because
+    /// allocators return uninitialised memory.
     ///
     /// # Errors
     ///
@@ -132,8 +133,8 @@ impl<'py> Allocated<'py> {
         if !self.is_filled {
             self.fill_with_zeros()?;
         }
-        // SAFETY: 1. The allocator made it for us, and is trusted that it gives
-        // it to nobody else.
+        // SAFETY: 1. The allocator made the tensor for this call, and is trusted not to
+        // give it to anything else.
         unsafe { self.tensor.assume_exclusive() }
     }
 
@@ -148,44 +149,45 @@ impl<'py> Allocated<'py> {
         let bytes = self.tensor.byte_range();
         if !bytes.is_empty() {
             let first = self.tensor.as_ptr().cast_mut();
-            // SAFETY: from there on all is memory of the tensor.
+            // SAFETY: `byte_range` covers memory of the tensor only, relative to its
+            // first element.
             let lowest = unsafe { first.offset(bytes.start) };
             let count = bytes.end.wrapping_sub(bytes.start).unsigned_abs();
-            // SAFETY: as above, and nobody else has it.
+            // SAFETY: as above, and nothing else has access to the tensor.
             unsafe { lowest.write_bytes(0, count) };
         }
         self.is_filled = true;
         Ok(())
     }
 
-    /// Extents, in elements.
+    /// Returns the shape, in elements.
     pub fn shape(&self) -> &[i64] {
         self.tensor.shape()
     }
 
-    /// Strides, in elements, which are the allocator's choice.
+    /// Returns the strides, in elements. The allocator chooses them.
     pub fn strides(&self) -> &[i64] {
         self.tensor.strides()
     }
 
-    /// Type of the elements.
+    /// Returns the data type of the elements.
     pub fn dtype(&self) -> DataType {
         self.tensor.dtype()
     }
 
-    /// Where the memory is.
+    /// Returns the device of the memory.
     pub fn device(&self) -> Device {
         self.tensor.device()
     }
 
-    /// The first element, to be written where it is. What is there is not
-    /// initialised, but for what `exclusive` filled; of a tensor without
-    /// elements it is NULL.
+    /// Returns a pointer to the first element, for writing in place. The elements are
+    /// uninitialised unless [`exclusive`](Self::exclusive) filled them. NULL if the
+    /// tensor has no elements.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.tensor.as_ptr().cast_mut()
     }
 
-    /// An object of the type whose allocator this came from.
+    /// Converts the tensor to an object of the type whose allocator made it.
     ///
     /// # Errors
     ///
@@ -196,7 +198,8 @@ impl<'py> Allocated<'py> {
         let tensor = tensor.and_then(ptr::NonNull::new).ok_or_else(|| {
             PyRuntimeError::new_err("an allocator's tensor is a versioned one, or there is none")
         })?;
-        // SAFETY: 1. It is from a table. 2. It was checked when it came.
+        // SAFETY: 1. The function is from a table. 2. The tensor was validated when it
+        // was imported.
         unsafe { slots::wrap(py, self.wrap, tensor) }
     }
 }
@@ -207,7 +210,7 @@ impl fmt::Debug for Allocated<'_> {
     }
 }
 
-/// Calls an allocator.
+/// Calls the allocator of a table.
 fn call(py: Python<'_>, function: Allocate, prototype: &Prototype<'_>) -> PyResult<Imported> {
     let mut shape = Vec::from(prototype.shape());
     let mut strides = alloc::vec![0; shape.len()];
@@ -223,17 +226,18 @@ fn call(py: Python<'_>, function: Allocate, prototype: &Prototype<'_>) -> PyResu
     };
     let mut managed = ptr::null_mut::<DLManagedTensorVersioned>();
     let mut said = Said::default();
-    // SAFETY: it is the allocator of a table. The prototype and its arrays live
+    // SAFETY: the function is the allocator of a table. The prototype and its arrays live
     // until it returns, the result may be written, and `set_error` takes `said`.
     let status = unsafe {
         function(&raw mut prototype, &raw mut managed, (&raw mut said).cast(), Some(set_error))
     };
-    // It reports through `set_error`. An exception is not foreseen.
+    // An allocator reports through `set_error`. The standard does not provide for an
+    // exception.
     let raised = PyErr::take(py);
     if status == 0 && raised.is_none() && said.is_empty() {
-        // SAFETY: 1. The library that made the table is trusted that this is a
-        // tensor, made for us. Its elements need not be initialised: nobody reads
-        // them before `exclusive` has filled them.
+        // SAFETY: 1. The library that made the table is trusted that this is a tensor,
+        // made for this call. Its elements need not be initialised: nothing reads them
+        // before `exclusive` has filled them.
         return unsafe { adopt(py, managed, ImportPolicy::new()) };
     }
     if status == 0 && !managed.is_null() {
@@ -247,7 +251,7 @@ fn call(py: Python<'_>, function: Allocate, prototype: &Prototype<'_>) -> PyResu
     Err(error)
 }
 
-/// What an allocator said of its failure: the first time that it did.
+/// The first error that an allocator reported.
 #[derive(Default)]
 struct Said(Option<(String, String)>);
 
@@ -256,7 +260,7 @@ impl Said {
         self.0.is_none()
     }
 
-    /// The exception of the kind that was named.
+    /// Converts the error to the exception whose kind the allocator named.
     fn into_error(self) -> PyErr {
         let Some((kind, message)) = self.0 else {
             return PyBufferError::new_err("the allocator of the type failed and said nothing");
@@ -274,8 +278,8 @@ impl Said {
     }
 }
 
-/// Where an allocator reports. NULL and text that is not UTF-8 do no harm, nor
-/// does a second report.
+/// Records the first error that an allocator reports. It accepts NULL and text that is
+/// not UTF-8, and ignores further reports.
 ///
 /// # Safety
 ///
@@ -286,11 +290,12 @@ unsafe extern "C" fn set_error(said: *mut c_void, kind: *const c_char, message: 
         if text.is_null() {
             return String::new();
         }
-        // SAFETY: by 2.
+        // SAFETY: by 2 it is a C string, since it is not NULL.
         String::from_utf8_lossy(unsafe { CStr::from_ptr(text) }.to_bytes()).into_owned()
     };
     contain(|| {
-        // SAFETY: by 1 it is the `Said` of `call`, which does not touch it meanwhile.
+        // SAFETY: by 1 it is the `Said` of `call`, which does not access it until the
+        // allocator returns.
         let said = unsafe { &mut *said.cast::<Said>() };
         if said.is_empty() {
             said.0 = Some((text(kind), text(message)));

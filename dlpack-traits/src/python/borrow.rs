@@ -1,4 +1,5 @@
-//! Tensors of Python objects for the time of a call: [`borrow`], [`borrow_view`].
+//! Imports the tensor of a Python object for the duration of a call: [`borrow`],
+//! [`borrow_view`].
 
 use core::ffi::c_void;
 use core::fmt;
@@ -18,13 +19,14 @@ use crate::ffi;
 use crate::import::Imported;
 use crate::stream::StreamArg;
 
-/// Calls a function with the tensor of an object, which it has until it returns.
+/// Calls `run` with the tensor of an object and the current stream of its library.
 ///
-/// The tensor is imported for the time of the call, so its producer keeps the memory until
-/// `run` returns, whatever `run` calls and other threads do to the object. With an exchange
-/// table on the object's type this calls no Python code and looks up no attribute. It does
-/// not wait for the device then either: the stream is the one on which the object's
-/// library launches its work now, and is where work on the tensor belongs.
+/// The tensor is imported for the duration of the call, so its producer keeps the memory
+/// alive until `run` returns, whatever `run` calls and whatever other threads do to the
+/// object. If the type of the object has an exchange table, this function calls no Python
+/// code, looks up no attribute, and does not wait for the device: the stream is the one
+/// on which the object's library currently launches its work. Launch work on the tensor
+/// on that stream.
 ///
 /// ```no_run
 /// use dlpack_traits::python;
@@ -39,7 +41,7 @@ use crate::stream::StreamArg;
 /// }
 /// ```
 ///
-/// The tensor cannot leave the call:
+/// The tensor cannot escape from the call:
 ///
 /// ```compile_fail
 /// # use dlpack_traits::python; use pyo3::prelude::*;
@@ -58,12 +60,15 @@ pub fn borrow<R>(
     run_imported(object, peer_of(&object.get_type())?, run)
 }
 
-/// [`borrow`] of memory that no one keeps: through the function of the exchange table for
-/// temporary access, which transfers no ownership. Where the table does not have this function, or there is no table, this is
-/// [`borrow`].
+/// Calls `run` with a borrowed view of an object's tensor, like [`borrow`], but without
+/// taking ownership.
 ///
-/// The standard says that such a tensor is valid "until control is returned". Then Python
-/// code may replace or free the memory of the object, and the object lives on.
+/// It calls the function of the exchange table for temporary access, which transfers no
+/// ownership and needs no allocation. If the table does not have this function, or the
+/// type has no table, this is [`borrow`].
+///
+/// The standard says that such a tensor is valid "until control is returned". After that,
+/// Python code may replace or free the memory of the object while the object stays alive.
 ///
 /// ```no_run
 /// use dlpack_traits::python;
@@ -97,14 +102,15 @@ pub unsafe fn borrow_view<R>(
     let py = object.py();
     let peer = peer_of(&object.get_type())?;
     if let Some(Peer { view: Some(view), stream, .. }) = peer {
-        // SAFETY: 1. It is from the table of this object's type.
+        // SAFETY: 1. The function is from the table of this object's type.
         match unsafe { slots::view(object, view) } {
-            // What is complex may stand for its conjugate, which a table does not say.
+            // A complex tensor may stand for its conjugate; a table does not report that.
             Ok(tensor) if tensor.dtype.code == ffi::kDLComplex => {}
             Ok(tensor) => {
                 // SAFETY: 1. The library that made the table is trusted that the tensor
-                // is what the standard says, until Python code runs. The next statement
-                // asks for the stream, which runs none, and by 1 nothing else does.
+                // is as the standard says, until Python code runs. The next statement
+                // reads the stream, which runs no Python code, and by 1 nothing else
+                // does.
                 let tensor = unsafe { Imported::borrowed(&tensor) }?;
                 let stream = current_stream(py, stream, tensor.device())?;
                 return run(Borrowed::new(&tensor), stream);
@@ -118,14 +124,14 @@ pub unsafe fn borrow_view<R>(
     run_imported(object, peer, run)
 }
 
-/// [`borrow`] of an object whose type has that table.
+/// Implements [`borrow`] for an object whose type has the exchange table `peer`.
 fn run_imported<R>(
     object: &Bound<'_, PyAny>,
     peer: Option<Peer>,
     run: impl for<'a> FnOnce(Borrowed<'a>, WorkStream<'a>) -> PyResult<R>,
 ) -> PyResult<R> {
     let py = object.py();
-    // With a table one can ask on which stream to work, and need not wait.
+    // With a table the library's stream is known, so the import need not synchronize.
     let tensor = match peer {
         Some(Peer { stream: Some(_), .. }) => {
             from_dlpack_with(object, &ImportOptions::new().stream(StreamArg::no_sync()))?
@@ -136,7 +142,8 @@ fn run_imported<R>(
     run(Borrowed::new(&tensor), stream)
 }
 
-/// The stream of a device. On the CPU nobody is asked: there are none.
+/// Returns the current stream of a device. The CPU has no streams: the function is not
+/// called, and the stream is NULL.
 fn current_stream<'a>(
     py: Python<'_>,
     function: Option<Stream>,
@@ -150,10 +157,10 @@ fn current_stream<'a>(
     Ok(WorkStream { stream, alive: PhantomData })
 }
 
-/// The tensor of an object for the time of a call: [`borrow`].
+/// The tensor of an object during a call of [`borrow`].
 ///
-/// It stays on its thread, which may give others what it derefs to, as long as
-/// they are done when the call returns.
+/// It is not `Send`. Other threads may use the `Imported` that it dereferences to, if
+/// they finish before the call returns.
 pub struct Borrowed<'a> {
     tensor: &'a Imported,
     here: PhantomData<*const ()>,
@@ -179,9 +186,8 @@ impl fmt::Debug for Borrowed<'_> {
     }
 }
 
-/// The stream on which a library launches its work on a device now: a
-/// `cudaStream_t` on CUDA, and so on. NULL on the CPU, and where the device's
-/// default stream is meant.
+/// The stream on which a library currently launches its work on a device, such as a
+/// `cudaStream_t` on CUDA. NULL on the CPU, and for the device's default stream.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkStream<'a> {
     stream: *mut c_void,
@@ -189,7 +195,7 @@ pub struct WorkStream<'a> {
 }
 
 impl WorkStream<'_> {
-    /// The handle.
+    /// Returns the handle.
     pub const fn as_ptr(self) -> *mut c_void {
         self.stream
     }

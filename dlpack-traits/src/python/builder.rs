@@ -1,4 +1,4 @@
-//! What a Python class can do besides being a tensor: [`class`].
+//! Configures a Python class of tensors: [`class`].
 
 use core::marker::PhantomData;
 
@@ -14,7 +14,8 @@ use crate::exchange::{ATTRIBUTE, Importable, NotImportable, OLD_ATTRIBUTE, ToObj
 use crate::ffi::DLPackExchangeAPI;
 use crate::import::DLPackImport;
 
-/// Describes a class of tensors: an exporting one on the CPU, unless more is said.
+/// Starts to configure a Python class of tensors. By default it exports tensors on the
+/// CPU and does not import.
 ///
 /// ```ignore,no_run,standalone_crate
 /// use dlpack_traits::{DLPackExport, DLPackImport, Foreign, python};
@@ -33,7 +34,7 @@ pub fn class<T: ExportClass>() -> ClassBuilder<T> {
     ClassBuilder::new(Said::default())
 }
 
-/// A class of tensors that is about to be added to a module: [`class`].
+/// The configuration of a Python class of tensors, made by [`class`].
 #[derive(Debug)]
 #[must_use = "the class is not added before `add` or `install`"]
 pub struct ClassBuilder<T, I = NotImportable, B = Cpu> {
@@ -41,17 +42,17 @@ pub struct ClassBuilder<T, I = NotImportable, B = Cpu> {
     of: PhantomData<Words<T, I, B>>,
 }
 
-/// A builder has no value of any of them.
+/// The type parameters as a function type, since the builder holds no value of them.
 type Words<T, I, B> = fn() -> (T, I, B);
 
-/// What was said that is no type.
+/// The options that are not type parameters.
 #[derive(Clone, Copy, Debug, Default)]
 struct Said {
     old_name: bool,
     read_only_views: bool,
 }
 
-/// Whether a Python class is built from tensors: [`Importable`], or
+/// Whether objects of a Python class can be created from tensors: [`Importable`] or
 /// [`NotImportable`].
 pub trait Importing<T: ExportClass>:
     ToObject<T, PyHost<true>> + ToObject<T, PyHost<false>> + sealed::AddTo<T>
@@ -66,7 +67,7 @@ where
 }
 
 impl Said {
-    /// Gives a class its methods and its table.
+    /// Adds the methods and the exchange table to a class.
     fn install(
         self,
         class: &Bound<'_, PyType>,
@@ -93,7 +94,7 @@ mod sealed {
     use pyo3::types::PyType;
 
     pub trait AddTo<T> {
-        /// Adds what the words of the builder ask for.
+        /// Adds the methods that this type parameter of the builder requests.
         fn add_to(class: &Bound<'_, PyType>) -> PyResult<()>;
     }
 }
@@ -111,10 +112,10 @@ impl<T: ImportClass> sealed::AddTo<T> for Importable {
 }
 
 impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
-    /// Gives the class a class method `from_dlpack(x, /, *, device=None, copy=None)`,
-    /// and lets consumers of its exchange table make objects of it.
+    /// Gives the class a class method `from_dlpack(x, /, *, device=None, copy=None)`, and
+    /// lets consumers of its exchange table create objects of it.
     ///
-    /// Also on a subclass it makes objects of the class itself.
+    /// When called on a subclass, it also creates objects of the class itself.
     pub fn importable(self) -> ClassBuilder<T, Importable, B>
     where
         T: DLPackImport + Into<PyClassInitializer<T>>,
@@ -122,34 +123,35 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
         ClassBuilder::new(self.said)
     }
 
-    /// Names the devices that the class serves, in place of the CPU alone.
+    /// Sets the devices that the class supports, in place of the CPU alone.
     pub fn backends<Set: Backends>(self) -> ClassBuilder<T, I, Set> {
         ClassBuilder::new(self.said)
     }
 
-    /// Publishes the exchange table under `__c_dlpack_exchange_api__` too, which
-    /// is where consumers of before DLPack 1.3 look for it.
+    /// Publishes the exchange table under `__c_dlpack_exchange_api__` too. Consumers from
+    /// before DLPack 1.3 look it up there.
     pub fn old_table_name(mut self) -> Self {
         self.said.old_name = true;
         self
     }
 
-    /// Lets consumers of the exchange table borrow a `DLTensor` of read-only
-    /// memory too (`Arc<[T]>`, `Vec<T>`), which costs less than a managed tensor.
+    /// Lets consumers of the exchange table borrow a `DLTensor` of read-only memory
+    /// (`Arc<[T]>`, `Vec<T>`), which costs less than a managed tensor.
     ///
-    /// Without it that is a `BufferError`: a managed tensor has the flag
-    /// READ_ONLY, a `DLTensor` has none. Memory that consumers may write
+    /// Without this option such a request is a `BufferError`: a managed tensor has the
+    /// flag READ_ONLY, a `DLTensor` has no flags. Memory that consumers may write
     /// ([`SharedBuffer`](crate::SharedBuffer)) can be borrowed without it.
     ///
     /// # Safety
     ///
-    /// 1. Nobody writes to the elements of such a `DLTensor`.
+    /// 1. No consumer writes to the elements of such a `DLTensor`.
     pub const unsafe fn read_only_views(mut self) -> Self {
         self.said.read_only_views = true;
         self
     }
 
-    /// Makes the class what was described, and adds it to a module.
+    /// Installs the methods and the exchange table on the class, and adds the class to a
+    /// module.
     ///
     /// # Errors
     ///
@@ -163,13 +165,13 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
         module.add_class::<T>()
     }
 
-    /// Makes the class what was described. For classes that a declarative
-    /// `#[pymodule]` adds itself, call this in its `#[pymodule_init]`.
+    /// Installs the methods and the exchange table on the class. For classes that a
+    /// declarative `#[pymodule]` adds itself, call this in its `#[pymodule_init]`.
     ///
     /// # Errors
     ///
-    /// Those of [`install`](super::install); for an importable class also
-    /// `TypeError` where it defines a `from_dlpack` itself.
+    /// Those of [`install`](super::install); for an importable class also `TypeError` if
+    /// the class defines a `from_dlpack` itself.
     pub fn install(self, py: Python<'_>) -> PyResult<()>
     where
         I: Importing<T>,

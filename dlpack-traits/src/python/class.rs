@@ -1,4 +1,4 @@
-//! `__dlpack__` and `__dlpack_device__` on a class: [`add_class`].
+//! Adds `__dlpack__` and `__dlpack_device__` to a class: [`add_class`].
 
 use alloc::format;
 
@@ -15,7 +15,7 @@ use super::{builder, methods};
 use crate::backend::Backends;
 use crate::export::DLPackExport;
 
-/// A Rust type that can be a Python class of tensors: a `#[pyclass]` that
+/// A Rust type that can be exported as a Python class of tensors: a `#[pyclass]` that
 /// implements [`DLPackExport`] and is `Send + Sync`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a Python class of tensors",
@@ -27,8 +27,8 @@ pub trait ExportClass: PyClass + DLPackExport + Send + Sync {}
 #[diagnostic::do_not_recommend]
 impl<T: PyClass + DLPackExport + Send + Sync> ExportClass for T {}
 
-/// Adds a class to a module and makes it a producer of tensors: [`install`],
-/// then PyO3's own `add_class`.
+/// Adds a class to a module, and makes its objects export tensors: [`install`], then
+/// PyO3's own `add_class`.
 ///
 /// # Errors
 ///
@@ -37,29 +37,29 @@ pub fn add_class<T: ExportClass>(module: &Bound<'_, PyModule>) -> PyResult<()> {
     builder::class::<T>().add(module)
 }
 
-/// Makes a class a producer of tensors: gives it `__dlpack__`,
-/// `__dlpack_device__` and the C exchange table. For classes that a declarative
-/// `#[pymodule]` adds itself, call this in its `#[pymodule_init]`.
+/// Makes the objects of a class export tensors: adds `__dlpack__`, `__dlpack_device__`
+/// and the C exchange table to it. For classes that a declarative `#[pymodule]` adds
+/// itself, call this in its `#[pymodule_init]`.
 ///
 /// # Errors
 ///
-/// `TypeError` for classes declared `unsendable` (their objects are bound to a
-/// thread, tensors are not) or `immutable_type` (nothing can be added to them).
-/// `ImportError` in an interpreter that is not the first of its process: a tensor is
-/// released on any thread, which can attach to that one alone.
+/// `TypeError` for classes declared `unsendable` (their objects are bound to a thread,
+/// tensors are not) or `immutable_type` (no attribute can be added to them).
+/// `ImportError` in a subinterpreter: a tensor is released on any thread, which can
+/// attach to the main interpreter only.
 pub fn install<T: ExportClass>(py: Python<'_>) -> PyResult<()> {
     builder::class::<T>().install(py)
 }
 
-/// What is known of a class without its type.
+/// The properties of a class that do not depend on its Rust type.
 pub(super) struct Described {
-    /// Whether it was declared `unsendable`.
+    /// Whether the class was declared `unsendable`.
     pub(super) unsendable: bool,
     pub(super) has_streams: bool,
     pub(super) methods: [Method; 2],
 }
 
-/// The name of a method, and what Python is told of it.
+/// The name of a method, and its definition.
 type Method = (&'static str, *const py_ffi::PyMethodDef);
 
 impl Described {
@@ -74,13 +74,11 @@ impl Described {
         }
     }
 
-    /// Gives a class its methods.
+    /// Adds the methods to a class.
     pub(super) fn install(&self, class: &Bound<'_, PyType>) -> PyResult<()> {
         let py = class.py();
         in_first_interpreter(py)?;
         watch(py);
-        // The constant of that name moved from one trait to another, by way of two
-        // series in which both have it.
         let class_name = class.name()?;
         if self.unsendable {
             return Err(PyTypeError::new_err(format!(
@@ -92,8 +90,8 @@ impl Described {
             free_detached();
         }
         for (name, method) in self.methods {
-            // SAFETY: this thread is attached; the class is alive; the method is
-            // static, laid out as a `PyMethodDef`, and only read.
+            // SAFETY: this thread is attached; the class is alive; the method is static,
+            // laid out as a `PyMethodDef`, and only read.
             let descriptor =
                 unsafe { py_ffi::PyDescr_NewMethod(class.as_type_ptr(), method.cast_mut()) };
             // SAFETY: this thread is attached, and the result is a new reference or
@@ -105,12 +103,12 @@ impl Described {
     }
 }
 
-/// Refuses all interpreters but the first: to the others `PyGILState_Ensure`, by which
-/// deleters attach, cannot attach, and waits for ever.
+/// Rejects subinterpreters: deleters attach with `PyGILState_Ensure`, which cannot attach
+/// to a subinterpreter and blocks forever.
 pub(super) fn in_first_interpreter(py: Python<'_>) -> PyResult<()> {
     // SAFETY: this thread is attached.
     let interpreter = unsafe { py_ffi::PyInterpreterState_Get() };
-    // SAFETY: as above, and the thread's interpreter is alive.
+    // SAFETY: as above, and the interpreter of an attached thread is alive.
     match unsafe { py_ffi::PyInterpreterState_GetID(interpreter) } {
         0 => Ok(()),
         -1 => Err(PyErr::fetch(py)),
@@ -121,16 +119,16 @@ pub(super) fn in_first_interpreter(py: Python<'_>) -> PyResult<()> {
     }
 }
 
-/// Whether the class was declared `unsendable`.
+/// Returns whether the class was declared `unsendable`.
 ///
-/// PyO3 does not say so but through the type that checks the thread of such
-/// objects. Its name is no promise, so nothing rests on this but the sentence:
-/// an object of such a class would refuse other threads by itself.
+/// PyO3 exposes this only through the type that checks the thread of such objects. The
+/// name of that type is not a guarantee, so only the error message depends on it: an
+/// object of such a class would itself reject access from other threads.
 fn is_unsendable<T: ExportClass>() -> bool {
     core::any::type_name::<T::ThreadChecker>().contains("::ThreadCheckerImpl")
 }
 
-/// The two methods of a class, static for the life of the process.
+/// The two method definitions of a class, static for the life of the process.
 struct Methods<T, B>(core::marker::PhantomData<(T, B)>);
 
 impl<T: ExportClass, B: Backends> Methods<T, B> {
@@ -166,7 +164,7 @@ unsafe extern "C" fn dlpack<T: ExportClass, B: Backends>(
     positional: py_ffi::Py_ssize_t,
     names: *mut py_ffi::PyObject,
 ) -> *mut py_ffi::PyObject {
-    // SAFETY: 1. is 1. of this function.
+    // SAFETY: 1 (Python calls it as a method): guaranteed by our caller's 1.
     unsafe { methods::dlpack::<B>(object, arguments, positional, names, Class::of::<T>()) }
 }
 
@@ -179,6 +177,6 @@ unsafe extern "C" fn dlpack_device<T: ExportClass>(
     object: *mut py_ffi::PyObject,
     _: *mut py_ffi::PyObject,
 ) -> *mut py_ffi::PyObject {
-    // SAFETY: 1. is 1. of this function.
+    // SAFETY: 1 (Python calls it as a method): guaranteed by our caller's 1.
     unsafe { methods::dlpack_device(object, Class::of::<T>()) }
 }

@@ -1,4 +1,4 @@
-//! The class method `from_dlpack` of importable classes.
+//! Implements the class method `from_dlpack` of importable classes.
 
 use alloc::format;
 use core::marker::PhantomData;
@@ -17,7 +17,7 @@ use super::method::{
 use crate::device::Device;
 use crate::import::{Copies, DLPackImport};
 
-/// A class whose objects can be made from tensors.
+/// A class whose objects can be created from tensors.
 pub(super) trait ImportClass:
     PyClass + DLPackImport + Into<PyClassInitializer<Self>>
 {
@@ -27,7 +27,7 @@ impl<T: PyClass + DLPackImport + Into<PyClassInitializer<T>>> ImportClass for T 
 
 const NAME: &str = "from_dlpack";
 
-/// What `help()` shows. Python takes the signature off its first lines.
+/// Builds the docstring. Python removes the signature from its first lines.
 macro_rules! doc {
     ($what:literal, $copy:literal) => {
         match core::ffi::CStr::from_bytes_with_nul(
@@ -47,7 +47,8 @@ macro_rules! doc {
     };
 }
 
-/// The help of a class, by what it does with the elements.
+/// Returns the docstring of a class, which depends on whether the class copies the
+/// elements.
 const fn doc(copies: Copies) -> &'static core::ffi::CStr {
     match copies {
         Copies::Never => doc!(
@@ -67,16 +68,16 @@ const fn doc(copies: Copies) -> &'static core::ffi::CStr {
     }
 }
 
-/// Gives a class its class method `from_dlpack`.
+/// Adds the class method `from_dlpack` to a class.
 ///
 /// # Errors
 ///
 /// `TypeError` if the class defines one itself, and those of adding to it.
 pub(super) fn add_from_dlpack<T: ImportClass>(class: &Bound<'_, PyType>) -> PyResult<()> {
     let py = class.py();
-    // Not an inherited one: that of a base class makes objects of the base.
+    // An inherited one is allowed: it creates objects of the base class.
     if let Ok(own) = class.getattr("__dict__")?.get_item(NAME) {
-        // The class may have been added before, to another module.
+        // The class may have been added to another module before.
         if !own.getattr("__doc__")?.eq(documentation(doc(T::COPIES)))? {
             return Err(PyTypeError::new_err(format!(
                 "`{}` already has a `{NAME}`; rename it, or leave `importable()` out",
@@ -85,8 +86,8 @@ pub(super) fn add_from_dlpack<T: ImportClass>(class: &Bound<'_, PyType>) -> PyRe
         }
     }
     let method: *const py_ffi::PyMethodDef = Method::<T>::FROM_DLPACK.as_ptr();
-    // SAFETY: this thread is attached; the class is alive; the method is static,
-    // laid out as a `PyMethodDef`, and only read.
+    // SAFETY: this thread is attached; the class is alive; the method is static, laid out
+    // as a `PyMethodDef`, and only read.
     let descriptor =
         unsafe { py_ffi::PyDescr_NewClassMethod(class.as_type_ptr(), method.cast_mut()) };
     // SAFETY: this thread is attached, and the result is a new reference or NULL
@@ -95,7 +96,7 @@ pub(super) fn add_from_dlpack<T: ImportClass>(class: &Bound<'_, PyType>) -> PyRe
     add_to_class(class, NAME, descriptor)
 }
 
-/// The part that becomes `__doc__`.
+/// Returns the part of the text that becomes `__doc__`.
 fn documentation(text: &core::ffi::CStr) -> &str {
     let text = text.to_str().unwrap_or_default();
     text.split_once("--\n\n").map_or(text, |(_, rest)| rest)
@@ -112,8 +113,8 @@ impl<T: ImportClass> Method<T> {
     };
 }
 
-/// `from_dlpack`. Called on a subclass it makes an object of the class itself:
-/// what a subclass adds cannot be made from a tensor.
+/// `from_dlpack`. When called on a subclass it also creates an object of the class
+/// itself: the attributes of a subclass cannot be made from a tensor.
 ///
 /// # Safety
 ///
@@ -124,8 +125,8 @@ unsafe extern "C" fn from_dlpack<T: ImportClass>(
     positional: py_ffi::Py_ssize_t,
     names: *mut PyObject,
 ) -> *mut PyObject {
-    // SAFETY: by 1 this thread is attached, and what is made here is dropped
-    // before the call ends, or returned.
+    // SAFETY: by 1 this thread is attached, and the values made here are dropped before
+    // the call ends, or returned.
     let py: Python<'static> = unsafe { attached() };
     finish(py, || {
         if positional != 1 {
@@ -134,13 +135,13 @@ unsafe extern "C" fn from_dlpack<T: ImportClass>(
             )));
         }
         let mut options = ImportOptions::new();
-        // SAFETY: by 1 there is one.
+        // SAFETY: by 1 `arguments` has `positional` values, and `positional` is 1.
         let object = unsafe { arguments.read() };
-        // SAFETY: by 1 it lives until the call ends.
+        // SAFETY: by 1 the argument lives until the call ends.
         let object = unsafe { Borrowed::from_ptr(py, object) };
-        // SAFETY: one argument is before the keywords.
+        // SAFETY: the keyword values follow the one positional argument.
         let values = unsafe { arguments.add(1) };
-        // SAFETY: 1.
+        // SAFETY: 1 (the convention of vectorcall): guaranteed by our caller's 1.
         unsafe {
             for_each_keyword(py, values, names, |name, value| {
                 options = set(options, &name, &value)?;
@@ -152,7 +153,7 @@ unsafe extern "C" fn from_dlpack<T: ImportClass>(
             if asked == Some(false) {
                 return Err(never_without_a_copy::<T>(py));
             }
-            // The copy that is asked for is the one that the class makes.
+            // The copy that the class makes is the requested one.
             options.copy = None;
         }
         let tensor = from_dlpack_with(&object, &options)?;
@@ -164,7 +165,7 @@ unsafe extern "C" fn from_dlpack<T: ImportClass>(
     })
 }
 
-/// The error of `copy=False` where the class makes a copy.
+/// Makes the error for `copy=False` if the class makes a copy.
 #[cold]
 fn never_without_a_copy<T: ImportClass>(py: Python<'_>) -> PyErr {
     match py.get_type::<T>().name() {
@@ -175,7 +176,7 @@ fn never_without_a_copy<T: ImportClass>(py: Python<'_>) -> PyErr {
     }
 }
 
-/// Takes one keyword.
+/// Sets one keyword.
 fn set<'a>(
     options: ImportOptions<'a>,
     name: &Bound<'_, PyAny>,
@@ -192,7 +193,7 @@ fn set<'a>(
     }
 }
 
-/// A device: two integers, or the name of a kind of device and an index.
+/// Converts a device: two integers, or the name of a device type with an optional index.
 fn device(value: &Bound<'_, PyAny>) -> PyResult<Device> {
     let name = convert::quietly(value.py(), value.extract::<alloc::string::String>());
     match name {

@@ -1,4 +1,4 @@
-//! Python values to plain data, and errors to exceptions.
+//! Converts Python values to plain data, and errors to exceptions.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -21,9 +21,9 @@ use crate::stream::StreamArg;
 use crate::version::Version;
 
 impl From<Error> for PyErr {
-    /// `MemoryError` for a failed allocation, `ValueError` for a stream that
-    /// makes no sense, `IndexError` for an index without an element, `BufferError`
-    /// for everything that cannot be exported.
+    /// `MemoryError` for a failed allocation, `ValueError` for an invalid stream,
+    /// `IndexError` for an index out of range, `BufferError` for a tensor that cannot be
+    /// exported.
     fn from(error: Error) -> Self {
         let text = error.to_string();
         match error {
@@ -41,8 +41,8 @@ impl From<Error> for PyErr {
 }
 
 impl From<ImportError> for PyErr {
-    /// `ValueError` for what the type itself refused, `BufferError` for a tensor
-    /// that is not such as it needs, and as for [`Error`] otherwise.
+    /// `ValueError` for what the type itself rejected, `BufferError` for a tensor that
+    /// does not meet a requirement of the type; otherwise as for [`Error`].
     fn from(error: ImportError) -> Self {
         match error {
             ImportError::Tensor(error) => error.into(),
@@ -58,27 +58,27 @@ impl From<Refusal> for PyErr {
     }
 }
 
-/// A panic of user code, as an exception.
+/// Makes the exception for a panic of user code.
 pub(super) fn panicked() -> PyErr {
     PyRuntimeError::new_err("the Rust code that describes this tensor panicked")
 }
 
-/// The token of a thread that is attached.
+/// Returns the token of the attached thread.
 ///
-/// PyO3 renamed the function that makes one in 0.26. An inherent function wins
-/// over a trait's of the same name, so each of these two traits lends the one
-/// that the series at hand lacks.
+/// PyO3 renamed the function that makes one in 0.26. An inherent function takes
+/// precedence over a trait function of the same name, so each of the next two traits
+/// supplies the name that the current PyO3 version lacks.
 ///
 /// # Safety
 ///
-/// 1. The calling thread is attached, and stays so for `'py`; what is taken
-///    out of that lifetime attaches before it touches Python.
+/// 1. The calling thread is attached, and stays so for `'py`; what is taken out of that
+///    lifetime attaches before it touches Python.
 pub(super) unsafe fn attached<'py>() -> Python<'py> {
     // SAFETY: by 1.
     unsafe { Python::assume_attached() }
 }
 
-/// The name up to 0.25, for the series that no longer have it.
+/// The name up to PyO3 0.25, for versions that have removed it.
 #[allow(dead_code, reason = "used only by the series that lack the function")]
 trait Until025 {
     unsafe fn assume_gil_acquired<'py>() -> Python<'py>;
@@ -90,7 +90,7 @@ impl Until025 for Python<'_> {
     }
 }
 
-/// The name from 0.26 on, for the series that do not have it yet.
+/// The name since PyO3 0.26, for versions that do not have it yet.
 #[allow(dead_code, reason = "used only by the series that lack the function")]
 trait Since026 {
     unsafe fn assume_attached<'py>() -> Python<'py>;
@@ -104,16 +104,16 @@ impl Since026 for Python<'_> {
     }
 }
 
-/// Runs something while this thread is attached to the interpreter. `None`
-/// where PyO3 refuses to attach, and nothing ran.
+/// Runs a closure attached to the interpreter. Returns `None` if PyO3 cannot attach; the
+/// closure has then not run.
 ///
-/// The function for that is new in 0.26. Before, `with_gil` panics where it
-/// refuses, which comes to the same here.
+/// `Python::try_attach` is new in PyO3 0.26. Before that, `with_gil` panics if it cannot
+/// attach; the panic is caught here, with the same result.
 pub(super) fn try_attach(run: impl FnOnce()) -> Option<()> {
     contain(|| Python::try_attach(|_| run())).flatten()
 }
 
-/// For the series that do not have this function yet.
+/// Supplies `try_attach` for versions that do not have it yet.
 #[allow(dead_code, reason = "used only by the series that lack the function")]
 trait TryAttach {
     fn try_attach<R>(run: impl FnOnce(Python<'_>) -> R) -> Option<R>;
@@ -126,7 +126,7 @@ impl TryAttach for Python<'_> {
     }
 }
 
-/// For the series that no longer have this function.
+/// Supplies `with_gil` for versions that have removed it.
 #[allow(dead_code, reason = "used only by the series that lack the function")]
 trait WithGil {
     fn with_gil<R>(run: impl FnOnce(Python<'_>) -> R) -> R;
@@ -138,11 +138,12 @@ impl WithGil for Python<'_> {
     }
 }
 
-/// Raises an error, and keeps nothing of it.
+/// Raises an error in Python, and leaves no deferred reference counts behind.
 ///
-/// The methods of a class are called by Python itself, so PyO3 does not know that this
-/// thread is attached. What it dropped then, it would keep in a list until somebody
-/// attaches, and a list of refusals has no end. So this attaches once more.
+/// Python itself calls the methods of a class, so PyO3 has not recorded that this thread
+/// is attached. It would put references that are dropped here into its list of pending
+/// decrements until the next time a thread attaches through PyO3, and the list grows with
+/// each rejected call. Attaching once more drops them at once.
 #[cold]
 pub(super) fn raise(py: Python<'_>, error: PyErr) {
     let mut error = Some(error);
@@ -151,32 +152,32 @@ pub(super) fn raise(py: Python<'_>, error: PyErr) {
             error.restore(py);
         }
     });
-    // Refused inside a `__traverse__`, and while Python ends.
+    // PyO3 does not attach inside a `__traverse__`, or while Python finalises.
     if let (None, Some(error)) = (attached, error) {
         error.restore(py);
     }
 }
 
-/// Drops an error at once, which [`raise`] says how.
+/// Drops an error at once. [`raise`] explains why this needs more than `drop`.
 pub(super) fn quietly<T>(py: Python<'_>, result: PyResult<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(error) => {
             raise(py, error);
-            // SAFETY: `py` says that this thread is attached.
+            // SAFETY: `py` proves that this thread is attached.
             unsafe { pyo3::ffi::PyErr_Clear() };
             None
         }
     }
 }
 
-/// The value that code of an object returned; `None` for an `Exception`, which is dropped
-/// at once.
+/// Returns the value that Python code of an object returned; `None` for an `Exception`,
+/// which is dropped at once.
 ///
 /// # Errors
 ///
-/// Exceptions that are not an `Exception`, such as `KeyboardInterrupt`: they are meant for
-/// the caller.
+/// Exceptions that are not an `Exception`, such as `KeyboardInterrupt`: they are meant
+/// for the caller.
 pub(super) fn answer<T>(py: Python<'_>, said: PyResult<T>) -> PyResult<Option<T>> {
     match said {
         Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
@@ -184,8 +185,8 @@ pub(super) fn answer<T>(py: Python<'_>, said: PyResult<T>) -> PyResult<Option<T>
     }
 }
 
-/// The arguments of `__dlpack__` as plain data: what decides the export, and
-/// the consumer's stream.
+/// Converts the arguments of `__dlpack__` to plain data: the request that decides how to
+/// export, and the consumer's stream.
 pub(super) fn request<'a>(keywords: &Keywords<'a, '_>) -> PyResult<(Request, StreamArg<'a>)> {
     let request = Request {
         max_version: keywords.max_version.as_deref().map(max_version).transpose()?,
@@ -213,7 +214,7 @@ pub(super) struct Keywords<'a, 'py> {
 }
 
 impl<'a, 'py> Keywords<'a, 'py> {
-    /// Takes one keyword.
+    /// Sets one keyword.
     pub(super) fn set(
         &mut self,
         name: Borrowed<'a, 'py, PyAny>,
@@ -228,8 +229,8 @@ impl<'a, 'py> Keywords<'a, 'py> {
         &mut self,
         name: Borrowed<'a, 'py, PyAny>,
     ) -> PyResult<&mut Option<Borrowed<'a, 'py, PyAny>>> {
-        // Python interns the keywords of a call in source code, so nearly every
-        // name is one of these very objects.
+        // Python interns the keywords of calls in source code, so nearly every name is
+        // identical to one of these objects.
         let py = name.py();
         if name.is(intern!(py, "max_version")) {
             return Ok(&mut self.max_version);
@@ -261,7 +262,8 @@ fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
     let (major, minor) = pair(value)?.ok_or_else(|| {
         expected("`max_version` must be a tuple of two integers, such as (1, 0)", value)
     })?;
-    // A version beyond what fits is later than ours all the same.
+    // A part that does not fit is larger than any version of this crate; it becomes
+    // `u32::MAX`.
     let part = |part: i64| {
         u32::try_from(part).or_else(|_| {
             if part > 0 {
@@ -276,7 +278,7 @@ fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
     Ok(version)
 }
 
-/// A device, from a pair of integers that is called `what` in errors.
+/// Converts a pair of integers to a device. Errors call the argument `what`.
 pub(super) fn device(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Device> {
     let (device_type, device_id) = pair(value)?.ok_or_else(|| {
         expected(
@@ -292,7 +294,7 @@ pub(super) fn device(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Device> {
     Ok(Device::new(DLDeviceType(part(device_type)?), part(device_id)?))
 }
 
-/// Two integers in a tuple. Enumerations of integers will do.
+/// Converts a tuple of two integers, or of members of an `IntEnum`.
 ///
 /// # Errors
 ///
@@ -304,8 +306,8 @@ fn pair(value: &Bound<'_, PyAny>) -> PyResult<Option<(i64, i64)>> {
     Ok(integer(&second)?.map(|second| (first, second)))
 }
 
-/// An integer. What lies beyond 64 bits becomes the nearest that does not: no
-/// argument has a meaning out there.
+/// Converts an integer. Integers beyond 64 bits saturate: no argument has a meaning
+/// there.
 ///
 /// # Errors
 ///
@@ -323,11 +325,12 @@ fn integer(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     }
 }
 
-/// What was converted; `None` where the error says that the value does not fit.
+/// Returns a converted value; `None` if the error is a `TypeError` or an `OverflowError`,
+/// which say that the value does not fit.
 ///
 /// # Errors
 ///
-/// Any other error: code of the value raised it, and it is for the caller.
+/// Any other error: Python code of the value raised it, and it is meant for the caller.
 fn unless_unfit<T>(py: Python<'_>, converted: PyResult<T>) -> PyResult<Option<T>> {
     match converted {
         Err(error)
@@ -345,8 +348,8 @@ pub(super) fn copy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
         .ok_or_else(|| expected("`copy` must be True, False or None", value))
 }
 
-/// The address of a `sycl::queue`: libraries of oneAPI have a `dpctl.SyclQueue`
-/// where others have a number.
+/// Returns the address of a `sycl::queue`: oneAPI libraries pass a `dpctl.SyclQueue`
+/// instead of a number.
 #[cold]
 fn queue(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     let py = value.py();
@@ -363,16 +366,16 @@ fn stream<'a>(value: Borrowed<'a, '_, PyAny>) -> PyResult<StreamArg<'a>> {
     };
     let number = number.ok_or_else(|| expected("`stream` must be an integer or None", &value))?;
     match usize::try_from(number) {
-        // SAFETY: the array API standard demands of the caller a sentinel or a
-        // stream of the tensor's device that is alive until `__dlpack__`
-        // returns; the argument `value` is alive no longer.
+        // SAFETY: the array API standard requires that the caller passes a sentinel, or a
+        // stream of the tensor's device that is alive until `__dlpack__` returns; the
+        // argument `value` does not live longer than that.
         Ok(handle) => Ok(unsafe { StreamArg::from_handle(handle) }),
         Err(_) if number == -1 => Ok(StreamArg::no_sync()),
         Err(_) => Err(PyValueError::new_err(format!("`stream` is {number}, below -1"))),
     }
 }
 
-/// A `TypeError` that says what was expected and what came.
+/// Makes a `TypeError` that states the expected and the given value.
 pub(super) fn expected(what: &str, value: &Bound<'_, PyAny>) -> PyErr {
     match value.repr() {
         Ok(found) => PyTypeError::new_err(format!("{what}, not {found}")),

@@ -1,4 +1,4 @@
-//! Tensors of Python objects: [`from_dlpack`].
+//! Imports the tensors of Python objects: [`from_dlpack`].
 
 use alloc::format;
 
@@ -18,10 +18,10 @@ use crate::ffi;
 use crate::import::{ImportPolicy, Imported};
 use crate::stream::{StreamArg, StreamKind};
 
-/// Takes the tensor of a Python object, without a copy.
+/// Imports the tensor of a Python object, zero-copy.
 ///
-/// Any object will do that exports tensors: by the exchange table of its type,
-/// or by `__dlpack__`. So will a capsule that was got from there.
+/// The object may export tensors by the exchange table of its type or by `__dlpack__`. It
+/// may also be a DLPack capsule.
 ///
 /// ```no_run
 /// use dlpack_traits::python;
@@ -35,7 +35,7 @@ use crate::stream::{StreamArg, StreamKind};
 /// }
 /// ```
 ///
-/// It can stand at an argument, too, and then the function gets the tensor:
+/// It can also convert an argument of a `#[pyfunction]`, which then receives the tensor:
 ///
 /// ```ignore,no_run,standalone_crate
 /// use dlpack_traits::{Imported, python};
@@ -47,27 +47,27 @@ use crate::stream::{StreamArg, StreamKind};
 /// }
 /// ```
 ///
-/// PyTorch's table gives tensors that require a gradient too, which its `__dlpack__`
-/// refuses: autograd does not see what is done with them here.
+/// PyTorch's exchange table also exports tensors that require a gradient, which its
+/// `__dlpack__` rejects. Autograd does not record what Rust does with them.
 ///
 /// # Errors
 ///
-/// What the object raises: usually `BufferError` where it cannot export, and
-/// `AttributeError` where it is no tensor, which says what to pass (for a list,
-/// `numpy.asarray(x)`). `BufferError` for a tensor that is
-/// not what the standard allows, `ValueError` for a capsule that holds none, or
-/// whose tensor was taken before.
+/// What the object raises: usually `BufferError` if it cannot export, and
+/// `AttributeError` if it is not a tensor, with a message that suggests what to pass (for
+/// a list, `numpy.asarray(x)`). `BufferError` for a tensor that violates the standard.
+/// `ValueError` for a capsule that contains no tensor, or whose tensor was already
+/// consumed.
 #[inline]
 pub fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<Imported> {
     from_dlpack_with(object, &ImportOptions::new())
 }
 
-/// Takes the tensor of a Python object: [`from_dlpack`], with more to say.
+/// Imports the tensor of a Python object, as [`from_dlpack`] does, with options.
 ///
 /// # Errors
 ///
-/// Those of [`from_dlpack`]; and `BufferError` if the tensor is not where it was
-/// asked to be, or not where the object said that it is.
+/// Those of [`from_dlpack`]; and `BufferError` if the tensor is not on the requested
+/// device, or not on the device that `__dlpack_device__` returned.
 #[inline(always)]
 pub fn from_dlpack_with(
     object: &Bound<'_, PyAny>,
@@ -79,12 +79,12 @@ pub fn from_dlpack_with(
     import(object, options)
 }
 
-/// Imports the tensor of an object. A copy that is asked for is the producer's.
+/// Imports the tensor of an object. If the options request a copy, the producer makes it.
 fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Imported> {
     if options.is_plain() {
         if let Some(export) = options.export_of(object)? {
-            // SAFETY: 1. It is from the table of this object's type. 2. The
-            // library that made the table is trusted to keep the standard.
+            // SAFETY: 1. The function is from the table of this object's type. 2. The
+            // library that made the table is trusted to follow the standard.
             return match unsafe { slots::export(object, export) } {
                 Ok(tensor) if options.are_met_by(&tensor) => Ok(tensor),
                 by_table => without_table(object, options, by_table),
@@ -94,7 +94,7 @@ fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Im
     if object.is_exact_instance_of::<PyCapsule>() {
         return out_of_capsule(object, options);
     }
-    // SAFETY: 1. Producers are trusted to keep the standard.
+    // SAFETY: 1. Producers are trusted to follow the standard.
     let tensor = unsafe { produce(object, options) }.map_err(|error| explained(object, error))?;
     if options.device.is_none() && tensor.device() == Device::CPU {
         return Ok(tensor);
@@ -102,8 +102,9 @@ fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Im
     check_device(object, tensor, options)
 }
 
-/// Imports the tensor without a copy, and copies it if it is on the CPU: a producer may
-/// have other references to a copy of its own. On other devices the copy is the producer's.
+/// Imports the tensor without a copy, and copies it here if it is on the CPU: a producer
+/// may keep other references to a copy that it makes. On other devices the producer makes
+/// the copy.
 #[cold]
 fn own_copy(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Imported> {
     let tensor = import(object, &ImportOptions { copy: None, ..*options })?;
@@ -117,13 +118,13 @@ fn own_copy(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<
              it came from",
         ));
     }
-    // SAFETY: 1. Producers are trusted to keep the standard.
+    // SAFETY: 1. Producers are trusted to follow the standard.
     let tensor = unsafe { produce(object, options) }?;
     check_device(object, tensor, options)
 }
 
-/// Calls `__dlpack__` of an object whose table did not return a usable tensor, unless the
-/// table raised another exception than `BufferError`.
+/// Calls `__dlpack__` of an object whose table did not return a usable tensor. Passes on
+/// an exception that the table raised, unless it is a `BufferError`.
 #[cold]
 fn without_table(
     object: &Bound<'_, PyAny>,
@@ -131,13 +132,13 @@ fn without_table(
     by_table: PyResult<Imported>,
 ) -> PyResult<Imported> {
     let py = object.py();
-    // A tensor of the table is released only when `__dlpack__` has returned.
+    // The tensor of the table is released only after `__dlpack__` has returned.
     let (unusable, refused) = match by_table {
         Err(error) if !error.is_instance_of::<PyBufferError>(py) => return Err(error),
         Err(error) => (None, Some(error)),
         Ok(tensor) => (Some(tensor), None),
     };
-    // SAFETY: 1. Producers are trusted to keep the standard.
+    // SAFETY: 1. Producers are trusted to follow the standard.
     match unsafe { produce(object, options) } {
         Ok(tensor) => {
             quietly(py, refused.map_or(Ok(()), Err));
@@ -154,18 +155,18 @@ fn without_table(
     }
 }
 
-/// Takes the tensor of a bare capsule.
+/// Imports the tensor of a capsule that was passed instead of an object.
 #[cold]
 fn out_of_capsule(capsule: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<Imported> {
     watch(capsule.py());
-    // SAFETY: 1. By its name the capsule owns a tensor of a producer, who is
-    // trusted to keep the standard.
+    // SAFETY: 1. By its name the capsule owns a tensor. Its producer is trusted to follow
+    // the standard.
     let tensor = unsafe { take::take(capsule, options.policy) }?;
     check_device(capsule, tensor, options)
 }
 
-/// Compares the device of the tensor with the one that was asked for, or, if that is not
-/// the CPU, with what `__dlpack_device__` of its object returns.
+/// Checks that the tensor is on the requested device. Without a requested device, checks
+/// that it is on the CPU or on the device that `__dlpack_device__` of its object returns.
 #[cold]
 fn check_device(
     object: &Bound<'_, PyAny>,
@@ -185,7 +186,7 @@ fn check_device(
     Err(PyBufferError::new_err(format!("the tensor is on {found}, but {who} {said}")))
 }
 
-/// What to ask of a producer: nothing in particular, unless more is said.
+/// Options of an import: device, copy, stream. By default nothing is requested.
 ///
 /// ```
 /// use dlpack_traits::{Device, python::ImportOptions};
@@ -211,7 +212,7 @@ impl Default for ImportOptions<'_> {
 }
 
 impl<'a> ImportOptions<'a> {
-    /// Nothing in particular.
+    /// Requests nothing.
     pub const fn new() -> Self {
         Self {
             device: None,
@@ -223,21 +224,22 @@ impl<'a> ImportOptions<'a> {
         }
     }
 
-    /// The device to have the tensor on (`dl_device=`). A producer need not know
-    /// any but the tensor's own and the CPU.
+    /// Requests a device for the tensor (`dl_device=`). Producers need to support only
+    /// the tensor's own device and the CPU.
     pub const fn device(self, device: Device) -> Self {
         Self { device: Some(device), ..self }
     }
 
-    /// Whether to have a copy (`copy=`): always, or never, and rather an error.
+    /// Requests a copy (`copy=`): `true` always copies; `false` never copies, and the
+    /// import fails if a copy would be needed.
     ///
-    /// A copy of a tensor on the CPU is made by this crate
-    /// ([`Imported::to_own_copy`]): the producer exports its memory as it is, also one
-    /// that does not accept `copy=`. Nothing else has the copy, so its elements are
-    /// slices without `unsafe`. With [`device`](Self::device) set to the CPU, what a
-    /// producer transfers from another device is copied once more, because the producer
-    /// may keep the memory that it transferred to. A copy on another device is the
-    /// producer's (`copy=True` is passed on), and [`Imported::exclusive`] refuses it.
+    /// This crate makes the copy of a tensor on the CPU ([`Imported::to_own_copy`]): the
+    /// producer exports its memory zero-copy, even if it does not accept `copy=`. The
+    /// copy has no other owner, so its elements can be borrowed as slices without
+    /// `unsafe`. With [`device`](Self::device) set to the CPU, a tensor that a producer
+    /// transfers from another device is copied once more, because the producer may keep
+    /// the memory that it transferred to. On other devices the producer makes the copy
+    /// (`copy=True` is passed on), and [`Imported::exclusive`] rejects it.
     ///
     /// ```no_run
     /// use dlpack_traits::python::{self, ImportOptions};
@@ -255,16 +257,16 @@ impl<'a> ImportOptions<'a> {
         Self { copy: Some(copy), ..self }
     }
 
-    /// The stream on which the tensor will be used (`stream=`). Of tensors on
-    /// the CPU it is not passed on: there are no streams.
+    /// Sets the stream on which the caller will use the tensor (`stream=`). It is not
+    /// passed on for tensors on the CPU, which has no streams.
     pub const fn stream(self, stream: StreamArg<'a>) -> Self {
         Self { stream, ..self }
     }
 
-    /// The stream as an object, for producers that take no number, in place of
-    /// [`stream`](Self::stream): dpnp wants a `dpctl.SyclQueue`. It is passed on as it
-    /// is, and what it means is between the producer and the caller. Of tensors on
-    /// the CPU it is not passed on.
+    /// Sets the stream as a Python object, in place of [`stream`](Self::stream), for
+    /// producers that do not accept a number: dpnp expects a `dpctl.SyclQueue`. It is
+    /// passed on unchanged, and only the producer interprets it. It is not passed on for
+    /// tensors on the CPU.
     ///
     /// ```no_run
     /// use dlpack_traits::Imported;
@@ -281,8 +283,9 @@ impl<'a> ImportOptions<'a> {
         Self { stream_object: Some(stream), ..self }
     }
 
-    /// Takes memory for writable that comes in a legacy capsule, of before DLPack 1.0,
-    /// which has no READ_ONLY flag. Otherwise it is read-only, as in NumPy.
+    /// Treats memory that arrives in a legacy capsule (before DLPack 1.0) as writable. A
+    /// legacy capsule has no READ_ONLY flag; without this option its memory is read-only,
+    /// as in NumPy.
     ///
     /// # Safety
     ///
@@ -292,8 +295,8 @@ impl<'a> ImportOptions<'a> {
         Self { policy: self.policy.legacy_writable(true), ..self }
     }
 
-    /// Also takes exchange tables that types publish as integers, as they did
-    /// before 1.3. Such types are asked for each time.
+    /// Also accepts exchange tables that types publish as integers, as they did before
+    /// DLPack 1.3. These types are not cached: their attribute is read in each import.
     ///
     /// # Safety
     ///
@@ -305,13 +308,14 @@ impl<'a> ImportOptions<'a> {
         Self { addresses: true, ..self }
     }
 
-    /// Whether a copy is asked for that this crate makes, if the tensor is on the CPU.
+    /// Whether the options request a copy that this crate makes if the tensor is on the
+    /// CPU.
     fn wants_own_copy(&self) -> bool {
         self.copy == Some(true) && self.device.is_none_or(|device| device == Device::CPU)
     }
 
-    /// Whether a table can do what is asked: it has no words for more, and does
-    /// not wait for a device.
+    /// Whether the exchange table can export with these options: its function has no
+    /// parameters for a device, a copy or a stream, and does not synchronize.
     fn is_plain(&self) -> bool {
         self.device.is_none()
             && self.copy.is_none()
@@ -319,11 +323,11 @@ impl<'a> ImportOptions<'a> {
             && !matches!(self.stream.kind(), StreamKind::Handle(_))
     }
 
-    /// Whether a tensor that came through a table can be used as it is.
+    /// Whether a tensor that a table exported can be used as it is.
     ///
-    /// On a device it may not be ready, which `__dlpack__` sees to. And PyTorch's
-    /// table gives complex tensors without the conjugation that they may stand
-    /// for, which its `__dlpack__` refuses.
+    /// On a device its data may not be ready; `__dlpack__` synchronizes. PyTorch's table
+    /// also exports complex tensors that have the conjugate bit set, and drops the bit;
+    /// its `__dlpack__` rejects these tensors.
     #[inline]
     fn are_met_by(&self, tensor: &Imported) -> bool {
         let device = tensor.device();
@@ -332,7 +336,8 @@ impl<'a> ImportOptions<'a> {
         is_ready && tensor.dtype().code() != ffi::kDLComplex
     }
 
-    /// The function of the table of the object's type that exports objects.
+    /// Returns the function of the exchange table of the object's type that exports
+    /// objects.
     #[inline(always)]
     fn export_of(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<Export>> {
         match export_of(object)? {
@@ -344,11 +349,12 @@ impl<'a> ImportOptions<'a> {
     #[cold]
     fn export_by_address(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<Export>> {
         let class = object.get_type();
-        // What has a table as it should be is not asked for its address.
+        // A type that publishes its table in a capsule is not checked for an address.
         if !self.addresses || peer_of(&class)?.is_some() {
             return Ok(None);
         }
-        // SAFETY: 1 of `trust_addresses`.
+        // SAFETY: 1 (an integer is 0 or the address of a table) is 1 of
+        // `trust_addresses`.
         Ok(unsafe { peer_by_address(&class) }?.and_then(|peer| peer.export))
     }
 }

@@ -1,4 +1,4 @@
-//! Python as the host of an exchange table: [`PyHost`].
+//! Implements the host of an exchange table for Python: [`PyHost`].
 
 use core::any::TypeId;
 use core::ffi::c_void;
@@ -22,15 +22,15 @@ use crate::export::{into_managed, share_managed};
 use crate::managed::{ManagedTensor, Outgoing};
 use crate::stream::StreamArg;
 
-/// Python: its objects of a class, and of subclasses, hold a value of the Rust
-/// type.
+/// The Python host: objects of a PyO3 class, and of its subclasses, hold a value of the
+/// Rust type.
 ///
-/// `READ_ONLY_VIEWS` says whether borrowed tensors are given out of memory that
-/// must not be written; see [`ClassBuilder::read_only_views`](super::ClassBuilder::read_only_views).
+/// `READ_ONLY_VIEWS` states whether borrowed tensors of read-only memory are exported;
+/// see [`ClassBuilder::read_only_views`](super::ClassBuilder::read_only_views).
 #[derive(Debug)]
 pub struct PyHost<const READ_ONLY_VIEWS: bool = false>(());
 
-/// Runs something with the value of an object.
+/// Calls a closure with the Rust value of an object.
 ///
 /// # Safety
 ///
@@ -40,20 +40,20 @@ unsafe fn with<T: ExportClass, R>(
     object: *mut c_void,
     run: impl FnOnce(&T) -> Result<R, Fault<PyErr>>,
 ) -> Result<R, Fault<PyErr>> {
-    // SAFETY: 1. By 1 the object is alive, and this thread attached.
+    // SAFETY: 1. By 1 the object is alive, and this thread is attached.
     let object = unsafe { borrow::<T>(object.cast()) }.map_err(Fault::Host)?;
     run(&object)
 }
 
-/// Whether PyO3 never lends the value of an object by `&mut`.
+/// Returns whether PyO3 never borrows the value of an object by `&mut`.
 fn is_frozen<T: PyClass>() -> bool {
     TypeId::of::<T::Frozen>() == TypeId::of::<boolean_struct::True>()
 }
 
-// SAFETY: 1. `borrow` finds out whether the object is of the class, and holds a
-// borrow of it during `run`. 2. A frozen class is never lent by `&mut`, and its
-// value is moved into the object once, when that is made. 3. `ClassBuilder` says
-// true only where its caller, in `unsafe`, has said so.
+// SAFETY: 1. `borrow` checks that the object is of the class, and holds a borrow of it
+// while `run` runs. 2. PyO3 never borrows the value of a frozen class by `&mut`, and the
+// value is moved into the object once, when the object is made. 3. `ClassBuilder` sets it
+// to true only if its caller promised it in `unsafe`.
 unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ_ONLY_VIEWS> {
     type Error = PyErr;
 
@@ -64,7 +64,8 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ
         object: *mut c_void,
         run: impl FnOnce(&T) -> Result<R, Fault<PyErr>>,
     ) -> Result<R, Fault<PyErr>> {
-        // SAFETY: 1. is 1. of this function.
+        // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our
+        // caller's 1.
         unsafe { with(object, run) }
     }
 
@@ -79,16 +80,17 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ
                  class may change while it is read; take a managed tensor",
             )));
         }
-        // SAFETY: 1. is 1. of this function.
+        // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our
+        // caller's 1.
         unsafe { with(object, run) }
     }
 
     unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, Fault<PyErr>> {
-        // SAFETY: 1. By 1 the object is alive, and this thread attached.
+        // SAFETY: 1. By 1 the object is alive, and this thread is attached.
         let object = unsafe { borrow::<T>(object.cast()) }.map_err(Fault::Host)?;
         let stream = StreamArg::work_stream();
         match share_managed::<T>(&object, stream) {
-            // The object itself is the only owner that there is.
+            // The storage has no other owner than the object itself.
             Err(Error::NotShareable) => {
                 Ok(into_managed(PyOwner::new(Object::new(object)), stream)?)
             }
@@ -102,7 +104,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ
         refused: &mut Option<Fault<PyErr>>,
     ) -> Option<Outgoing> {
         let (object, stream) = (object.cast(), StreamArg::work_stream());
-        // SAFETY: 1. By 1 the object is alive, and this thread attached.
+        // SAFETY: 1. By 1 the object is alive, and this thread is attached.
         let shared = unsafe { share_or::<T>(object, Capsule::Versioned, stream, refused) };
         if shared.is_some() {
             return shared;
@@ -135,8 +137,8 @@ where
 }
 
 impl From<Fault<PyErr>> for PyErr {
-    /// The exception of that [`kind`](Fault::kind); an exception of Python stays
-    /// what it is.
+    /// Makes the exception of the fault's [`kind`](Fault::kind). An exception that Python
+    /// raised is kept.
     fn from(fault: Fault<PyErr>) -> Self {
         match fault {
             Fault::Tensor(error) => error.into(),

@@ -1,10 +1,10 @@
-//! Python classes that produce tensors, and tensors of Python objects (feature `pyo3`).
+//! Exports `#[pyclass]` structs as tensors, and imports the tensors of Python objects
+//! (feature `pyo3`).
 //!
 //! [`add_class`] registers a `#[pyclass]` and gives it `__dlpack__` and
-//! `__dlpack_device__`, as the Python array API standard (2025.12) defines
-//! them. From then on `numpy.from_dlpack`, `torch.from_dlpack`,
-//! `jax.dlpack.from_dlpack`, `tvm_ffi.from_dlpack` and their kin accept its
-//! objects:
+//! `__dlpack_device__`, as the Python array API standard (2025.12) defines them. Its
+//! objects can then be passed to `numpy.from_dlpack`, `torch.from_dlpack`,
+//! `jax.dlpack.from_dlpack`, `tvm_ffi.from_dlpack` and other DLPack consumers:
 //!
 //! ```ignore,no_run,standalone_crate
 //! use std::sync::Arc;
@@ -21,11 +21,11 @@
 //! }
 //! ```
 //!
-//! # Taking tensors
+//! # Importing tensors
 //!
-//! [`from_dlpack`] takes the tensor of any Python object that exports one, as an
-//! [`Imported`](crate::Imported), and needs no `unsafe`. A class that implements
-//! [`DLPackImport`](crate::DLPackImport), by the derive or by hand, gets a class method
+//! [`from_dlpack`] imports the tensor of any Python object that exports one. It returns
+//! an [`Imported`](crate::Imported) and needs no `unsafe`. A class that implements
+//! [`DLPackImport`](crate::DLPackImport), derived or written by hand, gets a class method
 //! `from_dlpack`:
 //!
 //! ```ignore,no_run,standalone_crate
@@ -51,60 +51,61 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | own the tensor of an object | [`from_dlpack`]; [`from_dlpack_with`] to ask for a device, a copy, a stream |
-//! | read it for the time of a call, on the stream of its library | [`borrow`] |
+//! | own the tensor of an object | [`from_dlpack`]; [`from_dlpack_with`] to request a device, a copy or a stream |
+//! | read it during a call, on the current stream of its library | [`borrow`] |
 //! | the same without an allocation, while nothing changes the object | `unsafe` [`borrow_view`] |
-//! | have a result allocated by the library of an argument | [`allocate`], [`allocate_like`] |
+//! | let the library of an argument allocate a result | [`allocate`], [`allocate_like`] |
 //! | make an object of a given type from a Rust tensor | [`to`] |
 //!
-//! All of them use the exchange table of the object's type, where it has one that
-//! can be read, and the Python protocol otherwise. A subclass has the table of its
-//! base, which does not know of a `__dlpack__` that the subclass overrides; with
-//! `__dlpack_c_exchange_api__ = None` it has none. A table that two unrelated classes have
-//! is used for the class that it was found on first, or for neither.
+//! All of them use the exchange table of the object's type if it has one that can be
+//! read, and fall back to the Python protocol. A subclass inherits the table of its base,
+//! which does not call a `__dlpack__` that the subclass overrides; a subclass that sets
+//! `__dlpack_c_exchange_api__ = None` has no table. If two unrelated classes publish the
+//! same table, it is used for the class on which it was found first, or for neither.
 //!
-//! Who makes the tensor is trusted to have made it as the standard says: with pointers
-//! that lead to memory of the size that the struct states, for as long as it is not
-//! released. Everything that can be checked is.
+//! This crate trusts the producer to follow the standard: its pointers lead to memory of
+//! the size that the struct states, and the memory stays valid until the tensor is
+//! released. Everything that can be checked is checked.
 //!
 //! # What keeps the memory alive
 //!
-//! Where the storage can be shared (`Arc<[T]>`, `SharedBuffer<T>`), an export
-//! holds one more owner of it and needs no interpreter to be released.
-//! Otherwise (`Vec<T>`) it holds the Python object, borrowed: until the last
-//! export is released, `&mut` methods of the object raise "Already borrowed".
+//! If the storage can be shared (`Arc<[T]>`, `SharedBuffer<T>`), an export holds another
+//! reference to the storage, and releasing it does not need the interpreter. Otherwise
+//! (`Vec<T>`) the export holds a reference to the Python object and a borrow of it: until
+//! the last export is released, `&mut` methods of the object raise "Already borrowed".
 //!
 //! # Who may write
 //!
-//! Consumers of an object over a [`SharedBuffer`](crate::SharedBuffer) may
-//! write. Everything else is exported READ_ONLY, and as the legacy capsule
-//! cannot say so, a consumer that asks for one gets a copy.
+//! Consumers may write to the tensor of an object over a
+//! [`SharedBuffer`](crate::SharedBuffer). Every other tensor is exported READ_ONLY. The
+//! legacy capsule has no such flag, so a consumer that requests one gets a copy.
 //!
 //! # The exchange table
 //!
-//! Each class also has the C exchange table of DLPack 1.3 ([`exchange`](crate::exchange)),
-//! by which consumers such as tvm-ffi take and make its objects without a call into
-//! Python. It refuses what `__dlpack__` refuses. Subclasses inherit it, so a
-//! `__dlpack__` that a Python subclass defines is not called by such consumers.
+//! Each class also publishes the C exchange table of DLPack 1.3
+//! ([`exchange`](crate::exchange)). Consumers such as tvm-ffi use it to export and create
+//! objects without a call into Python. It rejects the same tensors as `__dlpack__`.
+//! Subclasses inherit it, so these consumers do not call a `__dlpack__` that a Python
+//! subclass defines.
 //!
 //! | function | needs |
 //! |---|---|
-//! | a managed tensor of an object | nothing |
-//! | an object of a managed tensor | [`importable`](ClassBuilder::importable) |
-//! | a borrowed `DLTensor` | `#[pyclass(frozen)]`, and memory that may be written or [`read_only_views`](ClassBuilder::read_only_views) |
+//! | export a managed tensor of an object | nothing |
+//! | create an object from a managed tensor | [`importable`](ClassBuilder::importable) |
+//! | export a borrowed `DLTensor` | `#[pyclass(frozen)]`, and writable memory or [`read_only_views`](ClassBuilder::read_only_views) |
 //! | the allocator, the current work stream | a device of the class's [`backends`](ClassBuilder::backends) |
 //!
-//! # Errors that Python sees
+//! # Python exceptions
 //!
 //! | exception | when |
 //! |---|---|
-//! | `BufferError` | the tensor cannot be exported as asked: shape, dtype, device, or `copy=False` where only a copy would do |
-//! | `TypeError` | an argument of the wrong type, or an unknown one |
-//! | `ValueError` | an argument with a wrong value: a `stream` on the CPU, a negative version |
-//! | `IndexError` | Rust code asked for an element that the tensor does not have |
-//! | `MemoryError` | no memory for the export |
-//! | `AttributeError` | what was to be imported has no `__dlpack__`; says what to pass |
-//! | any other | raised by the producer of what was to be imported; it arrives as it was |
+//! | `BufferError` | the tensor cannot be exported as requested: shape, dtype, device, or `copy=False` where a copy is required |
+//! | `TypeError` | an argument has the wrong type, or an unknown name |
+//! | `ValueError` | an argument has a wrong value: a `stream` on the CPU, a negative version |
+//! | `IndexError` | Rust code requested an element that the tensor does not have |
+//! | `MemoryError` | an allocation for the export failed |
+//! | `AttributeError` | the object to import has no `__dlpack__`; the message suggests what to pass |
+//! | any other | the producer raised it during an import; it is passed on unchanged |
 //! | `RuntimeError` | code of the class panicked, or the object is in use |
 
 #[cfg(feature = "pyo3")]

@@ -1,4 +1,4 @@
-//! The exchange table on a Python type: [`publish`].
+//! Publishes an exchange table on a Python type: [`publish`].
 
 use core::ffi::CStr;
 
@@ -10,11 +10,11 @@ use super::lookup::remember_own;
 use crate::exchange::{ATTRIBUTE, CAPSULE};
 use crate::ffi::DLPackExchangeAPI;
 
-/// Puts an exchange table on a type, under `__dlpack_c_exchange_api__`.
+/// Publishes an exchange table on a type, under `__dlpack_c_exchange_api__`.
 ///
-/// [`add_class`](super::add_class) has done so for classes of PyO3. This is for
-/// types that another tool made, such as nanobind or plain C, whose objects hold
-/// a Rust value as a [`Host`](crate::exchange::Host) of one's own says.
+/// [`add_class`](super::add_class) does this for PyO3 classes. Use `publish` for types
+/// that another tool made, such as nanobind or plain C. Implement
+/// [`Host`](crate::exchange::Host) to access the Rust value in their objects.
 ///
 /// ```no_run
 /// use dlpack_traits::backend::Cpu;
@@ -40,12 +40,12 @@ use crate::ffi::DLPackExchangeAPI;
 ///
 /// # Errors
 ///
-/// `TypeError` where attributes of the type cannot be set.
+/// `TypeError` if attributes of the type cannot be set.
 ///
 /// # Safety
 ///
-/// 1. The functions of the table may be called with objects of this type, and of
-///    its subclasses.
+/// 1. The functions of the table may be called with objects of this type, and of its
+///    subclasses.
 pub unsafe fn publish(
     class: &Bound<'_, PyType>,
     table: &'static DLPackExchangeAPI,
@@ -53,18 +53,18 @@ pub unsafe fn publish(
     publish_as(class, table, ATTRIBUTE)
 }
 
-/// Puts a table on a type, under one name.
+/// Publishes a table on a type, under the given attribute name.
 pub(super) fn publish_as(
     class: &Bound<'_, PyType>,
     table: &'static DLPackExchangeAPI,
     attribute: &'static CStr,
 ) -> PyResult<()> {
     let table = core::ptr::from_ref(table).cast_mut();
-    // SAFETY: `class` says that this thread is attached; name and table are
-    // static, and nobody writes to a table.
+    // SAFETY: `class` proves that this thread is attached; the name and the table are
+    // static, and nothing writes to a table.
     let capsule = unsafe { ffi::PyCapsule_New(table.cast(), CAPSULE.as_ptr(), None) };
-    // SAFETY: this thread is attached, and the result is a new reference or NULL
-    // with an exception set.
+    // SAFETY: this thread is attached, and the result is a new reference or NULL with an
+    // exception set.
     let capsule = unsafe { Bound::from_owned_ptr_or_err(class.py(), capsule) }?;
     class.setattr(attribute.to_string_lossy().as_ref(), &capsule)?;
     remember_own(class, &capsule);

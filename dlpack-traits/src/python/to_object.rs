@@ -1,4 +1,4 @@
-//! Rust tensors as objects of a given Python type: [`to`].
+//! Converts Rust tensors to objects of a given Python type: [`to`].
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -16,11 +16,11 @@ use super::slots;
 use crate::import::Foreign;
 use crate::managed::ManagedTensor;
 
-/// Makes a Python object of a given type from a tensor, without a copy.
+/// Converts a tensor to a Python object of a given type, zero-copy.
 ///
-/// The exchange table of the type is asked first (`to(torch.Tensor, ..)`). Without
-/// one it is the `from_dlpack` of the type, of its module, or of the packages around
-/// it: for `numpy.ndarray` that is `numpy.from_dlpack`.
+/// It uses the exchange table of the type if there is one (`to(torch.Tensor, ..)`).
+/// Otherwise it calls the `from_dlpack` of the type, of its module, or of the enclosing
+/// packages: for `numpy.ndarray` this is `numpy.from_dlpack`.
 ///
 /// ```no_run
 /// # #[cfg(feature = "derive")] {
@@ -41,13 +41,13 @@ use crate::managed::ManagedTensor;
 ///
 /// # Errors
 ///
-/// What the type raises; `TypeError` if there is no way to make one of its
-/// objects. The tensor is then released.
+/// What the type raises; `TypeError` if the type has no exchange table and no
+/// `from_dlpack` that returns its objects. The tensor is then released.
 pub fn to<'py>(class: &Bound<'py, PyType>, tensor: ManagedTensor) -> PyResult<Bound<'py, PyAny>> {
     let py = class.py();
     if let Some(Peer { wrap: Some(wrap), .. }) = peer_of(class)? {
         if let Some(tensor) = NonNull::new(tensor.into_raw()) {
-            // SAFETY: 1. It is from a table. 2. This crate made the tensor.
+            // SAFETY: 1. The function is from a table. 2. This crate made the tensor.
             return unsafe { slots::wrap(py, wrap, tensor) };
         }
         unreachable!("a managed tensor is not NULL");
@@ -70,7 +70,7 @@ pub fn to<'py>(class: &Bound<'py, PyType>, tensor: ManagedTensor) -> PyResult<Bo
     )))
 }
 
-/// The `from_dlpack` that makes objects of a type, as far as one can tell.
+/// Finds the `from_dlpack` that is expected to return objects of a type.
 fn from_dlpack_of<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let own = attribute(class, "from_dlpack")?;
     if own.is_some() {
@@ -80,7 +80,8 @@ fn from_dlpack_of<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<Bound<'py,
     let module = class.getattr("__module__")?.to_string();
     let modules = py.import("sys")?.getattr("modules")?;
     for candidate in candidates(&module) {
-        // Only what is there already: nothing is imported on a guess.
+        // Only modules that are already imported: importing a guessed name would run its
+        // code.
         let Some(module) = quietly(py, modules.get_item(&candidate)) else { continue };
         let found = attribute(&module, "from_dlpack")?;
         if found.is_some() {
@@ -99,8 +100,9 @@ fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bou
     }
 }
 
-/// Where the `from_dlpack` for types of a module may be: in the module, in its
-/// part for DLPack, and so on outwards.
+/// Yields the names of the modules that may define `from_dlpack` for the types of a
+/// module: the module itself, its submodule `dlpack`, then the same for each enclosing
+/// package.
 fn candidates(module: &str) -> impl Iterator<Item = String> {
     let outwards = core::iter::successors(Some(module), |module| {
         module.rsplit_once('.').map(|(outer, _)| outer)
