@@ -1,4 +1,4 @@
-//! Waiting for a device without keeping Python from running: [`detached`].
+//! Detaches from the interpreter to wait for a device: [`detached`].
 
 use pyo3::Python;
 use pyo3::marker::Ungil;
@@ -7,7 +7,7 @@ use super::convert::attached;
 use super::symbols::is_attached;
 use crate::backend::{Around, wait_by};
 
-/// Runs without the interpreter, so that other threads of Python go on.
+/// Runs a closure detached from the interpreter, so that other Python threads can run.
 pub(super) fn detached<R, F>(py: Python<'_>, run: F) -> R
 where
     F: Ungil + FnOnce() -> R,
@@ -16,28 +16,30 @@ where
     py.detach(run)
 }
 
-/// From now on Python goes on, too, while a free waits for a device.
+/// Makes frees that wait for a device detach from the interpreter while they wait.
 pub(super) fn free_detached() {
     static WAIT: Around = wait_detached;
     wait_by(&WAIT);
 }
 
-/// Waits without the interpreter, if this thread has it. Objects are freed by
-/// threads that are attached, deleters called by any.
+/// Waits, detached if this thread is attached: attached threads free objects, and
+/// deleters are called by any thread.
 fn wait_detached(wait: &mut (dyn FnMut() + Send)) {
     if !is_attached() {
         return wait();
     }
-    // SAFETY: 1. This thread is attached, and is again when this returns.
+    // SAFETY: 1. This thread is attached, and is attached again when this function
+    // returns.
     let py = unsafe { attached() };
     detached(py, wait);
 }
 
-// PyO3 0.25 has `Python::allow_threads`, 0.28 has `Python::detach`, and series
-// between have both. A method of the type goes before one of a trait, so each of
-// these is called where the type does not have it, and finds the other there.
+// PyO3 0.25 has `Python::allow_threads`, 0.28 has `Python::detach`, and the versions
+// between have both. An inherent method takes precedence over a trait method, so each of
+// these trait methods is called only where the inherent one is missing, and calls the
+// other inherent one.
 
-/// For 0.25.
+/// Supplies `detach` for PyO3 0.25.
 #[allow(dead_code, reason = "from 0.26 on the type has its own")]
 trait Detach: Sized {
     fn detach<R: Ungil>(self, run: impl Ungil + FnOnce() -> R) -> R;
@@ -50,7 +52,8 @@ impl Detach for Python<'_> {
     }
 }
 
-/// So that the above compiles with 0.28; it is never called.
+/// Supplies `allow_threads`, so that the code above compiles with PyO3 0.28. It is never
+/// called.
 #[allow(dead_code, reason = "up to 0.27 the type has its own")]
 trait AllowThreads: Sized {
     fn allow_threads<R: Ungil>(self, run: impl Ungil + FnOnce() -> R) -> R;

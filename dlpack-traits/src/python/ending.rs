@@ -1,11 +1,10 @@
-//! Deleters on threads that Python does not know, and the end of the interpreter:
-//! [`Attaching`].
+//! Makes the interpreter wait for deleters before it finalises: [`Attaching`].
 //!
-//! CPython has no way to attach a thread safely while the interpreter ends. Up to 3.13 it ends
-//! a thread that needs the GIL then, through the frames of Rust below, and without a GIL it
-//! frees the state of a thread that is just attaching. So a function that the interpreter
-//! calls before it ends, while threads can still attach, waits for the deleters that run, and
-//! later ones do not attach.
+//! CPython has no safe way to attach a thread while the interpreter finalises. Up to 3.13
+//! it terminates a thread that acquires the GIL then, unwinding through the Rust frames
+//! below, and in free-threaded builds it frees the state of a thread that is attaching.
+//! Therefore an `atexit` function, which runs while threads can still attach, waits for
+//! running deleters and prevents later ones from attaching.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -19,23 +18,26 @@ use super::convert::quietly;
 use super::detached::detached;
 use super::symbols::Symbols;
 
-/// The lowest bit is set when the interpreter ends; what is above counts the threads.
+/// The lowest bit is set when the interpreter finalises; the other bits count the
+/// attaching threads.
 static STATE: AtomicUsize = AtomicUsize::new(0);
 
 const ENDS: usize = 1;
 const THREAD: usize = 2;
 
-/// How long the interpreter waits for deleters. One that takes longer, such as one that waits
-/// for the main thread, finds the interpreter as it was without the wait.
+/// How long the interpreter waits for deleters. A deleter that takes longer, for example
+/// because it waits for the main thread, continues as it would without the wait.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The right of a thread to attach, for which the interpreter waits before it ends.
+/// The permission of a thread to attach. The interpreter waits for it to be dropped
+/// before it finalises.
 pub(super) struct Attaching(());
 
 impl Attaching {
-    /// `None` if the interpreter ends.
+    /// Returns `None` if the interpreter finalises.
     pub(super) fn begin() -> Option<Self> {
-        // Acquire and Release: the interpreter finds done what this thread does in between.
+        // Acquire and release: what this thread does in between happens before the
+        // finalisation.
         let before = STATE.fetch_add(THREAD, Ordering::AcqRel);
         let attaching = Self(());
         (before & ENDS == 0).then_some(attaching)
@@ -48,15 +50,17 @@ impl Drop for Attaching {
     }
 }
 
-/// Has the interpreter call [`end`] before it ends. The first call does.
+/// Makes the interpreter call [`end`] before it finalises. Only the first call registers
+/// it.
 #[inline]
 pub(super) fn watch(py: Python<'_>) {
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if WATCHED.load(Ordering::Relaxed) {
         return;
     }
-    // This thread is attached, so no other one forks meanwhile. If the lookup was left to a
-    // deleter on another thread, a fork could find it half done, and the child would wait.
+    // This thread is attached, so no other thread forks meanwhile. If a deleter on
+    // another thread did the lookup, a fork could interrupt it, and the child process
+    // would block.
     Symbols::get();
     if in_first_interpreter(py).is_ok() && !WATCHED.swap(true, Ordering::Relaxed) {
         quietly(py, register(py));
@@ -67,7 +71,7 @@ pub(super) fn watch(py: Python<'_>) {
 fn register(py: Python<'_>) -> PyResult<()> {
     let process = std::process::id();
     let end = PyCFunction::new_closure(py, Some(c"end"), None, move |arguments, _| {
-        // A child of a fork has none of the threads that are counted.
+        // A forked child process has none of the threads that are counted.
         let wait = process == std::process::id();
         end(arguments.py(), wait);
     })?;
@@ -75,7 +79,7 @@ fn register(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Waits for the threads that attach, and lets no more of them do so.
+/// Waits for the threads that are attaching, and prevents others from attaching.
 fn end(py: Python<'_>, wait: bool) {
     STATE.fetch_or(ENDS, Ordering::AcqRel);
     if wait {

@@ -1,4 +1,5 @@
-//! Carrying out what was decided about the keywords of `__dlpack__`.
+//! Exports a tensor according to the plan that was derived from the keywords of
+//! `__dlpack__`.
 
 use core::ptr;
 
@@ -19,8 +20,8 @@ use crate::export::{DLPackExport, copy_managed, into_managed};
 use crate::managed::{ManagedTensor, Outgoing};
 use crate::stream::StreamArg;
 
-/// A capsule with the tensor of an object, which stays usable; NULL with an exception set
-/// if Python has no memory for one.
+/// Exports the tensor of an object, which stays usable, in a capsule. Returns NULL with
+/// an exception set if Python cannot allocate the capsule.
 pub(super) fn export<B: Backends>(
     py: Python<'_>,
     object: Object,
@@ -32,7 +33,7 @@ pub(super) fn export<B: Backends>(
         return copied::<B>(py, value, plan, stream);
     }
     if plan.capsule == Capsule::Legacy && value.is_frozen() {
-        // It will not do, so its owners need not be counted for it.
+        // A legacy capsule cannot be read-only, so no reference is counted for one.
         return copy_instead::<B>(py, value, plan, stream, Error::ReadOnlyLegacy);
     }
     // The host may have to wait for a device.
@@ -41,7 +42,7 @@ pub(super) fn export<B: Backends>(
     let shared = if alone && plan.capsule == Capsule::Legacy && is_read_only(value) {
         Err(Error::ReadOnlyLegacy)
     } else if alone {
-        // The object itself is the only owner that there is.
+        // The storage has no other owner than the object itself.
         return Ok(in_capsule(py, into_managed(PyOwner::new(object), stream)?, plan.capsule)?);
     } else {
         shared.and_then(|tensor| in_capsule(py, tensor, plan.capsule))
@@ -52,11 +53,12 @@ pub(super) fn export<B: Backends>(
     }
 }
 
-/// Exports a copy of what cannot be exported for that error.
+/// Exports a copy of a tensor whose export failed with `error`, if a copy avoids the
+/// error.
 ///
 /// # Errors
 ///
-/// That error, where a copy would not help, or may not be made; and those of the copy.
+/// `error`, if a copy would not help or is forbidden; and those of the copy.
 pub(super) fn copy_instead<B: Backends>(
     py: Python<'_>,
     value: &dyn Value,
@@ -68,7 +70,7 @@ pub(super) fn copy_instead<B: Backends>(
     copied::<B>(py, value, plan, stream)
 }
 
-/// Exports a copy, which other threads of Python do not wait for.
+/// Exports a copy. For a long copy, the thread detaches from the interpreter.
 fn copied<B: Backends>(
     py: Python<'_>,
     value: &dyn Value,
@@ -80,7 +82,7 @@ fn copied<B: Backends>(
     Ok(in_capsule(py, tensor, plan.capsule)?)
 }
 
-/// [`encapsulate`], with the reason as an error.
+/// Calls [`encapsulate`], and returns the reason as an error.
 pub(super) fn in_capsule(
     py: Python<'_>,
     tensor: impl Into<Outgoing>,
@@ -91,9 +93,9 @@ pub(super) fn in_capsule(
     refused.map_or(Ok(capsule), Err)
 }
 
-/// Puts a tensor into a capsule that a consumer understands. NULL with the reason in
-/// `refused` where [`Outgoing::into_legacy`] has one, and with an exception set if Python
-/// has no memory for a capsule; the tensor is released.
+/// Puts a tensor into a capsule of the given kind. If [`Outgoing::into_legacy`] rejects
+/// the tensor, returns NULL and stores the reason in `refused`. If Python cannot allocate
+/// the capsule, returns NULL with an exception set. On failure the tensor is released.
 #[inline(always)]
 pub(super) fn encapsulate(
     _: Python<'_>,
@@ -102,7 +104,7 @@ pub(super) fn encapsulate(
     refused: &mut Option<Error>,
 ) -> *mut PyObject {
     match kind {
-        // SAFETY: 1. The token says that this thread is attached.
+        // SAFETY: 1. The token proves that this thread is attached.
         Capsule::Versioned => unsafe { capsule::new(tensor) },
         Capsule::Legacy => match tensor.into_legacy(refused) {
             // SAFETY: as above.
@@ -112,24 +114,25 @@ pub(super) fn encapsulate(
     }
 }
 
-/// Runs something that takes long, if it `does`, without the interpreter.
+/// Calls `run`, detached from the interpreter if it may take long.
 fn waiting<R: Ungil>(py: Python<'_>, does: bool, run: impl FnOnce() -> R + Ungil) -> R {
     if does { detached(py, run) } else { run() }
 }
 
 impl Plan {
-    /// Whether a copy will do for what cannot be shared.
+    /// Checks that a copy avoids the error of a tensor that could not be shared.
     ///
     /// # Errors
     ///
-    /// That of the tensor that could not be shared. What is no tensor at all says that.
+    /// `error`, if a copy does not avoid it. If the value does not describe a tensor, the
+    /// error of its description.
     pub(super) fn may_copy_instead(
         self,
         tensor: &(impl DLPackExport + ?Sized),
         error: Error,
     ) -> Result<(), Error> {
         match error {
-            // The struct has no flag for it, but a copy need not say it.
+            // The legacy struct has no READ_ONLY flag; a copy does not need it.
             Error::ReadOnlyLegacy => match tensor.tensor()?.device() {
                 Device::CPU if self.copy != Copy::Never => Ok(()),
                 _ => Err(error),
@@ -138,7 +141,7 @@ impl Plan {
         }
     }
 
-    /// Exports a copy, on the device that was asked for.
+    /// Exports a copy, on the requested device.
     pub(super) fn copied<B: Backends>(
         self,
         tensor: &(impl DLPackExport + ?Sized),
@@ -153,20 +156,20 @@ impl Plan {
         if device.is_host() || !served {
             return Ok(copy_managed(tensor, stream)?);
         }
-        // The consumer is on the host, and so is its stream.
+        // The consumer is on the host, so its stream must be one of the host.
         stream.host()?;
         Ok(copy_to_host_managed::<B, _>(tensor)?)
     }
 }
 
-/// Whether consumers would have to be told not to write.
+/// Whether the exported tensor would be READ_ONLY.
 fn is_read_only(tensor: &(impl DLPackExport + ?Sized)) -> bool {
     tensor.tensor().is_ok_and(|view| view.is_read_only())
 }
 
-/// Whether a copy of a tensor takes long enough for other threads to care.
+/// Whether copying a tensor takes long enough to detach from the interpreter.
 fn is_large(tensor: &(impl DLPackExport + ?Sized)) -> bool {
-    /// Elements, whatever their size: some tens of microseconds.
+    /// In elements, whatever their size: some tens of microseconds.
     const MANY: i64 = 1 << 16;
     tensor.tensor().is_ok_and(|view| view.numel() >= MANY)
 }

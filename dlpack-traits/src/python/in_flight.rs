@@ -1,11 +1,11 @@
-//! Exceptions around foreign code that must not see them, nor leave any: [`InFlight`].
+//! Sets a pending Python exception aside while foreign code runs: [`InFlight`].
 
 use core::ptr;
 
 use pyo3::ffi::{self, PyObject};
 
-/// An exception in flight, set aside; NULL three times where there is none,
-/// which is nearly always and takes one call to see.
+/// A pending exception that was set aside. All three pointers are NULL if there was none,
+/// which is nearly always the case and costs one call to check.
 pub(super) struct InFlight {
     kind: *mut PyObject,
     value: *mut PyObject,
@@ -19,11 +19,11 @@ impl InFlight {
     /// 1. The calling thread is attached.
     #[inline]
     pub(super) unsafe fn set_aside() -> Self {
-        // SAFETY: by 1.
+        // SAFETY: by 1 this thread is attached.
         if unsafe { ffi::PyErr_Occurred() }.is_null() {
             return Self::nothing();
         }
-        // SAFETY: 1. is 1. of this function.
+        // SAFETY: 1 (this thread is attached): guaranteed by our caller's 1.
         unsafe { Self::fetch() }
     }
 
@@ -49,26 +49,27 @@ impl InFlight {
         in_flight
     }
 
-    /// Reports what was raised since, and puts the exception back.
+    /// Reports an exception that was raised since, and restores the one that was set
+    /// aside.
     ///
     /// # Safety
     ///
     /// 1. The calling thread is attached.
     #[inline]
     pub(super) unsafe fn restore(self) {
-        // SAFETY: by 1.
+        // SAFETY: by 1 this thread is attached.
         if !unsafe { ffi::PyErr_Occurred() }.is_null() {
-            // SAFETY: 1. is 1. of this function.
+            // SAFETY: 1. By 1 this thread is attached, and an exception is set.
             unsafe { report() }
         }
         if !self.kind.is_null() {
-            // SAFETY: by 1; the three are what `set_aside` was given.
+            // SAFETY: by 1; the three references are those that `PyErr_Fetch` returned.
             unsafe { ffi::PyErr_Restore(self.kind, self.value, self.traceback) };
         }
     }
 }
 
-/// Reports an exception that nobody will look at.
+/// Reports an exception that no caller can handle, as unraisable.
 ///
 /// # Safety
 ///
@@ -76,8 +77,8 @@ impl InFlight {
 #[cold]
 #[inline(never)]
 unsafe fn report() {
-    // The report must not name an object: the one at hand may be in
-    // the midst of being freed, and a reference would free it again.
-    // SAFETY: 1.
+    // The report must not name an object: the object at hand may be in the middle of its
+    // deallocation, and taking a reference to it would free it again. SAFETY: by 1 this
+    // thread is attached.
     unsafe { ffi::PyErr_WriteUnraisable(ptr::null_mut()) };
 }

@@ -1,12 +1,11 @@
-//! Keywords of the calls of `__dlpack__`: when a producer is called a second time with
-//! fewer keywords, and which of two errors is raised. Pure functions, tested without an
-//! interpreter.
+//! Decides when a producer's `__dlpack__` is called a second time with fewer keywords,
+//! and which of two errors is raised. Pure functions, tested without an interpreter.
 
-/// The keywords that the array API standard added to `__dlpack__` with the
-/// versioned struct. An older producer accepts `stream` only, or no keyword.
+/// The keywords that the array API standard added to `__dlpack__` with the versioned
+/// struct. An older producer accepts `stream` only, or no keyword.
 pub(crate) const ADDED: [&str; 3] = ["max_version", "dl_device", "copy"];
 
-/// The keywords that change the result. Every call passes them.
+/// The requested keywords that change the result. Every call passes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) device: bool,
@@ -15,7 +14,7 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// Whether a call without the added keywords has the result that the caller
-    /// asked for.
+    /// requested.
     pub(crate) const fn may_be_left_out(self) -> bool {
         !self.device && !self.copy
     }
@@ -23,15 +22,15 @@ impl Asked {
 
 /// Whether `__dlpack__` is called again without the added keywords.
 ///
-/// Any `TypeError` of the first call is enough, as in NumPy: producers reject an
-/// unknown keyword with messages of their own. `max_version` is left out, and `stream`
-/// is passed again. A caller that asked for a device or for `copy` gets the first
-/// error, because the second call would ignore what it asked for.
+/// Any `TypeError` of the first call is enough, as in NumPy: producers reject an unknown
+/// keyword with messages of their own. `max_version` is left out, and `stream` is passed
+/// again. A caller that requested a device or `copy` gets the first error, because the
+/// second call would ignore the request.
 pub(crate) const fn is_called_again(asked: Asked, is_type_error: bool) -> bool {
     is_type_error && asked.may_be_left_out()
 }
 
-/// Which error is raised when the second call failed too.
+/// Which error is raised if the second call failed too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Raised {
     /// The error of the first call, unchanged.
@@ -41,21 +40,21 @@ pub(crate) enum Raised {
 }
 
 impl Raised {
-    /// The first error, unless it says only that the producer does not accept a
-    /// keyword ([`is_mismatch`]): then the second call is the one that reached the
-    /// producer, and its error is the reason. An interrupt (an exception that is not an
-    /// `Exception`) of the second call is always raised.
+    /// Returns the first error, unless it means only that the producer does not accept a
+    /// keyword ([`is_mismatch`]): then only the second call ran the producer's code, and
+    /// its error is the reason. An interrupt (an exception that is not an `Exception`) of
+    /// the second call is always raised.
     pub(crate) fn of(first_is_mismatch: bool, second_is_exception: bool) -> Self {
         if first_is_mismatch || !second_is_exception { Self::Second } else { Self::First }
     }
 }
 
-/// Whether a `TypeError` says that the producer does not accept a keyword, and not that
+/// Whether a `TypeError` means that the producer does not accept a keyword, and not that
 /// the producer failed.
 ///
-/// `inside` says that a Python frame raised it. A mismatch of arguments has no frame,
-/// except in a method that passes its arguments on to another one: then CPython's
-/// message names the keyword.
+/// `inside` is true if a Python frame raised it. An argument mismatch has no frame,
+/// except in a method that passes its arguments on to another one: then CPython's message
+/// names the keyword.
 pub(crate) fn is_mismatch(inside: bool, message: impl FnOnce() -> alloc::string::String) -> bool {
     !inside || {
         let message = message();

@@ -1,4 +1,4 @@
-//! The exchange table of a Python type: [`peer_of`].
+//! Looks up the exchange table of a Python type: [`peer_of`].
 
 use core::ptr;
 
@@ -13,18 +13,19 @@ use super::peer::{Export, Peer};
 use super::remembered::{Added, Known, Remembered};
 use super::table_owner::{Found, Table, owner_of, table_in};
 
-/// Each type in it is kept alive, so no other type ever has its address while it
-/// is there. Tables, and the classes to which they belong, are kept for good.
+/// The cache of looked-up types. It holds a reference to each type in it, so no other
+/// type has the address of a cached type. Tables, and the classes to which they belong,
+/// are never freed.
 ///
-/// Interpreters that share a GIL share it too; those that do not cannot import
-/// the module.
+/// Interpreters that share a GIL share this cache; interpreters with their own GIL cannot
+/// import the module.
 static REMEMBERED: Remembered = Remembered::new();
 
-/// The table of a type, its own or an inherited one, if it has one that we can read and
-/// that no unrelated class has too.
+/// Returns the exchange table of a type, its own or an inherited one, if this crate can
+/// read it and no unrelated class has the same table.
 ///
-/// What was found, or that nothing was, is remembered, so a table that is added
-/// to a type later may not be seen.
+/// The result is cached, also if there is no table, so a table that is added to a type
+/// later may not be found.
 ///
 /// # Errors
 ///
@@ -35,20 +36,20 @@ pub(super) fn peer_of(class: &Bound<'_, PyType>) -> PyResult<Option<Peer>> {
         Some(table) => table,
         None => look_up(class)?,
     };
-    // SAFETY: 1. It came from a capsule whose name says that it holds a table.
-    // The library that made it is trusted to have made it as the standard says,
-    // for the life of the process.
+    // SAFETY: 1. The table is from a capsule whose name says that it contains a table.
+    // The library that made it is trusted to have made it as the standard says, for the
+    // life of the process.
     Ok(unsafe { Peer::read(table) })
 }
 
-/// The function that exports objects, of the table of an object's type.
+/// Returns the function that exports objects, from the table of an object's type.
 ///
 /// # Errors
 ///
 /// Those of [`peer_of`].
 #[inline(always)]
 pub(super) fn export_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Export>> {
-    // Only an address to compare: nothing is read of the type.
+    // The address is only compared: the type is not dereferenced.
     let table = match REMEMBERED.table_of(object.get_type_ptr().cast()) {
         Some(table) => table,
         None => look_up(&object.get_type())?,
@@ -73,7 +74,8 @@ fn look_up(class: &Bound<'_, PyType>) -> PyResult<Table> {
     Ok(ptr::null_mut())
 }
 
-/// Remembers for good that a table belongs to a class. `false` if it belongs to another one.
+/// Records permanently that a table belongs to a class. Returns `false` if it belongs to
+/// another class.
 fn belongs_to(
     capsule: &Bound<'_, PyAny>,
     table: Table,
@@ -83,38 +85,39 @@ fn belongs_to(
     let alone = found == Found::Alone;
     let added = REMEMBERED.add_owner(table, owner.as_ptr().cast(), alone);
     if added == Added::New {
-        // The list has these references, so that no other class has this address, and no
-        // other table that one.
+        // The list owns these references, so no other class has the address of this
+        // class, and no other table that of this table.
         let _ = (capsule.clone().into_ptr(), owner.clone().into_ptr());
     }
     added != Added::Refused
 }
 
-/// Remembers that a table belongs to a class, because this crate published it there. Code
-/// that copies the attribute to another class then takes nothing from this one.
+/// Records that a table belongs to a class, because this crate published it there. Code
+/// that copies the attribute to another class then does not make this class lose its
+/// table.
 pub(super) fn remember_own(class: &Bound<'_, PyType>, capsule: &Bound<'_, PyAny>) {
     let Some(table) = table_in(capsule) else { return };
     belongs_to(capsule, table, class, Found::Shared);
     remember(class, table);
 }
 
-/// Remembers what was found for a class.
+/// Caches the table that was found for a class.
 fn remember(class: &Bound<'_, PyType>, table: Table) {
     let py = class.py();
     let class = class.clone().into_ptr().cast();
     if let Some(Known { class, .. }) = REMEMBERED.put(Known { class, table }) {
-        // SAFETY: it is a reference of ours, made by some call of this function.
+        // SAFETY: the evicted reference is one that a call of this function leaked, and
+        // is owned.
         drop(unsafe { Bound::from_owned_ptr(py, class.cast()) });
     }
 }
 
-/// Reads the attribute, which is looked up on the type: an object could say
-/// anything about itself.
+/// Reads the attribute of the type, not of the object, whose attributes can be anything.
 fn find<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = class.py();
     let new = attribute(class, intern!(py, "__dlpack_c_exchange_api__"))?;
-    // Its name in 1.2, and an integer then. A type that has the new one says
-    // with it all there is to say, `None` included.
+    // The attribute's name in 1.2, when its value was an integer. The new name takes
+    // precedence, even if its value is `None`.
     match new {
         None => attribute(class, intern!(py, "__c_dlpack_exchange_api__")),
         new => Ok(new),
@@ -133,8 +136,8 @@ fn attribute<'py>(
     }
 }
 
-/// The table that a type published as the address of one, as types did before
-/// 1.3, under either name.
+/// Returns the table that a type published as an integer address, as types did before
+/// DLPack 1.3, under either name.
 ///
 /// # Safety
 ///
@@ -147,7 +150,7 @@ pub(super) unsafe fn peer_by_address(class: &Bound<'_, PyType>) -> PyResult<Opti
         let Some(found) = attribute(class, name)? else { continue };
         if found.is_exact_instance_of::<PyInt>() {
             let address = core::ptr::with_exposed_provenance_mut(found.extract::<usize>()?);
-            // SAFETY: 1.
+            // SAFETY: 1. By 1 it is 0 or the address of a table.
             return Ok(unsafe { Peer::read(address) });
         }
     }

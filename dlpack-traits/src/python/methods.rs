@@ -1,7 +1,6 @@
-//! The methods of all classes: [`dlpack`], [`dlpack_device`].
+//! Implements the methods of all classes: [`dlpack`], [`dlpack_device`].
 //!
-//! Each class has functions of its own that come here at once, so that what they do is
-//! there once.
+//! The C functions of each class only call these, so that their code is compiled once.
 
 use alloc::format;
 use core::ptr;
@@ -39,8 +38,8 @@ pub(super) unsafe extern "C" fn dlpack<B: Backends>(
     let py: Python<'static> = unsafe { attached() };
     let method = move || {
         let plain = if positional == 0 {
-            // SAFETY: 1. By 1 these are the arguments of a call, without any before the
-            // keywords.
+            // SAFETY: 1. By 1 these are the arguments of a call, and none of them is
+            // positional.
             unsafe { known::plain(py, arguments, names) }
         } else {
             None
@@ -48,7 +47,7 @@ pub(super) unsafe extern "C" fn dlpack<B: Backends>(
         let mut instead = Instead::Other;
         if let (Some(kind), false) = (plain, B::HAS_STREAMS) {
             let (stream, mut refused) = (StreamArg::unspecified(), None);
-            // SAFETY: 1. By 1 the object is alive, and this thread attached.
+            // SAFETY: 1. By 1 the object is alive, and this thread is attached.
             let shared = unsafe { (class.share_or)(object, kind, stream, &mut refused) };
             if let Some(tensor) = shared {
                 let mut unsaid = None;
@@ -66,14 +65,14 @@ pub(super) unsafe extern "C" fn dlpack<B: Backends>(
             }
         }
         let call = Call { object, arguments, positional, names, class };
-        // SAFETY: 1. is 1. of this function.
+        // SAFETY: 1 (the arguments of a method call): guaranteed by our caller's 1.
         unsafe { otherwise::<B>(py, call, plain, instead) }.unwrap_or_else(|error| raise(py, error))
     };
-    // What a method returns stays in a register, which a `PyResult` would not.
+    // The closure returns a pointer, which stays in a register; a `PyResult` would not.
     contain(method).unwrap_or_else(|| raise(py, convert::panicked()))
 }
 
-/// A call of `__dlpack__`.
+/// The arguments of a call of `__dlpack__`.
 #[derive(Clone, Copy)]
 struct Call {
     object: *mut py_ffi::PyObject,
@@ -83,18 +82,18 @@ struct Call {
     class: &'static Class,
 }
 
-/// What is left to do after the short way.
+/// What the slow path must do after the fast path failed.
 enum Instead {
-    /// All of it.
+    /// The whole export.
     Other,
-    /// A copy, if that is a way out of the error.
+    /// A copy, if a copy avoids the error.
     Copy(Error),
-    /// To raise an exception.
+    /// Raise an exception.
     Refused(Fault<PyErr>),
 }
 
-/// `__dlpack__` for consumers who ask for more than a capsule of some version, and of
-/// objects that have no short way to that.
+/// The slow path of `__dlpack__`: for consumers that request more than a capsule of some
+/// version, and for objects that the fast path cannot export.
 ///
 /// # Safety
 ///
@@ -110,12 +109,12 @@ unsafe fn otherwise<B: Backends>(
     if let Instead::Refused(fault) = instead {
         return Err(fault.into());
     }
-    // SAFETY: 1. By 1 the object is alive, and this thread attached.
+    // SAFETY: 1. By 1 the object is alive, and this thread is attached.
     let object = unsafe { (call.class.borrow)(call.object) }?;
     let (plan, stream) = if let Some(kind) = kind {
         (Plan::plain(kind), StreamArg::unspecified())
     } else {
-        // SAFETY: 1. By 1 they are such arguments.
+        // SAFETY: 1. By 1 they are the arguments of such a call.
         let keywords = unsafe { keywords(py, call.arguments, call.positional, call.names) }?;
         let (request, stream) = convert::request(&keywords)?;
         let own = || Ok::<_, PyErr>(object.value().device()?);
@@ -127,7 +126,7 @@ unsafe fn otherwise<B: Backends>(
     }
 }
 
-/// Raises an exception; NULL, as Python wants it then.
+/// Raises an exception, and returns NULL, as a method must then.
 #[cold]
 fn raise(py: Python<'_>, error: PyErr) -> *mut py_ffi::PyObject {
     convert::raise(py, error);
@@ -147,7 +146,7 @@ pub(super) unsafe extern "C" fn dlpack_device(
     // SAFETY: by 1 this thread is attached.
     let py: Python<'static> = unsafe { attached() };
     finish(py, || {
-        // SAFETY: 1. By 1 the object is alive, and this thread attached.
+        // SAFETY: 1. By 1 the object is alive, and this thread is attached.
         let object = unsafe { (class.borrow)(object) }?;
         let device = object.value().device()?;
         let pair = (device.device_type().0, device.device_id()).into_pyobject(py)?;
@@ -155,7 +154,7 @@ pub(super) unsafe extern "C" fn dlpack_device(
     })
 }
 
-/// The arguments of a call by `METH_FASTCALL | METH_KEYWORDS`.
+/// Reads the keywords of a call by `METH_FASTCALL | METH_KEYWORDS`.
 ///
 /// # Safety
 ///
@@ -173,7 +172,8 @@ unsafe fn keywords<'a>(
         )));
     }
     let mut keywords = Keywords::default();
-    // SAFETY: 1.
+    // SAFETY: 1. By 1, and without positional arguments, `arguments` are the keyword
+    // values.
     unsafe {
         for_each_keyword(py, arguments, names, |name, value| keywords.set(name, value))?;
     }

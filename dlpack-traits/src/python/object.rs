@@ -1,4 +1,5 @@
-//! The Rust value of a Python object, whatever its class: [`Object`], [`Class`].
+//! Borrows the Rust value of a Python object without naming its type: [`Object`],
+//! [`Class`].
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -17,8 +18,8 @@ use crate::export::into_managed;
 use crate::managed::Outgoing;
 use crate::stream::StreamArg;
 
-/// What depends on the class of an object. Everything else is there once, for all
-/// classes.
+/// The functions that depend on the class of an object. All other code is compiled once,
+/// for all classes.
 pub(super) struct Class {
     /// [`Object::borrow`].
     pub(super) borrow: unsafe fn(*mut ffi::PyObject) -> PyResult<Object>,
@@ -34,65 +35,66 @@ type ShareOr = unsafe fn(
 ) -> Option<Outgoing>;
 
 impl Class {
-    /// That of a type.
+    /// Returns the functions of a type.
     pub(super) const fn of<T: ExportClass>() -> &'static Self {
         const { &Self { borrow: Object::borrow::<T>, share_or: share_or::<T> } }
     }
 }
 
-/// The value of an object, borrowed from it: a `PyRef<'static, T>` of any `T`.
+/// The value of an object, borrowed from it: a `PyRef<'static, T>` with `T` erased.
 pub(super) struct Object {
     reference: Reference,
     kind: &'static Kind,
 }
 
-/// Room for a `PyRef`, which holds a pointer.
+/// Space for a `PyRef`, which is one pointer.
 type Reference = MaybeUninit<*const ()>;
 
-/// What can be done with a reference. Each function takes the address of one to the type
-/// for which this was made.
+/// The functions of a reference. Each takes the address of a reference to the type for
+/// which this `Kind` was made.
 struct Kind {
     value: unsafe fn(*const Reference) -> *const dyn Value,
     drop: unsafe fn(*mut Reference),
 }
 
 impl Object {
-    /// A reference whose type is forgotten.
+    /// Erases the type of a reference.
     pub(super) fn new<T: ExportClass>(object: PyRef<'static, T>) -> Self {
         const {
             assert!(size_of::<PyRef<'_, T>>() <= size_of::<Reference>());
             assert!(align_of::<PyRef<'_, T>>() <= align_of::<Reference>());
         }
         let mut reference = Reference::uninit();
-        // SAFETY: by the assertions there is room for it.
+        // SAFETY: by the assertions it has the size and alignment of a `PyRef`.
         unsafe { reference.as_mut_ptr().cast::<PyRef<'static, T>>().write(object) };
         Self { reference, kind: Kind::of::<T>() }
     }
 
-    /// [`borrow`], without its type.
+    /// Calls [`borrow`], and erases the type.
     ///
     /// # Safety
     ///
     /// 1. As for [`borrow`].
     unsafe fn borrow<T: ExportClass>(object: *mut ffi::PyObject) -> PyResult<Self> {
-        // SAFETY: 1. is 1. of this function.
+        // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our
+        // caller's 1.
         Ok(Self::new(unsafe { borrow::<T>(object) }?))
     }
 
     #[inline]
     pub(super) fn value(&self) -> &dyn Value {
-        // SAFETY: `kind` was made for the type of this reference.
+        // SAFETY: 1. `kind` was made for the type of this reference.
         let value = unsafe { (self.kind.value)(&raw const self.reference) };
-        // SAFETY: it is alive as long as it is borrowed, which is as long as `self` is
-        // there.
+        // SAFETY: the value is alive as long as the object is borrowed, which is as long
+        // as `self` exists.
         unsafe { &*value }
     }
 }
 
 impl Drop for Object {
     fn drop(&mut self) {
-        // SAFETY: `kind` was made for the type of this reference, which nobody uses after
-        // this.
+        // SAFETY: 1. `kind` was made for the type of this reference, which is not used
+        // after this.
         unsafe { (self.kind.drop)(&raw mut self.reference) }
     }
 }
@@ -107,7 +109,7 @@ impl Kind {
 ///
 /// 1. A `PyRef<'static, T>` was written there, and not dropped.
 unsafe fn value<T: ExportClass>(reference: *const Reference) -> *const dyn Value {
-    // SAFETY: 1.
+    // SAFETY: by 1 it is an initialised `PyRef`.
     let object = unsafe { &*reference.cast::<PyRef<'static, T>>() };
     let value: &T = object;
     ptr::from_ref::<dyn Value>(value)
@@ -117,12 +119,11 @@ unsafe fn value<T: ExportClass>(reference: *const Reference) -> *const dyn Value
 ///
 /// 1. A `PyRef<'static, T>` was written there, and is not used again.
 unsafe fn drop_reference<T: ExportClass>(reference: *mut Reference) {
-    // SAFETY: 1.
+    // SAFETY: by 1 it is an initialised `PyRef`, and it is not used again.
     unsafe { reference.cast::<PyRef<'static, T>>().drop_in_place() }
 }
 
-/// The Rust value of an object, borrowed from it: one of the class, or of a
-/// subclass.
+/// Borrows the Rust value of an object of the class, or of a subclass.
 ///
 /// # Safety
 ///
@@ -131,19 +132,20 @@ unsafe fn drop_reference<T: ExportClass>(reference: *mut Reference) {
 pub(super) unsafe fn borrow<T: ExportClass>(
     object: *mut ffi::PyObject,
 ) -> PyResult<PyRef<'static, T>> {
-    // SAFETY: by 1. What outlives the call is put into an `Object`, which is dropped
-    // attached.
+    // SAFETY: by 1 this thread is attached. A reference that outlives the call is put
+    // into an `Object`, which is dropped attached.
     let py: Python<'static> = unsafe { attached() };
-    // SAFETY: by 1, for longer than it takes.
+    // SAFETY: by 1 the object is alive during this function.
     let object = unsafe { Borrowed::from_ptr(py, object) };
     Ok(object.extract::<PyRef<'static, T>>()?)
 }
 
-/// Exports the tensor of an object with another owner of its memory. `None` for an error,
-/// which is then in `refused`.
+/// Exports the tensor of an object with another reference to its storage. On failure
+/// returns `None` and stores the error in `refused`.
 ///
-/// The struct is the versioned one, also for a consumer of the other. What that cannot be
-/// told is better found out before an owner is counted.
+/// The struct is always the versioned one, also for a consumer of the legacy struct. A
+/// read-only storage, which the legacy struct has no flag for, is rejected before the
+/// reference count is incremented.
 ///
 /// # Safety
 ///
@@ -155,7 +157,8 @@ pub(super) unsafe fn share_or<T: ExportClass>(
     consumer: StreamArg<'_>,
     refused: &mut Option<Fault<PyErr>>,
 ) -> Option<Outgoing> {
-    // SAFETY: 1. is 1. of this function.
+    // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our caller's
+    // 1.
     let object = match unsafe { borrow::<T>(object) } {
         Ok(object) => object,
         Err(error) => {
@@ -176,8 +179,8 @@ pub(super) unsafe fn share_or<T: ExportClass>(
     shared
 }
 
-/// Exports the tensor of an object with the object as the owner, where [`share_or`] found no
-/// other.
+/// Exports the tensor of an object with the Python object as the owner, if [`share_or`]
+/// stored `NotShareable`.
 ///
 /// # Safety
 ///
@@ -193,13 +196,14 @@ pub(super) unsafe fn own_or(
     if !matches!(refused, Some(Fault::Tensor(Error::NotShareable))) {
         return None;
     }
-    // SAFETY: 1. is 1. of this function.
+    // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our caller's
+    // 1.
     let object = unsafe { (class.borrow)(object) }.map_err(Fault::Host);
     let owned = object.and_then(|object| Ok(into_managed(PyOwner::new(object), consumer)?));
     owned.map(Outgoing::from).map_err(|fault| refuse(refused, fault)).ok()
 }
 
-/// Exports a value with another owner of its memory.
+/// Exports a value with another reference to its storage.
 pub(super) fn share(value: &dyn Value, consumer: StreamArg<'_>) -> Result<Outgoing, Error> {
     let mut refused = None;
     let shared = value.share_or(consumer, &mut refused);

@@ -1,4 +1,4 @@
-//! Imported memory as a Python object that exports it once more: [`offer`].
+//! Makes a Python object that exports imported memory again: [`offer`].
 
 use alloc::format;
 
@@ -13,8 +13,8 @@ use crate::backend::{Backends, Cpu};
 use crate::export::share_managed;
 use crate::import::Foreign;
 
-/// An object with the two methods of the protocol, for a `from_dlpack` that
-/// takes objects only.
+/// Makes an object with the two methods of the protocol, for a `from_dlpack` that does
+/// not accept capsules.
 pub(super) fn offer(py: Python<'_>, tensor: Foreign) -> PyResult<Bound<'_, PyAny>> {
     let device = tensor.tensor().device();
     let device = (device.device_type().0, device.device_id());
@@ -63,6 +63,6 @@ fn export<'py>(
             in_capsule(py, plan.copied::<Cpu>(tensor, stream)?, kind)?
         }
     };
-    // SAFETY: it is a new reference, or NULL with an exception set.
+    // SAFETY: `capsule` is a new reference, or NULL with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(py, capsule) }
 }

@@ -1,4 +1,4 @@
-//! The exchange table of another library, read with care: [`Peer`].
+//! Reads and validates the exchange table of another library: [`Peer`].
 
 use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
@@ -9,7 +9,7 @@ use crate::ffi::{
 };
 use crate::version::Version;
 
-/// Makes a tensor after a prototype.
+/// Allocates a tensor like a prototype.
 pub(crate) type Allocate = unsafe extern "C" fn(
     *mut DLTensor,
     *mut *mut DLManagedTensorVersioned,
@@ -19,16 +19,16 @@ pub(crate) type Allocate = unsafe extern "C" fn(
 /// Exports an object.
 pub(crate) type Export =
     unsafe extern "C" fn(*mut c_void, *mut *mut DLManagedTensorVersioned) -> c_int;
-/// Makes an object of a tensor.
+/// Creates an object from a tensor.
 pub(crate) type Wrap =
     unsafe extern "C" fn(*mut DLManagedTensorVersioned, *mut *mut c_void) -> c_int;
-/// Describes the tensor of an object without an owner.
+/// Fills a `DLTensor` of an object, without ownership.
 pub(crate) type View = unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int;
-/// Says on which stream work is launched.
+/// Returns the stream on which work is launched.
 pub(crate) type Stream = unsafe extern "C" fn(DLDeviceType, i32, *mut *mut c_void) -> c_int;
 
-/// The functions of a table, those that are there: the standard wants all but
-/// `view`, and tables without some of them exist.
+/// The functions of a table, `None` for those that are NULL. The standard requires all
+/// except `view`, but tables without some of them exist.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
     pub(crate) allocate: Option<Allocate>,
@@ -38,16 +38,16 @@ pub(crate) struct Peer {
     pub(crate) stream: Option<Stream>,
 }
 
-/// How many tables are looked at: a library that has so many older versions
-/// of its table leads in a circle.
+/// The maximum number of tables that are read: a chain of more older versions is assumed
+/// to be a cycle.
 const STEPS: usize = 16;
 
-/// The version that introduced the table. No later one has added to it.
+/// The version that introduced the table. No later version added a function.
 const FIRST: Version = Version::new(1, 2);
 
 impl Peer {
-    /// Reads the newest table of a chain that is of our major version. Of any
-    /// other only the header is looked at.
+    /// Reads the newest table of a chain whose major version this crate supports. Of
+    /// tables of other major versions only the header is read.
     ///
     /// # Safety
     ///
@@ -58,11 +58,11 @@ impl Peer {
     pub(crate) unsafe fn read(header: *mut DLPackExchangeAPIHeader) -> Option<Self> {
         let mut next = NonNull::new(header)?;
         for _ in 0..STEPS {
-            // SAFETY: 1.
+            // SAFETY: by 1 it is the header of a table.
             let header = unsafe { next.read() };
             let version = Version::from(header.version);
             if version.major == FIRST.major && version >= FIRST {
-                // SAFETY: by 1, and by its version, this is a whole table.
+                // SAFETY: by 1, and by its version, this is a complete table.
                 return Some(unsafe { next.cast::<DLPackExchangeAPI>().read() }.into());
             }
             if ptr::eq(header.prev_api, next.as_ptr()) {
@@ -86,7 +86,7 @@ impl From<DLPackExchangeAPI> for Peer {
     }
 }
 
-/// What a call of a table's function came to.
+/// The outcome of a call of a table's function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// There is a result.
@@ -95,23 +95,23 @@ pub(crate) enum Outcome {
     RaisedWithResult,
     /// There is an exception.
     Raised,
-    /// It failed and did not say why.
+    /// It failed without an exception.
     FailedSilently,
-    /// It says that it succeeded, but there is no result.
+    /// It returned success, but there is no result.
     NothingMade,
 }
 
 impl Outcome {
-    /// Judges a call by the three things that it leaves behind: `status` is what
-    /// it returned, `made` whether there is a result where there was NULL
-    /// before, `raised` whether an exception is set that was not set before.
+    /// Classifies a call: `status` is its return value, `made` is whether the result is
+    /// no longer NULL, and `raised` is whether an exception is set that was not set
+    /// before.
     pub(crate) const fn of(status: c_int, made: bool, raised: bool) -> Self {
         match (status, raised) {
             (0, false) if made => Self::Done,
             (0, true) if made => Self::RaisedWithResult,
             (0, false) => Self::NothingMade,
-            // What a call that failed has left in its result is not ours: the
-            // standard does not say that anything is.
+            // The standard does not say that a failed call transfers ownership of a
+            // result, so it is not released.
             (_, true) => Self::Raised,
             (_, false) => Self::FailedSilently,
         }
@@ -151,8 +151,8 @@ mod tests {
     }
 
     fn read(header: *mut DLPackExchangeAPIHeader) -> Option<Peer> {
-        // SAFETY: 1. Every header in these tests is one, and a whole table
-        // where it says that it is of a version that has one.
+        // SAFETY: 1. Every pointer in these tests is a header, and a complete table if
+        // its version says so.
         unsafe { Peer::read(header) }
     }
 
@@ -164,7 +164,7 @@ mod tests {
             assert!(peer.export.is_some() && peer.allocate.is_none() && peer.view.is_none());
             assert!(peer.wrap.is_none() && peer.stream.is_none());
         }
-        // Nothing but a header is there: Miri would see a read beyond it.
+        // The allocation is a header only: Miri would report a read beyond it.
         for (major, minor) in [(0, 3), (2, 0), (2, 3), (u32::MAX, 3), (1, 0), (1, 1)] {
             let mut header = header(major, minor);
             assert!(read(&raw mut header).is_none(), "{major}.{minor}");
@@ -193,7 +193,7 @@ mod tests {
     fn circles_end() {
         let mut itself = header(2, 0);
         let at = &raw mut itself;
-        // SAFETY: it is a header of our own.
+        // SAFETY: `at` points to a local header.
         unsafe { (*at).prev_api = at };
         assert!(read(at).is_none());
         let (mut one, mut other) = (header(2, 0), header(2, 1));

@@ -1,4 +1,4 @@
-//! Asking an object for a tensor through `__dlpack__`: [`produce`].
+//! Calls `__dlpack__` of an object and imports the result: [`produce`].
 
 use alloc::string::ToString;
 use core::ptr;
@@ -28,7 +28,7 @@ use crate::version::Version;
 ///
 /// # Safety
 ///
-/// 1. What the object exports is as [`Imported::from_raw`] wants it.
+/// 1. What the object exports is as [`Imported::from_raw`] requires it.
 #[inline(always)]
 pub(super) unsafe fn produce(
     object: &Bound<'_, PyAny>,
@@ -38,11 +38,11 @@ pub(super) unsafe fn produce(
     if !capsule.is_exact_instance_of::<PyCapsule>() {
         return Err(expected("`__dlpack__` must return a capsule", &capsule));
     }
-    // SAFETY: 1.
+    // SAFETY: 1 (the tensor is valid): guaranteed by our caller's 1.
     unsafe { take(&capsule, options.policy) }
 }
 
-/// Calls `__dlpack__` with `max_version` and what the caller asked for, and, after a
+/// Calls `__dlpack__` with `max_version` and the requested options, and, after a
 /// `TypeError`, without the keywords that older producers do not accept.
 fn climb<'py>(
     object: &Bound<'py, PyAny>,
@@ -64,7 +64,7 @@ fn climb<'py>(
     if !is_called_again(asked, error.is_instance_of::<PyTypeError>(py)) {
         return Err(error);
     }
-    // What orders the work on the device is kept.
+    // The second call still passes the stream, by which the producer synchronizes.
     let keywords = PyDict::new(py);
     if let Some(stream) = stream {
         keywords.set_item(intern!(py, "stream"), stream)?;
@@ -91,7 +91,7 @@ fn climb<'py>(
     }
 }
 
-/// The keywords of the first call.
+/// Makes the keywords of the first call.
 fn keywords<'py>(
     py: Python<'py>,
     options: &ImportOptions<'_>,
@@ -116,8 +116,8 @@ const fn max_version() -> (u32, u32) {
     (Version::CURRENT.major, Version::CURRENT.minor)
 }
 
-/// What the object is told of our stream: nothing, if the tensor that it gives
-/// is one of the CPU, where there are no streams.
+/// Returns the `stream` keyword for the producer; `None` for a tensor on the CPU, which
+/// has no streams.
 fn stream_of<'py>(
     object: &Bound<'py, PyAny>,
     options: &ImportOptions<'_>,
@@ -125,12 +125,12 @@ fn stream_of<'py>(
     let py = object.py();
     let stream = match (options.stream_object, options.stream.kind()) {
         (Some(stream), _) => stream.as_unbound().clone_ref(py).into_bound(py),
-        // A producer is not told of a stream that we have yet to ask for.
+        // The consumer's stream is not known yet, so it is not passed to the producer.
         (None, StreamKind::Unspecified | StreamKind::WorkStream | StreamKind::OnHost) => {
             return Ok(None);
         }
         (None, StreamKind::NoSync) => (-1).into_bound_py_any(py)?,
-        // Python's integers have a sign: addresses in the upper half are refused.
+        // The protocol uses signed integers: addresses in the upper half are rejected.
         (None, StreamKind::Handle(handle)) => isize::try_from(handle)
             .map_err(|_| PyValueError::new_err("`stream` is no address of a stream"))?
             .into_bound_py_any(py)?,
@@ -142,14 +142,14 @@ fn stream_of<'py>(
     Ok(if device == Device::CPU { None } else { Some(stream) })
 }
 
-/// What `__dlpack_device__` says.
+/// Returns the device that `__dlpack_device__` returns.
 pub(super) fn device_of(object: &Bound<'_, PyAny>) -> PyResult<Device> {
     let py = object.py();
     let device = object.call_method0(intern!(py, "__dlpack_device__"))?;
     convert::device(&device, "__dlpack_device__()")
 }
 
-/// `object.__dlpack__(max_version=...)`, as nearly every call is.
+/// Calls `object.__dlpack__(max_version=...)`, the call of nearly every import.
 #[inline]
 fn call_with_version<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
@@ -161,7 +161,7 @@ fn call_with_version<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyA
     let version = constant(py, &VERSION, || max_version().into_bound_py_any(py))?;
     let names =
         constant(py, &NAMES, || Ok(PyTuple::new(py, [intern!(py, "max_version")])?.into_any()))?;
-    // SAFETY: 1. Both are alive for good.
+    // SAFETY: 1. Both objects are never freed.
     unsafe { vectorcall(object, vectorcall_method, version, names) }
 }
 
@@ -177,23 +177,23 @@ unsafe fn vectorcall<'py>(
     value: *mut PyObject,
     names: *mut PyObject,
 ) -> PyResult<Bound<'py, PyAny>> {
-    /// `PY_VECTORCALL_ARGUMENTS_OFFSET`: the place before the arguments may be
-    /// written.
+    /// `PY_VECTORCALL_ARGUMENTS_OFFSET`: the callee may write to the slot before the
+    /// arguments.
     const OFFSET: usize = 1 << (usize::BITS - 1);
     let py = object.py();
     let name = intern!(py, "__dlpack__");
     let mut arguments = [ptr::null_mut(), object.as_ptr(), value];
-    // SAFETY: there are three.
+    // SAFETY: the array has three elements.
     let first = unsafe { arguments.as_mut_ptr().add(1) };
-    // SAFETY: this thread is attached. The one positional argument is the object
-    // itself, one keyword's value follows, and a place is before them.
+    // SAFETY: this thread is attached. The one positional argument is the object itself,
+    // the value of the one keyword follows, and there is a slot before them.
     let result = unsafe { vectorcall_method(name.as_ptr(), first, 1 | OFFSET, names) };
     // SAFETY: the result is a new reference, or NULL with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(py, result) }
 }
 
-/// Objects that are made once. Interned strings are too: PyO3 lets a module
-/// belong to one interpreter.
+/// Objects that are made once and never freed. Interned strings are cached in the same
+/// way: PyO3 allows a module in one interpreter only.
 static VERSION: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 static NAMES: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 
@@ -211,7 +211,7 @@ fn constant<'py>(
     match place.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => Ok(new),
         Err(other) => {
-            // SAFETY: the reference is ours.
+            // SAFETY: `new` is a reference that this function owns.
             drop(unsafe { Bound::from_owned_ptr(py, new) });
             Ok(other)
         }

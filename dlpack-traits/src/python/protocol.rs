@@ -1,13 +1,13 @@
-//! What `__dlpack__` does with its keywords: a pure decision over plain data,
-//! so that it is tested without an interpreter.
+//! Decides how `__dlpack__` exports a tensor, from its keywords. It is a pure function of
+//! plain data, so it is tested without an interpreter.
 
 use core::fmt;
 
 use crate::device::Device;
 use crate::version::Version;
 
-/// The keywords that decide how a tensor is exported. `stream` is not among
-/// them: the tensor's device reads it.
+/// The keywords that decide how a tensor is exported. `stream` is not among them: the
+/// stream rules of the tensor's device interpret it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Request {
     pub(crate) max_version: Option<Version>,
@@ -15,16 +15,16 @@ pub(crate) struct Request {
     pub(crate) copy: Option<bool>,
 }
 
-/// How to export.
+/// The decision how to export a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) capsule: Capsule,
     pub(crate) copy: Copy,
-    /// Whether the consumer wants the tensor in host memory, wherever it is.
+    /// Whether the consumer requests the tensor in host memory, wherever it is.
     pub(crate) onto_cpu: bool,
 }
 
-/// Which struct the consumer understands.
+/// The struct that the consumer understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Capsule {
     /// `DLManagedTensorVersioned`.
@@ -34,8 +34,9 @@ pub(crate) enum Capsule {
 }
 
 impl Capsule {
-    /// A producer may answer with any version up to the major that was asked
-    /// for, so everything from 1 on gets ours.
+    /// Returns the struct for a `max_version`. A producer may return any version up to
+    /// the requested major version, so a consumer of version 1 or later gets the
+    /// versioned struct.
     #[inline]
     pub(crate) fn up_to(max_version: Option<Version>) -> Self {
         match max_version {
@@ -48,22 +49,22 @@ impl Capsule {
 /// Whether the elements are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Copy {
-    /// Never; what needs a copy is an error.
+    /// Never; a tensor that needs a copy is an error.
     Never,
-    /// Only what cannot be shared.
+    /// Only if the tensor cannot be shared.
     IfNeeded,
     /// Always.
     Always,
 }
 
-/// Why a request cannot be met, whatever the tensor's memory.
+/// The reason why a request is rejected, independent of the tensor's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The tensor cannot be moved to that device.
     Device { requested: Device, own: Device },
-    /// Moving the tensor takes a copy, and `copy=False` forbids it.
+    /// Moving the tensor needs a copy, and `copy=False` forbids it.
     DeviceCopy { requested: Device, own: Device },
-    /// A copy would be in host memory, which was not asked for.
+    /// A copy would be in host memory, which the consumer did not request.
     CopyOntoCpu { own: Device },
 }
 
@@ -92,9 +93,9 @@ impl fmt::Display for Refusal {
 }
 
 impl Request {
-    /// Decides for a tensor on the device `own`, which is only asked for when
-    /// the consumer named a device. From devices for which `reaches_host` is
-    /// true a copy can be made in host memory that the processor cannot make.
+    /// Decides how to export a tensor on the device `own`, which is called only if the
+    /// consumer names a device. `reaches_host` returns whether a backend can copy from a
+    /// device to host memory that the processor cannot read.
     ///
     /// # Errors
     ///
@@ -128,18 +129,19 @@ impl Request {
 }
 
 impl Plan {
-    /// What is done for a consumer who asks for nothing but a capsule.
+    /// Returns the plan for a consumer that passes no keyword except a version.
     #[cfg(feature = "pyo3")]
     pub(crate) const fn plain(capsule: Capsule) -> Self {
         Self { capsule, copy: Copy::IfNeeded, onto_cpu: false }
     }
 
-    /// Whether a tensor on the device `own` may be copied by the processor, which
-    /// puts it into host memory. Where it cannot read it, the copy itself says so.
+    /// Checks that the processor may copy a tensor on the device `own`, which puts the
+    /// copy into host memory. If the processor cannot read the tensor, the copy itself
+    /// fails.
     ///
     /// # Errors
     ///
-    /// [`Refusal::CopyOntoCpu`] where nobody asked for host memory.
+    /// [`Refusal::CopyOntoCpu`] if the consumer did not request host memory.
     pub(crate) fn may_copy(self, own: Device) -> Result<(), Refusal> {
         if own == Device::CPU || !own.is_host() || self.onto_cpu {
             Ok(())

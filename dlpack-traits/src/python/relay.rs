@@ -1,5 +1,5 @@
-//! A tensor on its way to a function that may fail, and does not say whether it
-//! then took the tensor: [`Relay`].
+//! Passes a tensor to a function that may fail without reporting whether it took the
+//! tensor: [`Relay`].
 
 use alloc::boxed::Box;
 use core::ptr::NonNull;
@@ -7,15 +7,16 @@ use core::ptr::NonNull;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::sync::{AtomicU8, Ordering};
 
-/// A struct around a tensor, with a deleter that knows what became of the call.
+/// A struct around a tensor, whose deleter records whether it was called.
 ///
-/// The standard says that the function which makes an object of a tensor takes
-/// the tensor, but not whether it does when it fails. Some libraries release it
-/// then, some do not. With this in between it is released exactly once either way.
+/// The standard says that the function which creates an object from a tensor takes the
+/// tensor, but not whether it also does when it fails. Some libraries release the tensor
+/// then, some do not. With a relay the tensor is released exactly once in both cases.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Relay {
-    /// What the function is given: the tensor's own words, but for the deleter.
+    /// The struct that the function receives: a copy of the tensor's fields, except the
+    /// deleter and its context.
     managed: DLManagedTensorVersioned,
     tensor: NonNull<DLManagedTensorVersioned>,
     state: AtomicU8,
@@ -23,46 +24,47 @@ pub(crate) struct Relay {
 
 /// The function has not returned yet.
 const CALLED: u8 = 0;
-/// It succeeded: the deleter releases the tensor, and frees this.
+/// It succeeded: the deleter releases the tensor, and frees the relay.
 const TAKEN: u8 = 1;
-/// It failed, and the tensor was released then: a deleter does nothing.
+/// It failed, and `send` released the tensor: the deleter does nothing.
 const REVOKED: u8 = 2;
 /// The deleter was called before the function returned: the tensor is released.
 const DELETED: u8 = 3;
 
 impl Relay {
-    /// Gives a tensor to `call`, whose result says whether it succeeded. The
-    /// tensor is released exactly once, by the callee or by this.
+    /// Passes a tensor to `call`, whose result says whether it succeeded. The tensor is
+    /// released exactly once, by the callee or by this function.
     ///
     /// # Safety
     ///
-    /// 1. `tensor` points to a valid struct of major version 1, whose deleter
-    ///    may be called once, by any thread.
-    /// 2. `call` calls the deleter of what it is given at most once, and, if it
-    ///    succeeds, uses it only until then.
+    /// 1. `tensor` points to a valid struct of major version 1, whose deleter may be
+    ///    called once, by any thread.
+    /// 2. `call` calls the deleter of what it is given at most once, and, if it succeeds,
+    ///    uses it only until then.
     pub(crate) unsafe fn send<R, E>(
         tensor: NonNull<DLManagedTensorVersioned>,
         call: impl FnOnce(*mut DLManagedTensorVersioned) -> Result<R, E>,
     ) -> Result<R, E> {
-        // SAFETY: 1.
+        // SAFETY: by 1 the struct is valid.
         let mut managed = unsafe { tensor.read() };
         managed.deleter = Some(delete);
         let relay = Self { managed, tensor, state: AtomicU8::new(CALLED) };
         let relay = Box::into_raw(Box::new(relay));
-        // SAFETY: it was just allocated.
+        // SAFETY: the relay was just allocated.
         let place = unsafe { &raw mut (*relay).managed };
-        // SAFETY: as above. What the deleter gets is the whole of this.
+        // SAFETY: as above. The context is a pointer to the whole relay.
         unsafe { (*place).manager_ctx = relay.cast() };
         let result = call(place);
         let next = if result.is_ok() { TAKEN } else { REVOKED };
-        // SAFETY: nobody frees it before its state is one of the two.
+        // SAFETY: the relay is not freed before its state is `TAKEN` or `REVOKED`.
         let before = unsafe { (*relay).state.swap(next, Ordering::AcqRel) };
         if before == DELETED {
-            // SAFETY: it came from a box, and by 2 nobody uses it any more.
+            // SAFETY: the relay came from a box, and by 2 nothing uses it any more.
             drop(unsafe { Box::from_raw(relay) });
         } else if next == REVOKED {
-            // Whoever failed may call the deleter later, so the relay stays.
-            // SAFETY: 1. The relay's own deleter does not do it any more.
+            // The callee that failed may call the deleter later, so the relay is not
+            // freed. SAFETY: 1. By 1 the struct is valid. The relay's deleter does not
+            // release it any more.
             unsafe { release(tensor) };
         }
         result
@@ -74,36 +76,37 @@ impl Relay {
 /// # Safety
 ///
 /// 1. `managed` points to the struct of a relay, or to a copy of it.
-/// 2. This is the only call, and nobody uses the tensor any more.
+/// 2. This is the only call, and nothing uses the tensor any more.
 unsafe extern "C" fn delete(managed: *mut DLManagedTensorVersioned) {
-    // SAFETY: by 1.
+    // SAFETY: by 1 the context is the relay.
     let relay = unsafe { (*managed).manager_ctx }.cast::<Relay>();
-    // SAFETY: by 2 nobody frees it until the state changes.
+    // SAFETY: by 2 the relay is not freed before the state changes.
     let tensor = unsafe { (*relay).tensor };
     // SAFETY: as above. From here on `send` may free it, if it has not returned.
     let before = unsafe { (*relay).state.swap(DELETED, Ordering::AcqRel) };
     if before == REVOKED {
         return;
     }
-    // SAFETY: 1. It was valid and the caller's to give (1 of `send`), who gave it to
-    // whoever calls this; by 2 once.
+    // SAFETY: 1. The struct was valid and the caller's to give away (1 of `send`), and
+    // `send` passed it on to the caller of this deleter, who by 2 calls it once.
     unsafe { release(tensor) };
     if before == TAKEN {
-        // SAFETY: it came from a box, and `send` is done with it.
+        // SAFETY: the relay came from a box, and `send` does not use it after the state
+        // is `TAKEN`.
         drop(unsafe { Box::from_raw(relay) });
     }
 }
 
-/// Calls a deleter, if there is one.
+/// Calls the deleter of a struct, if there is one.
 ///
 /// # Safety
 ///
 /// 1. The struct is valid, and its deleter may be called now.
 unsafe fn release(tensor: NonNull<DLManagedTensorVersioned>) {
-    // SAFETY: 1.
+    // SAFETY: by 1 the struct is valid.
     let deleter = unsafe { (*tensor.as_ptr()).deleter };
     if let Some(deleter) = deleter {
-        // SAFETY: 1.
+        // SAFETY: by 1 the deleter may be called now.
         unsafe { deleter(tensor.as_ptr()) }
     }
 }
@@ -133,12 +136,13 @@ mod tests {
         let alive = Arc::new(());
         let tensor = Counted(Vec::from([1, 2, 3]), Arc::clone(&alive)).into_dlpack().unwrap();
         let tensor = NonNull::new(tensor.into_raw()).unwrap();
-        // SAFETY: 1. It was just exported. 2. The tests keep it.
+        // SAFETY: 1. The tensor was just exported. 2. The tests call the deleter at most
+        // once.
         (unsafe { Relay::send(tensor, call) }, alive)
     }
 
     fn run_deleter(managed: *mut DLManagedTensorVersioned) {
-        // SAFETY: each test does so once.
+        // SAFETY: each test calls this once.
         let deleter = unsafe { (*managed).deleter }.unwrap();
         // SAFETY: as above.
         unsafe { deleter(managed) }
@@ -149,7 +153,7 @@ mod tests {
         let (result, alive) = send(Ok);
         assert_eq!(Arc::strong_count(&alive), 2);
         let managed = result.unwrap();
-        // SAFETY: it was not released yet.
+        // SAFETY: the tensor was not released yet.
         let data = unsafe { (*managed).dl_tensor.data };
         // SAFETY: as above.
         let first = unsafe { data.cast::<u8>().read() };
@@ -187,10 +191,10 @@ mod tests {
         let managed = kept.unwrap();
         run_deleter(managed);
         assert_eq!(Arc::strong_count(&alive), 1);
-        // What a callee may still hold is leaked, as it must be; this one is done.
-        // SAFETY: the relay is still there.
+        // `send` leaks the relay of a failed call, because the callee may still use it;
+        // here the callee is done. SAFETY: the relay was not freed.
         let relay = unsafe { (*managed).manager_ctx }.cast::<Relay>();
-        // SAFETY: it came from a box, and nobody uses it any more.
+        // SAFETY: the relay came from a box, and nothing uses it any more.
         drop(unsafe { Box::from_raw(relay) });
     }
 }

@@ -1,5 +1,5 @@
-//! Calls of the functions of a [`Peer`](super::peer::Peer), and what their
-//! results and exceptions mean.
+//! Calls the functions of a [`Peer`](super::peer::Peer), and interprets their results and
+//! exceptions.
 
 use alloc::format;
 use core::ffi::{c_int, c_void};
@@ -18,17 +18,17 @@ use crate::device::Device;
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::import::{ImportPolicy, Imported};
 
-/// Exports an object through its type's table.
+/// Exports an object through the exchange table of its type.
 ///
 /// # Errors
 ///
-/// What the function raised; `BufferError` where it failed without a word, and
-/// for a tensor that [`Imported::from_raw`] refuses.
+/// What the function raised; `BufferError` if it failed without an exception, and for a
+/// tensor that [`Imported::from_raw`] rejects.
 ///
 /// # Safety
 ///
 /// 1. The function is from the table of the object's type.
-/// 2. What it makes is as [`Imported::from_raw`] wants it.
+/// 2. What it makes is as [`Imported::from_raw`] requires it.
 #[inline(always)]
 pub(super) unsafe fn export(object: &Bound<'_, PyAny>, function: Export) -> PyResult<Imported> {
     let py = object.py();
@@ -36,7 +36,7 @@ pub(super) unsafe fn export(object: &Bound<'_, PyAny>, function: Export) -> PyRe
     // SAFETY: 1. The object is alive, and the result may be written.
     let status = unsafe { function(object.as_ptr().cast(), &raw mut managed) };
     match outcome(py, status, !managed.is_null()) {
-        // SAFETY: 2, and the result is ours.
+        // SAFETY: 1. By 2 the tensor is valid, and this function owns the result.
         Outcome::Done => unsafe { adopt(py, managed, ImportPolicy::new()) },
         Outcome::RaisedWithResult => {
             let error = PyErr::fetch(py);
@@ -48,30 +48,30 @@ pub(super) unsafe fn export(object: &Bound<'_, PyAny>, function: Export) -> PyRe
     }
 }
 
-/// Describes the tensor of an object through its type's table.
+/// Returns the `DLTensor` of an object through the exchange table of its type.
 ///
 /// # Errors
 ///
-/// As for [`export`], but for those of the tensor.
+/// As for [`export`], except those of the tensor.
 ///
 /// # Safety
 ///
 /// 1. The function is from the table of the object's type.
 pub(super) unsafe fn view(object: &Bound<'_, PyAny>, function: View) -> PyResult<DLTensor> {
     let py = object.py();
-    // All of its fields may be 0, and what a function does not write stays that.
+    // Zero is valid for all fields; fields that the function does not write stay zero.
     let mut tensor = MaybeUninit::<DLTensor>::zeroed();
     // SAFETY: 1. The object is alive, and the result may be written.
     let status = unsafe { function(object.as_ptr().cast(), tensor.as_mut_ptr()) };
     match outcome(py, status, true) {
-        // SAFETY: it was initialised, and it is plain data.
+        // SAFETY: the tensor was zeroed, which initialises all of its fields.
         Outcome::Done => Ok(unsafe { tensor.assume_init() }),
         Outcome::RaisedWithResult => Err(PyErr::fetch(py)),
         failure => Err(failed(py, failure, "dltensor_from_py_object_no_sync")),
     }
 }
 
-/// Asks for the stream on which work for a device is launched now.
+/// Returns the stream on which the library currently launches work for a device.
 ///
 /// # Errors
 ///
@@ -95,7 +95,7 @@ pub(super) unsafe fn stream(
     }
 }
 
-/// Makes an object of a tensor, which is released if that fails.
+/// Creates an object from a tensor. On failure the tensor is released.
 ///
 /// # Errors
 ///
@@ -104,21 +104,22 @@ pub(super) unsafe fn stream(
 /// # Safety
 ///
 /// 1. The function is from a table.
-/// 2. `tensor` points to a valid struct of major version 1 that is the caller's
-///    to give away.
+/// 2. `tensor` points to a valid struct of major version 1 that is the caller's to give
+///    away.
 pub(super) unsafe fn wrap(
     py: Python<'_>,
     function: Wrap,
     tensor: NonNull<DLManagedTensorVersioned>,
 ) -> PyResult<Bound<'_, PyAny>> {
-    // An error outside says that the tensor was not taken, as far as one can
-    // tell; one inside, that an object has it.
+    // The outer error means that the function failed, and may not have taken the tensor;
+    // the inner error, that an object owns the tensor.
     let call = |tensor| -> PyResult<PyResult<_>> {
         let mut object = ptr::null_mut();
-        // SAFETY: 1. The tensor is given away, and the result may be written.
+        // SAFETY: 1. The callee takes ownership of the tensor, and the result may be
+        // written.
         let status = unsafe { function(tensor, &raw mut object) };
         match outcome(py, status, !object.is_null()) {
-            // SAFETY: this thread is attached, and the reference is ours.
+            // SAFETY: this thread is attached, and this function owns the reference.
             Outcome::Done => Ok(Ok(unsafe { Bound::from_owned_ptr(py, object.cast()) })),
             Outcome::RaisedWithResult => {
                 let error = PyErr::fetch(py);
@@ -129,12 +130,12 @@ pub(super) unsafe fn wrap(
             failure => Err(failed(py, failure, "managed_tensor_to_py_object_no_sync")),
         }
     };
-    // SAFETY: 1. is 2. of this function. 2. The library that made the table is
-    // trusted to call a deleter once.
+    // SAFETY: 1 (the struct is valid, its deleter may be called once): guaranteed by our
+    // caller's 2. 2. The library that made the table is trusted to call a deleter once.
     unsafe { Relay::send(tensor, call) }?
 }
 
-/// Judges a call that was made with no exception set.
+/// Classifies the result of a call before which no exception was set.
 #[inline]
 fn outcome(_: Python<'_>, status: c_int, made: bool) -> Outcome {
     // SAFETY: this thread is attached.
@@ -142,7 +143,7 @@ fn outcome(_: Python<'_>, status: c_int, made: bool) -> Outcome {
     Outcome::of(status, made, raised)
 }
 
-/// The exception of a call without a result.
+/// Makes the exception of a call without a result.
 #[cold]
 fn failed(py: Python<'_>, outcome: Outcome, function: &str) -> PyErr {
     match outcome {

@@ -1,10 +1,10 @@
-//! Functions of CPython that PyO3 does not declare in every build: [`Symbols`].
+//! Looks up functions of CPython that PyO3 does not declare in every build: [`Symbols`].
 //!
-//! A module for the stable ABI of Python 3.10 has no declaration of
-//! `PyObject_VectorcallMethod`, nor of the functions that return the thread state
-//! without a check, although every CPython since 3.9 exports them. The dynamic linker
-//! finds them by name, once. No Python object takes part in the lookup (such as
-//! `ctypes.pythonapi`), because Python code can replace any attribute of a module.
+//! PyO3 declares neither `PyObject_VectorcallMethod` nor the functions that return the
+//! thread state without a check for the stable ABI of Python 3.10, although every CPython
+//! since 3.9 exports them. The dynamic linker looks them up by name, once. The lookup
+//! uses no Python object (such as `ctypes.pythonapi`), because Python code can replace
+//! any attribute of a module.
 
 use core::ffi::{CStr, c_void};
 use core::mem::transmute;
@@ -22,7 +22,7 @@ pub(super) type VectorcallMethod = unsafe extern "C" fn(
 
 type ThreadState = unsafe extern "C" fn() -> *mut PyThreadState;
 
-/// The functions, `None` where the interpreter does not export them.
+/// The functions; `None` if the interpreter does not export them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Symbols {
     pub(super) vectorcall_method: Option<VectorcallMethod>,
@@ -40,7 +40,8 @@ impl Symbols {
     #[inline]
     pub(super) fn get() -> &'static Self {
         SYMBOLS.get().unwrap_or_else(|| {
-            // Outside of the lock, so that a fork never leaves the lock taken for long.
+            // The lookup runs outside of the lock, so a fork is unlikely to find the lock
+            // taken.
             let found = Self::find();
             SYMBOLS.get_or_init(|| found)
         })
@@ -61,8 +62,8 @@ impl Symbols {
     }
 }
 
-/// The address of an exported function, in the search order by which the dynamic linker
-/// resolved PyO3's own declarations in this module.
+/// Returns the address of an exported function, in the search order by which the dynamic
+/// linker resolved PyO3's own declarations in this module.
 #[cfg(unix)]
 fn find(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: the name is a C string.
@@ -70,8 +71,8 @@ fn find(name: &CStr) -> Option<*mut c_void> {
     (!address.is_null()).then_some(address)
 }
 
-/// The address of a function that the interpreter's library exports: the library that
-/// contains the type object of `type`.
+/// Returns the address of a function that the interpreter's library exports: the library
+/// that contains the type object of `type`.
 #[cfg(windows)]
 fn find(name: &CStr) -> Option<*mut c_void> {
     use core::ffi::c_char;
@@ -99,23 +100,25 @@ fn find(name: &CStr) -> Option<*mut c_void> {
     (!address.is_null()).then_some(address)
 }
 
-/// Without a dynamic linker that is known here, callers use their fallbacks.
+/// Returns `None` on platforms without a supported dynamic linker; callers use their
+/// fallbacks.
 #[cfg(not(any(unix, windows)))]
 fn find(_: &CStr) -> Option<*mut c_void> {
     None
 }
 
-/// Whether this thread is attached to the interpreter. Any thread may call it at any time.
+/// Returns whether this thread is attached to the interpreter. Any thread may call it at
+/// any time.
 ///
-/// It returns `false` for attached threads of other interpreters than the first, and for
-/// all threads of an interpreter without the two functions.
+/// It returns `false` for threads attached to a subinterpreter, and for all threads if
+/// the interpreter does not export the two functions.
 #[inline]
 pub(super) fn is_attached() -> bool {
     let &Symbols { current: Some(current), own: Some(own), .. } = Symbols::get() else {
         return false;
     };
     // SAFETY: any thread may call it at any time. Up to 3.11 it returns the state of the
-    // thread that holds the GIL, which may be another one.
+    // thread that holds the GIL, which may be another thread.
     let current = unsafe { current() };
     // SAFETY: any thread may call it at any time; it returns NULL without an interpreter.
     !current.is_null() && current == unsafe { own() }

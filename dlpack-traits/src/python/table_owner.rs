@@ -1,14 +1,15 @@
-//! The exchange table in a capsule, and the class that it belongs to: [`owner_of`].
+//! Finds the class that an exchange table belongs to: [`owner_of`].
 //!
 //! A table is an attribute, and Python code can copy an attribute to another class. The
-//! functions of a table read the objects of its class without a check, so they must not
-//! be called with objects of the other class. The standard does not say which class a table
-//! belongs to, so a table is used only for a class that Python code cannot have copied it
-//! to:
+//! functions of a table read the objects of its class without a check, so calling them
+//! with objects of another class is undefined behaviour. The standard does not define
+//! which class a table belongs to. A table is therefore used only for a class to which
+//! Python code cannot have copied it:
 //!
 //! - an immutable class, whose attributes only C code sets;
-//! - a class whose attributes C code has copied to an immutable class. `torch.FloatTensor`
-//!   and its siblings are such copies of `torch.Tensor`, and have its table;
+//! - a class whose attributes C code has copied to an immutable class.
+//!   `torch.FloatTensor` and its siblings are such copies of `torch.Tensor`, and have its
+//!   table;
 //! - the only class of the process that has the table, apart from its subclasses.
 
 use alloc::collections::BTreeSet;
@@ -26,7 +27,7 @@ use crate::ffi::DLPackExchangeAPIHeader;
 /// The address of a table.
 pub(super) type Table = *mut DLPackExchangeAPIHeader;
 
-/// The table that a capsule of the right name holds; `None` for any other object.
+/// Returns the table of a capsule with the right name; `None` for any other object.
 pub(super) fn table_in(object: &Bound<'_, PyAny>) -> Option<Table> {
     // SAFETY: this thread is attached, and the object is alive.
     if unsafe { ffi::PyCapsule_IsValid(object.as_ptr(), CAPSULE.as_ptr()) } == 0 {
@@ -37,21 +38,22 @@ pub(super) fn table_in(object: &Bound<'_, PyAny>) -> Option<Table> {
     Some(table.cast())
 }
 
-/// The class to which a table belongs that was found on `class`: a class of its method
-/// resolution order, or `None` if the table may belong to an unrelated class.
+/// Returns the class to which a table belongs that was found on `class`: a class of its
+/// method resolution order, or `None` if the table may belong to an unrelated class.
 ///
-/// `known` returns the classes to which the table was found to belong before, or on which
-/// it was published. If the order has one of these, it is the owner. It is called when the
-/// order is there, which keeps its classes alive: their addresses are those of no other
-/// class. If the order has none, the owner is the last class of the order that
-/// has the table as an attribute of its own. If Python code can set attributes of that
-/// class, all classes of the process are searched for others with this table. The search
-/// takes 0.6 us for each class, and runs once for each class that such an owner is.
+/// `known` returns the addresses of the classes that are recorded as owners of the table,
+/// because the table was found to belong to them or was published on them. It is called
+/// after the method resolution order was read: the order keeps its classes alive, so
+/// their addresses are not those of other classes. If the order contains a recorded
+/// owner, that class is the owner. Otherwise the owner is the last class of the order
+/// that has the table as an attribute of its own. If Python code can set attributes of
+/// that class, all classes of the process are searched for others with this table. The
+/// search takes 0.6 us per class, and runs once for each class that such an owner is.
 ///
 /// # Errors
 ///
-/// Exceptions of code that the search runs, if they are not an `Exception`, such as
-/// `KeyboardInterrupt`: keys of a class may compare themselves.
+/// Exceptions of Python code that the search runs, if they are not an `Exception`, such
+/// as `KeyboardInterrupt`: comparing the keys of a class's `__dict__` may run code.
 pub(super) fn owner_of<'py>(
     class: &Bound<'py, PyType>,
     table: Table,
@@ -83,36 +85,36 @@ pub(super) fn owner_of<'py>(
 /// How the owner of a table was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// It owns the table, also if other classes do: it was known, or is immutable, or has
-    /// copies that C code made.
+    /// It owns the table, even if other classes do too: it was recorded as an owner, or
+    /// is immutable, or C code made copies of it.
     Shared,
-    /// It is the only class that has the table, and owns it unless another class was found
-    /// to own it before.
+    /// It is the only class that has the table, and owns it unless another class is
+    /// already recorded as the owner.
     Alone,
 }
 
 /// The classes that have the table of another class and do not inherit from it.
 enum Others {
     None,
-    /// C code copied the attributes of the other class to one or more of them, and Python
-    /// code can have copied the table to the rest.
+    /// C code copied the attributes of the other class to at least one of them, and
+    /// Python code can have copied the table to the rest.
     Copies,
     /// The table may belong to one of them.
     Unrelated,
 }
 
-/// Whether Python code cannot set attributes of a class: one that was made in C, as a
-/// static type or with this flag.
+/// Whether Python code cannot set attributes of a class: C code made the class as a
+/// static type, or with the flag below.
 fn is_immutable(class: &Bound<'_, PyAny>) -> bool {
     /// `Py_TPFLAGS_IMMUTABLETYPE`, since 3.10.
     const IMMUTABLE: core::ffi::c_ulong = 1 << 8;
-    // SAFETY: this thread is attached. A method resolution order holds types only, which
-    // CPython checks when it makes a class.
+    // SAFETY: this thread is attached. A method resolution order contains types only,
+    // which CPython checks when it makes a class.
     unsafe { ffi::PyType_GetFlags(class.as_ptr().cast()) & IMMUTABLE != 0 }
 }
 
-/// Descriptors of `type`, which read the attributes of any class from the interpreter's
-/// own struct. A metaclass can override what `class.__mro__` returns, but not these.
+/// Descriptors of `type`, which read the attributes of any class from the C struct of the
+/// type. A metaclass can override what `class.__mro__` returns, but not these.
 struct Classes<'py> {
     attributes: Bound<'py, PyAny>,
     order: Bound<'py, PyAny>,
@@ -129,13 +131,13 @@ impl<'py> Classes<'py> {
         })
     }
 
-    /// The method resolution order of a class.
+    /// Returns the method resolution order of a class.
     fn order(&self, class: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         let order = self.order.call_method1(intern!(class.py(), "__get__"), (class,))?;
         Ok(order.extract()?)
     }
 
-    /// Whether a table is among the attributes of a class itself, under either name.
+    /// Whether a class itself has a table among its attributes, under either name.
     ///
     /// # Errors
     ///
@@ -156,9 +158,9 @@ impl<'py> Classes<'py> {
         Ok(answer(py, read())?.unwrap_or(false))
     }
 
-    /// Whether C code copied the attributes of `original` to `class`: `class` is immutable,
-    /// and its `__dict__` or `__weakref__` is the descriptor that the class statement of
-    /// `original` made.
+    /// Whether C code copied the attributes of `original` to `class`: `class` is
+    /// immutable, and its `__dict__` or `__weakref__` is the descriptor that the class
+    /// statement of `original` made.
     ///
     /// # Errors
     ///
@@ -183,7 +185,7 @@ impl<'py> Classes<'py> {
         Ok(is_immutable(class) && answer(py, read())?.unwrap_or(false))
     }
 
-    /// What the classes are that have the table of `owner` and do not inherit from it.
+    /// Searches for classes that have the table of `owner` and do not inherit from it.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
-//! The value of an object, whatever its type: [`Value`].
+//! The value of an object as a trait object: [`Value`].
 //!
-//! What is not on the short way of an export is there once, over this, and not once for
-//! each class.
+//! Code outside of the fast path of an export uses it, so that it is compiled once and
+//! not once for each class.
 
 use super::class::ExportClass;
 use crate::describe::{Describe, Description, Slot};
@@ -11,8 +11,8 @@ use crate::export::DLPackExport;
 use crate::managed::Outgoing;
 use crate::stream::StreamArg;
 
-/// As much of [`DLPackExport`] as is asked of values through a pointer. Each of its
-/// methods is code in every class.
+/// The object-safe part of [`DLPackExport`]. Each of its methods is compiled for every
+/// class.
 pub(super) trait Value: Send + Sync {
     /// [`DLPackExport::describe`].
     fn described<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error>;
@@ -20,11 +20,12 @@ pub(super) trait Value: Send + Sync {
     /// [`DLPackExport::sync_for`].
     fn order(&self, consumer: StreamArg<'_>) -> Result<(), Error>;
 
-    /// Whether what holds the elements says that nobody may write. Other tensors may be
-    /// read-only too.
+    /// Whether the storage itself is read-only. A tensor can be read-only for other
+    /// reasons too.
     fn is_frozen(&self) -> bool;
 
-    /// [`DLPackExport::to_dlpack_on`]. `None` for an error, which is then in `refused`.
+    /// [`DLPackExport::to_dlpack_on`]. On failure returns `None` and stores the error in
+    /// `refused`.
     fn share_or(&self, consumer: StreamArg<'_>, refused: &mut Option<Error>) -> Option<Outgoing>;
 }
 
@@ -57,14 +58,14 @@ impl<T: ExportClass> Value for T {
 }
 
 impl dyn Value + '_ {
-    /// Where the tensor is.
+    /// Returns the device of the tensor.
     pub(super) fn device(&self) -> Result<Device, Error> {
         let mut slot = Slot::new();
         Ok(self.described(slot.describe())?.device())
     }
 }
 
-/// A value as an owner, or to be copied.
+/// Lets a value be an owner, or be copied.
 impl DLPackExport for dyn Value + '_ {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         self.described(out)
