@@ -7,17 +7,17 @@ pub(super) use copy as copy_from_read_only;
 pub(super) use copy as copy_to_shared;
 pub(super) use load as load_read_only;
 
-/// Copies `len` bytes, reading and writing each of them once, by pairs of general
-/// registers: targets without floating point have these too.
+/// Copies `len` bytes, reading and writing each of them once. It uses pairs of general
+/// registers, which targets without floating point have too.
 ///
 /// # Safety
 ///
 /// Those of [`super::copy_from_shared`], [`super::copy_from_read_only`] or
 /// [`super::copy_to_shared`].
 pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: the block reads `len` bytes at `from` and writes them to `to`, and touches no
-    // other memory: the caller promises that both are there. What it does to memory is
-    // what `portable` does: see the module.
+    // SAFETY: the block reads `len` bytes at `from`, writes them to `to`, and accesses no
+    // other memory; both ranges are valid by the caller's obligations. Its effect on
+    // memory is that of `portable`: see the module.
     unsafe {
         asm!(
             // 64 bytes at a time.
@@ -36,7 +36,7 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
             "add {to}, {to}, #64",
             "subs {len}, {len}, #64",
             "b.hs 2b",
-            // The lowest six bits are what is left.
+            // The lowest six bits are the number of bytes that are left.
             "3:",
             "tbz {len}, #5, 4f",
             "ldp {a}, {b}, [{from}], #16",
@@ -91,8 +91,8 @@ pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
     macro_rules! load {
         ($int:ty, $instruction:literal) => {{
             let value: $int;
-            // SAFETY: the block reads as many bytes at `from`, which are there by 1, and
-            // nothing else. What it does to memory is what `portable` does.
+            // SAFETY: the block reads `len` bytes at `from`, which are valid by 1, and
+            // accesses no other memory. Its effect on memory is that of `portable`.
             unsafe {
                 asm!(
                     $instruction,
@@ -101,7 +101,7 @@ pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
                     options(nostack, preserves_flags, readonly),
                 );
             }
-            // SAFETY: by 3 there is as much room.
+            // SAFETY: by 3 `len` bytes may be written.
             unsafe { to.cast::<$int>().write_unaligned(value) };
         }};
     }
@@ -122,10 +122,10 @@ pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
 pub(super) unsafe fn store(from: *const u8, to: *mut u8, len: usize) {
     macro_rules! store {
         ($int:ty, $instruction:literal) => {{
-            // SAFETY: by 1 there are as many bytes.
+            // SAFETY: by 1 `len` bytes may be read.
             let value = unsafe { from.cast::<$int>().read_unaligned() };
-            // SAFETY: the block writes as many bytes at `to`, which are there by 2, and
-            // nothing else. What it does to memory is what `portable` does.
+            // SAFETY: the block writes `len` bytes at `to`, which are valid by 2, and
+            // accesses no other memory. Its effect on memory is that of `portable`.
             unsafe {
                 asm!(
                     $instruction,

@@ -1,36 +1,35 @@
-//! Byte-wise atomic copies: the only way in which this crate reads and writes memory that
-//! other owners may write at the same time.
+//! Copies memory by byte-wise atomic accesses: the only way in which this crate reads and
+//! writes memory that other owners may write at the same time.
 //!
 //! The memory of a [`SharedBuffer`](crate::SharedBuffer) and of an imported tensor may be
 //! accessed as `u8` by one thread, as `f32` by a second one, and as blocks of any length
-//! by a third one. In Rust's memory model atomic accesses of different sizes that overlap
-//! are a data race, so every access here consists of relaxed atomic accesses of one byte
-//! each. Two accesses through this module never race with each other, whatever their
-//! sizes and alignments are, nor with an `AtomicU8` of other Rust code. In exchange a
-//! value can be torn: some of its bytes may be older than the others.
+//! by a third one. In Rust's memory model, overlapping atomic accesses of different sizes
+//! are a data race. Every access here therefore consists of relaxed atomic accesses of
+//! one byte each. Two accesses through this module never race with each other, whatever
+//! their sizes and alignments are, nor with an `AtomicU8` of other Rust code. The cost is
+//! that a value can be torn: some of its bytes may be older than the others.
 //!
-//! On x86-64 and AArch64 the copies are inline assembly. An `asm!` block may do what a
-//! piece of Rust code in its place could do, and the compiler may assume no more than
-//! that. The piece of Rust code here is a loop of relaxed loads and stores of one byte
-//! each, in any order. The processor's wider instructions refine that loop: both
-//! architectures read and write each byte as a whole, and both are at least as ordered as
-//! relaxed accesses demand. Non-temporal stores would not be, and are not used. A byte of
-//! the shared side is stored once, so a store by another thread is not lost to a second
-//! one. The compiler cannot use `memcpy` or vectors for a loop of `AtomicU8`, which is 10
-//! to 60 times slower than these copies.
+//! On x86-64 and AArch64 the copies are inline assembly. An `asm!` block may do what Rust
+//! code in its place could do, and the compiler may assume no more than that. The
+//! corresponding Rust code here is a loop of relaxed loads and stores of one byte each,
+//! in any order. The processor's wider instructions refine that loop: both architectures
+//! read and write each byte as a whole, and both order accesses at least as strongly as
+//! relaxed accesses require. Non-temporal stores would not, and are not used. Each byte
+//! of the shared side is stored once, so a store by another thread is not overwritten by
+//! a second one. The compiler cannot use `memcpy` or vector instructions for a loop of
+//! `AtomicU8`, which is 10 to 60 times slower than these copies.
 //!
-//! Other architectures use that loop, and so does everything that looks at the program
-//! instead of running it: Miri, Kani, loom, and the sanitizers, which do not see what
-//! assembly accesses. A build with a sanitizer sets `--cfg dlpack_no_asm`, as
-//! `cargo xtask sanitize` does.
+//! Other architectures use that loop, and so do the tools that interpret or instrument
+//! the program: Miri, Kani, loom, and the sanitizers, which do not see what assembly
+//! accesses. A build with a sanitizer sets `--cfg dlpack_no_asm`, as `cargo xtask
+//! sanitize` does.
 //!
-//! Why not an existing crate: `atomic-memcpy` copies values of static size at aligned
-//! addresses, by words where it can, which is the race that this module avoids;
-//! `atomic-maybe-uninit` has single values, not blocks. Both would be a second dependency
-//! of a core that has one.
+//! Existing crates do not fit: `atomic-memcpy` copies values of static size at aligned
+//! addresses, by words where possible, which is the race that this module avoids;
+//! `atomic-maybe-uninit` copies single values, not blocks. Either would be a second
+//! dependency of a core that has one.
 //!
-//! Memory that this program alone uses needs none of this, and is copied by
-//! `copy_nonoverlapping`.
+//! Memory that only this program accesses is copied by `copy_nonoverlapping`.
 
 #[cfg_attr(
     all(
@@ -72,12 +71,13 @@ const IN_REGISTERS: usize = 32;
 ///    during the call. So the two ranges do not overlap.
 #[inline]
 pub(crate) unsafe fn copy_from_shared(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: 1. to 3. are 1. to 3. of this function.
+    // SAFETY: 1 to 3 (`from` and `to` are valid, accesses are atomic): guaranteed by our
+    // caller's 1 to 3.
     unsafe { routine::copy_from_shared(from, to, len) }
 }
 
-/// [`copy_from_shared`] of memory that might be mapped read-only, or whose pointer was
-/// made from a `&[T]`.
+/// Like [`copy_from_shared`], for memory that may be mapped read-only, or whose pointer
+/// was made from a `&[T]`.
 ///
 /// # Safety
 ///
@@ -85,7 +85,8 @@ pub(crate) unsafe fn copy_from_shared(from: *const u8, to: *mut u8, len: usize) 
 /// 2. and 3. are those of [`copy_from_shared`].
 #[inline]
 pub(crate) unsafe fn copy_from_read_only(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: 1. to 3. are 1. to 3. of this function.
+    // SAFETY: 1 to 3 (`from` and `to` are valid, accesses are atomic): guaranteed by our
+    // caller's 1 to 3.
     unsafe { routine::copy_from_read_only(from, to, len) }
 }
 
@@ -100,38 +101,41 @@ pub(crate) unsafe fn copy_from_read_only(from: *const u8, to: *mut u8, len: usiz
 /// 3. During the call, all accesses to them by other Rust code are byte-wise atomic.
 #[inline]
 pub(crate) unsafe fn copy_to_shared(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: 1. to 3. are 1. to 3. of this function.
+    // SAFETY: 1 to 3 (`from` and `to` are valid, accesses are atomic): guaranteed by our
+    // caller's 1 to 3.
     unsafe { routine::copy_to_shared(from, to, len) }
 }
 
-/// Reads a value from shared memory: [`copy_from_shared`] of as many bytes as it has, by
-/// instructions in line where it fits in registers.
+/// Reads a value from shared memory: [`copy_from_shared`] of `size_of::<T>()` bytes, by
+/// inline instructions if the value fits in registers.
 ///
 /// # Safety
 ///
 /// 1. and 2. are those of [`copy_from_shared`], with the size of `T` as `len`.
 #[inline(always)]
 pub(crate) unsafe fn load<T: Copy>(from: *const u8) -> MaybeUninit<T> {
-    // SAFETY: 1. and 2. are 1. and 2. of this function.
+    // SAFETY: 1 and 2 (`from` is valid, accesses are atomic): guaranteed by our caller's
+    // 1 and 2.
     unsafe { load_by(from, copy_from_shared, routine::load) }
 }
 
-/// [`load`] of memory that might be mapped read-only, or whose pointer was made from a
-/// `&[T]`.
+/// Like [`load`], for memory that may be mapped read-only, or whose pointer was made from
+/// a `&[T]`.
 ///
 /// # Safety
 ///
 /// 1. and 2. are those of [`copy_from_read_only`], with the size of `T` as `len`.
 #[inline(always)]
 pub(crate) unsafe fn load_read_only<T: Copy>(from: *const u8) -> MaybeUninit<T> {
-    // SAFETY: 1. and 2. are 1. and 2. of this function.
+    // SAFETY: 1 and 2 (`from` is valid, accesses are atomic): guaranteed by our caller's
+    // 1 and 2.
     unsafe { load_by(from, copy_from_read_only, routine::load_read_only) }
 }
 
-/// Copies a number of bytes from the first address to the second one.
+/// A function that copies a number of bytes from the first address to the second one.
 type Routine = unsafe fn(*const u8, *mut u8, usize);
 
-/// Reads a value with one function for whole values, or another one for their parts.
+/// Reads a value: `whole` copies large values, `each` copies each part of a small one.
 ///
 /// # Safety
 ///
@@ -141,22 +145,24 @@ unsafe fn load_by<T: Copy>(from: *const u8, whole: Routine, each: Routine) -> Ma
     let mut value = MaybeUninit::<T>::uninit();
     let to = value.as_mut_ptr().cast::<u8>();
     if size_of::<T>() > IN_REGISTERS {
-        // SAFETY: 1. and 2. are 1. and 2. of this function, 3. `value` is our own.
+        // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2. 3: `value` is a local
+        // variable.
         unsafe { whole(from, to, size_of::<T>()) };
     } else {
         in_parts(size_of::<T>(), |at, len| {
-            // Both begin inside of the value and of the memory that 1 promises.
+            // Both addresses are inside of the value, and inside of the memory that 1
+            // promises.
             let (from, to) = (from.wrapping_add(at), to.wrapping_add(at));
-            // SAFETY: 1. and 2. are 1. and 2. of this function, for this part. 3. `value`
-            // is our own, and has the part.
+            // SAFETY: 1 and 2: guaranteed by our caller's 1 and 2, for this part. 3:
+            // `value` is a local variable, and contains the part.
             unsafe { each(from, to, len) };
         });
     }
     value
 }
 
-/// Writes a value to shared memory: [`copy_to_shared`] of as many bytes as it has, by
-/// instructions in line where it fits in registers.
+/// Writes a value to shared memory: [`copy_to_shared`] of `size_of::<T>()` bytes, by
+/// inline instructions if the value fits in registers.
 ///
 /// # Safety
 ///
@@ -166,25 +172,27 @@ unsafe fn load_by<T: Copy>(from: *const u8, whole: Routine, each: Routine) -> Ma
 pub(crate) unsafe fn store<T: Copy>(to: *mut u8, value: T) {
     let from = (&raw const value).cast::<u8>();
     if size_of::<T>() > IN_REGISTERS {
-        // SAFETY: 1. By 1, and `value` is our own. 2. and 3. are those of this function.
+        // SAFETY: 1: by our caller's 1, and `value` is a local variable. 2 and 3:
+        // guaranteed by our caller's 2 and 3.
         unsafe { copy_to_shared(from, to, size_of::<T>()) };
     } else {
         in_parts(size_of::<T>(), |at, len| {
-            // Both begin inside of the value and of the memory that 2 promises.
+            // Both addresses are inside of the value, and inside of the memory that 2
+            // promises.
             let (from, to) = (from.wrapping_add(at), to.wrapping_add(at));
-            // SAFETY: 1. By 1, and `value` is our own, and has the part. 2. and 3. are
-            // those of this function, for this part.
+            // SAFETY: 1: by our caller's 1, and `value` is a local variable that contains
+            // the part. 2 and 3: guaranteed by our caller's 2 and 3, for this part.
             unsafe { routine::store(from, to, len) };
         });
     }
 }
 
 /// Calls a function with the start and the length of each part of a value that one
-/// instruction copies: 8 bytes as long as there are so many, then 4, 2 and 1.
+/// instruction copies: first parts of 8 bytes, then of 4, 2 and 1.
 ///
-/// There is no loop: the compiler does not unroll one around assembly, and the value would
-/// stay in memory. With the `len` that it knows where this is called, it leaves the calls
-/// that apply.
+/// This is not a loop: the compiler does not unroll a loop around assembly, so the value
+/// would stay in memory. `len` is a constant after inlining, and the compiler removes the
+/// calls that do not apply.
 #[inline(always)]
 fn in_parts(len: usize, mut part: impl FnMut(usize, usize)) {
     if len >= 8 {

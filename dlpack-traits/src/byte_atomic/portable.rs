@@ -1,5 +1,5 @@
-//! Byte-wise atomic copies in Rust, for architectures without a routine of their own and
-//! for tools that interpret the program.
+//! Byte-wise atomic copies in Rust, for architectures without assembly, and for tools
+//! that interpret or instrument the program.
 
 use core::mem::MaybeUninit;
 use core::slice;
@@ -17,10 +17,10 @@ pub(super) unsafe fn copy_from_shared(from: *const u8, to: *mut u8, len: usize) 
     if len == 0 {
         return;
     }
-    // SAFETY: the bytes are valid for reads and writes by 1, and by 2 all other accesses are
-    // reads or atomics of this size. A byte is always aligned.
+    // SAFETY: the bytes are valid for reads and writes by 1, and by 2 all other accesses
+    // are reads or atomics of this size. A byte is always aligned.
     let from = unsafe { slice::from_raw_parts(from.cast_mut().cast::<AtomicU8>(), len) };
-    // SAFETY: by 3 they may be written, and only we access them.
+    // SAFETY: by 3 they may be written, and only this function accesses them.
     let to = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<u8>>(), len) };
     for (from, to) in from.iter().zip(to) {
         to.write(from.load(Ordering::Relaxed));
@@ -35,21 +35,21 @@ pub(super) unsafe fn copy_from_read_only(from: *const u8, to: *mut u8, len: usiz
     if len == 0 {
         return;
     }
-    // SAFETY: the bytes are initialised, alive during the call, and aligned, as any byte is.
-    // Only relaxed loads of one byte go through the references, which the standard
-    // library documents to work on read-only memory. By 2 all other accesses are
-    // reads or atomics of this size.
+    // SAFETY: the bytes are initialised, alive during the call, and aligned, as any byte
+    // is. Only relaxed loads of one byte go through the references, which the standard
+    // library documents to work on read-only memory. By 2 all other accesses are reads or
+    // atomics of this size.
     let from = unsafe { slice::from_raw_parts(from.cast::<AtomicU8>(), len) };
-    // SAFETY: by 3 they may be written, and only we access them.
+    // SAFETY: by 3 they may be written, and only this function accesses them.
     let to = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<u8>>(), len) };
     for (from, to) in from.iter().zip(to) {
         to.write(from.load(Ordering::Relaxed));
     }
 }
 
-/// Stacked Borrows has no reference to an atomic that was made from a `&[T]`, and the
-/// stable library has no atomic load without such a reference. So Miri sees ordinary
-/// loads, and a test must not write this memory meanwhile.
+/// Reads by ordinary loads under Miri. Stacked Borrows rejects a reference to an atomic
+/// that was made from a `&[T]`, and the stable library has no atomic load without such a
+/// reference. A test must therefore not write this memory during the call.
 ///
 /// # Safety
 ///
@@ -69,8 +69,8 @@ pub(super) unsafe fn copy_to_shared(from: *const u8, to: *mut u8, len: usize) {
     }
     // SAFETY: the bytes may be read by 1, and no one writes them.
     let from = unsafe { slice::from_raw_parts(from, len) };
-    // SAFETY: the bytes are valid for reads and writes by 2, and by 3 all other accesses are
-    // atomics of this size. A byte is always aligned.
+    // SAFETY: the bytes are valid for reads and writes by 2, and by 3 all other accesses
+    // are atomics of this size. A byte is always aligned.
     let to = unsafe { slice::from_raw_parts(to.cast::<AtomicU8>(), len) };
     for (&from, to) in from.iter().zip(to) {
         to.store(from, Ordering::Relaxed);

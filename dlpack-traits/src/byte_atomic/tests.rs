@@ -1,4 +1,4 @@
-//! The routines beside `copy_from_slice`.
+//! Compares the copy routines with `copy_from_slice`.
 
 extern crate std;
 
@@ -9,12 +9,12 @@ use bytemuck::Pod;
 
 use super::*;
 
-/// The routine of other architectures, which is tested on all.
+/// The portable routine, which is tested on all architectures.
 #[path = "portable.rs"]
 #[allow(dead_code, reason = "only its copies of blocks are tested twice")]
 mod in_rust;
 
-/// The functions that copy blocks: from the first address to the second one.
+/// The functions that copy blocks from the first address to the second one.
 const ROUTINES: [Routine; 6] = [
     copy_from_shared,
     copy_from_read_only,
@@ -24,20 +24,21 @@ const ROUTINES: [Routine; 6] = [
     in_rust::copy_to_shared,
 ];
 
-/// The largest distance from an aligned address that is tried.
+/// The largest distance from an aligned address that is tested.
 const SKEWS: usize = if cfg!(miri) { 2 } else { 17 };
-/// The longest copies, all lengths up to which are tried.
+/// All lengths up to this one are tested.
 const LENGTHS: usize = if cfg!(miri) { 12 } else { 300 };
-/// Some longer ones, around the length from which another instruction copies, and pages.
+/// Some greater lengths: around the threshold of `rep movsb`, and pages.
 const LONG: [usize; 8] = [1022, 1023, 1024, 1025, 1087, 4096, 12_289, 100_003];
 
 /// # Safety
 ///
 /// Those of [`load`].
 unsafe fn loaded<T: Pod>(from: *const u8) -> T {
-    // SAFETY: 1. and 2. are 1. and 2. of this function.
+    // SAFETY: 1 and 2 (`from` is valid, accesses are atomic): guaranteed by our caller's
+    // 1 and 2.
     let value = unsafe { load::<T>(from) };
-    // SAFETY: all its bytes were read, and any bytes are a `Pod`.
+    // SAFETY: all bytes were read, and any bytes are a valid `Pod`.
     unsafe { value.assume_init() }
 }
 
@@ -45,18 +46,20 @@ unsafe fn loaded<T: Pod>(from: *const u8) -> T {
 ///
 /// Those of [`load_read_only`].
 unsafe fn loaded_read_only<T: Pod>(from: *const u8) -> T {
-    // SAFETY: 1. and 2. are 1. and 2. of this function.
+    // SAFETY: 1 and 2 (`from` is valid, accesses are atomic): guaranteed by our caller's
+    // 1 and 2.
     let value = unsafe { load_read_only::<T>(from) };
     // SAFETY: as in `loaded`.
     unsafe { value.assume_init() }
 }
 
-/// Bytes that differ from their neighbours.
+/// Makes bytes that differ from their neighbours.
 fn pattern(len: usize, seed: u8) -> Vec<u8> {
     (0..251_u8).cycle().map(|number| number.wrapping_mul(37) ^ seed).take(len).collect()
 }
 
-/// Copies `len` bytes at distances from aligned addresses, and compares all that is around.
+/// Copies `len` bytes at distances from aligned addresses, and checks all bytes around
+/// them.
 fn check(routine: Routine, skew_from: usize, skew_to: usize, len: usize) {
     let room = len + 64;
     let mut from = pattern(room, 0);
@@ -64,7 +67,8 @@ fn check(routine: Routine, skew_from: usize, skew_to: usize, len: usize) {
     let mut expected = to.clone();
     expected[skew_to..skew_to + len].copy_from_slice(&from[skew_from..skew_from + len]);
     let (first, second) = (from[skew_from..].as_mut_ptr(), to[skew_to..].as_mut_ptr());
-    // SAFETY: 1. to 3. Both vectors have as many bytes there, and no one else has them.
+    // SAFETY: 1 to 3. Both vectors contain `len` bytes there, and nothing else accesses
+    // them.
     unsafe { routine(first, second, len) };
     assert_eq!(to, expected, "{skew_from} {skew_to} {len}");
     assert_eq!(from, pattern(room, 0));
@@ -88,14 +92,15 @@ fn blocks_are_copied_as_they_are() {
     }
 }
 
-/// Values of every size that fits in registers, and of some that do not.
+/// Values of every size that fits in registers, and of some larger sizes.
 #[test]
 fn values_are_copied_as_they_are() {
     fn check<const LEN: usize>() {
         for skew in 0..9 {
             let mut memory = pattern(LEN + 32, 0);
             let first = memory[skew..].as_mut_ptr();
-            // SAFETY: 1. and 2. The vector has as many bytes there, and no one else has it.
+            // SAFETY: 1 and 2. The vector contains the bytes of the value there, and
+            // nothing else accesses it.
             let value = unsafe { loaded::<[u8; LEN]>(first) };
             assert_eq!(value, memory[skew..skew + LEN]);
             // SAFETY: as above.
@@ -142,7 +147,8 @@ fn parts_cover_a_value_once() {
     assert_eq!(all, [(0, 8), (8, 8), (16, 8), (24, 4), (28, 2), (30, 1)]);
 }
 
-/// Threads that copy blocks of different lengths and alignments to and from one memory.
+/// Threads that copy blocks of different lengths and alignments to and from the same
+/// memory.
 #[test]
 fn blocks_of_different_lengths_do_not_race() {
     let memory = vec![1_u8; 256];
@@ -155,10 +161,10 @@ fn blocks_of_different_lengths_do_not_race() {
             scope.spawn(move || {
                 for round in 0..rounds {
                     let (start, len) = (round * 13 % 100, 1 + round * 7 % 150);
-                    // SAFETY: it is one of the bytes.
+                    // SAFETY: the offset is inside of the memory.
                     let to = unsafe { first().add(start) };
-                    // SAFETY: 1. to 3. The memory has as many bytes there, and all threads
-                    // access it through this module.
+                    // SAFETY: 1 to 3. The memory contains `len` bytes there, and all
+                    // threads access it through this module.
                     unsafe { copy_to_shared([thread; 150].as_ptr(), to, len) };
                     // SAFETY: as above.
                     unsafe { store(to, [thread; 6]) };
@@ -170,7 +176,7 @@ fn blocks_of_different_lengths_do_not_race() {
                 for round in 0..rounds {
                     let (start, len) = (round * 11 % 100, 1 + round * 5 % 150);
                     let mut seen = [0; 150];
-                    // SAFETY: it is one of the bytes.
+                    // SAFETY: the offset is inside of the memory.
                     let from = unsafe { first().add(start) };
                     // SAFETY: as above.
                     unsafe { copy_from_shared(from, seen.as_mut_ptr(), len) };
@@ -184,7 +190,7 @@ fn blocks_of_different_lengths_do_not_race() {
     });
 }
 
-/// Copies that begin or end at a page that may not be accessed: one byte more ends the
+/// Copies that begin or end at an inaccessible page: an access beyond the range ends the
 /// process.
 #[cfg(all(target_os = "linux", not(miri)))]
 mod guarded {
@@ -205,19 +211,19 @@ mod guarded {
         fn munmap(at: *mut c_void, len: usize) -> c_int;
     }
 
-    /// No page of Linux is larger.
+    /// The largest page size of Linux.
     const PAGE: usize = 1 << 16;
     const NONE: c_int = 0;
     const READ: c_int = 1;
     const READ_WRITE: c_int = 3;
     const PRIVATE_ANONYMOUS: c_int = 0x22;
 
-    /// A page between two that may not be accessed.
+    /// A page between two inaccessible ones.
     struct Guarded(*mut u8);
 
     impl Guarded {
         fn new() -> Self {
-            // SAFETY: it asks for new pages, anywhere.
+            // SAFETY: the call maps new pages at any address.
             let all =
                 unsafe { mmap(core::ptr::null_mut(), 3 * PAGE, NONE, PRIVATE_ANONYMOUS, -1, 0) };
             assert_ne!(all.addr(), usize::MAX, "no memory");
@@ -227,11 +233,11 @@ mod guarded {
         }
 
         fn allow(&self, access: c_int) {
-            // SAFETY: the page is our own, and no reference to it exists.
+            // SAFETY: the page belongs to this struct, and no reference to it exists.
             assert_eq!(unsafe { mprotect(self.0.cast(), PAGE, access) }, 0);
         }
 
-        /// The addresses of the first and the last `len` bytes.
+        /// Returns the addresses of the first and of the last `len` bytes.
         fn ends(&self, len: usize) -> [*mut u8; 2] {
             [self.0, self.0.wrapping_add(PAGE - len)]
         }
@@ -239,7 +245,7 @@ mod guarded {
 
     impl Drop for Guarded {
         fn drop(&mut self) {
-            // SAFETY: `new` made these pages, and no one uses them.
+            // SAFETY: `new` mapped these pages, and nothing uses them any more.
             unsafe { munmap(self.0.wrapping_sub(PAGE).cast(), 3 * PAGE) };
         }
     }
@@ -252,8 +258,8 @@ mod guarded {
                 for (first, second) in
                     from.ends(len).into_iter().flat_map(|a| to.ends(len).map(|b| (a, b)))
                 {
-                    // SAFETY: 1. to 3. Both pages have as many bytes there, and no one else
-                    // has them.
+                    // SAFETY: 1 to 3. Both pages contain `len` bytes there, and nothing
+                    // else accesses them.
                     unsafe { routine(first, second, len) };
                 }
             }
@@ -267,7 +273,7 @@ mod guarded {
         from.allow(READ);
         for routine in [copy_from_read_only, in_rust::copy_from_read_only] {
             for len in (0..LENGTHS).chain(LONG).filter(|&len| len <= PAGE) {
-                // SAFETY: 1. to 3. The page and the vector have as many bytes.
+                // SAFETY: 1 to 3. The page and the vector contain `len` bytes.
                 unsafe { routine(from.0, to.as_mut_ptr(), len) };
             }
         }
@@ -279,7 +285,8 @@ mod guarded {
     fn values_end_where_their_memory_ends() {
         fn check<const LEN: usize>(page: &Guarded) {
             for place in page.ends(LEN) {
-                // SAFETY: 1. to 3. The page has as many bytes there, and no one else has it.
+                // SAFETY: 1 to 3. The page contains `LEN` bytes there, and nothing else
+                // accesses it.
                 unsafe { store(place, [7_u8; LEN]) };
                 // SAFETY: as above.
                 assert_eq!(unsafe { loaded::<[u8; LEN]>(place) }, [7; LEN]);

@@ -9,21 +9,21 @@ pub(super) use load as load_read_only;
 
 /// Copies `len` bytes, reading and writing each of them once.
 ///
-/// From 1,024 bytes on by `rep movsb`, which processors since 2012 (Intel) and 2020 (AMD)
-/// execute as fast as the loops of `memcpy`; below by SSE2, because starting a string
-/// instruction takes some 15 ns. Measured on Sapphire Rapids, 4 KiB: 24 ns, `memcpy` 25,
-/// the loop of SSE2 45, a loop of `AtomicU8` 1,700. 256 bytes: 6 ns, `memcpy` 4, `rep
-/// movsb` 10.
+/// From 1,024 bytes on it uses `rep movsb`, which processors since 2012 (Intel) and 2020
+/// (AMD) execute as fast as the loops of `memcpy`. Below, it uses SSE2, because starting
+/// a string instruction takes some 15 ns. Measured on Sapphire Rapids, 4 KiB: 24 ns,
+/// `memcpy` 25, the loop of SSE2 45, a loop of `AtomicU8` 1,700. 256 bytes: 6 ns,
+/// `memcpy` 4, `rep movsb` 10.
 ///
 /// # Safety
 ///
 /// Those of [`super::copy_from_shared`], [`super::copy_from_read_only`] or
 /// [`super::copy_to_shared`].
 pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: the block reads `len` bytes at `from` and writes them to `to`, and touches no
-    // other memory: the caller promises that both are there. The direction flag is clear
-    // at the start of a block. What it does to memory is what `portable` does: see the
-    // module.
+    // SAFETY: the block reads `len` bytes at `from`, writes them to `to`, and accesses no
+    // other memory; both ranges are valid by the caller's obligations. The direction flag
+    // is clear at the start of a block. Its effect on memory is that of `portable`: see
+    // the module.
     unsafe {
         asm!(
             "cmp {len}, 1024",
@@ -48,7 +48,7 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
             "add rdi, 64",
             "sub {len}, 64",
             "jae 3b",
-            // The lowest six bits are what is left.
+            // The lowest six bits are the number of bytes that are left.
             "4:",
             "test {len:l}, 32",
             "jz 5f",
@@ -109,15 +109,15 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 ///
 /// # Safety
 ///
-/// 1. to 3. of [`super::copy_from_shared`] or [`super::copy_from_read_only`]; `len` is one
-///    of these numbers.
+/// 1. to 3. of [`super::copy_from_shared`] or [`super::copy_from_read_only`]; `len` is
+///    one of these numbers.
 #[inline(always)]
 pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
     macro_rules! load {
         ($register:ty, $instruction:literal) => {{
             let value: $register;
-            // SAFETY: the block reads as many bytes at `from`, which are there by 1, and
-            // nothing else. What it does to memory is what `portable` does.
+            // SAFETY: the block reads `len` bytes at `from`, which are valid by 1, and
+            // accesses no other memory. Its effect on memory is that of `portable`.
             unsafe {
                 asm!(
                     $instruction,
@@ -132,7 +132,7 @@ pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
     match len {
         1 => {
             let value = load!(u32, "movzx {value:e}, byte ptr [{from}]").to_ne_bytes()[0];
-            // SAFETY: by 3 there is as much room.
+            // SAFETY: by 3 `len` bytes may be written.
             unsafe { to.write(value) };
         }
         2 => {
@@ -162,10 +162,11 @@ pub(super) unsafe fn load(from: *const u8, to: *mut u8, len: usize) {
 pub(super) unsafe fn store(from: *const u8, to: *mut u8, len: usize) {
     macro_rules! store {
         ($bytes:ty, $int:ty, $class:ident, $instruction:literal) => {{
-            // SAFETY: by 1 there are as many bytes, and an array of them needs no alignment.
+            // SAFETY: by 1 `len` bytes may be read, and an array of bytes needs no
+            // alignment.
             let value = <$int>::from_ne_bytes(unsafe { from.cast::<$bytes>().read() });
-            // SAFETY: the block writes as many bytes at `to`, which are there by 2, and
-            // nothing else. What it does to memory is what `portable` does.
+            // SAFETY: the block writes `len` bytes at `to`, which are valid by 2, and
+            // accesses no other memory. Its effect on memory is that of `portable`.
             unsafe {
                 asm!(
                     $instruction,

@@ -1,4 +1,4 @@
-//! The allocator of the table: a new tensor after a prototype.
+//! The allocator of the exchange table: makes a new tensor like a prototype.
 
 use core::convert::Infallible;
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -31,9 +31,9 @@ pub(super) unsafe extern "C" fn allocate<B: Backends>(
     SetError: SetError,
 ) -> c_int {
     let run = || {
-        // SAFETY: 1. is 2. of this function.
+        // SAFETY: 1 (`out` is NULL, or may be written): guaranteed by our caller's 2.
         let out = unsafe { cleared(out) }?;
-        // SAFETY: 1. is 1. of this function.
+        // SAFETY: 1 (`prototype` is NULL, or valid): guaranteed by our caller's 1.
         let prototype = unsafe { read(prototype) }?;
         let tensor = B::allocate(&prototype)?;
         // SAFETY: by 2 it may be written.
@@ -47,14 +47,14 @@ pub(super) unsafe extern "C" fn allocate<B: Backends>(
     };
     if let Some(set_error) = SetError {
         let message = Message::of(&fault);
-        // SAFETY: by 3; both strings end with their only NUL, and live for the call.
+        // SAFETY: by 3; both strings end with their only NUL, and live during the call.
         unsafe { set_error(error_ctx, fault.kind().as_ptr(), message.as_ptr()) }
     }
     -1
 }
 
-/// What a prototype asks for, copied and checked. The header lets its other
-/// fields be anything, so they are not read.
+/// Copies and validates the fields of a prototype that describe the new tensor. The
+/// header allows any value in the other fields, so they are not read.
 ///
 /// # Safety
 ///
@@ -89,7 +89,8 @@ unsafe fn read(prototype: *const DLTensor) -> Result<Prototype<'static>, Fault<I
     }
     let dims = Dims::filled(ndim, |dims| {
         if !dims.is_empty() {
-            // SAFETY: by 1 there are as many, and `dims` is memory of our own.
+            // SAFETY: by 1 `shape` has as many entries, and `dims` is memory of this
+            // function.
             unsafe { shape.copy_to_nonoverlapping(dims.as_mut_ptr(), dims.len()) };
         }
         Ok(())
@@ -97,8 +98,8 @@ unsafe fn read(prototype: *const DLTensor) -> Result<Prototype<'static>, Fault<I
     Ok(Prototype::new(dtype.into(), dims, device.into())?)
 }
 
-/// A sentence as a C string, made without an allocation: it may be about the lack
-/// of memory. What does not fit is cut off.
+/// An error message as a C string, made without an allocation, because the error may be a
+/// failed allocation. Longer messages are truncated.
 struct Message {
     text: [u8; 512],
     len: usize,
@@ -107,7 +108,7 @@ struct Message {
 impl Message {
     fn of(sentence: &dyn fmt::Display) -> Self {
         let mut message = Self { text: [0; 512], len: 0 };
-        // It fails where the sentence is cut.
+        // It fails if the message is truncated.
         let _ = write!(message, "{sentence}");
         message
     }

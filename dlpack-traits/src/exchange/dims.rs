@@ -1,49 +1,49 @@
-//! Shapes and strides that outlive everybody: [`lasting`].
+//! Interns shapes and strides for the life of the process: [`lasting`].
 //!
-//! A borrowed `DLTensor` points at its shape and strides. Where a class stores
-//! them as `i64`s (or integers of that size), it points there. The strides of a
-//! compact tensor are stored nowhere: they are computed, and what is computed in
-//! a call is gone when the call returns. So every such list is written down
-//! once, in a table that only grows. Programs have few: the strides of a
-//! compact tensor do not depend on its first dimension.
+//! A borrowed `DLTensor` points to its shape and strides. If a class stores them as
+//! `i64`s (or integers of that size), the `DLTensor` points there. The strides of a
+//! contiguous tensor are not stored anywhere: they are computed in a call, and local
+//! memory is gone when the call returns. So every such list is interned in an append-only
+//! table. Programs have few different lists: the strides of a contiguous tensor do not
+//! depend on its first dimension.
 //!
-//! A list that was written is never changed or moved, so nothing here is
-//! `unsafe`, and looking one up takes no lock and no allocation.
+//! An interned list is never changed or moved, so this module needs no `unsafe`, and a
+//! lookup takes no lock and allocates nothing.
 
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
 
-/// How many numbers there is room for: 128 KiB, of which an operating system
-/// provides what is used. That is over 5000 lists of three. Miri, which follows every
-/// number, is given less.
+/// The capacity, in numbers: 128 KiB, of which the operating system maps only the used
+/// pages. That is over 5000 lists of three numbers. Miri, which tracks every number, gets
+/// a smaller capacity.
 const ROOM: usize = 1 << if cfg!(miri) { 10 } else { 14 };
 
-/// How many lists.
+/// The number of slots of the index.
 const PLACES: usize = 1 << if cfg!(miri) { 9 } else { 13 };
 
-/// How many places of the index are tried for one list.
+/// The maximum number of slots of the index that are probed for one list.
 const TRIES: usize = 64;
 
 /// The numbers of all lists, one list after the other.
 static NUMBERS: [AtomicI64; ROOM] = [const { AtomicI64::new(0) }; ROOM];
 
-/// How many of them are used.
+/// How many of the numbers are used.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// Where the lists are, by their hash: an [`entry`](Entry), or 0.
+/// The positions of the lists, by their hash: a packed [`Entry`], or 0.
 static INDEX: [AtomicU32; PLACES] = [const { AtomicU32::new(0) }; PLACES];
 
-/// A place where these numbers are for the rest of the process. `None` when all
-/// room is taken by others.
+/// Returns the address of a list with these numbers that is valid for the rest of the
+/// process. Returns `None` if the table is full.
 #[inline(always)]
 pub(super) fn lasting(dims: &[i64]) -> Option<*mut i64> {
     let place = INDEX.get(hash(dims) & PLACES.wrapping_sub(1))?;
     let found = Entry::unpack(place.load(Ordering::Acquire));
-    // Nearly always it was written before, and is where it is looked for first. An
-    // empty place unpacks to an empty list, which is not looked for there.
+    // The fast path: nearly always the list is interned, in the first slot of its hash.
+    // An empty slot unpacks to an empty list, which is excluded here.
     if !dims.is_empty() && found.holds(dims) { Some(found.address()) } else { looked_for(dims) }
 }
 
-/// [`lasting`] of a list that is not in the first place of its hash.
+/// The slow path of [`lasting`]: the list is not in the first slot of its hash.
 #[cold]
 fn looked_for(dims: &[i64]) -> Option<*mut i64> {
     if dims.is_empty() {
@@ -62,7 +62,7 @@ fn looked_for(dims: &[i64]) -> Option<*mut i64> {
             written = Some(new);
             match place.compare_exchange(0, new.pack(), Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return Some(new.address()),
-                // Somebody was faster, maybe with the same list.
+                // Another thread has written this slot, maybe with the same list.
                 Err(theirs) => found = theirs,
             }
         }
@@ -74,7 +74,7 @@ fn looked_for(dims: &[i64]) -> Option<*mut i64> {
     None
 }
 
-/// Mixes numbers so that lists which differ a little are far apart.
+/// Hashes numbers so that lists with small differences have distant hashes.
 #[allow(clippy::cast_possible_truncation, reason = "any bits will do, on 32-bit targets too")]
 #[expect(clippy::cast_sign_loss, reason = "any bits will do")]
 #[inline]
@@ -93,8 +93,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// Writes a list to room that is nobody's yet. It is found by others through
-    /// the index only, which is what orders these stores before their loads.
+    /// Appends a list. Other threads find it only through the index, whose release store
+    /// orders these stores before their loads.
     fn write(dims: &[i64]) -> Option<Self> {
         let len = dims.len();
         let take = |used: usize| used.checked_add(len).filter(|&end| end <= ROOM);
@@ -106,7 +106,7 @@ impl Entry {
         Some(entry)
     }
 
-    /// As a number other than 0: there are lists of at least one number only.
+    /// Packs the entry into a number other than 0: an entry has at least one number.
     #[expect(clippy::cast_possible_truncation, reason = "both are below 2^16")]
     const fn pack(self) -> u32 {
         (self.len as u32) << 16 | self.start as u32
@@ -128,7 +128,7 @@ impl Entry {
             && numbers.iter().zip(dims).all(|(here, &dim)| here.load(Ordering::Relaxed) == dim)
     }
 
-    /// The numbers as C reads them.
+    /// Returns the address of the numbers, for C.
     #[inline]
     fn address(self) -> *mut i64 {
         self.numbers().as_ptr().cast::<i64>().cast_mut()
@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    /// The list behind a pointer.
+    /// Reads the list behind a pointer.
     fn read(start: *mut i64, len: usize) -> Vec<i64> {
         // SAFETY: `lasting` returned it for a list of this length.
         unsafe { core::slice::from_raw_parts(start, len) }.to_vec()
@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    /// Also where their hashes meet.
+    /// A list differs from its prefix, even if their hashes are equal.
     #[test]
     fn a_list_is_not_its_beginning() {
         let entry = Entry::write(&[911, 912, 913]).expect("room");

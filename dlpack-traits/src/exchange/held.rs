@@ -1,4 +1,4 @@
-//! A tensor that is taken over only if something comes of it: [`Held`].
+//! Imports a tensor so that it can be returned to its owner on failure: [`Held`].
 
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
@@ -12,43 +12,43 @@ use crate::managed::{Abi, Guard, Guarded, Release};
 use crate::sync::{AtomicU8, Ordering};
 use crate::version::Version;
 
-/// The second owner of a foreign tensor, beside an [`Imported`]: as long as it is
-/// there, dropping the `Imported` does not release the tensor.
+/// The second owner of an imported tensor, beside an [`Imported`]: as long as it exists,
+/// dropping the `Imported` does not release the tensor.
 ///
-/// Who builds a value of an `Imported` may drop it at any moment, also on the way
-/// to an error after which the tensor has to be the caller's again. So the
-/// `Imported` is one of a copy of the struct, with a deleter of ours.
+/// Code that builds a value from an `Imported` may drop it at any moment, also before it
+/// returns an error, after which the caller must own the tensor again. The `Imported` is
+/// therefore made from a copy of the struct, with a deleter of this module.
 pub(super) struct Held(NonNull<Shared>);
 
-/// What the two have in common. Whoever is done second frees it.
+/// The state that [`Held`] and the `Imported` share. The last of them to finish frees it.
 #[repr(C)]
 struct Shared {
-    /// First, so that a pointer to it is a pointer to the whole.
+    /// The first field, so that a pointer to it is a pointer to the whole struct.
     managed: DLManagedTensorVersioned,
-    /// The caller's struct, and a copy of it as it came.
+    /// The caller's struct, and a copy of its initial contents.
     original: NonNull<DLManagedTensorVersioned>,
     as_it_came: DLManagedTensorVersioned,
-    /// Releases the tensor. Not dropped where it stays with the caller.
+    /// Releases the tensor. It is not dropped if the tensor is returned to the caller.
     release: ManuallyDrop<Guarded>,
     state: AtomicU8,
 }
 
-/// Both are there.
+/// Both owners exist.
 const OPEN: u8 = 0;
-/// The `Imported` is gone.
+/// The `Imported` was dropped.
 const DROPPED: u8 = 1;
 /// The [`Held`] is gone, and the tensor belongs to the `Imported`.
 const KEPT: u8 = 2;
-/// Nothing came of it, but the `Imported` was put away: it and the caller both
-/// have the tensor, and whoever is done second releases it.
+/// The import failed, but the `Imported` was stored elsewhere: it and the caller both own
+/// the tensor, and the last of them to finish releases it.
 const RETURNED: u8 = 3;
-/// The caller is done with a tensor that was returned.
+/// The caller has called the deleter of a tensor that was returned.
 const DELETED: u8 = 4;
 
 impl Held {
-    /// Imports a tensor, and holds it back. Its deleter is called by `guard`, if there is
-    /// one. After an error, and after a [`Held`] that was dropped, the tensor is the
-    /// caller's.
+    /// Imports a tensor, so that it can still be returned. `guard`, if there is one,
+    /// calls the deleter. After an error, and after the [`Held`] was dropped, the caller
+    /// owns the tensor again.
     ///
     /// # Errors
     ///
@@ -62,39 +62,39 @@ impl Held {
         guard: Option<Guard>,
     ) -> Result<(Self, Imported), Error> {
         let original = NonNull::new(tensor).ok_or(Error::NullTensor)?;
-        // SAFETY: 1. is 1. of `from_raw`.
+        // SAFETY: 1 (`tensor` is valid): guaranteed by 1 of `from_raw`.
         let version = unsafe { version_of(original) };
         if let Some(found) = version.filter(|version| !version.is_readable()) {
             return Err(Error::VersionUnsupported { found });
         }
         let layout = Layout::new::<Shared>();
-        // SAFETY: the struct has a size.
+        // SAFETY: the size of the struct is not zero.
         let shared = unsafe { alloc(layout) };
         #[expect(clippy::cast_ptr_alignment, reason = "the layout is that of a `Shared`")]
         let shared = shared.cast::<Shared>();
         let Some(shared) = NonNull::new(shared) else {
             return Err(Error::OutOfMemory { bytes: layout.size() });
         };
-        // SAFETY: by 1 of `from_raw` the struct is whole, since its version is
-        // one of ours.
+        // SAFETY: by 1 of `from_raw` the struct is complete, since its version is
+        // readable.
         let as_it_came = unsafe { original.read() };
         let managed = DLManagedTensorVersioned {
             manager_ctx: shared.as_ptr().cast(),
             deleter: Some(imported_dropped),
             ..as_it_came
         };
-        // SAFETY: 1. and 2. are 1. and 2. of `from_raw`: it is dropped once, if
-        // the tensor does not go back to the caller.
+        // SAFETY: 1 and 2 are guaranteed by 1 and 2 of `from_raw`: the result is dropped
+        // once, if the tensor is not returned to the caller.
         let release = unsafe { release_of(original) };
         let release = ManuallyDrop::new(Guarded::new(release, guard));
         let state = AtomicU8::new(OPEN);
-        // SAFETY: the memory was allocated for it.
+        // SAFETY: the memory was allocated with this layout.
         unsafe { shared.write(Shared { managed, original, as_it_came, release, state }) };
         let held = Self(shared);
         let copy = shared.as_ptr().cast::<DLManagedTensorVersioned>();
-        // SAFETY: 1. to 3. The copy is a struct of ours, and its deleter may be
-        // called once, by any thread. The arrays are those of the original, as
-        // are 4. and 5., until our deleter calls its.
+        // SAFETY: 1 to 3. The copy is a struct of this module, and its deleter may be
+        // called once, by any thread. The arrays are those of the original, and so are 4
+        // and 5 until the deleter of this module calls the original one.
         let imported = unsafe { Imported::from_raw(copy) }?;
         Ok((held, imported))
     }
@@ -102,28 +102,29 @@ impl Held {
     /// Leaves the tensor to the `Imported`.
     pub(super) fn keep(self) {
         if self.leave(KEPT) == DROPPED {
-            // SAFETY: 1. The other one is gone.
+            // SAFETY: 1. The `Imported` was dropped.
             drop(unsafe { free(self.0) });
         }
         forget(self);
     }
 
-    /// Goes, and says what the other one did before.
+    /// Sets the final state of this owner, and returns what the other owner did before.
     fn leave(&self, state: u8) -> u8 {
         self.shared().state.swap(state, Ordering::AcqRel)
     }
 
-    /// What both have in common.
+    /// Returns the shared state.
     fn shared(&self) -> &Shared {
-        // SAFETY: whoever is done second frees it, and this one is not done.
+        // SAFETY: the last owner to finish frees it, and this owner has not finished.
         unsafe { self.0.as_ref() }
     }
 }
 
-/// Something came in between: the tensor goes back to the caller.
+/// Returns the tensor to the caller, because the import failed.
 ///
-/// If somebody has put the `Imported` away, which safe code may do, there are two
-/// who will use the memory. So the caller's struct gets a deleter of ours.
+/// If the value's code has stored the `Imported` elsewhere, which safe code may do, there
+/// are two owners that use the memory. The caller's struct therefore gets a deleter of
+/// this module.
 impl Drop for Held {
     fn drop(&mut self) {
         let Shared { original, as_it_came, ref state, .. } = *self.shared();
@@ -132,62 +133,64 @@ impl Drop for Held {
             let manager_ctx = self.0.as_ptr().cast();
             let deleter = Some(caller_done as _);
             let managed = DLManagedTensorVersioned { manager_ctx, deleter, ..as_it_came };
-            // SAFETY: by 1 of `new` the struct is alive, and as long as the call
-            // lasts it is ours.
+            // SAFETY: by 1 of `new` the struct is alive, and belongs to this function
+            // during the call.
             unsafe { original.write(managed) };
         }
         if self.leave(RETURNED) == DROPPED {
             if put_away {
-                // Another thread has dropped it just now.
+                // Another thread has dropped the `Imported` since the state was loaded.
                 // SAFETY: as above.
                 unsafe { original.write(as_it_came) };
             }
-            // SAFETY: 1. The other one is gone.
+            // SAFETY: 1. The `Imported` was dropped.
             let release = unsafe { free(self.0) };
             forget(release);
         }
     }
 }
 
-/// The deleter of the copy.
+/// The deleter of the copy, called when the `Imported` is dropped.
 ///
 /// # Safety
 ///
 /// 1. `copy` is the struct of a [`Shared`], and this is the only call.
 unsafe extern "C" fn imported_dropped(copy: *mut DLManagedTensorVersioned) {
     let Some(copy) = NonNull::new(copy) else { return };
-    // SAFETY: by 1 the struct is alive and plain data.
+    // SAFETY: by 1 the struct is alive, and it is plain data.
     let copy = unsafe { copy.read() };
     let Some(shared) = NonNull::new(copy.manager_ctx.cast::<Shared>()) else { return };
-    // SAFETY: whoever is done second frees it, and this one is not done.
+    // SAFETY: the last owner to finish frees it, and the `Imported` has not finished.
     let state = unsafe { &raw const (*shared.as_ptr()).state };
     // SAFETY: as above.
     let state = unsafe { &*state };
     match state.swap(DROPPED, Ordering::AcqRel) {
-        // SAFETY: 1. The other one is gone.
+        // SAFETY: 1. The `Held` is gone, and the `Imported` was dropped.
         KEPT => drop(unsafe { free(shared) }),
-        // SAFETY: 1. The other two are gone, and the caller has said that it is done.
+        // SAFETY: 1. The `Held` and the `Imported` are gone, and the caller has called
+        // the deleter.
         DELETED => unsafe { finish(shared) },
         _ => {}
     }
 }
 
-/// The deleter of a tensor that was returned while its `Imported` was put away.
+/// The deleter of a tensor that was returned while its `Imported` was stored elsewhere.
 ///
 /// # Safety
 ///
 /// 1. `tensor` is the caller's struct, and this is the only call.
 unsafe extern "C" fn caller_done(tensor: *mut DLManagedTensorVersioned) {
     let Some(tensor) = NonNull::new(tensor) else { return };
-    // SAFETY: by 1 the struct is alive and plain data.
+    // SAFETY: by 1 the struct is alive, and it is plain data.
     let tensor = unsafe { tensor.read() };
     let Some(shared) = NonNull::new(tensor.manager_ctx.cast::<Shared>()) else { return };
-    // SAFETY: whoever is done second frees it, and this one is not done.
+    // SAFETY: the last owner to finish frees it, and the caller has not finished.
     let state = unsafe { &raw const (*shared.as_ptr()).state };
     // SAFETY: as above.
     let state = unsafe { &*state };
     if state.swap(DELETED, Ordering::AcqRel) == DROPPED {
-        // SAFETY: 1. The other two are gone, and this is the caller.
+        // SAFETY: 1. The `Held` and the `Imported` are gone, and this is the caller's
+        // call.
         unsafe { finish(shared) }
     }
 }
@@ -200,18 +203,18 @@ unsafe extern "C" fn caller_done(tensor: *mut DLManagedTensorVersioned) {
 unsafe fn finish(shared: NonNull<Shared>) {
     // SAFETY: by 1 it is alive.
     let Shared { original, as_it_came, .. } = unsafe { shared.as_ref() };
-    // What the producer's deleter finds in its struct is what it put there.
-    // SAFETY: by 1 the struct is alive: its own deleter was not called yet.
+    // The producer's deleter must find the struct as the producer wrote it. SAFETY: by 1
+    // the struct is alive: its own deleter was not called yet.
     unsafe { original.write(*as_it_came) };
-    // SAFETY: 1. is 1. of this function.
+    // SAFETY: 1 (`shared` is not used any more): guaranteed by our caller's 1.
     drop(unsafe { free(shared) });
 }
 
-/// Frees what both had in common, and returns the duty to release the tensor.
+/// Frees the shared state, and returns the obligation to release the tensor.
 ///
 /// # Safety
 ///
-/// 1. `shared` came from [`Held::new`], and nobody uses it any more.
+/// 1. `shared` came from [`Held::new`], and nothing uses it any more.
 unsafe fn free(shared: NonNull<Shared>) -> Guarded {
     // SAFETY: by 1 it is alive and initialised, and not used after this.
     let Shared { release, .. } = unsafe { shared.read() };
@@ -220,23 +223,24 @@ unsafe fn free(shared: NonNull<Shared>) -> Guarded {
     ManuallyDrop::into_inner(release)
 }
 
-/// The version of a struct.
+/// Reads the version of a struct.
 ///
 /// # Safety
 ///
 /// 1. As for 1. of [`Imported::from_raw`], and not NULL.
 unsafe fn version_of<A: Abi>(managed: NonNull<A>) -> Option<Version> {
-    // SAFETY: 1. is 1. of this function.
+    // SAFETY: 1 (`managed` is valid, and not NULL): guaranteed by our caller's 1.
     unsafe { A::version_of(managed) }
 }
 
-/// The duty to call the deleter of a struct.
+/// Takes the obligation to call the deleter of a struct.
 ///
 /// # Safety
 ///
 /// 1. As for 1. of [`Imported::from_raw`], and not NULL.
 /// 2. As for 2. of it, if the result is dropped.
 unsafe fn release_of<A: Abi>(managed: NonNull<A>) -> Release {
-    // SAFETY: 1. and 2. are 1. and 2. of this function.
+    // SAFETY: 1 and 2 (`managed` is valid, its deleter may be called): guaranteed by our
+    // caller's 1 and 2.
     unsafe { A::release_of(managed) }
 }

@@ -1,4 +1,5 @@
-//! Whether objects are made of tensors: [`Importable`], [`NotImportable`].
+//! Selects whether objects can be created from tensors: [`Importable`],
+//! [`NotImportable`].
 
 use core::ffi::c_void;
 
@@ -8,23 +9,23 @@ use crate::export::DLPackExport;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::import::DLPackImport;
 
-/// The class only exports.
+/// The class only exports tensors.
 #[derive(Debug)]
 pub struct NotImportable(());
 
-/// The class is built from tensors too.
+/// The class also creates objects from tensors.
 #[derive(Debug)]
 pub struct Importable(());
 
-/// What a table does when it is to make an object of a tensor: [`Importable`],
-/// or [`NotImportable`]. Nothing else implements this.
+/// Implements the function of the table that creates an object from a tensor:
+/// [`Importable`] or [`NotImportable`]. The trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "objects of `{T}` cannot be made of tensors here",
     note = "`Importable` needs `{T}: DLPackImport`, and a host that can `Wrap` it"
 )]
 pub trait ToObject<T: DLPackExport, H: Host<T>>: sealed::Sealed + 'static {
-    /// Makes an object of a tensor, which it takes over. After a failure the
-    /// tensor is the caller's still.
+    /// Creates an object from a tensor, and takes ownership of the tensor. After a
+    /// failure the caller still owns the tensor.
     ///
     /// # Safety
     ///
@@ -52,12 +53,12 @@ impl<T: DLPackExport + DLPackImport, H: Wrap<T>> ToObject<T, H> for Importable {
     unsafe fn to_object(
         tensor: *mut DLManagedTensorVersioned,
     ) -> Result<*mut c_void, Fault<H::Error>> {
-        // SAFETY: 1. is 1. of this function.
+        // SAFETY: 1 (`tensor` is valid): guaranteed by our caller's 1.
         let (held, imported) = unsafe { Held::new(tensor, H::DELETERS) }?;
-        // Whichever way this is left, with an error or by a panic, `held` is dropped after
-        // what was made of the tensor, and gives it back.
+        // On an error or a panic, `held` is dropped after the value that was made from
+        // the tensor, and returns the tensor to the caller.
         let value = T::from_dlpack(imported)?;
-        // SAFETY: 1. is 2. of this function.
+        // SAFETY: 1 (this thread may use the host): guaranteed by our caller's 2.
         let object = unsafe { H::wrap(value) }?;
         held.keep();
         Ok(object)

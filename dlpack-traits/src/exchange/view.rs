@@ -1,4 +1,4 @@
-//! Borrowed tensors that outlive the call which made them: [`borrowed`].
+//! Makes borrowed tensors that outlive the call which made them: [`borrowed`].
 
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
@@ -11,17 +11,16 @@ use crate::ffi::DLTensor;
 use crate::flags::Flags;
 use crate::stream::StreamArg;
 
-/// Writes the tensor of a value as a `DLTensor` that is good for as long as the
-/// borrow is. This allocates nothing.
+/// Writes the tensor of a value as a `DLTensor` that is valid as long as the borrow of
+/// the value. This allocates nothing.
 ///
-/// Shape and strides are those that the value stores, if it stores them as
-/// numbers of the right size, and otherwise in a place that is never freed.
+/// Shape and strides point into the value, if it stores them as integers of the right
+/// size, and otherwise to a list that is never freed.
 ///
 /// # Errors
 ///
-/// Those of the export; [`Fault::ReadOnlyView`], unless `read_only` says that
-/// views of such memory may be had; [`Fault::PaddedView`];
-/// [`Fault::NoPlaceForDims`].
+/// Those of the export; [`Fault::ReadOnlyView`], unless `read_only` allows views of such
+/// memory; [`Fault::PaddedView`]; [`Fault::NoPlaceForDims`].
 #[inline(always)]
 pub(super) fn borrowed<T: DLPackExport, E>(
     value: &T,
@@ -32,7 +31,8 @@ pub(super) fn borrowed<T: DLPackExport, E>(
     let mut slot = Slot::new();
     let place = NonNull::from(&slot);
     let description = value.describe(slot.describe())?;
-    // Only then do its memory and its lists outlive the slot.
+    // The memory and the lists of a description outlive the slot only if it was made in
+    // this slot.
     if !description.checked().is_in(place) {
         return Err(described_elsewhere().into());
     }
@@ -40,7 +40,7 @@ pub(super) fn borrowed<T: DLPackExport, E>(
     Ok(())
 }
 
-/// The C struct of a tensor, with lists that outlive its description.
+/// Makes the C struct of a tensor, with shape and strides that outlive its description.
 #[inline(always)]
 fn lasting_tensor<E>(description: &Description<'_>, read_only: bool) -> Result<DLTensor, Fault<E>> {
     let facts = &description.checked().facts;

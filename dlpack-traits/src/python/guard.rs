@@ -1,24 +1,25 @@
-//! Foreign deleters that meet Python exceptions: [`guarded`].
+//! Calls foreign deleters with the pending Python exception set aside: [`guarded`].
 
 use super::ending::Attaching;
 use super::in_flight::InFlight;
 use super::symbols::is_attached;
 
-/// Calls a deleter of a tensor that came from Python.
+/// Calls the deleter of a tensor that was imported from Python.
 ///
-/// It may be that of a Python object, and run any code. So an exception that is
-/// on its way up is set aside meanwhile, and what the deleter leaves behind is
-/// reported as unraisable. A thread that is not attached has neither: deleters
-/// attach by themselves where they must.
+/// The deleter may release a Python object, and so run any code. A pending exception is
+/// therefore set aside during the call, and an exception that the deleter leaves behind
+/// is reported as unraisable. A thread that is not attached has no pending exception: a
+/// deleter attaches by itself if it needs to.
 pub(super) fn guarded(delete: &mut dyn FnMut()) {
     if !is_attached() {
-        // It is called even if the interpreter ends: whether it attaches is not known.
+        // The deleter is called even if the interpreter finalises: it may not need to
+        // attach.
         let _attaching = Attaching::begin();
         return delete();
     }
-    // SAFETY: this thread is attached.
+    // SAFETY: 1. This thread is attached.
     let in_flight = unsafe { InFlight::set_aside() };
     delete();
-    // SAFETY: this thread is attached: a deleter leaves that as it was.
+    // SAFETY: 1. This thread is attached: a deleter leaves it attached.
     unsafe { in_flight.restore() };
 }

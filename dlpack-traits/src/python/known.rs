@@ -1,9 +1,10 @@
-//! The calls of `__dlpack__` that nearly all consumers make, known by the addresses of
-//! what they pass: [`plain`].
+//! Recognizes the calls of `__dlpack__` that nearly all consumers make, by the addresses
+//! of their arguments: [`plain`].
 //!
-//! A consumer passes the same constants each time: one tuple of names, and one version.
-//! What is known is kept alive here, so no other object has its address meanwhile, and a
-//! tuple of strings or integers stays what it is: to compare addresses will do.
+//! A consumer passes the same constants each time: one tuple of keyword names, and one
+//! version. This module holds references to the objects that it recognizes, so no other
+//! object has their addresses, and tuples of strings or integers are immutable. Comparing
+//! addresses is therefore enough.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -17,35 +18,35 @@ use pyo3::types::{PyInt, PyTuple};
 use super::protocol::Capsule;
 use crate::version::Version;
 
-/// The last version that got the versioned capsule.
+/// The last version that was mapped to the versioned capsule.
 static VERSION: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 
-/// Names that were passed twice in a row, by the first callers that did so: programs have
-/// few of them.
+/// Cached keyword tuples: those that were passed twice in a row. Programs have few of
+/// them, so the first eight stay.
 static NAMES: [OnceLock<Names>; 8] = [const { OnceLock::new() }; 8];
 
-/// The last names that are not among those. A caller that makes a new tuple for each call
-/// never finds its own here, as this one is kept alive.
+/// The last keyword tuple that is not cached. It is kept alive, so a caller that makes a
+/// new tuple for each call never gets the same address again.
 static SEEN: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 
-/// Names of which each is a keyword of `__dlpack__`.
+/// A tuple of names, all of which are keywords of `__dlpack__`.
 #[derive(Clone, Copy)]
 struct Names {
-    /// Their tuple.
+    /// The address of the tuple.
     address: usize,
     count: isize,
-    /// Which of them is `max_version`.
+    /// The index of `max_version`.
     max_version: Option<isize>,
 }
 
-/// The capsule of a call that asks for the version that the last one asked for, or
-/// for none, and says nothing else but `None`: nearly every call. `None` for all
-/// others, which are looked at closely.
+/// Returns the capsule for a call that passes the same version as the last call, or no
+/// version, and only `None` for the other keywords: nearly every call. Returns `None` for
+/// all other calls, which take the slow path.
 ///
 /// # Safety
 ///
 /// 1. `values` and `names` are as [`for_each_keyword`](super::method::for_each_keyword)
-///    wants them.
+///    requires them.
 #[inline(always)]
 pub(super) unsafe fn plain(
     py: Python<'_>,
@@ -68,11 +69,11 @@ pub(super) unsafe fn plain(
         let value = unsafe { values.offset(index) };
         // SAFETY: as above.
         let value = unsafe { value.read() };
-        // SAFETY: a constant of Python.
+        // SAFETY: it returns a constant of Python.
         if ptr::eq(value, unsafe { ffi::Py_None() }) {
             continue;
         }
-        // Acquire: whoever compares it finds it alive.
+        // Acquire: the version was fully initialised before its address was stored.
         if names.max_version != Some(index) || !ptr::eq(value, VERSION.load(Ordering::Acquire)) {
             return None;
         }
@@ -81,7 +82,7 @@ pub(super) unsafe fn plain(
     Some(capsule)
 }
 
-/// What names mean, if each is a keyword.
+/// Finds `max_version` among names, if each of them is a keyword.
 ///
 /// # Safety
 ///
@@ -89,13 +90,13 @@ pub(super) unsafe fn plain(
 #[inline(never)]
 unsafe fn read(py: Python<'_>, names: *mut PyObject) -> Option<Names> {
     let mut max_version = None;
-    // SAFETY: by 1.
+    // SAFETY: by 1 it is a tuple.
     let count = unsafe { ffi::PyTuple_Size(names) };
     for index in 0..count {
-        // SAFETY: by 1, and the index is in range.
+        // SAFETY: by 1 it is a tuple, and the index is in range.
         let name = unsafe { ffi::PyTuple_GetItem(names, index) };
-        // Python interns the keywords of a call in source code, so nearly every
-        // name is one of these very objects.
+        // Python interns the keywords of calls in source code, so nearly every name is
+        // identical to one of these objects.
         if ptr::eq(name, intern!(py, "max_version").as_ptr()) {
             max_version = Some(index);
         } else if !(ptr::eq(name, intern!(py, "copy").as_ptr())
@@ -112,35 +113,35 @@ unsafe fn read(py: Python<'_>, names: *mut PyObject) -> Option<Names> {
     Some(read)
 }
 
-/// Has [`plain`] know names, the second time that they are seen.
+/// Caches names for [`plain`], the second time that they are passed.
 fn remember(names: &Bound<'_, PyAny>, read: Names) {
-    // It is kept alive there, so this is no other object of the same address.
+    // `SEEN` keeps it alive, so no other object has its address.
     if ptr::eq(names.as_ptr(), SEEN.load(Ordering::Acquire)) {
         if NAMES.iter().any(|place| place.set(read).is_ok()) {
-            // The list keeps it alive.
+            // The list owns this reference.
             let _ = names.clone().into_ptr();
         }
         return;
     }
     let old = SEEN.swap(names.clone().into_ptr(), Ordering::AcqRel);
-    // SAFETY: this thread is attached; it is NULL or a reference made here, and
-    // whoever else has loaded it only compares it.
+    // SAFETY: this thread is attached; `old` is NULL or a reference made here, and other
+    // threads that have loaded it only compare it.
     drop(unsafe { Bound::from_owned_ptr_or_opt(names.py(), old) });
 }
 
-/// Has [`plain`] know a version, if it is a tuple of two integers, and gets the
+/// Caches a version for [`plain`], if it is a tuple of two integers and selects the
 /// versioned capsule.
 pub(super) fn remember_version(value: &Bound<'_, PyAny>, version: Version) {
     if Capsule::up_to(Some(version)) != Capsule::Versioned || !is_plain_pair(value) {
         return;
     }
     let old = VERSION.swap(value.clone().into_ptr(), Ordering::AcqRel);
-    // SAFETY: this thread is attached; it is NULL or a reference made here, and
-    // whoever else has loaded it only compares it.
+    // SAFETY: this thread is attached; `old` is NULL or a reference made here, and other
+    // threads that have loaded it only compare it.
     drop(unsafe { Bound::from_owned_ptr_or_opt(value.py(), old) });
 }
 
-/// Whether something is a tuple of integers, and nothing derived from them.
+/// Whether a value is a tuple of integers, none of them of a subclass.
 fn is_plain_pair(value: &Bound<'_, PyAny>) -> bool {
     value.is_exact_instance_of::<PyTuple>()
         && value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>().is_ok_and(|(first, second)| {

@@ -1,4 +1,4 @@
-//! Methods of classes as C functions, without `#[pymethods]`.
+//! Defines methods of classes as C functions, without `#[pymethods]`.
 
 use alloc::format;
 use core::ffi::{c_char, c_int};
@@ -15,8 +15,8 @@ use crate::contain::contain;
 
 /// A `PyMethodDef`, with the calling convention in its type.
 ///
-/// PyO3 hides the field for this convention below the stable ABI of 3.10,
-/// though CPython has had it unchanged since 3.7.
+/// PyO3 hides the field for this convention below the stable ABI of 3.10, although it has
+/// not changed in CPython since 3.7.
 #[repr(C)]
 pub(super) struct MethodDef<F> {
     pub(super) name: *const c_char,
@@ -39,7 +39,7 @@ pub(super) type NoArguments =
 pub(super) const METH_FASTCALL: c_int = 0x80;
 
 impl<F> MethodDef<F> {
-    /// As Python takes it, which only reads it.
+    /// Returns the pointer for Python, which only reads it.
     pub(super) const fn as_ptr(&'static self) -> *const py_ffi::PyMethodDef {
         (&raw const *self).cast()
     }
@@ -57,7 +57,7 @@ const _: () = {
     assert!(offset_of!(MethodDef<NoArguments>, doc) == offset_of!(py_ffi::PyMethodDef, ml_doc));
 };
 
-/// Passes on the keywords of a call by `METH_FASTCALL | METH_KEYWORDS`.
+/// Calls `each` with the keywords of a call by `METH_FASTCALL | METH_KEYWORDS`.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ pub(super) unsafe fn for_each_keyword<'a, 'py: 'a>(
     // SAFETY: by 1 `names` is a tuple.
     let count = unsafe { py_ffi::PyTuple_Size(names) };
     for index in 0..count {
-        // SAFETY: the index is in range.
+        // SAFETY: by 1 `names` is a tuple, and the index is in range.
         let name = unsafe { py_ffi::PyTuple_GetItem(names, index) };
         // SAFETY: by 1 the name lives for `'a`.
         let name = unsafe { Borrowed::from_ptr(py, name) };
@@ -94,7 +94,7 @@ pub(super) unsafe fn for_each_keyword<'a, 'py: 'a>(
     Ok(())
 }
 
-/// Puts something into the namespace of a class.
+/// Sets an attribute of a class.
 ///
 /// # Errors
 ///
@@ -115,8 +115,8 @@ pub(super) fn add_to_class(
     })
 }
 
-/// Turns the outcome of a method into what Python expects: an object, or NULL
-/// with an exception set.
+/// Converts the result of a method to what Python expects: an object, or NULL with an
+/// exception set. It catches panics.
 pub(super) fn finish(
     py: Python<'_>,
     method: impl FnOnce() -> PyResult<*mut py_ffi::PyObject>,

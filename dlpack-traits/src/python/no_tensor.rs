@@ -1,4 +1,5 @@
-//! What is said of an object that exports nothing: what it is, and what to pass.
+//! Explains an import error of an object that is not a tensor: what it is, and what to
+//! pass.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -13,15 +14,16 @@ use pyo3::types::{
 use super::convert::{answer, quietly};
 use super::lookup::export_of;
 
-/// How types offer their elements to NumPy that do not know DLPack.
+/// The attributes by which types without DLPack expose their elements to NumPy.
 const FOR_NUMPY: [&str; 3] = ["__array__", "__array_interface__", "__array_struct__"];
 
-/// The types of elements (`dtype.char`) that NumPy itself exports to nobody: bytes, text,
-/// records, objects, times, and floats of a size that is the platform's.
+/// The element types (`dtype.char`) that NumPy does not export by DLPack: bytes, text,
+/// records, objects, times, and floats of platform-dependent size.
 const NOT_EXPORTED: &str = "SUVOMmgG";
 
-/// The error of an import, which says what to pass where all that it says is that the
-/// object has no method of the protocol. What an object raises itself stays as it is.
+/// Returns the error of an import. If it means only that the object lacks a method of the
+/// protocol, returns an error that suggests what to pass. An error that the object raises
+/// itself is returned unchanged.
 #[cold]
 pub(super) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     match explanation(object, &error) {
@@ -33,7 +35,7 @@ pub(super) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     }
 }
 
-/// The explanation, if there is one.
+/// Makes the explanation, if there is one.
 ///
 /// # Errors
 ///
@@ -42,12 +44,13 @@ fn explanation(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<Option<PyEr
     let py = object.py();
     let class = object.get_type();
     let Some(method) = missing(object, &class, error)? else { return Ok(None) };
-    // Who exports, but does not say where to, lacks one method and is a tensor.
+    // An object with `__dlpack__` but without `__dlpack_device__` is a tensor.
     let has_dlpack = || answer(py, object.hasattr(intern!(py, "__dlpack__")));
     if method == "__dlpack_device__" && has_dlpack()? != Some(false) {
         return Ok(None);
     }
-    // What has a table is a tensor, and its own words say why it was not to be had.
+    // An object whose type has an exchange table is a tensor; its own error gives the
+    // reason.
     if !matches!(answer(py, export_of(object))?, Some(None)) {
         return Ok(None);
     }
@@ -63,11 +66,12 @@ fn explanation(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<Option<PyEr
     Ok(Some(explained))
 }
 
-/// The method that Python itself says is not there.
+/// Returns the method that is missing according to Python itself.
 ///
-/// Python code that looks for one in vain leaves a frame. Native code leaves none, and may
-/// have looked inside of the object: so the error must be of this very object and name,
-/// which Python notes. And its words must be Python's, for native code has some of its own.
+/// An `AttributeError` from Python code has a traceback. One from native code has none,
+/// and may be about another object. The error must therefore name this object and this
+/// method, which Python stores in it, and must have the message of Python, since native
+/// code has messages of its own.
 ///
 /// # Errors
 ///
@@ -93,14 +97,14 @@ fn missing(
             let name = value.getattr(intern!(py, "name")).and_then(|name| name.extract::<String>());
             of.is(object) && quietly(py, name).as_deref() == Some(method)
         }
-        // Python 3.9 notes neither. What a type has is not missing.
+        // Python 3.9 stores neither; then the type is checked for the method.
         None => !has(class, method)?,
     };
     Ok(is_of_object.then_some(method))
 }
 
-/// Whether a type has an attribute. It is looked up as `type` does, and not as its
-/// metaclass may.
+/// Whether a type has an attribute. It uses the lookup of `type`, which a metaclass
+/// cannot override.
 ///
 /// # Errors
 ///
@@ -112,7 +116,7 @@ fn has(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
     Ok(answer(py, found)?.is_some())
 }
 
-/// What makes a tensor of the object, as one would type it.
+/// Returns an expression that converts the object to a tensor.
 ///
 /// # Errors
 ///
@@ -122,7 +126,7 @@ fn instead(
     class: &Bound<'_, PyType>,
     name: &str,
 ) -> PyResult<&'static str> {
-    // NumPy takes them for text.
+    // `numpy.asarray` would make an array of text.
     if object.is_instance_of::<PyBytes>() {
         return Ok("`numpy.frombuffer(x, 'uint8')`");
     }
@@ -139,7 +143,7 @@ fn instead(
     }
 }
 
-/// Whether NumPy gets elements of the object that it can export.
+/// Whether NumPy can convert the object to an array that it can export.
 ///
 /// # Errors
 ///
@@ -150,7 +154,7 @@ fn offers_elements(
     name: &str,
 ) -> PyResult<bool> {
     let py = object.py();
-    // NumPy's own scalars offer whatever they hold.
+    // NumPy's own scalars have these attributes for all element types.
     if name.starts_with("numpy.") {
         let dtype = object.getattr(intern!(py, "dtype"));
         let char = dtype.and_then(|dtype| dtype.getattr(intern!(py, "char"))?.extract::<String>());

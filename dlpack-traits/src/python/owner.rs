@@ -14,25 +14,24 @@ use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::stream::StreamArg;
 
-/// A Python object, borrowed until it is dropped, so that its `&mut` methods
-/// fail meanwhile.
+/// The owner of an export that holds a reference to a Python object and a shared borrow
+/// of it. Until it is dropped, `&mut` methods of the object fail.
 ///
-/// It may be dropped on any thread, attached or not. Once the interpreter has
-/// begun to finalise, the reference is leaked: there is nobody left to give it
-/// back to. The interpreter waits for drops that have begun by then ([`Attaching`]).
+/// It may be dropped on any thread, attached or not. Once the interpreter has begun to
+/// finalise, the reference is leaked, because it can no longer be decremented. The
+/// interpreter waits for drops that have begun by then ([`Attaching`]).
 pub(super) struct PyOwner(ManuallyDrop<Object>);
 
-// SAFETY: what crosses threads is a reference to the object, whose value is
-// `Sync` (read through `describe` and `sync_for`) and `Send` (dropped where its
-// last reference dies), as every `Value` is; the count is only touched while
-// attached, in `drop`.
-// An object of an `unsendable` subclass checks its own thread when it dies, as
-// wherever else Python drops it.
+// SAFETY: what crosses threads is a reference to the object, whose value is `Sync` (read
+// through `describe` and `sync_for`) and `Send` (dropped where its last reference is
+// dropped), as every `Value` is; the reference count is only changed while attached, in
+// `drop`. An object of an `unsendable` subclass checks its own thread when it is dropped,
+// as wherever else Python drops it.
 unsafe impl Send for PyOwner {}
 
 impl PyOwner {
-    /// Takes a reference whose lifetime is that of its count, not that of the
-    /// thread's attachment, which is over long before.
+    /// Takes a reference whose lifetime is that of its reference count, not that of the
+    /// thread's attachment, which ends long before.
     pub(super) fn new(object: Object) -> Self {
         Self(ManuallyDrop::new(object))
     }
@@ -40,25 +39,25 @@ impl PyOwner {
 
 impl Drop for PyOwner {
     fn drop(&mut self) {
-        // SAFETY: may be called at any time, by any thread.
+        // SAFETY: any thread may call it at any time.
         if unsafe { ffi::Py_IsInitialized() } == 0 {
             return;
         }
-        // A thread that is attached stays that while the interpreter ends. Another one
-        // attaches only as long as the interpreter waits for it.
+        // A thread that is attached stays attached while the interpreter finalises.
+        // Another thread may attach only while the interpreter waits for it.
         let _attaching = if is_attached() {
             None
         } else {
             let Some(attaching) = Attaching::begin() else { return };
             Some(attaching)
         };
-        // Not left to PyO3: it takes a thread for attached that it attached
-        // itself, also when other code on it has detached since.
-        // SAFETY: the interpreter is initialised. A thread that comes here
-        // while it finalises is parked by PyO3's wrapper of this function.
+        // This does not rely on PyO3's own state: PyO3 treats a thread that it attached
+        // itself as attached, even if other code on the thread has detached since.
+        // SAFETY: the interpreter is initialised. PyO3's wrapper of this function parks a
+        // thread that calls it while the interpreter finalises.
         let state = unsafe { ffi::PyGILState_Ensure() };
-        // PyO3 refuses inside a `__traverse__`, where the collector must not
-        // see counts change. The reference is leaked then.
+        // PyO3 does not attach inside a `__traverse__`, where the garbage collector must
+        // not see reference counts change. The reference is leaked then.
         let _ = try_attach(|| {
             // SAFETY: the thread is attached, and nothing uses the reference
             // after this.
@@ -69,8 +68,8 @@ impl Drop for PyOwner {
     }
 }
 
-/// What the object exports, for readers or shared writers: an object that
-/// Python still sees is never lent exclusively.
+/// Describes the tensor of the object, for readers or shared writers: an object that
+/// Python still references is never borrowed exclusively.
 impl DLPackExport for PyOwner {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         self.0.value().describe(out)

@@ -1,5 +1,5 @@
-//! What is remembered of the types that were looked up: [`Remembered`]. Plain
-//! addresses, so that it is tested without an interpreter.
+//! Caches the exchange tables of the types that were looked up: [`Remembered`]. It stores
+//! plain addresses, so it is tested without an interpreter.
 
 use alloc::vec::Vec;
 use core::ffi::c_void;
@@ -12,7 +12,7 @@ use crate::ffi::DLPackExchangeAPIHeader;
 /// The address of a table.
 type Table = *mut DLPackExchangeAPIHeader;
 
-/// A type and its exchange table, NULL where it has none.
+/// A type and its exchange table, NULL if it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) class: *mut c_void,
@@ -24,12 +24,12 @@ impl Known {
     const NONE: Self = Self { class: ptr::null_mut(), table: ptr::null_mut() };
 }
 
-/// A small table of types, read without a lock, with or without a GIL, and the owners of
-/// the exchange tables.
+/// A small hash table of types, read without a lock, with or without a GIL, and the list
+/// of the owners of the exchange tables.
 ///
-/// Each type has two places. A third one that comes there takes the place of the
-/// first: what is remembered is bounded, and never stuck with types of the past. Owners are
-/// kept for good: if one was forgotten, Python code could move its table to another class.
+/// Each type has two slots. A third type with the same slots evicts the first, so the
+/// cache is bounded and old types do not block it. Owners are never removed: otherwise
+/// Python code could move a table to another class.
 #[derive(Debug)]
 pub(crate) struct Remembered {
     places: [Place; PLACES],
@@ -39,21 +39,21 @@ pub(crate) struct Remembered {
     owners: Mutex<Vec<(usize, usize)>>,
 }
 
-/// What [`Remembered::add_owner`] did.
+/// The result of [`Remembered::add_owner`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Added {
-    /// It added the class, which must stay alive from now on, and so must the table.
+    /// It added the class. The class and the table must stay alive from now on.
     New,
-    /// The class was an owner of the table before.
+    /// The class was already an owner of the table.
     Known,
-    /// Another class owns the table, or there was no memory.
+    /// Another class owns the table, or the allocation failed.
     Refused,
 }
 
 const PLACES: usize = 128;
 
-/// One type. The sequence is odd while it is written, and changes each time, so
-/// that a reader knows whether what it has read belongs together.
+/// One slot, a seqlock. The sequence is odd while the slot is written, and changes with
+/// each write, so that a reader can tell whether the two fields it read belong together.
 #[derive(Debug)]
 struct Place {
     sequence: AtomicUsize,
@@ -70,7 +70,8 @@ impl Remembered {
         }
     }
 
-    /// The table of a type, NULL for none. `None` if the type is not remembered.
+    /// Returns the table of a type, NULL if it has none. Returns `None` if the type is
+    /// not cached.
     #[inline]
     pub(crate) fn table_of(&self, class: *mut c_void) -> Option<Table> {
         places(class).into_iter().find_map(|place| {
@@ -79,16 +80,16 @@ impl Remembered {
         })
     }
 
-    /// The addresses of the classes to which a table belongs: one, or several where this
-    /// crate published the table on each, or C code copied it.
+    /// Returns the addresses of the classes to which a table belongs: one, or several if
+    /// this crate published the table on each, or C code copied it.
     pub(crate) fn owners_of(&self, table: Table) -> Vec<usize> {
         let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         owners.iter().filter(|owner| owner.0 == table.addr()).map(|owner| owner.1).collect()
     }
 
-    /// Says that a table belongs to a class. With `alone` it is refused if the table belongs
-    /// to another class already: of two threads that move a table from class to class and
-    /// look both up, one has it.
+    /// Records that a table belongs to a class. With `alone` it returns `Refused` if the
+    /// table already belongs to another class: if Python code moves a table between
+    /// classes while two threads look them up, only one class gets it.
     pub(crate) fn add_owner(&self, table: Table, class: *mut c_void, alone: bool) -> Added {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         let mut others = owners.iter().filter(|owner| owner.0 == table.addr()).peekable();
@@ -103,16 +104,16 @@ impl Remembered {
         Added::New
     }
 
-    /// Remembers a type, which must stay alive until it is returned here by a
-    /// later call: what had to make room is the caller's again.
+    /// Caches a type, which must stay alive until a later call returns it. A returned
+    /// type was evicted, or was not added; the caller owns it again.
     pub(crate) fn put(&self, new: Known) -> Option<Known> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let [first, second] = places(new.class);
         let (first, second) = (self.places.get(first)?, self.places.get(second)?);
-        // Nobody else writes, so both are whole.
+        // Only this thread writes, so both reads are consistent.
         let held = [first, second].map(|place| place.read().unwrap_or(Known::NONE).class);
         if held.iter().any(|&class| ptr::eq(class, new.class)) {
-            // Another thread was faster.
+            // Another thread has cached it meanwhile.
             return Some(new);
         }
         let [in_first, in_second] = held;
@@ -121,9 +122,9 @@ impl Remembered {
     }
 }
 
-/// Where a type may be.
+/// Returns the two slots of a type.
 fn places(class: *mut c_void) -> [usize; 2] {
-    // Types are allocated, and so aligned to 16 bytes.
+    // Types are heap-allocated, and so aligned to 16 bytes.
     let address = class.addr() >> 4;
     let first = (address ^ address >> 7) % PLACES;
     [first, first ^ 1]
@@ -138,12 +139,12 @@ impl Place {
         }
     }
 
-    /// What is there, unless it is being replaced: the two loads that every import needs.
+    /// Reads a slot, unless it is being written: the two loads that every import needs.
     #[inline]
     fn read(&self) -> Option<Known> {
         let before = self.sequence.load(Ordering::Acquire);
         let known = self.load();
-        // What was loaded was loaded before the sequence is looked at again.
+        // The fields must be loaded before the sequence is loaded again.
         fence(Ordering::Acquire);
         let after = self.sequence.load(Ordering::Relaxed);
         (before == after && before & 1 == 0).then_some(known)
@@ -156,12 +157,12 @@ impl Place {
         Known { class, table }
     }
 
-    /// Puts something else there, by the only thread that writes now.
+    /// Writes a slot. The caller holds the lock, so no other thread writes.
     fn replace(&self, new: Known) -> Known {
         let old = self.load();
         let sequence = self.sequence.load(Ordering::Relaxed);
         self.sequence.store(sequence.wrapping_add(1), Ordering::Relaxed);
-        // Whoever sees one of these stores sees the odd sequence too.
+        // A reader that sees one of these stores also sees the odd sequence.
         fence(Ordering::Release);
         self.class.store(new.class, Ordering::Relaxed);
         self.table.store(new.table, Ordering::Relaxed);
@@ -176,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    /// A type at some address, whose table is told from it.
+    /// A type at some address, with a table that is derived from the address.
     fn known(address: usize) -> Known {
         Known {
             class: ptr::without_provenance_mut(address * 16),
@@ -226,7 +227,8 @@ mod tests {
         assert!(remembered.owners_of(third.table).is_empty());
     }
 
-    /// Of threads that each found another class to be the only one, one was right.
+    /// Several threads each report another class as the only owner; one of them is
+    /// recorded.
     #[test]
     fn one_of_many_threads_is_the_owner() {
         let remembered = Remembered::new();
@@ -250,7 +252,7 @@ mod tests {
                 let remembered = &remembered;
                 scope.spawn(move || {
                     for round in 0..rounds {
-                        // Few enough for all threads to meet at a few places.
+                        // Few enough types that all threads use the same few slots.
                         let mine = known((round * 7 + thread) % 5 * PLACES + 1);
                         match remembered.table_of(mine.class) {
                             Some(table) => assert_eq!(table, mine.table),

@@ -1,4 +1,4 @@
-//! Taking a tensor out of a capsule, once: [`take`].
+//! Takes a tensor out of a capsule, exactly once: [`take`].
 
 use alloc::format;
 use core::ffi::CStr;
@@ -13,36 +13,36 @@ use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::import::{ImportPolicy, Imported};
 use crate::managed::Abi;
 
-/// Whether every interpreter that can load this module has a GIL for good.
+/// Whether every interpreter that can load this module has a permanent GIL.
 ///
-/// It is decided when the module is compiled. A build for an interpreter that may run
-/// without a GIL has another `PyObject`: one with more fields than a reference count and
-/// a type, or without known fields. No interpreter of the one kind can use a module of the
-/// other. `sys._is_gil_enabled` is not called: Python code can replace it, and its result
+/// It is decided at compile time. A build for free-threaded interpreters has another
+/// `PyObject`: one with more fields than a reference count and a type, or with unknown
+/// fields. No interpreter of the one kind can load a module of the other.
+/// `sys._is_gil_enabled` is not called: Python code can replace it, and its result
 /// changes while an extension module is imported.
 const HAS_GIL: bool = size_of::<py_ffi::PyObject>() == 2 * size_of::<usize>();
 
-/// Held while a capsule is checked and renamed in a build without [`HAS_GIL`], so that one
-/// of several threads that take from one capsule gets the tensor. With a GIL no lock is
-/// needed, as none of the three functions releases it. None of them waits for another
-/// thread, so the lock cannot deadlock.
+/// Held while a capsule is checked and renamed in a build without [`HAS_GIL`], so that
+/// exactly one of several threads that take from one capsule gets the tensor. With a GIL
+/// no lock is needed, because none of the three functions releases it. None of them waits
+/// for another thread, so the lock cannot deadlock.
 static TAKING: Mutex<()> = Mutex::new(());
 
 /// Takes the tensor that a capsule owns.
 ///
 /// # Errors
 ///
-/// `ValueError` if it owns none: it is no capsule of a tensor, or a consumer was
-/// here before. Otherwise those of [`Imported::from_raw`].
+/// `ValueError` if it owns none: it is not a capsule of a tensor, or a consumer has
+/// already taken the tensor. Otherwise those of [`Imported::from_raw`].
 ///
 /// # Safety
 ///
 /// 1. What the capsule owns, if its name says that it owns a tensor, is as
-///    [`Imported::from_raw`] wants it.
+///    [`Imported::from_raw`] requires it.
 #[inline(always)]
 pub(super) unsafe fn take(capsule: &Bound<'_, PyAny>, policy: ImportPolicy) -> PyResult<Imported> {
     if let Some(managed) = claim::<DLManagedTensorVersioned>(capsule)? {
-        // SAFETY: 1, and the capsule does not own it any more.
+        // SAFETY: 1. By 1 the tensor is valid, and the capsule does not own it any more.
         return unsafe { adopt(capsule.py(), managed, policy) };
     }
     if let Some(managed) = claim::<DLManagedTensor>(capsule)? {
@@ -52,8 +52,8 @@ pub(super) unsafe fn take(capsule: &Bound<'_, PyAny>, policy: ImportPolicy) -> P
     Err(nothing_in(capsule))
 }
 
-/// Makes the capsule own nothing any more, and returns what it owned: `None`,
-/// if it has not the name of capsules of this struct.
+/// Renames the capsule, so that it owns nothing any more, and returns the struct that it
+/// owned. Returns `None` if its name is not that of capsules of this struct.
 #[inline]
 fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
     let object = capsule.as_ptr();
@@ -66,13 +66,13 @@ fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
     let managed = unsafe { py_ffi::PyCapsule_GetPointer(object, A::CAPSULE.as_ptr()) };
     // SAFETY: as above, and the new name is static.
     if unsafe { py_ffi::PyCapsule_SetName(object, A::USED_CAPSULE.as_ptr()) } != 0 {
-        // It still owns the tensor.
+        // The capsule still owns the tensor.
         return Err(PyErr::fetch(capsule.py()));
     }
     Ok(Some(managed.cast()))
 }
 
-/// Takes a tensor whose producer is in Python.
+/// Imports a tensor whose producer is in Python.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ pub(super) unsafe fn adopt<A: Abi>(
     managed: *mut A,
     policy: ImportPolicy,
 ) -> PyResult<Imported> {
-    // SAFETY: 1.
+    // SAFETY: 1 (`managed` is valid): guaranteed by our caller's 1.
     let taken = unsafe { Imported::guarded(managed, policy, Some(guarded)) };
     taken.map_err(|error| {
         report(py);
@@ -95,30 +95,30 @@ pub(super) unsafe fn adopt<A: Abi>(
     })
 }
 
-/// Reports what a deleter that has just run may have left behind.
+/// Reports an exception that a deleter may have left behind.
 #[cold]
 pub(super) fn report(_: Python<'_>) {
-    // SAFETY: this thread is attached. Without an exception in flight this
-    // would be nothing.
+    // SAFETY: this thread is attached. `PyErr_WriteUnraisable` is only called with an
+    // exception set.
     if !unsafe { py_ffi::PyErr_Occurred() }.is_null() {
         // SAFETY: as above, with an exception set.
         unsafe { py_ffi::PyErr_WriteUnraisable(core::ptr::null_mut()) };
     }
 }
 
-/// The name of a capsule whose tensor was taken.
+/// Returns the name of a capsule whose tensor was taken.
 const fn used<A: Abi>() -> &'static CStr {
     A::USED_CAPSULE
 }
 
-/// Why there was nothing to take.
+/// Makes the error for a capsule without a tensor to take.
 #[cold]
 fn nothing_in(capsule: &Bound<'_, PyAny>) -> PyErr {
     // SAFETY: this thread is attached, and the object is alive.
     let name = unsafe { py_ffi::PyCapsule_GetName(capsule.as_ptr()) };
     if name.is_null() {
-        // Set for what is no capsule; a capsule may have no name.
-        // SAFETY: this thread is attached.
+        // `PyCapsule_GetName` sets an exception for an object that is not a capsule; the
+        // name of a capsule may also be NULL. SAFETY: this thread is attached.
         unsafe { py_ffi::PyErr_Clear() };
         return PyValueError::new_err("a capsule without a name holds no tensor");
     }
