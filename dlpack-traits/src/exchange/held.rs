@@ -203,8 +203,8 @@ unsafe extern "C" fn caller_done(tensor: *mut DLManagedTensorVersioned) {
 unsafe fn finish(shared: NonNull<Shared>) {
     // SAFETY: by 1 it is alive.
     let Shared { original, as_it_came, .. } = unsafe { shared.as_ref() };
-    // The producer's deleter must find the struct as the producer wrote it. SAFETY: by 1
-    // the struct is alive: its own deleter was not called yet.
+    // The producer's deleter must find the struct as the producer wrote it.
+    // SAFETY: by 1 the struct is alive: its own deleter was not called yet.
     unsafe { original.write(*as_it_came) };
     // SAFETY: 1 (`shared` is not used any more): guaranteed by our caller's 1.
     drop(unsafe { free(shared) });

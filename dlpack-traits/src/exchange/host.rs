@@ -120,11 +120,11 @@ impl<E: fmt::Display> fmt::Display for Fault<E> {
 ///     }
 /// }
 ///
-/// /// Objects are pointers to `Samples`, which nobody changes.
+/// /// Objects are pointers to `Samples`, which are never changed.
 /// struct Pointers;
 ///
 /// // SAFETY: 1. and 2. An object is its value, and no `&mut` to one is ever
-/// // made. 3. Nothing is claimed.
+/// // made. 3. `READ_ONLY_VIEWS` is false.
 /// unsafe impl Host<Samples> for Pointers {
 ///     type Error = &'static str;
 ///
@@ -140,7 +140,7 @@ impl<E: fmt::Display> fmt::Display for Fault<E> {
 ///         object: *mut c_void,
 ///         run: impl FnOnce(&Samples) -> Result<R, Fault<&'static str>>,
 ///     ) -> Result<R, Fault<&'static str>> {
-///         // SAFETY: as for this function.
+///         // SAFETY: 1: guaranteed by our caller's 1.
 ///         unsafe { Self::with(object, run) }
 ///     }
 ///
@@ -260,8 +260,8 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
 ///    caller owns one reference.
 pub unsafe trait Wrap<T: DLPackExport>: Host<T> {
     /// The function that calls the deleters of the tensors that objects are made from, if
-    /// the host needs one. It is given a closure, which it must call exactly once, on any
-    /// thread. Python's host sets a pending exception aside during the call.
+    /// the host needs one. It may be called on any thread, with a closure that it must
+    /// call exactly once. Python's host sets a pending exception aside during the call.
     const DELETERS: Option<fn(&mut dyn FnMut())> = None;
 
     /// Creates an object from a value.

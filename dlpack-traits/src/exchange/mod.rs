@@ -16,7 +16,7 @@
 //! The functions reject the same tensors as `__dlpack__`, and catch panics. On failure
 //! they write NULL, call [`Host::raise`] (or `SetError`) exactly once, and return -1.
 //!
-//! # Who owns the tensor after a failure
+//! # Ownership after a failure
 //!
 //! The standard says that `managed_tensor_to_py_object_no_sync` steals the tensor. It
 //! does not say whether it does so when it fails. Here it does not: after a failure the

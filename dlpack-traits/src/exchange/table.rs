@@ -234,8 +234,8 @@ unsafe fn no_view<E>(
     // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 3.
     let code = unsafe { answer(run, raise) };
     if !out.is_null() {
-        // A consumer that ignores the return value must not find stale pointers. SAFETY:
-        // by 2 it may be written.
+        // A consumer that ignores the return value must not find stale pointers.
+        // SAFETY: by 2 it may be written.
         unsafe { out.write(NO_TENSOR) };
     }
     code
@@ -291,7 +291,8 @@ unsafe fn answer<E>(run: impl FnOnce() -> Result<(), Fault<E>>, raise: Raise<E>)
         None => Fault::Panicked,
     };
     // If `raise` panics here, no error was raised, and there is no way to report the
-    // panic. SAFETY: by 1 `raise` may be called with the fault.
+    // panic.
+    // SAFETY: by 1 `raise` may be called with the fault.
     let _ = contain(move || unsafe { raise(fault) });
     -1
 }

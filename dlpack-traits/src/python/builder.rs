@@ -144,7 +144,7 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     ///
     /// # Safety
     ///
-    /// 1. No consumer writes to the elements of such a `DLTensor`.
+    /// 1. No one writes to the elements of such a `DLTensor`.
     pub const unsafe fn read_only_views(mut self) -> Self {
         self.said.read_only_views = true;
         self

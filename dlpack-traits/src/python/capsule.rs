@@ -35,8 +35,8 @@ pub(super) unsafe fn new<A: Abi>(tensor: Outgoing<A>) -> *mut PyObject {
         return capsule;
     }
     // The destructor reads the context, because `PyCapsule_GetContext` compares no name.
-    // It can fail only if the object is not a capsule. SAFETY: by 1 this thread is
-    // attached, and the capsule was just made.
+    // It can fail only if the object is not a capsule.
+    // SAFETY: by 1 this thread is attached, and the capsule was just made.
     unsafe { ffi::PyCapsule_SetContext(capsule, tensor) };
     capsule
 }
@@ -95,7 +95,7 @@ unsafe fn is_unused<A: Abi>(capsule: *mut PyObject) -> bool {
     if ptr::eq(name, A::CAPSULE.as_ptr()) {
         return true;
     }
-    // A consumer may have restored the original name with a string of its own. SAFETY:
-    // the name of a capsule is NULL or a C string that outlives it.
+    // A consumer may have restored the original name with a string of its own.
+    // SAFETY: the name of a capsule is NULL or a C string that outlives it.
     !name.is_null() && unsafe { CStr::from_ptr(name) } == A::CAPSULE
 }

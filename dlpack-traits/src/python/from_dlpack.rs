@@ -296,7 +296,7 @@ impl<'a> ImportOptions<'a> {
     }
 
     /// Also accepts exchange tables that types publish as integers, as they did before
-    /// DLPack 1.3. These types are not cached: their attribute is read in each import.
+    /// DLPack 1.3. The attribute of such a type is read in each import.
     ///
     /// # Safety
     ///

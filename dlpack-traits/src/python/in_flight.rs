@@ -78,7 +78,7 @@ impl InFlight {
 #[inline(never)]
 unsafe fn report() {
     // The report must not name an object: the object at hand may be in the middle of its
-    // deallocation, and taking a reference to it would free it again. SAFETY: by 1 this
-    // thread is attached.
+    // deallocation, and taking a reference to it would free it again.
+    // SAFETY: by 1 this thread is attached.
     unsafe { ffi::PyErr_WriteUnraisable(ptr::null_mut()) };
 }

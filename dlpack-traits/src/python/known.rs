@@ -18,7 +18,7 @@ use pyo3::types::{PyInt, PyTuple};
 use super::protocol::Capsule;
 use crate::version::Version;
 
-/// The last version that was mapped to the versioned capsule.
+/// The last `max_version` object that selected the versioned capsule.
 static VERSION: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
 
 /// Cached keyword tuples: those that were passed twice in a row. Programs have few of
@@ -73,7 +73,7 @@ pub(super) unsafe fn plain(
         if ptr::eq(value, unsafe { ffi::Py_None() }) {
             continue;
         }
-        // Acquire: the version was fully initialised before its address was stored.
+        // Acquire: an object whose address is stored here is alive.
         if names.max_version != Some(index) || !ptr::eq(value, VERSION.load(Ordering::Acquire)) {
             return None;
         }

@@ -67,14 +67,14 @@
 //! the size that the struct states, and the memory stays valid until the tensor is
 //! released. Everything that can be checked is checked.
 //!
-//! # What keeps the memory alive
+//! # Lifetime of the memory
 //!
 //! If the storage can be shared (`Arc<[T]>`, `SharedBuffer<T>`), an export holds another
 //! reference to the storage, and releasing it does not need the interpreter. Otherwise
 //! (`Vec<T>`) the export holds a reference to the Python object and a borrow of it: until
 //! the last export is released, `&mut` methods of the object raise "Already borrowed".
 //!
-//! # Who may write
+//! # Write access
 //!
 //! Consumers may write to the tensor of an object over a
 //! [`SharedBuffer`](crate::SharedBuffer). Every other tensor is exported READ_ONLY. The

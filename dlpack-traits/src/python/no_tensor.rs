@@ -39,7 +39,7 @@ pub(super) fn explained(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
 ///
 /// # Errors
 ///
-/// As [`answer`].
+/// Those of [`answer`].
 fn explanation(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<Option<PyErr>> {
     let py = object.py();
     let class = object.get_type();
@@ -75,7 +75,7 @@ fn explanation(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<Option<PyEr
 ///
 /// # Errors
 ///
-/// As [`answer`].
+/// Those of [`answer`].
 fn missing(
     object: &Bound<'_, PyAny>,
     class: &Bound<'_, PyType>,
@@ -108,7 +108,7 @@ fn missing(
 ///
 /// # Errors
 ///
-/// As [`answer`].
+/// Those of [`answer`].
 fn has(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
     let py = class.py();
     let usual = py.get_type::<PyType>();
@@ -120,7 +120,7 @@ fn has(class: &Bound<'_, PyType>, name: &str) -> PyResult<bool> {
 ///
 /// # Errors
 ///
-/// As [`answer`].
+/// Those of [`answer`].
 fn instead(
     object: &Bound<'_, PyAny>,
     class: &Bound<'_, PyType>,
@@ -147,7 +147,7 @@ fn instead(
 ///
 /// # Errors
 ///
-/// As [`answer`].
+/// Those of [`answer`].
 fn offers_elements(
     object: &Bound<'_, PyAny>,
     class: &Bound<'_, PyType>,

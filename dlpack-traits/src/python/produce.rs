@@ -125,7 +125,7 @@ fn stream_of<'py>(
     let py = object.py();
     let stream = match (options.stream_object, options.stream.kind()) {
         (Some(stream), _) => stream.as_unbound().clone_ref(py).into_bound(py),
-        // The consumer's stream is not known yet, so it is not passed to the producer.
+        // These kinds do not name a stream, so none is passed to the producer.
         (None, StreamKind::Unspecified | StreamKind::WorkStream | StreamKind::OnHost) => {
             return Ok(None);
         }

@@ -94,8 +94,8 @@ impl fmt::Display for Refusal {
 
 impl Request {
     /// Decides how to export a tensor on the device `own`, which is called only if the
-    /// consumer names a device. `reaches_host` returns whether a backend can copy from a
-    /// device to host memory that the processor cannot read.
+    /// consumer names a device. `reaches_host` returns whether a backend can copy to host
+    /// memory from a device whose memory the processor cannot read.
     ///
     /// # Errors
     ///

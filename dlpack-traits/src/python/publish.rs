@@ -25,7 +25,7 @@ use crate::ffi::DLPackExchangeAPI;
 ///
 /// /// # Safety
 /// ///
-/// /// 1. `H` takes objects of `class`, and of its subclasses.
+/// /// 1. `H` accepts objects of `class`, and of its subclasses.
 /// # #[allow(dead_code)]
 /// unsafe fn install<T, H>(class: &Bound<'_, PyType>) -> PyResult<()>
 /// where
@@ -33,7 +33,7 @@ use crate::ffi::DLPackExchangeAPI;
 ///     H: Host<T> + 'static,
 /// {
 ///     let table = exchange::table::<T, H, Cpu, NotImportable>();
-///     // SAFETY: 1. is what the caller promises.
+///     // SAFETY: 1: guaranteed by our caller's 1.
 ///     unsafe { python::publish(class, table) }
 /// }
 /// ```

@@ -63,8 +63,9 @@ impl Relay {
             drop(unsafe { Box::from_raw(relay) });
         } else if next == REVOKED {
             // The callee that failed may call the deleter later, so the relay is not
-            // freed. SAFETY: 1. By 1 the struct is valid. The relay's deleter does not
-            // release it any more.
+            // freed.
+            // SAFETY: 1. By 1 the struct is valid. The relay's deleter does not release
+            // it any more.
             unsafe { release(tensor) };
         }
         result
@@ -192,7 +193,8 @@ mod tests {
         run_deleter(managed);
         assert_eq!(Arc::strong_count(&alive), 1);
         // `send` leaks the relay of a failed call, because the callee may still use it;
-        // here the callee is done. SAFETY: the relay was not freed.
+        // here the callee is done.
+        // SAFETY: the relay was not freed.
         let relay = unsafe { (*managed).manager_ctx }.cast::<Relay>();
         // SAFETY: the relay came from a box, and nothing uses it any more.
         drop(unsafe { Box::from_raw(relay) });

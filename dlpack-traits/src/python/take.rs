@@ -118,7 +118,8 @@ fn nothing_in(capsule: &Bound<'_, PyAny>) -> PyErr {
     let name = unsafe { py_ffi::PyCapsule_GetName(capsule.as_ptr()) };
     if name.is_null() {
         // `PyCapsule_GetName` sets an exception for an object that is not a capsule; the
-        // name of a capsule may also be NULL. SAFETY: this thread is attached.
+        // name of a capsule may also be NULL.
+        // SAFETY: this thread is attached.
         unsafe { py_ffi::PyErr_Clear() };
         return PyValueError::new_err("a capsule without a name holds no tensor");
     }
