@@ -62,7 +62,7 @@ impl Held {
         guard: Option<Guard>,
     ) -> Result<(Self, Imported), Error> {
         let original = NonNull::new(tensor).ok_or(Error::NullTensor)?;
-        // SAFETY: 1 (`tensor` is valid): guaranteed by 1 of `from_raw`.
+        // SAFETY: 1 (`tensor` is valid): guaranteed by our caller's 1 (1 of `from_raw`).
         let version = unsafe { version_of(original) };
         if let Some(found) = version.filter(|version| !version.is_readable()) {
             return Err(Error::VersionUnsupported { found });
@@ -75,16 +75,16 @@ impl Held {
         let Some(shared) = NonNull::new(shared) else {
             return Err(Error::OutOfMemory { bytes: layout.size() });
         };
-        // SAFETY: by 1 of `from_raw` the struct is complete, since its version is
-        // readable.
+        // SAFETY: by our caller's 1 (1 of `from_raw`) the struct is complete, since its
+        // version is readable.
         let as_it_came = unsafe { original.read() };
         let managed = DLManagedTensorVersioned {
             manager_ctx: shared.as_ptr().cast(),
             deleter: Some(imported_dropped),
             ..as_it_came
         };
-        // SAFETY: 1 and 2 are guaranteed by 1 and 2 of `from_raw`: the result is dropped
-        // once, if the tensor is not returned to the caller.
+        // SAFETY: 1 and 2: guaranteed by our caller's 1 (1 and 2 of `from_raw`). The
+        // result is dropped once, if the tensor is not returned to the caller.
         let release = unsafe { release_of(original) };
         let release = ManuallyDrop::new(Guarded::new(release, guard));
         let state = AtomicU8::new(OPEN);

@@ -32,8 +32,8 @@ use crate::version::Version;
 ///   may be NULL.
 /// - The `DLTensor` that `dltensor_from_py_object_no_sync` fills is valid for as long as
 ///   the object lives. Its arrays must not be written. If a tensor has more than 8
-///   dimensions and computed ones, they are computed in memory that is allocated and
-///   freed in the call.
+///   dimensions and some of its arrays are computed, they are computed in memory that is
+///   allocated and freed in the call.
 /// - `current_work_stream` fails for devices that `B` does not support.
 ///
 /// [`Host`] has an example.

@@ -64,8 +64,9 @@ pub fn borrow<R>(
 /// taking ownership.
 ///
 /// It calls the function of the exchange table for temporary access, which transfers no
-/// ownership and needs no allocation. If the table does not have this function, or the
-/// type has no table, this is [`borrow`].
+/// ownership and needs no allocation. It falls back to [`borrow`] if the type has no
+/// table, if the table does not have this function or the function raises `BufferError`,
+/// and for complex tensors.
 ///
 /// The standard says that such a tensor is valid "until control is returned". After that,
 /// Python code may replace or free the memory of the object while the object stays alive.
@@ -150,7 +151,7 @@ fn current_stream<'a>(
     device: Device,
 ) -> PyResult<WorkStream<'a>> {
     let stream = match function {
-        // SAFETY: 1. It is from a table.
+        // SAFETY: 1. The function is from a table.
         Some(function) if device != Device::CPU => unsafe { slots::stream(py, function, device) }?,
         _ => core::ptr::null_mut(),
     };

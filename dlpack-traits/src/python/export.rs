@@ -42,7 +42,7 @@ pub(super) fn export<B: Backends>(
     let shared = if alone && plan.capsule == Capsule::Legacy && is_read_only(value) {
         Err(Error::ReadOnlyLegacy)
     } else if alone {
-        // The storage has no other owner than the object itself.
+        // The storage cannot be shared, so the Python object becomes the owner.
         return Ok(in_capsule(py, into_managed(PyOwner::new(object), stream)?, plan.capsule)?);
     } else {
         shared.and_then(|tensor| in_capsule(py, tensor, plan.capsule))

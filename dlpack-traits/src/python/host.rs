@@ -90,7 +90,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> Host<T> for PyHost<READ
         let object = unsafe { borrow::<T>(object.cast()) }.map_err(Fault::Host)?;
         let stream = StreamArg::work_stream();
         match share_managed::<T>(&object, stream) {
-            // The storage has no other owner than the object itself.
+            // The storage cannot be shared, so the Python object becomes the owner.
             Err(Error::NotShareable) => {
                 Ok(into_managed(PyOwner::new(Object::new(object)), stream)?)
             }
