@@ -64,7 +64,7 @@ pub fn borrow<R>(
 /// taking ownership.
 ///
 /// It calls the function of the exchange table for temporary access, which transfers no
-/// ownership and needs no allocation. It falls back to [`borrow`] if the type has no
+/// ownership. It falls back to [`borrow`] if the type has no
 /// table, if the table does not have this function or the function raises `BufferError`,
 /// and for complex tensors.
 ///
