@@ -1,4 +1,4 @@
-//! Elements that others may write: [`Elements`].
+//! Access by value to elements that other owners may write: [`Elements`].
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -13,27 +13,27 @@ use crate::element::{AnyBits, Readable, zero};
 use crate::error::Error;
 use crate::storage::Access;
 
-/// The elements of an imported tensor, copied out by value, while others may write them:
-/// [`Imported::elements`].
+/// The elements of an imported tensor, read by value: [`Imported::elements`]. Other owners
+/// may write them meanwhile.
 ///
-/// They are read byte-wise atomically (relaxed), in any layout and at any alignment. So Rust
-/// code that writes the memory in the same way, as a [`SharedBuffer`](crate::SharedBuffer)
-/// does, never races with this, whatever the types of both sides are. What is read is a copy,
-/// never a reference that a foreign store could break. An element that another thread writes
-/// at the same moment may be torn: some of its bytes are old, others new. A write by ordinary
-/// stores at the same moment is a race all the same, as it is between two threads of the
-/// writer: order the two.
+/// Every read is byte-wise atomic (relaxed), in any layout and at any alignment. So it
+/// never races with Rust code that writes the memory in the same way, as a
+/// [`SharedBuffer`](crate::SharedBuffer) does, whatever the types of both sides are. The
+/// result is a copy, never a reference that a foreign store could invalidate. An element
+/// that another thread writes at the same moment may be torn: some of its bytes are old,
+/// others new. A concurrent write by ordinary stores is still a data race, as it is between
+/// two threads of the writer: order the write and the read.
 ///
-/// Iterators read each element at some moment between their creation and the moment at which
-/// they return it; [`Iterator::fold`] and what is built on it (`for_each`, `sum`, `max`) read
-/// blocks of elements ahead.
+/// Iterators read each element at some moment between their creation and the moment at
+/// which they return it; [`Iterator::fold`] and the methods built on it (`for_each`, `sum`,
+/// `max`) read blocks of elements ahead.
 ///
-/// An element of which not every pattern of bits is a value, such as a `bool`, is checked:
-/// foreign memory may hold other bytes than 0 and 1.
+/// An element whose type has invalid bit patterns, such as `bool`, is checked: foreign
+/// memory may hold bytes other than 0 and 1.
 ///
-/// An element type that is an array, such as a pixel of `[u8; 3]`, is what lies in
-/// the last dimensions of the tensor; or one element of as many lanes. A tensor
-/// with lanes is read as [`Lanes`](crate::Lanes).
+/// An element type that is an array, such as a pixel of `[u8; 3]`, covers the last
+/// dimensions of the tensor, or one element with that number of lanes. A tensor with lanes
+/// is read as [`Lanes`](crate::Lanes).
 pub struct Elements<'a, T> {
     typed: Typed<'a>,
     access: Access,
@@ -41,7 +41,7 @@ pub struct Elements<'a, T> {
 }
 
 impl Imported {
-    /// The elements, to be read by value. Others may write them meanwhile.
+    /// The elements, read by value. Other owners may write them meanwhile.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Imported {
 }
 
 impl<'a, T: Readable> Elements<'a, T> {
-    /// Extents, without those of elements that are arrays.
+    /// Shape, without the dimensions that belong to an element type that is an array.
     #[inline]
     pub fn shape(&self) -> &'a [i64] {
         self.typed.shape
@@ -66,7 +66,7 @@ impl<'a, T: Readable> Elements<'a, T> {
         self.typed.len
     }
 
-    /// Whether there are no elements.
+    /// Whether the tensor is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -76,36 +76,36 @@ impl<'a, T: Readable> Elements<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchElement`] if the index has not one entry per dimension,
-    /// or one that is outside; [`Error::InvalidBits`] for a `bool` that is
-    /// neither.
+    /// [`Error::NoSuchElement`] if the index does not have one entry per dimension or if an
+    /// entry is out of bounds; [`Error::InvalidBits`] if the bytes are not a value of `T`,
+    /// such as a `bool` that is neither 0 nor 1.
     #[inline]
     pub fn load(&self, index: &[usize]) -> Result<T, Error> {
         let position = self.typed.position(index)?;
-        // SAFETY: it is that of an index inside of the shape.
+        // SAFETY: 1. `position` was computed from an index inside of the shape.
         unsafe { self.load_at(position) }
     }
 
-    /// Reads the element that many bytes from the first one.
+    /// Reads the element at `position`, in bytes from the first element.
     ///
     /// # Safety
     ///
     /// 1. `position` is that of an index inside of the shape.
     #[inline]
     unsafe fn load_at(&self, position: isize) -> Result<T, Error> {
-        // SAFETY: by 1 and by 4 of `Imported::from_raw` an element of the same
-        // allocation is there.
+        // SAFETY: by 1 and by 4 of `Imported::from_raw` the offset leads to an element of
+        // the same allocation.
         let place = unsafe { self.typed.first.offset(position) };
-        // SAFETY: 1. By 4 of `Imported::from_raw` the element is initialised and alive as long
-        // as the handle, which is borrowed. It is lent with this access, or 5 of `from_raw` says
-        // as much.
+        // SAFETY: 1. By 4 of `Imported::from_raw` the element is initialised, and alive as
+        // long as the handle, which is borrowed. This crate lent it with this access, or 5
+        // of `from_raw` guarantees the same.
         let element = unsafe { self.access.load::<T>(place) };
-        // SAFETY: 1. All bytes were read from initialised memory.
+        // SAFETY: 1. `load` read all bytes from initialised memory.
         unsafe { checked(element) }
     }
 
-    /// Calls a function with each element of a run, which are copied in blocks where they lie
-    /// together.
+    /// Folds `f` over the elements of a run. Contiguous elements are copied in blocks
+    /// first.
     ///
     /// # Safety
     ///
@@ -122,9 +122,9 @@ impl<'a, T: Readable> Elements<'a, T> {
         let most = const { BLOCK / size_of::<T>() };
         if usize::try_from(run.step) != Ok(size) || most == 0 {
             for _ in 0..left {
-                // SAFETY: 1. is 1. of this function.
+                // SAFETY: 1. Guaranteed by our caller's 1.
                 result = f(result, unsafe { self.load_at(position) });
-                // Behind the last one this is not used.
+                // After the last element this value is not used, so it may wrap.
                 position = position.wrapping_add(run.step);
             }
             return result;
@@ -133,28 +133,29 @@ impl<'a, T: Readable> Elements<'a, T> {
         while left > 0 {
             let count = left.min(most);
             let bytes = count.wrapping_mul(size);
-            // SAFETY: by 1 it is the position of an element of the same allocation.
+            // SAFETY: by 1 the offset leads to an element of the same allocation.
             let from = unsafe { self.typed.first.offset(position) };
-            // SAFETY: 1. as in `load_at`, for elements that lie one after the other. 2. The
-            // block is our own, and has room for as many.
+            // SAFETY: 1. As in `load_at`, for contiguous elements. 2. The block is a local
+            // variable, and has room for `count` elements.
             unsafe { self.access.copy(from, block.as_mut_ptr().cast(), bytes) };
             for index in 0..count {
                 let element = block.as_ptr().cast::<MaybeUninit<T>>().wrapping_add(index);
-                // SAFETY: it lies in the part of the block that was written, and any bytes
-                // are a `MaybeUninit`.
+                // SAFETY: `element` lies in the part of the block that was written, and any
+                // bytes are a valid `MaybeUninit`.
                 let element = unsafe { element.read_unaligned() };
-                // SAFETY: 1. The bytes came from initialised memory.
+                // SAFETY: 1. The bytes were copied from initialised memory.
                 result = f(result, unsafe { checked(element) });
             }
             left = left.wrapping_sub(count);
-            // What lies in memory fits. Behind the last one this is not used.
+            // A size in memory fits. After the last block the value is not used, so it may
+            // wrap.
             position = position.wrapping_add_unsigned(bytes);
         }
         result
     }
 
-    /// All elements in row-major order of their indices, each of them checked.
-    /// Where any bits are a value, [`iter`](Self::iter) is simpler.
+    /// Iterates over all elements in row-major order of their indices, and validates each
+    /// of them. For types without invalid bit patterns, [`iter`](Self::iter) is simpler.
     #[inline]
     pub fn try_iter(
         &self,
@@ -162,7 +163,7 @@ impl<'a, T: Readable> Elements<'a, T> {
         TryIter { elements: *self, positions: Positions::of(self.typed) }
     }
 
-    /// A copy of all elements in row-major order, each read at its own moment.
+    /// Copies all elements in row-major order, each read at its own moment.
     ///
     /// # Errors
     ///
@@ -176,17 +177,17 @@ impl<'a, T: Readable> Elements<'a, T> {
         for run in Runs::of(self.typed) {
             let (places, rest) = room.split_at_mut_checked(run.len).unwrap_or_default();
             room = rest;
-            // SAFETY: 1. All positions of the run are inside of the shape. 2. There are as many
-            // places as elements, or none.
+            // SAFETY: 1. All positions of the run are inside of the shape. 2. `places` has
+            // as many entries as the run has elements, or none.
             unsafe { self.copy_run(run, places)? };
         }
-        // SAFETY: there is room for as many, and the runs, which have as many
-        // elements together, filled it from the start.
+        // SAFETY: the capacity is at least `len`, and the runs, which have `len` elements
+        // together, filled it from the start.
         unsafe { copy.set_len(self.len()) };
         Ok(copy)
     }
 
-    /// Fills `to` with the elements of a run, all of which are values if it succeeds.
+    /// Fills `to` with the elements of a run. On success all of them are valid values.
     ///
     /// # Safety
     ///
@@ -197,59 +198,60 @@ impl<'a, T: Readable> Elements<'a, T> {
         let mut position = run.start;
         if usize::try_from(run.step) != Ok(size_of::<T>()) {
             for place in to {
-                // SAFETY: 1. is 1. of this function.
+                // SAFETY: 1. Guaranteed by our caller's 1.
                 place.write(unsafe { self.load_at(position) }?);
-                // Behind the last one this is not used.
+                // After the last element this value is not used, so it may wrap.
                 position = position.wrapping_add(run.step);
             }
             return Ok(());
         }
-        // SAFETY: by 1 it is the position of an element of the same allocation.
+        // SAFETY: by 1 the offset leads to an element of the same allocation.
         let from = unsafe { self.typed.first.offset(position) };
-        // SAFETY: 1. as in `load_at`, for elements that lie one after the other, as many as `to`
-        // has. 2. `to` is our own.
+        // SAFETY: 1. As in `load_at`, for `to.len()` contiguous elements. 2. `to` is
+        // uniquely borrowed.
         unsafe { self.access.copy(from, to.as_mut_ptr().cast(), size_of_val(to)) };
-        // SAFETY: all bytes were just written, with bytes from initialised memory.
+        // SAFETY: all bytes of `to` were just written, with bytes from initialised memory.
         let bytes = unsafe { slice::from_raw_parts(to.as_ptr().cast(), size_of_val(to)) };
         if T::are_valid(bytes) { Ok(()) } else { Err(Error::InvalidBits { dtype: T::DTYPE }) }
     }
 }
 
-/// Bytes that are copied before a function is called with the elements in them.
+/// Size in bytes of the block into which elements are copied before `fold` calls its
+/// function.
 const BLOCK: usize = 4096;
 
-/// Room for some elements.
+/// An aligned buffer of [`BLOCK`] bytes.
 #[repr(align(64))]
 struct Block {
     _bytes: [u8; BLOCK],
 }
 
-/// The value with these bytes, if they are one.
+/// Returns the value with these bytes, if they are a valid value.
 ///
 /// # Safety
 ///
 /// 1. All bytes are initialised.
 #[inline(always)]
 unsafe fn checked<T: Readable>(element: MaybeUninit<T>) -> Result<T, Error> {
-    // SAFETY: by 1 there are as many initialised bytes, in a variable of our own.
+    // SAFETY: by 1 the bytes of the local variable are initialised.
     let bytes = unsafe { slice::from_raw_parts(element.as_ptr().cast(), size_of::<T>()) };
     if !T::are_valid(bytes) {
         return Err(Error::InvalidBits { dtype: T::DTYPE });
     }
-    // SAFETY: by 1 of `Readable` the bytes are a value.
+    // SAFETY: by 1 of `Readable` valid bytes are a value.
     Ok(unsafe { element.assume_init() })
 }
 
 impl<'a, T: AnyBits> Elements<'a, T> {
-    /// All elements in row-major order of their indices.
+    /// Iterates over all elements in row-major order of their indices.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + FusedIterator + use<'a, T> {
-        // Every pattern of bits is a value, so that there is no error.
+        // Every bit pattern is a valid value, so no element is an error.
         self.try_iter().map(|element| element.unwrap_or_else(|_| zero()))
     }
 }
 
-/// Reads one element after the other.
+/// The iterator of [`Elements::try_iter`].
 struct TryIter<'a, T> {
     elements: Elements<'a, T>,
     positions: Positions<'a>,
@@ -261,7 +263,7 @@ impl<T: Readable> Iterator for TryIter<'_, T> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let position = self.positions.next()?;
-        // SAFETY: it is that of an index inside of the shape.
+        // SAFETY: 1. `Positions` yields positions of indices inside of the shape.
         Some(unsafe { self.elements.load_at(position) })
     }
 
@@ -274,7 +276,7 @@ impl<T: Readable> Iterator for TryIter<'_, T> {
     fn fold<A, F: FnMut(A, Self::Item) -> A>(self, result: A, mut f: F) -> A {
         let elements = self.elements;
         self.positions.into_runs().fold(result, |result, run| {
-            // SAFETY: all positions of the run are inside of the shape.
+            // SAFETY: 1. All positions of the run are inside of the shape.
             unsafe { elements.fold_run(run, result, &mut f) }
         })
     }

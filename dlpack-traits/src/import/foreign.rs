@@ -14,37 +14,38 @@ use crate::layout::MAX_NDIM;
 use crate::storage::{Access, Came, DataRef, SharedOwner, Storage};
 use crate::version::Version;
 
-/// Imported memory: a storage, and a tensor that can be exported again. Nothing
-/// is copied.
+/// Imported memory as a storage: a `data` field that can be exported again, zero-copy.
 ///
-/// `Foreign<T>` is host memory with elements of type `T`. `Foreign`, without a
-/// type, is any memory with any elements: what they are is known at run time
-/// ([`Imported::dtype`]), and they can be of a type that this crate knows nothing
-/// of, on any device, at any address. They are exported again as they came.
+/// `Foreign<T>` is host memory with elements of type `T`. `Foreign`, without a type, is any
+/// memory with any elements: their type is known at run time only ([`Imported::dtype`]).
+/// They may be of a type that this crate does not define, on any device, at any address.
+/// They are exported again with the type, device and address with which they were imported.
 ///
-/// The memory stays what it was: others may write it, and a consumer may too,
-/// unless its producer said READ_ONLY, which is then said again. IS_COPIED is
-/// not, because there are several owners now, and flags that the standard does
-/// not name are not, because who set them knows what they mean. Cloning makes
-/// another owner of the same memory; the last one calls the deleter.
+/// Access to the memory does not change: other owners may write it, and a consumer may too,
+/// unless the producer set READ_ONLY, in which case the new export sets READ_ONLY.
+/// IS_COPIED is not exported again, because the memory now has several owners. Flags that
+/// the standard does not define are not exported again, because only their producer knows
+/// what they mean. Cloning makes another owner of the same memory; the last owner calls the
+/// deleter.
 ///
-/// Pinned and managed memory is not exported to a consumer that names no stream: a device may
-/// still fill it, and such a consumer may read at once. Pinned memory with a type of elements
-/// was imported for the host, and is; either is as a
-/// [`DeviceBuffer`](crate::backend::DeviceBuffer::from_foreign).
+/// Pinned and managed memory is not exported to a consumer that names no stream: a device
+/// may still write it, and such a consumer may read at once. Two exceptions: pinned memory
+/// with an element type was imported for the host, and is exported; and a
+/// [`DeviceBuffer`](crate::backend::DeviceBuffer::from_foreign) exports either.
 ///
-/// Memory of a device that this program exported for a stream and
-/// [imported](crate::ManagedTensor::import) back is not exported again: its buffer would free
-/// it without waiting for the new consumer. Export the buffer itself for each consumer.
+/// Device memory that this program exported for a stream and
+/// [imported](crate::ManagedTensor::import) back is not exported again: its buffer would
+/// free it without waiting for the new consumer. Export the buffer itself for each
+/// consumer.
 ///
-/// As a storage it spans the bytes from the lowest element to the highest (of a
-/// device without addresses: from the handle on). The layout in which the
-/// elements were imported is what [`describe_layout`](AsLayout::describe_layout)
-/// describes; a struct that is put together by hand of a `Foreign` and a shape must take
-/// both from there, or it names the elements in the order in which they lie in memory.
-/// The derive's own import does, and refuses what the struct cannot say. Where `T` is an
-/// array, as a pixel is, both count arrays: the axes of an element are not in that layout,
-/// and an export adds them, as it does for a `Vec<T>`.
+/// The storage spans the bytes from the lowest element to the highest (on a device without
+/// addresses: from the handle on). [`describe_layout`](AsLayout::describe_layout) describes
+/// the layout in which the elements were imported. A struct that is built by hand from a
+/// `Foreign` and a shape must take both from there; otherwise it names the elements in the
+/// order in which they lie in memory. The import that the derive generates does so, and
+/// rejects a layout that the struct cannot describe. If `T` is an array, such as a pixel,
+/// shape and strides count arrays: the axes of an element are not in that layout, and an
+/// export adds them, as it does for a `Vec<T>`.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, Describe, Description, Error, Foreign, Storage};
@@ -68,19 +69,19 @@ use crate::version::Version;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Foreign<T = AnyElement> {
-    /// One owner of several, so it is never borrowed mutably while there are others.
+    /// One of several owners, so it is not borrowed mutably while other owners exist.
     tensor: Imported,
-    /// Whether it was made with a type of elements, and so for work on the host.
+    /// Whether it was made with an element type, and so for use on the host.
     for_host: bool,
     elements: PhantomData<fn() -> T>,
 }
 
-/// The elements of a [`Foreign`] whose type is known at run time only.
+/// The element type of a [`Foreign`] whose elements have a type known only at run time.
 #[derive(Clone, Copy, Debug)]
 pub enum AnyElement {}
 
-/// What the elements of a [`Foreign`] can be: every [`Readable`] type, or
-/// [`AnyElement`]. Nothing else implements this.
+/// The element types of a [`Foreign`]: every [`Readable`] type, or [`AnyElement`]. This
+/// trait is sealed.
 pub trait ForeignElement: sealed::Held {}
 
 impl<T: sealed::Held> ForeignElement for T {}
@@ -90,9 +91,9 @@ mod sealed {
     use crate::dtype::DataType;
     use crate::error::Error;
 
-    /// What `Foreign::new` asks of a tensor.
+    /// The requirements that `Foreign::new` checks for a type of elements.
     pub trait Held: 'static {
-        /// What the elements must be, if that matters.
+        /// The data type that the elements must have; `None` for any.
         const DTYPE: Option<DataType>;
         /// The axes of each element.
         const AXES: &'static [i64];
@@ -126,13 +127,14 @@ impl<T: Readable> sealed::Held for T {
 }
 
 impl<T: ForeignElement> Foreign<T> {
-    /// Holds an imported tensor.
+    /// Wraps an imported tensor.
     ///
     /// # Errors
     ///
-    /// With a type of elements: [`Error::NotOnHost`], [`Error::ElementMismatch`],
-    /// and [`Error::Misaligned`] where an element is not aligned to the size of one lane,
-    /// or of one part of a complex number. The tensor is released on an error.
+    /// For a `T` other than [`AnyElement`]: [`Error::NotOnHost`],
+    /// [`Error::ElementMismatch`], and [`Error::Misaligned`] if an element is not aligned
+    /// to the size of one lane, or of one part of a complex number. On an error the tensor
+    /// is released.
     #[inline]
     pub fn new(tensor: Imported) -> Result<Self, Error> {
         T::check(&tensor)?;
@@ -140,15 +142,16 @@ impl<T: ForeignElement> Foreign<T> {
         Ok(Self { tensor, for_host, elements: PhantomData })
     }
 
-    /// The axes of each element for which a tensor has dimensions. It has none for an
-    /// array that is one element with lanes.
+    /// The axes of each element that are dimensions of the tensor. There are none if the
+    /// array is one element with lanes.
     pub(super) fn axes_in(tensor: &Imported) -> &'static [i64] {
         if T::DTYPE == Some(tensor.dtype()) { T::AXES } else { &[] }
     }
 }
 
 impl<T> Foreign<T> {
-    /// Another owner, for which no code is made that depends on the elements.
+    /// Returns another owner without an element type, so that code that takes it is not
+    /// generated for each `T`.
     #[inline]
     fn of_any(&self) -> Foreign {
         Foreign {
@@ -163,33 +166,34 @@ impl<T> Foreign<T> {
         &self.tensor
     }
 
-    /// The tensor with elements that are ours alone: [`Imported::exclusive`] for
-    /// the only owner, when there is no clone, and no export that is still in use.
+    /// Grants access as `&mut [T]` if this is the only owner: [`Imported::exclusive`]. A
+    /// clone, or an export that is still in use, is another owner.
     ///
     /// # Errors
     ///
-    /// [`Error::NotExclusive`] where there is one, and those of
+    /// [`Error::NotExclusive`] if there is another owner, and those of
     /// [`Imported::exclusive`].
     pub fn exclusive(&mut self) -> Result<Exclusive<'_>, Error> {
         if self.tensor.is_only_owner() { self.tensor.exclusive() } else { Err(Error::NotExclusive) }
     }
 
-    /// The imported tensor, taken out of this storage.
+    /// Returns the imported tensor.
     ///
     /// # Errors
     ///
-    /// The storage itself, if it is not the only owner.
+    /// This storage itself, if it is not the only owner.
     pub fn into_tensor(mut self) -> Result<Imported, Self> {
         if self.tensor.is_only_owner() { Ok(self.tensor) } else { Err(self) }
     }
 
-    /// The elements, to be read by value, while others may write them:
-    /// [`Imported::elements`] of the type that they have here. A `Foreign` without a
-    /// type has none here: [`typed`](Self::typed) gives it one.
+    /// The elements, read by value, as `T`: [`Imported::elements`]. Other owners may write
+    /// them meanwhile. A `Foreign` without an element type must be converted by
+    /// [`typed`](Self::typed) first.
     ///
     /// # Errors
     ///
-    /// Those of [`Imported::elements`], none of which got past [`new`](Self::new).
+    /// Those of [`Imported::elements`]; [`new`](Self::new) has already excluded all of
+    /// them.
     pub fn elements(&self) -> Result<Elements<'_, T>, Error>
     where
         T: Readable,
@@ -197,7 +201,7 @@ impl<T> Foreign<T> {
         self.tensor.elements()
     }
 
-    /// The same memory with elements of a type that is known now.
+    /// Converts to a storage of the same memory with elements of type `U`.
     ///
     /// # Errors
     ///
@@ -215,12 +219,12 @@ impl<T: Readable> From<Foreign<T>> for Foreign {
     }
 }
 
-/// The memory of an imported tensor, as a storage has it.
+/// The memory of an imported tensor, as a span of bytes.
 struct Span {
-    /// Its lowest byte, or the handle.
+    /// The lowest byte, or the handle.
     start: *mut u8,
     byte_len: usize,
-    /// From its start to the first element.
+    /// Bytes from the start to the first element.
     byte_offset: usize,
 }
 
@@ -230,7 +234,7 @@ impl Span {
     fn of(tensor: &Imported) -> Self {
         let (first, bytes) = (tensor.as_ptr().cast_mut(), tensor.byte_range());
         if !tensor.device().has_addresses() {
-            // Nothing says how large the object is, but it reaches that far.
+            // The size of the object is not known; it extends at least to the last element.
             let byte_offset = usize::try_from(tensor.byte_offset()).unwrap_or(0);
             let byte_len = byte_offset.wrapping_add_signed(bytes.end);
             return Self { start: first, byte_len, byte_offset };
@@ -242,10 +246,11 @@ impl Span {
     }
 }
 
-/// The memory of an imported tensor, from its lowest byte to its highest (of a device
-/// without addresses: from the handle on), lent as it came.
+/// The memory of an imported tensor, from its lowest byte to its highest (on a device
+/// without addresses: from the handle on), with the access with which it was imported.
 ///
-/// Inline: what it returns is not copied through memory then (measured: 12 ns an export).
+/// Inlined, so that the returned value is not copied through memory (measured: 12 ns per
+/// export).
 #[inline(always)]
 pub(super) fn memory_of(tensor: &Imported) -> DataRef<'_> {
     let Span { start, byte_len, .. } = Span::of(tensor);
@@ -260,34 +265,34 @@ pub(super) fn memory_of(tensor: &Imported) -> DataRef<'_> {
     let came = Came { later, synchronized: tensor.synchronized() };
     let (dtype, device) = (tensor.dtype(), tensor.device());
     // SAFETY:
-    // 1. By 4 of `Imported::from_raw` they are that many bytes of one
-    //    allocation, alive as long as the handle; or the handle of an object
-    //    with at least as many.
-    // 2. By 4 they are initialised, and what they mean is the producer's
-    //    business. Its type has a size.
+    // 1. By 4 of `Imported::from_raw` there are that many bytes of one allocation, alive as
+    //    long as the handle; or `start` is the handle of an object with at least as many.
+    // 2. By 4 they are initialised, and the producer decides what they mean. Their type has
+    //    a size.
     // 3. By 4 they may be read, and written unless the tensor is read-only. By 5 no
     //    Rust reference conflicts, and other accesses are byte-wise atomic or
-    //    ordered; our own loans say who else accesses them.
+    //    ordered; for memory that this crate lent, `access` states who else accesses it.
     let data = unsafe { DataRef::from_foreign_parts(start, byte_len, dtype, device, access, came) };
     let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
     if padded { data.into_padded() } else { data }
 }
 
-/// How many minor versions later than ours the type of the elements is, at least.
+/// The least number of minor versions by which the type of the elements is newer than this
+/// crate.
 #[cold]
 fn later(dtype: DataType, version: Version) -> u8 {
     let minors = version.minor.saturating_sub(Version::CURRENT.minor);
     if dtype.is_well_formed() { 0 } else { minors.try_into().unwrap_or(u8::MAX) }
 }
 
-/// Describes how the elements lie in [`memory_of`] the tensor.
+/// Describes the layout of the elements within [`memory_of`] the tensor.
 #[inline(always)]
 pub(super) fn describe_layout_of<'a>(tensor: &'a Imported, out: Describe<'a>) -> Shaped<'a> {
     out.shape(tensor.shape()).strides(tensor.strides()).byte_offset(byte_offset_of(tensor))
 }
 
-/// Describes the same for elements that are arrays with those axes. A stride that is not
-/// whole elements is an error.
+/// Describes the layout for elements that are arrays with these axes. A stride that is not
+/// a multiple of an element is an error.
 fn describe_arrays<'a>(tensor: &'a Imported, axes: &[i64], out: Describe<'a>) -> Shaped<'a> {
     let rank = tensor.ndim().saturating_sub(axes.len());
     let shape = tensor.shape().get(..rank).unwrap_or_default();
@@ -296,7 +301,8 @@ fn describe_arrays<'a>(tensor: &'a Imported, axes: &[i64], out: Describe<'a>) ->
     let strides = room.get_mut(..rank).unwrap_or_default();
     let some = tensor.numel() != 0;
     for ((bytes, &stride), &dim) in strides.iter_mut().zip(tensor.strides()).zip(shape) {
-        // A stride of one element, or of none, says nothing. Others fit, as the elements do.
+        // The stride of an axis of one element, or of an empty tensor, is not used. Other
+        // strides fit, because the elements do.
         *bytes = if some && dim != 1 { stride.wrapping_mul(size) } else { 0 };
     }
     out.shape(shape).byte_strides(&*strides).byte_offset(byte_offset_of(tensor))
@@ -309,7 +315,7 @@ pub(super) fn byte_offset_of(tensor: &Imported) -> usize {
 }
 
 impl<T> Foreign<T> {
-    /// The memory, with elements as the tensor has them.
+    /// The memory, with the element type of the tensor.
     #[inline(always)]
     fn memory(&self) -> DataRef<'_> {
         let data = memory_of(self.tensor());
@@ -353,7 +359,7 @@ impl<T: ForeignElement> DLPackExport for Foreign<T> {
 }
 
 impl<T> Clone for Foreign<T> {
-    /// Another owner of the same memory.
+    /// Returns another owner of the same memory.
     fn clone(&self) -> Self {
         Self { tensor: self.tensor.another_owner(), for_host: self.for_host, elements: PhantomData }
     }

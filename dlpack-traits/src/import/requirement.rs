@@ -1,5 +1,5 @@
-//! What a type needs of a tensor, where a tensor does not have it:
-//! [`Requirement`], [`Unmet`].
+//! The error for a tensor that does not meet a requirement of a type: [`Requirement`],
+//! [`Unmet`].
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,10 +9,10 @@ use crate::describe::Order;
 use crate::device::Device;
 use crate::dtype::DataType;
 
-/// What a type needs of every tensor that it is built from, and one has not.
+/// A requirement of a type that a tensor does not meet.
 ///
-/// The text is for the person who passed the tensor, most likely in Python: it
-/// says what to type instead, where that is known.
+/// The text is for the user who passed the tensor, most likely in Python: where possible it
+/// says how to convert the tensor.
 ///
 /// ```
 /// use dlpack_traits::{DataType, Requirement, Unmet};
@@ -32,121 +32,122 @@ pub struct Requirement {
     unmet: Unmet,
 }
 
-/// What is needed, and what was found.
+/// The kind of a requirement, with the expected and the actual value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unmet {
     /// Elements of one of these types.
     DType {
-        /// The types that would do.
+        /// The accepted types.
         needed: Vec<DataType>,
         /// The type of the elements.
         found: DataType,
     },
     /// Memory on a device of one of these kinds.
     Device {
-        /// The kinds that would do, by the names that [`Device`] prints; none
-        /// for any that the processor can read.
+        /// The accepted kinds, by the names that [`Device`] prints; empty for any that the
+        /// processor can read.
         needed: Vec<&'static str>,
-        /// Where the memory is.
+        /// The device of the memory.
         found: Device,
     },
     /// One of these numbers of dimensions.
     Rank {
-        /// The numbers that would do.
+        /// The accepted numbers.
         needed: Vec<usize>,
         /// Dimensions found.
         found: usize,
     },
-    /// No more dimensions than there is room for.
+    /// No more dimensions than the type has room for.
     Room {
-        /// The most dimensions.
+        /// The maximum number of dimensions.
         most: usize,
         /// Dimensions found.
         found: usize,
     },
     /// A dimension of that size.
     Dimension {
-        /// Which one.
+        /// The axis.
         axis: usize,
-        /// The size.
+        /// The required size.
         needed: i64,
-        /// What it is.
+        /// The actual size.
         found: i64,
     },
-    /// Two dimensions of one size.
+    /// Two dimensions of equal size.
     EqualDims {
-        /// Which ones.
+        /// The axes.
         axes: [usize; 2],
-        /// What they are.
+        /// Their sizes.
         found: [i64; 2],
     },
-    /// That many elements.
+    /// That number of elements.
     Numel {
         /// The number.
         needed: usize,
         /// Elements found.
         found: i64,
     },
-    /// Compact elements.
+    /// Contiguous elements.
     Compact {
-        /// The order, if not any of the two.
+        /// The required order; `None` if both orders are accepted.
         order: Option<Order>,
-        /// Whether that is because the type has no room for strides.
+        /// Whether the reason is that the type has no field for strides.
         no_strides: bool,
     },
-    /// Elements that are compact but for the step of the slowest axis.
+    /// Elements that are contiguous except for the stride of the slowest axis (the pitch).
     Pitched {
-        /// The order, if not any of the two.
+        /// The required order; `None` if both orders are accepted.
         order: Option<Order>,
     },
-    /// No element in front of the first one, because the type has no room for
-    /// an offset. A negative stride is what puts them there.
+    /// No element before the first one, because the type has no field for an offset.
+    /// Negative strides place elements there.
     NothingBefore {
         /// The first axis with such a stride.
         axis: usize,
         /// The stride, in elements.
         stride: i64,
     },
-    /// The first element at the start of the memory, because the type has no
-    /// room for an offset. On a device without addresses it need not be there.
+    /// The first element at the start of the memory, because the type has no field for an
+    /// offset. On a device without addresses the first element can be elsewhere.
     NoOffset {
-        /// From the handle to the first element, in bytes.
+        /// Bytes from the handle to the first element.
         found: u64,
     },
-    /// The last dimensions as each element of a copy has them.
+    /// Last dimensions that equal those of an element, for a copy into elements that are
+    /// arrays.
     Axes {
-        /// The sizes.
+        /// The required sizes.
         needed: &'static [i64],
     },
-    /// Elements that are arrays and lie whole elements apart.
+    /// For elements that are arrays, strides that are multiples of a whole element.
     WholeStrides {
-        /// The first dimension where they do not.
+        /// The first dimension whose stride is not.
         axis: usize,
         /// Its stride, in parts of an element.
         stride: i64,
         /// The sizes of the array that is an element.
         needed: &'static [i64],
     },
-    /// Elements narrower than a byte that take one each, or that share bytes.
+    /// Elements narrower than a byte, either padded to one byte each or packed.
     Padded {
-        /// Whether they must take one each.
+        /// Whether they must be padded.
         needed: bool,
     },
     /// A number that fits in the type of its field.
     Fit {
-        /// Which number: *dimension 1*, *offset*.
+        /// The number, such as *dimension 1* or *offset*.
         number: Number,
-        /// What it is.
+        /// Its value.
         found: i64,
         /// The type of the field.
         int: &'static str,
     },
-    /// Whatever one of the variants of an enum needs.
+    /// The requirements of all variants of an enum, none of which accepts the tensor.
     Variant(Vec<(&'static str, ImportError)>),
 }
 
-/// A number that a field is to hold.
+/// A number of a tensor that a field stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Number {
@@ -154,28 +155,28 @@ pub enum Number {
     Dimension(usize),
     /// The stride of that dimension.
     Stride(usize),
-    /// The step of the slowest axis.
+    /// The stride of the slowest axis.
     Pitch,
-    /// From the start of the memory to the first element.
+    /// The distance from the start of the memory to the first element.
     Offset,
-    /// What of the memory belongs to the tensor.
+    /// The length of the memory that belongs to the tensor.
     Len,
     /// The number of dimensions.
     Rank,
 }
 
 impl Requirement {
-    /// A requirement of the type of that name.
+    /// Creates a requirement of the type with that name.
     pub const fn new(type_name: &'static str, unmet: Unmet) -> Self {
         Self { type_name, unmet }
     }
 
-    /// The name of the type that needs it.
+    /// The name of the type that has the requirement.
     pub const fn type_name(&self) -> &'static str {
         self.type_name
     }
 
-    /// What it needs.
+    /// The requirement itself.
     pub const fn unmet(&self) -> &Unmet {
         &self.unmet
     }
@@ -187,7 +188,7 @@ impl From<Requirement> for ImportError {
     }
 }
 
-/// What makes elements compact in Python.
+/// Advice for Python users: how to make a tensor contiguous.
 const COMPACT: &str = "pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch";
 
 impl fmt::Display for Requirement {
@@ -294,7 +295,7 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// Why each variant of an enum refuses a tensor.
+/// Writes why each variant of an enum rejects the tensor.
 fn of_variants(
     f: &mut fmt::Formatter<'_>,
     name: &str,
@@ -331,7 +332,7 @@ impl fmt::Display for Count {
     }
 }
 
-/// A list of what would do.
+/// A list of the accepted values.
 struct Either<'a, T>(&'a [T]);
 
 impl<T: fmt::Display> fmt::Display for Either<'_, T> {
@@ -349,7 +350,7 @@ impl<T: fmt::Display> fmt::Display for Either<'_, T> {
     }
 }
 
-/// What casts to the first of these types, where NumPy or torch can.
+/// Advice on how to cast to the first of these types, if NumPy or PyTorch has that type.
 pub(crate) fn cast(needed: &[DataType]) -> impl fmt::Display {
     struct Cast(Option<DataType>);
     impl fmt::Display for Cast {
@@ -368,7 +369,7 @@ pub(crate) fn cast(needed: &[DataType]) -> impl fmt::Display {
     Cast(needed.first().copied())
 }
 
-/// The types that `astype` of NumPy knows by these names, and torch too.
+/// The types that have the same name in NumPy (`astype`) and in PyTorch.
 const NUMPY: [DataType; 14] = [
     DataType::I8,
     DataType::I16,
@@ -386,7 +387,7 @@ const NUMPY: [DataType; 14] = [
     DataType::BOOL,
 ];
 
-/// More that torch knows by these names.
+/// Types that PyTorch has under these names, and NumPy does not.
 const TORCH: [DataType; 6] = [
     DataType::BF16,
     DataType::COMPLEX32,

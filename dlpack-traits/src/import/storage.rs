@@ -1,5 +1,5 @@
-//! What a `data` field holds after an import: foreign memory
-//! ([`ImportStorage`]), or a copy of the elements ([`FromElements`]).
+//! Types that a `data` field can have in an import: foreign memory ([`ImportStorage`]), or
+//! a copy of the elements ([`FromElements`]).
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -13,16 +13,16 @@ use crate::element::{AnyBits, Readable};
 use crate::error::Error;
 use crate::storage::SharedBuffer;
 
-/// A `data` field that can hold the memory of another library, without a copy:
-/// [`Foreign`], with or without a type of elements, and `Arc` and `Box` of what can.
+/// A `data` field that can own the memory of another library, zero-copy: [`Foreign`], with
+/// or without an element type, and `Arc` and `Box` of such types.
 ///
-/// An enum of storages that has a variant for imported memory gets it from the
-/// derive of `Storage`, with `#[dlpack(import)]` on that variant.
+/// For an enum of storages with a variant for imported memory, `derive(Storage)` generates
+/// the implementation from `#[dlpack(import)]` on that variant.
 ///
 /// ```
 /// use dlpack_traits::{Error, Foreign, ImportStorage, Imported, Unmet};
 ///
-/// /// Samples of ours, or of somebody else.
+/// /// Samples in our own memory or in foreign memory.
 /// enum Samples {
 ///     Own(Vec<f32>),
 ///     Foreign(Foreign<f32>),
@@ -46,29 +46,29 @@ use crate::storage::SharedBuffer;
     note = "an enum of storages with a variant for imported memory derives `Storage` with `#[dlpack(import)]` on that variant"
 )]
 pub trait ImportStorage: Sized {
-    /// Whether the elements are such as it holds. Nothing is kept of the tensor.
+    /// Checks whether this type can hold the elements. The tensor is only read.
     ///
     /// # Errors
     ///
-    /// What is needed instead.
+    /// The requirement that the tensor does not meet.
     fn accepts(tensor: &Imported) -> Result<(), Unmet>;
 
-    /// The axes of each element, where the elements of a tensor that was accepted are held
-    /// as arrays: those of [`Element::AXES`](crate::Element::AXES), for a
-    /// `Foreign<T>`. They are the last dimensions of the tensor, and a struct with this
-    /// `data` does not count them in its shape, as it does not for a `Vec<T>`.
+    /// The axes of each element, if the elements of an accepted tensor are held as arrays:
+    /// for a `Foreign<T>`, [`Element::AXES`](crate::Element::AXES). They are the last
+    /// dimensions of the tensor, and a struct with this `data` does not count them in its
+    /// shape, just as with a `Vec<T>`.
     ///
-    /// A type that holds a `Foreign<T>` forwards this. By default there are none.
+    /// A type that contains a `Foreign<T>` forwards this. By default there are none.
     fn axes(tensor: &Imported) -> &'static [i64] {
         let _ = tensor;
         &[]
     }
 
-    /// Holds the tensor, which was accepted.
+    /// Takes ownership of an accepted tensor.
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from holding this one. The tensor is then released.
+    /// The reason why this type cannot hold the tensor, which is then released.
     fn from_imported(tensor: Imported) -> Result<Self, Error>;
 }
 
@@ -89,7 +89,7 @@ impl<T: ForeignElement> ImportStorage for Foreign<T> {
     }
 }
 
-/// Pointers to what can hold the memory can hold it.
+/// A pointer to a type that can hold the memory can hold it.
 macro_rules! through_pointers {
     ($($pointer:ident),+) => {$(
         impl<S: ImportStorage> ImportStorage for $pointer<S> {
@@ -110,8 +110,7 @@ macro_rules! through_pointers {
 
 through_pointers!(Arc, Box);
 
-/// A `data` field that can be filled with a copy of elements, as
-/// `#[dlpack(copy)]` asks for.
+/// A `data` field that can be filled with a copy of the elements, for `#[dlpack(copy)]`.
 ///
 /// ```
 /// use dlpack_traits::{Error, FromElements};
@@ -137,14 +136,14 @@ pub trait FromElements: Sized {
     /// The type of the elements.
     type Element: Readable;
 
-    /// How many elements there must be, where the type says so.
+    /// The number of elements, if the type fixes it.
     const LEN: Option<usize> = None;
 
-    /// Holds those elements. There are [`LEN`](Self::LEN) of them, if it says.
+    /// Takes these elements. There are [`LEN`](Self::LEN) of them, if `LEN` is not `None`.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], for one.
+    /// For example [`Error::OutOfMemory`].
     fn from_elements(elements: Vec<Self::Element>) -> Result<Self, Error>;
 }
 
@@ -190,8 +189,8 @@ impl<T: Readable, const N: usize> FromElements for [T; N] {
     }
 }
 
-/// As [`Storage`](crate::Storage) has it: one piece of memory, in the order in
-/// which the elements lie there.
+/// The elements are one contiguous piece of memory, in the order in which the
+/// implementation of [`Storage`](crate::Storage) for this type has them.
 impl<T: Readable, const R: usize, const C: usize> FromElements for [[T; R]; C] {
     type Element = T;
 
@@ -207,7 +206,7 @@ impl<T: Readable, const R: usize, const C: usize> FromElements for [[T; R]; C] {
     }
 }
 
-/// What an array says that is called with another number of elements.
+/// The error of an array that receives another number of elements.
 const WRONG_LEN: Error = Error::Custom("an array holds as many elements as it has room for");
 
 impl<S: FromElements> FromElements for Box<S> {
@@ -230,7 +229,7 @@ impl<S: FromElements> FromElements for Arc<S> {
     }
 }
 
-/// Whether the elements are of that type, in memory that the processor reads.
+/// Checks that the elements are of that type, in memory that the processor can read.
 #[inline]
 pub(crate) fn elements_are(tensor: &Imported, dtype: DataType) -> Result<(), Unmet> {
     on_host(tensor)?;
@@ -238,7 +237,7 @@ pub(crate) fn elements_are(tensor: &Imported, dtype: DataType) -> Result<(), Unm
     if found == dtype { Ok(()) } else { Err(Unmet::DType { needed: vec![dtype], found }) }
 }
 
-/// Whether the processor can read the memory.
+/// Checks that the processor can read the memory.
 #[inline]
 pub(crate) fn on_host(tensor: &Imported) -> Result<(), Unmet> {
     let found = tensor.device();

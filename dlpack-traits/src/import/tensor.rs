@@ -1,4 +1,4 @@
-//! The handle of an import: [`Imported`].
+//! The handle of an imported tensor: [`Imported`].
 
 use core::fmt;
 use core::ops::Range;
@@ -18,30 +18,29 @@ use crate::storage::{Access, Counted};
 use crate::stream::ConsumerPlace;
 use crate::version::Version;
 
-/// A tensor that another library made, checked and owned.
+/// A tensor that another library made: validated, and owned by this handle.
 ///
-/// Shape, strides and all other metadata are a copy, which was checked when the
-/// tensor was taken; the C struct is not looked at again. Dropping this calls
-/// its deleter.
+/// Shape, strides and all other metadata are copied and validated when the tensor is
+/// imported; the C struct is not read again. Dropping the handle calls the deleter.
 ///
-/// The elements are still the other library's. Whatever the flags say, it may
-/// write them at any time, so there are three ways to them:
+/// The elements stay in the producer's memory (zero-copy). Whatever the flags say, the
+/// producer may write them at any time, so there are three ways to access them:
 ///
-/// | others | get | how |
+/// | other owners | access | method |
 /// |---|---|---|
 /// | may write | copies of elements | [`elements`](Self::elements) |
-/// | do not write | `&[T]` | [`frozen`](Self::frozen) of what this program exported and nobody writes, or `unsafe` [`assume_frozen`](Self::assume_frozen) |
-/// | have nothing to do with it | `&mut [T]` | [`exclusive`](Self::exclusive) of what this program exported alone, or of a copy that it made ([`to_own_copy`](Self::to_own_copy)), or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
+/// | do not write | `&[T]` | [`frozen`](Self::frozen), for memory that this program exported read-only and that no one writes; or `unsafe` [`assume_frozen`](Self::assume_frozen) |
+/// | do not access it | `&mut [T]` | [`exclusive`](Self::exclusive), for memory of which this program exported the only reference, or for a copy that it made ([`to_own_copy`](Self::to_own_copy)); or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
 ///
-/// The first column is known of what this program exported itself
-/// ([`ManagedTensor::import`](crate::ManagedTensor::import)). What has been
-/// through C or Python may have changed hands, and is believed to be shared.
+/// The first column is known only for tensors that this program exported itself
+/// ([`ManagedTensor::import`](crate::ManagedTensor::import)). A tensor that passed through
+/// C or Python may have other owners, and is treated as shared.
 ///
-/// The memory of a legacy struct is [read-only](Self::is_read_only), because the struct
-/// has no flag that says so, unless [`ImportPolicy::legacy_writable`] says otherwise.
+/// The memory of a legacy struct is [read-only](Self::is_read_only), because the struct has
+/// no READ_ONLY flag, unless [`ImportPolicy::legacy_writable`] allows writes.
 ///
-/// [`Foreign`](crate::Foreign) makes it the `data` field of a struct, and so
-/// exports it again without a copy.
+/// [`Foreign`](crate::Foreign) makes the tensor the `data` field of a struct, and exports
+/// it again without a copy.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, DataType, Describe, Description, Error, Flags, Imported, Storage};
@@ -56,8 +55,8 @@ use crate::version::Version;
 ///
 /// let pointer = Samples(vec![1, 2, 3, 4]).into_dlpack()?.into_raw();
 ///
-/// // SAFETY: 1. to 4. `into_raw` gave a valid struct, whose owner we are now.
-/// // 5. Nobody else has the vector.
+/// // SAFETY: 1. to 4. `into_raw` returned a valid struct, whose owner we are now. // 5. No
+/// one else accesses the vector.
 /// let tensor = unsafe { Imported::from_raw(pointer)? };
 /// assert_eq!((tensor.shape(), tensor.dtype()), (&[2, 2][..], DataType::I16));
 /// assert_eq!(tensor.flags(), Flags::READ_ONLY);
@@ -67,19 +66,19 @@ use crate::version::Version;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// It is one pointer to what was read and validated, which is one allocation (7 ns). A handle
-/// that stores shape and strides itself would be made without it and cost more wherever it is
-/// moved; [`ImportedSlice`](crate::ImportedSlice) allocates nothing.
+/// The handle is one pointer to a heap allocation (7 ns) that stores the validated
+/// metadata. A handle that stored shape and strides inline would not allocate, but each
+/// move of it would cost more; [`ImportedSlice`](crate::ImportedSlice) allocates nothing.
 pub struct Imported {
-    /// Its only owner, unless this handle is a part of a `Foreign`.
+    /// The only owner of the node, unless this handle is a part of a `Foreign`.
     node: Counted<Node>,
 }
 
 impl Imported {
-    /// Takes a tensor from its producer.
+    /// Imports a tensor from its producer.
     ///
-    /// On an error the deleter has been called, unless the pointer is NULL. A
-    /// NULL deleter is not called.
+    /// If this returns an error, the deleter has been called, unless `managed` or the
+    /// deleter is NULL.
     ///
     /// # Errors
     ///
@@ -90,16 +89,16 @@ impl Imported {
     ///
     /// # Safety
     ///
-    /// What a struct says is checked against itself. What cannot be checked is
-    /// that it is true, and that is what the caller promises:
+    /// The fields of the struct are checked for consistency with each other. Whether they
+    /// are true cannot be checked, so the caller promises:
     ///
-    /// 1. `managed` is NULL, or points to an aligned, initialised struct of type
-    ///    `A`, which nobody writes or frees until its deleter is called. Where
-    ///    it names another major version than 1, no more than its fields up to
-    ///    `deleter` need be there.
-    /// 2. The struct is the caller's to give away: its deleter, if it is not
-    ///    NULL, may be called once, by any thread, and nobody else calls it.
-    /// 3. If `ndim` is 1 to 64, each of `shape` and `strides` is NULL, or points
+    /// 1. `managed` is NULL, or points to an aligned, initialised struct of type `A`, which
+    ///    no one writes or frees until its deleter is called. If its major version is not
+    ///    1, only its fields up to `deleter` need to exist.
+    /// 2. The caller owns the struct and gives it away: its deleter, if it is not NULL, may
+    ///    be called once, by any thread, and no one else calls it.
+    /// 3. If `ndim` is 1 to 64, each of `shape` and `strides` is NULL, or points to `ndim`
+    ///    aligned, initialised numbers, which no one writes meanwhile.
     ///    to `ndim` aligned, initialised numbers, which nobody writes meanwhile.
     /// 4. If this returns `Ok`: from the lowest byte of an element to the
     ///    highest, all memory that the struct describes is part of one
@@ -108,22 +107,22 @@ impl Imported {
     ///    is set, or the struct is a legacy one and the policy is not
     ///    [`legacy_writable`](ImportPolicy::legacy_writable). On host devices the
     ///    elements are ready when this is called.
-    /// 5. Until then, no one writes an element at the moment at which it is read
-    ///    through this handle, except byte-wise atomically, as
+    /// 5. Until the deleter is called, no one writes an element at the moment at which it
+    ///    is read through this handle, except byte-wise atomically, as
     ///    [`SharedBuffer`](crate::SharedBuffer) does and as relaxed stores to `AtomicU8`s
     ///    do; and no `&mut` to it is used.
     #[inline(always)]
     pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
-        // SAFETY: as this function demands.
+        // SAFETY: guaranteed by our caller, whose obligations are the same.
         unsafe { Self::from_raw_with(managed, ImportPolicy::default()) }
     }
 
-    /// [`from_raw`](Self::from_raw) under a policy for what the standard forbids
-    /// and producers do.
+    /// Imports a tensor as [`from_raw`](Self::from_raw) does, under a policy for structs
+    /// that break the standard, as some producers' do.
     ///
     /// # Errors
     ///
-    /// Those of `from_raw`, and [`Error::NullStrides`] where it is strict.
+    /// Those of `from_raw`, and [`Error::NullStrides`] under a policy of strict strides.
     ///
     /// # Safety
     ///
@@ -133,12 +132,12 @@ impl Imported {
         managed: *mut A,
         policy: ImportPolicy,
     ) -> Result<Self, Error> {
-        // SAFETY: as this function demands.
+        // SAFETY: guaranteed by our caller, whose obligations are the same.
         unsafe { Self::guarded(managed, policy, None) }
     }
 
-    /// [`from_raw_with`](Self::from_raw_with), with the deleter called by `guard`, if there
-    /// is one.
+    /// Imports a tensor as [`from_raw_with`](Self::from_raw_with) does; `guard`, if there
+    /// is one, calls the deleter.
     ///
     /// # Errors
     ///
@@ -154,30 +153,31 @@ impl Imported {
         guard: Option<Guard>,
     ) -> Result<Self, Error> {
         let managed = NonNull::new(managed).ok_or(Error::NullTensor)?;
-        // SAFETY: 1. and 2. are 1. and 2. of `from_raw`.
+        // SAFETY: 1. and 2. Guaranteed by our caller's 1 and 2.
         let release = Guarded::new(unsafe { A::release_of(managed) }, guard);
         // SAFETY: 1. Guaranteed by our caller's 1 and 3. 2. By our caller's 4 and 5.
         let node = unsafe { Node::read(managed, release, policy) }?;
         Ok(Self { node })
     }
 
-    /// A tensor that this crate exported and that has not been through C.
+    /// Imports a tensor that this crate exported and that has not passed through C.
     ///
     /// # Safety
     ///
     /// 1. to 4. of `from_raw`.
-    /// 5. Until the deleter is called, the elements are lent with that access.
-    /// 6. Memory of a device was synchronized with a consumer in that place. Only what
-    ///    [`on_host`](Self::on_host) accepts has to be ready for the processor.
+    /// 5. Until the deleter is called, the elements are lent with the access `access`.
+    /// 6. Device memory was synchronized with a consumer in the place `synchronized`. Only
+    ///    memory that [`on_host`](Self::on_host) accepts must be ready for the processor.
     #[inline]
     pub(super) unsafe fn from_own<A: Abi>(
         managed: *mut A,
         access: Access,
         synchronized: ConsumerPlace,
     ) -> Result<Self, Error> {
-        // What must not be written is not exported in the legacy struct.
+        // This crate does not export memory that must not be written in the legacy struct.
         let policy = ImportPolicy::new().legacy_writable(true);
-        // SAFETY: 1. to 4. are 1. to 4. of `from_raw`, 5. says more than its 5.
+        // SAFETY: 1. to 4. Guaranteed by our caller's 1 to 4. 5. Follows from our caller's
+        // 5.
         let mut tensor = unsafe { Self::guarded(managed, policy, None) }?;
         if let Some(node) = tensor.node.get_mut() {
             (node.lent, node.synchronized) = (Some(access), synchronized);
@@ -185,11 +185,12 @@ impl Imported {
         Ok(tensor)
     }
 
-    /// [`from_raw`](Self::from_raw) with a deleter that the caller has read.
+    /// Imports a tensor as [`from_raw`](Self::from_raw) does, with a deleter that the
+    /// caller has already read.
     ///
     /// # Safety
     ///
-    /// Those of `from_raw`, but that the struct is released by `release`.
+    /// Those of `from_raw`, except that `release` releases the struct.
     pub(super) unsafe fn from_release<A: Abi>(
         managed: NonNull<A>,
         release: Release,
@@ -199,14 +200,14 @@ impl Imported {
         Ok(Self { node: unsafe { Node::read(managed, release, policy) }? })
     }
 
-    /// Another owner of the same tensor, for a `Foreign`: it is not an `Imported` by itself,
-    /// because an `Imported` is an only owner.
+    /// Returns another owner of the same tensor, for a `Foreign`. It must not be given out
+    /// as an `Imported`, because an `Imported` is the only owner.
     #[inline]
     pub(super) fn another_owner(&self) -> Self {
         Self { node: self.node.clone() }
     }
 
-    /// Whether this is the only owner.
+    /// Whether this handle is the only owner.
     #[inline]
     pub(super) fn is_only_owner(&mut self) -> bool {
         self.node.get_mut().is_some()
@@ -219,8 +220,8 @@ impl Imported {
         }
     }
 
-    /// Gives the struct back, as it came, to whoever is to call its deleter. With
-    /// the [`version`](Self::version) `None` it is the legacy struct.
+    /// Returns the C struct, unchanged, to the caller, who then has to call its deleter. If
+    /// [`version`](Self::version) is `None`, it is the legacy struct.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
@@ -242,7 +243,7 @@ impl Imported {
     ///
     /// # Errors
     ///
-    /// The tensor, if it came in the other struct.
+    /// The tensor itself, if its struct is of the other type.
     #[must_use = "the tensor leaks unless its deleter is called"]
     #[inline]
     pub fn into_raw<A: Abi>(self) -> Result<*mut A, Self> {
@@ -270,22 +271,23 @@ impl Imported {
         }
     }
 
-    /// The consumer that memory of a device was synchronized with.
+    /// The consumer that device memory was synchronized with.
     #[inline]
     pub(super) fn synchronized(&self) -> ConsumerPlace {
         self.node.synchronized
     }
 
-    /// Whether nobody else has the elements. Only an export of this crate that has not
-    /// been through C is known to be so: IS_COPIED is a producer's statement, and NumPy
-    /// sets it on copies that a subclass of `ndarray` has a reference to.
+    /// Whether no one else has access to the elements. This is known only for a tensor that
+    /// this crate exported and that has not passed through C: IS_COPIED is a statement of
+    /// the producer, and NumPy sets it on copies that a subclass of `ndarray` has a
+    /// reference to.
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
         self.node.lent == Some(Access::Exclusive)
     }
 
-    /// A tensor that somebody else owns, without a struct of its own: nothing
-    /// is released.
+    /// Imports a tensor without a managed struct, which another owner keeps alive: no
+    /// deleter is called.
     ///
     /// # Errors
     ///
@@ -293,21 +295,22 @@ impl Imported {
     ///
     /// # Safety
     ///
-    /// 1. What [`from_raw`](Self::from_raw) says under 3. to 5. holds of `tensor`
-    ///    until the handle is dropped.
+    /// 1. 3 to 5 of [`from_raw`](Self::from_raw) hold for `tensor` until the handle is
+    ///    dropped.
     #[cfg(feature = "pyo3")]
     pub(crate) unsafe fn borrowed(tensor: &DLTensor) -> Result<Self, Error> {
         // SAFETY: 1. Guaranteed by our caller's 1.
         Ok(Self { node: unsafe { Node::borrow(tensor) }? })
     }
 
-    /// Extents, in elements.
+    /// Shape: the size of each dimension, in elements.
     #[inline]
     pub fn shape(&self) -> &[i64] {
         self.node.checked.dims.shape()
     }
 
-    /// Strides, in elements; those of a compact tensor where the producer gave none.
+    /// Strides, in elements. If the producer gave none, those of a contiguous row-major
+    /// tensor.
     #[inline]
     pub fn strides(&self) -> &[i64] {
         self.node.checked.dims.strides()
@@ -325,71 +328,72 @@ impl Imported {
         self.node.checked.numel
     }
 
-    /// Type of the elements.
+    /// Data type of the elements.
     #[inline]
     pub fn dtype(&self) -> DataType {
         self.node.checked.dtype
     }
 
-    /// Where the memory is. A kind that the standard does not name is kept.
+    /// Device of the memory. A device type that the standard does not define is kept as it
+    /// is.
     #[inline]
     pub fn device(&self) -> Device {
         self.node.checked.device
     }
 
-    /// The flags, those that the standard does not name included; none for the
-    /// legacy struct.
+    /// Flags, including bits that the standard does not define; none for the legacy struct.
     #[inline]
     pub fn flags(&self) -> Flags {
         self.node.checked.flags
     }
 
-    /// The version of the struct; `None` for the legacy one.
+    /// Version of the struct; `None` for the legacy one.
     #[inline]
     pub fn version(&self) -> Option<Version> {
         self.node.checked.version
     }
 
-    /// The first element, whose address may have any alignment; NULL when there
-    /// are no elements. On a device without addresses, the handle.
+    /// Address of the first element, which may have any alignment; NULL if the tensor is
+    /// empty. On a device without addresses, the handle.
     #[inline]
     pub fn as_ptr(&self) -> *const u8 {
         self.node.checked.first
     }
 
-    /// Bytes from the handle to the first element, on a device without
-    /// addresses; 0 on others, where [`as_ptr`](Self::as_ptr) contains them.
+    /// Bytes from the handle to the first element, on a device without addresses; 0 on
+    /// other devices, where [`as_ptr`](Self::as_ptr) includes them.
     #[inline]
     pub fn byte_offset(&self) -> u64 {
         self.node.checked.byte_offset
     }
 
-    /// The bytes between the lowest and the highest that belong to an element,
-    /// counted from the first element. Strides may be negative, and so may the start.
+    /// The range of bytes that the elements span, counted from the first element. With
+    /// negative strides the start of the range is negative.
     #[inline]
     pub fn byte_range(&self) -> Range<isize> {
         self.node.checked.bytes.0..self.node.checked.bytes.1
     }
 
-    /// Whether the elements lie one after the other in row-major (C) order.
+    /// Whether the elements are contiguous in row-major (C) order.
     #[inline]
     pub fn is_row_major(&self) -> bool {
         layout::is_row_major(self.shape(), self.strides())
     }
 
-    /// Whether the elements lie one after the other in column-major (Fortran) order.
+    /// Whether the elements are contiguous in column-major (Fortran) order.
     #[inline]
     pub fn is_column_major(&self) -> bool {
         layout::is_column_major(self.shape(), self.strides())
     }
 
-    /// Whether the memory must not be written: the producer set READ_ONLY, or the struct
-    /// is a legacy one, which has no such flag, and the import did not allow writes
+    /// Whether the memory must not be written: the producer set READ_ONLY, or the struct is
+    /// a legacy one, which has no such flag, and the import did not allow writes
     /// ([`ImportPolicy::legacy_writable`]).
     ///
-    /// It is exported again as READ_ONLY. A legacy struct of this program's own that has
-    /// not left Rust ([`ManagedTensor::import`](crate::ManagedTensor::import)) is not
-    /// read-only: memory that is, is not exported in one.
+    /// Such a tensor is exported again as READ_ONLY. A legacy struct that this program
+    /// exported and that has not left Rust
+    /// ([`ManagedTensor::import`](crate::ManagedTensor::import)) is not read-only, because
+    /// read-only memory is not exported in a legacy struct.
     #[inline]
     pub fn is_read_only(&self) -> bool {
         self.node.checked.read_only
@@ -422,9 +426,9 @@ mod tests {
     #[test]
     fn a_refused_tensor_is_released_before_its_error_is_returned() {
         unsafe extern "C" fn count(managed: *mut DLManagedTensor) {
-            // SAFETY: it is called with the struct below.
+            // SAFETY: this crate calls it with the struct below.
             let calls = unsafe { (*managed).manager_ctx };
-            // SAFETY: it points to that count.
+            // SAFETY: `manager_ctx` points to the counter below.
             unsafe { &*calls.cast::<AtomicUsize>() }.fetch_add(1, Ordering::Relaxed);
         }
         let calls = AtomicUsize::new(0);
