@@ -1,4 +1,4 @@
-//! Elements of any type as the bits that they are: [`Codes`].
+//! The bit patterns of elements of any type: [`Codes`].
 
 use core::iter::FusedIterator;
 
@@ -9,26 +9,26 @@ use crate::flags::Flags;
 use crate::layout::Walk;
 use crate::storage::Access;
 
-/// The elements of an imported tensor as numbers that hold their bits, for
-/// types that Rust has no type for: floats of 8, 6 and 4 bits, integers of 1, 2
-/// and 4, packed into bytes or padded to them: [`Imported::codes`].
+/// The elements of an imported tensor as integers that contain their bits:
+/// [`Imported::codes`]. Use it for types that have no Rust equivalent: floats of 8, 6 and 4
+/// bits, and integers of 1, 2 and 4 bits, packed into bytes or padded to one byte each.
 ///
-/// They are copied out, as [`Elements`](crate::Elements) are.
+/// The bits are read by value, as [`Elements`](crate::Elements) are.
 #[derive(Clone, Copy, Debug)]
 pub struct Codes<'a> {
     tensor: &'a Imported,
     access: Access,
     /// Bits of an element.
     bits: u32,
-    /// Bits that it takes in memory.
+    /// Bits that an element occupies in memory.
     stored: i64,
 }
 
 impl Imported {
-    /// The bits of the elements, to be read by value: in the lowest bits of a
-    /// number each, the others being 0. Of an element with lanes the first lane
-    /// is the lowest. Bits of packed elements are counted from the lowest of the
-    /// first byte on, as the standard says.
+    /// The bits of the elements, read by value. The lowest bits of each number contain the
+    /// element; the others are 0. In an element with lanes, the first lane is the lowest.
+    /// Bits of packed elements are numbered from the lowest bit of the first byte on, as
+    /// the standard requires.
     ///
     /// ```
     /// use dlpack_traits::{DLPackExport, DataType, Describe, Description, Error, Storage};
@@ -49,8 +49,8 @@ impl Imported {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOnHost`], [`Error::TooWide`] for elements of more than 64 bits
-    /// with all lanes, [`Error::UnsupportedDType`] for those of a later version.
+    /// [`Error::NotOnHost`], [`Error::TooWide`] for elements of more than 64 bits including
+    /// all lanes, [`Error::UnsupportedDType`] for types of a later version of DLPack.
     pub fn codes(&self) -> Result<Codes<'_>, Error> {
         let dtype = self.dtype();
         self.on_host()?;
@@ -67,24 +67,24 @@ impl Imported {
 }
 
 impl<'a> Codes<'a> {
-    /// Extents.
+    /// Shape.
     pub fn shape(&self) -> &'a [i64] {
         self.tensor.shape()
     }
 
     /// Number of elements.
     pub fn len(&self) -> usize {
-        // Their bytes fit in memory, but of 1 bit there can be more of them
-        // than a `usize` of 32 bits says.
+        // Their bytes fit in memory, but the number of 1-bit elements can exceed a `usize`
+        // of 32 bits.
         usize::try_from(self.tensor.numel()).unwrap_or(usize::MAX)
     }
 
-    /// Whether there are no elements.
+    /// Whether the tensor is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bits of each code.
+    /// Number of bits of each element.
     pub fn bits(&self) -> u32 {
         self.bits
     }
@@ -93,40 +93,41 @@ impl<'a> Codes<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchElement`] if the index has not one entry per dimension,
-    /// or one that is outside.
+    /// [`Error::NoSuchElement`] if the index does not have one entry per dimension or if an
+    /// entry is out of bounds.
     pub fn load(&self, index: &[usize]) -> Result<u64, Error> {
         let position = self.tensor.position(index)?;
-        // SAFETY: it is that of an index inside of the shape.
+        // SAFETY: 1. `position` was computed from an index inside of the shape.
         Ok(unsafe { self.load_at(position) })
     }
 
-    /// All elements in row-major order of their indices.
+    /// Iterates over all elements in row-major order of their indices.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + FusedIterator + use<'a> {
         let walk = Walk::new(self.tensor.shape(), self.tensor.strides());
         Iter { codes: *self, walk, left: self.len() }
     }
 
-    /// Reads the element that many elements from the first one.
+    /// Reads the element at `position`, in elements from the first one.
     ///
     /// # Safety
     ///
     /// 1. `position` is that of an index inside of the shape.
     unsafe fn load_at(&self, position: i64) -> u64 {
-        // The bytes fit in memory, and so do their bits in 128.
+        // The bytes fit in memory, so the number of their bits fits in 128 bits.
         let bit = i128::from(position).wrapping_mul(self.stored.into());
         let skipped = u32::try_from(bit & 7).unwrap_or(0);
         let byte = isize::try_from(bit >> 3).unwrap_or(0);
         let len = skipped.saturating_add(self.bits).div_ceil(8);
         let mut bytes = [0; 16];
-        // At most 7 bits are skipped, and 64 read.
+        // At most 7 bits are skipped, and at most 64 are read.
         let (to, _) = bytes.split_at_mut(len.min(9) as usize);
-        // SAFETY: by 1 and by 4 of `Imported::from_raw` an element of the same
-        // allocation begins in that byte.
+        // SAFETY: by 1 and by 4 of `Imported::from_raw` an element of the same allocation
+        // begins in the byte at this offset.
         let place = unsafe { self.tensor.as_ptr().cast_mut().offset(byte) };
-        // SAFETY: 1. By 4 of `Imported::from_raw` the bytes of the element are initialised and
-        // alive, and they are lent with this access, or 5 of `from_raw` says as much. 2. `to`
-        // is our own.
+        // SAFETY: 1. By 4 of `Imported::from_raw` the bytes of the element are initialised
+        // and alive. This crate lent them with this access, or 5 of `from_raw` guarantees
+        // the same.
+        // 2. `to` is a part of a local array.
         unsafe { self.access.copy(place, to.as_mut_ptr(), to.len()) };
         self.in_order(to);
         let code = u128::from_le_bytes(bytes).wrapping_shr(skipped);
@@ -136,7 +137,7 @@ impl<'a> Codes<'a> {
         code.wrapping_shl(unused).wrapping_shr(unused)
     }
 
-    /// Turns lanes of several bytes round where the machine has the highest first.
+    /// Reverses the bytes of each lane on big-endian machines.
     fn in_order(&self, bytes: &mut [u8]) {
         let lane = usize::from(self.tensor.dtype().bits() / 8);
         if cfg!(target_endian = "big") && lane > 1 {
@@ -145,7 +146,7 @@ impl<'a> Codes<'a> {
     }
 }
 
-/// Reads one element after the other.
+/// The iterator of [`Codes::iter`].
 struct Iter<'a> {
     codes: Codes<'a>,
     walk: Walk<'a>,
@@ -157,8 +158,8 @@ impl Iterator for Iter<'_> {
 
     fn next(&mut self) -> Option<u64> {
         self.left = self.left.checked_sub(1)?;
-        // SAFETY: the walk visits as many indices as there are elements, all
-        // of them inside of the shape.
+        // SAFETY: 1. The walk visits as many indices as there are elements, all of them
+        // inside of the shape.
         let code = unsafe { self.codes.load_at(self.walk.position()) };
         self.walk.advance();
         Some(code)

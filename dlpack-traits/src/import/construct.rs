@@ -1,12 +1,12 @@
-//! Values of a type from tensors: [`DLPackImport`].
+//! The trait for types that are built from tensors: [`DLPackImport`].
 
 use super::{Foreign, ForeignElement, ImportError, ImportStorage, Imported, Requirement};
 
 /// A type that can be built from a tensor that another library made.
 ///
-/// Usually the derive of the same name writes the implementation. By hand it
-/// takes no `unsafe`: the tensor is checked when it comes, and
-/// [`Foreign`] holds its memory without a copy.
+/// Usually `derive(DLPackImport)` generates the implementation. An implementation by hand
+/// needs no `unsafe`: the tensor has been validated, and [`Foreign`] owns its memory
+/// without a copy.
 ///
 /// ```
 /// use dlpack_traits::{DLPackImport, Foreign, ImportError, Imported};
@@ -32,48 +32,52 @@ use super::{Foreign, ForeignElement, ImportError, ImportStorage, Imported, Requi
     note = "if it is another crate's, write `impl DLPackImport` for a struct that holds it, with a copy by `tensor.elements::<T>()?.to_vec()?`; or hold a `Foreign<T>` in its place"
 )]
 pub trait DLPackImport: Sized {
-    /// Whether [`from_dlpack`](Self::from_dlpack) copies the elements. A Python class says
-    /// so in its help, and raises `BufferError` for `copy=False` where it copies.
+    /// Whether [`from_dlpack`](Self::from_dlpack) copies the elements. A Python class
+    /// documents this in its help, and raises `BufferError` for `copy=False` if the import
+    /// copies.
     ///
-    /// An implementation by hand that copies sets it; the derive knows.
+    /// An implementation by hand that copies must set it; the derive sets it.
     const COPIES: Copies = Copies::Never;
 
-    /// Whether [`from_dlpack`](Self::from_dlpack) copies the elements of this tensor.
-    /// Where [`COPIES`](Self::COPIES) is [`Copies::Sometimes`], an implementation decides.
+    /// Whether [`from_dlpack`](Self::from_dlpack) copies the elements of this tensor. If
+    /// [`COPIES`](Self::COPIES) is [`Copies::Sometimes`], an implementation must override
+    /// this.
     fn copies(tensor: &Imported) -> bool {
         let _ = tensor;
         matches!(Self::COPIES, Copies::Always)
     }
 
-    /// Whether the tensor is such as this type needs: element type, device,
-    /// rank, fixed dimensions, compactness. An enum imports into the first
-    /// variant that accepts. By default every tensor is accepted, and
-    /// [`from_dlpack`](Self::from_dlpack) alone decides.
+    /// Checks whether the tensor meets the requirements of this type: element type, device,
+    /// rank, fixed dimensions, contiguity. An enum imports into the first variant that
+    /// accepts the tensor. By default every tensor is accepted, and only
+    /// [`from_dlpack`](Self::from_dlpack) rejects.
     ///
     /// # Errors
     ///
-    /// [`ImportError::Requirement`], for one.
+    /// For example [`ImportError::Requirement`].
     fn accepts(tensor: &Imported) -> Result<(), ImportError> {
         let _ = tensor;
         Ok(())
     }
 
-    /// Builds the value. It owns the tensor: what it does not keep, it releases.
+    /// Builds the value. This function owns the tensor: unless the value keeps it, it is
+    /// released.
     ///
     /// # Errors
     ///
-    /// Whatever makes the tensor no value of this type. It is then released.
+    /// The reason why the tensor cannot become a value of this type. The tensor is
+    /// released.
     fn from_dlpack(tensor: Imported) -> Result<Self, ImportError>;
 }
 
-/// Whether a type is made of the elements of a tensor or of a copy of them.
+/// Whether an import uses the memory of the tensor or a copy of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copies {
-    /// The value holds the memory of the tensor.
+    /// The value owns the memory of the tensor (zero-copy).
     Never,
-    /// The value holds a copy of the elements.
+    /// The value owns a copy of the elements.
     Always,
-    /// An enum, some of whose variants hold a copy.
+    /// The type is an enum, and some of its variants copy.
     Sometimes,
 }
 

@@ -1,4 +1,4 @@
-//! Copies of imported elements, in an order that is asked for.
+//! Copies of imported elements, in a given order.
 
 use alloc::vec::Vec;
 
@@ -10,12 +10,12 @@ use crate::error::Error;
 use crate::flags::Flags;
 use crate::layout::{self, MAX_NDIM, Walk};
 
-/// A copy of all elements, compact in that order. As `u8`s the bytes of any
-/// elements can be had; otherwise their type is `T`'s.
+/// Copies all elements, contiguously in the given order. A `T` of `u8` copies the bytes of
+/// elements of any type; any other `T` must be the type of the elements.
 pub(crate) fn copy_elements<T: Readable>(tensor: &Imported, order: Order) -> Result<Vec<T>, Error> {
     let (asked, found) = (T::DTYPE, tensor.dtype());
     let as_bytes = asked == DataType::U8 && asked != found && T::AXES.is_empty();
-    // The axes of each element are the last ones, so they are together then,
+    // The axes of each element are the last ones, so after the copy they are contiguous,
     // whatever their strides were.
     let by_rows = asked == found && !T::AXES.is_empty() && order == Order::RowMajor;
     let bytes = if as_bytes || by_rows {
@@ -36,14 +36,15 @@ pub(crate) fn copy_elements<T: Readable>(tensor: &Imported, order: Order) -> Res
         return Err(Error::InvalidBits { dtype: asked });
     }
     for element in elements {
-        // SAFETY: the bytes are as many as a `T` has. By 1 of `Readable` they are a value.
+        // SAFETY: the chunk has the size of a `T`. By 1 of `Readable` valid bytes are a
+        // value.
         copy.push(unsafe { element.as_ptr().cast::<T>().read_unaligned() });
     }
     Ok(copy)
 }
 
-/// A copy of the bytes of all elements, whatever their type, compact in that
-/// order. Elements that share bytes are copied as they are, if they are compact.
+/// Copies the bytes of all elements, of any type, contiguously in the given order. Packed
+/// elements that share bytes are copied only if they are contiguous.
 fn copy_bytes(tensor: &Imported, order: Order) -> Result<Vec<u8>, Error> {
     tensor.on_host()?;
     let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
@@ -68,26 +69,25 @@ fn copy_bytes(tensor: &Imported, order: Order) -> Result<Vec<u8>, Error> {
     copy(tensor, order, &place, usize::try_from(tensor.numel()).unwrap_or(0))
 }
 
-/// Where the elements of a tensor lie, as elements of some size.
+/// The layout of the elements of a tensor, as elements of a given size.
 struct Place<'a> {
     shape: &'a [i64],
     strides: &'a [i64],
-    /// Bytes that a stride of 1 goes.
+    /// Bytes per unit of stride.
     step: isize,
-    /// Bytes of an element.
+    /// Bytes per element.
     size: usize,
 }
 
-/// Copies elements of that number, compact in that order. The place is the
-/// tensor's own, as elements of its type, of a Rust type that it can be read as,
-/// or as bytes.
+/// Copies `len` elements, contiguously in the given order. `place` is the tensor's own
+/// layout, for elements of its type, of a Rust type that they can be read as, or for bytes.
 fn copy(tensor: &Imported, order: Order, place: &Place<'_>, len: usize) -> Result<Vec<u8>, Error> {
     let first = tensor.as_ptr().cast_mut();
     let access = tensor.access();
     let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
     let (shape, strides) = match order {
         Order::RowMajor => (place.shape, place.strides),
-        // The same elements, the first axis being the last.
+        // The same elements with the axes reversed.
         Order::ColumnMajor => {
             (turned(place.shape, &mut shape), turned(place.strides, &mut strides))
         }
@@ -96,28 +96,29 @@ fn copy(tensor: &Imported, order: Order, place: &Place<'_>, len: usize) -> Resul
     copy.resize(len.saturating_mul(place.size), 0);
     let together = usize::try_from(place.step) == Ok(place.size);
     if len != 0 && together && layout::is_row_major(shape, strides) {
-        // SAFETY: 1. By 4 of `Imported::from_raw` the elements are initialised and alive as long
-        // as the handle, which is borrowed; they lie one after the other from the first one on,
-        // and are lent with this access, or 5 of `from_raw` says as much. 2. `copy` is our own,
-        // and has the bytes that they take.
+        // SAFETY: 1. By 4 of `Imported::from_raw` the elements are initialised, and alive
+        // as long as the handle, which is borrowed; they are contiguous from the first one
+        // on. This crate lent them with this access, or 5 of `from_raw` guarantees the
+        // same. 2. `copy` is a local vector with room for all their bytes.
         unsafe { access.copy(first, copy.as_mut_ptr(), copy.len()) };
         return Ok(copy);
     }
     let mut walk = Walk::new(shape, strides);
     for to in copy.chunks_exact_mut(place.size) {
-        // What is inside of the extent fits, as it does in bytes.
+        // A position inside of the extent fits, and so does its offset in bytes.
         let position = isize::try_from(walk.position()).unwrap_or(0);
         walk.advance();
-        // SAFETY: the walk visits indices inside of the shape. By 4 of
-        // `Imported::from_raw` their elements are part of one allocation.
+        // SAFETY: the walk visits indices inside of the shape. By 4 of `Imported::from_raw`
+        // their elements are part of one allocation.
         let from = unsafe { first.offset(position.wrapping_mul(place.step)) };
-        // SAFETY: 1. as above, for one element. 2. `to` is our own, and has its size.
+        // SAFETY: 1. As above, for one element. 2. `to` is uniquely borrowed, and has its
+        // size.
         unsafe { access.copy(from, to.as_mut_ptr(), to.len()) };
     }
     Ok(copy)
 }
 
-/// The numbers from the last to the first.
+/// Copies the numbers in reverse order.
 pub(super) fn turned<'a>(numbers: &[i64], to: &'a mut [i64; MAX_NDIM]) -> &'a [i64] {
     let to = to.get_mut(..numbers.len()).unwrap_or_default();
     for (to, from) in to.iter_mut().zip(numbers.iter().rev()) {
@@ -126,7 +127,7 @@ pub(super) fn turned<'a>(numbers: &[i64], to: &'a mut [i64; MAX_NDIM]) -> &'a [i
     to
 }
 
-/// Room for elements of that number and size.
+/// Allocates room for `len` elements of `size` bytes.
 fn room<T>(len: usize, size: usize) -> Result<Vec<T>, Error> {
     let bytes = len.saturating_mul(size);
     let mut room = Vec::new();
@@ -154,8 +155,8 @@ mod tests {
         }
     }
 
-    /// Nothing but bytes can be made of elements of another type, in any order: whoever
-    /// calls this has asked already, and is not believed.
+    /// `copy_elements` checks the type itself: elements of another type are copied only as
+    /// bytes, in either order, whatever its caller has checked before.
     #[test]
     fn elements_are_what_they_are() {
         let tensor = Numbers((0..6).collect()).into_dlpack().expect("a tensor");

@@ -8,19 +8,20 @@ use crate::describe::Reach;
 use crate::error::Error;
 use crate::layout::{self, MAX_NDIM};
 
-/// The most dimensions that are stored in place.
+/// The maximum number of dimensions that are stored inline.
 const INLINE: usize = 8;
 
-/// As many extents as strides, in elements, each copied once: in place up to 8 dimensions,
-/// in one allocation beyond.
+/// Shape and strides, each number copied once: inline up to 8 dimensions, in one heap
+/// allocation beyond.
 ///
 /// Invariant: if `heap` is empty, the first `ndim` numbers of each half of `inline` are
 /// initialised.
 pub(super) struct Dims {
     ndim: usize,
-    /// Extents, then strides, of more dimensions than fit in place.
+    /// The shape, then the strides, of more dimensions than fit inline.
     heap: Vec<i64>,
-    /// A half for extents, a half for strides. Not zeroed: that takes longer than to fill four of them.
+    /// One half for the shape, one half for the strides. Not zeroed: zeroing takes longer
+    /// than filling four of them.
     inline: [MaybeUninit<i64>; 2 * INLINE],
 }
 
@@ -31,14 +32,14 @@ impl Dims {
         Self { ndim: 0, heap: Vec::new(), inline: [MaybeUninit::uninit(); 2 * INLINE] }
     }
 
-    /// Copies up to 8 extents, and as many strides, and checks them in the same loop: three
-    /// loops take 6 ns longer for two dimensions. Without strides they become those of a
-    /// contiguous row-major tensor. Returns the number of elements, and which ones the
-    /// strides reach.
+    /// Copies up to 8 extents and as many strides, and validates them in the same loop:
+    /// three separate loops take 6 ns longer for two dimensions. If there are no strides,
+    /// it writes those of a contiguous row-major tensor. Returns the number of elements,
+    /// and the range of elements that the strides reach.
     ///
-    /// No number is read twice, also if it is changed meanwhile. Where a walk is refused,
-    /// which proves nothing, the error is the number of axes in front that were not copied:
-    /// [`copy`](Self::copy) copies them.
+    /// Each number is read once, so a producer that changes it meanwhile has no effect. If
+    /// the fast path gives up, which does not mean that the tensor is invalid, the error is
+    /// the number of leading axes that were not copied: [`copy`](Self::copy) copies them.
     #[inline(always)]
     pub(super) fn walk(
         &mut self,
@@ -79,8 +80,8 @@ impl Dims {
         Ok((numel, reach))
     }
 
-    /// Copies the first `left` extents and strides, behind which [`walk`](Self::walk) has
-    /// copied the others.
+    /// Copies the first `left` extents and strides; [`walk`](Self::walk) has copied the
+    /// others.
     ///
     /// # Errors
     ///
@@ -150,13 +151,13 @@ impl Dims {
         }
     }
 
-    /// The numbers from `first` on.
+    /// The `ndim` inline numbers from `first` on.
     #[inline(always)]
     fn in_place(&self, first: usize) -> &[i64] {
         let numbers = self.inline.get(first..).unwrap_or_default();
         let ndim = self.ndim.min(numbers.len());
-        // SAFETY: by the invariant as many numbers are initialised from 0 and from `INLINE`
-        // on, and there are as many.
+        // SAFETY: by the invariant `ndim` numbers are initialised from 0 and from `INLINE`
+        // on, and `ndim` is at most the length of `numbers`.
         unsafe { slice::from_raw_parts(numbers.as_ptr().cast(), ndim) }
     }
 }

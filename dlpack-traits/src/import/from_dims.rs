@@ -1,4 +1,4 @@
-//! Shapes and strides of imported tensors as Rust types hold them: [`FromDims`].
+//! Fields that store the shape or the strides of an imported tensor: [`FromDims`].
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -8,8 +8,8 @@ use core::any::type_name;
 use super::{Number, Unmet};
 use crate::dims::Dim;
 
-/// A field that can hold the `shape` or the `strides` of an imported tensor:
-/// what [`AsDims`](crate::AsDims) is for exports.
+/// A field that can store the `shape` or the `strides` of an imported tensor. It is the
+/// counterpart of [`AsDims`](crate::AsDims), which is for exports.
 ///
 /// ```
 /// use dlpack_traits::{FromDims, Unmet};
@@ -23,15 +23,15 @@ use crate::dims::Dim;
     note = "use an array, `Vec`, `Box` or `Arc` of integers, such as `[usize; 3]` or `Vec<i64>`, or implement `dlpack_traits::FromDims`"
 )]
 pub trait FromDims: Sized {
-    /// How many numbers it holds, where its type says so.
+    /// The maximum number of entries, if the type fixes it.
     const CAPACITY: Option<usize> = None;
 
-    /// Holds those numbers, of which there are [`CAPACITY`](Self::CAPACITY) at
-    /// the most. What room is left is filled with zeros.
+    /// Stores these numbers, of which there are at most [`CAPACITY`](Self::CAPACITY). The
+    /// remaining entries are filled with zeros.
     ///
     /// # Errors
     ///
-    /// [`Unmet::Fit`], with any [`Number`] for the first that does not fit.
+    /// [`Unmet::Fit`] for the first number that does not fit, with any [`Number`].
     fn from_dims(dims: &[i64]) -> Result<Self, Unmet>;
 }
 
@@ -47,7 +47,7 @@ impl<I: Dim, const N: usize> FromDims for [I; N] {
             let dim = dims.get(axis).copied().unwrap_or(0);
             I::from_i64(dim).unwrap_or_else(|| {
                 wrong = Some((axis, dim));
-                // The one number that every integer type has.
+                // Every integer type has a zero.
                 I::ZERO
             })
         });
@@ -93,7 +93,7 @@ impl<D: FromDims> FromDims for Arc<D> {
     }
 }
 
-/// A number in the type of its field.
+/// Converts a number to the type of its field.
 pub(crate) fn number<I: Dim>(found: i64, number: Number) -> Result<I, Unmet> {
     I::from_i64(found).ok_or_else(|| no_fit::<I>(found, number))
 }

@@ -1,4 +1,4 @@
-//! Why a tensor did not become a value of a type: [`ImportError`].
+//! The error of an import into a type: [`ImportError`].
 
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -7,7 +7,7 @@ use core::fmt;
 use super::Requirement;
 use crate::error::Error;
 
-/// Why a tensor did not become a value of a type
+/// The reason why a tensor could not be imported into a type
 /// ([`DLPackImport`](crate::DLPackImport)).
 ///
 /// ```
@@ -20,16 +20,16 @@ use crate::error::Error;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The tensor itself: its struct, its memory, or a view of it.
+    /// The tensor is invalid, or its elements cannot be accessed as requested.
     Tensor(Error),
-    /// The tensor is not such as the type needs.
+    /// The tensor does not meet a requirement of the type.
     Requirement(Requirement),
-    /// The type's own checks refused the value that was built.
+    /// The type's own validation rejected the value that was built.
     Rejected(Box<str>),
 }
 
 impl ImportError {
-    /// A refusal in the type's own words.
+    /// Creates an error with the type's own reason.
     pub fn rejected(reason: impl fmt::Display) -> Self {
         Self::Rejected(reason.to_string().into_boxed_str())
     }

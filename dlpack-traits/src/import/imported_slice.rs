@@ -1,4 +1,4 @@
-//! A foreign tensor as one slice, without the rest: [`ImportedSlice`].
+//! A foreign tensor as a slice, without other metadata: [`ImportedSlice`].
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -15,13 +15,12 @@ use crate::ffi::DLTensor;
 use crate::layout::MAX_NDIM;
 use crate::managed::{Abi, Release};
 
-/// The elements of a foreign tensor in row-major order, as a slice, and the duty
-/// to release them.
+/// The elements of a foreign tensor as a slice, in row-major order. It owns the tensor: its
+/// drop calls the deleter.
 ///
-/// This is what remains of an [`Imported`] when its elements are borrowed as a
-/// slice, and shape and flags are of no interest: every check is made, each
-/// number is read once, nothing is copied, and nothing is allocated. It costs
-/// a tenth of an `Imported` with its metadata.
+/// Use it instead of an [`Imported`] to borrow the elements as a slice when shape and flags
+/// are not needed: every check is made, each number is read once, nothing is copied, and
+/// nothing is allocated. It costs a tenth of an `Imported` with its metadata.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, Describe, Description, Error, ImportedSlice, Storage};
@@ -35,31 +34,31 @@ use crate::managed::{Abi, Release};
 /// }
 ///
 /// let managed = Samples(vec![1.0, 2.0, 3.0, 4.0]).into_dlpack()?.into_raw();
-/// // SAFETY: 1. to 4. `into_raw` gave a valid struct, whose owner we are now.
-/// // 5. and 6. Nobody else has the vector.
+/// // SAFETY: 1. to 4. `into_raw` returned a valid struct, whose owner we are now. // 5.
+/// and 6. No one else accesses the vector.
 /// let samples = unsafe { ImportedSlice::<f32>::from_raw(managed)? };
 /// assert_eq!(samples.iter().sum::<f32>(), 10.0);
 /// # Ok::<(), Error>(())
 /// ```
 pub struct ImportedSlice<T> {
-    /// The first element; dangling where there is none.
+    /// The first element; dangling if there is none.
     first: NonNull<T>,
     len: usize,
-    /// Dropped when nothing uses the memory any more.
+    /// Dropped last, when nothing uses the memory any more.
     _release: Release,
     elements: PhantomData<[T]>,
 }
 
-// SAFETY: by 2 of `from_raw` any thread may call the deleter, by 4 and 6 any
-// thread may read the elements, which are `Send` and `Sync` as all `Element`s are.
+// SAFETY: by 2 of `from_raw` any thread may call the deleter; by 4 and 6 any thread may
+// read the elements, which are `Send` and `Sync` as all `Element`s are.
 unsafe impl<T: Send + Sync> Send for ImportedSlice<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for ImportedSlice<T> {}
 
 impl<T: Readable> ImportedSlice<T> {
-    /// Takes a tensor from its producer.
+    /// Imports a tensor from its producer.
     ///
-    /// On an error the deleter has been called, unless the pointer is NULL.
+    /// If this returns an error, the deleter has been called, unless `managed` is NULL.
     ///
     /// # Errors
     ///
@@ -68,42 +67,44 @@ impl<T: Readable> ImportedSlice<T> {
     /// # Safety
     ///
     /// 1. to 5. of [`Imported::from_raw`].
-    /// 6. Until this is dropped, nobody writes to the elements.
+    /// 6. Until this is dropped, no one writes to the elements.
     #[inline(always)]
     pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
         let managed = NonNull::new(managed).ok_or(Error::NullTensor)?;
-        // Read once: both ways call what was read here.
-        // SAFETY: by 1.
+        // The deleter is read once: both paths call the function that was read here.
+        // SAFETY: guaranteed by our caller's 1.
         let deleter = unsafe { A::read_deleter(managed) };
-        // Both ways end with two words, so nothing of this goes through memory.
-        // SAFETY: by 1. to 3.
+        // Both paths return two words, so the result is not passed through memory. SAFETY:
+        // guaranteed by our caller's 1 to 3.
         let (first, len) = match unsafe { plain::<A, T>(managed) } {
             Some(found) => found,
-            // SAFETY: 1. to 6. are those of this function; that is the deleter.
+            // SAFETY: guaranteed by our caller's 1 to 6; `deleter` was read from the
+            // struct.
             None => unsafe { Self::any(managed, deleter) }?,
         };
-        // SAFETY: by 2; whoever looked at it on the way has left the duty to us.
+        // SAFETY: guaranteed by our caller's 2; neither path above has called the deleter.
         let release = unsafe { A::release_by(managed, deleter) };
         Ok(Self { first, len, _release: release, elements: PhantomData })
     }
 
-    /// The long way, for what is not plain, which also knows what to call it.
-    /// After an error the deleter has been called.
+    /// The slow path, for every tensor that `plain` does not accept: it imports the tensor
+    /// as an `Imported`, and returns the exact error. After an error the deleter has been
+    /// called.
     ///
     /// # Safety
     ///
-    /// Those of [`from_raw`](Self::from_raw), but that the duty is to call
-    /// `deleter`, after an `Ok` the caller's.
+    /// Those of [`from_raw`](Self::from_raw), except that the deleter to call is `deleter`.
+    /// After an `Ok` the caller has to call it.
     #[cold]
     unsafe fn any<A: Abi>(
         managed: NonNull<A>,
         deleter: Option<unsafe extern "C" fn(*mut A)>,
     ) -> Result<(NonNull<T>, usize), Error> {
-        // SAFETY: by 2 it is ours to call until an `Ok` is returned.
+        // SAFETY: by our caller's 2 the deleter is ours to call until this returns `Ok`.
         let release = unsafe { A::release_by(managed, deleter) };
-        // SAFETY: by 1. to 5.
+        // SAFETY: guaranteed by our caller's 1 to 5.
         let tensor = unsafe { Imported::from_release(managed, release) }?;
-        // SAFETY: by 6.
+        // SAFETY: 1. Guaranteed by our caller's 6.
         let slice = unsafe { tensor.assume_frozen() }.as_slice::<T>()?;
         let found = (NonNull::from(slice).cast(), slice.len());
         tensor.forget_release();
@@ -111,31 +112,31 @@ impl<T: Readable> ImportedSlice<T> {
     }
 }
 
-/// The elements of a tensor in host memory, if every number that it says is as
-/// for a slice of `T`s. `None` if one of them is not.
+/// The fast path: returns the elements of a tensor in host memory, if all its metadata are
+/// those of a contiguous slice of `T`s. `None` if one of them is not.
 ///
 /// # Safety
 ///
-/// 1. to 3. of [`Imported::from_raw`], and not NULL.
+/// 1 to 3 of [`Imported::from_raw`], and `managed` is not NULL.
 #[inline(always)]
 unsafe fn plain<A: Abi, T: Element>(managed: NonNull<A>) -> Option<(NonNull<T>, usize)> {
-    // SAFETY: 1. is 1. of this function.
+    // SAFETY: 1. Guaranteed by our caller's 1.
     let version = unsafe { A::version_of(managed) };
     if !T::ANY_BITS || !T::AXES.is_empty() || version.is_some_and(|version| !version.is_readable())
     {
         return None;
     }
-    // SAFETY: by 1 the struct is whole, since its version is one of ours.
+    // SAFETY: by 1 the whole struct exists, because its major version is 1.
     let copy = unsafe { managed.read() };
-    // SAFETY: 1. is 3. of this function.
+    // SAFETY: 1. Guaranteed by our caller's 3.
     unsafe { elements(copy.tensor()) }
 }
 
-/// Address and number of the elements.
+/// Returns the address and the number of the elements.
 ///
 /// # Safety
 ///
-/// 1. As 3. of [`Imported::from_raw`].
+/// 1. 3 of [`Imported::from_raw`] holds for `tensor`.
 #[inline(always)]
 unsafe fn elements<T: Element>(tensor: &DLTensor) -> Option<(NonNull<T>, usize)> {
     let ndim = usize::try_from(tensor.ndim).ok().filter(|&ndim| ndim <= MAX_NDIM)?;
@@ -156,14 +157,14 @@ unsafe fn elements<T: Element>(tensor: &DLTensor) -> Option<(NonNull<T>, usize)>
         let stride = unsafe { tensor.strides.add(axis) };
         // SAFETY: as above.
         let stride = unsafe { stride.read() };
-        // An axis of one element may have any stride; of none, there is no
-        // first element to look for.
+        // An axis of size 1 may have any stride. An empty tensor has no first element, and
+        // takes the slow path.
         if dim < 1 || (stride != len && dim != 1) {
             return None;
         }
         len = len.checked_mul(dim)?;
     }
-    // As long as a slice can be.
+    // The maximum length of a slice.
     let most = isize::MAX.unsigned_abs().checked_div(size_of::<T>())?;
     let len = usize::try_from(len).ok().filter(|&len| len <= most)?;
     let data = NonNull::new(tensor.data.cast::<u8>())?;
@@ -178,7 +179,7 @@ unsafe fn elements<T: Element>(tensor: &DLTensor) -> Option<(NonNull<T>, usize)>
     first.is_aligned().then_some((first, len))
 }
 
-/// A data type as one number, which is one comparison.
+/// Packs a data type into one number, so that two types compare in one instruction.
 #[inline(always)]
 const fn word(dtype: DataType) -> u32 {
     let [low, high] = dtype.lanes().to_ne_bytes();
@@ -190,9 +191,9 @@ impl<T> Deref for ImportedSlice<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: the checks of `from_raw` found that many aligned elements of
-        // this type, one after the other; by 4 and 6 of it they are initialised,
-        // alive and not written as long as `self` is there.
+        // SAFETY: the checks of `from_raw` found `len` aligned, contiguous elements of this
+        // type; by its 4 and 6 they are initialised, alive and not written as long as
+        // `self` is alive.
         unsafe { slice::from_raw_parts(self.first.as_ptr(), self.len) }
     }
 }

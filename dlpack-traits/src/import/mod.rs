@@ -1,10 +1,10 @@
-//! Taking tensors: what comes through a C pointer is read once, checked once,
-//! and then accessed in one of three states.
+//! Imports: a foreign tensor is read once, validated once, and then accessed in one of
+//! three ways.
 //!
-//! [`Imported`] is the handle. Its metadata are this crate's own copy. Its
-//! elements may be written by others at any time, so that they are read one by
-//! one ([`Elements`]); slices are for memory that nobody else writes
-//! ([`Frozen`]) or that nobody else has ([`Exclusive`]).
+//! [`Imported`] is the handle. It has its own copy of the metadata. Other owners may write
+//! the elements at any time, so by default they are read by value ([`Elements`]). Slices
+//! are for memory that no one else writes ([`Frozen`]) or that no one else accesses
+//! ([`Exclusive`]).
 
 mod checked;
 mod codes;

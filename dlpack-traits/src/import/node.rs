@@ -1,4 +1,4 @@
-//! What an import stores, in one allocation: [`Node`].
+//! The data of an import, in one allocation: [`Node`].
 
 use core::ptr::NonNull;
 
@@ -18,16 +18,17 @@ use crate::stream::ConsumerPlace;
 
 /// The metadata of an imported tensor, validated, and the obligation to call its deleter.
 ///
-/// It is allocated before shape and strides are read, and each of their numbers is read once,
-/// into its final place. Shape and strides in a handle on the stack were measured too: the
-/// import takes 12 ns instead of 17, and every move of the handle 6 to 18 more.
+/// It is allocated before shape and strides are read, and each of their numbers is read
+/// once, into its final place. A handle with shape and strides inline was measured too: the
+/// import takes 12 ns instead of 17, but each move of the handle takes 6 to 18 ns more.
 pub(super) struct Node {
     pub(super) checked: Checked,
-    /// The access under which this crate lent the elements, if the tensor has not been
-    /// through C. Other producers are trusted as far as 5 of `from_raw` says.
+    /// The access with which this crate lent the elements; `None` if the tensor has passed
+    /// through C. Other producers are trusted to the extent of 5 of `from_raw`.
     pub(super) lent: Option<Access>,
-    /// The consumer that the producer synchronized memory of a device with, if this crate
-    /// exported the tensor and it has not been through C. Otherwise one that names no stream.
+    /// The consumer with which the producer synchronized device memory, if this crate
+    /// exported the tensor and it has not passed through C. Otherwise a consumer that names
+    /// no stream.
     pub(super) synchronized: ConsumerPlace,
     /// Calls the deleter when the last owner of the node is dropped.
     pub(super) release: Guarded,
@@ -41,17 +42,17 @@ unsafe impl Send for Node {}
 unsafe impl Sync for Node {}
 
 impl Node {
-    /// Reads a struct whose deleter `release` calls, also where this returns an error.
+    /// Reads a struct. `release` calls its deleter, also if this returns an error.
     ///
     /// # Errors
     ///
-    /// Those of `Imported::from_raw_with`, but for NULL.
+    /// Those of `Imported::from_raw_with`, except for NULL.
     ///
     /// # Safety
     ///
     /// 1. `managed` is valid as 1 and 3 of `Imported::from_raw` say, for as long as the
     ///    deleter is not called.
-    /// 2. 4 and 5 of `Imported::from_raw` hold of it.
+    /// 2. 4 and 5 of `Imported::from_raw` hold for `managed`.
     #[inline(always)]
     pub(super) unsafe fn read<A: Abi>(
         managed: NonNull<A>,
@@ -64,7 +65,7 @@ impl Node {
         Self::fill(vacant, &claims, release, policy)
     }
 
-    /// Reads a tensor without a struct that owns it: no deleter is called.
+    /// Reads a tensor that has no managed struct: no deleter is called.
     ///
     /// # Errors
     ///
@@ -72,7 +73,7 @@ impl Node {
     ///
     /// # Safety
     ///
-    /// 1. 3 to 5 of `Imported::from_raw` hold of `tensor` until the node is dropped.
+    /// 1. 3 to 5 of `Imported::from_raw` hold for `tensor` until the node is dropped.
     #[cfg(feature = "pyo3")]
     pub(super) unsafe fn borrow(tensor: &DLTensor) -> Result<Counted<Self>, Error> {
         let vacant = Vacant::new()?;

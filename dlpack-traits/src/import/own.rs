@@ -1,4 +1,4 @@
-//! Taking back what this crate exported: [`ManagedTensor::import`].
+//! The import of a tensor that this crate exported: [`ManagedTensor::import`].
 
 use super::Imported;
 use crate::error::Error;
@@ -8,14 +8,14 @@ use crate::storage::Access;
 use crate::stream::ConsumerPlace;
 
 impl<A: Abi> ManagedTensor<A> {
-    /// The tensor as its consumer has it: to be read, written if it was lent for
-    /// that, or exported again.
+    /// Imports the tensor, as a consumer does: the elements can be read, written if they
+    /// were lent for writing, and exported again.
     ///
-    /// It has not left this crate, so it is known how its memory was lent, and
-    /// who else may access it: nobody writes what came from a `&[T]`
-    /// ([`Imported::frozen`]), nobody else has what came from a `&mut [T]`
-    /// ([`Imported::exclusive`]), and all owners of
-    /// a [`SharedBuffer`](crate::SharedBuffer) may write it.
+    /// The tensor has not left this crate, so this crate stores how its memory was lent and
+    /// who else may access it: no one writes memory that was lent from a `&[T]`
+    /// ([`Imported::frozen`]), no one else accesses memory that was lent from a `&mut [T]`
+    /// ([`Imported::exclusive`]), and all owners of a [`SharedBuffer`](crate::SharedBuffer)
+    /// may write it.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -48,7 +48,7 @@ impl<A: Abi> ManagedTensor<A> {
     ///
     /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
     pub fn import(self) -> Result<Imported, Error> {
-        // What nobody else has and nobody may write, nobody writes.
+        // No one writes memory that has no other owner and that is READ_ONLY.
         let read_only = self.flags().contains(Flags::READ_ONLY);
         let access = match self.access() {
             Access::Exclusive if read_only => Access::Frozen,
@@ -56,14 +56,14 @@ impl<A: Abi> ManagedTensor<A> {
         };
         let synchronized = self.synchronized();
         // SAFETY:
-        // 1. to 3. By 1 and 2 of the private `from_raw` the struct is one that
-        //    this crate wrote, and the handle owned it.
-        // 4. It describes checked memory, which its owner lends until the
-        //    deleter is called; host storages lend memory that is ready, unless a device
-        //    fills it, of which `synchronized` tells.
-        // 5. is 3 of the private `from_raw`. To call exclusive memory frozen
-        //    claims less, as long as nobody gets it for writing: `exclusive`
-        //    refuses what is READ_ONLY.
+        // 1. to 3. By 1 and 2 of the private `from_raw` this crate wrote the struct, and
+        //    `self` owned it.
+        // 4. The struct describes checked memory, which its owner lends until the deleter is
+        //    called. Host storages lend memory that is ready, unless a device writes it; for
+        //    that memory `synchronized` stores the consumer.
+        // 5. Guaranteed by 3 of the private `from_raw`. `Frozen` claims less than
+        //    `Exclusive`, provided that no one gets the memory for writing: `exclusive`
+        //    rejects READ_ONLY tensors.
         // 6. Guaranteed by 5 of the private `from_raw`.
         unsafe { Imported::from_own(self.into_raw(), access, synchronized) }
     }
@@ -71,7 +71,7 @@ impl<A: Abi> ManagedTensor<A> {
 
 impl Imported {
     /// Checks that the processor can read the elements, and that they are ready for it:
-    /// memory that a device fills may have been synchronized with a stream only.
+    /// memory that a device writes may have been synchronized with a stream only.
     ///
     /// # Errors
     ///

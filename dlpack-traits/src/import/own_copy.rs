@@ -1,4 +1,5 @@
-//! Copies of imported tensors that nobody else has: [`Imported::to_own_copy`].
+//! Copies of imported tensors in memory that this crate allocates:
+//! [`Imported::to_own_copy`].
 
 use super::Imported;
 use super::copied::turned;
@@ -11,12 +12,13 @@ use crate::layout::MAX_NDIM;
 use crate::view::TensorView;
 
 impl Imported {
-    /// A copy in host memory that this crate allocates, so that its elements are ours
-    /// alone: [`exclusive`](Self::exclusive) of the copy gives `&mut [T]` without `unsafe`.
+    /// Copies the tensor to host memory that this crate allocates. The copy has no other
+    /// owner, so [`exclusive`](Self::exclusive) of the copy gives `&mut [T]` without
+    /// `unsafe`.
     ///
-    /// The copy is compact and aligned to 64 bytes: in column-major order if the strides
-    /// of the tensor ascend, as those of a column-major array and of parts of it do, and
-    /// otherwise in row-major order. This tensor can be dropped before it.
+    /// The copy is contiguous and aligned to 64 bytes. It is in column-major order if the
+    /// strides of the tensor ascend, as those of a column-major array and of slices of one
+    /// do, and otherwise in row-major order. It does not borrow this tensor.
     ///
     /// ```
     /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
@@ -38,8 +40,8 @@ impl Imported {
     /// # Errors
     ///
     /// [`Error::NotOnHost`]; [`Error::UnsupportedDType`] for elements of a type that this
-    /// version of DLPack does not define, and [`Error::PackedStrides`] for elements that
-    /// share bytes and are not compact; [`Error::OutOfMemory`].
+    /// version of DLPack does not define, and [`Error::PackedStrides`] for packed elements
+    /// that share bytes and are not contiguous; [`Error::OutOfMemory`].
     pub fn to_own_copy(&self) -> Result<Self, Error> {
         self.on_host()?;
         let copied = match memory_order(self.shape(), self.strides()) {
@@ -61,8 +63,8 @@ impl Imported {
     }
 }
 
-/// The order in which the axes lie in memory, as far as it is one of the two. Axes of one
-/// element, and those along which an element is repeated, say nothing about it.
+/// The order of the axes in memory: column-major if the strides ascend, otherwise
+/// row-major. Axes of size 1 and broadcast axes (stride 0) are ignored.
 fn memory_order(shape: &[i64], strides: &[i64]) -> Order {
     let steps = || {
         let steps = shape.iter().zip(strides).filter(|&(&dim, &stride)| dim > 1 && stride != 0);

@@ -1,9 +1,10 @@
-//! What an import accepts that the standard leaves open or forbids: [`ImportPolicy`].
+//! Options of an import for structs that break the standard or omit a flag:
+//! [`ImportPolicy`].
 
 use crate::version::Version;
 
-/// What an import accepts where producers break the standard, or where the struct does
-/// not say enough.
+/// Which structs an import accepts although they break the standard, and how it treats
+/// legacy structs, which have no flags.
 ///
 /// ```
 /// use dlpack_traits::ImportPolicy;
@@ -19,22 +20,22 @@ pub struct ImportPolicy {
 }
 
 impl ImportPolicy {
-    /// Accepts NULL strides, and takes legacy structs for read-only.
+    /// Accepts NULL strides, and treats legacy structs as read-only.
     pub const fn new() -> Self {
         Self { strict_strides: false, legacy_writable: false }
     }
 
-    /// Whether NULL strides are refused where the standard forbids them, which is since
-    /// version 1.2: [`Error::NullStrides`](crate::Error::NullStrides). Otherwise they mean
-    /// what they meant before: compact elements in row-major order. NumPy, for one, wrote
-    /// them until late 2025.
+    /// Whether to reject NULL strides where the standard forbids them, which is since
+    /// version 1.2: [`Error::NullStrides`](crate::Error::NullStrides). Otherwise NULL
+    /// strides mean contiguous elements in row-major order, as before 1.2. NumPy, for
+    /// example, wrote NULL strides until late 2025.
     pub const fn strict_strides(self, strict: bool) -> Self {
         Self { strict_strides: strict, ..self }
     }
 
     /// Whether the memory of a legacy struct, which has no READ_ONLY flag, may be written.
-    /// Without this it is read-only, as in NumPy: a producer of read-only memory could not
-    /// say so.
+    /// The default is no, as in NumPy: the producer of read-only memory had no way to mark
+    /// it.
     pub const fn legacy_writable(self, writable: bool) -> Self {
         Self { legacy_writable: writable, ..self }
     }

@@ -1,4 +1,4 @@
-//! Reading a foreign struct: the only place that follows its pointers.
+//! Reads of a foreign struct: the only module that dereferences its pointers.
 
 use core::ptr::NonNull;
 use core::slice;
@@ -10,22 +10,22 @@ use crate::flags::Flags;
 use crate::layout::MAX_NDIM;
 use crate::managed::Abi;
 
-/// Reads a struct, if it is of a version that can be read.
+/// Reads a struct, if its version is supported.
 ///
 /// # Safety
 ///
-/// 1. 1 and 3 of [`Imported::from_raw`](super::Imported::from_raw) hold of `managed` for
+/// 1. 1 and 3 of [`Imported::from_raw`](super::Imported::from_raw) hold for `managed`, for
 ///    `'a`, and it is not NULL.
 #[inline(always)]
 pub(super) unsafe fn whole<'a, A: Abi>(managed: NonNull<A>) -> Result<Claims<'a>, Error> {
-    // SAFETY: 1. is 1. of this function.
+    // SAFETY: 1. Guaranteed by our caller's 1.
     let version = unsafe { A::version_of(managed) };
     if let Some(found) = version.filter(|version| !version.is_readable()) {
         return Err(Error::VersionUnsupported { found });
     }
-    // SAFETY: by 1 the struct is whole, since its version is one of ours.
+    // SAFETY: by 1 the whole struct exists, because its major version is 1.
     let copy = unsafe { managed.read() };
-    // SAFETY: 1. is 1. of this function.
+    // SAFETY: 1. Guaranteed by our caller's 1.
     let claims = unsafe { claims(copy.tensor(), copy.flags()) }?;
     Ok(Claims { version, ..claims })
 }
@@ -34,7 +34,7 @@ pub(super) unsafe fn whole<'a, A: Abi>(managed: NonNull<A>) -> Result<Claims<'a>
 ///
 /// # Safety
 ///
-/// 1. 3 of [`Imported::from_raw`](super::Imported::from_raw) holds of `tensor` for `'a`.
+/// 1. 3 of [`Imported::from_raw`](super::Imported::from_raw) holds for `tensor`, for `'a`.
 #[inline(always)]
 pub(super) unsafe fn claims<'a>(tensor: &DLTensor, flags: Flags) -> Result<Claims<'a>, Error> {
     let ndim = tensor.ndim;
@@ -42,7 +42,7 @@ pub(super) unsafe fn claims<'a>(tensor: &DLTensor, flags: Flags) -> Result<Claim
     if ndim > MAX_NDIM {
         return Err(Error::TooManyDims { ndim });
     }
-    // SAFETY: 1. By 1 the array is NULL or has `ndim` entries, 64 at the most.
+    // SAFETY: 1. By 1 the array is NULL or has `ndim` entries, at most 64.
     let shape = unsafe { list(tensor.shape, ndim) }.ok_or(Error::NullShape { ndim })?;
     // SAFETY: 1. As above.
     let strides = unsafe { list(tensor.strides, ndim) };
@@ -71,7 +71,7 @@ unsafe fn list<'a>(array: *const i64, len: usize) -> Option<&'a [i64]> {
     } else if array.is_null() {
         None
     } else {
-        // SAFETY: by 1 they are initialised, aligned and not written for `'a`.
+        // SAFETY: by 1 the numbers are initialised, aligned and not written for `'a`.
         Some(unsafe { slice::from_raw_parts(array, len) })
     }
 }

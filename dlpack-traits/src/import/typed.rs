@@ -1,4 +1,4 @@
-//! Elements as a Rust type sees them: [`Typed`].
+//! The elements of a tensor as a Rust type: [`Typed`].
 
 use core::iter::FusedIterator;
 
@@ -8,38 +8,40 @@ use crate::element::{AnyBits, BitsAreValid, Element, SizeMatches};
 use crate::error::Error;
 use crate::layout::{self, Walk};
 
-/// Where the elements of a tensor lie, as elements of a Rust type, which may
-/// be arrays that the tensor has axes for.
+/// The layout of the elements of a tensor as elements of a Rust type. If that type is an
+/// array, its axes may be dimensions of the tensor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Typed<'a> {
-    /// The first one. NULL without elements; it need not be aligned.
+    /// The first element; NULL if the tensor is empty. It may be unaligned.
     pub(crate) first: *mut u8,
-    /// Without the axes of the elements.
+    /// The shape without the axes of the elements.
     pub(crate) shape: &'a [i64],
-    /// As many.
+    /// The strides, one for each entry of `shape`.
     pub(crate) strides: &'a [i64],
-    /// Bytes that a stride of 1 goes.
+    /// Bytes per unit of stride.
     pub(crate) step: isize,
     /// Number of elements.
     pub(crate) len: usize,
 }
 
-// SAFETY: it is an address and two slices, and safe code only copies it.
+// SAFETY: the fields are an address, two slices and numbers, and safe code only copies
+// them.
 unsafe impl Send for Typed<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Typed<'_> {}
 
 impl Imported {
-    /// Elements from the first one to that of an index.
+    /// The offset of an index from the first element, in units of stride.
     #[inline]
     pub(crate) fn position(&self, index: &[usize]) -> Result<i64, Error> {
         position(self.shape(), self.strides(), index)
     }
 
-    /// The elements, if they can be accessed here as `T`s.
+    /// Returns the layout of the elements as `T`s, if the processor can access them as
+    /// such.
     ///
-    /// A `T` with axes is either one element with as many lanes, or all that is
-    /// in the last dimensions of the tensor.
+    /// A `T` with axes covers either one element with that number of lanes, or the last
+    /// dimensions of the tensor.
     #[inline]
     pub(crate) fn typed<T: Element>(&self) -> Result<Typed<'_>, Error> {
         let () = SizeMatches::<T>::OK;
@@ -71,8 +73,8 @@ impl Imported {
         })
     }
 
-    /// The elements, if they can be accessed here as `T`s, of a type of which any bits are
-    /// a value: by 4 of `Element`, whose `ANY_BITS` is asserted here.
+    /// Returns the same for a type without invalid bit patterns: by 4 of `Element`, whose
+    /// `ANY_BITS` is asserted here.
     #[inline]
     pub(crate) fn typed_any_bits<T: AnyBits>(&self) -> Result<Typed<'_>, Error> {
         let () = BitsAreValid::<T>::OK;
@@ -80,7 +82,7 @@ impl Imported {
     }
 }
 
-/// Strides of 1 from the first element to that of an index.
+/// The offset of an index from the first element, in units of stride.
 fn position(shape: &[i64], strides: &[i64], index: &[usize]) -> Result<i64, Error> {
     if index.len() != shape.len() {
         return Err(Error::NoSuchElement);
@@ -89,13 +91,13 @@ fn position(shape: &[i64], strides: &[i64], index: &[usize]) -> Result<i64, Erro
     for ((&index, &dim), &stride) in index.iter().zip(shape).zip(strides) {
         let index = i64::try_from(index).ok().filter(|&index| index < dim);
         let index = index.ok_or(Error::NoSuchElement)?;
-        // Inside of the extent, which fits.
+        // An offset inside of the extent fits.
         position = position.wrapping_add(index.wrapping_mul(stride));
     }
     Ok(position)
 }
 
-/// The type whose lanes are the parts of a `T`.
+/// The data type with lanes that has the layout of a `T`.
 const fn lanes<T: Element>() -> Option<DataType> {
     let parts = parts(T::AXES);
     if T::DTYPE.lanes() != 1 || parts > u16::MAX as usize {
@@ -105,7 +107,7 @@ const fn lanes<T: Element>() -> Option<DataType> {
     Some(T::DTYPE.with_lanes(parts as u16))
 }
 
-/// The number of parts of an element with those axes, which has a size.
+/// The number of parts of an element with these axes. The element has a size, so it fits.
 const fn parts(mut axes: &[i64]) -> usize {
     let mut parts = 1_usize;
     while let Some((&dim, rest)) = axes.split_first() {
@@ -117,14 +119,15 @@ const fn parts(mut axes: &[i64]) -> usize {
     parts
 }
 
-/// The stride from one element with those axes to the next, in parts.
+/// The stride from one element with these axes to the next, in parts.
 const fn parts_as_stride(axes: &[i64]) -> i64 {
     #[expect(clippy::cast_possible_wrap, reason = "the size of a Rust type fits")]
     let parts = parts(axes) as i64;
     parts
 }
 
-/// The number of dimensions in front of those that are `axes`, compact.
+/// The number of dimensions before the last ones, which must equal `axes` and be
+/// contiguous.
 fn inner_axes(shape: &[i64], strides: &[i64], axes: &'static [i64]) -> Result<usize, Error> {
     let outer = shape.len().checked_sub(axes.len());
     let split = outer.and_then(|outer| Some((outer, shape.get(outer..)?, strides.get(outer..)?)));
@@ -137,24 +140,24 @@ fn inner_axes(shape: &[i64], strides: &[i64], axes: &'static [i64]) -> Result<us
 }
 
 impl Typed<'_> {
-    /// Bytes from the first element to that of an index.
+    /// The offset of an index from the first element, in bytes.
     #[inline]
     pub(crate) fn position(&self, index: &[usize]) -> Result<isize, Error> {
         Ok(self.bytes(position(self.shape, self.strides, index)?))
     }
 
-    /// Strides of 1, summed up to a place inside of the extent, in bytes.
+    /// Converts an offset inside of the extent from units of stride to bytes.
     #[inline]
     pub(crate) fn bytes(&self, position: i64) -> isize {
-        // What is inside of the extent fits, as it does in bytes.
+        // An offset inside of the extent fits, and so does its value in bytes.
         isize::try_from(position).unwrap_or(0).wrapping_mul(self.step)
     }
 
-    /// Address and number of the elements, if they are a slice of `T`s.
+    /// Returns the address and the number of the elements, if they are a slice of `T`s.
     #[inline]
     pub(crate) fn as_raw_slice<T: Element>(&self) -> Result<(*mut T, usize), Error> {
-        // With a step that is a part of an element, the parts are compact
-        // inside of it, and so the elements are if their strides are those parts.
+        // If strides count parts, the parts inside of an element are contiguous, so the
+        // elements are contiguous if the innermost stride is the number of parts.
         let parts = if self.step.unsigned_abs() == size_of::<T>() {
             1
         } else {
@@ -166,7 +169,7 @@ impl Typed<'_> {
         Ok((self.as_aligned::<T>()?, self.len))
     }
 
-    /// The first element, if it and all others are aligned.
+    /// Returns the address of the first element, if all elements are aligned.
     #[inline]
     pub(crate) fn as_aligned<T: Element>(&self) -> Result<*mut T, Error> {
         let first = self.first.cast::<T>();
@@ -179,9 +182,9 @@ impl Typed<'_> {
         }
     }
 
-    /// Whether all elements are aligned if the first one is: they are whole
-    /// ones away from it, or the parts are that strides count, and an element may be
-    /// aligned more strictly than its parts.
+    /// Whether all elements are aligned if the first one is. They are if strides count
+    /// whole elements. If strides count parts, each stride is checked, because the
+    /// alignment of an element may be stricter than that of its parts.
     #[inline]
     fn steps_are_aligned<T: Element>(&self) -> bool {
         let align = align_of::<T>();
@@ -195,23 +198,24 @@ impl Typed<'_> {
     }
 }
 
-/// Elements along the last axis, and along those before it that it continues.
+/// A run of elements with a constant stride: the last axis, merged with the axes before it
+/// as far as their strides continue it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
-    /// Bytes from the first element of the tensor to that of the run.
+    /// Bytes from the first element of the tensor to the first one of the run.
     pub(crate) start: isize,
-    /// Bytes from each to the next.
+    /// Bytes from each element to the next.
     pub(crate) step: isize,
     pub(crate) len: usize,
 }
 
-/// Visits the runs of elements, in row-major order of their indices.
+/// Iterates over the runs of a tensor, in row-major order of the indices.
 #[derive(Clone, Debug)]
 pub(crate) struct Runs<'a> {
     typed: Typed<'a>,
     walk: Walk<'a>,
     run: Run,
-    /// Elements in the runs that are left.
+    /// Number of elements in the remaining runs.
     left: usize,
 }
 
@@ -228,7 +232,7 @@ impl<'a> Runs<'a> {
             } else if dim != 1 && !continues {
                 break;
             } else {
-                // No tensor has more elements than a number holds.
+                // The number of elements fits in 64 bits, so this does not wrap.
                 len = len.wrapping_mul(dim);
             }
             outer = rest;
@@ -254,11 +258,11 @@ impl Iterator for Runs<'_> {
     }
 }
 
-/// Visits the elements in row-major order of their indices.
+/// Iterates over the byte offsets of the elements, in row-major order of their indices.
 #[derive(Clone, Debug)]
 pub(crate) struct Positions<'a> {
     runs: Runs<'a>,
-    /// What is left of one run.
+    /// The rest of the current run.
     run: Run,
 }
 
@@ -270,7 +274,7 @@ impl<'a> Positions<'a> {
         Self { runs, run }
     }
 
-    /// What is left of the run that was begun, and the others.
+    /// The rest of the current run, then the remaining runs.
     #[inline]
     pub(crate) fn into_runs(self) -> impl Iterator<Item = Run> {
         core::iter::once(self.run).chain(self.runs)
@@ -288,7 +292,7 @@ impl Iterator for Positions<'_> {
         }
         let position = self.run.start;
         self.run.len = self.run.len.wrapping_sub(1);
-        // Behind the last one this is not used.
+        // After the last element this value is not used, so it may wrap.
         self.run.start = position.wrapping_add(self.run.step);
         Some(position)
     }
@@ -315,7 +319,7 @@ impl Iterator for Positions<'_> {
 impl ExactSizeIterator for Positions<'_> {}
 impl FusedIterator for Positions<'_> {}
 
-/// Whether the elements lie one after the other, each as wide as `parts` strides.
+/// Whether the elements are contiguous in row-major order, if each is `parts` strides wide.
 fn is_row_major(shape: &[i64], strides: &[i64], parts: i64) -> bool {
     let mut expected = parts;
     let mut compact = true;
@@ -336,7 +340,7 @@ mod tests {
     use super::*;
     use crate::element::{Complex, Lanes};
 
-    /// A run is all of the last axis, and of those that continue it.
+    /// A run consists of the last axis, and of the axes before it that continue it.
     #[test]
     fn runs_are_as_long_as_they_can_be() {
         let runs = |shape: &[i64], strides: &[i64], len| {
@@ -358,7 +362,7 @@ mod tests {
         assert_eq!(runs(&[2, 0], &[1, 1], 0), []);
     }
 
-    /// What a view asks at compile time, asked now.
+    /// The compiler evaluates these functions in constants; here they run.
     #[test]
     fn parts_of_elements() {
         assert_eq!((parts(&[]), parts(&[3]), parts(&[3, 2])), (1, 3, 6));
@@ -375,7 +379,7 @@ mod tests {
         #[allow(dead_code, reason = "nothing but its type matters")]
         struct Row<const N: usize>([u8; N]);
 
-        // SAFETY: an array of bytes, which is nothing but these.
+        // SAFETY: the struct is a transparent array of bytes.
         unsafe impl<const N: usize> Element for Row<N> {
             const DTYPE: DataType = DataType::U8;
             #[expect(clippy::cast_possible_wrap, reason = "no array is that long")]
