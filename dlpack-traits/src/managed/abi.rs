@@ -9,7 +9,7 @@ use crate::managed::Release;
 use crate::version::Version;
 
 /// A C struct that owns a tensor: [`DLManagedTensorVersioned`], or the legacy
-/// [`DLManagedTensor`]. Nothing else implements this.
+/// [`DLManagedTensor`]. This trait is sealed.
 pub trait Abi: sealed::ManagedStruct {}
 
 impl Abi for DLManagedTensorVersioned {}
@@ -24,16 +24,16 @@ mod sealed {
     use crate::managed::Release;
     use crate::version::Version;
 
-    /// What the runtime does with such a struct.
+    /// The operations of this crate on such a struct.
     pub trait ManagedStruct: Copy + 'static {
-        /// The name of a Python capsule that holds it.
+        /// The name of a Python capsule that contains it.
         const CAPSULE: &'static CStr;
         /// The name of such a capsule after a consumer took the struct.
         const USED_CAPSULE: &'static CStr;
-        /// Whether it has flags, without which nobody can be told not to write.
+        /// Whether it has flags. Without flags a struct cannot be marked READ_ONLY.
         const HAS_FLAGS: bool;
 
-        /// The struct with these parts, as far as it has room for them.
+        /// Creates a struct from these parts, as far as it has fields for them.
         fn new(
             tensor: DLTensor,
             version: Version,
@@ -47,51 +47,51 @@ mod sealed {
         fn flags(&self) -> Flags;
         /// The producer's own pointer.
         fn manager_ctx(&self) -> *mut c_void;
-        /// What releases the tensor.
+        /// The function that releases the tensor.
         fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
 
-        /// The version, which says whether what is behind `flags` can be read;
-        /// `None` in the legacy struct, of which there is one only.
+        /// The version, which determines whether the fields after `flags` can be read;
+        /// `None` in the legacy struct, which has no versions.
         ///
         /// # Safety
         ///
-        /// 1. `this` points to an aligned, initialised struct, of which no more
-        ///    than the fields up to `deleter` need exist.
+        /// 1. `this` points to an aligned, initialised struct, of which only the fields up
+        ///    to `deleter` need to exist.
         unsafe fn version_of(this: NonNull<Self>) -> Option<Version>;
 
-        /// What releases the tensor.
+        /// The function that releases the tensor.
         ///
         /// # Safety
         ///
         /// 1. As for [`version_of`](Self::version_of).
         unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)>;
 
-        /// The duty to call a deleter that was read before.
+        /// The obligation to call a deleter that was read before.
         ///
         /// # Safety
         ///
-        /// 1. The deleter, if there is one, may be called once with this
-        ///    pointer, by any thread, and whoever drops the result is that one.
+        /// 1. The deleter, if there is one, may be called once with this pointer, by any
+        ///    thread, and dropping the result is that call.
         unsafe fn release_by(
             this: NonNull<Self>,
             deleter: Option<unsafe extern "C" fn(*mut Self)>,
         ) -> Release;
 
-        /// The duty to call the deleter.
+        /// The obligation to call the deleter.
         ///
         /// # Safety
         ///
         /// 1. As for [`version_of`](Self::version_of).
-        /// 2. As for 1. of [`release_by`](Self::release_by).
+        /// 2. As 1 of [`release_by`](Self::release_by).
         #[inline(always)]
         unsafe fn release_of(this: NonNull<Self>) -> Release {
-            // SAFETY: 1. is 1. of this function.
+            // SAFETY: 1. Guaranteed by our caller's 1.
             let deleter = unsafe { Self::read_deleter(this) };
-            // SAFETY: 1. is 2. of this function.
+            // SAFETY: 1. Guaranteed by our caller's 2.
             unsafe { Self::release_by(this, deleter) }
         }
 
-        /// The struct whose deleter that is, if it is of this type.
+        /// Returns the struct whose deleter this calls, if it is of this type.
         fn of(release: &Release) -> Option<NonNull<Self>>;
     }
 }
@@ -159,7 +159,7 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
         this: NonNull<Self>,
         deleter: Option<unsafe extern "C" fn(*mut Self)>,
     ) -> Release {
-        // SAFETY: 1 is what it asks for.
+        // SAFETY: guaranteed by our caller's 1.
         unsafe { Release::versioned(this, deleter) }
     }
 
@@ -222,7 +222,7 @@ impl sealed::ManagedStruct for DLManagedTensor {
         this: NonNull<Self>,
         deleter: Option<unsafe extern "C" fn(*mut Self)>,
     ) -> Release {
-        // SAFETY: 1 is what it asks for.
+        // SAFETY: guaranteed by our caller's 1.
         unsafe { Release::legacy(this, deleter) }
     }
 

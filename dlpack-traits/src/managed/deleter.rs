@@ -9,12 +9,12 @@ use crate::managed::place::Place;
 
 /// Drops the owner and frees the packet. Any thread may call it.
 ///
-/// It finds the packet through `manager_ctx`, not through its argument: a
-/// consumer may hold the struct by a `&mut` that reaches no further than the
-/// struct, or may pass a copy of it.
+/// It finds the packet through `manager_ctx`, not through its argument: a consumer may
+/// access the struct through a `&mut` whose provenance covers only the struct, or may pass
+/// a copy of the struct.
 ///
-/// A panic of the owner's `Drop` stops here; without the `std` feature it
-/// aborts the process, because nothing can catch it.
+/// A panic of the owner's `Drop` is caught here; without the `std` feature it aborts the
+/// process, because it cannot be caught.
 ///
 /// # Safety
 ///
@@ -25,16 +25,16 @@ use crate::managed::place::Place;
 /// [`Placed`]: crate::managed::packet::Placed
 pub(crate) unsafe extern "C" fn delete<O>(managed: *mut DLManagedTensorVersioned) {
     let Some(managed) = NonNull::new(managed) else { return };
-    // SAFETY: by 1 it points to such a struct, whose field is inside it.
+    // SAFETY: by 1 it points to such a struct, and the field is inside of it.
     let ctx = unsafe { &raw const (*managed.as_ptr()).manager_ctx };
     // SAFETY: by 1 it is initialised.
     let ctx = unsafe { ctx.read() };
-    // SAFETY: 1. `Placed` put the address of the packet there.
+    // SAFETY: 1. `Placed` stored the address of the packet there.
     let Some(place) = (unsafe { Place::<O>::from_ctx(ctx) }) else { return };
-    // SAFETY: 1. By 2 nothing uses it again. 2. The owner is in its place.
+    // SAFETY: 1. By 2 nothing uses it again. 2. `Placed` initialised the owner.
     let run = move || unsafe { place.release() };
     if needs_drop::<O>() {
-        // The packet is freed either way, and there is no one to report the panic to.
+        // The packet is freed either way, and a deleter cannot report the panic.
         let _ = contain(run);
     } else {
         run();

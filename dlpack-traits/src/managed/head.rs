@@ -1,4 +1,4 @@
-//! The C struct with the rest of its slot: [`Head`].
+//! The C struct and the slot that contains its `DLTensor`: [`Head`].
 
 use core::ffi::c_void;
 use core::mem::offset_of;
@@ -10,18 +10,18 @@ use crate::flags::Flags;
 use crate::managed::ManagedTensor;
 use crate::stream::ConsumerPlace;
 
-/// The C struct, and behind it the rest of the slot that its `DLTensor` is in.
+/// The C struct, followed by the rest of the slot that contains its `DLTensor`.
 ///
-/// It holds raw pointers only. A `Box` or a `&mut` in here would be moved when
-/// the head is written, and with that would lay claim to memory to which the C
-/// struct already points.
+/// It contains raw pointers only. A `Box` or a `&mut` in it would be moved when the head is
+/// written, and the move would assert unique access to memory to which the C struct already
+/// points.
 #[repr(C)]
 pub(super) struct Head {
     front: Front,
     slot: Slot,
 }
 
-/// The fields of the C struct in front of its `DLTensor`.
+/// The fields of the C struct before its `DLTensor`.
 #[repr(C)]
 struct Front {
     version: DLPackVersion,
@@ -41,18 +41,17 @@ const _: () = {
 };
 
 impl Head {
-    /// Where in a head the slot is.
+    /// Offset of the slot in a head.
     pub(super) const SLOT: usize = offset_of!(Head, slot);
 
-    /// Writes what is in front of the slot. The result owns what `ctx` points to.
+    /// Writes the fields before the slot. The result owns what `ctx` points to.
     ///
     /// # Safety
     ///
-    /// 1. `head` points to a head that the caller alone accesses, in whose slot a tensor
-    ///    is described, with these facts, in memory that is lent until the deleter is
-    ///    called.
+    /// 1. `head` points to a head that only the caller accesses. Its slot describes a
+    ///    tensor, with these facts, in memory that is lent until the deleter is called.
     /// 2. Any thread may call the deleter once.
-    /// 3. Memory of a device was synchronized with a consumer in that place.
+    /// 3. Device memory was synchronized with a consumer in the place `synchronized`.
     #[inline(always)]
     pub(super) unsafe fn finish(
         head: NonNull<Self>,
@@ -70,9 +69,10 @@ impl Head {
         };
         // SAFETY: by 1 the first field of the head may be written.
         unsafe { head.cast::<Front>().write(front) };
-        // SAFETY: 1. By 1 the struct is complete, and no one writes to it. 2. Guaranteed by
-        // 2. 3. By 1 the memory is lent until then. 4. The slot has room for the fields of
-        // the legacy struct behind its `DLTensor`. 5. Guaranteed by 3.
+        // SAFETY: 1. By our caller's 1 the struct is complete, and no one writes to it. 2.
+        // Guaranteed by our caller's 2. 3. By our caller's 1 the memory is lent until then.
+        // 4. The slot has room for the fields of the legacy struct after its `DLTensor`. 5.
+        // Guaranteed by our caller's 3.
         unsafe { ManagedTensor::from_raw(head.cast(), facts.access(), synchronized) }
     }
 }

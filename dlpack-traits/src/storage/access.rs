@@ -1,34 +1,34 @@
-//! Who may access lent memory, and how Rust reads it: [`Access`].
+//! How lent memory may be accessed, and how Rust reads it: [`Access`].
 
 use core::mem::MaybeUninit;
 
 use crate::byte_atomic;
 
-/// What a consumer may do with lent memory.
+/// The access that a loan of memory permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// No one writes: the loan came from `&[T]`.
+    /// No one writes: the loan was made from `&[T]`.
     Frozen,
-    /// Everyone may write: no Rust reference to the elements ever exists.
+    /// Every owner may write: no Rust reference to the elements ever exists.
     Shared,
-    /// No one may write through the loan, but others may do so meanwhile.
+    /// No one may write through the loan, but other owners may write meanwhile.
     SharedReadOnly,
-    /// As before, and the memory is foreign: it might be mapped read-only, or lent from
-    /// a `&[T]`.
+    /// As `SharedReadOnly`, for foreign memory, which might be mapped read-only or lent
+    /// from a `&[T]`.
     ForeignReadOnly,
-    /// The borrower alone may read and write: the loan came from `&mut [T]`.
+    /// Only the borrower may read and write: the loan was made from `&mut [T]`.
     Exclusive,
 }
 
 impl Access {
-    /// Whether a consumer must be told not to write.
+    /// Whether an export must set READ_ONLY.
     #[inline]
     pub(crate) const fn is_read_only(self) -> bool {
         matches!(self, Access::Frozen | Access::SharedReadOnly | Access::ForeignReadOnly)
     }
 
-    /// Copies `len` bytes of lent memory to private memory: byte-wise atomically where
-    /// others may write.
+    /// Copies `len` bytes of lent memory to private memory, byte-wise atomically if other
+    /// owners may write.
     ///
     /// # Safety
     ///
@@ -45,12 +45,14 @@ impl Access {
                 unsafe { from.copy_to_nonoverlapping(to, len) };
             }
             Access::Shared | Access::SharedReadOnly => {
-                // SAFETY: 1. is 1., and shared memory may be read and written. 2. is what
-                // a shared loan promises. 3. is 2.
+                // SAFETY: 1. Guaranteed by our caller's 1; shared memory may be read and
+                // written. 2. Guaranteed by the obligations of a shared loan. 3. Guaranteed
+                // by our caller's 2.
                 unsafe { byte_atomic::copy_from_shared(from, to, len) };
             }
             Access::ForeignReadOnly => {
-                // SAFETY: 1. is 1., 2. is what a shared loan promises, 3. is 2.
+                // SAFETY: 1. Guaranteed by our caller's 1. 2. Guaranteed by the obligations
+                // of a shared loan. 3. Guaranteed by our caller's 2.
                 unsafe { byte_atomic::copy_from_read_only(from, to, len) };
             }
         }
@@ -60,22 +62,23 @@ impl Access {
     ///
     /// # Safety
     ///
-    /// 1. is that of [`copy`](Self::copy), with the size of `T` as `len`.
+    /// 1. As 1 of [`copy`](Self::copy), with the size of `T` as `len`.
     #[inline(always)]
     pub(crate) unsafe fn load<T: Copy>(self, from: *const u8) -> MaybeUninit<T> {
         match self {
             Access::Frozen | Access::Exclusive => {
                 // SAFETY: by 1 the bytes may be read, and no one writes, or only this
-                // borrower. Any bytes are a `MaybeUninit`.
+                // borrower. Any bytes are a valid `MaybeUninit`.
                 unsafe { from.cast::<MaybeUninit<T>>().read_unaligned() }
             }
             Access::Shared | Access::SharedReadOnly => {
-                // SAFETY: 1. is 1., and shared memory may be read and written. 2. is what
-                // a shared loan promises.
+                // SAFETY: 1. Guaranteed by our caller's 1; shared memory may be read and
+                // written. 2. Guaranteed by the obligations of a shared loan.
                 unsafe { byte_atomic::load(from) }
             }
             Access::ForeignReadOnly => {
-                // SAFETY: 1. is 1., 2. is what a shared loan promises.
+                // SAFETY: 1. Guaranteed by our caller's 1. 2. Guaranteed by the obligations
+                // of a shared loan.
                 unsafe { byte_atomic::load_read_only(from) }
             }
         }

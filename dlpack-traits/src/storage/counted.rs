@@ -1,4 +1,4 @@
-//! Several owners of one value, made by an allocation that may fail: [`Counted`].
+//! A reference-counted value whose allocation may fail: [`Counted`].
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -11,25 +11,25 @@ use super::shared_owner::try_place;
 use crate::error::Error;
 use crate::sync::{AtomicUsize, Ordering};
 
-/// What `Arc` is, but that to make one is an error where there is no memory, and
-/// not the end of the program.
+/// An `Arc` without weak references, whose constructor returns an error if there is no
+/// memory, where `Arc` aborts the process.
 pub(crate) struct Counted<T> {
     place: NonNull<Place<T>>,
     owns: PhantomData<Place<T>>,
 }
 
-/// Memory for a value that is to be [`Counted`].
+/// Uninitialised memory for a value that will be [`Counted`].
 ///
-/// The allocation is a step of its own, because whatever is computed before it is saved to
-/// the stack during the call, and loaded again.
+/// The allocation is a separate step, because any value that is computed before it is
+/// spilled to the stack during the call, and reloaded.
 pub(crate) struct Vacant<T> {
     place: Box<MaybeUninit<Place<T>>>,
 }
 
-/// A value that is to be [`Counted`], and has one owner so far, which can change it.
+/// A value that will be [`Counted`], and has one owner so far, which can change it.
 ///
 /// A value that is completed before it is moved to its final place is copied by 16-byte
-/// loads, which wait for the 8-byte stores before them (store forwarding).
+/// loads, which wait for the 8-byte stores before them (store forwarding fails).
 pub(crate) struct Unshared<T> {
     place: Box<Place<T>>,
 }
@@ -39,13 +39,12 @@ struct Place<T> {
     value: T,
 }
 
-/// More owners than that have been forgotten, not dropped.
+/// The maximum reference count. More owners can exist only if owners have been forgotten.
 const MOST: usize = isize::MAX.unsigned_abs();
 
-// SAFETY: it gives out `&T` on any thread, and the thread of the last owner drops
-// the `T`.
+// SAFETY: it returns `&T` on any thread, and the thread of the last owner drops the `T`.
 unsafe impl<T: Send + Sync> Send for Counted<T> {}
-// SAFETY: as above; whoever has a reference to one can make another.
+// SAFETY: as above; a thread with a reference to one can clone it.
 unsafe impl<T: Send + Sync> Sync for Counted<T> {}
 
 impl<T> Vacant<T> {
@@ -61,13 +60,13 @@ impl<T> Vacant<T> {
     #[inline(always)]
     pub(crate) fn fill(mut self, value: T) -> Unshared<T> {
         self.place.write(Place { owners: AtomicUsize::new(1), value });
-        // SAFETY: it was written just now.
+        // SAFETY: it was initialised just now.
         Unshared { place: unsafe { self.place.assume_init() } }
     }
 }
 
 impl<T> Unshared<T> {
-    /// The first owner of the value.
+    /// Returns the first owner of the value.
     #[inline(always)]
     pub(crate) fn into_counted(self) -> Counted<T> {
         Counted { place: NonNull::from(Box::leak(self.place)), owns: PhantomData }
@@ -91,28 +90,28 @@ impl<T> DerefMut for Unshared<T> {
 }
 
 impl<T> Counted<T> {
-    /// The first owner of a value, which is dropped on an error.
+    /// Creates the first owner of a value. On an error the value is dropped.
     #[inline]
     pub(crate) fn new(value: T) -> Result<Self, Error> {
         Ok(Vacant::new()?.fill(value).into_counted())
     }
 
-    /// The value, if this is its only owner.
+    /// Returns the value, if this is its only owner.
     #[inline]
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
-        // Acquire: what other owners did, they did before they went.
+        // Acquire: the operations of other owners happened before their release.
         if self.place().owners.load(Ordering::Acquire) != 1 {
             return None;
         }
-        // SAFETY: there is no other owner, and this one, who alone could make
-        // another, is borrowed uniquely.
+        // SAFETY: there is no other owner, and this one, which alone could be cloned, is
+        // borrowed uniquely.
         let place = unsafe { self.place.as_mut() };
         Some(&mut place.value)
     }
 
     #[inline]
     fn place(&self) -> &Place<T> {
-        // SAFETY: it is alive until its last owner is dropped.
+        // SAFETY: the allocation is alive until its last owner is dropped.
         unsafe { self.place.as_ref() }
     }
 }
@@ -127,14 +126,15 @@ impl<T> Deref for Counted<T> {
 }
 
 impl<T> Clone for Counted<T> {
-    /// Another owner.
+    /// Returns another owner.
     ///
     /// # Panics
     ///
-    /// Where there are more than half of the address space has bytes.
+    /// If the reference count would exceed half of the number of bytes of the address
+    /// space.
     #[inline]
     fn clone(&self) -> Self {
-        // Relaxed: whoever makes an owner has one.
+        // Relaxed: the thread that makes an owner already has one.
         let before = self.place().owners.fetch_add(1, Ordering::Relaxed);
         if before > MOST {
             self.place().owners.fetch_sub(1, Ordering::Relaxed);
@@ -152,9 +152,9 @@ impl<T> Drop for Counted<T> {
         // subtracted: no other thread can add one, because this one is mutably borrowed.
         // Release: the operations of this owner happen before the last owner's drop.
         if owners.load(Ordering::Acquire) == 1 || owners.fetch_sub(1, Ordering::Release) == 1 {
-            // Acquire, by a load: of a fence ThreadSanitizer knows nothing.
+            // Acquire by a load, because ThreadSanitizer does not support fences.
             self.place().owners.load(Ordering::Acquire);
-            // SAFETY: it came from a box, and there is no owner any more.
+            // SAFETY: the pointer came from a box, and no owner is left.
             drop(unsafe { Box::from_raw(self.place.as_ptr()) });
         }
     }

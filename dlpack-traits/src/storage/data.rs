@@ -1,4 +1,4 @@
-//! Loans of memory: [`DataRef`] for reading, [`Data`] with a mode.
+//! Loans of memory: [`DataRef`] for reading, and [`Data`] with an access mode.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -13,12 +13,11 @@ use crate::storage::Access;
 use crate::storage::synchronize::SyncBy;
 use crate::stream::ConsumerPlace;
 
-/// What is told of memory that another library made, and that is to be
-/// exported as it came.
+/// The provenance of memory that another library made and that is exported again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Came {
-    /// How many minor versions later than ours the type of its elements is, at
-    /// least; 0 for a type that we know.
+    /// The least number of minor versions by which the type of its elements is newer than
+    /// this crate; 0 for a type that this crate defines.
     pub(crate) later: u8,
     /// The consumer that its producer synchronized it with.
     pub(crate) synchronized: ConsumerPlace,
@@ -33,20 +32,20 @@ pub(crate) struct Memory {
     pub(crate) byte_len: usize,
     /// Type of the elements, or of the innermost parts of elements with axes.
     pub(crate) dtype: DataType,
-    /// The axes of each element; none for most.
+    /// The axes of each element; empty for most types.
     pub(crate) axes: &'static [i64],
-    /// Where it is.
+    /// The device of the memory.
     pub(crate) device: Device,
-    /// What may be done with it.
+    /// The access that the loan permits.
     pub(crate) access: Access,
-    /// Whether elements narrower than a byte take a byte each.
+    /// Whether elements narrower than a byte are padded to one byte each.
     pub(crate) padded: bool,
-    /// Whether another library made it, who answers for where its elements lie
-    /// and of what type they are.
+    /// `Some` if another library made the memory, and so guarantees the layout and the type
+    /// of its elements.
     pub(crate) foreign: Option<Came>,
-    /// Why there is no memory at all, if so.
+    /// The reason why there is no memory; `None` if there is memory.
     refusal: Option<&'static Error>,
-    /// What synchronizes it with a consumer. Memory of the host needs nothing.
+    /// Synchronizes the memory with a consumer. Host memory needs no synchronization.
     pub(super) sync: Option<SyncBy>,
 }
 
@@ -73,70 +72,70 @@ impl Memory {
         }
     }
 
-    /// The same, in memory of its own: a call that takes the address of a copy leaves the
-    /// original in registers.
+    /// Returns a copy in memory of its own: a call that takes the address of the copy
+    /// leaves the original in registers.
     #[inline(always)]
     pub(crate) fn copied(&self) -> Self {
         *self
     }
 
-    /// No memory.
+    /// The value of a storage without memory.
     const fn refused(reason: &'static Error) -> Self {
         let nowhere = NonNull::dangling().as_ptr();
         let memory = Self::new(nowhere, 0, DataType::U8, Device::CPU, Access::Frozen);
         Self { refusal: Some(reason), ..memory }
     }
 
-    /// Whether there is memory to describe.
+    /// Returns the reason why there is no memory, if there is none.
     #[inline]
     pub(crate) fn check(&self) -> Result<(), Error> {
         self.refusal.map_or(Ok(()), |reason| Err(*reason))
     }
 
-    /// The same bytes as elements of another type, which a description checks
-    /// against their number and address. `None` if these are not bytes.
+    /// The same bytes as elements of another type; a description checks that type against
+    /// their number and address. `None` if these elements are not bytes.
     fn with_dtype(self, dtype: DataType) -> Option<Self> {
-        // Bytes can be read as any numbers, but nothing makes a handle of them.
+        // Bytes can be read as numbers of any type, but not as handles.
         let handle = dtype.code() == ffi::kDLOpaqueHandle;
         let bytes = self.dtype == DataType::U8 && self.axes.is_empty() && !handle;
         if self.refusal.is_some() || dtype == self.dtype {
             Some(self)
         } else if bytes {
-            // Who answers for bytes does not answer for what they are read as.
+            // The producer of bytes does not guarantee that they are valid as another type.
             Some(Self { dtype, foreign: None, ..self })
         } else {
             None
         }
     }
 
-    /// Whether another library answers for elements of this type.
+    /// Whether another library guarantees that the elements are of this type.
     #[inline]
     pub(crate) fn vouches_for(&self, dtype: DataType) -> bool {
         self.foreign.is_some() && self.dtype == dtype
     }
 
-    /// Whether it is memory of the usual kind: there is some, at an address, and its
-    /// elements are not padded.
+    /// Whether the common case applies: there is memory, at an address, and its elements
+    /// are not padded.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         self.refusal.is_none() && !self.padded && self.device.has_addresses()
     }
 
-    /// Bytes of one element with its axes, unless elements are packed into bytes.
+    /// Size in bytes of one element with its axes; `None` if elements are packed.
     #[inline]
     pub(crate) fn element_size(&self) -> Option<usize> {
         let size = self.dtype.byte_size()?;
-        // The size of a Rust type, so it fits.
+        // The size of a Rust type fits.
         self.axes.iter().try_fold(size, |size, &dim| size.checked_mul(usize::try_from(dim).ok()?))
     }
 }
 
 /// Memory lent for reading, or shared for reading and writing.
 ///
-/// It knows its address, its length in bytes, the type of its elements and its
-/// device. Safe code makes one from a slice; a buffer type that owns memory in
-/// another way makes one with [`from_raw_parts`](Self::from_raw_parts), the
-/// only place where a device can be named.
+/// It consists of an address, a length in bytes, the type of the elements and a device.
+/// Safe code makes one from a slice. A buffer type that owns memory in another way makes
+/// one with [`from_raw_parts`](Self::from_raw_parts), which is the only way to name a
+/// device.
 #[derive(Clone, Copy)]
 pub struct DataRef<'a> {
     pub(super) memory: Memory,
@@ -144,8 +143,8 @@ pub struct DataRef<'a> {
 }
 
 impl<'a> DataRef<'a> {
-    /// Lends a slice of elements in host memory. The loan is *frozen*: a
-    /// consumer is told that it must not write.
+    /// Lends a slice of elements in host memory. The loan is *frozen*: exports set
+    /// READ_ONLY.
     ///
     /// ```
     /// use dlpack_traits::{DataRef, DataType};
@@ -163,22 +162,22 @@ impl<'a> DataRef<'a> {
             .with_axes(T::AXES)
     }
 
-    /// Lends memory that is not a Rust slice: another device, a mapped file, a
+    /// Lends memory that is not a Rust slice: on another device, in a mapped file, or in a
     /// foreign allocation. The loan is *frozen*.
     ///
-    /// Exports of a device's memory are refused until
-    /// [`synchronized_by`](Self::synchronized_by) says what orders the work on it.
-    /// Memory of the host that a device reads or writes, as pinned memory, needs the same,
-    /// though no one can check it.
+    /// Exports of device memory are rejected until
+    /// [`synchronized_by`](Self::synchronized_by) names the object that orders the work on
+    /// it. Host memory that a device reads or writes, such as pinned memory, needs the
+    /// same, although this crate cannot check it.
     ///
     /// # Padding
     ///
-    /// All `byte_len` bytes have to be initialised, also those between the elements of
+    /// All `byte_len` bytes must be initialised, including those between the elements of
     /// the tensor for which they are lent: safe code can describe the loan with another
     /// layout, and can import the export into a [`Foreign`](crate::Foreign), which lends
     /// them again. An owner whose allocator leaves padding uninitialised, such as the
-    /// padding between the columns of faer's `Mat`, writes it once before it lends the
-    /// memory.
+    /// padding between the columns of faer's `Mat`, must write the padding once before it
+    /// lends the memory.
     ///
     /// # Safety
     ///
@@ -186,9 +185,9 @@ impl<'a> DataRef<'a> {
     /// 1. `ptr` is the first of `byte_len` bytes of one allocation on `device`
     ///    (or, where [`Device::has_addresses`] is false, a handle to an object
     ///    of `byte_len` bytes), and `byte_len` is at most `isize::MAX`;
-    /// 2. those bytes, padding included, are initialised, and are valid elements of type `dtype`,
-    ///    aligned for it, as many as fit;
-    /// 3. nobody writes to them.
+    /// 2. those bytes, padding included, are initialised, and are valid elements of type
+    ///    `dtype`, aligned for it, as many as fit;
+    /// 3. no one writes to them.
     #[inline]
     pub const unsafe fn from_raw_parts(
         ptr: *const u8,
@@ -199,8 +198,8 @@ impl<'a> DataRef<'a> {
         Self::new(Memory::new(ptr.cast_mut(), byte_len, dtype, device, Access::Frozen))
     }
 
-    /// Lends memory that anybody may write while it is lent. The loan is
-    /// *shared*: a consumer is told that it may write.
+    /// Lends memory that any owner may write while it is lent. The loan is *shared*:
+    /// consumers may write.
     ///
     /// # Safety
     ///
@@ -224,18 +223,18 @@ impl<'a> DataRef<'a> {
         Self::new(Memory::new(ptr, byte_len, dtype, device, Access::Shared))
     }
 
-    /// Lends memory that another library made, to be exported as it came: its
-    /// elements need not be aligned, and their type need not be one that this
-    /// version of the standard names.
+    /// Lends memory that another library made, to be exported again unchanged: its elements
+    /// may be unaligned, and their type need not be one that this version of the standard
+    /// defines.
     ///
     /// # Safety
     ///
     /// For the whole of `'a`:
     /// 1. as 1 of [`from_raw_parts`](Self::from_raw_parts);
-    /// 2. the bytes are initialised, and any pattern of bits in them is
-    ///    acceptable to their owner;
-    /// 3. what `access` and `came` say of others is true, and Rust code accesses
-    ///    them as these say.
+    /// 2. the bytes are initialised, and any pattern of bits in them is acceptable to their
+    ///    owner;
+    /// 3. what `access` and `came` state about other owners is true, and Rust code accesses
+    ///    the bytes as they state.
     #[inline(always)]
     pub(crate) const unsafe fn from_foreign_parts(
         ptr: *mut u8,
@@ -255,7 +254,8 @@ impl<'a> DataRef<'a> {
         Self::new(Memory { foreign: Some(came), sync, ..memory })
     }
 
-    /// Pinned memory that was imported for the host, where it is read without a wait.
+    /// Removes the synchronization from pinned memory that was imported for the host, which
+    /// reads it without a wait.
     #[inline]
     pub(crate) const fn imported_for_host(mut self) -> Self {
         let came = self.memory.foreign;
@@ -266,9 +266,9 @@ impl<'a> DataRef<'a> {
         self
     }
 
-    /// Lends nothing, for this reason: whatever describes or exports the
-    /// storage gets the error. So a storage can be in a state in which it has
-    /// no memory: closed, locked, or a variant that DLPack knows nothing of.
+    /// Lends no memory, for the given reason: every description and every export of the
+    /// storage returns that error. Use it for a storage whose state has no memory: closed,
+    /// locked, or a variant that DLPack cannot describe.
     ///
     /// ```
     /// use dlpack_traits::{DataRef, Error, Layout, Storage, TensorView};
@@ -303,11 +303,10 @@ impl<'a> DataRef<'a> {
         self.memory.byte_len
     }
 
-    /// Says that each element is itself an array of `dtype`s: its axes are added
-    /// behind those of the tensor's shape. No axes is what elements have
-    /// otherwise.
+    /// Sets the axes of each element, which is then an array of `dtype`s. They are appended
+    /// to the shape of the tensor. By default there are none.
     ///
-    /// This claims nothing about the memory, only how it is described.
+    /// This makes no claim about the memory; it only changes its description.
     #[inline]
     #[must_use]
     pub(crate) const fn with_axes(mut self, axes: &'static [i64]) -> Self {
@@ -315,13 +314,13 @@ impl<'a> DataRef<'a> {
         self
     }
 
-    /// The same bytes as elements of another type; `None` if these are no bytes.
+    /// The same bytes as elements of another type; `None` if these elements are not bytes.
     #[inline]
     pub(crate) fn with_dtype(self, dtype: DataType) -> Option<Self> {
         self.memory.with_dtype(dtype).map(Self::new)
     }
 
-    /// Says that elements narrower than a byte take a byte each.
+    /// Marks elements narrower than a byte as padded to one byte each.
     #[inline]
     #[must_use]
     pub(crate) const fn into_padded(mut self) -> Self {
@@ -334,7 +333,7 @@ impl<'a> DataRef<'a> {
         self.memory.dtype
     }
 
-    /// Where the memory is.
+    /// Device of the memory.
     pub const fn device(&self) -> Device {
         self.memory.device
     }
@@ -363,8 +362,7 @@ impl fmt::Debug for DataRef<'_> {
 
 /// Memory lent in one of three modes: frozen, shared, or exclusive.
 ///
-/// There is one of it at a time (it is neither `Clone` nor `Copy`), as there
-/// is of a `&mut`.
+/// Like a `&mut`, it is unique: it is neither `Clone` nor `Copy`.
 pub struct Data<'a> {
     pub(super) memory: Memory,
     lent: PhantomData<&'a mut [u8]>,
@@ -373,9 +371,8 @@ pub struct Data<'a> {
 impl<'a> Data<'a> {
     /// Lends a slice of elements in host memory for reading and writing.
     ///
-    /// Foreign code can write any bytes. So where not every pattern of bits is
-    /// a value of `T` (`bool`), the loan is frozen, as from
-    /// [`DataRef::from_slice`].
+    /// Foreign code can write any bytes. If not every bit pattern is a valid `T` (`bool`),
+    /// the loan is therefore frozen, as from [`DataRef::from_slice`].
     #[inline]
     pub const fn from_mut_slice<T: Element>(elements: &'a mut [T]) -> Self {
         let () = SizeMatches::<T>::OK;
@@ -396,7 +393,7 @@ impl<'a> Data<'a> {
     ///    at most `isize::MAX`;
     /// 2. those bytes, padding included, are initialised, aligned for `dtype`, and any pattern of
     ///    bits in them is acceptable to their owner;
-    /// 3. nobody else reads or writes them.
+    /// 3. no one else reads or writes them.
     #[inline]
     pub const unsafe fn from_raw_parts(
         ptr: *mut u8,
@@ -407,7 +404,7 @@ impl<'a> Data<'a> {
         Self::new(Memory::new(ptr, byte_len, dtype, device, Access::Exclusive))
     }
 
-    /// Lends nothing, for this reason; see [`DataRef::refused`].
+    /// Lends no memory, for the given reason; see [`DataRef::refused`].
     #[inline]
     pub const fn refused(reason: &'static Error) -> Self {
         Self::new(Memory::refused(reason))
@@ -418,13 +415,13 @@ impl<'a> Data<'a> {
         Self { memory, lent: PhantomData }
     }
 
-    /// The same bytes as elements of another type; `None` if these are no bytes.
+    /// The same bytes as elements of another type; `None` if these elements are not bytes.
     #[inline]
     pub(crate) fn with_dtype(self, dtype: DataType) -> Option<Self> {
         self.memory.with_dtype(dtype).map(Self::new)
     }
 
-    /// Says that elements narrower than a byte take a byte each.
+    /// Marks elements narrower than a byte as padded to one byte each.
     #[inline]
     #[must_use]
     pub(crate) const fn into_padded(mut self) -> Self {

@@ -1,4 +1,4 @@
-//! What a `data` field is: [`Storage`], and the types that implement it.
+//! The memory of a `data` field: [`Storage`], and the types that implement it.
 
 mod access;
 mod block;
@@ -19,13 +19,12 @@ pub(crate) use counted::{Counted, Vacant};
 pub(crate) use data::{Came, Memory};
 pub(crate) use synchronize::Synchronizer;
 
-/// Memory that holds the elements of a tensor: what a `data` field is.
+/// Memory that contains the elements of a tensor: the type of a `data` field.
 ///
-/// A storage says where its memory is by *lending* it: the borrow checker
-/// proves that the memory lives as long as the loan, so implementing this
-/// trait needs no `unsafe` as long as a slice can be had. It is implemented
-/// for `Vec<T>`, `[T; N]`, `[T]`, and for `&S`, `Box<S>` and `Arc<S>` over any
-/// storage `S`, sized or not.
+/// A storage gives access to its memory by *lending* it: the borrow checker proves that the
+/// memory lives as long as the loan, so an implementation that lends a slice needs no
+/// `unsafe`. `Vec<T>`, `[T; N]`, `[T]`, and `&S`, `Box<S>` and `Arc<S>` over any storage
+/// `S`, sized or not, implement this trait.
 ///
 /// ```
 /// use dlpack_traits::{DataRef, Storage};
@@ -47,17 +46,17 @@ pub(crate) use synchronize::Synchronizer;
     note = "for a buffer type of your own, implement `dlpack_traits::Storage`, or derive it on an enum of storages; if it is another crate's, do so for a newtype that holds it: `fn data(&self) -> DataRef<'_> {{ DataRef::from_slice(self.0.as_slice()) }}`"
 )]
 pub trait Storage {
-    /// The memory, for reading; [`DataRef::refused`] where there is none.
+    /// Lends the memory for reading; [`DataRef::refused`] if there is none.
     fn data(&self) -> DataRef<'_>;
 
-    /// The memory, with as much freedom as the storage can give away. By
-    /// default that is reading only.
+    /// Lends the memory with the most access that the storage can grant. The default grants
+    /// reading only.
     #[inline]
     fn lend(&mut self) -> Data<'_> {
         self.data().into()
     }
 
-    /// Another owner of the same memory, if the storage can have several.
+    /// Returns another owner of the same memory, if the storage supports several owners.
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
         None

@@ -32,8 +32,8 @@ impl<T: Element, const N: usize> Storage for [T; N] {
     }
 }
 
-/// Nested arrays are one piece of memory, read as `T`s in the order in which
-/// they lie there.
+/// Nested arrays are one contiguous piece of memory, described as `T`s in the order in
+/// which they lie there.
 impl<T: Element, const R: usize, const C: usize> Storage for [[T; R]; C] {
     #[inline(always)]
     fn data(&self) -> DataRef<'_> {
@@ -58,7 +58,7 @@ impl<T: Element> Storage for Vec<T> {
     }
 }
 
-/// Methods that what a pointer points to answers.
+/// Methods that a pointer forwards to the storage that it points to.
 macro_rules! forward {
     ($($method:ident)+) => { $(forward!(@ $method);)+ };
     (@ data) => {
@@ -81,15 +81,15 @@ macro_rules! forward {
     };
 }
 
-/// A borrowed storage can be read as long as the borrow lasts.
+/// A borrowed storage can be read during the borrow.
 impl<S: Storage + ?Sized> Storage for &S {
     forward!(data share);
 }
 
-/// A uniquely borrowed slice can be lent as the slice can.
+/// A mutably borrowed slice is lent as the slice itself is.
 ///
-/// Not every `&mut S`: in `fn lend(&mut self)` that would turn the `self.data()`
-/// of every other storage into a borrow of the local `self`.
+/// There is no implementation for every `&mut S`: in `fn lend(&mut self)` it would turn the
+/// `self.data()` of every other storage into a borrow of the local `self`.
 impl<T: Element> Storage for &mut [T] {
     forward!(data lend);
 }
@@ -98,13 +98,13 @@ impl<S: Storage + ?Sized> Storage for Box<S> {
     forward!(data lend share);
 }
 
-/// An `Rc` can be viewed, but not exported: it must stay on its thread.
+/// An `Rc` can be viewed, but not exported: it is not `Send`.
 impl<S: Storage + ?Sized> Storage for Rc<S> {
     forward!(data);
 }
 
-/// An `Arc` is always lent for reading, also while it is the only one: whether
-/// a consumer may write must not depend on a count that can change.
+/// An `Arc` is always lent for reading, also while it is the only owner: whether a consumer
+/// may write must not depend on a count that can change.
 impl<S: Storage + Send + Sync + ?Sized + 'static> Storage for Arc<S> {
     forward!(data);
 

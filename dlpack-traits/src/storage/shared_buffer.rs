@@ -1,4 +1,4 @@
-//! Memory that Rust and its consumers write together: [`SharedBuffer`].
+//! Memory that Rust and consumers write concurrently: [`SharedBuffer`].
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -13,25 +13,25 @@ use crate::storage::{Block, Counted, DataRef, SharedOwner, Storage};
 /// A buffer of elements that several owners read **and write** at once: Rust,
 /// NumPy, PyTorch.
 ///
-/// No Rust reference to an element ever exists, so a consumer's writes cannot
-/// break one. Elements are copied in and out; there are no slices. Cloning makes another
-/// owner of the same memory.
+/// No Rust reference to an element ever exists, so a consumer's writes cannot invalidate
+/// one. Elements are copied in and out; there are no slices. Cloning makes another owner of
+/// the same memory.
 ///
 /// All accesses of Rust code are *byte-wise atomic* and relaxed. They never race with each
-/// other, whatever the types are by which two owners access the memory: one can store
-/// `u8`s while another one reads the same bytes as `f32`, through a tensor. In exchange a
-/// value that is read while another thread stores it can be *torn*: some of its bytes are
-/// those of the old value, others those of the new one. Unsafe code that accesses the
-/// memory through a pointer does not race if it uses relaxed `AtomicU8`s, or if its
-/// accesses are ordered with those of the other owners.
+/// other, whatever the types by which two owners access the memory: one can store `u8`s
+/// while another one reads the same bytes as `f32`, through a tensor. In exchange, a value
+/// that is read while another thread stores it can be *torn*: some of its bytes are those
+/// of the old value, others those of the new one. Unsafe code that accesses the memory
+/// through a pointer does not race if it uses relaxed `AtomicU8`s, or if its accesses are
+/// ordered with those of the other owners.
 ///
-/// The memory is zeroed at first and aligned to 64 bytes, which lets JAX take
-/// it without a copy.
+/// The memory is zeroed initially and aligned to 64 bytes, so that JAX imports it without a
+/// copy.
 ///
-/// Consumers use ordinary loads and stores. A thread of Rust and one of a
-/// consumer that access one element at the same time, one of them writing, race,
-/// as two threads of that consumer would. Order them, as you would order those:
-/// this is the one thing that the compiler does not do for you here.
+/// Consumers use ordinary loads and stores. If a Rust thread and a consumer's thread access
+/// one element at the same time, and one of them writes, that is a data race, as it is
+/// between two threads of that consumer. Order such accesses, as you would order those two
+/// threads: the compiler cannot check this.
 ///
 /// ```
 /// use dlpack_traits::SharedBuffer;
@@ -48,7 +48,7 @@ pub struct SharedBuffer<T> {
 }
 
 impl<T: AnyBits> SharedBuffer<T> {
-    /// A buffer of `len` elements, all of them zero.
+    /// Creates a buffer of `len` elements, all of them zero.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl<T: AnyBits> SharedBuffer<T> {
         Ok(Self { block: Counted::new(Block::zeroed(byte_len)?)?, elements: PhantomData })
     }
 
-    /// A buffer that holds a copy of these elements.
+    /// Creates a buffer with a copy of these elements.
     ///
     /// # Errors
     ///
@@ -69,18 +69,18 @@ impl<T: AnyBits> SharedBuffer<T> {
         let () = BitsAreValid::<T>::OK;
         let bytes = bytes_of(elements);
         let mut block = Block::zeroed(bytes.len())?;
-        // SAFETY: the block is new: nobody else knows its address.
+        // SAFETY: 1. The block is new, so no copy of its address exists.
         unsafe { block.bytes_mut() }.copy_from_slice(bytes);
         Ok(Self { block: Counted::new(block)?, elements: PhantomData })
     }
 
     /// Number of elements.
     pub fn len(&self) -> usize {
-        // An element of a DLPack type has at least one byte.
+        // The size of a DLPack type is at least one byte.
         self.block.byte_len().checked_div(size_of::<T>()).unwrap_or(0)
     }
 
-    /// Whether there are no elements.
+    /// Whether the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -93,11 +93,12 @@ impl<T: AnyBits> SharedBuffer<T> {
     #[inline]
     pub fn load(&self, index: usize) -> T {
         let element = self.element(index);
-        // SAFETY: 1. The block has the element, lives while `self` is borrowed, is initialised,
-        // and may be written. 2. Rust accesses it through `byte_atomic` only.
+        // SAFETY: 1. The element is inside of the block, which lives while `self` is
+        // borrowed, is initialised, and may be written. 2. Rust accesses it through
+        // `byte_atomic` only.
         let value = unsafe { byte_atomic::load::<T>(element) };
-        // SAFETY: all its bytes were read from initialised memory, and any bytes are a `T`:
-        // each constructor asserts it.
+        // SAFETY: all its bytes were read from initialised memory, and any bytes are a
+        // valid `T`: each constructor asserts it.
         unsafe { value.assume_init() }
     }
 
@@ -109,25 +110,25 @@ impl<T: AnyBits> SharedBuffer<T> {
     #[inline]
     pub fn store(&self, index: usize, value: T) {
         let element = self.element(index);
-        // SAFETY: 1. An `Element` has no uninitialised bytes. 2. The block has the element, lives
-        // while `self` is borrowed, is initialised, and may be written. 3. Rust accesses it
-        // through `byte_atomic` only.
+        // SAFETY: 1. An `Element` has no uninitialised bytes. 2. The element is inside of
+        // the block, which lives while `self` is borrowed, is initialised, and may be
+        // written. 3. Rust accesses it through `byte_atomic` only.
         unsafe { byte_atomic::store(element, value) };
     }
 
-    /// A copy of all elements, each read at its own moment.
+    /// Copies all elements, each read at its own moment.
     pub fn to_vec(&self) -> Vec<T> {
         let len = self.len();
         let mut copy = Vec::<T>::with_capacity(len);
         let to = copy.as_mut_ptr().cast::<u8>();
-        // SAFETY: 1. The block has as many bytes, lives while `self` is borrowed, is initialised,
-        // and may be written. 2. Rust accesses it through `byte_atomic` only. 3. The vector is
-        // new, and has room for as many elements.
+        // SAFETY: 1. The block has `byte_len` bytes, lives while `self` is borrowed, is
+        // initialised, and may be written. 2. Rust accesses it through `byte_atomic` only.
+        // 3. The vector is new, and has room for `len` elements.
         unsafe {
             byte_atomic::copy_from_shared(self.block.as_ptr(), to, self.block.byte_len());
         }
-        // SAFETY: there is room for as many, all their bytes were written, and any bytes are a
-        // `T`: each constructor asserts it.
+        // SAFETY: there is room for `len` elements, all their bytes were written, and any
+        // bytes are a valid `T`: each constructor asserts it.
         unsafe { copy.set_len(len) };
         copy
     }
@@ -145,9 +146,9 @@ impl<T: AnyBits> Storage for SharedBuffer<T> {
     #[inline(always)]
     fn data(&self) -> DataRef<'_> {
         // SAFETY:
-        // 1. The block owns that many bytes of host memory and lives as long as `self`.
-        // 2. It was zeroed, is aligned to 64 bytes, and any bits are a
-        //    `T`: each constructor asserts it.
+        // 1. The block owns `byte_len` bytes of host memory and lives as long as `self`.
+        // 2. It was zeroed, is aligned to 64 bytes, and any bits are a valid `T`: each
+        //    constructor asserts it.
         // 3. No reference to it is ever made: Rust accesses it through `byte_atomic` only.
         unsafe {
             DataRef::from_raw_parts_shared(
@@ -167,7 +168,7 @@ impl<T: AnyBits> Storage for SharedBuffer<T> {
 }
 
 impl<T> Clone for SharedBuffer<T> {
-    /// Another owner of the same memory.
+    /// Returns another owner of the same memory.
     #[inline]
     fn clone(&self) -> Self {
         Self { block: self.block.clone(), elements: PhantomData }

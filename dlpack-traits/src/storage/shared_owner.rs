@@ -1,4 +1,4 @@
-//! One more owner of shared memory, whatever its type: [`SharedOwner`].
+//! An additional owner of shared memory, with its type erased: [`SharedOwner`].
 
 use alloc::alloc::alloc;
 use alloc::boxed::Box;
@@ -10,11 +10,10 @@ use core::ptr::NonNull;
 
 use crate::storage::{Data, DataRef, Storage};
 
-/// A storage of any type, erased: the owner that an export of a shared object
-/// holds.
+/// A type-erased storage. The export of a shared object stores one as its owner.
 ///
-/// Handles of up to four words (`Arc<T>`, `Arc<[T]>`, `SharedBuffer<T>`) are
-/// kept in place; larger ones are boxed.
+/// Storages of up to four words (`Arc<T>`, `Arc<[T]>`, `SharedBuffer<T>`) are stored
+/// inline; larger ones are boxed.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -25,22 +24,22 @@ use crate::storage::{Data, DataRef, Storage};
 /// assert_eq!(owner.data().as_ptr(), samples.as_ptr().cast());
 /// ```
 pub struct SharedOwner {
-    /// In a cell, because the storage may have one: through a reference to
-    /// plain memory nothing in it could be changed.
+    /// In an `UnsafeCell`, because the storage may contain one: memory behind a plain
+    /// reference must not change.
     handle: UnsafeCell<Handle>,
     vtable: &'static VTable,
 }
 
-/// Room for a handle in place. It holds pointers, hence pointer-sized words.
+/// Inline room for a storage. Its words can contain pointers, and so keep their provenance.
 type Handle = [Word; 4];
 
 type Word = MaybeUninit<*const ()>;
 
-/// The parts of an owner, which are not an owner on their own.
+/// The words of an owner, as plain data that is not an owner by itself.
 ///
 /// A value with a `Drop` is moved through memory, and 16-byte loads of words that were just
-/// stored wait until they have left the store buffer (measured: 28 ns a shared export, 20
-/// word by word). This has none, and is copied word by word.
+/// stored wait for the store buffer to drain (measured: 28 ns per shared export; 20 ns word
+/// by word). This type has no `Drop`, and is copied word by word.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts {
     first: Word,
@@ -51,7 +50,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// The owner again.
+    /// Reassembles the owner.
     ///
     /// # Safety
     ///
@@ -67,11 +66,11 @@ impl Parts {
     ///
     /// # Safety
     ///
-    /// 1. `place` is aligned, may be written, and holds nothing yet.
+    /// 1. `place` is aligned, may be written, and contains no value yet.
     /// 2. These parts are not used otherwise.
     #[inline(always)]
     pub(crate) unsafe fn write(self, place: *mut SharedOwner) {
-        // SAFETY: by 1 the field is inside the place.
+        // SAFETY: by 1 the field is inside of the allocation.
         let handle = unsafe { &raw mut (*place).handle }.cast::<Word>();
         // SAFETY: by 1 it may be written.
         unsafe { handle.write(self.first) };
@@ -87,14 +86,14 @@ impl Parts {
         let fourth = unsafe { handle.add(3) };
         // SAFETY: by 1 it may be written.
         unsafe { fourth.write(self.fourth) };
-        // SAFETY: by 1 the field is inside the place.
+        // SAFETY: by 1 the field is inside of the allocation.
         let vtable = unsafe { &raw mut (*place).vtable };
         // SAFETY: by 1 it may be written.
         unsafe { vtable.write(self.vtable) };
     }
 }
 
-/// What can be done with a handle. Each function takes a handle of the type for which
+/// The functions of an erased storage. Each takes a handle that contains the type for which
 /// the table was made.
 struct VTable {
     /// [`Storage::data`], for as long as the handle is borrowed.
@@ -104,14 +103,14 @@ struct VTable {
     drop: unsafe fn(*mut Handle),
 }
 
-// SAFETY: `new` only takes handles that are `Send`.
+// SAFETY: `new` accepts only storages that are `Send`.
 unsafe impl Send for SharedOwner {}
 
 impl SharedOwner {
     /// Erases the type of a storage that is one of several owners.
     ///
-    /// Returns `None` only if the handle has to be boxed and memory for that
-    /// cannot be had.
+    /// Returns `None` only if the storage has to be boxed and there is no memory for the
+    /// box.
     #[inline(always)]
     pub fn new<S: Storage + Send + 'static>(storage: S) -> Option<Self> {
         if fits::<S>() {
@@ -119,7 +118,7 @@ impl SharedOwner {
         } else {
             let mut place = try_place::<S>()?;
             place.write(storage);
-            // SAFETY: it was written just now.
+            // SAFETY: it was initialised just now.
             Some(Self::in_place(unsafe { place.assume_init() }))
         }
     }
@@ -131,13 +130,13 @@ impl SharedOwner {
         }
         let mut handle = [Word::uninit(); 4];
         debug_assert!(fits::<S>());
-        // SAFETY: both callers checked that an `S` fits into a handle, in size
-        // and in alignment, and the handle is ours.
+        // SAFETY: both callers checked that an `S` fits in a handle, in size and in
+        // alignment, and the handle is a local variable.
         unsafe { handle.as_mut_ptr().cast::<S>().write(storage) };
         Self { handle: UnsafeCell::new(handle), vtable: VTable::of::<S>() }
     }
 
-    /// Its parts, with which it goes.
+    /// Takes the owner apart; the parts now own the storage.
     #[inline(always)]
     pub(crate) fn into_parts(self) -> Parts {
         let owner = ManuallyDrop::new(self);
@@ -145,7 +144,7 @@ impl SharedOwner {
         let word = |at| {
             // SAFETY: a handle has four words.
             let from = unsafe { words.add(at) };
-            // SAFETY: it is a part of the owner, and any bytes are such a word.
+            // SAFETY: it is a part of the owner, and any bytes are a valid `Word`.
             unsafe { from.read() }
         };
         Parts {
@@ -158,7 +157,7 @@ impl SharedOwner {
     }
 }
 
-/// Whether an `S` can be kept in the memory of a handle.
+/// Whether an `S` can be stored inline in a handle.
 const fn fits<S>() -> bool {
     size_of::<S>() <= size_of::<Handle>() && align_of::<S>() <= align_of::<Handle>()
 }
@@ -171,7 +170,7 @@ pub(super) fn try_place<S>() -> Option<Box<MaybeUninit<S>>> {
     }
     // SAFETY: its size is not zero.
     let place = NonNull::new(unsafe { alloc(Layout::new::<S>()) })?;
-    // SAFETY: it was allocated with the layout of an `S`, and may hold anything.
+    // SAFETY: the memory was allocated with the layout of an `S`, and may be uninitialised.
     Some(unsafe { Box::from_raw(place.cast::<MaybeUninit<S>>().as_ptr()) })
 }
 
@@ -181,20 +180,20 @@ impl VTable {
         const {
             &VTable {
                 data: |handle| {
-                    // SAFETY: the caller promises a handle that holds an `S`.
+                    // SAFETY: the caller guarantees that the handle contains an `S`.
                     unsafe { &*handle.get().cast::<S>() }.data()
                 },
                 lend: |handle| {
-                    // SAFETY: as above, and it is uniquely borrowed.
+                    // SAFETY: as above, and the handle is uniquely borrowed.
                     unsafe { &mut *handle.get_mut().as_mut_ptr().cast::<S>() }.lend()
                 },
                 share: |handle| {
-                    // SAFETY: the caller promises a handle that holds an `S`.
+                    // SAFETY: the caller guarantees that the handle contains an `S`.
                     unsafe { &*handle.get().cast::<S>() }.share()
                 },
                 drop: |handle| {
-                    // SAFETY: the caller promises a handle that holds an `S`
-                    // which nobody uses again.
+                    // SAFETY: the caller guarantees that the handle contains an `S`, which
+                    // nothing uses again.
                     unsafe { handle.cast::<S>().drop_in_place() }
                 },
             }
@@ -204,8 +203,8 @@ impl VTable {
 
 impl Drop for SharedOwner {
     fn drop(&mut self) {
-        // SAFETY: the table was made for the type of this handle, and nothing
-        // uses the handle after `drop`.
+        // SAFETY: the table was made for the type in this handle, and nothing uses the
+        // handle after `drop`.
         unsafe { (self.vtable.drop)(self.handle.get()) }
     }
 }
@@ -213,19 +212,19 @@ impl Drop for SharedOwner {
 impl Storage for SharedOwner {
     #[inline(always)]
     fn data(&self) -> DataRef<'_> {
-        // SAFETY: the table was made for the type of this handle.
+        // SAFETY: the table was made for the type in this handle.
         unsafe { (self.vtable.data)(&self.handle) }
     }
 
     #[inline]
     fn lend(&mut self) -> Data<'_> {
-        // SAFETY: the table was made for the type of this handle.
+        // SAFETY: the table was made for the type in this handle.
         unsafe { (self.vtable.lend)(&mut self.handle) }
     }
 
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
-        // SAFETY: the table was made for the type of this handle.
+        // SAFETY: the table was made for the type in this handle.
         unsafe { (self.vtable.share)(&self.handle) }
     }
 }

@@ -1,4 +1,4 @@
-//! What synchronizes lent memory with a consumer: a part of the loan.
+//! The synchronization of lent memory with a consumer, as a part of the loan.
 
 use core::ptr::NonNull;
 
@@ -7,26 +7,27 @@ use crate::error::Error;
 use crate::storage::{Data, DataRef, Memory};
 use crate::stream::{StreamArg, StreamKind, Synchronize};
 
-/// A borrowed [`Synchronize`], without its lifetime and its type.
+/// A borrowed [`Synchronize`], with its lifetime and its type erased.
 ///
-/// A `dyn Synchronize` cannot lose its lifetime in safe code, and needs a cast that the
-/// compiler is going to refuse.
+/// The lifetime of a `dyn Synchronize` cannot be erased in safe code; it would need a cast
+/// that the compiler will reject in the future.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SyncBy {
     by: NonNull<()>,
-    /// [`Synchronize::sync_for`] of what `by` points to, for memory of a device.
+    /// [`Synchronize::sync_for`] of the type that `by` points to, for device memory.
     sync_for: unsafe fn(NonNull<()>, Device, StreamArg<'_>) -> Result<(), Error>,
 }
 
 impl SyncBy {
-    /// The rule for imported memory of a device: it is ready for the consumer that it was
-    /// imported for, which is as much as can be told to a consumer that names no stream.
-    /// To order any other stream behind the producer takes a backend of the device; and
-    /// only a backend can free the memory after work of a stream that the producer does
-    /// not know.
+    /// The rule for imported device memory. It is ready for the consumer that it was
+    /// imported for, so it can be exported to a consumer that names no stream, but to no
+    /// other: only a backend of the device can order another stream after the producer's
+    /// work, and only a backend can delay the release of the memory until work on a stream
+    /// that the producer does not use has finished.
     ///
-    /// Pinned and managed memory is refused to a consumer that names no stream: it may be a
-    /// library of the host, which reads at once, while a device still fills the memory.
+    /// Pinned and managed memory is not exported to a consumer that names no stream: the
+    /// consumer may be a library on the host, which reads at once, while a device still
+    /// writes the memory.
     pub(super) const IMPORT: Self = {
         #[cold]
         fn sync_for(_: NonNull<()>, device: Device, consumer: StreamArg<'_>) -> Result<(), Error> {
@@ -40,9 +41,9 @@ impl SyncBy {
         Self { by: NonNull::dangling(), sync_for }
     };
 
-    /// The rule for imported memory of a device that this program exported for the processor
-    /// or for a stream: no export. The producer did not record a use of the default stream,
-    /// and so could free the memory while that stream uses it.
+    /// The rule for imported device memory that this program exported for the processor or
+    /// for a stream: it is not exported again. The producer did not record a use of the
+    /// default stream, and so could free the memory while that stream uses it.
     pub(super) const IMPORT_FOR_ANOTHER: Self = {
         #[cold]
         fn sync_for(_: NonNull<()>, device: Device, _: StreamArg<'_>) -> Result<(), Error> {
@@ -60,7 +61,7 @@ impl SyncBy {
             _: Device,
             consumer: StreamArg<'_>,
         ) -> Result<(), Error> {
-            // SAFETY: by 1.
+            // SAFETY: guaranteed by our caller's 1.
             let by: &S = unsafe { by.cast::<S>().as_ref() };
             by.sync_for(consumer)
         }
@@ -73,14 +74,14 @@ impl SyncBy {
     ///
     /// # Safety
     ///
-    /// 1. The borrow that [`new`](Self::new) took is not over.
+    /// 1. The borrow that [`new`](Self::new) took has not ended.
     unsafe fn sync_for(self, device: Device, consumer: StreamArg<'_>) -> Result<(), Error> {
         // SAFETY: 1. `new` made the function for the type of `by`, which by 1 is borrowed.
         unsafe { (self.sync_for)(self.by, device, consumer) }
     }
 }
 
-/// What synchronizes pending work on lent memory with a consumer.
+/// Synchronizes pending work on lent memory with a consumer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Synchronizer {
     sync: Option<SyncBy>,
@@ -88,27 +89,27 @@ pub(crate) struct Synchronizer {
 }
 
 impl Synchronizer {
-    /// Where the memory is.
+    /// The device of the memory.
     #[inline(always)]
     pub(crate) const fn device(&self) -> Device {
         self.device
     }
 
-    /// Synchronizes pending work on the memory with the consumer. Every export calls
-    /// this for the memory that its struct names, before it gives the struct away.
+    /// Synchronizes pending work on the memory with the consumer. Every export calls this
+    /// for the memory that its struct names, before it returns the struct.
     ///
     /// # Errors
     ///
     /// Those of the [`Synchronize`] of the loan. Without one: [`Error::StreamOnHost`] for
-    /// memory of the host, and an [`Error::Custom`] for any other.
+    /// host memory, and an [`Error::Custom`] for device memory.
     ///
     /// # Safety
     ///
-    /// 1. The loan of the memory is not over.
+    /// 1. The loan of the memory has not ended.
     #[inline]
     pub(crate) unsafe fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         match self.sync {
-            // SAFETY: 1. The reference is a part of the loan, which by 1 is not over.
+            // SAFETY: 1. The reference is a part of the loan, which by 1 has not ended.
             Some(sync) => unsafe { sync.sync_for(self.device, consumer) },
             None => consumer.host_on(self.device),
         }
@@ -116,7 +117,7 @@ impl Synchronizer {
 }
 
 impl Memory {
-    /// What synchronizes pending work on it with a consumer.
+    /// Returns the synchronization of pending work on the memory with a consumer.
     #[inline(always)]
     pub(crate) const fn synchronizer(&self) -> Synchronizer {
         Synchronizer { sync: self.sync, device: self.device }
@@ -124,22 +125,23 @@ impl Memory {
 }
 
 impl<'a> DataRef<'a> {
-    /// Says what synchronizes work on this memory with a consumer, and keeps it until the
-    /// work is done. Every export calls it, whatever the types around this loan do.
+    /// Sets the object that synchronizes work on this memory with a consumer, and that
+    /// keeps the memory alive until the work has finished. Every export calls it, whatever
+    /// types wrap this loan.
     ///
-    /// Memory of a device is not exported without. [`DeviceBuffer`] adds itself, so code
-    /// without `unsafe` gets this from the buffers that it is made of. Memory of the
-    /// host without work of a device needs none.
+    /// Device memory without one is not exported. [`DeviceBuffer`] sets itself, so that
+    /// safe code gets this from the buffers that it uses. Host memory on which no device
+    /// works needs none.
     ///
     /// [`DeviceBuffer`]: crate::backend::DeviceBuffer
     ///
     /// # Safety
     ///
     /// When `by.sync_for(consumer)` has returned `Ok`:
-    /// 1. what the consumer does on its stream comes after all work that is pending on
-    ///    the memory;
-    /// 2. the memory is not freed before that is done, also if the loan is over by then:
-    ///    a consumer may call the deleter while its work still runs.
+    /// 1. the work of the consumer on its stream runs after all work that is pending on the
+    ///    memory;
+    /// 2. the memory is not freed before the consumer's work has finished, even if the loan
+    ///    has ended by then: a consumer may call the deleter while its work still runs.
     #[inline]
     #[must_use]
     pub const unsafe fn synchronized_by<S: Synchronize>(mut self, by: &'a S) -> Self {
@@ -149,7 +151,7 @@ impl<'a> DataRef<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// [`DataRef::synchronized_by`] for this loan.
+    /// As [`DataRef::synchronized_by`], for this loan.
     ///
     /// # Safety
     ///
