@@ -1,19 +1,20 @@
-//! Panics of user code, kept from unwinding into C, and from ending the process.
+//! Containment of panics of user code: they must neither unwind into C nor abort the
+//! process.
 
 use core::mem::ManuallyDrop;
 
-/// Runs user code at the C boundary. `None` if it panicked.
+/// Runs user code at the C boundary. Returns `None` if it panicked.
 ///
-/// Without `std` nothing can catch a panic: one that reaches `extern "C"`
-/// aborts the process.
+/// Without `std` a panic cannot be caught: one that reaches `extern "C"` aborts the
+/// process.
 #[cfg(feature = "std")]
 #[inline]
 pub(crate) fn contain<R>(run: impl FnOnce() -> R) -> Option<R> {
     use core::panic::AssertUnwindSafe;
     use std::panic::catch_unwind;
 
-    // What `run` leaves behind after a panic is as broken, or as whole, as it
-    // would be for a thread that is joined after one.
+    // Asserting unwind safety is correct here: after a panic, the state that `run` modified
+    // is exposed to other code in the same way as after a panic of a joined thread.
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(value) => Some(value),
         Err(payload) => {
@@ -30,32 +31,32 @@ pub(crate) fn contain<R>(run: impl FnOnce() -> R) -> Option<R> {
     Some(run())
 }
 
-/// Runs code that drops a user's value. If this thread unwinds from a panic already, a
-/// panic of that drop stops here: out of a destructor that runs for the first panic, it
-/// would end the process.
+/// Runs code that drops a user's value. If this thread is already unwinding from a panic, a
+/// panic of that drop is caught here; leaving a destructor that runs during the unwinding,
+/// it would abort the process.
 ///
-/// It cannot help where two parts of one value panic in their drops, one after the other:
-/// that is inside of the value's own destructor.
+/// It cannot help if two fields of one value panic in their drops, one after the other,
+/// because that happens inside of the value's own destructor.
 #[cfg(feature = "std")]
 #[inline]
 pub(crate) fn contain_second(drop: impl FnOnce()) {
     if std::thread::panicking() {
-        // The first panic is on its way to whoever can hear of it.
+        // The first panic is reported; the second is discarded.
         let _ = contain(drop);
     } else {
         drop();
     }
 }
 
-/// Runs code that drops a user's value. Without `std` nothing can catch a second panic,
-/// which ends the process.
+/// Runs code that drops a user's value. Without `std` a second panic cannot be caught, and
+/// aborts the process.
 #[cfg(not(feature = "std"))]
 #[inline]
 pub(crate) fn contain_second(drop: impl FnOnce()) {
     drop();
 }
 
-/// A value whose drop, while this thread unwinds, ends in [`contain_second`].
+/// A value that is dropped by [`contain_second`].
 pub(crate) struct Contained<T>(ManuallyDrop<T>);
 
 impl<T> Contained<T> {
@@ -64,30 +65,30 @@ impl<T> Contained<T> {
         Self(ManuallyDrop::new(value))
     }
 
-    /// The value, borrowed.
+    /// Borrows the value.
     #[inline]
     pub(crate) fn get(&self) -> &T {
         &self.0
     }
 
-    /// The value.
+    /// Returns the value.
     #[inline]
     pub(crate) fn into_inner(self) -> T {
         let mut this = ManuallyDrop::new(self);
-        // SAFETY: it is not used again: `this` is not dropped.
+        // SAFETY: the value is not used again: `this` is not dropped.
         unsafe { ManuallyDrop::take(&mut this.0) }
     }
 }
 
 impl<T> Drop for Contained<T> {
     fn drop(&mut self) {
-        // SAFETY: it is not used again.
+        // SAFETY: the value is not used again.
         contain_second(|| unsafe { ManuallyDrop::drop(&mut self.0) });
     }
 }
 
-/// Drops what a panic carried. Its own drop may panic, with a payload whose
-/// drop may panic, and so on: after a few of those the last one is leaked.
+/// Drops the payload of a panic. Its own drop may panic, with a payload whose drop may
+/// panic, and so on: after four of them the last one is leaked.
 #[cfg(feature = "std")]
 #[cold]
 fn drop_payload(mut payload: alloc::boxed::Box<dyn core::any::Any + Send>) {

@@ -1,10 +1,10 @@
-//! Where memory lives: [`Device`].
+//! Devices: [`Device`].
 
 use core::fmt;
 
 use crate::ffi::{self, DLDevice, DLDeviceType};
 
-/// A kind of device and an index among devices of that kind.
+/// A device: a device type, and an index among the devices of that type.
 ///
 /// ```
 /// use dlpack_traits::Device;
@@ -18,7 +18,7 @@ use crate::ffi::{self, DLDevice, DLDeviceType};
 pub struct Device(DLDevice);
 
 impl Device {
-    /// Host memory. Its index is always 0: some consumers refuse any other.
+    /// Host memory. Its index is always 0, because some consumers reject any other.
     pub const CPU: Device = Device::new(ffi::kDLCPU, 0);
     /// Host memory pinned by CUDA.
     pub const CUDA_HOST: Device = Device::new(ffi::kDLCUDAHost, 0);
@@ -27,46 +27,46 @@ impl Device {
     /// Host memory pinned by ROCm.
     pub const ROCM_HOST: Device = Device::new(ffi::kDLROCMHost, 0);
 
-    /// A device from its kind and index.
+    /// Creates a device from its type and index.
     pub const fn new(device_type: DLDeviceType, device_id: i32) -> Self {
         Self(DLDevice { device_type, device_id })
     }
 
-    /// The CUDA device of that index.
+    /// The CUDA device with that index.
     pub const fn cuda(device_id: i32) -> Self {
         Self::new(ffi::kDLCUDA, device_id)
     }
 
-    /// The ROCm device of that index.
+    /// The ROCm device with that index.
     pub const fn rocm(device_id: i32) -> Self {
         Self::new(ffi::kDLROCM, device_id)
     }
 
-    /// The kind.
+    /// The device type.
     pub const fn device_type(self) -> DLDeviceType {
         self.0.device_type
     }
 
-    /// The index among devices of that kind.
+    /// The index among devices of that type.
     pub const fn device_id(self) -> i32 {
         self.0.device_id
     }
 
-    /// Whether the processor may read this memory through its address without
-    /// asking a device runtime first: ordinary and pinned host memory.
+    /// Whether the processor may read this memory through its address without a call of a
+    /// device runtime: ordinary and pinned host memory.
     #[inline]
     pub const fn is_host(self) -> bool {
         matches!(self.0.device_type, ffi::kDLCPU | ffi::kDLCUDAHost | ffi::kDLROCMHost)
     }
 
-    /// Whether the processor can read memory of this device that another device fills: pinned
-    /// memory, and managed memory.
+    /// Whether the processor can read memory of this device that another device writes:
+    /// pinned memory, and managed memory.
     pub(crate) const fn is_read_by_host(self) -> bool {
         matches!(self.0.device_type, ffi::kDLCUDAHost | ffi::kDLROCMHost | ffi::kDLCUDAManaged)
     }
 
-    /// Whether `data` is an address, so that an offset may be added to it. On
-    /// the other devices it is a handle, and offsets stay in `byte_offset`.
+    /// Whether `data` is an address, to which an offset may be added. On other devices it
+    /// is an opaque handle, and the offset is passed in `byte_offset`.
     #[inline]
     pub const fn has_addresses(self) -> bool {
         matches!(
@@ -81,15 +81,16 @@ impl Device {
         )
     }
 
-    /// Whether DLPack can have this kind of device: its codes begin at 1. A positive code
-    /// that this version of the standard does not name can be one of a later version.
+    /// Whether the device type is valid in some version of DLPack: the codes start at 1. A
+    /// positive code that this version of the standard does not define may belong to a
+    /// later version.
     #[inline]
     pub(crate) const fn is_well_formed(self) -> bool {
         self.0.device_type.0 > 0
     }
 
-    /// The device of that name: a kind as it is printed, and an index after a
-    /// colon, 0 if there is none.
+    /// Parses a device name: a device type as [`Display`](fmt::Display) prints it, and an
+    /// optional index after a colon, 0 by default.
     ///
     /// ```
     /// use dlpack_traits::Device;
@@ -108,12 +109,12 @@ impl Device {
         known.find(|device| device.kind_name() == Some(kind))
     }
 
-    /// The C struct.
+    /// Converts the device to the C struct.
     pub const fn to_ffi(self) -> DLDevice {
         self.0
     }
 
-    /// The name of the kind, if the standard of this version has one.
+    /// The name of the device type, if this version of the standard defines one.
     pub(crate) const fn kind_name(self) -> Option<&'static str> {
         Some(match self.0.device_type {
             ffi::kDLCPU => "cpu",
@@ -179,7 +180,7 @@ mod tests {
         assert_eq!(Device::CUDA_HOST.to_string(), "cuda_host");
     }
 
-    /// Every kind of the standard has one name, by which it is found.
+    /// Every device type of the standard has a unique name, and is found by it.
     #[test]
     fn names_are_found() {
         let names = [

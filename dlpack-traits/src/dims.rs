@@ -1,4 +1,4 @@
-//! Shapes and strides as Rust types hold them: [`AsDims`], [`Dims`].
+//! Shapes and strides as Rust types store them: [`AsDims`], [`Dims`].
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -6,13 +6,13 @@ use alloc::vec::Vec;
 
 use crate::error::Error;
 
-/// Dimensions kept inside a [`Dims`] without an allocation.
+/// Maximum number of dimensions that a [`Dims`] stores without an allocation.
 const INLINE: usize = 8;
 
-/// Dimensions or strides as the `i64`s that DLPack stores.
+/// Shape or strides as the `i64`s that DLPack uses.
 ///
-/// They are borrowed where the source already holds such numbers, kept in
-/// place up to 8 of them, and on the heap beyond that.
+/// They are borrowed if the source stores such numbers, stored inline up to 8 of them, and
+/// on the heap beyond 8.
 #[derive(Debug)]
 pub struct Dims<'a>(Repr<'a>);
 
@@ -24,17 +24,18 @@ enum Repr<'a> {
 }
 
 impl<'a> Dims<'a> {
-    /// Dimensions that are borrowed as they are.
+    /// Borrows dimensions.
     #[inline]
     pub const fn borrowed(dims: &'a [i64]) -> Self {
         Self(Repr::Borrowed(dims))
     }
 
-    /// The numbers of a list, borrowed if they have the memory of `i64`s.
+    /// Converts the numbers of a list; borrows them if they have the memory layout of
+    /// `i64`s.
     ///
     /// # Errors
     ///
-    /// [`Error::DimTooLarge`] when one does not fit in 64 signed bits, and
+    /// [`Error::DimTooLarge`] if a number does not fit in 64 signed bits, and
     /// [`Error::OutOfMemory`], possible only beyond 8 numbers.
     #[inline]
     pub fn of<D: AsDims + ?Sized>(list: &'a D) -> Result<Self, Error> {
@@ -50,19 +51,17 @@ impl<'a> Dims<'a> {
         })
     }
 
-    /// `len` dimensions, to be filled in by `fill`, which is given zeros.
+    /// Creates `len` dimensions, which `fill` writes; they are initially 0.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], possible only beyond 8 dimensions, and what
-    /// `fill` returns.
+    /// [`Error::OutOfMemory`], possible only beyond 8 dimensions, and the errors of `fill`.
     #[inline(always)]
     pub(crate) fn filled(
         len: usize,
         fill: impl FnOnce(&mut [i64]) -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        // Filled where it is: a list that is moved afterwards costs more than
-        // what fills it.
+        // Filled in its final place: moving the list afterwards costs more than filling it.
         let mut dims = Self(Repr::Inline { len, dims: [0; INLINE] });
         if let Repr::Inline { dims: inline, .. } = &mut dims.0 {
             if let Some(inline) = inline.get_mut(..len) {
@@ -78,7 +77,7 @@ impl<'a> Dims<'a> {
         Ok(Self(Repr::Heap(heap)))
     }
 
-    /// The numbers, if they are borrowed, for as long as they are.
+    /// The numbers, with the lifetime of the borrow; `None` if they are not borrowed.
     #[inline]
     pub(crate) const fn as_borrowed(&self) -> Option<&'a [i64]> {
         match self.0 {
@@ -87,7 +86,7 @@ impl<'a> Dims<'a> {
         }
     }
 
-    /// Keeps the first `len` numbers.
+    /// Keeps only the first `len` numbers.
     ///
     /// # Errors
     ///
@@ -117,7 +116,7 @@ impl<'a> Dims<'a> {
     }
 }
 
-/// An integer that can be a dimension or a stride: every integer type of Rust.
+/// An integer type of a dimension or a stride: every integer type of Rust.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a dimension or a stride of a tensor",
     label = "not an integer",
@@ -128,15 +127,15 @@ pub trait Dim: Copy + sealed::Sealed {
     #[doc(hidden)]
     const ZERO: Self;
 
-    /// The number as DLPack stores it, if it fits.
+    /// Converts the number to the type that DLPack uses, if it fits.
     #[doc(hidden)]
     fn to_i64(self) -> Option<i64>;
 
-    /// That number, if it fits.
+    /// Converts from the type that DLPack uses, if the number fits.
     #[doc(hidden)]
     fn from_i64(number: i64) -> Option<Self>;
 
-    /// The numbers as they are, if they have the memory of `i64`s.
+    /// Borrows the numbers, if they have the memory layout of `i64`s.
     #[doc(hidden)]
     #[inline]
     fn borrow(dims: &[Self]) -> Option<&[i64]> {
@@ -144,7 +143,8 @@ pub trait Dim: Copy + sealed::Sealed {
         None
     }
 
-    /// Where the numbers are, if those that fit have the memory of `i64`s; otherwise NULL.
+    /// The address of the numbers, if those that fit have the memory layout of `i64`s;
+    /// otherwise NULL.
     #[doc(hidden)]
     #[inline(always)]
     fn stored(dims: &[Self]) -> *const i64 {
@@ -176,8 +176,8 @@ macro_rules! dims {
     )+};
 }
 
-/// Integers of 64 bits: a borrowed slice of them is a slice of `i64`, if no
-/// `usize` is among them that would turn negative.
+/// 64-bit integers: a slice of them is borrowed as a slice of `i64`, if it contains no
+/// `usize` that would be negative as an `i64`.
 macro_rules! dims_as_they_are {
     ($($int:ty),+ $(,)?) => {$(
         impl sealed::Sealed for $int {}
@@ -215,13 +215,13 @@ dims_as_they_are!(isize, usize);
 #[cfg(not(target_pointer_width = "64"))]
 dims!(isize, usize);
 
-/// A field that can be the `shape` or the `strides` of a tensor: a list of
-/// integers of any type.
+/// A field that can be the `shape` or the `strides` of a tensor: a list of integers of any
+/// type.
 ///
 /// ```
 /// use dlpack_traits::AsDims;
 ///
-/// /// As many dimensions as are in use.
+/// /// A list of which only the first `ndim` numbers are used.
 /// struct Extents {
 ///     numbers: [u32; 8],
 ///     ndim: usize,
@@ -287,7 +287,7 @@ impl AsDims for Dims<'_> {
     }
 }
 
-/// Pointers to a list of integers are such lists too.
+/// A pointer to a list of integers is such a list too.
 macro_rules! through_pointers {
     ($($pointer:ty),+) => {$(
         impl<D: AsDims + ?Sized> AsDims for $pointer {

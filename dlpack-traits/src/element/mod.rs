@@ -1,4 +1,4 @@
-//! Rust types that can be elements of a tensor: [`Element`].
+//! Rust types of the elements of a tensor: [`Element`].
 
 mod readable;
 
@@ -9,7 +9,7 @@ use crate::dtype::DataType;
 pub use readable::{AnyBits, Readable};
 pub(crate) use readable::{BitsAreValid, bytes_of, bytes_of_mut, zero};
 
-/// A Rust type that a tensor's memory can hold.
+/// A Rust type that the elements of a tensor can have.
 ///
 /// ```
 /// use dlpack_traits::{Complex, DataType, Element};
@@ -19,8 +19,8 @@ pub(crate) use readable::{BitsAreValid, bytes_of, bytes_of_mut, zero};
 /// assert!(!bool::ANY_BITS);
 /// ```
 ///
-/// `unsafe` code that relies on these promises for a type parameter has to evaluate
-/// `DTYPE`: a derived implementation asserts the size of the type there.
+/// `unsafe` code that relies on these promises for a type parameter must evaluate `DTYPE`:
+/// a derived implementation asserts the size of the type there.
 ///
 /// # Safety
 ///
@@ -41,17 +41,17 @@ pub(crate) use readable::{BitsAreValid, bytes_of, bytes_of_mut, zero};
     note = "`half::f16` and `half::bf16` need the `half` feature of `dlpack-traits`"
 )]
 pub unsafe trait Element: Copy + Send + Sync + 'static {
-    /// How DLPack describes this type, or the parts that it is an array of.
+    /// The data type of this type, or of its parts if it is an array.
     const DTYPE: DataType;
-    /// The axes of an array type, which become the last axes of a tensor; none
-    /// for scalars. A pixel `struct Rgb([u8; 3])` has `DTYPE` `U8` and one axis
-    /// of 3.
+    /// The axes of an array type, which are the last axes of a tensor; empty for scalars. A
+    /// pixel `struct Rgb([u8; 3])` has the `DTYPE` `U8` and one axis of size 3.
     const AXES: &'static [i64] = &[];
-    /// Whether foreign code may write any bytes into a value of this type.
+    /// Whether every bit pattern is a valid value, so that foreign code may write any
+    /// bytes.
     const ANY_BITS: bool;
 }
 
-/// Compile-time proof of promise 3, evaluated wherever [`SizeMatches::OK`] is named.
+/// Compile-time check of promise 3, evaluated wherever [`SizeMatches::OK`] is named.
 pub(crate) struct SizeMatches<T>(core::marker::PhantomData<T>);
 
 impl<T: Element> SizeMatches<T> {
@@ -73,17 +73,17 @@ const fn times(mut size: usize, mut axes: &[i64]) -> usize {
     size
 }
 
-/// Implements [`Element`] for types that `bytemuck` knows to be plain old data.
+/// Implements [`Element`] for types that implement `bytemuck::Pod`.
 macro_rules! pod_elements {
     ($($type:ty => $dtype:ident),+ $(,)?) => {$(
         const _: () = {
             const fn is_pod<T: Pod>() {}
             is_pod::<$type>();
         };
-        // SAFETY: `is_pod` above proves the type plain old data, which is
-        // 1. free of padding and of uninitialised bytes,
-        // 2. free of interior mutability, and
-        // 4. valid for any pattern of bits.
+        // SAFETY: `is_pod` above asserts that the type is plain old data, which
+        // 1. has no padding and no uninitialised bytes,
+        // 2. has no interior mutability, and
+        // 4. is valid for any pattern of bits.
         // 3. The size is asserted by `SizeMatches`.
         unsafe impl Element for $type {
             const DTYPE: DataType = DataType::$dtype;
@@ -115,16 +115,16 @@ pod_elements! {
 // 1. `bool` is one initialised byte.
 // 2. It has no interior mutability.
 // 3. `BOOL` has 8 bits.
-// 4. Only 0 and 1 are valid, and `ANY_BITS` says so.
+// 4. Only 0 and 1 are valid, and `ANY_BITS` is false.
 unsafe impl Element for bool {
     const DTYPE: DataType = DataType::BOOL;
     const ANY_BITS: bool = false;
 }
 
-/// A complex number in the layout of C, C++ and Python: real part first.
+/// A complex number in the memory layout of C, C++ and Python: real part first.
 ///
-/// This type only names memory; arithmetic is the business of the crate that
-/// you convert it to.
+/// This type only describes memory. It has no arithmetic; convert it to the type of a
+/// numerics crate.
 ///
 /// ```
 /// use dlpack_traits::Complex;
@@ -141,7 +141,7 @@ pub struct Complex<T> {
     pub im: T,
 }
 
-// SAFETY: two zeroed parts are valid where one is.
+// SAFETY: two zeroed parts are valid if one is.
 unsafe impl<T: Zeroable> Zeroable for Complex<T> {}
 // SAFETY: `repr(C)` with two fields of one type has no padding: its size is
 // twice that of `T`, and both parts are plain old data.
@@ -171,15 +171,15 @@ impl<T> From<Complex<T>> for [T; 2] {
 #[repr(transparent)]
 pub struct Lanes<T, const N: usize>(pub [T; N]);
 
-// SAFETY: an array of zeroed lanes is valid where a zeroed lane is.
+// SAFETY: an array of zeroed lanes is valid if a zeroed lane is.
 unsafe impl<T: Zeroable, const N: usize> Zeroable for Lanes<T, N> {}
-// SAFETY: it is a transparent array, which is plain old data where its lanes are.
+// SAFETY: it is a transparent array, which is plain old data if its lanes are.
 unsafe impl<T: Pod, const N: usize> Pod for Lanes<T, N> {}
 
 // SAFETY:
 // 1. and 2. It is a transparent array of elements.
 // 3. Its lanes are those of the type. The size is asserted by `SizeMatches`.
-// 4. Any bits are an array where they are its lanes.
+// 4. Any bits are a valid array if they are valid lanes.
 unsafe impl<T: Element, const N: usize> Element for Lanes<T, N> {
     const DTYPE: DataType = {
         assert!(T::DTYPE.lanes() == 1 && T::AXES.is_empty(), "a lane is one number");
@@ -204,7 +204,7 @@ impl<T, const N: usize> From<Lanes<T, N>> for [T; N] {
 
 #[cfg(test)]
 mod tests {
-    /// What an element is asked at compile time, asked now.
+    /// The compiler evaluates this function in constants; here it runs.
     #[test]
     fn parts_are_multiplied() {
         assert_eq!(super::times(4, &[]), 4);

@@ -1,22 +1,22 @@
-//! Elements that can be read from memory whose bytes are not known to be valid:
-//! [`Readable`] and [`AnyBits`].
+//! Element types that can be read from memory with unknown contents: [`Readable`] and
+//! [`AnyBits`].
 
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
 use super::{Complex, Element, Lanes, SizeMatches};
 
-/// An element type that can be read from imported memory, which may hold any bytes.
+/// An element type that can be read from imported memory, which may contain any bytes.
 ///
 /// Implemented for
 /// - every element type of this crate,
 /// - a struct that derives `Element` with `#[dlpack(any_bits)]`: nothing is checked,
-///   because every pattern of bits is a value,
+///   because every bit pattern is a valid value,
 /// - a struct that derives `Element` without it and implements
-///   `bytemuck::CheckedBitPattern`, whose `Bits` are `NoUninit`: each value that is read
-///   is checked by that implementation.
+///   `bytemuck::CheckedBitPattern`, whose `Bits` are `NoUninit`: that implementation checks
+///   each value that is read.
 ///
-/// A type with an `unsafe impl Element` implements this trait, too:
+/// A type with an `unsafe impl Element` implements this trait by hand:
 ///
 /// ```
 /// use dlpack_traits::{DataType, Element, Readable};
@@ -46,8 +46,8 @@ use super::{Complex, Element, Lanes, SizeMatches};
 /// # Safety
 ///
 /// An implementation promises that
-/// 1. where `are_valid` returns true for bytes whose number is a multiple of the size of
-///    the type, each part of that size is a valid value. The default keeps this promise.
+/// 1. if `are_valid` returns true for bytes whose number is a multiple of the size of the
+///    type, each part of that size is a valid value. The default keeps this promise.
 #[diagnostic::on_unimplemented(
     message = "elements of type `{Self}` cannot be read",
     label = "not `Readable`: imported memory may hold bytes that are not a valid `{Self}`",
@@ -57,10 +57,10 @@ use super::{Complex, Element, Lanes, SizeMatches};
     note = "a type with an `unsafe impl Element` needs an `unsafe impl Readable`"
 )]
 pub unsafe trait Readable: Element {
-    /// Whether bytes are values of this type, one after the other. Their number is a
-    /// multiple of the size of the type; they need not be aligned.
+    /// Whether the bytes are contiguous valid values of this type. Their number is a
+    /// multiple of the size of the type; they may be unaligned.
     ///
-    /// By default all bytes are, or none, as [`Element::ANY_BITS`] says.
+    /// The default accepts all bytes or none, depending on [`Element::ANY_BITS`].
     #[inline(always)]
     fn are_valid(bytes: &[u8]) -> bool {
         let _ = bytes;
@@ -68,17 +68,17 @@ pub unsafe trait Readable: Element {
     }
 }
 
-/// An element type of which every pattern of bits is a value, so that foreign code may
-/// write it, and Rust may borrow it where foreign code wrote.
+/// An element type without invalid bit patterns: foreign code may write it, and Rust may
+/// borrow memory that foreign code wrote.
 ///
 /// Implemented for the element types of this crate except `bool`, and for a struct that
-/// derives `Element` with `#[dlpack(any_bits)]`. A type with an `unsafe impl Element`
-/// whose [`ANY_BITS`](Element::ANY_BITS) is true can implement it; with another one, each
+/// derives `Element` with `#[dlpack(any_bits)]`. A type with an `unsafe impl Element` whose
+/// [`ANY_BITS`](Element::ANY_BITS) is true can implement it; if `ANY_BITS` is false, each
 /// use is a compile error.
 ///
-/// `unsafe` code that relies on this for a type parameter has to evaluate
-/// [`ANY_BITS`](Element::ANY_BITS): it is asserted there that the fields of a struct keep
-/// what the struct says.
+/// `unsafe` code that relies on this for a type parameter must evaluate
+/// [`ANY_BITS`](Element::ANY_BITS): the derive asserts there that the fields of a struct
+/// have no invalid bit patterns.
 #[diagnostic::on_unimplemented(
     message = "not every pattern of bits is a value of the element type `{Self}`",
     label = "not `AnyBits`",
@@ -88,15 +88,15 @@ pub unsafe trait Readable: Element {
 )]
 pub trait AnyBits: Readable {}
 
-/// Compile-time proof that `ANY_BITS` is true, evaluated wherever
-/// [`BitsAreValid::OK`] is named.
+/// Compile-time check that `ANY_BITS` is true, evaluated wherever [`BitsAreValid::OK`] is
+/// named.
 pub(crate) struct BitsAreValid<T>(PhantomData<T>);
 
 impl<T: AnyBits> BitsAreValid<T> {
     pub(crate) const OK: () = assert_any_bits(T::ANY_BITS);
 }
 
-/// Asserts what `AnyBits` promises.
+/// Asserts the promise of `AnyBits`.
 const fn assert_any_bits(any_bits: bool) {
     assert!(any_bits, "an `AnyBits` element has an `ANY_BITS` that is true");
 }
@@ -106,27 +106,28 @@ const fn assert_any_bits(any_bits: bool) {
 pub(crate) fn zero<T: AnyBits>() -> T {
     let () = BitsAreValid::<T>::OK;
     let () = SizeMatches::<T>::OK;
-    // SAFETY: by 4 of `Element` any bits are a value, since `ANY_BITS` is true.
+    // SAFETY: by 4 of `Element` any bits are a value, because `ANY_BITS` is true.
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
-/// The bytes of elements.
+/// Borrows elements as bytes.
 #[inline(always)]
 pub(crate) fn bytes_of<T: Element>(elements: &[T]) -> &[u8] {
     let () = SizeMatches::<T>::OK;
-    // SAFETY: by 1 of `Element` all bytes of the slice are initialised, and by 2 of it
+    // SAFETY: by 1 of `Element` all bytes of the slice are initialised, and by its 2
     // nothing can change them while they are borrowed.
     unsafe { core::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
 }
 
-/// The bytes of elements, to be written.
+/// Borrows elements as bytes, for writing.
 #[inline(always)]
 pub(crate) fn bytes_of_mut<T: AnyBits>(elements: &mut [T]) -> &mut [u8] {
     let () = BitsAreValid::<T>::OK;
     let () = SizeMatches::<T>::OK;
     let byte_len = size_of_val(elements);
     // SAFETY: by 1 of `Element` all bytes of the slice are initialised, it is borrowed
-    // exclusively, and by 4 of it any bytes can be written, since `ANY_BITS` is true.
+    // exclusively, and by 4 of `Element` any bytes may be written, because `ANY_BITS` is
+    // true.
     unsafe { core::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), byte_len) }
 }
 
@@ -134,7 +135,7 @@ pub(crate) fn bytes_of_mut<T: AnyBits>(elements: &mut [T]) -> &mut [u8] {
 macro_rules! any_bits {
     ($($type:ty),+ $(,)?) => {$(
         const _: () = BitsAreValid::<$type>::OK;
-        // SAFETY: 1. This is the default.
+        // SAFETY: 1. `are_valid` is the default.
         unsafe impl Readable for $type {}
         impl AnyBits for $type {}
     )+};
@@ -156,8 +157,8 @@ unsafe impl Readable for bool {
     }
 }
 
-// SAFETY: 1. The type is a transparent array of lanes, so that its values are valid where
-// the lanes are. By 1 of `Readable` they are.
+// SAFETY: 1. The type is a transparent array of lanes, so its values are valid if the lanes
+// are, which 1 of `Readable` guarantees.
 unsafe impl<T: Readable, const N: usize> Readable for Lanes<T, N> {
     #[inline(always)]
     fn are_valid(bytes: &[u8]) -> bool {

@@ -1,4 +1,4 @@
-//! Exports by a new owner of the memory, which is not the tensor.
+//! Exports whose owner is not the tensor itself but a new owner of the memory.
 
 use crate::describe::{Describe, DescriptionMut};
 use crate::error::Error;
@@ -8,31 +8,32 @@ use crate::storage::{SharedOwner, Storage};
 use crate::stream::ConsumerPlace;
 use crate::view::TensorView;
 
-/// Exports all memory of a storage that has no other owner, contiguous in row-major
-/// order. Nothing is pending on it but for the consumer itself, which uses it in that place.
+/// Exports all memory of a storage that has no other owner, contiguous in row-major order.
+/// The only pending work on it is that of the consumer in the place `synchronized`.
 pub(crate) fn compact_managed<S: Storage + Send + 'static>(
     owner: S,
     shape: &[i64],
     synchronized: ConsumerPlace,
 ) -> Result<ManagedTensor, Error> {
     let placed = Packet::place(owner)?;
-    // SAFETY: 1. Nothing is pending on it but for that consumer.
+    // SAFETY: 1. The only pending work is that of the consumer in that place.
     unsafe { placed.lend_at(Whole { shape }, None, synchronized, Flags::NONE) }
 }
 
-/// Exports a copy of the bytes that a tensor spans, which are all that the owner
-/// has, with the strides of the tensor. The copy was made for a consumer in that place.
+/// Exports a copy of the bytes that a tensor spans, with the strides of the tensor. The
+/// owner has exactly these bytes. The copy was made for a consumer in the place
+/// `synchronized`.
 pub(crate) fn spanned_managed(
     owner: SharedOwner,
     view: &TensorView<'_>,
     synchronized: ConsumerPlace,
 ) -> Result<ManagedTensor, Error> {
     let placed = Packet::place(owner)?;
-    // SAFETY: 1. The copy was made for that consumer.
+    // SAFETY: 1. The copy was made for a consumer in that place.
     unsafe { placed.lend_at(Spanned { view }, None, synchronized, Flags::IS_COPIED) }
 }
 
-/// All memory of the owner, contiguous.
+/// Lends all memory of the owner, contiguously.
 struct Whole<'s> {
     shape: &'s [i64],
 }
@@ -43,7 +44,8 @@ impl<S: Storage> Lend<S> for Whole<'_> {
     }
 }
 
-/// The bytes that a tensor spans, which are all that the owner has, with its strides.
+/// Lends the bytes that a tensor spans, with its strides. The owner has exactly these
+/// bytes.
 struct Spanned<'v> {
     view: &'v TensorView<'v>,
 }

@@ -1,4 +1,4 @@
-//! Exports of `Box` and `Arc` of what can be exported.
+//! `DLPackExport` for `Box` and `Arc`.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -10,7 +10,7 @@ use crate::managed::ManagedTensor;
 use crate::storage::{SharedOwner, Storage};
 use crate::stream::StreamArg;
 
-/// An exportable behind a pointer is exportable.
+/// A box of an exportable value is exportable.
 impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
     #[inline(always)]
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
@@ -43,9 +43,9 @@ impl<T: DLPackExport + ?Sized> DLPackExport for Box<T> {
     }
 }
 
-/// An exportable with several owners can be read by all of them. An export that leaves the
-/// `Arc` usable shares the storage if that can have several owners, and otherwise the
-/// `Arc`: a clone of it is the owner.
+/// An `Arc` of an exportable value is exported read-only. An export that borrows the `Arc`
+/// shares the storage if the storage supports several owners; otherwise a clone of the
+/// `Arc` is the owner.
 ///
 /// ```
 /// use std::sync::Arc;

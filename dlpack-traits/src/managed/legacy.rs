@@ -1,9 +1,11 @@
-//! The struct of before 1.0 as a part of the versioned one: [`Outgoing::into_legacy`].
+//! The legacy struct (before DLPack 1.0) inside of the versioned one:
+//! [`Outgoing::into_legacy`].
 //!
-//! Both have the same `DLTensor`, one at its end, the other at its beginning. So with the
-//! fields of the legacy struct behind it, a versioned one contains it: whatever exports
-//! tensors makes versioned structs, and who needs the other gets a pointer into them,
-//! without a second way to it for each type.
+//! Both structs contain the same `DLTensor`: the versioned one at its end, the legacy one
+//! at its beginning. So a versioned struct that is followed by the remaining fields of the
+//! legacy struct contains a legacy struct. Every export makes versioned structs, and a
+//! consumer of the legacy struct gets a pointer into one; no type needs a second export
+//! path.
 
 use core::ffi::c_void;
 use core::mem::offset_of;
@@ -15,7 +17,7 @@ use crate::flags::Flags;
 use crate::managed::{ManagedTensor, Outgoing};
 use crate::version::Version;
 
-/// The fields of the legacy struct behind its `DLTensor`. A [`Slot`](crate::Slot) has room
+/// The fields of the legacy struct after its `DLTensor`. A [`Slot`](crate::Slot) has room
 /// for them.
 #[repr(C)]
 struct Fields {
@@ -23,10 +25,10 @@ struct Fields {
     deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
 }
 
-/// From the versioned struct to the legacy one.
+/// Offset of the legacy struct in the versioned one.
 const START: usize = offset_of!(DLManagedTensorVersioned, dl_tensor);
 
-/// A versioned struct, and what is behind it.
+/// A versioned struct, followed by the fields of the legacy one.
 #[repr(C)]
 struct Both {
     versioned: DLManagedTensorVersioned,
@@ -47,20 +49,21 @@ const _: () = {
 };
 
 impl ManagedTensor {
-    /// The same tensor in the legacy struct.
+    /// Converts the tensor to the legacy struct.
     ///
     /// # Errors
     ///
-    /// [`Error::ReadOnlyLegacy`], [`Error::PaddedLegacy`] or [`Error::UnsupportedDType`] for
-    /// what that cannot say. The tensor is then released.
+    /// [`Error::ReadOnlyLegacy`], [`Error::PaddedLegacy`] or [`Error::UnsupportedDType`]
+    /// for a tensor that the legacy struct cannot express. The tensor is then released.
     #[inline]
     pub(crate) fn into_legacy(self) -> Result<ManagedTensor<DLManagedTensor>, Error> {
         let (access, synchronized, mut refused) = (self.access(), self.synchronized(), None);
         match Outgoing::from(self).into_legacy(&mut refused) {
             Some(tensor) => {
                 let managed = tensor.into_raw();
-                // SAFETY: 1. and 2. Guaranteed by the handle, which is gone. 3. It is the
-                // access of the same loan. 4. It is not versioned. 5. Guaranteed by the handle.
+                // SAFETY: 1. and 2. Guaranteed by the handle, which was consumed. 3. It is
+                // the access of the same loan. 4. The struct is not versioned. 5.
+                // Guaranteed by the handle.
                 Ok(unsafe { ManagedTensor::from_raw(managed, access, synchronized) })
             }
             None => Err(refused.unwrap_or(Error::ReadOnlyLegacy)),
@@ -69,9 +72,9 @@ impl ManagedTensor {
 }
 
 impl Outgoing {
-    /// The same tensor in the legacy struct. `None` for what that cannot say, with the
-    /// reason in `refused`: [`Error::ReadOnlyLegacy`], [`Error::PaddedLegacy`] or
-    /// [`Error::UnsupportedDType`]. The tensor is then released.
+    /// Converts the tensor to the legacy struct. `None` if the legacy struct cannot express
+    /// it, with the reason in `refused`: [`Error::ReadOnlyLegacy`], [`Error::PaddedLegacy`]
+    /// or [`Error::UnsupportedDType`]. The tensor is then released.
     #[inline]
     pub(crate) fn into_legacy(
         self,
@@ -83,25 +86,27 @@ impl Outgoing {
         }
         let both = self.into_raw().cast::<Both>();
         let fields = Fields { manager_ctx: both.as_ptr().cast(), deleter: Some(delete) };
-        // SAFETY: by 4 of `ManagedTensor::from_raw` there is room for them behind it.
+        // SAFETY: by 4 of `ManagedTensor::from_raw` there is room for the fields after the
+        // struct.
         let place = unsafe { &raw mut (*both.as_ptr()).fields };
-        // SAFETY: as above, and it is this handle's, which is gone.
+        // SAFETY: as above, and the room belongs to the handle that was consumed.
         unsafe { place.write(fields) };
         // SAFETY: the `DLTensor` is inside of the struct.
         let legacy = unsafe { both.byte_add(START) }.cast::<DLManagedTensor>();
-        // SAFETY: 1. By the assertions above it is one, whose arrays are those of before.
-        // 2. Its deleter calls the one of before, which any thread may do once. 4. It is
-        // not versioned.
+        // SAFETY: 1. By the assertions above it is a legacy struct, whose arrays are those
+        // of the versioned one. 2. Its deleter calls the deleter of the versioned struct,
+        // which any thread may call once. 4. It is not versioned.
         Some(unsafe { Outgoing::from_raw(legacy) })
     }
 }
 
-/// What a versioned struct says that a legacy one cannot.
+/// Returns an error if the legacy struct cannot express the version or the flags of a
+/// versioned one.
 #[inline]
 fn unsaid(versioned: &DLManagedTensorVersioned) -> Option<Error> {
     let flags = Flags::from_bits(versioned.flags);
     if Version::from(versioned.version) != Version::CURRENT {
-        // It has no version that could say so.
+        // The legacy struct has no version field to state this.
         Some(Error::UnsupportedDType { dtype: versioned.dl_tensor.dtype.into() })
     } else if flags.contains(Flags::READ_ONLY) {
         Some(Error::ReadOnlyLegacy)
@@ -112,22 +117,22 @@ fn unsaid(versioned: &DLManagedTensorVersioned) -> Option<Error> {
     }
 }
 
-/// Calls the deleter of the versioned struct, which is as it was.
+/// Calls the deleter of the versioned struct, which is unchanged.
 ///
-/// Like other deleters it finds that through `manager_ctx`.
+/// Like the other deleters of this crate it finds that struct through `manager_ctx`.
 ///
 /// # Safety
 ///
 /// 1. `managed` points to a struct that [`into_legacy`](Outgoing::into_legacy) made, or to
 ///    a copy of one whose `manager_ctx` was not changed.
-/// 2. This is the only call for that struct, and nobody uses its memory any more.
+/// 2. This is the only call for that struct, and no one uses its memory any more.
 unsafe extern "C" fn delete(managed: *mut DLManagedTensor) {
     let Some(managed) = NonNull::new(managed) else { return };
     // SAFETY: by 1 it points to such a struct, which is plain data.
     let managed = unsafe { managed.read() };
     let Some(versioned) = NonNull::new(managed.manager_ctx) else { return };
-    // SAFETY: 1., 2. and 4. By 1 it is the versioned struct, as its handle had it, and by
-    // 2 it is released now.
+    // SAFETY: 1., 2. and 4. By 1 it is the versioned struct, as its handle had it, and by 2
+    // it is released now.
     drop(unsafe { Outgoing::from_raw(versioned.cast::<DLManagedTensorVersioned>()) });
 }
 
@@ -147,7 +152,7 @@ mod tests {
     use crate::storage::{Data, DataRef, SharedBuffer, Storage};
     use crate::stream::StreamArg;
 
-    /// An owner that counts how many of it there are.
+    /// An owner that counts its instances.
     struct Owner(Vec<f32>, #[expect(dead_code, reason = "it is counted")] Arc<()>);
 
     impl Storage for Owner {
@@ -192,7 +197,7 @@ mod tests {
         assert_eq!(Arc::strong_count(&alive), 2);
         let _ = legacy.map(Outgoing::into_raw);
         let deleter = copy.deleter.expect("a deleter");
-        // SAFETY: 1. A copy will do. 2. It is the only call.
+        // SAFETY: 1. The argument is a copy of the struct. 2. It is the only call.
         unsafe { deleter(&raw mut copy) };
         assert_eq!(Arc::strong_count(&alive), 1);
         drop(exported(&alive, Flags::NONE).into_legacy(&mut refused));
@@ -200,7 +205,7 @@ mod tests {
         assert_eq!(format!("{:?}", exported(&alive, Flags::NONE)), "Outgoing");
     }
 
-    /// The struct of a block lies between its count and its consumer, one after the other.
+    /// The struct of a block lies between the reference count and the slot's other fields.
     #[test]
     fn a_block_has_room_for_it_too() {
         struct Numbers(SharedBuffer<f32>, #[expect(dead_code, reason = "counted")] Arc<()>);
@@ -215,13 +220,13 @@ mod tests {
         for _ in 0..2 {
             let lent = Outgoing::from(shared.to_dlpack().expect("a tensor"));
             let legacy = lent.into_legacy(&mut refused).expect("writable").into_raw();
-            // SAFETY: it is ours until the deleter is called.
+            // SAFETY: the struct is ours until the deleter is called.
             let mut copy = unsafe { legacy.read() };
-            // SAFETY: as above; a consumer may leave anything in it.
+            // SAFETY: as above; a consumer may write anything to it.
             unsafe { legacy.cast::<u8>().write_bytes(0xAA, size_of::<DLManagedTensor>()) };
             assert!(shared.clone().try_into_inner().is_err());
             let deleter = copy.deleter.expect("a deleter");
-            // SAFETY: 1. A copy will do. 2. It is the only call.
+            // SAFETY: 1. The argument is a copy of the struct. 2. It is the only call.
             unsafe { deleter(&raw mut copy) };
             assert_eq!((refused, Arc::strong_count(&alive)), (None, 2));
         }

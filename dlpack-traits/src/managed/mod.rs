@@ -1,8 +1,8 @@
-//! Tensors with an owner: one allocation, its deleter, and the handle to it.
+//! Tensors with an owner: the allocation, its deleter, and the handle to it.
 //!
-//! [`Packet`] is the whole of the ownership story: the owner is moved to its
-//! final place first, lends its memory there, and is not named again until the
-//! deleter drops it. `docs/SAFETY.md` has the argument.
+//! [`Packet`] implements the ownership of an export: the owner is moved to its final place
+//! first, lends its memory there, and is not accessed again until the deleter drops it. For
+//! the proof see `docs/SAFETY.md`.
 
 mod abi;
 mod block;

@@ -1,4 +1,4 @@
-//! A tensor on its way out: [`Outgoing`].
+//! A managed tensor as one pointer: [`Outgoing`].
 
 use core::fmt;
 use core::mem::ManuallyDrop;
@@ -7,16 +7,16 @@ use core::ptr::NonNull;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::managed::{Abi, ManagedTensor};
 
-/// A [`ManagedTensor`] without the access with which it is lent.
+/// A [`ManagedTensor`] without the access with which its memory is lent.
 ///
-/// It is one pointer, also as an `Option`, and so stays in a register where a
-/// `ManagedTensor` goes through memory: what was just written there takes longer to read
-/// than all checks of an export.
+/// It is one pointer, also as an `Option`, and is passed in a register, where a
+/// `ManagedTensor` is passed through memory: reading it back right after the write takes
+/// longer than all checks of an export.
 pub struct Outgoing<A: Abi = DLManagedTensorVersioned> {
     managed: NonNull<A>,
 }
 
-// SAFETY: it is a `ManagedTensor`, of which the same is true.
+// SAFETY: as for `ManagedTensor`, which this is without two of its fields.
 unsafe impl<A: Abi> Send for Outgoing<A> {}
 
 impl<A: Abi> Outgoing<A> {
@@ -38,8 +38,8 @@ impl<A: Abi> Outgoing<A> {
     /// The struct.
     #[inline(always)]
     pub(crate) fn managed(&self) -> &A {
-        // SAFETY: by 1 of `from_raw` it points to a struct that does not change while
-        // `self` is borrowed.
+        // SAFETY: by 1 of `from_raw` the struct is valid, and does not change while `self`
+        // is borrowed.
         unsafe { self.managed.as_ref() }
     }
 }
@@ -52,12 +52,12 @@ impl<A: Abi> From<ManagedTensor<A>> for Outgoing<A> {
 }
 
 impl<A: Abi> Drop for Outgoing<A> {
-    /// Nobody took it.
+    /// Releases a tensor that was not given to a consumer.
     #[cold]
     fn drop(&mut self) {
         if let Some(deleter) = self.managed().deleter() {
-            // SAFETY: by 2 of `from_raw` it may be called once, and after `drop` nobody
-            // uses the struct.
+            // SAFETY: by 2 of `from_raw` the deleter may be called once, and after `drop`
+            // no one uses the struct.
             unsafe { deleter(self.managed.as_ptr()) }
         }
     }

@@ -1,32 +1,32 @@
-//! Who keeps a block alive, in one word: [`Owners`].
+//! The reference count of a block, in one word: [`Owners`].
 //!
-//! It is a file of its own, and names nothing of the crate but its atomics, so that
-//! `tests/loom` can take it as it stands, around a block whose every access it watches.
+//! This module uses no other item of the crate than its atomics, so that `tests/loom` can
+//! include the file unchanged, and check every access to a block around it.
 
 use crate::sync::{AtomicUsize, Ordering};
 
-/// The handles to a block, and whether it is lent to a consumer. Each of them keeps
-/// it alive.
+/// The number of handles to a block, and whether it is lent to a consumer. Each handle, and
+/// the consumer, keeps the block alive.
 #[derive(Debug)]
 pub(crate) struct Owners(AtomicUsize);
 
-/// The lowest bit says that it is lent; what is above counts handles.
+/// The lowest bit is set while the block is lent; the higher bits count handles.
 const LENT: usize = 1;
 const HANDLE: usize = 2;
 
-/// With more handles than that, some have been forgotten, not dropped.
+/// The maximum count. More handles can exist only if handles have been forgotten.
 const MOST: usize = isize::MAX.unsigned_abs();
 
 impl Owners {
-    /// One handle.
+    /// The count of a new block: one handle.
     pub(crate) fn one() -> Self {
         Self(AtomicUsize::new(HANDLE))
     }
 
-    /// One handle more, on behalf of one that is there. False: there are too many.
+    /// Adds a handle, on behalf of an existing one. Returns false if there are too many.
     #[inline]
     pub(crate) fn add(&self) -> bool {
-        // Relaxed: whoever makes a handle has one.
+        // Relaxed: the thread that makes a handle already has one.
         let before = self.0.fetch_add(HANDLE, Ordering::Relaxed);
         if before > MOST {
             self.0.fetch_sub(HANDLE, Ordering::Relaxed);
@@ -34,46 +34,46 @@ impl Owners {
         before <= MOST
     }
 
-    /// One handle less. True: nobody is left, and the block is the caller's to free.
-    /// False: it may be gone already.
+    /// Removes a handle. Returns true if it was the last owner: the caller must free the
+    /// block. After false the block may already be freed.
     #[inline]
     pub(crate) fn remove(&self) -> bool {
         self.leave(HANDLE)
     }
 
-    /// Lends the block, on behalf of a handle. False: somebody else has it.
+    /// Lends the block, on behalf of a handle. Returns false if it is already lent.
     #[inline]
     pub(crate) fn lend(&self) -> bool {
-        // Acquire: the consumer before is done with the struct.
+        // Acquire: the previous consumer has finished with the struct.
         self.0.fetch_or(LENT, Ordering::Acquire) & LENT == 0
     }
 
-    /// The end of a lend. True and false are those of [`remove`](Self::remove).
+    /// Ends a lend. The result is as for [`remove`](Self::remove).
     #[inline]
     pub(crate) fn give_back(&self) -> bool {
         self.leave(LENT)
     }
 
-    /// Whether there is one handle, and nothing is lent.
+    /// Whether there is exactly one handle, and the block is not lent.
     #[inline]
     pub(crate) fn is_one(&self) -> bool {
-        // Acquire: what the others did, they did before they went.
+        // Acquire: the operations of other owners happened before their release.
         self.0.load(Ordering::Acquire) == HANDLE
     }
 
     #[inline]
     fn leave(&self, part: usize) -> bool {
-        // Release: whoever is last finds done what this one did.
+        // Release: the operations of this owner happen before the last owner's drop.
         let last = self.0.fetch_sub(part, Ordering::Release) == part;
         if last {
-            // Acquire, by a load: of a fence ThreadSanitizer knows nothing.
+            // Acquire by a load, because ThreadSanitizer does not support fences.
             self.0.load(Ordering::Acquire);
         }
         last
     }
 }
 
-// Not of loom's atomics, which are none outside of a model.
+// Not compiled with loom's atomics, which work only inside of a model.
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests {

@@ -13,12 +13,12 @@ use crate::managed::place::Place;
 use crate::storage::{SharedOwner, Storage};
 use crate::stream::{ConsumerPlace, StreamArg};
 
-/// What an export allocates: the owner that keeps the elements alive, the C struct, and
-/// the dimensions.
+/// Creates the allocation of an export: the owner that keeps the elements alive, the C
+/// struct, and shape and strides.
 pub(crate) struct Packet;
 
-/// A packet with an owner in its final place and, until [`give_away`](Self::give_away),
-/// no head. Dropping it drops the owner and frees the packet.
+/// A packet with its owner in the final place. Its head is uninitialised until
+/// [`give_away`](Self::give_away). Dropping it drops the owner and frees the packet.
 pub(crate) struct Placed<O> {
     place: Place<O>,
 }
@@ -30,12 +30,12 @@ impl Packet {
     #[inline(always)]
     pub(crate) fn place<O>(owner: O) -> Result<Placed<O>, Error> {
         let place = Place::allocate()?;
-        // SAFETY: the place is aligned for an owner and holds nothing yet.
+        // SAFETY: the place is aligned for an owner and contains none yet.
         unsafe { place.value().write(owner) };
         Ok(Placed { place })
     }
 
-    /// [`place`](Self::place), word by word.
+    /// As [`place`](Self::place), for a `SharedOwner`, which is moved word by word.
     ///
     /// On failure the owner is dropped.
     #[inline(always)]
@@ -49,7 +49,7 @@ impl Packet {
                 return Err(error);
             }
         };
-        // SAFETY: 1. The place is aligned for an owner and holds nothing yet. 2. The parts
+        // SAFETY: 1. The place is aligned for an owner and contains none yet. 2. The parts
         // are not used again.
         unsafe { parts.write(place.value().as_ptr()) };
         Ok(Placed { place })
@@ -58,13 +58,13 @@ impl Packet {
 
 /// How an owner lends its memory.
 ///
-/// A trait and not a closure, which the compiler does not inline everywhere (measured: 50
-/// instructions an export).
+/// It is a trait and not a closure, because the compiler does not always inline a closure
+/// (measured: 50 instructions per export).
 pub(crate) trait Lend<O> {
     fn lend<'x>(self, owner: &'x mut O, out: Describe<'x>) -> Result<DescriptionMut<'x>, Error>;
 }
 
-/// A tensor that describes itself. As [`Lend`] a trait and not a closure.
+/// A tensor that describes itself. It is a trait for the same reason as [`Lend`].
 pub(crate) trait DescribeIn<'t> {
     fn describe_in(self, out: Describe<'t>) -> Result<Description<'t>, Error>;
 }
@@ -73,15 +73,16 @@ impl<O: Send + 'static> Placed<O> {
     /// The owner in its final place.
     #[inline(always)]
     pub(crate) fn owner(&self) -> &O {
-        // SAFETY: `Packet` initialised it, and what borrows it for longer takes `self`.
+        // SAFETY: `Packet` initialised it; a method that borrows it for longer takes
+        // `self`.
         unsafe { self.place.value().as_ref() }
     }
 
     /// Lends the memory of the owner, describes it in this packet, synchronizes it with the
-    /// consumer, and gives the packet away.
+    /// consumer, and returns the tensor.
     ///
-    /// [`Lend::lend`] cannot depend on the lifetime that it is given, so what it returns is
-    /// right for the time until the deleter runs too: `docs/SAFETY.md`.
+    /// [`Lend::lend`] is generic over the lifetime of its argument, so its result is also
+    /// valid for the time until the deleter runs: `docs/SAFETY.md`.
     ///
     /// # Errors
     ///
@@ -94,12 +95,12 @@ impl<O: Send + 'static> Placed<O> {
         consumer: StreamArg<'_>,
         flags: Flags,
     ) -> Result<ManagedTensor, Error> {
-        // SAFETY: 1. It is synchronized with that consumer.
+        // SAFETY: 1. `lend_at` synchronizes the memory with that consumer.
         unsafe { self.lend_at(lend, Some(consumer), consumer.place(), flags) }
     }
 
-    /// [`lend`](Self::lend) of memory that is synchronized with a consumer in that place, after
-    /// it was synchronized with `consumer`, if there is one.
+    /// As [`lend`](Self::lend), for memory that is synchronized with a consumer in the
+    /// place `place`. If `consumer` is not `None`, this synchronizes the memory with it.
     ///
     /// # Errors
     ///
@@ -107,7 +108,8 @@ impl<O: Send + 'static> Placed<O> {
     ///
     /// # Safety
     ///
-    /// 1. It is, if it is memory of a device.
+    /// 1. Device memory is synchronized with a consumer in that place, after the
+    ///    synchronization with `consumer` if there is one.
     #[inline(always)]
     pub(crate) unsafe fn lend_at(
         self,
@@ -116,31 +118,34 @@ impl<O: Send + 'static> Placed<O> {
         place: ConsumerPlace,
         flags: Flags,
     ) -> Result<ManagedTensor, Error> {
-        // SAFETY: 1. Only this reaches the slot, until `settle` ends the description.
-        // 2. `allocate` did it.
+        // SAFETY: 1. Only this function accesses the slot, until `settle` ends the
+        // description.
+        // 2. `allocate` initialised the spill.
         let out = unsafe { Describe::at(self.place.slot()) };
-        // SAFETY: nothing else borrows the owner. The borrow is deemed alive until the
-        // deleter runs: the owner is not named any more, and what it lends goes into the
-        // packet and nowhere else.
+        // SAFETY: nothing else borrows the owner. The borrow is treated as alive until the
+        // deleter runs: the owner is not accessed any more, and what it lends is stored
+        // only in the packet.
         let owner = unsafe { self.place.value().as_mut() };
         let checked = lend.lend(owner, out)?.into_checked();
         if let Some(consumer) = consumer {
-            // SAFETY: 1. The owner lent the memory in its place, where it is borrowed still.
+            // SAFETY: 1. The owner lent the memory in its final place, and is still
+            // borrowed there.
             unsafe { checked.facts.sync_for(consumer) }?;
         }
         let facts = checked.settle(self.place.slot())?;
-        // SAFETY: 1. The owner lent the memory in its place, and is not named after that.
-        // 2. Guaranteed by 1.
+        // SAFETY: 1. The owner lent the memory in its final place, and is not accessed
+        // after that.
+        // 2. Guaranteed by our caller's 1.
         Ok(unsafe { self.give_away(&facts, place, flags) })
     }
 
-    /// Writes the rest of the head and gives the packet away.
+    /// Writes the rest of the head and returns the tensor.
     ///
     /// # Safety
     ///
-    /// 1. A tensor is described in the slot, with these facts, in memory that was lent by
-    ///    this packet's owner, in its place, and the owner has not been named since.
-    /// 2. Memory of a device was synchronized with a consumer in that place.
+    /// 1. The slot describes a tensor, with these facts, in memory that was lent by this
+    ///    packet's owner, in its final place, and the owner has not been accessed since.
+    /// 2. Device memory was synchronized with a consumer in the place `synchronized`.
     #[inline(always)]
     unsafe fn give_away(
         self,
@@ -150,20 +155,20 @@ impl<O: Send + 'static> Placed<O> {
     ) -> ManagedTensor {
         let (head, ctx) = (self.place.head(), self.place.into_ctx());
         forget(self);
-        // SAFETY: 1. The head is this packet's, which only we know, and by 1 the owner lends
-        // the memory until it is dropped, which the deleter does. 2. `O` is `Send + 'static`.
-        // 3. Guaranteed by 2.
+        // SAFETY: 1. Only this packet has the address of its head, and by 1 the owner lends
+        // the memory until it is dropped, which the deleter does. 2. `O` is `Send +
+        // 'static`. 3. Guaranteed by our caller's 2.
         unsafe { Head::finish(head, facts, synchronized, flags, ctx, delete::<O>) }
     }
 }
 
 impl Placed<SharedOwner> {
-    /// Lends the memory of the owner with the layout of a tensor, all of whose elements have to
-    /// be in that memory, synchronizes it with the consumer, and gives the packet away.
+    /// Lends the memory of the owner with the layout of a tensor, whose elements must all
+    /// be in that memory, synchronizes it with the consumer, and returns the tensor.
     ///
     /// # Errors
     ///
-    /// [`Error::ShareOutOfRange`] and others where they are not, and those of the device.
+    /// [`Error::ShareOutOfRange`] and others if they are not, and those of the device.
     #[inline(always)]
     #[expect(single_use_lifetimes, reason = "it cannot be elided in `impl DescribeIn`")]
     pub(crate) fn lend_in<'t>(
@@ -171,30 +176,34 @@ impl Placed<SharedOwner> {
         tensor: impl DescribeIn<'t>,
         consumer: StreamArg<'_>,
     ) -> Result<ManagedTensor, Error> {
-        // SAFETY: nothing else borrows the owner. The borrow is deemed alive until the
-        // deleter runs: the owner is not named any more.
+        // SAFETY: nothing else borrows the owner. The borrow is treated as alive until the
+        // deleter runs: the owner is not accessed any more.
         let data = unsafe { self.place.value().as_ref() }.data();
-        // SAFETY: 1. Only this reaches the slot, until `settle_in` ends the description.
-        // 2. `allocate` did it.
+        // SAFETY: 1. Only this function accesses the slot, until `settle_in` ends the
+        // description.
+        // 2. `allocate` initialised the spill.
         let out = unsafe { Describe::at(self.place.slot()) };
-        // The layout is the tensor's, the memory is the owner's: what the tensor lends may be
-        // gone by tomorrow, what the owner lends may not.
+        // The layout is the tensor's, the memory is the owner's: only the owner keeps its
+        // memory alive for the consumer.
         let checked = tensor.describe_in(out)?.into_checked();
-        // SAFETY: 1. As above; its description ends here.
+        // SAFETY: 1. As above; the description in the slot ends here.
         let facts = unsafe { checked.settle_in(data.memory_ref(), self.place.slot()) }?;
-        // SAFETY: 1. The owner lent the memory in its place, where it is borrowed still.
+        // SAFETY: 1. The owner lent the memory in its final place, and is still borrowed
+        // there.
         unsafe { facts.sync_for(consumer) }?;
-        // SAFETY: 1. The elements are in that memory. 2. The statement before synchronized it.
+        // SAFETY: 1. `settle_in` checked that the elements are in that memory. 2. The
+        // statement above synchronized it.
         Ok(unsafe { self.give_away(&facts, consumer.place(), Flags::NONE) })
     }
 }
 
 impl<O> Drop for Placed<O> {
-    /// Nothing came of the packet, which is rare: out of line, once for each type.
+    /// Frees a packet that was not exported. This is rare, so it is outlined, once per
+    /// type.
     #[cold]
     #[inline(never)]
     fn drop(&mut self) {
-        // SAFETY: 1. Only this has the address. 2. The owner is in its place from `place` on.
+        // SAFETY: 1. Only `self` has the address. 2. `Packet` initialised the owner.
         contain_second(|| unsafe { self.place.release() });
     }
 }

@@ -1,4 +1,4 @@
-//! One allocation for a value and for the head of the struct that lends it: [`Place`].
+//! One allocation for a value and for the head of the struct that exports it: [`Place`].
 
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
@@ -13,16 +13,18 @@ use crate::managed::head::Head;
 #[repr(C)]
 struct Parts<T> {
     value: T,
-    /// Behind the value, because it ends in room for dimensions that few tensors fill.
+    /// After the value, because the head ends with room for dimensions that few tensors
+    /// use.
     head: MaybeUninit<Head>,
 }
 
 /// The address of an allocation for a `T` and a head.
 ///
-/// It reaches each of them on its own, through raw pointers: a consumer has the head while
-/// others use the value.
+/// It accesses each of them separately, through raw pointers: a consumer uses the head
+/// while other owners use the value.
 ///
-/// Invariant: it is allocated, and the spill of its slot is initialised, until it is freed.
+/// Invariant: until `free`, the memory is allocated, and the spill of its slot is
+/// initialised.
 pub(super) struct Place<T>(NonNull<Parts<T>>);
 
 impl<T> Clone for Place<T> {
@@ -38,24 +40,24 @@ impl<T> Place<T> {
     const LAYOUT: Layout = Layout::new::<Parts<T>>();
     const SLOT: usize = offset_of!(Parts<T>, head).saturating_add(Head::SLOT);
 
-    /// Memory in which only the spill of the slot is initialised.
+    /// Allocates memory in which only the spill of the slot is initialised.
     #[inline(always)]
     pub(super) fn allocate() -> Result<Self, Error> {
-        // SAFETY: a head has a size.
+        // SAFETY: the size is not zero, because a head has a size.
         let parts = unsafe { alloc(Self::LAYOUT) };
         let Some(parts) = NonNull::new(parts.cast::<Parts<T>>()) else {
             return Err(out_of_memory(Self::LAYOUT.size()));
         };
         let place = Self(parts);
-        // SAFETY: 1. It is memory for a slot, and only we have its address.
+        // SAFETY: 1. It is memory for a slot, and no one else has its address.
         unsafe { Slot::init(place.slot()) };
         Ok(place)
     }
 
-    /// The place of the value.
+    /// The address of the value.
     #[inline(always)]
     pub(super) fn value(self) -> NonNull<T> {
-        // The first field.
+        // It is the first field.
         self.0.cast()
     }
 
@@ -71,36 +73,37 @@ impl<T> Place<T> {
         unsafe { self.0.byte_add(Self::SLOT) }.cast()
     }
 
-    /// The place as a `manager_ctx`.
+    /// Converts the address to a `manager_ctx`.
     #[inline(always)]
     pub(super) fn into_ctx(self) -> *mut c_void {
         self.0.as_ptr().cast()
     }
 
-    /// The place whose `manager_ctx` that is; `None` for NULL.
+    /// Returns the place from its `manager_ctx`; `None` for NULL.
     ///
     /// # Safety
     ///
-    /// 1. `ctx` is NULL, or came from [`into_ctx`](Self::into_ctx) for the same `T`.
+    /// 1. `ctx` is NULL, or was returned by [`into_ctx`](Self::into_ctx) for the same `T`.
     #[inline(always)]
     pub(super) unsafe fn from_ctx(ctx: *mut c_void) -> Option<Self> {
         NonNull::new(ctx.cast()).map(Self)
     }
 
-    /// Frees the memory, and does not drop the value.
+    /// Frees the memory without dropping the value.
     ///
     /// # Safety
     ///
     /// 1. No copy of this is used again, and no one uses the memory.
     #[inline(always)]
     pub(super) unsafe fn free(self) {
-        // SAFETY: 1. By the invariant it is initialised, and by 1 this is the end. 2. As before.
+        // SAFETY: 1. By the invariant it is initialised, and by 1 nothing uses it. 2.
+        // Guaranteed by our caller's 1.
         unsafe { Slot::clear(self.slot()) };
-        // SAFETY: `allocate` allocated it with this layout.
+        // SAFETY: `allocate` allocated the memory with this layout.
         unsafe { dealloc(self.0.as_ptr().cast(), Self::LAYOUT) }
     }
 
-    /// Drops the value and frees the memory, the latter also where the former panics.
+    /// Drops the value and frees the memory, even if the drop panics.
     ///
     /// # Safety
     ///
@@ -117,7 +120,7 @@ impl<T> Place<T> {
             }
         }
         let _free = Free(self);
-        // SAFETY: by 2 it is initialised, and by 1 only this drops it.
+        // SAFETY: by 2 the value is initialised, and by 1 only this drops it.
         unsafe { self.value().drop_in_place() }
     }
 }

@@ -1,32 +1,33 @@
-//! The duty to call a deleter: [`Release`].
+//! The obligation to call a deleter: [`Release`].
 
 use core::ptr::NonNull;
 
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 
-/// Calls the deleter of a C struct when it is dropped: once, with the pointer
-/// that it was made from, never with that of a copy.
+/// Calls the deleter of a C struct when it is dropped: once, and with the producer's
+/// pointer, never with a pointer to a copy.
 #[derive(Debug)]
 pub struct Release {
     call: Call,
 }
 
-/// A [`Release`] whose call may be made by somebody who has rules of their own.
+/// A [`Release`] whose deleter may be called by a guard, which can set up the environment
+/// that the deleter needs.
 ///
-/// It is a type of its own because the address of what a guard is given is known to
-/// code that cannot be looked into. A `Release` that no guard can meet stays in
-/// registers.
+/// It is a separate type, because a guard is called through a function pointer with the
+/// address of the call, so the value must be in memory. A `Release` without a guard stays
+/// in registers.
 #[derive(Debug)]
 pub(crate) struct Guarded {
     release: Release,
     guard: Option<Guard>,
 }
 
-/// What runs a deleter in a world of its own rules: it is given the call, and
-/// makes it once. May be used on any thread.
+/// Runs a deleter: receives the call as a closure, and calls it once. Any thread may use
+/// it.
 pub(crate) type Guard = fn(&mut dyn FnMut());
 
-/// Which function, with which argument. A NULL deleter is not called.
+/// The deleter and its argument. A NULL deleter is not called.
 #[derive(Clone, Copy, Debug)]
 enum Call {
     Versioned(
@@ -34,13 +35,13 @@ enum Call {
         Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     ),
     Legacy(NonNull<DLManagedTensor>, Option<unsafe extern "C" fn(*mut DLManagedTensor)>),
-    /// There is no struct, or its deleter is somebody else's to call.
+    /// There is no struct, or another owner calls its deleter.
     Nothing,
 }
 
 // SAFETY: by 1 of its constructors any thread may call the deleter.
 unsafe impl Send for Release {}
-// SAFETY: a shared `Release` gives out the address of the struct, nothing else.
+// SAFETY: a shared `Release` only returns the address of the struct.
 unsafe impl Sync for Release {}
 
 impl Release {
@@ -67,7 +68,7 @@ impl Release {
         Self { call: Call::Legacy(managed, deleter) }
     }
 
-    /// No duty.
+    /// Calls nothing when it is dropped.
     #[cfg(feature = "pyo3")]
     pub(crate) const fn nothing() -> Self {
         Self { call: Call::Nothing }
@@ -83,16 +84,18 @@ impl Release {
         if let Call::Legacy(managed, _) = self.call { Some(managed) } else { None }
     }
 
-    /// Calls the deleter, unless that was done before.
+    /// Calls the deleter, unless it has already been called.
     #[inline]
     fn call(&mut self) {
         match core::mem::replace(&mut self.call, Call::Nothing) {
             Call::Versioned(managed, Some(deleter)) => {
-                // SAFETY: 1 of `versioned`; after this there is nothing to call.
+                // SAFETY: guaranteed by 1 of `versioned`; `self.call` is `Nothing` from now
+                // on.
                 unsafe { deleter(managed.as_ptr()) }
             }
             Call::Legacy(managed, Some(deleter)) => {
-                // SAFETY: 1 of `legacy`; after this there is nothing to call.
+                // SAFETY: guaranteed by 1 of `legacy`; `self.call` is `Nothing` from now
+                // on.
                 unsafe { deleter(managed.as_ptr()) }
             }
             Call::Versioned(_, None) | Call::Legacy(_, None) | Call::Nothing => {}
@@ -108,13 +111,13 @@ impl Drop for Release {
 }
 
 impl Guarded {
-    /// A duty whose call is made by `guard`, if there is one.
+    /// Combines a release with a guard, if there is one, which makes the call.
     #[inline(always)]
     pub(crate) const fn new(release: Release, guard: Option<Guard>) -> Self {
         Self { release, guard }
     }
 
-    /// The duty itself.
+    /// The release without its guard.
     pub(crate) fn release(&self) -> &Release {
         &self.release
     }
@@ -136,7 +139,7 @@ impl From<Release> for Guarded {
 impl Drop for Guarded {
     #[inline]
     fn drop(&mut self) {
-        // Without one the call is made when the field is dropped.
+        // Without a guard the drop of the field makes the call.
         if let Some(guard) = self.guard {
             guard(&mut || self.release.call());
         }
@@ -167,7 +170,7 @@ mod tests {
         let [deleted, guarded] = CALLS.get();
         CALLS.set([deleted, guarded + 1]);
         call();
-        // Once is enough.
+        // The second call must have no effect.
         call();
     }
 

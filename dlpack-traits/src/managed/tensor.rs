@@ -1,4 +1,4 @@
-//! The owning handle: [`ManagedTensor`].
+//! An exported tensor: [`ManagedTensor`].
 
 use core::fmt;
 use core::mem::ManuallyDrop;
@@ -13,12 +13,11 @@ use crate::managed::Abi;
 use crate::storage::Access;
 use crate::stream::ConsumerPlace;
 
-/// A tensor with its owner, as the C struct that consumers take: the versioned
-/// one, or with `A =` [`DLManagedTensor`](crate::ffi::DLManagedTensor) the
-/// legacy one.
+/// A tensor with its owner, as the C struct that consumers take: the versioned one, or with
+/// `A =` [`DLManagedTensor`](crate::ffi::DLManagedTensor) the legacy one.
 ///
-/// Dropping it calls the deleter. [`into_raw`](Self::into_raw) gives it to a
-/// consumer, whose duty that then is.
+/// Dropping it calls the deleter. [`into_raw`](Self::into_raw) gives the struct to a
+/// consumer, who then has to call the deleter.
 ///
 /// ```
 /// use dlpack_traits::{
@@ -45,33 +44,34 @@ use crate::stream::ConsumerPlace;
 /// ```
 pub struct ManagedTensor<A: Abi = DLManagedTensorVersioned> {
     managed: NonNull<A>,
-    /// Who may access the elements. That is known as long as the struct has not left this
-    /// crate: what comes through C is not trusted to be ours.
+    /// Which other owners may access the elements. Known only while the struct has not left
+    /// this crate: a struct that is received through C is not assumed to be one of this
+    /// crate's.
     access: Access,
     /// The consumer that the memory was synchronized with.
     synchronized: ConsumerPlace,
 }
 
-// SAFETY: the standard lets any thread call a deleter, and the owners that this
-// crate puts into packets are `Send`. The other methods read plain data.
+// SAFETY: the standard allows any thread to call a deleter, and the owners that this crate
+// puts into packets are `Send`. The other methods read plain data.
 unsafe impl<A: Abi> Send for ManagedTensor<A> {}
-// SAFETY: through a shared handle only metadata is read, which nobody writes
-// while the handle exists, and the address of the elements is copied.
+// SAFETY: a shared handle only reads metadata, which no one writes while the handle exists,
+// and copies the address of the elements.
 unsafe impl<A: Abi> Sync for ManagedTensor<A> {}
 
 impl<A: Abi> ManagedTensor<A> {
-    /// Takes a finished struct.
+    /// Takes ownership of a finished struct.
     ///
     /// # Safety
     ///
-    /// 1. `managed` points to a struct that this crate wrote and nobody else
-    ///    owns: its arrays have `ndim` entries, and it is unchanged as long as
-    ///    the handle lives.
+    /// 1. `managed` points to a struct that this crate wrote and that no one else owns: its
+    ///    arrays have `ndim` entries, and it is unchanged as long as the handle lives.
     /// 2. Its deleter may be called once, by any thread.
-    /// 3. Until then, its elements are lent with that access.
-    /// 4. Behind a versioned struct the pointer reaches room for the fields of the legacy
-    ///    struct, as in a [`Slot`](crate::Slot), which nothing else uses.
-    /// 5. Memory of a device was synchronized with a consumer in that place.
+    /// 3. Until then, its elements are lent with the access `access`.
+    /// 4. If the struct is versioned, the provenance of the pointer covers room after it
+    ///    for the fields of the legacy struct, as in a [`Slot`](crate::Slot), which nothing
+    ///    else uses.
+    /// 5. Device memory was synchronized with a consumer in the place `synchronized`.
     #[inline]
     pub(crate) unsafe fn from_raw(
         managed: NonNull<A>,
@@ -81,13 +81,13 @@ impl<A: Abi> ManagedTensor<A> {
         Self { managed, access, synchronized }
     }
 
-    /// The consumer that memory of a device was synchronized with.
+    /// The consumer that device memory was synchronized with.
     #[inline]
     pub(crate) fn synchronized(&self) -> ConsumerPlace {
         self.synchronized
     }
 
-    /// Who may access the elements.
+    /// Which other owners may access the elements, and how.
     #[inline]
     pub(crate) fn access(&self) -> Access {
         self.access
@@ -100,14 +100,14 @@ impl<A: Abi> ManagedTensor<A> {
         self.into_non_null().as_ptr()
     }
 
-    /// [`into_raw`](Self::into_raw), which is never NULL.
+    /// As [`into_raw`](Self::into_raw), with a result that is never NULL by type.
     #[inline]
     pub(crate) fn into_non_null(self) -> NonNull<A> {
         ManuallyDrop::new(self).managed
     }
 
-    /// The struct, which stays with this handle: it is to be read, and not to be
-    /// used any more once the handle is.
+    /// The address of the struct, which this handle still owns. The caller may read the
+    /// struct while the handle exists, and must not use it afterwards.
     #[inline]
     pub fn as_ptr(&self) -> *mut A {
         self.managed.as_ptr()
@@ -115,8 +115,8 @@ impl<A: Abi> ManagedTensor<A> {
 
     #[inline]
     fn managed(&self) -> &A {
-        // SAFETY: by 1 of `from_raw` it points to a struct that does not
-        // change while `self` is borrowed.
+        // SAFETY: by 1 of `from_raw` the struct is valid, and does not change while `self`
+        // is borrowed.
         unsafe { self.managed.as_ref() }
     }
 
@@ -125,12 +125,12 @@ impl<A: Abi> ManagedTensor<A> {
         self.managed().tensor()
     }
 
-    /// Extents, in elements.
+    /// Shape: the size of each dimension, in elements.
     pub fn shape(&self) -> &[i64] {
         self.dims(self.raw().shape)
     }
 
-    /// Strides, in elements; never absent.
+    /// Strides, in elements; they are never NULL.
     pub fn strides(&self) -> &[i64] {
         self.dims(self.raw().strides)
     }
@@ -138,8 +138,8 @@ impl<A: Abi> ManagedTensor<A> {
     #[inline]
     fn dims(&self, first: *const i64) -> &[i64] {
         let ndim = usize::try_from(self.raw().ndim).unwrap_or(0);
-        // SAFETY: by 1 of `from_raw` the array has `ndim` entries, which live
-        // and stay as they are while `self` is borrowed.
+        // SAFETY: by 1 of `from_raw` the array has `ndim` entries, which are alive and
+        // unchanged while `self` is borrowed.
         unsafe { slice::from_raw_parts(first, ndim) }
     }
 
@@ -153,7 +153,7 @@ impl<A: Abi> ManagedTensor<A> {
         self.raw().dtype.into()
     }
 
-    /// Where the memory is.
+    /// Device of the memory.
     pub fn device(&self) -> Device {
         self.raw().device.into()
     }
@@ -163,11 +163,11 @@ impl<A: Abi> ManagedTensor<A> {
         self.managed().flags()
     }
 
-    /// Whether consumers are told not to write: READ_ONLY
+    /// Whether consumers must not write: READ_ONLY
     /// ([`DLPACK_FLAG_BITMASK_READ_ONLY`](crate::ffi::DLPACK_FLAG_BITMASK_READ_ONLY)) is
-    /// set. Never in the legacy struct, which has no flags: of such memory
-    /// [`into_dlpack_legacy`](crate::DLPackExport::into_dlpack_legacy) is
-    /// [`Error::ReadOnlyLegacy`](crate::Error::ReadOnlyLegacy).
+    /// set. It is always false for the legacy struct, which has no flags:
+    /// [`into_dlpack_legacy`](crate::DLPackExport::into_dlpack_legacy) rejects read-only
+    /// memory with [`Error::ReadOnlyLegacy`](crate::Error::ReadOnlyLegacy).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -192,7 +192,7 @@ impl<A: Abi> ManagedTensor<A> {
         self.flags().contains(Flags::READ_ONLY)
     }
 
-    /// First element, or handle; NULL when there are no elements.
+    /// Address of the first element, or the handle; NULL if the tensor is empty.
     pub fn as_data_ptr(&self) -> *const u8 {
         self.raw().data.cast_const().cast()
     }
@@ -202,8 +202,8 @@ impl<A: Abi> Drop for ManagedTensor<A> {
     #[inline]
     fn drop(&mut self) {
         if let Some(deleter) = self.managed().deleter() {
-            // SAFETY: by 2 of `from_raw` it may be called once, and after
-            // `drop` nobody uses the struct.
+            // SAFETY: by 2 of `from_raw` the deleter may be called once, and after `drop`
+            // no one uses the struct.
             unsafe { deleter(self.managed.as_ptr()) }
         }
     }
