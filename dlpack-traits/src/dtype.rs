@@ -1,11 +1,11 @@
-//! Element types at run time: [`DataType`].
+//! Data types of elements, as run-time values: [`DataType`].
 
 use core::fmt;
 
 use crate::ffi::{self, DLDataType, DLDataTypeCode};
 
-/// The type of a tensor's elements: a family, the width of a lane in bits, and
-/// a number of lanes.
+/// The data type of a tensor's elements: a type code, the width of a lane in bits, and a
+/// number of lanes.
 ///
 /// [`Display`](fmt::Display) prints the name that Python libraries use.
 ///
@@ -26,7 +26,8 @@ macro_rules! data_types {
         impl DataType {
             $($(#[$doc])* pub const $constant: DataType = DataType::new(ffi::$code, $bits, 1);)+
 
-            /// Every type that has a constant here, in the order of the standard's codes.
+            /// Every type that has a constant here, in the order of the standard's type
+            /// codes.
             ///
             /// ```
             /// use dlpack_traits::DataType;
@@ -103,18 +104,18 @@ data_types! {
 }
 
 impl DataType {
-    /// A type from its three parts, as the standard stores them.
+    /// Creates a type from its three parts, as the standard stores them.
     pub const fn new(code: DLDataTypeCode, bits: u8, lanes: u16) -> Self {
         Self(DLDataType { code, bits, lanes })
     }
 
-    /// The same family and width with another number of lanes.
+    /// The same type code and width with another number of lanes.
     #[must_use]
     pub const fn with_lanes(self, lanes: u16) -> Self {
         Self(DLDataType { lanes, ..self.0 })
     }
 
-    /// The family.
+    /// The type code.
     pub const fn code(self) -> DLDataTypeCode {
         self.0.code
     }
@@ -136,8 +137,8 @@ impl DataType {
         (self.0.bits as u32).wrapping_mul(self.0.lanes as u32)
     }
 
-    /// Bytes of one element, or `None` if an element is not a whole number of
-    /// bytes (or has none at all).
+    /// Size of one element in bytes; `None` if an element is not a whole number of bytes,
+    /// or has no bits at all.
     ///
     /// ```
     /// use dlpack_traits::DataType;
@@ -151,10 +152,10 @@ impl DataType {
         if bits == 0 || bits % 8 != 0 { None } else { Some((bits / 8) as usize) }
     }
 
-    /// Whether the standard defines this family at this width.
+    /// Whether the standard defines this type code with this width.
     ///
-    /// A type that is not well-formed cannot be exported: a consumer would
-    /// read memory that it cannot interpret.
+    /// Exports reject a type that is not well-formed: a consumer would read memory that it
+    /// cannot interpret.
     ///
     /// ```
     /// use dlpack_traits::{DataType, ffi};
@@ -166,7 +167,7 @@ impl DataType {
     #[inline]
     pub const fn is_well_formed(self) -> bool {
         let DLDataType { code, bits, lanes } = self.0;
-        // The widths that are powers of two, added: one load and one comparison.
+        // The widths that are powers of two, as a bit set: one load and one comparison.
         let widths = match code {
             ffi::kDLInt | ffi::kDLUInt => 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128,
             ffi::kDLFloat => 16 | 32 | 64 | 128,
@@ -188,13 +189,13 @@ impl DataType {
         lanes != 0 && ((bits.is_power_of_two() && bits & widths != 0) || self.has_six_bits())
     }
 
-    /// Whether it is one of the families of six bits, whose width is not a power of two.
+    /// Whether it is one of the 6-bit floats, whose width is not a power of two.
     #[cold]
     const fn has_six_bits(self) -> bool {
         matches!(self.0.code, ffi::kDLFloat6_e2m3fn | ffi::kDLFloat6_e3m2fn) && self.0.bits == 6
     }
 
-    /// The type of that name, as [`Display`](fmt::Display) prints it.
+    /// Parses a name as [`Display`](fmt::Display) prints it.
     ///
     /// ```
     /// use dlpack_traits::DataType;
@@ -214,7 +215,7 @@ impl DataType {
         })
     }
 
-    /// The C struct.
+    /// Converts the type to the C struct.
     pub const fn to_ffi(self) -> DLDataType {
         self.0
     }
@@ -280,7 +281,7 @@ mod tests {
     #[test]
     fn lanes_are_read_as_they_are_printed() {
         assert_eq!(DataType::from_name("float32x2"), Some(DataType::F32.with_lanes(2)));
-        // One lane is not printed, and none is no type.
+        // One lane is not printed, and zero lanes are invalid.
         for wrong in ["float32x1", "float32x0", "float32x", "float32x65536", "x4"] {
             assert_eq!(DataType::from_name(wrong), None, "{wrong}");
         }

@@ -1,4 +1,4 @@
-//! Why a tensor cannot be exchanged: [`Error`].
+//! The error type of this crate: [`Error`].
 
 mod text;
 
@@ -9,10 +9,10 @@ use crate::dtype::DataType;
 use crate::ffi::DLDeviceType;
 use crate::version::Version;
 
-/// Why a tensor cannot be described, exported, copied, imported or accessed.
+/// The reason why a tensor cannot be described, exported, copied, imported or accessed.
 ///
-/// Every variant carries the numbers that a person needs to mend the call.
-/// Axes count from 0; sizes are in the unit that the field's name says.
+/// Every variant contains the numbers that a user needs to correct the call. Axes are
+/// counted from 0; the name of a field or its documentation states the unit of a size.
 ///
 /// ```
 /// use dlpack_traits::{DataRef, Error, Layout, TensorView};
@@ -42,43 +42,43 @@ pub enum Error {
     },
     /// A dimension is negative.
     NegativeDim {
-        /// Which one.
+        /// The axis.
         axis: usize,
-        /// What it says.
+        /// Its value.
         dim: i64,
     },
     /// A dimension does not fit in the `i64` that DLPack stores.
     DimTooLarge {
-        /// Which one.
+        /// The axis.
         axis: usize,
     },
     /// A stride does not fit in the `i64` that DLPack stores.
     StrideTooLarge {
-        /// Which one.
+        /// The axis.
         axis: usize,
     },
-    /// A rank was given that is not one of the arrays of shape and strides.
+    /// A rank was given that is larger than the arrays of shape and strides, or negative.
     RankBeyondCapacity {
         /// The rank.
         ndim: i64,
         /// Entries of the array.
         capacity: usize,
     },
-    /// A stride in bytes is not a whole number of elements.
+    /// A stride in bytes is not a multiple of the element size.
     StrideNotWhole {
-        /// Which one.
+        /// The axis.
         axis: usize,
-        /// What it says, in bytes.
+        /// The stride, in bytes.
         bytes: i64,
     },
-    /// A pitch in bytes is not a whole number of elements.
+    /// A pitch in bytes is not a multiple of the element size.
     PitchNotWhole {
         /// The pitch, in bytes.
         bytes: i64,
         /// The width of an element, in bits.
         bits: i64,
     },
-    /// A pitch is smaller than the row that it is to hold.
+    /// A pitch is smaller than the row.
     PitchTooSmall {
         /// The pitch, in elements.
         pitch: i64,
@@ -92,26 +92,27 @@ pub enum Error {
     PitchBesideStrides,
     /// An offset is negative.
     NegativeOffset,
-    /// An offset counts elements that are packed into bytes, and ends inside one.
+    /// An offset counts elements that are packed into bytes, and does not end at a byte
+    /// boundary.
     InsideByte {
         /// The element type.
         dtype: DataType,
     },
-    /// The number of elements, or of the bytes that they span, does not fit in
-    /// the address space.
+    /// The number of elements, or of the bytes that they span, does not fit in the address
+    /// space.
     SizeOverflow,
-    /// Some element lies outside the storage, or an `offset` and a `len` say that the
-    /// tensor is a part that ends outside of it.
+    /// An element lies outside of the storage, or an `offset` and a `len` select a part
+    /// that ends outside of it.
     OutOfBounds {
         /// First byte of the tensor, counted from the start of the storage.
         start: i64,
         /// One past its last byte.
         end: i64,
-        /// Bytes that the storage holds.
+        /// Size of the storage in bytes.
         len: usize,
     },
-    /// Some element lies outside the part of the storage that an `offset` and a `len`
-    /// give to the tensor.
+    /// An element lies outside of the part of the storage that an `offset` and a `len`
+    /// select.
     OutsideWindow {
         /// First byte of the tensor, counted from the start of the storage.
         start: i64,
@@ -126,12 +127,12 @@ pub enum Error {
     Misaligned {
         /// The element type.
         dtype: DataType,
-        /// Bytes that its address must be a multiple of.
+        /// The alignment that the address must have, in bytes.
         align: usize,
     },
     /// The standard does not define this element type.
     UnsupportedDType {
-        /// The type asked for.
+        /// The requested type.
         dtype: DataType,
     },
     /// A run-time element type has no counterpart in DLPack.
@@ -139,79 +140,77 @@ pub enum Error {
         /// Its name.
         variant: &'static str,
     },
-    /// A variant of a storage holds nothing that DLPack can describe.
+    /// A variant of a storage has no memory that DLPack can describe.
     NoStorage {
         /// Its name.
         variant: &'static str,
     },
-    /// A run-time element type has no variant for a type of DLPack.
+    /// A run-time element type has no variant for a DLPack type.
     NoVariant {
-        /// The type of DLPack.
+        /// The DLPack type.
         dtype: DataType,
     },
-    /// A storage was to be read as another type, but does not hold bytes.
+    /// A storage was requested as another type, but its elements are not bytes.
     NotBytes {
-        /// The type that it was to be read as.
+        /// The requested type.
         dtype: DataType,
     },
-    /// A `dtype` was given for a storage that already has another one. Only
-    /// byte storage (`u8`) can be read as something else.
+    /// A `dtype` was given for a storage that has another one. Only byte storage (`u8`) can
+    /// be described with another type.
     DTypeMismatch {
-        /// The type asked for.
+        /// The requested type.
         dtype: DataType,
         /// The type of the storage.
         storage: DataType,
     },
-    /// A `device` was given that is not the storage's.
+    /// A `device` was given that is not the device of the storage.
     DeviceMismatch {
-        /// The device asked for.
+        /// The requested device.
         device: Device,
         /// The device of the storage.
         storage: Device,
     },
-    /// The data is not in the byte order of this machine, and DLPack has no
-    /// field that could say so.
+    /// The data is not in the byte order of this machine, which DLPack cannot express.
     NotNativeEndian,
-    /// Read-only memory was asked for in the legacy struct, which has no flag
-    /// to say that it must not be written.
+    /// Read-only memory was requested in the legacy struct, which has no READ_ONLY flag.
     ReadOnlyLegacy,
-    /// Padded elements narrower than a byte were asked for in the legacy struct,
-    /// which has no flag to say that they are padded.
+    /// Padded elements narrower than a byte were requested in the legacy struct, which has
+    /// no flag for padding.
     PaddedLegacy,
-    /// The storage has one owner, so an export that leaves the object usable
-    /// cannot keep it alive.
+    /// The storage has a single owner, so an export that borrows the object cannot keep the
+    /// memory alive.
     NotShareable,
-    /// The handle that a [`share`](crate::DLPackExport::share) returned does
-    /// not hold the memory that [`tensor`](crate::DLPackExport::tensor) describes.
+    /// The owner that [`share`](crate::DLPackExport::share) returned does not own the
+    /// memory that [`tensor`](crate::DLPackExport::tensor) describes.
     ShareOutOfRange,
-    /// The memory is not readable by the processor.
+    /// The processor cannot read the memory.
     NotOnHost {
-        /// Where it is.
+        /// The device of the memory.
         device: Device,
     },
-    /// The device type is 0 or negative; DLPack's begin at 1.
+    /// The device type is 0 or negative; DLPack's device types start at 1.
     NoSuchDevice {
         /// The device.
         device: Device,
     },
-    /// None of the backends at hand serves the device.
+    /// No registered backend supports the device.
     NoBackend {
-        /// The device that was asked for.
+        /// The requested device.
         device: Device,
     },
-    /// A plug-in registered a kind of device that another one serves.
+    /// A plug-in registered a device type that another backend already supports.
     AlreadyServed {
-        /// The kind.
+        /// The device type.
         device_type: DLDeviceType,
     },
-    /// The backend of the device does not have that.
+    /// The backend of the device does not support an operation.
     Unsupported {
         /// The device.
         device: Device,
-        /// What it lacks.
+        /// The operation.
         what: &'static str,
     },
-    /// The runtime library of a device is not on this machine.
+    /// The runtime library of a device was not found on this machine.
     NoLibrary {
         /// Its file, or its name.
         name: &'static str,
@@ -222,104 +221,104 @@ pub enum Error {
         device: Device,
         /// The function of the runtime.
         call: &'static str,
-        /// What it returned.
+        /// The error code that it returned.
         code: i32,
     },
-    /// The device does not define that `stream`.
+    /// The `stream` argument is not valid for the device.
     StreamRefused {
         /// The device.
         device: Device,
-        /// The number that the consumer sent; `None` if it said nothing.
+        /// The number that the consumer passed; `None` if it passed none.
         stream: Option<usize>,
-        /// What to send instead.
+        /// The rule for valid values.
         rule: &'static str,
     },
-    /// The consumer works on a stream that it did not name, and the device has
-    /// no way to find out when it is done.
+    /// The consumer uses a stream that it did not name, and the device cannot determine
+    /// when its work has finished.
     StreamUntracked {
         /// The device.
         device: Device,
     },
-    /// Elements packed into bytes can only be copied where they are compact.
+    /// Packed elements can be copied only if they are contiguous.
     PackedStrides {
         /// The element type.
         dtype: DataType,
     },
-    /// A stream was given for memory on which no stream works.
+    /// A stream was given for host memory, on which no stream works.
     StreamOnHost,
-    /// Memory for the exported tensor could not be had.
+    /// Memory for the exported tensor could not be allocated.
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: usize,
     },
-    /// There is no tensor behind the pointer: it is NULL.
+    /// The pointer to the struct is NULL.
     NullTensor,
-    /// The struct has the layout of another major version, of which nothing
-    /// but the deleter can be used.
+    /// The struct has the layout of another major version, of which only the deleter can be
+    /// used.
     VersionUnsupported {
-        /// The version that it names.
+        /// The version of the struct.
         found: Version,
     },
     /// The number of dimensions is negative.
     NegativeRank {
-        /// What it says.
+        /// The number.
         ndim: i32,
     },
-    /// There are dimensions, but `shape` is NULL.
+    /// The number of dimensions is not 0, but `shape` is NULL.
     NullShape {
-        /// Dimensions announced.
+        /// The number of dimensions.
         ndim: usize,
     },
-    /// There are elements, but `data` is NULL.
+    /// The tensor is not empty, but `data` is NULL.
     NullData,
-    /// The elements were to be accessed as another type than theirs.
+    /// The elements were requested as a type that is not theirs.
     ElementMismatch {
-        /// The type asked for.
+        /// The requested type.
         asked: DataType,
         /// The type of the elements.
         found: DataType,
     },
-    /// An index names no element.
+    /// An index is out of bounds, or has the wrong number of entries.
     NoSuchElement,
-    /// The bits of an element are no value of its type.
+    /// The bits of an element are not a valid value of its type.
     InvalidBits {
         /// The type of the elements.
         dtype: DataType,
     },
-    /// A slice was asked for, but the elements do not lie one after the other
-    /// in row-major order.
+    /// A slice was requested, but the elements are not contiguous in row-major order.
     NotCompact,
-    /// Imported memory was to be written that came with READ_ONLY.
+    /// Write access to read-only imported memory was requested.
     ReadOnly,
-    /// Imported memory was to be had alone, but others may hold it too.
+    /// Exclusive access to imported memory was requested, but it may have other owners.
     NotExclusive,
-    /// Imported memory was to be borrowed, but others may write it.
+    /// A borrow of imported memory was requested, but other owners may write it.
     NotFrozen,
-    /// The struct is of version 1.2 or later and has dimensions, but `strides`
-    /// is NULL, and the standard was to be taken by its word.
+    /// The struct is of version 1.2 or later and has dimensions, but `strides` is NULL,
+    /// which the import policy rejects.
     NullStrides {
-        /// Dimensions announced.
+        /// The number of dimensions.
         ndim: usize,
     },
-    /// The last dimensions of the tensor are not those of the elements that it
-    /// was to be accessed as, or do not lie one after the other.
+    /// The last dimensions of the tensor are not those of the requested element type, or
+    /// are not contiguous.
     AxesMismatch {
         /// The dimensions of an element.
         axes: &'static [i64],
     },
-    /// Elements were to be read as numbers of 64 bits, but have more.
+    /// Elements were requested as 64-bit numbers, but are wider.
     TooWide {
         /// The type of the elements.
         dtype: DataType,
     },
-    /// Imported memory was to be had alone, but two indices may name one element.
+    /// Exclusive access to imported memory was requested, but two indices may name one
+    /// element.
     Overlapping,
-    /// A reason that a hand-written [`DLPackExport`](crate::DLPackExport) gave.
+    /// The reason of a hand-written [`DLPackExport`](crate::DLPackExport).
     Custom(&'static str),
 }
 
 impl Error {
-    /// What is wrong with a list of numbers, if these are strides.
+    /// Converts an error about dimensions to one about strides, for a list of strides.
     #[cold]
     pub(crate) fn of_strides(self) -> Self {
         match self {
@@ -331,7 +330,7 @@ impl Error {
 
 impl core::error::Error for Error {}
 
-/// For conversions that cannot fail, where one that can is asked for.
+/// For generic code with fallible conversions, where a conversion cannot fail.
 impl From<Infallible> for Error {
     fn from(never: Infallible) -> Self {
         match never {}

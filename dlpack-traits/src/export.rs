@@ -1,4 +1,4 @@
-//! Giving tensors away: [`DLPackExport`].
+//! Exports: [`DLPackExport`].
 
 mod by_owner;
 mod pointers;
@@ -15,16 +15,17 @@ use crate::storage::{SharedOwner, Storage};
 use crate::stream::{StreamArg, StreamKind};
 use crate::view::TensorView;
 
-/// A type that can be handed to other libraries as a tensor.
+/// A type that can be exported to other libraries as a tensor.
 ///
-/// Usually the derive of the same name writes the implementation. By hand it
-/// takes no `unsafe` either: the type *lends* its memory and says how the
-/// elements lie in it, and everything it says is checked. If it panics, the export
-/// drops the owner, catches a panic of that drop (with `std`), and passes the first one on.
+/// Usually `derive(DLPackExport)` generates the implementation. An implementation by hand
+/// needs no `unsafe` either: the type *lends* its memory and describes the layout of the
+/// elements, and the export validates the description. If the implementation panics, the
+/// export drops the owner, catches a panic of that drop (with `std`), and propagates the
+/// first panic.
 ///
 /// | export | the object afterwards | a consumer may write |
 /// |---|---|---|
-/// | [`into_dlpack`](Self::into_dlpack) | is gone | if the storage is exclusively held |
+/// | [`into_dlpack`](Self::into_dlpack) | is moved | if the storage has a single owner |
 /// | [`to_dlpack`](Self::to_dlpack) | stays usable | only into a `SharedBuffer` |
 /// | [`copy_to_dlpack`](Self::copy_to_dlpack) | stays usable | yes, into its own copy |
 /// | [`tensor`](Self::tensor) and [`TensorView::dl_tensor`] | is borrowed | only into a `SharedBuffer` |
@@ -60,17 +61,17 @@ use crate::view::TensorView;
     note = "a list of elements has no shape: mark it `#[dlpack(data)]` in a struct with a `shape`"
 )]
 pub trait DLPackExport {
-    /// Describes the tensor in the place where its consumer reads it. Every export refuses
-    /// a tensor that was described in another [`Slot`].
+    /// Describes the tensor in the memory from which the consumer will read the
+    /// description. Every export rejects a tensor that was described in another [`Slot`].
     ///
     /// # Errors
     ///
-    /// Those of [`Shaped::data`](crate::Shaped::data), and whatever keeps the value in its
-    /// present state from being a tensor.
+    /// Those of [`Shaped::data`](crate::Shaped::data), and the reason why the value in its
+    /// current state is not a tensor.
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error>;
 
-    /// [`describe`](Self::describe) with as much freedom as the storage can give away. By
-    /// default that is reading only.
+    /// As [`describe`](Self::describe), with the most access that the storage can grant.
+    /// The default grants reading only.
     ///
     /// # Errors
     ///
@@ -80,38 +81,39 @@ pub trait DLPackExport {
         self.describe(out).map(DescriptionMut::from)
     }
 
-    /// What holds the elements. By default, [`share`](Self::share) is its.
+    /// The storage of the elements. The default of [`share`](Self::share) forwards to it.
     #[inline]
     fn storage(&self) -> Option<&dyn Storage> {
         None
     }
 
-    /// Synchronizes work that the memory itself does not know of, such as another thread
-    /// that fills it. By default there is none.
+    /// Synchronizes work that the storage does not track, such as another thread that fills
+    /// the memory. The default does nothing.
     ///
-    /// Every export calls this before it asks for the tensor. Then it synchronizes the
-    /// memory of the tensor, whatever this did: a [`DeviceBuffer`] orders its own work.
-    /// So an implementation can make consumers wait longer, and has nothing to forward.
+    /// Every export calls this before it describes the tensor. Afterwards it synchronizes
+    /// the memory of the tensor in any case: a [`DeviceBuffer`] orders its own work. So an
+    /// implementation can make consumers wait longer, and need not forward the call to its
+    /// storage.
     ///
     /// [`DeviceBuffer`]: crate::backend::DeviceBuffer
     ///
     /// # Errors
     ///
-    /// Whatever keeps the work from being done.
+    /// The reason why the work cannot be waited for.
     #[inline]
     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         let _ = consumer;
         Ok(())
     }
 
-    /// Another owner of the same memory, if the [`storage`](Self::storage) can
-    /// have several.
+    /// Returns another owner of the same memory, if the [`storage`](Self::storage) supports
+    /// several owners.
     #[inline]
     fn share(&self) -> Option<SharedOwner> {
         self.storage()?.share()
     }
 
-    /// The tensor, borrowed.
+    /// Borrows the object as a tensor.
     ///
     /// # Errors
     ///
@@ -121,12 +123,12 @@ pub trait DLPackExport {
         TensorView::of(|out| self.describe(out))
     }
 
-    /// Exports the tensor together with its owner, which is dropped by the
-    /// deleter, on any thread. One allocation; beyond 8 dimensions, more.
+    /// Exports the tensor together with its owner, which the deleter drops, on any thread.
+    /// It takes one allocation; beyond 8 dimensions, more.
     ///
-    /// A consumer may write if the storage is exclusively held (`Vec<T>`,
-    /// `Box<[T]>`, `[T; N]`) or a [`SharedBuffer`](crate::SharedBuffer);
-    /// otherwise the tensor is READ_ONLY.
+    /// Consumers may write if the storage has a single owner (`Vec<T>`, `Box<[T]>`, `[T;
+    /// N]`) or is a [`SharedBuffer`](crate::SharedBuffer); otherwise the tensor is
+    /// READ_ONLY.
     ///
     /// # Errors
     ///
@@ -140,7 +142,7 @@ pub trait DLPackExport {
         into_managed(self, StreamArg::unspecified())
     }
 
-    /// [`into_dlpack`](Self::into_dlpack) for a consumer that says on which stream
+    /// As [`into_dlpack`](Self::into_dlpack), for a consumer that names the stream on which
     /// it will use the tensor.
     ///
     /// # Errors
@@ -155,12 +157,13 @@ pub trait DLPackExport {
         into_managed(self, consumer)
     }
 
-    /// [`into_dlpack`](Self::into_dlpack) for consumers of before 1.0.
+    /// As [`into_dlpack`](Self::into_dlpack), for consumers that need the legacy struct
+    /// (before DLPack 1.0).
     ///
     /// # Errors
     ///
-    /// Those of `into_dlpack`, and [`Error::ReadOnlyLegacy`] where the tensor
-    /// would be READ_ONLY: the legacy struct cannot say so.
+    /// Those of `into_dlpack`, and [`Error::ReadOnlyLegacy`] if the tensor would be
+    /// READ_ONLY, which the legacy struct cannot express.
     #[inline]
     fn into_dlpack_legacy(self) -> Result<ManagedTensor<DLManagedTensor>, Error>
     where
@@ -169,24 +172,23 @@ pub trait DLPackExport {
         into_managed(self, StreamArg::unspecified())?.into_legacy()
     }
 
-    /// Exports the tensor with one more owner of its memory, and leaves the
-    /// object usable. One allocation; beyond 8 dimensions, more.
+    /// Exports the tensor with an additional owner of its memory, and leaves the object
+    /// usable. It takes one allocation; beyond 8 dimensions, more.
     ///
     /// The tensor is READ_ONLY, unless the storage is a
     /// [`SharedBuffer`](crate::SharedBuffer).
     ///
     /// # Errors
     ///
-    /// Those of [`tensor`](Self::tensor), [`Error::NotShareable`] where the
-    /// storage has a single owner, [`Error::ShareOutOfRange`] where a
-    /// hand-written [`share`](Self::share) returns another memory, and
-    /// [`Error::OutOfMemory`].
+    /// Those of [`tensor`](Self::tensor), [`Error::NotShareable`] if the storage has a
+    /// single owner, [`Error::ShareOutOfRange`] if a hand-written [`share`](Self::share)
+    /// returns an owner of other memory, and [`Error::OutOfMemory`].
     #[inline]
     fn to_dlpack(&self) -> Result<ManagedTensor, Error> {
         self.to_dlpack_on(StreamArg::unspecified())
     }
 
-    /// [`to_dlpack`](Self::to_dlpack) for a consumer that says on which stream it
+    /// As [`to_dlpack`](Self::to_dlpack), for a consumer that names the stream on which it
     /// will use the tensor.
     ///
     /// # Errors
@@ -198,13 +200,13 @@ pub trait DLPackExport {
         share_managed(self, consumer)
     }
 
-    /// Exports a copy of the elements, compact in row-major order and aligned
-    /// to 64 bytes, which the consumer alone owns (IS_COPIED) and may write.
+    /// Exports a copy of the elements, contiguous in row-major order and aligned to 64
+    /// bytes. Only the consumer owns the copy (IS_COPIED), and may write it.
     ///
     /// # Errors
     ///
-    /// Those of [`tensor`](Self::tensor), [`Error::NotOnHost`] where the
-    /// processor cannot read the memory, and [`Error::OutOfMemory`].
+    /// Those of [`tensor`](Self::tensor), [`Error::NotOnHost`] if the processor cannot read
+    /// the memory, and [`Error::OutOfMemory`].
     fn copy_to_dlpack(&self) -> Result<ManagedTensor, Error> {
         copy_managed(self, StreamArg::unspecified())
     }
@@ -216,33 +218,33 @@ pub(crate) fn into_managed<T: DLPackExport + Send + 'static>(
     owner: T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor, Error> {
-    // The order of these steps is the proof; see docs/SAFETY.md.
+    // The safety proof relies on the order of these steps; see docs/SAFETY.md.
     let placed = Packet::place(owner)?;
     placed.owner().sync_for(consumer)?;
     placed.lend(AsExport, consumer, Flags::NONE)
 }
 
-/// Exports with one more owner: [`DLPackExport::to_dlpack`].
+/// Exports with an additional owner: [`DLPackExport::to_dlpack`].
 #[inline(always)]
 pub(crate) fn share_managed<T: DLPackExport + ?Sized>(
     tensor: &T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor, Error> {
     let Some(owner) = tensor.share() else { return Err(not_shareable(tensor)) };
-    // First, so that a hook that panics finds the owner where a panic of its drop is caught.
+    // First, so that `Placed` drops the owner if a hook panics, and catches a second panic.
     let placed = Packet::place_shared(owner)?;
     tensor.sync_for(consumer)?;
     placed.lend_in(tensor, consumer)
 }
 
-/// What keeps a tensor from being shared: what keeps it from being a tensor, if anything.
+/// The error of a tensor without a shared owner: its own error if it cannot be described.
 #[cold]
 #[inline(never)]
 fn not_shareable<T: DLPackExport + ?Sized>(tensor: &T) -> Error {
     tensor.describe(Slot::new().describe()).err().unwrap_or(Error::NotShareable)
 }
 
-/// [`DLPackExport::tensor`], once for each type, for callers on slow paths.
+/// [`DLPackExport::tensor`], outlined once per type, for slow paths.
 #[cold]
 #[inline(never)]
 pub(crate) fn tensor_of<T: DLPackExport + ?Sized>(tensor: &T) -> Result<TensorView<'_>, Error> {
@@ -254,7 +256,8 @@ pub(crate) fn copy_managed<T: DLPackExport + ?Sized>(
     tensor: &T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor, Error> {
-    // The consumer may be refused, and the copy will be used there. The processor copies.
+    // Synchronizes with the consumer first, which may reject its stream and which will use
+    // the copy, then with the processor, which makes the copy.
     let stream = match consumer.kind() {
         StreamKind::Unspecified | StreamKind::OnHost => None,
         _ => Some(consumer),
@@ -266,12 +269,12 @@ pub(crate) fn copy_managed<T: DLPackExport + ?Sized>(
     copied_managed(Copied::of(&view)?)
 }
 
-/// Exports a copy that was made.
+/// Exports a finished copy.
 pub(crate) fn copied_managed(copied: Copied) -> Result<ManagedTensor, Error> {
     Packet::place(copied)?.lend(AsCopied, StreamArg::unspecified(), Flags::IS_COPIED)
 }
 
-/// An owner lends its memory as its implementation of [`DLPackExport`] says.
+/// Lends the memory of an owner by its implementation of [`DLPackExport`].
 pub(crate) struct AsExport;
 
 impl<O: DLPackExport> Lend<O> for AsExport {
@@ -288,7 +291,7 @@ impl<'t, T: DLPackExport + ?Sized> DescribeIn<'t> for &'t T {
     }
 }
 
-/// A copy lends all of its memory.
+/// Lends all memory of a copy.
 struct AsCopied;
 
 impl Lend<Copied> for AsCopied {

@@ -1,13 +1,13 @@
-//! The C header `dlpack.h` 1.3, in its own names and its own order.
+//! The C header `dlpack.h` 1.3, with its own names in its own order.
 //!
-//! Nothing here has logic. Codes that other libraries write into memory
-//! ([`DLDeviceType`], [`DLDataTypeCode`]) are transparent integers with named
-//! constants: a Rust `enum` that holds a code it does not know is undefined
-//! behaviour, and later minor versions of the standard add codes.
+//! This module has no logic. Codes that other libraries write into memory
+//! ([`DLDeviceType`], [`DLDataTypeCode`]) are transparent integers with named constants: a
+//! Rust `enum` with a value that has no variant is undefined behaviour, and later minor
+//! versions of the standard add codes.
 //!
-//! The sizes, alignments and offsets of every struct are asserted at compile
-//! time below, and a test of this repository compares them with the real
-//! header through a C compiler.
+//! The sizes, alignments and offsets of every struct are asserted at compile time below,
+//! and a test of this repository compares them with the original header through a C
+//! compiler.
 
 #![expect(non_upper_case_globals, reason = "C names stay verbatim")]
 #![allow(non_snake_case, reason = "C names stay verbatim; not every compiler minds this one")]
@@ -22,7 +22,7 @@ pub const DLPACK_MINOR_VERSION: u32 = 3;
 
 /// Version of the ABI (`major`) and of the set of codes (`minor`).
 ///
-/// A consumer that meets another `major` may call the deleter and nothing else.
+/// A consumer of a struct with another `major` may only call its deleter.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DLPackVersion {
@@ -32,7 +32,7 @@ pub struct DLPackVersion {
     pub minor: u32,
 }
 
-/// Kind of device (a C `enum` of 32 bits).
+/// Device type (a C `enum` of 32 bits).
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DLDeviceType(pub i32);
@@ -70,20 +70,20 @@ pub const kDLMAIA: DLDeviceType = DLDeviceType(17);
 /// AWS Trainium.
 pub const kDLTrn: DLDeviceType = DLDeviceType(18);
 
-/// One device: its kind and its index.
+/// A device: its type and its index.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DLDevice {
-    /// Kind of device.
+    /// Device type.
     pub device_type: DLDeviceType,
-    /// Index among devices of that kind; 0 for host, pinned and managed memory.
+    /// Index among devices of that type; 0 for host, pinned and managed memory.
     pub device_id: i32,
 }
 
-/// Family of an element type.
+/// Type code of an element type.
 ///
-/// The C `enum` is as wide as an `int`, but the only place it is stored,
-/// [`DLDataType::code`], has 8 bits; this type is that field.
+/// The C `enum` is as wide as an `int`, but it is stored only in [`DLDataType::code`],
+/// which has 8 bits; this type is that field.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DLDataTypeCode(pub u8);
@@ -125,11 +125,11 @@ pub const kDLFloat6_e3m2fn: DLDataTypeCode = DLDataTypeCode(16);
 /// 4-bit float, 2 exponent and 1 mantissa bit.
 pub const kDLFloat4_e2m1fn: DLDataTypeCode = DLDataTypeCode(17);
 
-/// Element type: family, width of one lane in bits, number of lanes.
+/// Element type: type code, width of one lane in bits, number of lanes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DLDataType {
-    /// Family.
+    /// Type code.
     pub code: DLDataTypeCode,
     /// Bits of one lane.
     pub bits: u8,
@@ -137,54 +137,55 @@ pub struct DLDataType {
     pub lanes: u16,
 }
 
-/// A tensor without an owner.
+/// A tensor without an owner (a borrowed view).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLTensor {
-    /// Address, or handle on devices that have no addresses.
+    /// Address, or an opaque handle on devices without addresses.
     pub data: *mut c_void,
-    /// Where the memory lives.
+    /// Device of the memory.
     pub device: DLDevice,
     /// Number of dimensions.
     pub ndim: i32,
     /// Element type.
     pub dtype: DLDataType,
-    /// `ndim` extents, in elements. May be NULL when `ndim` is 0.
+    /// `ndim` extents, in elements. May be NULL if `ndim` is 0.
     pub shape: *mut i64,
-    /// `ndim` strides, in elements. NULL for compact tensors before 1.2 only.
+    /// `ndim` strides, in elements. May be NULL for contiguous tensors before version 1.2
+    /// only.
     pub strides: *mut i64,
     /// Bytes from `data` to the first element.
     pub byte_offset: u64,
 }
 
-/// A tensor with an owner, as it was before 1.0 ("legacy"): no version, no flags.
+/// A managed tensor of before 1.0 ("legacy"): it has no version and no flags.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLManagedTensor {
     /// The tensor.
     pub dl_tensor: DLTensor,
-    /// The producer's own; NULL is allowed.
+    /// Private data of the producer; may be NULL.
     pub manager_ctx: *mut c_void,
-    /// Releases the tensor and this struct; NULL when there is nothing to release.
+    /// Releases the tensor and this struct; NULL if there is nothing to release.
     pub deleter: Option<unsafe extern "C" fn(self_: *mut DLManagedTensor)>,
 }
 
 /// The consumer must not write.
 pub const DLPACK_FLAG_BITMASK_READ_ONLY: u64 = 1 << 0;
-/// The producer made a copy that the consumer alone owns until the deleter runs.
+/// The producer made a copy that only the consumer owns until the deleter runs.
 pub const DLPACK_FLAG_BITMASK_IS_COPIED: u64 = 1 << 1;
-/// Elements narrower than a byte take a byte each instead of being packed.
+/// Elements narrower than a byte are padded to one byte each instead of being packed.
 pub const DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED: u64 = 1 << 2;
 
-/// A tensor with an owner, a version and flags.
+/// A managed tensor: an owned tensor with a version and flags.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLManagedTensorVersioned {
-    /// Version of this struct. Everything up to `flags` is stable for ever.
+    /// Version of this struct. The layout of the fields up to `flags` never changes.
     pub version: DLPackVersion,
-    /// The producer's own; NULL is allowed.
+    /// Private data of the producer; may be NULL.
     pub manager_ctx: *mut c_void,
-    /// Releases the tensor and this struct; NULL when there is nothing to release.
+    /// Releases the tensor and this struct; NULL if there is nothing to release.
     pub deleter: Option<unsafe extern "C" fn(self_: *mut DLManagedTensorVersioned)>,
     /// Union of the `DLPACK_FLAG_BITMASK_*` constants.
     pub flags: u64,
@@ -194,14 +195,13 @@ pub struct DLManagedTensorVersioned {
 
 /// Reports an error of [`DLPackManagedTensorAllocator`]: context, kind, message.
 ///
-/// In the header this type is written out in place and has no name.
+/// The header declares this type inline, without a name.
 pub type SetError = Option<
     unsafe extern "C" fn(error_ctx: *mut c_void, kind: *const c_char, message: *const c_char),
 >;
 
-/// Makes a tensor in the producer's framework after a prototype, of which
-/// `dtype`, `ndim`, `shape` and `device` count. 0 on success; otherwise `SetError`
-/// was called once.
+/// Allocates a tensor in the producer's framework with the `dtype`, `ndim`, `shape` and
+/// `device` of a prototype. Returns 0 on success; otherwise `SetError` was called once.
 pub type DLPackManagedTensorAllocator = Option<
     unsafe extern "C" fn(
         prototype: *mut DLTensor,
@@ -211,19 +211,19 @@ pub type DLPackManagedTensorAllocator = Option<
     ) -> c_int,
 >;
 
-/// Exports an object of the framework as an owning tensor, without
-/// synchronising. 0 on success; otherwise an exception is pending.
+/// Exports an object of the framework as an owned tensor, without synchronization. Returns
+/// 0 on success; otherwise an exception is pending.
 pub type DLPackManagedTensorFromPyObjectNoSync = Option<
     unsafe extern "C" fn(py_object: *mut c_void, out: *mut *mut DLManagedTensorVersioned) -> c_int,
 >;
 
-/// Fills a borrowed tensor from an object of the framework, without
-/// synchronising. 0 on success; otherwise an exception is pending.
+/// Fills a borrowed tensor from an object of the framework, without synchronization.
+/// Returns 0 on success; otherwise an exception is pending.
 pub type DLPackDLTensorFromPyObjectNoSync =
     Option<unsafe extern "C" fn(py_object: *mut c_void, out: *mut DLTensor) -> c_int>;
 
-/// Asks the framework for the stream that it currently launches work on; NULL
-/// on the CPU. 0 on success; otherwise an exception is pending.
+/// Returns the stream on which the framework currently launches work; NULL on the CPU.
+/// Returns 0 on success; otherwise an exception is pending.
 pub type DLPackCurrentWorkStream = Option<
     unsafe extern "C" fn(
         device_type: DLDeviceType,
@@ -232,8 +232,8 @@ pub type DLPackCurrentWorkStream = Option<
     ) -> c_int,
 >;
 
-/// Turns an owning tensor, which is stolen, into an object of the framework,
-/// without synchronising. 0 on success; otherwise an exception is pending.
+/// Converts an owned tensor, whose reference is stolen, to an object of the framework,
+/// without synchronization. Returns 0 on success; otherwise an exception is pending.
 pub type DLPackManagedTensorToPyObjectNoSync = Option<
     unsafe extern "C" fn(
         tensor: *mut DLManagedTensorVersioned,
@@ -241,21 +241,21 @@ pub type DLPackManagedTensorToPyObjectNoSync = Option<
     ) -> c_int,
 >;
 
-/// The part of the exchange table that no version changes.
+/// The part of the exchange table whose layout never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLPackExchangeAPIHeader {
-    /// Version of the table; check `major` before reading what follows.
+    /// Version of the table; check `major` before reading the fields after the header.
     pub version: DLPackVersion,
     /// An older table of the same framework, or NULL.
     pub prev_api: *mut DLPackExchangeAPIHeader,
 }
 
-/// The C exchange table that a type publishes as `__dlpack_c_exchange_api__`.
+/// The DLPack C exchange API of a type, published as `__dlpack_c_exchange_api__`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLPackExchangeAPI {
-    /// The stable part.
+    /// The stable header.
     pub header: DLPackExchangeAPIHeader,
     /// Must not be NULL.
     pub managed_tensor_allocator: DLPackManagedTensorAllocator,
@@ -263,7 +263,7 @@ pub struct DLPackExchangeAPI {
     pub managed_tensor_from_py_object_no_sync: DLPackManagedTensorFromPyObjectNoSync,
     /// Must not be NULL.
     pub managed_tensor_to_py_object_no_sync: DLPackManagedTensorToPyObjectNoSync,
-    /// NULL where the framework has no borrowed exports.
+    /// NULL if the framework has no borrowed exports.
     pub dltensor_from_py_object_no_sync: DLPackDLTensorFromPyObjectNoSync,
     /// Must not be NULL.
     pub current_work_stream: DLPackCurrentWorkStream,

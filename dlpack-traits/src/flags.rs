@@ -1,4 +1,4 @@
-//! What a versioned managed tensor says of its memory: [`Flags`].
+//! Flags of a versioned managed tensor: [`Flags`].
 
 use core::fmt;
 use core::ops::BitOr;
@@ -7,7 +7,7 @@ use crate::ffi;
 
 /// The flags of a versioned managed tensor.
 ///
-/// Bits that this version of the standard does not name are kept.
+/// Bits that this version of the standard does not define are kept.
 ///
 /// ```
 /// use dlpack_traits::Flags;
@@ -25,18 +25,18 @@ impl Flags {
     pub const NONE: Flags = Flags(0);
     /// The consumer must not write.
     pub const READ_ONLY: Flags = Flags(ffi::DLPACK_FLAG_BITMASK_READ_ONLY);
-    /// The producer made a copy, and the consumer alone owns it.
+    /// The producer made a copy, which only the consumer owns.
     pub const IS_COPIED: Flags = Flags(ffi::DLPACK_FLAG_BITMASK_IS_COPIED);
-    /// Elements narrower than a byte take a byte each.
+    /// Elements narrower than a byte are padded to one byte each.
     pub const IS_SUBBYTE_TYPE_PADDED: Flags =
         Flags(ffi::DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED);
 
-    /// Flags from the C field.
+    /// Creates flags from the C field.
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// The C field.
+    /// Converts the flags to the C field.
     pub const fn bits(self) -> u64 {
         self.0
     }

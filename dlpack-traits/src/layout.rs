@@ -1,18 +1,18 @@
-//! Arithmetic on shapes and strides, all of it checked, none of it unsafe.
+//! Arithmetic on shapes and strides. All of it is checked, and none of it is unsafe.
 //!
-//! Dimensions and strides count elements, as DLPack stores them. Whatever does
-//! not fit in 64 signed bits is refused: there is no memory of that size.
+//! Dimensions and strides count elements, as in DLPack. A size that does not fit in 64
+//! signed bits is rejected: no memory is that large.
 
 use crate::error::Error;
 
-/// The most dimensions that a tensor can have here: NumPy's limit.
+/// The maximum number of dimensions of a tensor in this crate: NumPy's limit.
 pub const MAX_NDIM: usize = 64;
 
-/// Number of elements: the product of the dimensions, 1 for none.
+/// Number of elements: the product of the dimensions, 1 for an empty shape.
 ///
 /// # Errors
 ///
-/// [`Error::TooManyDims`], [`Error::NegativeDim`] (also beside a zero), and
+/// [`Error::TooManyDims`], [`Error::NegativeDim`] (even if another dimension is zero), and
 /// [`Error::SizeOverflow`] unless some dimension is zero.
 ///
 /// ```
@@ -39,7 +39,8 @@ pub fn numel(shape: &[i64]) -> Result<i64, Error> {
     if empty { Ok(0) } else { product.ok_or(Error::SizeOverflow) }
 }
 
-/// The lowest and highest element that a layout reaches, counted from its first.
+/// The lowest and the highest element that a layout reaches, counted from the first
+/// element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Lowest element, 0 or negative.
@@ -48,14 +49,14 @@ pub struct Extent {
     pub high: i64,
 }
 
-/// Which elements a strided layout reaches, or `None` if it has no elements.
+/// Returns the elements that a strided layout reaches; `None` for an empty tensor.
 ///
-/// Strides of dimensions of size 1 are never used, so they may hold anything.
+/// Strides of dimensions of size 1 are not used, so they may have any value.
 ///
 /// # Errors
 ///
-/// Those of [`numel`], [`Error::RankMismatch`], and [`Error::SizeOverflow`]
-/// when the extent does not fit in 64 bits.
+/// Those of [`numel`], [`Error::RankMismatch`], and [`Error::SizeOverflow`] if the extent
+/// does not fit in 64 bits.
 ///
 /// ```
 /// use dlpack_traits::layout::{extent, Extent};
@@ -74,26 +75,24 @@ pub fn extent(shape: &[i64], strides: &[i64]) -> Result<Option<Extent>, Error> {
     }
 }
 
-/// [`extent`] of a tensor that is known to have elements, and as many strides
-/// as dimensions.
+/// As [`extent`], for a tensor that is not empty and has one stride per dimension.
 #[inline]
 pub(crate) fn extent_of_some(shape: &[i64], strides: &[i64]) -> Result<Extent, Error> {
     let mut reached = Extent { low: 0, high: 0 };
     for (&dim, &stride) in shape.iter().zip(strides) {
         let last = dim.saturating_sub(1).checked_mul(stride).ok_or(Error::SizeOverflow)?;
-        // Both ends only ever move outward, so a sum that overflows would not
-        // have come back.
+        // `low` only decreases and `high` only increases, so a sum that overflows could not
+        // become valid again.
         let end = if last < 0 { &mut reached.low } else { &mut reached.high };
         *end = end.checked_add(last).ok_or(Error::SizeOverflow)?;
     }
     Ok(reached)
 }
 
-/// Writes the strides of a compact row-major (C order) tensor.
+/// Writes the strides of a contiguous row-major (C order) tensor.
 ///
-/// `strides` must be as long as `shape`; what is longer is left as it is.
-/// The strides of an empty tensor are never used; they are written as if its
-/// zero dimensions were 1.
+/// `strides` must be as long as `shape`; further entries are not changed. The strides of an
+/// empty tensor are not used; they are written as if its zero dimensions were 1.
 #[inline]
 pub fn row_major_strides(shape: &[i64], strides: &mut [i64]) {
     let mut step = 1_i64;
@@ -103,7 +102,7 @@ pub fn row_major_strides(shape: &[i64], strides: &mut [i64]) {
     }
 }
 
-/// Writes the strides of a compact column-major (Fortran order) tensor, as
+/// Writes the strides of a contiguous column-major (Fortran order) tensor, as
 /// [`row_major_strides`] does for row-major ones.
 #[inline]
 pub fn column_major_strides(shape: &[i64], strides: &mut [i64]) {
@@ -114,9 +113,9 @@ pub fn column_major_strides(shape: &[i64], strides: &mut [i64]) {
     }
 }
 
-/// Whether the elements lie one after the other in row-major (C) order.
+/// Whether the elements are contiguous in row-major (C) order.
 ///
-/// Dimensions of size 1 may have any stride, and an empty tensor is compact.
+/// Dimensions of size 1 may have any stride, and an empty tensor is contiguous.
 ///
 /// ```
 /// use dlpack_traits::layout::is_row_major;
@@ -127,7 +126,7 @@ pub fn is_row_major(shape: &[i64], strides: &[i64]) -> bool {
     is_compact(shape.iter().zip(strides).rev())
 }
 
-/// Whether the elements lie one after the other in column-major (Fortran) order.
+/// Whether the elements are contiguous in column-major (Fortran) order.
 ///
 /// ```
 /// use dlpack_traits::layout::is_column_major;
@@ -137,7 +136,8 @@ pub fn is_column_major(shape: &[i64], strides: &[i64]) -> bool {
     is_compact(shape.iter().zip(strides))
 }
 
-/// Whether the axes, from the fastest to the slowest, leave no gaps.
+/// Whether the elements are contiguous, with the axes given from the fastest to the
+/// slowest.
 fn is_compact<'a>(axes: impl Iterator<Item = (&'a i64, &'a i64)>) -> bool {
     let mut step = Some(1_i64);
     let mut compact = true;
@@ -155,9 +155,9 @@ fn is_compact<'a>(axes: impl Iterator<Item = (&'a i64, &'a i64)>) -> bool {
 
 /// Whether two different indices may name the same element.
 ///
-/// `false` is a proof; `true` may be wrong for exotic layouts. The proof: sort
-/// the axes by the size of their strides; if each stride is larger than
-/// everything that the axes below it span together, no two indices meet.
+/// `false` is exact; `true` may be wrong for unusual layouts. The test sorts the axes by
+/// the size of their strides; if each stride is larger than the total span of the axes with
+/// smaller strides, no two indices name the same element.
 ///
 /// ```
 /// use dlpack_traits::layout::may_overlap;
@@ -171,8 +171,8 @@ pub fn may_overlap(shape: &[i64], strides: &[i64]) -> bool {
     !is_sorted_apart(shape, strides) && may_overlap_in_any_order(shape, strides)
 }
 
-/// That proof where the axes are sorted already, the one with the smallest stride last,
-/// as in nearly every layout that is not compact.
+/// The same test for axes that are already sorted, with the smallest stride last, as in
+/// nearly every layout that is not contiguous. Needs no search for the next axis.
 #[inline]
 fn is_sorted_apart(shape: &[i64], strides: &[i64]) -> bool {
     let mut below = 0_u64; // what the axes behind this one span, in elements
@@ -183,21 +183,21 @@ fn is_sorted_apart(shape: &[i64], strides: &[i64]) -> bool {
                 return false;
             }
             let span = dim.unsigned_abs().saturating_sub(1).saturating_mul(step);
-            // What saturates is passed by no stride.
+            // No stride exceeds a saturated span, so saturation rejects.
             below = below.saturating_add(span);
         }
     }
     true
 }
 
-/// [`may_overlap`] by sorting the axes.
+/// [`may_overlap`] for axes in any order.
 fn may_overlap_in_any_order(shape: &[i64], strides: &[i64]) -> bool {
     if shape.contains(&0) {
         return false;
     }
-    // Selection instead of a sort: no scratch memory, and ranks are small.
-    // Axes with one stride overlap unless all but one of them have size 1, and
-    // then the second one fails the comparison below.
+    // Selection instead of a sort: it needs no scratch memory, and ranks are small. Two
+    // axes with the same stride overlap, unless one of them has size 1 and is skipped: the
+    // second one fails the comparison below.
     let mut below: u128 = 0; // what the axes taken so far span, in elements
     let mut taken: u128 = 0; // bit set of axes
     for _ in 0..shape.len().min(MAX_NDIM) {
@@ -219,7 +219,7 @@ fn may_overlap_in_any_order(shape: &[i64], strides: &[i64]) -> bool {
     shape.len() > MAX_NDIM
 }
 
-/// Visits the indices of some axes in row-major order.
+/// Iterates over the indices of some axes in row-major order.
 #[derive(Clone, Debug)]
 pub(crate) struct Walk<'a> {
     shape: &'a [i64],
@@ -229,24 +229,24 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Starts at the first index. What `strides` has beyond `shape` is not used.
+    /// Starts at the first index. Entries of `strides` beyond `shape` are not used.
     pub(crate) fn new(shape: &'a [i64], strides: &'a [i64]) -> Self {
         Self { shape, strides, index: [0; MAX_NDIM], position: 0 }
     }
 
-    /// Elements from the first to the one visited.
+    /// Offset of the current element from the first one, in elements.
     #[inline]
     pub(crate) fn position(&self) -> i64 {
         self.position
     }
 
-    /// Goes to the next index; from the last one to the first.
+    /// Advances to the next index, and from the last one to the first.
     #[inline]
     pub(crate) fn advance(&mut self) {
         let axes = self.index.iter_mut().zip(self.shape).zip(self.strides);
         for ((index, &dim), &stride) in axes.take(self.shape.len()).rev() {
-            // The strides of a description stay within its storage, so neither
-            // of these leaves 64 bits for a dimension that has a next index.
+            // The strides of a description stay within its storage, so neither of these
+            // overflows 64 bits for a dimension that has a next index.
             *index = index.wrapping_add(1);
             self.position = self.position.wrapping_add(stride);
             if *index < dim {
@@ -266,7 +266,7 @@ mod tests {
     fn sizes_of_one_overlap_nobody() {
         assert!(!may_overlap(&[2, 1, 3], &[-3, 2, -1]));
         assert!(!may_overlap(&[2, 3, 1], &[1, 2, 0]));
-        // As many axes as can be looked at, and more.
+        // 64 axes, the maximum, and one more.
         let strides: alloc::vec::Vec<i64> = (0..64).map(|axis| 1_i64 << axis).collect();
         assert!(!may_overlap(&[2; 64], &strides));
         assert!(may_overlap(&[2; 65], &[&[0x5555][..], &strides[..]].concat()));
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(numel(&[1 << 32, 1 << 32]), Err(Error::SizeOverflow));
         assert_eq!(numel(&[1 << 32, 1 << 32, 0]), Ok(0));
         assert_eq!(numel(&[1; 65]), Err(Error::TooManyDims { ndim: 65 }));
-        // The message names the limit in its own words: errors know no layouts.
+        // The message contains the limit as text, because `Error` does not use this module.
         let message = alloc::string::ToString::to_string(&Error::TooManyDims { ndim: 65 });
         assert!(message.contains(&alloc::format!("the {MAX_NDIM} that")));
         assert_eq!(numel(&[1; 64]), Ok(1));
@@ -315,7 +315,7 @@ mod tests {
         assert!(is_row_major(&[], &[]));
     }
 
-    /// The proof that needs no sorting: where the axes are in order.
+    /// Axes that are already sorted need no search.
     #[test]
     fn axes_in_order_are_not_sorted() {
         assert!(is_sorted_apart(&[2, 3], &[3, 1]));
@@ -323,7 +323,7 @@ mod tests {
         assert!(is_sorted_apart(&[4, 1, 3], &[3, 0, 1]));
         assert!(is_sorted_apart(&[0, 3], &[3, 1]));
         assert!(is_sorted_apart(&[], &[]));
-        // An axis of one element, or of none, spans nothing, whatever its stride.
+        // An axis of size 1 or 0 spans nothing, whatever its stride.
         assert!(is_sorted_apart(&[2, 0], &[1, 5]));
         assert!(is_sorted_apart(&[2, 1], &[1, 5]));
         assert!(!is_sorted_apart(&[2, 3], &[1, 2]));

@@ -1,7 +1,7 @@
 //! Zero-copy tensor exchange through [DLPack] 1.3, without `unsafe` in your code.
 //!
-//! A type that owns the elements of a tensor derives [`DLPackExport`]; a
-//! consumer (NumPy, PyTorch, JAX, a C++ program) then uses them in place.
+//! A type that owns the elements of a tensor derives [`DLPackExport`]; a consumer (NumPy,
+//! PyTorch, JAX, a C++ program) then uses the elements in place.
 //!
 #![cfg_attr(feature = "derive", doc = "```")]
 #![cfg_attr(not(feature = "derive"), doc = "```ignore")]
@@ -18,9 +18,9 @@
 //! assert_eq!(tensor.dtype(), DataType::U8);
 //! assert_eq!(tensor.strides(), [6, 3, 1]);
 //!
-//! // A consumer takes the C struct, and calls its deleter when it is done.
+//! // A consumer takes the C struct, and calls its deleter when it has finished.
 //! let managed = tensor.into_raw();
-//! # // SAFETY: `into_raw` gave a valid struct, and this is the only call.
+//! # // SAFETY: `into_raw` returned a valid struct, and this is the only call.
 //! # unsafe { (*managed).deleter.unwrap()(managed) }
 //! # Ok::<(), dlpack_traits::Error>(())
 //! ```
@@ -30,38 +30,38 @@
 #![cfg_attr(feature = "derive", doc = "The [`guide`] has a page per task. By name:")]
 #![cfg_attr(not(feature = "derive"), doc = "By name:")]
 //!
-//! | to | see |
+//! | task | see |
 //! |---|---|
 //! | export a struct | the derive macro `DLPackExport` (feature `derive`), [`trait@DLPackExport`] |
 //! | export a buffer type of your own | [`Storage`], [`DataRef`] |
 //! | let consumers write | [`SharedBuffer`], the table at [`trait@DLPackExport`] |
-//! | take a tensor from a C pointer | [`Imported`], and [`Elements`], [`Frozen`], [`Exclusive`] for what is in it |
+//! | import a tensor from a C pointer | [`Imported`], and [`Elements`], [`Frozen`], [`Exclusive`] to access its elements |
 //! | build a struct from a tensor | the derive macro `DLPackImport` (feature `derive`), [`trait@DLPackImport`] |
-//! | hold imported memory in a struct | [`Foreign`] |
-//! | export memory of a device | [`backend::DeviceBuffer`]; a new device: [`backend`] |
-//! | take a tensor from a Python object | `python::from_dlpack` (feature `pyo3`) |
-//! | make a Python class | the module `python` (feature `pyo3`) |
-//! | give C programs functions for a class | [`exchange`] |
-//! | look at the C structs | [`ffi`] |
+//! | store imported memory in a struct | [`Foreign`] |
+//! | export device memory | [`backend::DeviceBuffer`]; to support a new device: [`backend`] |
+//! | import a tensor from a Python object | `python::from_dlpack` (feature `pyo3`) |
+//! | define a Python class | the module `python` (feature `pyo3`) |
+//! | export C functions for a class | [`exchange`] |
+//! | use the C structs directly | [`ffi`] |
 //!
 //! # Features
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `std` (default) | panics of user code are caught at the C boundary, as is a panic of an owner's `Drop` during another one; without it they abort |
+//! | `std` (default) | panics of user code are caught at the C boundary, as is a panic of an owner's `Drop` during another panic; without `std` they abort the process |
 //! | `derive` | `#[derive(DLPackExport)]`, `#[derive(DLPackImport)]`, and `Element`, `DataType`, `Storage`, `AsLayout`, `FromLayout` for their parts |
 //! | `bytes` | `bytes::Bytes` and `BytesMut` as storages |
 //! | `memmap2` | `memmap2::Mmap` and `MmapMut` as storages |
-//! | `cuda` | CUDA as a device: `backend::Cuda`; the driver is loaded at run time |
-//! | `cudarc` | slices of `cudarc` as storages; needs the Rust that `cudarc` needs |
-//! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported ones |
+//! | `cuda` | the CUDA backend `backend::Cuda`; the driver is loaded at run time |
+//! | `cudarc` | slices of `cudarc` as storages; needs the Rust version that `cudarc` needs |
+//! | `ndarray` | `ndarray::Array` and `ArcArray` as tensors, and array views of imported tensors |
 //! | `half` | `half::f16` and `half::bf16` as elements |
-//! | `oneapi` | SYCL's unified shared memory: `backend::OneApi`; DPCTL is loaded at run time |
-//! | `opencl` | buffers of OpenCL: `backend::OpenCl`; the loader is loaded at run time |
-//! | `rocm` | ROCm as a device: `backend::Rocm`; the runtime is loaded at run time |
-//! | `vulkan` | Vulkan as a device: `backend::Vulkan`; the loader is loaded at run time |
-//! | `webgpu` | WebGPU as a device: `backend::WebGpu`, for devices of wgpu-native |
-//! | `pyo3` | Python classes that produce tensors, and tensors of Python objects |
+//! | `oneapi` | the backend `backend::OneApi` for SYCL's unified shared memory; DPCTL is loaded at run time |
+//! | `opencl` | the backend `backend::OpenCl` for OpenCL buffers; the loader is loaded at run time |
+//! | `rocm` | the ROCm backend `backend::Rocm`; the runtime is loaded at run time |
+//! | `vulkan` | the Vulkan backend `backend::Vulkan`; the loader is loaded at run time |
+//! | `webgpu` | the WebGPU backend `backend::WebGpu`, for devices of wgpu-native |
+//! | `pyo3` | Python classes that export tensors, and import of tensors from Python objects |
 //!
 //! [DLPack]: https://dmlc.github.io/dlpack/latest/
 
@@ -134,24 +134,24 @@ pub use dlpack_derive::{
     AsLayout, DLPackExport, DLPackImport, DataType, Element, FromLayout, Storage,
 };
 
-/// The code in the README is code. What is ignored there, and in `python`, needs the
-/// macros of PyO3: `cargo xtask test` has them, and compiles it (each block alone:
-/// rustdoc leaves out the ignored ones of those that it merges).
+/// Compiles the code blocks of the README. Blocks that are ignored there, and in `python`,
+/// need the macros of PyO3: `cargo xtask test` compiles them, each block separately,
+/// because rustdoc leaves out the ignored ones of the blocks that it merges.
 #[cfg(all(doctest, feature = "derive"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;
 
-/// The tour of the derive is code too.
+/// Compiles the code blocks of the derive reference.
 #[cfg(all(doctest, feature = "derive"))]
 #[doc = include_str!("../../docs/derive.md")]
 struct Tour;
 
-/// So is what the page about GPUs shows.
+/// Compiles the code blocks of the page about GPUs.
 #[cfg(all(doctest, feature = "derive", feature = "cuda"))]
 #[doc = include_str!("../../docs/gpu.md")]
 struct Gpus;
 
-/// And what the one about buffers of Vulkan and WebGPU shows.
+/// Compiles the code blocks of the page about Vulkan and WebGPU buffers.
 #[cfg(all(doctest, feature = "vulkan", feature = "webgpu"))]
 #[doc = include_str!("../../docs/vulkan.md")]
 struct Buffers;

@@ -1,4 +1,4 @@
-//! A value with several owners, whose exports allocate nothing: [`Shared`].
+//! A reference-counted value whose exports allocate nothing: [`Shared`].
 
 use core::fmt;
 use core::ops::Deref;
@@ -10,15 +10,16 @@ use crate::managed::{Holder, ManagedTensor};
 use crate::storage::{SharedOwner, Storage};
 use crate::stream::StreamArg;
 
-/// A value with several owners, as in an `Arc`, that is exported again and again.
+/// A reference-counted value, as in an `Arc`, that can be exported repeatedly without an
+/// allocation.
 ///
-/// The count of its owners, the C struct that a consumer gets, and the value are one
-/// allocation, which is made once: [`to_dlpack`](DLPackExport::to_dlpack) fills in
-/// the struct, and the deleter takes back a count. While a consumer has that
-/// struct, further ones get a packet each, as from any other type.
+/// The reference count, the C struct for a consumer, and the value are in one allocation,
+/// which is made once: [`to_dlpack`](DLPackExport::to_dlpack) fills in the struct, and the
+/// deleter ends the consumer's ownership. While one consumer has that struct, each further
+/// export allocates a packet, as an export of any other type does.
 ///
-/// Any value can be exported so while it stays usable, also one whose storage has a
-/// single owner (`Vec<T>`). Consumers may read only, unless the storage is a
+/// Any value can be exported in this way and stay usable, even if its storage has a single
+/// owner (`Vec<T>`). Consumers may only read, unless the storage is a
 /// [`SharedBuffer`](crate::SharedBuffer).
 ///
 /// ```
@@ -45,7 +46,7 @@ pub struct Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// The first owner of a value.
+    /// Creates the first owner of a value.
     ///
     /// # Errors
     ///
@@ -54,8 +55,8 @@ impl<T> Shared<T> {
         Ok(Self { handle: Holder::new(value)? })
     }
 
-    /// The value, to be changed, if there is no other owner: no clone, and no
-    /// consumer that has not called its deleter.
+    /// Borrows the value mutably, if there is no other owner: no clone, and no consumer
+    /// that has not called its deleter.
     ///
     /// ```
     /// # use dlpack_traits::{Error, Shared};
@@ -70,25 +71,25 @@ impl<T> Shared<T> {
         self.handle.get_mut()
     }
 
-    /// The value, if there is no other owner.
+    /// Returns the value, if there is no other owner.
     ///
     /// # Errors
     ///
-    /// This owner, if there is another.
+    /// This owner itself, if there is another.
     pub fn try_into_inner(self) -> Result<T, Self> {
         self.handle.into_inner().map_err(|handle| Self { handle })
     }
 }
 
 impl<T: DLPackExport + Send + Sync + 'static> Shared<T> {
-    /// An export with a packet of its own.
+    /// Exports with a packet of its own.
     #[cold]
     fn packet(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
         into_managed(self.clone(), consumer)
     }
 }
 
-/// An exportable with several owners can be read by all of them.
+/// A value with several owners is exported read-only.
 impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for Shared<T> {
     #[inline(always)]
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
@@ -110,20 +111,20 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for Shared<T> {
         (**self).share()
     }
 
-    /// [`to_dlpack`](DLPackExport::to_dlpack), with which this owner goes.
+    /// As [`to_dlpack`](DLPackExport::to_dlpack); this owner is dropped.
     #[inline]
     fn into_dlpack(self) -> Result<ManagedTensor, Error> {
         self.to_dlpack()
     }
 
-    /// [`to_dlpack_on`](DLPackExport::to_dlpack_on), with which this owner goes.
+    /// As [`to_dlpack_on`](DLPackExport::to_dlpack_on); this owner is dropped.
     #[inline]
     fn into_dlpack_on(self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
         self.to_dlpack_on(consumer)
     }
 
-    /// Lends the value in its place, without an allocation, or with a packet where it
-    /// is lent already.
+    /// Exports the value with the C struct of its allocation, without an allocation; while
+    /// that struct is in use, with a packet.
     ///
     /// # Errors
     ///
@@ -133,13 +134,13 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for Shared<T> {
     fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
         let Some(lent) = self.handle.lend() else { return self.packet(consumer) };
         self.sync_for(consumer)?;
-        // SAFETY: 1. The next statement uses it up, and the last takes the result.
+        // SAFETY: 1. The next statement consumes it, and the last one takes the result.
         let out = unsafe { lent.describe() };
         let checked = self.handle.value().describe(out)?.into_checked();
-        // SAFETY: 1. The value lent it, and is borrowed still.
+        // SAFETY: 1. The value lent the memory, and is still borrowed.
         unsafe { checked.facts.sync_for(consumer) }?;
-        // SAFETY: 1. The value lent it. The bounds have it that any thread may read and
-        // drop the value. 2. The statement before synchronized it.
+        // SAFETY: 1. The value lent the memory. By the trait bounds any thread may read and
+        // drop the value. 2. The statement above synchronized it.
         unsafe { lent.finish(checked, consumer.place()) }
     }
 }
@@ -154,7 +155,7 @@ impl<T> Deref for Shared<T> {
 }
 
 impl<T> Clone for Shared<T> {
-    /// Another owner of the same value.
+    /// Returns another owner of the same value.
     #[inline]
     fn clone(&self) -> Self {
         Self { handle: self.handle.clone() }

@@ -1,4 +1,4 @@
-//! What a consumer says about its stream: [`StreamArg`].
+//! The `stream` argument of a consumer: [`StreamArg`].
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -8,11 +8,11 @@ use core::marker::PhantomData;
 use crate::device::Device;
 use crate::error::Error;
 
-/// The consumer's answer to "on which stream will you use the tensor?"
+/// The stream on which a consumer will use a tensor: the `stream` argument of `__dlpack__`
+/// in the Python array API standard.
 ///
-/// The numbers mean different things on different devices, so they are kept
-/// as they came; a device's backend reads them. This follows the `stream`
-/// argument of `__dlpack__` in the Python array API standard.
+/// The numbers have different meanings on different devices, so they are stored unchanged;
+/// the backend of the device interprets them.
 ///
 /// ```
 /// use dlpack_traits::StreamArg;
@@ -26,7 +26,7 @@ pub struct StreamArg<'a> {
     alive: PhantomData<&'a c_void>,
 }
 
-/// [`StreamKind`], and whether a handle lasts, in two words.
+/// [`StreamKind`], and whether a stream handle outlives the tensor, in two words.
 #[derive(Clone, Copy, Debug)]
 enum Says {
     Unspecified,
@@ -37,25 +37,25 @@ enum Says {
     Lasting(usize),
 }
 
-/// What a consumer can say.
+/// The kinds of `stream` arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamKind {
-    /// Nothing (`None`): the device's rule for its default stream applies.
+    /// No stream (`None`): the device's rule for its default stream applies.
     Unspecified,
-    /// `-1`: the consumer asks the producer not to synchronise.
+    /// `-1`: the consumer requests no synchronization.
     NoSync,
-    /// A sentinel or a handle, as the device defines it.
+    /// A sentinel or a stream handle, as the device defines it.
     Handle(usize),
-    /// The stream that `current_work_stream` of the exchange table names: nothing
-    /// has to be waited for, but work of other streams has to be ordered before it.
+    /// The stream that `current_work_stream` of the exchange table returns. The producer
+    /// does not wait for it, but must order work of other streams before it.
     WorkStream,
-    /// The consumer is the processor: it reads the elements, or writes them,
-    /// when the call returns. So whatever is pending has to be done by then.
+    /// The consumer is the processor: it reads or writes the elements as soon as the call
+    /// returns. So all pending work must have finished by then.
     OnHost,
 }
 
-/// Where a consumer uses memory of a device.
+/// Where a consumer uses device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConsumerPlace {
     /// The consumer names no stream. The producer orders its work before the default stream
@@ -72,24 +72,24 @@ impl StreamArg<'_> {
         Self { says, alive: PhantomData }
     }
 
-    /// The consumer said nothing (`stream=None`).
+    /// The consumer named no stream (`stream=None`).
     pub const fn unspecified() -> Self {
         Self::new(Says::Unspecified)
     }
 
-    /// The consumer asks for no synchronisation (`stream=-1`).
+    /// The consumer requests no synchronization (`stream=-1`).
     pub const fn no_sync() -> Self {
         Self::new(Says::NoSync)
     }
 
-    /// The consumer is the processor. No value of `stream` says so: it is what a
-    /// copy to the host means.
+    /// The consumer is the processor. No value of `stream` has this meaning; a copy to the
+    /// host uses it.
     pub const fn on_host() -> Self {
         Self::new(Says::OnHost)
     }
 
-    /// The consumer has asked, or will ask, the exchange table for the stream on
-    /// which it is to use the tensor.
+    /// The consumer uses the tensor on the stream that `current_work_stream` of the
+    /// exchange table returns.
     pub const fn work_stream() -> Self {
         Self::new(Says::WorkStream)
     }
@@ -105,8 +105,8 @@ impl StreamArg<'_> {
         Self::new(Says::Handle(handle))
     }
 
-    /// Says that the stream will be there as long as the tensor: memory can then
-    /// be freed in its order, where without that the whole device is waited for.
+    /// States that the stream outlives the tensor: memory can then be freed in stream
+    /// order; otherwise the release waits for the whole device.
     ///
     /// # Safety
     ///
@@ -120,12 +120,12 @@ impl StreamArg<'_> {
         }
     }
 
-    /// Whether the stream will be there as long as the tensor.
+    /// Whether the stream outlives the tensor.
     pub(crate) const fn lasts(self) -> bool {
         matches!(self.says, Says::Lasting(_))
     }
 
-    /// The consumer's place of work, without the name of its stream.
+    /// Where the consumer uses the memory, without the stream handle.
     #[inline]
     pub(crate) const fn place(self) -> ConsumerPlace {
         match self.says {
@@ -137,7 +137,7 @@ impl StreamArg<'_> {
         }
     }
 
-    /// What the consumer said.
+    /// The kind of the argument.
     #[inline]
     pub const fn kind(self) -> StreamKind {
         match self.says {
@@ -149,11 +149,12 @@ impl StreamArg<'_> {
         }
     }
 
-    /// The rule for host memory, where no stream works: a consumer cannot name one.
+    /// Checks the argument for host memory, on which no stream works: a consumer must not
+    /// name one.
     ///
     /// # Errors
     ///
-    /// [`Error::StreamOnHost`] for any other answer.
+    /// [`Error::StreamOnHost`] if it names one, or requests no synchronization.
     #[inline]
     pub const fn host(self) -> Result<(), Error> {
         match self.says {
@@ -162,8 +163,8 @@ impl StreamArg<'_> {
         }
     }
 
-    /// [`host`](Self::host) for memory without a [`Synchronize`]: it must be the
-    /// host's. No one orders the work on any other memory.
+    /// As [`host`](Self::host), for memory without a [`Synchronize`], which must be host
+    /// memory: for other memory nothing orders the work.
     #[inline]
     pub(crate) const fn host_on(self, device: Device) -> Result<(), Error> {
         if device.is_host() { self.host() } else { Err(NOT_SYNCHRONIZED) }
@@ -175,26 +176,26 @@ const NOT_SYNCHRONIZED: Error = Error::Custom(
      lend it from a `DeviceBuffer`, or add `DataRef::synchronized_by`",
 );
 
-/// Synchronizes pending work with a consumer: an event, a stream, a job.
+/// Pending work that a consumer must be synchronized with: an event, a stream, a job.
 ///
-/// It has two uses. A field with the role `sync` synchronizes work that fills the
-/// memory and that the storage does not know of; an error there makes a stale value at
-/// worst. [`DataRef::synchronized_by`](crate::DataRef::synchronized_by) makes it a part
-/// of a loan of device memory, where it also decides when the memory may be freed;
-/// that function is `unsafe`.
+/// It has two uses. A field with the role `sync` synchronizes work that fills the memory
+/// and that the storage does not track; an error in it causes at worst a stale value.
+/// [`DataRef::synchronized_by`](crate::DataRef::synchronized_by) makes it a part of a loan
+/// of device memory, where it also decides when the memory may be freed; that function is
+/// `unsafe`.
 ///
 /// ```
 /// use std::sync::mpsc::Receiver;
 /// use std::sync::Mutex;
 /// use dlpack_traits::{Error, StreamArg, Synchronize};
 ///
-/// /// A thread that says when it has filled the buffer.
+/// /// A thread that sends a message when it has filled the buffer.
 /// struct Filled(Mutex<Receiver<()>>);
 ///
 /// impl Synchronize for Filled {
 ///     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
 ///         let done = self.0.lock().map_err(|_| Error::Custom("the filling thread panicked"))?;
-///         // Disconnected: it was done when somebody asked before.
+///         // Disconnected: an earlier call has already received the message.
 ///         let _ = done.recv();
 ///         consumer.host()
 ///     }
@@ -206,7 +207,7 @@ const NOT_SYNCHRONIZED: Error = Error::Custom(
     note = "implement `dlpack_traits::Synchronize` for the event or stream that fills the data"
 )]
 pub trait Synchronize {
-    /// Orders this work before what the consumer will do on its stream.
+    /// Orders this work before the work of the consumer on its stream.
     ///
     /// # Errors
     ///
@@ -214,7 +215,7 @@ pub trait Synchronize {
     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error>;
 }
 
-/// Nothing to wait for is nothing to wait for.
+/// `None` is no pending work.
 impl<P: Synchronize> Synchronize for Option<P> {
     #[inline]
     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
@@ -222,7 +223,7 @@ impl<P: Synchronize> Synchronize for Option<P> {
     }
 }
 
-/// Work behind a pointer can be waited for.
+/// A pointer to pending work is pending work.
 macro_rules! through_pointers {
     ($($pointer:ty),+) => {$(
         impl<P: Synchronize + ?Sized> Synchronize for $pointer {

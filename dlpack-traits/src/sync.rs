@@ -1,5 +1,5 @@
-//! The atomics by which owners find out who is the last. `tests/loom` builds this crate
-//! with loom's in their place, and tries every order of threads.
+//! The atomics of the reference counts. `tests/loom` builds this crate with loom's atomics
+//! instead, and explores every order of threads.
 
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};

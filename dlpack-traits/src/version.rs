@@ -30,12 +30,12 @@ impl Version {
         Self { major, minor }
     }
 
-    /// Whether a struct of this version has the layout that this crate knows.
+    /// Whether a struct of this version has the layout that this crate supports.
     pub const fn is_readable(self) -> bool {
         self.major == ffi::DLPACK_MAJOR_VERSION
     }
 
-    /// The C struct.
+    /// Converts the version to the C struct.
     pub const fn to_ffi(self) -> DLPackVersion {
         DLPackVersion { major: self.major, minor: self.minor }
     }

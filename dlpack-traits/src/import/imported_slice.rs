@@ -34,8 +34,8 @@ use crate::managed::{Abi, Release};
 /// }
 ///
 /// let managed = Samples(vec![1.0, 2.0, 3.0, 4.0]).into_dlpack()?.into_raw();
-/// // SAFETY: 1. to 4. `into_raw` returned a valid struct, whose owner we are now. // 5.
-/// and 6. No one else accesses the vector.
+/// // SAFETY: 1. to 4. `into_raw` returned a valid struct, whose owner we are now.
+/// // 5. and 6. No one else accesses the vector.
 /// let samples = unsafe { ImportedSlice::<f32>::from_raw(managed)? };
 /// assert_eq!(samples.iter().sum::<f32>(), 10.0);
 /// # Ok::<(), Error>(())

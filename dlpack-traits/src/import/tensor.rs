@@ -55,8 +55,8 @@ use crate::version::Version;
 ///
 /// let pointer = Samples(vec![1, 2, 3, 4]).into_dlpack()?.into_raw();
 ///
-/// // SAFETY: 1. to 4. `into_raw` returned a valid struct, whose owner we are now. // 5. No
-/// one else accesses the vector.
+/// // SAFETY: 1. to 4. `into_raw` returned a valid struct, whose owner we are now.
+/// // 5. No one else accesses the vector.
 /// let tensor = unsafe { Imported::from_raw(pointer)? };
 /// assert_eq!((tensor.shape(), tensor.dtype()), (&[2, 2][..], DataType::I16));
 /// assert_eq!(tensor.flags(), Flags::READ_ONLY);
