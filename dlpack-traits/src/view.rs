@@ -1,4 +1,4 @@
-//! Borrowed tensors that can be moved: [`TensorView`].
+//! A borrowed tensor as a value that can be moved: [`TensorView`].
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -13,11 +13,11 @@ use crate::ffi::DLTensor;
 use crate::storage::DataRef;
 use crate::stream::StreamArg;
 
-/// A borrowed tensor: memory, element type, shape and strides, all checked
-/// against the length of the storage.
+/// A borrowed tensor: memory, element type, shape and strides, all checked against the
+/// length of the storage.
 ///
-/// It holds its own shape and strides, which makes it large to move. Where a tensor is
-/// needed for one call only, a [`Slot`] on the stack and a [`Description`] are faster.
+/// It stores its own shape and strides, which makes it large to move. If a tensor is needed
+/// for one call only, a [`Slot`] on the stack and a [`Description`] are faster.
 ///
 /// ```
 /// use dlpack_traits::{DataRef, DataType, Layout, TensorView};
@@ -29,8 +29,8 @@ use crate::stream::StreamArg;
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 pub struct TensorView<'a> {
-    /// A tensor is described in it, at the address where it was then: the pointers to its
-    /// lists are not those of now.
+    /// Invariant: a tensor was described in it. The pointers to its lists may be outdated,
+    /// because the slot may have been moved since.
     slot: Slot,
     facts: Facts,
     lent: PhantomData<&'a [u8]>,
@@ -41,25 +41,26 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     ///
-    /// Any [`Error`] but those of exporting and copying: every element must
-    /// lie inside the memory and be aligned, ranks must agree, the element
-    /// type must be one that the standard defines and that fits the storage.
+    /// Any [`Error`] except those of exporting and copying: every element must lie inside
+    /// the memory and be aligned, ranks must agree, and the element type must be defined by
+    /// the standard and fit the storage.
     #[inline]
     pub fn new(data: DataRef<'a>, layout: Layout<'a>) -> Result<Self, Error> {
         Self::of(|out| out.layout(layout).data(data))
     }
 
-    /// The tensor that a function describes.
+    /// Creates a view of the tensor that a function describes.
     #[inline(always)]
     pub(crate) fn of(
         describe: impl FnOnce(Describe<'a>) -> Result<Description<'a>, Error>,
     ) -> Result<Self, Error> {
         let mut slot = Slot::new();
         let place = NonNull::from(&mut slot);
-        // SAFETY: 1. The slot is alive and not accessed until the description is over, which
+        // SAFETY: 1. The slot is alive and not accessed until the description ends, which
         // is the next statement but one. An implementation can borrow the slot for longer
-        // only if it keeps the description, and then `settle` refuses what it returned.
-        // 2. `new` did it.
+        // only if it keeps the description, and then `settle` rejects the tensor that it
+        // returned.
+        // 2. `new` initialised the spill.
         let out = unsafe { Describe::at(place) };
         let checked = describe(out)?.into_checked();
         let facts = checked.settle(place)?;
@@ -78,18 +79,18 @@ impl<'a> TensorView<'a> {
         usize::try_from(self.raw().ndim).unwrap_or(0)
     }
 
-    /// Extents, in elements.
+    /// Shape: the size of each dimension, in elements.
     #[inline]
     pub fn shape(&self) -> &[i64] {
-        // SAFETY: by the invariant of `slot` its lists have as many numbers, which no one
-        // writes to while it is borrowed.
+        // SAFETY: by the invariant of `slot` its lists have `ndim` numbers each, which no
+        // one writes to while it is borrowed.
         unsafe { slice::from_raw_parts(self.slot.lists(), self.ndim()) }
     }
 
-    /// Strides, in elements; never absent.
+    /// Strides, in elements; they are always present.
     #[inline]
     pub fn strides(&self) -> &[i64] {
-        // SAFETY: the strides stand behind the shape, inside of the lists.
+        // SAFETY: the strides follow the shape, inside of the lists.
         let strides = unsafe { self.slot.lists().add(self.ndim()) };
         // SAFETY: as for `shape`.
         unsafe { slice::from_raw_parts(strides, self.ndim()) }
@@ -97,7 +98,7 @@ impl<'a> TensorView<'a> {
 
     /// Number of elements.
     pub fn numel(&self) -> i64 {
-        // That they fit was checked; a product with a zero may overflow on the way there.
+        // The product was checked; but with a zero in it, a partial product may overflow.
         if self.shape().contains(&0) { 0 } else { self.shape().iter().product() }
     }
 
@@ -107,56 +108,55 @@ impl<'a> TensorView<'a> {
         self.raw().dtype.into()
     }
 
-    /// Where the memory is.
+    /// Device of the memory.
     #[inline]
     pub fn device(&self) -> Device {
         self.raw().device.into()
     }
 
-    /// Whether a consumer is told not to write: the memory is frozen, or two
-    /// elements may share memory.
+    /// Whether consumers must not write: the memory is frozen, or two elements may overlap.
     pub fn is_read_only(&self) -> bool {
         self.facts.is_read_only()
     }
 
-    /// First element; NULL when there is none. On a device without addresses,
-    /// the handle.
+    /// Address of the first element; NULL if the tensor is empty. On a device without
+    /// addresses, the handle.
     pub fn as_ptr(&self) -> *const u8 {
         self.raw().data.cast_const().cast()
     }
 
-    /// Orders pending work on the memory before what a consumer will do on its stream.
+    /// Orders pending work on the memory before the work of a consumer on its stream.
     ///
-    /// Exports call it. A C function that is called with the borrowed
-    /// [`dl_tensor`](Self::dl_tensor) of a device needs it first.
+    /// Every export calls it. Call it before a C function receives the borrowed
+    /// [`dl_tensor`](Self::dl_tensor) of device memory.
     ///
     /// ```
     /// use dlpack_traits::{DataRef, Layout, StreamArg, TensorView};
     ///
     /// let view = TensorView::new(DataRef::from_slice(&[1_u8]), Layout::row_major(&[1])?)?;
-    /// view.sync_for(StreamArg::unspecified())?; // memory of the host is ready
+    /// view.sync_for(StreamArg::unspecified())?; // host memory is ready
     /// # Ok::<(), dlpack_traits::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// Those of the device, and [`Error::StreamOnHost`] for memory of the host. An
-    /// [`Error::Custom`] for memory of a device that was lent without
+    /// Those of the device, and [`Error::StreamOnHost`] for host memory. An
+    /// [`Error::Custom`] for device memory that was lent without
     /// [`synchronized_by`](DataRef::synchronized_by).
     #[inline]
     pub fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        // SAFETY: 1. The view was made of a loan for `'a`, in which this is called.
+        // SAFETY: 1. The view was made from a loan for `'a`, which has not ended.
         unsafe { self.facts.sync_for(consumer) }
     }
 
-    /// The same tensor for readers only, whatever the storage allows.
+    /// Marks the tensor READ_ONLY, even if the storage allows writing.
     #[must_use]
     pub fn into_read_only(mut self) -> Self {
         self.facts.set_read_only();
         self
     }
 
-    /// The same tensor as the C struct, borrowed. This allocates nothing.
+    /// Borrows the tensor as the C struct. This does not allocate.
     #[inline]
     pub fn dl_tensor(&self) -> DLTensorRef<'_> {
         let shape = self.shape().as_ptr().cast_mut();
@@ -169,7 +169,8 @@ impl<'a> TensorView<'a> {
         &self.facts
     }
 
-    /// Bytes from the first byte of an element, or of the storage, to the first element.
+    /// Bytes from the start of the storage to the first element. On a device without
+    /// addresses, from the handle.
     pub(crate) fn byte_offset(&self) -> u64 {
         if !self.device().has_addresses() {
             return self.raw().byte_offset;
@@ -177,16 +178,17 @@ impl<'a> TensorView<'a> {
         if self.as_ptr().is_null() {
             return 0;
         }
-        // It lies inside of the storage.
+        // The first element lies inside of the storage.
         self.as_ptr().addr().wrapping_sub(self.facts.base().addr()) as u64
     }
 
-    /// Bits that an element takes in memory.
+    /// Bits that an element occupies in memory.
     pub(crate) fn element_bits(&self) -> i64 {
         stored_bits(self.dtype(), self.facts.is_padded())
     }
 
-    /// Bytes that an element takes in memory, if it takes whole ones.
+    /// Bytes that an element occupies in memory; `None` if it is not a whole number of
+    /// bytes.
     pub(crate) fn element_bytes(&self) -> Option<usize> {
         let bits = self.element_bits();
         if bits % 8 == 0 { usize::try_from(bits >> 3).ok() } else { None }
@@ -206,11 +208,11 @@ impl fmt::Debug for TensorView<'_> {
     }
 }
 
-/// A [`TensorView`] as a C function takes it: a `DLTensor *` for the time of a call.
+/// A [`TensorView`] as a C function takes it: a `DLTensor *` for the duration of a call.
 ///
-/// Who receives the pointer may read the struct and its arrays while this
-/// value lives, and must not write to them. Whether the elements may be
-/// written is [`TensorView::is_read_only`]'s to say: this struct has no flags.
+/// The receiver of the pointer may read the struct and its arrays while this value lives,
+/// and must not write to them. The struct has no flags: [`TensorView::is_read_only`] states
+/// whether the elements may be written.
 #[derive(Debug)]
 pub struct DLTensorRef<'v> {
     raw: DLTensor,

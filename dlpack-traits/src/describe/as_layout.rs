@@ -1,12 +1,12 @@
-//! A layout that a struct holds as one value: [`AsLayout`].
+//! Types that describe a layout: [`AsLayout`].
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::{Describe, Shaped};
 
-/// A value that says how the elements of a tensor lie in memory: shape,
-/// strides, offset. A field with the role `layout` is one.
+/// A value that describes the layout of a tensor: shape, strides, offset. It is the type of
+/// a field with the role `layout`.
 ///
 /// ```
 /// use dlpack_traits::{AsLayout, DataRef, Describe, Shaped, Slot};
@@ -35,11 +35,11 @@ use super::{Describe, Shaped};
     note = "add `#[derive(AsLayout)]` to `{Self}`, or implement `dlpack_traits::AsLayout`"
 )]
 pub trait AsLayout {
-    /// Describes the layout, as far as this value stores it.
+    /// Describes the parts of the layout that this value stores.
     fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a>;
 }
 
-/// A layout behind a pointer is a layout.
+/// A pointer to a layout is a layout.
 macro_rules! through_pointers {
     ($($pointer:ty),+) => {$(
         impl<L: AsLayout + ?Sized> AsLayout for $pointer {

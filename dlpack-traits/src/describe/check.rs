@@ -1,9 +1,9 @@
-//! The check of a description against the memory that it describes: [`Checked`].
+//! The validation of a description against the memory that it describes: [`Checked`].
 //!
-//! [`Shaped::usual`] proves in 64 bits what is true of nearly every tensor, inline, so
-//! that whatever a type does not say costs nothing. [`Shaped::exact`] is cold and the same
-//! for all types: it repeats the check in 128 bits, and either completes it or names the
-//! error.
+//! [`Shaped::usual`] is the fast path. It is inlined, accepts nearly every tensor, and uses
+//! 64-bit arithmetic, so the optimizer removes the checks of attributes that a type does
+//! not use. [`Shaped::exact`] is the slow path. It is outlined, shared by all types, and
+//! repeats the validation in 128-bit arithmetic, which either succeeds or yields the error.
 
 use core::ptr::NonNull;
 
@@ -21,35 +21,37 @@ use crate::storage::{Access, Memory, Synchronizer};
 use crate::stream::StreamArg;
 use crate::version::Version;
 
-/// A tensor that was described in a slot. Every claim about its memory is checked.
+/// A tensor that was described in a slot. All claims about its memory are validated.
 #[derive(Debug)]
 pub(crate) struct Checked<'a> {
     pub(super) described: Described<'a>,
     pub(crate) facts: Facts,
 }
 
-/// What is known of a described tensor beside its C struct.
+/// Data about a described tensor beyond its C struct.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     /// Start of the storage, or its handle.
     base: *mut u8,
-    /// First element, or NULL; a handle where there are no addresses.
+    /// Address of the first element, or NULL; on a device without addresses, the handle.
     data: *mut u8,
-    /// Whether a producer answers for where the elements lie.
+    /// Whether another library guarantees the layout of the elements.
     vouched: bool,
-    /// The bytes of the storage that hold elements; empty where there are none.
+    /// The bytes of the storage that contain elements; empty for an empty tensor.
     span: Span,
     flags: Flags,
     access: Access,
-    /// How many minor versions later than ours the type of the elements is.
+    /// The number of minor versions by which the type of the elements is newer than this
+    /// crate.
     later: u8,
     synchronizer: Synchronizer,
-    /// Where shape and strides are stored as `i64`s beside the slot; NULL if nowhere.
+    /// The addresses of shape and strides if the tensor stores them as `i64`s outside of
+    /// the slot; otherwise NULL.
     stored: [*const i64; 2],
 }
 
 impl Facts {
-    /// What a consumer is told, READ_ONLY included.
+    /// The flags of an export, READ_ONLY included.
     #[inline]
     pub(crate) fn flags(&self) -> Flags {
         self.flags
@@ -65,13 +67,13 @@ impl Facts {
         self.flags = self.flags | Flags::READ_ONLY;
     }
 
-    /// Whether elements narrower than a byte take a byte each.
+    /// Whether elements narrower than a byte are padded to one byte each.
     #[inline]
     pub(crate) fn is_padded(&self) -> bool {
         self.flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED)
     }
 
-    /// Who may access the memory while it is lent.
+    /// How the memory may be accessed while it is lent.
     #[inline]
     pub(crate) fn access(&self) -> Access {
         self.access
@@ -83,17 +85,17 @@ impl Facts {
         self.base
     }
 
-    /// The bytes of the storage that hold elements: where they begin, counted from its
-    /// start, and how many they are.
+    /// The range of bytes of the storage that contains elements: its start, counted from
+    /// the start of the storage, and its length.
     #[inline]
     pub(crate) fn span(&self) -> (u64, usize) {
-        // They lie inside the storage, so their number fits.
+        // The range is inside of the storage, so its length fits.
         let byte_len = usize::try_from(self.span.end.wrapping_sub(self.span.start)).unwrap_or(0);
         (self.span.start, byte_len)
     }
 
-    /// The version of the standard that a consumer must be told: ours, unless foreign
-    /// elements are of a type that a later one added.
+    /// The version of an export: this crate's version, unless foreign elements have a type
+    /// that a later version added.
     #[inline]
     pub(crate) fn version(&self) -> Version {
         let ours = Version::CURRENT;
@@ -108,15 +110,15 @@ impl Facts {
     ///
     /// # Safety
     ///
-    /// 1. The loan of the memory is not over.
+    /// 1. The loan of the memory has not ended.
     #[inline]
     pub(crate) unsafe fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        // SAFETY: 1. is 1. of this function.
+        // SAFETY: 1. Guaranteed by our caller's 1.
         unsafe { self.synchronizer.sync_for(consumer) }
     }
 
-    /// Shape and strides where the tensor stores them, for as long as it is lent; NULL
-    /// for a list that it computes or stores as other numbers.
+    /// The addresses of shape and strides in the tensor, valid for the loan; NULL for a
+    /// list that the tensor computes or stores as numbers of another type.
     #[inline]
     pub(crate) fn stored(&self) -> [*const i64; 2] {
         self.stored
@@ -124,13 +126,14 @@ impl Facts {
 }
 
 impl Checked<'_> {
-    /// What is known beside the C struct, which is in `slot`.
+    /// Ends the description, and returns the facts beyond the C struct, which is in `slot`.
     ///
-    /// A slot of ours does not live as long as the implementation was told: it is moved,
-    /// or freed with the packet. The result is the only description of its slot, and safe
-    /// code can borrow a slot for the whole lifetime only from a description that it never
-    /// gives back, as `Box::leak` does. So no list and no memory of a tensor that was
-    /// described in `slot` lies in `slot`. One that was described elsewhere may.
+    /// A slot of this crate does not live as long as the lifetime that the implementation
+    /// was given: it is moved, or freed with the packet. `self` is the only description of
+    /// its slot, and safe code can borrow a slot for the whole lifetime only from a
+    /// description that it never returns, as `Box::leak` does. So neither the lists nor the
+    /// memory of a tensor that was described in `slot` are inside of `slot`. Those of a
+    /// tensor that was described elsewhere may be.
     ///
     /// # Errors
     ///
@@ -146,17 +149,17 @@ impl Checked<'_> {
         self.described.is_in(slot)
     }
 
-    /// [`settle`](Self::settle) in the memory of another owner, in which the elements are
-    /// found by their address: all of them must lie in it.
+    /// As [`settle`](Self::settle), in the memory of another owner. The elements keep their
+    /// addresses, and all of them must be inside of that memory.
     ///
     /// # Errors
     ///
     /// Those of `settle`; [`Error::DeviceMismatch`], [`Error::ShareOutOfRange`] and
-    /// [`Error::Misaligned`] if the memory is another.
+    /// [`Error::Misaligned`] if they are not.
     ///
     /// # Safety
     ///
-    /// 1. The caller alone accesses `slot`.
+    /// 1. Only the caller accesses `slot`.
     #[inline(always)]
     pub(crate) unsafe fn settle_in(
         self,
@@ -165,8 +168,8 @@ impl Checked<'_> {
     ) -> Result<Facts, Error> {
         let data = relocated(self.described, &self.facts, memory)?;
         let mut facts = self.settle(slot)?;
-        // SAFETY: 1. The tensor was described there, its description is over, and by 1 of
-        // this function no one else accesses the slot.
+        // SAFETY: 1. The tensor was described there, its description has ended, and by our
+        // caller's 1 no one else accesses the slot.
         unsafe { Slot::set_data(slot, data) };
         if memory.access.is_read_only() {
             facts.set_read_only();
@@ -182,9 +185,9 @@ pub(crate) fn described_elsewhere() -> Error {
     Error::Custom("the tensor was described in another slot than the one that was given")
 }
 
-/// The pointer to the same elements in the memory of another owner.
+/// Returns the pointer to the same elements with the provenance of another owner's memory.
 ///
-/// It reads the facts, not the struct that was just written.
+/// It reads the facts, and not the struct, whose recent stores would delay the loads.
 #[inline(always)]
 fn relocated(described: Described<'_>, facts: &Facts, memory: &Memory) -> Result<*mut u8, Error> {
     memory.check()?;
@@ -194,15 +197,15 @@ fn relocated(described: Described<'_>, facts: &Facts, memory: &Memory) -> Result
     }
     let data = facts.data;
     if !memory.device.has_addresses() {
-        // A handle has no neighbours: any other is another object.
+        // A different handle is a different object.
         let same = data == memory.ptr && facts.span.end <= memory.byte_len as u64;
         return if same { Ok(data) } else { Err(Error::ShareOutOfRange) };
     }
     if data.is_null() {
-        // There are no elements.
+        // The tensor is empty.
         return Ok(data);
     }
-    // What lies before the new memory wraps around to beyond its end.
+    // For an address before the new memory, the difference wraps to more than its length.
     let start = facts.base.addr().wrapping_add(usize::try_from(facts.span.start).unwrap_or(0));
     let before = start.wrapping_sub(memory.ptr.addr());
     let (_, byte_len) = facts.span();
@@ -216,9 +219,9 @@ fn relocated(described: Described<'_>, facts: &Facts, memory: &Memory) -> Result
     Ok(memory.ptr.with_addr(data.addr()))
 }
 
-/// Checks the alignment of elements for which the producer of the memory answered, in
-/// memory of another owner: its producer, if there is one, answers for elements `of` one
-/// type.
+/// Checks the alignment of elements that were guaranteed by the producer of their memory,
+/// in memory of another owner: its producer, if there is one, guarantees elements of the
+/// type `of`.
 #[cold]
 fn check_vouched(described: Described<'_>, foreign: bool, of: DataType) -> Result<(), Error> {
     let tensor = described.tensor();
@@ -234,10 +237,10 @@ fn check_vouched(described: Described<'_>, foreign: bool, of: DataType) -> Resul
 }
 
 impl<'a> Shaped<'a> {
-    /// Checks what was said against the memory, and writes the C struct into the slot.
+    /// Validates the description against the memory, and writes the C struct into the slot.
     ///
-    /// `wrap` makes the result of what was checked. A `map` of the whole `Result` instead
-    /// would move it through memory (store forwarding: 10 ns a description).
+    /// `wrap` converts the validated tensor to the result. A `map` of the whole `Result`
+    /// would move it through memory (store forwarding: 10 ns per description).
     #[inline(always)]
     pub(super) fn check<W>(
         mut self,
@@ -247,14 +250,15 @@ impl<'a> Shaped<'a> {
         let place = match self.usual(memory) {
             Some(place) => place,
             // Rebuilt, because a call that takes the address of a value forces all of it
-            // into memory, on the path above too (measured: 28 ns an export, 20 without).
+            // into memory, also on the fast path (measured: 28 ns per export; 20 ns
+            // without).
             None => self.rebuilt().exact(&memory.copied())?,
         };
-        // SAFETY: 1. It is what `usual` or `exact` returned.
+        // SAFETY: 1. `usual` or `exact` returned `place`.
         Ok(wrap(unsafe { self.finish(memory, &place) }))
     }
 
-    /// The complete tensor.
+    /// Returns the complete tensor.
     ///
     /// # Safety
     ///
@@ -262,10 +266,11 @@ impl<'a> Shaped<'a> {
     #[inline(always)]
     pub(super) unsafe fn finish(self, memory: &Memory, place: &Place) -> Checked<'a> {
         let Self { lists, stored, .. } = self;
-        // SAFETY: 1. By 1 of this function: both write it where they return a place.
+        // SAFETY: 1. By our caller's 1: both write the struct before they return a place.
         let described = unsafe { lists.described() };
-        // Made of the memory here, not by `exact`: what the caller knows of the memory is a
-        // constant on both paths (measured: 20 instructions a shared export).
+        // Computed from the memory here, and not by `exact`: the caller's knowledge of the
+        // memory is constant-folded on both paths (measured: 20 instructions per shared
+        // export).
         let facts = Facts {
             base: memory.ptr,
             data: place.data,
@@ -275,16 +280,16 @@ impl<'a> Shaped<'a> {
             access: memory.access,
             later: memory.foreign.map_or(0, |came| came.later),
             synchronizer: memory.synchronizer(),
-            // The slot has more axes than what is stored, if elements have axes.
+            // If elements have axes, the lists in the slot are longer than the stored ones.
             stored: if memory.axes.is_empty() { stored } else { [core::ptr::null(); 2] },
         };
         Checked { described, facts }
     }
 
-    /// The check of nearly every tensor: elements of whole bytes, at an address, in a
+    /// The fast path, for nearly every tensor: elements of whole bytes, at an address, of a
     /// type that needs no conversion, at least one of them, with numbers that fit in 64
-    /// bits. `None` says nothing about the tensor: what was written by then is what
-    /// [`exact`](Self::exact) writes again.
+    /// bits. `None` does not mean that the tensor is invalid; [`exact`](Self::exact)
+    /// overwrites everything that was written by then.
     #[inline(always)]
     pub(super) fn usual(&mut self, memory: &Memory) -> Option<Place> {
         let plain = memory.is_plain() && memory.device.is_well_formed();
@@ -310,14 +315,14 @@ impl<'a> Shaped<'a> {
         if !axes.is_empty() && self.lists.ndim().saturating_add(axes.len()) > INLINE {
             return None;
         }
-        // What the caller counts are elements of the storage, which may be arrays of what
-        // the standard counts.
+        // Offsets, strides and lengths count elements of the storage, which may be arrays
+        // of elements in the sense of DLPack.
         let size = if axes.is_empty() { dtype.byte_size()? } else { memory.element_size()? } as u64;
         let align = alignment(dtype)? as u64;
         let byte_offset = match self.offset {
             Amount::Bytes(0) => 0,
             Amount::Bytes(bytes) => {
-                // A whole number of elements of the storage, which may be bytes.
+                // A multiple of the storage's elements, which may be bytes.
                 let whole = bytes.checked_rem(memory.element_size()? as u64) == Some(0);
                 if whole { bytes } else { return None }
             }
@@ -353,7 +358,7 @@ impl<'a> Shaped<'a> {
                 return None;
             }
         }
-        // Nothing is refused from here on.
+        // From here on the tensor is accepted.
         if let Some((pitch, _)) = widened {
             self.set_pitch(pitch);
         }
@@ -365,14 +370,14 @@ impl<'a> Shaped<'a> {
         }
         let read_only = self.read_only || memory.access.is_read_only() || self.may_overlap();
         let flags = if read_only { Flags::READ_ONLY } else { Flags::NONE };
-        // It lies inside the memory, so its offset fits.
+        // The first element is inside of the memory, so its offset fits.
         let byte_offset = usize::try_from(byte_offset).unwrap_or(0);
         let data = memory.ptr.wrapping_add(byte_offset);
         self.write(memory, dtype, data, 0);
         Some(Place { data, span: Span { start, end }, flags })
     }
 
-    /// The check of every tensor, in numbers that cannot overflow.
+    /// The slow path, for every tensor, in numbers that cannot overflow.
     #[cold]
     #[inline(never)]
     pub(super) fn exact(mut self, memory: &Memory) -> Result<Place, Error> {
@@ -403,14 +408,14 @@ impl<'a> Shaped<'a> {
         } else if extent.is_none() {
             (core::ptr::null_mut(), 0)
         } else {
-            // The first element lies inside the memory, so its offset fits.
+            // The first element is inside of the memory, so its offset fits.
             (memory.ptr.wrapping_add(usize::try_from(byte_offset).unwrap_or(0)), 0)
         };
         self.write(memory, dtype, data, byte_offset);
         Ok(Place { data, span, flags })
     }
 
-    /// Which elements the tensor reaches; `None` for no elements.
+    /// The elements that the tensor reaches; `None` for an empty tensor.
     pub(super) fn extent(&self) -> Result<Option<Extent>, Error> {
         let (shape, strides) = self.lists.split();
         match (layout::numel(shape)?, self.strides) {
@@ -424,14 +429,14 @@ impl<'a> Shaped<'a> {
         }
     }
 
-    /// Whether two indices may name one element.
+    /// Whether two indices may name the same element.
     #[inline(always)]
     fn may_overlap(&self) -> bool {
         let (shape, strides) = self.lists.split();
         matches!(self.strides, Strides::Elements) && layout::may_overlap(shape, strides)
     }
 
-    /// The type of the elements, if the memory exists and can have it.
+    /// The type of the elements, if there is memory and it can have elements of this type.
     pub(super) fn element_type(&self, memory: &Memory) -> Result<DataType, Error> {
         memory.check()?;
         if !memory.device.is_well_formed() {
@@ -458,10 +463,10 @@ impl<'a> Shaped<'a> {
     }
 }
 
-/// Where the elements of a described tensor are, and what consumers are told of them.
+/// Where the elements of a described tensor are, and the flags of an export.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// First element, or NULL; a handle where there are no addresses.
+    /// Address of the first element, or NULL; on a device without addresses, the handle.
     data: *mut u8,
     span: Span,
     flags: Flags,

@@ -1,4 +1,4 @@
-//! What a type says of how its elements lie in memory: [`Layout`].
+//! The layout of a tensor as a value: [`Layout`].
 
 use super::Describe;
 use super::shaped::Shaped;
@@ -7,7 +7,7 @@ use crate::dims::{AsDims, Dim, Dims};
 use crate::dtype::DataType;
 use crate::error::Error;
 
-/// How the elements of a tensor lie in its storage.
+/// The layout of the elements of a tensor in its storage.
 ///
 /// Dimensions and strides count elements; the offset counts bytes.
 ///
@@ -27,23 +27,23 @@ use crate::error::Error;
 pub struct Layout<'a> {
     pub(super) shape: Dims<'a>,
     pub(super) strides: Strides<'a>,
-    /// From the start of the storage to the first element.
+    /// Distance from the start of the storage to the first element.
     pub(super) offset: Amount,
-    /// What of the storage, from the offset on, belongs to the tensor.
+    /// Length of the part of the storage, from the offset on, that belongs to the tensor.
     pub(super) len: Option<Amount>,
     pub(super) dtype: Option<DataType>,
     pub(super) device: Option<Device>,
     pub(super) padded: bool,
 }
 
-/// How far apart the elements are.
+/// The strides of a layout.
 #[derive(Debug)]
 pub(super) enum Strides<'a> {
-    /// Compact in that order, but for the slowest axis, whose step may be wider.
+    /// Contiguous in this order, except that the stride of the slowest axis may be a pitch.
     Compact { order: Order, pitch: Option<Amount> },
-    /// As listed, in elements.
+    /// Explicit, in elements.
     Elements(Dims<'a>),
-    /// As listed, in bytes.
+    /// Explicit, in bytes.
     Bytes(Dims<'a>),
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum Amount {
     Bytes(u64),
 }
 
-/// Which axis of a compact tensor is the fastest.
+/// The order of the elements of a contiguous tensor.
 ///
 /// ```
 /// use dlpack_traits::{DataRef, Layout, Order, TensorView};
@@ -66,15 +66,15 @@ pub(crate) enum Amount {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// The last one (C).
+    /// The last axis is the fastest (C order).
     #[default]
     RowMajor,
-    /// The first one (Fortran).
+    /// The first axis is the fastest (Fortran order).
     ColumnMajor,
 }
 
 impl<'a> Layout<'a> {
-    /// Writes it into a slot.
+    /// Writes the layout into a slot.
     #[inline]
     pub(super) fn describe(self, out: Describe<'a>) -> Shaped<'a> {
         let Self { shape, strides, offset, len, dtype, device, padded } = self;
@@ -93,7 +93,7 @@ impl<'a> Layout<'a> {
         Shaped { offset, len, dtype, device, padded, ..shaped }
     }
 
-    /// Compact elements in row-major (C) order.
+    /// Contiguous elements in row-major (C) order.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl<'a> Layout<'a> {
         Self::ordered(shape, Order::RowMajor)
     }
 
-    /// Compact elements in column-major (Fortran) order.
+    /// Contiguous elements in column-major (Fortran) order.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl<'a> Layout<'a> {
         Self::ordered(shape, Order::ColumnMajor)
     }
 
-    /// Compact elements in an order that is chosen at run time.
+    /// Contiguous elements in an order that is chosen at run time.
     ///
     /// # Errors
     ///
@@ -130,8 +130,8 @@ impl<'a> Layout<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::DimTooLarge`], [`Error::StrideTooLarge`]; a wrong number of strides is found by
-    /// [`TensorView::new`](crate::TensorView::new).
+    /// [`Error::DimTooLarge`], [`Error::StrideTooLarge`];
+    /// [`TensorView::new`](crate::TensorView::new) rejects a wrong number of strides.
     #[inline]
     pub fn strided<D, S>(shape: &'a D, strides: &'a S) -> Result<Self, Error>
     where
@@ -141,8 +141,8 @@ impl<'a> Layout<'a> {
         Ok(Self::of_strides(Dims::of(shape)?, Dims::of(strides).map_err(Error::of_strides)?))
     }
 
-    /// Elements at explicit strides, in **bytes**, one for each dimension.
-    /// Each must be a whole number of elements.
+    /// Elements at explicit strides, in **bytes**, one for each dimension. Each must be a
+    /// multiple of the element size.
     ///
     /// ```
     /// use dlpack_traits::{DataRef, Layout, TensorView};
@@ -165,19 +165,19 @@ impl<'a> Layout<'a> {
         Ok(Self::of_byte_strides(Dims::of(shape)?, Dims::of(strides).map_err(Error::of_strides)?))
     }
 
-    /// [`ordered`](Self::ordered) of dimensions that were read already.
+    /// As [`ordered`](Self::ordered), for dimensions that were already converted.
     #[inline]
     pub(crate) fn of_compact(shape: Dims<'a>, order: Order) -> Self {
         Self::new(shape, Strides::Compact { order, pitch: None })
     }
 
-    /// [`strided`](Self::strided) of dimensions that were read already.
+    /// As [`strided`](Self::strided), for dimensions that were already converted.
     #[inline]
     pub(crate) fn of_strides(shape: Dims<'a>, strides: Dims<'a>) -> Self {
         Self::new(shape, Strides::Elements(strides))
     }
 
-    /// [`byte_strided`](Self::byte_strided) of dimensions that were read already.
+    /// As [`byte_strided`](Self::byte_strided), for dimensions that were already converted.
     #[inline]
     pub(crate) fn of_byte_strides(shape: Dims<'a>, strides: Dims<'a>) -> Self {
         Self::new(shape, Strides::Bytes(strides))
@@ -189,7 +189,7 @@ impl<'a> Layout<'a> {
         Self { shape, strides, offset, len: None, dtype: None, device: None, padded: false }
     }
 
-    /// Takes only the first `ndim` entries of shape and strides, which are kept
+    /// Uses only the first `ndim` entries of shape and strides, for types that store them
     /// in arrays of a fixed capacity.
     ///
     /// ```
@@ -213,21 +213,21 @@ impl<'a> Layout<'a> {
         Ok(self)
     }
 
-    /// Sets the step of the slowest axis of a compact layout, in **elements**:
-    /// the leading dimension of a padded matrix.
+    /// Sets the stride of the slowest axis of a contiguous layout, in **elements**: the
+    /// leading dimension of a padded matrix.
     ///
     /// # Errors
     ///
-    /// [`Error::PitchOutOfRange`]; a pitch that is too small, or beside explicit
-    /// strides, is found by [`TensorView::new`](crate::TensorView::new).
+    /// [`Error::PitchOutOfRange`]; [`TensorView::new`](crate::TensorView::new) rejects a
+    /// pitch that is too small, or that is combined with explicit strides.
     #[inline]
     pub fn pitch<I: Dim>(self, elements: I) -> Result<Self, Error> {
         let elements = elements.to_i64().ok_or(Error::PitchOutOfRange)?;
         self.with_pitch(Amount::Elements(elements))
     }
 
-    /// Sets the step of the slowest axis of a compact layout, in **bytes**: the
-    /// row pitch of an image.
+    /// Sets the stride of the slowest axis of a contiguous layout, in **bytes**: the row
+    /// pitch of an image.
     ///
     /// # Errors
     ///
@@ -247,7 +247,7 @@ impl<'a> Layout<'a> {
         Ok(self)
     }
 
-    /// Starts the tensor that many **bytes** into the storage.
+    /// Sets the offset of the first element in the storage, in **bytes**.
     ///
     /// # Errors
     ///
@@ -259,7 +259,7 @@ impl<'a> Layout<'a> {
         Ok(Self { offset: Amount::Bytes(bytes), ..self })
     }
 
-    /// Starts the tensor that many **elements** into the storage.
+    /// Sets the offset of the first element in the storage, in **elements**.
     ///
     /// # Errors
     ///
@@ -273,25 +273,28 @@ impl<'a> Layout<'a> {
         Ok(Self { offset: Amount::Elements(elements), ..self })
     }
 
-    /// Restricts the tensor to that many **bytes** from its offset on: a part
-    /// of a storage that others use too.
+    /// Restricts the tensor to a part of the storage: that many **bytes** from its offset
+    /// on.
     ///
     /// # Errors
     ///
-    /// [`Error::SizeOverflow`] if the number is negative or beyond 63 bits. Of an element
-    /// outside of that part, making the view is [`Error::OutsideWindow`].
+    /// [`Error::SizeOverflow`] if the number is negative or beyond 63 bits. If an element
+    /// is outside of that part, the construction of the view returns
+    /// [`Error::OutsideWindow`].
     #[inline]
     pub fn byte_len<I: Dim>(self, bytes: I) -> Result<Self, Error> {
         let bytes = bytes.to_i64().and_then(|bytes| u64::try_from(bytes).ok());
         Ok(Self { len: Some(Amount::Bytes(bytes.ok_or(Error::SizeOverflow)?)), ..self })
     }
 
-    /// Restricts the tensor to that many **elements** from its offset on.
+    /// Restricts the tensor to a part of the storage: that many **elements** from its
+    /// offset on.
     ///
     /// # Errors
     ///
-    /// [`Error::SizeOverflow`] if the number is negative or beyond 63 bits. Of an element
-    /// outside of that part, making the view is [`Error::OutsideWindow`].
+    /// [`Error::SizeOverflow`] if the number is negative or beyond 63 bits. If an element
+    /// is outside of that part, the construction of the view returns
+    /// [`Error::OutsideWindow`].
     #[inline]
     pub fn len<I: Dim>(self, elements: I) -> Result<Self, Error> {
         match elements.to_i64() {
@@ -300,22 +303,22 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Reads byte storage (`u8`) as elements of this type. A storage of
-    /// another type must already have it.
+    /// Sets the element type. Byte storage (`u8`) is read as elements of this type; any
+    /// other storage must already have it.
     #[inline]
     #[must_use]
     pub fn dtype(self, dtype: impl Into<DataType>) -> Self {
         Self { dtype: Some(dtype.into()), ..self }
     }
 
-    /// States the device. It must be the storage's.
+    /// States the device, which must be the storage's.
     #[inline]
     #[must_use]
     pub fn device(self, device: impl Into<Device>) -> Self {
         Self { device: Some(device.into()), ..self }
     }
 
-    /// Gives each element that is narrower than a byte a byte of its own
+    /// Marks elements narrower than a byte as padded to one byte each
     /// (IS_SUBBYTE_TYPE_PADDED). Without this they are packed.
     #[inline]
     #[must_use]
@@ -416,7 +419,7 @@ mod tests {
         });
         let nothing = Layout::strided(&[0], &[9]).unwrap().offset(3).unwrap().len(0).unwrap();
         assert!(TensorView::new(DataRef::from_slice(&storage), nothing).is_ok());
-        // A window of the whole storage leaves nothing outside of it.
+        // A window that is the whole storage excludes nothing.
         assert_eq!(
             view(Layout::row_major(&[9]).unwrap().len(8).unwrap()),
             Err(Error::OutOfBounds { start: 0, end: 36, len: 32 })

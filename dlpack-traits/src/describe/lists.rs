@@ -1,5 +1,5 @@
-//! The shape and the strides in a slot: [`Lists`] while they are written, [`Described`] when
-//! the tensor is complete.
+//! The shape and the strides in a slot: [`Lists`] while they are written, [`Described`]
+//! when the tensor is complete.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -16,8 +16,8 @@ use crate::layout::{self, MAX_NDIM};
 
 /// The shape and the strides in a slot, while they are written there.
 ///
-/// Invariant: `start` is followed by twice `ndim` initialised numbers, in the slot or in its
-/// spill, which only this accesses for `'a`.
+/// Invariant: `start` points to twice `ndim` initialised numbers, in the slot or in its
+/// spill, which only this value accesses for `'a`.
 #[derive(Debug)]
 pub(super) struct Lists<'a> {
     slot: NonNull<Slot>,
@@ -29,12 +29,12 @@ pub(super) struct Lists<'a> {
 impl<'a> Lists<'a> {
     /// Writes a shape into the slot, and the strides of a contiguous row-major tensor.
     ///
-    /// Returns what it reaches beside the lists.
+    /// Returns the lists, and the elements that they reach.
     ///
     /// # Safety
     ///
-    /// 1. `slot` points to a slot that the caller alone accesses for `'a`, and whose
-    ///    `spill` is initialised.
+    /// 1. `slot` points to a slot that only the caller accesses for `'a`, and whose `spill`
+    ///    is initialised.
     #[inline(always)]
     pub(super) unsafe fn new<I: Dim>(
         slot: NonNull<Slot>,
@@ -49,9 +49,9 @@ impl<'a> Lists<'a> {
             }
         };
         let numbers = start.as_ptr().cast::<MaybeUninit<i64>>();
-        // SAFETY: there is room for twice as many numbers, which by 1 only we access.
+        // SAFETY: there is room for twice `ndim` numbers, which by 1 only we access.
         let numbers = unsafe { slice::from_raw_parts_mut(numbers, ndim.wrapping_mul(2)) };
-        // A branch: `unwrap_or_default` selects twice without one.
+        // A `match`, because `unwrap_or_default` compiles to two conditional moves.
         let (dims, strides) = match numbers.split_at_mut_checked(ndim) {
             Some(halves) => halves,
             None => nothing(),
@@ -71,8 +71,8 @@ impl<'a> Lists<'a> {
         (Self { slot, start, ndim, life }, reach)
     }
 
-    /// Writes the first `ndim` dimensions anew, of which there are at least as many, and at
-    /// most `N`.
+    /// Rewrites the lists with only the first `ndim` dimensions. There are at least `ndim`,
+    /// and `ndim` is at most `N`.
     pub(super) fn truncated<const N: usize>(self, ndim: usize) -> (Self, Result<Reach, Error>) {
         let mut kept = [0; N];
         let (shape, _) = self.split();
@@ -83,20 +83,21 @@ impl<'a> Lists<'a> {
             }
             _ => &mut [],
         };
-        // SAFETY: 1. By 1 of `new` only we access it. 2. The numbers that are kept are copied.
+        // SAFETY: 1. By 1 of `new` only we access it. 2. The numbers that are kept were
+        // copied.
         unsafe { Slot::clear(self.slot) };
         // SAFETY: 1. Guaranteed by 1 of `new`.
         unsafe { Self::new(self.slot, kept) }
     }
 
-    /// The same lists, for a call that completes them in the slot.
+    /// Returns a copy, for a call that completes the lists in the slot.
     #[inline(always)]
     pub(super) fn copied(&self) -> Self {
         Self { ..*self }
     }
 
-    /// Writes as many strides as there are dimensions, and returns what they reach where a
-    /// contiguous tensor reaches what `contiguous` says.
+    /// Writes one stride per dimension, and returns the elements that they reach.
+    /// `contiguous` is the reach of a contiguous tensor of this shape.
     #[inline(always)]
     pub(super) fn set_strides<I: Dim>(
         &mut self,
@@ -115,7 +116,7 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// Adds the axes of elements that are contiguous arrays behind the others, which count
+    /// Appends the axes of elements that are contiguous arrays; the existing strides count
     /// such elements.
     #[inline(never)]
     pub(super) fn append(&mut self, axes: &[i64]) -> Result<(), Error> {
@@ -126,7 +127,7 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// [`append`](Self::append) to at most `N` dimensions.
+    /// As [`append`](Self::append), up to `N` dimensions.
     fn append_within<const N: usize>(&mut self, axes: &[i64]) -> Result<(), Error> {
         let old = self.ndim;
         let ndim = old.saturating_add(axes.len());
@@ -148,18 +149,18 @@ impl<'a> Lists<'a> {
         let (lists, written) = unsafe { Self::new(self.slot, new_shape) };
         written?;
         *self = lists;
-        // The strides of the axes are those of a contiguous tensor, and there already.
+        // `new` has already written the strides of the appended axes.
         for (to, &from) in self.split_mut().1.iter_mut().zip(new_strides.iter()) {
             *to = from;
         }
         Ok(())
     }
 
-    /// The extents and the strides.
+    /// The shape and the strides.
     #[inline(always)]
     pub(super) fn split(&self) -> (&[i64], &[i64]) {
         let len = self.ndim.wrapping_mul(2);
-        // SAFETY: by the invariant there are as many numbers, which `&mut self` alone changes.
+        // SAFETY: by the invariant there are `len` numbers, which only `&mut self` changes.
         let numbers = unsafe { slice::from_raw_parts(self.start.as_ptr(), len) };
         match numbers.split_at_checked(self.ndim) {
             Some(halves) => halves,
@@ -167,11 +168,11 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// The extents, and the strides to be changed.
+    /// The shape, and the strides for writing.
     #[inline(always)]
     pub(super) fn split_mut(&mut self) -> (&[i64], &mut [i64]) {
         let len = self.ndim.wrapping_mul(2);
-        // SAFETY: by the invariant there are as many numbers, and `self` is mutably borrowed.
+        // SAFETY: by the invariant there are `len` numbers, and `self` is mutably borrowed.
         let numbers = unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), len) };
         match numbers.split_at_mut_checked(self.ndim) {
             Some((shape, strides)) => (shape, strides),
@@ -184,7 +185,7 @@ impl<'a> Lists<'a> {
         self.ndim
     }
 
-    /// Stores why there is no tensor.
+    /// Stores the error of the description in the slot.
     #[inline(always)]
     pub(super) fn refuse(&self, error: Error) {
         // SAFETY: 1. Guaranteed by 1 of `new`.
@@ -195,10 +196,10 @@ impl<'a> Lists<'a> {
     ///
     /// # Safety
     ///
-    /// 1. It was called, and [`write`](Self::write) was not.
+    /// 1. `refuse` was called, and [`write`](Self::write) was not.
     #[cold]
     pub(super) unsafe fn refusal(&self) -> Error {
-        // SAFETY: 1. Guaranteed by 1 of `new`. 2. Guaranteed by 1 of this function.
+        // SAFETY: 1. Guaranteed by 1 of `new`. 2. Guaranteed by our caller's 1.
         unsafe { refusal(self.slot) }
     }
 
@@ -213,7 +214,7 @@ impl<'a> Lists<'a> {
         let tensor = DLTensor {
             ndim: self.ndim as i32,
             shape: self.start.as_ptr(),
-            // Behind the shape, inside of the room.
+            // After the shape, inside of the room.
             strides: self.start.as_ptr().wrapping_add(self.ndim),
             ..tensor
         };
@@ -221,7 +222,7 @@ impl<'a> Lists<'a> {
         unsafe { self.slot.cast::<DLTensor>().write(tensor) };
     }
 
-    /// The complete tensor.
+    /// Returns the complete tensor.
     ///
     /// # Safety
     ///
@@ -232,8 +233,8 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// Writes a shape that [`contiguous`] left off in, and strides as if its zero dimensions
-/// were 1. A dimension that does not fit is written as 0.
+/// Writes a shape for which [`contiguous`] returned `None`, and strides as if its zero
+/// dimensions were 1. A dimension that does not fit is written as 0.
 #[cold]
 #[inline(never)]
 fn write_unusual<I: Dim>(
@@ -256,7 +257,7 @@ fn write_unusual<I: Dim>(
     reach
 }
 
-/// Writes strides that [`Reach::strided`] left off in.
+/// Writes strides for which [`Reach::strided`] returned `None`.
 #[cold]
 #[inline(never)]
 fn write_all<I: Dim>(strides: &[I], places: &mut [i64]) -> Result<Reach, Error> {
@@ -266,7 +267,7 @@ fn write_all<I: Dim>(strides: &[I], places: &mut [i64]) -> Result<Reach, Error> 
     Ok(Reach::BEYOND)
 }
 
-/// The halves of lists that cannot be halved, which there are not.
+/// Unreachable: lists can always be split into halves.
 #[cold]
 fn nothing<T: Default>() -> T {
     T::default()
@@ -274,8 +275,8 @@ fn nothing<T: Default>() -> T {
 
 /// A slot in which a tensor was described.
 ///
-/// Invariant: its `DLTensor` is initialised, and its lists have `ndim` numbers each, in
-/// the slot or in its spill. Nobody writes to them for `'a`.
+/// Invariant: its `DLTensor` is initialised, and its lists have `ndim` numbers each, in the
+/// slot or in its spill. No one writes to them for `'a`.
 #[derive(Clone, Copy)]
 pub(crate) struct Described<'a> {
     slot: NonNull<Slot>,
@@ -289,10 +290,10 @@ impl<'a> Described<'a> {
         self.slot == slot
     }
 
-    /// The C struct, whose lists are as good as the result.
+    /// The C struct. Its pointers to the lists are valid for the lifetime of the result.
     #[inline(always)]
     pub(super) fn tensor(self) -> &'a DLTensor {
-        // SAFETY: by the invariant the slot is initialised that far, and is alive and
+        // SAFETY: by the invariant the `DLTensor` is initialised, and is alive and
         // unchanged for `'a`.
         unsafe { self.slot.cast::<DLTensor>().as_ref() }
     }
@@ -301,7 +302,7 @@ impl<'a> Described<'a> {
     pub(super) fn shape(self) -> &'a [i64] {
         let tensor = self.tensor();
         let ndim = usize::try_from(tensor.ndim).unwrap_or(0);
-        // SAFETY: by the invariant there are as many numbers, unchanged for `'a`.
+        // SAFETY: by the invariant there are `ndim` numbers, unchanged for `'a`.
         unsafe { core::slice::from_raw_parts(tensor.shape, ndim) }
     }
 
@@ -309,7 +310,7 @@ impl<'a> Described<'a> {
     pub(super) fn strides(self) -> &'a [i64] {
         let tensor = self.tensor();
         let ndim = usize::try_from(tensor.ndim).unwrap_or(0);
-        // SAFETY: by the invariant there are as many numbers, unchanged for `'a`.
+        // SAFETY: by the invariant there are `ndim` numbers, unchanged for `'a`.
         unsafe { core::slice::from_raw_parts(tensor.strides, ndim) }
     }
 }

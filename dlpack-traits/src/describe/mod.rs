@@ -1,9 +1,9 @@
-//! How a type says where the elements of its tensor lie, and the check of what it says:
+//! The description of a tensor by its type, and the validation of that description:
 //! [`Describe`].
 //!
 //! Shape and strides are written once, as `i64`s, into the [`Slot`] where the consumer
-//! reads them. What else is said stays in registers until the memory is named; then all
-//! of it is checked against the length of that memory, and the C struct is written.
+//! reads them. All other attributes stay in registers until the memory is given; then
+//! everything is validated against the length of that memory, and the C struct is written.
 
 mod as_layout;
 mod check;
@@ -37,16 +37,16 @@ use crate::ffi::DLTensor;
 
 use lists::Lists;
 
-/// The right to describe one tensor, in the [`Slot`] where its consumer reads it.
+/// A builder that describes one tensor, in the [`Slot`] where its consumer reads it.
 ///
-/// An implementation of [`DLPackExport`](crate::DLPackExport) is given one. It says what
-/// the shape is, then whatever else there is to say, and at the end where the elements
-/// are. All of it is checked there, so nothing before that returns a `Result`.
+/// An implementation of [`DLPackExport`](crate::DLPackExport) receives one. It sets the
+/// shape first, then the other attributes, and the memory last. The memory method validates
+/// everything, so only that method returns a `Result`.
 ///
 /// ```
 /// use dlpack_traits::{Describe, Description, DLPackExport, Error, Storage};
 ///
-/// /// A matrix whose rows may lie farther apart than they are long.
+/// /// A matrix whose rows may be padded.
 /// struct Matrix {
 ///     numbers: Vec<f32>,
 ///     rows: usize,
@@ -74,39 +74,38 @@ pub struct Describe<'a> {
 impl<'a> Describe<'a> {
     /// # Safety
     ///
-    /// 1. `slot` points to a slot that the result alone accesses for `'a`.
+    /// 1. `slot` points to a slot that only the result accesses for `'a`.
     /// 2. Its `spill` is initialised.
     #[inline(always)]
     pub(crate) unsafe fn at(slot: NonNull<Slot>) -> Self {
         Self { slot, life: PhantomData }
     }
 
-    /// The shape: the extents in elements, from the slowest axis to the fastest if the
-    /// layout is row-major.
+    /// Sets the shape: the size of each dimension in elements, from the slowest axis to the
+    /// fastest if the layout is row-major.
     ///
-    /// It is borrowed from the tensor, so that a borrowed `DLTensor` that outlives the
-    /// call can point at it; a list that is computed goes through
-    /// [`shape_from`](Self::shape_from).
+    /// It is borrowed from the tensor, so that a borrowed `DLTensor` that outlives the call
+    /// can point to it; use [`shape_from`](Self::shape_from) for a list that is computed.
     #[inline(always)]
     pub fn shape<D: AsDims + ?Sized>(self, shape: &'a D) -> Shaped<'a> {
         let shape = shape.as_dims();
         self.shape_from(shape).stored_shape(D::Dim::stored(shape))
     }
 
-    /// [`shape`](Self::shape) from a list that need not outlive the call.
+    /// As [`shape`](Self::shape), from a list that need not outlive the call.
     #[inline(always)]
     pub fn shape_from<D: AsDims + ?Sized>(self, shape: &D) -> Shaped<'a> {
         // SAFETY: 1. Guaranteed by 1 and 2 of `at`.
         Shaped::new(unsafe { Lists::new(self.slot, shape.as_dims()) })
     }
 
-    /// A [`Layout`] that was put together before.
+    /// Sets all attributes from a [`Layout`].
     #[inline]
     pub fn layout(self, layout: Layout<'a>) -> Shaped<'a> {
         layout.describe(self)
     }
 
-    /// A description that ends in this error: the value is not a tensor at present.
+    /// Ends the description with an error: the value in its current state is not a tensor.
     #[inline]
     pub fn refused(self, error: Error) -> Shaped<'a> {
         let nothing: [i64; 0] = [];
@@ -114,10 +113,10 @@ impl<'a> Describe<'a> {
     }
 }
 
-/// A tensor that was described and checked: what an implementation of
-/// [`DLPackExport`](crate::DLPackExport) returns.
+/// A described and validated tensor: the result of an implementation of
+/// [`DLPackExport`](crate::DLPackExport).
 ///
-/// It is a view of the tensor too, in the slot where it was described, and costs less than
+/// It is also a view of the tensor in the slot where it was described, and costs less than
 /// a [`TensorView`](crate::TensorView), which can be moved.
 ///
 /// ```
@@ -141,7 +140,7 @@ impl<'a> Description<'a> {
         Self { checked }
     }
 
-    /// The same tensor for readers only, whatever the storage allows.
+    /// Marks the tensor READ_ONLY, even if the storage allows writing.
     #[inline]
     #[must_use]
     pub fn into_read_only(mut self) -> Self {
@@ -149,13 +148,13 @@ impl<'a> Description<'a> {
         self
     }
 
-    /// Extents, in elements.
+    /// Shape: the size of each dimension, in elements.
     #[inline]
     pub fn shape(&self) -> &[i64] {
         self.checked.described.shape()
     }
 
-    /// Strides, in elements; never absent.
+    /// Strides, in elements; they are always present.
     #[inline]
     pub fn strides(&self) -> &[i64] {
         self.checked.described.strides()
@@ -167,19 +166,19 @@ impl<'a> Description<'a> {
         self.dl_tensor().dtype.into()
     }
 
-    /// Where the memory is.
+    /// Device of the memory.
     #[inline]
     pub fn device(&self) -> Device {
         self.dl_tensor().device.into()
     }
 
-    /// Whether a consumer is told not to write.
+    /// Whether consumers must not write.
     #[inline]
     pub fn is_read_only(&self) -> bool {
         self.checked.facts.is_read_only()
     }
 
-    /// The same tensor as the C struct, for as long as this is borrowed.
+    /// Borrows the tensor as the C struct.
     #[inline]
     pub fn dl_tensor(&self) -> &DLTensor {
         self.checked.described.tensor()

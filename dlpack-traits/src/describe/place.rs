@@ -15,8 +15,8 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// The bytes of the elements `extent`, counted from `byte_offset`, if they
-    /// are in the `window` of a storage of `len` bytes.
+    /// Returns the bytes of the elements `extent`, counted from `byte_offset`, if they are
+    /// inside of the `window` of a storage of `len` bytes.
     pub(super) fn new(
         len: usize,
         window: (u64, u64),
@@ -24,8 +24,8 @@ impl Span {
         element_bits: i64,
         extent: Option<Extent>,
     ) -> Result<Self, Error> {
-        // Elements may be narrower than a byte, so this counts bits. Nothing
-        // wraps: an offset has 67 bits then, and an end 88 at the most.
+        // Elements may be narrower than a byte, so this counts bits. Nothing wraps: an
+        // offset has at most 67 bits then, and an end at most 88.
         let offset = i128::from(byte_offset).wrapping_mul(8);
         let bits = i128::from(element_bits);
         let (low, end): (i128, i128) = match extent {
@@ -41,10 +41,10 @@ impl Span {
     }
 }
 
-/// Checks that the first element, and with it every other, is aligned, and
-/// lies a whole number of the storage's elements from its start.
+/// Checks that the first element, and therefore every other, is aligned, and lies a
+/// multiple of the storage's element size from its start.
 ///
-/// Strides count elements, so all elements share what is true of the first.
+/// Strides count elements, so both properties of the first element hold for all of them.
 #[inline]
 pub(super) fn check_alignment(
     memory: &Memory,
@@ -53,7 +53,7 @@ pub(super) fn check_alignment(
 ) -> Result<(), Error> {
     if byte_offset != 0 {
         if let Some(size) = memory.element_size() {
-            // The offset from a foreign handle is whatever its producer said.
+            // The producer of a foreign handle chooses the offset freely.
             let anywhere = memory.foreign.is_some() && !memory.device.has_addresses();
             if byte_offset.checked_rem(size as u64) != Some(0) && !anywhere {
                 return Err(Error::Misaligned { dtype, align: size });
@@ -62,7 +62,7 @@ pub(super) fn check_alignment(
     }
     let address = (memory.ptr.addr() as u64).wrapping_add(byte_offset);
     match alignment(dtype) {
-        // A multiple of a power of two has none of the bits below it.
+        // A multiple of a power of two has only zeros in the bits below it.
         Some(align)
             if memory.device.has_addresses()
                 && address & (align as u64).wrapping_sub(1) != 0
@@ -74,9 +74,8 @@ pub(super) fn check_alignment(
     }
 }
 
-/// Bytes that the address of an element must be a multiple of: the size of one
-/// lane, or of one part of a complex number. `None` for elements
-/// that are packed into bytes.
+/// The alignment of an element, in bytes: the size of one lane, or of one part of a complex
+/// number. `None` for packed elements.
 #[inline]
 pub(crate) const fn alignment(dtype: DataType) -> Option<usize> {
     match (dtype.code(), dtype.bits()) {
@@ -89,7 +88,7 @@ pub(crate) const fn alignment(dtype: DataType) -> Option<usize> {
     }
 }
 
-/// Widens the step of the slowest axis to a pitch.
+/// Replaces the stride of the slowest axis with a pitch.
 pub(super) fn widen(stride: &mut i64, pitch: Amount, bits: i64) -> Result<(), Error> {
     let pitch = match pitch {
         Amount::Elements(elements) => elements,
@@ -105,11 +104,11 @@ pub(super) fn widen(stride: &mut i64, pitch: Amount, bits: i64) -> Result<(), Er
     Ok(())
 }
 
-/// The element type that a layout makes of a storage.
+/// The element type of a layout, if the storage can have it.
 #[inline]
 pub(super) fn element_type(dtype: DataType, memory: &Memory) -> Result<DataType, Error> {
     let storage = memory.dtype;
-    // Bytes can be read as any numbers, but nothing makes a handle of them.
+    // Bytes can be read as numbers of any type, but not as handles.
     let is_bytes = storage == DataType::U8 && memory.axes.is_empty();
     if !dtype.is_well_formed() && !memory.vouches_for(dtype) {
         Err(Error::UnsupportedDType { dtype })
@@ -120,7 +119,7 @@ pub(super) fn element_type(dtype: DataType, memory: &Memory) -> Result<DataType,
     }
 }
 
-/// Bits that an element takes in memory.
+/// Bits that an element occupies in memory.
 #[inline]
 pub(crate) fn stored_bits(dtype: DataType, padded: bool) -> i64 {
     let bits = i64::from(dtype.element_bits());
@@ -128,7 +127,7 @@ pub(crate) fn stored_bits(dtype: DataType, padded: bool) -> i64 {
     if padded { bits.saturating_add(7) & !7 } else { bits }
 }
 
-/// A number of elements in bytes, if it ends where a byte ends.
+/// Converts a number of elements to bytes, if it ends at a byte boundary.
 pub(super) fn whole_bytes(elements: i64, bits: i64, dtype: DataType) -> Result<u64, Error> {
     let bits = i128::from(elements).saturating_mul(bits.into());
     match u64::try_from(bits >> 3) {
@@ -138,13 +137,13 @@ pub(super) fn whole_bytes(elements: i64, bits: i64, dtype: DataType) -> Result<u
     }
 }
 
-/// The bytes that hold a number of elements.
+/// The number of bytes that contain a number of elements.
 pub(super) fn bytes_of(elements: i64, bits: i64) -> Result<u64, Error> {
     let bits = i128::from(elements).saturating_mul(bits.into());
     u64::try_from(bits.saturating_add(7) >> 3).map_err(|_| Error::SizeOverflow)
 }
 
-/// A number of bytes in elements; nothing if one would be cut.
+/// Converts a number of bytes to elements; `None` if it is not a multiple.
 pub(super) fn whole_elements(bytes: i64, bits: i64) -> Option<i64> {
     let given = i128::from(bytes).saturating_mul(8);
     let elements = given.checked_div(bits.into());
@@ -154,7 +153,7 @@ pub(super) fn whole_elements(bytes: i64, bits: i64) -> Option<i64> {
     }
 }
 
-/// The error for elements that lie outside of where they may.
+/// The error for elements outside of the range in which they must be.
 #[cold]
 pub(super) fn out_of_bounds(start: i128, end: i128, len: usize) -> Error {
     let clamp = |n: i128| i64::try_from(n.clamp(i64::MIN.into(), i64::MAX.into())).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What is said of a tensor between its shape and its memory: [`Shaped`].
+//! The builder of a tensor whose shape is set: [`Shaped`].
 
 use super::layout::{Amount, Order};
 use super::lists::Lists;
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::layout::{self, MAX_NDIM};
 use crate::storage::{Data, DataRef};
 
-/// A tensor whose shape is described, and whose memory is not named yet; see
+/// A tensor whose shape is described, and whose memory is not given yet; see
 /// [`Describe`](super::Describe).
 #[must_use = "a tensor is described by naming its data"]
 #[derive(Debug)]
@@ -20,11 +20,11 @@ use crate::storage::{Data, DataRef};
 pub struct Shaped<'a> {
     pub(super) lists: Lists<'a>,
     pub(super) strides: Strides,
-    /// Step of the slowest axis of a contiguous layout.
+    /// Stride of the slowest axis of a contiguous layout.
     pub(super) pitch: Option<Amount>,
-    /// From the start of the storage to the first element.
+    /// Distance from the start of the storage to the first element.
     pub(super) offset: Amount,
-    /// How much of the storage, from the offset on, belongs to the tensor.
+    /// Length of the part of the storage, from the offset on, that belongs to the tensor.
     pub(super) len: Option<Amount>,
     pub(super) dtype: Option<DataType>,
     pub(super) device: Option<Device>,
@@ -32,23 +32,24 @@ pub struct Shaped<'a> {
     pub(super) read_only: bool,
     /// Whether lists of strides may be longer than the shape.
     pub(super) ranked: bool,
-    /// Where shape and strides are borrowed from, if that is memory of `i64`s that lives
-    /// for `'a` and has the numbers of the slot; otherwise NULL.
+    /// The addresses of shape and strides, if they are borrowed for `'a` from memory with
+    /// the layout of `i64`s and equal the lists in the slot; otherwise NULL.
     pub(super) stored: [*const i64; 2],
-    /// What shape and strides reach. [`Reach::BEYOND`] where they are unusual, or `refused`.
+    /// The elements that shape and strides reach. [`Reach::BEYOND`] if they need the slow
+    /// path, or if `refused`.
     pub(super) reach: Reach,
-    /// Whether there was an error. The first one is in the slot.
+    /// Whether there was an error. The first one is stored in the slot.
     pub(super) refused: bool,
 }
 
-/// What the strides in the slot mean.
+/// The meaning of the strides in the slot.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Strides {
-    /// There are none yet.
+    /// Written by this crate, for a contiguous tensor.
     Contiguous(Order),
-    /// They count elements.
+    /// Explicit, in elements.
     Elements,
-    /// They count bytes.
+    /// Explicit, in bytes.
     Bytes,
 }
 
@@ -79,23 +80,23 @@ impl<'a> Shaped<'a> {
         }
     }
 
-    /// The same, field by field.
+    /// Copies the value field by field.
     #[inline(always)]
     pub(super) fn rebuilt(&self) -> Self {
         Self { lists: self.lists.copied(), ..*self }
     }
 
-    /// Records where the shape is borrowed from.
+    /// Records the address of a borrowed shape.
     #[inline(always)]
     pub(super) fn stored_shape(mut self, stored: *const i64) -> Self {
         self.stored[0] = stored;
         self
     }
 
-    /// Explicit strides in **elements**, one for each dimension. They may be negative, and
-    /// 0 for an axis along which one element is repeated.
+    /// Sets explicit strides in **elements**, one for each dimension. They may be negative,
+    /// or 0 for a broadcast axis.
     ///
-    /// As the shape they are borrowed from the tensor; see
+    /// Like the shape they are borrowed from the tensor; see
     /// [`strides_from`](Self::strides_from).
     #[inline(always)]
     pub fn strides<D: AsDims + ?Sized>(self, strides: &'a D) -> Self {
@@ -105,7 +106,7 @@ impl<'a> Shaped<'a> {
         shaped
     }
 
-    /// [`strides`](Self::strides) from a list that need not outlive the call.
+    /// As [`strides`](Self::strides), from a list that need not outlive the call.
     #[inline(always)]
     pub fn strides_from<D: AsDims + ?Sized>(mut self, strides: &D) -> Self {
         let (mut strides, ndim) = (strides.as_dims(), self.lists.ndim());
@@ -116,7 +117,7 @@ impl<'a> Shaped<'a> {
             };
             strides = used;
         }
-        // What was borrowed before is not what the slot has from here on.
+        // From here on the slot does not contain the strides that were borrowed before.
         self.stored[1] = core::ptr::null();
         let shaped = self.with_strides(strides);
         if shaped.pitch.is_some() { shaped.refused(Error::PitchBesideStrides) } else { shaped }
@@ -126,7 +127,7 @@ impl<'a> Shaped<'a> {
     fn with_strides<I: Dim>(mut self, strides: &[I]) -> Self {
         let contiguous = match self.strides {
             Strides::Contiguous(_) => self.reach,
-            // What the shape reaches is not known any more.
+            // The reach of a contiguous tensor of this shape is not stored any more.
             Strides::Elements | Strides::Bytes => Reach::BEYOND,
         };
         match self.lists.set_strides(strides, contiguous) {
@@ -136,15 +137,15 @@ impl<'a> Shaped<'a> {
         self
     }
 
-    /// Explicit strides in **bytes**, one for each dimension, each a whole number of
-    /// elements. The list need not outlive the call.
+    /// Sets explicit strides in **bytes**, one for each dimension, each a multiple of the
+    /// element size. The list need not outlive the call.
     #[inline(always)]
     pub fn byte_strides<D: AsDims + ?Sized>(self, strides: &D) -> Self {
         Self { strides: Strides::Bytes, ..self.strides_from(strides) }
     }
 
-    /// Contiguous elements in this order, in place of strides that were given before.
-    /// Row-major is the default.
+    /// Makes the elements contiguous in this order, and discards strides that were set
+    /// before. Row-major is the default.
     #[inline(always)]
     pub fn order(mut self, order: impl Into<Order>) -> Self {
         let order = order.into();
@@ -153,7 +154,7 @@ impl<'a> Shaped<'a> {
             let (shape, strides) = self.lists.split_mut();
             write_order(shape, strides, order);
             self.stored[1] = core::ptr::null();
-            // What a contiguous tensor reaches does not depend on its order.
+            // The reach of a contiguous tensor does not depend on its order.
             if !matches!(before, Strides::Contiguous(_)) {
                 self.reach = Reach::of(shape, strides);
             }
@@ -161,15 +162,15 @@ impl<'a> Shaped<'a> {
         Self { strides: Strides::Contiguous(order), ..self }
     }
 
-    /// The step of the slowest axis of a contiguous layout, in **elements**: the leading
-    /// dimension of a padded matrix.
+    /// Sets the stride of the slowest axis of a contiguous layout, in **elements**: the
+    /// leading dimension of a padded matrix.
     #[inline(always)]
     pub fn pitch<I: Dim>(self, elements: I) -> Self {
         self.with_pitch(elements.to_i64().map(Amount::Elements))
     }
 
-    /// The step of the slowest axis of a contiguous layout, in **bytes**: the row pitch
-    /// of an image.
+    /// Sets the stride of the slowest axis of a contiguous layout, in **bytes**: the row
+    /// pitch of an image.
     #[inline(always)]
     pub fn byte_pitch<I: Dim>(self, bytes: I) -> Self {
         let bytes = bytes.to_i64().and_then(|bytes| u64::try_from(bytes).ok());
@@ -185,9 +186,9 @@ impl<'a> Shaped<'a> {
         }
     }
 
-    /// Keeps only the first `ndim` entries of shape and strides, which the type stores in
-    /// arrays of a fixed capacity. Between shape and strides it allows the two to have
-    /// different capacities.
+    /// Keeps only the first `ndim` entries of shape and strides, for types that store them
+    /// in arrays of a fixed capacity. If it is called between shape and strides, the two
+    /// may have different capacities.
     #[inline(always)]
     pub fn rank<I: Dim>(self, ndim: I) -> Self {
         let (given, capacity) = (ndim.to_i64().unwrap_or(i64::MAX), self.lists.ndim());
@@ -204,7 +205,7 @@ impl<'a> Shaped<'a> {
         }
     }
 
-    /// Keeps the first `ndim` dimensions, of which there are at least as many, and at most
+    /// Keeps the first `ndim` dimensions. There are at least `ndim`, and `ndim` is at most
     /// `N`.
     #[inline(never)]
     fn truncated<const N: usize>(mut self, ndim: usize) -> Self {
@@ -228,7 +229,7 @@ impl<'a> Shaped<'a> {
         }
     }
 
-    /// **Elements** from the start of the storage to the first one of the tensor.
+    /// Sets the offset of the first element in the storage, in **elements**.
     #[inline(always)]
     pub fn offset<I: Dim>(self, elements: I) -> Self {
         match elements.to_i64() {
@@ -238,7 +239,7 @@ impl<'a> Shaped<'a> {
         }
     }
 
-    /// **Bytes** from the start of the storage to the first element of the tensor.
+    /// Sets the offset of the first element in the storage, in **bytes**.
     #[inline(always)]
     pub fn byte_offset<I: Dim>(self, bytes: I) -> Self {
         match bytes.to_i64().map(u64::try_from) {
@@ -266,46 +267,46 @@ impl<'a> Shaped<'a> {
         }
     }
 
-    /// Reads byte storage (`u8`) as elements of this type. A storage of another type must
-    /// already have it.
+    /// Sets the element type. Byte storage (`u8`) is read as elements of this type; any
+    /// other storage must already have it.
     #[inline(always)]
     pub fn dtype(self, dtype: impl Into<DataType>) -> Self {
         Self { dtype: Some(dtype.into()), ..self }
     }
 
-    /// States the device. It must be the storage's.
+    /// States the device, which must be the storage's.
     #[inline(always)]
     pub fn device(self, device: impl Into<Device>) -> Self {
         Self { device: Some(device.into()), ..self }
     }
 
-    /// Gives each element that is narrower than a byte a byte of its own
+    /// Marks elements narrower than a byte as padded to one byte each
     /// (IS_SUBBYTE_TYPE_PADDED). Without this they are packed.
     #[inline(always)]
     pub fn padded(self) -> Self {
         Self { padded: true, ..self }
     }
 
-    /// Tells consumers not to write, whatever the storage allows.
+    /// Marks the tensor READ_ONLY, even if the storage allows writing.
     #[inline(always)]
     pub fn read_only(self) -> Self {
         Self { read_only: true, ..self }
     }
 
-    /// Names the memory, lent for reading or for sharing, and checks everything.
+    /// Sets the memory, lent for reading or for sharing, and validates the description.
     ///
     /// # Errors
     ///
-    /// Any [`Error`] but those of exporting and copying: every element must lie inside
-    /// the memory and be aligned, ranks must agree, the element type must be one that the
-    /// standard defines and that fits the storage.
+    /// Any [`Error`] except those of exporting and copying: every element must lie inside
+    /// the memory and be aligned, ranks must agree, and the element type must be defined by
+    /// the standard and fit the storage.
     #[inline(always)]
     pub fn data(self, data: DataRef<'a>) -> Result<Description<'a>, Error> {
         self.check(data.memory_ref(), Description::new)
     }
 
-    /// [`data`](Self::data) for memory that is lent with as much freedom as the storage can
-    /// give away.
+    /// As [`data`](Self::data), for memory that is lent with the most access that the
+    /// storage can grant.
     ///
     /// # Errors
     ///
@@ -316,7 +317,7 @@ impl<'a> Shaped<'a> {
         self.check(data.memory_ref(), DescriptionMut::new)
     }
 
-    /// Ends the description in this error, unless another came first.
+    /// Ends the description with this error, unless there was an error before.
     #[inline(always)]
     pub fn refused(mut self, error: Error) -> Self {
         if !self.refused {
@@ -326,13 +327,13 @@ impl<'a> Shaped<'a> {
         self
     }
 
-    /// The first error, if there was one.
+    /// Returns the first error, if there was one.
     pub(super) fn fault(&self) -> Result<(), Error> {
         if !self.refused {
             return Ok(());
         }
-        // SAFETY: 1. Where `refused` is set, `Lists::refuse` was called, and then no place is
-        // found and the struct is not written.
+        // SAFETY: 1. If `refused` is set, `Lists::refuse` was called; then no place is
+        // returned, and the struct is not written.
         Err(unsafe { self.lists.refusal() })
     }
 }

@@ -1,4 +1,4 @@
-//! Where a tensor is described, and stays: [`Slot`].
+//! The memory in which a tensor is described: [`Slot`].
 
 use alloc::alloc::{alloc, dealloc};
 use core::alloc::Layout;
@@ -13,13 +13,13 @@ use crate::layout::MAX_NDIM;
 
 use super::Describe;
 
-/// The most dimensions that a slot holds without an allocation of their own.
+/// The maximum number of dimensions that a slot stores without an allocation.
 pub(crate) const INLINE: usize = 8;
 
 /// The C struct of one tensor together with its shape and strides.
 ///
-/// A packet contains one, at the place where the consumer reads the `DLTensor`. A view
-/// that is borrowed for the time of a call keeps one on the stack:
+/// A packet contains one, at the address where the consumer reads the `DLTensor`. A view
+/// that is borrowed for the duration of a call stores one on the stack:
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, DataRef, Slot};
@@ -42,10 +42,11 @@ pub struct Slot {
     pub(super) tensor: MaybeUninit<DLTensor>,
     /// The fields of the legacy struct that follow its `DLTensor`.
     legacy: MaybeUninit<[*mut c_void; 2]>,
-    /// Shape and strides of more than [`INLINE`] dimensions. If it is there, the lists of
+    /// Shape and strides of more than [`INLINE`] dimensions. If it is `Some`, the lists of
     /// the tensor are in it.
     spill: Option<NonNull<i64>>,
-    /// Shape, then strides, of fewer. Last, so that the bytes in use lie together.
+    /// Shape, then strides, of at most [`INLINE`] dimensions. Last, so that the bytes in
+    /// use are contiguous.
     pub(super) dims: [MaybeUninit<i64>; 2 * INLINE],
 }
 
@@ -56,7 +57,7 @@ const _: () = {
 };
 
 impl Slot {
-    /// An empty slot.
+    /// Creates an empty slot.
     #[inline(always)]
     pub const fn new() -> Self {
         Self {
@@ -67,12 +68,12 @@ impl Slot {
         }
     }
 
-    /// The right to describe one tensor here. It replaces what was described before.
+    /// Starts the description of a tensor in this slot. It replaces an earlier one.
     #[inline(always)]
     pub fn describe(&mut self) -> Describe<'_> {
         if self.spill.is_some() {
-            // SAFETY: 1. `new` initialised the spill, and the slot is mutably borrowed. 2. By
-            // its lifetime an earlier description of a tensor here is over.
+            // SAFETY: 1. `new` initialised the spill, and the slot is mutably borrowed. 2.
+            // By its lifetime an earlier description of a tensor here has ended.
             unsafe { Self::clear(NonNull::from(&mut *self)) }
         }
         // SAFETY: 1. The slot is mutably borrowed for the lifetime of the result.
@@ -89,29 +90,29 @@ impl Slot {
     /// 2. Nothing reads the lists of a tensor that was described there any more.
     #[inline(always)]
     pub(crate) unsafe fn clear(slot: NonNull<Self>) {
-        // SAFETY: by 1 the field is inside the slot.
+        // SAFETY: by 1 the field is inside of the slot.
         let place = unsafe { &raw mut (*slot.as_ptr()).spill };
         // SAFETY: by 1 it is initialised and only we access it.
         if let Some(start) = unsafe { place.read() } {
-            // Only then, which is rare: a store that every export would make.
-            // SAFETY: as before.
+            // The store is inside of the branch, which is rare, so that most exports skip
+            // it. SAFETY: as above.
             unsafe { place.write(None) };
-            // SAFETY: 1. `spill` put it there, and it was just taken out. By 2 its
-            // numbers are not needed any more.
+            // SAFETY: 1. `spill` stored the pointer there, and it was just removed. By 2
+            // its numbers are not needed any more.
             unsafe { Spill::free(start) }
         }
     }
 }
 
 impl Slot {
-    /// Initialises what is read before a tensor is described.
+    /// Initialises the fields that are read before a tensor is described.
     ///
     /// # Safety
     ///
     /// 1. `slot` points to memory for a slot, which no one else accesses.
     #[inline(always)]
     pub(crate) unsafe fn init(slot: NonNull<Self>) {
-        // SAFETY: by 1 the field is inside the memory.
+        // SAFETY: by 1 the field is inside of the memory.
         let place = unsafe { &raw mut (*slot.as_ptr()).spill };
         // SAFETY: by 1 it may be written.
         unsafe { place.write(None) }
@@ -121,7 +122,7 @@ impl Slot {
     ///
     /// # Safety
     ///
-    /// 1. A tensor was described in `slot`, its description is over, and no one else
+    /// 1. A tensor was described in `slot`, its description has ended, and no one else
     ///    accesses the slot.
     #[inline(always)]
     pub(crate) unsafe fn set_data(slot: NonNull<Self>, data: *mut u8) {
@@ -132,18 +133,19 @@ impl Slot {
         unsafe { place.write(data.cast()) }
     }
 
-    /// The C struct, which is initialised as soon as a tensor was described.
+    /// The C struct, which is initialised once a tensor was described.
     #[inline(always)]
     pub(crate) fn tensor(&self) -> &MaybeUninit<DLTensor> {
         &self.tensor
     }
 
-    /// The first number of the shape of a tensor that was described here, wherever the
-    /// slot was then.
+    /// The address of the shape of a tensor that was described here, also if the slot was
+    /// moved since.
     #[inline(always)]
     pub(crate) fn lists(&self) -> *const i64 {
         match self.spill {
-            // SAFETY: the allocation holds the number in front and at least one more.
+            // SAFETY: the allocation has the capacity in front and at least one more
+            // number.
             Some(start) => unsafe { start.add(1) }.as_ptr().cast_const(),
             None => self.dims.as_ptr().cast(),
         }
@@ -167,13 +169,13 @@ impl Drop for Slot {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: 1. `new` initialised the spill, and the slot is mutably borrowed. 2. By
-        // its lifetime a description of a tensor here is over.
+        // its lifetime a description of a tensor here has ended.
         unsafe { Self::clear(NonNull::from(self)) }
     }
 }
 
-/// One allocation for the lists of many dimensions: their capacity, then shape and
-/// strides. Its handle is one pointer, which fits into the fixed layout of a slot.
+/// One allocation for the lists of many dimensions: their capacity, then shape and strides.
+/// It is referred to by one pointer, which fits in the fixed layout of a slot.
 struct Spill;
 
 impl Spill {
@@ -181,37 +183,38 @@ impl Spill {
         Layout::array::<i64>(ndim.checked_mul(2)?.checked_add(1)?).ok()
     }
 
-    /// Room for twice `ndim` numbers behind the number at the returned pointer.
+    /// Allocates room for twice `ndim` numbers, after the capacity, to which the result
+    /// points.
     fn alloc(ndim: usize) -> Result<NonNull<i64>, Error> {
         let too_many = Error::TooManyDims { ndim };
         let number = i64::try_from(ndim).map_err(|_| too_many)?;
         let layout = Self::layout(ndim).ok_or(too_many)?;
-        // SAFETY: the layout holds at least the number in front, so its size is not zero.
+        // SAFETY: the layout has room for at least the capacity, so its size is not zero.
         let start = unsafe { alloc(layout) };
         #[expect(clippy::cast_ptr_alignment, reason = "the layout is that of `i64`s")]
         let start = start.cast::<i64>();
         let start = NonNull::new(start).ok_or(Error::OutOfMemory { bytes: layout.size() })?;
-        // SAFETY: the allocation is aligned for an `i64` and holds at least one.
+        // SAFETY: the allocation is aligned for an `i64` and has room for at least one.
         unsafe { start.write(number) };
         Ok(start)
     }
 
     /// # Safety
     ///
-    /// 1. `start` came from [`alloc`](Self::alloc) and is not used again.
+    /// 1. `start` was returned by [`alloc`](Self::alloc) and is not used again.
     #[cold]
     unsafe fn free(start: NonNull<i64>) {
-        // SAFETY: `alloc` wrote the number in front.
+        // SAFETY: `alloc` wrote the capacity there.
         let ndim = unsafe { start.read() };
         // `alloc` computed the same layout from the same number.
         if let Some(layout) = usize::try_from(ndim).ok().and_then(Self::layout) {
-            // SAFETY: `alloc` allocated it with this layout.
+            // SAFETY: `alloc` allocated the memory with this layout.
             unsafe { dealloc(start.as_ptr().cast(), layout) }
         }
     }
 }
 
-/// Room for shape and strides of that many dimensions, in the slot or in a new spill.
+/// Returns room for shape and strides of `ndim` dimensions, in the slot or in a new spill.
 ///
 /// # Safety
 ///
@@ -220,7 +223,7 @@ impl Spill {
 #[inline(always)]
 pub(super) unsafe fn room(slot: NonNull<Slot>, ndim: usize) -> Result<NonNull<i64>, Error> {
     if ndim > INLINE {
-        // SAFETY: 1. and 2. are 1. and 2. of this function.
+        // SAFETY: 1. and 2. Guaranteed by our caller's 1 and 2.
         return unsafe { spill(slot, ndim) };
     }
     let start = slot.as_ptr().wrapping_byte_add(offset_of!(Slot, dims)).cast();
@@ -228,8 +231,8 @@ pub(super) unsafe fn room(slot: NonNull<Slot>, ndim: usize) -> Result<NonNull<i6
     Ok(unsafe { NonNull::new_unchecked(start) })
 }
 
-/// Gives a slot a spill for that many dimensions, and returns the place of the first. A
-/// spill that was there before is freed.
+/// Gives a slot a spill for `ndim` dimensions, and returns the address of the first. A
+/// previous spill is freed.
 ///
 /// # Safety
 ///
@@ -241,27 +244,28 @@ unsafe fn spill(slot: NonNull<Slot>, ndim: usize) -> Result<NonNull<i64>, Error>
         return Err(Error::TooManyDims { ndim });
     }
     let spill = Spill::alloc(ndim)?;
-    // SAFETY: 1. and 2. are 1. and 2. of this function.
+    // SAFETY: 1. and 2. Guaranteed by our caller's 1 and 2.
     unsafe { Slot::clear(slot) };
-    // SAFETY: by 1 the field is inside the slot.
+    // SAFETY: by 1 the field is inside of the slot.
     let place = unsafe { &raw mut (*slot.as_ptr()).spill };
-    // SAFETY: by 1 it is initialised and ours to write.
+    // SAFETY: by 1 it is initialised and only we access it.
     unsafe { place.write(Some(spill)) };
-    // SAFETY: the allocation holds the number in front and at least one more.
+    // SAFETY: the allocation has the capacity in front and at least one more number.
     Ok(unsafe { spill.add(1) })
 }
 
-/// Stores why there is no tensor, where the C struct would be: in registers the error would
-/// be carried along, and moved, where there is none (measured: 12 instructions an export).
+/// Stores the error of a description in place of the C struct. In registers, the error
+/// would be carried and moved on paths without an error too (measured: 12 instructions per
+/// export).
 ///
 /// # Safety
 ///
-/// 1. As for 1 of [`room`].
+/// 1. As 1 of [`room`].
 #[cold]
 #[inline(never)]
 pub(super) unsafe fn refuse(slot: NonNull<Slot>, error: Error) {
-    // SAFETY: by the assertion below an error fits where the struct would be, and by 1 it
-    // may be written.
+    // SAFETY: by the assertion below an error fits in place of the struct, and by 1 it may
+    // be written.
     unsafe { slot.cast::<Error>().write(error) }
 }
 
@@ -269,11 +273,11 @@ pub(super) unsafe fn refuse(slot: NonNull<Slot>, error: Error) {
 ///
 /// # Safety
 ///
-/// 1. As for 1 of [`room`].
+/// 1. As 1 of [`room`].
 /// 2. `refuse` was called, and nothing was written there since.
 #[cold]
 pub(super) unsafe fn refusal(slot: NonNull<Slot>) -> Error {
-    // SAFETY: by 1 it may be read, and by 2 an error is there.
+    // SAFETY: by 1 it may be read, and by 2 an error is stored there.
     unsafe { slot.cast::<Error>().read() }
 }
 

@@ -58,7 +58,7 @@ enum How {
     Strided(Unit),
 }
 
-/// What a type may say about its layout.
+/// The attributes of a layout that a type may set.
 #[derive(Clone, Debug)]
 struct Case {
     shape: Vec<i64>,
@@ -188,7 +188,7 @@ impl Case {
     }
 }
 
-/// All that a consumer is told of a tensor, and where it lies in its storage.
+/// All data that a consumer receives about a tensor, and its place in its storage.
 #[derive(Debug, PartialEq)]
 struct Told {
     shape: Vec<i64>,
@@ -216,17 +216,17 @@ impl Told {
     }
 }
 
-/// The exact check alone.
+/// Runs only the slow path.
 fn exact(shaped: Shaped<'_>, memory: &Memory) -> Result<Told, Error> {
     let place = shaped.rebuilt().exact(memory)?;
-    // SAFETY: 1. `exact` returned it.
+    // SAFETY: 1. `exact` returned `place`.
     Ok(Told::of(&unsafe { shaped.finish(memory, &place) }))
 }
 
-/// The inline check alone; `None` where it leaves the tensor to the exact one.
+/// Runs only the fast path; `None` if it leaves the tensor to the slow path.
 fn usual(mut shaped: Shaped<'_>, memory: &Memory) -> Option<Told> {
     let place = shaped.usual(memory)?;
-    // SAFETY: 1. `usual` returned it.
+    // SAFETY: 1. `usual` returned `place`.
     Some(Told::of(&unsafe { shaped.finish(memory, &place) }))
 }
 
@@ -236,14 +236,15 @@ struct Aligned([u8; 1024]);
 static BYTES: Aligned = Aligned([0; 1024]);
 static CLOSED: Error = Error::Custom("closed");
 
-/// Memory of different types, lengths, alignments and terms.
+/// Memory of different types, lengths, alignments and access modes.
 fn memory(random: &mut Random) -> DataRef<'static> {
     let start = random.index(9);
     let len = if random.once_in(3) { 1000 } else { random.index(400) };
     let bytes = &BYTES.0[start..start + len];
     let parts = |dtype, device| {
         let (ptr, len) = (BYTES.0.as_ptr(), 8 * (len / 8));
-        // SAFETY: 1. to 3. They are bytes of a static, aligned to 16, that nobody writes.
+        // SAFETY: 1. to 3. The bytes are those of a static, aligned to 16, that no one
+        // writes.
         unsafe { DataRef::from_raw_parts(ptr, len, dtype, device) }
     };
     let [_, single, double, complex, boolean, narrow, _, lanes, handle] = DTYPES;
@@ -261,8 +262,8 @@ fn memory(random: &mut Random) -> DataRef<'static> {
     }
 }
 
-/// The inline check never accepts what the exact one refuses, and says the same of what it
-/// accepts. A `Layout` that is put together before is described in the same way.
+/// The fast path never accepts a tensor that the slow path rejects, and returns the same
+/// result for a tensor that it accepts. A `Layout` yields the same description.
 #[test]
 fn the_inline_check_agrees_with_the_exact_one() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
@@ -305,14 +306,14 @@ fn strides_of_a_different_rank_are_reported_first() {
     assert_eq!(found.map(|_| ()), Err(Error::RankMismatch { shape: 2, strides: 1 }));
 }
 
-/// What is stored beside the slot has the numbers of the slot: a borrowed `DLTensor` points
-/// at it instead of the slot.
+/// Borrowed lists equal the lists in the slot: a borrowed `DLTensor` points to them instead
+/// of the slot.
 #[test]
 fn stored_lists_are_the_lists_of_the_slot() {
     static SHAPE: [i64; 3] = [2, 3, 9];
     static STRIDES: [i64; 3] = [3, 1, 9];
     static NARROW: [i32; 2] = [3, 1];
-    /// Which lists are stored, after the comparison.
+    /// Returns which lists are borrowed, after the comparison.
     fn stored(describe: for<'a> fn(Shaped<'a>) -> Shaped<'a>) -> [bool; 2] {
         let mut slot = Slot::new();
         let shaped = describe(slot.describe().shape(&SHAPE).rank(2));
@@ -321,7 +322,8 @@ fn stored_lists_are_the_lists_of_the_slot() {
         let stored = description.checked().facts.stored();
         for (stored, list) in stored.into_iter().zip(lists) {
             if !stored.is_null() {
-                // SAFETY: it points to one of the lists above, which are no shorter.
+                // SAFETY: `stored` points to one of the statics above, which are at least
+                // as long.
                 assert_eq!(unsafe { core::slice::from_raw_parts(stored, list.len()) }, list);
             }
         }
@@ -337,7 +339,7 @@ fn stored_lists_are_the_lists_of_the_slot() {
     assert_eq!(stored(|it| it.strides(&STRIDES).order(Order::ColumnMajor)), [true, false]);
 }
 
-/// A slot that is used again holds the last description, and frees every list.
+/// A slot that is reused has the last description, and frees every list.
 #[test]
 fn slots_are_used_again() {
     let bytes = [0_u8; 512];
@@ -351,11 +353,11 @@ fn slots_are_used_again() {
     }
     let too_many = slot.describe().shape(&[1_u8; 65]).data(DataRef::from_slice(&bytes));
     assert_eq!(too_many.map(|_| ()), Err(Error::TooManyDims { ndim: 65 }));
-    // A description that is started and not finished leaves nothing behind.
+    // A description that is not finished leaks nothing.
     let _ = slot.describe().shape(&[1_u8; 40]);
 }
 
-/// Walks agree with the arithmetic of `layout`.
+/// `contiguous` and `Reach` agree with the arithmetic of `layout`.
 #[test]
 fn walks_agree_with_the_arithmetic_of_layouts() {
     use crate::layout::{extent, numel, row_major_strides};

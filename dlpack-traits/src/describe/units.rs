@@ -1,5 +1,5 @@
-//! Layouts in other units than the standard's are brought into those: bytes, pitches,
-//! orders, parts of a storage, and elements that are arrays.
+//! Conversion of layouts to the units of the standard: strides in bytes, pitches, orders,
+//! parts of a storage, and elements that are arrays.
 
 use super::layout::{Amount, Order};
 use super::place::{
@@ -12,9 +12,9 @@ use crate::layout;
 use crate::storage::Memory;
 
 impl Shaped<'_> {
-    /// The stride of the slowest axis of a contiguous layout with a pitch, and what that
-    /// reaches, in elements of `size` bytes; `Some(None)` for layouts without. `None` leaves the
-    /// layout to [`in_elements`](Self::in_elements).
+    /// The stride of the slowest axis of a contiguous layout with a pitch, and the
+    /// resulting reach, in elements of `size` bytes; `Some(None)` for a layout without a
+    /// pitch. `None` leaves the layout to [`in_elements`](Self::in_elements).
     #[inline(always)]
     #[expect(clippy::option_option, reason = "`None` is the `?` of the only caller")]
     pub(super) fn widened(&self, size: u64) -> Option<Option<(i64, Reach)>> {
@@ -41,7 +41,7 @@ impl Shaped<'_> {
         Some(Some((pitch, self.reach.higher(more)?)))
     }
 
-    /// Replaces the stride of the slowest axis of a contiguous layout.
+    /// Sets the stride of the slowest axis of a contiguous layout.
     #[inline(always)]
     pub(super) fn set_pitch(&mut self, pitch: i64) {
         let (_, strides) = self.lists.split_mut();
@@ -54,7 +54,7 @@ impl Shaped<'_> {
         }
     }
 
-    /// `None` unless all strides, which count bytes, are whole elements of `size` bytes.
+    /// `None` unless all strides, which count bytes, are multiples of `size`.
     #[inline(always)]
     pub(super) fn whole_strides(&self, size: u64) -> Option<()> {
         let (_, strides) = self.lists.split();
@@ -62,7 +62,7 @@ impl Shaped<'_> {
         strides.iter().all(whole).then_some(())
     }
 
-    /// Turns strides from bytes to elements of `size` bytes.
+    /// Converts strides from bytes to elements of `size` bytes.
     #[inline(always)]
     pub(super) fn divide_strides(&mut self, size: u64) {
         let size = i64::try_from(size).unwrap_or(1);
@@ -72,20 +72,20 @@ impl Shaped<'_> {
         self.strides = Strides::Elements;
     }
 
-    /// Whether [`in_elements`](Self::in_elements) has anything to do.
+    /// Whether [`in_elements`](Self::in_elements) has anything to convert.
     pub(super) fn has_units(&self, memory: &Memory) -> bool {
         let bytes = matches!(self.strides, Strides::Bytes);
         bytes || self.pitch.is_some() || self.len.is_some() || !memory.axes.is_empty()
     }
 
-    /// The same layout with strides in elements, an offset in bytes, and the axes of the
-    /// elements behind those of the tensor.
+    /// Converts strides to elements and the offset to bytes, and appends the axes of the
+    /// elements to those of the tensor.
     pub(super) fn in_elements(&mut self, memory: &Memory) -> Result<(), Error> {
         let dtype = self.element_type(memory)?;
         let padded = self.padded | memory.padded;
         let element_bits = stored_bits(dtype, padded);
-        // What the caller counts are elements of the storage, which may be arrays of what
-        // the standard counts.
+        // Offsets, strides and lengths count elements of the storage, which may be arrays
+        // of elements in the sense of DLPack.
         let inner = layout::numel(memory.axes)?;
         let counted_bits = element_bits.saturating_mul(inner);
         let byte_offset = match self.offset {
@@ -104,7 +104,8 @@ impl Shaped<'_> {
         Ok(())
     }
 
-    /// The bytes of the storage that belong to the tensor, if they are not all.
+    /// The range of bytes of the storage that belongs to the tensor; `None` if it is the
+    /// whole storage.
     fn window(
         &mut self,
         memory: &Memory,
@@ -153,7 +154,7 @@ impl Shaped<'_> {
         Ok(())
     }
 
-    /// Checks that the elements lie in a part of the storage.
+    /// Checks that the elements are inside of a part of the storage.
     fn check_window(
         &self,
         memory: &Memory,

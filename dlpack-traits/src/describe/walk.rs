@@ -1,4 +1,4 @@
-//! The one pass over shape and strides: [`contiguous`] and [`Reach`].
+//! A single pass over shape and strides: [`contiguous`] and [`Reach`].
 
 /// Passes each dimension, and the stride that it has in a contiguous tensor, to `write`, from
 /// the fastest axis to the slowest, and returns the number of elements, at least 1.
@@ -19,18 +19,19 @@ pub(crate) fn contiguous<T>(
     Some(numel)
 }
 
-/// Which elements a layout reaches, counted from the first.
+/// The range of elements that a layout reaches, counted from the first element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
-    /// The lowest: 0 or negative.
+    /// The lowest element: 0 or negative.
     low: i64,
-    /// The highest: 0 or positive.
+    /// The highest element: 0 or positive.
     high: i64,
 }
 
 impl Reach {
-    /// More elements than any memory has: a layout that only the exact arithmetic can check.
-    /// A flag beside the numbers would have to be carried to the check, and tested there.
+    /// More elements than any memory has: marks a layout that only the slow path can check.
+    /// It is a value and not a flag, because a flag would need a register and a test of its
+    /// own.
     pub(crate) const BEYOND: Self = Self { low: i64::MIN, high: 0 };
 
     /// The elements of a contiguous tensor.
@@ -39,8 +40,8 @@ impl Reach {
         Self { low: 0, high: numel.wrapping_sub(1) }
     }
 
-    /// Passes each stride to `write` and returns what all of them reach, if `self` is what a
-    /// contiguous tensor of the same shape reaches.
+    /// Passes each stride to `write`, and returns the reach of all of them, if `self` is
+    /// the reach of a contiguous tensor of the same shape.
     ///
     /// `None` at a stride that is `None`, and if an end does not fit in 64 bits.
     #[inline(always)]
@@ -70,7 +71,7 @@ impl Reach {
         Some(())
     }
 
-    /// What explicit strides reach, as many as dimensions.
+    /// The reach of explicit strides, one for each dimension.
     pub(crate) fn of(shape: &[i64], strides: &[i64]) -> Self {
         let numel = contiguous(shape.iter().map(|&dim| (Some(dim), ())), |(), _, _| {});
         let axes = shape.iter().zip(strides);
@@ -79,7 +80,7 @@ impl Reach {
         reach.unwrap_or(Self::BEYOND)
     }
 
-    /// The same with a highest element that lies so much higher, if it fits.
+    /// The same with the highest element moved by `more`, if it fits.
     #[inline(always)]
     pub(crate) fn higher(self, more: i64) -> Option<Self> {
         Some(Self { high: self.high.checked_add(more)?, ..self })
@@ -91,14 +92,14 @@ impl Reach {
         self.high.unsigned_abs()
     }
 
-    /// Elements before the first one.
+    /// Number of elements before the first one.
     #[inline(always)]
     #[expect(clippy::cast_sign_loss, reason = "`low` is not positive")]
     pub(crate) const fn below(self) -> u64 {
         0_i64.wrapping_sub(self.low) as u64
     }
 
-    /// Elements from the first one to the highest, both included.
+    /// Number of elements from the first one to the highest, both included.
     #[inline(always)]
     #[expect(clippy::cast_sign_loss, reason = "`high` is not negative")]
     pub(crate) const fn above(self) -> u64 {
