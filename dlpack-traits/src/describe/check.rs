@@ -187,7 +187,7 @@ pub(crate) fn described_elsewhere() -> Error {
 
 /// Returns the pointer to the same elements with the provenance of another owner's memory.
 ///
-/// It reads the facts, and not the struct, whose recent stores would delay the loads.
+/// It reads the facts, not the struct that was just written.
 #[inline(always)]
 fn relocated(described: Described<'_>, facts: &Facts, memory: &Memory) -> Result<*mut u8, Error> {
     memory.check()?;

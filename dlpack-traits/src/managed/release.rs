@@ -89,13 +89,11 @@ impl Release {
     fn call(&mut self) {
         match core::mem::replace(&mut self.call, Call::Nothing) {
             Call::Versioned(managed, Some(deleter)) => {
-                // SAFETY: guaranteed by 1 of `versioned`; `self.call` is `Nothing` from now
-                // on.
+                // SAFETY: guaranteed by 1 of `versioned`; the call is not made again.
                 unsafe { deleter(managed.as_ptr()) }
             }
             Call::Legacy(managed, Some(deleter)) => {
-                // SAFETY: guaranteed by 1 of `legacy`; `self.call` is `Nothing` from now
-                // on.
+                // SAFETY: guaranteed by 1 of `legacy`; the call is not made again.
                 unsafe { deleter(managed.as_ptr()) }
             }
             Call::Versioned(_, None) | Call::Legacy(_, None) | Call::Nothing => {}

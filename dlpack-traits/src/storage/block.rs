@@ -19,8 +19,8 @@ const ASKED: usize = 16;
 #[cfg(all(target_os = "linux", feature = "pyo3", not(miri)))]
 const HUGE: usize = 4 << 20;
 
-/// Requests huge pages. Without them a large copy spends most of its time in page faults of
-/// 4 KiB each; NumPy requests huge pages too.
+/// Requests huge pages. Without them a large copy spends most of its time in page faults,
+/// one for each page; NumPy requests huge pages too.
 #[cfg(all(target_os = "linux", feature = "pyo3", not(miri)))]
 fn prefer_huge_pages(start: NonNull<u8>, byte_len: usize) {
     /// A multiple of the smallest page size of every current system.
