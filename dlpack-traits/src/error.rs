@@ -193,7 +193,7 @@ pub enum Error {
         /// The device.
         device: Device,
     },
-    /// No registered backend supports the device.
+    /// No available backend supports the device.
     NoBackend {
         /// The requested device.
         device: Device,

@@ -175,7 +175,7 @@ pub fn may_overlap(shape: &[i64], strides: &[i64]) -> bool {
 /// nearly every layout that is not contiguous. Needs no search for the next axis.
 #[inline]
 fn is_sorted_apart(shape: &[i64], strides: &[i64]) -> bool {
-    let mut below = 0_u64; // what the axes behind this one span, in elements
+    let mut below = 0_u64; // total span of the axes after this one, in elements
     for (&dim, &stride) in shape.iter().zip(strides).rev() {
         if dim > 1 {
             let step = stride.unsigned_abs();
@@ -196,9 +196,9 @@ fn may_overlap_in_any_order(shape: &[i64], strides: &[i64]) -> bool {
         return false;
     }
     // Selection instead of a sort: it needs no scratch memory, and ranks are small. Two
-    // axes with the same stride overlap, unless one of them has size 1 and is skipped: the
-    // second one fails the comparison below.
-    let mut below: u128 = 0; // what the axes taken so far span, in elements
+    // axes of size 2 or more with the same stride overlap: the second one fails the
+    // comparison below.
+    let mut below: u128 = 0; // total span of the axes taken so far, in elements
     let mut taken: u128 = 0; // bit set of axes
     for _ in 0..shape.len().min(MAX_NDIM) {
         let next = shape

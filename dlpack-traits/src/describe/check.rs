@@ -155,7 +155,8 @@ impl Checked<'_> {
     /// # Errors
     ///
     /// Those of `settle`; [`Error::DeviceMismatch`], [`Error::ShareOutOfRange`] and
-    /// [`Error::Misaligned`] if they are not.
+    /// [`Error::Misaligned`] if that memory is on another device, does not contain all
+    /// elements, or does not guarantee their alignment.
     ///
     /// # Safety
     ///

@@ -93,13 +93,12 @@ impl Imported {
     /// are true cannot be checked, so the caller promises:
     ///
     /// 1. `managed` is NULL, or points to an aligned, initialised struct of type `A`, which
-    ///    no one writes or frees until its deleter is called. If its major version is not
-    ///    1, only its fields up to `deleter` need to exist.
+    ///    no one writes or frees until its deleter is called. If it has a major version
+    ///    other than 1, only its fields up to `deleter` need to exist.
     /// 2. The caller owns the struct and gives it away: its deleter, if it is not NULL, may
     ///    be called once, by any thread, and no one else calls it.
     /// 3. If `ndim` is 1 to 64, each of `shape` and `strides` is NULL, or points to `ndim`
     ///    aligned, initialised numbers, which no one writes meanwhile.
-    ///    to `ndim` aligned, initialised numbers, which nobody writes meanwhile.
     /// 4. If this returns `Ok`: from the lowest byte of an element to the
     ///    highest, all memory that the struct describes is part of one
     ///    allocation on `device`, is initialised and, until the deleter is
@@ -176,8 +175,7 @@ impl Imported {
     ) -> Result<Self, Error> {
         // This crate does not export memory that must not be written in the legacy struct.
         let policy = ImportPolicy::new().legacy_writable(true);
-        // SAFETY: 1. to 4. Guaranteed by our caller's 1 to 4. 5. Follows from our caller's
-        // 5.
+        // SAFETY: 1. to 4. Guaranteed by our caller's 1 to 4. 5. Implied by our caller's 5.
         let mut tensor = unsafe { Self::guarded(managed, policy, None) }?;
         if let Some(node) = tensor.node.get_mut() {
             (node.lent, node.synchronized) = (Some(access), synchronized);

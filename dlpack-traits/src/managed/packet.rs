@@ -13,8 +13,8 @@ use crate::managed::place::Place;
 use crate::storage::{SharedOwner, Storage};
 use crate::stream::{ConsumerPlace, StreamArg};
 
-/// Creates the allocation of an export: the owner that keeps the elements alive, the C
-/// struct, and shape and strides.
+/// The allocation of an export: the owner that keeps the elements alive, the C struct, and
+/// shape and strides.
 pub(crate) struct Packet;
 
 /// A packet with its owner in the final place. Its head is uninitialised until
