@@ -25,7 +25,7 @@ use crate::view::TensorView;
 ///
 /// | export | the object afterwards | a consumer may write |
 /// |---|---|---|
-/// | [`into_dlpack`](Self::into_dlpack) | is moved | if the storage has a single owner |
+/// | [`into_dlpack`](Self::into_dlpack) | is moved | if the storage lends exclusive access |
 /// | [`to_dlpack`](Self::to_dlpack) | stays usable | only into a `SharedBuffer` |
 /// | [`copy_to_dlpack`](Self::copy_to_dlpack) | stays usable | yes, into its own copy |
 /// | [`tensor`](Self::tensor) and [`TensorView::dl_tensor`] | is borrowed | only into a `SharedBuffer` |
@@ -126,8 +126,8 @@ pub trait DLPackExport {
     /// Exports the tensor together with its owner, which the deleter drops, on any thread.
     /// It takes one allocation; beyond 8 dimensions, more.
     ///
-    /// Consumers may write if the storage has a single owner (`Vec<T>`, `Box<[T]>`, `[T;
-    /// N]`) or is a [`SharedBuffer`](crate::SharedBuffer); otherwise the tensor is
+    /// Consumers may write if the storage lends exclusive access (`Vec<T>`, `Box<[T]>`,
+    /// `[T; N]`) or is a [`SharedBuffer`](crate::SharedBuffer); otherwise the tensor is
     /// READ_ONLY.
     ///
     /// # Errors

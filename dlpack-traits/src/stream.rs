@@ -48,7 +48,7 @@ pub enum StreamKind {
     /// A sentinel or a stream handle, as the device defines it.
     Handle(usize),
     /// The stream that `current_work_stream` of the exchange table returns. The producer
-    /// does not wait for it, but must order work of other streams before it.
+    /// need not wait, but must order work on other streams before it.
     WorkStream,
     /// The consumer is the processor: it reads or writes the elements as soon as the call
     /// returns. So all pending work must have finished by then.

@@ -156,8 +156,8 @@ impl<O: Send + 'static> Placed<O> {
         let (head, ctx) = (self.place.head(), self.place.into_ctx());
         forget(self);
         // SAFETY: 1. Only this packet has the address of its head, and by 1 the owner lends
-        // the memory until it is dropped, which the deleter does. 2. `O` is `Send +
-        // 'static`. 3. Guaranteed by our caller's 2.
+        // the memory until it is dropped, which the deleter does. 2. `O` is
+        // `Send + 'static`. 3. Guaranteed by our caller's 2.
         unsafe { Head::finish(head, facts, synchronized, flags, ctx, delete::<O>) }
     }
 }
