@@ -95,7 +95,8 @@ impl Slot {
         // SAFETY: by 1 it is initialised and only we access it.
         if let Some(start) = unsafe { place.read() } {
             // The store is inside of the branch, which is rare, so that most exports skip
-            // it. SAFETY: as above.
+            // it.
+            // SAFETY: as above.
             unsafe { place.write(None) };
             // SAFETY: 1. `spill` stored the pointer there, and it was just removed. By 2
             // its numbers are not needed any more.

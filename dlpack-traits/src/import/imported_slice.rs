@@ -74,8 +74,8 @@ impl<T: Readable> ImportedSlice<T> {
         // The deleter is read once: both paths call the function that was read here.
         // SAFETY: guaranteed by our caller's 1.
         let deleter = unsafe { A::read_deleter(managed) };
-        // Both paths return two words, so the result is not passed through memory. SAFETY:
-        // guaranteed by our caller's 1 to 3.
+        // Both paths return two words, so the result is not passed through memory.
+        // SAFETY: guaranteed by our caller's 1 to 3.
         let (first, len) = match unsafe { plain::<A, T>(managed) } {
             Some(found) => found,
             // SAFETY: guaranteed by our caller's 1 to 6; `deleter` was read from the

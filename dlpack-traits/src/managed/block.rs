@@ -149,9 +149,9 @@ impl<T> Lent<'_, T> {
     #[inline(always)]
     pub(crate) unsafe fn describe<'a>(&self) -> Describe<'a> {
         let slot = self.block.slot();
-        // The previous consumer may have had more dimensions than fit inline. SAFETY: 1.
-        // `new` initialised the spill, and only the current lend accesses the slot.
-        // 2. The previous lend has ended.
+        // The previous consumer may have had more dimensions than fit inline.
+        // SAFETY: 1. `new` initialised the spill, and only the current lend accesses the
+        // slot. 2. The previous lend has ended.
         unsafe { Slot::clear(slot) };
         // SAFETY: 1. As above, and guaranteed by our caller's 1. 2. `new` initialised the
         // spill.
@@ -180,9 +180,10 @@ impl<T> Lent<'_, T> {
         forget(self);
         let (head, ctx) = (block.head(), block.into_ctx());
         // The previous consumer may have written to the head, so all of it is written
-        // again. SAFETY: 1. Only the current lend accesses the head, until the deleter ends
-        // the lend; the value is kept alive and unchanged until then. 2. The deleter ends
-        // the lend, once, and by 1 on any thread. 3. Guaranteed by our caller's 2.
+        // again.
+        // SAFETY: 1. Only the current lend accesses the head, until the deleter ends the
+        // lend; the value is kept alive and unchanged until then. 2. The deleter ends the
+        // lend, once, and by 1 on any thread. 3. Guaranteed by our caller's 2.
         Ok(unsafe { Head::finish(head, &facts, synchronized, Flags::NONE, ctx, returned::<T>) })
     }
 }
