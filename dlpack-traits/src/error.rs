@@ -261,7 +261,7 @@ pub enum Error {
     },
     /// The number of dimensions is negative.
     NegativeRank {
-        /// The number.
+        /// The value of `ndim`.
         ndim: i32,
     },
     /// The number of dimensions is not 0, but `shape` is NULL.
