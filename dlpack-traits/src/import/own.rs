@@ -58,9 +58,9 @@ impl<A: Abi> ManagedTensor<A> {
         // SAFETY:
         // 1. to 3. By 1 and 2 of the private `from_raw` this crate wrote the struct, and
         //    `self` owned it.
-        // 4. The struct describes checked memory, which its owner lends until the deleter is
-        //    called. Host storages lend memory that is ready, unless a device writes it; for
-        //    that memory `synchronized` stores the consumer.
+        // 4. The struct describes checked memory, which its owner lends until the deleter
+        //    is called. Host storages lend memory that is ready, unless a device writes it;
+        //    for that memory `synchronized` stores the consumer.
         // 5. Guaranteed by 3 of the private `from_raw`. `Frozen` claims less than
         //    `Exclusive`, provided that no one gets the memory for writing: `exclusive`
         //    rejects READ_ONLY tensors.

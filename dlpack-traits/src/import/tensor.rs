@@ -30,7 +30,7 @@ use crate::version::Version;
 /// |---|---|---|
 /// | may write | copies of elements | [`elements`](Self::elements) |
 /// | do not write | `&[T]` | [`frozen`](Self::frozen), for memory that this program exported read-only and that no one writes; or `unsafe` [`assume_frozen`](Self::assume_frozen) |
-/// | do not access it | `&mut [T]` | [`exclusive`](Self::exclusive), for memory of which this program exported the only reference, or for a copy that it made ([`to_own_copy`](Self::to_own_copy)); or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
+/// | do not access it | `&mut [T]` | [`exclusive`](Self::exclusive), for memory that this program exported by value and that has no other owner, or for a copy that it made ([`to_own_copy`](Self::to_own_copy)); or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
 ///
 /// The first column is known only for tensors that this program exported itself
 /// ([`ManagedTensor::import`](crate::ManagedTensor::import)). A tensor that passed through

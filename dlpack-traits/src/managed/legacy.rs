@@ -205,7 +205,8 @@ mod tests {
         assert_eq!(format!("{:?}", exported(&alive, Flags::NONE)), "Outgoing");
     }
 
-    /// The slot of a `Shared` has room for the legacy fields too, for one consumer after another.
+    /// The slot of a `Shared` has room for the legacy fields too, for one consumer after
+    /// another.
     #[test]
     fn a_block_has_room_for_it_too() {
         struct Numbers(SharedBuffer<f32>, #[expect(dead_code, reason = "counted")] Arc<()>);
