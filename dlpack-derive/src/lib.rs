@@ -1,11 +1,11 @@
-//! `#[derive(DLPackExport)]` and `#[derive(DLPackImport)]`: the macros behind the
-//! traits of `dlpack_traits` with those names, and those for their parts.
+//! The derive macros of `dlpack_traits`: `#[derive(DLPackExport)]`,
+//! `#[derive(DLPackImport)]`, and the derives for element types, storages and layouts.
 //!
 //! Depend on `dlpack-traits` with its feature `derive`, not on this crate.
 //!
-//! The way of a struct through this crate: `attr` reads its attributes, `ast`
-//! its fields, `check` makes a `Model` of them or says what is wrong, and
-//! `expand` writes the model down. `expand` cannot fail. `tensors` calls them.
+//! Stages: `attr` parses the attributes of a struct and `ast` its fields, `check` validates
+//! them and builds a `Model` or reports the errors, and `expand` generates code from the
+//! model. `expand` cannot fail. `tensors` calls the stages.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ mod tensors;
 
 use proc_macro::TokenStream;
 
-/// Makes a struct a tensor that DLPack can export.
+/// Implements `DLPackExport`: the struct becomes a tensor that DLPack can export.
 ///
 /// ```
 /// use dlpack_traits::DLPackExport;
@@ -49,58 +49,58 @@ use proc_macro::TokenStream;
 ///
 /// # Roles
 ///
-/// A field has the role that its attribute names. Without an attribute it has a
-/// role if it is named `data`, `shape`, `strides`, `byte_offset`, `dtype` or
-/// `device`. Where one field has a role by attribute and another one by name,
-/// the attribute wins.
+/// An attribute on a field sets the role of the field. A field without an attribute has a
+/// role if it is named `data`, `shape`, `strides`, `byte_offset`, `dtype` or `device`. If
+/// one field has a role by attribute and another field has it by name, the attribute wins.
 ///
 /// | on a field | what the field holds | type |
 /// |---|---|---|
 /// | `#[dlpack(data)]` | the elements; required | any `Storage`: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[[T; R]; C]`, `&[T]`, `SharedBuffer<T>`, ... |
 /// | `#[dlpack(shape)]` | the size of each dimension; required, here or on the struct | a list of integers: `[usize; 3]`, `Vec<i64>`, ... |
-/// | `#[dlpack(strides)]`, `#[dlpack(strides(elements))]` | the step of each dimension, in elements; absent means compact | a list of integers |
-/// | `#[dlpack(strides(bytes))]` | the step of each dimension, in bytes | a list of integers |
-/// | `#[dlpack(order)]` | which axis of a compact tensor is the fastest | `Order`, or `Into<Order>` and `Clone` |
-/// | `#[dlpack(pitch(elements))]` | the step of the slowest axis of a compact tensor, in elements: a leading dimension | an integer |
+/// | `#[dlpack(strides)]`, `#[dlpack(strides(elements))]` | the stride of each dimension, in elements; without strides the tensor is contiguous | a list of integers |
+/// | `#[dlpack(strides(bytes))]` | the stride of each dimension, in bytes | a list of integers |
+/// | `#[dlpack(order)]` | which axis of a contiguous tensor is the fastest | `Order`, or `Into<Order>` and `Clone` |
+/// | `#[dlpack(pitch(elements))]` | the stride of the slowest axis, in elements (the leading dimension); the rest is contiguous | an integer |
 /// | `#[dlpack(pitch(bytes))]` | the same in bytes: a row pitch | an integer |
-/// | `#[dlpack(offset(elements))]` | elements between the start of `data` and the first one | an integer |
+/// | `#[dlpack(offset(elements))]` | number of elements between the start of `data` and the first element of the tensor | an integer |
 /// | `#[dlpack(offset(bytes))]` | the same in bytes | an integer |
 /// | `#[dlpack(byte_offset)]` | the same as `offset(bytes)` | an integer |
-/// | `#[dlpack(len(elements))]` | elements, from the offset on, that belong to the tensor; absent means all | an integer |
+/// | `#[dlpack(len(elements))]` | number of elements, from the offset on, that belong to the tensor; without it, all of them | an integer |
 /// | `#[dlpack(len(bytes))]` | the same in bytes | an integer |
 /// | `#[dlpack(ndim)]` | how many entries of `shape` and `strides` are in use | an integer |
-/// | `#[dlpack(layout)]` | shape, strides and offset in one | `AsLayout` |
+/// | `#[dlpack(layout)]` | shape, strides and offset in one field | `AsLayout` |
 /// | `#[dlpack(dtype)]` | the element type of byte storage (`u8`); checked | `DataType`, or `TryInto<DataType>` and `Clone` |
 /// | `#[dlpack(device)]` | the device, which must be that of `data`; checked | `Device`, or `Into<Device>` and `Clone` |
-/// | `#[dlpack(sync)]` | what fills the data: synchronized with the consumer before the tensor is exported | `Synchronize` |
+/// | `#[dlpack(sync)]` | the work that fills the data: it is synchronized with the consumer before the tensor is exported | `Synchronize` |
 /// | `#[dlpack(unsafe(ptr, len(elements) = size))]` | `data` behind a raw pointer, see [below](#raw-pointers); or `len(bytes) = size` | `*const T`, `*mut T`, `NonNull<T>` |
-/// | `#[dlpack(owner)]` | what keeps that memory alive | any that is `Send + 'static` |
-/// | `#[dlpack(skip)]` | nothing that concerns DLPack, whatever the field's name and type | any |
+/// | `#[dlpack(owner)]` | the owner that keeps that memory alive | any type that is `Send + 'static` |
+/// | `#[dlpack(skip)]` | nothing that concerns DLPack; the derive ignores the name and type of the field | any |
 ///
-/// A field that holds integers or `bool`s, also in lists, arrays, tuples or options, has a
-/// role or is skipped: the compiler refuses one about which nothing is said, since a part of
-/// the layout that is overlooked is wrong values.
+/// Every field that holds integers or `bool`s, also in lists, arrays, tuples or options,
+/// must have a role or be skipped. The compiler rejects any other such field, because a
+/// tensor whose layout misses one of its parts would have wrong values.
 ///
 /// | on the struct | meaning |
 /// |---|---|
 /// | `#[dlpack(shape(height, Self::WIDTH, 3))]` | the dimensions: fields that are integers, named constants, integers |
-/// | `#[dlpack(order = column_major)]` | the first axis is the fastest; `row_major`, the last one, is the default |
+/// | `#[dlpack(order = column_major)]` | the first axis is the fastest; with `row_major`, the default, the last axis is |
 /// | `#[dlpack(dtype = BF16)]` | the element type of byte storage: a constant of `DataType`, or the path of another constant (`Self::DTYPE`) |
-/// | `#[dlpack(padded)]` | elements narrower than a byte take one each; without this they are packed |
-/// | `#[dlpack(read_only)]` | consumers may never write, whatever the storage allows |
-/// | `#[dlpack(transparent)]` | the only field that is not skipped can be exported itself, and this struct is that tensor |
-/// | `#[dlpack(skip(id, timestamp))]` | the same as `skip` above each of these fields; of a tuple struct, numbers |
-/// | `#[dlpack(bound(T: Element))]` | what is asked of type parameters, instead of what the roles ask |
+/// | `#[dlpack(padded)]` | each element narrower than a byte occupies one byte; without this, such elements are packed |
+/// | `#[dlpack(read_only)]` | the tensor is READ_ONLY, even if the storage allows writing |
+/// | `#[dlpack(transparent)]` | the tensor is that of the only field that is not skipped, which must be exportable |
+/// | `#[dlpack(skip(id, timestamp))]` | the same as `skip` on each of these fields; in a tuple struct, field numbers |
+/// | `#[dlpack(bound(T: Element))]` | the bounds on type parameters, instead of those that the roles require |
 /// | `#[dlpack(crate = path)]` | where `dlpack_traits` is, if not at `::dlpack_traits` |
 ///
-/// Numbers are integers of any type, and always say what they count: `offset` is refused
+/// Numbers can be integers of any type, and must state their unit: `offset` is rejected
 /// until it says `elements` or `bytes`.
-/// Whether a consumer may write depends on the storage alone, but for
-/// `read_only`; see the trait. An export is one allocation, and two more beyond 8
-/// dimensions.
 ///
-/// Where the elements are of a type parameter, say at the struct what that is
-/// (`T: Element`): a type that is none is then refused by its name.
+/// The storage alone decides whether a consumer may write, except that `read_only` forbids
+/// it; see the trait. An export makes one allocation, and two more for tensors with more
+/// than 8 dimensions.
+///
+/// If the element type is a type parameter, declare the bound on the struct (`T: Element`).
+/// The compiler then names any type that does not satisfy it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -125,10 +125,10 @@ use proc_macro::TokenStream;
 ///
 /// # Tuple structs, newtypes, enums
 ///
-/// The fields of a tuple struct have no names, so they are marked. A newtype
-/// around something exportable is `transparent`. An enum is the tensor of its
-/// variant: each holds one exportable, or is marked `#[dlpack(skip)]`, and its
-/// export is then an error that names the variant.
+/// The fields of a tuple struct have no names, so they need attributes. A newtype around an
+/// exportable type is `transparent`. An enum exports the tensor of its current variant.
+/// Each variant holds one exportable value, or is marked `#[dlpack(skip)]`: exporting such
+/// a variant returns an error that names it.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, Error};
@@ -157,37 +157,36 @@ use proc_macro::TokenStream;
 ///
 /// # Raw pointers
 ///
-/// A pointer says neither how much memory it points to nor who frees it. So the
-/// attribute says the first, another field is marked as the `owner`, and the
-/// rest is a promise of yours, for as long as the struct lives:
+/// A pointer carries neither the size of its memory nor an owner. The attribute states the
+/// size, another field is marked as the `owner`, and you promise the rest, for as long as
+/// the struct lives:
 ///
-/// 1. the pointer is that of `len` initialised and aligned elements (or bytes) of
-///    one allocation, on the CPU or on the device that a field with the role
-///    `device` names;
-/// 2. nobody writes to them, and nothing that does is pending but what a field
-///    with the role `sync` waits for;
+/// 1. the pointer is that of `len` initialised and aligned elements (or bytes) of one
+///    allocation, on the CPU or on the device that a field with the role `device` names;
+/// 2. no one writes to them, and no work that writes to them is pending, except work that a
+///    field with the role `sync` waits for;
 /// 3. the `owner`, and nothing else, frees them, when it is dropped.
 ///
-/// The tensor is READ_ONLY, also behind a `*mut`: it does not say that nobody
-/// else reads or writes. For more, implement `Storage`. The struct needs an
-/// `unsafe impl Send` of yours to be exported.
+/// The tensor is READ_ONLY, even if the pointer is a `*mut`: the promises do not exclude
+/// that other code reads or writes. For writable memory, implement `Storage`. To be
+/// exported, the struct needs an `unsafe impl Send` that you write.
 ///
-/// This is the only `unsafe` in an expansion of this derive: a block that has your
-/// `unsafe` token, so that `forbid(unsafe_code)` refuses it, around the call that
-/// makes a storage of the pointer. The compiler checks the types of the pointer and
-/// of the length. The size in bytes, and a NULL, are checked at each export. The
-/// three promises are yours. All else in the expansion implements safe traits.
+/// This is the only `unsafe` in an expansion of this derive: a block around the call that
+/// makes a storage from the pointer. It carries the span of your `unsafe` token, so
+/// `forbid(unsafe_code)` rejects it. The compiler checks the types of the pointer and of
+/// the length. Each export checks the size in bytes, and that the pointer is not NULL. The
+/// three promises are yours. The rest of the expansion implements safe traits.
 ///
-/// # What it refuses
+/// # What is rejected
 ///
-/// Each field must be `Send + 'static`, because the consumer drops the struct
-/// on a thread of its choice. Where that is so by an `unsafe impl Send` of
-/// yours, mark the field `#[dlpack(skip)]`. A struct with lifetimes gets the
-/// trait too, and can be viewed but not exported. Data behind a lock is refused:
-/// a consumer keeps the tensor for longer than a lock may be held.
+/// Each field must be `Send + 'static`, because the consumer may drop the struct on any
+/// thread. If a field satisfies this only by an `unsafe impl Send` that you wrote, mark it
+/// `#[dlpack(skip)]`. A struct with lifetimes implements the trait too; it can be viewed
+/// but not exported. Data behind a lock is rejected, because a consumer may keep the tensor
+/// for longer than a lock may be held.
 ///
-/// Shapes, strides, offsets, types and devices are values that are checked
-/// against the storage at each export. A wrong one is an `Error`.
+/// Shapes, strides, offsets, dtypes and devices are checked against the storage at each
+/// export. A wrong value is an `Error`.
 #[proc_macro_derive(DLPackExport, attributes(dlpack))]
 pub fn derive_dlpack_export(input: TokenStream) -> TokenStream {
     hygiene::apart(input.into(), tensors::export).into()
@@ -199,8 +198,8 @@ pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
     hygiene::apart(input.into(), tensors::import).into()
 }
 
-/// Makes a newtype an element of tensors: of a number, of a small array, or of
-/// several fields of one type.
+/// Implements `Element` for a newtype: of a number, of a small array, or of several fields
+/// of one type.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, DataType, Element};
@@ -230,27 +229,27 @@ pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 ///
-/// The type is `Copy`, and one of
+/// The type must be `Copy`, and one of
 ///
-/// | a struct that is | its `DTYPE` and `AXES` |
+/// | struct | its `DTYPE` and `AXES` |
 /// |---|---|
 /// | `#[repr(transparent)]` over an element | those of the element |
 /// | `#[repr(transparent)]` over an array of elements, also nested | the element's, with the lengths of the arrays in front of its axes |
-/// | `#[repr(C)]` with several fields of one type | as of an array as long as there are fields |
+/// | `#[repr(C)]` with several fields of one type | those of an array of that type, with as many entries as there are fields |
 ///
 /// | on the struct | meaning |
 /// |---|---|
-/// | `#[dlpack(lanes)]` | the parts of the array are lanes of one element, and no axis; NumPy refuses more than one |
-/// | `#[dlpack(any_bits)]` | every pattern of bits is a value of this type, so that consumers may write it, and Rust may read what they wrote |
+/// | `#[dlpack(lanes)]` | the entries of the array are lanes of one element instead of an axis; NumPy rejects more than one lane |
+/// | `#[dlpack(any_bits)]` | every bit pattern is a valid value of this type: consumers may write it, and Rust may read what they wrote |
 /// | `#[dlpack(crate = path)]` | where `dlpack_traits` is, if not at `::dlpack_traits` |
 ///
 /// | on a field | meaning |
 /// |---|---|
-/// | `#[dlpack(skip)]` | it is a `PhantomData`, a `()`, or a `[T; 0]` for its alignment; a field whose type is written `PhantomData` does not need the attribute |
+/// | `#[dlpack(skip)]` | the field is a `PhantomData`, a `()`, or a `[T; 0]` for its alignment; a field whose type is written `PhantomData` does not need the attribute |
 ///
-/// `any_bits` is not inherited, because a newtype may promise more than what it
-/// holds: of a `NonNegative(f32)` foreign code could make a negative one.
-/// Without it, tensors of these elements are READ_ONLY.
+/// `any_bits` is not inherited, because a newtype may have a stricter invariant than its
+/// field: foreign code could write a negative value to a `NonNegative(f32)`. Without
+/// `any_bits`, tensors of these elements are READ_ONLY.
 ///
 /// | with | what the type can be used for |
 /// |---|---|
@@ -260,29 +259,28 @@ pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
 ///
 /// # The `unsafe impl`
 ///
-/// The expansion contains an `unsafe impl`, also under `#![forbid(unsafe_code)]`,
-/// because no safe code can state how a type lies in memory. It implements a
-/// hidden trait of `dlpack_traits`, which implements
-/// `Element` for all types that have it. The
-/// compiler proves what the impl promises:
+/// The expansion contains an `unsafe impl`, also under `#![forbid(unsafe_code)]`, because
+/// safe code cannot state the memory layout of a type. It implements a hidden trait of
+/// `dlpack_traits`, which implements `Element` for all types that have the hidden trait.
+/// The compiler proves what the impl promises:
 ///
 /// | promise | proof |
 /// |---|---|
-/// | each field that is memory has the type of an element, or of an array of elements, and all have the same | a function takes `&mut self` apart with a pattern without `..`, and returns raw pointers to the fields. Their types are inferred from the struct that is compiled; they are not compared as tokens, and no type is named to which a reference could coerce. Unions, packed structs and fields that another macro added do not match |
+/// | each field that occupies memory has the type of an element, or of an array of elements, and all have the same type | a function destructures `&mut self` with a pattern without `..`, and returns raw pointers to the fields. Their types are inferred from the struct that is compiled; they are not compared as tokens, and the expansion names no type to which a reference could coerce. Unions, packed structs and fields that another macro added do not match |
 /// | any other field is a `PhantomData`, `()` or `[T; 0]` | the same pattern, and a trait that only `dlpack_traits` implements |
 /// | there is no padding | `dlpack_traits` compares the size of the struct with the sizes of the fields, in the constant `DTYPE` |
-/// | every pattern of bits is a value | you promise it for the struct with `any_bits`; `dlpack_traits` requires it of the fields, in the constant `ANY_BITS`, which every use of the promise evaluates |
+/// | every bit pattern is a valid value | you promise it for the struct with `any_bits`; `dlpack_traits` requires it of the fields, in the constant `ANY_BITS`, which every use of the promise evaluates |
 /// | `DTYPE` and `AXES` describe the struct | `dlpack_traits` computes them from the types that the function returns |
 ///
-/// None of it depends on what `::dlpack_traits`, `crate = path`, `::core` or a
-/// macro of your crate refers to: a path to another trait implements that trait,
-/// and then the struct is not an element.
+/// The proof does not depend on what `::dlpack_traits`, `crate = path`, `::core` or a macro
+/// of your crate refers to: if the path resolves to another trait, the expansion implements
+/// that trait, and the struct is not an element.
 #[proc_macro_derive(Element, attributes(dlpack))]
 pub fn derive_element(input: TokenStream) -> TokenStream {
     hygiene::apart(input.into(), companion::element).into()
 }
 
-/// Converts an enum of element types into `DataType`, and back.
+/// Implements the conversions between an enum of element types and `DataType`.
 ///
 /// ```
 /// use dlpack_traits::{DataType, Error};
@@ -306,29 +304,29 @@ pub fn derive_element(input: TokenStream) -> TokenStream {
 /// assert_eq!(Kind::try_from(DataType::I8), Err(Error::NoVariant { dtype: DataType::I8 }));
 /// ```
 ///
-/// Such an enum, if it is `Clone`, can be the type of a `dtype` field.
+/// If the enum is `Clone`, it can be the type of a `dtype` field.
 ///
 /// | on a variant | meaning |
 /// |---|---|
-/// | nothing | its name says what it is: see below |
+/// | no attribute | the name of the variant selects the type: see below |
 /// | `#[dlpack(dtype = FLOAT8_E4M3FN)]` | a constant of `DataType` |
-/// | `#[dlpack(dtype = Self::INT4)]` | any constant that is a `DataType`, by a path of two words or more |
+/// | `#[dlpack(dtype = Self::INT4)]` | any constant of type `DataType`, as a path of two or more segments |
 /// | `#[dlpack(big_endian)]` | stored with the most significant byte first: [`NotNativeEndian`] on other machines |
 /// | `#[dlpack(little_endian)]` | stored with the least significant byte first: likewise |
-/// | `#[dlpack(alias)]` | its type is also another variant's, and comes back as that one |
-/// | `#[dlpack(skip)]` | DLPack has no such type: [`NoDType`], which names the variant |
+/// | `#[dlpack(alias)]` | another variant has the same type; converting from `DataType` returns that variant |
+/// | `#[dlpack(skip)]` | DLPack has no such type: the conversion fails with [`NoDType`], which names the variant |
 ///
 /// | on the enum | meaning |
 /// |---|---|
 /// | `#[dlpack(crate = path)]` | where `dlpack_traits` is, if not at `::dlpack_traits` |
 ///
-/// What every library means the same by is understood, in any case and with or
-/// without underscores: `I8` to `I64` and `Int8` to `Int64`, `U8` to `U64` and
-/// `UInt8` to `UInt64`, `F16` to `F64` and `Float16` to `Float64`, `Half`,
-/// `Double`, `BF16`, `BFloat16`, `Bool`, `Boolean`, `C128`, `Complex128`.
-/// All else must be spelled out. That is every float of 8 bits and fewer, since
-/// `F8_E4M3` is one format here and another there; and `Complex64`, which is 64
-/// bits wide in NumPy and 128 in `num-complex`.
+/// Names that have the same meaning in every library are recognised, in any case and with
+/// or without underscores: `I8` to `I64` and `Int8` to `Int64`, `U8` to `U64` and `UInt8`
+/// to `UInt64`, `F16` to `F64` and `Float16` to `Float64`, `Half`, `Double`, `BF16`,
+/// `BFloat16`, `Bool`, `Boolean`, `C128`, `Complex128`. Any other variant needs an
+/// attribute. This includes every float of 8 bits and fewer, since libraries use `F8_E4M3`
+/// for different formats, and `Complex64`, which is 64 bits wide in NumPy and 128 in
+/// `num-complex`.
 ///
 /// [`NotNativeEndian`]: https://docs.rs/dlpack-traits/latest/dlpack_traits/enum.Error.html#variant.NotNativeEndian
 /// [`NoDType`]: https://docs.rs/dlpack-traits/latest/dlpack_traits/enum.Error.html#variant.NoDType
@@ -337,7 +335,7 @@ pub fn derive_data_type(input: TokenStream) -> TokenStream {
     hygiene::apart(input.into(), companion::data_type).into()
 }
 
-/// Makes an enum of storages a storage, or a struct around one.
+/// Implements `Storage` for an enum of storages, or for a struct around one storage.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -367,35 +365,35 @@ pub fn derive_data_type(input: TokenStream) -> TokenStream {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// Each variant holds one storage: one for each element type, for each device,
-/// owned and borrowed. What the storage of the present variant can do, the enum
-/// can do: lend for writing, be shared, wait for a stream.
+/// Each variant holds one storage: one per element type, per device, owned or borrowed. The
+/// enum can do what the storage of its current variant can do: lend memory for writing, be
+/// shared, wait for a stream.
 ///
 /// | on a variant, or on the field of a struct | meaning |
 /// |---|---|
 /// | `#[dlpack(dtype = BF16)]` | the bytes (`u8`) that it holds are read as this type: a constant of `DataType`, or the path of another constant |
-/// | `#[dlpack(dtype = FLOAT4_E2M1FN, packed)]` | likewise, of elements narrower than a byte that share bytes; `packed` or `padded` must be said |
-/// | `#[dlpack(dtype = FLOAT4_E2M1FN, padded)]` | likewise, where each takes a byte |
-/// | `#[dlpack(import)]` | it can hold imported memory (`Foreign<T>`), and does, if it is the first that accepts a tensor |
-/// | `#[dlpack(skip)]` on a variant | it holds nothing that DLPack can describe: an export is an error that names it |
-/// | `#[dlpack(skip)]` on a field | it is not the storage; of `PhantomData` this need not be said |
+/// | `#[dlpack(dtype = FLOAT4_E2M1FN, packed)]` | likewise, for elements narrower than a byte that share bytes; `packed` or `padded` is required |
+/// | `#[dlpack(dtype = FLOAT4_E2M1FN, padded)]` | likewise, if each element occupies a byte |
+/// | `#[dlpack(import)]` | it can hold imported memory (`Foreign<T>`); an import selects the first such variant that accepts the tensor |
+/// | `#[dlpack(skip)]` on a variant | it holds nothing that DLPack can describe: an export returns an error that names it |
+/// | `#[dlpack(skip)]` on a field | the field is not the storage; `PhantomData` does not need the attribute |
 ///
 /// | on the enum or struct | meaning |
 /// |---|---|
 /// | `#[dlpack(crate = path)]` | where `dlpack_traits` is, if not at `::dlpack_traits` |
 ///
-/// With `import` on some variant, the enum is an `ImportStorage` too: the `data`
-/// of a struct that derives [`DLPackImport`](derive@DLPackImport). Fields that
-/// are skipped get their default then.
+/// If at least one variant has `import`, the enum is an `ImportStorage` too, and can be the
+/// `data` of a struct that derives [`DLPackImport`](derive@DLPackImport). An import sets
+/// skipped fields to their default.
 ///
-/// Bytes that others write too (`SharedBuffer<u8>`) can be read as types of 8
-/// bits and fewer only, because Rust and they access them a byte at a time.
+/// Bytes that other owners write too (`SharedBuffer<u8>`) can only be read as types of 8
+/// bits and fewer, because Rust and the other owners access them one byte at a time.
 #[proc_macro_derive(Storage, attributes(dlpack))]
 pub fn derive_storage(input: TokenStream) -> TokenStream {
     hygiene::apart(input.into(), companion::storage).into()
 }
 
-/// Makes a struct of shape, strides and offset the layout of tensors, for a
+/// Implements `AsLayout` for a struct of shape, strides and offset: it can be the type of a
 /// field with the role `layout`.
 ///
 /// ```
@@ -423,9 +421,8 @@ pub fn derive_storage(input: TokenStream) -> TokenStream {
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 ///
-/// Fields have the roles that they have in
-/// [`DLPackExport`](derive@DLPackExport), by name or by attribute, as far as
-/// they say where elements are:
+/// Fields have the same roles as in [`DLPackExport`](derive@DLPackExport), by name or by
+/// attribute, restricted to the roles that describe the layout:
 ///
 /// | on a field | on the struct |
 /// |---|---|
@@ -435,15 +432,14 @@ pub fn derive_storage(input: TokenStream) -> TokenStream {
 /// | `len(elements)`, `len(bytes)` | `bound(..)` |
 /// | `layout`, `skip` | `crate = path` |
 ///
-/// What the elements are, and what holds them, is said by the struct that has
-/// the layout.
+/// The element type and the memory are described by the struct that contains the layout.
 #[proc_macro_derive(AsLayout, attributes(dlpack))]
 pub fn derive_as_layout(input: TokenStream) -> TokenStream {
     hygiene::apart(input.into(), companion::as_layout).into()
 }
 
-/// Fills a struct of shape, strides and offset with the layout of an imported
-/// tensor, for a field with the role `layout` in a struct that derives
+/// Implements `FromLayout`: fills a struct of shape, strides and offset with the layout of
+/// an imported tensor, for a field with the role `layout` in a struct that derives
 /// [`DLPackImport`](derive@DLPackImport).
 ///
 /// ```
@@ -464,8 +460,8 @@ pub fn derive_as_layout(input: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// Attributes are those of [`AsLayout`](derive@AsLayout), and `default` on
-/// fields that say nothing about the layout.
+/// Attributes are those of [`AsLayout`](derive@AsLayout), and `default` on fields that are
+/// not part of the layout.
 #[proc_macro_derive(FromLayout, attributes(dlpack))]
 pub fn derive_from_layout(input: TokenStream) -> TokenStream {
     hygiene::apart(input.into(), companion::from_layout).into()

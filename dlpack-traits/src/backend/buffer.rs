@@ -1,4 +1,4 @@
-//! Memory of a device as the `data` of a tensor: [`DeviceBuffer`].
+//! Device memory as the `data` of a tensor: [`DeviceBuffer`].
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -20,15 +20,15 @@ use crate::error::Error;
 use crate::storage::{Counted, DataRef, SharedOwner, Storage};
 use crate::stream::{StreamArg, Synchronize};
 
-/// Memory of a device, with the stream that fills it. Cloning makes another
-/// owner of the same memory.
+/// Device memory, with the stream on which it is filled. A clone is another owner of the
+/// same memory.
 ///
-/// It is handed off by the rules of its device, without a wait of the host, and
-/// is freed after everything that consumers do with it on the streams they
-/// named, on whatever thread the last of them lets go.
+/// An export synchronizes with the consumer's stream by the rules of the device, without a
+/// wait on the host. The memory is freed after all work of consumers on the streams that
+/// they named. The last owner frees it, on any thread.
 ///
-/// Consumers may write to it. Who touches it when is a matter of streams, as
-/// among kernels of one program; no Rust reference to its elements exists.
+/// Consumers may write to the memory. Streams order all accesses to it, as among the
+/// kernels of one program; no Rust reference to its elements exists.
 ///
 /// ```
 /// use dlpack_traits::backend::{Cpu, DeviceBuffer};
@@ -43,7 +43,7 @@ pub struct DeviceBuffer<B: Backend> {
     memory: Counted<Memory<B>>,
 }
 
-/// The memory and its end.
+/// The memory, and its owner.
 struct Memory<B: Backend> {
     data: NonNull<c_void>,
     byte_len: usize,
@@ -53,35 +53,35 @@ struct Memory<B: Backend> {
     owner: Owner<B>,
 }
 
-/// Who frees the memory.
+/// What frees the memory.
 enum Owner<B: Backend> {
     /// The backend's allocator.
     Backend(AllocatorOf<B>),
-    /// A value that somebody gave, when it is dropped.
+    /// A value of the caller's: dropping it frees the memory.
     Value(ManuallyDrop<Box<dyn Any + Send + Sync>>, Freed),
-    /// Another record of the same memory, which is tried again.
+    /// Another record of the same memory, which is on the list of deferred frees.
     Deferred,
 }
 
-/// When memory that a value owns is free for others, once the value is dropped.
+/// When memory that a value owns may be reused, once the value is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freed {
     /// After the work on the stream of the buffer, as by `cuMemFreeAsync`.
     InOrder,
-    /// At once. So the host waits for the stream before it drops the value.
+    /// At once. The host therefore waits for the stream before it drops the value.
     AtOnce,
 }
 
-// SAFETY: the address is only given out; the value that owns it, and streams,
-// are `Send`.
+// SAFETY: `Memory` never dereferences the address; the value that owns the memory, and
+// streams, are `Send`.
 unsafe impl<B: Backend> Send for Memory<B> {}
-// SAFETY: shared memory gives out its address, and remembers uses by atomics.
+// SAFETY: through `&Memory`, the address is only copied, and uses are recorded by atomics.
 unsafe impl<B: Backend> Sync for Memory<B> {}
 
-// The bounds are on the functions, so that the compiler says what is missing in
-// our words.
+// The bounds are on the functions, so that the compiler reports a missing trait with the
+// messages of `on_unimplemented`.
 impl<B: Backend> DeviceBuffer<B> {
-    /// `len` elements, all of them zero, for work on the current stream.
+    /// Allocates `len` elements, all of them zero, for work on the current stream.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl<B: Backend> DeviceBuffer<B> {
         Self::zeroed_on(WorkStream::current(device)?, dtype, len)
     }
 
-    /// `len` elements, all of them zero, for work on that stream.
+    /// Allocates `len` elements, all of them zero, for work on that stream.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl<B: Backend> DeviceBuffer<B> {
         Self::allocated(AllocatorOf::THIS, stream, dtype, byte_len)
     }
 
-    /// Bytes of `len` elements, one after the other.
+    /// Size in bytes of `len` contiguous elements.
     pub(super) fn byte_len_of(dtype: DataType, len: usize) -> Result<usize, Error> {
         if !dtype.is_well_formed() {
             return Err(Error::UnsupportedDType { dtype });
@@ -117,7 +117,7 @@ impl<B: Backend> DeviceBuffer<B> {
         Ok(bits.div_ceil(8))
     }
 
-    /// A copy of elements of the host, which is there when this returns.
+    /// Copies elements from the host. The copy is complete when this returns.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl<B: Backend> DeviceBuffer<B> {
         Ok(buffer)
     }
 
-    /// A copy of the elements on the host, after the work on the buffer's stream.
+    /// Copies the elements to the host, after the work on the buffer's stream.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ impl<B: Backend> DeviceBuffer<B> {
         Ok(elements)
     }
 
-    /// Memory of the backend's allocator.
+    /// Allocates memory by the backend's allocator.
     pub(super) fn allocated(
         allocator: AllocatorOf<B>,
         stream: WorkStream<B>,
@@ -176,14 +176,15 @@ impl<B: Backend> DeviceBuffer<B> {
             return Err(Error::OutOfMemory { bytes: byte_len });
         }
         later::work_off();
-        // A byte for nothing: no elements have an address, or a handle, too.
+        // At least one byte: an empty buffer has an address, or a handle, too.
         let data = (allocator.allocate)(&stream, byte_len.max(1))?;
-        // On an error the memory is freed again.
+        // On an error, `new` drops the owner, which frees the memory.
         Self::new(data, byte_len, dtype, stream, Owner::Backend(allocator))
     }
 
-    /// Adopts memory that somebody else allocated. `owner` is dropped when
-    /// nobody uses it any more, on any thread; never, if the stream is captured then.
+    /// Adopts memory that the caller allocated. `owner` is dropped when the last user
+    /// releases the memory, on any thread. If the stream is being captured at that time,
+    /// `owner` is never dropped.
     ///
     /// # Safety
     ///
@@ -197,8 +198,8 @@ impl<B: Backend> DeviceBuffer<B> {
     ///    accesses them in ways that do not race with byte-wise relaxed atomic reads and
     ///    writes at any moment: byte-wise atomically itself (`AtomicU8`), or not at the
     ///    same time. No other Rust reference to them is in use.
-    /// 4. All work on them is done, or enqueued on `stream` or ordered before it;
-    ///    later work outside of hand-offs is too.
+    /// 4. All work on them is done, or enqueued on `stream` or ordered before it; later
+    ///    work outside of hand-offs is too.
     /// 5. When `owner` was dropped, the memory is free as `freed` says.
     pub unsafe fn from_raw_parts<O: Send + Sync + 'static>(
         data: NonNull<c_void>,
@@ -209,7 +210,7 @@ impl<B: Backend> DeviceBuffer<B> {
         freed: Freed,
     ) -> Self {
         let owner = Owner::Value(ManuallyDrop::new(Box::new(owner)), freed);
-        // As the box above, it ends the program where there is no memory.
+        // If the allocation fails, the program aborts, as for the box above.
         Self::new(data, byte_len, dtype, stream, owner)
             .unwrap_or_else(|_| alloc::alloc::handle_alloc_error(Layout::new::<Memory<B>>()))
     }
@@ -227,7 +228,7 @@ impl<B: Backend> DeviceBuffer<B> {
     }
 
     /// First byte of the memory, or its handle on devices without addresses.
-    /// The host must not follow it.
+    /// The host must not dereference it.
     pub fn as_ptr(&self) -> *mut c_void {
         self.memory.data.as_ptr()
     }
@@ -242,18 +243,19 @@ impl<B: Backend> DeviceBuffer<B> {
         self.memory.dtype
     }
 
-    /// Where the memory is.
+    /// The device of the memory.
     pub fn device(&self) -> Device {
         self.memory.stream.device()
     }
 
-    /// The stream on which the memory is filled, and after whose work it is freed.
+    /// The stream on which the memory is filled. The memory is freed after its work.
     pub fn stream(&self) -> &WorkStream<B> {
         &self.memory.stream
     }
 
-    /// Orders the work on the buffer before what the consumer will do on its stream, and
-    /// remembers the consumer: the memory is freed after its work. Exports do this.
+    /// Synchronizes with the consumer's stream: orders the work on the buffer before the
+    /// consumer's later work, and records the stream, so that the memory is freed after
+    /// that work. Exports call this.
     ///
     /// # Errors
     ///
@@ -263,18 +265,20 @@ impl<B: Backend> DeviceBuffer<B> {
         self.memory.uses.hand_off(&self.memory.stream, consumer)
     }
 
-    /// Where its first byte is.
+    /// The location of its first byte.
     pub(super) fn place(&self) -> Place {
         Place { device: self.device(), data: self.as_ptr(), byte_offset: 0 }
     }
 }
 
 impl<B: Backend> Drop for Memory<B> {
-    /// Frees the memory after all uses. Where that order cannot be had, because
-    /// the device failed, the memory is leaked: rather that than freed too early.
+    /// Frees the memory after all uses. If the device failed, so that this order cannot be
+    /// established, the memory is leaked, because freeing it too early would be undefined
+    /// behaviour.
     ///
-    /// Where only the capture of another stream keeps work off this one, the memory is freed
-    /// by the first allocation or free after the end of that capture.
+    /// If work cannot be enqueued on this stream only because another stream is being
+    /// captured, the memory is freed by the first allocation or free after the end of that
+    /// capture.
     fn drop(&mut self) {
         if matches!(self.owner, Owner::Deferred) {
             return;
@@ -296,13 +300,15 @@ impl<B: Backend> Drop for Memory<B> {
             Owner::Backend(allocator) => {
                 let deallocate =
                     if elsewhere { allocator.deallocate_after_all } else { allocator.deallocate };
-                // SAFETY: 1. `allocated` got it from there, with that length, and
-                // this is its end. 2. Uses on known streams are ordered before the
-                // stream's next work by the line above; ours are the stream's own.
+                // SAFETY: 1. `allocated` got it from this allocator, with that length, and
+                // this is its only free. 2. Uses on known streams are ordered before the
+                // stream's next work by the line above; our own uses are on the stream
+                // itself.
                 let _ = unsafe { deallocate(&self.stream, self.data, self.byte_len.max(1)) };
             }
             Owner::Value(owner, freed) => {
-                // What it enqueues would be the graph's, and a wait would spoil that.
+                // During a capture, work that the destructor enqueues would become part of
+                // the graph, and a wait would invalidate the capture.
                 if !matches!(self.stream.stream().is_captured(), Ok(false)) {
                     return;
                 }
@@ -313,7 +319,7 @@ impl<B: Backend> Drop for Memory<B> {
                     Freed::AtOnce => patiently(|| self.stream.synchronize()),
                 };
                 if done.is_ok() {
-                    // SAFETY: the value is dropped here only, and not used after it.
+                    // SAFETY: the value is dropped here only, and not used afterwards.
                     unsafe { ManuallyDrop::drop(owner) }
                 }
             }
@@ -324,10 +330,10 @@ impl<B: Backend> Drop for Memory<B> {
 impl<B: Backend> Storage for DeviceBuffer<B> {
     #[inline]
     fn data(&self) -> DataRef<'_> {
-        // SAFETY: for memory of the allocator: 1. It lives as long as `self`. 2.
-        // It was zeroed, any bits will do, and it is aligned to 64 bytes or
-        // more. 3. It is ours, and nothing here makes a reference to it.
-        // For adopted memory: 1. to 3. of `from_raw_parts`.
+        // SAFETY: for memory of the allocator: 1. It lives as long as `self`. 2. It was
+        // zeroed, any bits are valid, and it is aligned to 64 bytes or more. 3. We own it,
+        // and nothing here makes a reference to it. For adopted memory: 1. to 3. of
+        // `from_raw_parts`.
         let data = unsafe {
             DataRef::from_raw_parts_shared(
                 self.memory.data.as_ptr().cast(),
@@ -338,8 +344,8 @@ impl<B: Backend> Storage for DeviceBuffer<B> {
         };
         // SAFETY: 1. All work on the memory is on the stream of the buffer, or ordered
         // before it (4 of `from_raw_parts`), and `Uses::hand_off` orders that before the
-        // consumer's. 2. It remembers the consumer, and `drop` frees after those
-        // that are remembered.
+        // consumer's work. 2. `Uses::hand_off` records the consumer's stream, and `drop`
+        // frees the memory after the work on the recorded streams.
         unsafe { data.synchronized_by(self) }
     }
 
@@ -357,7 +363,7 @@ impl<B: Backend> Synchronize for DeviceBuffer<B> {
 }
 
 impl<B: Backend> Clone for DeviceBuffer<B> {
-    /// Another owner of the same memory.
+    /// Makes another owner of the same memory.
     fn clone(&self) -> Self {
         Self { memory: self.memory.clone() }
     }

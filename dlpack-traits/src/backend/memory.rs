@@ -1,4 +1,4 @@
-//! What else a backend may do with memory: [`Allocator`], [`Memcpy`],
+//! The optional traits of a backend, for memory: [`Allocator`], [`Memcpy`],
 //! [`PointerAttributes`].
 
 use core::ffi::c_void;
@@ -11,40 +11,40 @@ use super::{Backend, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 
-/// Memory of the device, in the order of its streams.
+/// Allocates and frees memory of the device, in the order of its streams.
 ///
 /// # Safety
 ///
-/// 1. [`allocate`](Self::allocate) returns `byte_len` bytes of the stream's
-///    device, aligned to 64 bytes or better, or the handle of an object with as
-///    many. Nobody else uses them until [`deallocate`](Self::deallocate).
-/// 2. Work that is enqueued on the stream after `allocate` finds zeros in them,
-///    and so does work that is ordered after such work.
-/// 3. `deallocate` keeps them until all work is done that was enqueued on its
-///    stream before, [`deallocate_after_all`](Self::deallocate_after_all) until
-///    all work of the device is. Any thread may call them.
-/// 4. If the processor can follow their address, `deallocate` has waited for that work when
-///    the processor may be given them again: an allocator of the host takes no part in the
-///    order of streams.
+/// 1. [`allocate`](Self::allocate) returns `byte_len` bytes of the stream's device, aligned
+///    to 64 bytes or better, or the handle of an object with as many. No one else uses them
+///    until [`deallocate`](Self::deallocate).
+/// 2. Work that is enqueued on the stream after `allocate` finds zeros in them, and so does
+///    work that is ordered after such work.
+/// 3. `deallocate` keeps them until all work is done that was enqueued on its stream
+///    before, [`deallocate_after_all`](Self::deallocate_after_all) until all work of the
+///    device is. Any thread may call them.
+/// 4. If the processor can follow their address, `deallocate` has waited for that work by
+///    the time the processor may be given them again: an allocator of the host takes no
+///    part in the order of streams.
 #[diagnostic::on_unimplemented(
     message = "the backend `{Self}` cannot allocate",
     label = "not an `Allocator`",
     note = "implement `dlpack_traits::backend::Allocator` for it; exporting needs none"
 )]
 pub unsafe trait Allocator: Backend {
-    /// Zeroed memory, for work on the stream. `byte_len` is at least 1.
+    /// Allocates zeroed memory, for work on the stream. `byte_len` is at least 1.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], and those of the runtime.
     fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error>;
 
-    /// Frees memory after the work on the stream, without waiting for it if the
-    /// runtime can do so.
+    /// Frees memory after the work on the stream. It does not wait on the host if the
+    /// runtime can free in the order of the stream.
     ///
     /// # Errors
     ///
-    /// Those of the runtime. The memory is leaked then.
+    /// Those of the runtime. The memory is then leaked.
     ///
     /// # Safety
     ///
@@ -58,12 +58,12 @@ pub unsafe trait Allocator: Backend {
         byte_len: usize,
     ) -> Result<(), Error>;
 
-    /// Frees memory that a consumer may use on any stream, after all of them. By
-    /// default the host waits for the device.
+    /// Frees memory that a consumer may use on any stream, after the work on all of them.
+    /// By default the host waits for the device.
     ///
     /// # Errors
     ///
-    /// Those of the runtime. The memory is leaked then.
+    /// Those of the runtime. The memory is then leaked.
     ///
     /// # Safety
     ///
@@ -76,12 +76,13 @@ pub unsafe trait Allocator: Backend {
         byte_len: usize,
     ) -> Result<(), Error> {
         synchronize_device::<Self>(stream.device())?;
-        // SAFETY: 1. By 1. 2. By 2, and 4 of `Backend`, all work on it is done.
+        // SAFETY: 1. By our caller's 1. 2. By our caller's 2, and 4 of `Backend`, all work
+        // on it is done.
         unsafe { Self::deallocate(stream, data, byte_len) }
     }
 }
 
-/// Waits for all work of the device.
+/// Waits on the host for all work of the device.
 pub(super) fn synchronize_device<B: Backend>(device: Device) -> Result<(), Error> {
     match B::SYNCHRONIZE_DEVICE {
         Some(synchronize) => patiently(|| synchronize(device)),
@@ -89,27 +90,27 @@ pub(super) fn synchronize_device<B: Backend>(device: Device) -> Result<(), Error
     }
 }
 
-/// Where bytes are: at an offset from an address, or in the object behind a handle.
+/// The location of bytes: an offset from an address, or into the object behind a handle.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// The device.
     pub device: Device,
     /// First byte of the memory, or its handle on devices without addresses.
     pub data: *mut c_void,
-    /// How far into it, in bytes.
+    /// Offset of the bytes, in bytes.
     pub byte_offset: u64,
 }
 
 impl Place {
-    /// The address that is meant, on devices that have addresses.
+    /// The address of the bytes, on devices that have addresses.
     pub fn address(&self) -> *mut u8 {
-        // What lies in memory has an offset that fits.
+        // The offset of a byte in memory fits `usize`.
         let byte_offset = usize::try_from(self.byte_offset).unwrap_or(usize::MAX);
         self.data.cast::<u8>().wrapping_add(byte_offset)
     }
 
-    /// The handle that is meant, and how many bytes into its object, on devices that
-    /// have handles.
+    /// The handle of the object, and the offset of the bytes in it, on devices that have
+    /// handles.
     #[cfg(feature = "opencl")]
     pub(super) fn in_object(&self) -> Result<(*mut c_void, usize), Error> {
         let byte_offset = usize::try_from(self.byte_offset).map_err(|_| Error::SizeOverflow)?;
@@ -121,23 +122,24 @@ impl Place {
 ///
 /// # Safety
 ///
-/// 1. Of [`copy`](Self::copy) no more than the bytes asked for are read and
-///    written, in the order of the stream.
-/// 2. If it returns [`Error::Unsupported`] or [`Error::SizeOverflow`], nothing was enqueued.
-///    After another error the copy may go on, and the memory of the host is kept.
+/// 1. [`copy`](Self::copy) reads and writes no more than the bytes that it was called for,
+///    in the order of the stream.
+/// 2. If it returns [`Error::Unsupported`] or [`Error::SizeOverflow`], nothing was
+///    enqueued. After another error the copy may still be pending, and the caller keeps the
+///    memory of the host alive.
 #[diagnostic::on_unimplemented(
     message = "the backend `{Self}` cannot copy to or from the host",
     label = "not a `Memcpy`",
     note = "implement `dlpack_traits::backend::Memcpy` for it; exporting needs none"
 )]
 pub unsafe trait Memcpy: Backend {
-    /// Enqueues a copy of `byte_len` bytes, at least 1, on the stream. One of
-    /// the places may be [`Device::CPU`].
+    /// Enqueues a copy of `byte_len` bytes, at least 1, on the stream. One of the places
+    /// may be on [`Device::CPU`].
     ///
     /// # Errors
     ///
-    /// Those of the runtime; [`Error::Unsupported`] for two places between which
-    /// it cannot copy.
+    /// Those of the runtime; [`Error::Unsupported`] for two places between which it cannot
+    /// copy.
     ///
     /// # Safety
     ///
@@ -151,40 +153,40 @@ pub unsafe trait Memcpy: Backend {
     ) -> Result<(), Error>;
 }
 
-/// What the runtime knows of an address.
+/// The attributes of an address, as the runtime reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
-    /// The device that the standard names for such memory.
+    /// The device type that the standard has for such memory, and its id.
     pub device: Device,
-    /// Whether the processor may follow the address.
+    /// Whether the processor may access the memory at the address.
     pub host_accessible: bool,
 }
 
-/// Tells whose memory an address or handle is. Foreign structs say so too, but
-/// may be wrong.
+/// Looks up the device that an address or handle belongs to. A foreign struct names a
+/// device too, but may be wrong.
 ///
 /// # Safety
 ///
-/// 1. [`attributes`](Self::attributes) is right, for memory that is alive.
+/// 1. The result of [`attributes`](Self::attributes) is right, for memory that is alive.
 #[diagnostic::on_unimplemented(
     message = "the backend `{Self}` does not tell what is behind an address",
     label = "no `PointerAttributes`",
     note = "implement `dlpack_traits::backend::PointerAttributes` for it; exporting needs none"
 )]
 pub unsafe trait PointerAttributes: Backend {
-    /// What is behind `data`, which is not followed.
+    /// The attributes of `data`. The pointer is not dereferenced.
     ///
     /// # Errors
     ///
-    /// [`Error::NoBackend`] with `hint` for memory that is not the runtime's, and
+    /// [`Error::NoBackend`] with `hint` for memory that does not belong to the runtime, and
     /// those of the runtime.
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error>;
 }
 
-/// [`Allocator::deallocate`].
+/// The type of [`Allocator::deallocate`].
 type Deallocate<B> = unsafe fn(&WorkStream<B>, NonNull<c_void>, usize) -> Result<(), Error>;
 
-/// Defines the proof, as a value, that a backend has one more trait.
+/// Defines a struct whose value proves that a backend implements an optional trait.
 macro_rules! proof {
     ($(#[$doc:meta])* $name:ident: $bound:ident { $($field:ident: $type:ty),+ $(,)? }) => {
         $(#[$doc])*
@@ -194,7 +196,7 @@ macro_rules! proof {
         }
 
         impl<B: $bound> $name<B> {
-            /// The backend has the trait.
+            /// The proof for a backend that implements the trait.
             pub const THIS: Self = Self { $($field: B::$field,)+ of: PhantomData };
         }
 
@@ -207,7 +209,7 @@ macro_rules! proof {
 }
 
 proof! {
-    /// That a backend is an [`Allocator`]: what [`Backend::ALLOCATOR`] is made of.
+    /// Proof that a backend implements [`Allocator`]: the value of [`Backend::ALLOCATOR`].
     AllocatorOf: Allocator {
         allocate: fn(&WorkStream<B>, usize) -> Result<NonNull<c_void>, Error>,
         deallocate: Deallocate<B>,
@@ -216,14 +218,15 @@ proof! {
 }
 
 proof! {
-    /// That a backend is a [`Memcpy`]: what [`Backend::MEMCPY`] is made of.
+    /// Proof that a backend implements [`Memcpy`]: the value of [`Backend::MEMCPY`].
     MemcpyOf: Memcpy {
         copy: unsafe fn(&WorkStream<B>, Place, Place, usize) -> Result<(), Error>,
     }
 }
 
 proof! {
-    /// That a backend has [`PointerAttributes`]: what [`Backend::ATTRIBUTES`] is made of.
+    /// Proof that a backend implements [`PointerAttributes`]: the value of
+    /// [`Backend::ATTRIBUTES`].
     AttributesOf: PointerAttributes {
         attributes: fn(*const c_void, Device) -> Result<Attributes, Error>,
     }
@@ -235,7 +238,8 @@ mod tests {
 
     use super::*;
 
-    /// An address is moved. A handle never is: what is behind it is no memory.
+    /// An offset is added to an address, and passed beside a handle, which is not an
+    /// address.
     #[test]
     fn offsets_are_of_addresses_or_beside_handles() {
         let place =

@@ -1,12 +1,12 @@
-//! What a device can do: the memory and the streams behind a tensor.
+//! Backends of devices: their memory and their streams.
 //!
-//! A class, or an exchange table, names the devices that it serves as a type:
-//! [`Cpu`], another [`Backend`], or a tuple of them ([`Backends`]). Memory of a
-//! device is a `data` field as [`DeviceBuffer`], which is handed off by the
-//! stream rules of the standard ([`StreamRules`]).
+//! A Python class or an exchange table names the devices that it serves as a
+//! type: [`Cpu`], another [`Backend`], or a tuple of them ([`Backends`]). Device
+//! memory is a `data` field of type [`DeviceBuffer`], which synchronizes with
+//! the consumer's stream by the stream rules of the standard ([`StreamRules`]).
 //!
-//! A new device is five functions in two traits, [`Backend`] and [`Stream`];
-//! `examples/new-device` is the guide.
+//! A backend for a new device implements five functions in two traits,
+//! [`Backend`] and [`Stream`]; `examples/new-device` is the guide.
 
 mod adopt;
 mod buffer;

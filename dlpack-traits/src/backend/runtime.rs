@@ -1,4 +1,4 @@
-//! What a device's runtime can do, as a type: [`Backend`].
+//! The runtime of a device, as a type: [`Backend`].
 
 use super::memory::{AllocatorOf, AttributesOf, MemcpyOf};
 use super::{Prototype, Stream, StreamHandle, StreamRules, WorkStream};
@@ -9,41 +9,39 @@ use crate::managed::ManagedTensor;
 
 /// The runtime of one family of devices, as a type without values.
 ///
-/// A new device needs five functions: two here, and three of its
-/// [`Stream`]; and a constant, [`STREAMS_LAST`](Self::STREAMS_LAST), where streams are counted.
-/// Everything else has a default; what is named in a constant
-/// (`Some(AllocatorOf::THIS)`) is a trait that the backend implements besides.
+/// A backend for a new device implements five functions: two of this trait, and three of
+/// its [`Stream`]; and sets a constant, [`STREAMS_LAST`](Self::STREAMS_LAST), if its
+/// streams are reference counted. Everything else has a default. A constant such as
+/// `Some(AllocatorOf::THIS)` declares that the backend implements an optional trait.
 ///
 /// | to | implement |
 /// |---|---|
 /// | export tensors | `Backend` and `Stream` |
-/// | be allocated for, by consumers and [`DeviceBuffer`](super::DeviceBuffer) | [`Allocator`](super::Allocator) |
-/// | be copied to the host | [`Memcpy`](super::Memcpy) |
+/// | allocate, for consumers and [`DeviceBuffer`](super::DeviceBuffer) | [`Allocator`](super::Allocator) |
+/// | copy tensors to the host | [`Memcpy`](super::Memcpy) |
 /// | check foreign pointers | [`PointerAttributes`](super::PointerAttributes) |
 ///
-/// All functions may be called from any thread, at the same time. They report
-/// what goes wrong as an [`Error`], which for the device's own codes is
-/// [`Error::Device`]. A machine without the device, or without its library, is
-/// an error like any other.
+/// Any thread may call any of the functions, concurrently. They report failures as an
+/// [`Error`]; [`Error::Device`] carries error codes of the device's runtime. A machine
+/// without the device, or without its library, is an ordinary error.
 ///
 /// # Safety
 ///
-/// 1. [`current_stream`](Self::current_stream) and
-///    [`borrow_stream`](Self::borrow_stream) return streams of the device they
-///    were asked for.
+/// 1. [`current_stream`](Self::current_stream) and [`borrow_stream`](Self::borrow_stream)
+///    return streams of the device that they were called for.
 /// 2. A number that [`RULES`](Self::RULES) turns into a stream is a handle that
 ///    `borrow_stream` takes, from any thread, for as long as the process lives.
 /// 3. Where [`STREAMS_LAST`](Self::STREAMS_LAST) is true, a stream that `borrow_stream`
-///    returned may be used for as long as it is kept, whatever becomes of the handle: it
+///    returned may be used for as long as it is kept, whatever happens to the handle: it
 ///    holds a reference of its own.
-/// 4. When [`SYNCHRONIZE_DEVICE`](Self::SYNCHRONIZE_DEVICE) returns `Ok`, all
-///    work that had been enqueued on any stream of the device is done.
-/// 5. Where [`RULES`](Self::RULES) have no streams, work is done when the call returns that
-///    asks for it.
-/// 6. Where the processor can follow the addresses of a device, as those of unified memory,
-///    the rules have [`Meaning::Host`](super::Meaning::Host) for a consumer that names no
-///    stream, or [`StreamRules::may_be_read_at_once`] is true of the device: such a consumer
-///    may be a library of the host, which reads at once.
+/// 4. When [`SYNCHRONIZE_DEVICE`](Self::SYNCHRONIZE_DEVICE) returns `Ok`, all work that had
+///    been enqueued on any stream of the device is done.
+/// 5. Where [`RULES`](Self::RULES) have no streams, the work of a call is done when the
+///    call returns.
+/// 6. Where the processor can follow the addresses of a device, such as those of unified
+///    memory, the rules have [`Meaning::Host`](super::Meaning::Host) for a consumer that
+///    names no stream, or [`StreamRules::may_be_read_at_once`] is true of the device: such
+///    a consumer may be a library of the host, which reads at once.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the backend of a device",
     label = "not a `Backend`",
@@ -51,17 +49,17 @@ use crate::managed::ManagedTensor;
     note = "several backends are a tuple where a set is asked for"
 )]
 pub unsafe trait Backend: Sized + 'static {
-    /// The kinds of memory that it serves: for one, `[kDLCUDA, kDLCUDAHost,
+    /// The kinds of memory that it serves, for example `[kDLCUDA, kDLCUDAHost,
     /// kDLCUDAManaged]`.
     const DEVICE_TYPES: &'static [DLDeviceType];
 
-    /// Its streams; [`NoStream`](super::NoStream) where work is done when the
+    /// Its streams; [`NoStream`](super::NoStream) if the work of a call is done when the
     /// call returns.
     type Stream: Stream;
 
-    /// The stream on which work for the device is launched now, by this thread.
-    /// It names the same stream on every thread: of a per-thread default stream
-    /// it is the real handle, or the call fails.
+    /// The stream on which this thread currently launches work for the device. Its handle
+    /// names the same stream on every thread: for a per-thread default stream, the function
+    /// returns the real handle or fails.
     ///
     /// # Errors
     ///
@@ -69,11 +67,11 @@ pub unsafe trait Backend: Sized + 'static {
     /// runtime.
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error>;
 
-    /// The stream behind a handle that another library gave.
+    /// Borrows the stream behind a handle that another library passed.
     ///
     /// # Errors
     ///
-    /// Those of the runtime; for a stream of another device or context too.
+    /// Those of the runtime, also for a stream of another device or context.
     ///
     /// # Safety
     ///
@@ -83,34 +81,36 @@ pub unsafe trait Backend: Sized + 'static {
     ///    result is used.
     unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<Self::Stream, Error>;
 
-    /// What consumers mean by the numbers they send as `stream`.
+    /// How to read the numbers that consumers pass as `stream`.
     const RULES: StreamRules = StreamRules::HANDLES;
 
-    /// Whether a borrowed stream outlives its handle; see 3. Where it does not, which is
-    /// the default, memory is freed after the work of the whole device, and consumers are
-    /// refused where [`SYNCHRONIZE_DEVICE`](Self::SYNCHRONIZE_DEVICE) is `None`, unless they
-    /// promise that their stream lasts.
+    /// Whether a borrowed stream outlives its handle; see 3. If not, which is the default,
+    /// memory is freed after the work of the whole device. Consumers are then rejected if
+    /// [`SYNCHRONIZE_DEVICE`](Self::SYNCHRONIZE_DEVICE) is `None`, unless they promise that
+    /// their stream outlives the tensor.
     const STREAMS_LAST: bool = false;
 
-    /// Waits, on the host, for all work of all streams. Memory that a consumer
-    /// may have used on a stream that nobody named is freed after that; without
-    /// it such consumers (`stream=-1`) are refused.
+    /// Waits on the host for all work of all streams. Memory that a consumer may have used
+    /// on an unnamed stream is freed after such a wait. If this is `None`, such consumers
+    /// (`stream=-1`) are rejected.
     const SYNCHRONIZE_DEVICE: Option<fn(Device) -> Result<(), Error>> = None;
 
-    /// `Some(AllocatorOf::THIS)` where the backend is an [`Allocator`](super::Allocator).
+    /// `Some(AllocatorOf::THIS)` if the backend implements [`Allocator`](super::Allocator).
     const ALLOCATOR: Option<AllocatorOf<Self>> = None;
 
-    /// Allocates a tensor, where that takes less than a buffer made by the allocator.
+    /// A faster way to allocate a tensor than through a buffer of the allocator, if there
+    /// is one.
     #[doc(hidden)]
     const TENSOR: Option<AllocateTensor> = None;
 
-    /// `Some(MemcpyOf::THIS)` where the backend is a [`Memcpy`](super::Memcpy).
+    /// `Some(MemcpyOf::THIS)` if the backend implements [`Memcpy`](super::Memcpy).
     const MEMCPY: Option<MemcpyOf<Self>> = None;
 
-    /// `Some(AttributesOf::THIS)` where the backend has [`PointerAttributes`](super::PointerAttributes).
+    /// `Some(AttributesOf::THIS)` if the backend implements
+    /// [`PointerAttributes`](super::PointerAttributes).
     const ATTRIBUTES: Option<AttributesOf<Self>> = None;
 }
 
-/// A function that allocates what a prototype asks for.
+/// A function that allocates a tensor for a prototype.
 #[doc(hidden)]
 pub type AllocateTensor = fn(&Prototype<'_>) -> Result<ManagedTensor, Error>;
