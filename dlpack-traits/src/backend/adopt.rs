@@ -9,25 +9,26 @@ use crate::import::Foreign;
 use crate::storage::Storage;
 
 impl<B: Backend> DeviceBuffer<B> {
-    /// Imported memory of a device, with the stream after whose work it is ready.
-    /// What `Foreign` alone cannot do for it, this does: ordering consumers
-    /// behind the work, and copies.
+    /// Converts imported memory of a device into a buffer, with the stream
+    /// after whose work it is ready. Unlike a `Foreign`, the buffer orders
+    /// consumers after that work, and can be copied.
     ///
-    /// The layout is that of [`Foreign`](crate::AsLayout::describe_layout), as
-    /// before. The producer gets its memory back when the work of all consumers
-    /// is done, after a wait of the host.
+    /// The layout remains that of
+    /// [`Foreign`](crate::AsLayout::describe_layout). When the work of all
+    /// consumers is done, after a wait on the host, the deleter of the producer
+    /// is called.
     ///
     /// # Errors
     ///
     /// [`Error::DeviceMismatch`] for a stream of another device;
     /// [`Error::ReadOnly`], because consumers may write to a buffer;
-    /// [`Error::UnsupportedDType`] for a type that this crate does not know, or
-    /// of elements narrower than a byte; [`Error::Misaligned`].
+    /// [`Error::UnsupportedDType`] for a type that this crate does not support,
+    /// or of elements narrower than a byte; [`Error::Misaligned`].
     ///
     /// # Safety
     ///
     /// 1. All work that fills the memory is done, or enqueued on `stream` or
-    ///    ordered before it; later work of whoever exported it is too.
+    ///    ordered before it; so is later work of the producer that exported it.
     pub unsafe fn from_foreign(foreign: Foreign, stream: WorkStream<B>) -> Result<Self, Error> {
         let tensor = foreign.tensor();
         let (device, dtype) = (tensor.device(), tensor.dtype());
@@ -48,14 +49,14 @@ impl<B: Backend> DeviceBuffer<B> {
         }
         let data = match NonNull::new(data.cast()) {
             Some(data) => data,
-            // Nothing has no address, as the standard wants it.
+            // The standard requires that an empty tensor has no address.
             None if byte_len == 0 => NonNull::dangling(),
             None => return Err(Error::NullData),
         };
-        // SAFETY: 1. and 3. It is what `Foreign` lends, for shared use, and keeps.
-        // 2. Its producer answers for what is in it, and the alignment was
-        // checked. 4. By 1. 5. The producer may free at once, and nothing else is
-        // said here.
+        // SAFETY: 1. and 3. It is the memory that `Foreign` lends, for shared
+        // use, and keeps. 2. Its producer guarantees the contents, and the
+        // alignment was checked. 4. By our caller's 1. 5. `AtOnce` makes no
+        // promise about the stream: the producer may free the memory at once.
         Ok(unsafe { Self::from_raw_parts(data, byte_len, dtype, stream, foreign, Freed::AtOnce) })
     }
 }

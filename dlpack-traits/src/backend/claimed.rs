@@ -1,5 +1,4 @@
-//! What a struct claims of its memory, compared with what a runtime knows:
-//! [`check_device`].
+//! Checks the device of a foreign struct against the runtime: [`check_device`].
 
 use core::ffi::c_void;
 
@@ -8,18 +7,19 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::import::Imported;
 
-/// Asks a backend's runtime whether the memory of a tensor is where the tensor says.
+/// Checks that the memory of a tensor is on the device that the tensor names, by a query of
+/// the backend's runtime.
 ///
-/// An import does not ask: it is a call of the runtime for each tensor, and what a
-/// producer says of itself is right. This is for tensors of somebody who may be
-/// wrong, before work on them is launched. Memory is not looked at, only its address;
-/// of a tensor with elements, both ends are asked about.
+/// An import does not check this: the query is a call of the runtime per tensor, and
+/// producers name their own device correctly. Use it for tensors of a producer that may be
+/// wrong, before you launch work on them. The function passes only addresses to the runtime
+/// and does not access the memory; for a tensor with elements, it checks both ends.
 ///
-/// | the tensor says | it passes if the runtime |
+/// | device of the tensor | accepted if the runtime |
 /// |---|---|
-/// | a device of the backend's | knows its memory, as that device's |
-/// | the CPU, or another's pinned memory | does not know it, or lets the host read it |
-/// | any other device | (it has nothing to say: [`Error::NoBackend`]) |
+/// | a device of the backend | reports the memory as that device's |
+/// | the CPU, or pinned memory of another device | does not recognise the memory, or reports that the host can access it |
+/// | any other device | (never queried: [`Error::NoBackend`]) |
 ///
 /// ```no_run
 /// use dlpack_traits::Imported;
@@ -34,8 +34,8 @@ use crate::import::Imported;
 ///
 /// # Errors
 ///
-/// [`Error::DeviceMismatch`] with the device that the runtime names in `storage`;
-/// [`Error::NoBackend`] for memory that is none of the runtime's, and for devices
+/// [`Error::DeviceMismatch`] with the device that the runtime reports in `storage`;
+/// [`Error::NoBackend`] for memory that does not belong to the runtime, and for devices
 /// that the backend does not serve; and those of the runtime.
 pub fn check_device<B: PointerAttributes>(tensor: &Imported) -> Result<(), Error> {
     let claimed = tensor.device();
@@ -47,14 +47,14 @@ pub fn check_device<B: PointerAttributes>(tensor: &Imported) -> Result<(), Error
     if !claimed.has_addresses() {
         return check::<B>(first, claimed);
     }
-    // The highest byte is the one before the end.
+    // The range is half-open: the last byte is at `end - 1`.
     for offset in [bytes.start, bytes.end.saturating_sub(1)] {
         check::<B>(first.wrapping_byte_offset(offset), claimed)?;
     }
     Ok(())
 }
 
-/// Compares one address, or handle.
+/// Checks one address or handle.
 fn check<B: PointerAttributes>(data: *const c_void, claimed: Device) -> Result<(), Error> {
     if B::DEVICE_TYPES.contains(&claimed.device_type()) {
         let known = B::attributes(data, claimed)?.device;
@@ -65,7 +65,7 @@ fn check<B: PointerAttributes>(data: *const c_void, claimed: Device) -> Result<(
     };
     match B::attributes(data, Device::new(*kind, 0)) {
         Ok(known) if !known.host_accessible => agree(claimed, known.device),
-        // Pinned memory is the host's too.
+        // The host can access pinned memory too.
         Ok(_) | Err(Error::NoBackend { .. }) => Ok(()),
         Err(error) => Err(error),
     }

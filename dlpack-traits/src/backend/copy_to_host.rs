@@ -1,4 +1,4 @@
-//! Copies of tensors of any device: [`copy_to_host`], [`copy_on_device`].
+//! Copies of tensors on any device: [`copy_to_host`], [`copy_on_device`].
 
 use super::memory::Place;
 use super::set::Backends;
@@ -9,9 +9,9 @@ use crate::export::{DLPackExport, copied_managed, copy_managed, spanned_managed}
 use crate::managed::ManagedTensor;
 use crate::stream::StreamArg;
 
-/// Exports a copy of the elements in host memory, wherever they are: what
-/// [`DLPackExport::copy_to_dlpack`] does for tensors that the processor can
-/// read. The host waits for pending work, and for the copy.
+/// Exports a copy of the elements in host memory, from any device.
+/// [`DLPackExport::copy_to_dlpack`] does the same for tensors that the processor can read.
+/// The host waits for pending work, and for the copy.
 ///
 /// ```
 /// use dlpack_traits::backend::{Cpu, copy_to_host};
@@ -63,18 +63,18 @@ where
     };
     let copied = Copied::fetched(&view, |byte_offset, to| {
         let data = view.facts().base().cast();
-        // SAFETY: 1. The view lends the memory, every element of which lies
-        // inside it, and stays borrowed until the call returns. What fills it is
-        // what `order` is about, and memory is freed after the work of consumers for which it
-        // was synchronized.
+        // SAFETY: 1. The view lends the memory, every element of which lies inside it, and
+        // stays borrowed until the call returns. `order` orders the work that fills the
+        // memory, and memory is freed after the work of consumers for which it was
+        // synchronized.
         unsafe { Set::copy_to_host(&order, Place { device, data, byte_offset }, to) }
     })?;
     copied_managed(copied)
 }
 
-/// Exports a copy on the device where the tensor is, for a consumer there. It has
-/// the strides of the tensor, and IS_COPIED. The host waits for pending work, and
-/// for the copy; of ordinary memory it makes the copy itself.
+/// Exports a copy on the device of the tensor, for a consumer there. The copy has the
+/// strides of the tensor, and the flag IS_COPIED. The host waits for pending work, and for
+/// the copy; memory that the processor can read is copied by the host itself.
 ///
 /// # Errors
 ///
@@ -108,10 +108,9 @@ where
     let ((byte_offset, byte_len), dtype) = (view.facts().span(), view.dtype());
     let data = view.facts().base().cast();
     let from = Place { device, data, byte_offset };
-    // SAFETY: 1. The view lends the memory, every element of which lies inside
-    // it, and stays borrowed until the call returns. What fills it is what
-    // `order` is about, and memory is freed after the work of consumers for which it was
-    // synchronized.
+    // SAFETY: 1. The view lends the memory, every element of which lies inside it, and
+    // stays borrowed until the call returns. `order` orders the work that fills the memory,
+    // and memory is freed after the work of consumers for which it was synchronized.
     let owner = unsafe { Set::copy_on_device(&order, from, byte_len, dtype, consumer) }?;
     spanned_managed(owner, &view, consumer.place())
 }

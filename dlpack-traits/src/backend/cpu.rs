@@ -1,4 +1,4 @@
-//! Ordinary memory: [`Cpu`].
+//! Host memory: [`Cpu`].
 
 use alloc::alloc::{alloc_zeroed, dealloc};
 use core::alloc::Layout;
@@ -13,13 +13,13 @@ use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};
 use crate::storage::ALIGNMENT;
 
-/// Ordinary memory of the host. It has no streams: work on it is done when the
-/// call returns.
+/// Ordinary memory of the host. It has no streams: the work of a call is done
+/// when the call returns.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu;
 
-// SAFETY: 1. and 2. Where there are no streams, all of them are right ones.
-// 3. There is nothing to keep. 4. It is not defined.
+// SAFETY: 1. and 2. `NoStream` has no handle, so every value of it is a stream
+// of the device. 3. There is nothing to keep. 4. It is not defined.
 unsafe impl Backend for Cpu {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLCPU];
     const RULES: StreamRules = StreamRules::HOST;
@@ -33,7 +33,7 @@ unsafe impl Backend for Cpu {
         if device != Device::CPU {
             return Err(Error::NoBackend { device });
         }
-        // SAFETY: 1. and 2. There is nothing that could be used wrongly.
+        // SAFETY: 1. and 2. `NoStream` can be used with any handle and device.
         Ok(unsafe { WorkStream::new(device, StreamHandle::NULL, NoStream) })
     }
 
@@ -43,8 +43,8 @@ unsafe impl Backend for Cpu {
     }
 }
 
-// SAFETY: 1. and 2. The allocator of the program gives zeroed memory of that
-// layout. 3. Work is done when the call that asks for it returns.
+// SAFETY: 1. and 2. The global allocator returns zeroed memory of that layout.
+// 3. The work of a call is done when the call returns.
 unsafe impl Allocator for Cpu {
     fn allocate(_: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
         let out_of_memory = Error::OutOfMemory { bytes: byte_len };
@@ -62,7 +62,8 @@ unsafe impl Allocator for Cpu {
     ) -> Result<(), Error> {
         let layout = Layout::from_size_align(byte_len.max(1), ALIGNMENT)
             .map_err(|_| Error::OutOfMemory { bytes: byte_len })?;
-        // SAFETY: by 1 `allocate` returned it for the same layout.
+        // SAFETY: by our caller's 1, `allocate` returned it for the same
+        // layout.
         unsafe { dealloc(data.as_ptr().cast(), layout) };
         Ok(())
     }
@@ -81,7 +82,8 @@ unsafe impl Memcpy for Cpu {
                 return Err(Error::Unsupported { device, what: "copy by the processor" });
             }
         }
-        // SAFETY: by 1 they are readable, writable, and apart.
+        // SAFETY: by our caller's 1, they are readable and writable, and do not
+        // overlap.
         unsafe { from.address().copy_to_nonoverlapping(to.address(), byte_len) };
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The stream on which a thread works: [`Entered`].
+//! The streams that a thread has entered: [`Entered`].
 
 use alloc::rc::Rc;
 use core::any::Any;
@@ -14,30 +14,30 @@ use crate::device::Device;
 type Entry = (Device, Rc<dyn Any>);
 
 thread_local! {
-    /// What this thread entered and did not leave, the innermost last.
+    /// The streams that this thread has entered and not left, the innermost last.
     static ENTERED: RefCell<Vec<Entry>> = const { RefCell::new(Vec::new()) };
 }
 
-/// While it lives, this thread works on the stream that it entered: new memory
-/// is for it, and consumers are told to work on it too (`current_work_stream`).
+/// A guard: while it lives, this thread works on the stream that it entered. New memory is
+/// allocated for that stream, and consumers work on it too (`current_work_stream`).
 #[must_use = "the stream is left when this is dropped"]
 pub struct Entered {
     device: Device,
-    /// It belongs to the thread, and so does this.
+    /// The entry in the list of this thread. The `Rc` makes the guard `!Send`.
     stream: Rc<dyn Any>,
 }
 
-/// From now on this thread works on that stream.
+/// Makes the stream the current one of this thread, until the guard is dropped.
 pub(super) fn enter<B: Backend>(stream: WorkStream<B>) -> Entered {
     let device = stream.device();
     let stream: Rc<dyn Any> = Rc::new(stream);
     let entry = (device, Rc::clone(&stream));
-    // A thread that ends enters nothing.
+    // While the thread's locals are destroyed, nothing is entered.
     let _ = ENTERED.try_with(|entered| entered.borrow_mut().push(entry));
     Entered { device, stream }
 }
 
-/// The stream of a device on which this thread works, if it entered one.
+/// The stream of a device that this thread entered last, if any.
 pub(super) fn innermost<B: Backend>(device: Device) -> Option<WorkStream<B>> {
     let found = ENTERED.try_with(|entered| {
         let entered = entered.borrow();
@@ -45,15 +45,16 @@ pub(super) fn innermost<B: Backend>(device: Device) -> Option<WorkStream<B>> {
         let found = innermost.find(|entry| entry.0 == device && entry.1.is::<WorkStream<B>>());
         found.map(|entry| Rc::clone(&entry.1))
     });
-    // A thread that ends has left everything. The stream is cloned after the list is
-    // given back: that is a call of a runtime, which may do anything.
+    // While the thread's locals are destroyed, nothing is entered. The stream is cloned
+    // after the borrow of the list ends, because the clone calls a runtime, which may
+    // re-enter this module.
     found.ok().flatten()?.downcast_ref::<WorkStream<B>>().cloned()
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        // What is taken out is dropped after the list is given back: to drop a
-        // stream is a call of a runtime, which may do anything.
+        // The entry is dropped after the borrow of the list ends, because dropping a stream
+        // calls a runtime, which may re-enter this module.
         let left = ENTERED.try_with(|entered| {
             let mut entered = entered.borrow_mut();
             let index = entered.iter().rposition(|entry| Rc::ptr_eq(&entry.1, &self.stream));

@@ -1,5 +1,5 @@
-//! Ordering a producer's work before a consumer's, and a free after it:
-//! [`hand_off`], [`Uses`].
+//! Orders a producer's work before a consumer's work, and a free after it: [`hand_off`],
+//! [`Uses`].
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -11,33 +11,34 @@ use super::{Backend, Stream, StreamHandle, StreamRules, WorkStream};
 use crate::error::Error;
 use crate::stream::{StreamArg, StreamKind};
 
-/// Orders the work on `ours` before what the consumer will do on its stream:
-/// records on ours, makes theirs wait. The host waits for nothing, unless the
-/// consumer is the host, or one that names no stream where the rules say so, or
-/// where the processor can read the memory.
+/// Synchronizes with the consumer's stream: orders the work on `ours` before what the
+/// consumer will do on its stream, by an event that is recorded on `ours` and for which the
+/// consumer's stream waits. The host does not wait, with two exceptions: the consumer is
+/// the host, or the consumer names no stream and the rules, or memory that the processor
+/// can read, require a wait.
 ///
-/// This suits a storage whose memory is not freed while any work uses it;
-/// [`Uses::hand_off`] remembers the consumer's stream for the free.
+/// Use this for a storage whose memory is not freed while any work uses it;
+/// [`Uses::hand_off`] also records the consumer's stream for the free.
 ///
 /// # Errors
 ///
-/// [`Error::StreamRefused`] and [`Error::StreamOnHost`] by the rules of the
-/// device, and those of its runtime.
+/// [`Error::StreamRefused`] and [`Error::StreamOnHost`] by the rules of the device, and
+/// those of its runtime.
 #[inline]
 pub fn hand_off<B: Backend>(ours: &WorkStream<B>, consumer: StreamArg<'_>) -> Result<(), Error> {
     if B::RULES.has_streams() { order::<B>(ours, consumer, |_| Ok(())) } else { consumer.host() }
 }
 
-/// Who will use the memory, seen from the moment of a hand-off.
+/// Where a consumer will use the memory.
 enum Consumer<'a, S> {
-    /// A stream that can be named as long as it is kept.
+    /// On a stream that can be named as long as it is kept.
     On(StreamHandle, &'a S),
-    /// A stream that has no name that lasts.
+    /// On a stream whose handle may become invalid.
     Elsewhere,
 }
 
-/// The hand-off. Before anything is enqueued, `remember` learns who the
-/// consumer is, if that is not the producer's own stream.
+/// Synchronizes with the consumer's stream. Before anything is enqueued, `remember` is
+/// called with the consumer's stream, unless that is the producer's own.
 fn order<B: Backend>(
     ours: &WorkStream<B>,
     consumer: StreamArg<'_>,
@@ -50,7 +51,7 @@ fn order<B: Backend>(
             return ours.stream().fence();
         }
         theirs.stream().can_follow(ours.stream())?;
-        // It may be kept: 1 of `WorkStream::new`.
+        // `remember` may keep it: 1 of `WorkStream::new`.
         remember(Consumer::On(theirs.handle(), theirs.stream()))?;
         let event = ours.stream().record()?;
         return theirs.stream().wait(&event);
@@ -58,7 +59,7 @@ fn order<B: Backend>(
     let decision = B::RULES.decide(device, ours.handle(), consumer.kind())?;
     if StreamRules::may_be_read_at_once(device, consumer.kind()) {
         if ours.stream().is_captured()? {
-            // A wait would spoil the graph.
+            // A wait would invalidate the capture.
             let what = "wait of the host for a stream that is captured";
             return Err(Error::Unsupported { device, what });
         }
@@ -69,11 +70,11 @@ fn order<B: Backend>(
         Decision::Wait => ours.synchronize(),
         Decision::NoSync => remember(Consumer::Elsewhere),
         Decision::Order { theirs, lives } => {
-            // SAFETY: 1. `consumer` names a stream of the tensor's device that is
-            // alive until it is dropped (1 of `StreamArg::from_handle`), or the
-            // rules put a default stream in its place (2 of `Backend`). Where
-            // streams do not last, it is kept only if it is such a one, or if
-            // the consumer promised more (1 of `StreamArg::lasting`).
+            // SAFETY: 1. `consumer` names a stream of the tensor's device that is alive
+            // until `consumer` is dropped (1 of `StreamArg::from_handle`), or the rules put
+            // a default stream in its place (2 of `Backend`). Where streams do not last,
+            // the stream is kept only if it is such a default stream, or if the consumer
+            // promised that it lasts (1 of `StreamArg::lasting`).
             let stream = unsafe { B::borrow_stream(device, theirs) }?;
             stream.can_follow(ours.stream())?;
             remember(match lives {
@@ -87,26 +88,26 @@ fn order<B: Backend>(
     }
 }
 
-/// The streams on which consumers use memory: remembered at each hand-off, and
-/// waited for, by a stream, before the memory is freed.
+/// The streams on which consumers use memory. Each hand-off records one; before the memory
+/// is freed, a stream waits for all of them.
 ///
 /// A storage has one beside its memory. It takes no lock.
 ///
-/// Up to 256 streams are remembered, each once. Of who comes on one more than that
-/// nothing is known but that it is a stream of the device, as of who names none.
+/// Up to 256 streams are recorded, each once. A consumer on any further stream is treated
+/// like one that names no stream: only the device of its work is known.
 ///
-/// A consumer may release a tensor while its kernels still read it. So memory
-/// must not be freed in the order of the producer's stream alone.
+/// A consumer may release a tensor while its kernels still read it. Memory therefore must
+/// not be freed in the order of the producer's stream alone.
 pub struct Uses<B: Backend> {
-    /// The latest; each knows the one before. An `AtomicPtr` may be used on any
-    /// thread, whatever it points to; what this one owns may too, as streams may.
+    /// The latest entry; each points to the one before. An `AtomicPtr` is `Send` and `Sync`
+    /// whatever it points to; so are the streams in the entries.
     streams: AtomicPtr<Use<B::Stream>>,
-    /// Whether somebody uses the memory on a stream that cannot be named.
+    /// Whether a consumer uses the memory on a stream that cannot be named.
     elsewhere: AtomicBool,
 }
 
-/// As many streams as are remembered: who makes a new one for each use of memory
-/// that stays must not fill the machine with them.
+/// The maximum number of recorded streams: it bounds the memory for a consumer that creates
+/// a new stream for each use of long-lived memory.
 const MOST: usize = 256;
 
 /// A stream on which the memory is used.
@@ -117,25 +118,25 @@ struct Use<S> {
 }
 
 impl<S: Stream> Use<S> {
-    /// Whether it is on that stream.
+    /// Whether this entry is for that stream.
     fn is_on(&self, handle: StreamHandle, stream: &S) -> bool {
         self.stream.is_same(stream).unwrap_or(self.handle == handle)
     }
 }
 
 impl<B: Backend> Uses<B> {
-    /// Nobody but the producer.
+    /// An empty list: no consumer uses the memory.
     pub const fn new() -> Self {
         Self { streams: AtomicPtr::new(ptr::null_mut()), elsewhere: AtomicBool::new(false) }
     }
 
-    /// [`hand_off`], and remembers the consumer's stream.
+    /// Synchronizes with the consumer as [`hand_off`] does, and records its stream.
     ///
     /// # Errors
     ///
-    /// Those of [`hand_off`], and [`Error::StreamUntracked`] where nobody could
-    /// say when the consumer is done, or [`Error::Unsupported`] where that is because
-    /// its stream is one too many.
+    /// Those of [`hand_off`]. Where the device cannot be synchronized as a whole:
+    /// [`Error::StreamUntracked`] if the consumer's stream cannot be recorded, and
+    /// [`Error::Unsupported`] if there are too many streams.
     #[inline]
     pub fn hand_off(&self, ours: &WorkStream<B>, consumer: StreamArg<'_>) -> Result<(), Error> {
         if !B::RULES.has_streams() {
@@ -155,26 +156,25 @@ impl<B: Backend> Uses<B> {
         })
     }
 
-    /// Makes `ours` wait for every use so far on a stream that is known: what is
-    /// enqueued on it then, such as a free, comes after them, and after all that was
-    /// enqueued on it before.
+    /// Makes `ours` wait for all uses so far on recorded streams: later work on it, such as
+    /// a free, is ordered after them, and after all work that was enqueued on it before.
     ///
     /// # Errors
     ///
-    /// Those of the runtime, and [`Error::Unsupported`] where one of the streams is
-    /// captured. The memory must not be freed then.
+    /// Those of the runtime, and [`Error::Unsupported`] if one of the streams is being
+    /// captured. The memory must then not be freed.
     pub fn order_before(&self, ours: &WorkStream<B>) -> Result<(), Error> {
         let others = || self.iter().filter(|used| !used.is_on(ours.handle(), ours.stream()));
         let device = ours.device();
         let elsewhere = || others().next().is_some() || self.elsewhere();
         if elsewhere() && ours.stream().is_captured()? {
-            // A graph cannot wait for what is none of its work, nor may the host wait
-            // for the device then: either would spoil it.
+            // A graph cannot wait for work outside of it, and the host must not wait for
+            // the device during a capture: either would invalidate the capture.
             let what = "free in the order of a stream that is captured";
             return Err(Error::Unsupported { device, what });
         }
         for used in others() {
-            // Waiting for it would make ours a part of somebody's graph.
+            // Waiting for it would add `ours` to the graph of another owner.
             if used.stream.is_captured()? {
                 let what = "free after work of a graph";
                 return Err(Error::Unsupported { device, what });
@@ -185,14 +185,14 @@ impl<B: Backend> Uses<B> {
         ours.stream().fence()
     }
 
-    /// Whether the memory may be in use on a stream that is not known. It must
-    /// not be freed then before all work of the device is done:
-    /// [`Backend::SYNCHRONIZE_DEVICE`].
+    /// Whether the memory may be in use on a stream that was not recorded. It must then not
+    /// be freed before all work of the device is done: [`Backend::SYNCHRONIZE_DEVICE`].
     pub fn elsewhere(&self) -> bool {
         self.elsewhere.load(Ordering::Acquire)
     }
 
-    /// Adds a stream, unless it is known. `false` where there are too many.
+    /// Records a stream, unless it is recorded already. Returns `false` if there are too
+    /// many.
     fn remember(&self, handle: StreamHandle, stream: &B::Stream) -> bool {
         let mut known = 0_usize;
         for used in self.iter() {
@@ -201,17 +201,17 @@ impl<B: Backend> Uses<B> {
             }
             known = known.saturating_add(1);
         }
-        // Threads that come here at once may add one more each.
+        // Concurrent calls may each add one more.
         if known >= MOST {
             return false;
         }
         let mut before = self.streams.load(Ordering::Relaxed);
-        // Two threads that add the same stream add it twice: it is waited for twice.
+        // Two threads may add the same stream twice; a free then waits for it twice.
         let new = Box::into_raw(Box::new(Use { handle, stream: stream.clone(), before }));
         loop {
-            // SAFETY: nobody else knows the new use until it is in the list.
+            // SAFETY: no other thread can reach the new entry until it is in the list.
             unsafe { (*new).before = before };
-            // Release: who finds the use finds it complete.
+            // Release: a thread that loads the entry sees its fields.
             let outcome = self.streams.compare_exchange_weak(
                 before,
                 new,
@@ -225,11 +225,11 @@ impl<B: Backend> Uses<B> {
         }
     }
 
-    /// All streams, the latest first.
+    /// All recorded streams, the latest first.
     fn iter(&self) -> impl Iterator<Item = &Use<B::Stream>> {
         let mut next = self.streams.load(Ordering::Acquire);
         core::iter::from_fn(move || {
-            // SAFETY: a use in the list is complete, does not change, and stays
+            // SAFETY: an entry in the list is complete and does not change, and it stays
             // until `self`, which is borrowed, is dropped.
             let used = unsafe { next.as_ref() }?;
             next = used.before;
@@ -242,7 +242,8 @@ impl<B: Backend> Drop for Uses<B> {
     fn drop(&mut self) {
         let mut next = *self.streams.get_mut();
         while !next.is_null() {
-            // SAFETY: `remember` made it of a box, and nobody else has the list.
+            // SAFETY: `remember` made it from a box, and `&mut self` excludes other users
+            // of the list.
             let used = unsafe { Box::from_raw(next) };
             next = used.before;
         }

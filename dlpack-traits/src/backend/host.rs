@@ -1,4 +1,4 @@
-//! New tensors in the memory of the host: [`allocate`].
+//! Allocation of tensors in host memory: [`allocate`].
 
 use super::Prototype;
 use crate::device::Device;
@@ -9,7 +9,7 @@ use crate::managed::ManagedTensor;
 use crate::storage::{Block, DataRef, Storage};
 use crate::stream::ConsumerPlace;
 
-/// Memory that nobody in Rust looks at: it belongs to who asked for the tensor.
+/// Memory that Rust never accesses: it belongs to the caller that allocated the tensor.
 struct Fresh {
     block: Block,
     dtype: DataType,
@@ -20,19 +20,20 @@ impl Storage for Fresh {
     fn data(&self) -> DataRef<'_> {
         let (ptr, byte_len) = (self.block.as_ptr(), self.block.byte_len());
         // SAFETY: 1. The block has that many bytes, in one allocation. 2. It was zeroed, is
-        // aligned to 64 bytes, and any bits will do. 3. Nobody accesses it in Rust.
+        // aligned to 64 bytes, and any bits are valid. 3. Rust code does not access it.
         unsafe { DataRef::from_raw_parts_shared(ptr, byte_len, self.dtype, Device::CPU) }
     }
 }
 
-/// A zeroed tensor, aligned to 64 bytes, in two allocations: its memory, and the packet.
+/// Allocates a zeroed tensor, aligned to 64 bytes, in two allocations: its memory, and the
+/// packet.
 ///
-/// A buffer of the backend, which all other devices make, is one more, because it can
-/// have several owners, and remembers streams, of which the host has none.
+/// A `DeviceBuffer`, which all other devices use, would need a third allocation, because it
+/// can have several owners and records streams. The host has no streams.
 ///
 /// # Errors
 ///
-/// [`Error::OutOfMemory`], and [`Error::NoBackend`] for another device than the first.
+/// [`Error::OutOfMemory`], and [`Error::NoBackend`] for a device other than `Device::CPU`.
 pub(super) fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
     let device = prototype.device();
     if device != Device::CPU {

@@ -1,13 +1,13 @@
-//! Values that a process keeps for good, by numbers: [`Kept`].
+//! An append-only list of values, numbered from 0: [`Kept`].
 
 use alloc::boxed::Box;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// A list that only grows, for a static. Looking up takes no lock.
+/// An append-only list, for a static. A lookup takes no lock.
 #[derive(Debug)]
 pub(super) struct Kept<T: Send + Sync + 'static> {
-    /// The latest; each knows the one before.
+    /// The latest entry; each points to the one before.
     latest: AtomicPtr<Entry<T>>,
 }
 
@@ -22,34 +22,34 @@ impl<T: Send + Sync + 'static> Kept<T> {
         Self { latest: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// The value of that number.
+    /// The value with that number.
     pub(super) fn get(&self, number: i32) -> Option<&'static T> {
         self.iter().find(|entry| entry.number == number).map(|entry| &entry.value)
     }
 
-    /// The number of a value, if there is such a one.
+    /// The number of the first value that satisfies the predicate, the latest first.
     #[cfg(feature = "webgpu")]
     pub(super) fn number_of(&self, is_it: impl Fn(&T) -> bool) -> Option<i32> {
         self.iter().find(|entry| is_it(&entry.value)).map(|entry| entry.number)
     }
 
-    /// The latest first.
+    /// All entries, the latest first.
     fn iter(&self) -> impl Iterator<Item = &'static Entry<T>> + use<T> {
         let mut next = self.latest.load(Ordering::Acquire).cast_const();
         core::iter::from_fn(move || {
-            // SAFETY: an entry in the list is complete, and neither changes nor goes.
+            // SAFETY: an entry in the list is complete, and is neither changed nor freed.
             let entry = unsafe { next.as_ref::<'static>() }?;
             next = entry.before;
             Some(entry)
         })
     }
 
-    /// Adds a value, for good. The result is its number: 0, then 1, and so on.
+    /// Appends a value. The result is its number: 0, then 1, and so on.
     pub(super) fn add(&self, value: T) -> i32 {
         let mut before = self.latest.load(Ordering::Acquire);
         let mut new = Box::new(Entry { number: 0, value, before });
         loop {
-            // SAFETY: as above.
+            // SAFETY: an entry in the list is complete, and is neither changed nor freed.
             let latest = unsafe { before.as_ref() };
             let number = latest.map_or(0, |latest| latest.number.saturating_add(1));
             (new.number, new.before) = (number, before);
@@ -60,7 +60,7 @@ impl<T: Send + Sync + 'static> Kept<T> {
                 Ok(_) => return number,
                 Err(latest) => before = latest,
             }
-            // SAFETY: it was made of a box above, and did not get into the list.
+            // SAFETY: `entry` was made from a box above, and was not added to the list.
             new = unsafe { Box::from_raw(entry) };
         }
     }

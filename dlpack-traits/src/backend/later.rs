@@ -1,23 +1,24 @@
-//! What cannot be freed now: tried again at the next allocation or free ([`later`],
-//! [`work_off`]), or kept for good ([`keep`]).
+//! Deferred frees: values that cannot be freed now are dropped at the next allocation or
+//! free ([`later`], [`work_off`]), or never ([`keep`]).
 
 use alloc::boxed::Box;
 use core::any::Any;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// Values that are freed when they are dropped.
+/// Values whose destructors free memory.
 static LATER: List = List::new();
-/// Values that are never dropped. A static names them, so that no tool takes them for lost.
+/// Values that are never dropped. They are reachable from a static, so leak checkers do not
+/// report them.
 static KEPT: List = List::new();
 
-/// Drops a value at the next allocation or free of any device's memory.
+/// Defers the drop of a value to the next allocation or free of any device's memory.
 pub(super) fn later(value: impl Send + 'static) {
     LATER.push(Box::new(value));
 }
 
-/// Drops what [`later`] was given. A value that still cannot be freed comes back to the list
-/// by its own destructor.
+/// Drops the values that [`later`] stored. The destructor of a value that still cannot be
+/// freed pushes it to the list again.
 #[inline]
 pub(super) fn work_off() {
     if !LATER.is_empty() {
@@ -25,13 +26,13 @@ pub(super) fn work_off() {
     }
 }
 
-/// Keeps a value for good: work of a device that was not waited for may use it.
+/// Leaks a value that pending work of a device may still use.
 pub(super) fn keep(value: impl Send + 'static) {
     KEPT.push(Box::new(value));
 }
 
-/// A stack of values, without a lock: a thread may push while another drops them, and a
-/// destructor may push.
+/// A lock-free stack of values: a thread may push while another thread drops the values,
+/// and a destructor may push.
 struct List {
     latest: AtomicPtr<Entry>,
 }
@@ -54,7 +55,7 @@ impl List {
         let mut before = self.latest.load(Ordering::Relaxed);
         let new = Box::into_raw(Box::new(Entry { value, before }));
         loop {
-            // SAFETY: no other thread knows the new entry until it is in the list.
+            // SAFETY: no other thread can reach the new entry until it is in the list.
             unsafe { (*new).before = before };
             let (order, failed) = (Ordering::Release, Ordering::Relaxed);
             match self.latest.compare_exchange_weak(before, new, order, failed) {
@@ -67,8 +68,8 @@ impl List {
     fn drop_all(&self) {
         let mut next = self.latest.swap(ptr::null_mut(), Ordering::Acquire);
         while !next.is_null() {
-            // SAFETY: `push` made it of a box, and the swap took the whole list, so that no
-            // other thread has it.
+            // SAFETY: `push` made it from a box, and the swap took the whole list, so no
+            // other thread can reach it.
             let entry = unsafe { Box::from_raw(next) };
             next = entry.before;
             drop(entry.value);
@@ -83,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// A value that comes back to its list as often as it says.
+    /// A value whose destructor pushes it to the list again, a given number of times.
     struct Again(&'static List, usize, Arc<()>);
 
     impl Drop for Again {

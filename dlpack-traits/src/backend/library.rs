@@ -1,17 +1,17 @@
-//! Finding a vendor's library, and functions in it.
+//! Opens a vendor's library and looks up its functions.
 
 use libloading::Library;
 
 use crate::device::Device;
 use crate::error::Error;
 
-/// The first of these libraries that the machine has. One that the process has
-/// loaded is preferred: two runtimes of one vendor know nothing of each other.
+/// Opens the first of these libraries that the machine has. A library that the process has
+/// already loaded is preferred, because two runtimes of one vendor share no state.
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 pub(super) fn open(names: &'static [&'static str]) -> Result<Library, Error> {
     let mut loaded = names.iter().filter_map(|name| already_loaded(name));
-    // SAFETY: loading a vendor's runtime runs its initialisers, which is what
-    // somebody who asks for its devices wants.
+    // SAFETY: loading a vendor's runtime runs its initialisers, which the caller wants when
+    // it uses one of its devices.
     let mut loadable = names.iter().filter_map(|name| unsafe { Library::new(name) }.ok());
     let name = names.first().copied().unwrap_or_default();
     loaded.next().or_else(|| loadable.next()).ok_or(Error::NoLibrary { name })
@@ -24,7 +24,7 @@ pub(super) fn already_loaded(name: &str) -> Option<Library> {
 
     /// `RTLD_NOLOAD` on Linux.
     const NO_LOAD: i32 = 4;
-    // SAFETY: nothing is loaded, so nothing runs.
+    // SAFETY: with `RTLD_NOLOAD` nothing is loaded, so no initialiser runs.
     let library = unsafe { unix::Library::open(Some(name), unix::RTLD_NOW | NO_LOAD) };
     library.ok().map(Library::from)
 }
@@ -35,7 +35,7 @@ pub(super) fn already_loaded(_: &str) -> Option<Library> {
     None
 }
 
-/// A function of the library.
+/// Looks up a function of the library.
 ///
 /// # Safety
 ///
@@ -46,8 +46,8 @@ pub(super) unsafe fn function<F: Copy>(
     device: Device,
     name: &'static str,
 ) -> Result<F, Error> {
-    // SAFETY: by 1 and 2. A pointer that may be NULL has the same size, and what is
-    // NULL is no function: a broken library may have such a symbol.
+    // SAFETY: by our caller's 1 and 2. `Option<F>` has the same size as `F`, and represents
+    // NULL, which a broken library may return for a symbol.
     let symbol = unsafe { library.get::<Option<F>>(name.as_bytes()) };
     symbol.ok().and_then(|symbol| *symbol).ok_or(Error::Unsupported { device, what: name })
 }

@@ -1,4 +1,4 @@
-//! Libraries that are looked for until they are found: [`Loaded`].
+//! Lazily loaded libraries: [`Loaded`].
 
 use core::mem::ManuallyDrop;
 use std::path::Path;
@@ -9,8 +9,8 @@ use libloading::Library;
 use super::library::{already_loaded, open};
 use crate::error::Error;
 
-/// A library that is looked for at each call until it is found, for a static: its
-/// functions, and what they say when they are called first.
+/// A library that is loaded lazily, for a static: its functions, and the runtime that
+/// `begin` makes of them. A failed load is tried again by the next call.
 pub(super) struct Loaded<Calls: 'static, Runtime: 'static> {
     names: &'static [&'static str],
     functions: unsafe fn(&Library) -> Result<Calls, Error>,
@@ -22,9 +22,9 @@ pub(super) struct Loaded<Calls: 'static, Runtime: 'static> {
 impl<Calls, Runtime> Loaded<Calls, Runtime> {
     /// # Safety
     ///
-    /// 1. `functions` may be called with a library of those names, or with one that
-    ///    whoever calls [`load`](Self::load) answers for. Its result may be used for
-    ///    as long as the library stays loaded.
+    /// 1. `functions` may be called with a library of those names, or with one for which
+    ///    the caller of [`load`](Self::load) has made the promise of `load`. Its result may
+    ///    be used for as long as the library stays loaded.
     pub(super) const unsafe fn new(
         names: &'static [&'static str],
         functions: unsafe fn(&Library) -> Result<Calls, Error>,
@@ -33,8 +33,7 @@ impl<Calls, Runtime> Loaded<Calls, Runtime> {
         Self { names, functions, begin, calls: OnceLock::new(), runtime: OnceLock::new() }
     }
 
-    /// The runtime, which is loaded by the first call. Where there is none, the
-    /// next call looks again.
+    /// Returns the runtime, which the first call loads. A failed load is not cached.
     pub(super) fn runtime(&'static self) -> Result<&'static Runtime, Error> {
         match self.runtime.get() {
             Some(runtime) => Ok(runtime),
@@ -42,8 +41,8 @@ impl<Calls, Runtime> Loaded<Calls, Runtime> {
         }
     }
 
-    /// Loads the library from a file, unless this was done before; or, where `any` will
-    /// do, unless the process has one of its names.
+    /// Loads the library from a file, unless it is loaded already; or, if `any` is set,
+    /// uses a library of one of its names that the process has loaded.
     ///
     /// # Safety
     ///
@@ -60,15 +59,15 @@ impl<Calls, Runtime> Loaded<Calls, Runtime> {
             let name = self.names.first().copied().unwrap_or_default();
             let mut names = self.names.iter().filter(|_| any);
             let loaded = names.find_map(|name| already_loaded(name));
-            // SAFETY: loading the library, which by 1 this is, runs its
-            // initialisers: that is what somebody who asks for its devices wants.
+            // SAFETY: by our caller's 1 this is the library. Loading it runs its
+            // initialisers, which the caller wants when it uses one of its devices.
             let from_file = || unsafe { Library::new(file) }.ok();
             loaded.or_else(from_file).ok_or(Error::NoLibrary { name })
         })
     }
 
-    /// Two threads may come here at once. They find the same library, and what the
-    /// second makes of it is dropped.
+    /// Two threads may run this at once. They find the same library, and the second result
+    /// is dropped.
     fn start(
         &'static self,
         find: impl FnOnce() -> Result<Library, Error>,
@@ -77,9 +76,10 @@ impl<Calls, Runtime> Loaded<Calls, Runtime> {
             calls
         } else {
             let library = find()?;
-            // SAFETY: by 1 of `new`, and of `load`.
+            // SAFETY: 1. By 1 of `new`, and of `load`.
             let calls = unsafe { (self.functions)(&library) }?;
-            // What it started may go on: it is never closed.
+            // The library is never closed, because threads or callbacks that it started may
+            // still run.
             let _stays = ManuallyDrop::new(library);
             self.calls.get_or_init(|| calls)
         };

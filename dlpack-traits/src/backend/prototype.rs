@@ -1,4 +1,4 @@
-//! What a tensor that does not exist yet should be: [`Prototype`].
+//! The description of a tensor to be allocated: [`Prototype`].
 
 use crate::device::Device;
 use crate::dims::Dims;
@@ -6,8 +6,8 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::layout;
 
-/// Type, extents and device of a tensor to be allocated: compact, row-major,
-/// and checked, so that its size is known to fit.
+/// Type, shape and device of a tensor to be allocated: contiguous, row-major,
+/// and validated, so that its size fits `usize`.
 #[derive(Debug)]
 pub struct Prototype<'a> {
     dtype: DataType,
@@ -17,7 +17,7 @@ pub struct Prototype<'a> {
 }
 
 impl<'a> Prototype<'a> {
-    /// Checks what was asked for.
+    /// Validates a request.
     ///
     /// # Errors
     ///
@@ -44,17 +44,18 @@ impl<'a> Prototype<'a> {
         self.dtype
     }
 
-    /// Extents, in elements.
+    /// The shape, in elements.
     pub fn shape(&self) -> &[i64] {
         self.shape.as_slice()
     }
 
-    /// Where the memory is to be.
+    /// The device on which to allocate.
     pub const fn device(&self) -> Device {
         self.device
     }
 
-    /// Size of all elements, in bytes. Elements of less than a byte are packed.
+    /// Size of all elements, in bytes. Elements narrower than a byte are
+    /// packed.
     pub const fn byte_len(&self) -> usize {
         self.byte_len
     }

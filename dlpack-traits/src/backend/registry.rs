@@ -1,4 +1,4 @@
-//! Backends that are known at run time only: [`Registry`].
+//! Backends that are registered at run time: [`Registry`].
 
 use alloc::boxed::Box;
 use core::any::TypeId;
@@ -17,16 +17,15 @@ use crate::managed::ManagedTensor;
 use crate::storage::SharedOwner;
 use crate::stream::StreamArg;
 
-/// The backends that plug-ins registered, as a set of backends.
+/// The set of all backends that plug-ins have registered.
 ///
-/// A program that loads plug-ins at run time cannot name their backends as
-/// types. It names `Registry`, usually last in a tuple: `(Cpu, Registry)`. A
-/// plug-in calls [`register`](Self::register) once, for each kind of device that
-/// it serves; from then on the device is served. Nothing is ever taken out
-/// again: a plug-in stays loaded.
+/// A program that loads plug-ins at run time cannot name their backends as types. It names
+/// `Registry`, usually last in a tuple: `(Cpu, Registry)`. A plug-in calls
+/// [`register`](Self::register) once for each kind of device that it serves; from then on
+/// the registry serves the device. An entry is never removed: a plug-in stays loaded.
 ///
-/// Looking a device up takes no lock, so backends may call whatever they like,
-/// this registry too.
+/// A lookup takes no lock, so backends may call any function, including those of this
+/// registry.
 ///
 /// ```
 /// use dlpack_traits::backend::{Backends, Cpu, Registry};
@@ -42,7 +41,7 @@ use crate::stream::StreamArg;
 #[derive(Clone, Copy, Debug)]
 pub struct Registry;
 
-/// A set of backends, erased.
+/// `Backends` as an object-safe trait.
 trait DynBackends: Sync {
     fn type_id(&self) -> TypeId;
     fn serves(&self, device: Device) -> bool;
@@ -71,7 +70,7 @@ trait DynBackends: Sync {
     fn attributes(&self, data: *const c_void, hint: Device) -> Result<Attributes, Error>;
 }
 
-/// The set as a value.
+/// A set of backends as a value.
 struct Erased<Set>(PhantomData<fn() -> Set>);
 
 impl<Set: Backends> DynBackends for Erased<Set> {
@@ -97,7 +96,7 @@ impl<Set: Backends> DynBackends for Erased<Set> {
         from: Place,
         to: &mut [u8],
     ) -> Result<(), Error> {
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         unsafe { Set::copy_to_host(order, from, to) }
     }
 
@@ -109,7 +108,7 @@ impl<Set: Backends> DynBackends for Erased<Set> {
         dtype: DataType,
         consumer: StreamArg<'_>,
     ) -> Result<SharedOwner, Error> {
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         unsafe { Set::copy_on_device(order, from, byte_len, dtype, consumer) }
     }
 
@@ -118,23 +117,23 @@ impl<Set: Backends> DynBackends for Erased<Set> {
     }
 }
 
-/// An entry of the list, which lives as long as the process.
+/// An entry of the append-only list. It is never freed.
 struct Entry {
     device_type: DLDeviceType,
     backends: &'static dyn DynBackends,
     before: Option<&'static Entry>,
 }
 
-/// The latest entry; each knows the one before.
+/// The latest entry; each entry points to the one before.
 static ENTRIES: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
 
-/// The latest entry.
+/// Returns the latest entry.
 fn latest() -> Option<&'static Entry> {
-    // SAFETY: an entry in the list is complete, and neither changes nor goes.
+    // SAFETY: an entry in the list is complete, and is neither changed nor freed.
     unsafe { ENTRIES.load(Ordering::Acquire).as_ref() }
 }
 
-/// The backends for a kind of device among an entry and those before it.
+/// Finds the backends for a kind of device, in an entry and those before it.
 fn find(
     latest: Option<&'static Entry>,
     device_type: DLDeviceType,
@@ -144,12 +143,12 @@ fn find(
 }
 
 impl Registry {
-    /// Says that these backends serve a kind of device.
+    /// Registers a set of backends for a kind of device.
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyServed`] where others do so already; an [`Error::Custom`] for
-    /// a set with the registry in it, which would ask itself without end.
+    /// [`Error::AlreadyServed`] if another set is registered for it; an [`Error::Custom`]
+    /// for a set that contains the registry, whose lookups would recurse without end.
     pub fn register<Set: Backends>(device_type: DLDeviceType) -> Result<(), Error> {
         if Set::ASKS_REGISTRY {
             return Err(Error::Custom("the registry, and a set with it, cannot be registered"));
@@ -158,7 +157,7 @@ impl Registry {
         let mut new = Box::new(Entry { device_type, backends, before: None });
         loop {
             let before = latest();
-            // Whoever came in between may have registered the same kind.
+            // Another thread may have registered the same kind meanwhile.
             match find(before, device_type) {
                 Some(known) if known.type_id() == TypeId::of::<Set>() => return Ok(()),
                 Some(_) => return Err(Error::AlreadyServed { device_type }),
@@ -168,25 +167,25 @@ impl Registry {
             let entry = Box::into_raw(new);
             let expected =
                 before.map_or(ptr::null_mut(), |before| ptr::from_ref(before).cast_mut());
-            // Release: who finds the entry finds it complete.
+            // Release: a thread that loads the entry sees its fields.
             let outcome =
                 ENTRIES.compare_exchange(expected, entry, Ordering::Release, Ordering::Relaxed);
             if outcome.is_ok() {
                 return Ok(());
             }
-            // SAFETY: it was made of a box above, and did not get into the list.
+            // SAFETY: `entry` was made from a box above, and was not added to the list.
             new = unsafe { Box::from_raw(entry) };
         }
     }
 
-    /// Who serves the device.
+    /// Returns the backends that serve the device.
     fn of(device: Device) -> Result<&'static dyn DynBackends, Error> {
         let found = find(latest(), device.device_type());
         found.ok_or(Error::NoBackend { device })
     }
 }
 
-// SAFETY: 1. to 4. Each answer is that of a set that was registered.
+// SAFETY: 1. to 4. Each result is that of a set that was registered.
 unsafe impl Backends for Registry {
     const ASKS_REGISTRY: bool = true;
 
@@ -203,7 +202,7 @@ unsafe impl Backends for Registry {
     }
 
     unsafe fn copy_to_host(order: Order<'_>, from: Place, to: &mut [u8]) -> Result<(), Error> {
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         unsafe { Self::of(from.device)?.copy_to_host(order, from, to) }
     }
 
@@ -215,7 +214,7 @@ unsafe impl Backends for Registry {
         consumer: StreamArg<'_>,
     ) -> Result<SharedOwner, Error> {
         let backends = Self::of(from.device)?;
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         unsafe { backends.copy_on_device(order, from, byte_len, dtype, consumer) }
     }
 

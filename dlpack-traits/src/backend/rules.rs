@@ -1,85 +1,85 @@
-//! What the number that a consumer sends as `stream` means: [`StreamRules`].
+//! The meaning of the number that a consumer passes as `stream`: [`StreamRules`].
 //!
-//! This follows the `stream` argument of `__dlpack__` in the Python array API
-//! standard: a pure decision over plain data.
+//! This implements the `stream` argument of `__dlpack__` in the Python array API standard,
+//! as a pure function of plain data.
 
 use super::StreamHandle;
 use crate::device::Device;
 use crate::error::Error;
 use crate::stream::StreamKind;
 
-/// What a number, or nothing, stands for.
+/// The meaning of a `stream` argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// The default stream with this number, which is the same on every thread.
     Default(usize),
-    /// The default stream of the thread that says so, with this number.
+    /// The default stream of the calling thread, with this number.
     OfThread(usize),
-    /// No stream: the consumer's work is the host's, or done in step with it.
-    /// Pending work is waited for, and the consumer is done with the tensor when
-    /// it releases it.
+    /// No stream: the consumer works on the host, or synchronously. The producer waits for
+    /// pending work, and the consumer no longer uses the tensor when it releases it.
     Host,
-    /// Nothing: the sentence says what to send instead.
+    /// Invalid: the string tells the caller what to pass instead.
     Refused(&'static str),
 }
 
-/// How a device reads the `stream` of a consumer.
+/// The meaning of each `stream` argument, for a device.
 ///
-/// | says | [`CUDA`](Self::CUDA) | [`ROCM`](Self::ROCM) | [`HANDLES`](Self::HANDLES) | [`HOST`](Self::HOST) |
+/// | `stream` | [`CUDA`](Self::CUDA) | [`ROCM`](Self::ROCM) | [`HANDLES`](Self::HANDLES) | [`HOST`](Self::HOST) |
 /// |---|---|---|---|---|
-/// | nothing | legacy default | default | the host waits | fine |
-/// | -1 | no synchronisation | no synchronisation | no synchronisation | refused |
-/// | 0 | refused | default | refused | refused |
-/// | 1 | legacy default | refused | a handle | refused |
-/// | 2 | per-thread default | refused | a handle | refused |
-/// | more | a handle | a handle | a handle | refused |
+/// | none | legacy default | default | the host waits | accepted |
+/// | -1 | no synchronisation | no synchronisation | no synchronisation | rejected |
+/// | 0 | rejected | default | rejected | rejected |
+/// | 1 | legacy default | rejected | a handle | rejected |
+/// | 2 | per-thread default | rejected | a handle | rejected |
+/// | more | a handle | a handle | a handle | rejected |
 ///
-/// Pinned and managed memory follows the rules of its GPU, and besides the host
-/// waits for a consumer that says nothing: NumPy takes such memory, knows of no
-/// streams, and reads at once ([`may_be_read_at_once`](Self::may_be_read_at_once)).
+/// Pinned and managed memory follows the rules of its GPU. In addition the host waits for a
+/// consumer that passes no stream: NumPy accepts such memory, does not know streams, and
+/// reads at once ([`may_be_read_at_once`](Self::may_be_read_at_once)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamRules {
-    /// What a consumer means that says nothing.
+    /// The meaning of an absent `stream`.
     unspecified: Meaning,
-    /// Numbers that are no handles.
+    /// Numbers that are not handles.
     numbers: &'static [(usize, Meaning)],
-    /// The number that consumers send for the stream whose handle is NULL.
+    /// The number that consumers pass for the stream whose handle is NULL.
     null: usize,
-    /// Whether there are streams at all.
+    /// Whether the device has streams.
     streams: bool,
 }
 
-/// What the producer has to do, and what it knows of the consumer after that.
+/// What the producer must do before it exports to a consumer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The consumer works on the producer's own stream: nothing.
+    /// Nothing: the consumer works on the producer's own stream.
     Same,
-    /// The consumer asked for no synchronisation, and may work on any stream.
+    /// Nothing: the consumer requested no synchronisation, and may work on any stream.
     NoSync,
-    /// Wait, on the host, until the producer's work is done.
+    /// Wait on the host until the producer's work is done.
     Wait,
     /// Order the consumer's stream after the producer's, on the device.
     Order {
         /// The consumer's stream.
         theirs: StreamHandle,
-        /// How long that name is good.
+        /// How long the handle is valid.
         lives: Lives,
     },
 }
 
-/// How long the handle of a stream names it.
+/// How long the handle of a stream is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lives {
     /// As long as the process, on every thread.
     Always,
-    /// While the consumer calls.
+    /// During the consumer's call.
     Now,
-    /// While the consumer calls, on its thread.
+    /// During the consumer's call, on its thread.
     OnThisThread,
 }
 
 impl StreamRules {
-    /// CUDA: 1 is the legacy default stream, 2 the per-thread one, 0 neither.
+    /// CUDA: 1 is the legacy default stream, 2 the per-thread one, 0 is rejected as
+    /// ambiguous.
     pub const CUDA: Self = Self {
         unspecified: Meaning::Default(1),
         numbers: &[
@@ -103,8 +103,8 @@ impl StreamRules {
         streams: true,
     };
 
-    /// Devices for which the standard says nothing: every number but 0 is the
-    /// handle of a stream, and whoever says nothing gets finished work.
+    /// Devices that the standard has no rules for: every number but 0 is the handle of a
+    /// stream, and the host waits if the consumer passes no stream.
     pub const HANDLES: Self = Self {
         unspecified: Meaning::Host,
         numbers: &[(0, Meaning::Refused("send the handle of a stream, or nothing"))],
@@ -112,14 +112,14 @@ impl StreamRules {
         streams: true,
     };
 
-    /// Memory on which no stream works.
+    /// Host memory: no stream works on it.
     pub const HOST: Self =
         Self { unspecified: Meaning::Host, numbers: &[], null: 0, streams: false };
 
-    /// Rules of a device's own.
+    /// Rules of another device.
     ///
-    /// `null` is the number that consumers send for the stream whose handle is
-    /// NULL; where a number is not listed, it is a handle.
+    /// `null` is the number that consumers pass for the stream whose handle is NULL; a
+    /// number that is not listed is a handle.
     pub const fn new(
         unspecified: Meaning,
         numbers: &'static [(usize, Meaning)],
@@ -128,20 +128,21 @@ impl StreamRules {
         Self { unspecified, numbers, null, streams: true }
     }
 
-    /// Whether there are streams at all.
+    /// Whether the device has streams.
     #[inline]
     pub const fn has_streams(&self) -> bool {
         self.streams
     }
 
-    /// What a consumer on that stream sends; `None` where there are no streams.
+    /// The number that a consumer on that stream passes; `None` if the device has no
+    /// streams.
     pub fn number_of(&self, handle: StreamHandle) -> Option<usize> {
         let number = if handle == StreamHandle::NULL { self.null } else { handle.number() };
         self.streams.then_some(number)
     }
 
-    /// Whether a consumer may read the memory as soon as it has the tensor, because
-    /// the processor can, and no stream was named. The work is waited for then,
+    /// Whether a consumer may read the memory as soon as it has the tensor: it passed no
+    /// stream, and the processor can access the memory. The host then waits for the work,
     /// whatever default stream the device has.
     ///
     /// ```
@@ -157,11 +158,11 @@ impl StreamRules {
         matches!(consumer, StreamKind::Unspecified) && device.is_read_by_host()
     }
 
-    /// What to do for a consumer, if the work is on the stream `ours` of `device`.
+    /// Decides what to do for a consumer, if the work is on the stream `ours` of `device`.
     ///
     /// # Errors
     ///
-    /// [`Error::StreamRefused`], and [`Error::StreamOnHost`] where there are no streams.
+    /// [`Error::StreamRefused`], and [`Error::StreamOnHost`] if the device has no streams.
     pub fn decide(
         &self,
         device: Device,
@@ -178,7 +179,8 @@ impl StreamRules {
         }
         let meaning = match consumer {
             StreamKind::NoSync => return Ok(Decision::NoSync),
-            // Which stream that is, has to be asked of the runtime before.
+            // This function does not query the runtime for the current stream; `hand_off`
+            // does so first.
             StreamKind::OnHost | StreamKind::WorkStream => return Ok(Decision::Wait),
             StreamKind::Unspecified => self.unspecified,
             StreamKind::Handle(number) => {
@@ -207,7 +209,7 @@ impl StreamRules {
                 let theirs = StreamHandle::from_number(number);
                 Ok(Decision::Order { theirs, lives: Lives::Always })
             }
-            // Ours is no thread's: 1 of `WorkStream::new`.
+            // `ours` is not a stream of one thread: 1 of `WorkStream::new`.
             Meaning::OfThread(number) => {
                 let theirs = StreamHandle::from_number(number);
                 Ok(Decision::Order { theirs, lives: Lives::OnThisThread })

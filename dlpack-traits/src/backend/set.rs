@@ -13,8 +13,8 @@ use crate::managed::ManagedTensor;
 use crate::storage::SharedOwner;
 use crate::stream::{ConsumerPlace, StreamArg};
 
-/// The devices that a class serves, as a type: a [`Backend`], or a tuple of
-/// sets. A device is served by the first that says so.
+/// The devices that a class serves, as a type: a [`Backend`], or a tuple of sets. The first
+/// set that serves a device is used for it.
 ///
 /// ```
 /// use dlpack_traits::backend::{Backends, Cpu};
@@ -26,32 +26,31 @@ use crate::stream::{ConsumerPlace, StreamArg};
 ///
 /// # Safety
 ///
-/// Backends, tuples and [`Registry`](super::Registry) implement this. An
-/// implementation by hand promises that
+/// Backends, tuples and [`Registry`](super::Registry) implement this. An implementation by
+/// hand promises that
 ///
-/// 1. what [`allocate`](Self::allocate) returns is memory of the prototype's device
-///    that may be written, and nobody else has: consumers write to it;
+/// 1. what [`allocate`](Self::allocate) returns is memory of the prototype's device that
+///    may be written, and to which no one else has access: consumers write to it;
 /// 2. what [`copy_on_device`](Self::copy_on_device) returns is too, of the device of
-///    `from`, aligned to 64 bytes or better, and was handed off to the consumer: it
-///    is exported with IS_COPIED;
-/// 3. [`current_work_stream`](Self::current_work_stream) returns NULL, or a stream
-///    of that device which is alive: consumers work on it;
-/// 4. [`attributes`](Self::attributes) is right, for memory that is alive.
+///    `from`, aligned to 64 bytes or better, and was handed off to the consumer: it is
+///    exported with IS_COPIED;
+/// 3. [`current_work_stream`](Self::current_work_stream) returns NULL, or a stream of that
+///    device which is alive: consumers work on it;
+/// 4. the result of [`attributes`](Self::attributes) is right, for memory that is alive.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no set of backends",
     label = "neither a backend nor a tuple of them",
     note = "name `dlpack_traits::backend::Cpu`, a type that implements `Backend`, or a tuple of up to 8"
 )]
 pub unsafe trait Backends: 'static {
-    /// Whether there are streams on any of the devices, so that the host may have
-    /// to wait for one.
+    /// Whether any of the devices has streams, so that the host may have to wait for one.
     const HAS_STREAMS: bool = true;
 
-    /// Whether this answers by asking the [`Registry`](super::Registry), as the
-    /// registry does, and tuples with it. Such a set cannot be registered.
+    /// Whether this set looks devices up in the [`Registry`](super::Registry), as the
+    /// registry itself does, and tuples that contain it. Such a set cannot be registered.
     const ASKS_REGISTRY: bool = false;
 
-    /// Whether the device is of a kind that this serves. It need not exist.
+    /// Whether the set serves devices of this kind. The device need not exist.
     fn serves(device: Device) -> bool {
         !matches!(Self::current_work_stream(device), Err(Error::NoBackend { .. }))
     }
@@ -65,17 +64,17 @@ pub unsafe trait Backends: 'static {
     /// them serves, [`Error::Unsupported`], and those of the device.
     fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error>;
 
-    /// The stream that work for the device is launched on now; NULL on the host.
+    /// The stream on which work for the device is currently launched; NULL on the host.
     ///
     /// # Errors
     ///
     /// [`Error::NoBackend`], and those of the device.
     fn current_work_stream(device: Device) -> Result<*mut c_void, Error>;
 
-    /// Copies bytes of a device to the host, when the work that fills them is
-    /// done: `order` orders that work before the stream that it is given, which is the
-    /// current one ([`StreamArg::work_stream`]). The device has done nothing with `to` when
-    /// this returns, and does nothing with it later.
+    /// Copies bytes of a device to the host, after the work that fills them. `order` orders
+    /// that work before the stream that it is called with, which is the current one
+    /// ([`StreamArg::work_stream`]). When this returns, also with an error, no work of the
+    /// device accesses `to` any more.
     ///
     /// # Errors
     ///
@@ -86,16 +85,15 @@ pub unsafe trait Backends: 'static {
     ///
     /// 1. After the work that `order` is about, `from` has as many bytes as `to`, until the
     ///    call returns; and where that is an error, until the work is done that was
-    ///    enqueued on the stream of which `order` was told, as for any consumer.
+    ///    enqueued on the stream with which `order` was called, as for any consumer.
     unsafe fn copy_to_host(order: Order<'_>, from: Place, to: &mut [u8]) -> Result<(), Error> {
         let _ = (order, to);
         Err(Error::NoBackend { device: from.device })
     }
 
-    /// Copies bytes of a device to new memory on it, when the work that fills them
-    /// is done, as [`copy_to_host`](Self::copy_to_host) does. The copy is there
-    /// when this returns; it is handed off to the consumer, whose stream is
-    /// remembered for the free.
+    /// Copies bytes of a device to new memory on it, after the work that fills them, as
+    /// [`copy_to_host`](Self::copy_to_host) does. The copy is complete when this returns,
+    /// and is synchronized with the consumer's stream, which is recorded for the free.
     ///
     /// # Errors
     ///
@@ -117,7 +115,7 @@ pub unsafe trait Backends: 'static {
         Err(Error::NoBackend { device: from.device })
     }
 
-    /// What the runtime that serves `hint` knows of an address or handle.
+    /// The attributes of an address or handle, from the runtime that serves `hint`.
     ///
     /// # Errors
     ///
@@ -133,8 +131,8 @@ pub unsafe trait Backends: 'static {
 pub type Order<'a> = &'a dyn Fn(StreamArg<'_>) -> Result<(), Error>;
 
 /// A backend is a set of one.
-// SAFETY: 1. and 2. It is new memory of the backend's allocator, by 1 of that, and
-// the hand-off is that of `DeviceBuffer`. 3. 1 of `WorkStream::new`. 4. 1 of
+// SAFETY: 1. and 2. It is new memory of the backend's allocator, by 1 of `Allocator`, and
+// `DeviceBuffer` does the hand-off. 3. By 1 of `WorkStream::new`. 4. By 1 of
 // `PointerAttributes`.
 #[diagnostic::do_not_recommend]
 unsafe impl<B: Backend> Backends for B {
@@ -166,7 +164,8 @@ unsafe impl<B: Backend> Backends for B {
         let memcpy = B::MEMCPY.ok_or(Error::Unsupported { device, what: "copy to the host" })?;
         let stream = WorkStream::<B>::current(device)?;
         order(StreamArg::work_stream())?;
-        // SAFETY: 1. By 1 `from` has the bytes when the stream comes to the copy.
+        // SAFETY: 1. By our caller's 1, `from` has the bytes when the stream reaches the
+        // copy.
         unsafe { to_host(&memcpy, &stream, from, to) }
     }
 
@@ -184,9 +183,9 @@ unsafe impl<B: Backend> Backends for B {
         order(StreamArg::work_stream())?;
         let buffer = DeviceBuffer::allocated(allocator, stream, dtype, byte_len)?;
         if byte_len != 0 {
-            // SAFETY: 1. By 1 `from` has the bytes when the stream comes to the copy, and
-            // until it is done; the buffer has as many, is new, and is freed after the
-            // work of its stream.
+            // SAFETY: 1. By our caller's 1, `from` has the bytes when the stream reaches
+            // the copy, and until the copy is done; the buffer has as many, is new, and is
+            // freed after the work of its stream.
             unsafe { (memcpy.copy)(buffer.stream(), from, buffer.place(), byte_len) }?;
             buffer.stream().synchronize()?;
         }
@@ -202,15 +201,16 @@ unsafe impl<B: Backend> Backends for B {
     }
 }
 
-/// The device, if it is of a kind that the backend serves.
+/// Returns the device, if it is of a kind that the backend serves.
 fn served<B: Backend>(device: Device) -> Result<Device, Error> {
     if B::serves(device) { Ok(device) } else { Err(Error::NoBackend { device }) }
 }
 
-/// The first set that serves the device answers.
+/// Implements `Backends` for tuples: each call goes to the first set that serves the
+/// device.
 macro_rules! tuples {
     ($($set:ident)+) => {
-        // SAFETY: 1. to 4. Each answer is that of one of them.
+        // SAFETY: 1. to 4. Each result is that of one of the sets.
         unsafe impl<$($set: Backends),+> Backends for ($($set,)+) {
             const HAS_STREAMS: bool = $($set::HAS_STREAMS)||+;
             const ASKS_REGISTRY: bool = $($set::ASKS_REGISTRY)||+;
@@ -240,7 +240,7 @@ macro_rules! tuples {
                 to: &mut [u8],
             ) -> Result<(), Error> {
                 $(if $set::serves(from.device) {
-                    // SAFETY: 1. By 1.
+                    // SAFETY: 1. By our caller's 1.
                     return unsafe { $set::copy_to_host(order, from, to) };
                 })+
                 Err(Error::NoBackend { device: from.device })
@@ -254,7 +254,7 @@ macro_rules! tuples {
                 consumer: StreamArg<'_>,
             ) -> Result<SharedOwner, Error> {
                 $(if $set::serves(from.device) {
-                    // SAFETY: 1. By 1.
+                    // SAFETY: 1. By our caller's 1.
                     return unsafe { $set::copy_on_device(order, from, byte_len, dtype, consumer) };
                 })+
                 Err(Error::NoBackend { device: from.device })

@@ -1,5 +1,5 @@
-//! Copies between a device and memory of the host that a caller lends: [`from_host`],
-//! [`to_host`].
+//! Copies between a device and borrowed host memory, through a staging buffer:
+//! [`from_host`], [`to_host`].
 
 use alloc::vec::Vec;
 use core::mem;
@@ -9,21 +9,22 @@ use super::{Backend, Stream, WorkStream, later};
 use crate::device::Device;
 use crate::error::Error;
 
-/// Bytes that are copied at once: enough that the wait after each piece is short beside its
-/// copy, and few enough that the copy on the host finds most of them in the cache.
+/// Size of the staging buffer: large enough that the wait after each piece is short
+/// compared to its copy, and small enough that the copy on the host finds most of the bytes
+/// in the cache.
 const PIECE: usize = 8 << 20;
 
-/// Copies to a device, and waits for that.
+/// Copies to a device, and waits for the copy.
 ///
-/// The caller's memory is never a part of the device's work: an error of a wait says nothing
-/// about the work (5 of [`Stream`]), which then goes on after the caller has its memory
-/// back. So each piece goes through memory of this function's own, which is kept for good
+/// The device never accesses the caller's memory: an error of a wait says nothing about the
+/// work (5 of [`Stream`]), which may then still be pending after the caller's borrow has
+/// ended. Each piece is therefore copied through a buffer of this function, which is leaked
 /// after an error.
 ///
 /// # Safety
 ///
-/// 1. From `to` on, the device has as many bytes as `from`, which may be written in the order
-///    of the stream until the work that is enqueued here is done.
+/// 1. From `to` on, the device has as many bytes as `from`, which may be written in the
+///    order of the stream until the work that is enqueued here is done.
 pub(super) unsafe fn from_host<B: Backend>(
     memcpy: &MemcpyOf<B>,
     stream: &WorkStream<B>,
@@ -35,23 +36,23 @@ pub(super) unsafe fn from_host<B: Backend>(
             return Ok(());
         }
         let host = host(from.as_ptr().cast_mut());
-        // SAFETY: 1. By 1; the host's bytes are borrowed until the call returns, and then
-        // the copy is done (5 of `Backend`).
+        // SAFETY: 1. By our caller's 1; the host's bytes are borrowed until the call
+        // returns, and then the copy is done (5 of `Backend`).
         return unsafe { (memcpy.copy)(stream, host, to, from.len()) };
     }
     let mut piece = reserved(from.len())?;
     for (to, from) in places(to).zip(from.chunks(PIECE)) {
         piece.clear();
         piece.extend_from_slice(from);
-        // SAFETY: 1. By 1 the device has the bytes; `piece` has as many, and `transfer`
-        // keeps them until the copy is done.
+        // SAFETY: 1. By our caller's 1, the device has the bytes; `piece` has as many, and
+        // `transfer` keeps them until the copy is done.
         let copy = |host| unsafe { (memcpy.copy)(stream, host, to?, from.len()) };
         piece = transfer(piece, stream, copy)?;
     }
     Ok(())
 }
 
-/// Copies from a device, and waits for that, as [`from_host`] does.
+/// Copies from a device, and waits for the copy, as [`from_host`] does.
 ///
 /// # Safety
 ///
@@ -68,15 +69,15 @@ pub(super) unsafe fn to_host<B: Backend>(
             return Ok(());
         }
         let host = host(to.as_mut_ptr());
-        // SAFETY: 1. By 1; the host's bytes are borrowed until the call returns, and then
-        // the copy is done (5 of `Backend`).
+        // SAFETY: 1. By our caller's 1; the host's bytes are borrowed until the call
+        // returns, and then the copy is done (5 of `Backend`).
         return unsafe { (memcpy.copy)(stream, from, host, to.len()) };
     }
     let mut piece = reserved(to.len())?;
     for (from, to) in places(from).zip(to.chunks_mut(PIECE)) {
         piece.resize(to.len(), 0);
-        // SAFETY: 1. By 1 the device has the bytes; `piece` has as many, and `transfer`
-        // keeps them until the copy is done.
+        // SAFETY: 1. By our caller's 1, the device has the bytes; `piece` has as many, and
+        // `transfer` keeps them until the copy is done.
         let copy = |host| unsafe { (memcpy.copy)(stream, from?, host, to.len()) };
         piece = transfer(piece, stream, copy)?;
         to.copy_from_slice(&piece);
@@ -84,7 +85,7 @@ pub(super) unsafe fn to_host<B: Backend>(
     Ok(())
 }
 
-/// Memory for one piece of a copy of `byte_len` bytes.
+/// Allocates the staging buffer for a copy of `byte_len` bytes.
 fn reserved(byte_len: usize) -> Result<Vec<u8>, Error> {
     let bytes = byte_len.min(PIECE);
     let mut piece = Vec::new();
@@ -96,7 +97,7 @@ fn host(data: *mut u8) -> Place {
     Place { device: Device::CPU, data: data.cast(), byte_offset: 0 }
 }
 
-/// Where each piece begins.
+/// The location of each piece on the device.
 fn places(first: Place) -> impl Iterator<Item = Result<Place, Error>> {
     (0_u64..).map(move |index| {
         let offset = index.checked_mul(PIECE as u64);
@@ -105,15 +106,15 @@ fn places(first: Place) -> impl Iterator<Item = Result<Place, Error>> {
     })
 }
 
-/// Enqueues one copy with memory of the host, and waits for it. After an error the memory is
-/// kept for good, unless nothing was enqueued.
+/// Enqueues one copy with the staging buffer, and waits for it. After an error the buffer
+/// is leaked, unless nothing was enqueued.
 fn transfer<B: Backend>(
     mut piece: Vec<u8>,
     stream: &WorkStream<B>,
     copy: impl FnOnce(Place) -> Result<(), Error>,
 ) -> Result<Vec<u8>, Error> {
     let enqueued = copy(host(piece.as_mut_ptr()));
-    // 2 of `Memcpy`.
+    // 2 of `Memcpy`: nothing was enqueued.
     if let Err(error @ (Error::Unsupported { .. } | Error::SizeOverflow)) = enqueued {
         return Err(error);
     }

@@ -1,4 +1,4 @@
-//! One thread at a time: [`Turn`].
+//! A re-entrant lock: [`Turn`].
 
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -6,24 +6,27 @@ use std::sync::{Mutex, PoisonError};
 use std::thread_local;
 
 thread_local! {
-    /// Its address is a number that no other thread has.
+    /// A `u8` whose address identifies the thread.
     static HERE: u8 = const { 0 };
 }
 
-/// A lock that a thread may take again while it has it: what a program does in its
-/// turn may come back here, by a callback or by a tensor that it drops.
+/// A lock that a thread may take again while it holds it: code that runs under
+/// the lock may re-enter this crate, by a callback or by a tensor that it
+/// drops.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    /// Whose turn it is; 0 for nobody's.
+    /// The thread that holds the lock, by the address of its `HERE`; 0 for
+    /// none.
     holder: AtomicUsize,
     lock: Mutex<()>,
 }
 
 impl Turn {
-    /// Calls a function while no other thread has its turn.
+    /// Calls a function under the lock.
     pub(super) fn take<R>(&self, call: impl FnOnce() -> R) -> R {
         let me = HERE.with(|here| ptr::from_ref(here).addr());
-        // Relaxed: a thread finds itself here only if it wrote that itself.
+        // Relaxed: a thread reads its own number only if it stored that number
+        // itself.
         if self.holder.load(Ordering::Relaxed) == me {
             return call();
         }
@@ -34,7 +37,7 @@ impl Turn {
     }
 }
 
-/// Ends a turn, also by a panic.
+/// Releases the lock, also on a panic.
 struct Over<'a>(&'a AtomicUsize);
 
 impl Drop for Over<'_> {
@@ -53,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    /// How long a thread waits for one that must not come.
+    /// How long a thread waits for a message that must not arrive.
     const MOMENT: Duration = Duration::from_millis(100);
 
     #[test]
@@ -63,7 +66,7 @@ mod tests {
         let panicked = catch_unwind(AssertUnwindSafe(|| turn.take(|| panic!("in a turn"))));
         assert!(panicked.is_err());
         assert_eq!(turn.holder.load(Ordering::Relaxed), 0);
-        // Another thread has its turn after that.
+        // Another thread can take the lock after that.
         assert_eq!(thread::scope(|scope| scope.spawn(|| turn.take(|| 7)).join().unwrap()), 7);
     }
 
@@ -80,7 +83,8 @@ mod tests {
                     turn.take(|| sender.send(()).unwrap());
                 });
                 begins.recv().unwrap();
-                // However few cores there are, it had the time to come in.
+                // The timeout is long enough for the other thread to run, even
+                // on one core.
                 assert_eq!(inside.recv_timeout(MOMENT), Err(RecvTimeoutError::Timeout));
                 assert_eq!(turn.take(|| 7), 7);
                 assert_eq!(inside.try_recv(), Err(TryRecvError::Empty));

@@ -1,28 +1,30 @@
-//! Waits of the host in frees, which an interpreter may have to let go of itself
-//! for: [`patiently`].
+//! Waits on the host in frees, around which Python detaches from the
+//! interpreter: [`patiently`].
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::error::Error;
 
-/// Calls a function that waits, once, so that whatever it waits for can go on.
+/// Calls the closure, which waits, exactly once, so that other threads can run
+/// meanwhile.
 pub(crate) type Around = fn(&mut (dyn FnMut() + Send));
 
-/// Set by whoever keeps others from running while a thread waits: Python.
+/// Set by the Python glue, to release the GIL during a wait.
 static AROUND: AtomicPtr<Around> = AtomicPtr::new(ptr::null_mut());
 
-/// From now on waits in frees are made in this way.
+/// Makes all later waits in frees go through `around`.
 #[cfg(feature = "pyo3")]
 pub(crate) fn wait_by(around: &'static Around) {
     AROUND.store(ptr::from_ref(around).cast_mut(), Ordering::Release);
 }
 
-/// Waits for a device in a free. An object of Python is freed, or a deleter called,
-/// by a thread that keeps all others from running, and the device may be waiting
-/// for one of them.
+/// Waits for a device in a free. A thread that frees a Python object or calls a
+/// deleter may hold the GIL, while the device waits for another thread that
+/// needs it.
 pub(super) fn patiently(wait: impl Fn() -> Result<(), Error> + Send + Sync) -> Result<(), Error> {
-    // SAFETY: what `wait_by` put there is never changed, and lives for good.
+    // SAFETY: the pointer is NULL or comes from the `&'static` that `wait_by`
+    // stored.
     let Some(around) = (unsafe { AROUND.load(Ordering::Acquire).as_ref() }) else {
         return wait();
     };

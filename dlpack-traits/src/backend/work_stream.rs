@@ -1,4 +1,4 @@
-//! A stream together with its name and its device: [`WorkStream`].
+//! A stream together with its handle and its device: [`WorkStream`].
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::stream::StreamArg;
 
-/// A stream of a backend on which work is done now: the stream, its handle, and
+/// A stream of a backend on which work is launched: the stream, its handle, and
 /// its device.
 pub struct WorkStream<B: Backend> {
     device: Device,
@@ -16,7 +16,7 @@ pub struct WorkStream<B: Backend> {
 }
 
 impl<B: Backend> WorkStream<B> {
-    /// The stream on which this thread works now.
+    /// The stream on which this thread currently works.
     ///
     /// # Errors
     ///
@@ -25,7 +25,7 @@ impl<B: Backend> WorkStream<B> {
         B::current_stream(device)
     }
 
-    /// A stream that is called so.
+    /// Combines a stream with its handle and device.
     ///
     /// # Safety
     ///
@@ -36,7 +36,7 @@ impl<B: Backend> WorkStream<B> {
         Self { device, handle, stream }
     }
 
-    /// The stream behind a handle.
+    /// Borrows the stream behind a handle.
     ///
     /// # Errors
     ///
@@ -48,17 +48,18 @@ impl<B: Backend> WorkStream<B> {
     ///    the result, its stream, or a clone of either lives. A buffer that is
     ///    handed off to it may keep such a clone.
     pub unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<Self, Error> {
-        // SAFETY: by 1 it names such a stream for as long as it is used.
+        // SAFETY: 1. By our caller's 1, `handle` names such a stream for as
+        // long as the result is used.
         let stream = unsafe { B::borrow_stream(device, handle) }?;
         Ok(Self { device, handle, stream })
     }
 
-    /// Its device.
+    /// The device of the stream.
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// Its name.
+    /// The handle of the stream.
     pub fn handle(&self) -> StreamHandle {
         self.handle
     }
@@ -68,18 +69,19 @@ impl<B: Backend> WorkStream<B> {
         &self.stream
     }
 
-    /// What a consumer that works on this stream says to a producer.
+    /// The `stream` argument that a consumer on this stream passes to a
+    /// producer.
     pub fn as_arg(&self) -> StreamArg<'_> {
         match B::RULES.number_of(self.handle) {
-            // SAFETY: 1. By 1 of `new` the handle names a stream of the device
-            // as long as `self` lives; the rules may have put a number in its
-            // place that names the same stream.
+            // SAFETY: 1. By 1 of `new`, the handle names a stream of the device
+            // as long as `self` lives; the rules may have replaced it by a
+            // number that names the same stream.
             Some(number) => unsafe { StreamArg::from_handle(number) },
             None => StreamArg::unspecified(),
         }
     }
 
-    /// Waits, on the host, for the work that has been enqueued.
+    /// Waits on the host for all enqueued work.
     ///
     /// # Errors
     ///

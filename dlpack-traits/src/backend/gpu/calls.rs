@@ -8,8 +8,8 @@ use crate::backend::library::function;
 use crate::device::Device;
 use crate::error::Error;
 
-/// Defines a table of C functions that answer with an error code, and a method
-/// for each that turns the code into an error.
+/// Defines a table of C functions that return an error code, and a method for each that
+/// converts the code into an `Error`.
 macro_rules! calls {
     (
         $(#[$doc:meta])*
@@ -24,8 +24,7 @@ macro_rules! calls {
         }
 
         impl $table {
-            /// Looks all of them up, under the vendor's names: the first, or the
-            /// second ones.
+            /// Looks up all functions. `vendor` is the index of the vendor's names.
             ///
             /// # Safety
             ///
@@ -39,9 +38,9 @@ macro_rules! calls {
                     $($method: {
                         let names = [$($symbol),+];
                         let name = names.get(vendor).copied().unwrap_or_default();
-                        // SAFETY: 1. The type is that in the vendor's header, but
-                        // for pointers to structs, which are written as pointers
-                        // to nothing. 2. By 1.
+                        // SAFETY: 1. The type is that in the vendor's header, except that
+                        // pointers to structs are written as pointers to `c_void`. 2. By
+                        // our caller's 1.
                         (name, unsafe { function(library, device, name) }?)
                     },)+
                 })
@@ -57,7 +56,7 @@ macro_rules! calls {
                     $($argument: $type),*
                 ) -> Result<(), Error> {
                     let (call, function) = self.$method;
-                    // SAFETY: by 1.
+                    // SAFETY: by our caller's 1.
                     let code = unsafe { function($($argument),*) };
                     if code == 0 { Ok(()) } else { Err(Error::Device { device, call, code }) }
                 }

@@ -1,4 +1,4 @@
-//! What only CUDA does: contexts, and questions about pointers.
+//! The parts that only CUDA needs: contexts, and pointer attributes.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr;
@@ -48,35 +48,36 @@ calls! {
     }
 }
 
-/// What only CUDA has.
+/// The state that only CUDA needs.
 #[derive(Debug)]
 pub struct Own {
     calls: CudaCalls,
     gpus: Box<[CudaGpu]>,
 }
 
-/// A GPU of CUDA's.
+/// A GPU of CUDA.
 #[derive(Debug)]
 struct CudaGpu {
-    /// Its `CUdevice`. The documentation does not say that this is the ordinal.
+    /// Its `CUdevice`. CUDA does not document that this is the ordinal.
     handle: c_int,
-    /// Its primary context, NULL until it is needed. It is retained for as long as the
-    /// process lives, as CUDA's own runtime does.
+    /// Its primary context, NULL until the first use. It is retained until the process
+    /// ends, as by CUDA's own runtime.
     context: AtomicPtr<c_void>,
 }
 
-/// Keeps a context current. Without a GPU's context none of CUDA's calls work,
-/// and a deleter comes on threads that have none.
+/// A guard that keeps a context current. CUDA's calls fail without a current context, and a
+/// consumer may call a deleter on a thread that has none.
 #[derive(Debug)]
 pub struct Current {
-    /// The calls to take it away again with, if it was not current before.
+    /// The calls for popping the context, if it was not current before.
     pushed: Option<(&'static CudaCalls, Device)>,
 }
 
 impl Drop for Current {
     fn drop(&mut self) {
         if let Some((calls, device)) = self.pushed {
-            // SAFETY: 1. NULL: nobody wants to know. An error has nobody to tell.
+            // SAFETY: 1. NULL: the popped context is not wanted. An error cannot be
+            // reported here.
             let _ = unsafe { calls.context_pop(device, ptr::null_mut()) };
         }
     }
@@ -88,7 +89,7 @@ impl Own {
         index.and_then(|index| self.gpus.get(index)).ok_or(Error::NoBackend { device })
     }
 
-    /// The primary context of a GPU.
+    /// Returns the primary context of a GPU.
     fn context(&self, device: Device, gpu: &CudaGpu) -> Result<*mut c_void, Error> {
         let context = gpu.context.load(Ordering::Acquire);
         if context.is_null() { self.retain(device, gpu) } else { Ok(context) }
@@ -96,9 +97,9 @@ impl Own {
 
     fn retain(&self, device: Device, gpu: &CudaGpu) -> Result<*mut c_void, Error> {
         let mut retained = ptr::null_mut();
-        // SAFETY: 1. A GPU that exists, and a place for the answer.
+        // SAFETY: 1. A GPU that exists, and a place for the result.
         unsafe { self.calls.context_retain(device, &raw mut retained, gpu.handle) }?;
-        // Two threads that do this get the same context, and one reference is enough.
+        // Two threads may retain the same context here; one reference is enough.
         if !gpu.context.swap(retained, Ordering::AcqRel).is_null() {
             // SAFETY: 1. It was just retained.
             unsafe { self.calls.context_release(device, gpu.handle) }?;
@@ -106,15 +107,15 @@ impl Own {
         Ok(retained)
     }
 
-    /// Pushes the primary context of a GPU, whatever is current.
+    /// Pushes the primary context of a GPU, regardless of the current one.
     pub(super) fn push(&'static self, device: Device, ordinal: i32) -> Result<Current, Error> {
         let gpu = self.gpu(device, ordinal)?;
         let context = self.context(device, gpu)?;
         // SAFETY: 1. It was retained; the driver checks whether it was destroyed since.
         let pushed = match unsafe { self.calls.context_push(device, context) } {
             Err(Error::Device { code: CONTEXT_IS_DESTROYED | INVALID_CONTEXT, .. }) => {
-                // Other code in this process reset the GPU, which took our reference too.
-                // The first thread to notice retains the context of now.
+                // Other code in this process reset the GPU, which also released our
+                // reference. The first thread that detects this retains the new context.
                 let known = &gpu.context;
                 let null = ptr::null_mut();
                 let _ = known.compare_exchange(context, null, Ordering::AcqRel, Ordering::Relaxed);
@@ -129,7 +130,7 @@ impl Own {
     }
 }
 
-/// What `CUpointer_attribute` numbers.
+/// Values of `CUpointer_attribute`.
 mod attribute {
     pub(super) const MEMORY_TYPE: u32 = 2;
     pub(super) const IS_MANAGED: u32 = 8;
@@ -145,11 +146,11 @@ const INVALID_CONTEXT: c_int = 201;
 /// `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
 const CONTEXT_IS_DESTROYED: c_int = 709;
 
-/// One answer about a pointer; `None` if the pointer is not CUDA's. The bytes that the
+/// Queries one attribute of a pointer; `None` if the pointer is not CUDA's. Bytes that the
 /// driver does not write are zero.
 ///
-/// The documentation gives no width for booleans. The widest answer has eight bytes, so
-/// that is what each question has room for.
+/// CUDA documents no width for booleans. The widest attribute has eight bytes, so each
+/// query has space for eight.
 fn ask(question: impl FnOnce(*mut c_void) -> Result<(), Error>) -> Result<Option<[u8; 8]>, Error> {
     let mut answer = 0_u64;
     match question((&raw mut answer).cast()) {
@@ -159,12 +160,12 @@ fn ask(question: impl FnOnce(*mut c_void) -> Result<(), Error>) -> Result<Option
     }
 }
 
-/// The answer to a question whose answer has 32 bits.
+/// Reads a result of 32 bits.
 fn number([a, b, c, d, ..]: [u8; 8]) -> u32 {
     u32::from_ne_bytes([a, b, c, d])
 }
 
-/// The answer to a question whose answer is a boolean, of whatever width.
+/// Reads a boolean result of any width.
 fn boolean(answer: [u8; 8]) -> bool {
     answer != [0; 8]
 }
@@ -187,12 +188,12 @@ impl Vendor for CudaDriver {
     }
 
     unsafe fn load_own(library: &Library, devices: usize) -> Result<Own, Error> {
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         let calls = unsafe { CudaCalls::load(library, Device::cuda(0), Self::NAMES) }?;
         let gpu = |ordinal| {
             let ordinal = i32::try_from(ordinal).map_err(|_| Error::SizeOverflow)?;
             let mut handle = 0;
-            // SAFETY: 1. The ordinal of a GPU, and a place for the answer.
+            // SAFETY: 1. The ordinal of a GPU, and a place for the result.
             unsafe { calls.device_get(Device::cuda(ordinal), &raw mut handle, ordinal) }?;
             Ok(CudaGpu { handle, context: AtomicPtr::new(ptr::null_mut()) })
         };
@@ -208,7 +209,7 @@ impl Vendor for CudaDriver {
         let own = &runtime.own;
         let wanted = own.context(device, own.gpu(device, ordinal)?)?;
         let mut current = ptr::null_mut();
-        // SAFETY: 1. The answer has a place.
+        // SAFETY: 1. `current` is a place for the result.
         unsafe { own.calls.context_current(device, &raw mut current) }?;
         if current == wanted { Ok(Current { pushed: None }) } else { own.push(device, ordinal) }
     }
@@ -219,12 +220,13 @@ impl Vendor for CudaDriver {
         ordinal: i32,
         handle: StreamHandle,
     ) -> Result<(), Error> {
-        // Default streams are those of the current context.
+        // Handles 0 to 2 name default streams of the current context.
         if handle.number() <= 2 {
             return Ok(());
         }
         let (own, mut found) = (&runtime.own, ptr::null_mut());
-        // SAFETY: 1. By 1 the stream is alive, and the answer has a place.
+        // SAFETY: 1. By our caller's 1 the stream is alive, and `found` is a place for the
+        // result.
         unsafe { own.calls.stream_context(device, handle.as_ptr(), &raw mut found) }?;
         if found == own.context(device, own.gpu(device, ordinal)?)? {
             return Ok(());
@@ -241,13 +243,13 @@ impl Vendor for CudaDriver {
         let ask = |attribute| {
             ask(|answer| {
                 let calls = &own.calls;
-                // SAFETY: 1. The answer has a place of eight bytes, as much as any attribute
-                // has. The pointer is not followed.
+                // SAFETY: 1. `answer` is a place of eight bytes, enough for any attribute.
+                // The pointer is not dereferenced.
                 let ask = || unsafe { calls.pointer_attribute(hint, answer, attribute, data) };
                 match ask() {
-                    // The documentation does not say whether a context is needed. Where it
-                    // is, any context will do. This does not make one where none is needed:
-                    // the context of a GPU takes memory on it.
+                    // CUDA does not document whether a context is needed. If it is, any
+                    // context is sufficient. A context takes memory on its GPU, so it is
+                    // only created if needed.
                     Err(Error::Device { code: INVALID_CONTEXT, .. }) => {
                         let ordinal = runtime.ordinal(hint).unwrap_or(0);
                         let _current = own.push(hint, ordinal)?;
@@ -257,7 +259,8 @@ impl Vendor for CudaDriver {
                 }
             })
         };
-        // First, because managed memory counts as the device's for the others.
+        // Managed memory is checked first, because the other attributes report it as device
+        // memory.
         if ask(attribute::IS_MANAGED)?.is_some_and(boolean) {
             let device = Device::CUDA_MANAGED;
             return Ok(Some(Attributes { device, host_accessible: true }));
@@ -281,13 +284,13 @@ impl Vendor for CudaDriver {
 mod tests {
     use super::*;
 
-    /// A boolean of CUDA's has no documented width: a driver that writes eight bytes does
-    /// no harm, and one that writes a single byte is understood.
+    /// CUDA documents no width for booleans: writing eight bytes stays in bounds, and a
+    /// single byte is read correctly.
     #[test]
     fn an_answer_has_room_for_any_boolean() {
         let answered = |bytes: &[u8]| {
             ask(|place| {
-                // SAFETY: `ask` gives room for eight bytes.
+                // SAFETY: `ask` passes a place of eight bytes.
                 unsafe { place.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
                 Ok(())
             })

@@ -16,8 +16,8 @@ use crate::error::Error;
 use crate::storage::{Data, DataRef, Storage};
 use crate::stream::{StreamArg, StreamKind, Synchronize};
 
-/// Takes a slice over, to hand it to consumers on any stream. It is freed in the
-/// order of its own stream, after all of them.
+/// Converts a slice into a buffer, which can be exported to consumers on any stream. The
+/// memory is freed in the order of the slice's stream, after the work of all consumers.
 ///
 /// ```no_run
 /// use cudarc::driver::CudaContext;
@@ -31,44 +31,45 @@ use crate::stream::{StreamArg, StreamKind, Synchronize};
 ///
 /// # Errors
 ///
-/// Where the slice is of a context other than the primary one, or of a
-/// per-thread default stream; and those of the driver.
+/// If the slice belongs to a context other than the primary one, or to a per-thread default
+/// stream; and those of the driver.
 impl<T: AnyBits + DeviceRepr + Send + Sync> TryFrom<CudaSlice<T>> for DeviceBuffer<Cuda> {
     type Error = Error;
 
     fn try_from(slice: CudaSlice<T>) -> Result<Self, Error> {
         let () = BitsAreValid::<T>::OK;
         let _current = keep_current(gpu(&slice)?)?;
-        // From here on it is dropped before `_current`.
+        // It is moved here, so that it is dropped before `_current`.
         let mut slice = slice;
         let device = device(&slice)?;
         let stream = Arc::clone(slice.stream());
         let work = work_stream(device, &stream)?;
         let byte_len = slice.num_bytes();
-        // What other streams do with the slice comes before what ours does next.
+        // Orders the work of other streams on the slice before later work of its own
+        // stream.
         let address = checked(device, &stream, || slice.device_ptr_mut(&stream).0)?;
         let data = NonNull::new(pointer(address)).ok_or(Error::NullData)?;
         let owner = Owner { slice: Some(slice), device };
-        // SAFETY: 1. `owner` holds the slice, whose memory has as many bytes. 2.
-        // A slice is initialised, any bits are elements, and the driver
-        // aligns to 256 bytes. 3. It is memory of the GPU, and the only owner is
-        // here. 4. By the lines above. 5. The slice frees it in the order of its
-        // stream, or waits for that itself.
+        // SAFETY: 1. `owner` holds the slice, whose memory has as many bytes. 2. A slice is
+        // initialised, any bits are valid elements (`AnyBits`), and the driver aligns to
+        // 256 bytes. 3. It is memory of the GPU, and `owner` is its only owner. 4. By the
+        // lines above. 5. The slice frees its memory in the order of its stream, or waits
+        // for that stream itself.
         Ok(unsafe { Self::from_raw_parts(data, byte_len, T::DTYPE, work, owner, Freed::InOrder) })
     }
 }
 
-/// Lends a slice to consumers on the slice's own stream, and to those that are
-/// done when they return: a slice frees its memory in the order of that stream,
-/// and cannot learn of others. For those there is `DeviceBuffer<Cuda>`.
+/// Lends a slice to consumers on the slice's own stream, and to consumers that work
+/// synchronously. A slice frees its memory in the order of its own stream and cannot record
+/// others. For consumers on other streams, use `DeviceBuffer<Cuda>`.
 impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
     fn data(&self) -> DataRef<'_> {
         let Ok(device) = device(self) else {
             return DataRef::refused(&NOT_PRIMARY);
         };
         let first = address(self, device);
-        // SAFETY: 1. The slice has the bytes while it is borrowed. 2. It is
-        // initialised with `T`s. 3. Whoever writes borrows it exclusively.
+        // SAFETY: 1. The slice has the bytes while it is borrowed. 2. It is initialised
+        // with `T`s. 3. Writing to it requires an exclusive borrow.
         let data = unsafe { DataRef::from_raw_parts(first, self.num_bytes(), T::DTYPE, device) };
         // SAFETY: 1. `sync_for` orders the work on the slice before its own stream. 2. The
         // slice is freed in the order of that stream, and `sync_for` refuses all others.
@@ -76,8 +77,8 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
     }
 
     fn lend(&mut self) -> Data<'_> {
-        // Foreign code can write any bytes; and elements with axes have no
-        // loan but this one.
+        // Foreign code may write any bytes. Elements with axes cannot be lent in another
+        // way.
         let lendable = T::ANY_BITS && T::AXES.is_empty();
         let Ok(device) = device(self) else {
             return Data::refused(&NOT_PRIMARY);
@@ -99,9 +100,9 @@ impl<T> Synchronize for CudaSlice<T> {
         let (device, stream) = (device(self)?, self.stream());
         let _current = keep_current(device)?;
         let ours = work_stream(device, stream)?;
-        // The stream comes after what others do with the slice.
+        // Orders the work of other streams on the slice before later work of its stream.
         checked(device, stream, || drop(self.device_ptr(stream)))?;
-        // Such a consumer goes on when this has returned, on the current stream.
+        // A `WorkStream` consumer continues on the current stream after this returns.
         let current;
         let consumer = if consumer.kind() == StreamKind::WorkStream {
             current = WorkStream::<Cuda>::current(device)?;
@@ -123,7 +124,7 @@ const OTHER_STREAM: Error = Error::Custom(
     "a `CudaSlice` cannot be used on another stream than its own; make it a `DeviceBuffer<Cuda>`",
 );
 
-/// A slice that is dropped with its context current, on whatever thread.
+/// A slice that is dropped with its context current, on any thread.
 struct Owner<T> {
     slice: Option<CudaSlice<T>>,
     device: Device,
@@ -136,11 +137,12 @@ impl<T> Drop for Owner<T> {
     }
 }
 
-/// Keeps what is current for the thread. cudarc makes the context of a slice or a stream
-/// current in most of its functions, destructors included, and leaves it so: on a thread of
-/// another library that works on another GPU, that library would go on with this one.
+/// A guard that restores the current context of the thread. cudarc makes the context of a
+/// slice or a stream current in most of its functions, destructors included, and does not
+/// restore the previous one. A library that uses another GPU on this thread would then
+/// continue on this GPU.
 fn keep_current(device: Device) -> Result<Current, Error> {
-    // What cudarc sets takes the place of what is pushed here, and is popped again.
+    // cudarc replaces the context that is pushed here; the guard pops it.
     runtime::<CudaDriver>()?.own.push(device, device.device_id())
 }
 
@@ -154,25 +156,26 @@ fn device<T>(slice: &CudaSlice<T>) -> Result<Device, Error> {
     if slice.context().is_primary() { gpu(slice) } else { Err(NOT_PRIMARY) }
 }
 
-/// First byte of a slice of that device, on no stream.
+/// The address of the first byte of a slice of that device. It is not ordered on any
+/// stream.
 fn address<T>(slice: &CudaSlice<T>, device: Device) -> *const u8 {
     let _current = keep_current(device);
     pointer(slice.device_ptr(slice.stream()).0).cast_const().cast()
 }
 
 fn pointer(address: u64) -> *mut c_void {
-    // An address of the device, which the processor does not follow.
+    // A device address, which the processor does not dereference.
     usize::try_from(address).map_or(ptr::null_mut(), ptr::without_provenance_mut)
 }
 
 fn work_stream(device: Device, stream: &Arc<CudaStream>) -> Result<WorkStream<Cuda>, Error> {
     let handle = StreamHandle::from_ptr(stream.cu_stream().cast());
-    // SAFETY: 1. A stream of cudarc's lives as long as its `Arc`, which is kept.
+    // SAFETY: 1. A stream of cudarc lives as long as its `Arc`, which is kept.
     unsafe { Cuda::stream_kept_by(device, handle, Arc::<CudaStream>::clone(stream)) }
 }
 
-/// Calls functions of cudarc that record an error in the context in place of returning it.
-/// What the program's other calls have recorded there stays for the program to find.
+/// Calls functions of cudarc that record an error in the context instead of returning it.
+/// Errors that the program's other calls recorded there are preserved.
 fn checked<R>(device: Device, stream: &CudaStream, calls: impl FnOnce() -> R) -> Result<R, Error> {
     let context = stream.context();
     let before = context.check_err();

@@ -1,4 +1,4 @@
-//! The stream on which a thread works: [`Gpu::enter_stream`].
+//! The current stream of a thread: [`Gpu::enter_stream`].
 
 use alloc::sync::Arc;
 use core::any::Any;
@@ -12,12 +12,12 @@ use crate::device::Device;
 use crate::error::Error;
 
 impl<V: Vendor> Gpu<V> {
-    /// A stream of somebody else's, which `owner` keeps alive.
+    /// A stream of another library, which `owner` keeps alive.
     ///
     /// # Errors
     ///
-    /// [`Error::NoBackend`], [`Error::StreamRefused`] for CUDA's per-thread default
-    /// stream, which is another one for every thread, and those of the runtime.
+    /// [`Error::NoBackend`], [`Error::StreamRefused`] for CUDA's per-thread default stream,
+    /// which is a different stream on every thread, and those of the runtime.
     ///
     /// # Safety
     ///
@@ -29,30 +29,29 @@ impl<V: Vendor> Gpu<V> {
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Result<WorkStream<Self>, Error> {
         refuse_per_thread(device, handle)?;
-        // SAFETY: 1. By 1, `owner` being kept with the result.
+        // SAFETY: 1. By our caller's 1, as `owner` is kept with the result.
         let stream = unsafe { borrow::<V>(device, handle) }?.kept_by(owner);
-        // SAFETY: 1. By 1, and `stream` keeps `owner`. 2. `borrow` saw to that.
+        // SAFETY: 1. By our caller's 1, as `stream` keeps `owner`. 2. `borrow` checked it.
         Ok(unsafe { WorkStream::new(device, handle, stream) })
     }
 
-    /// From now on, until the guard is dropped, this thread works on that stream:
-    /// new memory is for it, and consumers are told to work on it too
-    /// (`current_work_stream`). It is the stream of its GPU for pinned and managed
-    /// memory too.
+    /// Makes the stream the current one of this thread, until the guard is dropped: new
+    /// memory is allocated for it, and consumers work on it too (`current_work_stream`). It
+    /// also becomes the current stream for pinned and managed memory of its GPU.
     #[expect(clippy::needless_pass_by_value, reason = "the thread keeps it, as on all backends")]
     pub fn enter(stream: WorkStream<Self>) -> Entered {
         let (handle, stream) = (stream.handle(), stream.stream().of_gpu());
-        // SAFETY: 1. and 2. It is the same stream, which keeps what the one that was
-        // given keeps, under the name of its GPU.
+        // SAFETY: 1. and 2. It is the same stream, which keeps the same owner, with the
+        // device of its GPU.
         entered::enter(unsafe { WorkStream::<Self>::new(stream.device(), handle, stream) })
     }
 
-    /// [`enter`](Self::enter) for a handle that nothing keeps alive.
+    /// [`enter`](Self::enter) for a handle without an owner.
     ///
     /// # Errors
     ///
-    /// [`Error::NoBackend`], [`Error::StreamRefused`] for CUDA's per-thread default
-    /// stream, which is another one for every thread, and those of the runtime.
+    /// [`Error::NoBackend`], [`Error::StreamRefused`] for CUDA's per-thread default stream,
+    /// which is a different stream on every thread, and those of the runtime.
     ///
     /// # Safety
     ///
@@ -61,15 +60,15 @@ impl<V: Vendor> Gpu<V> {
     ///    buffer and tensor that it handed off, meanwhile.
     pub unsafe fn enter_stream(device: Device, handle: StreamHandle) -> Result<Entered, Error> {
         refuse_per_thread(device, handle)?;
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         let stream = unsafe { borrow::<V>(device, handle) }?;
-        // SAFETY: 1. By 1. 2. `borrow` saw to that.
+        // SAFETY: 1. By our caller's 1. 2. `borrow` checked it.
         Ok(Self::enter(unsafe { WorkStream::new(device, handle, stream) }))
     }
 }
 
-/// Refuses the name of CUDA's per-thread default streams, which on ROCm is no
-/// stream at all.
+/// Rejects the handle of CUDA's per-thread default streams. On ROCm it does not name a
+/// stream.
 fn refuse_per_thread(device: Device, handle: StreamHandle) -> Result<(), Error> {
     let rule = "name a stream that was created";
     if handle.number() == 2 {

@@ -1,4 +1,4 @@
-//! Memory of a GPU, and of the host for a GPU.
+//! GPU memory, and host memory that a GPU can access.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr::{self, NonNull};
@@ -11,14 +11,14 @@ use crate::backend::{Allocator, Attributes, Memcpy, Place, PointerAttributes, St
 use crate::device::Device;
 use crate::error::Error;
 
-/// What both vendors answer where there is no memory left.
+/// The error code of both vendors for a failed allocation.
 const OUT_OF_MEMORY: c_int = 2;
-/// What both vendors answer where a GPU has no memory in the order of streams.
+/// The error code of both vendors for a GPU without stream-ordered allocation.
 const NOT_SUPPORTED: c_int = 801;
-/// Pinned memory of all contexts; managed memory of all streams.
+/// Flag: pinned memory is accessible from all contexts; managed memory from all streams.
 const FOR_ALL: c_uint = 1;
 
-/// Work for a stream, with its GPU current and calls allowed during captures.
+/// A call for a stream, with its GPU current, and allowed during captures.
 struct Work<'a, V: Vendor> {
     runtime: &'static Runtime<V>,
     device: Device,
@@ -40,8 +40,8 @@ impl<'a, V: Vendor> Work<'a, V> {
         Ok(Self { runtime, device, on, stream, lacks_pools, _relaxed: relaxed, _current: current })
     }
 
-    /// Memory is neither allocated, freed nor copied by a graph: what a graph
-    /// allocates is there only while it runs.
+    /// Rejects a stream that is being captured. A graph must neither allocate, free nor
+    /// copy memory: memory that a graph allocates exists only while the graph runs.
     fn refuse_capture(&self, what: &'static str) -> Result<(), Error> {
         if self.on.stream().is_captured()? {
             return Err(Error::Unsupported { device: self.device, what });
@@ -64,10 +64,10 @@ impl<'a, V: Vendor> Work<'a, V> {
         let allocated = if self.is_gpu() {
             self.allocate_on_gpu(to, byte_len)
         } else if self.is_pinned() {
-            // SAFETY: 1. A documented flag, and a place for the answer.
+            // SAFETY: 1. A documented flag, and a place for the result.
             unsafe { calls.allocate_pinned(device, to, byte_len, FOR_ALL) }
         } else {
-            // SAFETY: 1. As above.
+            // SAFETY: 1. A documented flag, and a place for the result.
             unsafe { calls.allocate_managed(device, to, byte_len, FOR_ALL) }
         };
         allocated.map_err(|error| match error {
@@ -77,26 +77,26 @@ impl<'a, V: Vendor> Work<'a, V> {
         NonNull::new(data).ok_or(Error::OutOfMemory { bytes: byte_len })
     }
 
-    /// In the order of the stream, or at once where the GPU cannot do that.
+    /// Allocates in the order of the stream, or at once if the GPU does not support that.
     fn allocate_on_gpu(&self, to: *mut *mut c_void, byte_len: usize) -> Result<(), Error> {
         let (calls, device) = (&self.runtime.calls, self.device);
         if !self.lacks_pools.load(Ordering::Acquire) {
-            // SAFETY: 1. The stream is alive, and the answer has a place.
+            // SAFETY: 1. The stream is alive, and `to` is a place for the result.
             match unsafe { calls.allocate_in_order(device, to, byte_len, self.stream) } {
                 Err(Error::Device { code: NOT_SUPPORTED, .. }) => {}
                 outcome => return outcome,
             }
-            // From now on memory of this GPU is freed after a wait, which suits memory of
-            // either kind.
+            // From now on memory of this GPU is freed after a wait, which is correct for
+            // memory of either kind.
             self.lacks_pools.store(true, Ordering::Release);
         }
-        // SAFETY: 1. The answer has a place.
+        // SAFETY: 1. `to` is a place for the result.
         unsafe { calls.allocate(device, to, byte_len) }
     }
 
     fn fill_with_zeros(&self, data: NonNull<c_void>, byte_len: usize) -> Result<(), Error> {
         if self.is_pinned() {
-            // SAFETY: memory of the host, just allocated, of that many bytes.
+            // SAFETY: host memory of that many bytes, which was just allocated.
             unsafe { data.as_ptr().write_bytes(0, byte_len) };
             return Ok(());
         }
@@ -114,32 +114,32 @@ impl<'a, V: Vendor> Work<'a, V> {
     unsafe fn free(&self, data: NonNull<c_void>) -> Result<(), Error> {
         let (calls, device, data) = (&self.runtime.calls, self.device, data.as_ptr());
         if self.is_gpu() && !self.lacks_pools.load(Ordering::Acquire) {
-            // SAFETY: 1. By 1 and 2; the stream is alive.
+            // SAFETY: 1. By our caller's 1 and 2; the stream is alive.
             return unsafe { calls.free_in_order(device, data, self.stream) };
         }
         let on = self.on;
         patiently(|| on.synchronize())?;
         if self.is_pinned() {
-            // SAFETY: 1. By 1, and by 2 nothing uses it any more.
+            // SAFETY: 1. By our caller's 1, and by 2 no work uses it any more.
             unsafe { calls.free_pinned(device, data) }
         } else {
-            // SAFETY: 1. As above.
+            // SAFETY: 1. By our caller's 1, and by 2 no work uses it any more.
             unsafe { calls.free(device, data) }
         }
     }
 }
 
-// SAFETY: 1. The runtimes give new memory, aligned to 256 bytes. 2. Zeros are
-// written in the order of the stream, or at once. 3. `Work::free` frees in that
-// order, or after a wait for it.
+// SAFETY: 1. The runtimes return new memory, aligned to 256 bytes. 2. Zeros are written in
+// the order of the stream, or at once. 3. `Work::free` frees in that order, or after a wait
+// for the stream.
 unsafe impl<V: Vendor> Allocator for Gpu<V> {
     fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
         let work = Work::on(stream)?;
         work.refuse_capture("memory for a stream while it is captured")?;
         let data = work.allocate(byte_len)?;
         if let Err(error) = work.fill_with_zeros(data, byte_len) {
-            // SAFETY: 1. It was just allocated. 2. Nobody knows of it. A second
-            // error says nothing new.
+            // SAFETY: 1. It was just allocated. 2. No other code has the address. A second
+            // error adds no information.
             let _ = unsafe { work.free(data) };
             return Err(error);
         }
@@ -153,13 +153,13 @@ unsafe impl<V: Vendor> Allocator for Gpu<V> {
     ) -> Result<(), Error> {
         let work = Work::on(stream)?;
         work.refuse_capture("way to free in the order of a stream that is captured")?;
-        // SAFETY: 1. and 2. By 1 and 2.
+        // SAFETY: 1. and 2. By our caller's 1 and 2.
         unsafe { work.free(data) }
     }
 }
 
-// SAFETY: 1. The runtimes copy as many bytes as they are asked to, in the order
-// of the stream. 2. There is one call that enqueues, and it is the last.
+// SAFETY: 1. The runtimes copy exactly `byte_len` bytes, in the order of the stream. 2. One
+// call enqueues, and it is the last that can fail.
 unsafe impl<V: Vendor> Memcpy for Gpu<V> {
     unsafe fn copy(
         stream: &WorkStream<Self>,
@@ -170,19 +170,19 @@ unsafe impl<V: Vendor> Memcpy for Gpu<V> {
         let known = |place: &Place| V::DEVICE_TYPES.contains(&place.device.device_type());
         let (source, target) = (from.address().cast(), to.address().cast());
         let work = Work::on(stream)?;
-        // A graph would copy again at each launch, when the host's memory is gone.
+        // A graph would repeat the copy at each launch, when the host memory may be freed.
         work.refuse_capture("copy on a stream while it is captured")?;
         let (calls, device, stream) = (&work.runtime.calls, work.device, work.stream);
         match (known(&from), known(&to)) {
-            // SAFETY: 1. By 1; the stream is alive.
+            // SAFETY: 1. By our caller's 1; the stream is alive.
             (true, true) => unsafe {
                 calls.copy_on_device(device, target, source, byte_len, stream)
             },
-            // SAFETY: 1. As above.
+            // SAFETY: 1. By our caller's 1; the stream is alive.
             (true, false) if to.device == Device::CPU => unsafe {
                 calls.copy_to_host(device, target, source, byte_len, stream)
             },
-            // SAFETY: 1. As above.
+            // SAFETY: 1. By our caller's 1; the stream is alive.
             (false, true) if from.device == Device::CPU => unsafe {
                 calls.copy_to_device(device, target, source, byte_len, stream)
             },
@@ -194,7 +194,7 @@ unsafe impl<V: Vendor> Memcpy for Gpu<V> {
     }
 }
 
-// SAFETY: 1. It is what the runtimes document.
+// SAFETY: 1. The runtimes document it.
 unsafe impl<V: Vendor> PointerAttributes for Gpu<V> {
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
         let known = V::attributes(runtime::<V>()?, data.cast_mut(), hint)?;

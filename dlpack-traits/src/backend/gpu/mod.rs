@@ -1,8 +1,7 @@
-//! GPUs: one backend for CUDA and for ROCm, [`Gpu`].
+//! GPUs: [`Gpu`], one backend for CUDA and for ROCm.
 //!
-//! Their runtimes have the same functions under other names. What differs is in
-//! `cuda` and `rocm`, behind the trait `Vendor`; the vendor's library is loaded
-//! when it is needed first.
+//! Both runtimes have the same functions under different names. The differences are in
+//! `cuda` and `rocm`, behind the trait `Vendor`. The vendor's library is lazily loaded.
 
 mod calls;
 #[cfg(feature = "cuda")]
@@ -33,22 +32,22 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
 
-/// The backend of a vendor's GPUs, and of the memory of the host that its
-/// runtime knows: [`Cuda`] and [`Rocm`].
+/// The backend of a vendor's GPUs, and of host memory that its runtime allocates: [`Cuda`]
+/// and [`Rocm`].
 ///
-/// - The vendor's library is loaded when it is needed first. Without it every
-///   call is [`Error::NoLibrary`]; without a GPU, what the library says.
-/// - Work is launched on the legacy default stream, or on the one that this thread
+/// - The vendor's library is lazily loaded. Without it every call returns
+///   [`Error::NoLibrary`]; without a GPU, the error of the library.
+/// - Work is launched on the legacy default stream, or on the stream that this thread
 ///   entered ([`enter`](Self::enter), [`enter_stream`](Self::enter_stream)).
-/// - Foreign streams are those of the device's primary context, which is what
-///   the vendor's runtime, PyTorch, CuPy and JAX use. Streams of another context
-///   are refused. A consumer that names no stream (-1) works in that context too.
-/// - A hand-off is an event: it may happen while either stream is captured into a
-///   graph, where the graphs of the runtime allow that order at all. Memory that
-///   would be freed on a stream while that is captured is kept for ever: the
-///   graph uses it at each launch.
-/// - Memory of the device is allocated and freed in the order of streams;
-///   pinned and managed memory is freed after a wait of the host.
+/// - Foreign streams must be of the device's primary context, which the vendor's runtime,
+///   PyTorch, CuPy and JAX use. Streams of another context are rejected. A consumer that
+///   requests no synchronization (-1) is assumed to work in that context too.
+/// - Streams are synchronized by an event. This is allowed while either stream is captured
+///   into a graph, if the graphs of the runtime can express that order. Memory that would
+///   be freed on a stream that is being captured is leaked: the graph uses it at each
+///   launch.
+/// - Device memory is allocated and freed in the order of streams; pinned and managed
+///   memory is freed after a wait on the host.
 pub struct Gpu<V>(PhantomData<fn() -> V>);
 
 impl<V> fmt::Debug for Gpu<V> {
@@ -58,7 +57,7 @@ impl<V> fmt::Debug for Gpu<V> {
 }
 
 impl<V: Vendor> Gpu<V> {
-    /// The number of GPUs; an error where the runtime does not work.
+    /// The number of GPUs; an error if the runtime does not work.
     ///
     /// # Errors
     ///
@@ -68,11 +67,12 @@ impl<V: Vendor> Gpu<V> {
     }
 }
 
-// SAFETY: 1. `current_stream` makes one of that device, and whoever calls
-// `borrow_stream` promises that (1); CUDA's are asked for their context too. 2. The
-// rules make the numbers of default streams, which are no thread's but for 2 of
-// CUDA, whose use the rules confine. 3. Streams do not last, and it says so. 4.
-// The runtime waits for all streams of the context, which all streams are of.
+// SAFETY: 1. `current_stream` makes a stream of that device, and the caller of
+// `borrow_stream` promises that the handle is one (1); for CUDA, the context of the stream
+// is checked too. 2. The rules turn numbers only into default streams, which are the same
+// on every thread except for 2 of CUDA, which the rules only use on the calling thread. 3.
+// `STREAMS_LAST` is false. 4. The runtime waits for all streams of the primary context, to
+// which all streams belong.
 unsafe impl<V: Vendor> Backend for Gpu<V> {
     const DEVICE_TYPES: &'static [DLDeviceType] = V::DEVICE_TYPES;
     const RULES: StreamRules = V::RULES;
@@ -91,14 +91,14 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
             Some(entered) => (entered.handle(), entered.stream().clone().of(device)),
             None => (StreamHandle::NULL, GpuStream::new(device, ordinal, StreamHandle::NULL)),
         };
-        // SAFETY: 1. NULL is the default stream; any other is kept by what is cloned
-        // here, or was promised to last by whoever entered it. 2. It was entered for
-        // this GPU.
+        // SAFETY: 1. NULL is the default stream; any other is kept alive by the clone, or
+        // the caller that entered it promised that it lasts. 2. It was entered for this
+        // GPU.
         Ok(unsafe { WorkStream::new(device, handle, stream) })
     }
 
     unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<Self::Stream, Error> {
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         unsafe { stream::borrow(device, handle) }
     }
 }

@@ -1,4 +1,4 @@
-//! What only ROCm does: a current device, and questions about pointers.
+//! The parts that only ROCm needs: a current device, and pointer attributes.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::mem::MaybeUninit;
@@ -17,7 +17,7 @@ use crate::ffi::{self, DLDeviceType};
 
 /// ROCm: memory of the GPU, and pinned memory of the host.
 ///
-/// It was never run on a GPU, only on a simulator.
+/// It has only been run on a simulator, never on a GPU.
 ///
 /// ```no_run
 /// use dlpack_traits::backend::{DeviceBuffer, Rocm};
@@ -47,12 +47,12 @@ calls! {
 /// `hipStreamGetDevice`, which early versions of ROCm 5 lack.
 type StreamDevice = unsafe extern "C" fn(stream: *mut c_void, ordinal: *mut c_int) -> c_int;
 
-/// What only ROCm has.
+/// The state that only ROCm needs.
 #[derive(Debug)]
 pub struct Own {
     calls: HipCalls,
     stream_device: Option<StreamDevice>,
-    /// How the version of the runtime numbers kinds of memory.
+    /// How this version of the runtime numbers kinds of memory.
     kinds: Kinds,
 }
 
@@ -64,12 +64,12 @@ struct Kinds {
 }
 
 const STREAM_GET_DEVICE: &str = "hipStreamGetDevice";
-/// Since ROCm 6 the numbers are CUDA's, and 0 is memory that is not ROCm's.
+/// From ROCm 6 on, the numbers are those of CUDA, and 0 is memory that is not ROCm's.
 const FIRST_WITH_NUMBERS_OF_CUDA: c_int = 60_000_000;
-/// `hipErrorInvalidValue`: the pointer is not ROCm's, before ROCm 6.
+/// `hipErrorInvalidValue`: before ROCm 6, the pointer is not ROCm's.
 const INVALID_VALUE: c_int = 1;
 
-/// `hipPointerAttribute_t`, with room for what later versions append.
+/// `hipPointerAttribute_t`, with space for fields that later versions append.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct PointerAttribute {
@@ -82,7 +82,7 @@ pub(super) struct PointerAttribute {
     later: [usize; 8],
 }
 
-/// Keeps a GPU current, and gives back which one was before.
+/// A guard that keeps a GPU current, and restores the previous one.
 #[derive(Debug)]
 pub struct Current {
     before: Option<(&'static HipCalls, Device, c_int)>,
@@ -91,7 +91,7 @@ pub struct Current {
 impl Drop for Current {
     fn drop(&mut self) {
         if let Some((calls, device, ordinal)) = self.before {
-            // SAFETY: 1. It was current before. An error has nobody to tell.
+            // SAFETY: 1. It was current before. An error cannot be reported here.
             let _ = unsafe { calls.device_set(device, ordinal) };
         }
     }
@@ -118,12 +118,13 @@ impl Vendor for HipRuntime {
 
     unsafe fn load_own(library: &Library, _: usize) -> Result<Own, Error> {
         let device = Device::rocm(0);
-        // SAFETY: 1. By 1. These functions have names of one vendor only.
+        // SAFETY: 1. By our caller's 1. Only one vendor has these functions, so the index
+        // is 0.
         let calls = unsafe { HipCalls::load(library, device, 0) }?;
-        // SAFETY: 1. The type is that in ROCm's header. 2. By 1.
+        // SAFETY: 1. The type is that in ROCm's header. 2. By our caller's 1.
         let stream_device = unsafe { function(library, device, STREAM_GET_DEVICE) }.ok();
         let mut version = 0;
-        // SAFETY: 1. The answer has a place.
+        // SAFETY: 1. `version` is a place for the result.
         unsafe { calls.version(device, &raw mut version) }?;
         let kinds = if version >= FIRST_WITH_NUMBERS_OF_CUDA {
             Kinds { host: 1, device: 2 }
@@ -140,7 +141,7 @@ impl Vendor for HipRuntime {
     ) -> Result<Current, Error> {
         let calls = &runtime.own.calls;
         let mut before = 0;
-        // SAFETY: 1. The answer has a place.
+        // SAFETY: 1. `before` is a place for the result.
         unsafe { calls.device_get(device, &raw mut before) }?;
         if before == ordinal {
             return Ok(Current { before: None });
@@ -151,7 +152,7 @@ impl Vendor for HipRuntime {
     }
 
     /// ROCm has no contexts, and some of its calls work across GPUs, so the GPU of the
-    /// stream is compared. A runtime that cannot tell it accepts any stream.
+    /// stream is compared. If the runtime cannot report it, any stream is accepted.
     unsafe fn check_stream(
         runtime: &'static Runtime<Self>,
         device: Device,
@@ -163,7 +164,8 @@ impl Vendor for HipRuntime {
             return Ok(());
         };
         let mut found = 0;
-        // SAFETY: by 1 the stream is alive, and the answer has a place.
+        // SAFETY: by our caller's 1 the stream is alive, and `found` is a place for the
+        // result.
         let code = unsafe { stream_device(handle.as_ptr(), &raw mut found) };
         if code != 0 {
             return Err(Error::Device { device, call: STREAM_GET_DEVICE, code });
@@ -181,16 +183,16 @@ impl Vendor for HipRuntime {
     ) -> Result<Option<Attributes>, Error> {
         let Own { calls, kinds, .. } = &runtime.own;
         let mut answer = MaybeUninit::<PointerAttribute>::zeroed();
-        // SAFETY: 1. The answer has a place. The pointer is not followed.
+        // SAFETY: 1. `answer` is a place for the result. The pointer is not dereferenced.
         match unsafe { calls.pointer_attributes(hint, answer.as_mut_ptr(), data) } {
             Ok(()) => {}
             Err(Error::Device { code: INVALID_VALUE, .. }) => return Ok(None),
             Err(error) => return Err(error),
         }
-        // SAFETY: plain numbers, which were zero before they were answered.
+        // SAFETY: the fields are integers and pointers, which were zeroed before the call.
         let answer = unsafe { answer.assume_init() };
-        // The standard has no word for managed memory of ROCm, which is answered
-        // neither as the host's nor as the device's.
+        // The standard has no device type for managed memory of ROCm, so it is reported
+        // neither as host memory nor as device memory.
         Ok(if answer.is_managed != 0 {
             None
         } else if answer.kind == kinds.host {

@@ -1,5 +1,5 @@
-//! A vendor's runtime, loaded: [`Runtime`], and what vendors do differently:
-//! [`Vendor`].
+//! The loaded runtime of a vendor ([`Runtime`]), and the differences between vendors
+//! ([`Vendor`]).
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::mem::ManuallyDrop;
@@ -15,30 +15,30 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
 
-/// A vendor of GPUs. Outside of this crate nobody can be one.
+/// A vendor of GPUs. The trait cannot be implemented outside of this crate.
 pub trait Vendor: Sized + Send + Sync + 'static {
-    /// All kinds of memory of the vendor's.
+    /// All kinds of memory of the vendor.
     const DEVICE_TYPES: &'static [DLDeviceType];
-    /// Memory of a GPU.
+    /// GPU memory.
     const DEVICE: DLDeviceType;
-    /// Memory of the host that is pinned.
+    /// Pinned host memory.
     const PINNED: DLDeviceType;
-    /// What consumers mean by the numbers they send as `stream`.
+    /// How to read the numbers that consumers pass as `stream`.
     const RULES: StreamRules;
-    /// Names of the library, the best first.
+    /// Names of the library, in order of preference.
     const LIBRARIES: &'static [&'static str];
-    /// Which names of [`Calls`] are the vendor's.
+    /// The index of the vendor's names in [`Calls`].
     const NAMES: usize;
 
-    /// What only this vendor has.
+    /// The state that only this vendor needs.
     type Own: Send + Sync;
-    /// Keeps a GPU current for the thread, and gives back what was before.
+    /// A guard that keeps a GPU current for the thread, and restores the previous one.
     type Current;
 
-    /// Where the loaded runtime is kept.
+    /// Where the loaded runtime is stored.
     fn loaded() -> &'static OnceLock<Result<Runtime<Self>, Error>>;
 
-    /// Looks up what only this vendor has.
+    /// Looks up the functions that only this vendor has.
     ///
     /// # Safety
     ///
@@ -52,7 +52,7 @@ pub trait Vendor: Sized + Send + Sync + 'static {
         ordinal: i32,
     ) -> Result<Self::Current, Error>;
 
-    /// Refuses a stream of another GPU or context. The GPU is current.
+    /// Rejects a stream of another GPU or context. The GPU is current.
     ///
     /// # Safety
     ///
@@ -64,7 +64,7 @@ pub trait Vendor: Sized + Send + Sync + 'static {
         handle: StreamHandle,
     ) -> Result<(), Error>;
 
-    /// What is known of an address; `None` if it is not the vendor's.
+    /// The attributes of an address; `None` if it does not belong to the vendor's runtime.
     fn attributes(
         runtime: &'static Runtime<Self>,
         data: *mut c_void,
@@ -78,11 +78,11 @@ pub struct Runtime<V: Vendor> {
     pub(super) calls: Calls,
     pub(super) own: V::Own,
     pub(super) devices: usize,
-    /// For each GPU, whether it was found to have no memory in the order of streams.
+    /// For each GPU, whether it was found not to support stream-ordered allocation.
     no_pools: Box<[AtomicBool]>,
 }
 
-/// The vendor's runtime, which is loaded by the first call.
+/// Returns the vendor's runtime, which the first call loads.
 pub(super) fn runtime<V: Vendor>() -> Result<&'static Runtime<V>, Error> {
     V::loaded().get_or_init(load).as_ref().map_err(|error| *error)
 }
@@ -90,25 +90,25 @@ pub(super) fn runtime<V: Vendor>() -> Result<&'static Runtime<V>, Error> {
 fn load<V: Vendor>() -> Result<Runtime<V>, Error> {
     let library = library::open(V::LIBRARIES)?;
     let device = Device::new(V::DEVICE, 0);
-    // SAFETY: 1. It is the vendor's by its name. Once its functions are known, it
-    // is never closed: whatever they start may go on.
+    // SAFETY: 1. It is the vendor's by its name. Once its functions are looked up, it is
+    // never closed, because its threads may still run.
     let calls = unsafe { Calls::load(&library, device, V::NAMES) }?;
     let library = ManuallyDrop::new(library);
     // SAFETY: 1. The documented argument.
     unsafe { calls.initialize(device, 0) }?;
     let mut count: c_int = 0;
-    // SAFETY: 1. The answer has a place.
+    // SAFETY: 1. `count` is a place for the result.
     unsafe { calls.device_count(device, &raw mut count) }?;
     let devices = usize::try_from(count).unwrap_or(0);
-    // SAFETY: 1. As above.
+    // SAFETY: 1. The library is the vendor's by its name, and is never closed.
     let own = unsafe { V::load_own(&library, devices) }?;
     let no_pools = (0..devices).map(|_| AtomicBool::new(false)).collect();
     Ok(Runtime { calls, own, devices, no_pools })
 }
 
 impl<V: Vendor> Runtime<V> {
-    /// The GPU that is meant. The standard gives pinned and managed memory the
-    /// index 0, whatever GPU it was allocated for.
+    /// The ordinal of the GPU. The standard gives pinned and managed memory the index 0,
+    /// for whichever GPU it was allocated.
     pub(super) fn ordinal(&self, device: Device) -> Result<i32, Error> {
         let known = V::DEVICE_TYPES.contains(&device.device_type());
         let ordinal = device.device_id();
@@ -117,18 +117,19 @@ impl<V: Vendor> Runtime<V> {
         if known && exists && named { Ok(ordinal) } else { Err(Error::NoBackend { device }) }
     }
 
-    /// Whether a GPU was found to have no memory in the order of streams, as in a virtual
-    /// machine with a share of a GPU, and under Windows with an old driver.
+    /// Whether a GPU was found not to support stream-ordered allocation. This happens in
+    /// virtual machines with a share of a GPU, and on Windows with an old driver.
     pub(super) fn lacks_pools(&self, device: Device, ordinal: i32) -> Result<&AtomicBool, Error> {
         let known = usize::try_from(ordinal).ok().and_then(|at| self.no_pools.get(at));
         known.ok_or(Error::NoBackend { device })
     }
 }
 
-/// Lets this thread allocate, free and wait while other threads capture graphs.
+/// A guard that lets this thread allocate, free and wait while other threads capture
+/// graphs.
 ///
-/// Such calls are no part of any capture, but a runtime refuses them, and spoils
-/// the capture, unless the thread says that it knows.
+/// Such calls are not part of any capture, but unless the thread is in relaxed mode, the
+/// runtime rejects them and invalidates the capture.
 pub(super) struct Relaxed<V: Vendor> {
     runtime: &'static Runtime<V>,
     before: c_uint,
@@ -140,7 +141,7 @@ impl<V: Vendor> Relaxed<V> {
 
     pub(super) fn new(runtime: &'static Runtime<V>, device: Device) -> Result<Self, Error> {
         let mut before = Self::MODE;
-        // SAFETY: 1. A mode, and a place for the one before.
+        // SAFETY: 1. A mode, and a place for the previous mode.
         unsafe { runtime.calls.exchange_capture_mode(device, &raw mut before) }?;
         Ok(Self { runtime, before })
     }
@@ -148,8 +149,8 @@ impl<V: Vendor> Relaxed<V> {
 
 impl<V: Vendor> Drop for Relaxed<V> {
     fn drop(&mut self) {
-        // SAFETY: 1. The mode that was before, and a place for ours. An error has
-        // nobody to tell; the thread would stay relaxed.
+        // SAFETY: 1. The previous mode, and a place for ours. An error cannot be reported
+        // here; the thread would stay in relaxed mode.
         let _ = unsafe {
             self.runtime
                 .calls

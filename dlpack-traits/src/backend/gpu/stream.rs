@@ -12,17 +12,18 @@ use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
 
-/// `CU_EVENT_DISABLE_TIMING`: an event that only orders.
+/// `CU_EVENT_DISABLE_TIMING`: the event is only used for ordering.
 const ONLY_ORDERS: c_uint = 2;
 /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`, and ROCm's error of the same name: a stream is
-/// captured that takes turns with the default stream.
+/// being captured that synchronizes implicitly with the default stream.
 const CAPTURE_OF_ANOTHER: c_int = 906;
 
-/// What keeps a stream alive.
+/// The owner that keeps a stream alive.
 pub(super) type StreamOwner = Arc<dyn Any + Send + Sync>;
 
-/// Drops the owner of a stream, on whatever thread, with the stream's GPU current. The owner
-/// may make that GPU current itself, as a `CudaStream` of cudarc does, and leave it so.
+/// Drops the owner of a stream, on any thread, with the stream's GPU current. The owner may
+/// make that GPU current without restoring the previous one, as a `CudaStream` of cudarc
+/// does.
 struct Kept<V: Vendor> {
     device: Device,
     ordinal: i32,
@@ -38,7 +39,7 @@ impl<V: Vendor> Drop for Kept<V> {
     }
 }
 
-/// A stream of a GPU: its name, and what keeps it alive where that is known.
+/// A stream of a GPU: its handle, and the owner that keeps it alive, if known.
 pub struct GpuStream<V> {
     device: Device,
     ordinal: i32,
@@ -56,14 +57,14 @@ impl<V> GpuStream<V> {
         self.device
     }
 
-    /// The same stream, for memory of another kind that its GPU reaches.
+    /// The same stream, for another kind of memory that its GPU can access.
     pub(super) fn of(self, device: Device) -> Self {
         Self { device, ..self }
     }
 }
 
 impl<V: Vendor> GpuStream<V> {
-    /// The same stream, which `owner` keeps alive.
+    /// The same stream, kept alive by `owner`.
     pub(super) fn kept_by(self, owner: StreamOwner) -> Self {
         let (device, ordinal, vendor) = (self.device, self.ordinal, PhantomData);
         let kept: Kept<V> = Kept { device, ordinal, owner: Some(owner), vendor };
@@ -88,7 +89,7 @@ impl<V> fmt::Debug for GpuStream<V> {
     }
 }
 
-/// The stream behind a handle, if it is of the device's primary context.
+/// Borrows the stream behind a handle, if it belongs to the device's primary context.
 ///
 /// # Safety
 ///
@@ -100,16 +101,16 @@ pub(super) unsafe fn borrow<V: Vendor>(
     let runtime = runtime::<V>()?;
     let ordinal = runtime.ordinal(device)?;
     let _current = V::enter(runtime, device, ordinal)?;
-    // SAFETY: 1. By 1.
+    // SAFETY: 1. By our caller's 1.
     unsafe { V::check_stream(runtime, device, ordinal, handle) }?;
     Ok(GpuStream::new(device, ordinal, handle))
 }
 
-// SAFETY: 1. to 3. are what the runtimes document of their streams and events. 4.
-// The calls of `record` and `wait` are those that captures record. 5. They
-// document that too. 6. The GPU is made current first. 7. It has the same handle. 8. The
-// runtime is asked. 9. to 11. Handles are compared where the defaults do; `borrow` refuses
-// streams of other contexts; streams have an order.
+// SAFETY: 1. to 3. The runtimes document this for their streams and events. 4. `record` and
+// `wait` only make calls that a capture records. 5. The runtimes document it. 6. Each call
+// makes the GPU current first. 7. A clone has the same handle. 8. The runtime is queried.
+// 9. to 11. The defaults compare handles; `borrow` rejects streams of other contexts;
+// streams execute in order.
 unsafe impl<V: Vendor> Stream for GpuStream<V> {
     type Event = GpuEvent<V>;
 
@@ -117,17 +118,17 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
         let runtime = runtime::<V>()?;
         let _current = V::enter(runtime, self.device, self.ordinal)?;
         let mut event = ptr::null_mut();
-        // SAFETY: 1. A documented flag, and a place for the answer.
+        // SAFETY: 1. A documented flag, and a place for the result.
         unsafe { runtime.calls.event_create(self.device, &raw mut event, ONLY_ORDERS) }?;
         let Some(raw) = NonNull::new(event) else {
             return Err(Error::Unsupported { device: self.device, what: "events" });
         };
-        // From here on it is destroyed.
+        // From here on, dropping `event` destroys it.
         let event =
             GpuEvent { device: self.device, ordinal: self.ordinal, raw, vendor: PhantomData };
         let handle = self.handle.as_ptr();
-        // SAFETY: 1. The event is new, and of the context of the stream, which
-        // lives as long as `self` is used.
+        // SAFETY: 1. The event is new, and of the context of the stream, which lives as
+        // long as `self` is used.
         unsafe { runtime.calls.event_record(self.device, raw.as_ptr(), handle) }?;
         Ok(event)
     }
@@ -136,14 +137,14 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
         let runtime = runtime::<V>()?;
         let _current = V::enter(runtime, self.device, self.ordinal)?;
         let handle = self.handle.as_ptr();
-        // SAFETY: 1. The stream lives as long as `self` is used, the event as
-        // long as it is borrowed; no flags are what is documented.
+        // SAFETY: 1. The stream lives as long as `self` is used, the event as long as it is
+        // borrowed; 0 is the documented value for no flags.
         unsafe { runtime.calls.stream_wait(self.device, handle, event.raw.as_ptr(), 0) }
     }
 
     fn synchronize(&self) -> Result<(), Error> {
         let runtime = runtime::<V>()?;
-        // Without its context, the handle of a default stream would name another one.
+        // In another context, the handle of a default stream names a different stream.
         let _current = V::enter(runtime, self.device, self.ordinal)?;
         let _relaxed = Relaxed::new(runtime, self.device)?;
         // SAFETY: 1. The stream lives as long as `self` is used.
@@ -155,13 +156,14 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
         let _current = V::enter(runtime, self.device, self.ordinal)?;
         let mut status: c_uint = 0;
         let handle = self.handle.as_ptr();
-        // SAFETY: 1. The stream lives as long as `self` is used, and the answer
-        // has a place.
+        // SAFETY: 1. The stream lives as long as `self` is used, and `status` is a place
+        // for the result.
         unsafe { runtime.calls.stream_is_capturing(self.device, handle, &raw mut status) }?;
         Ok(status != 0)
     }
 
-    /// A legacy default stream takes turns with the blocking streams of its context.
+    /// A legacy default stream synchronizes implicitly with the blocking streams of its
+    /// context.
     fn is_blocked(&self) -> bool {
         let legacy = self.handle.number() <= 1;
         let blocked =
@@ -170,12 +172,12 @@ unsafe impl<V: Vendor> Stream for GpuStream<V> {
     }
 }
 
-/// Waits for all work of the device's primary context.
+/// Waits on the host for all work of the device's primary context.
 pub(super) fn synchronize_device<V: Vendor>(device: Device) -> Result<(), Error> {
     let runtime = runtime::<V>()?;
     let _current = V::enter(runtime, device, runtime.ordinal(device)?)?;
     let _relaxed = Relaxed::new(runtime, device)?;
-    // SAFETY: 1. There are no arguments.
+    // SAFETY: 1. The function has no arguments.
     unsafe { runtime.calls.synchronize_device(device) }
 }
 
@@ -187,20 +189,21 @@ pub struct GpuEvent<V: Vendor> {
     vendor: PhantomData<fn() -> V>,
 }
 
-// SAFETY: the runtimes let any thread use an event.
+// SAFETY: the runtimes document that any thread may use an event.
 unsafe impl<V: Vendor> Send for GpuEvent<V> {}
 
-// SAFETY: 1. The runtimes document that an event may be destroyed before it is
-// reached, and that streams wait for what it recorded all the same.
+// SAFETY: 1. The runtimes document that an event may be destroyed before it is reached, and
+// that streams still wait for the work that it recorded.
 unsafe impl<V: Vendor> Event for GpuEvent<V> {}
 
 impl<V: Vendor> Drop for GpuEvent<V> {
     fn drop(&mut self) {
         let Ok(runtime) = runtime::<V>() else { return };
-        // Destroying needs no context where the runtime keeps its word.
+        // If no context can be made current, the event is destroyed without one, as
+        // documented.
         let _current = V::enter(runtime, self.device, self.ordinal);
-        // SAFETY: 1. `record` created it, and nobody names it any more. An error
-        // has nobody to tell.
+        // SAFETY: 1. `record` created it, and it is not used any more. An error cannot be
+        // reported here.
         let _ = unsafe { runtime.calls.event_destroy(self.device, self.raw.as_ptr()) };
     }
 }
