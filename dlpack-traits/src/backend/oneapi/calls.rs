@@ -1,4 +1,4 @@
-//! The functions of DPCTL's C interface, and what they hand out: [`Calls`],
+//! The functions of DPCTL's C interface, and references to its objects: [`Calls`],
 //! [`Object`].
 
 #![expect(ffi_unwind_calls, reason = "an exception that leaves one of them ends the process")]
@@ -17,9 +17,9 @@ use crate::ffi;
 /// A pointer to an object of SYCL.
 pub(super) type Ref = *mut c_void;
 
-/// Ends the process if a C++ exception comes by. Most functions catch theirs and
-/// answer NULL; some have none to catch as long as they are called in the right
-/// order, which is what `usm` sees to.
+/// A guard that aborts the process if a C++ exception unwinds through it. Most functions
+/// catch exceptions and return NULL. Some do not, but throw nothing as long as they are
+/// called in the order that `usm` guarantees.
 struct NoException;
 
 impl Drop for NoException {
@@ -28,8 +28,8 @@ impl Drop for NoException {
     }
 }
 
-/// Defines the table, and a method for each function: plain ones, and those that
-/// hand out an object, with the function that deletes it.
+/// Defines the table, and a method for each function: functions that return an object, with
+/// the function that deletes it, and plain functions.
 macro_rules! calls {
     (
         objects { $($made:ident($($of:ident: $by:ty),*) => $delete:ident;)+ }
@@ -45,7 +45,7 @@ macro_rules! calls {
 
         #[expect(non_snake_case, reason = "as they are called in C")]
         impl Calls {
-            /// Looks all of them up.
+            /// Looks up all functions.
             ///
             /// # Safety
             ///
@@ -53,9 +53,9 @@ macro_rules! calls {
             pub(super) unsafe fn load(library: &Library) -> Result<Self, Error> {
                 let device = Device::new(ffi::kDLOneAPI, 0);
                 Ok(Self {
-                    // SAFETY: 1. The type is that in DPCTL's headers. 2. By 1.
+                    // SAFETY: 1. The type is that in DPCTL's headers. 2. By our caller's 1.
                     $($made: unsafe { function(library, device, stringify!($made)) }?,)+
-                    // SAFETY: as above.
+                    // SAFETY: 1. The type is that in DPCTL's headers. 2. By our caller's 1.
                     $($symbol: unsafe { function(library, device, stringify!($symbol)) }?,)+
                 })
             }
@@ -70,11 +70,11 @@ macro_rules! calls {
                     $($of: $by),*
                 ) -> Result<Object, Error> {
                     let exception = NoException;
-                    // SAFETY: by 1. What unwinds goes no further than this.
+                    // SAFETY: by our caller's 1. `exception` stops an unwinding.
                     let raw = unsafe { (self.$made)($($of),*) };
                     core::mem::forget(exception);
                     let object = |raw| Object { raw, delete: Self::$delete, calls: self };
-                    // NULL is the one code that there is.
+                    // NULL is the only failure, without an error code.
                     let failed = Error::Device { device, call: stringify!($made), code: 0 };
                     NonNull::new(raw).map(object).ok_or(failed)
                 }
@@ -86,7 +86,7 @@ macro_rules! calls {
                 /// 1. The arguments are what DPCTL documents for the function.
                 pub(super) unsafe fn $symbol(&self, $($argument: $type),*) $(-> $answer)? {
                     let exception = NoException;
-                    // SAFETY: by 1. What unwinds goes no further than this.
+                    // SAFETY: by our caller's 1. `exception` stops an unwinding.
                     let answer = unsafe { (self.$symbol)($($argument),*) };
                     core::mem::forget(exception);
                     answer
@@ -136,7 +136,7 @@ calls! {
     }
 }
 
-/// An object of SYCL that is ours to delete.
+/// An owned object of SYCL.
 #[derive(Debug)]
 pub(super) struct Object {
     raw: NonNull<c_void>,
@@ -144,10 +144,9 @@ pub(super) struct Object {
     calls: &'static Calls,
 }
 
-// SAFETY: SYCL objects are references that are counted, which any thread may
-// use and drop.
+// SAFETY: SYCL objects are reference counted handles, which any thread may use and drop.
 unsafe impl Send for Object {}
-// SAFETY: their member functions may be called by several threads.
+// SAFETY: several threads may call their member functions.
 unsafe impl Sync for Object {}
 
 impl Object {
@@ -158,8 +157,8 @@ impl Object {
 
 impl Drop for Object {
     fn drop(&mut self) {
-        // SAFETY: 1. DPCTL documents that the caller is to delete what it hands out,
-        // by this function; this is the last time that it is named.
+        // SAFETY: 1. DPCTL documents that the caller must delete the objects that it
+        // returns, by this function; the object is not used afterwards.
         unsafe { (self.delete)(self.calls, self.raw.as_ptr()) }
     }
 }

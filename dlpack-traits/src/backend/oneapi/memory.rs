@@ -1,4 +1,4 @@
-//! USM of a device: new, copied, freed.
+//! USM of a device: allocation, copies, frees.
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -14,10 +14,10 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::kDLOneAPI;
 
-/// As much as kernels that use vectors want.
+/// The alignment that vectorised kernels need.
 const ALIGN: usize = 256;
 
-/// New memory of a kind, bound to the default context.
+/// Allocates memory of a kind, bound to the default context.
 fn allocate(queue: &Queue, kind: UsmKind, byte_len: usize) -> Result<NonNull<c_void>, Error> {
     let runtime = queue.runtime;
     let (device, calls, raw) = (queue.device(), runtime.calls, queue.raw());
@@ -26,22 +26,22 @@ fn allocate(queue: &Queue, kind: UsmKind, byte_len: usize) -> Result<NonNull<c_v
         UsmKind::Shared => (aspect::SHARED, "USM of the kind shared"),
         UsmKind::Host => (aspect::HOST, "USM of the kind host"),
     };
-    // Without it some of the functions throw.
+    // Without the aspect, some of the functions throw.
     if !runtime.root(device)?.has(calls, aspect) {
         return Err(Error::Unsupported { device, what });
     }
     let data = match kind {
         // SAFETY: 1. A queue of a device that has the kind; a power of two.
         UsmKind::Device => unsafe { calls.DPCTLaligned_alloc_device(ALIGN, byte_len, raw) },
-        // SAFETY: 1. As above.
+        // SAFETY: 1. A queue of a device that has the kind; a power of two.
         UsmKind::Shared => unsafe { calls.DPCTLaligned_alloc_shared(ALIGN, byte_len, raw) },
-        // SAFETY: 1. As above.
+        // SAFETY: 1. A queue of a device that has the kind; a power of two.
         UsmKind::Host => unsafe { calls.DPCTLaligned_alloc_host(ALIGN, byte_len, raw) },
     };
     NonNull::new(data).ok_or(Error::OutOfMemory { bytes: byte_len })
 }
 
-/// Memory that is filled with zeros in the order of the queue.
+/// Allocates memory, and fills it with zeros in the order of the queue.
 fn zeroed(queue: &Queue, kind: UsmKind, byte_len: usize) -> Result<NonNull<c_void>, Error> {
     let data = allocate(queue, kind, byte_len)?;
     let (calls, device) = (queue.runtime.calls, queue.device());
@@ -64,15 +64,16 @@ fn zeroed(queue: &Queue, kind: UsmKind, byte_len: usize) -> Result<NonNull<c_voi
 /// 1. `allocate` returned it for the same device, and it was not freed.
 /// 2. All work on it is done.
 unsafe fn free(queue: &Queue, data: NonNull<c_void>) {
-    // The device was found before.
+    // The lookup does not fail: `allocate` found the device.
     if let Ok(root) = queue.runtime.root(queue.device()) {
-        // SAFETY: 1. By 1 and 2, with the context that it was allocated for.
+        // SAFETY: 1. By our caller's 1 and 2, with the context for which it was
+        // allocated.
         unsafe { queue.runtime.calls.DPCTLfree_with_context(data.as_ptr(), root.context.raw()) }
     }
 }
 
-/// Memory of a kind that the allocator does not give. It is freed when this is
-/// dropped.
+/// Memory of a kind that the allocator does not return. Dropping it frees the
+/// memory.
 struct Owned {
     queue: Queue,
     data: NonNull<c_void>,
@@ -80,7 +81,7 @@ struct Owned {
 
 // SAFETY: the address is only kept to be freed, which any thread may do.
 unsafe impl Send for Owned {}
-// SAFETY: shared, nothing can be done with it.
+// SAFETY: `&Owned` has no operations.
 unsafe impl Sync for Owned {}
 
 impl Drop for Owned {
@@ -92,8 +93,8 @@ impl Drop for Owned {
 }
 
 impl OneApi {
-    /// `len` elements in memory of a kind, all of them zero, for work on the
-    /// queue. [`DeviceBuffer::zeroed`] gives memory of the kind
+    /// Allocates `len` elements in memory of a kind, all of them zero, for work
+    /// on the queue. [`DeviceBuffer::zeroed`] returns memory of the kind
     /// [`Device`](UsmKind::Device).
     ///
     /// # Errors
@@ -113,19 +114,20 @@ impl OneApi {
         let queue = stream.stream().clone();
         let data = zeroed(&queue, kind, byte_len.max(1))?;
         let owner = Owned { queue, data };
-        // SAFETY: 1. It is as long, until the owner is dropped. 2. It is zeroed in
-        // the order of the stream, any bits will do, and the alignment is more. 3.
-        // It is new, and nothing here makes a reference to it. 4. Only that. 5.
-        // The owner frees at once.
+        // SAFETY: 1. It has that length, until the owner is dropped. 2. It is
+        // zeroed in the order of the stream, any bits are valid, and its
+        // alignment is greater. 3. It is new, and nothing here makes a
+        // reference to it. 4. The fill with zeros is the only work, and is
+        // enqueued on the stream. 5. The owner frees at once.
         Ok(unsafe {
             DeviceBuffer::from_raw_parts(data, byte_len, dtype, stream, owner, Freed::AtOnce)
         })
     }
 }
 
-// SAFETY: 1. SYCL gives new memory with that alignment. 2. Zeros are written in
-// the order of the queue. 3. The host waits for the queue; after all queues it
-// cannot, which is an error.
+// SAFETY: 1. SYCL returns new memory with that alignment. 2. Zeros are written
+// in the order of the queue. 3. The host waits for the queue; it cannot wait
+// for all queues, which is an error.
 unsafe impl Allocator for OneApi {
     fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
         zeroed(stream.stream(), UsmKind::Device, byte_len)
@@ -137,14 +139,14 @@ unsafe impl Allocator for OneApi {
         _: usize,
     ) -> Result<(), Error> {
         patiently(|| stream.synchronize())?;
-        // SAFETY: 1. By 1. 2. By 2, after the wait.
+        // SAFETY: 1. By our caller's 1. 2. By our caller's 2, after the wait.
         unsafe { free(stream.stream(), data) };
         Ok(())
     }
 }
 
-// SAFETY: 1. SYCL copies as many bytes as it is asked to; `enqueue` sees to the
-// order. 2. The copy is the last that can fail.
+// SAFETY: 1. SYCL copies exactly `byte_len` bytes; `enqueue` guarantees the
+// order. 2. The copy is the last call that can fail.
 unsafe impl Memcpy for OneApi {
     unsafe fn copy(
         stream: &WorkStream<Self>,
@@ -161,7 +163,7 @@ unsafe impl Memcpy for OneApi {
         let (calls, device) = (queue.runtime.calls, stream.device());
         let (source, target) = (from.address().cast(), to.address().cast());
         queue.enqueue(|raw| {
-            // SAFETY: 1. A queue; memory by 1.
+            // SAFETY: 1. A queue; memory by our caller's 1.
             unsafe { calls.DPCTLQueue_Memcpy(device, raw, target, source, byte_len) }
         })
     }

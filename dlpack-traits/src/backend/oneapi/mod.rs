@@ -1,7 +1,7 @@
-//! oneAPI: unified shared memory of SYCL, [`OneApi`].
+//! oneAPI: unified shared memory (USM) of SYCL, [`OneApi`].
 //!
-//! DPCTL, the C interface of Python's package `dpctl`, is loaded when it is
-//! needed first: SYCL itself is C++ whose names change with every release.
+//! DPCTL, the C interface of Python's package `dpctl`, is lazily loaded. SYCL itself has a
+//! C++ interface, whose symbols change with every release.
 
 mod calls;
 mod memory;
@@ -22,26 +22,24 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::{self, DLDeviceType};
 
-/// oneAPI: memory that SYCL shares between devices and the host (USM), as dpnp
-/// and PyTorch's XPU have it.
+/// oneAPI: memory that SYCL shares between devices and the host (USM), as used by dpnp and
+/// PyTorch's XPU.
 ///
-/// - A device is known by its index among the root devices that DPCTL lists. Memory
-///   is exchanged if it is bound to the default context of the device's platform,
-///   and is refused otherwise ([`recognize`](Self::recognize),
-///   [`exported`](Self::exported)).
-/// - A stream is a `sycl::queue`, and its handle the address of one: what
-///   `SyclQueue.addressof_ref()` of `dpctl` and `Stream.sycl_queue` of PyTorch
-///   say. A queue is kept by a reference of its own, whatever becomes of the handle.
-///   Whoever names none gets finished work.
-/// - A hand-off is a barrier on either queue. Memory is freed after a wait of the
-///   host for the queues that were named.
-/// - DPCTL catches what SYCL throws, and prints it, in all functions that fail in
-///   practice; such an error has the code 0. An exception that it does not catch
-///   ends the process.
+/// - The id of a device is its index among the root devices that DPCTL lists. Memory can be
+///   exchanged if it is bound to the default context of the device's platform, and is
+///   rejected otherwise ([`recognize`](Self::recognize), [`exported`](Self::exported)).
+/// - A stream is a `sycl::queue`, and its handle the address of one, as returned by
+///   `SyclQueue.addressof_ref()` of `dpctl` and `Stream.sycl_queue` of PyTorch. A borrowed
+///   queue is a copy with its own reference, whatever happens to the handle. If the
+///   consumer passes no stream, the host waits for pending work.
+/// - Queues are synchronized by a barrier on each. Memory is freed after a wait on the host
+///   for the queues that consumers named.
+/// - DPCTL catches and prints the exceptions of SYCL in all functions that fail in
+///   practice; such an error has the code 0. An exception that it does not catch aborts the
+///   process.
 ///
-/// The library is found where Python imported `dpctl`, or by the system's loader,
-/// or in the file that [`load`](Self::load) is given. It is tested with dpctl
-/// 0.22.
+/// The library is found if Python has imported `dpctl`, or by the system's loader;
+/// [`load`](Self::load) takes its path. It is tested with dpctl 0.22.
 ///
 /// ```no_run
 /// use dlpack_traits::backend::{DeviceBuffer, OneApi};
@@ -56,18 +54,18 @@ use crate::ffi::{self, DLDeviceType};
 pub struct OneApi;
 
 impl OneApi {
-    /// Loads DPCTL from a file, unless the process has it already: two copies
-    /// of SYCL know nothing of each other's memory.
+    /// Loads DPCTL from a file, unless the process has loaded it already: two copies of
+    /// SYCL do not recognise each other's memory.
     ///
     /// # Errors
     ///
-    /// [`Error::NoLibrary`], and [`Error::Unsupported`] where a function is missing.
+    /// [`Error::NoLibrary`], and [`Error::Unsupported`] if a function is missing.
     ///
     /// # Safety
     ///
     /// 1. The file, if there is one, is DPCTL's library (`libDPCTLSyclInterface.so`).
     pub unsafe fn load(file: &Path) -> Result<(), Error> {
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         unsafe { runtime::load(file) }.map(drop)
     }
 
@@ -80,13 +78,12 @@ impl OneApi {
         Ok(runtime()?.roots.len())
     }
 
-    /// Somebody else's queue, as a stream with a handle of its own.
+    /// Copies a queue of another library into a stream with its own handle.
     ///
     /// # Errors
     ///
-    /// [`Error::NoBackend`], [`Error::StreamRefused`] for NULL, and
-    /// [`Error::Unsupported`] for a queue of another device or of a context that
-    /// is not its platform's default.
+    /// [`Error::NoBackend`], [`Error::StreamRefused`] for NULL, and [`Error::Unsupported`]
+    /// for a queue of another device or of a context that is not its platform's default.
     ///
     /// # Safety
     ///
@@ -96,21 +93,19 @@ impl OneApi {
         device: Device,
         handle: StreamHandle,
     ) -> Result<WorkStream<Self>, Error> {
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         Ok(unsafe { queue::borrow(device, handle) }?.into_work_stream())
     }
 
-    /// From now on, until the guard is dropped, this thread works on that queue:
-    /// new memory is for it, and consumers are told to work on it too
-    /// (`current_work_stream`).
+    /// Makes the queue the current one of this thread, until the guard is dropped: new
+    /// memory is allocated for it, and consumers work on it too (`current_work_stream`).
     pub fn enter(stream: WorkStream<Self>) -> Entered {
         entered::enter(stream)
     }
 }
 
-// SAFETY: 1. Both check the device. 2. The rules make no stream of a number. 3. A
-// queue is borrowed as a reference of its own, by which SYCL counts. 4. It is not
-// defined.
+// SAFETY: 1. Both check the device. 2. The rules have no default streams. 3. A borrowed
+// queue is a copy, which holds its own reference. 4. It is not defined.
 unsafe impl Backend for OneApi {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLOneAPI];
     const STREAMS_LAST: bool = true;
@@ -127,7 +122,7 @@ unsafe impl Backend for OneApi {
     }
 
     unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<OneApiQueue, Error> {
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         unsafe { queue::borrow(device, handle) }
     }
 }

@@ -10,7 +10,7 @@ use crate::backend::{Event, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 
-/// A queue of SYCL: a reference of its own to it.
+/// A queue of SYCL, with a reference to it.
 #[derive(Clone)]
 pub struct OneApiQueue {
     pub(super) runtime: &'static Runtime,
@@ -36,21 +36,23 @@ impl OneApiQueue {
         self.device
     }
 
-    /// The queue as work of its device. Its handle is that of this reference.
+    /// Converts the queue into a work stream of its device. Its handle is the address of
+    /// this copy.
     pub(super) fn into_work_stream(self) -> WorkStream<OneApi> {
         let (device, handle) = (self.device, StreamHandle::from_ptr(self.raw()));
-        // SAFETY: 1. The handle is an object that the stream keeps. 2. `borrow`
-        // and `Runtime::queue` make queues of their device only.
+        // SAFETY: 1. The handle is an object that the stream keeps. 2. `borrow` and
+        // `Runtime::queue` only make queues of their device.
         unsafe { WorkStream::new(device, handle, self) }
     }
 
-    /// A barrier: it is reached after all work so far, and later work waits for it.
+    /// Enqueues a barrier: it is reached after all work so far, and later work waits for
+    /// it.
     fn barrier(&self) -> Result<Object, Error> {
         // SAFETY: 1. A queue.
         unsafe { self.runtime.calls.DPCTLQueue_SubmitBarrier(self.device, self.raw()) }
     }
 
-    /// Enqueues one piece of work in order, also where the queue has none.
+    /// Enqueues one command in order, also on a queue that executes out of order.
     pub(super) fn enqueue(
         &self,
         work: impl FnOnce(Ref) -> Result<Object, Error>,
@@ -61,7 +63,7 @@ impl OneApiQueue {
         self.barrier()?;
         let event = work(self.raw())?;
         if self.barrier().is_err() {
-            // What is enqueued later would not wait for it, so the host does.
+            // Later work would not wait for the command, so the host waits for it now.
             // SAFETY: 1. An event.
             unsafe { self.runtime.calls.DPCTLEvent_Wait(event.raw()) }
         }
@@ -75,7 +77,7 @@ impl fmt::Debug for OneApiQueue {
     }
 }
 
-/// The queue behind a pointer, if it is of the default context of the device.
+/// Borrows the queue behind a pointer, if it belongs to the default context of the device.
 ///
 /// # Safety
 ///
@@ -87,9 +89,9 @@ pub(super) unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<Queu
         let rule = "send the address of a `sycl::queue`";
         return Err(Error::StreamRefused { device, stream: Some(0), rule });
     }
-    // SAFETY: 1. A queue, by 1.
+    // SAFETY: 1. A queue, by our caller's 1.
     let context = unsafe { calls.DPCTLQueue_GetContext(device, raw) }?;
-    // SAFETY: 1. As above.
+    // SAFETY: 1. A queue, by our caller's 1.
     let found = unsafe { calls.DPCTLQueue_GetDevice(device, raw) }?;
     // SAFETY: 1. Two contexts.
     let is_default = unsafe { calls.DPCTLContext_AreEq(context.raw(), root.context.raw()) };
@@ -97,17 +99,18 @@ pub(super) unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<Queu
     if !is_default || unsafe { runtime.number_of(found.raw()) } != Some(device) {
         return Err(Error::Unsupported { device, what: "queue of another device or context" });
     }
-    // SAFETY: 1. A queue, by 1.
+    // SAFETY: 1. A queue, by our caller's 1.
     let copy = unsafe { calls.DPCTLQueue_Copy(device, raw) }?;
     Ok(Queue::new(runtime, device, copy))
 }
 
-// SAFETY: 1. Of a queue with an order SYCL documents it; on others this crate
-// enqueues between barriers, and a fence is one. 2. and 3. A barrier of SYCL is reached after all
-// work before it, and after the events; later work waits for it. 4. It enqueues.
-// 5. SYCL documents it. 6. Objects of SYCL are for any thread. 7. It is a reference to the
-// same queue. 8. This crate enqueues nothing on a queue that records a graph. 9. SYCL compares
-// queues. 10. Events of one device's default context can be waited for. 11. A barrier does.
+// SAFETY: 1. SYCL documents it for in-order queues; on others this crate enqueues between
+// barriers, and a fence is a barrier. 2. and 3. A barrier of SYCL is reached after all work
+// before it, and after the events; later work waits for it. 4. It only enqueues. 5. SYCL
+// documents it. 6. Any thread may use objects of SYCL. 7. A clone is a reference to the
+// same queue. 8. This crate enqueues nothing on a queue that records a graph. 9. SYCL
+// compares queues. 10. Events of one device's default context can be waited for. 11. A
+// barrier does.
 unsafe impl Stream for OneApiQueue {
     type Event = OneApiEvent;
 
@@ -118,7 +121,7 @@ unsafe impl Stream for OneApiQueue {
     fn wait(&self, event: &OneApiEvent) -> Result<(), Error> {
         let (calls, events) = (self.runtime.calls, [event.0.raw()]);
         let (first, count) = (events.as_ptr(), events.len());
-        // SAFETY: 1. A queue, and as many events as are said.
+        // SAFETY: 1. A queue, and as many events as `count`.
         unsafe { calls.DPCTLQueue_SubmitBarrierForEvents(self.device, self.raw(), first, count) }
             .map(drop)
     }
@@ -133,8 +136,8 @@ unsafe impl Stream for OneApiQueue {
         if self.in_order { Ok(()) } else { self.barrier().map(drop) }
     }
 
-    /// A handle is the address of a C++ object: each copy of a queue has one, and it
-    /// may be another queue's later.
+    /// A handle is the address of a C++ object: each copy of a queue has its own, and the
+    /// address may be reused for another queue later.
     fn is_same(&self, other: &Self) -> Option<bool> {
         // SAFETY: 1. Two queues.
         Some(unsafe { self.runtime.calls.DPCTLQueue_AreEq(self.raw(), other.raw()) })
@@ -145,6 +148,5 @@ unsafe impl Stream for OneApiQueue {
 #[derive(Debug)]
 pub struct OneApiEvent(Object);
 
-// SAFETY: 1. It is one of the references to the event; SYCL and its queues hold
-// theirs.
+// SAFETY: 1. It is one reference to the event; SYCL and its queues hold their own.
 unsafe impl Event for OneApiEvent {}

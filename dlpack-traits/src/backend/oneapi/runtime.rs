@@ -1,4 +1,4 @@
-//! DPCTL, loaded, and the devices that it finds: [`Runtime`].
+//! The loaded DPCTL library and its devices: [`Runtime`].
 
 use core::ffi::c_int;
 use core::ptr;
@@ -13,8 +13,8 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;
 
-/// Names of the library. Python's package `dpctl` has it in its folder, so it is
-/// found under its name where a program of Python imported that.
+/// Names of the library. Python's package `dpctl` contains it, so it is found
+/// by its name if a Python program has imported the package.
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["DPCTLSyclInterface.dll"]
 } else {
@@ -25,7 +25,7 @@ const EVERYTHING: c_int = (31 << 16) | 63;
 /// `DPCTL_IN_ORDER`.
 const IN_ORDER: c_int = 1 << 1;
 
-/// `DPCTLSyclAspectType`: what kinds of USM a device has.
+/// `DPCTLSyclAspectType`: the kinds of USM that a device has.
 pub(super) mod aspect {
     use core::ffi::c_int;
 
@@ -34,41 +34,40 @@ pub(super) mod aspect {
     pub(in super::super) const SHARED: c_int = 14;
 }
 
-/// DPCTL's library, and the root devices in the order that gives them their
-/// numbers.
+/// DPCTL's library, and the root devices, indexed by device id.
 #[derive(Debug)]
 pub(super) struct Runtime {
     pub(super) calls: &'static Calls,
     pub(super) roots: Vec<Root>,
 }
 
-/// A root device: one that is no part of another.
+/// A root device: one that is not a part of another device.
 #[derive(Debug)]
 pub(super) struct Root {
     pub(super) device: Object,
     /// The default context of its platform.
     pub(super) context: Object,
-    /// Made when it is needed first.
+    /// The default queue, created at the first use.
     queue: OnceLock<Queue>,
 }
 
-// SAFETY: 1. The names, and 1 of `load`, are those of DPCTL.
+// SAFETY: 1. The names are those of DPCTL, and by 1 of `load` so is the file.
 static LOADED: Loaded<Calls, Runtime> =
     unsafe { Loaded::new(LIBRARIES, Calls::load, Runtime::new) };
 
-/// The runtime. Where there is none, the next call looks again: Python may have
-/// imported it meanwhile.
+/// Returns the runtime. A failed load is not cached: Python may import the
+/// library later.
 pub(super) fn runtime() -> Result<&'static Runtime, Error> {
     LOADED.runtime()
 }
 
-/// Loads the library from a file, unless the process has it.
+/// Loads the library from a file, unless the process has loaded it.
 ///
 /// # Safety
 ///
 /// 1. The file, if there is one, is DPCTL's library.
 pub(super) unsafe fn load(file: &Path) -> Result<&'static Runtime, Error> {
-    // SAFETY: 1. By 1.
+    // SAFETY: 1. By our caller's 1.
     unsafe { LOADED.load(file, true) }
 }
 
@@ -96,33 +95,34 @@ impl Runtime {
         Ok(Self { calls, roots: roots.collect::<Result<_, Error>>()? })
     }
 
-    /// The root device of that number.
+    /// Returns the root device with that number.
     pub(super) fn root(&self, device: Device) -> Result<&Root, Error> {
         let known = device.device_type() == ffi::kDLOneAPI;
         let root = usize::try_from(device.device_id()).ok().and_then(|id| self.roots.get(id));
         root.filter(|_| known).ok_or(Error::NoBackend { device })
     }
 
-    /// The root device that this device is, or is a part of.
+    /// Returns the root device that this device is, or is a part of.
     ///
     /// # Safety
     ///
     /// 1. `device` is a device of SYCL.
     pub(super) unsafe fn number_of(&self, device: Ref) -> Option<Device> {
         let found = self.roots.iter().position(|root| {
-            // SAFETY: 1. Two devices, one of them by 1.
+            // SAFETY: 1. Two devices, one of them by our caller's 1.
             unsafe { self.calls.DPCTLDevice_AreEq(root.device.raw(), device) }
         });
         if let Some(index) = found {
             return i32::try_from(index).ok().map(oneapi);
         }
-        // SAFETY: 1. A device, by 1; the answer is NULL for one that is no part.
+        // SAFETY: 1. A device, by our caller's 1; the result is NULL for a root
+        // device.
         let parent = unsafe { self.calls.DPCTLDevice_GetParentDevice(oneapi(0), device) }.ok()?;
-        // SAFETY: 1. It was just handed out.
+        // SAFETY: 1. The call above returned it.
         unsafe { self.number_of(parent.raw()) }
     }
 
-    /// The queue of a device on which this crate works by default.
+    /// Returns the queue of a device on which this crate works by default.
     pub(super) fn queue(&'static self, device: Device) -> Result<Queue, Error> {
         let root = self.root(device)?;
         if let Some(queue) = root.queue.get() {
@@ -130,8 +130,8 @@ impl Runtime {
         }
         let (context, handler) = (root.context.raw(), ptr::null_mut());
         let raw = root.device.raw();
-        // SAFETY: 1. A device and its context; no handler, and an order, are
-        // documented.
+        // SAFETY: 1. A device and its context; NULL for the handler, and the
+        // in-order property, are documented.
         let queue =
             unsafe { self.calls.DPCTLQueue_Create(device, context, raw, handler, IN_ORDER) }?;
         let queue = Queue::new(self, device, queue);
@@ -146,7 +146,7 @@ impl Root {
         unsafe { calls.DPCTLDevice_HasAspect(self.device.raw(), aspect) }
     }
 
-    /// Whether the runtime may be asked about addresses: without USM that throws.
+    /// Whether addresses can be queried: without USM the query throws.
     pub(super) fn has_usm(&self, calls: &Calls) -> bool {
         [aspect::DEVICE, aspect::HOST, aspect::SHARED].iter().any(|kind| self.has(calls, *kind))
     }

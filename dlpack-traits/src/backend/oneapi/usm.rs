@@ -1,9 +1,9 @@
-//! Whose memory an address is: the protocol by which libraries of SYCL exchange
+//! Queries of the device behind an address: the protocol by which SYCL libraries exchange
 //! USM as kDLOneAPI.
 //!
-//! The order of the questions matters. DPCTL does not catch what SYCL throws
-//! where the device has no USM, and where the address is none: so the aspects
-//! come first, then the kind, and the device of an address last.
+//! The order of the queries matters. DPCTL does not catch the exceptions that SYCL throws
+//! if the device has no USM, or if the address is not USM. The aspects are therefore
+//! queried first, then the kind, and the device of an address last.
 
 use core::ffi::{c_int, c_void};
 
@@ -17,11 +17,11 @@ use crate::error::Error;
 /// A kind of unified shared memory (USM).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UsmKind {
-    /// The device's: the processor must not touch it.
+    /// Memory of the device: the processor must not access it.
     Device,
-    /// The device's and the host's, which moves between them.
+    /// Memory that migrates between the device and the host.
     Shared,
-    /// The host's, which devices reach.
+    /// Memory of the host, which devices can access.
     Host,
 }
 
@@ -36,13 +36,13 @@ impl UsmKind {
         }
     }
 
-    /// Whether the processor may follow the address.
+    /// Whether the processor may access the memory at the address.
     pub const fn host_accessible(self) -> bool {
         matches!(self, Self::Shared | Self::Host)
     }
 }
 
-/// What is known of an allocation of USM.
+/// The attributes of a USM allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usm {
     device: Device,
@@ -50,8 +50,8 @@ pub struct Usm {
 }
 
 impl Usm {
-    /// The root device, by the number under which it is exchanged. Of memory of
-    /// the host it is the one that was asked about, or the first of the context.
+    /// The root device, by its id in an exchange. For host memory, it is the device that
+    /// the caller passed, or the first of the context.
     pub const fn device(self) -> Device {
         self.device
     }
@@ -62,20 +62,20 @@ impl Usm {
     }
 }
 
-/// The questions about addresses in a context, which are asked in the order in which
-/// they stand here: each is thrown at if the one before has the answer no.
+/// The queries about addresses in a context, in the order in which they must be made: each
+/// throws if the one before failed.
 trait Ask {
     /// Whether the device has USM.
     fn has_usm(&self) -> bool;
 
-    /// The kind of memory, if there is USM of the context.
+    /// The kind of memory, if the address is USM of the context.
     fn kind(&self, data: Ref) -> Option<UsmKind>;
 
     /// The root device of such memory.
     fn device(&self, data: Ref) -> Result<Option<Device>, Error>;
 }
 
-/// What an address is.
+/// Queries the attributes of an address.
 fn find(ask: &impl Ask, data: Ref, unknown: Device) -> Result<Usm, Error> {
     let not_usm = Error::NoBackend { device: unknown };
     if !ask.has_usm() {
@@ -112,13 +112,13 @@ impl Ask for Context<'_> {
     }
 
     fn kind(&self, data: Ref) -> Option<UsmKind> {
-        // SAFETY: 1. A context, by 1 of `new`. The address is not followed.
+        // SAFETY: 1. A context, by 1 of `new`. The address is not dereferenced.
         UsmKind::of(unsafe { self.runtime.calls.DPCTLUSM_GetPointerType(data, self.raw) })
     }
 
     fn device(&self, data: Ref) -> Result<Option<Device>, Error> {
         let calls = self.runtime.calls;
-        // SAFETY: 1. As above, and `find` knows that it has USM there.
+        // SAFETY: 1. As above, and `find` has checked that the address is USM.
         let found = unsafe { calls.DPCTLUSM_GetPointerDevice(self.unknown, data, self.raw) }?;
         // SAFETY: 1. A device.
         Ok(unsafe { self.runtime.number_of(found.raw()) })
@@ -126,19 +126,19 @@ impl Ask for Context<'_> {
 }
 
 impl OneApi {
-    /// Recognises imported memory: what is at an address that came with
-    /// `device`. It is not followed.
+    /// Looks up imported memory: the attributes of an address that was imported with
+    /// `device`. The address is not dereferenced.
     ///
     /// # Errors
     ///
-    /// [`Error::NoBackend`] for a device that does not exist, and for an address
-    /// that is not bound to the default context of its platform;
-    /// [`Error::DeviceMismatch`] where the memory is another root device's;
-    /// [`Error::Unsupported`] for a device without USM.
+    /// [`Error::NoBackend`] for a device that does not exist, and for an address that is
+    /// not bound to the default context of its platform; [`Error::DeviceMismatch`] if the
+    /// memory belongs to another root device; [`Error::Unsupported`] for a device without
+    /// USM.
     pub fn recognize(data: *const c_void, device: Device) -> Result<Usm, Error> {
         let runtime = runtime()?;
         let root = runtime.root(device)?;
-        // SAFETY: 1. Its own context, which stays.
+        // SAFETY: 1. The context of the root device, which is never released.
         let context = unsafe { Context::new(runtime, root, root.context.raw(), device) };
         let found = find(&context, data.cast_mut(), device)?;
         if found.kind == UsmKind::Host {
@@ -150,13 +150,13 @@ impl OneApi {
         Err(Error::DeviceMismatch { device, storage: found.device })
     }
 
-    /// Under which number memory can be exported: the index of its root device,
-    /// if it is bound to the default context of the platform.
+    /// The device id for an export of the memory: the index of its root device, if it is
+    /// bound to the default context of the platform.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] for another context, [`Error::NoBackend`] for an
-    /// address that is not of this one.
+    /// [`Error::Unsupported`] for another context, [`Error::NoBackend`] for an address that
+    /// is not bound to `context`.
     ///
     /// # Safety
     ///
@@ -166,23 +166,23 @@ impl OneApi {
         let calls = runtime.calls;
         let none = Device::new(crate::ffi::kDLOneAPI, 0);
         let mut of_context = runtime.roots.iter().filter(|root| {
-            // SAFETY: 1. Two contexts, one of them by 1.
+            // SAFETY: 1. Two contexts, one of them by our caller's 1.
             unsafe { calls.DPCTLContext_AreEq(root.context.raw(), context) }
         });
         let what = "way to export memory of a context that is not its platform's default";
         let root = of_context.next().ok_or(Error::Unsupported { device: none, what })?;
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         let context = unsafe { Context::new(runtime, root, context, none) };
         find(&context, data.cast_mut(), none)
     }
 }
 
-// SAFETY: 1. It is what SYCL documents.
+// SAFETY: 1. SYCL documents it.
 unsafe impl PointerAttributes for OneApi {
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
         let found = match Self::recognize(data, hint) {
             Ok(found) => found,
-            // Whose it is, is the answer.
+            // Another device than `hint` is a valid result here.
             Err(Error::DeviceMismatch { storage, .. }) => Self::recognize(data, storage)?,
             Err(error) => return Err(error),
         };
@@ -201,7 +201,7 @@ mod tests {
 
     const DEVICE: Device = Device::new(crate::ffi::kDLOneAPI, 0);
 
-    /// A context that writes down what it is asked.
+    /// A context that records the queries.
     struct Answers {
         has_usm: bool,
         kind: Option<UsmKind>,
@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    /// After an answer that is no, nothing more is asked: it would throw.
+    /// After a failed query no other is made, because it would throw.
     #[test]
     fn questions_are_asked_in_order() {
         let data = ptr::without_provenance_mut(64);

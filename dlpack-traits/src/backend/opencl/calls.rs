@@ -1,4 +1,5 @@
-//! The functions of OpenCL, and what they hand out: [`Calls`], [`Object`].
+//! The functions of OpenCL, and references to its objects: [`Calls`],
+//! [`Object`].
 
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
@@ -14,8 +15,9 @@ use crate::ffi;
 /// A handle of OpenCL.
 pub(super) type Ref = *mut c_void;
 
-/// Defines the table: functions that answer with an error code, each with a
-/// method that turns the code into an error, and functions that create something.
+/// Defines the table. `codes` are functions that return an error code; each
+/// gets a method that converts the code into an `Error`. `created` are
+/// functions that create an object.
 macro_rules! calls {
     (
         codes { $($method:ident($($argument:ident: $type:ty),*): $symbol:ident;)+ }
@@ -30,7 +32,7 @@ macro_rules! calls {
 
         #[expect(clippy::too_many_arguments, reason = "as many as OpenCL wants")]
         impl Calls {
-            /// Looks all of them up.
+            /// Looks up all functions.
             ///
             /// # Safety
             ///
@@ -38,9 +40,11 @@ macro_rules! calls {
             pub(super) unsafe fn load(library: &Library) -> Result<Self, Error> {
                 let device = Device::new(ffi::kDLOpenCL, 0);
                 Ok(Self {
-                    // SAFETY: 1. The type is that in OpenCL's headers. 2. By 1.
+                    // SAFETY: 1. The type is that in OpenCL's headers. 2. By
+                    // our caller's 1.
                     $($method: unsafe { function(library, device, stringify!($symbol)) }?,)+
-                    // SAFETY: as above.
+                    // SAFETY: 1. The type is that in OpenCL's headers. 2. By
+                    // our caller's 1.
                     $($create: unsafe { function(library, device, stringify!($made)) }?,)+
                 })
             }
@@ -54,7 +58,7 @@ macro_rules! calls {
                     device: Device,
                     $($argument: $type),*
                 ) -> Result<(), Error> {
-                    // SAFETY: by 1.
+                    // SAFETY: by our caller's 1.
                     let code = unsafe { (self.$method)($($argument),*) };
                     let call = stringify!($symbol);
                     if code == 0 { Ok(()) } else { Err(Error::Device { device, call, code }) }
@@ -71,7 +75,8 @@ macro_rules! calls {
                     $($of: $by),*
                 ) -> Result<Object, Error> {
                     let mut code = 0;
-                    // SAFETY: by 1, and the code has a place.
+                    // SAFETY: by our caller's 1, and `code` is a place for the
+                    // result.
                     let raw = unsafe { (self.$create)($($of,)* &raw mut code) };
                     let object = |raw| Object { raw, release: Self::$release, calls: self, device };
                     let failed = Error::Device { device, call: stringify!($made), code };
@@ -136,19 +141,19 @@ calls! {
     }
 }
 
-/// One of the functions that answer a question about an object.
+/// A function that queries information about an object.
 type Ask = unsafe fn(&Calls, Device, Ref, u32, usize, *mut c_void, *mut usize) -> Result<(), Error>;
 
-/// Gives up a reference.
+/// A function that releases a reference.
 type Release = unsafe fn(&Calls, Device, Ref) -> Result<(), Error>;
 
 impl Calls {
-    /// An answer of a known size.
+    /// Queries a value of a known size.
     ///
     /// # Safety
     ///
-    /// 1. `T` is the documented type of the answer to `what`, about which `of` can
-    ///    be asked by `ask`. All its bits may be zero.
+    /// 1. `T` is the documented type of the result for `what`, which `ask` can
+    ///    query about `of`. All its bits may be zero.
     pub(super) unsafe fn ask<T>(
         &self,
         device: Device,
@@ -158,14 +163,16 @@ impl Calls {
     ) -> Result<T, Error> {
         let mut answer = MaybeUninit::<T>::zeroed();
         let (room, size) = (size_of::<T>(), core::ptr::null_mut());
-        // SAFETY: 1. By 1 the answer has a place; nobody wants its size.
+        // SAFETY: 1. By our caller's 1, `answer` is a place for the result; its
+        // size is not queried.
         unsafe { ask(self, device, of, what, room, answer.as_mut_ptr().cast(), size) }?;
-        // SAFETY: it was answered, and by 1 was a value before too.
+        // SAFETY: the call wrote it, and by our caller's 1 zeros were a value
+        // before, too.
         Ok(unsafe { answer.assume_init() })
     }
 }
 
-/// A reference to an object of OpenCL that is ours to give up.
+/// An owned reference to an object of OpenCL.
 #[derive(Debug)]
 pub(super) struct Object {
     raw: NonNull<c_void>,
@@ -174,18 +181,18 @@ pub(super) struct Object {
     device: Device,
 }
 
-// SAFETY: OpenCL's functions may be called by any thread.
+// SAFETY: any thread may call OpenCL's functions.
 unsafe impl Send for Object {}
-// SAFETY: and by several at once, but for arguments of kernels, of which there
-// are none here.
+// SAFETY: several threads may call them at once, except for arguments of
+// kernels, which are not used here.
 unsafe impl Sync for Object {}
 
 impl Object {
-    /// A reference that somebody else made.
+    /// Takes ownership of a reference.
     ///
     /// # Safety
     ///
-    /// 1. It is ours to give up, by `release`.
+    /// 1. The reference is ours to release, by `release`.
     pub(super) unsafe fn new(
         calls: &'static Calls,
         device: Device,
@@ -199,7 +206,7 @@ impl Object {
         self.raw.as_ptr()
     }
 
-    /// The reference, which the caller gives up.
+    /// Returns the reference, which the caller must release.
     pub(super) fn into_raw(self) -> NonNull<c_void> {
         core::mem::ManuallyDrop::new(self).raw
     }
@@ -207,8 +214,8 @@ impl Object {
 
 impl Drop for Object {
     fn drop(&mut self) {
-        // SAFETY: 1. The reference is ours, and not used any more. An error has
-        // nobody to tell.
+        // SAFETY: 1. The reference is ours, and not used any more. An error
+        // cannot be reported here.
         let _ = unsafe { (self.release)(self.calls, self.device, self.raw.as_ptr()) };
     }
 }

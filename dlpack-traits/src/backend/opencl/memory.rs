@@ -1,4 +1,4 @@
-//! Buffers of OpenCL: new, somebody else's, copied, freed.
+//! Buffers of OpenCL: allocation, adoption, copies, frees.
 
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
@@ -21,10 +21,10 @@ const TYPE: u32 = 0x1100;
 const SIZE: u32 = 0x1102;
 const CONTEXT: u32 = 0x1106;
 const BUFFER: u32 = 0x10F0;
-/// What OpenCL answers where there is no memory left, or never that much.
+/// The error codes of OpenCL for a failed allocation, or for a size that is too large.
 const OUT_OF_MEMORY: [i32; 4] = [-4, -5, -6, -61];
 
-/// A `cl_mem` that is a buffer: a reference of its own to it.
+/// A `cl_mem` that is a buffer, with a reference to it.
 #[derive(Debug)]
 pub struct OpenClMemory {
     memory: Object,
@@ -32,9 +32,9 @@ pub struct OpenClMemory {
     context: Ref,
 }
 
-// SAFETY: the handles are of OpenCL, whose functions any thread may call.
+// SAFETY: the handles are OpenCL's, whose functions any thread may call.
 unsafe impl Send for OpenClMemory {}
-// SAFETY: as above.
+// SAFETY: the handles are OpenCL's, whose functions any thread may call.
 unsafe impl Sync for OpenClMemory {}
 
 impl OpenClMemory {
@@ -43,12 +43,12 @@ impl OpenClMemory {
         self.memory.raw()
     }
 
-    /// Length in bytes, as OpenCL tells.
+    /// Length in bytes, as OpenCL reports it.
     pub fn byte_len(&self) -> usize {
         self.byte_len
     }
 
-    /// Refuses a tensor that reaches further than the buffer.
+    /// Rejects a tensor that extends beyond the buffer.
     ///
     /// # Errors
     ///
@@ -67,8 +67,8 @@ impl OpenClMemory {
 }
 
 impl OpenCl {
-    /// The buffer behind a handle. Nothing but a handle may be asked about: what
-    /// is behind an address cannot be found out.
+    /// Looks up the buffer behind a handle. Only pass a handle: OpenCL cannot look up an
+    /// address.
     ///
     /// # Errors
     ///
@@ -82,23 +82,23 @@ impl OpenCl {
         let calls = runtime()?.calls;
         let device = Device::new(kDLOpenCL, 0);
         let raw = NonNull::new(handle).ok_or(Error::NullData)?;
-        // SAFETY: 1. By 1, and every one has a type of 32 bits.
+        // SAFETY: 1. By our caller's 1; every memory object has a type of 32 bits.
         let kind: u32 = unsafe { calls.ask(device, Calls::memory_info, handle, TYPE) }?;
         if kind != BUFFER {
             return Err(Error::Unsupported { device, what: "tensors in images and pipes" });
         }
-        // SAFETY: 1. By 1, and a size.
+        // SAFETY: 1. By our caller's 1; a buffer has a size.
         let byte_len = unsafe { calls.ask(device, Calls::memory_info, handle, SIZE) }?;
-        // SAFETY: 1. By 1, and a context.
+        // SAFETY: 1. By our caller's 1; a buffer has a context.
         let context = unsafe { calls.ask(device, Calls::memory_info, handle, CONTEXT) }?;
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         unsafe { calls.retain_memory(device, handle) }?;
         // SAFETY: 1. It was just retained.
         let memory = unsafe { Object::new(calls, device, raw, Calls::release_memory) };
         Ok(OpenClMemory { memory, byte_len, context })
     }
 
-    /// A buffer of somebody else's as memory that can be exported.
+    /// Converts a buffer of another library into memory that can be exported.
     ///
     /// # Errors
     ///
@@ -125,9 +125,10 @@ impl OpenCl {
         }
         let data = NonNull::new(memory.as_ptr()).ok_or(Error::NullData)?;
         let byte_len = memory.byte_len;
-        // SAFETY: 1. The reference keeps the buffer, of that length. 2. OpenCL aligns
-        // it, and gives it bytes of some value. 3. By 2. 4. By 1. 5. When the
-        // reference goes, OpenCL keeps the buffer for all work that is enqueued.
+        // SAFETY: 1. The reference keeps the buffer, of that length. 2. OpenCL aligns it,
+        // and its bytes always have some value. 3. By our caller's 2. 4. By our caller's 1.
+        // 5. When the reference is released, OpenCL keeps the buffer for all work that is
+        // enqueued.
         Ok(unsafe {
             DeviceBuffer::from_raw_parts(data, byte_len, dtype, stream, memory, Freed::InOrder)
         })
@@ -136,15 +137,15 @@ impl OpenCl {
 
 fn allocate(queue: &OpenClQueue, device: Device, byte_len: usize) -> Result<Object, Error> {
     let (calls, context) = (queue.runtime.calls, queue.context());
-    // SAFETY: 1. A context, documented flags, and no memory of the host.
+    // SAFETY: 1. A context, documented flags, and no host memory.
     let memory = unsafe { calls.create_memory(device, context, READ_WRITE, byte_len, ptr::null()) };
-    // Some runtimes take the memory when it is made, others when it is used first.
+    // Some runtimes allocate when the buffer is created, others at its first use.
     let filled = memory.and_then(|memory| {
         queue.enqueue(|raw, event| {
             let (zero, none) = (0_u8, ptr::null());
             let pattern = (&raw const zero).cast();
-            // SAFETY: 1. A queue, a new buffer of that length in its context, and a
-            // pattern of one byte, which OpenCL copies.
+            // SAFETY: 1. A queue, a new buffer of that length in its context, and a pattern
+            // of one byte, which OpenCL copies.
             unsafe {
                 calls.fill(device, raw, memory.raw(), pattern, 1, 0, byte_len, 0, none, event)
             }
@@ -159,9 +160,8 @@ fn allocate(queue: &OpenClQueue, device: Device, byte_len: usize) -> Result<Obje
     })
 }
 
-// SAFETY: 1. It is the handle of a new buffer. 2. Zeros are written in the order
-// of the queue. 3. OpenCL keeps a buffer until the commands that use it, on any
-// queue, are done.
+// SAFETY: 1. It is the handle of a new buffer. 2. Zeros are written in the order of the
+// queue. 3. OpenCL keeps a buffer until the commands that use it, on any queue, are done.
 unsafe impl Allocator for OpenCl {
     fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
         Ok(allocate(stream.stream(), stream.device(), byte_len)?.into_raw())
@@ -173,13 +173,13 @@ unsafe impl Allocator for OpenCl {
         _: usize,
     ) -> Result<(), Error> {
         let calls = stream.stream().runtime.calls;
-        // SAFETY: 1. The reference is that of `allocate`, by 1.
+        // SAFETY: 1. By our caller's 1, the reference is that of `allocate`.
         unsafe { calls.release_memory(stream.device(), data.as_ptr()) }
     }
 }
 
-// SAFETY: 1. OpenCL copies as many bytes as it is asked to; `enqueue` sees to the
-// order. 2. Nothing is enqueued by what returns those errors.
+// SAFETY: 1. OpenCL copies exactly `byte_len` bytes; `enqueue` guarantees the order. 2. The
+// calls that return those errors enqueue nothing.
 unsafe impl Memcpy for OpenCl {
     unsafe fn copy(
         stream: &WorkStream<Self>,
@@ -195,7 +195,8 @@ unsafe impl Memcpy for OpenCl {
             (true, true) => {
                 let ((from, start), (to, end)) = (from.in_object()?, to.in_object()?);
                 queue.enqueue(|raw, event| {
-                    // SAFETY: 1. A queue; buffers by 1, of its context or refused.
+                    // SAFETY: 1. A queue; buffers by our caller's 1, of its context or
+                    // rejected by OpenCL.
                     unsafe {
                         calls.copy(device, raw, from, to, start, end, byte_len, 0, nothing, event)
                     }
@@ -204,7 +205,7 @@ unsafe impl Memcpy for OpenCl {
             (true, false) if to.device == Device::CPU => {
                 let ((from, start), target) = (from.in_object()?, to.address().cast());
                 queue.enqueue(|raw, event| {
-                    // SAFETY: 1. As above; memory of the host by 1.
+                    // SAFETY: 1. A queue; a buffer and host memory by our caller's 1.
                     unsafe {
                         calls.read(device, raw, from, 0, start, byte_len, target, 0, nothing, event)
                     }
@@ -213,7 +214,7 @@ unsafe impl Memcpy for OpenCl {
             (false, true) if from.device == Device::CPU => {
                 let ((to, start), source) = (to.in_object()?, from.address().cast_const().cast());
                 queue.enqueue(|raw, event| {
-                    // SAFETY: 1. As above.
+                    // SAFETY: 1. A queue; a buffer and host memory by our caller's 1.
                     unsafe {
                         calls.write(device, raw, to, 0, start, byte_len, source, 0, nothing, event)
                     }

@@ -1,7 +1,8 @@
 //! OpenCL: buffers, queues and events, [`OpenCl`].
 //!
-//! The standard says of `data` that it is the `cl_mem`. It leaves open who keeps
-//! the object, how devices are numbered, and what a stream is; see [`OpenCl`].
+//! By the standard, `data` is the `cl_mem`. The standard leaves open which reference keeps
+//! the object alive, how devices are numbered, and what a stream is; [`OpenCl`] documents
+//! the choices of this crate.
 
 mod calls;
 mod memory;
@@ -23,23 +24,20 @@ use crate::ffi::{self, DLDeviceType};
 
 /// OpenCL 1.2 and later: buffers of any vendor.
 ///
-/// - `data` of a tensor is a `cl_mem`, of which an export has a reference until its
-///   deleter is called. It is no address: where the elements begin in it is said
-///   by `byte_offset` alone.
-/// - A device is known by its index when all platforms, and of each all devices,
-///   are listed one after the other. From a `cl_mem` its context and devices can
-///   be found out, so the number is a hint.
-/// - A stream is a `cl_command_queue`, which is retained as long as it is kept.
-///   Whoever names none gets finished work.
-/// - A hand-off is a marker and a barrier, and both queues must be of one context,
-///   as must the queue on which a buffer is copied. By default a device has a
-///   context of this crate's; with other people's buffers
-///   [`enter`](Self::enter) one of their queues.
-/// - Nothing waits when memory is freed: OpenCL keeps a buffer until the commands
-///   that use it are done.
+/// - `data` of a tensor is a `cl_mem`. An export holds a reference to it until its deleter
+///   is called. It is not an address: `byte_offset` alone says where the elements begin.
+/// - The id of a device is its index in the list of all devices of all platforms, in the
+///   order in which the loader reports them. The context and devices of a `cl_mem` can be
+///   queried, so the id is only a hint.
+/// - A stream is a `cl_command_queue`, which is retained as long as it is kept. If the
+///   consumer passes no stream, the host waits for pending work.
+/// - Queues are synchronized by a marker and a barrier. Both must belong to one context,
+///   and so must the queue on which a buffer is copied. By default this crate makes a
+///   context per device; to use buffers of another library, [`enter`](Self::enter) one of
+///   its queues.
+/// - A free never waits: OpenCL keeps a buffer until the commands that use it are done.
 ///
-/// The system's loader is found by its name, or is the file that
-/// [`load`](Self::load) is given.
+/// The system's loader is found by its name; [`load`](Self::load) takes its path.
 ///
 /// ```no_run
 /// use dlpack_traits::backend::{DeviceBuffer, OpenCl};
@@ -54,21 +52,21 @@ use crate::ffi::{self, DLDeviceType};
 pub struct OpenCl;
 
 impl OpenCl {
-    /// Loads OpenCL from a file, unless it is loaded.
+    /// Loads OpenCL from a file, unless it is already loaded.
     ///
     /// # Errors
     ///
-    /// [`Error::NoLibrary`], and [`Error::Unsupported`] where a function is missing.
+    /// [`Error::NoLibrary`], and [`Error::Unsupported`] if a function is missing.
     ///
     /// # Safety
     ///
     /// 1. The file, if there is one, is OpenCL's loader, or a vendor's library.
     pub unsafe fn load(file: &Path) -> Result<(), Error> {
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         unsafe { runtime::load(file) }.map(drop)
     }
 
-    /// The number of devices, those of all platforms.
+    /// The number of devices of all platforms.
     ///
     /// # Errors
     ///
@@ -77,7 +75,7 @@ impl OpenCl {
         Ok(runtime()?.devices.len())
     }
 
-    /// Somebody else's queue, which is retained.
+    /// A queue of another library, which is retained.
     ///
     /// # Errors
     ///
@@ -91,20 +89,20 @@ impl OpenCl {
         device: Device,
         handle: StreamHandle,
     ) -> Result<WorkStream<Self>, Error> {
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         Ok(unsafe { queue::borrow(device, handle) }?.into_work_stream())
     }
 
-    /// From now on, until the guard is dropped, this thread works on that queue:
-    /// new memory is for it, and of its context, and consumers are told to work
-    /// on it too (`current_work_stream`).
+    /// Makes the queue the current one of this thread, until the guard is dropped: new
+    /// memory is allocated for it, in its context, and consumers work on it too
+    /// (`current_work_stream`).
     pub fn enter(stream: WorkStream<Self>) -> Entered {
         entered::enter(stream)
     }
 }
 
-// SAFETY: 1. Both check the device. 2. The rules make no stream of a number. 3. A
-// queue is retained. 4. It is not defined.
+// SAFETY: 1. Both check the device. 2. The rules have no default streams. 3. A queue is
+// retained. 4. It is not defined.
 unsafe impl Backend for OpenCl {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLOpenCL];
     const STREAMS_LAST: bool = true;
@@ -120,7 +118,7 @@ unsafe impl Backend for OpenCl {
     }
 
     unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<OpenClQueue, Error> {
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         unsafe { queue::borrow(device, handle) }
     }
 }

@@ -18,13 +18,13 @@ const PROPERTIES: u32 = 0x1093;
 /// `CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE`.
 const OUT_OF_ORDER: u64 = 1;
 
-/// A `cl_command_queue`: a reference of its own to it.
+/// A `cl_command_queue`, with a reference to it.
 #[derive(Clone)]
 pub struct OpenClQueue {
     pub(super) runtime: &'static Runtime,
     device: Device,
     queue: Arc<Object>,
-    /// Not every runtime keeps the context of a queue.
+    /// A reference, because not every runtime keeps the context of a queue alive.
     context: Arc<Object>,
     in_order: bool,
 }
@@ -36,9 +36,9 @@ impl OpenClQueue {
         queue: Object,
     ) -> Result<Self, Error> {
         let (calls, raw) = (runtime.calls, queue.raw());
-        // SAFETY: 1. A queue, which has a context.
+        // SAFETY: 1. A queue; every queue has a context.
         let context: Ref = unsafe { calls.ask(device, Calls::queue_info, raw, CONTEXT) }?;
-        // SAFETY: 1. A queue, which has properties of 64 bits.
+        // SAFETY: 1. A queue; its properties have 64 bits.
         let properties: u64 = unsafe { calls.ask(device, Calls::queue_info, raw, PROPERTIES) }?;
         let what = "context of a queue";
         let context = NonNull::new(context).ok_or(Error::Unsupported { device, what })?;
@@ -60,23 +60,23 @@ impl OpenClQueue {
         self.context.raw()
     }
 
-    /// The queue as work of its device.
+    /// Converts the queue into a work stream of its device.
     pub(super) fn into_work_stream(self) -> WorkStream<OpenCl> {
         let (device, handle) = (self.device, StreamHandle::from_ptr(self.raw()));
         // SAFETY: 1. The stream keeps a reference to the queue. 2. `borrow` and
-        // `Runtime::queue` make queues of their device only.
+        // `Runtime::queue` only make queues of their device.
         unsafe { WorkStream::new(device, handle, self) }
     }
 
-    /// Later work waits for all work so far.
+    /// Enqueues a barrier: later work waits for all work so far.
     fn barrier(&self) -> Result<(), Error> {
         let (nothing, nobody) = (ptr::null(), ptr::null_mut());
-        // SAFETY: 1. A queue; no list means all work.
+        // SAFETY: 1. A queue; an empty list means all work.
         unsafe { self.runtime.calls.barrier(self.device, self.raw(), 0, nothing, nobody) }
     }
 
-    /// Enqueues one piece of work in order, also where the queue has none. The
-    /// work says its event where it is asked to.
+    /// Enqueues one command in order, also on a queue that executes out of order. `work`
+    /// stores the event of the command if its second argument is not NULL.
     pub(super) fn enqueue(
         &self,
         work: impl FnOnce(Ref, *mut Ref) -> Result<(), Error>,
@@ -89,19 +89,20 @@ impl OpenClQueue {
         work(self.raw(), &raw mut event)?;
         let event = self.own(event)?;
         if self.barrier().is_err() {
-            // What is enqueued later would not wait for it, so the host does.
+            // Later work would not wait for the command, so the host waits for it now.
             let events = [event.raw()];
-            // SAFETY: 1. One event. Where that fails too, the work may go on (2 of `Memcpy`).
+            // SAFETY: 1. One event. If the wait fails too, the work may still be pending (2
+            // of `Memcpy`).
             return unsafe { self.runtime.calls.wait_for_events(self.device, 1, events.as_ptr()) };
         }
         Ok(())
     }
 
-    /// An event that a call handed out.
+    /// Takes ownership of an event that a call returned.
     fn own(&self, event: Ref) -> Result<Object, Error> {
         let device = self.device;
         let event = NonNull::new(event).ok_or(Error::Unsupported { device, what: "events" })?;
-        // SAFETY: 1. The reference came from a call that makes one for its caller.
+        // SAFETY: 1. The reference was returned by a call that makes one for its caller.
         Ok(unsafe { Object::new(self.runtime.calls, device, event, Calls::release_event) })
     }
 }
@@ -112,7 +113,7 @@ impl fmt::Debug for OpenClQueue {
     }
 }
 
-/// The queue behind a handle, if it is of the device.
+/// Borrows the queue behind a handle, if it belongs to the device.
 ///
 /// # Safety
 ///
@@ -122,23 +123,23 @@ pub(super) unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<Open
     let (calls, rule) = (runtime.calls, "send a `cl_command_queue`");
     let refused = Error::StreamRefused { device, stream: Some(0), rule };
     let raw = NonNull::new(handle.as_ptr()).ok_or(refused)?;
-    // SAFETY: 1. A queue, by 1, which has a device.
+    // SAFETY: 1. A queue, by our caller's 1; every queue has a device.
     let of: Ref = unsafe { calls.ask(device, Calls::queue_info, raw.as_ptr(), DEVICE) }?;
     // SAFETY: 1. A device.
     if unsafe { runtime.number_of(of) } != Some(device) {
         return Err(Error::Unsupported { device, what: "queue of another device" });
     }
-    // SAFETY: 1. A queue, by 1.
+    // SAFETY: 1. A queue, by our caller's 1.
     unsafe { calls.retain_queue(device, raw.as_ptr()) }?;
     // SAFETY: 1. It was just retained.
     let queue = unsafe { Object::new(calls, device, raw, Calls::release_queue) };
     OpenClQueue::new(runtime, device, queue)
 }
 
-// SAFETY: 1. Of a queue with an order OpenCL documents it; on others this crate
-// enqueues between barriers, and a fence is one. 2. and 3. OpenCL documents it for markers and
-// barriers; the queue is flushed, as others that wait for its events need. 4.
-// They enqueue. 5. OpenCL documents it. 6. It documents that too. 7. It is a reference to the
+// SAFETY: 1. OpenCL documents it for in-order queues; on others this crate enqueues between
+// barriers, and a fence is a barrier. 2. and 3. OpenCL documents it for markers and
+// barriers; `record` flushes the queue, which other queues that wait for its events need.
+// 4. They only enqueue. 5. and 6. OpenCL documents it. 7. A clone is a reference to the
 // same queue. 8. There are no graphs. 9. and 10. A handle is kept alive, and queues of one
 // context can wait for each other. 11. A barrier without a list waits for all work.
 unsafe impl Stream for OpenClQueue {
@@ -146,8 +147,7 @@ unsafe impl Stream for OpenClQueue {
 
     fn record(&self) -> Result<OpenClEvent, Error> {
         let (calls, mut event) = (self.runtime.calls, ptr::null_mut());
-        // SAFETY: 1. A queue, no list, which means all work, and a place for the
-        // event.
+        // SAFETY: 1. A queue, no list, which means all work, and a place for the event.
         unsafe { calls.marker(self.device, self.raw(), 0, ptr::null(), &raw mut event) }?;
         let event = self.own(event)?;
         // SAFETY: 1. A queue.
@@ -158,7 +158,7 @@ unsafe impl Stream for OpenClQueue {
     fn wait(&self, event: &OpenClEvent) -> Result<(), Error> {
         let (events, nobody) = ([event.0.raw()], ptr::null_mut());
         let first = events.as_ptr();
-        // SAFETY: 1. A queue, and as many events as are said.
+        // SAFETY: 1. A queue, and a list of one event.
         unsafe { self.runtime.calls.barrier(self.device, self.raw(), 1, first, nobody) }
     }
 
@@ -167,7 +167,7 @@ unsafe impl Stream for OpenClQueue {
         unsafe { self.runtime.calls.finish(self.device, self.raw()) }
     }
 
-    /// Events are of a context.
+    /// An event can only be used in its context.
     fn can_follow(&self, producer: &Self) -> Result<(), Error> {
         if self.context() == producer.context() {
             return Ok(());
@@ -185,5 +185,5 @@ unsafe impl Stream for OpenClQueue {
 #[derive(Debug)]
 pub struct OpenClEvent(Object);
 
-// SAFETY: 1. It is one of the references to the event; the queues have theirs.
+// SAFETY: 1. It is one reference to the event; the queues hold their own.
 unsafe impl Event for OpenClEvent {}

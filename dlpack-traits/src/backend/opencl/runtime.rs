@@ -1,4 +1,4 @@
-//! OpenCL, loaded, and the devices that it finds: [`Runtime`].
+//! The loaded OpenCL library and its devices: [`Runtime`].
 
 use core::ptr;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;
 
-/// Names of the loader, which knows the vendors' libraries.
+/// Names of the loader, which loads the vendors' libraries.
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["OpenCL.dll"]
 } else if cfg!(target_vendor = "apple") {
@@ -30,43 +30,43 @@ const NO_PLATFORM: i32 = -1001;
 /// `CL_DEVICE_PARENT_DEVICE`.
 const PARENT: u32 = 0x1042;
 
-/// OpenCL's library, and the devices in the order that gives them their numbers.
+/// OpenCL's library, and its devices, indexed by device id.
 #[derive(Debug)]
 pub(super) struct Runtime {
     pub(super) calls: &'static Calls,
     pub(super) devices: Vec<ClDevice>,
 }
 
-/// A device that is no part of another.
+/// A root device: one that is not a part of another device.
 #[derive(Debug)]
 pub(super) struct ClDevice {
     raw: Ref,
-    /// Made when it is needed first, in a context of its own.
+    /// The default queue, created at the first use, in its own context.
     queue: OnceLock<OpenClQueue>,
 }
 
-// SAFETY: OpenCL's functions may be called by any thread; devices stay.
+// SAFETY: any thread may call OpenCL's functions; root devices are never released.
 unsafe impl Send for ClDevice {}
-// SAFETY: as above.
+// SAFETY: any thread may call OpenCL's functions; root devices are never released.
 unsafe impl Sync for ClDevice {}
 
-// SAFETY: 1. The names, and 1 of `load`, are those of OpenCL.
+// SAFETY: 1. The names are those of OpenCL, and by 1 of `load` so is the file.
 static LOADED: Loaded<Calls, Runtime> =
     unsafe { Loaded::new(LIBRARIES, Calls::load, Runtime::new) };
 
-/// The runtime. Where there is none, the next call looks again.
+/// Returns the runtime. A failed load is not cached.
 pub(super) fn runtime() -> Result<&'static Runtime, Error> {
     LOADED.runtime()
 }
 
-/// Loads the library from a file, unless one was loaded here before. One that the
-/// process has besides will not do: another loader may count devices in another order.
+/// Loads the library from a file, unless this crate has loaded one. A library that only the
+/// process has loaded is not used: another loader may number the devices differently.
 ///
 /// # Safety
 ///
 /// 1. The file, if there is one, is OpenCL's loader, or a vendor's library.
 pub(super) unsafe fn load(file: &Path) -> Result<&'static Runtime, Error> {
-    // SAFETY: 1. By 1.
+    // SAFETY: 1. By our caller's 1.
     unsafe { LOADED.load(file, false) }
 }
 
@@ -74,7 +74,7 @@ fn opencl(index: i32) -> Device {
     Device::new(ffi::kDLOpenCL, index)
 }
 
-/// A list that is asked for twice: how long it is, and what is in it.
+/// Queries a list in two calls: its length, then its entries.
 fn list(
     none: i32,
     ask: impl Fn(u32, *mut Ref, *mut u32) -> Result<(), Error>,
@@ -91,8 +91,9 @@ fn list(
     Ok(found)
 }
 
-/// The devices of all platforms. A platform that fails, as one whose driver does not match
-/// its GPU, has none: the others can be used. It is an error where no device is found.
+/// Collects the devices of all platforms. A platform that fails, for example because its
+/// driver does not match its GPU, has no devices; the others can be used. It is an error if
+/// no device is found.
 fn of_all<T>(platforms: impl Iterator<Item = Result<Vec<T>, Error>>) -> Result<Vec<T>, Error> {
     let (mut devices, mut failed) = (Vec::new(), None);
     for found in platforms {
@@ -106,7 +107,8 @@ fn of_all<T>(platforms: impl Iterator<Item = Result<Vec<T>, Error>>) -> Result<V
 
 impl Runtime {
     fn new(calls: &'static Calls) -> Result<Self, Error> {
-        // SAFETY: 1. As much room as is said, and a place for the count, or none.
+        // SAFETY: 1. `to` has space for `room` entries, or is NULL; `count` is a place, or
+        // NULL.
         let platforms = list(NO_PLATFORM, |room, to, count| unsafe {
             calls.platforms(opencl(0), room, to, count)
         })?;
@@ -127,7 +129,7 @@ impl Runtime {
         found.filter(|_| known).ok_or(Error::NoBackend { device })
     }
 
-    /// The device that this is, or is a part of.
+    /// Returns the root device that `raw` is, or is a part of.
     ///
     /// # Safety
     ///
@@ -137,14 +139,14 @@ impl Runtime {
             if let Some(index) = self.devices.iter().position(|device| device.raw == raw) {
                 return i32::try_from(index).ok().map(opencl);
             }
-            // SAFETY: 1. A device, by 1 or as an answer; the answer is a device or
-            // NULL.
+            // SAFETY: 1. A device, by our caller's 1 or as a result of this call; the
+            // result is a device or NULL.
             raw = unsafe { self.calls.ask(opencl(0), Calls::device_info, raw, PARENT) }.ok()?;
         }
         None
     }
 
-    /// The queue of a device on which this crate works by default.
+    /// Returns the queue of a device on which this crate works by default.
     pub(super) fn queue(&'static self, device: Device) -> Result<OpenClQueue, Error> {
         let found = self.device(device)?;
         if let Some(queue) = found.queue.get() {
@@ -152,10 +154,10 @@ impl Runtime {
         }
         let (devices, calls) = ([found.raw], self.calls);
         let (first, nothing) = (devices.as_ptr(), ptr::null());
-        // SAFETY: 1. One device; no properties and nobody to notify are documented.
+        // SAFETY: 1. One device; NULL for the properties and the callback is documented.
         let context =
             unsafe { calls.create_context(device, ptr::null(), 1, first, nothing, nothing) }?;
-        // SAFETY: 1. A device of the context; no properties mean an order.
+        // SAFETY: 1. A device of the context; without properties the queue is in order.
         let queue = unsafe { calls.create_queue(device, context.raw(), found.raw, 0) }?;
         let queue = OpenClQueue::new(self, device, queue)?;
         Ok(found.queue.get_or_init(|| queue).clone())

@@ -1,4 +1,4 @@
-//! The `VkDevice`s that this process knows: [`Known`].
+//! The `VkDevice`s that are registered with this process: [`Known`].
 
 use core::fmt;
 use std::vec::Vec;
@@ -14,14 +14,14 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;
 
-/// A `VkDevice` with what is needed for tensors on it.
+/// A `VkDevice`, with its queues and the memory of its tensors.
 pub(super) struct Known {
     functions: ash::Device,
     memory_types: Vec<vk::MemoryType>,
     queues: Vec<Queue>,
-    /// Families of the queues, each once.
+    /// The families of the queues, without duplicates.
     families: Vec<u32>,
-    /// Memory of tensors, and what waits to be destroyed.
+    /// The memory of tensors, and the objects to be destroyed.
     pub(super) retired: Retired,
 }
 
@@ -34,7 +34,7 @@ impl Known {
         &self.queues
     }
 
-    /// A queue by its place, which was found among them.
+    /// Returns a queue by its index, which `find` returned.
     #[expect(clippy::indexing_slicing, reason = "places come from `find` and from counting")]
     pub(super) fn queue(&self, index: usize) -> &Queue {
         &self.queues[index]
@@ -44,14 +44,14 @@ impl Known {
         &self.families
     }
 
-    /// The place of the queue that is called so. The handle is only compared.
+    /// Returns the index of the queue with that handle. The handle is only compared.
     pub(super) fn find(&self, device: Device, handle: StreamHandle) -> Result<usize, Error> {
         let called = |queue: &Queue| number(device, queue.raw()) == Ok(handle.number());
         let what = "queue that was not adopted";
         self.queues.iter().position(called).ok_or(Error::Unsupported { device, what })
     }
 
-    /// The first type of memory among `allowed` that has the properties.
+    /// The index of the first memory type among `allowed` that has the properties.
     pub(super) fn memory_type(
         &self,
         allowed: u32,
@@ -72,11 +72,11 @@ impl fmt::Debug for Known {
     }
 }
 
-/// All of them. They stay for as long as the process: a tensor names its device by
-/// a number, and may be released by anybody at any time.
+/// All adopted devices. They are never removed: a tensor names its device by a number, and
+/// a consumer may release it at any time, on any thread.
 static KNOWN: Kept<Known> = Kept::new();
 
-/// The device that is meant.
+/// Returns the adopted device with that id.
 pub(super) fn known(device: Device) -> Result<&'static Known, Error> {
     let served = device.device_type() == ffi::kDLVulkan;
     let known = KNOWN.get(device.device_id()).filter(|_| served);
@@ -84,15 +84,14 @@ pub(super) fn known(device: Device) -> Result<&'static Known, Error> {
 }
 
 impl Vulkan {
-    /// Makes a `VkDevice` known to this process, for good. The result is the
-    /// device of all tensors on it.
+    /// Registers a `VkDevice` with this process, permanently. The result is the device of
+    /// all tensors on it.
     ///
-    /// `queues` are pairs of a family and an index; the first is the one on
-    /// which memory is made.
+    /// `queues` are pairs of a family and an index; memory is allocated on the first.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] where no queue is named, and those of Vulkan.
+    /// [`Error::Unsupported`] if `queues` is empty, and those of Vulkan.
     ///
     /// # Safety
     ///
@@ -115,9 +114,9 @@ impl Vulkan {
         device: ash::Device,
         queues: &[(u32, u32)],
     ) -> Result<Device, Error> {
-        // SAFETY: by 1.
+        // SAFETY: by our caller's 1.
         let memory = unsafe { instance.get_physical_device_memory_properties(physical) };
-        // Which one it will be is known at the end.
+        // Its id is only known at the end.
         let unnamed = Device::new(ffi::kDLVulkan, 0);
         if queues.is_empty() {
             return Err(Error::Unsupported { device: unnamed, what: "queue" });
@@ -127,8 +126,8 @@ impl Vulkan {
         families.dedup();
         let mut adopted = Vec::with_capacity(queues.len());
         for &(family, index) in queues {
-            // SAFETY: 1. By 2 and 3. What was made before an error is left to the
-            // device, which lasts.
+            // SAFETY: 1. By our caller's 2 and 3. On an error, the semaphores made so far
+            // remain with the device, which is never destroyed.
             adopted.push(unsafe { Queue::of(&device, unnamed, family, index) }?);
         }
         let index = KNOWN.add(Known {

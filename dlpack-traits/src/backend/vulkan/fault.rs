@@ -1,4 +1,4 @@
-//! Codes of Vulkan as errors.
+//! Conversion of Vulkan's error codes.
 
 use ash::prelude::VkResult;
 use ash::vk;
@@ -6,7 +6,7 @@ use ash::vk;
 use crate::device::Device;
 use crate::error::Error;
 
-/// Names the call that failed.
+/// Converts an error code, with the name of the call that failed.
 pub(super) fn named<T>(
     device: Device,
     call: &'static str,
@@ -15,7 +15,7 @@ pub(super) fn named<T>(
     outcome.map_err(|code| Error::Device { device, call, code: code.as_raw() })
 }
 
-/// The same for calls that need memory of that size.
+/// Like [`named`], for calls that allocate memory of that size.
 pub(super) fn sized<T>(
     device: Device,
     call: &'static str,

@@ -16,21 +16,21 @@ use crate::backend::{Allocator, Attributes, Memcpy, Place, PointerAttributes, Wo
 use crate::device::Device;
 use crate::error::Error;
 
-/// What kernels and copies use buffers of tensors for.
+/// The usages of buffers of tensors: by kernels and by copies.
 const OF_TENSORS: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
     vk::BufferUsageFlags::TRANSFER_SRC.as_raw()
         | vk::BufferUsageFlags::TRANSFER_DST.as_raw()
         | vk::BufferUsageFlags::STORAGE_BUFFER.as_raw(),
 );
-/// Memory that the host reads and writes without saying so.
+/// Memory that the host accesses without flushes.
 const OF_HOST: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
     vk::MemoryPropertyFlags::HOST_VISIBLE.as_raw()
         | vk::MemoryPropertyFlags::HOST_COHERENT.as_raw(),
 );
-/// `vkCmdFillBuffer` counts in units of that many bytes.
+/// `vkCmdFillBuffer` requires a multiple of that many bytes.
 const UNIT: usize = 4;
 
-/// A buffer with new memory.
+/// Creates a buffer with its own memory.
 fn block(
     known: &Known,
     device: Device,
@@ -52,7 +52,7 @@ fn block(
     let buffer = sized(device, "vkCreateBuffer", byte_len, made)?;
     let bound = memory_for(known, device, byte_len, buffer, wanted, needed);
     if bound.is_err() {
-        // SAFETY: nobody knows of it.
+        // SAFETY: the buffer is new, and no other code has its handle.
         unsafe { functions.destroy_buffer(buffer, None) };
     }
     Ok(Block { buffer, memory: bound? })
@@ -73,38 +73,39 @@ fn memory_for(
     let kind = fitting(wanted).or_else(|| fitting(needed));
     let kind = kind.ok_or(Error::Unsupported { device, what: "memory of that kind" })?;
     let info = vk::MemoryAllocateInfo::default().allocation_size(asks.size).memory_type_index(kind);
-    // SAFETY: a type of memory that the device has.
+    // SAFETY: a memory type that the device has.
     let made = unsafe { functions.allocate_memory(&info, None) };
     let memory = sized(device, "vkAllocateMemory", byte_len, made)?;
-    // SAFETY: both are new, and the memory is what the buffer asks for.
+    // SAFETY: both are new, and the memory satisfies the requirements of the
+    // buffer.
     let bound = unsafe { functions.bind_buffer_memory(buffer, memory, 0) };
     if bound.is_err() {
-        // SAFETY: nobody knows of it.
+        // SAFETY: the memory is new, and no other code has its handle.
         unsafe { functions.free_memory(memory, None) };
     }
     sized(device, "vkBindBufferMemory", byte_len, bound).map(|()| memory)
 }
 
-/// Memory between the host and the device.
+/// Creates a staging buffer, mapped into host memory.
 fn staging(known: &Known, device: Device, byte_len: usize) -> Result<(Block, NonNull<u8>), Error> {
     let cached = OF_HOST | vk::MemoryPropertyFlags::HOST_CACHED;
     let block = block(known, device, byte_len, cached, OF_HOST)?;
     let all = vk::MemoryMapFlags::empty();
-    // SAFETY: the host can see that memory, and it is mapped once.
+    // SAFETY: the memory is visible to the host, and is mapped once.
     let mapped = unsafe { known.functions().map_memory(block.memory, 0, vk::WHOLE_SIZE, all) };
     let mapped = named(device, "vkMapMemory", mapped);
     let unsupported = Error::Unsupported { device, what: "mapped memory" };
     let place = mapped.and_then(|place| NonNull::new(place.cast()).ok_or(unsupported));
     if place.is_err() {
-        // SAFETY: 1. Nobody knows of it.
+        // SAFETY: 1. No other code has its handles.
         unsafe { Thing::Block(block).destroy(known.functions()) };
     }
     Ok((block, place?))
 }
 
-// SAFETY: 1. A buffer of that size, or a little more, is new. 2. Zeros are
-// written on the stream, between barriers. 3. It is destroyed when its stream, or
-// all of them, have passed what was enqueued.
+// SAFETY: 1. The buffer is new, and of at least that size. 2. Zeros are written
+// on the stream, between barriers. 3. It is destroyed when its stream, or all
+// streams, have finished the work that was enqueued before.
 unsafe impl Allocator for Vulkan {
     fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
         let (stream, device) = (stream.stream(), stream.device());
@@ -125,7 +126,8 @@ unsafe impl Allocator for Vulkan {
         });
         match filled {
             Ok(data) => known.retired.insert(data.addr().get(), block),
-            // SAFETY: 1. Nothing was enqueued, and nobody knows of it.
+            // SAFETY: 1. No work was enqueued, and no other code has its
+            // handles.
             Err(_) => unsafe { Thing::Block(block).destroy(known.functions()) },
         }
         filled
@@ -164,10 +166,10 @@ fn retire(stream: &VulkanStream, data: NonNull<c_void>, after: Vec<Point>) {
     known.retired.clear(known.functions());
 }
 
-// SAFETY: 1. Vulkan copies what the region says, and commands stand between
-// barriers. Of the host's memory, what is read is read at once, and what is
-// written is written before the call returns. 2. The submission is the last that
-// can fail; where the wait after it fails, the device is lost and does nothing.
+// SAFETY: 1. Vulkan copies exactly the region, and the commands are between
+// barriers. Host memory is read, and written, before the call returns. 2. The
+// submission is the last call that can fail; if the wait after it fails, the
+// device is lost and does no more work.
 unsafe impl Memcpy for Vulkan {
     unsafe fn copy(
         stream: &WorkStream<Self>,
@@ -181,31 +183,35 @@ unsafe impl Memcpy for Vulkan {
         let host = |block: Block| Span { buffer: block.buffer, byte_offset: 0 };
         if from.device == device && to.device == device {
             let work = Work::Copy { from: Span::of(&from), to: Span::of(&to), byte_len };
-            // SAFETY: 1. By 1 both have the bytes, until the work is done.
+            // SAFETY: 1. By our caller's 1, both have the bytes until the work
+            // is done.
             return unsafe { enqueue(stream, work, None) }.map(drop);
         }
         if from.device == Device::CPU && to.device == device {
             let (block, mapped) = staging(known, device, byte_len)?;
-            // SAFETY: by 1 the host has the bytes, and the mapping as many.
+            // SAFETY: by our caller's 1 the host has the bytes, and the mapping
+            // as many.
             unsafe { mapped.as_ptr().copy_from_nonoverlapping(from.address(), byte_len) };
             let work = Work::Copy { from: host(block), to: Span::of(&to), byte_len };
-            // SAFETY: 1. As above; the block is retired with the commands.
+            // SAFETY: 1. By our caller's 1; the block is retired with the
+            // commands.
             return unsafe { enqueue(stream, work, Some(block)) }.map(drop);
         }
         if from.device == device && to.device == Device::CPU {
             let (block, mapped) = staging(known, device, byte_len)?;
             let work = Work::Copy { from: Span::of(&from), to: host(block), byte_len };
-            // SAFETY: 1. As above; the block is destroyed below.
+            // SAFETY: 1. By our caller's 1; the block is destroyed below.
             let enqueued = unsafe { enqueue(stream, work, None) };
             let copied = enqueued.and_then(|point| {
-                // SAFETY: 1. It is of the device's queue.
+                // SAFETY: 1. It is a point of the device's queue.
                 unsafe { point.wait(functions, device) }?;
-                // SAFETY: by 1 the host has room for the bytes, and the mapping
-                // holds them: the barrier at the end was for the host.
+                // SAFETY: by our caller's 1 the host has space for the bytes,
+                // and the mapping contains them: the barrier at the end made
+                // them visible to the host.
                 unsafe { mapped.as_ptr().copy_to_nonoverlapping(to.address(), byte_len) };
                 Ok(())
             });
-            // SAFETY: 1. What was enqueued is done, or never will be.
+            // SAFETY: 1. The enqueued work is done, or will never run.
             unsafe { Thing::Block(block).destroy(functions) };
             return copied;
         }
@@ -215,7 +221,7 @@ unsafe impl Memcpy for Vulkan {
 }
 
 // SAFETY: 1. Handles of memory that was allocated here, and was not freed, are
-// known; of all others nothing is said.
+// recorded; for any other handle the result is an error.
 unsafe impl PointerAttributes for Vulkan {
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
         let known = devices::known(hint)?;

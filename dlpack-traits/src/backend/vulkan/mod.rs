@@ -1,8 +1,9 @@
-//! Vulkan as a device: [`Vulkan`].
+//! Vulkan: [`Vulkan`].
 //!
-//! The standard does not say what `data` is on `kDLVulkan`, nor which device is
-//! meant by an index. Here `data` is a `VkBuffer`, and a device is a `VkDevice`
-//! that the process knows (`devices`), because a buffer cannot be asked for its own.
+//! The standard defines neither the meaning of `data` on `kDLVulkan`, nor the numbering of
+//! devices. In this crate `data` is a `VkBuffer`, and a device is a `VkDevice` that was
+//! registered with this process (`devices`), because a buffer cannot be queried for its
+//! device.
 
 mod devices;
 mod fault;
@@ -24,22 +25,21 @@ use crate::ffi::{self, DLDeviceType};
 
 /// Vulkan: buffers of a `VkDevice`, and its queues as streams.
 ///
-/// - `data` is a `VkBuffer`, never an address: nothing is added to it, and
-///   offsets are in `byte_offset`. It covers all of its memory, and was created
-///   for `TRANSFER_SRC` and `TRANSFER_DST`; where queues of several families
-///   were adopted, for concurrent use by all of them.
-/// - The index of a device counts the `VkDevice`s that this process adopted
-///   ([`adopt`](Self::adopt)) or opened ([`open`](Self::open)). None is ever
-///   taken out.
-/// - A stream is a `VkQueue`, and so is the number that a consumer sends. The
-///   current stream is the first queue that was adopted.
-/// - A hand-off is two submissions: the producer's queue signals a value of its
-///   timeline semaphore, the consumer's waits for it. The host does not wait.
-/// - Each buffer that is allocated here is one `vkAllocateMemory`, of which a device may allow
-///   no more than 4,096 at a time (`maxMemoryAllocationCount`). Many small tensors are parts of
-///   one buffer, at their `byte_offset`.
-/// - What was released is destroyed when the queues have passed it, by whoever
-///   allocates, releases or waits next. No deleter waits.
+/// - `data` is a `VkBuffer`, never an address: pointer arithmetic is not allowed, and
+///   offsets are in `byte_offset`. The buffer covers all of its memory, and was created
+///   with the usages `TRANSFER_SRC` and `TRANSFER_DST`; if queues of several families were
+///   adopted, for concurrent use by all of them.
+/// - The id of a device is its index among the `VkDevice`s that this process adopted
+///   ([`adopt`](Self::adopt)) or opened ([`open`](Self::open)). A device is never removed.
+/// - A stream is a `VkQueue`, and the consumer passes its handle as a number. The current
+///   stream is the first queue that was adopted.
+/// - Queues are synchronized by two submissions: the producer's queue signals a value of
+///   its timeline semaphore, the consumer's waits for it. The host does not wait.
+/// - Each buffer that is allocated here is one `vkAllocateMemory`, of which a device may
+///   allow no more than 4,096 at a time (`maxMemoryAllocationCount`). Allocate many small
+///   tensors as parts of one buffer, at their `byte_offset`.
+/// - A released buffer is destroyed once the queues have finished the work before its
+///   release, by the next call that allocates, releases or waits. No deleter waits.
 ///
 /// ```no_run
 /// use dlpack_traits::backend::{DeviceBuffer, Vulkan};
@@ -53,7 +53,7 @@ use crate::ffi::{self, DLDeviceType};
 pub struct Vulkan;
 
 impl Vulkan {
-    /// The functions of a device, for whoever works on its tensors.
+    /// The functions of a device, for code that works on its tensors.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Vulkan {
         Ok(devices::known(device)?.functions())
     }
 
-    /// The queues that were adopted, in that order.
+    /// The adopted queues, in the order in which they were passed.
     ///
     /// # Errors
     ///
@@ -72,15 +72,14 @@ impl Vulkan {
         Ok((0..known.queues().len()).map(move |index| work_stream(device, known, index)))
     }
 
-    /// Calls `submit` with a queue that no other thread uses meanwhile, as
-    /// `vkQueueSubmit` demands. In it, whatever is asked of this backend, and of the
-    /// same queue, is done; but who waits there for another thread that needs the
-    /// queue waits for ever.
+    /// Calls `submit` with a queue that no other thread uses meanwhile, as `vkQueueSubmit`
+    /// requires. `submit` may call this backend, also for the same queue. It must not wait
+    /// for another thread that needs the queue: that would deadlock.
     ///
     /// # Errors
     ///
-    /// [`Error::NoBackend`] for a device, [`Error::Unsupported`] for a queue that
-    /// was not adopted.
+    /// [`Error::NoBackend`] for a device that was not adopted, [`Error::Unsupported`] for a
+    /// queue that was not adopted.
     pub fn with_queue<R>(
         device: Device,
         handle: StreamHandle,
@@ -91,24 +90,24 @@ impl Vulkan {
     }
 }
 
-/// A queue of a device as a stream with its name.
+/// Combines a queue of a device with its handle.
 fn work_stream(device: Device, known: &'static Known, index: usize) -> WorkStream<Vulkan> {
     let stream = VulkanStream::new(device, known, index);
-    // SAFETY: 1. A queue is there, under its handle, as long as its device,
-    // which is as long as the process (1 of `adopt`). 2. It is the device's.
+    // SAFETY: 1. A queue exists, under its handle, as long as its device, which lives as
+    // long as the process (1 of `adopt`). 2. It is a queue of the device.
     unsafe { WorkStream::new(device, stream.handle(), stream) }
 }
 
-/// The number by which a handle of Vulkan's is known, where it fits.
+/// Converts a handle of Vulkan into a number, if it fits.
 fn number(device: Device, handle: impl Handle) -> Result<usize, Error> {
     let what = "handle of 64 bits on a machine with shorter pointers";
     usize::try_from(handle.as_raw()).map_err(|_| Error::Unsupported { device, what })
 }
 
-// SAFETY: 1. Both look queues up among those of the device that they were asked
-// for. 2. The rules make no number a stream but handles of queues, which live as
-// long as the process. 3. As do these. 4. The streams of a device are the queues
-// that were adopted, and all of them are waited for.
+// SAFETY: 1. Both look up the queue among those of the given device. 2. The rules only turn
+// handles of queues into streams, and these live as long as the process. 3. So do the
+// streams. 4. The streams of a device are the queues that were adopted, and the function
+// waits for all of them.
 unsafe impl Backend for Vulkan {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLVulkan];
     const STREAMS_LAST: bool = true;
@@ -132,6 +131,6 @@ fn synchronize_device(device: Device) -> Result<(), Error> {
     let known = devices::known(device)?;
     let done = (0..known.queues().len())
         .map(|index| VulkanStream::new(device, known, index).synchronize());
-    // Each is waited for, also where one of them fails.
+    // The fold waits for every queue, also after an error.
     done.fold(Ok(()), Result::and)
 }

@@ -1,4 +1,4 @@
-//! Devices for programs that have no Vulkan of their own: [`Vulkan::open`].
+//! Devices for programs that do not use Vulkan themselves: [`Vulkan::open`].
 
 use std::sync::OnceLock;
 use std::vec::Vec;
@@ -11,16 +11,16 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;
 
-/// The loader and the instance, for as long as the process lives.
+/// The loader and the instance, which live as long as the process.
 struct Loaded {
     _entry: ash::Entry,
     instance: ash::Instance,
 }
 
-/// As an error calls the loader.
+/// The name of the loader in errors.
 const LOADER: &str = "libvulkan.so.1";
 
-/// The instance of this crate, made by the first call.
+/// Returns the instance of this crate, which the first call creates.
 fn loaded() -> Result<&'static Loaded, Error> {
     static LOADED: OnceLock<Result<Loaded, Error>> = OnceLock::new();
     LOADED.get_or_init(load).as_ref().map_err(|error| *error)
@@ -28,29 +28,29 @@ fn loaded() -> Result<&'static Loaded, Error> {
 
 fn load() -> Result<Loaded, Error> {
     let device = Device::new(ffi::kDLVulkan, 0);
-    // SAFETY: loading Vulkan runs its initialisers, which is what somebody who
-    // asks for its devices wants. The library stays loaded.
+    // SAFETY: loading Vulkan runs its initialisers, which the caller wants when
+    // it uses one of its devices. The library stays loaded.
     let entry = unsafe { ash::Entry::load() }.map_err(|_| Error::NoLibrary { name: LOADER })?;
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
     let info = vk::InstanceCreateInfo::default().application_info(&application);
-    // SAFETY: nothing but a version is asked for.
+    // SAFETY: the application info contains only a version.
     let made = unsafe { entry.create_instance(&info, None) };
     let instance = named(device, "vkCreateInstance", made)?;
     Ok(Loaded { _entry: entry, instance })
 }
 
 impl Vulkan {
-    /// A device on the physical device of that number, for programs that make
-    /// none of their own. Each is made once; its index among the devices of the
-    /// process is in the result. It has up to two queues.
+    /// Opens the physical device with that number, for programs that do not
+    /// create a device themselves. Each is opened once; the result contains its
+    /// id among the devices of the process. It has up to two queues.
     ///
     /// # Errors
     ///
-    /// [`Error::NoLibrary`] without Vulkan's loader, [`Error::NoBackend`] where
-    /// there is no such device, [`Error::Unsupported`] for one of before Vulkan
-    /// 1.2, and those of Vulkan.
+    /// [`Error::NoLibrary`] without Vulkan's loader, [`Error::NoBackend`] if
+    /// there is no such device, [`Error::Unsupported`] for a device that does
+    /// not support Vulkan 1.2, and those of Vulkan.
     pub fn open(physical: usize) -> Result<Device, Error> {
-        /// As many as a machine may have.
+        /// The maximum number of physical devices.
         static OPENED: [OnceLock<Result<Device, Error>>; 16] = [const { OnceLock::new() }; 16];
         let device = Device::new(ffi::kDLVulkan, i32::try_from(physical).unwrap_or(i32::MAX));
         let opened = OPENED.get(physical).ok_or(Error::NoBackend { device });
@@ -61,7 +61,7 @@ impl Vulkan {
 
 fn open(instance: &ash::Instance, number: usize) -> Result<Device, Error> {
     let device = Device::new(ffi::kDLVulkan, i32::try_from(number).unwrap_or(i32::MAX));
-    // SAFETY: the instance lasts.
+    // SAFETY: the instance is never destroyed.
     let found = unsafe { instance.enumerate_physical_devices() };
     let found = named(device, "vkEnumeratePhysicalDevices", found)?;
     let physical = *found.get(number).ok_or(Error::NoBackend { device })?;
@@ -70,10 +70,10 @@ fn open(instance: &ash::Instance, number: usize) -> Result<Device, Error> {
     if properties.api_version < vk::API_VERSION_1_2 {
         return Err(Error::Unsupported { device, what: "Vulkan 1.2" });
     }
-    // SAFETY: as above.
+    // SAFETY: a device of the instance.
     let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
     let mut families = (0_u32..).zip(&families);
-    // Such queues can transfer, whether they say so or not.
+    // Compute queues support transfers, even if they do not report it.
     let computes = families.find(|(_, kind)| kind.queue_flags.contains(vk::QueueFlags::COMPUTE));
     let (family, kind) = computes.ok_or(Error::Unsupported { device, what: "queue" })?;
     let count = kind.queue_count.min(2);
@@ -82,17 +82,19 @@ fn open(instance: &ash::Instance, number: usize) -> Result<Device, Error> {
     let queues = [vk::DeviceQueueCreateInfo::default()
         .queue_family_index(family)
         .queue_priorities(&priorities)];
-    // Vulkan 1.2 has this feature on every device.
+    // Vulkan 1.2 requires this feature of every device.
     let mut timelines =
         vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
     let info =
         vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut timelines);
-    // SAFETY: as many queues as there are, and a feature that is there.
+    // SAFETY: no more queues than the family has, and a feature that the device
+    // has.
     let made = unsafe { instance.create_device(physical, &info, None) };
     let made = named(device, "vkCreateDevice", made)?;
     let queues: Vec<_> = (0..count).map(|index| (family, index)).collect();
-    // SAFETY: 1. Nobody destroys either. 2. and 3. By the lines above. 4. and 5.
-    // Nobody else knows the queues but from this backend, whose users adopt its
-    // terms with them: 4 and 5 of `adopt` are said of `with_queue` too.
+    // SAFETY: 1. The device and the instance are never destroyed. 2. and 3. By
+    // the lines above. 4. and 5. Other code only gets the queues from this
+    // backend, whose users accept its rules: 4 and 5 of `adopt` also apply to
+    // `with_queue`.
     unsafe { Vulkan::adopt(instance, physical, made, &queues) }
 }

@@ -13,19 +13,18 @@ use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
 
-/// A queue, and the timeline semaphore that counts what it has done.
+/// A queue, and the timeline semaphore that counts its submissions.
 pub(super) struct Queue {
     raw: vk::Queue,
     family: u32,
     timeline: vk::Semaphore,
-    /// Who may use the queue.
+    /// The lock of the queue.
     turn: Turn,
-    /// The value of the last submission, which changes in somebody's turn.
+    /// The value of the last submission, changed only under the lock.
     last: AtomicU64,
 }
 
-/// A value of a queue's timeline: all that was submitted before is done when it
-/// is reached.
+/// A value of a queue's timeline: when it is reached, all earlier submissions are done.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     timeline: vk::Semaphore,
@@ -45,10 +44,10 @@ impl Queue {
         let mut kind =
             vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
-        // SAFETY: by 1 it may be made.
+        // SAFETY: by our caller's 1, the device supports the semaphore.
         let made = unsafe { functions.create_semaphore(&info, None) };
         let timeline = named(device, "vkCreateSemaphore", made)?;
-        // SAFETY: by 1 there is such a queue.
+        // SAFETY: by our caller's 1, the queue exists.
         let raw = unsafe { functions.get_device_queue(family, index) };
         Ok(Self { raw, family, timeline, turn: Turn::default(), last: AtomicU64::new(0) })
     }
@@ -66,14 +65,14 @@ impl Queue {
         self.turn.take(|| call(self.raw))
     }
 
-    /// Enqueues commands, after `after` if there is one. The result is reached
-    /// when they, and everything that was enqueued before, are done.
+    /// Enqueues commands, after `after` if there is one. The result is reached when they,
+    /// and everything that was enqueued before, are done.
     ///
     /// # Safety
     ///
     /// 1. The queue is of the device, and so is `after`.
-    /// 2. The commands are complete, were made for the family of the queue, and
-    ///    stay until the result is reached, as does all that they name.
+    /// 2. The commands are complete, were made for the family of the queue, and stay until
+    ///    the result is reached, as does all that they name.
     pub(super) unsafe fn submit(
         &self,
         functions: &ash::Device,
@@ -96,8 +95,8 @@ impl Queue {
                 .command_buffers(commands)
                 .signal_semaphores(&signals)
                 .push_next(&mut values);
-            // SAFETY: by 1 and 2; this thread is alone with the queue, and its
-            // timeline only grows.
+            // SAFETY: by our caller's 1 and 2; this thread holds the lock of the queue, and
+            // the values of its timeline only increase.
             let submitted = unsafe { functions.queue_submit(queue, &[info], vk::Fence::null()) };
             named(device, "vkQueueSubmit", submitted)?;
             self.last.store(next, Ordering::Relaxed);
@@ -105,15 +104,15 @@ impl Queue {
         })
     }
 
-    /// Waits, on the host, until the queue is idle, however long it takes the
-    /// machine to have the memory for that.
+    /// Waits on the host until the queue is idle. The wait is repeated while it fails for
+    /// lack of memory.
     ///
     /// # Safety
     ///
     /// 1. The queue is of the device.
     unsafe fn drain(&self, functions: &ash::Device) {
         self.alone(|queue| {
-            // SAFETY: by 1; nobody else uses it.
+            // SAFETY: by our caller's 1; this thread holds the lock of the queue.
             while lacks_memory(unsafe { functions.queue_wait_idle(queue) }) {
                 std::thread::yield_now();
             }
@@ -121,8 +120,8 @@ impl Queue {
     }
 }
 
-/// Whether a wait did not take place for want of memory. After any other error
-/// the device is lost, and does nothing any more.
+/// Whether a wait failed for lack of memory. After any other error the device is lost, and
+/// does no more work.
 fn lacks_memory(outcome: ash::prelude::VkResult<()>) -> bool {
     matches!(
         outcome,
@@ -132,7 +131,7 @@ fn lacks_memory(outcome: ash::prelude::VkResult<()>) -> bool {
 
 #[cfg(test)]
 impl Point {
-    /// A point of no queue.
+    /// A point that belongs to no queue.
     pub(super) fn of_value(value: u64) -> Self {
         Self { timeline: vk::Semaphore::null(), value }
     }
@@ -143,27 +142,27 @@ impl Point {
 }
 
 impl Point {
-    /// Whether it was reached; `false` where that cannot be said.
+    /// Whether the point was reached; `false` if the query fails.
     ///
     /// # Safety
     ///
-    /// 1. It is of that device.
+    /// 1. The point is of that device.
     pub(super) unsafe fn is_reached(self, functions: &ash::Device) -> bool {
-        // SAFETY: by 1; timelines last as long as their device.
+        // SAFETY: by our caller's 1; timelines live as long as their device.
         let value = unsafe { functions.get_semaphore_counter_value(self.timeline) };
         value.is_ok_and(|value| value >= self.value)
     }
 
-    /// Waits, on the host, until it is reached, or never will be.
+    /// Waits on the host until the point is reached, or cannot be reached any more.
     ///
     /// # Safety
     ///
-    /// 1. It is of that device.
+    /// 1. The point is of that device.
     pub(super) unsafe fn wait(self, functions: &ash::Device, device: Device) -> Result<(), Error> {
         let (timelines, values) = ([self.timeline], [self.value]);
         let info = vk::SemaphoreWaitInfo::default().semaphores(&timelines).values(&values);
         loop {
-            // SAFETY: by 1; timelines last as long as their device.
+            // SAFETY: by our caller's 1; timelines live as long as their device.
             let waited = unsafe { functions.wait_semaphores(&info, u64::MAX) };
             match waited {
                 waited if lacks_memory(waited) => std::thread::yield_now(),
@@ -187,7 +186,7 @@ impl VulkanStream {
         Self { device, known, index }
     }
 
-    /// The queue's own handle. One that does not fit is no name of anything.
+    /// The handle of the queue; NULL, which names no queue, if it does not fit.
     pub(super) fn handle(&self) -> StreamHandle {
         StreamHandle::from_number(number(self.device, self.queue().raw()).unwrap_or(0))
     }
@@ -204,9 +203,10 @@ impl VulkanStream {
         self.known.queue(self.index)
     }
 
-    /// A mark behind what was enqueued, and behind `after`.
+    /// Enqueues a mark after all work so far, and after `after`.
     pub(super) fn mark(&self, after: Option<Point>) -> Result<Point, Error> {
-        // SAFETY: 1. Both are of the device: `wait` compares. 2. There are no commands.
+        // SAFETY: 1. Both are of the device: `wait` compares the devices. 2. There are no
+        // commands.
         unsafe { self.queue().submit(self.known.functions(), self.device, after, &[]) }
     }
 }
@@ -217,15 +217,14 @@ impl fmt::Debug for VulkanStream {
     }
 }
 
-// SAFETY: Vulkan's text on the submission order and on semaphores: 1. What uses
-// memory of tensors is between barriers (5 of `adopt`, `memory::commands`). 2. A
-// signal comes after all earlier submissions, and makes their writes available.
-// 3. A wait at all stages comes before all later ones, and makes the writes
-// visible. 4. A submission enqueues, and there are no graphs. 5. The host waits
-// for a signal, or, where it could not be enqueued, for the queue. 6. Vulkan has
-// nothing that is current; queues are used under their lock. 7. It is the same queue. 8.
-// There are no graphs. 9. to 11. A handle is that of a queue that is kept; `wait` refuses other
-// devices; submissions have an order.
+// SAFETY: by the Vulkan specification on submission order and semaphores: 1. Work that uses
+// memory of tensors is between barriers (5 of `adopt`, `work::commands`). 2. A signal comes
+// after all earlier submissions, and makes their writes available. 3. A wait at all stages
+// comes before all later ones, and makes the writes visible. 4. A submission enqueues, and
+// there are no graphs. 5. The host waits for a signal, or, if it could not be enqueued, for
+// the queue. 6. Vulkan has no current context; queues are used under their lock. 7. A clone
+// names the same queue. 8. There are no graphs. 9. to 11. A handle is that of a queue that
+// is kept; `wait` rejects other devices; submissions have an order.
 unsafe impl Stream for VulkanStream {
     type Event = VulkanEvent;
 
@@ -244,10 +243,10 @@ unsafe impl Stream for VulkanStream {
     fn synchronize(&self) -> Result<(), Error> {
         let functions = self.known.functions();
         let waited = match self.mark(None) {
-            // SAFETY: 1. It is of the device's queue.
+            // SAFETY: 1. It is a point of the device's queue.
             Ok(point) => unsafe { point.wait(functions, self.device) },
             Err(error) => {
-                // SAFETY: 1. As above.
+                // SAFETY: 1. The queue is of the device.
                 unsafe { self.queue().drain(functions) };
                 Err(error)
             }
@@ -264,7 +263,7 @@ pub struct VulkanEvent {
     point: Point,
 }
 
-// SAFETY: 1. It is a number. The timeline lasts as long as its device.
+// SAFETY: 1. It is a number. The timeline lives as long as its device.
 unsafe impl Event for VulkanEvent {}
 
 impl fmt::Debug for VulkanEvent {

@@ -1,4 +1,5 @@
-//! Memory of tensors, and what waits until queues are done with it: [`Retired`].
+//! Memory of tensors, and objects that are destroyed once queues have finished
+//! with them: [`Retired`].
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,14 +9,14 @@ use ash::vk;
 
 use super::queue::Point;
 
-/// A buffer with memory of its own.
+/// A buffer with its own memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) buffer: vk::Buffer,
     pub(super) memory: vk::DeviceMemory,
 }
 
-/// What is destroyed once queues have passed it.
+/// An object that is destroyed once queues have finished with it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Thing {
     Block(Block),
@@ -24,20 +25,20 @@ pub(super) enum Thing {
 
 #[derive(Debug, Default)]
 struct Lists {
-    /// Memory of tensors, by the handles of their buffers.
+    /// Memory of tensors, keyed by the handle of the buffer.
     blocks: BTreeMap<usize, Block>,
     waiting: Vec<Waiting>,
 }
 
-/// A thing, and the points that queues have to pass before it goes.
+/// An object, and the points that must be reached before it is destroyed.
 type Waiting = (Thing, Vec<Point>);
 
-/// What is over, and what is pending yet.
+/// Splits the list into objects whose points are all reached, and the others.
 fn part(waiting: Vec<Waiting>, is_reached: impl Fn(Point) -> bool) -> (Vec<Waiting>, Vec<Waiting>) {
     waiting.into_iter().partition(|(_, points)| points.iter().all(|point| is_reached(*point)))
 }
 
-/// What belongs to a device.
+/// The memory of tensors of a device, and its retired objects.
 #[derive(Debug, Default)]
 pub(super) struct Retired(Mutex<Lists>);
 
@@ -46,35 +47,36 @@ impl Retired {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers the memory behind a handle.
+    /// Records the memory behind a handle.
     pub(super) fn insert(&self, handle: usize, block: Block) {
         self.lists().blocks.insert(handle, block);
     }
 
-    /// Whether a handle is that of memory which was allocated here.
+    /// Whether this backend allocated the memory behind a handle.
     pub(super) fn contains(&self, handle: usize) -> bool {
         self.lists().blocks.contains_key(&handle)
     }
 
-    /// Gives the memory behind a handle up.
+    /// Removes the memory behind a handle from the record, and returns it.
     pub(super) fn remove(&self, handle: usize) -> Option<Block> {
         self.lists().blocks.remove(&handle)
     }
 
-    /// Destroys a thing when all points are reached.
+    /// Destroys an object when all points are reached.
     pub(super) fn retire(&self, thing: Thing, after: Vec<Point>) {
         self.lists().waiting.push((thing, after));
     }
 
-    /// Destroys what queues have passed. The device is that of all of it.
+    /// Destroys the objects whose points are reached. `functions` are those of
+    /// their device.
     pub(super) fn clear(&self, functions: &ash::Device) {
         let waiting = core::mem::take(&mut self.lists().waiting);
-        // SAFETY: 1. Points of things are of the device's queues.
+        // SAFETY: 1. All points in the list are of the device's queues.
         let (over, pending) = part(waiting, |point| unsafe { point.is_reached(functions) });
         self.lists().waiting.extend(pending);
         for (thing, _) in over {
-            // SAFETY: 1. It is of the device, in no list any more, and all work
-            // that names it is done.
+            // SAFETY: 1. It is of the device and was removed from the list, and
+            // all work that names it is done.
             unsafe { thing.destroy(functions) };
         }
     }
@@ -83,16 +85,16 @@ impl Retired {
 impl Thing {
     /// # Safety
     ///
-    /// 1. It is of the device, and nobody uses it, now or later.
+    /// 1. It is of the device, and is not used by anything else, now or later.
     pub(super) unsafe fn destroy(self, functions: &ash::Device) {
         match self {
             Self::Block(Block { buffer, memory }) => {
-                // SAFETY: by 1.
+                // SAFETY: by our caller's 1.
                 unsafe { functions.destroy_buffer(buffer, None) };
-                // SAFETY: by 1, and the buffer in it is gone.
+                // SAFETY: by our caller's 1, and the buffer in it is destroyed.
                 unsafe { functions.free_memory(memory, None) };
             }
-            // SAFETY: by 1.
+            // SAFETY: by our caller's 1.
             Self::Commands(pool) => unsafe { functions.destroy_command_pool(pool, None) },
         }
     }
@@ -102,7 +104,7 @@ impl Thing {
 mod tests {
     use super::*;
 
-    /// One queue that is not so far keeps what several may use.
+    /// A single unreached point delays the destruction.
     #[test]
     fn all_points_are_to_be_reached() {
         let thing = || Thing::Commands(vk::CommandPool::null());

@@ -1,4 +1,4 @@
-//! What this backend enqueues: [`Work`].
+//! The commands that this backend enqueues: [`Work`].
 
 use std::vec::Vec;
 
@@ -10,7 +10,7 @@ use super::retired::{Block, Thing};
 use crate::backend::Place;
 use crate::error::Error;
 
-/// Bytes of a buffer from an offset on.
+/// A buffer and an offset of bytes in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     pub(super) buffer: vk::Buffer,
@@ -18,7 +18,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// The place as Vulkan says it. `data` is the handle itself; nothing is added to it.
+    /// Converts a place. `data` is the handle itself; no offset is added to it.
     pub(super) fn of(place: &Place) -> Self {
         let buffer = vk::Buffer::from_raw(place.data.addr() as u64);
         Self { buffer, byte_offset: place.byte_offset }
@@ -28,9 +28,9 @@ impl Span {
 /// A command.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
-    /// Fills a buffer.
+    /// Fills a buffer with zeros.
     Zeros { of: vk::Buffer },
-    /// Copies.
+    /// Copies between buffers.
     Copy { from: Span, to: Span, byte_len: usize },
 }
 
@@ -40,7 +40,8 @@ impl Work {
     /// 1. The commands are being recorded, and both are of that device.
     unsafe fn record(self, functions: &ash::Device, commands: vk::CommandBuffer) {
         match self {
-            // SAFETY: by 1; all of a buffer, whose size is a multiple of 4 bytes.
+            // SAFETY: by our caller's 1; the whole buffer, whose size is a multiple of 4
+            // bytes.
             Self::Zeros { of } => unsafe {
                 functions.cmd_fill_buffer(commands, of, 0, vk::WHOLE_SIZE, 0);
             },
@@ -49,20 +50,20 @@ impl Work {
                     .src_offset(from.byte_offset)
                     .dst_offset(to.byte_offset)
                     .size(byte_len as u64);
-                // SAFETY: by 1.
+                // SAFETY: by our caller's 1.
                 unsafe { functions.cmd_copy_buffer(commands, from.buffer, to.buffer, &[region]) };
             }
         }
     }
 }
 
-/// Enqueues work between barriers, and retires `with` after it. The result is
-/// reached when it is done.
+/// Enqueues work between barriers, and retires `with` after it. The result is reached when
+/// the work is done.
 ///
 /// # Safety
 ///
-/// 1. The buffers are of the device of the stream, have the bytes, and stay until
-///    they are retired in the order of the stream, or are `with`.
+/// 1. The buffers are of the device of the stream, have the bytes, and stay until they are
+///    retired in the order of the stream, or are `with`.
 pub(super) unsafe fn enqueue(
     stream: &VulkanStream,
     work: Work,
@@ -70,14 +71,14 @@ pub(super) unsafe fn enqueue(
 ) -> Result<Point, Error> {
     let (known, device) = (stream.known(), stream.device());
     let functions = known.functions();
-    // SAFETY: 1. By 1.
+    // SAFETY: 1. By our caller's 1.
     let recorded = unsafe { commands(stream, work) };
     let submitted = recorded.and_then(|(pool, commands)| {
-        // SAFETY: 1. The queue is of the device. 2. `commands` made them for its
-        // family, and they are retired below; the rest by 1.
+        // SAFETY: 1. The queue is of the device. 2. `commands` made the commands for its
+        // family, and they are retired below; the rest by our caller's 1.
         let submitted = unsafe { stream.queue().submit(functions, device, None, &[commands]) };
         if submitted.is_err() {
-            // SAFETY: 1. Nothing was enqueued.
+            // SAFETY: 1. No work was enqueued.
             unsafe { Thing::Commands(pool).destroy(functions) };
         }
         submitted.map(|point| (pool, point))
@@ -92,7 +93,7 @@ pub(super) unsafe fn enqueue(
         }
         Err(error) => {
             if let Some(thing) = with {
-                // SAFETY: 1. Nothing was enqueued.
+                // SAFETY: 1. No work was enqueued.
                 unsafe { thing.destroy(functions) };
             }
             Err(error)
@@ -100,7 +101,7 @@ pub(super) unsafe fn enqueue(
     }
 }
 
-/// Commands of a pool of their own, so that threads need not share one.
+/// Records commands in a new pool, so that threads do not share one.
 ///
 /// # Safety
 ///
@@ -121,35 +122,36 @@ unsafe fn commands(
             .command_pool(pool)
             .level(vk::CommandBufferLevel::PRIMARY)
             .command_buffer_count(1);
-        // SAFETY: a new pool, which only this thread knows.
+        // SAFETY: a new pool, which no other thread uses.
         let made = unsafe { functions.allocate_command_buffers(&info) };
         let made = named(device, "vkAllocateCommandBuffers", made)?;
         let none = Error::Unsupported { device, what: "command buffers" };
         let commands = *made.first().ok_or(none)?;
         let once = vk::CommandBufferBeginInfo::default()
             .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
-        // SAFETY: they are new.
+        // SAFETY: the commands are new.
         let begun = unsafe { functions.begin_command_buffer(commands, &once) };
         named(device, "vkBeginCommandBuffer", begun)?;
-        // SAFETY: 1. They were begun.
+        // SAFETY: 1. The commands are being recorded.
         unsafe { barrier(functions, commands) };
-        // SAFETY: 1. As above; the buffers by 1.
+        // SAFETY: 1. The commands are being recorded; the buffers by our caller's 1.
         unsafe { work.record(functions, commands) };
-        // SAFETY: 1. As above.
+        // SAFETY: 1. The commands are being recorded.
         unsafe { barrier(functions, commands) };
-        // SAFETY: they were begun.
+        // SAFETY: the commands are being recorded.
         let ended = unsafe { functions.end_command_buffer(commands) };
         named(device, "vkEndCommandBuffer", ended)?;
         Ok((pool, commands))
     })();
     if recorded.is_err() {
-        // SAFETY: 1. Nothing was enqueued.
+        // SAFETY: 1. No work was enqueued.
         unsafe { Thing::Commands(pool).destroy(functions) };
     }
     recorded
 }
 
-/// Everything before comes before everything after, on this queue and for the host.
+/// Records a barrier: everything before it is ordered before everything after it, on this
+/// queue and for the host.
 ///
 /// # Safety
 ///
@@ -162,7 +164,7 @@ unsafe fn barrier(functions: &ash::Device, commands: vk::CommandBuffer) {
         .dst_access_mask(all | host)];
     let before = vk::PipelineStageFlags::ALL_COMMANDS;
     let (after, none) = (before | vk::PipelineStageFlags::HOST, vk::DependencyFlags::empty());
-    // SAFETY: by 1.
+    // SAFETY: by our caller's 1.
     unsafe { functions.cmd_pipeline_barrier(commands, before, after, none, &memory, &[], &[]) };
 }
 

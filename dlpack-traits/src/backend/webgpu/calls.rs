@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;
 
-/// A handle of WebGPU's.
+/// A handle of WebGPU.
 pub(super) type Handle = *mut c_void;
 
 /// `WGPUStringView`.
@@ -23,7 +23,7 @@ pub(super) struct StringView {
 }
 
 impl StringView {
-    /// No string: a NULL of undefined length.
+    /// No string: NULL, with the length that stands for undefined.
     pub(super) const NONE: Self = Self { data: ptr::null(), length: usize::MAX };
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Future(u64);
 /// Defines a table of C functions.
 macro_rules! calls {
     ($($name:ident($($argument:ty),*) $(-> $answer:ty)?: $symbol:literal;)+) => {
-        /// What is called of the library, which stays loaded.
+        /// The functions of the library, which stays loaded.
         #[derive(Debug)]
         pub(super) struct Calls {
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) $(-> $answer)?,)+
@@ -80,13 +80,15 @@ macro_rules! calls {
             ///
             /// 1. The file is wgpu-native, with the `webgpu.h` of release 24 or later.
             pub(super) unsafe fn load(path: &Path) -> Result<Self, Error> {
-                // SAFETY: by 1; its initialisers ran when it made a device.
+                // SAFETY: by our caller's 1; its initialisers ran when the program loaded
+                // it.
                 let library = unsafe { Library::new(path) }
                     .map_err(|_| Error::NoLibrary { name: "libwgpu_native" })?;
                 let device = Device::new(ffi::kDLWebGPU, 0);
                 Ok(Self {
-                    // SAFETY: 1. By 1 it is the function of `webgpu.h`; enumerations
-                    // are 32 bits wide, flags 64. 2. It is kept beside them.
+                    // SAFETY: 1. By our caller's 1 it is the function of `webgpu.h`;
+                    // enumerations are 32 bits wide, flags 64. 2. The library is kept in
+                    // the same struct.
                     $($name: unsafe { function(&library, device, $symbol) }?,)+
                     _library: library,
                 })

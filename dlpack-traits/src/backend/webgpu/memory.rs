@@ -19,16 +19,15 @@ const MAP_READ: u64 = 1;
 const COPY_SRC: u64 = 4;
 const COPY_DST: u64 = 8;
 const STORAGE: u64 = 0x80;
-/// `WGPUMapMode_Read`, and the status of a success.
+/// `WGPUMapMode_Read`, and the status for success.
 const READ: u64 = 1;
 const SUCCESS: u32 = 1;
-/// Bytes that WebGPU copies at least.
+/// WebGPU copies multiples of that many bytes.
 const UNIT: u64 = 4;
-/// What a callback that was found takes to be called: no more than a thread takes
-/// to go on.
+/// How long to wait for a callback that another thread has taken and is about to call.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// A new buffer, all zeros.
+/// Creates a buffer, filled with zeros.
 fn create(stream: &WebGpuStream, byte_len: u64, usage: u64) -> Result<NonNull<c_void>, Error> {
     let (known, device) = (stream.known(), stream.device());
     let size = byte_len.checked_next_multiple_of(UNIT).ok_or(Error::SizeOverflow)?;
@@ -44,9 +43,9 @@ fn create(stream: &WebGpuStream, byte_len: u64, usage: u64) -> Result<NonNull<c_
         (Some(made), Ok(())) => Ok(made),
         (None, Ok(())) => Err(Error::OutOfMemory { bytes }),
         (made, Err(error)) => {
-            // One that cannot be used has a handle, too.
+            // A buffer that could not be created has a handle too.
             if let Some(made) = made {
-                // SAFETY: nobody else has it.
+                // SAFETY: no other code has the handle.
                 unsafe { (known.calls().buffer_release)(made.as_ptr()) };
             }
             Err(error)
@@ -54,7 +53,7 @@ fn create(stream: &WebGpuStream, byte_len: u64, usage: u64) -> Result<NonNull<c_
     }
 }
 
-/// Bytes of a buffer in whole units.
+/// A range of a buffer in whole units.
 #[derive(Clone, Copy, Debug)]
 struct Units {
     buffer: Handle,
@@ -63,8 +62,8 @@ struct Units {
 }
 
 impl Units {
-    /// The units that hold the bytes, if they are all inside of a buffer of `size`
-    /// bytes.
+    /// The smallest range of units that contains the bytes, if it fits into a buffer of
+    /// `size` bytes.
     fn around(place: &Place, byte_len: usize, size: u64) -> Option<Self> {
         let byte_offset = place.byte_offset & !UNIT.wrapping_sub(1);
         let end = place.byte_offset.checked_add(byte_len as u64)?;
@@ -72,8 +71,8 @@ impl Units {
         Some(Self { buffer: place.data, byte_offset, byte_len: end.saturating_sub(byte_offset) })
     }
 
-    /// The same where nothing but the bytes may be written: they begin with a
-    /// unit, and end with one or with the buffer, whose last unit is theirs.
+    /// Like [`around`](Self::around), if only the bytes themselves may be written: the
+    /// range starts at the first byte, and ends with the last byte or with the buffer.
     fn exactly(place: &Place, byte_len: usize, size: u64) -> Option<Self> {
         let units = Self::around(place, byte_len, size)?;
         let ends = units.byte_offset.saturating_add(units.byte_len) == size;
@@ -82,7 +81,7 @@ impl Units {
     }
 }
 
-/// The units of a place, by [`Units::around`] or [`Units::exactly`].
+/// The range for a place, by [`Units::around`] or [`Units::exactly`].
 ///
 /// # Safety
 ///
@@ -93,7 +92,7 @@ unsafe fn units(
     byte_len: usize,
     of: fn(&Place, usize, u64) -> Option<Units>,
 ) -> Result<Units, Error> {
-    // SAFETY: by 1.
+    // SAFETY: by our caller's 1.
     let size = unsafe { (stream.known().calls().buffer_size)(place.data) };
     let what = "copy to parts of four bytes";
     of(place, byte_len, size).ok_or(Error::Unsupported { device: stream.device(), what })
@@ -107,25 +106,25 @@ unsafe fn units(
 unsafe fn enqueue(stream: &WebGpuStream, from: Units, to: Units) -> Result<(), Error> {
     let known = stream.known();
     known.guarded(stream.device(), "wgpuQueueSubmit", 0, |calls| {
-        // SAFETY: the device is kept; NULL describes nothing.
+        // SAFETY: the device is kept; NULL is the default descriptor.
         let encoder = unsafe { (calls.create_encoder)(known.device(), ptr::null()) };
         let (source, target) = ((from.buffer, from.byte_offset), (to.buffer, to.byte_offset));
         let copy = calls.encoder_copy;
-        // SAFETY: by 1; errors are told to `guarded`.
+        // SAFETY: by our caller's 1; `guarded` receives the errors.
         unsafe { copy(encoder, source.0, source.1, target.0, target.1, from.byte_len) };
-        // SAFETY: as above.
+        // SAFETY: the encoder is new; NULL is the default descriptor.
         let commands = unsafe { (calls.encoder_finish)(encoder, ptr::null()) };
         // SAFETY: one list of commands, for the device's queue.
         unsafe { (calls.queue_submit)(known.queue(), 1, &raw const commands) };
-        // SAFETY: nobody else has them.
+        // SAFETY: no other code has the handle.
         unsafe { (calls.commands_release)(commands) };
-        // SAFETY: as above.
+        // SAFETY: no other code has the handle.
         unsafe { (calls.encoder_release)(encoder) };
     })
 }
 
-// SAFETY: 1. and 2. WebGPU gives new buffers, all zeros. 3. It keeps a buffer that
-// was released until submitted work is done with it.
+// SAFETY: 1. and 2. WebGPU returns new buffers, filled with zeros. 3. It keeps a released
+// buffer until submitted work is done with it.
 unsafe impl Allocator for WebGpu {
     fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
         create(stream.stream(), byte_len as u64, COPY_SRC | COPY_DST | STORAGE)
@@ -136,7 +135,7 @@ unsafe impl Allocator for WebGpu {
         data: NonNull<c_void>,
         _: usize,
     ) -> Result<(), Error> {
-        // SAFETY: by 1 it is ours, and nobody names it any more.
+        // SAFETY: by our caller's 1 it is ours, and it is not used any more.
         unsafe { (stream.stream().known().calls().buffer_release)(data.as_ptr()) };
         Ok(())
     }
@@ -146,15 +145,15 @@ unsafe impl Allocator for WebGpu {
         data: NonNull<c_void>,
         byte_len: usize,
     ) -> Result<(), Error> {
-        // SAFETY: 1. and 2. By 1 and 2: the device has one queue.
+        // SAFETY: 1. and 2. By our caller's 1 and 2: the device has one queue.
         unsafe { Self::deallocate(stream, data, byte_len) }
     }
 }
 
-// SAFETY: 1. What is written is what `Units::exactly` says; what is read besides
-// stays in a buffer of our own. Host memory is read, and written, before the
-// call returns. 2. One call enqueues for each copy, and what fails after it, for
-// copies to the host, reads nothing of theirs.
+// SAFETY: 1. Only the bytes of `Units::exactly` are written; bytes that are read in
+// addition remain in the staging buffer. Host memory is read, and written, before the call
+// returns. 2. One call enqueues for each copy; in copies to the host, the calls after it
+// that may fail do not read host memory.
 unsafe impl Memcpy for WebGpu {
     unsafe fn copy(
         stream: &WorkStream<Self>,
@@ -164,25 +163,26 @@ unsafe impl Memcpy for WebGpu {
     ) -> Result<(), Error> {
         let (stream, device) = (stream.stream(), stream.device());
         if from.device == device && to.device == device {
-            // SAFETY: 1. By 1.
+            // SAFETY: 1. By our caller's 1.
             let source = unsafe { units(stream, &from, byte_len, Units::exactly) };
-            // SAFETY: 1. By 1.
+            // SAFETY: 1. By our caller's 1.
             let target = unsafe { units(stream, &to, byte_len, Units::exactly) }?;
-            // SAFETY: 1. By 1.
+            // SAFETY: 1. By our caller's 1.
             return unsafe { enqueue(stream, source?, target) };
         }
         if from.device == Device::CPU && to.device == device {
-            // SAFETY: 1. By 1.
+            // SAFETY: 1. By our caller's 1.
             let units = unsafe { units(stream, &to, byte_len, Units::exactly) }?;
-            // SAFETY: by 1 the host has the bytes.
+            // SAFETY: 1. By our caller's 1 the host has the bytes; `units` is of a live
+            // buffer.
             return unsafe { write(stream, from.address(), byte_len, units) };
         }
         if from.device == device && to.device == Device::CPU {
-            // SAFETY: 1. By 1.
+            // SAFETY: 1. By our caller's 1.
             let units = unsafe { units(stream, &from, byte_len, Units::around) }?;
             let skip = usize::try_from(from.byte_offset.saturating_sub(units.byte_offset));
             let skip = skip.map_err(|_| Error::SizeOverflow)?;
-            // SAFETY: 1. and 2. By 1.
+            // SAFETY: 1. and 2. By our caller's 1.
             return unsafe { read(stream, units, skip, to.address(), byte_len) };
         }
         let device = if from.device == device { to.device } else { from.device };
@@ -190,7 +190,7 @@ unsafe impl Memcpy for WebGpu {
     }
 }
 
-/// Enqueues a copy from the host, whose bytes are read at once.
+/// Enqueues a copy from the host, whose bytes are read before this returns.
 ///
 /// # Safety
 ///
@@ -207,18 +207,18 @@ unsafe fn write(
     let mut first = from;
     if whole != byte_len {
         padded.resize(whole, 0_u8);
-        // SAFETY: by 1, and the list has room for a few more.
+        // SAFETY: by our caller's 1, and `padded` is longer.
         unsafe { from.copy_to_nonoverlapping(padded.as_mut_ptr(), byte_len) };
         first = padded.as_ptr();
     }
     known.guarded(stream.device(), "wgpuQueueWriteBuffer", byte_len, |calls| {
         let write = calls.queue_write;
-        // SAFETY: as many bytes are there; it takes them before it returns.
+        // SAFETY: `first` points to that many bytes; the call reads them before it returns.
         unsafe { write(known.queue(), to.buffer, to.byte_offset, first.cast(), whole) };
     })
 }
 
-/// Copies to the host, and waits for that.
+/// Copies to the host, and waits for the copy.
 ///
 /// # Safety
 ///
@@ -235,7 +235,7 @@ unsafe fn read(
     let whole = usize::try_from(from.byte_len).map_err(|_| Error::SizeOverflow)?;
     let staging = create(stream, from.byte_len, MAP_READ | COPY_DST)?;
     let target = Units { buffer: staging.as_ptr(), byte_offset: 0, byte_len: from.byte_len };
-    // SAFETY: 1. By 1; the staging buffer is new.
+    // SAFETY: 1. By our caller's 1; the staging buffer is new.
     let enqueued = unsafe { enqueue(stream, from, target) };
     let read = enqueued.and_then(|()| {
         let answer = Answer::default();
@@ -244,13 +244,13 @@ unsafe fn read(
         let info = MapInfo { next, mode: SPONTANEOUS, callback: mapped, first, second };
         let call = "wgpuBufferMapAsync";
         let asked = known.guarded(device, call, byte_len, |calls| {
-            // SAFETY: all of a buffer that may be mapped. The callback is called
-            // once: by the wait below, or by the release of the buffer.
+            // SAFETY: the whole buffer, which has the usage for mapping. The callback is
+            // called once: by the wait below, or by the release of the buffer.
             unsafe { (calls.buffer_map)(staging.as_ptr(), READ, 0, whole, info) };
         });
         stream.synchronize()?;
         asked?;
-        // Another thread's wait may have found the callback, and not called it yet.
+        // Another thread's wait may have taken the callback without having called it yet.
         let waiting = Instant::now();
         while answer.get() == 0 && waiting.elapsed() < ANSWERED_WITHIN {
             thread::yield_now();
@@ -261,23 +261,23 @@ unsafe fn read(
             let code = i32::try_from(code).unwrap_or(i32::MAX);
             return Err(Error::Device { device, call, code });
         }
-        // SAFETY: it is mapped.
+        // SAFETY: the buffer is mapped.
         let range = unsafe { (known.calls().buffer_range)(staging.as_ptr(), 0, whole) };
         if range.is_null() {
             return Err(Error::Unsupported { device, what: "mapped memory" });
         }
         let first = range.cast::<u8>().wrapping_add(skip);
-        // SAFETY: by 1 and 2.
+        // SAFETY: by our caller's 1 and 2.
         unsafe { first.copy_to_nonoverlapping(to, byte_len) };
         Ok(())
     });
-    // SAFETY: it is ours; what is mapped goes with it.
+    // SAFETY: the buffer is ours; releasing it unmaps it.
     unsafe { (known.calls().buffer_release)(staging.as_ptr()) };
     read
 }
 
 unsafe extern "C" fn mapped(status: u32, _: StringView, answer: *mut c_void, _: *mut c_void) {
-    // SAFETY: 1. `read` gave it for this call.
+    // SAFETY: 1. `read` passed it for this call.
     unsafe { Answer::give(answer, status) };
 }
 
@@ -294,7 +294,7 @@ mod tests {
         units.map(|units| (units.buffer.addr(), units.byte_offset, units.byte_len))
     }
 
-    /// The handle is the buffer, whatever the offset.
+    /// The offset is not added to the handle.
     #[test]
     fn offsets_stay_beside_the_handle() {
         assert_eq!(shown(Units::around(&place(24), 8, 64)), Some((64, 24, 8)));
@@ -303,11 +303,11 @@ mod tests {
 
     #[test]
     fn copies_are_of_whole_units() {
-        // To be read: what is around the bytes, if it is there.
+        // Reads: the surrounding units, if the buffer contains them.
         assert_eq!(shown(Units::around(&place(6), 3, 64)), Some((64, 4, 8)));
         assert_eq!(shown(Units::around(&place(6), 3, 8)), None);
         assert_eq!(shown(Units::around(&place(u64::MAX), 3, 64)), None);
-        // To be written: no byte that is somebody else's.
+        // Writes: no byte outside of the range.
         assert_eq!(shown(Units::exactly(&place(6), 2, 64)), None);
         assert_eq!(shown(Units::exactly(&place(4), 3, 64)), None);
         assert_eq!(shown(Units::exactly(&place(4), 3, 8)), Some((64, 4, 4)));

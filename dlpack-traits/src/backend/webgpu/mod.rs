@@ -1,7 +1,7 @@
-//! WebGPU as a device: [`WebGpu`].
+//! WebGPU: [`WebGpu`].
 //!
-//! Over the C interface of wgpu-native, for devices that a program has made with
-//! it. `data` is the `WGPUBuffer`.
+//! Uses the C interface of wgpu-native, for devices that a program has created with it.
+//! `data` is the `WGPUBuffer`.
 
 mod calls;
 mod memory;
@@ -24,24 +24,23 @@ use crate::ffi::{self, DLDeviceType};
 
 /// WebGPU: buffers of a `WGPUDevice` of wgpu-native, and its queue as the stream.
 ///
-/// - `data` is a `WGPUBuffer` with the usages `CopySrc` and `CopyDst`: nothing is
-///   added to it, and offsets are in `byte_offset`.
-/// - The index of a device counts the `WGPUDevice`s that this process adopted.
-/// - A device has one queue, which does its work in order, so a hand-off does
-///   nothing, unless the consumer names no stream: then the host waits.
-/// - WebGPU copies in units of four bytes. A copy to the device, or on it, that
-///   begins or ends inside of one is [`Error::Unsupported`], unless it ends where
-///   the buffer does.
+/// - `data` is a `WGPUBuffer` with the usages `CopySrc` and `CopyDst`: pointer arithmetic
+///   is not allowed, and offsets are in `byte_offset`.
+/// - The id of a device is its index among the `WGPUDevice`s that this process adopted.
+/// - A device has one queue, which executes in order, so synchronizing with a consumer does
+///   nothing, unless the consumer passes no stream: then the host waits.
+/// - WebGPU copies in units of four bytes. A copy to the device, or on it, that begins or
+///   ends inside of a unit is [`Error::Unsupported`], unless it ends with the buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct WebGpu;
 
-/// All that were adopted.
+/// All adopted devices.
 static KNOWN: Kept<Known> = Kept::new();
 
-/// Held by who looks for a device among them, to add it.
+/// Locked while a device is looked up and, if it is new, added.
 static ADOPTING: Mutex<()> = Mutex::new(());
 
-/// The device that is meant.
+/// Returns the adopted device with that id.
 fn known(device: Device) -> Result<&'static Known, Error> {
     let served = device.device_type() == ffi::kDLWebGPU;
     let known = KNOWN.get(device.device_id()).filter(|_| served);
@@ -49,17 +48,18 @@ fn known(device: Device) -> Result<&'static Known, Error> {
 }
 
 impl WebGpu {
-    /// Makes a `WGPUDevice` known to this process, which keeps a reference to it
-    /// for good. The result is the device of all tensors on it; who adopts one again
-    /// gets the same.
+    /// Registers a `WGPUDevice` with this process, which permanently keeps a reference to
+    /// it. The result is the device of all tensors on it. Adopting a device again returns
+    /// the same result.
     ///
-    /// This backend opens error scopes around its calls. Scopes of the program's on
-    /// other threads, open at the same time, would take its errors, and it theirs.
+    /// This backend opens error scopes around its calls. Error scopes that the program
+    /// opens at the same time on other threads may receive this backend's errors, and the
+    /// reverse.
     ///
     /// # Errors
     ///
-    /// [`Error::NoLibrary`], and [`Error::Unsupported`] for a library that lacks
-    /// what is needed.
+    /// [`Error::NoLibrary`], and [`Error::Unsupported`] for a library that lacks a required
+    /// function.
     ///
     /// # Safety
     ///
@@ -70,22 +70,21 @@ impl WebGpu {
         library: impl AsRef<Path>,
         device: NonNull<c_void>,
     ) -> Result<Device, Error> {
-        // SAFETY: 1. By 1.
+        // SAFETY: 1. By our caller's 1.
         let calls = unsafe { Calls::load(library.as_ref()) }?;
-        // One record for a device: there its error scopes are one thread's at a time.
+        // Each device has one record, whose lock serialises its error scopes.
         let _alone = ADOPTING.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |known: &Known| known.device() == device.as_ptr();
         let index = KNOWN.number_of(is_it).unwrap_or_else(|| {
-            // SAFETY: 1. By 2.
+            // SAFETY: 1. By our caller's 2.
             KNOWN.add(unsafe { Known::of(calls, device) })
         });
         Ok(Device::new(ffi::kDLWebGPU, index))
     }
 }
 
-// SAFETY: 1. Both return the one stream of the device. 2. The handle of the queue
-// lives as long as its device, which is kept. 3. As does the stream. 4. All work
-// is on that queue.
+// SAFETY: 1. Both return the one stream of the device. 2. The handle of the queue lives as
+// long as its device, which is kept. 3. So does the stream. 4. All work is on that queue.
 unsafe impl Backend for WebGpu {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLWebGPU];
     const STREAMS_LAST: bool = true;
@@ -97,8 +96,8 @@ unsafe impl Backend for WebGpu {
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
         let stream = WebGpuStream::new(device, known(device)?);
-        // SAFETY: 1. The queue is there under its handle as long as the process.
-        // 2. It is the device's.
+        // SAFETY: 1. The queue exists under its handle as long as the process. 2. It is a
+        // queue of the device.
         Ok(unsafe { WorkStream::new(device, stream.handle(), stream) })
     }
 

@@ -11,8 +11,8 @@ use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
 
-/// Errors of use, and of memory, as `WGPUErrorFilter` numbers them. The third kind
-/// is not known to wgpu-native.
+/// `WGPUErrorFilter` for validation errors and for errors of memory. wgpu-native does not
+/// support the third kind.
 const FILTERS: [u32; 2] = [1, 2];
 /// `WGPUErrorType_NoError`.
 const NO_ERROR: u32 = 1;
@@ -21,19 +21,19 @@ const OUT_OF_MEMORY: u32 = 3;
 /// `WGPUCallbackMode_AllowSpontaneous`.
 pub(super) const SPONTANEOUS: u32 = 3;
 
-/// A device that was adopted.
+/// An adopted device.
 #[derive(Debug)]
 pub(super) struct Known {
     calls: Calls,
     device: NonNull<c_void>,
     queue: Handle,
-    /// The scopes of errors are one stack for all threads of a device.
+    /// The lock of the error scopes, which are one stack for all threads of a device.
     scopes: Turn,
 }
 
-// SAFETY: objects of wgpu-native may be used by any thread.
+// SAFETY: any thread may use objects of wgpu-native.
 unsafe impl Send for Known {}
-// SAFETY: and by several.
+// SAFETY: several threads may use them at once.
 unsafe impl Sync for Known {}
 
 impl Known {
@@ -41,9 +41,9 @@ impl Known {
     ///
     /// 1. `device` is a `WGPUDevice` of the library, and alive.
     pub(super) unsafe fn of(calls: Calls, device: NonNull<c_void>) -> Self {
-        // SAFETY: by 1.
+        // SAFETY: by our caller's 1.
         unsafe { (calls.device_add_ref)(device.as_ptr()) };
-        // SAFETY: by 1.
+        // SAFETY: by our caller's 1.
         let queue = unsafe { (calls.device_queue)(device.as_ptr()) };
         Self { calls, device, queue, scopes: Turn::default() }
     }
@@ -60,11 +60,12 @@ impl Known {
         self.queue
     }
 
-    /// Makes calls, and tells of errors. Without that wgpu-native ends the process.
+    /// Calls functions inside of error scopes, and returns their errors. Without a scope,
+    /// wgpu-native aborts the process on an error.
     ///
-    /// One thread at a time: an error goes to the scope that was opened last,
-    /// whoever opened it. A callback of the program's, which wgpu-native calls in
-    /// `calls`, may come back here: its scopes are closed before ours.
+    /// The scopes are locked, because an error goes to the scope that was opened last, on
+    /// any thread. The lock is re-entrant: `calls` may invoke a callback of the program
+    /// that calls this function again, and closes its scopes before it returns.
     pub(super) fn guarded<T>(
         &self,
         device: Device,
@@ -83,8 +84,8 @@ impl Known {
                 let (next, second) = (ptr::null(), ptr::null_mut());
                 let first = answer.for_callback();
                 let info = ScopeInfo { next, mode: SPONTANEOUS, callback: popped, first, second };
-                // SAFETY: the device is kept, and the callback is called once: by
-                // wgpu-native before it returns.
+                // SAFETY: the device is kept, and wgpu-native calls the callback once,
+                // before it returns.
                 unsafe { (self.calls.pop_scope)(self.device(), info) };
                 outcome = outcome.and_then(|made| match answer.get() {
                     NO_ERROR => Ok(made),
@@ -101,16 +102,18 @@ impl Known {
 }
 
 unsafe extern "C" fn popped(_: u32, kind: u32, _: StringView, answer: *mut c_void, _: *mut c_void) {
-    // SAFETY: 1. `guarded` gave it for this call.
+    // SAFETY: 1. `guarded` passed it for this call.
     unsafe { Answer::give(answer, kind) };
 }
 
-/// A number that a callback gives. 0 until then, which is no success.
+/// The number that a callback receives. It is 0 until then, which is not a status of
+/// success.
 #[derive(Debug, Default)]
 pub(super) struct Answer(Arc<AtomicU32>);
 
 impl Answer {
-    /// The argument for one call of a callback. Without that call it leaks.
+    /// The argument for one call of the callback. If the callback is never called, it
+    /// leaks.
     pub(super) fn for_callback(&self) -> *mut c_void {
         Arc::into_raw(Arc::clone(&self.0)).cast_mut().cast()
     }
@@ -123,7 +126,7 @@ impl Answer {
     ///
     /// 1. `argument` is of `for_callback`, and this is the only call with it.
     pub(super) unsafe fn give(argument: *mut c_void, number: u32) {
-        // SAFETY: by 1.
+        // SAFETY: by our caller's 1.
         let answer = unsafe { Arc::from_raw(argument.cast::<AtomicU32>().cast_const()) };
         answer.store(number, Ordering::Release);
     }
@@ -154,11 +157,11 @@ impl WebGpuStream {
     }
 }
 
-// SAFETY: 1. WebGPU's queues do so. 2. and 3. There is one stream, which is in
-// order; of another device's nothing is awaited. 4. Nothing is done. 5. The poll
-// returns when all work is done that was submitted before it. 6. Nothing is current in
-// WebGPU. 7. It is the same queue. 8. There are no graphs. 9. to 11. The handle is that of a
-// queue, which is kept; `wait` refuses other devices; a queue has an order.
+// SAFETY: 1. WebGPU documents it for its queues. 2. and 3. There is one stream, which
+// executes in order; events of another device are rejected. 4. Nothing is enqueued. 5. The
+// poll returns when all work is done that was submitted before it. 6. WebGPU has no current
+// context. 7. A clone names the same queue. 8. There are no graphs. 9. to 11. The handle is
+// that of a queue, which is kept; `wait` rejects other devices; a queue has an order.
 unsafe impl Stream for WebGpuStream {
     type Event = WebGpuEvent;
 
@@ -176,15 +179,15 @@ unsafe impl Stream for WebGpuStream {
 
     fn synchronize(&self) -> Result<(), Error> {
         let known = self.known;
-        // SAFETY: the device is kept; NULL means all submissions.
-        // Its result is whether the queue is empty now. Where another thread has submitted work
-        // meanwhile it is not, and what was submitted before the call is done all the same.
+        // SAFETY: the device is kept; NULL means all submissions. The result is whether the
+        // queue is empty. It is not if another thread has submitted work meanwhile; the
+        // work that was submitted before the call is done in any case.
         unsafe { (known.calls.device_poll)(known.device(), 1, ptr::null()) };
         Ok(())
     }
 }
 
-/// A place in the queue of a device.
+/// An event, in the queue of a device.
 #[derive(Clone, Copy, Debug)]
 pub struct WebGpuEvent(&'static Known);
 
