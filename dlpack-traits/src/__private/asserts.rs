@@ -1,14 +1,14 @@
-//! What can be asked of a struct without knowing its parameters.
+//! Assertions about a struct that need no knowledge of its type parameters.
 
 use super::Dim;
 
-/// Asks that a named constant is an integer.
+/// Asserts that a named constant is an integer.
 #[inline]
 pub const fn integer<I: Dim>(constant: I) -> I {
     constant
 }
 
-/// A named constant as a dimension.
+/// Converts a named constant into a dimension.
 ///
 /// # Panics
 ///
@@ -24,20 +24,22 @@ pub const fn dim(constant: i128) -> i64 {
     dim
 }
 
-/// Asks for something that a deleter may drop, with the caret on the field's type.
+/// Asserts that a deleter may drop the type. The error points to the field's type.
 pub const fn assert_owner<T: TensorOwner + ?Sized>() {}
 
-/// Asks the same of a field beside the owner of the elements.
+/// Asserts the same for a field that does not own the elements.
 pub const fn assert_dropped<T: DroppedWithTensor + ?Sized>() {}
 
-/// Asks for as many strides as dimensions, where both are known to the compiler.
+/// Asserts that there are as many strides as dimensions, if the compiler knows both
+/// numbers.
 pub const fn assert_same_rank<const SHAPE: usize, const STRIDES: usize>()
 where
     Ranks: SameRank<SHAPE, STRIDES>,
 {
 }
 
-/// What an exported tensor may own: `Send + 'static`, in our words.
+/// `Send + 'static`, required of the owner of an exported tensor, with its own error
+/// message.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot own the data of an exported tensor",
     label = "must be `Send + 'static`",
@@ -50,7 +52,8 @@ pub trait TensorOwner {}
 #[diagnostic::do_not_recommend]
 impl<T: Send + ?Sized + 'static> TensorOwner for T {}
 
-/// What may stand beside the owner of an exported tensor: `Send + 'static`, in our words.
+/// `Send + 'static`, required of the other fields of an exported struct, with its own error
+/// message.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be dropped with an exported tensor",
     label = "must be `Send + 'static`",
@@ -63,11 +66,11 @@ pub trait DroppedWithTensor {}
 #[diagnostic::do_not_recommend]
 impl<T: Send + ?Sized + 'static> DroppedWithTensor for T {}
 
-/// Carries the ranks of [`assert_same_rank`].
+/// The type that implements [`SameRank`] for [`assert_same_rank`].
 #[derive(Debug)]
 pub struct Ranks;
 
-/// Two ranks that are the same.
+/// Implemented for two equal ranks.
 #[diagnostic::on_unimplemented(
     message = "`strides` has {STRIDES} entries but `shape` has {SHAPE}",
     label = "rank mismatch",
@@ -79,7 +82,7 @@ impl<const N: usize> SameRank<N, N> for Ranks {}
 
 #[cfg(test)]
 mod tests {
-    /// What expansions ask at compile time, asked now.
+    /// Runs a function that expansions evaluate at compile time.
     #[test]
     fn constants_are_dimensions() {
         assert_eq!(super::dim(0), 0);

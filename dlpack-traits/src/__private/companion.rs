@@ -1,5 +1,4 @@
-//! What the expansions of the derives beside `DLPackExport` may name: those of
-//! `Element`, `DataType` and `Storage`.
+//! The items that expansions of `Element`, `DataType` and `Storage` name.
 
 pub use core::convert::TryFrom;
 pub use core::default::Default;
@@ -18,30 +17,32 @@ pub use crate::stream::StreamArg;
 
 // ---- DataType ----
 
-/// The type of elements that are stored with the most significant byte first.
+/// Returns the type of elements that are stored with the most significant byte
+/// first.
 #[inline]
 pub const fn big_endian(dtype: DataType) -> Result<DataType, Error> {
     if cfg!(target_endian = "big") { Ok(dtype) } else { Err(Error::NotNativeEndian) }
 }
 
-/// The type of elements that are stored with the least significant byte first.
+/// Returns the type of elements that are stored with the least significant byte
+/// first.
 #[inline]
 pub const fn little_endian(dtype: DataType) -> Result<DataType, Error> {
     if cfg!(target_endian = "little") { Ok(dtype) } else { Err(Error::NotNativeEndian) }
 }
 
-/// Whether a type is that of a variant.
+/// Whether a variant has that type.
 #[inline]
 pub fn is(dtype: DataType, variant: Result<DataType, Error>) -> bool {
     variant == Ok(dtype)
 }
 
-/// Asserts that no two of a list of types are one, so that each stands for one
+/// Asserts that the types in a list are distinct, so that each stands for one
 /// variant only.
 ///
 /// # Panics
 ///
-/// At compile time, if two are.
+/// At compile time, if two types are equal.
 #[expect(clippy::arithmetic_side_effects, reason = "at compile time, where it is an error")]
 #[expect(clippy::indexing_slicing, reason = "at compile time, where it is an error")]
 pub const fn assert_distinct(dtypes: &[DataType]) {
@@ -62,21 +63,22 @@ pub const fn assert_distinct(dtypes: &[DataType]) {
 
 // ---- Storage ----
 
-/// The storage in a variant. The bound is asked for here, once for each
-/// variant, and the functions below take it from here.
+/// The type of the storage in a variant. Only the impl of this trait, once for
+/// each variant, requires that it is a storage; the functions below take the
+/// bound from here.
 pub trait Variant<Here, const N: usize> {
     /// The type of the field.
     type Data: Storage;
 }
 
-/// As what the bytes of a variant are read.
+/// The element type as which the bytes of a variant are read.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     /// The type of the elements.
     pub dtype: DataType,
     /// Whether elements narrower than a byte take a byte each.
     pub padded: bool,
-    /// What to say where there are no bytes.
+    /// The error for a storage that does not hold bytes.
     pub refusal: &'static Error,
 }
 
@@ -86,7 +88,7 @@ pub fn data<Here, const N: usize, S: Variant<Here, N> + ?Sized>(data: &S::Data) 
     data.data()
 }
 
-/// [`Storage::data`] of a variant whose bytes are read as something else.
+/// [`Storage::data`] of a variant whose bytes are read as another type.
 #[inline(always)]
 pub fn data_as<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
     data: &S::Data,
@@ -105,7 +107,7 @@ pub fn lend<Here, const N: usize, S: Variant<Here, N> + ?Sized>(data: &mut S::Da
     data.lend()
 }
 
-/// [`Storage::lend`] of a variant whose bytes are read as something else.
+/// [`Storage::lend`] of a variant whose bytes are read as another type.
 #[inline(always)]
 pub fn lend_as<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
     data: &mut S::Data,
@@ -126,8 +128,9 @@ pub fn share<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
     data.share()
 }
 
-/// [`Storage::share`] of a variant that holds no data: a handle to nothing, so
-/// that an export gets this reason, and not that the storage has one owner.
+/// [`Storage::share`] of a variant that holds no data. It returns an owner
+/// without memory, so that an export fails with this reason instead of an error
+/// about the single owner of the storage.
 pub fn share_nothing(reason: &'static Error) -> Option<SharedOwner> {
     struct Nothing(&'static Error);
 

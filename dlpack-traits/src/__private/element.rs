@@ -1,14 +1,13 @@
-//! The proof behind `#[derive(Element)]`: [`Fields`], and [`Element`] for every
-//! type that implements it.
+//! The proof behind `#[derive(Element)]`: [`Fields`], and [`Element`] for every type that
+//! implements it.
 //!
-//! An expansion cannot name an item of this crate reliably. Its paths start
-//! with `crate = path` or with `::dlpack_traits`, and the user decides what both
-//! refer to. So the expansion implements one trait, whose definition is here,
-//! and contributes three things that need no path: a `bool` literal, the type of an array
-//! whose length is a literal, and a function that takes the struct apart. Everything else (element type, axes,
-//! size, valid bits) is computed here, from the type of that function. If the
-//! path leads to a trait of another crate, that crate's trait is implemented,
-//! and [`Element`] is not.
+//! An expansion cannot name an item of this crate reliably. Its paths start with `crate =
+//! path` or with `::dlpack_traits`, and the user decides what both refer to. The expansion
+//! therefore implements one trait, which is defined here, and contributes three things that
+//! need no path: a `bool` literal, the type of an array whose length is a literal, and a
+//! function that destructures the struct. Everything else (element type, axes, size, valid
+//! bits) is computed here, from the type of that function. If the path resolves to a trait
+//! of another crate, the expansion implements that trait, and not [`Element`].
 
 use core::marker::PhantomData;
 
@@ -18,7 +17,7 @@ use crate::dtype::DataType;
 use crate::element::{AnyBits, Element, Readable};
 use crate::layout::MAX_NDIM;
 
-/// What an element newtype holds: an element, or an array of such.
+/// The field of an element newtype: an element, or an array of elements.
 ///
 /// # Safety
 ///
@@ -32,9 +31,9 @@ use crate::layout::MAX_NDIM;
 pub unsafe trait Parts: Copy + Send + Sync + 'static {
     /// The type of the innermost parts.
     const DTYPE: DataType;
-    /// How many axes there are.
+    /// The number of axes.
     const RANK: usize;
-    /// The axes, and zeros behind them.
+    /// The axes, followed by zeros.
     const ROOM: &'static [i64; MAX_NDIM];
     /// The axes.
     const AXES: &'static [i64] = Self::ROOM.split_at(Self::RANK).0;
@@ -51,8 +50,8 @@ unsafe impl<T: Element> Parts for T {
     const ANY_BITS: bool = T::ANY_BITS;
 }
 
-// SAFETY: an array is its elements one after the other, with nothing between
-// them, so that it has each promised property if they do.
+// SAFETY: 1 to 4. An array is its elements in sequence, without padding, so it has each of
+// these properties if its elements do.
 #[diagnostic::do_not_recommend]
 unsafe impl<T: Parts, const N: usize> Parts for [T; N] {
     const DTYPE: DataType = T::DTYPE;
@@ -61,7 +60,7 @@ unsafe impl<T: Parts, const N: usize> Parts for [T; N] {
     const ANY_BITS: bool = T::ANY_BITS;
 }
 
-/// A dimension and axes behind it, with zeros up to the end.
+/// A dimension followed by axes, padded with zeros.
 #[expect(clippy::arithmetic_side_effects, reason = "at compile time, where it is an error")]
 #[expect(clippy::indexing_slicing, reason = "at compile time, where it is an error")]
 const fn room(first: Option<usize>, axes: &[i64]) -> [i64; MAX_NDIM] {
@@ -92,17 +91,17 @@ const fn room(first: Option<usize>, axes: &[i64]) -> [i64; MAX_NDIM] {
 ///    field. No field is left out. Each pointer has exactly the type of its
 ///    field: it comes from a reference to the field without a coercion that
 ///    changes the type behind it;
-/// 2. if `AnyBits` is `[(); 1]`, the type has no invariant of its own, so that every
-///    value of its fields is valid.
+/// 2. if `AnyBits` is `[(); 1]`, the type has no invariant of its own, so that every value
+///    of its fields is valid.
 pub unsafe trait Fields: Copy + Send + Sync + 'static {
-    /// Whether the parts of the array are lanes of one element.
+    /// Whether the entries of the array are lanes of one element.
     const LANES: bool;
-    /// `[(); 1]` if every pattern of bits is a value as far as it is one of the fields'
-    /// types; `[(); 0]` otherwise. It is a type because it selects the implementation of
-    /// [`Readable`], which the value of a constant cannot.
+    /// `[(); 1]` if the struct adds no invariant to those of its fields; `[(); 0]`
+    /// otherwise. It is a type because it selects the implementation of [`Readable`], which
+    /// the value of a constant cannot do.
     type AnyBits: Claim;
 
-    /// Takes the struct apart. Nothing calls it: its type is the proof.
+    /// Destructures the struct. It is never called: its type is the proof.
     ///
     /// The exclusive reference makes the types in the result invariant.
     fn fields(&'static mut self) -> impl Split;
@@ -114,9 +113,9 @@ pub unsafe trait Fields: Copy + Send + Sync + 'static {
     label = "not fields of one element type beside `PhantomData`, `()` and `[T; 0]`"
 )]
 pub trait Split: sealed::Sealed {
-    /// The type of each field that is memory.
+    /// The type of each field that occupies memory.
     type Field: Parts;
-    /// How many there are.
+    /// The number of such fields.
     const COUNT: usize;
     /// The axes of one field, or of an array of several.
     const AXES: &'static [i64];
@@ -128,9 +127,9 @@ impl<F: Parts, const N: usize, M: sealed::Markers> Split for ([*mut F; N], M) {
     const AXES: &'static [i64] = if N == 1 { F::AXES } else { <[F; N] as Parts>::AXES };
 }
 
-/// What a struct says about its bits: [`Fields::AnyBits`].
+/// The claim of a struct about its bit patterns: [`Fields::AnyBits`].
 pub trait Claim: sealed::Claim {
-    /// Whether every pattern of bits is a value.
+    /// Whether every bit pattern is a value.
     const ANY_BITS: bool;
 }
 
@@ -152,8 +151,8 @@ pub unsafe trait Reads<T>: Claim {
     fn are_valid(bytes: &[u8]) -> bool;
 }
 
-// SAFETY: 1. By 4 of `Element` every pattern of bits is a value where `ANY_BITS` is true,
-// which asserts that the fields agree with the claim.
+// SAFETY: 1. By 4 of `Element` every bit pattern is a value if `ANY_BITS` is true; its
+// evaluation asserts that the fields agree with the claim.
 unsafe impl<T: Element> Reads<T> for [(); 1] {
     #[inline(always)]
     fn are_valid(_: &[u8]) -> bool {
@@ -161,7 +160,7 @@ unsafe impl<T: Element> Reads<T> for [(); 1] {
     }
 }
 
-// SAFETY: 1. Each part that has the size of a `T` is checked by `CheckedBitPattern`.
+// SAFETY: 1. Each chunk of the size of a `T` is checked by `CheckedBitPattern`.
 unsafe impl<T: Element + CheckedBitPattern<Bits: NoUninit>> Reads<T> for [(); 0] {
     #[inline]
     fn are_valid(bytes: &[u8]) -> bool {
@@ -170,7 +169,7 @@ unsafe impl<T: Element + CheckedBitPattern<Bits: NoUninit>> Reads<T> for [(); 0]
     }
 }
 
-// SAFETY: 1. is the promise of `Reads`.
+// SAFETY: 1. By 1 of `Reads`.
 #[diagnostic::do_not_recommend]
 unsafe impl<T: Fields<AnyBits: Reads<T>>> Readable for T {
     #[inline(always)]
@@ -192,20 +191,20 @@ mod sealed {
     pub trait Sealed {}
     impl<F, const N: usize, M> Sealed for ([*mut F; N], M) {}
 
-    /// A list of fields that are left out.
+    /// A list of marker fields.
     pub trait Markers {}
     impl Markers for () {}
     impl<T: Marker, Rest: Markers> Markers for (*mut T, Rest) {}
 }
 
-/// A field that can be left out of an element: a type with one value and
-/// without memory.
+/// The type of a marker field, which is not part of the element: it has one value and no
+/// bytes.
 ///
 /// # Safety
 ///
 /// An implementation promises that
 /// 1. the type has no bytes;
-/// 2. a value of it can be made of nothing, anywhere: no value proves anything.
+/// 2. a value of it can be made from nothing, anywhere: no value proves anything.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{Self}` cannot be left out of an element",
     label = "not `PhantomData`, `()` or `[T; 0]`",
@@ -213,23 +212,21 @@ mod sealed {
 )]
 pub unsafe trait Marker {}
 
-// SAFETY: 1 and 2. The standard library documents that it has no size, and its
-// one value can be written anywhere.
+// SAFETY: 1 and 2. The standard library documents that it has no size, and its one value
+// can be constructed anywhere.
 unsafe impl<T: ?Sized> Marker for PhantomData<T> {}
 // SAFETY: 1 and 2. The one value of the empty tuple has no bytes.
 unsafe impl Marker for () {}
 // SAFETY: 1 and 2. The one value of the empty array has no bytes, for any `T`.
 unsafe impl<T> Marker for [T; 0] {}
 
-// SAFETY: by 1 of `Fields` the type is a struct of `P::COUNT` fields of the type
-// `P::Field` (see `proven`), and of fields that are `Marker`s.
-// 1. `proven` asserts that the struct is no larger than the former, so that it
-//    has no padding; by 1 of `Parts` they are initialised, and by 1 of `Marker`
-//    the others have no bytes.
-// 2. By 2 of `Parts`; what has no bytes cannot be changed.
-// 3. The consts are those of the fields. The size is asserted.
-// 4. `any_bits` asserts 4 of `Parts`; by 2 of `Marker` and 2 of `Fields` no more
-//    is needed.
+// SAFETY: by 1 of `Fields` the type is a struct of `P::COUNT` fields of the type `P::Field`
+// (see `proven`), and of fields that are `Marker`s. 1. `proven` asserts that the struct is
+// no larger than the former, so that it has no padding; by 1 of `Parts` they are
+// initialised, and by 1 of `Marker` the others have no bytes. 2. By 2 of `Parts`; fields
+// without bytes cannot be changed. 3. The constants are those of the fields. The size is
+// asserted. 4. `any_bits` asserts 4 of `Parts`; by 2 of `Marker` and 2 of `Fields` nothing
+// else is needed.
 #[diagnostic::do_not_recommend]
 unsafe impl<T: Fields> Element for T {
     const DTYPE: DataType = dtype(T::fields);
@@ -253,7 +250,7 @@ const fn axes<T: Fields, P: Split>(fields: fn(&'static mut T) -> P) -> &'static 
 ///
 /// # Panics
 ///
-/// At compile time, if the struct says `any_bits` and its fields do not.
+/// At compile time, if the struct is marked `any_bits` and a field does not allow any bits.
 const fn any_bits<T: Fields, P: Split>(fields: fn(&'static mut T) -> P) -> bool {
     proven(fields);
     assert!(
@@ -263,8 +260,8 @@ const fn any_bits<T: Fields, P: Split>(fields: fn(&'static mut T) -> P) -> bool 
     T::AnyBits::ANY_BITS
 }
 
-/// Asserts that a struct has no memory but its parts. `P` is the type that its
-/// function returns, and cannot be chosen otherwise.
+/// Asserts that the parts fill the struct. `P` is inferred from the function of the struct;
+/// the caller cannot choose it.
 const fn proven<T: Fields, P: Split>(_: fn(&'static mut T) -> P) {
     let parts = size_of::<P::Field>().checked_mul(P::COUNT);
     assert!(
@@ -289,14 +286,14 @@ const fn lanes<P: Split>() -> DataType {
     part.with_lanes(lanes as u16)
 }
 
-/// Evaluates [`Element::DTYPE`] of a struct at the expansion instead of at its
-/// first use. This is for early errors: no proof depends on this call. It calls the
-/// function and not the constant, so that the error is in the user's file.
+/// Evaluates [`Element::DTYPE`] of a struct in the expansion instead of at its first use,
+/// to report errors early; no proof depends on this call. It calls the function and not the
+/// constant, so that the error points to the user's file.
 pub const fn assert_element<T: Fields>() {
     let _ = dtype(T::fields);
 }
 
-/// Evaluates [`Element::ANY_BITS`] likewise.
+/// Evaluates [`Element::ANY_BITS`] in the expansion, for the same reason.
 pub const fn assert_any_bits<T: Fields>() {
     let _ = any_bits(T::fields);
 }
@@ -327,8 +324,8 @@ mod tests {
     /// Implements `Fields` for a struct as the derive does.
     macro_rules! fields {
         ($name:ident { $($part:tt),+; $($marker:tt)? } $lanes:literal, $any_bits:ty) => {
-            // SAFETY: 1. The pattern names each field and moves no type. 2. No
-            // struct of these tests has an invariant.
+            // SAFETY: 1. The pattern names each field and moves no type. 2. No struct of
+            // these tests has an invariant.
             unsafe impl Fields for $name {
                 const LANES: bool = $lanes;
                 type AnyBits = $any_bits;

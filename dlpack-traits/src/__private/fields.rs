@@ -1,10 +1,10 @@
 //! The fields of a struct that describe its layout, by their roles.
 //!
-//! Each role has a trait, for the sentence that rustc prints when the type of
-//! a field does not fit, and a function. The expansion calls it once, with the
-//! field's type in the turbofish, where the caret goes. Errors go from one
-//! function to the next: a `?` for each would be most of what an expansion
-//! costs the compiler.
+//! Each role has a trait, for the message that rustc prints if the type of a
+//! field does not fit, and a function. The expansion calls the function once,
+//! with the span of the field's type, to which the error points. Errors are
+//! passed from one function to the next: a `?` after each call would be most of
+//! the compile time of an expansion.
 
 use super::{
     AsDims, AsLayout, DataType, Describe, Device, Dim, Error, Order, Result, Shaped, StreamArg,
@@ -21,10 +21,10 @@ use super::{
     note = "for a list of your own, or of another crate in a newtype, implement `dlpack_traits::AsDims`"
 )]
 pub trait ShapeField {
-    /// The list.
+    /// The type of the list.
     type List: AsDims + ?Sized;
 
-    /// The dimensions.
+    /// Returns the dimensions.
     fn list(&self) -> &Self::List;
 }
 
@@ -46,10 +46,10 @@ impl<D: AsDims + ?Sized> ShapeField for D {
     note = "for a list of your own, or of another crate in a newtype, implement `dlpack_traits::AsDims`"
 )]
 pub trait StridesField {
-    /// The list.
+    /// The type of the list.
     type List: AsDims + ?Sized;
 
-    /// The strides.
+    /// Returns the strides.
     fn list(&self) -> &Self::List;
 }
 
@@ -63,31 +63,32 @@ impl<D: AsDims + ?Sized> StridesField for D {
     }
 }
 
-/// The field `shape`.
+/// Applies the field `shape`.
 #[inline(always)]
 pub fn shape<'a, D: ShapeField + ?Sized>(out: Describe<'a>, field: &'a D) -> Shaped<'a> {
     out.shape(field.list())
 }
 
-/// The field `strides`.
+/// Applies the field `strides`.
 #[inline(always)]
 pub fn strides<'a, D: StridesField + ?Sized>(shaped: Shaped<'a>, field: &'a D) -> Shaped<'a> {
     shaped.strides(field.list())
 }
 
-/// The field `strides(bytes)`.
+/// Applies the field `strides(bytes)`.
 #[inline(always)]
 pub fn byte_strides<'a, D: StridesField + ?Sized>(shaped: Shaped<'a>, field: &D) -> Shaped<'a> {
     shaped.byte_strides(field.list())
 }
 
-/// One of the dimensions in `shape(height, width)`, if it fits.
+/// Converts one of the dimensions in `shape(height, width)`; `None` if it does
+/// not fit.
 #[inline(always)]
 pub fn extent<I: Dim>(dim: &I) -> Option<i64> {
     dim.to_i64()
 }
 
-/// The dimensions in `shape(height, width)`.
+/// Applies the dimensions in `shape(height, width)`.
 #[inline(always)]
 pub fn extents<const N: usize>(out: Describe<'_>, dims: [Option<i64>; N]) -> Shaped<'_> {
     let mut shape = [0; N];
@@ -100,7 +101,7 @@ pub fn extents<const N: usize>(out: Describe<'_>, dims: [Option<i64>; N]) -> Sha
     out.shape_from(&shape)
 }
 
-/// The dimensions in `shape(3, Self::WIDTH)`, which are constant.
+/// Applies the dimensions in `shape(3, Self::WIDTH)`, if all are constant.
 #[inline(always)]
 pub fn constants<'a, const N: usize>(out: Describe<'a>, dims: &'static [i64; N]) -> Shaped<'a> {
     out.shape(dims)
@@ -116,7 +117,7 @@ pub fn constants<'a, const N: usize>(out: Describe<'a>, dims: &'static [i64; N])
     note = "if the type is another crate's, do so for a newtype that holds it"
 )]
 pub trait OrderField {
-    /// The order.
+    /// Returns the order.
     fn order(&self) -> Order;
 }
 
@@ -147,19 +148,20 @@ impl<L: AsLayout + ?Sized> LayoutField for L {
     }
 }
 
-/// Contiguous elements, the first axis being the fastest.
+/// Applies `order = column_major`: contiguous elements, the first axis being
+/// the fastest.
 #[inline(always)]
 pub fn column_major(shaped: Shaped<'_>) -> Shaped<'_> {
     shaped.order(Order::ColumnMajor)
 }
 
-/// Contiguous elements in the order of the field `order`.
+/// Applies the field `order`: contiguous elements in that order.
 #[inline(always)]
 pub fn order<'a, O: OrderField>(shaped: Shaped<'a>, field: &O) -> Shaped<'a> {
     shaped.order(field.order())
 }
 
-/// The field `layout`.
+/// Applies the field `layout`.
 #[inline(always)]
 pub fn layout<'a, L: LayoutField + ?Sized>(out: Describe<'a>, field: &'a L) -> Shaped<'a> {
     field.layout(out)
@@ -176,7 +178,7 @@ macro_rules! integers {
             /// The type of the number.
             type Int: Dim;
 
-            /// The number.
+            /// Returns the number.
             fn int(self) -> Self::Int;
         }
 
@@ -210,49 +212,49 @@ integers! {
         "use an integer, such as `usize`: how many entries of `shape` and `strides` are in use";
 }
 
-/// The field `byte_offset`, or `offset(bytes)`.
+/// Applies the field `byte_offset`, or `offset(bytes)`.
 #[inline(always)]
 pub fn byte_offset<'a, I: ByteOffsetField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
     shaped.byte_offset(field.int())
 }
 
-/// The field `offset(elements)`.
+/// Applies the field `offset(elements)`.
 #[inline(always)]
 pub fn offset<'a, I: OffsetField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
     shaped.offset(field.int())
 }
 
-/// The field `pitch(elements)`.
+/// Applies the field `pitch(elements)`.
 #[inline(always)]
 pub fn pitch<'a, I: PitchField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
     shaped.pitch(field.int())
 }
 
-/// The field `pitch(bytes)`.
+/// Applies the field `pitch(bytes)`.
 #[inline(always)]
 pub fn byte_pitch<'a, I: PitchField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
     shaped.byte_pitch(field.int())
 }
 
-/// The field `len(elements)`.
+/// Applies the field `len(elements)`.
 #[inline(always)]
 pub fn len<'a, I: LenField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
     shaped.len(field.int())
 }
 
-/// The field `len(bytes)`.
+/// Applies the field `len(bytes)`.
 #[inline(always)]
 pub fn byte_len<'a, I: LenField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
     shaped.byte_len(field.int())
 }
 
-/// The field `ndim`.
+/// Applies the field `ndim`.
 #[inline(always)]
 pub fn ndim<'a, I: NdimField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
     shaped.rank(field.int())
 }
 
-// ---- what the elements are, where, and since when ----
+// ---- element type, device, synchronization ----
 
 /// A field that can be the `dtype`.
 #[diagnostic::on_unimplemented(
@@ -262,7 +264,7 @@ pub fn ndim<'a, I: NdimField>(shaped: Shaped<'a>, field: &I) -> Shaped<'a> {
     note = "if the type is another crate's, do so for a newtype that holds it"
 )]
 pub trait DTypeField {
-    /// The type.
+    /// Returns the element type.
     fn dtype(&self) -> Result<DataType, Error>;
 }
 
@@ -274,7 +276,7 @@ impl<T: Clone + TryInto<DataType, Error: Into<Error>>> DTypeField for T {
     }
 }
 
-/// The field `dtype`, or a constant.
+/// Applies the field `dtype`, or a constant.
 #[inline(always)]
 pub fn dtype<'a, T: DTypeField>(shaped: Shaped<'a>, field: &T) -> Shaped<'a> {
     match field.dtype() {
@@ -291,7 +293,7 @@ pub fn dtype<'a, T: DTypeField>(shaped: Shaped<'a>, field: &T) -> Shaped<'a> {
     note = "if the type is another crate's, do so for a newtype that holds it"
 )]
 pub trait DeviceField {
-    /// The device.
+    /// Returns the device.
     fn device(&self) -> Device;
 }
 
@@ -303,13 +305,13 @@ impl<T: Clone + Into<Device>> DeviceField for T {
     }
 }
 
-/// The field `device`.
+/// Applies the field `device`.
 #[inline(always)]
 pub fn device<'a, T: DeviceField>(shaped: Shaped<'a>, field: &T) -> Shaped<'a> {
     shaped.device(field.device())
 }
 
-/// The attribute `padded`.
+/// Applies the attribute `padded`.
 #[inline(always)]
 pub fn padded(shaped: Shaped<'_>) -> Shaped<'_> {
     shaped.padded()
@@ -322,7 +324,7 @@ pub fn padded(shaped: Shaped<'_>) -> Shaped<'_> {
     note = "implement `dlpack_traits::Synchronize` for the event or stream that fills the data"
 )]
 pub trait SyncField {
-    /// Waits, or lets the consumer's stream wait.
+    /// Waits on the host, or makes the consumer's stream wait.
     fn wait(&self, consumer: StreamArg<'_>) -> Result<(), Error>;
 }
 
@@ -334,7 +336,7 @@ impl<P: Synchronize + ?Sized> SyncField for P {
     }
 }
 
-/// The field `sync`.
+/// Applies the field `sync`.
 #[inline]
 pub fn wait<P: SyncField + ?Sized>(field: &P, consumer: StreamArg<'_>) -> Result<(), Error> {
     field.wait(consumer)

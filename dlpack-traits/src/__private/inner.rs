@@ -1,16 +1,16 @@
-//! Exportables inside of others: newtypes, and the variants of enums.
+//! Exportable values inside of others: in newtypes, and in variants of enums.
 
 use super::{
     DLPackExport, Describe, Description, DescriptionMut, Error, ManagedTensor, Option, Result,
     SharedOwner, Storage, StreamArg,
 };
 
-/// The exportable in a newtype, or in the variant of that number.
+/// The type of the value in a newtype, or in the variant with that number.
 ///
-/// Its type is asked to be exportable here and nowhere else, so that one
-/// which is not is one error.
+/// Only the impl of this trait requires that the type is exportable, so that a
+/// wrong type causes a single error.
 pub trait Inner<Here, const VARIANT: usize> {
-    /// Is exportable itself.
+    /// The type of the value.
     type Type: DLPackExport + ?Sized;
 }
 
@@ -66,13 +66,14 @@ pub fn inner_to_dlpack_on<Here, const VARIANT: usize, S: Inner<Here, VARIANT> + 
     inner.to_dlpack_on(consumer)
 }
 
-/// A variant that is marked `#[dlpack(skip)]`.
+/// The error for a variant that is marked `#[dlpack(skip)]`.
 #[cold]
 pub const fn skipped<T>(variant: &'static str) -> Result<T, Error> {
     Err(Error::NoStorage { variant })
 }
 
-/// What consumers may not write, whatever the storage allows.
+/// Applies the attribute `read_only`: marks the tensor READ_ONLY, even if the
+/// storage allows writing.
 #[inline]
 pub fn read_only(tensor: Result<Description<'_>, Error>) -> Result<Description<'_>, Error> {
     tensor.map(Description::into_read_only)

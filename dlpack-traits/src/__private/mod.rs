@@ -1,5 +1,5 @@
-//! What the expansion of the derive may name. Not public API: it changes with
-//! any release, and nothing else may use it.
+//! The items that expansions of the derives name. Not public API: it may change
+//! with any release, and other code must not use it.
 
 mod asserts;
 pub mod companion;
@@ -10,8 +10,8 @@ mod inner;
 mod numbers;
 mod raw;
 
-/// The version lock: an expansion starts here, with the version of the derive that
-/// wrote it.
+/// The version lock: the paths of an expansion begin with this name, which
+/// contains the version of the derive that generated it.
 pub use crate::__private as dlpack_derive_0_1_0;
 
 pub use core::option::Option;
@@ -45,20 +45,20 @@ pub use inner::{
 pub use numbers::{Field, Numbers, OtherField, unsaid};
 pub use raw::{NoStorage, RawPointer, raw, raw_data, raw_device};
 
-/// A struct that is a tensor: what holds its elements.
+/// A struct that is a tensor, with the type of its `data`.
 ///
-/// The type of `data` is checked here, with the caret on it. The functions
-/// below take the bound from here, so that a wrong type is one error, however
-/// many methods touch it.
+/// Only the impl of this trait requires that the type of `data` is a storage.
+/// The functions below take the bound from here, so that a wrong type causes a
+/// single error, at the field, however many methods use it.
 ///
 /// `Here` is a type that only the expansion can name. It makes the impl
 /// private, so that a public struct may have fields of private types.
 pub trait Tensor<Here> {
-    /// Holds the elements.
+    /// The type of `data`.
     type Data: Storage + ?Sized;
 }
 
-/// [`DLPackExport::describe`] of a struct with a storage.
+/// [`DLPackExport::describe`] for a struct with a storage.
 #[inline(always)]
 pub fn data<'a, Here, S: Tensor<Here> + ?Sized>(
     shaped: Shaped<'a>,
@@ -67,7 +67,7 @@ pub fn data<'a, Here, S: Tensor<Here> + ?Sized>(
     shaped.data(data.data())
 }
 
-/// [`DLPackExport::describe_mut`] of a struct with a storage.
+/// [`DLPackExport::describe_mut`] for a struct with a storage.
 #[inline(always)]
 pub fn data_mut<'a, Here, S: Tensor<Here> + ?Sized>(
     shaped: Shaped<'a>,

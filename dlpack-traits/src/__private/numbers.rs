@@ -1,8 +1,8 @@
-//! Whether a type holds integers or `bool`s under another name.
+//! Detection of types that hold integers or `bool`s, also behind a type alias.
 //!
-//! A derive sees the tokens of a field's type, and not what a type alias stands for. For a
-//! field without a role it writes `Field::<Type>::HOLDS_NUMBERS`: the inherent constant if
-//! the type implements [`Numbers`], and that of [`OtherField`] otherwise.
+//! A derive sees the tokens of a field's type, but not the type that an alias stands for.
+//! For a field without a role it emits `Field::<Type>::HOLDS_NUMBERS`: the inherent
+//! constant if the type implements [`Numbers`], and that of [`OtherField`] otherwise.
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
@@ -28,7 +28,7 @@ impl<T: Numbers + ?Sized> Field<T> {
     pub const HOLDS_NUMBERS: bool = true;
 }
 
-/// What is true of a [`Field`] of any other type.
+/// Implemented for every [`Field`]; used if the type does not implement [`Numbers`].
 pub trait OtherField {
     /// The field holds something else.
     const HOLDS_NUMBERS: bool = false;
@@ -40,7 +40,7 @@ impl<T: ?Sized> OtherField for Field<T> {}
 ///
 /// # Panics
 ///
-/// At compile time, with that text.
+/// At compile time, with `text`.
 #[track_caller]
 pub const fn unsaid(holds_numbers: bool, text: &'static str) {
     assert!(!holds_numbers, "{}", text);
@@ -89,7 +89,7 @@ impl<T: Numbers + ?Sized> Numbers for Cell<T> {}
 impl<T: Numbers> Numbers for Range<T> {}
 impl<T: Numbers> Numbers for RangeInclusive<T> {}
 
-/// Tuples with up to as many parts as the standard library has implementations for.
+/// Tuples, up to the length for which the standard library has implementations.
 macro_rules! tuples {
     ($first:ident $($other:ident)*) => {
         impl<$first: Numbers, $($other: Numbers),*> Numbers for ($first, $($other,)*) {}
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// What an expansion writes for a field of that type.
+    /// The expression that an expansion contains for a field of that type.
     macro_rules! holds_numbers {
         ($($ty:ty),* $(,)?) => { [$(Field::<$ty>::HOLDS_NUMBERS),*] };
     }

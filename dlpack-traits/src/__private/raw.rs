@@ -6,7 +6,7 @@ use super::{Description, Device, DeviceField, Dim, Error, Result, Shaped, Stream
 use crate::element::Element;
 use crate::storage::{DataRef, Storage};
 
-/// The storage of a struct that has none: its memory is behind a pointer.
+/// The storage type of a struct without a storage, whose memory is behind a pointer.
 #[derive(Debug)]
 pub enum NoStorage {}
 
@@ -23,10 +23,10 @@ impl Storage for NoStorage {
     note = "use `*const T`, `*mut T` or `NonNull<T>` with an element type; for untyped memory `*const u8`, and a field with the role `dtype`"
 )]
 pub trait RawPointer: Copy {
-    /// What it points to.
+    /// The type of the elements behind the pointer.
     type Element: Element;
 
-    /// The address.
+    /// Returns the address.
     fn address(self) -> *const Self::Element;
 }
 
@@ -60,19 +60,19 @@ impl<T: Element> RawPointer for NonNull<T> {
     }
 }
 
-/// Lends the memory behind a pointer, *frozen*: a `*mut` is no promise that
-/// nobody else reads or writes.
+/// Lends the memory behind a pointer as READ_ONLY, also for a `*mut`, which does not
+/// promise that no other code reads or writes.
 ///
-/// `size` is that of what `len` counts, 1 or that of an element.
+/// `BYTES` says whether `len` counts bytes or elements.
 ///
 /// # Safety
 ///
 /// For as long as the loan lives:
 /// 1. `pointer.address()` is the first of `len` initialised elements (or bytes) of one
 ///    allocation on `device`, aligned, or `len` is 0;
-/// 2. nobody writes to them, and no work that does is pending but what a field
-///    with the role `sync` waits for;
-/// 3. on another device than the CPU, whoever frees them waits for all work of the
+/// 2. no one writes to them, and no work that does is pending except work that a field with
+///    the role `sync` waits for;
+/// 3. on another device than the CPU, the code that frees them waits for all work of the
 ///    device first: a consumer may call the deleter while its kernels still run.
 #[inline]
 pub unsafe fn raw<P: RawPointer, I: Dim, const BYTES: bool>(
@@ -91,20 +91,20 @@ pub unsafe fn raw<P: RawPointer, I: Dim, const BYTES: bool>(
         return Err(Error::Custom("the pointer to the elements is NULL"));
     }
     let dtype = P::Element::DTYPE;
-    // SAFETY: 1. and 2. are the caller's 1, with a length that was checked to
-    // fit; 3. is the caller's 2.
+    // SAFETY: 1. and 2. By our caller's 1, with a length that was checked to fit. 3. By our
+    // caller's 2.
     let data = unsafe { DataRef::from_raw_parts(address.cast(), bytes, dtype, device) };
     let data = data.with_axes(P::Element::AXES);
     if device == Device::CPU {
         return Ok(data);
     }
-    // SAFETY: 1. By the caller's 2 nothing is pending, and by 3 the memory outlives what
-    // any consumer does with it.
+    // SAFETY: 1. By our caller's 2 no work is pending. 2. By our caller's 3 the memory
+    // outlives all work of consumers.
     Ok(unsafe { data.synchronized_by(&IDLE) })
 }
 
-/// Memory on which no work is pending, and which is freed after all work of its device:
-/// any stream of the device may use it.
+/// Synchronization for memory on which no work is pending, and which is freed after all
+/// work of its device: a consumer may use it on any stream of the device without waiting.
 struct Idle;
 
 static IDLE: Idle = Idle;
@@ -115,7 +115,7 @@ impl Synchronize for Idle {
     }
 }
 
-/// The device that a field names.
+/// Returns the device in a field.
 #[inline]
 pub fn raw_device<T: DeviceField>(device: &T) -> Device {
     device.device()

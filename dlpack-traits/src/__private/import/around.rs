@@ -1,4 +1,4 @@
-//! Around the fields of a tensor: newtypes, enums, constructors.
+//! Imports into newtypes and enums, and through constructors.
 
 use alloc::vec::Vec;
 use core::fmt::Display;
@@ -8,12 +8,12 @@ use super::{Copies, ImportError, Imported};
 use crate::contain::Contained;
 use crate::import::{Requirement, Unmet};
 
-/// What a constructor made, or why it made nothing.
+/// Converts the result of a constructor.
 pub fn constructed<T, E: Display>(made: Result<T, E>) -> Result<T, ImportError> {
     made.map_err(ImportError::rejected)
 }
 
-/// What was made, after a last look at it.
+/// Calls the validation function for a value that was made.
 pub fn validated<T, E: Display>(
     made: Result<T, ImportError>,
     check: impl FnOnce(&T) -> Result<(), E>,
@@ -23,10 +23,10 @@ pub fn validated<T, E: Display>(
     Ok(made.into_inner())
 }
 
-/// A variant of an enum: its name, and whether what it holds accepts a tensor.
+/// A variant of an enum: its name, and the check whether its content accepts a tensor.
 pub type Variant = (&'static str, fn(&Imported) -> Result<(), ImportError>);
 
-/// The number of the first variant that accepts the tensor.
+/// The index of the first variant that accepts the tensor.
 pub fn variant(
     tensor: &Imported,
     name: &'static str,
@@ -42,8 +42,8 @@ pub fn variant(
     Err(Requirement::new(name, of_variants(refusals)).into())
 }
 
-/// What none of the variants found. Where all they lack is an element type,
-/// that is said once.
+/// Combines the errors of all variants. If all are about the element type, the result is
+/// one list of types.
 fn of_variants(refusals: Vec<(&'static str, ImportError)>) -> Unmet {
     let unmet = refusals.iter().map(|(_, refusal)| match refusal {
         ImportError::Requirement(requirement) => Some(requirement.unmet()),
@@ -52,7 +52,7 @@ fn of_variants(refusals: Vec<(&'static str, ImportError)>) -> Unmet {
     dtypes(unmet).unwrap_or(Unmet::Variant(refusals))
 }
 
-/// The element types that would do, if every refusal names some.
+/// The accepted element types, if every error is about them.
 fn dtypes<'a, I: Iterator<Item = Option<&'a Unmet>>>(refusals: I) -> Option<Unmet> {
     let (mut all, mut met) = (Vec::new(), None);
     for refusal in refusals {
@@ -63,7 +63,7 @@ fn dtypes<'a, I: Iterator<Item = Option<&'a Unmet>>>(refusals: I) -> Option<Unme
     met.map(|found| Unmet::DType { needed: all, found })
 }
 
-/// Whether an enum of such variants copies the elements of tensors.
+/// Whether an enum with such variants copies the elements of tensors.
 pub const fn copies_of_variants(variants: &[Copies]) -> Copies {
     let (mut all, mut rest) = (None, variants);
     while let [first, others @ ..] = rest {
@@ -81,7 +81,7 @@ pub const fn copies_of_variants(variants: &[Copies]) -> Copies {
     }
 }
 
-/// A variant of an enum: whether it accepts a tensor, and whether it copies its elements.
+/// A variant of an enum: whether it accepts a tensor, and whether it copies the elements.
 pub type Copying = (fn(&Imported) -> Result<(), ImportError>, fn(&Imported) -> bool);
 
 /// Whether the first variant that accepts the tensor copies its elements.
@@ -92,10 +92,10 @@ pub fn copies_of_one(tensor: &Imported, variants: &[Copying]) -> bool {
 
 // ---- enums of storages ----
 
-/// Whether what a variant of a storage holds can hold the memory of a tensor.
+/// Checks whether the content of a storage variant can hold the memory of a tensor.
 pub type Holds = fn(&Imported) -> Result<(), Unmet>;
 
-/// Whether some variant can.
+/// Checks whether some variant can hold the memory of a tensor.
 pub fn any_holds(tensor: &Imported, variants: &[Holds]) -> Result<(), Unmet> {
     let mut refusals = Vec::new();
     for holds in variants {
@@ -110,13 +110,15 @@ pub fn any_holds(tensor: &Imported, variants: &[Holds]) -> Result<(), Unmet> {
     }
 }
 
-/// The axes of the elements that the first variant holds that can, or else the last.
+/// The axes of the elements of the first variant that can hold the tensor, or else of the
+/// last.
 pub fn axes_of_one(tensor: &Imported, variants: &[(Holds, AxesOf)]) -> &'static [i64] {
     let first = variants.iter().find(|(holds, _)| holds(tensor).is_ok());
     first.or(variants.last()).map_or(&[], |(_, axes)| axes(tensor))
 }
 
-/// The first variant that can; the last, where none can, which then says so.
+/// The index of the first variant that can hold the tensor; if there is none, of the last,
+/// whose import then returns the error.
 pub fn which_holds(tensor: &Imported, variants: &[Holds]) -> usize {
     let first = variants.iter().position(|holds| holds(tensor).is_ok());
     first.unwrap_or(variants.len().saturating_sub(1))

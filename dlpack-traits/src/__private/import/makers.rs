@@ -1,7 +1,7 @@
-//! Fields that say both what they need of a tensor and how they are made of it.
+//! Fields that have both requirements on a tensor and a constructor from it.
 //!
-//! For each of them the expansion calls one function, in both places: a type
-//! that does not fit is then the same error twice, which rustc prints once.
+//! The expansion calls one function per field, in both places: a type that does
+//! not fit causes the same error twice, which rustc prints once.
 
 use super::parts::{Parts, Place};
 use super::wants::{AxesOf, LayoutAccepts, Want, byte_len, has_axes};
@@ -15,13 +15,13 @@ use crate::import::{copy_elements, elements_are, on_host};
 /// The field `shape`.
 #[derive(Debug)]
 pub struct Shape<D> {
-    /// How many dimensions it holds, if its type says so.
+    /// The maximum number of dimensions, if its type limits it.
     pub capacity: Option<usize>,
-    /// Makes it.
+    /// Makes the field.
     pub make: fn(&Parts<'_>) -> Result<D, ImportError>,
 }
 
-/// The field `shape`.
+/// Returns the maker of the field `shape`.
 pub const fn shape<D: FromDims>() -> Shape<D> {
     Shape { capacity: D::CAPACITY, make: |tensor| tensor.fits(D::from_dims(tensor.shape())) }
 }
@@ -31,27 +31,27 @@ pub const fn shape<D: FromDims>() -> Shape<D> {
 pub struct Layout<L> {
     order: Order,
     accepts: LayoutAccepts,
-    /// Makes it.
+    /// Makes the field.
     pub make: fn(&Parts<'_>) -> Result<L, ImportError>,
 }
 
-/// The field `layout`.
+/// Returns the maker of the field `layout`.
 pub const fn layout<L: FromLayout>() -> Layout<L> {
     Layout { order: L::ORDER, accepts: L::accepts, make: L::from_layout }
 }
 
 impl<L> Layout<L> {
-    /// Elements that it can describe where they are.
+    /// The requirement on elements that stay in the memory of the tensor.
     pub const fn held(&self) -> Want<'static> {
         Want::Layout(self.accepts, false)
     }
 
-    /// Elements that it can describe when they are copied.
+    /// The requirement on elements that are copied.
     pub const fn copied(&self) -> Want<'static> {
         Want::Layout(self.accepts, true)
     }
 
-    /// The order of that copy.
+    /// The order of the copy.
     pub const fn order(&self) -> Order {
         self.order
     }
@@ -60,26 +60,26 @@ impl<L> Layout<L> {
 /// The field `data`.
 #[derive(Debug)]
 pub struct Data<D> {
-    /// What it can hold.
+    /// The requirement of its type.
     pub want: Want<'static>,
     axes: AxesOf,
-    /// Makes it.
+    /// Makes the field.
     pub make: fn(Place, Imported) -> Result<D, ImportError>,
 }
 
 impl<D> Data<D> {
-    /// A copy in that order.
+    /// The location of elements that are copied in that order.
     pub fn place(&self, tensor: &Imported, order: Order) -> Place {
         Place::Copied(order, (self.axes)(tensor))
     }
 
-    /// The memory of the tensor.
+    /// The location of elements that stay in the memory of the tensor.
     pub fn in_place(&self, tensor: &Imported) -> Place {
         Place::Held((self.axes)(tensor))
     }
 }
 
-/// The field `data`, where it holds the memory.
+/// Returns the maker of a field `data` that holds the memory.
 pub const fn held<D: ImportStorage>() -> Data<D> {
     Data {
         want: Want::Data(held_accepts::<D>, D::axes),
@@ -88,7 +88,7 @@ pub const fn held<D: ImportStorage>() -> Data<D> {
     }
 }
 
-/// The field `data`, where it is marked `copy`.
+/// Returns the maker of a field `data` that is marked `copy`.
 pub const fn copied<D: FromElements>() -> Data<D> {
     Data {
         want: Want::Data(copied_accepts::<D>, |_| <D::Element as Element>::AXES),
@@ -97,7 +97,7 @@ pub const fn copied<D: FromElements>() -> Data<D> {
     }
 }
 
-/// Likewise, in a struct that says of what type the elements are.
+/// Likewise, for a struct that has a `dtype`.
 pub const fn copied_as<D: FromElements>() -> Data<D> {
     Data {
         want: Want::Data(copied_as_accepts::<D>, |_| <D::Element as Element>::AXES),
@@ -114,13 +114,13 @@ fn copy<D: FromElements>(tensor: &Imported, place: Place) -> Result<D, ImportErr
     Ok(D::from_elements(copy_elements(tensor, order)?)?)
 }
 
-/// What a field that holds the memory needs.
+/// The requirement of a field that holds the memory.
 fn held_accepts<D: ImportStorage>(tensor: &Imported) -> Result<(), Unmet> {
     D::accepts(tensor)?;
     has_axes(tensor, D::axes(tensor))
 }
 
-/// What a field that is marked `copy` needs.
+/// The requirement of a field that is marked `copy`.
 fn copied_accepts<D: FromElements>(tensor: &Imported) -> Result<(), Unmet> {
     elements_are(tensor, <D::Element as Element>::DTYPE)?;
     let axes = <D::Element as Element>::AXES;
@@ -134,8 +134,8 @@ fn copied_accepts<D: FromElements>(tensor: &Imported) -> Result<(), Unmet> {
     }
 }
 
-/// Likewise, in a struct that says of what type the elements are: bytes may
-/// then hold any.
+/// Likewise, for a struct that has a `dtype`: a list of bytes may then hold
+/// elements of any type.
 fn copied_as_accepts<D: FromElements>(tensor: &Imported) -> Result<(), Unmet> {
     let bytes = <D::Element as Element>::DTYPE == DataType::U8;
     if !bytes || !<D::Element as Element>::AXES.is_empty() {
@@ -151,25 +151,25 @@ fn copied_as_accepts<D: FromElements>(tensor: &Imported) -> Result<(), Unmet> {
     }
 }
 
-/// The importable in a newtype, or in a variant.
+/// The importable value in a newtype, or in a variant.
 #[derive(Debug)]
 pub struct Inner<T> {
-    /// Whether it accepts a tensor.
+    /// Checks whether its type accepts a tensor.
     pub accepts: fn(&Imported) -> Result<(), ImportError>,
-    /// Whether it copies the elements of tensors.
+    /// Whether its type copies the elements of tensors.
     pub copies: Copies,
-    /// Whether it copies the elements of a tensor.
+    /// Whether its type copies the elements of a given tensor.
     pub copies_of: fn(&Imported) -> bool,
     make: fn(Imported) -> Result<T, ImportError>,
 }
 
-/// The importable in a newtype, or in a variant.
+/// Returns the maker of the value in a newtype, or in a variant.
 pub const fn inner<T: DLPackImport>() -> Inner<T> {
     Inner { accepts: T::accepts, copies: T::COPIES, copies_of: T::copies, make: T::from_dlpack }
 }
 
 impl<T> Inner<T> {
-    /// What is made of that tensor.
+    /// Makes the value from a tensor.
     pub fn of(&self, tensor: Imported) -> Result<T, ImportError> {
         (self.make)(tensor)
     }
@@ -178,20 +178,20 @@ impl<T> Inner<T> {
 /// The storage in a variant of an enum of storages.
 #[derive(Debug)]
 pub struct Storage<D> {
-    /// Whether it can hold a tensor.
+    /// Checks whether it can hold a tensor.
     pub accepts: fn(&Imported) -> Result<(), Unmet>,
-    /// The axes of each element, if it can.
+    /// The axes of each element of an accepted tensor.
     pub axes: AxesOf,
     make: fn(Imported) -> Result<D, Error>,
 }
 
-/// The storage in a variant of an enum of storages.
+/// Returns the maker of the storage in a variant of an enum of storages.
 pub const fn storage<D: ImportStorage>() -> Storage<D> {
     Storage { accepts: D::accepts, axes: D::axes, make: D::from_imported }
 }
 
 impl<D> Storage<D> {
-    /// It, holding that tensor.
+    /// Makes the storage from a tensor.
     pub fn of(&self, tensor: Imported) -> Result<D, Error> {
         (self.make)(tensor)
     }

@@ -1,9 +1,9 @@
-//! What the expansion of `DLPackImport` may name.
+//! The items that expansions of `DLPackImport` name.
 //!
-//! An expansion says in a list what its type needs ([`Want`]), and then makes
-//! each field of the parts of the tensor ([`Parts`]), the data last. As for an
-//! export, each role has a function, called with the field's type in the
-//! turbofish, where the caret goes if it does not fit.
+//! An expansion lists the requirements of its type ([`Want`]), and then makes
+//! each field from the parts of the tensor ([`Parts`]), the data last. As for
+//! an export, each role has a function, which is called with the span of the
+//! field's type, to which the error points if the type does not fit.
 
 mod around;
 mod makers;

@@ -1,4 +1,4 @@
-//! A tensor that is accepted, and what its fields are made of: [`Parts`].
+//! An accepted tensor, from which fields are made: [`Parts`].
 
 use alloc::vec::Vec;
 
@@ -11,42 +11,42 @@ use crate::describe::stored_bits;
 use crate::import::{Number, Requirement, Unmet, number};
 use crate::layout;
 
-/// A tensor that is accepted, and what is made of its elements.
+/// An accepted tensor, and the location of its elements in the new struct.
 ///
-/// It borrows the tensor, which the field `data` takes: a handle that was just written
-/// costs more to move than to make.
+/// It borrows the tensor, which is moved into the field `data` later: moving a handle that
+/// was just written costs more than making it.
 #[derive(Debug)]
 pub struct Parts<'a> {
     pub(super) tensor: &'a Imported,
     name: &'static str,
-    /// Where the elements will be.
+    /// The location of the elements.
     pub place: Place,
 }
 
-/// Where the elements will be.
+/// The location of the elements in the new struct.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
-    /// Where they are, as elements with those axes.
+    /// In the memory of the tensor, as elements with those axes.
     Held(&'static [i64]),
-    /// In a copy in that order, of elements with those axes.
+    /// In a copy in that order, as elements with those axes.
     Copied(Order, &'static [i64]),
 }
 
-/// Whether a list may have room for more than there is.
+/// Whether a list may have more entries than the tensor has dimensions.
 #[derive(Clone, Copy, Debug)]
 pub enum Room {
     /// It has as many entries as there are dimensions.
     Filled,
-    /// Another field says how many of them are in use.
+    /// It may have more; another field holds the number of entries in use.
     Spare,
 }
 
-/// As many strides as dimensions.
+/// [`Room::Filled`].
 pub const FILLED: Room = Room::Filled;
-/// As many or more.
+/// [`Room::Spare`].
 pub const SPARE: Room = Room::Spare;
 
-/// The parts of a tensor that has all that its type needs.
+/// Checks that a tensor satisfies the requirements of a type, and returns its parts.
 #[inline]
 pub fn begin<'a, S: DLPackImport>(
     tensor: &'a Imported,
@@ -67,7 +67,7 @@ impl Parts<'_> {
         self.fits(number(i64::try_from(clamped).unwrap_or(0), of))
     }
 
-    /// The dimensions, in front of the axes of each element.
+    /// The dimensions, without the axes of each element.
     #[inline]
     pub(super) fn shape(&self) -> &[i64] {
         wants::outer(self.tensor.shape(), self.axes())
@@ -81,14 +81,14 @@ impl Parts<'_> {
         }
     }
 
-    /// Bits of an element.
+    /// The size of an element in bits.
     fn bits(&self) -> i64 {
         let bits = stored_bits(self.tensor.dtype(), wants::is_padded(self.tensor));
-        // An element has as many bits as its Rust type.
+        // The size in memory equals the size of the Rust type.
         bits.saturating_mul(self.axes().iter().product())
     }
 
-    /// Strides in elements, where they will be, each times something.
+    /// The strides in elements in the new location, each multiplied by `times`.
     #[inline]
     fn stride_list<D: FromDims>(&self, room: Room, times: i64) -> Result<D, ImportError> {
         match (room, D::CAPACITY) {
@@ -111,7 +111,7 @@ impl Parts<'_> {
         }))
     }
 
-    /// Strides of a copy, or of elements that are arrays, each times something.
+    /// The strides of a copy, or of elements that are arrays, each multiplied by `times`.
     #[cold]
     fn computed_strides<'b>(&self, room: &'b mut [i64; layout::MAX_NDIM], times: i64) -> &'b [i64] {
         let compact = room.get_mut(..self.shape().len()).unwrap_or_default();
@@ -133,14 +133,14 @@ impl Parts<'_> {
         compact
     }
 
-    /// Whole bytes of an element.
+    /// The size of an element in whole bytes.
     fn byte_size(&self) -> Result<i64, ImportError> {
         let bits = self.bits();
         let dtype = self.tensor.dtype();
         if bits % 8 == 0 { Ok(bits >> 3) } else { Err(Error::InsideByte { dtype }.into()) }
     }
 
-    /// Order, and the step of the slowest axis in elements.
+    /// The order, and the stride of the slowest axis in elements.
     fn order_and_pitch(&self, order: Option<Order>) -> (Order, i64) {
         match (self.place, order) {
             (Place::Held(_), order) => wants::pitched(self.tensor, self.shape(), order),
@@ -156,23 +156,23 @@ impl Parts<'_> {
                 Some((order, row.unwrap_or(0)))
             }
         }
-        // `accepts` asked for it.
+        // `accepts` has checked that there is one.
         .unwrap_or_default()
     }
 
-    /// Bytes from the start of the memory to the first element.
+    /// Number of bytes from the start of the memory to the first element.
     fn before(&self) -> usize {
         match self.place {
             Place::Held(_) if self.tensor.device().has_addresses() => {
                 self.tensor.byte_range().start.unsigned_abs()
             }
-            // What does not fit is no offset in an object, and no storage holds it.
+            // An offset that does not fit exceeds every object; the storage rejects it.
             Place::Held(_) => usize::try_from(self.tensor.byte_offset()).unwrap_or(usize::MAX),
             Place::Copied(..) => 0,
         }
     }
 
-    /// Bytes from the first element to the end of the memory.
+    /// Number of bytes from the first element to the end of the memory.
     fn after(&self) -> usize {
         match self.place {
             Place::Held(_) => self.tensor.byte_range().end.unsigned_abs(),
@@ -180,51 +180,51 @@ impl Parts<'_> {
         }
     }
 
-    /// A number of bytes in elements.
+    /// Converts a number of bytes into a number of elements.
     fn in_elements(&self, bytes: usize) -> i128 {
         let bits = (bytes as i128).saturating_mul(8);
         bits.checked_div(self.bits().into()).unwrap_or(0)
     }
 }
 
-/// A field in `shape(height, width)`.
+/// Makes a field in `shape(height, width)`.
 pub fn extent<I: Dim>(parts: &Parts<'_>, axis: usize) -> Result<I, ImportError> {
     let dim = parts.shape().get(axis).copied().unwrap_or(0);
     parts.number(dim.into(), Number::Dimension(axis))
 }
 
-/// The field `ndim`.
+/// Makes the field `ndim`.
 pub fn ndim<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
     parts.number(parts.shape().len() as i128, Number::Rank)
 }
 
-/// The field `strides`.
+/// Makes the field `strides`.
 pub fn strides<D: FromDims>(parts: &Parts<'_>, room: Room) -> Result<D, ImportError> {
     parts.stride_list(room, 1)
 }
 
-/// The field `strides(bytes)`.
+/// Makes the field `strides(bytes)`.
 pub fn byte_strides<D: FromDims>(parts: &Parts<'_>, room: Room) -> Result<D, ImportError> {
     parts.stride_list(room, parts.byte_size()?)
 }
 
-/// The field `order`.
+/// Makes the field `order`.
 pub fn order<O: OrderTarget>(parts: &Parts<'_>) -> Result<O, ImportError> {
     O::from_order(parts.order_and_pitch(ANY_ORDER).0)
 }
 
-/// The field `pitch(elements)`.
+/// Makes the field `pitch(elements)`.
 pub fn pitch<I: Dim>(parts: &Parts<'_>, order: Option<Order>) -> Result<I, ImportError> {
     parts.number(parts.order_and_pitch(order).1.into(), Number::Pitch)
 }
 
-/// The field `pitch(bytes)`.
+/// Makes the field `pitch(bytes)`.
 pub fn byte_pitch<I: Dim>(parts: &Parts<'_>, order: Option<Order>) -> Result<I, ImportError> {
     let pitch = parts.order_and_pitch(order).1;
     parts.number(i128::from(pitch).saturating_mul(parts.byte_size()?.into()), Number::Pitch)
 }
 
-/// The field `offset(elements)`.
+/// Makes the field `offset(elements)`.
 pub fn offset<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
     let elements = parts.in_elements(parts.before());
     let exact = elements.saturating_mul(parts.bits().into());
@@ -234,27 +234,27 @@ pub fn offset<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
     parts.number(elements, Number::Offset)
 }
 
-/// The field `byte_offset`, or `offset(bytes)`.
+/// Makes the field `byte_offset`, or `offset(bytes)`.
 pub fn byte_offset<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
     parts.number(parts.before() as i128, Number::Offset)
 }
 
-/// The field `len(elements)`.
+/// Makes the field `len(elements)`.
 pub fn len<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
     parts.number(parts.in_elements(parts.after()), Number::Len)
 }
 
-/// The field `len(bytes)`.
+/// Makes the field `len(bytes)`.
 pub fn byte_len<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
     parts.number(parts.after() as i128, Number::Len)
 }
 
-/// The field `dtype`.
+/// Makes the field `dtype`.
 pub fn dtype<T: DTypeTarget>(parts: &Parts<'_>) -> Result<T, ImportError> {
     Ok(T::from_dtype(parts.tensor.dtype())?)
 }
 
-/// The field `device`.
+/// Makes the field `device`.
 pub fn device<T: DeviceTarget>(parts: &Parts<'_>) -> Result<T, ImportError> {
     T::from_device(match parts.place {
         Place::Held(_) => parts.tensor.device(),

@@ -1,5 +1,5 @@
-//! What fields are made of that hold an order, an element type, a device, or a
-//! whole layout.
+//! Conversions of an order, an element type, a device, or a whole layout into
+//! the type of a field.
 
 use core::fmt::Display;
 
@@ -15,7 +15,7 @@ use super::{DataType, Device, Error, ImportError, Imported, Order, Unmet};
     note = "if the type is another crate's, do so for a newtype that holds it"
 )]
 pub trait OrderTarget: Sized {
-    /// Holds the order.
+    /// Converts the order.
     fn from_order(order: Order) -> Result<Self, ImportError>;
 }
 
@@ -34,7 +34,7 @@ impl<T: TryFrom<Order, Error: Display>> OrderTarget for T {
     note = "if the type is another crate's, do so for a newtype that holds it"
 )]
 pub trait DTypeTarget: Sized {
-    /// Holds the type.
+    /// Converts the element type.
     fn from_dtype(dtype: DataType) -> Result<Self, Error>;
 }
 
@@ -53,7 +53,7 @@ impl<T: TryFrom<DataType, Error: Into<Error>>> DTypeTarget for T {
     note = "if the type is another crate's, do so for a newtype that holds it"
 )]
 pub trait DeviceTarget: Sized {
-    /// Holds the device.
+    /// Converts the device.
     fn from_device(device: Device) -> Result<Self, ImportError>;
 }
 
@@ -64,24 +64,26 @@ impl<T: TryFrom<Device, Error: Display>> DeviceTarget for T {
     }
 }
 
-/// A field that can hold the `layout`: what derives `FromLayout`.
+/// A field that can hold the `layout`: its type derives `FromLayout`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold the `layout` of an imported tensor",
     label = "not a `FromLayout`",
     note = "add `#[derive(FromLayout)]` to `{Self}`, beside `AsLayout`"
 )]
 pub trait FromLayout: Sized {
-    /// The order in which a copy is made for it.
+    /// The order of a copy that is made for this layout.
     const ORDER: Order;
 
-    /// Whether it can describe the elements where they are, or a copy of them.
+    /// Checks whether it can describe the elements in the memory of the tensor,
+    /// or a copy of them.
     fn accepts(tensor: &Imported, shape: &[i64], copied: bool) -> Result<(), Unmet>;
 
-    /// Holds the layout.
+    /// Makes the layout.
     fn from_layout(tensor: &Parts<'_>) -> Result<Self, ImportError>;
 }
 
-/// [`FromLayout::accepts`]. Of a copy no stride is wanted: they are made.
+/// [`FromLayout::accepts`]. Requirements on strides do not apply to a copy,
+/// because its strides are computed.
 pub fn meets(
     tensor: &Imported,
     shape: &[i64],
