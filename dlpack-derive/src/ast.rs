@@ -9,16 +9,16 @@ use crate::attr::{FieldAttrs, StructAttrs, VariantAttrs};
 use crate::ctxt::Ctxt;
 use crate::{message, symbol};
 
-/// What the derive stands on.
+/// The item on which a derive is used.
 pub(crate) struct Input<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) generics: &'a Generics,
     pub(crate) body: Body<'a>,
-    /// Lists of lints that are allowed on it, or on a field of it.
+    /// The lint lists of all `allow` and `expect` attributes on it, or on a field of it.
     pub(crate) allowed: Vec<&'a TokenStream>,
 }
 
-/// What is in its braces.
+/// The fields or variants of the item.
 pub(crate) enum Body<'a> {
     Struct { fields: Vec<Field<'a>>, tuple: Option<Span> },
     Enum(Vec<Variant<'a>>),
@@ -39,12 +39,12 @@ pub(crate) struct Variant<'a> {
 }
 
 impl Field<'_> {
-    /// Its name, as it is written, or its number.
+    /// Its name, as it is written, or its index.
     pub(crate) fn name(&self) -> String {
         name(&self.member)
     }
 
-    /// What to point at: the name, or else the start of the type.
+    /// The span for errors about the field: the name, or else the start of the type.
     pub(crate) fn place(&self) -> Span {
         match &self.member {
             Member::Named(ident) => ident.span(),
@@ -55,13 +55,13 @@ impl Field<'_> {
         }
     }
 
-    /// Whether that is its name, written raw or not.
+    /// Whether the field has that name, written raw or not.
     pub(crate) fn is_named(&self, name: &str) -> bool {
         matches!(&self.member, Member::Named(ident) if ident.unraw() == name)
     }
 }
 
-/// The name of a field, as it is written, or its number.
+/// The name of a field, as it is written, or its index.
 pub(crate) fn name(member: &Member) -> String {
     match member {
         Member::Named(ident) => ident.to_string(),
@@ -70,7 +70,7 @@ pub(crate) fn name(member: &Member) -> String {
 }
 
 impl<'a> Input<'a> {
-    /// Reads the fields, and refuses items that have none. `on_struct` has the list of
+    /// Reads the fields, and rejects items that have none. `on_struct` has the list of
     /// fields to skip.
     pub(crate) fn from_syn(
         cx: &Ctxt,
@@ -115,7 +115,7 @@ impl<'a> Input<'a> {
         Some(Self { ident, generics: &input.generics, body, allowed })
     }
 
-    /// All fields, those of all variants.
+    /// All fields, including those of all variants.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &Field<'a>> {
         let (own, variants) = match &self.body {
             Body::Struct { fields, .. } => (&fields[..], &[][..]),
@@ -137,7 +137,7 @@ fn fields<'a>(cx: &Ctxt, fields: &'a Fields, owner: &Ident) -> Vec<Field<'a>> {
     fields.collect()
 }
 
-/// Marks the fields that `skip(..)` above the struct names.
+/// Marks the fields that `skip(..)` on the struct names.
 fn skip_listed(cx: &Ctxt, fields: &mut [Field<'_>], attrs: &StructAttrs, owner: &Ident) {
     let Some(list) = &attrs.skip else { return };
     for (name, place) in &list.value {
@@ -158,7 +158,7 @@ fn skip_listed(cx: &Ctxt, fields: &mut [Field<'_>], attrs: &StructAttrs, owner: 
     }
 }
 
-/// The lints that an attribute allows, or expects.
+/// The lint list of an `allow` or `expect` attribute.
 pub(crate) fn allowed(attr: &Attribute) -> Option<&TokenStream> {
     match &attr.meta {
         Meta::List(lints) if lints.path.is_ident("allow") || lints.path.is_ident("expect") => {

@@ -1,4 +1,5 @@
-//! Generic parameters: which types depend on them, and what is asked of those.
+//! Generic parameters: which types depend on them, and the bounds on those
+//! types.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -12,9 +13,9 @@ use crate::symbol::Unit;
 
 /// The names of a struct's parameters.
 ///
-/// Whether a type mentions one is decided by its tokens. A path may happen to
-/// have a segment of the same name; what follows then (no assertion, a bound
-/// that always holds) does no harm.
+/// The tokens of a type decide whether it depends on a parameter. A path may
+/// contain a segment of the same name by chance. This is harmless: an assertion
+/// is omitted, or a bound is added that always holds.
 pub(crate) struct Params<'a> {
     types: Vec<&'a Ident>,
     others: Vec<&'a Ident>,
@@ -33,22 +34,22 @@ impl<'a> Params<'a> {
         params
     }
 
-    /// Whether the tokens mean something only inside the impl: they mention
-    /// any parameter, or `Self`.
+    /// Whether the tokens are only valid inside the impl: they contain a
+    /// parameter, or `Self`.
     pub(crate) fn reach(&self, tokens: &impl ToTokens) -> bool {
         mention(tokens.to_token_stream(), &|ident| {
             ident == "Self" || self.types.contains(&ident) || self.others.contains(&ident)
         })
     }
 
-    /// Whether a type parameter decides what the type is.
+    /// Whether the type depends on a type parameter.
     pub(crate) fn decide(&self, ty: &impl ToTokens) -> bool {
         mention(ty.to_token_stream(), &|ident| self.types.contains(&ident))
     }
 }
 
-/// Whether a type may have no size that the compiler knows: a slice, a trait
-/// object, or a parameter that somewhere is `?Sized`.
+/// Whether a type may be unsized: a slice, a trait object, or a parameter with
+/// a `?Sized` bound.
 pub(crate) fn may_be_unsized(generics: &Generics, ty: &Type) -> bool {
     match ty {
         Type::Slice(_) | Type::TraitObject(_) => true,
@@ -66,7 +67,7 @@ pub(crate) fn may_be_unsized(generics: &Generics, ty: &Type) -> bool {
     }
 }
 
-/// Whether some identifier among the tokens is one of those asked for.
+/// Whether an identifier among the tokens satisfies the predicate.
 fn mention(tokens: TokenStream, asked: &impl Fn(&Ident) -> bool) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(ident) => asked(&ident),
@@ -75,17 +76,17 @@ fn mention(tokens: TokenStream, asked: &impl Fn(&Ident) -> bool) -> bool {
     })
 }
 
-/// The `where` clause of the impls: the item's own, and that each role's type
-/// fits its role, as far as a type parameter decides it; or what the user asks
-/// for instead.
+/// The `where` clause of the impls: that of the item, and a bound for each role
+/// whose type depends on a type parameter; or the user's bounds instead.
 ///
-/// Of other types it is not asked here: a bound that is wrong would be
-/// reported wherever the struct is used, instead of once at the field.
+/// Types that do not depend on a type parameter get no bound here: the compiler
+/// would report an unsatisfied one at every use of the struct, instead of once
+/// at the field.
 pub(crate) fn where_clause(model: &Model<'_>) -> TokenStream {
     bounded(model.generics, model.bound, || roles(&model.kind))
 }
 
-/// [`where_clause`] of a struct that is a layout and no more.
+/// [`where_clause`] of a struct that is only a layout.
 pub(crate) fn where_layout(
     generics: &Generics,
     bound: Option<&[WherePredicate]>,
@@ -117,7 +118,7 @@ fn bounded<'a>(
     let inferred = || {
         roles().into_iter().filter_map(|(field, bound)| {
             let ty = Some(field.ty).filter(|ty| params.decide(ty))?;
-            // Where it does not hold, the field is shown, and not the derive.
+            // An error about the bound points to the field, not to the derive.
             let first = ty.to_token_stream().into_iter().next();
             let place = first.map_or_else(Span::call_site, |token| token.span());
             let bound = Ident::new(bound, Span::mixed_site().located_at(place));
@@ -136,7 +137,7 @@ fn bounded<'a>(
     }
 }
 
-/// The fields that have a role, and the trait of the runtime that it asks for.
+/// The fields that have a role, and the trait that the role requires.
 fn roles<'a>(kind: &Kind<'a>) -> Vec<(RoleField<'a>, &'static str)> {
     let tensor = match kind {
         Kind::Tensor(tensor) => tensor,
@@ -199,7 +200,7 @@ fn sources<'a>(source: &Source<'a>) -> Vec<(RoleField<'a>, &'static str)> {
     }
 }
 
-/// Those of them that say how the elements lie.
+/// The fields of the layout, and the trait that makes their value.
 fn layout_sources<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)> {
     let roles = roles_of_layout(layout).into_iter().map(|(field, role)| {
         let made_by = match role {
@@ -215,7 +216,7 @@ fn layout_sources<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)>
     roles.collect()
 }
 
-/// The fields that say how the elements lie, and the trait of each role.
+/// The fields of the layout, and the trait that the role requires.
 fn roles_of_layout<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)> {
     let mut roles = Vec::new();
     let mut ask = |field: Option<RoleField<'a>>, bound| {
@@ -256,7 +257,7 @@ fn roles_of_layout<'a>(layout: &Layout<'a>) -> Vec<(RoleField<'a>, &'static str)
     roles
 }
 
-/// The field that a number in a list is, if it is one.
+/// The field that a number in a list refers to, if any.
 fn field_of(dim: Dim<'_>) -> Option<RoleField<'_>> {
     match dim {
         Dim::Field(field, _) => Some(field),

@@ -1,16 +1,17 @@
-//! Collects mistakes, so that one build shows them all.
+//! Collects errors, so that one build reports all of them.
 
 use core::cell::RefCell;
 use std::thread;
 
 use crate::symbol::Direction;
 
-/// The mistakes found so far.
+/// The errors found so far.
 ///
-/// Parsers push and go on. Whoever makes a context must [`finish`](Self::finish)
-/// it: dropping it otherwise is a bug of this crate, and panics.
+/// Parsers push an error and continue. A caller that makes a context must
+/// [`finish`](Self::finish) it: dropping it otherwise is a bug of this crate,
+/// and panics.
 pub(crate) struct Ctxt {
-    /// Where tensors go by the derive that is at work.
+    /// Whether the current derive exports or imports.
     direction: Direction,
     /// `None` once finished.
     errors: RefCell<Option<Vec<syn::Error>>>,
@@ -21,24 +22,24 @@ impl Ctxt {
         Self { direction, errors: RefCell::new(Some(Vec::new())) }
     }
 
-    /// Where tensors go.
+    /// Whether the current derive exports or imports.
     pub(crate) fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// Adds a mistake.
+    /// Adds an error.
     pub(crate) fn push(&self, error: syn::Error) {
         if let Some(errors) = self.errors.borrow_mut().as_mut() {
             errors.push(error);
         }
     }
 
-    /// How many mistakes there are by now.
+    /// The number of errors so far.
     pub(crate) fn count(&self) -> usize {
         self.errors.borrow().as_ref().map_or(0, Vec::len)
     }
 
-    /// The value, if there were no mistakes on the way to it.
+    /// Returns the value, if there were no errors.
     pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, syn::Error> {
         let errors = self.errors.take().unwrap_or_default();
         let combined = errors.into_iter().reduce(|mut all, next| {

@@ -1,7 +1,8 @@
-//! What a refused struct gets: its errors, and an impl that never runs.
+//! The expansion for a rejected struct: its errors, and an impl that never
+//! runs.
 //!
-//! With the impl, code that uses the struct compiles, so that the mistakes in
-//! the struct are the only errors.
+//! With the impl, code that uses the struct compiles, so that the compiler
+//! reports only the errors in the struct.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};

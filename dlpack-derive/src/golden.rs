@@ -1,7 +1,7 @@
-//! Compares expansions with `tests/expand/*.expanded.rs`, which are read as
+//! Compares expansions with `tests/expand/*.expanded.rs`, which are reviewed as
 //! code, and compiled in `dlpack-tests`.
 //!
-//! `DLPACK_BLESS=1 cargo test -p dlpack-derive` writes them anew.
+//! `DLPACK_BLESS=1 cargo test -p dlpack-derive` regenerates them.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -47,7 +47,7 @@ fn compare(source: &Path) {
     );
 }
 
-/// The file after the derive has run.
+/// The file with the expansions of its derives.
 fn expand_file(mut file: File) -> String {
     let mut items = Vec::new();
     for mut item in file.items {
@@ -78,7 +78,7 @@ fn expand_file(mut file: File) -> String {
     prettyplease::unparse(&file)
 }
 
-/// A derive, on the tokens of `proc_macro2`.
+/// A derive, on tokens of `proc_macro2`.
 type Derive = fn(&DeriveInput) -> TokenStream;
 
 /// The derives, by their names.
@@ -92,7 +92,7 @@ const DERIVES: [(&str, Derive); 7] = [
     ("FromLayout", companion::from_layout),
 ];
 
-/// What the derives of an item write beside it.
+/// The expansions of all derives of an item.
 fn derived(item: &impl ToTokens) -> TokenStream {
     let input: DeriveInput = syn::parse2(item.to_token_stream()).expect("it can be derived on");
     let asked: Vec<String> = input.attrs.iter().flat_map(words_of_derive).collect();
@@ -111,7 +111,7 @@ fn words_of_derive(attr: &Attribute) -> Vec<String> {
     }
 }
 
-/// Takes our derives and their attributes away.
+/// Removes our derives and their attributes.
 fn strip(attrs: &mut Vec<Attribute>) {
     attrs.retain(|attr| !attr.path().is_ident(symbol::DLPACK));
     attrs.retain_mut(|attr| {

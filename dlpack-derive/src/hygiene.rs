@@ -1,18 +1,18 @@
-//! Names of expansions that the user's item also contains.
+//! Renames items of an expansion that collide with names in the user's item.
 //!
 //! An expansion defines a few items in a block around its impls. Rust has no
-//! hygiene for items, so that a struct, a parameter or a path of the same name
-//! would mean our item there. Where the tokens of an item contain such a name,
-//! the names of the expansion get a suffix.
+//! hygiene for items, so a struct, a parameter or a path with the same name
+//! would resolve to the item of the expansion there. If the tokens of an item
+//! contain such a name, the names of the expansion get a suffix.
 
 use proc_macro2::{Group, Ident, Literal, TokenStream, TokenTree};
 use syn::DeriveInput;
 use syn::ext::IdentExt as _;
 
-/// What expansions define.
+/// The names that expansions define.
 const NAMES: [&str; 4] = ["__dlpack", "__Here", "__Roles", "__SHAPE"];
 
-/// Runs a derive on the tokens of an item, with names of its own.
+/// Runs a derive on the tokens of an item, with names that do not collide.
 pub(crate) fn apart(input: TokenStream, derive: fn(&DeriveInput) -> TokenStream) -> TokenStream {
     if !contains(&input, &|name| NAMES.contains(&name)) {
         return derived(input, derive);
@@ -21,7 +21,7 @@ pub(crate) fn apart(input: TokenStream, derive: fn(&DeriveInput) -> TokenStream)
     while contains(&input, &|name| name.ends_with(&suffix)) {
         suffix.push('_');
     }
-    // The user's names are out of the way while the derive is at work.
+    // While the derive runs, the user's names are replaced by other names.
     let aside = format!("_aside{suffix}");
     let ours = |name: &str| NAMES.contains(&name);
     let put_aside = |name: &str| ours(name).then(|| format!("{name}{aside}"));
@@ -38,7 +38,7 @@ fn derived(input: TokenStream, derive: fn(&DeriveInput) -> TokenStream) -> Token
     }
 }
 
-/// Whether the test holds for an identifier among the tokens.
+/// Whether an identifier among the tokens satisfies the test.
 fn contains(tokens: &TokenStream, test: &impl Fn(&str) -> bool) -> bool {
     tokens.clone().into_iter().any(|token| match token {
         TokenTree::Ident(ident) => test(&ident.unraw().to_string()),
@@ -47,7 +47,7 @@ fn contains(tokens: &TokenStream, test: &impl Fn(&str) -> bool) -> bool {
     })
 }
 
-/// The tokens, with other names for the identifiers that have one.
+/// Replaces the identifiers for which `new` returns a name.
 fn renamed(tokens: TokenStream, new: &impl Fn(&str) -> Option<String>) -> TokenStream {
     mapped(tokens, &|token| match token {
         TokenTree::Ident(ident) => match new(&ident.unraw().to_string()) {
@@ -58,7 +58,7 @@ fn renamed(tokens: TokenStream, new: &impl Fn(&str) -> Option<String>) -> TokenS
     })
 }
 
-/// The tokens, with the user's names in texts of the expansion too.
+/// Restores the user's names in string literals of the expansion.
 fn unquoted(tokens: TokenStream, aside: &str) -> TokenStream {
     mapped(tokens, &|token| match &token {
         TokenTree::Literal(literal) => {
@@ -76,7 +76,7 @@ fn unquoted(tokens: TokenStream, aside: &str) -> TokenStream {
     })
 }
 
-/// The tokens, each of those that are not groups changed.
+/// Applies a function to each token that is not a group.
 fn mapped(tokens: TokenStream, change: &impl Fn(TokenTree) -> TokenTree) -> TokenStream {
     let changed = tokens.into_iter().map(|token| match token {
         TokenTree::Group(group) => {
@@ -95,7 +95,8 @@ mod tests {
 
     use super::*;
 
-    /// Writes an impl with a name of ours and one of the user's, and says it.
+    /// Emits an impl with a name of the expansion and a name of the user, which
+    /// is also in a string.
     fn derive(input: &DeriveInput) -> TokenStream {
         let (ident, name) = (&input.ident, input.ident.to_string());
         quote!(use krate as __dlpack; impl __dlpack::Trait for #ident { type __Other = #name; })

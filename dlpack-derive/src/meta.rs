@@ -1,7 +1,6 @@
-//! The items of `#[dlpack(...)]`: keys, and values as they were written.
+//! The items of `#[dlpack(...)]`: keys, and unparsed values.
 //!
-//! Values are kept as tokens, so that a wrong one does not hide the items
-//! behind it.
+//! Values are kept as tokens, so that an error in one does not hide the items after it.
 
 use core::iter::Peekable;
 
@@ -17,22 +16,22 @@ use crate::{message, symbol};
 pub(crate) struct Item {
     pub(crate) key: Ident,
     pub(crate) value: Value,
-    /// What stands behind a list and a `=`, where nothing may.
+    /// Unexpected tokens between a list and the next comma: `=` and a value.
     pub(crate) beside: TokenStream,
 }
 
-/// What stands after a key.
+/// The tokens after a key.
 pub(crate) enum Value {
     /// Nothing.
     None,
-    /// `= value`. The tokens may be none; the span is then that of `=`.
+    /// `= value`. The tokens may be empty; errors then point to the span of `=`.
     Assigned(TokenStream, Span),
     /// `(...)`.
     List(Group),
 }
 
 impl Value {
-    /// Where it starts, if there is one.
+    /// The span of its first token, if there is one.
     pub(crate) fn span(&self) -> Option<Span> {
         match self {
             Value::None => None,
@@ -51,7 +50,7 @@ impl Item {
         self.key.unraw().to_string()
     }
 
-    /// The one word that stands behind a `=`: a field, perhaps.
+    /// The single word after a `=`, which may be the name of a field.
     pub(crate) fn assigned_word(&self) -> Option<Ident> {
         let tokens = match &self.value {
             Value::Assigned(tokens, _) => tokens,
@@ -65,8 +64,8 @@ impl Item {
     }
 }
 
-/// The items of all `#[dlpack(...)]` among these attributes. The words that are known
-/// `here` are checked as far as all of them are alike; others are the caller's to refuse.
+/// The items of all `#[dlpack(...)]` among these attributes. Checks that are the same for
+/// all words are made for the words in `here`; the caller must reject other words.
 pub(crate) fn items(cx: &Ctxt, attrs: &[Attribute], here: &[&str]) -> Vec<Item> {
     let mut items = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident(symbol::DLPACK)) {
@@ -86,7 +85,7 @@ pub(crate) fn items_in(cx: &Ctxt, tokens: TokenStream, here: &[&str]) -> Vec<Ite
     items
 }
 
-/// Reads items up to the end, going on behind each mistake.
+/// Reads all items, continuing after each error.
 fn read(cx: &Ctxt, tokens: TokenStream, here: &[&str], items: &mut Vec<Item>) {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
@@ -124,7 +123,7 @@ fn read(cx: &Ctxt, tokens: TokenStream, here: &[&str], items: &mut Vec<Item>) {
         if tokens.next_if(|token| is_punct(token, ',')).is_none() {
             if let Some(token) = tokens.peek() {
                 cx.push(message::comma_missing(&item.key, token));
-                // What can be no key would be refused as one.
+                // A token that cannot be a key would be rejected as one.
                 if !matches!(token, TokenTree::Ident(_)) {
                     up_to_comma(&mut tokens);
                     tokens.next();

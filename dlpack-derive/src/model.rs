@@ -1,5 +1,4 @@
-//! What an expansion is made of. Whatever can be built of these types can be
-//! expanded.
+//! The input of the expansion. Every value of these types can be expanded.
 
 use proc_macro2::{Span, TokenStream};
 use syn::{ExprPath, Generics, Ident, Member, Path, Type, WherePredicate};
@@ -7,24 +6,24 @@ use syn::{ExprPath, Generics, Ident, Member, Path, Type, WherePredicate};
 use crate::attr::Require;
 use crate::symbol::{Role, Unit};
 
-/// A type that can be exported.
+/// An exportable type.
 pub(crate) struct Model<'a> {
     pub(crate) krate: Option<&'a Path>,
     pub(crate) ident: &'a Ident,
     pub(crate) generics: &'a Generics,
-    /// What is asked of the parameters, if not what the derive would ask.
+    /// The user's bounds on the parameters, if they replace those of the derive.
     pub(crate) bound: Option<&'a [WherePredicate]>,
     pub(crate) kind: Kind<'a>,
     pub(crate) access: Access,
-    /// Lists of lints that the user allows. What is allowed about a field is
-    /// allowed about its type in the expansion too.
+    /// The lint lists that the user allows. A lint that is allowed on a field is also
+    /// allowed in the expansion, which contains the field's type.
     pub(crate) allowed: Vec<&'a TokenStream>,
-    /// Types of fields that the deleter drops, as far as the parameters do not
-    /// decide about them.
+    /// The types of fields that the deleter drops, except for types that depend on a
+    /// parameter.
     pub(crate) owned: Vec<(&'a Type, Dropped)>,
 }
 
-/// What a deleter drops.
+/// The role of a field that a deleter drops.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dropped {
     /// The owner of the elements.
@@ -33,30 +32,30 @@ pub(crate) enum Dropped {
     Beside,
 }
 
-/// What it is.
+/// The kind of an exportable type.
 pub(crate) enum Kind<'a> {
-    /// A struct that is a tensor.
+    /// A struct with data and a layout.
     Tensor(Box<Tensor<'a>>),
-    /// A struct around something exportable.
+    /// A newtype around an exportable type.
     Transparent(RoleField<'a>),
-    /// One exportable out of several.
+    /// An enum whose variants hold exportable types.
     Enum(Vec<Variant<'a>>),
 }
 
-/// A struct that is a tensor.
+/// A struct with data and a layout.
 pub(crate) struct Tensor<'a> {
     pub(crate) data: Data<'a>,
     pub(crate) layout: Layout<'a>,
     pub(crate) sync: Option<RoleField<'a>>,
 }
 
-/// Where the elements are.
+/// The location of the elements.
 pub(crate) enum Data<'a> {
     /// In a storage.
     Storage(RoleField<'a>),
-    /// Behind a pointer, on the device that a field names, or else the CPU.
+    /// Behind a pointer, on the device that a field contains, or else the CPU.
     Raw {
-        /// Where the user wrote `unsafe`.
+        /// The span of the user's `unsafe`.
         spelled: Span,
         pointer: RoleField<'a>,
         unit: Unit,
@@ -65,26 +64,26 @@ pub(crate) enum Data<'a> {
     },
 }
 
-/// How they lie there.
+/// The layout of the elements.
 pub(crate) struct Layout<'a> {
     pub(crate) placement: Placement<'a>,
     pub(crate) len: Option<(Unit, RoleField<'a>)>,
     pub(crate) dtype: Option<DType<'a>>,
     pub(crate) device: Option<RoleField<'a>>,
     pub(crate) padded: bool,
-    /// Fields without a role, of types that may be aliases of integers, which the compiler
-    /// decides; each with the attribute that skips it.
+    /// Fields without a role whose types may be aliases of integers, which the compiler
+    /// decides. Each has the attribute that skips it.
     pub(crate) unsaid: Vec<(RoleField<'a>, &'static str)>,
 }
 
 impl<'a> Layout<'a> {
-    /// The word for what that field says, if it says something.
+    /// The word for the role of that field, if it is part of the layout.
     pub(crate) fn part(&self, member: &Member) -> Option<&'static str> {
         let mut fields = self.fields().into_iter();
         fields.find(|(field, _)| field.member == member).map(|(_, word)| word)
     }
 
-    /// Its fields, each with that word.
+    /// The fields of the layout, each with the word for its role.
     fn fields(&self) -> Vec<(RoleField<'a>, &'static str)> {
         let mut fields = Vec::new();
         let mut add = |field: Option<RoleField<'a>>, role: Role| {
@@ -127,27 +126,27 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Where each of them is.
+/// Shape, strides and offset.
 pub(crate) enum Placement<'a> {
-    /// A field knows.
+    /// In one field.
     Nested(RoleField<'a>),
-    /// Several fields know.
+    /// In several fields.
     Fields { shape: Shape<'a>, steps: Steps<'a>, offset: Option<(Unit, RoleField<'a>)> },
 }
 
-/// Where the shape comes from.
+/// The source of the shape.
 pub(crate) enum Shape<'a> {
-    /// A field, of which another one may say how many entries are in use.
+    /// A field; another field may contain the number of entries in use.
     Field { dims: RoleField<'a>, ndim: Option<RoleField<'a>> },
-    /// A list above the struct.
+    /// A list on the struct.
     List(Vec<Dim<'a>>),
 }
 
-/// How far apart the elements are.
+/// The strides of the elements.
 pub(crate) enum Steps<'a> {
-    /// Compact, but for the pitch of the slowest axis.
+    /// Contiguous, except for the pitch of the slowest axis.
     Compact { order: Order<'a>, pitch: Option<(Unit, RoleField<'a>)> },
-    /// As a field lists it.
+    /// The list in a field.
     Strides(Unit, RoleField<'a>),
 }
 
@@ -158,7 +157,7 @@ pub(crate) enum Order<'a> {
     Field(RoleField<'a>),
 }
 
-/// One number in a list.
+/// A number in a list.
 #[derive(Clone, Copy)]
 pub(crate) enum Dim<'a> {
     Integer(i64, Span),
@@ -166,16 +165,16 @@ pub(crate) enum Dim<'a> {
     Field(RoleField<'a>, Span),
 }
 
-/// Where the element type comes from, if not from the storage.
+/// The source of the element type, if it is not the storage.
 pub(crate) enum DType<'a> {
     Field(RoleField<'a>),
     /// A constant of `DataType`.
     Named(&'a Ident),
-    /// Any constant.
+    /// Any other constant.
     Path(&'a Path),
 }
 
-/// A field that has a role.
+/// A field with a role.
 #[derive(Clone, Copy)]
 pub(crate) struct RoleField<'a> {
     pub(crate) member: &'a Member,
@@ -188,71 +187,71 @@ pub(crate) struct Variant<'a> {
     pub(crate) body: Body<'a>,
 }
 
-/// What is in a variant.
+/// The content of a variant.
 pub(crate) enum Body<'a> {
-    /// Something exportable, alone or not.
+    /// An exportable value, alone or with skipped fields.
     Inner { field: RoleField<'a>, alone: bool },
-    /// Nothing that concerns DLPack.
+    /// The variant is skipped.
     Skipped,
 }
 
 /// Whether consumers may write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// The storage decides.
+    /// If the storage allows it.
     AsStorage,
-    /// They may not.
+    /// Never.
     ReadOnly,
 }
 
-/// A type that can be imported.
+/// An importable type.
 pub(crate) struct Import<'a> {
     pub(crate) krate: Option<&'a Path>,
     pub(crate) ident: &'a Ident,
     pub(crate) generics: &'a Generics,
-    /// What is asked of the parameters, if not what the derive would ask.
+    /// The user's bounds on the parameters, if they replace those of the derive.
     pub(crate) bound: Option<&'a [WherePredicate]>,
     pub(crate) source: Source<'a>,
     pub(crate) require: Option<&'a Require>,
-    /// What has a last look at it.
+    /// The function that validates the imported value.
     pub(crate) validate: Option<&'a ExprPath>,
-    /// Lists of lints that the user allows.
+    /// The lint lists that the user allows.
     pub(crate) allowed: Vec<&'a TokenStream>,
 }
 
-/// What it is made of.
+/// The source of an imported value.
 pub(crate) enum Source<'a> {
     /// The parts of a tensor.
     Tensor {
         layout: Box<Layout<'a>>,
         data: RoleField<'a>,
-        /// Whether the data is a copy.
+        /// Whether the elements are copied.
         copy: bool,
         make: Make<'a>,
     },
-    /// Something importable.
+    /// An importable value in a newtype.
     Transparent { inner: RoleField<'a>, make: Make<'a> },
     /// The first variant that accepts the tensor.
     Enum(Vec<ImportVariant<'a>>),
 }
 
-/// How the fields become the struct.
+/// How the struct is made from its fields.
 pub(crate) enum Make<'a> {
-    /// By the struct's own braces, with these values beside the parts.
+    /// By a struct expression, with values for the fields that are not part of the tensor.
     Fields(Vec<(RoleField<'a>, Beside<'a>)>),
-    /// By a function of the parts, in the order of the fields.
+    /// By a function whose arguments are the parts, in the order of the fields.
     Call(&'a ExprPath, Vec<RoleField<'a>>),
 }
 
-/// What a field is that is no part of the tensor.
+/// The value of a field that is not part of the tensor.
 pub(crate) enum Beside<'a> {
     /// The default of its type.
     Default,
-    /// What a function says.
+    /// The result of a function.
     Call(&'a ExprPath),
 }
 
-/// A variant that tensors can be imported into.
+/// A variant that an import can select.
 pub(crate) struct ImportVariant<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) inner: RoleField<'a>,

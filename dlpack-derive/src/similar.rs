@@ -1,6 +1,6 @@
-//! Did you mean?
+//! Suggestions for misspelled words.
 
-/// The word that was probably meant, if one is close enough.
+/// The most similar word, if one is close enough.
 pub(crate) fn similar<'w>(word: &str, words: &[&'w str]) -> Option<&'w str> {
     let word = word.to_lowercase();
     let near = |candidate: &&str| {
@@ -11,7 +11,7 @@ pub(crate) fn similar<'w>(word: &str, words: &[&'w str]) -> Option<&'w str> {
     words.iter().copied().filter(|word| near(word).is_some()).min_by_key(|word| near(word))
 }
 
-/// How many letters have to be changed, added, removed or swapped with the next.
+/// The edit distance: letters to change, add, remove or swap with the next one.
 fn distance(from: &str, to: &str) -> usize {
     let (from, to) = (from.as_bytes(), to.as_bytes());
     let width = to.len() + 1;

@@ -1,31 +1,32 @@
-//! Every word of the attribute `#[dlpack(...)]`, once.
+//! All words of the attribute `#[dlpack(...)]`.
 
 /// The attribute itself.
 pub(crate) const DLPACK: &str = "dlpack";
 
-/// On a field or a variant: it plays no part. On the struct: a list of such fields.
+/// On a field or a variant: it is ignored. On the struct: a list of such
+/// fields.
 pub(crate) const SKIP: &str = "skip";
 /// On a field: the data, behind a raw pointer.
 pub(crate) const UNSAFE: &str = "unsafe";
 /// In `unsafe(...)`: the field is a pointer.
 pub(crate) const PTR: &str = "ptr";
-/// On a field: `offset(bytes)`, in the words of the standard.
+/// On a field: `offset(bytes)`, under the name that the standard uses.
 pub(crate) const BYTE_OFFSET: &str = "byte_offset";
 
 /// On a field, for imports: it is filled with a copy of the elements.
 pub(crate) const COPY: &str = "copy";
-/// On a field, for imports: it gets its value from elsewhere.
+/// On a field, for imports: its value does not come from the tensor.
 pub(crate) const DEFAULT: &str = "default";
 
-/// On the struct: where the runtime is.
+/// On the struct: the path of `dlpack_traits`.
 pub(crate) const CRATE: &str = "crate";
-/// On the struct: the dimensions. On a field it is a role.
+/// On the struct: the dimensions. On a field: a role.
 pub(crate) const SHAPE: &str = "shape";
-/// On the struct: the fastest axis. On a field it is a role.
+/// On the struct: the fastest axis. On a field: a role.
 pub(crate) const ORDER: &str = "order";
-/// On a field it is a role.
+/// On a field: a role.
 pub(crate) const STRIDES: &str = "strides";
-/// On the struct: the element type. On a field it is a role.
+/// On the struct: the element type. On a field: a role.
 pub(crate) const DTYPE: &str = "dtype";
 /// On the struct: elements narrower than a byte take one each.
 pub(crate) const PADDED: &str = "padded";
@@ -33,20 +34,20 @@ pub(crate) const PADDED: &str = "padded";
 pub(crate) const READ_ONLY: &str = "read_only";
 /// On the struct: the tensor is that of its field.
 pub(crate) const TRANSPARENT: &str = "transparent";
-/// On the struct: what is asked of its parameters.
+/// On the struct: the bounds on its parameters.
 pub(crate) const BOUND: &str = "bound";
 
-/// On the struct, for imports: what makes it of its roles.
+/// On the struct, for imports: the function that makes it from its parts.
 pub(crate) const CONSTRUCT: &str = "construct";
-/// On the struct, for imports: what has a last look at it.
+/// On the struct, for imports: the function that validates it.
 pub(crate) const VALIDATE: &str = "validate";
-/// On the struct, for imports: what is asked of the tensor.
+/// On the struct, for imports: the requirements on the tensor.
 pub(crate) const REQUIRE: &str = "require";
-/// In `require(...)`: where the memory is. On a field it is a role.
+/// In `require(...)`: the kind of device. On a field: a role.
 pub(crate) const DEVICE: &str = "device";
-/// In `require(...)`: how many dimensions there are.
+/// In `require(...)`: the number of dimensions.
 pub(crate) const RANK: &str = "rank";
-/// In `require(...)`: that the elements are compact.
+/// In `require(...)`: that the elements are contiguous.
 pub(crate) const CONTIGUOUS: &str = "contiguous";
 
 /// `order = row_major`.
@@ -54,7 +55,7 @@ pub(crate) const ROW_MAJOR: &str = "row_major";
 /// `order = column_major`.
 pub(crate) const COLUMN_MAJOR: &str = "column_major";
 
-/// What stands on the struct.
+/// The words on a struct.
 pub(crate) const ON_STRUCT: [&str; 12] = [
     SHAPE,
     ORDER,
@@ -69,7 +70,7 @@ pub(crate) const ON_STRUCT: [&str; 12] = [
     BOUND,
     CRATE,
 ];
-/// What stands on a field.
+/// The words on a field.
 pub(crate) const ON_FIELD: [&str; 18] = [
     Role::Data.word(),
     Role::Shape.word(),
@@ -91,7 +92,7 @@ pub(crate) const ON_FIELD: [&str; 18] = [
     SKIP,
 ];
 
-/// Where tensors go by a derive.
+/// Whether a derive exports or imports.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// From the struct to a consumer.
@@ -100,7 +101,7 @@ pub(crate) enum Direction {
     Import,
 }
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Elements,
@@ -108,10 +109,10 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// Both.
+    /// All units.
     pub(crate) const ALL: [Unit; 2] = [Unit::Elements, Unit::Bytes];
 
-    /// The word for it.
+    /// The word in attributes.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Unit::Elements => "elements",
@@ -123,15 +124,15 @@ impl Unit {
 /// Whether a role has a unit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Units {
-    /// It counts nothing.
+    /// It has no unit.
     None,
-    /// Elements, unless it says otherwise.
+    /// The unit is optional, and is elements by default.
     Elements,
-    /// It must say.
+    /// The unit is required.
     Said,
 }
 
-/// What a field is to the tensor.
+/// The role of a field in the tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Data,
@@ -150,7 +151,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// In the order in which they are explained.
+    /// All roles, in the order of the documentation.
     pub(crate) const ALL: [Role; 13] = [
         Role::Data,
         Role::Shape,
@@ -167,7 +168,7 @@ impl Role {
         Role::Owner,
     ];
 
-    /// The word for it in attributes.
+    /// The word in attributes.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Role::Data => "data",
@@ -186,13 +187,13 @@ impl Role {
         }
     }
 
-    /// The role of that word.
+    /// The role with that word.
     pub(crate) fn of_word(word: &str) -> Option<Role> {
         Role::ALL.into_iter().find(|role| role.word() == word)
     }
 
     /// The name that gives a field the role without an attribute, and the unit
-    /// in which it then counts.
+    /// of such a field.
     pub(crate) const fn field_name(self) -> Option<(&'static str, Unit)> {
         match self {
             Role::Data | Role::Shape | Role::Strides | Role::DType | Role::Device => {
@@ -203,7 +204,7 @@ impl Role {
         }
     }
 
-    /// Whether it counts something.
+    /// Whether it has a unit.
     pub(crate) const fn units(self) -> Units {
         match self {
             Role::Strides => Units::Elements,
@@ -220,7 +221,8 @@ mod tests {
     /// The documentation of the derives.
     const DOCS: [&str; 2] = [include_str!("lib.rs"), include_str!("../docs/import.md")];
 
-    /// The rows of the tables in the documentation that begin with this.
+    /// The number of rows of the tables in the documentation that begin with
+    /// `start`.
     fn rows(start: &str) -> usize {
         let start = format!("| `#[dlpack({start}");
         let lines = DOCS.iter().flat_map(|docs| docs.lines());
@@ -248,7 +250,8 @@ mod tests {
         }
     }
 
-    /// A word that is not a constant here would escape the test above.
+    /// The test above does not cover a word that is not a constant in this
+    /// file.
     #[test]
     fn words_are_written_here_only() {
         let sources = [include_str!("attr/container.rs"), include_str!("attr/field.rs")];

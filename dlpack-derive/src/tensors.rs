@@ -1,5 +1,5 @@
-//! The derives of whole tensors, on the tokens of `proc_macro2`, which exist
-//! outside of rustc too: in tests, and in `fuzz/`.
+//! The derives of whole tensors, on tokens of `proc_macro2`, which can also be
+//! used outside of rustc: in tests, and in `fuzz/`.
 
 use proc_macro2::TokenStream;
 use syn::DeriveInput;

@@ -1,4 +1,4 @@
-//! What stands on the struct or enum.
+//! The attributes on the struct or enum.
 
 use proc_macro2::{Ident, Span};
 use syn::{Attribute, DeriveInput, ExprPath, Path, WherePredicate};
@@ -19,13 +19,13 @@ pub(crate) enum ConstOrder {
 
 /// The type of `dtype = ...`.
 pub(crate) enum ConstDType {
-    /// One word: a constant of `DataType`.
+    /// A path of one segment: a constant of `DataType`.
     Named(Ident),
-    /// More than one: any constant.
+    /// A longer path: any constant.
     Path(Path),
 }
 
-/// What stands on the struct or enum.
+/// The attributes on the struct or enum.
 pub(crate) struct StructAttrs {
     krate: Option<Spanned<Path>>,
     pub(crate) shape: Option<Spanned<Vec<WrittenDim>>>,
@@ -35,17 +35,18 @@ pub(crate) struct StructAttrs {
     pub(crate) read_only: Option<Spanned<()>>,
     pub(crate) transparent: Option<Spanned<()>>,
     pub(crate) bound: Option<Spanned<Vec<WherePredicate>>>,
-    /// The names of fields that are skipped, each with its place.
+    /// The names of skipped fields, each with its span.
     pub(crate) skip: Option<Spanned<Vec<(String, Span)>>>,
-    /// For imports, as the next two.
+    /// This and the next two are for imports.
     pub(crate) require: Option<Spanned<Require>>,
     pub(crate) construct: Option<Spanned<Option<ExprPath>>>,
     pub(crate) validate: Option<Spanned<Option<ExprPath>>>,
     /// The word `packed` in `#[repr(...)]`.
     pub(crate) packed: Option<Span>,
-    /// Something was not understood. It may have been meant as a role.
+    /// An attribute could not be parsed. It may have been meant as a role.
     pub(crate) unread: bool,
-    /// A name in a list of fields was not understood: it may be any of them.
+    /// A name in a list of fields could not be parsed: it may be that of any
+    /// field.
     pub(crate) names_unread: bool,
 }
 
@@ -134,12 +135,12 @@ impl StructAttrs {
         }
     }
 
-    /// Where the runtime is, if not in its usual place.
+    /// The path of `dlpack_traits`, if it is not the default.
     pub(crate) fn krate(&self) -> Option<&Path> {
         self.krate.as_ref().map(|krate| &krate.value)
     }
 
-    /// The keys of what only a whole tensor has.
+    /// The keys that only apply to a whole tensor.
     pub(crate) fn beside_a_layout(&self) -> impl Iterator<Item = &Ident> {
         let dtype = self.dtype.as_ref().map(|dtype| &dtype.key);
         let transparent = self.transparent.as_ref().map(|transparent| &transparent.key);
@@ -151,7 +152,7 @@ impl StructAttrs {
         keys.into_iter().flatten()
     }
 
-    /// The keys of what says how the elements of this struct itself lie.
+    /// The keys that describe the layout of this struct itself.
     pub(crate) fn of_a_tensor(&self) -> impl Iterator<Item = &Ident> {
         let shape = self.shape.as_ref().map(|shape| &shape.key);
         let order = self.order.as_ref().map(|order| &order.key);
@@ -165,7 +166,7 @@ impl StructAttrs {
 fn packed(attrs: &[Attribute]) -> Option<Span> {
     let mut packed = None;
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("repr")) {
-        // What is wrong about a `repr` is rustc's to say.
+        // rustc reports errors in a `repr`.
         let _ = attr.parse_nested_meta(|meta| {
             if meta.path.is_ident("packed") {
                 packed = meta.path.get_ident().map(Ident::span);

@@ -1,4 +1,4 @@
-//! What stands on a field, or on a variant.
+//! The attributes on a field or a variant.
 
 use core::cell::Cell;
 
@@ -15,28 +15,29 @@ use crate::symbol::{self, Role, Unit, Units};
 /// A role that a field is marked with.
 pub(crate) struct Mark {
     pub(crate) role: Role,
-    /// Of no matter for roles that count nothing.
+    /// Unused for roles without a unit.
     pub(crate) unit: Unit,
     pub(crate) key: Ident,
 }
 
-/// What stands on a field.
+/// The attributes on a field.
 pub(crate) struct FieldAttrs {
-    /// As they were written; `check` sees to it that there is one at most.
+    /// All roles that were given; `check` verifies that there is at most one.
     pub(crate) roles: Vec<Mark>,
-    /// `unsafe(ptr, ...)`, which is the role `data` too.
+    /// `unsafe(ptr, ...)`, which also gives the role `data`.
     pub(crate) raw: bool,
-    /// The length in it, if it was understood.
+    /// The length in it, if it could be parsed.
     pub(crate) raw_len: Option<RawLen>,
-    /// Where `skip` stands, or the name in a list above the struct.
+    /// The span of `skip`, or of the name in a list on the struct.
     pub(crate) skip: Option<Span>,
-    /// For imports: a copy of the elements goes here.
+    /// For imports: the elements are copied into this field.
     pub(crate) copy: Option<Ident>,
-    /// For imports: where its value comes from, if not from `Default`.
+    /// For imports: the source of its value, if it is not `Default`.
     pub(crate) default: Option<Spanned<Option<ExprPath>>>,
-    /// Something was not understood. It may have been meant as a role.
+    /// An attribute could not be parsed. It may have been meant as a role.
     pub(crate) unread: bool,
-    /// It was refused because nothing is said about it: it may be meant as a role.
+    /// The field was rejected for lack of an attribute: it may be meant as a
+    /// role.
     pub(crate) refused: Cell<bool>,
 }
 
@@ -87,13 +88,13 @@ impl FieldAttrs {
         Self { roles, raw, raw_len, skip, copy, default, unread, refused }
     }
 
-    /// Whether nothing is said about it.
+    /// Whether it has neither a role nor `skip`.
     pub(crate) fn are_silent(&self) -> bool {
         self.roles.is_empty() && self.skip.is_none() && !self.unread
     }
 }
 
-/// The unit in which a role counts.
+/// The unit of a role.
 fn unit(cx: &Ctxt, item: &Item, role: Role, owner: &Ident) -> Unit {
     match (role.units(), item.value.span()) {
         (Units::None | Units::Elements, None) => {}
@@ -109,10 +110,10 @@ fn unit(cx: &Ctxt, item: &Item, role: Role, owner: &Ident) -> Unit {
     Unit::Elements
 }
 
-/// What stands on a variant.
+/// The attributes on a variant.
 pub(crate) struct VariantAttrs {
     pub(crate) skip: bool,
-    /// Something was not understood.
+    /// An attribute could not be parsed.
     pub(crate) unread: bool,
 }
 

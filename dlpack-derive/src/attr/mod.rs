@@ -1,6 +1,6 @@
 //! The attributes of one struct, variant or field.
 //!
-//! What takes a look at more than one of them is in `check`.
+//! Checks across several of them are in `check`.
 
 mod container;
 mod field;
@@ -18,13 +18,13 @@ use crate::ctxt::Ctxt;
 use crate::message;
 use crate::meta::Item;
 
-/// A value and where it was asked for.
+/// A value and the key that it belongs to.
 pub(crate) struct Spanned<T> {
     pub(crate) value: T,
     pub(crate) key: Ident,
 }
 
-/// What is given at most once.
+/// A value that may be given at most once.
 struct Once<'c, T> {
     cx: &'c Ctxt,
     owner: String,
@@ -36,7 +36,7 @@ impl<'c, T> Once<'c, T> {
         Self { cx, owner: owner.to_string(), value: None }
     }
 
-    /// Takes the first value, and complains about each other one.
+    /// Stores the first value, and reports an error for each further one.
     fn set(&mut self, key: &Ident, value: T) {
         if self.value.is_some() {
             self.cx.push(message::duplicate_attribute(key, &self.owner));
@@ -46,7 +46,7 @@ impl<'c, T> Once<'c, T> {
     }
 }
 
-/// Refuses a value after a key that takes none.
+/// Rejects a value after a key that takes none.
 pub(crate) fn expect_no_value(cx: &Ctxt, item: &Item) {
     if let Some(value) = item.value.span() {
         cx.push(message::takes_no_value(&item.key, value));

@@ -1,4 +1,4 @@
-//! What `require(...)` asks of an imported tensor.
+//! The requirements of `require(...)` on an imported tensor.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::parse::Parser as _;
@@ -10,7 +10,8 @@ use crate::ctxt::Ctxt;
 use crate::meta::{self, Item, Value};
 use crate::{message, symbol};
 
-/// What is asked of a tensor. Of each list one entry has to hold, if there are any.
+/// The requirements on a tensor. The tensor must match one entry of each list
+/// that is not empty.
 #[derive(Default)]
 pub(crate) struct Require {
     pub(crate) devices: Vec<&'static str>,
@@ -19,7 +20,7 @@ pub(crate) struct Require {
     pub(crate) contiguous: Option<ConstOrder>,
 }
 
-/// The kinds of devices, by the names that the runtime prints.
+/// The kinds of devices, under the names that `dlpack_traits` prints.
 const KINDS: [&str; 16] = [
     "cpu",
     "cuda",
@@ -39,7 +40,7 @@ const KINDS: [&str; 16] = [
     "webgpu",
 ];
 
-/// What can be asked.
+/// The possible keys.
 const ASKED: [&str; 4] = [symbol::DEVICE, symbol::DTYPE, symbol::RANK, symbol::CONTIGUOUS];
 
 /// The constraints of `require(device = cpu, rank = 3)`.
@@ -104,7 +105,7 @@ fn one_or_more<T>(
                 cx.push(message::expected_requirement(&item.key, found.as_ref(), place));
             }
         }
-        // A comma behind the last one is none before the next.
+        // A comma after the last value is allowed.
         if tokens.next().is_none() || tokens.peek().is_none() {
             return values;
         }
@@ -130,7 +131,7 @@ fn dtype(tokens: TokenStream) -> Result<ConstDType, Option<TokenTree>> {
     })
 }
 
-/// `contiguous` means row-major, as it does in NumPy and torch.
+/// `contiguous` means row-major, as in NumPy and PyTorch.
 fn order(cx: &Ctxt, item: &Item) -> Option<ConstOrder> {
     match &item.value {
         Value::None => Some(ConstOrder::RowMajor),

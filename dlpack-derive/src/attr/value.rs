@@ -1,4 +1,5 @@
-//! The values behind keys. Of a wrong one, nothing, or what it probably means.
+//! Parses the values after keys. For an invalid value the result is `None`, or
+//! the value that was probably meant.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
@@ -17,15 +18,15 @@ use crate::message;
 use crate::meta::{Item, Value};
 use crate::symbol::{self, Unit};
 
-/// A number in a list, as it was written.
+/// A number in a list, as written.
 pub(crate) enum WrittenDim {
     Integer(i64, Span),
-    /// A constant; or, where it is one word, maybe a field.
+    /// A constant; if it has one segment, it may be a field.
     Path(ExprPath),
 }
 
 impl WrittenDim {
-    /// Its first token.
+    /// The span of its first token.
     pub(crate) fn span(&self) -> Span {
         match self {
             WrittenDim::Integer(_, span) => *span,
@@ -39,14 +40,14 @@ impl WrittenDim {
 
 /// The length of the memory behind a pointer.
 pub(crate) struct RawLen {
-    /// Where `unsafe` stands.
+    /// The span of `unsafe`.
     pub(crate) spelled: Span,
     pub(crate) unit: Unit,
     pub(crate) len: WrittenDim,
 }
 
-/// The path of `crate = path`. A path in quotes is a mistake, but we know what
-/// is meant, so that the rest of the user's code need not suffer for it.
+/// The path of `crate = path`. A quoted path is an error, but its value is
+/// used, so that the rest of the user's code gets no further errors.
 pub(crate) fn krate(cx: &Ctxt, item: &Item) -> Option<Path> {
     let Value::Assigned(tokens, eq) = &item.value else {
         let place = item.value.span().unwrap_or_else(|| item.key.span());
@@ -55,7 +56,7 @@ pub(crate) fn krate(cx: &Ctxt, item: &Item) -> Option<Path> {
     };
     if let Ok((path, rest)) = path_and_rest(tokens) {
         expect_end(cx, item, rest);
-        // A type holds no crate, and `use` takes none.
+        // `Self` is not a module, and a `use` declaration cannot begin with it.
         if let Some(place) = path.segments.iter().find(|segment| segment.ident == "Self") {
             let found = TokenTree::Ident(place.ident.clone());
             cx.push(message::expected_path(Some(&found), *eq, None));
@@ -78,22 +79,22 @@ fn path_and_rest(tokens: &TokenStream) -> syn::Result<(Path, TokenStream)> {
     parser.parse2(tokens.clone())
 }
 
-/// Parses tokens of a list. What is missing at their end is missing where the
-/// list closes, and not anywhere in the item.
+/// Parses tokens of a list. An error about missing tokens at the end points to
+/// the end of the list.
 fn parse_in<P: Parser>(list: &Group, tokens: TokenStream, parser: P) -> syn::Result<P::Output> {
     let delimiter = MacroDelimiter::Paren(Paren { span: list.delim_span() });
     let path = Ident::new(symbol::DLPACK, list.span()).into();
     MetaList { path, delimiter, tokens }.parse_args_with(parser)
 }
 
-/// Refuses what stands between a value and the next comma.
+/// Rejects tokens between a value and the next comma.
 fn expect_end(cx: &Ctxt, item: &Item, rest: TokenStream) {
     if let Some(token) = rest.into_iter().next() {
         cx.push(message::comma_missing(&item.key, &token));
     }
 }
 
-/// The path of `construct = path`: that of a function.
+/// The path of a function in `construct = path`.
 pub(super) fn function(cx: &Ctxt, item: &Item) -> Option<ExprPath> {
     let (tokens, place) = match &item.value {
         Value::Assigned(tokens, eq) => (tokens.clone(), *eq),
@@ -132,7 +133,7 @@ pub(super) fn dims(cx: &Ctxt, item: &Item) -> Vec<WrittenDim> {
     }
 }
 
-/// The names of `skip(id, 2)`: of fields, or the numbers of a tuple struct.
+/// The names in `skip(id, 2)`: fields, or the indices of a tuple struct.
 pub(super) fn field_names(cx: &Ctxt, item: &Item) -> Vec<(String, Span)> {
     let place = item.value.span().unwrap_or_else(|| item.key.span());
     let list = match &item.value {
@@ -173,7 +174,7 @@ pub(super) fn field_names(cx: &Ctxt, item: &Item) -> Vec<(String, Span)> {
     names
 }
 
-/// One number.
+/// Parses one number.
 fn written_dim(cx: &Ctxt, dim: &Expr) -> Option<WrittenDim> {
     match dim {
         Expr::Lit(literal) => match &literal.lit {
@@ -193,8 +194,8 @@ fn written_dim(cx: &Ctxt, dim: &Expr) -> Option<WrittenDim> {
     None
 }
 
-/// The first token of an expression: its whole is underlined on some compilers
-/// only.
+/// The first token of an expression: not every compiler underlines the whole
+/// expression.
 fn first(expr: &Expr) -> Span {
     let first = expr.to_token_stream().into_iter().next();
     first.map_or_else(Span::call_site, |token| token.span())

@@ -1,4 +1,4 @@
-//! Items that are around something exportable: newtypes and enums.
+//! Checks of newtypes and enums around exportable values.
 
 use proc_macro2::Span;
 
@@ -59,7 +59,7 @@ pub(super) fn variants<'a>(
                 let body = model::Body::Inner { field: role_field(field), alone };
                 models.push(model::Variant { ident, body });
             }
-            // It may have been meant to be skipped.
+            // A word that was rejected may have been meant as `skip`.
             Err(_) if variant.attrs.unread => {}
             Err(0) => cx.push(message::variant_without_tensor(ident, cx.direction())),
             Err(count) => cx.push(message::variant_with_fields(ident, count, cx.direction())),
@@ -68,7 +68,7 @@ pub(super) fn variants<'a>(
     models
 }
 
-/// The parentheses of a newtype that says nothing about its field.
+/// The span of the parentheses of a newtype whose field has no attribute.
 pub(super) fn newtype(
     fields: &[Field<'_>],
     tuple: Option<Span>,
@@ -78,7 +78,7 @@ pub(super) fn newtype(
     tuple.filter(|_| field.attrs.are_silent() && !attrs.unread && attrs.shape.is_none())
 }
 
-/// The one field that is not skipped, or how many there are.
+/// The one field that is not skipped, or the number of such fields.
 fn one<'a>(fields: &'a [Field<'a>]) -> Result<&'a Field<'a>, usize> {
     let mut kept = fields.iter().filter(|field| field.attrs.skip.is_none());
     match (kept.next(), kept.count()) {

@@ -1,5 +1,4 @@
-//! What an import needs to know beside the roles: where each other field gets
-//! its value from.
+//! Checks for imports: the source of the value of each field without a role.
 
 use syn::GenericParam;
 
@@ -13,7 +12,7 @@ use crate::message;
 use crate::model::{self, Beside, Data, Import, ImportVariant, Kind, Make, RoleField, Source};
 use crate::symbol::Role;
 
-/// The model of a struct or an enum that tensors become.
+/// The model of a struct or an enum that is imported.
 pub(crate) fn check<'a>(
     cx: &Ctxt,
     input: &'a Input<'a>,
@@ -62,7 +61,7 @@ pub(crate) fn check<'a>(
     })
 }
 
-/// The layout that a struct holds, and how it is made of it.
+/// The layout of a struct, and how the struct is made from it.
 pub(crate) fn layout<'a>(
     cx: &Ctxt,
     input: &'a Input<'a>,
@@ -106,8 +105,8 @@ fn tensor_of<'a>(
     Some(Source::Tensor { layout: Box::new(tensor.layout), data, copy, make })
 }
 
-/// How the fields become the struct. `is_part` says which part of the tensor a
-/// field is.
+/// How the struct is made from its fields. `is_part` returns the role of a
+/// field in the tensor, if it has one.
 fn make<'a>(
     cx: &Ctxt,
     input: &Input<'_>,
@@ -125,7 +124,7 @@ fn make<'a>(
     }
     if let Some(construct) = &attrs.construct {
         let parts = fields.iter().filter(|field| is_part(field).is_some()).map(role_field);
-        // Without a path there is a mistake already.
+        // If there is no path, an error was already reported.
         if let Some(path) = &construct.value {
             return Make::Call(path, parts.collect());
         }
@@ -135,7 +134,7 @@ fn make<'a>(
     Make::Fields(others.filter_map(|field| beside(cx, input, field)).collect())
 }
 
-/// Where a field that is not part of the tensor gets its value from.
+/// The source of the value of a field that is not part of the tensor.
 fn beside<'a>(
     cx: &Ctxt,
     input: &Input<'_>,
@@ -148,7 +147,7 @@ fn beside<'a>(
         }),
         None if is_phantom(field.ty) => Some((role_field(field), Beside::Default)),
         None => {
-            // What was not understood, or refused, may have been meant as its role.
+            // A rejected attribute or field may have been meant as its role.
             if !field.attrs.unread && !field.attrs.refused.get() {
                 cx.push(message::no_default(field.place(), &field.name(), input.ident));
             }
@@ -157,7 +156,7 @@ fn beside<'a>(
     }
 }
 
-/// The variants that tensors become.
+/// The variants of an enum that is imported.
 fn enumerated<'a>(
     cx: &Ctxt,
     input: &Input<'_>,

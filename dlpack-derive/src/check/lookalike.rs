@@ -1,32 +1,32 @@
-//! What the name of a field without a role promises.
+//! The layout property that the name of a field without a role suggests.
 //!
-//! The name makes the help precise where the type alone is refused already. Where the
-//! type is neither an integer, a `bool`, nor a list of them, a name is refused if it
-//! seldom means anything else. `#[dlpack(skip)]` takes the refusal back.
+//! If the type is rejected anyway, the name makes the help precise. If the type is neither
+//! an integer, a `bool`, nor a list of them, a field is rejected if its name seldom means
+//! anything else. `#[dlpack(skip)]` accepts the field.
 
 use syn::Type;
 
 use super::numbers::{Holds, holds};
 use crate::symbol::{self, Role};
 
-/// What a field without a role was probably meant to be.
+/// The property that a field without a role probably describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LooksLike {
     Role(Role),
-    /// The step of one axis, in a number of its own.
+    /// The stride of one axis, as a single number.
     Step,
-    /// What lies between two rows.
+    /// The padding between two rows.
     Padding,
-    /// How the axes lie in memory.
+    /// The order of the axes in memory.
     Axes,
     /// Which axis is the fastest, as a `bool`.
     OrderFlag,
-    /// Which row comes first in memory.
+    /// Which row is the first in memory.
     FirstRow,
     ReadOnly,
 }
 
-/// How far one row, or column, is behind the one before it.
+/// The distance between two rows or columns.
 const PITCH: [&str; 20] = [
     "pitch",
     "bytes_per_line",
@@ -50,20 +50,20 @@ const PITCH: [&str; 20] = [
     "lda",
 ];
 
-/// The same, if it is an integer: other types of these names are something else.
+/// The same, if the field is an integer: with other types these names mean something else.
 const PITCH_NUMBERS: [&str; 7] =
     ["row_capacity", "rowbytes", "ld", "ldb", "ldc", "scanline", "row_elements"];
 
-/// What the rows take in memory, in front of the word for one of them.
+/// Prefixes of a word in `ROW`: the size of a row in memory.
 const STORED: [&str; 4] = ["padded", "allocated", "storage", "stored"];
 
-/// What one row is made of.
+/// The size of a row.
 const ROW: [&str; 4] = ["width", "cols", "columns", "row"];
 
-/// The step of some axis, if it is an integer.
+/// The stride of some axis, if it is an integer.
 const STEPS: [&str; 2] = ["step", "steps"];
 
-/// Where the first element is, if it is an integer.
+/// The position of the first element, if it is an integer.
 const STARTS: [&str; 7] =
     ["start", "start_index", "first", "first_index", "first_element", "begin", "base"];
 
@@ -80,15 +80,14 @@ const ORDER: [&str; 9] = [
     "transposed",
 ];
 
-/// What lies between the end of something and the start of the next one, or what its
-/// length is rounded up to.
+/// The padding after a row, or the alignment of its length.
 const PADDING: [&str; 4] = ["padding", "pad", "align", "alignment"];
 
-/// Of what that says something about the layout: padding is also that of a convolution,
-/// of a text, or of a header.
+/// The words before `PADDING` for which it is part of the layout: padding can also be that
+/// of a convolution, of a text, or of a header.
 const PADDED: [&str; 3] = ["row", "line", "scanline"];
 
-/// In which order the axes follow each other in memory.
+/// The order of the axes in memory.
 const AXES: [&str; 12] = [
     "channels_last",
     "channel_last",
@@ -104,12 +103,12 @@ const AXES: [&str; 12] = [
     "planar",
 ];
 
-/// From which end the rows follow each other in memory.
+/// Whether the rows are stored from the top or from the bottom.
 const FIRST_ROW: [&str; 6] = ["bottom_up", "top_down", "flip", "flipped", "flip_y", "vflip"];
 
-/// What the name of a field without a role promises.
+/// The property that the name of a field without a role suggests.
 pub(super) fn looks_like(name: &str, ty: &Type) -> Option<LooksLike> {
-    // Only where another field is marked with the role of that name.
+    // A field with the name of a role only gets here if another field has the role.
     if Role::ALL.iter().any(|role| role.field_name().is_some_and(|(own, _)| own == name)) {
         return None;
     }
@@ -122,7 +121,7 @@ pub(super) fn looks_like(name: &str, ty: &Type) -> Option<LooksLike> {
         .or_else(|| by_flag(name).filter(|_| holds == Holds::Bool))
 }
 
-/// Whether that is the word, or ends with it.
+/// Whether the name is the word, or ends with `_` and the word.
 fn ends(name: &str, word: &str) -> bool {
     name == word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'))
 }
@@ -146,7 +145,8 @@ fn by_words(name: &str, holds: Holds) -> Option<LooksLike> {
     Some(LooksLike::Role(role))
 }
 
-/// What it promises if it is an integer. `bare` is the name without a unit at its end.
+/// The property that the name of an integer suggests. `bare` is the name without a unit at
+/// its end.
 fn by_number(name: &str, bare: Option<&str>) -> Option<LooksLike> {
     let pads_rows = |name: &str| {
         let padded =
@@ -160,7 +160,7 @@ fn by_number(name: &str, bare: Option<&str>) -> Option<LooksLike> {
     });
     let is = |words: &[&str]| words.iter().any(|word| ends(name, word));
     match () {
-        // Named with an underscore in front it fills a C struct.
+        // A name with a leading underscore is the padding of a C struct.
         () if is_padding && !name.starts_with('_') => Some(LooksLike::Padding),
         () if is(&STEPS) => Some(LooksLike::Step),
         () if is(&PITCH_NUMBERS) || is_stored_row => Some(LooksLike::Role(Role::Pitch)),
@@ -169,8 +169,8 @@ fn by_number(name: &str, bare: Option<&str>) -> Option<LooksLike> {
     }
 }
 
-/// What it promises if it is a `bool`. As a number or a buffer, it is named after one of
-/// the kinds that there are.
+/// The property that the name of a `bool` suggests. A number or a buffer of that name is
+/// something else.
 fn by_flag(name: &str) -> Option<LooksLike> {
     let is = |word: &str| ends(name, word);
     match () {
@@ -253,7 +253,7 @@ mod tests {
         for name in ["padding_bytes", "padding_elements", "padding_in_bytes"] {
             assert_eq!(promised(name, "i64"), Some(LooksLike::Padding), "{name}");
         }
-        // Of a convolution, of a C struct, of text.
+        // Padding of a convolution, of a C struct, of text.
         for (name, ty) in [
             ("padding", "usize"),
             ("padding", "[usize; 2]"),
@@ -332,7 +332,7 @@ mod tests {
         for name in ["border", "recorder", "frank", "name", "row", "rows", "bytes", "size_bytes"] {
             assert_eq!(promised(name, "usize"), None, "{name}");
         }
-        // Where lists begin in the data, how far values are moved, a time, a version.
+        // Offsets of lists, a time, a version.
         for name in ["offsets", "start_time", "version_major", "width", "format"] {
             assert_eq!(promised(name, "usize"), None, "{name}");
         }

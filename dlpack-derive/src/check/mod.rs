@@ -1,4 +1,4 @@
-//! What needs a look at more than one attribute, and the making of a `Model`.
+//! Checks across several attributes, which build a `Model`.
 
 mod forward;
 mod import;
@@ -21,8 +21,8 @@ use crate::symbol::Role;
 
 pub(crate) use import::{check as import, layout as import_layout};
 
-/// The model of a struct or an enum. Every check runs, also after a refusal;
-/// the model is of use only if none refused.
+/// The model of a struct or an enum. Every check runs, also after an error; the model is
+/// only used if there was none.
 pub(crate) fn check<'a>(
     cx: &Ctxt,
     input: &'a Input<'a>,
@@ -45,7 +45,7 @@ pub(crate) fn check<'a>(
     })
 }
 
-/// What it is.
+/// The kind of the item.
 fn kind<'a>(cx: &Ctxt, input: &'a Input<'a>, attrs: &'a StructAttrs) -> Option<Kind<'a>> {
     match &input.body {
         Body::Enum(variants) => Some(Kind::Enum(forward::variants(cx, input, variants, attrs))),
@@ -62,7 +62,7 @@ fn kind<'a>(cx: &Ctxt, input: &'a Input<'a>, attrs: &'a StructAttrs) -> Option<K
     }
 }
 
-/// The layout that a struct describes, if it is to hold nothing else.
+/// The layout that a struct describes, if the struct may not contain data.
 pub(crate) fn layout<'a>(
     cx: &Ctxt,
     input: &'a Input<'a>,
@@ -78,10 +78,10 @@ fn role_field<'a>(field: &'a Field<'a>) -> RoleField<'a> {
     RoleField { member: &field.member, ty: field.ty }
 }
 
-/// The types about which the item alone decides whether a deleter may drop
-/// them. What borrows is viewed, never exported, so it may hold anything; a
-/// pointer is `Send` by the `unsafe impl Send` that it needs. Each with what it is: the
-/// owner of the elements, or beside it.
+/// The types of fields that the deleter drops and that must be `Send + 'static` by
+/// themselves, each with its role. Items with lifetimes have none, because they can be
+/// viewed but not exported. Pointers are excluded: they are `Send` by the user's
+/// `unsafe impl Send`.
 fn owned<'a>(input: &Input<'a>, kind: Option<&Kind<'_>>) -> Vec<(&'a Type, Dropped)> {
     let borrows = |param: &GenericParam| matches!(param, GenericParam::Lifetime(_));
     if input.generics.params.iter().any(borrows) {

@@ -1,4 +1,4 @@
-//! Which types hold integers or `bool`s, as the parts of a layout do.
+//! Detection of types that hold integers or `bool`s, as the parts of a layout do.
 
 use syn::{GenericArgument, Ident, PathArguments, PathSegment, Type};
 
@@ -20,7 +20,7 @@ pub(super) enum Holds {
 }
 
 impl Holds {
-    /// The same of a type that holds some of these.
+    /// The result for a container of this type.
     fn several(self) -> Self {
         match self {
             Holds::Integer => Holds::Integers,
@@ -34,13 +34,13 @@ impl Holds {
 const INTEGERS: [&str; 12] =
     ["i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize"];
 
-/// Types of one integer with another arithmetic.
+/// Types of one integer with other arithmetic.
 const ARITHMETIC: [&str; 3] = ["NonZero", "Wrapping", "Saturating"];
 
-/// Beginnings of the names of other types of one integer.
+/// Prefixes of the names of other types of one integer.
 const INTEGER_PREFIXES: [&str; 2] = ["NonZero", "Atomic"];
 
-/// Types that hold what their arguments are.
+/// Types that hold values of their type arguments.
 const CONTAINERS: [&str; 13] = [
     "Option",
     "Vec",
@@ -57,9 +57,9 @@ const CONTAINERS: [&str; 13] = [
     "TinyVec",
 ];
 
-/// Types that are neither numbers nor lists of numbers. Only names that everybody has in
-/// scope, and so nobody gives to an alias: `type Duration = u64` is an integer. A type that
-/// is missing here costs one constant in the expansion.
+/// Types that are neither numbers nor lists of numbers. The list only contains common
+/// names, which users do not give to an alias: `type Duration = u64` is an integer. A type
+/// that is missing here costs one constant in the expansion.
 const OTHERS: [&str; 6] = ["f32", "f64", "char", "str", "String", "PhantomData"];
 
 /// What a type holds.
@@ -103,14 +103,14 @@ fn of_path(last: &PathSegment) -> Holds {
     }
 }
 
-/// Whether the name is that of one of the primitives behind a prefix: `AtomicUsize`.
+/// Whether the name is a prefix followed by the name of a primitive: `AtomicUsize`.
 fn is_prefixed(ident: &Ident, primitives: &[&str]) -> bool {
     let name = ident.to_string();
     let rest = INTEGER_PREFIXES.into_iter().find_map(|prefix| name.strip_prefix(prefix));
     rest.is_some_and(|rest| primitives.contains(&rest.to_lowercase().as_str()))
 }
 
-/// What the first of several types that holds numbers holds.
+/// The result for the first of several types that holds numbers.
 fn first(types: &mut dyn Iterator<Item = &Type>) -> Holds {
     let mut unknown = Holds::Nothing;
     for ty in types {

@@ -1,4 +1,4 @@
-//! Which field has which role.
+//! Assigns roles to fields.
 
 use syn::Ident;
 
@@ -13,7 +13,7 @@ use crate::symbol::{Role, Unit};
 pub(super) struct Taken<'a> {
     pub(super) field: &'a Field<'a>,
     pub(super) unit: Unit,
-    /// The attribute, where it is by one.
+    /// The attribute, if the role is given by one.
     pub(super) key: Option<&'a Ident>,
 }
 
@@ -22,7 +22,7 @@ impl<'a> Taken<'a> {
         super::role_field(self.field)
     }
 
-    /// What to point at: the attribute, or else the name.
+    /// The token to which errors point: the attribute, or else the name.
     pub(super) fn place(&self) -> Option<&'a Ident> {
         self.key.or(match &self.field.member {
             syn::Member::Named(ident) => Some(ident),
@@ -31,12 +31,12 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// Which field has which role.
+/// The field of each role.
 pub(super) struct Roles<'a>([Option<Taken<'a>>; Role::ALL.len()]);
 
 impl<'a> Roles<'a> {
-    /// Gives roles to the fields that are marked, then those that are left to
-    /// the fields that are named after them.
+    /// Assigns roles to the marked fields, then the remaining roles to the
+    /// fields that have their names.
     pub(super) fn assign(cx: &Ctxt, fields: &'a [Field<'a>]) -> Self {
         one_role_per_field(cx, fields);
         let mut roles = Self(Role::ALL.map(|_| None));
@@ -72,7 +72,7 @@ impl<'a> Roles<'a> {
         self.get(role).map(|taken| taken.role_field())
     }
 
-    /// The field and what it counts.
+    /// The field and its unit.
     pub(super) fn counted(&self, role: Role) -> Option<(Unit, RoleField<'a>)> {
         self.get(role).map(|taken| (taken.unit, taken.role_field()))
     }
@@ -82,7 +82,7 @@ impl<'a> Roles<'a> {
     }
 }
 
-/// Refuses fields that were given two roles, or a role and `skip`.
+/// Rejects fields with two roles, or with a role and `skip`.
 fn one_role_per_field(cx: &Ctxt, fields: &[Field<'_>]) {
     for field in fields {
         let Some((first, others)) = field.attrs.roles.split_first() else { continue };

@@ -1,4 +1,4 @@
-//! Structs that are tensors: which fields make up which part of one.
+//! Checks of structs that are tensors, which build the parts of the model.
 
 use syn::ext::IdentExt as _;
 use syn::{Ident, Member};
@@ -15,23 +15,23 @@ use crate::message;
 use crate::model::{DType, Data, Dim, Layout, Order, Placement, RoleField, Shape, Steps, Tensor};
 use crate::symbol::Role;
 
-/// Dimensions that are kept without an allocation.
+/// The maximum length of `shape(...)`: as many dimensions are stored without an allocation.
 const MOST_DIMS: usize = 8;
 
-/// A struct being checked.
+/// The state of the checks of a struct.
 struct Check<'c, 'a> {
     cx: &'c Ctxt,
     ident: &'a Ident,
     fields: &'a [Field<'a>],
     attrs: &'a StructAttrs,
     roles: Roles<'a>,
-    /// What was not understood may have been meant as the role that is missing.
+    /// A word that was rejected may have been meant as the missing role.
     unread: bool,
     /// Fields without a role, of types that may be aliases of integers.
     unsaid: Vec<(RoleField<'a>, &'static str)>,
 }
 
-/// The parts of a tensor, from the fields of a struct.
+/// Builds the parts of a tensor from the fields of a struct.
 pub(super) fn tensor<'a>(
     cx: &Ctxt,
     input: &'a Input<'a>,
@@ -45,7 +45,7 @@ pub(super) fn tensor<'a>(
         placement: placement?,
         len: check.roles.counted(Role::Len),
         dtype: check.dtype(),
-        // Behind a pointer the device is not checked but believed.
+        // The device of memory behind a pointer is not checked, but taken from the field.
         device: check.roles.field(Role::Device).filter(|_| !matches!(data, Some(Data::Raw { .. }))),
         padded: attrs.padded.is_some(),
         unsaid: check.unsaid,
@@ -53,7 +53,7 @@ pub(super) fn tensor<'a>(
     Some(Tensor { data: data?, layout, sync: check.roles.field(Role::Sync) })
 }
 
-/// The layout alone, from the fields of a struct that holds no data.
+/// Builds the layout from the fields of a struct that contains no data.
 pub(super) fn layout<'a>(
     cx: &Ctxt,
     input: &'a Input<'a>,
@@ -73,8 +73,8 @@ pub(super) fn layout<'a>(
     Some(Layout { placement, len, dtype: None, device: None, padded, unsaid })
 }
 
-/// Refuses a word that is no constant of `DataType`. Of its many spellings, the
-/// compiler knows none.
+/// Rejects a name that is not a constant of `DataType`. The compiler's own error would
+/// suggest no other spelling.
 pub(super) fn known_dtype(cx: &Ctxt, word: &Ident) {
     if companion::names::constant(&word.unraw().to_string()).is_none() {
         cx.push(companion::message::unknown_dtype(word));
@@ -82,7 +82,7 @@ pub(super) fn known_dtype(cx: &Ctxt, word: &Ident) {
 }
 
 impl<'c, 'a> Check<'c, 'a> {
-    /// Gives the fields their roles, and refuses those that might have one.
+    /// Assigns roles to the fields, and rejects fields that might have one.
     fn begin(
         cx: &'c Ctxt,
         input: &'a Input<'a>,
@@ -119,7 +119,7 @@ impl<'c, 'a> Check<'c, 'a> {
             let pointer = role_field(field);
             return Some(Data::Raw { spelled, pointer, unit: raw.unit, len, device });
         }
-        // What was not understood may have been meant as the pointer.
+        // A word that was rejected may have been meant as the pointer.
         if let (Some(key), false) = (owner.and_then(|owner| owner.key), self.unread) {
             self.cx.push(message::owner_without_pointer(key));
         }
@@ -141,7 +141,7 @@ impl<'c, 'a> Check<'c, 'a> {
         Some(Placement::Fields { shape: self.shape()?, steps, offset })
     }
 
-    /// Refuses what a `layout` already says.
+    /// Rejects roles that a `layout` already contains.
     fn beside_layout(&self, layout: Taken<'a>) {
         let said = [Role::Shape, Role::Strides, Role::Order, Role::Pitch, Role::Offset, Role::NDim];
         let by_field = said.into_iter().filter_map(|role| {
@@ -189,7 +189,8 @@ impl<'c, 'a> Check<'c, 'a> {
         }
     }
 
-    /// A number in a list: a field of that name, which then has that role, or else a constant.
+    /// A number in a list: a field of that name, which then has that role, or else a
+    /// constant.
     fn dim(&self, dim: &'a WrittenDim, role: Role) -> Option<Dim<'a>> {
         let path = match dim {
             WrittenDim::Integer(value, span) => return Some(Dim::Integer(*value, *span)),

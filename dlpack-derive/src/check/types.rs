@@ -1,4 +1,4 @@
-//! What the type of a field gives away.
+//! Guesses from the type of a field.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
@@ -8,8 +8,8 @@ use super::roles::Roles;
 use crate::ast::Field;
 use crate::message::written;
 
-/// The field that was probably meant to be `data`: the only one without a role
-/// that looks like a buffer.
+/// The field that was probably meant to be `data`: the only field without a role whose type
+/// looks like a buffer.
 pub(super) fn likely_data(fields: &[Field<'_>], roles: &Roles<'_>) -> Option<String> {
     let mut buffers = fields.iter().filter(|field| {
         !roles.has(field) && field.attrs.skip.is_none() && looks_like_a_buffer(field.ty)
@@ -20,8 +20,8 @@ pub(super) fn likely_data(fields: &[Field<'_>], roles: &Roles<'_>) -> Option<Str
     }
 }
 
-/// The first field that can be meant to be `data`, as it is declared: rather one that
-/// owns memory than an array, which may be the shape.
+/// The first field that may have been meant to be `data`, in the order of declaration.
+/// Fields that own memory are preferred to arrays, which may be the shape.
 pub(super) fn possible_data(fields: &[Field<'_>], roles: &Roles<'_>) -> Option<String> {
     let buffers = || {
         fields.iter().filter(|field| {
@@ -36,7 +36,7 @@ pub(super) fn possible_data(fields: &[Field<'_>], roles: &Roles<'_>) -> Option<S
     })
 }
 
-/// Whether that is elements without a shape, behind pointers or not.
+/// Whether the type looks like elements without a shape, possibly behind pointers.
 pub(super) fn looks_like_a_buffer(ty: &Type) -> bool {
     match ty {
         Type::Array(_) | Type::Slice(_) => true,
@@ -48,7 +48,7 @@ pub(super) fn looks_like_a_buffer(ty: &Type) -> bool {
     }
 }
 
-/// Whether that is the type of a raw pointer.
+/// Whether the type is a raw pointer.
 pub(super) fn is_raw_pointer(ty: &Type) -> bool {
     match ty {
         Type::Ptr(_) => true,
@@ -58,7 +58,7 @@ pub(super) fn is_raw_pointer(ty: &Type) -> bool {
     }
 }
 
-/// The lock or cell that the data is in, behind pointers or not.
+/// The lock or cell that contains the data, possibly behind pointers.
 pub(super) fn lock(ty: &Type) -> Option<&Ident> {
     match ty {
         Type::Group(group) => lock(&group.elem),
@@ -79,7 +79,7 @@ pub(super) fn lock(ty: &Type) -> Option<&Ident> {
     }
 }
 
-/// Whether that is memory of an imported tensor, by the name of the type.
+/// Whether the type is memory of an imported tensor, by its name.
 pub(super) fn is_foreign(ty: &Type) -> bool {
     match ty {
         Type::Group(group) => is_foreign(&group.elem),
@@ -88,11 +88,11 @@ pub(super) fn is_foreign(ty: &Type) -> bool {
     }
 }
 
-/// Whether a deleter may surely drop it: it is made of the standard library's
-/// owners and numbers alone.
+/// Whether a deleter may certainly drop the type: it consists only of the standard
+/// library's owners and of numbers.
 ///
-/// A type of the user's may have such a name. What is missed then is our
-/// sentence, and not the check: an export asks for `Send` itself.
+/// A type of the user may have the same name. Then only our error message is missing, not
+/// the check: an export requires `Send` itself.
 pub(super) fn is_surely_owned(ty: &Type) -> bool {
     only_of_known_words(ty.to_token_stream())
 }
@@ -102,7 +102,7 @@ fn only_of_known_words(tokens: TokenStream) -> bool {
         TokenTree::Ident(ident) => OWNED.iter().any(|word| ident == word),
         TokenTree::Group(group) => only_of_known_words(group.stream()),
         TokenTree::Literal(_) => true,
-        // Neither a pointer nor a reference, nor a path.
+        // These cannot be part of a pointer, a reference or a path.
         TokenTree::Punct(punct) => ['<', '>', ',', ';'].contains(&punct.as_char()),
     })
 }

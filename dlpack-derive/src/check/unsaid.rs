@@ -1,8 +1,8 @@
-//! Fields that could be a part of the layout, and about which nothing is said.
+//! Fields that could be part of the layout, but have neither a role nor `skip`.
 //!
-//! A part of the layout that the derive overlooks is wrong values, which nothing checks.
-//! So each field that holds integers or `bool`s has a role or is skipped. Its name decides
-//! only what the help says.
+//! If the derive missed a part of the layout, the tensor would have wrong values, which no
+//! later check detects. Each field that holds integers or `bool`s must therefore have a
+//! role or be skipped. Its name only decides the help text.
 
 use syn::ext::IdentExt as _;
 use syn::{Ident, Member};
@@ -27,13 +27,13 @@ pub(super) struct Unsaid<'c, 'a> {
     pub(super) fields: &'a [Field<'a>],
     pub(super) attrs: &'a StructAttrs,
     pub(super) roles: &'c Roles<'a>,
-    /// Whether a field with the role `data` is expected.
+    /// Whether a field must have the role `data`.
     pub(super) needs_data: bool,
 }
 
 impl<'a> Unsaid<'_, 'a> {
-    /// Refuses the fields about which nothing is said, as far as their tokens show what
-    /// they hold. Returns those whose type may be an alias, which the compiler decides.
+    /// Rejects fields that have neither a role nor `skip`, if their tokens show what they
+    /// hold. Returns those whose type may be an alias, which the compiler decides.
     pub(super) fn refuse(&self) -> Vec<(RoleField<'a>, &'static str)> {
         let unsaid: Vec<_> = self
             .fields
@@ -77,7 +77,7 @@ impl<'a> Unsaid<'_, 'a> {
         unknown
     }
 
-    /// What the name of a field promises, if no other field says it.
+    /// The property that the name of a field suggests, if no other field has that role.
     fn looks_like(&self, field: &Field<'_>) -> Option<LooksLike> {
         let Member::Named(ident) = &field.member else { return None };
         let like = looks_like(&ident.unraw().to_string().to_lowercase(), field.ty)?;
@@ -107,7 +107,7 @@ impl<'a> Unsaid<'_, 'a> {
         });
     }
 
-    /// Whether another mistake is reported that may be about this field.
+    /// Whether another reported error may be about this field.
     fn is_excused(&self, field: &Field<'_>, holds: Holds) -> bool {
         let has = |role| self.roles.get(role).is_some();
         let is_integer = matches!(holds, Holds::Integer | Holds::Integers);
@@ -128,8 +128,8 @@ impl<'a> Unsaid<'_, 'a> {
             || self.lists_an_unknown_name()
     }
 
-    /// What to write above a field that is not part of the tensor. An import asks what it
-    /// holds then.
+    /// The attribute for a field that is not part of the tensor. An import also needs a
+    /// source for its value.
     fn skip(&self, field: &Field<'_>) -> &'static str {
         let has_value =
             field.attrs.default.is_some() || self.attrs.construct.is_some() || is_phantom(field.ty);
@@ -140,9 +140,9 @@ impl<'a> Unsaid<'_, 'a> {
         }
     }
 
-    /// Whether the struct is imported, as far as a derive can tell: it does not see which
-    /// other derives there are. An export then gives the same help as the import, and the
-    /// compiler shows equal errors once.
+    /// Whether the struct is imported, as far as a derive can tell: it does not see the
+    /// other derives. If so, the export gives the same help as the import, and the compiler
+    /// reports equal errors once.
     fn is_imported(&self) -> bool {
         self.cx.direction() == Direction::Import
             || self.attrs.construct.is_some()
@@ -171,7 +171,7 @@ impl<'a> Unsaid<'_, 'a> {
         self.listed().any(|word| word.unraw() == ident.unraw())
     }
 
-    /// Whether a list of numbers names a field that there is not: any may be meant.
+    /// Whether a list of numbers contains an unknown field name: any field may be meant.
     fn lists_an_unknown_name(&self) -> bool {
         self.listed().any(|word| {
             let name = word.unraw().to_string();

@@ -1,8 +1,8 @@
-//! `#[derive(AsLayout)]` and `#[derive(FromLayout)]`: structs that say how
-//! elements lie, and no more.
+//! `#[derive(AsLayout)]` and `#[derive(FromLayout)]`: structs that are only a
+//! layout.
 //!
-//! The roles, their checks and what is written for them are those of
-//! `DLPackExport`; here is what such a struct cannot have.
+//! The roles, their checks and their expansion are those of `DLPackExport`;
+//! this file rejects the roles and attributes that such a struct cannot have.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -61,7 +61,7 @@ fn derive(input: &DeriveInput, direction: Direction) -> TokenStream {
     }
 }
 
-/// Refuses what has no fields that are always there.
+/// Rejects items without fields, and enums and unions.
 fn can_be_a_layout(cx: &Ctxt, input: &DeriveInput) -> bool {
     let ident = &input.ident;
     let refusal = match &input.data {

@@ -8,26 +8,26 @@ use crate::attr;
 use crate::ctxt::Ctxt;
 use crate::meta::{self, Item};
 
-/// What attributes stand on.
+/// The item, variant or field with the attributes.
 pub(super) struct Node<'a> {
-    /// What it is, for messages: *struct*, *variant*.
+    /// Its kind, for messages: *struct*, *variant*.
     pub(super) kind: &'static str,
-    /// Its name, or that of what it is in.
+    /// Its name, or that of the item that contains it.
     pub(super) ident: &'a Ident,
-    /// The words that are known there.
+    /// The words that are allowed there.
     pub(super) words: &'static [&'static str],
 }
 
-/// The words that were given, each once.
+/// The words that were given, without duplicates.
 pub(super) struct Words {
     items: Vec<Item>,
-    /// Something was not understood.
+    /// A word was rejected.
     pub(super) unread: bool,
 }
 
 impl Words {
-    /// Reads the attributes of a node, refusing words that are unknown there,
-    /// and those that are given twice.
+    /// Reads the attributes of a node. Rejects words that are not allowed
+    /// there, and duplicates.
     pub(super) fn read(cx: &Ctxt, attrs: &[Attribute], node: &Node<'_>) -> Self {
         let before = cx.count();
         let mut words = Self { items: Vec::new(), unread: false };
@@ -45,12 +45,12 @@ impl Words {
         words
     }
 
-    /// A word that has a value.
+    /// A word with a value.
     pub(super) fn get(&self, word: &str) -> Option<&Item> {
         self.items.iter().find(|item| item.word() == word)
     }
 
-    /// A word that has none.
+    /// A word without a value.
     pub(super) fn flag(&self, cx: &Ctxt, word: &str) -> Option<&Ident> {
         let item = self.get(word)?;
         attr::expect_no_value(cx, item);
@@ -62,7 +62,7 @@ impl Words {
         attr::krate(cx, self.get(symbol::CRATE)?)
     }
 
-    /// Refuses a second of several words that exclude each other.
+    /// Rejects every further word of several that exclude each other.
     pub(super) fn one_of(&self, cx: &Ctxt, words: &[&str]) {
         let mut given = self.items.iter().filter(|item| words.contains(&item.word().as_str()));
         if let Some(first) = given.next() {
@@ -73,11 +73,11 @@ impl Words {
     }
 }
 
-/// The words of a `#[repr(...)]`, each with its place.
+/// The words of a `#[repr(...)]`, each with its span.
 pub(super) fn reprs(input: &DeriveInput) -> Vec<(String, Span)> {
     let mut words = Vec::new();
     for attr in input.attrs.iter().filter(|attr| attr.path().is_ident("repr")) {
-        // What is wrong about a `repr` is rustc's to say.
+        // rustc reports errors in a `repr`.
         let _ = attr.parse_nested_meta(|meta| {
             if let Some(word) = meta.path.get_ident() {
                 words.push((word.to_string(), word.span()));

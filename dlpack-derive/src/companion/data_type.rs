@@ -1,4 +1,5 @@
-//! `#[derive(DataType)]`: run-time element types, in both directions.
+//! `#[derive(DataType)]`: conversions between an enum and run-time element
+//! types.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -13,19 +14,19 @@ use crate::ctxt::Ctxt;
 use crate::meta::{Item, Value};
 use crate::symbol::Direction;
 
-/// A variant, and what it stands for.
+/// A variant and its meaning.
 struct Meaning<'a> {
     variant: &'a Ident,
-    /// Whether the variant has no fields; one that is skipped may have some.
+    /// Whether the variant has no fields; a skipped variant may have some.
     unit: bool,
     is: Is,
 }
 
-/// What a variant stands for.
+/// The meaning of a variant.
 enum Is {
-    /// Nothing that DLPack knows.
+    /// It has no DLPack type.
     Nothing,
-    /// An element type. Of an alias it is only the way to `DataType`.
+    /// An element type. An alias is only converted into `DataType`, not back.
     Type { dtype: DType, endian: Endian, alias: Option<Ident> },
 }
 
@@ -34,7 +35,7 @@ enum Is {
 pub(super) enum DType {
     /// A constant of `DataType`.
     Known(&'static str, Span),
-    /// A constant of the user's.
+    /// A constant of the user.
     Path(Path),
 }
 
@@ -73,7 +74,7 @@ pub(crate) fn derive(input: &DeriveInput) -> TokenStream {
     )
 }
 
-/// What a variant stands for; nothing where that was refused.
+/// The meaning of a variant; `None` if it was rejected.
 fn meaning<'a>(cx: &Ctxt, variant: &'a Variant) -> Option<Meaning<'a>> {
     let ident = &variant.ident;
     let node = Node { kind: "variant", ident, words: symbol::ON_DATA_TYPE_VARIANT };
@@ -95,7 +96,7 @@ fn meaning<'a>(cx: &Ctxt, variant: &'a Variant) -> Option<Meaning<'a>> {
     let endian = big.or(little).unwrap_or(Endian::Native);
     let dtype = match words.get(symbol::DTYPE) {
         Some(item) => dtype(cx, item)?,
-        // What was not understood may have been meant to say it.
+        // A word that was rejected may have been meant as the type.
         None if words.unread => return None,
         None => match names::named(&ident.unraw().to_string()) {
             Named::As(constant) => DType::Known(constant, ident.span()),
@@ -133,7 +134,7 @@ pub(super) fn dtype(cx: &Ctxt, item: &Item) -> Option<DType> {
 }
 
 impl DType {
-    /// The type, named in the impl of something for another type than `item`.
+    /// The path of the type, for use in an impl for a type other than `item`.
     pub(super) fn tokens(&self, item: &TokenStream) -> TokenStream {
         match self {
             DType::Known(constant, span) => {
@@ -148,7 +149,7 @@ impl DType {
         }
     }
 
-    /// What is the same for the same type, as far as its name says.
+    /// A key for comparing types by their names.
     fn name(&self) -> String {
         match self {
             DType::Known(constant, _) => (*constant).to_owned(),
@@ -157,7 +158,8 @@ impl DType {
     }
 }
 
-/// Refuses two variants for one type, if none is an alias, and aliases of nothing.
+/// Rejects two variants with the same type unless one is an alias, and aliases
+/// of no other variant.
 fn check_twins(cx: &Ctxt, meanings: &[Meaning<'_>]) {
     let types = || {
         meanings.iter().filter_map(|meaning| match &meaning.is {
@@ -188,8 +190,8 @@ fn expand(meanings: &[Meaning<'_>], input: &DeriveInput) -> TokenStream {
         let fields = (!meaning.unit).then(|| quote!({ .. }));
         quote_spanned!(here=> #ident::#variant #fields => #result,)
     });
-    // A variant that says its byte order is the native one on some machines;
-    // one that says none is so on each, and comes first.
+    // A variant with a byte order is the native type on some machines only; one
+    // without is native on every machine, and is tested first.
     let (native, ordered): (Vec<_>, Vec<_>) = canonical(meanings)
         .map(|(meaning, _, endian)| {
             let (variant, result) = (meaning.variant, result(meaning, &item));
@@ -214,7 +216,7 @@ fn expand(meanings: &[Meaning<'_>], input: &DeriveInput) -> TokenStream {
     quote!(#impls #distinct)
 }
 
-/// What a variant is in DLPack, as a `Result`.
+/// The DLPack type of a variant, as a `Result`.
 fn result(meaning: &Meaning<'_>, item: &TokenStream) -> TokenStream {
     let here = Span::mixed_site();
     match &meaning.is {
@@ -235,7 +237,7 @@ fn result(meaning: &Meaning<'_>, item: &TokenStream) -> TokenStream {
     }
 }
 
-/// The variants that types are turned into.
+/// The variants to which types are converted.
 fn canonical<'m, 'a>(
     meanings: &'m [Meaning<'a>],
 ) -> impl Iterator<Item = (&'m Meaning<'a>, &'m DType, Endian)> {
@@ -245,7 +247,7 @@ fn canonical<'m, 'a>(
     })
 }
 
-/// Asks of types that only the compiler knows that no two are one.
+/// Emits an assertion that types of unknown value are distinct.
 fn distinct(
     meanings: &[Meaning<'_>],
     item: &TokenStream,
@@ -261,7 +263,7 @@ fn distinct(
     Some(quote_spanned!(place=> __dlpack::assert_distinct(&[#(#dtypes),*]);))
 }
 
-/// The impls, by what they do with a `dtype`.
+/// The impls, with the bodies of both conversions.
 fn conversions(input: &DeriveInput, into: &TokenStream, from: &TokenStream) -> TokenStream {
     let here = Span::mixed_site();
     let ident = &input.ident;

@@ -1,12 +1,12 @@
 //! `#[derive(Element)]`: newtypes and small arrays as elements.
 //!
-//! The expansion is the one of this crate that has an `unsafe impl` although the
-//! struct does not say `unsafe`. The checks of tokens in this file only make
-//! better errors. None of them is a proof: another macro can change the struct
-//! after the derive reads it, a macro in a type can expand to two types, and every
-//! path means what the user's crate makes of it. The proof is the function in the
-//! expansion, which the compiler checks against the struct that it compiles, and
-//! which `dlpack_traits` evaluates by its type.
+//! This expansion is the only one of this crate that has an `unsafe impl`
+//! although the struct contains no `unsafe`. The checks of tokens in this file
+//! only improve the errors. None of them is a proof: another macro can change
+//! the struct after the derive has read it, a macro in a type can expand to two
+//! types, and the user's crate decides what each path resolves to. The proof is
+//! the function in the expansion, which the compiler checks against the struct
+//! that it compiles, and whose type `dlpack_traits` evaluates.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -21,18 +21,18 @@ use crate::symbol::Direction;
 /// A struct that is an element.
 struct Model<'a> {
     memory: Memory<'a>,
-    /// Where it was asked for.
+    /// The attribute, if it was given.
     lanes: Option<Ident>,
     any_bits: Option<Ident>,
 }
 
 /// The fields.
 struct Memory<'a> {
-    /// The type of the first one that is memory.
+    /// The type of the first field that occupies memory.
     ty: &'a Type,
-    /// Those that are memory.
+    /// The fields that occupy memory.
     parts: Vec<Member>,
-    /// The others.
+    /// The other fields.
     markers: Vec<(Member, &'a Type)>,
 }
 
@@ -115,8 +115,8 @@ fn several(fields: &Fields) -> bool {
     fields.iter().filter(|field| !is_phantom(&field.ty)).count() > 1
 }
 
-/// Whether a field is memory of the element. The compiler proves by type that the
-/// others are `PhantomData`, `()` or `[T; 0]`.
+/// Whether a field occupies memory of the element. The compiler proves by type
+/// that the other fields are `PhantomData`, `()` or `[T; 0]`.
 fn is_part(cx: &Ctxt, field: &Field, owner: &Ident) -> bool {
     let ident = field.ident.as_ref().unwrap_or(owner);
     let node = Node { kind: "element field", ident, words: symbol::ON_ELEMENT_FIELD };
@@ -130,8 +130,8 @@ fn expand(model: &Model<'_>, input: &DeriveInput) -> TokenStream {
     let params = Params::of(&input.generics);
     let (impl_generics, args, own) = input.generics.split_for_impl();
     let ty = model.memory.ty;
-    // What a parameter decides is asked of the parameter; what it does not, is
-    // asked once, where the type stands.
+    // If the type depends on a parameter, the bound is in the `where` clause;
+    // otherwise it is checked once, at the type.
     let mut predicates: Vec<TokenStream> =
         own.iter().flat_map(|own| &own.predicates).map(ToTokens::to_token_stream).collect();
     if input.generics.type_params().next().is_some() {
@@ -167,18 +167,20 @@ fn expand(model: &Model<'_>, input: &DeriveInput) -> TokenStream {
     }
 }
 
-/// The function that takes the struct apart. It is the proof of the `unsafe impl`:
+/// The function that destructures the struct. It is the proof of the
+/// `unsafe impl`:
 ///
-/// - A pattern has no `Deref`, and does not match a union, a packed field or a
-///   reference. It has no `..`, so it names all fields, those too that another
-///   macro added.
-/// - Each `let` makes a pointer of a reference to the field, without naming a type
-///   and so without a coercion to another. `&mut` makes it invariant.
-/// - Nothing in it is a path but `Self` and the bound that the trait has too.
+/// - A pattern does not use `Deref`, and does not match a union, a packed field
+///   or a reference. It has no `..`, so it names all fields, including those
+///   that another macro added.
+/// - Each `let` makes a pointer from a reference to the field, without naming a
+///   type and so without a coercion to another. `&mut` makes it invariant.
+/// - It contains no path except `Self` and the bound that the trait has too.
 fn fields(Memory { ty, parts, markers }: &Memory<'_>) -> TokenStream {
     let here = Span::mixed_site();
-    // An identifier in a pattern can be a constant of the user. One of this name
-    // would be an error: none is a pointer, and the pattern has no `else`.
+    // An identifier in a pattern can be a constant of the user. A constant of
+    // this name would be an error: none is a pointer, and the pattern has no
+    // `else`.
     let variables = |kind, count| {
         let name = |number| Ident::new(&format!("__{kind}{number}"), here);
         (0..count).map(name).collect::<Vec<_>>()
@@ -188,7 +190,8 @@ fn fields(Memory { ty, parts, markers }: &Memory<'_>) -> TokenStream {
     let marker_members = markers.iter().map(|(member, _)| member);
     let names = part_names.iter().chain(&marker_names);
     let list = marker_names.iter().rev().fold(quote!(()), |rest, marker| quote!((#marker, #rest)));
-    // A type that does not fit is an error at the first field, or the marker.
+    // If a type does not fit, the error points to the first field, or to the
+    // marker.
     let is_marker = |ty| is_phantom(ty) || matches!(ty, Type::Tuple(ty) if ty.elems.is_empty());
     let blamed = markers.iter().find(|(_, ty)| !is_marker(ty)).map_or(*ty, |(_, ty)| *ty);
     let place = here.located_at(first_token(blamed));
@@ -203,11 +206,12 @@ fn fields(Memory { ty, parts, markers }: &Memory<'_>) -> TokenStream {
     }
 }
 
-/// An impl that keeps the rest of the user's code quiet beside the errors.
+/// An impl that avoids further errors in the user's code.
 ///
-/// It must not be believed if `compile_error!` is not an error: the user's crate
-/// decides what `::core` is too. The struct is its own part here, so that its
-/// type and its axes depend on themselves, which the compiler does not accept.
+/// It must not be a valid `Element` if `compile_error!` is not an error,
+/// because the user's crate also decides what `::core` resolves to. The struct
+/// is its own part here, so that its type and its axes depend on themselves,
+/// which the compiler rejects.
 fn stub(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, args, own) = input.generics.split_for_impl();
@@ -217,7 +221,7 @@ fn stub(input: &DeriveInput) -> TokenStream {
         unsafe impl #impl_generics __dlpack::Fields for #ident #args
         where
             #(#own,)*
-            // Bound to a lifetime, so that rustc does not mind if it is not so.
+            // A bound with a lifetime may be unsatisfied without an error here.
             for<'__dlpack> Self: __dlpack::Copy + __dlpack::Send + __dlpack::Sync + 'static,
         {
             const LANES: __dlpack::bool = false;

@@ -1,5 +1,5 @@
-//! What the derives of this folder say when they refuse, one function for each
-//! mistake; see `crate::message`.
+//! The error messages of the derives in this folder, one function for each
+//! error; see `crate::message`.
 
 use proc_macro2::{Ident, Span, TokenTree};
 use syn::{Error, Type};

@@ -1,8 +1,7 @@
-//! The derives beside `DLPackExport`, each for one part of a tensor: what its
-//! elements are, at compile time and at run time, what holds them, and how
-//! they lie there.
+//! The derives beside `DLPackExport`, each for one part of a tensor: its
+//! element type, at compile time and at run time, its storage, and its layout.
 //!
-//! Each has a file with its model and its expansion, and shares the rest.
+//! Each has a file with its model and its expansion; the rest is shared.
 
 mod as_layout;
 mod attrs;
@@ -25,8 +24,8 @@ use syn::{Attribute, DeriveInput, Field, Path, Type};
 use crate::ctxt::Ctxt;
 use crate::expand;
 
-/// What a derive writes: the expansion of the model, or the mistakes and a stub
-/// that keeps the rest of the user's code quiet.
+/// The output of a derive: the expansion of the model, or the errors and a stub
+/// that avoids further errors in the user's code.
 fn finish<M>(
     cx: Ctxt,
     model: Option<M>,
@@ -43,14 +42,14 @@ fn finish<M>(
     }
 }
 
-/// Impls in a scope of their own, in which the lints are allowed that the user
-/// allows on the item or inside of it.
+/// Impls in their own scope, which allows the lints that the user allows on the
+/// item or inside of it.
 fn scope(krate: Option<&Path>, input: &DeriveInput, items: &TokenStream) -> TokenStream {
     let private = expand::private(krate);
     scope_with(&quote!(#private::companion), input, items)
 }
 
-/// [`scope`], with the names of that module.
+/// [`scope`], with the items of that module.
 fn scope_with(names: &TokenStream, input: &DeriveInput, items: &TokenStream) -> TokenStream {
     let allowed = allowed(input);
     quote! {
@@ -76,7 +75,7 @@ fn allowed(input: &DeriveInput) -> impl Iterator<Item = &TokenStream> {
     input.attrs.iter().chain(variants).chain(fields).filter_map(crate::ast::allowed)
 }
 
-/// Whether a field only carries a type.
+/// Whether a field is a `PhantomData`, by the name of its type.
 pub(crate) fn is_phantom(ty: &Type) -> bool {
     match ty {
         Type::Path(path) => {
@@ -87,7 +86,8 @@ pub(crate) fn is_phantom(ty: &Type) -> bool {
     }
 }
 
-/// Where a type begins: its whole is underlined on some compilers only.
+/// The span of the first token of a type: not every compiler underlines the
+/// whole type.
 fn first_token(ty: &Type) -> Span {
     let first = ty.to_token_stream().into_iter().next();
     first.map_or_else(Span::call_site, |token| token.span())

@@ -1,7 +1,7 @@
-//! What the name of a variant says about its element type.
+//! Derives the element type from the name of a variant.
 //!
-//! A name counts only if every library means the same by it. Wrong guesses
-//! would be wrong values, which nobody notices.
+//! A name is accepted only if it has the same meaning in every library. A wrong
+//! guess would silently cause wrong values.
 
 use proc_macro2::TokenTree;
 use quote::format_ident;
@@ -9,13 +9,13 @@ use syn::{Ident, Lit};
 
 use super::symbol;
 
-/// What a name says.
+/// The result for a name.
 pub(super) enum Named {
     /// One of [`CONSTANTS`].
     As(&'static str),
-    /// One of them in a byte order, and the word for that.
+    /// One of them in a byte order, and the word for that order.
     Ordered(&'static str, &'static str),
-    /// Why nothing follows from it, and what may be meant.
+    /// Why the name is ambiguous, and the constants that may be meant.
     Unclear { reason: &'static str, candidates: Vec<&'static str> },
 }
 
@@ -50,7 +50,8 @@ pub(super) const CONSTANTS: [&str; 27] = [
     "FLOAT4_E2M1FN",
 ];
 
-/// Spellings that mean one thing everywhere, without case and underscores.
+/// Names that have one meaning in every library, in lower case and without
+/// underscores.
 const CLEAR: [(&str, &[&str]); 14] = [
     ("I8", &["i8", "int8", "s8"]),
     ("I16", &["i16", "int16", "s16"]),
@@ -68,8 +69,8 @@ const CLEAR: [(&str, &[&str]); 14] = [
     ("BOOL", &["bool", "boolean"]),
 ];
 
-/// Beginnings that name a family, the reason why its members must be spelled
-/// out, and what a member's constant begins with.
+/// Prefixes of ambiguous names, the reason why they are ambiguous, and the
+/// prefix of the constants that may be meant.
 const UNCLEAR: [(&[&str], &str, &str); 4] = [
     (
         &["f8", "fp8", "float8", "e3m4", "e4m3", "e5m2", "e8m0"],
@@ -90,7 +91,7 @@ const UNCLEAR: [(&[&str], &str, &str); 4] = [
     ),
 ];
 
-/// What the name of a variant says.
+/// Looks up the name of a variant.
 pub(super) fn named(variant: &str) -> Named {
     let name: String = variant.chars().filter(|&c| c != '_').collect::<String>().to_lowercase();
     if let Some(constant) = clear(&name) {
@@ -107,7 +108,7 @@ pub(super) fn named(variant: &str) -> Named {
         return Named::Unclear { reason, candidates: Vec::new() };
     };
     let members: Vec<_> = CONSTANTS.into_iter().filter(|name| name.starts_with(family)).collect();
-    // Of the family, those of the format that the name has in it.
+    // Narrows the family to the constants whose format is in the name.
     let format = |constant: &str| constant.split_once('_').map(|(_, format)| format.to_lowercase());
     let narrowed: Vec<_> = members
         .iter()
@@ -117,7 +118,7 @@ pub(super) fn named(variant: &str) -> Named {
     Named::Unclear { reason, candidates: if narrowed.is_empty() { members } else { narrowed } }
 }
 
-/// The constant of a name without case and underscores.
+/// The constant for a name in lower case and without underscores.
 fn clear(name: &str) -> Option<&'static str> {
     let found = CLEAR.into_iter().find(|(_, names)| names.contains(&name));
     found.map(|(constant, _)| constant)
@@ -128,7 +129,7 @@ pub(crate) fn constant(name: &str) -> Option<&'static str> {
     CONSTANTS.into_iter().find(|constant| *constant == name)
 }
 
-/// The constant that is probably meant by a string of that text.
+/// The constant that is probably meant by a quoted name.
 pub(crate) fn quoted(found: Option<&TokenTree>) -> Option<&'static str> {
     let Some(TokenTree::Literal(literal)) = found else { return None };
     let Lit::Str(text) = Lit::new(literal.clone()) else { return None };

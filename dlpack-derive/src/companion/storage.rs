@@ -14,28 +14,28 @@ use crate::ctxt::Ctxt;
 use crate::expand::filled;
 use crate::symbol::Direction;
 
-/// A variant of an enum, or the whole of a struct.
+/// A variant of an enum, or a whole struct.
 struct Variant<'a> {
     /// `None` for a struct.
     ident: Option<&'a Ident>,
     holds: Holds<'a>,
 }
 
-/// What a variant holds.
+/// The content of a variant.
 enum Holds<'a> {
-    /// Nothing that DLPack can describe.
+    /// No data: the variant is skipped.
     Nothing,
-    /// A storage, as it is or read as something else.
+    /// A storage, possibly read as another element type.
     Data {
         member: Member,
         ty: &'a Type,
         reading: Option<Reading>,
-        /// If tensors are imported into it, the fields beside it.
+        /// If tensors can be imported into it, its other fields.
         import: Option<Vec<(Member, &'a Type)>>,
     },
 }
 
-/// As what the bytes of a storage are read.
+/// The element type as which the bytes of a storage are read.
 struct Reading {
     dtype: DType,
     padded: bool,
@@ -122,20 +122,21 @@ fn the_field<'a>(
     found
 }
 
-/// Whether tensors are imported into it. They have a type of their own.
+/// Whether tensors can be imported into it. An imported tensor has its own
+/// element type.
 fn import(cx: &Ctxt, words: &Words) -> bool {
     words.one_of(cx, &[symbol::DTYPE, symbol::IMPORT]);
     words.one_of(cx, &[symbol::SKIP, symbol::IMPORT]);
     words.flag(cx, symbol::IMPORT).is_some()
 }
 
-/// The fields beside that one.
+/// All fields except the storage.
 fn beside<'a>(fields: &'a Fields, storage: &Member) -> Vec<(Member, &'a Type)> {
     let others = fields.members().zip(fields).filter(|(member, _)| member != storage);
     others.map(|(member, field)| (member, &field.ty)).collect()
 }
 
-/// What the words say about reading bytes as something else.
+/// The words about reading bytes as another element type.
 fn reading(cx: &Ctxt, words: &Words) -> Option<Reading> {
     words.one_of(cx, &[symbol::PACKED, symbol::PADDED]);
     let packed = words.flag(cx, symbol::PACKED);
@@ -213,7 +214,7 @@ fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
     }
 }
 
-/// The impl of `ImportStorage`, if tensors are imported into a variant.
+/// The impl of `ImportStorage`, if tensors can be imported into a variant.
 fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<TokenStream> {
     let here = Span::mixed_site();
     let into = variants.iter().filter_map(|variant| match &variant.holds {
@@ -251,7 +252,7 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
     });
     let values: Vec<_> = values.collect();
     let arms = values.iter().enumerate().map(|(number, value)| match number {
-        // The number is one of these, so the last needs no name.
+        // The index is one of these, so the last arm is `_`.
         number if number == last => quote_spanned!(here=> _ => #value,),
         number => {
             let number = Literal::usize_unsuffixed(number);
@@ -294,7 +295,7 @@ enum Method {
     Share,
 }
 
-/// What a method does with a variant.
+/// The match arm of a method for a variant.
 fn arm(variant: &Variant<'_>, index: usize, method: Method, item: &TokenStream) -> TokenStream {
     let here = Span::mixed_site();
     let variant_of = variant.ident.map(|ident| quote_spanned!(here=> ::#ident));

@@ -1,22 +1,22 @@
-//! Every word of `#[dlpack(...)]` in the derives of this folder.
+//! All words of `#[dlpack(...)]` in the derives of this folder.
 
-/// Where the runtime is.
+/// The path of `dlpack_traits`.
 pub(super) const CRATE: &str = "crate";
-/// What is left out.
+/// The field or variant is ignored.
 pub(super) const SKIP: &str = "skip";
-/// A type that is written out.
+/// The element type.
 pub(super) const DTYPE: &str = "dtype";
 
-/// Every pattern of bits is a value.
+/// Every bit pattern is a valid value.
 pub(super) const ANY_BITS: &str = "any_bits";
-/// The parts of an array are lanes, and no axis.
+/// The entries of an array are lanes instead of an axis.
 pub(super) const LANES: &str = "lanes";
 
 /// Stored with the most significant byte first.
 pub(super) const BIG_ENDIAN: &str = "big_endian";
 /// Stored with the least significant byte first.
 pub(super) const LITTLE_ENDIAN: &str = "little_endian";
-/// Another name for the type of another variant.
+/// The type is also that of another variant.
 pub(super) const ALIAS: &str = "alias";
 
 /// Elements narrower than a byte share bytes.
@@ -24,31 +24,31 @@ pub(super) const PACKED: &str = "packed";
 /// Elements narrower than a byte take a byte each.
 pub(super) const PADDED: &str = "padded";
 
-/// Tensors are imported into it.
+/// Tensors can be imported into it.
 pub(super) const IMPORT: &str = "import";
 
-/// On an element.
+/// Words on an element.
 pub(super) const ON_ELEMENT: &[&str] = &[LANES, ANY_BITS, CRATE];
-/// On a field of an element.
+/// Words on a field of an element.
 pub(super) const ON_ELEMENT_FIELD: &[&str] = &[SKIP];
-/// On a run-time element type.
+/// Words on a run-time element type.
 pub(super) const ON_DATA_TYPE: &[&str] = &[CRATE];
-/// On a variant of it.
+/// Words on a variant of a run-time element type.
 pub(super) const ON_DATA_TYPE_VARIANT: &[&str] = &[DTYPE, BIG_ENDIAN, LITTLE_ENDIAN, ALIAS, SKIP];
-/// On a storage.
+/// Words on a storage.
 pub(super) const ON_STORAGE: &[&str] = &[CRATE];
-/// On a variant of it.
+/// Words on a variant of a storage.
 pub(super) const ON_STORAGE_VARIANT: &[&str] = &[DTYPE, PACKED, PADDED, IMPORT, SKIP];
-/// On a field of a variant.
+/// Words on a field of a variant.
 pub(super) const ON_STORAGE_VARIANT_FIELD: &[&str] = &[SKIP];
-/// On a field of a storage that is a struct.
+/// Words on a field of a storage struct.
 pub(super) const ON_STORAGE_FIELD: &[&str] = &[DTYPE, PACKED, PADDED, IMPORT, SKIP];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The part of the docs that is about one derive.
+    /// The part of the documentation about one derive.
     fn docs(derive: &str) -> &'static str {
         let docs = include_str!("../lib.rs");
         let (before, _) = docs.split_once(&format!("#[proc_macro_derive({derive},")).expect(derive);

@@ -1,4 +1,4 @@
-//! What can be asked of an item without knowing its parameters.
+//! Assertions about an item that need no knowledge of its parameters.
 
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
@@ -25,8 +25,8 @@ pub(super) fn asserts(model: &Model<'_>) -> TokenStream {
     quote!(#(#owned)* #same_rank #unsaid)
 }
 
-/// Refuses fields without a role whose type turns out to be that of integers. A type that
-/// depends on type or constant parameters is not decided.
+/// Rejects fields without a role whose type is that of integers. A type that depends on
+/// type or constant parameters is not checked.
 pub(super) fn unsaid(ident: &Ident, generics: &Generics, layout: &Layout<'_>) -> TokenStream {
     let params = Params::of(generics);
     let here = Span::mixed_site();
@@ -57,8 +57,8 @@ pub(super) fn unsaid(ident: &Ident, generics: &Generics, layout: &Layout<'_>) ->
     }
 }
 
-/// A type as it is outside of the impl, with `'static` for each lifetime; `None` where the
-/// type has lifetimes of its own.
+/// A type for use outside of the impl, with `'static` for each lifetime; `None` if the type
+/// has bound lifetimes of its own.
 fn static_type(tokens: TokenStream) -> Option<TokenStream> {
     let mut after_quote = false;
     let tokens = tokens.into_iter().map(|token| {
@@ -81,7 +81,7 @@ fn static_type(tokens: TokenStream) -> Option<TokenStream> {
     tokens.collect()
 }
 
-/// As many strides as dimensions, where the types say how many there are.
+/// Asserts as many strides as dimensions, if the types contain both numbers.
 fn same_rank(model: &Model<'_>) -> Option<TokenStream> {
     let Kind::Tensor(tensor) = &model.kind else { return None };
     let Placement::Fields { shape, steps: Steps::Strides(_, strides), .. } =
@@ -89,11 +89,11 @@ fn same_rank(model: &Model<'_>) -> Option<TokenStream> {
     else {
         return None;
     };
-    // Errors point at the first argument, and the strides are to blame.
+    // The error points to the strides.
     let here = strides.ty.span();
     let params = Params::of(model.generics);
     let shape_rank = match shape {
-        // Beside a rank, arrays only have to be long enough.
+        // If there is an `ndim`, an array may be longer than the rank.
         Shape::Field { ndim: Some(_), .. } => return None,
         Shape::Field { dims, ndim: None } => rank(dims.ty, &params, here)?,
         Shape::List(dims) => {
@@ -110,8 +110,7 @@ fn same_rank(model: &Model<'_>) -> Option<TokenStream> {
     (!equal).then(assert)
 }
 
-/// The length of an array type as a generic argument, if it depends on no
-/// parameter.
+/// The length of an array type as a generic argument, if it does not depend on a parameter.
 fn rank(ty: &Type, params: &Params<'_>, here: Span) -> Option<TokenStream> {
     match ty {
         Type::Array(array) if !params.reach(&array.len) => Some(match &array.len {

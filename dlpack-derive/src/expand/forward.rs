@@ -1,4 +1,5 @@
-//! Items around something exportable, to which every method is forwarded.
+//! Newtypes and enums around exportable values, to which every method is
+//! forwarded.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -113,7 +114,7 @@ fn skipped(call: Call, variant: &Ident) -> TokenStream {
     }
 }
 
-/// Asks that the type is exportable, in one place.
+/// Emits the only bound that the type is exportable.
 fn is_exportable(model: &Model<'_>, number: usize, ty: &Type) -> TokenStream {
     let ident = model.ident;
     let (params, args, _) = model.generics.split_for_impl();

@@ -1,4 +1,4 @@
-//! Layouts that are built from a tensor.
+//! Layouts that are imported from a tensor.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
@@ -9,7 +9,7 @@ use super::import::{made_of, order_of_copy, parts, wants_of_layout};
 use crate::bounds;
 use crate::model::{Layout, Make};
 
-/// The impl of `FromLayout` for a struct that is a layout and no more.
+/// The impl of `FromLayout` for a struct that is only a layout.
 pub(crate) fn from_layout(
     ident: &Ident,
     generics: &Generics,

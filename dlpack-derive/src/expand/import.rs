@@ -1,4 +1,4 @@
-//! Structs and enums that are built from a tensor.
+//! Structs and enums that are imported from a tensor.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::symbol::Unit;
 
-/// The impl for a struct or an enum, in a scope of its own.
+/// The impl for a struct or an enum, in its own scope.
 pub(crate) fn import(model: &Import<'_>) -> TokenStream {
     let private = super::private(model.krate);
     let name = Literal::string(&model.ident.unraw().to_string());
@@ -27,7 +27,7 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
     let here = Span::mixed_site();
     let required = model.require.map(required).filter(|wants| !wants.is_empty());
     let (accepts, first) = match (&model.source, required) {
-        // It has a list of its own, in which they come first.
+        // A tensor has its own list of requirements, in which these come first.
         (Source::Tensor { .. }, required) => {
             let required = required.unwrap_or_default();
             let all = quote_spanned!(here=> &[#(#required,)* #accepts]);
@@ -82,14 +82,14 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
     }
 }
 
-/// The bodies of the two methods; of a struct that is a tensor, what its list
-/// of needs holds instead of the first. Of the second, statements and a `Result`.
+/// The bodies of the two methods. For a struct that is a tensor, `accepts` is a list of
+/// requirements. The second body is statements and a `Result`.
 struct Bodies {
     accepts: TokenStream,
     first: TokenStream,
     value: TokenStream,
-    /// The constant and the method that tell whether elements are copied; nothing where
-    /// they are not.
+    /// The constant and the method that tell whether elements are copied; empty if they are
+    /// not.
     copies: TokenStream,
 }
 
@@ -117,7 +117,7 @@ fn tensor(
     let mut wants = vec![quote!(#data_of.want)];
     wants.extend(wants_of_layout(layout, copy));
     let mut parts = parts(layout, &quote_spanned!(here=> &__parts));
-    // The others borrow the tensor, the data may take it.
+    // The other fields borrow the tensor, the data may move it.
     parts.push((data, quote_spanned!(here=> (#data_of.make)(__parts.place, __tensor)?)));
     let (lets, value) = made_of(how, &parts);
     Bodies {
@@ -150,7 +150,7 @@ pub(super) fn order_of_copy(layout: &Layout<'_>) -> TokenStream {
     }
 }
 
-/// What the roles need.
+/// The requirements of the roles.
 pub(super) fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
     let here = Span::mixed_site();
     let mut wants = Vec::new();
@@ -165,7 +165,7 @@ pub(super) fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStrea
         }
         Some(DType::Field(_)) | None => {}
     }
-    // Bytes that are copied do not know how many elements they hold.
+    // Copied bytes do not determine the number of elements narrower than a byte.
     if layout.padded || (copy && layout.dtype.is_some()) {
         let padded = layout.padded;
         want(quote_spanned!(here=> __dlpack::Want::Padded(#padded)));
@@ -256,15 +256,15 @@ fn order_of(order: &Order<'_>) -> TokenStream {
     quote!(__dlpack::#order)
 }
 
-/// The fields that say how the elements lie, each with its value, made of a
-/// reference to the parts of the tensor.
+/// The fields of the layout, each with an expression for its value, made from a reference
+/// to the parts of the tensor.
 pub(super) fn parts<'a>(
     layout: &Layout<'a>,
     tensor: &TokenStream,
 ) -> Vec<(RoleField<'a>, TokenStream)> {
     let here = Span::mixed_site();
     let mut parts: Vec<(RoleField<'a>, TokenStream)> = Vec::new();
-    // Those that also say what they need.
+    // The fields whose maker also has a requirement.
     let needy = match &layout.placement {
         Placement::Nested(field) => Some((*field, local("layout"))),
         Placement::Fields { shape: Shape::Field { dims, .. }, .. } => Some((*dims, local("shape"))),
@@ -275,7 +275,7 @@ pub(super) fn parts<'a>(
         (field, quote_spanned!(here=> (__dlpack::#function::<#ty>().make)(#tensor)?))
     }));
     let mut add = |field: RoleField<'a>, function: &str, argument: Option<TokenStream>| {
-        // A number may be listed twice.
+        // A field may be listed twice.
         if parts.iter().all(|(part, _)| part.member != field.member) {
             let (ty, function) = (field.ty, local(function));
             let argument = argument.map(|argument| quote!(, #argument));
@@ -340,8 +340,8 @@ pub(super) fn parts<'a>(
     parts
 }
 
-/// The struct, of its parts and what is beside them: statements and a `Result`.
-/// What takes the tensor is the last part.
+/// The struct, made from its parts and the other fields: statements and a `Result`. The
+/// last part is the one that moves the tensor.
 pub(super) fn made_of(
     how: &Make<'_>,
     parts: &[(RoleField<'_>, TokenStream)],
@@ -427,7 +427,7 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
     let values: Vec<_> = values.collect();
     let last = values.len().saturating_sub(1);
     let arms = values.iter().enumerate().map(|(number, value)| match number {
-        // The number is one of these, so the last needs no name.
+        // The index is one of these, so the last arm is `_`.
         number if number == last => quote_spanned!(here=> _ => #value,),
         number => {
             let number = Literal::usize_unsuffixed(number);
@@ -445,7 +445,7 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
             )),*])
         }
     };
-    // What is said of the only variant, it says itself.
+    // For a single variant, its own error is reported.
     let (accepts, value) = if let [only] = variants {
         let ty = only.inner.ty;
         let accepts = quote_spanned!(here=> (__dlpack::inner::<#ty>().accepts)(__tensor));
@@ -467,7 +467,7 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
     }
 }
 
-/// What `require(...)` asks for.
+/// The requirements of `require(...)`.
 fn required(require: &Require) -> Vec<TokenStream> {
     let here = Span::mixed_site();
     let Require { devices, dtypes, ranks, contiguous } = require;

@@ -10,21 +10,21 @@ use crate::bounds::Params;
 use crate::model::{DType, Dim, Layout, Order, Placement, RoleField, Shape, Steps};
 use crate::symbol::Unit;
 
-/// What describes a layout.
+/// The code that describes a layout.
 pub(super) struct Parts {
-    /// Describes it in `__out`, from the fields of `self`, each borrowed on its own: an
-    /// expression of type `Shaped<'_>`, with what comes before.
+    /// Describes the layout in `__out`, from the fields of `self`, each borrowed
+    /// separately: an expression of type `Shaped<'_>`, preceded by statements.
     ///
-    /// `describe` and `describe_mut` each have a copy. That costs the compiler less than
-    /// a function for both, and a type that does not fit is one error all the
-    /// same: rustc says the same thing about the same place once.
+    /// `describe` and `describe_mut` each contain a copy. This compiles faster than a
+    /// shared function, and a type that does not fit is still a single error, because rustc
+    /// deduplicates equal errors.
     pub(super) body: TokenStream,
-    /// Beside the impls: the shape, where it is constant.
+    /// An item beside the impls: the shape, if it is constant.
     pub(super) constant: Option<TokenStream>,
 }
 
 impl Parts {
-    /// The body as one expression, in braces where it has statements.
+    /// The body as one expression, in braces if it has statements.
     pub(super) fn expression(&self) -> TokenStream {
         let body = &self.body;
         match body.clone().into_iter().next() {
@@ -36,12 +36,12 @@ impl Parts {
     }
 }
 
-/// Writes the body, statement by statement.
+/// Builds the body, statement by statement.
 struct Writer<'a> {
     ident: &'a Ident,
     generics: &'a Generics,
     parts: Parts,
-    /// The layout so far, not yet said.
+    /// The expression for the layout so far, which no statement contains yet.
     layout: Option<TokenStream>,
 }
 
@@ -99,22 +99,23 @@ impl<'a> Writer<'a> {
         self.parts.body.extend(statement);
     }
 
-    /// A call of a function of the runtime for a field. Its type is in the
-    /// turbofish, where the caret goes if it does not fit.
+    /// A call of a runtime function for a field. The turbofish contains the field's type,
+    /// to which the error points if the type does not fit.
     fn call(function: &str, field: RoleField<'a>, after: &str) -> TokenStream {
         let (ty, field) = (field.ty, borrowed(field));
         let (function, after) = (local(function), local(after));
         quote_spanned!(Span::mixed_site()=> __dlpack::#function::<#ty>(#after, #field))
     }
 
-    /// Makes that the layout, which is made of what was the layout before.
+    /// Replaces the expression. The previous one becomes a statement, whose variable the
+    /// new one uses.
     fn set(&mut self, layout: TokenStream) {
         if let Some(before) = self.layout.replace(layout) {
             self.say(quote_spanned!(Span::mixed_site()=> let __shaped = #before;));
         }
     }
 
-    /// Says one more thing about the layout.
+    /// Adds a call that changes the layout.
     fn change(&mut self, function: &str, field: RoleField<'a>) {
         let changed = Self::call(function, field, "__shaped");
         self.set(changed);
@@ -146,8 +147,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A list of dimensions, and the function that takes it: borrowed from a
-    /// constant, where all of them are.
+    /// A list of dimensions, and the function that takes it. The list is a borrowed
+    /// constant if all dimensions are constant.
     fn list(&mut self, dims: &[Dim<'a>]) -> (&'static str, TokenStream) {
         let here = Span::mixed_site();
         if dims.iter().any(|dim| matches!(dim, Dim::Field(..))) {
@@ -161,8 +162,8 @@ impl<'a> Writer<'a> {
         if generic && dims.iter().any(reach) {
             return ("constants", quote_spanned!(here=> const { &[#(#values),*] }));
         }
-        // A constant of its own is evaluated whether the struct is exported or
-        // not, so that a wrong one is an error where it stands.
+        // A constant item is evaluated even if the struct is never exported, so an invalid
+        // dimension is an error at its definition.
         let rank = Literal::usize_unsuffixed(dims.len());
         self.parts.constant = Some(quote_spanned! {here=>
             const __SHAPE: [__dlpack::i64; #rank] = [#(#values),*];
@@ -201,8 +202,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A path that means the same outside of the impl, of a struct that has no
-    /// parameters.
+    /// The path for use outside of the impl, for a struct without parameters.
     fn without_self(&self, path: &ExprPath) -> TokenStream {
         if self.generics.params.is_empty() {
             replace_self(path.to_token_stream(), self.ident)

@@ -1,8 +1,8 @@
-//! Writes a `Model` down as Rust.
+//! Generates the code for a `Model`.
 //!
-//! The tokens wear spans of their own, so that lints leave them alone; only
-//! field names and types keep the user's spans, for errors to point at. No
-//! token is `unsafe` but for a struct that says `unsafe(...)`.
+//! The tokens have the span of the macro, so that lints ignore them; only field names and
+//! types keep the user's spans, for errors. No token is `unsafe`, except for a struct with
+//! `unsafe(...)`.
 
 mod asserts;
 mod forward;
@@ -21,7 +21,7 @@ pub(crate) use import::import;
 use crate::bounds;
 use crate::model::{Access, Kind, Layout, Model, RoleField};
 
-/// The impls for a struct, in a scope of their own.
+/// The impls for a struct, in their own scope.
 pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     let private = private(model.krate);
     let (items, methods) = match &model.kind {
@@ -44,7 +44,7 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     }
 }
 
-/// The impl of `AsLayout` for a struct that is a layout and no more.
+/// The impl of `AsLayout` for a struct that is only a layout.
 pub(crate) fn as_layout(
     ident: &Ident,
     generics: &Generics,
@@ -71,8 +71,8 @@ pub(crate) fn as_layout(
     }
 }
 
-/// The module that expansions use. Its name contains the version of this crate,
-/// so that a `dlpack_traits` of another version is an error that names both.
+/// The module whose items expansions use. Its name contains the version of this crate, so
+/// that a different version of `dlpack_traits` is an error that names both versions.
 pub(crate) fn private(krate: Option<&Path>) -> TokenStream {
     let krate = krate.map_or_else(|| quote!(::dlpack_traits), |path| quote!(#path));
     let version = env!("CARGO_PKG_VERSION").replace(['.', '-', '+'], "_");
@@ -83,19 +83,19 @@ pub(crate) fn private(krate: Option<&Path>) -> TokenStream {
 /// The bodies of the methods of the trait.
 struct Methods {
     describe: TokenStream,
-    /// `None`: consumers may not write, which is the trait's default.
+    /// `None`: consumers may not write, which is the default of the trait.
     describe_mut: Option<TokenStream>,
-    /// What answers for `share` where that is `None`.
+    /// The storage, which `share` uses by default.
     storage: Option<TokenStream>,
-    /// `None`: no work but that which the memory knows of.
+    /// `None`: only work that the storage itself synchronizes.
     sync_for: Option<TokenStream>,
     share: Option<TokenStream>,
-    /// `None`: with another owner, as the trait has it by default. A newtype passes it on,
-    /// because what it wraps may be exported without an allocation.
+    /// `None`: the default of the trait, with another owner. A newtype forwards it, because
+    /// the inner value may be exportable without an allocation.
     to_dlpack_on: Option<TokenStream>,
 }
 
-/// The trait. Each method borrows the fields that it uses and nothing else.
+/// The impl of the trait. Each method borrows only the fields that it uses.
 fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
     let ident = model.ident;
     let (params, args, _) = model.generics.split_for_impl();
@@ -170,7 +170,7 @@ fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
     }
 }
 
-/// A field, borrowed.
+/// A borrow of a field.
 fn borrowed(field: RoleField<'_>) -> TokenStream {
     let member = field.member;
     quote_spanned!(Span::mixed_site()=> &self.#member)
@@ -181,8 +181,8 @@ fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-/// A variant, or a struct, with those values in its fields. They are evaluated
-/// in no particular order.
+/// A struct expression for a variant or a struct with those values. The order of evaluation
+/// is unspecified.
 pub(crate) fn filled(path: &TokenStream, mut fields: Vec<(&Member, TokenStream)>) -> TokenStream {
     let here = Span::mixed_site();
     let index = |member: &Member| match member {
@@ -198,7 +198,7 @@ pub(crate) fn filled(path: &TokenStream, mut fields: Vec<(&Member, TokenStream)>
     quote_spanned!(here=> #path { #(#fields),* })
 }
 
-/// A member as it stands in a pattern.
+/// A member in a pattern.
 fn in_pattern(member: &Member) -> TokenStream {
     match member {
         Member::Named(ident) => ident.to_token_stream(),

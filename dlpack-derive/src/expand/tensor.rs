@@ -29,7 +29,7 @@ pub(super) fn expand(model: &Model<'_>, tensor: &Tensor<'_>) -> (TokenStream, Me
     (items, methods)
 }
 
-/// The type of the data, whose bound is checked here, once.
+/// The type of the data. Its bound is only checked here.
 fn items(model: &Model<'_>, tensor: &Tensor<'_>, parts: &Parts) -> TokenStream {
     let ident = model.ident;
     let (params, args, _) = model.generics.split_for_impl();
@@ -56,7 +56,7 @@ fn in_storage(model: &Model<'_>, data: RoleField<'_>, layout: &TokenStream) -> M
         Access::AsStorage => describe,
         Access::ReadOnly => quote_spanned!(here=> __dlpack::read_only(#describe)),
     };
-    // What may be unsized cannot be a `dyn Storage`.
+    // A type that may be unsized cannot be a `dyn Storage`.
     let sized = !bounds::may_be_unsized(model.generics, data.ty);
     let storage = quote_spanned!(here=> __dlpack::storage::<__Roles, Self>(&self.#member));
     let share = quote_spanned!(here=> __dlpack::share::<__Roles, Self>(&self.#member));
@@ -107,9 +107,9 @@ fn behind_pointer(
     let bytes = unit == Unit::Bytes;
     let (ty, pointer) = (pointer.ty, borrowed(pointer));
     let data = quote_spanned!(here=> __dlpack::raw::<#ty, _, #bytes>(#pointer, __len, __device));
-    // The one `unsafe` that an expansion can have is the user's own, from the
-    // attribute, with its span: `forbid(unsafe_code)` finds it. What the attribute names is
-    // evaluated before, outside of the block.
+    // The only `unsafe` in an expansion is the user's own, from the attribute, with its
+    // span, so that `forbid(unsafe_code)` rejects it. The expressions in the attribute are
+    // evaluated before the block, outside of it.
     let data = quote_spanned!(spelled=> unsafe { #data });
     let describe = quote_spanned! {here=>
         let __len = #len;
@@ -118,7 +118,7 @@ fn behind_pointer(
         let __data = #data;
         __dlpack::raw_data(#layout, __data)
     };
-    // The memory is lent frozen, whoever asks, and `read_only` changes nothing.
+    // The memory is always lent frozen, so `read_only` has no effect.
     let _ = model.access;
     Methods {
         describe,

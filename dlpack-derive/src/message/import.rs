@@ -1,4 +1,4 @@
-//! Mistakes about what an import needs to know.
+//! Errors about imports.
 
 use proc_macro2::{Ident, Span, TokenTree};
 use syn::Error;

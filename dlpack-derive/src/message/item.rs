@@ -1,4 +1,4 @@
-//! Mistakes about the struct or enum as a whole.
+//! Errors about the struct or enum as a whole.
 
 use proc_macro2::{Ident, Span};
 use syn::Error;
@@ -6,7 +6,8 @@ use syn::Error;
 use super::{counted, refusal};
 use crate::symbol::{self, Direction};
 
-/// The trait that is derived, *export*, and *exported*.
+/// The derived trait, and the words *export* and *exported* or *import* and
+/// *imported*.
 fn words(direction: Direction) -> (&'static str, &'static str, &'static str) {
     match direction {
         Direction::Export => ("DLPackExport", "export", "exported"),
@@ -43,7 +44,7 @@ pub(crate) fn packed(word: Span) -> Error {
     )
 }
 
-// ---- around something exportable ----
+// ---- newtypes and enums ----
 
 pub(crate) fn newtype(parentheses: Span, ident: &Ident, direction: Direction) -> Error {
     let (_, _, exported) = words(direction);

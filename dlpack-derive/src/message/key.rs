@@ -1,4 +1,4 @@
-//! Mistakes about the words in `#[dlpack(...)]`, and between them.
+//! Errors about the words in `#[dlpack(...)]`, and their combinations.
 
 use proc_macro2::{Group, Ident, Span, TokenTree};
 use syn::spanned::Spanned as _;
@@ -33,7 +33,7 @@ pub(crate) fn unknown_variant_attribute(key: &Ident) -> Error {
     )
 }
 
-/// The attributes that there are, the nearest one first.
+/// All possible attributes, preceded by the most similar one.
 fn suggestion(key: &Ident, kind: &str, words: &[&str]) -> String {
     let all = format!("{kind} attributes are {}", listed(words));
     match similar(&key.to_string(), words) {
@@ -88,7 +88,7 @@ pub(crate) fn belongs_on_a_field(item: &Item) -> Error {
     )
 }
 
-/// How an attribute of the struct is written.
+/// An example of an attribute on the struct.
 pub(super) fn on_the_struct(word: &str) -> &str {
     match word {
         symbol::CRATE => "crate = my::dlpack_traits",

@@ -1,5 +1,6 @@
-//! What the derive says when it refuses, one function for each mistake. The
-//! house style is in `docs/ERRORS.md`; `ui-tests` shows each text in its place.
+//! The error messages of the derive, one function for each error.
+//! `docs/ERRORS.md` defines the style; `ui-tests` contains each message in
+//! context.
 
 mod import;
 mod item;
@@ -17,12 +18,12 @@ use proc_macro2::{Delimiter, Span, TokenTree};
 use quote::ToTokens as _;
 use syn::{Error, Lit, Type};
 
-/// A sentence and a way out.
+/// An error with a help text.
 pub(crate) fn refusal(span: Span, sentence: impl AsRef<str>, help: impl AsRef<str>) -> Error {
     Error::new(span, format!("{}\n= help: {}", sentence.as_ref(), help.as_ref()))
 }
 
-/// What a token is, in words.
+/// Describes a token in words.
 pub(crate) fn describe(found: Option<&TokenTree>) -> String {
     let words = match found {
         None => "nothing",
@@ -50,7 +51,7 @@ pub(crate) fn listed(words: &[&str]) -> String {
     words.join(", ")
 }
 
-/// A type as a person writes it.
+/// A type in the usual formatting.
 pub(crate) fn written(ty: &Type) -> String {
     let mut text = String::new();
     for token in ty.to_token_stream() {
@@ -63,7 +64,7 @@ pub(crate) fn written(ty: &Type) -> String {
     text
 }
 
-/// A count of things.
+/// A number with a noun.
 fn counted(count: usize, thing: &str) -> String {
     match count {
         0 => format!("no {thing}s"),

@@ -1,4 +1,4 @@
-//! Mistakes about what the fields are to the tensor.
+//! Errors about the roles of fields.
 
 use proc_macro2::{Ident, Span};
 use quote::ToTokens as _;
@@ -8,7 +8,7 @@ use super::{counted, listed, refusal};
 use crate::similar::similar;
 use crate::symbol::{Role, Units};
 
-/// `likely` is the only field that may be meant, `example` one that may be.
+/// `likely` is the only field that may have been meant, `example` one of several.
 pub(crate) fn no_data(ident: &Ident, likely: Option<&str>, example: Option<&str>) -> Error {
     let help = match (likely, example) {
         (Some(field), _) => {
@@ -24,7 +24,7 @@ pub(crate) fn no_data(ident: &Ident, likely: Option<&str>, example: Option<&str>
     refusal(ident.span(), format!("`{ident}` has no field marked `#[dlpack(data)]`"), help)
 }
 
-/// `data` is the field that may have a shape itself, as an array of `ndarray` has.
+/// `data` is a field whose type may contain a shape, as an array of `ndarray` does.
 pub(crate) fn no_shape(ident: &Ident, data: Option<&str>) -> Error {
     let help = "mark a field `#[dlpack(shape)]`, or list fields and constants on the struct: \
                 `#[dlpack(shape(height, width, 3))]`";
@@ -121,7 +121,7 @@ pub(crate) fn ndim_of_a_list(key: &Ident, dims: usize) -> Error {
     )
 }
 
-// ---- data that is no storage ----
+// ---- data behind a pointer or a lock ----
 
 pub(crate) fn pointer_as_data(ty: &Type, field: &str) -> Error {
     let first = ty.to_token_stream().into_iter().next();
@@ -177,7 +177,7 @@ pub(crate) fn no_such_field(word: &Ident, owner: &Ident, fields: &[String]) -> E
     refusal(word.span(), format!("`{owner}` has no field `{word}`"), help)
 }
 
-/// What a field holds about which nothing is said.
+/// The type of a field that has neither a role nor `skip`.
 #[derive(Clone, Copy)]
 pub(crate) enum Numbers {
     Integer,
@@ -185,7 +185,7 @@ pub(crate) enum Numbers {
     Bools,
 }
 
-/// `skip` is the attribute for this field, `names` are all fields with this mistake.
+/// `skip` is the attribute for this field, `names` are all fields with this error.
 pub(crate) fn unsaid(
     place: Span,
     field: &str,
@@ -247,7 +247,7 @@ pub(crate) fn lookalike(field: &Ident, role: Role, skip: &str) -> Error {
     )
 }
 
-/// Of one axis there is no stride to be marked, only that of the slowest.
+/// There is no role for the stride of a single axis, only for that of the slowest.
 pub(crate) fn lookalike_step(field: &Ident, skip: &str) -> Error {
     refusal(
         field.span(),
@@ -260,7 +260,7 @@ pub(crate) fn lookalike_step(field: &Ident, skip: &str) -> Error {
     )
 }
 
-/// Padding alone is no role: the row that it follows may be another one than the shape's.
+/// There is no role for padding alone: the padded row need not be that of the shape.
 pub(crate) fn lookalike_padding(field: &Ident, skip: &str) -> Error {
     refusal(
         field.span(),
@@ -273,7 +273,7 @@ pub(crate) fn lookalike_padding(field: &Ident, skip: &str) -> Error {
     )
 }
 
-/// Only strides can say it, or a shape that is in the order of memory.
+/// Only strides can express it, or a shape in the order of memory.
 pub(crate) fn lookalike_axes(field: &Ident, skip: &str) -> Error {
     refusal(
         field.span(),
@@ -298,8 +298,8 @@ pub(crate) fn lookalike_order_flag(field: &Ident, skip: &str) -> Error {
     )
 }
 
-/// No order of the shape can say it: rows that are taken in the order of memory are
-/// upside down.
+/// No order of the shape can express it: in the order of memory, the rows would be upside
+/// down.
 pub(crate) fn lookalike_first_row(field: &Ident, skip: &str) -> Error {
     refusal(
         field.span(),

@@ -1,4 +1,4 @@
-//! Mistakes about what stands behind a word in `#[dlpack(...)]`.
+//! Errors about the values after a word in `#[dlpack(...)]`.
 
 use proc_macro2::{Ident, Span, TokenTree};
 use quote::ToTokens as _;
