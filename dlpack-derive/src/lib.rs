@@ -177,7 +177,7 @@ use proc_macro::TokenStream;
 /// the length. Each export checks the size in bytes, and that the pointer is not NULL. The
 /// three promises are yours. The rest of the expansion implements safe traits.
 ///
-/// # What is rejected
+/// # Rejected structs
 ///
 /// Each field must be `Send + 'static`, because the consumer may drop the struct on any
 /// thread. If a field satisfies this only by an `unsafe impl Send` that you wrote, mark it

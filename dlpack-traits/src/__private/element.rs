@@ -1,13 +1,14 @@
 //! The proof behind `#[derive(Element)]`: [`Fields`], and [`Element`] for every type that
 //! implements it.
 //!
-//! An expansion cannot name an item of this crate reliably. Its paths start with `crate =
-//! path` or with `::dlpack_traits`, and the user decides what both refer to. The expansion
-//! therefore implements one trait, which is defined here, and contributes three things that
-//! need no path: a `bool` literal, the type of an array whose length is a literal, and a
-//! function that destructures the struct. Everything else (element type, axes, size, valid
-//! bits) is computed here, from the type of that function. If the path resolves to a trait
-//! of another crate, the expansion implements that trait, and not [`Element`].
+//! An expansion cannot name an item of this crate reliably. Its paths start with
+//! `crate = path` or with `::dlpack_traits`, and the user decides what both refer to. The
+//! expansion therefore implements one trait, which is defined here, and contributes three
+//! things that need no path: a `bool` literal, the type of an array whose length is a
+//! literal, and a function that destructures the struct. Everything else (element type,
+//! axes, size, valid bits) is computed here, from the type of that function. If the path
+//! resolves to a trait of another crate, the expansion implements that trait, and not
+//! [`Element`].
 
 use core::marker::PhantomData;
 
@@ -221,12 +222,14 @@ unsafe impl Marker for () {}
 unsafe impl<T> Marker for [T; 0] {}
 
 // SAFETY: by 1 of `Fields` the type is a struct of `P::COUNT` fields of the type `P::Field`
-// (see `proven`), and of fields that are `Marker`s. 1. `proven` asserts that the struct is
-// no larger than the former, so that it has no padding; by 1 of `Parts` they are
-// initialised, and by 1 of `Marker` the others have no bytes. 2. By 2 of `Parts`; fields
-// without bytes cannot be changed. 3. The constants are those of the fields. The size is
-// asserted. 4. `any_bits` asserts 4 of `Parts`; by 2 of `Marker` and 2 of `Fields` nothing
-// else is needed.
+// (see `proven`), and of fields that are `Marker`s.
+// 1. `proven` asserts that the struct is no larger than the former, so that it has no
+//    padding; by 1 of `Parts` they are initialised, and by 1 of `Marker` the others have no
+//    bytes.
+// 2. By 2 of `Parts`; fields without bytes cannot be changed.
+// 3. The constants are those of the fields. The size is asserted.
+// 4. `any_bits` asserts 4 of `Parts`; by 2 of `Marker` and 2 of `Fields` nothing else is
+//    needed.
 #[diagnostic::do_not_recommend]
 unsafe impl<T: Fields> Element for T {
     const DTYPE: DataType = dtype(T::fields);

@@ -200,7 +200,7 @@ impl<B: Backend> DeviceBuffer<B> {
     ///    same time. No other Rust reference to them is in use.
     /// 4. All work on them is done, or enqueued on `stream` or ordered before it; later
     ///    work outside of hand-offs is too.
-    /// 5. When `owner` was dropped, the memory is free as `freed` says.
+    /// 5. When `owner` was dropped, the memory is free at the time that `freed` specifies.
     pub unsafe fn from_raw_parts<O: Send + Sync + 'static>(
         data: NonNull<c_void>,
         byte_len: usize,

@@ -22,7 +22,7 @@ use crate::error::Error;
 ///    work that is ordered after such work.
 /// 3. `deallocate` keeps them until all work is done that was enqueued on its stream
 ///    before, [`deallocate_after_all`](Self::deallocate_after_all) until all work of the
-///    device is. Any thread may call them.
+///    device is done. Any thread may call them.
 /// 4. If the processor can follow their address, `deallocate` has waited for that work by
 ///    the time the processor may be given them again: an allocator of the host takes no
 ///    part in the order of streams.

@@ -49,8 +49,8 @@ use crate::managed::ManagedTensor;
     note = "several backends are a tuple where a set is asked for"
 )]
 pub unsafe trait Backend: Sized + 'static {
-    /// The kinds of memory that it serves, for example `[kDLCUDA, kDLCUDAHost,
-    /// kDLCUDAManaged]`.
+    /// The kinds of memory that it serves, for example
+    /// `[kDLCUDA, kDLCUDAHost, kDLCUDAManaged]`.
     const DEVICE_TYPES: &'static [DLDeviceType];
 
     /// Its streams; [`NoStream`](super::NoStream) if the work of a call is done when the

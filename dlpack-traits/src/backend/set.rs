@@ -29,11 +29,11 @@ use crate::stream::{ConsumerPlace, StreamArg};
 /// Backends, tuples and [`Registry`](super::Registry) implement this. An implementation by
 /// hand promises that
 ///
-/// 1. what [`allocate`](Self::allocate) returns is memory of the prototype's device that
-///    may be written, and to which no one else has access: consumers write to it;
-/// 2. what [`copy_on_device`](Self::copy_on_device) returns is too, of the device of
-///    `from`, aligned to 64 bytes or better, and was handed off to the consumer: it is
-///    exported with IS_COPIED;
+/// 1. [`allocate`](Self::allocate) returns memory of the prototype's device that may be
+///    written, and to which no one else has access: consumers write to it;
+/// 2. [`copy_on_device`](Self::copy_on_device) returns such memory too, of the device of
+///    `from`, aligned to 64 bytes or better, and synchronized with the consumer's stream:
+///    it is exported with IS_COPIED;
 /// 3. [`current_work_stream`](Self::current_work_stream) returns NULL, or a stream of that
 ///    device which is alive: consumers work on it;
 /// 4. the result of [`attributes`](Self::attributes) is right, for memory that is alive.

@@ -72,7 +72,7 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
         // with `T`s. 3. Writing to it requires an exclusive borrow.
         let data = unsafe { DataRef::from_raw_parts(first, self.num_bytes(), T::DTYPE, device) };
         // SAFETY: 1. `sync_for` orders the work on the slice before its own stream. 2. The
-        // slice is freed in the order of that stream, and `sync_for` refuses all others.
+        // slice is freed in the order of that stream, and `sync_for` rejects all others.
         unsafe { data.with_axes(T::AXES).synchronized_by(self) }
     }
 

@@ -105,9 +105,9 @@ impl Vulkan {
     ///    `vkQueueWaitIdle` alike. `vkDeviceWaitIdle` uses all queues of the device at once, so
     ///    it is called inside of a `with_queue` of each of them, in the order of `queues`.
     /// 5. Work that is submitted to them, and uses memory of tensors, begins and
-    ///    ends with a barrier of all commands for all memory, as two submissions
-    ///    to one queue have no order otherwise. It does not wait for what only a
-    ///    later submission to the same queue would signal.
+    ///    ends with a barrier of all commands for all memory, because two submissions
+    ///    to one queue are not ordered otherwise. It does not wait for a signal that
+    ///    only a later submission to the same queue would make.
     pub unsafe fn adopt(
         instance: &ash::Instance,
         physical: vk::PhysicalDevice,
