@@ -180,10 +180,10 @@ use proc_macro::TokenStream;
 /// # Rejected structs
 ///
 /// Each field must be `Send + 'static`, because the consumer may drop the struct on any
-/// thread. If a field satisfies this only by an `unsafe impl Send` that you wrote, mark it
-/// `#[dlpack(skip)]`. A struct with lifetimes implements the trait too; it can be viewed
-/// but not exported. Data behind a lock is rejected, because a consumer may keep the tensor
-/// for longer than a lock may be held.
+/// thread. If a field is not `Send`, but you wrote an `unsafe impl Send` for the struct,
+/// mark the field `#[dlpack(skip)]`. A struct with lifetimes implements the trait too; it
+/// can be viewed but not exported. Data behind a lock is rejected, because a consumer may
+/// keep the tensor for longer than a lock may be held.
 ///
 /// Shapes, strides, offsets, dtypes and devices are checked against the storage at each
 /// export. A wrong value is an `Error`.

@@ -87,7 +87,7 @@ pub unsafe trait Backend: Sized + 'static {
     /// Whether a borrowed stream outlives its handle; see 3. If not, which is the default,
     /// memory is freed after the work of the whole device. Consumers are then rejected if
     /// [`SYNCHRONIZE_DEVICE`](Self::SYNCHRONIZE_DEVICE) is `None`, unless they promise that
-    /// their stream outlives the tensor.
+    /// their stream lasts (`StreamArg::lasting`).
     const STREAMS_LAST: bool = false;
 
     /// Waits on the host for all work of all streams. Memory that a consumer may have used
