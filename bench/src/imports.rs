@@ -87,12 +87,7 @@ fn reference(managed: *mut DLManagedTensorVersioned) -> Vec<Entry> {
 }
 
 /// The rows of a tensor of one layout.
-fn rows(
-    report: &mut Report,
-    layout: &str,
-    rounds: usize,
-    managed: *mut DLManagedTensorVersioned,
-) {
+fn rows(report: &mut Report, layout: &str, rounds: usize, managed: *mut DLManagedTensorVersioned) {
     let row = |ours: Entry| {
         let mut entries = reference(managed);
         entries.push(ours);
@@ -105,11 +100,32 @@ fn rows(
     report.row(&format!("import as Foreign<f32> + drop, {layout}"), Some(1.05), row(typed), rounds);
     let by_hand = |managed| ByHand::from_dlpack(import(managed)).expect("a matrix");
     let derived = |managed| Derived::from_dlpack(import(managed)).expect("a matrix");
-    let structs = vec![
-        again("by hand", managed, by_hand),
-        again("dlpack-traits, derived", managed, derived),
-    ];
+    let structs =
+        vec![again("by hand", managed, by_hand), again("dlpack-traits, derived", managed, derived)];
     report.row(&format!("import as a struct + drop, {layout}"), Some(1.5), structs, rounds);
+}
+
+/// The rows of tensors that the inline check leaves to the cold one.
+fn unusual(report: &mut Report, rounds: usize) {
+    let tensor = || foreign(Box::leak(Box::new([1.0; LEN])));
+    let empty = tensor();
+    // SAFETY: the struct is static, and nothing else uses it yet.
+    let shape = unsafe { (*empty).dl_tensor.shape };
+    // SAFETY: there are two extents.
+    unsafe { shape.write(0) };
+    let many = tensor();
+    let dims: &'static mut [i64; 18] = Box::leak(Box::new([1; 18]));
+    // SAFETY: the struct is static, and nothing else uses it yet.
+    let described = unsafe { &mut (*many).dl_tensor };
+    (described.ndim, described.shape) = (9, dims.as_mut_ptr());
+    described.strides = described.shape.wrapping_add(9);
+    for (title, managed) in [("no elements", empty), ("nine dimensions", many)] {
+        let mut entries = reference(managed);
+        // The floor has no room for nine dimensions, and stops at an extent of zero.
+        entries.retain(|entry| entry.subject.name != "floor");
+        entries.push(again(OURS, managed, import));
+        report.row(&format!("import + drop, {title}"), None, entries, rounds);
+    }
 }
 
 /// Every row.
@@ -122,6 +138,7 @@ pub fn all(report: &mut Report, rounds: usize) {
     // SAFETY: there are two of them.
     unsafe { strides.cast::<[i64; 2]>().write([1, 16]) };
     rows(report, "transposed", rounds, transposed);
+    unusual(report, rounds);
 
     let imported = Foreign::<f32>::new(import(managed)).expect("floats");
     let derived = Derived::from_dlpack(import(managed)).expect("a matrix");

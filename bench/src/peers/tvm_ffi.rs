@@ -48,8 +48,7 @@ unsafe impl NDAllocator for Adopt {
 pub unsafe fn import(managed: *mut DLManagedTensorVersioned) -> Tensor {
     let mut object = ptr::null_mut();
     // SAFETY: by 1; the result may be written.
-    let code =
-        unsafe { TVMFFITensorFromDLPackVersioned(managed.cast(), 0, 0, &raw mut object) };
+    let code = unsafe { TVMFFITensorFromDLPackVersioned(managed.cast(), 0, 0, &raw mut object) };
     assert_eq!(code, 0);
     // SAFETY: it made an object, which nobody else has.
     let object = unsafe { ObjectArc::from_raw(object as *const _) };

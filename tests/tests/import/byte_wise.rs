@@ -1,8 +1,8 @@
 //! Memory that several threads read and write, with element types of different sizes.
 //! Miri reports atomic accesses of different sizes as a race.
 
+use core::sync::atomic::{AtomicU8, Ordering};
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 
 use dlpack_tests::counted::Owner;
