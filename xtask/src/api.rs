@@ -50,7 +50,7 @@ pub(crate) fn api(checkout: &Checkout, bless: bool) -> Outcome {
 
 /// The step of `cargo xtask test --full`.
 pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = context.environment()?;
+    let environment = context.environment(stage)?;
     let found = list(&context.checkout, environment, stage)?;
     Ok(compare(context.checkout.root(), &found, stage)?)
 }

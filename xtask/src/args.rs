@@ -1,339 +1,471 @@
-//! The command line: what was asked for.
+//! The command line of `cargo xtask`: commands, options, and the help text.
+
+use std::fmt::Write as _;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::fuzz;
 use crate::mutants::Choice;
 use crate::mutants::kept::Runner;
 use crate::venv::Packages;
 
-/// Shown by `help`.
-pub(crate) const HELP: &str = "\
-Usage: cargo xtask <command>
-
-Commands:
-  demo [--with torch]      build the example module and tell its story on a real photograph
-  develop [--with torch]   build the example module so that target/venv/bin/python imports it
-                           (--with all: beside all libraries that the tests know, 11 GB)
-  example NAME             builds and runs an example; without a name, says which there are
-  test                     the tests: Rust, then Python with NumPy and tvm-ffi
-  test --full              adds all other libraries, lints, the oldest PyO3, Miri, valgrind,
-                           AddressSanitizer
-  publishable              whether both crates could be published: packages, licences, features
-                           two at a time, oldest dependencies, what changed since the last release
-  pictures                 draws the pictures of the README anew (installs PyTorch)
-  conformance              what each library makes of hostile and odd tensors; writes
-                           docs/conformance.md
-  matrix                   who takes which tensors from whom; writes docs/interop.md
-  gpu                      PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
-  bench rust               what an exchange costs, beside the other crates and the floor
-  rules                    whether every rule of docs/SAFETY.md has a mechanism and a test
-  mutants [--rule F4]      take each mechanism out, and see its test fail; --rust, --miri
-                           or --python for those with tests of one kind
-  mutants --score [PATH]   what share of small mistakes in the core the tests notice (half
-                           an hour); of files with PATH in their names
-  api [--bless]            whether the public interface is what was reviewed
-  fuzz --seconds N         hostile input at random, N seconds for each target;
-                           --target T for one: raw_import, layout, peer_table,
-                           exchange_table, allocator, derive
-  sanitize                 Miri, AddressSanitizer, LeakSanitizer, ThreadSanitizer, valgrind,
-                           cargo-careful, loom, on all that they can run; --step S for
-                           those steps whose names have S in them
-  load                     8 threads, 1,000,000 exchanges on each in each direction, from Rust
-                           and from Python; 1,000 interpreters that end with live tensors
-  soak --seconds N         all directions at once, Rust and Python, for N seconds
-  free-threaded            Python tests in a CPython without a GIL, built from the sources of
-                           the distribution (some minutes, once)
-  trust                    sanitize, load, free-threaded, and an hour's soak: all that is too
-                           long for `test --full`, for a scheduled job
-  wheels                   the Python tools as wheels: built, tried where nothing else is
-                           installed, and tested beside all that is
-  bench table              the exchange tables of our classes and of torch.Tensor, from C
-  bench size               machine code per exported type, without Python and with it
-  bench instructions       instructions of the hot paths, beside the record; with
-                           DLPACK_BLESS=1 they become the record
-  bench compile            what the derive adds to a build, beside serde's
-  bench python             the same of what Python sees, beside NumPy, PyTorch, tvm-ffi and nanobind
-  bench page               docs/benchmarks.md and its picture, from the figures of earlier runs
-  bench all                all of bench, and the page
-  help                     this text
-
+/// Printed below the commands.
+const ENVIRONMENT: &str = "\
 Environment:
   DLPACK_PYTHON    the Python to make virtual environments from (default: python3, python)
-  DLPACK_REQUIRE   comma list of what may not be skipped, such as miri,vulkan
+  DLPACK_REQUIRE   comma-separated list of what may not be skipped, such as miri,vulkan
 
-Virtual environments are shared between checkouts, in the folder for caches of
-the user; target/venv links to the one in use. Logs are in target/xtask-logs.";
+Virtual environments are shared between checkouts, in the user's cache folder; target/venv
+links to the one in use. Logs are in target/xtask-logs.";
 
-/// One understood command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The arguments behind `cargo xtask`.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    request: Option<Request>,
+}
+
+/// One parsed command line.
+#[derive(Debug, PartialEq, Eq, Subcommand)]
 pub(crate) enum Request {
-    /// `help`, or nothing at all.
-    Help,
-    /// `develop`, with at least these packages in the environment.
-    Develop(Packages),
-    /// `demo`, with at least these packages in the environment.
-    Demo(Packages),
-    /// `conformance`.
-    Conformance,
-    /// `matrix`.
-    Matrix,
-    /// `pictures`.
-    Pictures,
-    /// `publishable`.
-    Publishable,
-    /// `bench compile`.
-    BenchCompile,
-    /// `rules`.
+    #[command(flatten)]
+    Contribute(Contribute),
+    #[command(flatten)]
+    Quality(Quality),
+}
+
+/// Commands that a contributor runs.
+#[derive(Debug, PartialEq, Eq, Subcommand)]
+pub(crate) enum Contribute {
+    /// Build the example module and run its demonstration on a photograph
+    Demo(With),
+    /// Build the example module, so that target/venv/bin/python can import it
+    Develop(With),
+    /// Build and run an example; without a name, list the examples
+    Example { name: Option<String> },
+    /// Run the tests; `--full` adds libraries, lints and Miri, `--step ui` selects steps
+    Test(Test),
+    /// Check that each rule of docs/SAFETY.md and each code reference in docs/ resolves
     Rules,
-    /// `mutants`, and which.
-    Mutants(Choice),
-    /// `mutants --score`, and of which files, if not all.
-    Score(Option<String>),
-    /// `api`, and whether to write it anew.
+    /// Remove one check at a time and require that its test fails
+    Mutants(Mutants),
+    /// Compare the public interface with the reviewed text
     Api {
-        /// `--bless` was said.
+        /// Write the reviewed text from the sources
+        #[arg(long)]
         bless: bool,
     },
-    /// `gpu`.
-    Gpu,
-    /// `fuzz`, and what.
-    Fuzz(fuzz::Choice),
-    /// `sanitize`, and which step, if not all.
-    Sanitize(Option<String>),
-    /// `example`, and which.
-    Example(Option<String>),
-    /// `wheels`.
-    Wheels,
-    /// `load`.
-    Load,
-    /// `soak`, and for how many seconds.
-    Soak(u32),
-    /// `trust`.
-    Trust,
-    /// `free-threaded`.
-    FreeThreaded,
-    /// `bench rust`.
-    BenchRust,
-    /// `bench python`.
-    BenchPython,
-    /// `bench page`.
-    BenchPage,
-    /// `bench all`.
-    BenchAll,
-    /// `bench table`.
-    BenchTable,
-    /// `bench size`.
-    BenchSize,
-    /// `bench instructions`.
-    BenchInstructions,
-    /// `test`, and whether `--full` was said.
-    Test {
-        /// Run the slow and the rarely failing steps too.
-        full: bool,
+    /// Measure which library accepts which tensors from which; writes docs/interop.md
+    Matrix,
+    /// Measure how each library treats hostile and odd tensors; writes docs/conformance.md
+    Conformance,
+    /// Draw the pictures of the README (installs PyTorch)
+    Pictures,
+    /// Run a benchmark, or write docs/benchmarks.md; without a name, list them
+    #[command(arg_required_else_help = true)]
+    Bench {
+        #[command(subcommand)]
+        what: Bench,
     },
 }
 
-/// What is printed of a command line that was not understood: it alone, since under
-/// all commands nobody would find it.
-pub(crate) fn refusal(sentence: &str) -> String {
-    format!("error: {sentence}\nAll commands: cargo xtask help")
+/// Commands that only quality runs need: long runs, and steps before a release.
+#[derive(Debug, PartialEq, Eq, Subcommand)]
+pub(crate) enum Quality {
+    /// Run Miri, the sanitizers, valgrind, cargo-careful and loom on all that they support
+    Sanitize {
+        /// Run only the steps whose names contain NAME
+        #[arg(long, value_name = "NAME")]
+        step: Option<String>,
+    },
+    /// Run the fuzz targets for N seconds each (`--seconds N`)
+    Fuzz(Fuzz),
+    /// Run 8 threads with 1,000,000 exchanges each way, and 1,000 interpreter exits
+    Load,
+    /// Run exchanges in all directions at once, in Rust and Python, for `--seconds N`
+    Soak {
+        /// How many seconds to run
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        seconds: u32,
+    },
+    /// Run the Python tests in a CPython without a GIL (built once, from sources)
+    FreeThreaded,
+    /// Run sanitize, load, free-threaded and an hour of soak, for a scheduled job
+    Trust,
+    /// Test PyTorch, CuPy and streams on an NVIDIA GPU; writes docs/gpu.md
+    Gpu,
+    /// Build the wheels of the Python tools and test them in clean environments
+    Wheels,
+    /// Check packages, licences, feature pairs and oldest dependencies before a release
+    Publishable,
 }
 
-/// Reads the arguments after the program's name.
-pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, String> {
-    let arguments: Vec<String> = arguments.collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        [] | ["help" | "--help" | "-h", ..] | [_, "--help" | "-h", ..] => Ok(Request::Help),
-        ["develop", rest @ ..] => packages("develop", rest).map(Request::Develop),
-        ["demo", rest @ ..] => packages("demo", rest).map(Request::Demo),
-        ["publishable"] => Ok(Request::Publishable),
-        ["pictures"] => Ok(Request::Pictures),
-        ["conformance"] => Ok(Request::Conformance),
-        ["matrix"] => Ok(Request::Matrix),
-        ["matrix", rest @ ..] => {
-            Err(format!("`matrix` takes no argument, and got `{}`.", rest.join(" ")))
+/// Which libraries the Python environment has, at least.
+#[derive(Debug, PartialEq, Eq, Args)]
+pub(crate) struct With {
+    /// Install more libraries than NumPy, tvm-ffi and matplotlib
+    #[arg(long, value_enum)]
+    with: Option<Libraries>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Libraries {
+    /// PyTorch
+    Torch,
+    /// Every library that the tests use (11 GB)
+    All,
+}
+
+impl With {
+    pub(crate) fn packages(&self) -> Packages {
+        match self.with {
+            None => Packages::Base,
+            Some(Libraries::Torch) => Packages::Torch,
+            Some(Libraries::All) => Packages::MOST,
         }
-        ["bench", "compile"] => Ok(Request::BenchCompile),
-        ["bench", "rust"] => Ok(Request::BenchRust),
-        ["bench", "python"] => Ok(Request::BenchPython),
-        ["bench", "page"] => Ok(Request::BenchPage),
-        ["bench", "all"] => Ok(Request::BenchAll),
-        ["bench", "table"] => Ok(Request::BenchTable),
-        ["bench", "size"] => Ok(Request::BenchSize),
-        ["bench", "instructions"] => Ok(Request::BenchInstructions),
-        ["bench", rest @ ..] => Err(format!(
-            "`bench` takes `rust`, `table`, `size`, `instructions`, `python`, `compile`, `page` or \
-             `all`, and got `{}`.",
-            rest.join(" ")
-        )),
-        ["rules"] => Ok(Request::Rules),
-        ["gpu"] => Ok(Request::Gpu),
-        ["wheels"] => Ok(Request::Wheels),
-        ["api"] => Ok(Request::Api { bless: false }),
-        ["api", "--bless"] => Ok(Request::Api { bless: true }),
-        ["api", rest @ ..] => {
-            Err(format!("`api` takes no argument but --bless, and got `{}`.", rest.join(" ")))
-        }
-        ["mutants", "--score"] => Ok(Request::Score(None)),
-        ["mutants", "--score", file] => Ok(Request::Score(Some((*file).to_owned()))),
-        ["mutants", rest @ ..] => mutants(rest).map(Request::Mutants),
-        ["fuzz", rest @ ..] => fuzz(rest).map(Request::Fuzz),
-        ["sanitize"] => Ok(Request::Sanitize(None)),
-        ["sanitize", "--step", step] => Ok(Request::Sanitize(Some((*step).to_owned()))),
-        ["sanitize", rest @ ..] => Err(format!(
-            "`sanitize` takes no argument but `--step` with a name, and got `{}`.",
-            rest.join(" ")
-        )),
-        ["example"] => Ok(Request::Example(None)),
-        ["example", name] => Ok(Request::Example(Some((*name).to_owned()))),
-        ["load"] => Ok(Request::Load),
-        ["load", rest @ ..] => {
-            Err(format!("`load` takes no argument, and got `{}`.", rest.join(" ")))
-        }
-        ["soak", "--seconds", seconds] if seconds.parse().is_ok_and(|seconds: u32| seconds > 0) => {
-            Ok(Request::Soak(seconds.parse().unwrap_or_default()))
-        }
-        ["soak", rest @ ..] => {
-            Err(format!("`soak` takes `--seconds` with a number, and got `{}`.", rest.join(" ")))
-        }
-        ["trust"] => Ok(Request::Trust),
-        ["free-threaded"] => Ok(Request::FreeThreaded),
-        ["example", rest @ ..] => {
-            Err(format!("`example` takes one name, and got `{}`.", rest.join(" ")))
-        }
-        ["test"] => Ok(Request::Test { full: false }),
-        ["test", "--full"] => Ok(Request::Test { full: true }),
-        ["test", rest @ ..] => {
-            Err(format!("`test` takes no argument but --full, and got `{}`.", rest.join(" ")))
-        }
-        [other, ..] => Err(format!("There is no command `{other}`.")),
     }
 }
 
-fn mutants(rest: &[&str]) -> Result<Choice, String> {
-    match rest {
-        [] => Ok(Choice::default()),
-        ["--rust"] => Ok(Choice { with: Some(Runner::Machine), rule: None }),
-        ["--miri"] => Ok(Choice { with: Some(Runner::Miri), rule: None }),
-        ["--python"] => Ok(Choice { with: Some(Runner::Python), rule: None }),
-        ["--rule", rule] => Ok(Choice { with: None, rule: Some((*rule).to_owned()) }),
-        _ => Err(format!(
-            "`mutants` takes `--rule` with a rule, `--rust`, `--miri`, `--python` or `--score`, and got `{}`.",
-            rest.join(" ")
-        )),
-    }
+#[derive(Debug, PartialEq, Eq, Args)]
+pub(crate) struct Test {
+    /// Add the other libraries, lints, the oldest PyO3, Miri, valgrind and AddressSanitizer
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Run only the steps whose names contain NAME
+    #[arg(long, value_name = "NAME")]
+    pub(crate) step: Option<String>,
 }
 
-fn fuzz(rest: &[&str]) -> Result<fuzz::Choice, String> {
-    let (mut target, mut seconds) = (None, None);
-    let mut words = rest.iter();
-    while let Some(word) = words.next() {
-        match (*word, words.next()) {
-            ("--target", Some(name)) if fuzz::TARGETS.contains(name) => {
-                target = Some((*name).to_owned());
-            }
-            ("--seconds", Some(number)) => seconds = number.parse().ok().filter(|&n| n > 0),
-            _ => {}
+#[derive(Debug, PartialEq, Eq, Args)]
+#[group(multiple = false)]
+pub(crate) struct Mutants {
+    /// Run the mutants of one rule, such as F4
+    #[arg(long)]
+    rule: Option<String>,
+    /// Run the mutants whose tests run without Python and without Miri
+    #[arg(long)]
+    rust: bool,
+    /// Run the mutants whose tests run under Miri
+    #[arg(long)]
+    miri: bool,
+    /// Run the mutants whose tests run in Python
+    #[arg(long)]
+    python: bool,
+    /// Measure how many small mistakes in the core the tests notice (half an hour), in all
+    /// files or in those with PATH in their names
+    #[arg(long, value_name = "PATH")]
+    #[expect(clippy::option_option, reason = "clap's type for an option with an optional value")]
+    score: Option<Option<String>>,
+}
+
+/// What `mutants` runs.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum MutantRun {
+    /// The edits in `tests/mutants`.
+    Kept(Choice),
+    /// The score, of the files with this in their names.
+    Score(Option<String>),
+}
+
+impl Mutants {
+    pub(crate) fn run(self) -> MutantRun {
+        if let Some(path) = self.score {
+            return MutantRun::Score(path);
         }
-    }
-    let words = rest.len() == 2 * (usize::from(target.is_some()) + usize::from(seconds.is_some()));
-    match seconds {
-        Some(seconds) if words => Ok(fuzz::Choice { target, seconds }),
-        _ => Err(format!(
-            "`fuzz` takes `--seconds` with a number, and `--target` with one of {}; it got `{}`.",
-            fuzz::TARGETS.join(", "),
-            rest.join(" ")
-        )),
+        let runners = [
+            (self.rust, Runner::Machine),
+            (self.miri, Runner::Miri),
+            (self.python, Runner::Python),
+        ];
+        let with = runners.into_iter().find_map(|(chosen, runner)| chosen.then_some(runner));
+        MutantRun::Kept(Choice { rule: self.rule, with })
     }
 }
 
-fn packages(command: &str, rest: &[&str]) -> Result<Packages, String> {
-    match rest {
-        [] => Ok(Packages::Base),
-        ["--with", "torch"] | ["--with=torch"] => Ok(Packages::Torch),
-        ["--with", "all"] | ["--with=all"] => Ok(Packages::MOST),
-        _ => Err(format!(
-            "`{command}` takes no argument but `--with torch` or `--with all`, and got `{}`.",
-            rest.join(" ")
-        )),
+#[derive(Debug, PartialEq, Eq, Args)]
+pub(crate) struct Fuzz {
+    /// How many seconds to run each target
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// Run one target
+    #[arg(long, value_parser = fuzz::TARGETS)]
+    target: Option<String>,
+}
+
+impl Fuzz {
+    pub(crate) fn choice(self) -> fuzz::Choice {
+        fuzz::Choice { target: self.target, seconds: self.seconds }
     }
+}
+
+#[derive(Debug, PartialEq, Eq, Subcommand)]
+pub(crate) enum Bench {
+    /// Cost of an exchange, beside other crates and the lower bound
+    Rust,
+    /// Cost of an exchange from Python, beside NumPy, PyTorch, tvm-ffi and nanobind
+    Python,
+    /// Exchange tables of our classes and of torch.Tensor, called from C
+    Table,
+    /// Machine code per exported type, with and without Python
+    Size,
+    /// Instructions of the hot paths against the record; `DLPACK_BLESS=1` writes the record
+    Instructions,
+    /// Build time that the derive adds, beside serde's
+    Compile,
+    /// Write docs/benchmarks.md and its picture from the results of earlier runs
+    Page,
+    /// Run every benchmark and write the page
+    All,
+}
+
+/// Parses the arguments behind `cargo xtask`. Prints help or an error and exits where
+/// there is no command to run.
+pub(crate) fn parse() -> Request {
+    match parsed(std::env::args().skip(1)) {
+        Ok(Some(request)) => request,
+        Ok(None) => {
+            println!("{}", command().render_help());
+            std::process::exit(0)
+        }
+        Err(error) => error.exit(),
+    }
+}
+
+fn parsed(words: impl Iterator<Item = String>) -> Result<Option<Request>, clap::Error> {
+    let words = ["cargo xtask".to_owned()].into_iter().chain(words);
+    let matches = command().try_get_matches_from(words)?;
+    Ok(Arguments::from_arg_matches(&matches)?.request)
+}
+
+/// The parser, with a help text that lists the two groups apart.
+fn command() -> clap::Command {
+    let mut help = "Usage: {usage}\n\nFor contributors:\n".to_owned();
+    help += &list(&Contribute::augment_subcommands(clap::Command::new("")));
+    help += "\nFor quality runs, which take long or need special tools:\n";
+    help += &list(&Quality::augment_subcommands(clap::Command::new("")));
+    help += "\n`cargo xtask help COMMAND` lists the options of a command.\n\n";
+    Arguments::command().help_template(help + ENVIRONMENT)
+}
+
+/// A line for each command.
+fn list(commands: &clap::Command) -> String {
+    let mut lines = String::new();
+    for command in commands.get_subcommands() {
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        writeln!(lines, "  {:14}{about}", command.get_name()).expect("a string can be written");
+    }
+    lines
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
+
+    use clap::error::ErrorKind;
+
     use super::*;
 
-    fn parsed(line: &str) -> Result<Request, String> {
-        parse(line.split_whitespace().map(str::to_owned))
+    fn parse(line: &str) -> Result<Option<Request>, String> {
+        parsed(line.split_whitespace().map(str::to_owned)).map_err(|error| error.to_string())
     }
 
-    #[test]
-    fn commands_are_understood() {
-        assert_eq!(parsed(""), Ok(Request::Help));
-        assert_eq!(parsed("test --help"), Ok(Request::Help));
-        assert_eq!(parsed("demo"), Ok(Request::Demo(Packages::Base)));
-        assert_eq!(parsed("demo --with torch"), Ok(Request::Demo(Packages::Torch)));
-        assert_eq!(parsed("develop --with=torch"), Ok(Request::Develop(Packages::Torch)));
-        assert_eq!(parsed("rules"), Ok(Request::Rules));
-        assert_eq!(parsed("gpu"), Ok(Request::Gpu));
-        assert_eq!(parsed("wheels"), Ok(Request::Wheels));
-        assert_eq!(parsed("mutants"), Ok(Request::Mutants(Choice::default())));
-        assert_eq!(parsed("mutants --score"), Ok(Request::Score(None)));
-        let layout = Some("layout".to_owned());
-        assert_eq!(parsed("mutants --score layout"), Ok(Request::Score(layout)));
-        assert_eq!(parsed("api"), Ok(Request::Api { bless: false }));
-        assert_eq!(parsed("api --bless"), Ok(Request::Api { bless: true }));
-        let f4 = Choice { rule: Some("F4".to_owned()), with: None };
-        assert_eq!(parsed("mutants --rule F4"), Ok(Request::Mutants(f4)));
-        assert_eq!(parsed("develop --with all"), Ok(Request::Develop(Packages::MOST)));
-        assert_eq!(parsed("conformance"), Ok(Request::Conformance));
-        assert_eq!(parsed("matrix"), Ok(Request::Matrix));
-        assert_eq!(parsed("example no-python"), Ok(Request::Example(Some("no-python".to_owned()))));
-        assert_eq!(parsed("bench rust"), Ok(Request::BenchRust));
-        assert_eq!(parsed("bench table"), Ok(Request::BenchTable));
-        assert_eq!(parsed("bench python"), Ok(Request::BenchPython));
-        assert_eq!(parsed("bench page"), Ok(Request::BenchPage));
-        assert_eq!(parsed("bench all"), Ok(Request::BenchAll));
-        assert_eq!(parsed("bench size"), Ok(Request::BenchSize));
-        assert_eq!(parsed("bench instructions"), Ok(Request::BenchInstructions));
-        assert_eq!(parsed("sanitize"), Ok(Request::Sanitize(None)));
-        assert_eq!(parsed("load"), Ok(Request::Load));
-        assert_eq!(parsed("soak --seconds 60"), Ok(Request::Soak(60)));
-        assert_eq!(parsed("free-threaded"), Ok(Request::FreeThreaded));
-        assert_eq!(parsed("trust"), Ok(Request::Trust));
-        let miri = Some("miri".to_owned());
-        assert_eq!(parsed("sanitize --step miri"), Ok(Request::Sanitize(miri)));
-        let some = |target: Option<&str>, seconds| {
-            Ok(Request::Fuzz(fuzz::Choice { target: target.map(str::to_owned), seconds }))
-        };
-        assert_eq!(parsed("fuzz --seconds 60"), some(None, 60));
-        assert_eq!(parsed("fuzz --target layout --seconds 5"), some(Some("layout"), 5));
-        assert_eq!(parsed("test"), Ok(Request::Test { full: false }));
-        assert_eq!(parsed("test --full"), Ok(Request::Test { full: true }));
-    }
-
-    #[test]
-    fn a_refusal_stays_in_sight() {
-        let text = refusal(&parsed("wrongcommand").unwrap_err());
-        let lines: Vec<_> = text.lines().collect();
-        assert_eq!(lines[0], "error: There is no command `wrongcommand`.");
-        assert_eq!(lines[1..], ["All commands: cargo xtask help"]);
-    }
-
-    #[test]
-    fn unknown_words_are_named_in_the_refusal() {
-        assert!(parsed("bake").unwrap_err().contains("`bake`"));
-        assert!(parsed("demo --with cupy").unwrap_err().contains("--with cupy"));
-        assert!(parsed("api --write").unwrap_err().contains("--write"));
-        assert!(parsed("mutants --all").unwrap_err().contains("--all"));
-        for wrong in ["fuzz", "fuzz --seconds 0", "fuzz --seconds 5 --target x", "fuzz layout 3"] {
-            assert!(parsed(wrong).unwrap_err().contains("--seconds"), "{wrong}");
+    fn contribute(line: &str) -> Contribute {
+        match parse(line) {
+            Ok(Some(Request::Contribute(request))) => request,
+            other => panic!("{line}: {other:?}"),
         }
-        assert!(parsed("sanitize --fast").unwrap_err().contains("--fast"));
-        assert!(parsed("soak").unwrap_err().contains("--seconds"));
-        assert!(parsed("soak --seconds 0").unwrap_err().contains("--seconds"));
-        assert!(parsed("load --fast").unwrap_err().contains("--fast"));
-        assert!(parsed("matrix --fast").unwrap_err().contains("--fast"));
-        assert!(parsed("test --fast").unwrap_err().contains("--fast"));
+    }
+
+    fn quality(line: &str) -> Quality {
+        match parse(line) {
+            Ok(Some(Request::Quality(request))) => request,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_parser_is_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn commands_without_options_are_parsed() {
+        assert_eq!(parse(""), Ok(None));
+        assert_eq!(contribute("rules"), Contribute::Rules);
+        assert_eq!(contribute("conformance"), Contribute::Conformance);
+        assert_eq!(contribute("matrix"), Contribute::Matrix);
+        assert_eq!(contribute("pictures"), Contribute::Pictures);
+        assert_eq!(quality("gpu"), Quality::Gpu);
+        assert_eq!(quality("wheels"), Quality::Wheels);
+        assert_eq!(quality("load"), Quality::Load);
+        assert_eq!(quality("free-threaded"), Quality::FreeThreaded);
+        assert_eq!(quality("trust"), Quality::Trust);
+        assert_eq!(quality("publishable"), Quality::Publishable);
+    }
+
+    #[test]
+    fn options_are_parsed() {
+        let packages = |line: &str| match contribute(line) {
+            Contribute::Demo(with) | Contribute::Develop(with) => with.packages(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(packages("demo"), Packages::Base);
+        assert_eq!(packages("demo --with torch"), Packages::Torch);
+        assert_eq!(packages("develop --with=torch"), Packages::Torch);
+        assert_eq!(packages("develop --with all"), Packages::MOST);
+        let name = Some("no-python".to_owned());
+        assert_eq!(contribute("example no-python"), Contribute::Example { name });
+        assert_eq!(contribute("example"), Contribute::Example { name: None });
+        assert_eq!(contribute("api"), Contribute::Api { bless: false });
+        assert_eq!(contribute("api --bless"), Contribute::Api { bless: true });
+        let test = |full, step: Option<&str>| {
+            Contribute::Test(Test { full, step: step.map(str::to_owned) })
+        };
+        assert_eq!(contribute("test"), test(false, None));
+        assert_eq!(contribute("test --full"), test(true, None));
+        assert_eq!(contribute("test --step ui"), test(false, Some("ui")));
+        assert_eq!(contribute("test --step miri --full"), test(true, Some("miri")));
+        assert_eq!(quality("sanitize"), Quality::Sanitize { step: None });
+        let step = Some("miri".to_owned());
+        assert_eq!(quality("sanitize --step miri"), Quality::Sanitize { step });
+        assert_eq!(quality("soak --seconds 60"), Quality::Soak { seconds: 60 });
+        let fuzz = |line: &str| match quality(line) {
+            Quality::Fuzz(fuzz) => fuzz.choice(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(fuzz("fuzz --seconds 60"), fuzz::Choice { target: None, seconds: 60 });
+        let target = Some("layout".to_owned());
+        assert_eq!(fuzz("fuzz --target layout --seconds 5"), fuzz::Choice { target, seconds: 5 });
+    }
+
+    #[test]
+    fn mutants_are_chosen_by_one_option() {
+        let run = |line: &str| match contribute(line) {
+            Contribute::Mutants(mutants) => mutants.run(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(run("mutants"), MutantRun::Kept(Choice::default()));
+        let f4 = Choice { rule: Some("F4".to_owned()), with: None };
+        assert_eq!(run("mutants --rule F4"), MutantRun::Kept(f4));
+        let miri = Choice { rule: None, with: Some(Runner::Miri) };
+        assert_eq!(run("mutants --miri"), MutantRun::Kept(miri));
+        assert_eq!(run("mutants --score"), MutantRun::Score(None));
+        let layout = Some("layout".to_owned());
+        assert_eq!(run("mutants --score layout"), MutantRun::Score(layout));
+        assert!(parse("mutants --rule F4 --miri").unwrap_err().contains("cannot be used with"));
+    }
+
+    #[test]
+    fn benchmarks_are_parsed() {
+        for (name, wanted) in [
+            ("rust", Bench::Rust),
+            ("python", Bench::Python),
+            ("table", Bench::Table),
+            ("size", Bench::Size),
+            ("instructions", Bench::Instructions),
+            ("compile", Bench::Compile),
+            ("page", Bench::Page),
+            ("all", Bench::All),
+        ] {
+            assert_eq!(contribute(&format!("bench {name}")), Contribute::Bench { what: wanted });
+        }
+    }
+
+    #[test]
+    fn errors_name_the_wrong_word() {
+        for (line, word) in [
+            ("bake", "'bake'"),
+            ("demo --with cupy", "'cupy'"),
+            ("api --write", "'--write'"),
+            ("mutants --all", "'--all'"),
+            ("fuzz", "--seconds"),
+            ("fuzz --seconds 0", "--seconds"),
+            ("fuzz --seconds 5 --target x", "'x'"),
+            ("fuzz layout 3", "'layout'"),
+            ("sanitize --fast", "'--fast'"),
+            ("soak", "--seconds"),
+            ("soak --seconds 0", "--seconds"),
+            ("load --fast", "'--fast'"),
+            ("matrix --fast", "'--fast'"),
+            ("test --fast", "'--fast'"),
+            ("bench speed", "'speed'"),
+        ] {
+            let error = parse(line).unwrap_err();
+            assert!(error.contains(word), "{line}: {error}");
+            // An error does not print the list of all commands, which would hide it.
+            assert!(error.lines().count() < 10, "{line}: {error}");
+        }
+        let error = parse("sanitise").unwrap_err();
+        assert!(error.contains("similar") && error.contains("'sanitize'"), "{error}");
+    }
+
+    #[test]
+    fn help_lists_each_command_in_its_group_on_one_line() {
+        let help = command().render_help().to_string();
+        let (contributors, quality) = help.split_once("For quality runs").expect("two groups");
+        let (quality, environment) = quality.split_once("Environment:").expect("the variables");
+        for name in ["test", "rules", "bench", "mutants"] {
+            assert!(contributors.contains(&format!("\n  {name} ")), "{help}");
+        }
+        for name in ["sanitize", "fuzz", "trust", "publishable"] {
+            assert!(quality.contains(&format!("\n  {name} ")), "{help}");
+        }
+        assert!(environment.contains("DLPACK_REQUIRE"));
+        for line in help.lines() {
+            assert!(line.len() <= 100, "{line}");
+        }
+        let test = parse("help test").unwrap_err();
+        assert!(test.contains("--full") && test.contains("--step <NAME>"), "{test}");
+    }
+
+    /// The commands that a text names: behind `$` in a console, and between backticks.
+    fn commands_in(text: &str) -> Vec<String> {
+        let start = |(at, _): (usize, &str)| &text[at..];
+        let mentions = text.match_indices("cargo xtask ").map(start).filter_map(|mention| {
+            let mention = mention.split("  ").next()?;
+            let line = mention.split(['`', '\n', '#', '"', '<', ')', ',', ';']).next()?;
+            Some(line.trim_start_matches("cargo xtask ").trim().trim_end_matches('.').to_owned())
+        });
+        mentions.collect()
+    }
+
+    fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("the folder can be read") {
+            let path = entry.expect("the entry can be read").path();
+            if path.is_dir() {
+                files(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn commands_in_documents_are_parsed() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut pages = vec![root.join("CONTRIBUTING.md"), root.join("README.md")];
+        files(&root.join("docs"), &mut pages);
+        files(&root.join("requirements"), &mut pages);
+        let mut count = 0;
+        for page in pages {
+            let text = std::fs::read_to_string(&page).expect("the page can be read");
+            for line in commands_in(&text) {
+                // A placeholder. A page may name a command without its required options.
+                let words = line.replace(" N", " 1");
+                let words = words.split_whitespace().map(str::to_owned);
+                let wrong = parsed(words).err().filter(|error| {
+                    !matches!(
+                        error.kind(),
+                        ErrorKind::DisplayHelp
+                            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+                            | ErrorKind::MissingRequiredArgument
+                    )
+                });
+                assert!(wrong.is_none(), "{}: `{line}`: {wrong:?}", page.display());
+                count += 1;
+            }
+        }
+        assert!(count > 20, "{count} commands were found");
     }
 }

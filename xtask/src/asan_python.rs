@@ -32,7 +32,7 @@ pub(crate) fn cpython(context: &Context, stage: &mut Stage) -> Ending {
         return missing("asan", "gcc has no libasan or no libstdc++ (install g++)".to_owned());
     };
     let checkout = &context.checkout;
-    let environment = context.environment()?;
+    let environment = context.environment(stage)?;
     let target = checkout.target().join("sanitize");
     let folder = target.join("python");
     for package in ["dlpack-testing", "dlpack-example"] {

@@ -63,7 +63,7 @@ pub(crate) fn clippy(context: &Context, stage: &mut Stage) -> Ending {
     for packages in everywhere() {
         let mut command = cargo(&context.checkout);
         command
-            .env("PYO3_PYTHON", &context.environment()?.interpreter.executable)
+            .env("PYO3_PYTHON", &context.environment(stage)?.interpreter.executable)
             .arg("clippy")
             .args(packages)
             .args(["--all-targets", "--all-features", "--", "--deny=warnings"]);
@@ -100,7 +100,7 @@ pub(crate) fn docs(context: &Context, stage: &mut Stage) -> Ending {
     for packages in everywhere() {
         let mut command = cargo(&context.checkout);
         command
-            .env("PYO3_PYTHON", &context.environment()?.interpreter.executable)
+            .env("PYO3_PYTHON", &context.environment(stage)?.interpreter.executable)
             .env("RUSTDOCFLAGS", "--deny=warnings")
             .arg("doc")
             .args(packages)
@@ -128,7 +128,7 @@ pub(crate) fn feature_sets(context: &Context, stage: &mut Stage) -> Ending {
 
 /// The same for sets that need an interpreter to build.
 pub(crate) fn feature_sets_with_pyo3(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = context.environment()?;
+    let environment = context.environment(stage)?;
     for set in FEATURE_SETS_WITH_PYO3 {
         let mut command = cargo(&context.checkout);
         command.env("PYO3_PYTHON", &environment.interpreter.executable);
@@ -175,7 +175,7 @@ pub(crate) fn oldest_rust(context: &Context, stage: &mut Stage) -> Ending {
             ),
         );
     };
-    let environment = context.environment()?;
+    let environment = context.environment(stage)?;
     stage.note(version.trim());
     let mut command = cargo_of(&context.checkout, OLDEST_RUST);
     command

@@ -60,7 +60,7 @@ pub(crate) fn free_threaded(checkout: Checkout) -> Outcome<ExitCode> {
 }
 
 fn step(context: &Context, stage: &mut Stage) -> Ending {
-    let pip = &context.environment()?.interpreter;
+    let pip = &context.environment(stage)?.interpreter;
     let home = match home(pip, &context.checkout, stage) {
         Ok(home) => home,
         Err(reason) => return missing("free-threaded", reason),

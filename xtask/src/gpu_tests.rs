@@ -38,7 +38,7 @@ pub(crate) fn simulated(context: &Context, stage: &mut Stage) -> Ending {
 /// Python classes on GPUs, where the loader finds the simulator that the step
 /// before built. A process of its own: no other test is to see a driver.
 pub(crate) fn python_simulated(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = context.modules()?;
+    let environment = context.modules(stage)?;
     let folder = context.checkout.target().join("gpu-simulator");
     if !folder.exists() {
         return missing_any(&NAMES, "there is no simulator: see that step".to_owned());

@@ -50,12 +50,12 @@ fn rust(context: &Context, stage: &mut Stage) -> Ending {
 }
 
 fn python(context: &Context, stage: &mut Stage) -> Ending {
-    let mut command = context.modules()?.python(&context.checkout);
+    let mut command = context.modules(stage)?.python(&context.checkout);
     Ok(stage.run(command.args(["tests/python/load.py", "--rounds", ROUNDS]))?)
 }
 
 fn exits(context: &Context, stage: &mut Stage) -> Ending {
-    let mut command = context.modules()?.python(&context.checkout);
+    let mut command = context.modules(stage)?.python(&context.checkout);
     Ok(stage.run(command.args(["tests/python/exits.py", "--rounds", EXITS]))?)
 }
 
@@ -63,7 +63,7 @@ fn exits(context: &Context, stage: &mut Stage) -> Ending {
 fn soaked(context: &Context, stage: &mut Stage) -> Ending {
     let seconds = context.seconds.to_string();
     let checkout = &context.checkout;
-    let mut python = context.modules()?.python(checkout);
+    let mut python = context.modules(stage)?.python(checkout);
     python.args(["tests/python/load.py", "--seconds", &seconds]);
     let mut rust = faults(checkout);
     rust.env("DLPACK_SOAK", &seconds).args(["soak::", "--", "--nocapture", "--include-ignored"]);

@@ -51,113 +51,67 @@ mod wheels;
 
 use std::process::ExitCode;
 
-use args::Request;
+use args::{Bench, Contribute, MutantRun, Quality, Request};
 use checkout::Checkout;
 
-/// What a command answers: nothing, or one sentence that says what to do.
+/// The result of a command: a value, or a sentence that names what to do.
 type Outcome<T = ()> = Result<T, String>;
 
 fn main() -> ExitCode {
-    let request = match args::parse(std::env::args().skip(1)) {
-        Ok(request) => request,
-        Err(sentence) => {
-            eprintln!("{}", args::refusal(&sentence));
-            return ExitCode::from(2);
-        }
+    let request = args::parse();
+    let outcome = Checkout::find().and_then(|checkout| match request {
+        Request::Contribute(request) => contribute(request, checkout),
+        Request::Quality(request) => quality(request, checkout),
+    });
+    outcome.unwrap_or_else(|sentence| {
+        eprintln!("error: {sentence}");
+        ExitCode::FAILURE
+    })
+}
+
+fn contribute(request: Contribute, checkout: Checkout) -> Outcome<ExitCode> {
+    let outcome = match request {
+        Contribute::Test(test) => return test::test(checkout, test.full, test.step.as_deref()),
+        Contribute::Matrix => return matrix::matrix(&checkout),
+        Contribute::Conformance => return conformance::conformance(&checkout),
+        Contribute::Demo(with) => demo::demo(&checkout, with.packages()),
+        Contribute::Develop(with) => develop::develop(&checkout, with.packages()).map(drop),
+        Contribute::Example { name } => examples::example(&checkout, name.as_deref()),
+        Contribute::Rules => rules::rules(&checkout),
+        Contribute::Mutants(mutants) => match mutants.run() {
+            MutantRun::Kept(choice) => mutants::mutants(&checkout, &choice),
+            MutantRun::Score(path) => mutants::score::score(&checkout, path.as_deref()),
+        },
+        Contribute::Api { bless } => api::api(&checkout, bless),
+        Contribute::Pictures => pictures::pictures(&checkout),
+        Contribute::Bench { what } => bench(&what, &checkout),
     };
-    match answer(request) {
-        Ok(code) => code,
-        Err(sentence) => {
-            eprintln!("error: {sentence}");
-            ExitCode::FAILURE
-        }
+    outcome.map(|()| ExitCode::SUCCESS)
+}
+
+fn bench(what: &Bench, checkout: &Checkout) -> Outcome {
+    match what {
+        Bench::Rust => bench_rust::bench(checkout),
+        Bench::Python => bench_python::bench(checkout),
+        Bench::Table => bench_table::bench(checkout),
+        Bench::Size => bench_size::bench(checkout),
+        Bench::Instructions => instructions::bench(checkout),
+        Bench::Compile => bench_compile::bench(checkout),
+        Bench::Page => bench_python::page(checkout),
+        Bench::All => bench_python::all(checkout),
     }
 }
 
-fn answer(request: Request) -> Outcome<ExitCode> {
+fn quality(request: Quality, checkout: Checkout) -> Outcome<ExitCode> {
     match request {
-        Request::Help => {
-            println!("{}", args::HELP);
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::Develop(packages) => {
-            develop::develop(&Checkout::find()?, packages)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::Demo(packages) => {
-            demo::demo(&Checkout::find()?, packages)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::Conformance => conformance::conformance(&Checkout::find()?),
-        Request::Matrix => matrix::matrix(&Checkout::find()?),
-        Request::Pictures => {
-            pictures::pictures(&Checkout::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::Publishable => publish::publishable(Checkout::find()?),
-        Request::BenchCompile => {
-            bench_compile::bench(&Checkout::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::BenchPython => {
-            bench_python::bench(&Checkout::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::BenchPage => {
-            bench_python::page(&Checkout::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::BenchAll => {
-            bench_python::all(&Checkout::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::Rules => {
-            rules::rules(&Checkout::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::Mutants(choice) => {
-            mutants::mutants(&Checkout::find()?, &choice)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::Score(only) => {
-            mutants::score::score(&Checkout::find()?, only.as_deref())?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::Api { bless } => {
-            api::api(&Checkout::find()?, bless)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::Gpu => gpu::evidence(&Checkout::find()?),
-        Request::Fuzz(choice) => {
-            fuzz::fuzz(&Checkout::find()?, &choice)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::Sanitize(step) => sanitize::sanitize(Checkout::find()?, step.as_deref()),
-        Request::Load => load::load(Checkout::find()?),
-        Request::Soak(seconds) => load::soak(Checkout::find()?, seconds),
-        Request::Trust => trust::trust(Checkout::find()?),
-        Request::FreeThreaded => free_threaded::free_threaded(Checkout::find()?),
-        Request::Example(name) => {
-            examples::example(&Checkout::find()?, name.as_deref())?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::BenchRust => {
-            bench_rust::bench(&Checkout::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::Wheels => wheels::wheels(Checkout::find()?),
-        Request::BenchInstructions => {
-            instructions::bench(&Checkout::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::BenchTable => {
-            bench_table::bench(&Checkout::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::BenchSize => {
-            bench_size::bench(&Checkout::find()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Request::Test { full } => test::test(Checkout::find()?, full),
+        Quality::Sanitize { step } => sanitize::sanitize(checkout, step.as_deref()),
+        Quality::Fuzz(fuzz) => fuzz::fuzz(&checkout, &fuzz.choice()).map(|()| ExitCode::SUCCESS),
+        Quality::Load => load::load(checkout),
+        Quality::Soak { seconds } => load::soak(checkout, seconds),
+        Quality::FreeThreaded => free_threaded::free_threaded(checkout),
+        Quality::Trust => trust::trust(checkout),
+        Quality::Gpu => gpu::evidence(&checkout),
+        Quality::Wheels => wheels::wheels(checkout),
+        Quality::Publishable => publish::publishable(checkout),
     }
 }

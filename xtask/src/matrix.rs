@@ -42,7 +42,7 @@ pub(crate) fn matrix(checkout: &Checkout) -> Outcome<ExitCode> {
 
 /// Measures again: fails where a cell is worse than `docs/interop.md` says.
 pub(crate) fn interop_matrix(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = context.modules()?;
+    let environment = context.modules(stage)?;
     let newest = context.newest.get();
     stage.run(&mut driver(&context.checkout, environment, newest)).map_err(|_| {
         Stop::Failed(format!(

@@ -78,7 +78,7 @@ fn semver(context: &Context, stage: &mut Stage) -> Ending {
     };
     let mut command = tools::with_first(&folder, cargo(checkout));
     command
-        .env("PYO3_PYTHON", &context.environment()?.interpreter.executable)
+        .env("PYO3_PYTHON", &context.environment(stage)?.interpreter.executable)
         .args(["semver-checks", "--package", "dlpack-traits", "--all-features", "--baseline-rev"])
         .arg(last.trim());
     Ok(stage.run(&mut command)?)
@@ -92,7 +92,7 @@ fn powerset(context: &Context, stage: &mut Stage) -> Ending {
     };
     let mut command = tools::with_first(&folder, cargo(checkout));
     command
-        .env("PYO3_PYTHON", &context.environment()?.interpreter.executable)
+        .env("PYO3_PYTHON", &context.environment(stage)?.interpreter.executable)
         .env("RUSTFLAGS", "--deny=warnings")
         .env("CARGO_TARGET_DIR", checkout.target().join("powerset"))
         .args(["hack", "check", "--package", "dlpack-traits", "--lib"])
@@ -116,7 +116,7 @@ fn minimal_versions(context: &Context, stage: &mut Stage) -> Ending {
     check
         .current_dir(&copy)
         .env("CARGO_TARGET_DIR", copy.with_extension("target"))
-        .env("PYO3_PYTHON", &context.environment()?.interpreter.executable)
+        .env("PYO3_PYTHON", &context.environment(stage)?.interpreter.executable)
         .args(["check", "--package", "dlpack-traits", "--all-features"]);
     Ok(stage.run(&mut check)?)
 }

@@ -21,7 +21,7 @@ const BETWEEN: [&str; 4] = ["0.26.0", "0.27.2", "0.28.3", "0.29.3"];
 /// Checks the modules with every series between the ends, in a copy of the
 /// sources: what one series has under one name, the next may have under two.
 pub(crate) fn series_between(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = context.modules()?;
+    let environment = context.modules(stage)?;
     let checkout = &context.checkout;
     let place = checkout.target().join("pyo3-range").join("between");
     let sources = place.join("src");
@@ -45,7 +45,7 @@ pub(crate) fn series_between(context: &Context, stage: &mut Stage) -> Ending {
 /// Builds the modules with the oldest PyO3 in a copy of the sources, and runs
 /// the Python tests against them.
 pub(crate) fn oldest_pyo3(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = context.modules()?;
+    let environment = context.modules(stage)?;
     let checkout = &context.checkout;
     let newest = locked_pyo3(checkout.root())?;
     if !newest.starts_with(NEWEST_SERIES) {

@@ -10,7 +10,7 @@ use crate::venv::Environment;
 
 /// The Python tests against the modules in `target/python`.
 pub(crate) fn python_tests(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = context.modules()?;
+    let environment = context.modules(stage)?;
     run(&mut pytest(&context.checkout, environment), stage)
 }
 

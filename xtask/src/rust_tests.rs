@@ -25,7 +25,7 @@ pub(crate) fn rust_tests(context: &Context, stage: &mut Stage) -> Ending {
     command.args(["test", "--no-fail-fast"]).args(SELECTION);
     // Proc macros and this program are no part of what Miri and valgrind run.
     command.args(["--package=dlpack-derive", "--package=xtask"]);
-    if let Ok(environment) = context.environment() {
+    if let Ok(environment) = context.environment(stage) {
         // The ABI test finds `dlpack.h` in tvm-ffi's wheel.
         command.env("DLPACK_REQUIRE", environment.required("header"));
     }
@@ -40,7 +40,7 @@ pub(crate) fn ui_tests(context: &Context, stage: &mut Stage) -> Ending {
 /// The documents about Python, as code. Those that need PyO3's macros, which the
 /// crate itself has no use for, are ignored elsewhere.
 pub(crate) fn python_documents(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = context.environment()?;
+    let environment = context.environment(stage)?;
     let mut command = cargo(&context.checkout);
     command
         .env("PYO3_PYTHON", &environment.interpreter.executable)

@@ -58,16 +58,10 @@ pub(crate) const STEPS: &[(&str, Body)] = &[
     ("miri, many seeds", miri::many_seeds),
 ];
 
-/// Runs all of them, or those that are named; the exit code says whether any failed.
+/// Runs all steps, or those whose names contain `step`; the exit code is a failure where
+/// any step failed.
 pub(crate) fn sanitize(checkout: Checkout, step: Option<&str>) -> Outcome<ExitCode> {
-    // The environment is made for one step, and found ready for the others.
-    let named = |name: &str| step.is_none_or(|step| name.contains(step) || name == STEPS[0].0);
-    let steps: Vec<_> = STEPS.iter().filter(|(name, _)| named(name)).copied().collect();
-    if steps.len() == 1 {
-        let all: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
-        return Err(format!("there is no such step; there are {}.", all.join("; ")));
-    }
-    test::run(checkout, &steps, Packages::Base)
+    test::run(checkout, &test::named(STEPS, step)?, Packages::Base)
 }
 
 /// Accesses outside of allocations, and after their end.

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: the steps and their order.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::process::ExitCode;
 
 use crate::checkout::Checkout;
@@ -20,8 +20,10 @@ pub(crate) struct Context {
     /// The checkout under test.
     pub(crate) checkout: Checkout,
     packages: Packages,
-    environment: OnceCell<Environment>,
-    modules: Cell<bool>,
+    /// `None` where it could not be made.
+    environment: OnceCell<Option<Environment>>,
+    /// Whether the modules could be built.
+    modules: OnceCell<bool>,
     /// How long what has no end of its own goes on.
     pub(crate) seconds: u32,
     /// The environment of the newest libraries, where its step made one.
@@ -29,20 +31,27 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// The environment, or why a step that needs it is skipped.
-    pub(crate) fn environment(&self) -> Result<&Environment, Stop> {
-        self.environment.get().ok_or_else(|| {
-            Stop::Skipped("there is no Python environment: see that step".to_owned())
+    /// Returns the environment. Makes it where no earlier step did; where an earlier step
+    /// failed to, the step that needs it is skipped.
+    pub(crate) fn environment(&self, stage: &mut Stage) -> Result<&Environment, Stop> {
+        if self.environment.get().is_none() {
+            python_environment(self, stage)?;
+        }
+        self.environment.get().and_then(Option::as_ref).ok_or_else(|| {
+            Stop::Skipped("there is no Python environment: see the step that failed".to_owned())
         })
     }
 
-    /// The environment with built modules, or why a step that needs them is skipped.
-    pub(crate) fn modules(&self) -> Result<&Environment, Stop> {
-        let environment = self.environment()?;
-        if self.modules.get() {
+    /// Returns the environment with built modules, under the same conditions.
+    pub(crate) fn modules(&self, stage: &mut Stage) -> Result<&Environment, Stop> {
+        let environment = self.environment(stage)?;
+        if self.modules.get().is_none() {
+            python_modules(self, stage)?;
+        }
+        if self.modules.get() == Some(&true) {
             return Ok(environment);
         }
-        Err(Stop::Skipped("there are no Python modules: see that step".to_owned()))
+        Err(Stop::Skipped("there are no Python modules: see the step that failed".to_owned()))
     }
 }
 
@@ -110,10 +119,33 @@ const FULL: &[(&str, Body)] = &[
     ("cargo-deny", checks::cargo_deny),
 ];
 
-/// Runs all steps; the exit code says whether any failed.
-pub(crate) fn test(checkout: Checkout, full: bool) -> Outcome<ExitCode> {
+/// Runs all steps, or those whose names contain `step`; the exit code is a failure where
+/// any step failed.
+pub(crate) fn test(checkout: Checkout, full: bool, step: Option<&str>) -> Outcome<ExitCode> {
     let (steps, packages) = if full { (FULL, Packages::MOST) } else { (QUICK, Packages::Base) };
-    run(checkout, steps, packages)
+    let chosen = named(steps, step).map_err(|sentence| {
+        let in_full = !full && named(FULL, step).is_ok();
+        if in_full { format!("{sentence} With `--full` there is one.") } else { sentence }
+    })?;
+    run(checkout, &chosen, packages)
+}
+
+/// The steps whose names contain `part`: all of them without a part. A step makes the
+/// environment and the modules that it needs, so each can be run alone.
+pub(crate) fn named(
+    steps: &[(&'static str, Body)],
+    part: Option<&str>,
+) -> Outcome<Vec<(&'static str, Body)>> {
+    let part = part.unwrap_or_default();
+    let chosen: Vec<_> = steps.iter().filter(|(name, _)| name.contains(part)).copied().collect();
+    if chosen.is_empty() {
+        let names: Vec<_> = steps.iter().map(|(name, _)| *name).collect();
+        return Err(format!(
+            "no step has `{part}` in its name; the steps are: {}.",
+            names.join("; ")
+        ));
+    }
+    Ok(chosen)
 }
 
 /// Runs steps, with an environment of these packages for those that want one.
@@ -136,7 +168,7 @@ pub(crate) fn run_for(
         checkout,
         packages,
         environment: OnceCell::new(),
-        modules: Cell::new(false),
+        modules: OnceCell::new(),
         seconds,
         newest: OnceCell::new(),
     };
@@ -151,24 +183,57 @@ pub(crate) fn run_for(
 }
 
 pub(crate) fn python_environment(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = venv::ensure(&context.checkout, context.packages, stage)?;
-    context.environment.get_or_init(|| environment);
-    Ok(())
+    let (made, ending) = match venv::ensure(&context.checkout, context.packages, stage) {
+        Ok(environment) => (Some(environment), Ok(())),
+        Err(sentence) => (None, Err(Stop::Failed(sentence))),
+    };
+    context.environment.get_or_init(|| made);
+    ending
 }
 
 pub(crate) fn python_modules(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = context.environment()?;
-    let checkout = &context.checkout;
+    let environment = context.environment(stage)?;
+    let ending = build_modules(&context.checkout, environment, stage);
+    context.modules.get_or_init(|| ending.is_ok());
+    Ok(ending?)
+}
+
+fn build_modules(checkout: &Checkout, environment: &Environment, stage: &mut Stage) -> Outcome {
     let build = Build::of(checkout);
     build.run(checkout, &environment.interpreter, TESTED, stage)?;
     for module in TESTED {
         check_import(&mut environment.python(checkout), *module, &build.modules, stage)?;
     }
-    context.modules.set(true);
     Ok(())
 }
 
 fn the_demo(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = context.modules()?;
+    let environment = context.modules(stage)?;
     Ok(stage.run(&mut demo::story(&context.checkout, environment))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_chosen_by_a_part_of_their_name() {
+        let names = |steps: &[(&'static str, Body)], part| -> Vec<&'static str> {
+            named(steps, part).unwrap().into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(QUICK, None).len(), QUICK.len());
+        assert_eq!(names(QUICK, Some("ui")), ["ui tests"]);
+        assert_eq!(names(QUICK, Some("simulated")).len(), 2);
+        assert_eq!(names(FULL, Some("miri, tree")), ["miri, tree borrows"]);
+        let error = named(QUICK, Some("miri")).unwrap_err();
+        assert!(error.contains("`miri`") && error.contains("ui tests"), "{error}");
+    }
+
+    /// `--full` has every step of the quick run, so a name found there is found here.
+    #[test]
+    fn the_full_run_has_all_quick_steps() {
+        for (name, _) in QUICK {
+            assert!(FULL.iter().any(|(full, _)| full == name), "{name}");
+        }
+    }
 }

@@ -88,7 +88,7 @@ fn wgpu_native(context: &Context, stage: &mut Stage) -> Result<Option<PathBuf>, 
     let folder = context.checkout.target().join("webgpu");
     let library = folder.join("wgpu/resources/libwgpu_native-release.so");
     if !library.exists() {
-        let mut pip = context.environment()?.python(&context.checkout);
+        let mut pip = context.environment(stage)?.python(&context.checkout);
         pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--upgrade"]);
         pip.args(["--requirement", "requirements/webgpu.txt", "--target"]).arg(&folder);
         drop(stage.run(&mut pip));

@@ -40,7 +40,7 @@ impl Tool {
 
 /// Builds each tool, tries it in a clean environment, and runs its tests.
 pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
-    let environment = context.environment()?;
+    let environment = context.environment(stage)?;
     let checkout = &context.checkout;
     let tools = build(checkout, &environment.interpreter, stage)?;
     for tool in &tools {

@@ -18,7 +18,7 @@ print(sysconfig.get_config_var('LIBDIR') or '')
 /// What other crates make, and what the derive makes of it, is the same.
 pub(crate) fn coming_from(context: &Context, stage: &mut Stage) -> Ending {
     let checkout = &context.checkout;
-    let environment = context.environment()?;
+    let environment = context.environment(stage)?;
     let answer = environment.python(checkout).args(["-c", FACTS]).output();
     let answer = answer.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let answer = answer.unwrap_or_default();

@@ -63,7 +63,7 @@ impl PythonExample {
         let checkout = &context.checkout;
         let engines;
         let environment = match self.place {
-            Place::Tests(_) => context.environment()?,
+            Place::Tests(_) => context.environment(stage)?,
             Place::Engines => {
                 engines = self.environment(checkout, stage)?;
                 &engines

@@ -39,7 +39,7 @@ pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
     if std::fs::read_to_string(root.join(HOUSE)).ok() != Some(house::house(root)?) {
         return Err(Stop::Failed(format!("{HOUSE} is old; run `cargo xtask pictures`.")));
     }
-    let environment = context.modules()?;
+    let environment = context.modules(stage)?;
     Ok(one_buffer(&context.checkout, environment, "target/one-buffer.svg", stage)?)
 }
 
