@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use dlpack_traits::ffi::DLManagedTensorVersioned;
-use dlpack_traits::{DLPackExport, DLPackImport, Foreign, ImportError, Imported};
+use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage, ImportError, ImportedTensor};
 
 use crate::contender::{LEN, Samples, delete, foreign};
 use crate::counting::count;
@@ -20,7 +20,7 @@ use crate::shapes::types::Strided;
 /// A struct of an imported tensor, as the derive builds it.
 #[derive(DLPackExport, DLPackImport)]
 struct Derived {
-    data: Foreign<f32>,
+    data: ImportedStorage<f32>,
     shape: [usize; 2],
     strides: [isize; 2],
 }
@@ -28,7 +28,7 @@ struct Derived {
 /// The same struct, built by hand.
 struct ByHand {
     #[expect(dead_code, reason = "it is dropped")]
-    data: Foreign<f32>,
+    data: ImportedStorage<f32>,
     #[expect(dead_code, reason = "as above")]
     shape: [usize; 2],
     #[expect(dead_code, reason = "as above")]
@@ -36,14 +36,14 @@ struct ByHand {
 }
 
 impl DLPackImport for ByHand {
-    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+    fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
         let (&[rows, columns], &[down, right]) = (tensor.shape(), tensor.strides()) else {
             return Err(ImportError::rejected("a matrix has two dimensions"));
         };
         let size = |dim| usize::try_from(dim).map_err(ImportError::rejected);
         let step = |stride| isize::try_from(stride).map_err(ImportError::rejected);
         let (shape, strides) = ([size(rows)?, size(columns)?], [step(down)?, step(right)?]);
-        Ok(Self { data: Foreign::new(tensor)?, shape, strides })
+        Ok(Self { data: ImportedStorage::new(tensor)?, shape, strides })
     }
 }
 
@@ -65,10 +65,10 @@ fn again<O>(
 }
 
 #[inline(always)]
-fn import(managed: *mut DLManagedTensorVersioned) -> Imported {
+fn import(managed: *mut DLManagedTensorVersioned) -> ImportedTensor {
     // SAFETY: 1. to 5. The struct is static, its deleter does nothing, and no one writes the
     // elements.
-    unsafe { Imported::from_raw(managed) }.expect("a tensor")
+    unsafe { ImportedTensor::from_raw(managed) }.expect("a tensor")
 }
 
 /// What the imports are compared with: tvm-ffi, if it is built, or else the floor.
@@ -95,7 +95,7 @@ fn rows(report: &mut Report, layout: &str, rounds: usize, managed: *mut DLManage
     };
     let imported = again(OURS, managed, import);
     report.row(&format!("import + drop, {layout}"), Some(1.0), row(imported), rounds);
-    let typed = |managed| Foreign::<f32>::new(import(managed)).expect("floats");
+    let typed = |managed| ImportedStorage::<f32>::new(import(managed)).expect("floats");
     let typed = again(OURS, managed, typed);
     report.row(&format!("import as Foreign<f32> + drop, {layout}"), Some(1.05), row(typed), rounds);
     let by_hand = |managed| ByHand::from_dlpack(import(managed)).expect("a matrix");
@@ -140,7 +140,7 @@ pub fn all(report: &mut Report, rounds: usize) {
     rows(report, "transposed", rounds, transposed);
     unusual(report, rounds);
 
-    let imported = Foreign::<f32>::new(import(managed)).expect("floats");
+    let imported = ImportedStorage::<f32>::new(import(managed)).expect("floats");
     let derived = Derived::from_dlpack(import(managed)).expect("a matrix");
     let Samples { data, .. } = Samples::new();
     let floor = Strided { data: data.into(), shape: vec![16, 16], strides: vec![16, 1] };

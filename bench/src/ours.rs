@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dlpack_traits::ffi::DLManagedTensorVersioned;
-use dlpack_traits::{DLPackExport, ImportedSlice, Shared};
+use dlpack_traits::{DLPackExport, ImportedSlice, ExportArc};
 
 use crate::contender::{Contender, Samples, Shares, look};
 
@@ -34,20 +34,20 @@ impl Contender for Ours {
 
 impl Shares for Ours {
     const NAME_SHARED: &'static str = "dlpack-traits, Shared";
-    type Owner = Shared<Matrix>;
+    type Owner = ExportArc<Matrix>;
 
-    fn owner(samples: Samples) -> Shared<Matrix> {
+    fn owner(samples: Samples) -> ExportArc<Matrix> {
         let Samples { data, shape } = samples;
-        Shared::new(Matrix { data, shape }).expect("memory")
+        ExportArc::new(Matrix { data, shape }).expect("memory")
     }
 
     #[inline(always)]
-    fn export_shared(owner: &Shared<Matrix>) -> *mut DLManagedTensorVersioned {
+    fn export_shared(owner: &ExportArc<Matrix>) -> *mut DLManagedTensorVersioned {
         owner.to_dlpack().expect("a tensor").into_raw()
     }
 }
 
-/// The same without `Shared`: a packet for each export.
+/// The same without `ExportArc`: a packet for each export.
 pub struct OursArc;
 
 #[derive(DLPackExport)]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
 use dlpack_traits::ffi::DLManagedTensorVersioned;
-use dlpack_traits::{DLPackExport, Shared};
+use dlpack_traits::{DLPackExport, ExportArc};
 
 use crate::contender::{Contender, Samples, Shares, delete};
 use crate::floor::Floor;
@@ -122,7 +122,7 @@ fn on_threads(threads: usize, run: impl Fn() + Sync) -> f64 {
 /// 1 to 8 threads: with an owner for each export, and all with one owner.
 pub fn threads(report: &mut Report) {
     let arc = OursArc::owner(Samples::new());
-    let shared: Shared<Matrix> = Ours::owner(Samples::new());
+    let shared: ExportArc<Matrix> = Ours::owner(Samples::new());
     for threads in [1, 2, 4, 8] {
         let title = format!("export + deleter, {threads} threads");
         if !wanted(&title) {

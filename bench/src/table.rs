@@ -16,7 +16,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor, kDLCPU};
-use dlpack_traits::{DLPackExport, DLPackImport, Foreign, Shared, python};
+use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage, ExportArc, python};
 use pyo3::ffi as py;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -36,7 +36,7 @@ struct Samples {
 #[pyclass(frozen)]
 #[derive(DLPackExport)]
 #[dlpack(transparent)]
-struct SharedSamples(Shared<Matrix>);
+struct SharedSamples(ExportArc<Matrix>);
 
 #[derive(DLPackExport)]
 struct Matrix {
@@ -48,7 +48,7 @@ struct Matrix {
 #[pyclass(frozen)]
 #[derive(DLPackExport, DLPackImport)]
 struct Held {
-    data: Foreign<f32>,
+    data: ImportedStorage<f32>,
     shape: [i64; 2],
 }
 
@@ -88,7 +88,7 @@ impl Rows {
         let data = vec![1.0; 256];
         let samples = Samples { data: data.clone().into(), shape: [16, 16] };
         let samples = Bound::new(python, samples)?.into_any();
-        let shared = Shared::new(Matrix { data, shape: [16, 16] }).expect("memory");
+        let shared = ExportArc::new(Matrix { data, shape: [16, 16] }).expect("memory");
         let shared = Bound::new(python, SharedSamples(shared))?.into_any();
         let torch = PyModule::import(python, "torch")?;
         let only = torch.call_method1("ones", ((16, 16),))?;

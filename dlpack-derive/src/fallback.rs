@@ -39,7 +39,7 @@ pub(crate) fn expand(
             #[automatically_derived]
             impl #params __dlpack::DLPackImport for #ident #args #where_clause {
                 fn from_dlpack(
-                    _: __dlpack::Imported,
+                    _: __dlpack::ImportedTensor,
                 ) -> __dlpack::Result<Self, __dlpack::ImportError> {
                     loop {}
                 }

@@ -83,8 +83,8 @@ type Derive = fn(&DeriveInput) -> TokenStream;
 
 /// The derives, by their names.
 const DERIVES: [(&str, Derive); 7] = [
-    ("DLPackExport", crate::tensors::export),
-    ("DLPackImport", crate::tensors::import),
+    ("DLPackExport", crate::derive::export),
+    ("DLPackImport", crate::derive::import),
     ("Element", companion::element),
     ("DataType", companion::data_type),
     ("Storage", companion::storage),

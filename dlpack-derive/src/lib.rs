@@ -15,6 +15,8 @@ mod bounds;
 mod check;
 mod companion;
 mod ctxt;
+mod derive;
+mod did_you_mean;
 mod expand;
 mod fallback;
 #[cfg(test)]
@@ -23,9 +25,7 @@ mod hygiene;
 mod message;
 mod meta;
 mod model;
-mod similar;
 mod symbol;
-mod tensors;
 
 use proc_macro::TokenStream;
 
@@ -189,13 +189,13 @@ use proc_macro::TokenStream;
 /// export. A wrong value is an `Error`.
 #[proc_macro_derive(DLPackExport, attributes(dlpack))]
 pub fn derive_dlpack_export(input: TokenStream) -> TokenStream {
-    hygiene::apart(input.into(), tensors::export).into()
+    hygiene::apart(input.into(), derive::export).into()
 }
 
 #[doc = include_str!("../docs/import.md")]
 #[proc_macro_derive(DLPackImport, attributes(dlpack))]
 pub fn derive_dlpack_import(input: TokenStream) -> TokenStream {
-    hygiene::apart(input.into(), tensors::import).into()
+    hygiene::apart(input.into(), derive::import).into()
 }
 
 /// Implements `Element` for a newtype: of a number, of a small array, or of several fields
@@ -374,7 +374,7 @@ pub fn derive_data_type(input: TokenStream) -> TokenStream {
 /// | `#[dlpack(dtype = BF16)]` | the bytes (`u8`) that it holds are read as this type: a constant of `DataType`, or the path of another constant |
 /// | `#[dlpack(dtype = FLOAT4_E2M1FN, packed)]` | likewise, for elements narrower than a byte that share bytes; `packed` or `padded` is required |
 /// | `#[dlpack(dtype = FLOAT4_E2M1FN, padded)]` | likewise, if each element occupies a byte |
-/// | `#[dlpack(import)]` | it can hold imported memory (`Foreign<T>`); an import selects the first such variant that accepts the tensor |
+/// | `#[dlpack(import)]` | it can hold imported memory (`ImportedStorage<T>`); an import selects the first such variant that accepts the tensor |
 /// | `#[dlpack(skip)]` on a variant | it holds nothing that DLPack can describe: an export returns an error that names it |
 /// | `#[dlpack(skip)]` on a field | the field is not the storage; `PhantomData` does not need the attribute |
 ///
@@ -443,7 +443,7 @@ pub fn derive_as_layout(input: TokenStream) -> TokenStream {
 /// [`DLPackImport`](derive@DLPackImport).
 ///
 /// ```
-/// use dlpack_traits::{AsLayout, DLPackExport, DLPackImport, Foreign, FromLayout};
+/// use dlpack_traits::{AsLayout, DLPackExport, DLPackImport, ImportedStorage, FromLayout};
 ///
 /// #[derive(AsLayout, FromLayout)]
 /// struct Strided {
@@ -454,7 +454,7 @@ pub fn derive_as_layout(input: TokenStream) -> TokenStream {
 ///
 /// #[derive(DLPackExport, DLPackImport)]
 /// struct Tensor {
-///     data: Foreign<f32>,
+///     data: ImportedStorage<f32>,
 ///     #[dlpack(layout)]
 ///     layout: Strided,
 /// }

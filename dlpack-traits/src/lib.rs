@@ -35,9 +35,9 @@
 //! | export a struct | the derive macro `DLPackExport` (feature `derive`), [`trait@DLPackExport`] |
 //! | export a buffer type of your own | [`Storage`], [`DataRef`] |
 //! | let consumers write | [`SharedBuffer`], the table at [`trait@DLPackExport`] |
-//! | import a tensor from a C pointer | [`Imported`], and [`Elements`], [`Frozen`], [`Exclusive`] to access its elements |
+//! | import a tensor from a C pointer | [`ImportedTensor`], and [`Elements`], [`Frozen`], [`Exclusive`] to access its elements |
 //! | build a struct from a tensor | the derive macro `DLPackImport` (feature `derive`), [`trait@DLPackImport`] |
-//! | store imported memory in a struct | [`Foreign`] |
+//! | store imported memory in a struct | [`ImportedStorage`] |
 //! | export device memory | [`backend::DeviceBuffer`]; to support a new device: [`backend`] |
 //! | import a tensor from a Python object | `python::from_dlpack` (feature `pyo3`) |
 //! | define a Python class | the module `python` (feature `pyo3`) |
@@ -78,9 +78,9 @@ extern crate std;
 
 #[doc(hidden)]
 pub mod __private;
+mod atomic;
 pub mod backend;
 mod byte_atomic;
-mod contain;
 mod copy;
 mod describe;
 mod device;
@@ -90,6 +90,7 @@ mod element;
 mod error;
 pub mod exchange;
 mod export;
+mod export_arc;
 pub mod ffi;
 mod flags;
 #[cfg(all(any(doc, doctest), feature = "derive"))]
@@ -97,14 +98,13 @@ pub mod guide;
 mod import;
 #[cfg(any(feature = "bytes", feature = "memmap2", feature = "ndarray"))]
 mod interop;
-pub mod layout;
 mod managed;
+mod panic;
 #[cfg(any(feature = "pyo3", test))]
 pub mod python;
-mod shared;
 mod storage;
 mod stream;
-mod sync;
+pub mod strides;
 mod version;
 mod view;
 
@@ -115,17 +115,17 @@ pub use dtype::DataType;
 pub use element::{AnyBits, Complex, Element, Lanes, Readable};
 pub use error::Error;
 pub use export::DLPackExport;
+pub use export_arc::ExportArc;
 pub use flags::Flags;
 pub use import::{
-    AnyElement, Codes, Copies, DLPackImport, Elements, Exclusive, Foreign, ForeignElement,
-    FromDims, FromElements, Frozen, ImportError, ImportPolicy, ImportStorage, Imported,
-    ImportedSlice, Number, Requirement, Unmet,
+    AnyElement, Copies, DLPackImport, Elements, Exclusive, FromDims, FromElements, Frozen,
+    ImportError, ImportPolicy, ImportStorage, ImportedElement, ImportedSlice, ImportedStorage,
+    ImportedTensor, MetadataField, Mismatch, MismatchKind, RawBits,
 };
-pub use layout::MAX_NDIM;
 pub use managed::{Abi, ManagedTensor};
-pub use shared::Shared;
-pub use storage::{Data, DataRef, SharedBuffer, SharedOwner, Storage};
+pub use storage::{DataMut, DataRef, SharedBuffer, SharedOwner, Storage};
 pub use stream::{StreamArg, StreamKind, Synchronize};
+pub use strides::MAX_NDIM;
 pub use version::Version;
 pub use view::{DLTensorRef, TensorView};
 

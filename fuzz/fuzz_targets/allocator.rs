@@ -10,10 +10,10 @@ use arbitrary::Arbitrary;
 use dlpack_fuzz::judge;
 use dlpack_fuzz::number::{Number, Type};
 use dlpack_traits::backend::{Cpu, Prototype};
-use dlpack_traits::exchange::{Fault, Host, NotImportable, table};
+use dlpack_traits::exchange::{TableError, ObjectHost, NotImportable, table};
 use dlpack_traits::ffi::{DLDevice, DLDeviceType, DLTensor};
 use dlpack_traits::{
-    DLPackExport, DataType, Describe, Description, Device, Dims, Error, Imported, Storage as _,
+    DLPackExport, DataType, Describe, Description, Device, Dims, Error, ImportedTensor, Storage as _,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -39,24 +39,24 @@ impl DLPackExport for Nothing {
 struct Nobody;
 
 // SAFETY: it never calls `run`.
-unsafe impl Host<Nothing> for Nobody {
+unsafe impl ObjectHost<Nothing> for Nobody {
     type Error = ();
 
     unsafe fn with<R>(
         _: *mut c_void,
-        _: impl FnOnce(&Nothing) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
-        Err(Fault::Host(()))
+        _: impl FnOnce(&Nothing) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
+        Err(TableError::Host(()))
     }
 
     unsafe fn view<R>(
         _: *mut c_void,
-        _: impl FnOnce(&Nothing) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
-        Err(Fault::Host(()))
+        _: impl FnOnce(&Nothing) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
+        Err(TableError::Host(()))
     }
 
-    unsafe fn raise(_: Fault<()>) {
+    unsafe fn raise(_: TableError<()>) {
         unreachable!("an allocator has SetError");
     }
 }
@@ -128,7 +128,7 @@ fuzz_target!(|input: Input| {
     }
     assert_eq!((code, calls), (0, 0));
     // SAFETY: the allocator gave it away, alive.
-    let mut tensor = unsafe { Imported::from_raw(out) }.expect("a tensor of ours");
+    let mut tensor = unsafe { ImportedTensor::from_raw(out) }.expect("a tensor of ours");
     assert_eq!(tensor.shape(), shape.unwrap_or_default());
     assert_eq!((tensor.dtype(), tensor.device()), (dtype, device));
     assert!(tensor.is_row_major() && !tensor.is_read_only());

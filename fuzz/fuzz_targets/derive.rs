@@ -25,11 +25,11 @@ mod message;
 mod meta;
 #[path = "../../dlpack-derive/src/model.rs"]
 mod model;
-#[path = "../../dlpack-derive/src/similar.rs"]
+#[path = "../../dlpack-derive/src/did_you_mean.rs"]
 mod similar;
 #[path = "../../dlpack-derive/src/symbol.rs"]
 mod symbol;
-#[path = "../../dlpack-derive/src/tensors.rs"]
+#[path = "../../dlpack-derive/src/derive.rs"]
 mod tensors;
 
 use std::str::FromStr as _;
@@ -188,7 +188,7 @@ const TYPES: [&str; 28] = [
     "Arc<[T]>",
     "&'a [u8]",
     "Foreign<f32>",
-    "Foreign",
+    "ImportedStorage",
     "usize",
     "i64",
     "DataType",

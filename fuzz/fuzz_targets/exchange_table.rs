@@ -14,10 +14,10 @@ use dlpack_fuzz::judge::judge;
 use dlpack_fuzz::reading::read;
 use dlpack_fuzz::wild::Wild;
 use dlpack_traits::backend::Cpu;
-use dlpack_traits::exchange::{Fault, Host, Importable, Wrap, table};
+use dlpack_traits::exchange::{TableError, ObjectHost, Importable, Wrap, table};
 use dlpack_traits::ffi::{DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI, kDLCPU};
 use dlpack_traits::{
-    DLPackExport, DLPackImport, Describe, Description, Error, Foreign, ImportError, Imported,
+    DLPackExport, DLPackImport, Describe, Description, Error, ImportedStorage, ImportError, ImportedTensor,
     SharedBuffer, SharedOwner, Storage,
 };
 use libfuzzer_sys::fuzz_target;
@@ -57,7 +57,7 @@ thread_local! {
 enum Value {
     Own { data: Arc<[u16]>, shape: Vec<i64>, strides: Option<Vec<i64>>, mood: Mood },
     Shared { data: SharedBuffer<f32>, shape: Vec<u8>, mood: Mood },
-    Taken(Foreign),
+    Taken(ImportedStorage),
 }
 
 impl DLPackExport for Value {
@@ -93,13 +93,13 @@ impl DLPackExport for Value {
 }
 
 impl DLPackImport for Value {
-    fn accepts(_: &Imported) -> Result<(), ImportError> {
+    fn accepts(_: &ImportedTensor) -> Result<(), ImportError> {
         Ok(())
     }
 
-    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+    fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
         match MOOD.get() {
-            Mood::Good => Ok(Self::Taken(Foreign::new(tensor)?)),
+            Mood::Good => Ok(Self::Taken(ImportedStorage::new(tensor)?)),
             Mood::Fails => {
                 drop(tensor);
                 Err(ImportError::rejected("not today"))
@@ -114,26 +114,26 @@ struct Boxes;
 
 // SAFETY: 1. and 2. An object is its value, and no `&mut` to one is made while it
 // is an object. 3. Nothing is claimed.
-unsafe impl Host<Value> for Boxes {
+unsafe impl ObjectHost<Value> for Boxes {
     type Error = ();
 
     unsafe fn with<R>(
         object: *mut c_void,
-        run: impl FnOnce(&Value) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
+        run: impl FnOnce(&Value) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
         // SAFETY: by 1 it is a living object.
         run(unsafe { &*object.cast::<Value>() })
     }
 
     unsafe fn view<R>(
         object: *mut c_void,
-        run: impl FnOnce(&Value) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
+        run: impl FnOnce(&Value) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
         // SAFETY: 1. is 1. of this function.
         unsafe { Self::with(object, run) }
     }
 
-    unsafe fn raise(fault: Fault<()>) {
+    unsafe fn raise(fault: TableError<()>) {
         assert!(!fault.kind().is_empty());
         RAISED.set(RAISED.get() + 1);
     }
@@ -141,8 +141,8 @@ unsafe impl Host<Value> for Boxes {
 
 // SAFETY: 1. It is a new box.
 unsafe impl Wrap<Value> for Boxes {
-    unsafe fn wrap(value: Value) -> Result<*mut c_void, Fault<()>> {
-        if NO_ROOM.get() { Err(Fault::Host(())) } else { Ok(boxed(value)) }
+    unsafe fn wrap(value: Value) -> Result<*mut c_void, TableError<()>> {
+        if NO_ROOM.get() { Err(TableError::Host(())) } else { Ok(boxed(value)) }
     }
 }
 
@@ -230,7 +230,7 @@ impl World {
                 if len > 0 {
                     let tensor = self.tensors.swap_remove(usize::from(*which) % len);
                     // SAFETY: the table gave it away, and nobody else has it.
-                    let tensor = unsafe { Imported::from_raw(tensor) }.expect("ours");
+                    let tensor = unsafe { ImportedTensor::from_raw(tensor) }.expect("ours");
                     if tensor.numel() < 1000 && tensor.version().is_some_and(|v| v.minor <= 3) {
                         std::hint::black_box(format!("{tensor:?}"));
                     }
@@ -299,7 +299,7 @@ impl World {
         if exported {
             assert_eq!(built.deletes(), 0);
             // SAFETY: the table gave it away.
-            drop(unsafe { Imported::from_raw(again) });
+            drop(unsafe { ImportedTensor::from_raw(again) });
         }
         built.check();
     }
@@ -343,6 +343,6 @@ fuzz_target!(|input: Input| {
     }
     for tensor in world.tensors {
         // SAFETY: the table gave it away, and nobody else has it.
-        drop(unsafe { Imported::from_raw(tensor) }.expect("ours"));
+        drop(unsafe { ImportedTensor::from_raw(tensor) }.expect("ours"));
     }
 });

@@ -8,7 +8,7 @@ use arbitrary::Arbitrary;
 use dlpack_fuzz::judge;
 use dlpack_fuzz::number::{Bytes, Number, Type};
 use dlpack_fuzz::reading::positions;
-use dlpack_traits::layout::{
+use dlpack_traits::strides::{
     Extent, column_major_strides, extent, is_column_major, is_row_major, may_overlap, numel,
     row_major_strides,
 };

@@ -6,10 +6,10 @@
 extern crate alloc;
 
 /// The sources themselves: they are private, and know nothing of Python.
-#[path = "../../dlpack-traits/src/python/peer.rs"]
+#[path = "../../dlpack-traits/src/exchange/foreign_table.rs"]
 #[allow(dead_code)]
 mod peer;
-#[path = "../../dlpack-traits/src/python/relay.rs"]
+#[path = "../../dlpack-traits/src/exchange/relay.rs"]
 #[allow(dead_code)]
 mod relay;
 

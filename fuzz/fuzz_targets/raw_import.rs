@@ -1,4 +1,4 @@
-//! `Imported::from_raw` on structs that say anything, and what is made of them.
+//! `ImportedTensor::from_raw` on structs that say anything, and what is made of them.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -7,7 +7,7 @@ use dlpack_fuzz::reading::{read, write};
 use dlpack_fuzz::wild::{Kind, Wild};
 use dlpack_traits::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use dlpack_traits::{
-    DLPackExport, DLPackImport, Foreign, ImportPolicy, Imported, Layout, Order, Version,
+    DLPackExport, DLPackImport, ImportedStorage, ImportPolicy, ImportedTensor, Layout, Order, Version,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -38,7 +38,7 @@ enum Fate {
 #[dlpack(crate = ::dlpack_traits)]
 struct Any {
     #[dlpack(data)]
-    data: Foreign,
+    data: ImportedStorage,
     shape: Vec<i64>,
     strides: Vec<i64>,
     byte_offset: u64,
@@ -49,7 +49,7 @@ struct Any {
 #[dlpack(crate = ::dlpack_traits, shape(height, width, 3))]
 struct Image {
     #[dlpack(data)]
-    pixels: Foreign<u8>,
+    pixels: ImportedStorage<u8>,
     height: u32,
     width: u16,
 }
@@ -70,7 +70,7 @@ fn run<M: Kind>(Input { wild, strict, writable, fate, .. }: &Input) {
     let policy = ImportPolicy::new().strict_strides(*strict).legacy_writable(*writable);
     // SAFETY: 1. to 3. The struct is there, its arrays as it says, and ours to
     // give away. 4. and 5. Elements are looked at only where they are ours.
-    let outcome = unsafe { Imported::from_raw_with(built.raw(), policy) };
+    let outcome = unsafe { ImportedTensor::from_raw_with(built.raw(), policy) };
     let version = M::VERSIONED.then(|| Version::from(wild.version));
     let null = wild.strides.is_none() && wild.ndim() > 0;
     let refused = *strict && null && version.is_some_and(|v| v >= Version::new(1, 2));
@@ -98,7 +98,7 @@ fn run<M: Kind>(Input { wild, strict, writable, fate, .. }: &Input) {
     assert!(tensor.exclusive().is_err(), "it was in C");
     assert!(tensor.frozen().is_err(), "it was in C");
     if !tensor.device().is_host() {
-        assert!(tensor.elements::<u8>().is_err() && tensor.codes().is_err());
+        assert!(tensor.elements::<u8>().is_err() && tensor.raw_bits().is_err());
     } else if expected.honest {
         read(&tensor);
         // A copy takes memory for each element.
@@ -116,18 +116,18 @@ fn run<M: Kind>(Input { wild, strict, writable, fate, .. }: &Input) {
 }
 
 /// Whatever is done, nothing is left of it.
-fn end<M: Kind>(tensor: Imported, fate: Fate, honest: bool) {
+fn end<M: Kind>(tensor: ImportedTensor, fate: Fate, honest: bool) {
     match fate {
         Fate::Dropped => drop(tensor),
         Fate::DroppedElsewhere => drop(Box::new(tensor)),
         Fate::GivenBack => {
             let raw = tensor.into_raw::<M>().expect("it came as such a struct");
             // SAFETY: the struct is as it was.
-            drop(unsafe { Imported::from_raw(raw) }.expect("it was taken before"));
+            drop(unsafe { ImportedTensor::from_raw(raw) }.expect("it was taken before"));
         }
         Fate::Held { shared, copied, legacy } => {
-            let Ok(held) = Foreign::new(tensor) else { return };
-            let held: Foreign = held;
+            let Ok(held) = ImportedStorage::new(tensor) else { return };
+            let held: ImportedStorage = held;
             let layout = Layout::strided(held.tensor().shape(), held.tensor().strides());
             assert!(layout.is_ok());
             if shared {
@@ -156,9 +156,9 @@ fn end<M: Kind>(tensor: Imported, fate: Fate, honest: bool) {
             }
         }
         Fate::Typed => {
-            let Ok(held) = Foreign::<i32>::new(tensor) else { return };
+            let Ok(held) = ImportedStorage::<i32>::new(tensor) else { return };
             assert_eq!(held.clone().to_dlpack().is_ok(), held.to_dlpack().is_ok());
-            let any: Foreign = held.into();
+            let any: ImportedStorage = held.into();
             assert!(any.typed::<f32>().is_err());
         }
         Fate::Derived => {

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use dlpack_traits::{Complex, DataType, Element, Imported, Readable};
+use dlpack_traits::{Complex, DataType, Element, ImportedTensor, Readable};
 
 /// More elements than that are looked at one by one.
 const MANY: i64 = 5000;
@@ -18,7 +18,7 @@ pub fn positions(shape: &[i64], strides: &[i64]) -> Vec<i64> {
 }
 
 /// Reads a tensor whose elements are all there.
-pub fn read(tensor: &Imported) {
+pub fn read(tensor: &ImportedTensor) {
     match tensor.dtype() {
         DataType::U8 => read_as::<u8>(tensor),
         DataType::I32 => read_as::<i32>(tensor),
@@ -34,7 +34,7 @@ pub fn read(tensor: &Imported) {
             assert!(tensor.elements::<Complex<f64>>().is_err());
         }
     }
-    if let Ok(codes) = tensor.codes() {
+    if let Ok(codes) = tensor.raw_bits() {
         if tensor.numel() <= MANY {
             assert_eq!(codes.iter().count() as i64, tensor.numel());
         } else {
@@ -49,11 +49,11 @@ pub fn read(tensor: &Imported) {
     }
 }
 
-fn last(tensor: &Imported) -> Vec<usize> {
+fn last(tensor: &ImportedTensor) -> Vec<usize> {
     tensor.shape().iter().map(|&dim| usize::try_from(dim - 1).expect("elements")).collect()
 }
 
-fn bytes_at<T>(tensor: &Imported, position: i64) -> Vec<u8> {
+fn bytes_at<T>(tensor: &ImportedTensor, position: i64) -> Vec<u8> {
     let place = tensor.as_ptr().wrapping_offset(position as isize * size_of::<T>() as isize);
     let mut bytes = vec![0; size_of::<T>()];
     // SAFETY: the element is in memory of ours; AddressSanitizer would tell.
@@ -68,7 +68,7 @@ fn same<T: Readable>(value: &T, bytes: &[u8]) -> bool {
     found == bytes
 }
 
-fn read_as<T: Readable + Element + Debug + PartialEq>(tensor: &Imported) {
+fn read_as<T: Readable + Element + Debug + PartialEq>(tensor: &ImportedTensor) {
     let elements = tensor.elements::<T>().expect("on the host, of this type");
     assert_eq!(elements.len() as i64, tensor.numel());
     if tensor.numel() > MANY {
@@ -104,7 +104,7 @@ fn read_as<T: Readable + Element + Debug + PartialEq>(tensor: &Imported) {
 }
 
 /// Writes a tensor whose elements are all there.
-pub fn write(tensor: &mut Imported) {
+pub fn write(tensor: &mut ImportedTensor) {
     let (numel, dtype) = (tensor.numel(), tensor.dtype());
     let read_only = tensor.is_read_only();
     let first = vec![0; tensor.ndim()];

@@ -16,7 +16,7 @@ example = dlpack_example.from_dlpack
 # The class method of an importable class, by hand and by the derive.
 class_method = testing.Anything.from_dlpack
 derived = testing.Derived.from_dlpack
-# `python::borrow` and `python::borrow_view`.
+# `python::with_tensor` and `python::with_view`.
 borrow = testing.borrowed_facts
 borrow_view = testing.viewed_facts
 

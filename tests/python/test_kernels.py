@@ -1,5 +1,5 @@
 """Tensors borrowed for a call, made by another library's allocator, and handed
-to a type: `python::borrow`, `allocate` and `to`. Rules A16, X5, X7, X9, X11."""
+to a type: `python::with_tensor`, `allocate` and `to`. Rules A16, X5, X7, X9, X11."""
 
 import sys
 

@@ -112,7 +112,7 @@ impl<S: Storage> DLPackExport for Owner<S> {
 
     fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
         let Self { data, shape, strides, byte_offset, dtype, .. } = self;
-        shaped(out, shape, strides.as_ref(), *byte_offset, *dtype).data_mut(data.lend())
+        shaped(out, shape, strides.as_ref(), *byte_offset, *dtype).data_mut(data.data_mut())
     }
 
     fn share(&self) -> Option<SharedOwner> {

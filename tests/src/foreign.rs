@@ -1,4 +1,4 @@
-//! A consumer on the other side of the C ABI: [`Foreign`].
+//! A consumer on the other side of the C ABI: [`ImportedStorage`].
 //!
 //! It is written as a C library would be: it has one pointer, and follows the
 //! pointers that it finds behind it. It calls nothing of the crate under test
@@ -89,14 +89,14 @@ impl Farewell {
 /// A tensor in the hands of a foreign library. Without [`delete`](Self::delete)
 /// it leaks, as in C.
 #[derive(Debug)]
-pub struct Foreign<M: CStruct = DLManagedTensorVersioned> {
+pub struct ImportedStorage<M: CStruct = DLManagedTensorVersioned> {
     managed: *mut M,
 }
 
 // SAFETY: the standard lets a tensor change threads.
-unsafe impl<M: CStruct> Send for Foreign<M> {}
+unsafe impl<M: CStruct> Send for ImportedStorage<M> {}
 
-impl<M: CStruct> From<ManagedTensor<M>> for Foreign<M> {
+impl<M: CStruct> From<ManagedTensor<M>> for ImportedStorage<M> {
     fn from(tensor: ManagedTensor<M>) -> Self {
         Self { managed: tensor.into_raw() }
     }
@@ -113,7 +113,7 @@ unsafe fn entry(array: *mut i64, index: usize) -> *mut i64 {
     unsafe { array.add(index) }
 }
 
-impl<M: CStruct> Foreign<M> {
+impl<M: CStruct> ImportedStorage<M> {
     /// A tensor that came through a C function.
     ///
     /// # Safety

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{
     DLPackExport, DataRef, DataType, Device, Element, Error, Flags, Layout, SharedBuffer,
     SharedOwner, Storage, TensorView,
@@ -36,8 +36,8 @@ fn any_number_of_dimensions() {
         let owner = Array { data: numbers(6), shape };
         let view = owner.tensor().unwrap();
         assert_eq!((view.shape(), view.strides()), (&dims[..], &strides[..]));
-        let shared: Foreign = owner.to_dlpack().unwrap().into();
-        let moved: Foreign = owner.into_dlpack().unwrap().into();
+        let shared: ImportedStorage = owner.to_dlpack().unwrap().into();
+        let moved: ImportedStorage = owner.into_dlpack().unwrap().into();
         for tensor in [shared, moved] {
             assert_eq!((tensor.shape(), tensor.strides()), (dims.clone(), strides.clone()));
             assert_eq!(tensor.elements::<u16>(), (0..numel).collect::<Vec<_>>());
@@ -74,7 +74,7 @@ fn elements_with_axes() {
     let data: Arc<[Rgb]> = [Rgb([0, 1, 2]), Rgb([3, 4, 5])].into();
     let owner = Array { data, shape: vec![2] };
     for tensor in [owner.to_dlpack().unwrap(), owner.into_dlpack().unwrap()] {
-        let tensor = Foreign::from(tensor);
+        let tensor = ImportedStorage::from(tensor);
         assert_eq!(tensor.shape(), [2, 3]);
         assert_eq!(tensor.elements::<u8>(), [0, 1, 2, 3, 4, 5]);
         tensor.delete(Farewell::Plain);
@@ -182,7 +182,7 @@ fn data_without_a_size() {
     let data = numbers(4);
     let sized = Box::new(Tail { shape: [4], data: Arc::clone(&data) });
     let tail: Box<Tail<dyn Storage>> = sized;
-    let tensor = Foreign::from(tail.to_dlpack().unwrap());
+    let tensor = ImportedStorage::from(tail.to_dlpack().unwrap());
     drop(tail);
     assert_eq!(tensor.data().cast_const(), data.as_ptr().cast());
     assert_eq!(tensor.elements::<u16>(), [0, 1, 2, 3]);
@@ -204,7 +204,7 @@ fn types_of_variants() {
     }
 
     let owner = Array { data: Data::Floats(Arc::from([1.5, 2.5])), shape: vec![2] };
-    let tensor = Foreign::from(owner.to_dlpack().unwrap());
+    let tensor = ImportedStorage::from(owner.to_dlpack().unwrap());
     assert_eq!(tensor.elements::<f32>(), [1.5, 2.5]);
     tensor.delete(Farewell::Plain);
     let owner = Array { data: Data::Quarters(Arc::from([1, 2, 3])), shape: vec![3] };

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
 use tensors::backend::Cpu;
-use tensors::exchange::{Fault, Host, NotImportable, table};
+use tensors::exchange::{NotImportable, ObjectHost, TableError, table};
 use tensors::ffi::DLManagedTensorVersioned;
 use tensors::{
-    AsDims, DLPackExport, DLPackImport, Describe, Description, Element, Error, Foreign, Imported,
-    Readable, Shared, SharedBuffer, SharedOwner, Storage,
+    AsDims, DLPackExport, DLPackImport, Describe, Description, Element, Error, ExportArc,
+    ImportedStorage, ImportedTensor, Readable, SharedBuffer, SharedOwner, Storage,
 };
 
 /// The system's allocator, counting for each thread: the test harness has
@@ -240,7 +240,7 @@ fn an_import_allocates_once() {
         let (raw, allocated, freed) = counting(|| {
             let mut tensor = tensor.import().unwrap();
             assert!(tensor.elements::<f32>().unwrap().iter().all(|element| element.to_bits() == 0));
-            assert_eq!(tensor.codes().unwrap().iter().sum::<u64>(), 0);
+            assert_eq!(tensor.raw_bits().unwrap().iter().sum::<u64>(), 0);
             let mut exclusive = tensor.exclusive().unwrap();
             exclusive.as_mut_slice::<f32>().unwrap().fill(0.0);
             exclusive.elements_mut::<f32>().unwrap().for_each(|element| *element = 0.0);
@@ -251,10 +251,10 @@ fn an_import_allocates_once() {
         let (tensor, allocated, freed) = counting(|| {
             // SAFETY: 1. to 4. The struct is valid, and ours. 5. Nobody else has
             // the memory.
-            unsafe { Imported::from_raw(raw) }.unwrap()
+            unsafe { ImportedTensor::from_raw(raw) }.unwrap()
         });
         assert_eq!((allocated, freed), (1, 0), "{shape:?}");
-        let (foreign, allocated, freed) = counting(|| Foreign::<f32>::new(tensor).unwrap());
+        let (foreign, allocated, freed) = counting(|| ImportedStorage::<f32>::new(tensor).unwrap());
         assert_eq!((allocated, freed), (0, 0), "{shape:?}");
         drop(foreign);
     }
@@ -272,7 +272,7 @@ fn an_export_in_place_allocates_nothing() {
         assert_eq!(counting(|| drop(first)), ((), 0, 0));
         assert_eq!(counting(|| drop(second)), ((), 0, 1));
     }
-    let make = || Shared::new(Owner::new(vec![0_f32; 6], &[2, 3])).unwrap();
+    let make = || ExportArc::new(Owner::new(vec![0_f32; 6], &[2, 3])).unwrap();
     check(&make());
     check(&Box::new(make()));
     check(&Arc::new(make()));
@@ -409,18 +409,20 @@ fn a_drop_that_panics_frees_its_packet() {
 #[test]
 fn hand_offs() {
     use new_device::Npu;
-    use tensors::backend::{Cpu, Uses, WorkStream};
+    use tensors::backend::{ConsumerStreams, Cpu, WorkStream};
     use tensors::{Device, StreamArg};
 
-    let (host, uses) = (WorkStream::<Cpu>::current(Device::CPU).unwrap(), Uses::<Cpu>::new());
-    let handed = counting(|| uses.hand_off(&host, StreamArg::unspecified()));
+    let (host, uses) =
+        (WorkStream::<Cpu>::current(Device::CPU).unwrap(), ConsumerStreams::<Cpu>::new());
+    let handed = counting(|| uses.sync_for(&host, StreamArg::unspecified()));
     assert_eq!(handed, (Ok(()), 0, 0));
     if cfg!(miri) {
         return; // Miri wants the device's threads to end.
     }
     let device = Device::new(tensors::ffi::kDLExtDev, 0);
-    let (stream, uses) = (WorkStream::<Npu>::current(device).unwrap(), Uses::<Npu>::new());
-    assert_eq!(counting(|| uses.hand_off(&stream, stream.as_arg())), (Ok(()), 0, 0));
+    let (stream, uses) =
+        (WorkStream::<Npu>::current(device).unwrap(), ConsumerStreams::<Npu>::new());
+    assert_eq!(counting(|| uses.sync_for(&stream, stream.as_arg())), (Ok(()), 0, 0));
 }
 
 /// Objects that are their values.
@@ -428,28 +430,28 @@ struct Pointers;
 
 // SAFETY: 1. and 2. An object is its value, and no `&mut` to one is ever made. 3.
 // These tests do not write.
-unsafe impl<T: DLPackExport + 'static> Host<T> for Pointers {
+unsafe impl<T: DLPackExport + 'static> ObjectHost<T> for Pointers {
     type Error = ();
 
     const READ_ONLY_VIEWS: bool = true;
 
     unsafe fn with<R>(
         object: *mut c_void,
-        run: impl FnOnce(&T) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
+        run: impl FnOnce(&T) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
         // SAFETY: by 1 it is a living object.
         run(unsafe { &*object.cast::<T>() })
     }
 
     unsafe fn view<R>(
         object: *mut c_void,
-        run: impl FnOnce(&T) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
+        run: impl FnOnce(&T) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
         // SAFETY: 1. is 1. of this function.
         unsafe { Self::with(object, run) }
     }
 
-    unsafe fn raise(_: Fault<()>) {}
+    unsafe fn raise(_: TableError<()>) {}
 }
 
 /// How often the table of `T` allocates for a view and for a managed tensor.

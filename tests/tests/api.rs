@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use api::sources::{Function, Sources};
 
 /// Structs with public fields: plain data, of which any value will do.
-const PLAIN: [&str; 6] = ["Attributes", "Complex", "Extent", "Lanes", "Place", "Version"];
+const PLAIN: [&str; 6] = ["Attributes", "Complex", "Extent", "Lanes", "MemoryRef", "Version"];
 
 /// Safe functions to which an address is a number that they pass on, and follow
 /// nowhere.
@@ -26,7 +26,7 @@ const NUMBERS: [&str; 5] = [
 
 /// Owners that count how many they are, so that one more is no mistake.
 const COUNTED: [&str; 6] =
-    ["Counted", "DeviceBuffer", "Foreign", "Holder", "Shared", "SharedBuffer"];
+    ["Counted", "DeviceBuffer", "ImportedStorage", "Holder", "Shared", "SharedBuffer"];
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
@@ -114,7 +114,8 @@ fn no_safe_function_takes_a_raw_pointer() {
     };
     none(&functions.iter().filter(wrong).map(|function| function.name.clone()).collect::<Vec<_>>());
     // The reader does see what it looks for.
-    let seen = functions.iter().find(|function| function.name.ends_with("Imported::from_raw"));
+    let seen =
+        functions.iter().find(|function| function.name.ends_with("ImportedTensor::from_raw"));
     assert!(seen.is_some_and(|seen| seen.is_public && seen.is_unsafe && seen.takes_a_pointer));
 }
 
@@ -144,7 +145,8 @@ fn owners_have_no_public_fields() {
 fn owners_are_not_cloned() {
     let sources = Sources::read();
     let owners = sources.owners();
-    for known in ["ManagedTensor", "Imported", "Release", "SharedOwner", "Exclusive", "Block"] {
+    for known in ["ManagedTensor", "ImportedTensor", "Release", "SharedOwner", "Exclusive", "Block"]
+    {
         let is_known = owners.iter().any(|owner| owner.ends_with(&format!("::{known}")));
         assert!(is_known, "{known} is not known to own: {owners:?}");
     }

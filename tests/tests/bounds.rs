@@ -12,7 +12,7 @@ use bounds::cases::{Case, Claim, List, Memory, Numbers, Place};
 use bounds::oracle::{self, Refusal, Verdict};
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
-use tensors::layout::{extent, is_column_major, is_row_major, may_overlap, numel};
+use tensors::strides::{extent, is_column_major, is_row_major, may_overlap, numel};
 use tensors::{DLPackExport as _, Error, TensorView};
 
 /// Miri is some hundred times slower.

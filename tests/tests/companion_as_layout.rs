@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{
     AsDims, AsLayout, DLPackExport, DataRef, DataType, Description, Error, Order, SharedBuffer,
     Slot,
@@ -52,7 +52,7 @@ struct Bytes {
 fn a_nested_layout() {
     let layout = Strided { shape: vec![2, 2], strides: vec![-2, 1], start_offset: 3 };
     let flex = Flex { data: Arc::from([0, 1, 2, 3, 4, 5]), layout: layout.clone() };
-    let tensor = Foreign::from(flex.to_dlpack().expect("a tensor"));
+    let tensor = ImportedStorage::from(flex.to_dlpack().expect("a tensor"));
     assert_eq!((tensor.shape(), tensor.strides()), (vec![2, 2], vec![-2, 1]));
     assert_eq!(tensor.elements::<u64>(), [3, 4, 1, 2]);
     tensor.delete(Farewell::Plain);

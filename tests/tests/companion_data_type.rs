@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{DLPackExport, DataType, Error, SharedBuffer, ffi};
 
 #[derive(Clone, Copy, Debug, PartialEq, DataType)]
@@ -144,7 +144,7 @@ fn as_the_dtype_of_a_struct() {
     let data = SharedBuffer::from_slice(&data).expect("memory");
     let native = Ordered::try_from(DataType::F32).expect("one of the two");
     let chunk = Chunk { data: data.clone(), shape: vec![1], dtype: native };
-    let tensor = Foreign::from(chunk.into_dlpack().expect("a tensor"));
+    let tensor = ImportedStorage::from(chunk.into_dlpack().expect("a tensor"));
     assert_eq!(tensor.elements::<f32>(), [1.0]);
     tensor.delete(Farewell::Plain);
     let other = if native == Ordered::F32Le { Ordered::F32Be } else { Ordered::F32Le };

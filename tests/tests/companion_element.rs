@@ -5,7 +5,7 @@
 use core::marker::PhantomData;
 use core::mem::size_of;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{Complex, DLPackExport, DataType, Element};
 
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
@@ -91,7 +91,7 @@ struct Tensor<T: Element> {
     shape: Vec<usize>,
 }
 
-fn export<T: Element>(data: Vec<T>) -> Foreign {
+fn export<T: Element>(data: Vec<T>) -> ImportedStorage {
     let shape = vec![data.len()];
     Tensor { data, shape }.into_dlpack().expect("a tensor").into()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use memmap2::{Mmap, MmapMut};
 use tensors::{DLPackExport, DataType, Error, Storage};
 
@@ -24,13 +24,14 @@ fn tensor<S: Storage>(data: S, len: usize) -> Tensor<S> {
 fn bytes_are_shared_by_their_count() {
     let all = Bytes::from((0_u8..10).collect::<Vec<_>>());
     let part = tensor(all.slice(2..6), 3);
-    let shared = Foreign::from(Tensor { start: 1, ..part }.to_dlpack().expect("shared"));
+    let shared = ImportedStorage::from(Tensor { start: 1, ..part }.to_dlpack().expect("shared"));
     assert!(!shared.is_writable());
     assert_eq!(shared.data().addr(), all.as_ptr().addr() + 3);
     drop(all);
     assert_eq!(shared.elements::<u8>(), [3, 4, 5]);
     shared.delete_elsewhere(Farewell::Plain);
-    let given = Foreign::from(tensor(Bytes::from_static(b"abc"), 3).into_dlpack().expect("moved"));
+    let given =
+        ImportedStorage::from(tensor(Bytes::from_static(b"abc"), 3).into_dlpack().expect("moved"));
     assert!(!given.is_writable());
     assert_eq!(given.elements::<u8>(), *b"abc");
     given.delete(Farewell::Plain);
@@ -42,7 +43,7 @@ fn bytes_are_shared_by_their_count() {
 fn bytes_of_one_owner_are_writable() {
     let bytes = BytesMut::from(&b"abc"[..]);
     assert_eq!(tensor(bytes.clone(), 3).to_dlpack().unwrap_err(), Error::NotShareable);
-    let given = Foreign::from(tensor(bytes, 3).into_dlpack().expect("moved"));
+    let given = ImportedStorage::from(tensor(bytes, 3).into_dlpack().expect("moved"));
     given.write(|byte: u8| byte.to_ascii_uppercase());
     assert_eq!(given.elements::<u8>(), *b"ABC");
     given.delete(Farewell::Copy);
@@ -54,13 +55,13 @@ fn maps() {
     let mut map = MmapMut::map_anon(8).expect("memory");
     map[..4].copy_from_slice(&1.5_f32.to_ne_bytes());
     assert_eq!(map.data().dtype(), DataType::U8);
-    let writable = Foreign::from(tensor(map, 8).into_dlpack().expect("moved"));
+    let writable = ImportedStorage::from(tensor(map, 8).into_dlpack().expect("moved"));
     writable.write(|byte: u8| byte);
     writable.delete(Farewell::Plain);
 
     let map = MmapMut::map_anon(8).and_then(MmapMut::make_read_only).expect("memory");
     let map: Arc<Mmap> = Arc::new(map);
-    let shared = Foreign::from(tensor(Arc::clone(&map), 8).to_dlpack().expect("shared"));
+    let shared = ImportedStorage::from(tensor(Arc::clone(&map), 8).to_dlpack().expect("shared"));
     assert!(!shared.is_writable());
     assert_eq!(shared.data().cast_const(), map.as_ptr());
     drop(map);

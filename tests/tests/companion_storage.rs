@@ -6,7 +6,7 @@
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::ffi::{DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY};
 use tensors::{DLPackExport, DataType, Element, Error, SharedBuffer, Storage};
 
@@ -51,11 +51,11 @@ fn tensor<S: Storage>(data: S, len: usize) -> Tensor<S> {
     Tensor { data, shape: vec![len] }
 }
 
-fn export<S: Storage + Send + 'static>(data: S, len: usize) -> Foreign {
+fn export<S: Storage + Send + 'static>(data: S, len: usize) -> ImportedStorage {
     tensor(data, len).into_dlpack().expect("a tensor").into()
 }
 
-fn elements<T: Element>(tensor: Foreign) -> Vec<T> {
+fn elements<T: Element>(tensor: ImportedStorage) -> Vec<T> {
     let elements = tensor.elements();
     tensor.delete(Farewell::Plain);
     elements
@@ -70,7 +70,7 @@ fn each_variant_has_its_type() {
     assert_eq!(elements::<f32>(floats), [1.5, 2.5]);
     let shared: Arc<[i64]> = Arc::from([1, 2]);
     let tensor = tensor(Cpu::Shared(Arc::clone(&shared)), 2);
-    let export = Foreign::from(tensor.to_dlpack().expect("an `Arc` can be shared"));
+    let export = ImportedStorage::from(tensor.to_dlpack().expect("an `Arc` can be shared"));
     assert_eq!(export.data().cast_const(), shared.as_ptr().cast());
     assert!(!export.is_writable());
     drop(tensor);
@@ -112,7 +112,7 @@ fn skipped_variants_are_errors_that_name_them() {
 fn bytes_as_narrow_types() {
     let packed = tensor(Cpu::F6(vec![0; 6]), 8);
     assert_eq!(packed.tensor().expect("8 x 6 bits").dtype(), DataType::FLOAT6_E2M3FN);
-    let export = Foreign::from(packed.into_dlpack().expect("a tensor"));
+    let export = ImportedStorage::from(packed.into_dlpack().expect("a tensor"));
     assert_eq!((export.shape(), export.flags()), (vec![8], 0));
     export.delete(Farewell::Plain);
     let too_long = tensor(Cpu::F6(vec![0; 6]), 9);
@@ -120,7 +120,7 @@ fn bytes_as_narrow_types() {
     assert_eq!(too_long.into_dlpack().unwrap_err(), error);
 
     let padded = tensor(Cpu::F4(Arc::from([1, 2, 3])), 3);
-    let export = Foreign::from(padded.to_dlpack().expect("one byte each"));
+    let export = ImportedStorage::from(padded.to_dlpack().expect("one byte each"));
     let flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED | DLPACK_FLAG_BITMASK_READ_ONLY;
     assert_eq!(export.flags(), flags);
     export.delete(Farewell::Plain);
@@ -135,12 +135,12 @@ fn shared_bytes_as_other_types() {
     let copy = narrow.copy_to_dlpack().expect("a copy");
     assert_eq!(copy.dtype(), DataType::FLOAT8_E5M2);
     buffer.store(1, 9);
-    let export = Foreign::from(narrow.to_dlpack().expect("a tensor"));
+    let export = ImportedStorage::from(narrow.to_dlpack().expect("a tensor"));
     assert!(export.is_writable());
     export.delete(Farewell::Plain);
     let wide = tensor(Cpu::Wide(buffer), 2);
     assert_eq!(wide.tensor().expect("a view").dtype(), DataType::BF16);
-    let export = Foreign::from(wide.to_dlpack().expect("a tensor"));
+    let export = ImportedStorage::from(wide.to_dlpack().expect("a tensor"));
     assert!(export.is_writable());
     let bits: [u16; 2] = [u16::from_ne_bytes([1, 9]), u16::from_ne_bytes([3, 4])];
     assert_eq!(elements::<half::bf16>(export), bits.map(half::bf16::from_bits));
@@ -153,7 +153,7 @@ fn frozen_bytes_as_wide_types() {
     assert!(data.as_ptr().addr() % 2 == 0, "behind the counts");
     let wide = tensor(Cpu::Frozen(Arc::clone(&data)), 2);
     assert_eq!(wide.tensor().expect("a view").dtype(), DataType::BF16);
-    let export = Foreign::from(wide.to_dlpack().expect("a tensor"));
+    let export = ImportedStorage::from(wide.to_dlpack().expect("a tensor"));
     assert_eq!(export.data().cast_const(), data.as_ptr().cast());
     let bits: [u16; 2] = [u16::from_ne_bytes([0, 1]), u16::from_ne_bytes([2, 3])];
     assert_eq!(elements::<half::bf16>(export), bits.map(half::bf16::from_bits));

@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
 use tensors::{
@@ -13,8 +13,8 @@ use tensors::{
 };
 
 /// What is true of every copy.
-fn of(owner: &dyn DLPackExport) -> Foreign {
-    let tensor: Foreign = owner.copy_to_dlpack().unwrap().into();
+fn of(owner: &dyn DLPackExport) -> ImportedStorage {
+    let tensor: ImportedStorage = owner.copy_to_dlpack().unwrap().into();
     assert!(tensor.is_copied() && tensor.is_writable());
     assert_eq!(tensor.tensor().byte_offset, 0);
     assert_eq!(tensor.data().addr() % 64, 0, "JAX wants 64 bytes");
@@ -97,7 +97,7 @@ fn wide_elements() {
     }
 }
 
-fn read_bytes(tensor: &Foreign, len: usize) -> Vec<u8> {
+fn read_bytes(tensor: &ImportedStorage, len: usize) -> Vec<u8> {
     // SAFETY: the caller names no more bytes than the elements have.
     unsafe { core::slice::from_raw_parts(tensor.data(), len) }.to_vec()
 }
@@ -340,7 +340,7 @@ fn padding_is_not_read() {
             let tensor = tensor.import().unwrap();
             assert_eq!(tensor.elements::<f32>().unwrap().to_vec().unwrap(), expected);
             let codes: Vec<u64> = expected.iter().map(|n: &f32| n.to_bits().into()).collect();
-            assert_eq!(tensor.codes().unwrap().iter().collect::<Vec<_>>(), codes);
+            assert_eq!(tensor.raw_bits().unwrap().iter().collect::<Vec<_>>(), codes);
             let frozen: Vec<f32> = tensor.frozen().unwrap().elements().unwrap().copied().collect();
             assert_eq!(frozen, expected);
             let copy = tensor.to_own_copy().unwrap();

@@ -8,7 +8,7 @@ use std::panic::{catch_unwind, panic_any};
 use std::sync::Arc;
 
 use dlpack_tests::counted::{Drops, Owner, Ticket};
-use dlpack_tests::foreign::{CStruct, Farewell, Foreign};
+use dlpack_tests::foreign::{CStruct, Farewell, ImportedStorage};
 use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use tensors::{
     DLPackExport, DataRef, Describe, Description, DescriptionMut, Error, ManagedTensor,
@@ -32,7 +32,7 @@ fn numbers(shape: &[i64]) -> Vec<i32> {
 }
 
 /// Reads and, where it may, writes everything, then calls the deleter.
-fn consume<M: CStruct>(tensor: Foreign<M>, shape: &[i64], how: Farewell, elsewhere: bool) {
+fn consume<M: CStruct>(tensor: ImportedStorage<M>, shape: &[i64], how: Farewell, elsewhere: bool) {
     assert_eq!(tensor.shape(), shape);
     assert_eq!(tensor.elements::<i32>(), numbers(shape));
     if tensor.is_writable() {
@@ -65,17 +65,17 @@ fn consumed() {
                 once(&|drops| {
                     let tensor = owner(&drops).into_dlpack().unwrap();
                     assert_eq!(drops.count(), 0);
-                    consume(Foreign::from(tensor), shape, how, elsewhere);
+                    consume(ImportedStorage::from(tensor), shape, how, elsewhere);
                 });
                 once(&|drops| {
                     let tensor = owner(&drops).into_dlpack_legacy().unwrap();
                     assert_eq!(drops.count(), 0);
-                    consume(Foreign::from(tensor), shape, how, elsewhere);
+                    consume(ImportedStorage::from(tensor), shape, how, elsewhere);
                 });
                 once(&|drops| {
                     let tensor = owner(&drops).copy_to_dlpack().unwrap();
                     assert_eq!(drops.count(), 1, "a copy does not keep its source");
-                    consume(Foreign::from(tensor), shape, how, elsewhere);
+                    consume(ImportedStorage::from(tensor), shape, how, elsewhere);
                 });
             }
         }
@@ -104,7 +104,7 @@ fn into_raw_gives_the_call_away() {
     let drops = Drops::new();
     let tensor = Owner::new(vec![1_i32], &[1]).counted(&drops).into_dlpack().unwrap();
     let before = tensor.as_ptr();
-    let tensor = Foreign::from(tensor);
+    let tensor = ImportedStorage::from(tensor);
     assert_eq!(tensor.as_ptr(), before);
     assert_eq!(drops.count(), 0);
     tensor.delete(Farewell::Plain);
@@ -116,7 +116,7 @@ fn into_raw_gives_the_call_away() {
 fn null_is_no_tensor() {
     let drops = Drops::new();
     let tensor = Owner::new(vec![1_i32], &[1]).counted(&drops).into_dlpack().unwrap();
-    let tensor = Foreign::from(tensor);
+    let tensor = ImportedStorage::from(tensor);
     let deleter = tensor.deleter().unwrap();
     // SAFETY: our deleters take NULL.
     unsafe { deleter(ptr::null_mut()) };
@@ -125,7 +125,7 @@ fn null_is_no_tensor() {
     assert_eq!(drops.count(), 1);
 
     let tensor = Owner::new(vec![1_i32], &[1]).counted(&drops).into_dlpack_legacy().unwrap();
-    let tensor = Foreign::from(tensor);
+    let tensor = ImportedStorage::from(tensor);
     let deleter = tensor.deleter().unwrap();
     // SAFETY: our deleters take NULL.
     unsafe { deleter(ptr::null_mut()) };
@@ -167,7 +167,7 @@ fn several_owners() {
         handles: handles.clone(),
     };
     let owner = Owner::new(CountedHandle(handle, handles.ticket()), &[2, 3]);
-    let tensors: Vec<Foreign> = (0..6).map(|_| owner.to_dlpack().unwrap().into()).collect();
+    let tensors: Vec<ImportedStorage> = (0..6).map(|_| owner.to_dlpack().unwrap().into()).collect();
     drop(owner);
     assert_eq!((handles.count(), memory.count()), (1, 0));
     for (deleted, tensor) in tensors.into_iter().rev().enumerate() {
@@ -279,7 +279,7 @@ impl DLPackExport for Hostile {
 
     fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
         self.act(At::DescribeMut)?;
-        out.shape(&[3]).data_mut(self.data.lend())
+        out.shape(&[3]).data_mut(self.data.data_mut())
     }
 
     fn sync_for(&self, _: StreamArg<'_>) -> Result<(), Error> {
@@ -369,9 +369,9 @@ fn drop_panics_in_the_deleter() {
         for how in Farewell::ALL {
             let drops = Drops::new();
             let hostile = || Hostile::new(At::Drop, trouble, &drops);
-            Foreign::from(hostile().into_dlpack().unwrap()).delete(how);
+            ImportedStorage::from(hostile().into_dlpack().unwrap()).delete(how);
             assert_eq!(drops.count(), 1, "{trouble:?} {how:?}");
-            Foreign::from(hostile().into_dlpack_legacy().unwrap()).delete_elsewhere(how);
+            ImportedStorage::from(hostile().into_dlpack_legacy().unwrap()).delete_elsewhere(how);
             assert_eq!(drops.count(), 2, "{trouble:?} {how:?}");
             drop(hostile().into_dlpack().unwrap());
             assert_eq!(drops.count(), 3, "{trouble:?} {how:?}");
@@ -401,7 +401,7 @@ fn panic_payloads_are_dropped() {
 
     let drops = Drops::new();
     let owner = Carrier { data: vec![1, 2, 3], payload: Some(drops.ticket()) };
-    Foreign::from(owner.into_dlpack().unwrap()).delete(Farewell::Plain);
+    ImportedStorage::from(owner.into_dlpack().unwrap()).delete(Farewell::Plain);
     assert_eq!(drops.count(), 1);
 }
 
@@ -466,8 +466,8 @@ fn refused_after_the_move() {
 fn outlives_its_source() {
     let buffer = SharedBuffer::from_slice(&numbers(&[2, 3])).unwrap();
     let owner = Owner::new(buffer.clone(), &[2, 3]);
-    let shared: Foreign<DLManagedTensorVersioned> = owner.to_dlpack().unwrap().into();
-    let legacy: Foreign<DLManagedTensor> = owner.into_dlpack_legacy().unwrap().into();
+    let shared: ImportedStorage<DLManagedTensorVersioned> = owner.to_dlpack().unwrap().into();
+    let legacy: ImportedStorage<DLManagedTensor> = owner.into_dlpack_legacy().unwrap().into();
     drop(buffer);
     shared.write(|n: i32| n * 2);
     shared.delete_elsewhere(Farewell::Copy);

@@ -1,6 +1,6 @@
 //! Fields of the user's own types as `data`, `dtype` and `device`.
 
-use tensors::{DLPackExport, Data, DataRef, DataType, Device, Error, Storage};
+use tensors::{DLPackExport, DataMut, DataRef, DataType, Device, Error, Storage};
 
 /// Private to this module, in a public struct.
 #[derive(Clone, Debug)]
@@ -42,8 +42,8 @@ impl Storage for Samples {
         DataRef::from_slice(bytemuck::cast_slice::<u64, u8>(&self.0))
     }
 
-    fn lend(&mut self) -> Data<'_> {
-        Data::from_mut_slice(bytemuck::cast_slice_mut::<u64, u8>(&mut self.0))
+    fn data_mut(&mut self) -> DataMut<'_> {
+        DataMut::from_mut_slice(bytemuck::cast_slice_mut::<u64, u8>(&mut self.0))
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use half::bf16;
 use tensors::{AsDims, DLPackExport, DataType, Element, Error, Flags, SharedBuffer, Storage};
 
@@ -17,7 +17,8 @@ struct Weights {
 fn a_constant_of_the_crate() {
     let numbers = [bf16::ONE, bf16::NEG_ONE];
     let data = SharedBuffer::from_slice(bytemuck::cast_slice(&numbers)).expect("memory");
-    let foreign = Foreign::from(Weights { data, shape: [2] }.into_dlpack().expect("a tensor"));
+    let foreign =
+        ImportedStorage::from(Weights { data, shape: [2] }.into_dlpack().expect("a tensor"));
     assert_eq!(foreign.elements::<bf16>(), numbers);
     foreign.delete(Farewell::Plain);
 }
@@ -82,7 +83,7 @@ struct Column {
 #[test]
 fn a_type_that_may_be_none() {
     let column = |kind| Column { data: vec![0xff], shape: [1], kind };
-    let foreign = Foreign::from(column(Kind::Byte).into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(column(Kind::Byte).into_dlpack().unwrap());
     assert_eq!(foreign.elements::<i8>(), [-1]);
     foreign.delete(Farewell::Plain);
     let error = column(Kind::Text).into_dlpack().unwrap_err();

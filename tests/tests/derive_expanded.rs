@@ -58,7 +58,7 @@ mod frame {
 #[deny(warnings, clippy::pedantic)]
 #[forbid(unsafe_code)]
 mod imported {
-    use tensors::{Foreign, Readable};
+    use tensors::{ImportedStorage, Readable};
 
     include!("../../dlpack-derive/tests/expand/imported.expanded.rs");
 
@@ -82,7 +82,7 @@ mod imported {
 #[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
 #[forbid(unsafe_code)]
 mod image_in_and_out {
-    use tensors::Foreign;
+    use tensors::ImportedStorage;
 
     include!("../../dlpack-derive/tests/expand/image_in_and_out.expanded.rs");
 }
@@ -91,7 +91,7 @@ mod image_in_and_out {
 #[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
 #[forbid(unsafe_code)]
 mod layout_in_and_out {
-    use tensors::Foreign;
+    use tensors::ImportedStorage;
 
     include!("../../dlpack-derive/tests/expand/layout_in_and_out.expanded.rs");
 }
@@ -134,8 +134,8 @@ use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
 use tensors::{
-    AsLayout, DLPackExport, DLPackImport, DataRef, DataType, Describe, Device, Error, Imported,
-    Shaped, Slot, Storage,
+    AsLayout, DLPackExport, DLPackImport, DataRef, DataType, Describe, Device, Error,
+    ImportedTensor, Shaped, Slot, Storage,
 };
 
 #[test]
@@ -232,7 +232,7 @@ fn pointer() {
 }
 
 /// A tensor of those elements, as a consumer has it.
-fn given<T: tensors::Element>(elements: &[T], shape: &[i64]) -> Imported {
+fn given<T: tensors::Element>(elements: &[T], shape: &[i64]) -> ImportedTensor {
     Owner::new(elements.to_vec(), shape).into_dlpack().unwrap().import().unwrap()
 }
 

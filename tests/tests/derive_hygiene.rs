@@ -91,7 +91,7 @@ mod shadowed {
     #[dlpack(require(device = cpu, dtype(U8, ::tensors::DataType::I8), rank = 4, contiguous))]
     #[dlpack(validate = Self::check)]
     pub(super) struct Given {
-        pub(super) data: ::tensors::Foreign<::core::primitive::u8>,
+        pub(super) data: ::tensors::ImportedStorage<::core::primitive::u8>,
         pub(super) rows: ::core::primitive::u8,
         pub(super) device: ::tensors::Device,
         pub(super) dtype: ::tensors::DataType,

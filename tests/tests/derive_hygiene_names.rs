@@ -60,8 +60,8 @@ mod parameters {
 /// Values that a pattern of the same name would match, instead of being a variable.
 mod values {
     use tensors::{
-        AsLayout, DLPackExport, DLPackImport, DataType, Element, Foreign, FromLayout, Order,
-        Storage,
+        AsLayout, DLPackExport, DLPackImport, DataType, Element, FromLayout, ImportedStorage,
+        Order, Storage,
     };
 
     pub(crate) struct see;
@@ -97,7 +97,7 @@ mod values {
     pub(crate) enum Buffer {
         F32(Vec<f32>),
         #[dlpack(import)]
-        F64(Foreign<f64>),
+        F64(ImportedStorage<f64>),
         #[dlpack(skip)]
         Text(String),
     }
@@ -113,7 +113,7 @@ mod values {
     #[derive(DLPackExport, DLPackImport)]
     #[dlpack(crate = ::tensors)]
     pub(crate) struct WithLayout {
-        data: Foreign<f32>,
+        data: ImportedStorage<f32>,
         #[dlpack(layout)]
         lies: Strided,
     }

@@ -17,12 +17,12 @@ mod derive_import {
 
     use dlpack_tests::counted::Drops;
     use tensors::ffi::DLManagedTensorVersioned;
-    use tensors::{DLPackImport, DataType, ImportError, Imported};
+    use tensors::{DLPackImport, DataType, ImportError, ImportedTensor};
 
     use self::forge::Forged;
 
     /// Imports it, and counts its deleter.
-    pub(crate) fn imported(forged: &Forged, drops: &Drops) -> Imported {
+    pub(crate) fn imported(forged: &Forged, drops: &Drops) -> ImportedTensor {
         forged.import::<DLManagedTensorVersioned>(drops).1.expect("it is in order")
     }
 

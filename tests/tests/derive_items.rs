@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{DLPackExport, DataType, Element, Error, Flags, SharedBuffer};
 
 #[derive(DLPackExport)]
@@ -16,7 +16,7 @@ fn a_tuple_struct() {
     let pair = Pair([2, 3], (0_u16..6).collect(), "pair".to_owned());
     assert_eq!(pair.2.len(), 4);
     let address = pair.1.as_ptr();
-    let foreign = Foreign::from(pair.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(pair.into_dlpack().unwrap());
     assert_eq!(foreign.data(), address.cast_mut().cast());
     assert_eq!(foreign.elements::<u16>(), [0, 1, 2, 3, 4, 5]);
     foreign.write::<u16>(|old| old + 1);
@@ -30,7 +30,7 @@ struct Matrix(#[dlpack(data)] [[f64; 2]; 2]);
 
 #[test]
 fn a_newtype_over_a_storage() {
-    let foreign = Foreign::from(Matrix([[1.0, 2.0], [3.0, 4.0]]).into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(Matrix([[1.0, 2.0], [3.0, 4.0]]).into_dlpack().unwrap());
     assert_eq!(foreign.elements::<f64>(), [1.0, 2.0, 3.0, 4.0]);
     foreign.delete(Farewell::Plain);
 }
@@ -57,7 +57,7 @@ struct Cells {
 #[test]
 fn a_newtype_over_an_exportable() {
     let image = Image(Pair([1, 2], vec![5_i32, 6], String::new()));
-    let foreign = Foreign::from(image.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(image.into_dlpack().unwrap());
     assert_eq!(foreign.elements::<i32>(), [5, 6]);
     foreign.write::<i32>(|old| -old);
     assert_eq!(foreign.elements::<i32>(), [-5, -6]);
@@ -120,7 +120,7 @@ fn each_variant_is_the_tensor_in_it() {
         if let Column::Own(name, _) = &column {
             assert_eq!(*name, "own");
         }
-        let foreign = Foreign::from(column.into_dlpack().unwrap());
+        let foreign = ImportedStorage::from(column.into_dlpack().unwrap());
         match dtype {
             DataType::F32 => assert_eq!(foreign.elements::<f32>(), [0.5, 1.5]),
             DataType::U64 => assert_eq!(foreign.elements::<u64>(), [1, 2]),

@@ -4,7 +4,7 @@
 
 use core::marker::PhantomData;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{DLPackExport, Element, Error};
 
 trait Pixel {
@@ -36,7 +36,7 @@ fn image(width: u32, height: i8) -> Image<Rgb> {
 fn fields_and_associated_constants() {
     let image = image(2, 2);
     assert_eq!(image.tensor().unwrap().shape(), [2, 2, 3]);
-    let foreign = Foreign::from(image.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(image.into_dlpack().unwrap());
     assert_eq!((foreign.shape(), foreign.strides()), (vec![2, 2, 3], vec![6, 3, 1]));
     assert_eq!(foreign.elements::<u16>(), (0..12).collect::<Vec<_>>());
     foreign.delete(Farewell::Plain);
@@ -74,7 +74,7 @@ fn eight_of_every_kind() {
     assert_eq!(eight.into_dlpack().unwrap_err(), error);
     let steps = [9, 4, 2, 1, 0, 7, 7, 7];
     let eight = Eight::<2> { data: (0..8).collect(), n: 2, r#type: 1, steps };
-    let foreign = Foreign::from(eight.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(eight.into_dlpack().unwrap());
     assert_eq!(foreign.shape(), [1, 2, 1, 2, 2, 1, 1, 1]);
     assert_eq!(foreign.elements::<u8>(), [0, 0, 1, 1, 4, 4, 5, 5]);
     assert!(!foreign.is_writable(), "elements overlap");
@@ -113,7 +113,7 @@ fn constants_of_the_type_itself() {
     let generic = Generic::<2> { data: [1, 2, 3, 4] };
     let plain = Plain { data: [1, 2, 3, 4] };
     for tensor in [generic.into_dlpack().unwrap(), plain.into_dlpack().unwrap()] {
-        let foreign = Foreign::from(tensor);
+        let foreign = ImportedStorage::from(tensor);
         assert_eq!(foreign.shape(), [2, 2]);
         assert_eq!(foreign.elements::<i16>(), [1, 2, 3, 4]);
         foreign.delete(Farewell::Plain);

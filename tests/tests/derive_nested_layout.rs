@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{AsLayout, DLPackExport, DataType, Describe, Error, Shaped};
 
 /// As tensor libraries have it.
@@ -42,7 +42,7 @@ fn a_nested_layout() {
     let strided = Strided { dims: vec![2, 2], steps: vec![1, 2], start: 3 };
     let tensor = flex(Arc::new(strided.clone()), 8);
     let base = tensor.data.as_ptr();
-    let foreign = Foreign::from(tensor.to_dlpack().unwrap());
+    let foreign = ImportedStorage::from(tensor.to_dlpack().unwrap());
     assert_eq!(foreign.data().addr() - base.addr(), 6);
     assert_eq!(foreign.elements::<u16>(), [3, 5, 4, 6]);
     foreign.delete(Farewell::Plain);
@@ -68,7 +68,7 @@ fn a_borrowed_layout_of_any_type() {
     let erased: &dyn AsLayout = &strided;
     let tensor = Borrowed { data: &[1, 2, 3, 4], placement: erased };
     assert_eq!(tensor.tensor().unwrap().strides(), [2]);
-    let foreign = Foreign::from(tensor.copy_to_dlpack().unwrap());
+    let foreign = ImportedStorage::from(tensor.copy_to_dlpack().unwrap());
     assert_eq!(foreign.elements::<u8>(), [2, 4]);
     foreign.delete(Farewell::Plain);
 }

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{DLPackExport, DataType, Error};
 
 /// Where the tensor starts, counted in bytes from `base`, and what is in it.
 fn read(tensor: impl DLPackExport + Send + 'static, base: *const u8) -> (usize, Vec<u32>) {
-    let foreign = Foreign::from(tensor.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(tensor.into_dlpack().unwrap());
     let read = (foreign.data().addr() - base.addr(), foreign.elements::<u32>());
     foreign.delete(Farewell::Plain);
     read
@@ -117,7 +117,7 @@ struct Compact {
 #[test]
 fn a_rank_without_strides() {
     let compact = Compact { data: (0..6).collect(), shape: [2, 3, 0, 0], ndim: 2 };
-    let foreign = Foreign::from(compact.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(compact.into_dlpack().unwrap());
     assert_eq!((foreign.shape(), foreign.strides()), (vec![2, 3], vec![3, 1]));
     foreign.delete(Farewell::Plain);
 }

@@ -4,7 +4,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{DLPackExport, DataType, Device, Error, StreamArg};
 
 /// What a C library would give: it frees the memory when it is dropped.
@@ -64,7 +64,7 @@ fn a_struct_from_c() {
     let drops = Arc::default();
     let tensor = tensor(&drops);
     let address = tensor.handle.memory;
-    let foreign = Foreign::from(tensor.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(tensor.into_dlpack().unwrap());
     assert_eq!(foreign.data(), address.cast());
     assert_eq!(foreign.elements::<f32>(), [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]);
     assert!(!foreign.is_writable(), "nobody promised that it may be written");
@@ -93,7 +93,7 @@ fn no_elements_behind_a_null_pointer() {
     let drops = Arc::default();
     let mut empty = Tensor { pointer: ptr::null_mut(), size: 0, ..tensor(&drops) };
     empty.shape[0] = 0;
-    let foreign = Foreign::from(empty.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(empty.into_dlpack().unwrap());
     assert!(foreign.elements::<f32>().is_empty());
     foreign.delete(Farewell::Plain);
 }
@@ -152,7 +152,7 @@ fn a_length_in_the_attribute() {
     static NUMBERS: [i8; 3] = [1, 2, 3];
     let tensor = Static(NUMBERS.as_ptr(), &NUMBERS);
     assert_eq!(tensor.1.len(), 3);
-    let foreign = Foreign::from(tensor.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(tensor.into_dlpack().unwrap());
     assert_eq!(foreign.elements::<i8>(), [1, 2, 3]);
     foreign.delete(Farewell::Plain);
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use dlpack_tests::random::Random;
 use tensors::{DLPackExport, Order};
 
@@ -112,7 +112,7 @@ fn padded<T: Copy, const N: usize>(values: &[i64], rest: T, to: impl Fn(i64) -> 
 }
 
 fn check(tensor: impl DLPackExport + Send + 'static, shape: &[i64], expected: &[u32]) {
-    let foreign = Foreign::from(tensor.into_dlpack().expect("it lies inside"));
+    let foreign = ImportedStorage::from(tensor.into_dlpack().expect("it lies inside"));
     assert_eq!(foreign.shape(), shape);
     assert_eq!(foreign.elements::<u32>(), expected);
     foreign.delete(Farewell::Plain);

@@ -2,11 +2,11 @@
 
 #![forbid(unsafe_code)]
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{DLPackExport, Error, Order};
 
 fn read(tensor: impl DLPackExport + Send + 'static) -> (Vec<i64>, Vec<u16>) {
-    let foreign = Foreign::from(tensor.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(tensor.into_dlpack().unwrap());
     let read = (foreign.strides(), foreign.elements::<u16>());
     foreign.delete(Farewell::Plain);
     read

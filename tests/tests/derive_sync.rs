@@ -5,7 +5,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{DLPackExport, DataRef, Error, SharedOwner, Storage, StreamArg, Synchronize};
 
 /// Numbers the calls of several things.
@@ -64,7 +64,7 @@ fn filled(ready: bool) -> (Filled<Option<Event>>, Clock) {
 #[test]
 fn the_event_then_the_memory() {
     let (tensor, clock) = filled(true);
-    let foreign = Foreign::from(tensor.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(tensor.into_dlpack().unwrap());
     assert_eq!(clock.tick(), 2);
     assert_eq!(foreign.elements::<u8>(), [4, 5]);
     foreign.delete(Farewell::Plain);

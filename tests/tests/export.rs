@@ -4,10 +4,10 @@
 use std::sync::{Arc, Mutex};
 
 use dlpack_tests::counted::Owner;
-use dlpack_tests::foreign::{CStruct, Farewell, Foreign};
+use dlpack_tests::foreign::{CStruct, Farewell, ImportedStorage};
 use tensors::ffi::{DLDeviceType, DLManagedTensor};
 use tensors::{
-    Abi, Complex, DLPackExport, Data, DataRef, DataType, Describe, Description, DescriptionMut,
+    Abi, Complex, DLPackExport, DataMut, DataRef, DataType, Describe, Description, DescriptionMut,
     Device, Element, Error, Flags, Layout, ManagedTensor, SharedBuffer, Slot, Storage, TensorView,
 };
 
@@ -71,7 +71,7 @@ fn is_shared<S: Storage>(storage: &S) -> bool {
 
 /// Reads a tensor, writes it where that is allowed, and reads it again.
 fn consume<M: CStruct + Abi>(tensor: ManagedTensor<M>, expected: &[i32]) {
-    let tensor = Foreign::from(tensor);
+    let tensor = ImportedStorage::from(tensor);
     assert_eq!(tensor.elements::<i32>(), expected);
     assert_eq!(tensor.tensor().byte_offset, 0);
     if tensor.is_writable() {
@@ -139,7 +139,7 @@ impl<S: Storage + AsRef<[i32]>> DLPackExport for Watched<S> {
     }
 
     fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
-        out.shape(&[2, 3]).data_mut(self.data.lend())
+        out.shape(&[2, 3]).data_mut(self.data.data_mut())
     }
 }
 
@@ -157,7 +157,7 @@ fn the_owner_sees_what_was_written() {
     fn check<S: Storage + AsRef<[i32]> + Send + 'static>(data: S) {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let owner = Watched { data, seen: Arc::clone(&seen) };
-        let tensor: Foreign = owner.into_dlpack().unwrap().into();
+        let tensor: ImportedStorage = owner.into_dlpack().unwrap().into();
         tensor.write(|n: i32| 100 - n);
         tensor.delete_elsewhere(Farewell::Plain);
         assert_eq!(*seen.lock().unwrap(), [100, 99, 98, 97, 96, 95]);
@@ -169,7 +169,7 @@ fn the_owner_sees_what_was_written() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let owner = Box::new(Watched { data: SIX, seen: Arc::clone(&seen) });
     let owner: Box<dyn DLPackExport + Send> = owner;
-    let tensor: Foreign<DLManagedTensor> = owner.into_dlpack_legacy().unwrap().into();
+    let tensor: ImportedStorage<DLManagedTensor> = owner.into_dlpack_legacy().unwrap().into();
     tensor.write(|n: i32| n * n);
     tensor.delete(Farewell::CopyOfWiped);
     assert_eq!(*seen.lock().unwrap(), [0, 1, 4, 9, 16, 25]);
@@ -189,7 +189,7 @@ fn an_inline_owner_is_in_the_packet() {
         }
     }
 
-    let tensor: Foreign = Lines { data: SIX }.into_dlpack().unwrap().into();
+    let tensor: ImportedStorage = Lines { data: SIX }.into_dlpack().unwrap().into();
     let distance = tensor.data().addr().abs_diff(tensor.as_ptr().addr());
     assert!((size_of::<Lines>()..1024).contains(&distance));
     assert_eq!(tensor.data().addr() % 128, 0);
@@ -203,7 +203,7 @@ fn elements_that_are_not_any_bits_are_frozen() {
     let flags = || Owner::new(vec![true, false], &[2]);
     let tensor = flags().into_dlpack().unwrap();
     assert_eq!((tensor.flags(), tensor.dtype()), (Flags::READ_ONLY, DataType::BOOL));
-    let tensor = Foreign::from(tensor);
+    let tensor = ImportedStorage::from(tensor);
     assert_eq!(tensor.elements::<bool>(), [true, false]);
     tensor.delete(Farewell::Plain);
     assert_eq!(flags().into_dlpack_legacy().unwrap_err(), Error::ReadOnlyLegacy);
@@ -263,7 +263,7 @@ fn read_only_on_request() {
 fn bytes_as_another_type() {
     let numbers = SharedBuffer::from_slice(bytemuck::bytes_of(&SIX)).unwrap();
     let owner = Owner::new(numbers, &[2, 3]).dtype(DataType::I32);
-    let tensor: Foreign = owner.to_dlpack().unwrap().into();
+    let tensor: ImportedStorage = owner.to_dlpack().unwrap().into();
     assert_eq!(tensor.elements::<i32>(), SIX);
     tensor.delete(Farewell::Plain);
 
@@ -296,7 +296,7 @@ fn every_element_type() {
     fn check<T: Element + PartialEq + core::fmt::Debug>(values: [T; 3], name: &str) {
         let tensor = Owner::new(values.to_vec(), &[3]).into_dlpack().unwrap();
         assert_eq!(tensor.dtype().to_string(), name);
-        let tensor = Foreign::from(tensor);
+        let tensor = ImportedStorage::from(tensor);
         assert_eq!(tensor.elements::<T>(), values);
         tensor.delete(Farewell::Plain);
     }
@@ -357,7 +357,7 @@ fn device_types_below_one() {
             let data = unsafe { DataRef::from_raw_parts(pointer, len, DataType::U8, device) };
             assert_eq!(TensorView::new(data, layout()).map(drop), expected);
             // SAFETY: as above.
-            let data = unsafe { Data::from_raw_parts(pointer, len, DataType::U8, device) };
+            let data = unsafe { DataMut::from_raw_parts(pointer, len, DataType::U8, device) };
             let mut slot = Slot::new();
             assert_eq!(slot.describe().shape(shape).data_mut(data).map(drop), expected);
         }

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use dlpack_tests::counted::Owner;
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{
-    DLPackExport, Data, DataRef, Describe, Description, DescriptionMut, Element, Error, Flags,
-    Shared, SharedOwner, Slot, Storage, StreamArg,
+    DLPackExport, DataMut, DataRef, Describe, Description, DescriptionMut, Element, Error,
+    ExportArc, Flags, SharedOwner, Slot, Storage, StreamArg,
 };
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
@@ -21,7 +21,7 @@ const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
 fn check(owner: impl DLPackExport + Send + 'static, expected: &[i32], flags: Flags) {
     let tensor = owner.into_dlpack().unwrap();
     assert_eq!(tensor.flags(), flags);
-    let tensor = Foreign::from(tensor);
+    let tensor = ImportedStorage::from(tensor);
     assert_eq!(tensor.elements::<i32>(), expected);
     if tensor.is_writable() {
         tensor.write(|n: i32| n + 1);
@@ -39,7 +39,7 @@ impl<T> DLPackExport for By<T> {
 
     fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
         let elements = (self.1)(&mut self.0);
-        out.shape_from(&[elements.len()]).data_mut(Data::from_mut_slice(elements))
+        out.shape_from(&[elements.len()]).data_mut(DataMut::from_mut_slice(elements))
     }
 }
 
@@ -140,7 +140,7 @@ const ELSEWHERE: Error =
 fn refused<T: DLPackExport + Send + Sync + 'static>(tensor: T) {
     let tensor = Arc::new(tensor);
     assert_eq!(tensor.tensor().unwrap_err(), ELSEWHERE);
-    let (lent, copied) = (Shared::new(Arc::clone(&tensor)).unwrap(), tensor.copy_to_dlpack());
+    let (lent, copied) = (ExportArc::new(Arc::clone(&tensor)).unwrap(), tensor.copy_to_dlpack());
     let exports = [tensor.to_dlpack(), lent.to_dlpack(), lent.to_dlpack(), copied];
     for export in exports.into_iter().chain([tensor.into_dlpack()]) {
         assert_eq!(export.unwrap_err(), ELSEWHERE);
@@ -260,8 +260,8 @@ fn another_object_on_each_call() {
             if self.turn() { self.many.data() } else { self.few.data() }
         }
 
-        fn lend(&mut self) -> Data<'_> {
-            if self.turn() { self.few.lend() } else { self.many.lend() }
+        fn data_mut(&mut self) -> DataMut<'_> {
+            if self.turn() { self.few.data_mut() } else { self.many.data_mut() }
         }
 
         fn share(&self) -> Option<SharedOwner> {
@@ -339,7 +339,7 @@ fn dimensions_are_copied() {
 
     let kept = Arc::new(Mutex::new(Vec::new()));
     let owner = Kept { data: vec![3; 9], shape: [2, 2], at_the_end: Arc::clone(&kept) };
-    let tensor: Foreign = owner.into_dlpack().unwrap().into();
+    let tensor: ImportedStorage = owner.into_dlpack().unwrap().into();
     assert_eq!((tensor.shape(), tensor.strides()), (vec![2, 2], vec![2, 2]));
     tensor.delete(Farewell::Scribbled);
     assert_eq!(*kept.lock().unwrap(), [2, 2]);
@@ -370,7 +370,7 @@ fn sync_for_comes_first() {
 
         fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
             self.note("describe_mut");
-            out.shape(&[0]).data_mut(self.data.lend())
+            out.shape(&[0]).data_mut(self.data.data_mut())
         }
 
         fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
@@ -413,7 +413,7 @@ fn export_during_drop() {
     let out = Arc::new(Mutex::new(None));
     let owner = Matryoshka { inside: Some(Arc::from(SIX)), out: Arc::clone(&out) };
     drop(owner.into_dlpack().unwrap());
-    let tensor: Foreign = out.lock().unwrap().take().unwrap().into();
+    let tensor: ImportedStorage = out.lock().unwrap().take().unwrap().into();
     assert_eq!(tensor.elements::<i32>(), SIX);
     tensor.delete(Farewell::Plain);
 }
@@ -424,6 +424,6 @@ fn any_bits() {
     const { assert!(!bool::ANY_BITS && u8::ANY_BITS) };
     let mut flags = [true, false];
     let mut slot = Slot::new();
-    let lent = slot.describe().shape(&[2]).data_mut(Data::from_mut_slice(&mut flags));
+    let lent = slot.describe().shape(&[2]).data_mut(DataMut::from_mut_slice(&mut flags));
     assert!(lent.is_ok());
 }

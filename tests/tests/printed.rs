@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
 use tensors::{
-    DLPackExport, DataType, Device, Flags, Foreign, ImportedSlice, Number, Order, Requirement,
-    SharedBuffer, SharedOwner, Storage, Unmet, Version,
+    DLPackExport, DataType, Device, Flags, ImportedSlice, ImportedStorage, MetadataField, Mismatch,
+    MismatchKind, Order, SharedBuffer, SharedOwner, Storage, Version,
 };
 
 fn owner() -> Owner<Arc<[u16]>> {
@@ -32,13 +32,13 @@ fn handles_and_views() {
     let tensor = owner().to_dlpack().unwrap();
     says(format!("{tensor:?}"), &["ManagedTensor", "uint16", "cpu", "[3]"]);
     let imported = tensor.import().unwrap();
-    says(format!("{imported:?}"), &["Imported", "uint16", "cpu", "[3]", "[1]"]);
+    says(format!("{imported:?}"), &["ImportedTensor", "uint16", "cpu", "[3]", "[1]"]);
     let elements = imported.elements::<u16>().unwrap();
     says(format!("{elements:?}"), &["Elements", "[3]"]);
-    let codes = imported.codes().unwrap();
+    let codes = imported.raw_bits().unwrap();
     assert!(!codes.is_empty() && codes.iter().eq([1, 2, 3]));
-    let foreign = Foreign::<u16>::new(imported).unwrap();
-    says(format!("{foreign:?}"), &["Foreign", "uint16", "[3]"]);
+    let foreign = ImportedStorage::<u16>::new(imported).unwrap();
+    says(format!("{foreign:?}"), &["ImportedStorage", "uint16", "[3]"]);
     let managed = owner().to_dlpack().unwrap().into_raw();
     // SAFETY: it is ours to give away, and nobody writes to what an `Arc` holds.
     let slice = unsafe { ImportedSlice::<u16>::from_raw(managed) }.unwrap();
@@ -46,7 +46,7 @@ fn handles_and_views() {
 
     let mut buffer = SharedBuffer::<u16>::zeroed(3).unwrap();
     says(format!("{:?}", buffer.data()), &["uint16", "cpu"]);
-    says(format!("{:?}", Storage::lend(&mut buffer)), &["uint16", "cpu"]);
+    says(format!("{:?}", Storage::data_mut(&mut buffer)), &["uint16", "cpu"]);
     says(format!("{buffer:?}"), &["SharedBuffer"]);
     says(format!("{:?}", SharedOwner::new(buffer).unwrap()), &["SharedOwner", "uint16"]);
 }
@@ -54,33 +54,33 @@ fn handles_and_views() {
 #[test]
 fn requirements() {
     let said = |unmet| {
-        let requirement = Requirement::new("Image", unmet);
+        let requirement = Mismatch::new("Image", unmet);
         assert_eq!(requirement.type_name(), "Image");
         requirement.to_string()
     };
     let found = Device::cuda(0);
     assert_eq!(
-        said(Unmet::Device { needed: vec!["cpu"], found }),
+        said(MismatchKind::Device { needed: vec!["cpu"], found }),
         "the tensor is on cuda:0, `Image` needs cpu; move it to host memory first"
     );
     assert_eq!(
-        said(Unmet::Device { needed: vec!["cpu", "rocm", "oneapi"], found }),
+        said(MismatchKind::Device { needed: vec!["cpu", "rocm", "oneapi"], found }),
         "the tensor is on cuda:0, `Image` needs cpu, rocm or oneapi; move it there"
     );
     assert_eq!(
-        said(Unmet::Pitched { order: Some(Order::ColumnMajor) }),
+        said(MismatchKind::Pitched { order: Some(Order::ColumnMajor) }),
         "the elements are not compact along every axis but the last in column-major order, as \
          `Image` needs them; pass `numpy.asfortranarray(x)`"
     );
-    let fit = |found| said(Unmet::Fit { number: Number::Offset, found, int: "u8" });
+    let fit = |found| said(MismatchKind::Fit { number: MetadataField::Offset, found, int: "u8" });
     assert_eq!(fit(0), "the offset of the tensor is 0, which does not fit in the `u8` of `Image`");
     assert!(fit(-1).ends_with("of torch"));
     assert_eq!(
-        said(Unmet::Compact { order: Some(Order::ColumnMajor), no_strides: false }),
+        said(MismatchKind::Compact { order: Some(Order::ColumnMajor), no_strides: false }),
         "the elements are not compact in column-major order, and `Image` needs them to be; pass \
          `numpy.asfortranarray(x)`"
     );
-    let types = |needed| said(Unmet::DType { needed, found: DataType::F32 });
+    let types = |needed| said(MismatchKind::DType { needed, found: DataType::F32 });
     assert_eq!(
         types(vec![DataType::BF16]),
         "the elements are float32, `Image` needs bfloat16; pass `x.to(torch.bfloat16)` of torch"

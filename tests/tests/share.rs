@@ -5,7 +5,7 @@ use core::cell::Cell;
 use std::sync::Arc;
 
 use dlpack_tests::counted::{Drops, Owner, Ticket};
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use dlpack_tests::random::Random;
 use tensors::{
     DLPackExport, DataRef, DataType, Describe, Description, Device, Error, Flags, SharedBuffer,
@@ -24,7 +24,7 @@ fn the_same_memory() {
         assert_eq!(tensor.as_data_ptr(), start.wrapping_add(20));
         assert_eq!(tensor.flags(), flags);
         drop(owner);
-        let tensor = Foreign::from(tensor);
+        let tensor = ImportedStorage::from(tensor);
         assert_eq!(tensor.elements::<i32>(), [5, 3, 1]);
         tensor.delete_elsewhere(Farewell::Narrow);
     }
@@ -44,7 +44,7 @@ fn a_shared_buffer_is_seen_from_both_sides() {
     let buffer = SharedBuffer::from_slice(&SIX).unwrap();
     let clone = buffer.clone();
     let owner = Owner::new(buffer.clone(), &[6]);
-    let (one, two): (Foreign, Foreign) =
+    let (one, two): (ImportedStorage, ImportedStorage) =
         (owner.to_dlpack().unwrap().into(), owner.to_dlpack().unwrap().into());
     one.write(|n: i32| n * 2);
     assert_eq!(clone.to_vec(), [0, 2, 4, 6, 8, 10]);
@@ -73,7 +73,7 @@ fn shared_elements_of_every_size() {
             [buffer.load(0), buffer.load(1), buffer.load(2)],
             [values[0], values[2], values[2]]
         );
-        let tensor: Foreign = Owner::new(buffer.clone(), &[3]).to_dlpack().unwrap().into();
+        let tensor: ImportedStorage = Owner::new(buffer.clone(), &[3]).to_dlpack().unwrap().into();
         tensor.write(|_: T| values[0]);
         tensor.delete(Farewell::Plain);
         assert_eq!(buffer.to_vec(), [values[0]; 3]);
@@ -131,7 +131,7 @@ fn an_arc_is_shareable() {
         drop(owner);
         for tensor in [first, second] {
             assert_eq!((tensor.as_data_ptr(), tensor.flags()), (address, flags));
-            let foreign = Foreign::from(tensor);
+            let foreign = ImportedStorage::from(tensor);
             assert_eq!(foreign.elements::<i32>(), SIX);
             foreign.delete_elsewhere(Farewell::Plain);
         }
@@ -273,7 +273,7 @@ fn large_handles() {
         share: |data: &Arc<[i32]>| SharedOwner::new(Aligned(counted(data))),
     };
     for (before, tensor) in [large.to_dlpack(), aligned.to_dlpack()].into_iter().enumerate() {
-        let tensor = Foreign::from(tensor.unwrap());
+        let tensor = ImportedStorage::from(tensor.unwrap());
         assert_eq!(tensor.elements::<i32>(), SIX);
         assert_eq!(drops.count(), before);
         tensor.delete_elsewhere(Farewell::Copy);
@@ -304,7 +304,7 @@ fn a_handle_with_two_answers() {
             SharedOwner::new(Moody { data: Arc::clone(data), asked: Cell::new(0) })
         },
     };
-    let tensor: Foreign = owner.to_dlpack().unwrap().into();
+    let tensor: ImportedStorage = owner.to_dlpack().unwrap().into();
     drop(owner);
     assert_eq!(tensor.elements::<i32>(), SIX);
     tensor.delete(Farewell::Plain);
@@ -358,7 +358,7 @@ fn random_windows() {
             Ok(tensor) => {
                 assert!(within(start, end), "{shape:?} {strides:?} {first} in {start}..{end}");
                 accepted += 1;
-                let tensor = Foreign::from(tensor);
+                let tensor = ImportedStorage::from(tensor);
                 let found: Vec<i64> = tensor.elements::<i32>().into_iter().map(i64::from).collect();
                 assert_eq!(found, wanted);
                 tensor.delete(Farewell::Plain);

@@ -1,14 +1,15 @@
-//! `Shared`: exports in place, one at a time, and who is the last owner.
+//! `ExportArc`: exports in place, one at a time, and who is the last owner.
 
 use core::panic::AssertUnwindSafe;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
 use dlpack_tests::counted::{Drops, Owner, Ticket};
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{
-    DLPackExport, DLPackImport, Describe, Description, Error, Flags, Foreign as ForeignStorage,
-    Imported, Shared, SharedBuffer, SharedOwner, Storage, StreamArg, Synchronize,
+    DLPackExport, DLPackImport, Describe, Description, Error, ExportArc, Flags,
+    ImportedStorage as ForeignStorage, ImportedTensor, SharedBuffer, SharedOwner, Storage,
+    StreamArg, Synchronize,
 };
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
@@ -23,9 +24,9 @@ struct Matrix {
     _ticket: Ticket,
 }
 
-fn matrix(drops: &Drops) -> Shared<Matrix> {
+fn matrix(drops: &Drops) -> ExportArc<Matrix> {
     let matrix = Matrix { data: SIX.to_vec(), shape: [2, 3], _ticket: drops.ticket() };
-    Shared::new(matrix).unwrap()
+    ExportArc::new(matrix).unwrap()
 }
 
 /// The struct is in the block, whichever way the tensor is described, and a second
@@ -33,7 +34,7 @@ fn matrix(drops: &Drops) -> Shared<Matrix> {
 #[test]
 fn one_lend_in_place_and_packets_beyond() {
     fn check<T: DLPackExport + Send + Sync + 'static>(value: T, shape: &[i64], in_place: bool) {
-        let shared = Shared::new(value).unwrap();
+        let shared = ExportArc::new(value).unwrap();
         let first = shared.to_dlpack().unwrap();
         let second = shared.to_dlpack().unwrap();
         assert_ne!(first.as_ptr(), second.as_ptr());
@@ -43,7 +44,7 @@ fn one_lend_in_place_and_packets_beyond() {
         }
         let place = first.as_ptr();
         for farewell in Farewell::ALL {
-            let consumer = Foreign::from(shared.to_dlpack().unwrap());
+            let consumer = ImportedStorage::from(shared.to_dlpack().unwrap());
             consumer.delete(farewell);
         }
         drop(first);
@@ -53,10 +54,10 @@ fn one_lend_in_place_and_packets_beyond() {
                 assert_eq!(again.as_ptr(), place);
             }
             assert_eq!(again.shape(), shape);
-            Foreign::from(again).delete_elsewhere(farewell);
+            ImportedStorage::from(again).delete_elsewhere(farewell);
         }
         // The first one is free, and the second still has its packet.
-        let second = Foreign::from(second);
+        let second = ImportedStorage::from(second);
         assert_eq!(second.elements::<i32>().first(), Some(&SIX[0]));
         second.delete(Farewell::Plain);
     }
@@ -75,7 +76,7 @@ fn one_lend_in_place_and_packets_beyond() {
 /// Whoever goes last drops the value, once, and nobody before.
 #[test]
 fn the_last_owner_drops_the_value() {
-    type Step = fn(&mut Vec<Shared<Matrix>>, &mut Vec<Foreign>);
+    type Step = fn(&mut Vec<ExportArc<Matrix>>, &mut Vec<ImportedStorage>);
     let (handle, tensor): (Step, Step) = (
         |owners, _| drop(owners.pop()),
         |_, tensors| tensors.pop().unwrap().delete(Farewell::Narrow),
@@ -91,7 +92,7 @@ fn the_last_owner_drops_the_value() {
         for tensors_first in [false, true] {
             let drops = Drops::new();
             let shared = matrix(&drops);
-            let mut tensors: Vec<Foreign> =
+            let mut tensors: Vec<ImportedStorage> =
                 (0..2).map(|_| shared.to_dlpack().unwrap().into()).collect();
             if tensors_first {
                 tensors.reverse();
@@ -120,7 +121,7 @@ fn changed_by_its_only_owner() {
     let tensor = clone.to_dlpack().unwrap();
     assert!(clone.get_mut().is_none());
     let mut clone = clone.try_into_inner().unwrap_err();
-    let tensor = Foreign::from(tensor);
+    let tensor = ImportedStorage::from(tensor);
     assert_eq!(tensor.elements::<i32>(), [7, 1, 2, 3, 4, 5]);
     assert!(clone.get_mut().is_none());
     tensor.delete(Farewell::Plain);
@@ -142,7 +143,7 @@ fn taken_out_by_its_only_owner() {
 /// What is wrong with the tensor is said each time, and the lend is over after it.
 #[test]
 fn errors_end_the_lend() {
-    let mut shared = Shared::new(Owner::new(SIX.to_vec(), &[7])).unwrap();
+    let mut shared = ExportArc::new(Owner::new(SIX.to_vec(), &[7])).unwrap();
     for _ in 0..3 {
         let error = shared.to_dlpack().unwrap_err();
         assert!(matches!(error, Error::OutOfBounds { .. }), "{error}");
@@ -171,7 +172,7 @@ fn panics_end_the_lend() {
             tensors::DataRef::from_slice(self)
         }
     }
-    let mut shared = Shared::new(Panics(true)).unwrap();
+    let mut shared = ExportArc::new(Panics(true)).unwrap();
     let export = AssertUnwindSafe(|| drop(shared.to_dlpack()));
     std::panic::catch_unwind(export).unwrap_err();
     shared.get_mut().expect("nothing is lent").0 = false;
@@ -181,7 +182,7 @@ fn panics_end_the_lend() {
 /// Code that exports a value while it is exported gets a packet.
 #[test]
 fn an_export_inside_of_an_export() {
-    struct Inside(std::sync::Mutex<Option<Shared<Inside>>>);
+    struct Inside(std::sync::Mutex<Option<ExportArc<Inside>>>);
     impl DLPackExport for Inside {
         fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
             let inner = self.0.lock().unwrap().take();
@@ -191,7 +192,7 @@ fn an_export_inside_of_an_export() {
             out.shape(&[6]).data(tensors::DataRef::from_slice(&SIX))
         }
     }
-    let shared = Shared::new(Inside(std::sync::Mutex::default())).unwrap();
+    let shared = ExportArc::new(Inside(std::sync::Mutex::default())).unwrap();
     *shared.0.lock().unwrap() = Some(shared.clone());
     assert_eq!(shared.to_dlpack().unwrap().shape(), [6]);
     assert!(shared.try_into_inner().is_ok());
@@ -212,13 +213,13 @@ fn drops_that_panic() {
         }
     }
     let drops = Drops::new();
-    let shared = Shared::new(Bomb(SIX.to_vec(), drops.ticket())).unwrap();
-    let tensor = Foreign::from(shared.to_dlpack().unwrap());
+    let shared = ExportArc::new(Bomb(SIX.to_vec(), drops.ticket())).unwrap();
+    let tensor = ImportedStorage::from(shared.to_dlpack().unwrap());
     drop(shared);
     assert_eq!(drops.count(), 0);
     tensor.delete(Farewell::Plain);
     assert_eq!(drops.count(), 1);
-    let shared = Shared::new(Bomb(SIX.to_vec(), drops.ticket())).unwrap();
+    let shared = ExportArc::new(Bomb(SIX.to_vec(), drops.ticket())).unwrap();
     std::panic::catch_unwind(AssertUnwindSafe(|| drop(shared))).unwrap_err();
     assert_eq!(drops.count(), 2);
 }
@@ -237,13 +238,13 @@ fn imported_as_frozen() {
 #[test]
 fn memory_that_may_be_written() {
     let buffer = SharedBuffer::from_slice(&SIX).unwrap();
-    let shared = Shared::new(Owner::new(buffer.clone(), &[6])).unwrap();
-    let tensor = Foreign::from(shared.to_dlpack().unwrap());
+    let shared = ExportArc::new(Owner::new(buffer.clone(), &[6])).unwrap();
+    let tensor = ImportedStorage::from(shared.to_dlpack().unwrap());
     assert_eq!(tensor.flags(), 0);
     tensor.write(|n: i32| n + 1);
     assert_eq!(buffer.to_vec(), [1, 2, 3, 4, 5, 6]);
     tensor.delete(Farewell::Copy);
-    let legacy = Foreign::from(shared.clone().into_dlpack_legacy().unwrap());
+    let legacy = ImportedStorage::from(shared.clone().into_dlpack_legacy().unwrap());
     assert_eq!(legacy.elements::<i32>()[5], 6);
     legacy.delete(Farewell::Plain);
 }
@@ -273,7 +274,7 @@ fn as_the_value_says() {
         shape: [i64; 1],
     }
     let line = Line { data: Busy(SharedBuffer::from_slice(&SIX).unwrap()), shape: [6] };
-    let mut shared = Shared::new(line).unwrap();
+    let mut shared = ExportArc::new(line).unwrap();
     let place = shared.data.data().as_ptr();
     assert_eq!(shared.storage().unwrap().data().as_ptr(), place);
     assert_eq!(shared.share().unwrap().data().as_ptr(), place);
@@ -285,9 +286,9 @@ fn as_the_value_says() {
     assert_eq!(shared.to_dlpack().unwrap_err(), busy);
     assert_eq!(shared.clone().into_dlpack_legacy().unwrap_err(), busy);
     assert!(shared.get_mut().is_some());
-    assert!(Shared::new(Owner::new(SIX.to_vec(), &[6])).unwrap().share().is_none());
+    assert!(ExportArc::new(Owner::new(SIX.to_vec(), &[6])).unwrap().share().is_none());
 
-    let number = Shared::new(Some(7)).unwrap();
+    let number = ExportArc::new(Some(7)).unwrap();
     assert_eq!(format!("{number:?}"), "Some(7)");
 }
 
@@ -295,7 +296,7 @@ fn as_the_value_says() {
 #[test]
 fn by_value() {
     let drops = Drops::new();
-    let tensor = Foreign::from(matrix(&drops).into_dlpack().unwrap());
+    let tensor = ImportedStorage::from(matrix(&drops).into_dlpack().unwrap());
     assert_eq!((tensor.elements::<i32>().as_slice(), drops.count()), (&SIX[..], 0));
     tensor.delete_elsewhere(Farewell::CopyOfWiped);
     assert_eq!(drops.count(), 1);
@@ -310,7 +311,7 @@ fn by_value() {
 fn around_it() {
     #[derive(DLPackExport)]
     #[dlpack(crate = tensors, transparent)]
-    struct Around(Shared<Matrix>);
+    struct Around(ExportArc<Matrix>);
 
     let drops = Drops::new();
     let around = Arc::new(Box::new(Around(matrix(&drops))));
@@ -338,12 +339,12 @@ fn many_threads() {
                 let mut last = None;
                 for round in 0..rounds {
                     let mine = mine.clone();
-                    let tensor = Foreign::from(mine.to_dlpack().unwrap());
+                    let tensor = ImportedStorage::from(mine.to_dlpack().unwrap());
                     drop(mine);
                     assert_eq!(tensor.tensor().ndim, 2);
                     assert_eq!(tensor.elements::<i32>(), SIX);
                     if let Some(tensor) = last.replace(tensor) {
-                        let tensor: Foreign = tensor;
+                        let tensor: ImportedStorage = tensor;
                         tensor.delete(Farewell::ALL[(number + round) % Farewell::ALL.len()]);
                     }
                 }
@@ -352,7 +353,7 @@ fn many_threads() {
         })
         .collect();
     drop(shared);
-    let left: Vec<Foreign> =
+    let left: Vec<ImportedStorage> =
         workers.into_iter().filter_map(|worker| worker.join().unwrap()).collect();
     assert_eq!(drops.count(), 0);
     for tensor in left {
@@ -366,10 +367,10 @@ fn many_threads() {
 #[test]
 fn sent_and_shared() {
     fn both<T: Send + Sync>() {}
-    both::<Shared<Matrix>>();
+    both::<ExportArc<Matrix>>();
     // And a storage of the crate's own may be in it.
-    let imported = Shared::new(Owner::new(SIX.to_vec(), &[6])).unwrap().into_dlpack().unwrap();
-    let imported: Imported = imported.import().unwrap();
+    let imported = ExportArc::new(Owner::new(SIX.to_vec(), &[6])).unwrap().into_dlpack().unwrap();
+    let imported: ImportedTensor = imported.import().unwrap();
     let foreign = ForeignStorage::<i32>::from_dlpack(imported);
     assert!(foreign.is_ok());
 }

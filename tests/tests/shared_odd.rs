@@ -1,4 +1,4 @@
-//! `Shared` around values that nobody would write, in orders in which nobody would call
+//! `ExportArc` around values that nobody would write, in orders in which nobody would call
 //! it. All of it is safe code, so all of it has to be right; Miri watches.
 
 #![forbid(unsafe_code)]
@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use dlpack_tests::counted::{Drops, Owner, Ticket};
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{
-    AsDims, DLPackExport, DataRef, Describe, Description, Error, ManagedTensor, Shared, Storage,
+    AsDims, DLPackExport, DataRef, Describe, Description, Error, ExportArc, ManagedTensor, Storage,
 };
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
@@ -39,7 +39,7 @@ impl DLPackExport for Keeper {
 #[test]
 fn exports_inside_of_their_own_value() {
     let drops = Drops::new();
-    let shared = Shared::new(Keeper::new(&drops)).unwrap();
+    let shared = ExportArc::new(Keeper::new(&drops)).unwrap();
     for _ in 0..3 {
         let tensor = shared.to_dlpack().unwrap();
         shared.kept.lock().unwrap().push(tensor);
@@ -51,7 +51,7 @@ fn exports_inside_of_their_own_value() {
     let in_place = kept.remove(0);
     drop(kept);
     assert_eq!(drops.count(), 0);
-    Foreign::from(in_place).delete_elsewhere(Farewell::Copy);
+    ImportedStorage::from(in_place).delete_elsewhere(Farewell::Copy);
     assert_eq!(drops.count(), 1);
 }
 
@@ -59,9 +59,9 @@ fn exports_inside_of_their_own_value() {
 #[test]
 fn deleters_in_deleters() {
     let drops = Drops::new();
-    let mut last = Shared::new(Keeper::new(&drops)).unwrap().into_dlpack().unwrap();
+    let mut last = ExportArc::new(Keeper::new(&drops)).unwrap().into_dlpack().unwrap();
     for _ in 0..20 {
-        let next = Shared::new(Keeper::new(&drops)).unwrap();
+        let next = ExportArc::new(Keeper::new(&drops)).unwrap();
         next.kept.lock().unwrap().push(last);
         // A consumer with a packet is there too.
         let (in_block, in_packet) = (next.to_dlpack().unwrap(), next.to_dlpack().unwrap());
@@ -69,7 +69,7 @@ fn deleters_in_deleters() {
         last = in_packet;
     }
     assert_eq!(drops.count(), 0);
-    Foreign::from(last).delete(Farewell::CopyOfWiped);
+    ImportedStorage::from(last).delete(Farewell::CopyOfWiped);
     assert_eq!(drops.count(), 21);
 }
 
@@ -79,10 +79,10 @@ fn deleters_in_deleters() {
 fn alone_again_after_consumers_elsewhere() {
     let rounds = if cfg!(miri) { 8 } else { 300 };
     let drops = Drops::new();
-    let mut shared = Shared::new(Keeper::new(&drops)).unwrap();
+    let mut shared = ExportArc::new(Keeper::new(&drops)).unwrap();
     for round in 0..rounds {
         let consumers: Vec<_> =
-            (0..3).map(|_| Foreign::from(shared.to_dlpack().unwrap())).collect();
+            (0..3).map(|_| ImportedStorage::from(shared.to_dlpack().unwrap())).collect();
         let workers: Vec<_> = consumers
             .into_iter()
             .map(|consumer| {
@@ -122,12 +122,12 @@ fn alone_again_after_consumers_elsewhere() {
 fn what_is_never_dropped() {
     type Value = Owner<Vec<i32>>;
     // Not forgotten, so that nothing which looks for leaks calls them lost.
-    static HANDLES: Mutex<Vec<Shared<Value>>> = Mutex::new(Vec::new());
+    static HANDLES: Mutex<Vec<ExportArc<Value>>> = Mutex::new(Vec::new());
     static TENSORS: Mutex<Vec<ManagedTensor>> = Mutex::new(Vec::new());
-    let mut shared = Shared::new(Owner::new(SIX.to_vec(), &[6])).unwrap();
+    let mut shared = ExportArc::new(Owner::new(SIX.to_vec(), &[6])).unwrap();
     TENSORS.lock().unwrap().push(shared.to_dlpack().unwrap());
     assert!(shared.get_mut().is_none());
-    let next = Foreign::from(shared.to_dlpack().unwrap());
+    let next = ImportedStorage::from(shared.to_dlpack().unwrap());
     HANDLES.lock().unwrap().push(shared);
     assert_eq!(next.elements::<i32>(), SIX);
     next.delete_elsewhere(Farewell::Scribbled);
@@ -152,12 +152,12 @@ fn odd_sizes() {
         }
     }
     fn check(value: impl DLPackExport + Send + Sync + 'static, align: usize) {
-        let shared = Shared::new(Shared::new(value).unwrap()).unwrap();
+        let shared = ExportArc::new(ExportArc::new(value).unwrap()).unwrap();
         let tensors = [shared.to_dlpack().unwrap(), shared.to_dlpack().unwrap()];
         drop(shared);
         for tensor in tensors {
             assert_eq!(tensor.as_data_ptr().addr() % align, 0);
-            let consumer = Foreign::from(tensor);
+            let consumer = ImportedStorage::from(tensor);
             assert_eq!(consumer.elements::<i32>(), SIX);
             consumer.delete_elsewhere(Farewell::Narrow);
         }
@@ -193,12 +193,12 @@ struct Changing<S> {
 #[test]
 fn shapes_that_change_while_they_are_asked_for() {
     fn check<S: Storage + Send + Sync + 'static>(data: S) {
-        let shared = Shared::new(Changing { data, shape: Fickle(AtomicUsize::new(0)) }).unwrap();
+        let shared = ExportArc::new(Changing { data, shape: Fickle(AtomicUsize::new(0)) }).unwrap();
         let (mut made, mut first) = (0, None);
         for _ in 0..5 * SHAPES.len() {
             let value: &Changing<S> = &shared;
             for tensor in [shared.to_dlpack(), value.to_dlpack()].into_iter().flatten() {
-                let consumer = Foreign::from(tensor);
+                let consumer = ImportedStorage::from(tensor);
                 let elements = consumer.elements::<i32>();
                 assert!(elements.iter().all(|element| SIX.contains(element)));
                 made += 1;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use dlpack_tests::counted::{Drops, Owner};
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::ffi::DLManagedTensor;
 use tensors::{
     DLPackExport, DataType, Device, Error, Flags, ManagedTensor, SharedBuffer, SharedOwner,
@@ -67,7 +67,7 @@ fn exported_here_dropped_there() {
                 }
                 drop(senders);
                 for (value, tensor) in receiver {
-                    let tensor = Foreign::from(tensor);
+                    let tensor = ImportedStorage::from(tensor);
                     let value = i32::try_from(value).unwrap();
                     assert_eq!(tensor.elements::<i32>(), [value; 3]);
                     tensor.write(|n: i32| n + 1);
@@ -105,7 +105,7 @@ fn one_object_exported_by_all() {
     assert_eq!(drops.count(), 1, "the object is gone, its memory is not");
     assert_eq!(Arc::strong_count(&data), 1 + THREADS * EACH);
     for tensor in tensors {
-        let tensor = Foreign::from(tensor);
+        let tensor = ImportedStorage::from(tensor);
         assert_eq!(tensor.elements::<i32>(), [1, 2, 3]);
         tensor.delete(Farewell::Narrow);
     }
@@ -148,7 +148,7 @@ fn shared_elements() {
         }
         scope.spawn(|| {
             for _ in 0..ROUNDS.div_ceil(50).max(4) {
-                let copy: Foreign = owner.copy_to_dlpack().unwrap().into();
+                let copy: ImportedStorage = owner.copy_to_dlpack().unwrap().into();
                 assert!(copy.elements::<u64>().into_iter().all(is_stored));
                 copy.delete(Farewell::Plain);
             }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tensors::{
     AsDims, DLPackExport, DataType, Describe, Description, DescriptionMut, Dims, Element, Error,
-    Flags, Foreign, Imported, ManagedTensor, Order, Shared, SharedBuffer, SharedOwner, Storage,
-    StreamArg,
+    ExportArc, Flags, ImportedStorage, ImportedTensor, ManagedTensor, Order, SharedBuffer,
+    SharedOwner, Storage, StreamArg,
 };
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
@@ -76,14 +76,14 @@ fn check<T: DLPackExport + Send + Sync + 'static>(make: impl Fn() -> T) {
     note("moved", moved, 1, &|tensor| tensor.into_dlpack());
     note("in a box", moved, 1, &|tensor| Box::new(tensor).into_dlpack());
     note("in an arc", lent, 1, &|tensor| Arc::new(tensor).into_dlpack());
-    note("lent in place", lent, 1, &|tensor| Shared::new(tensor)?.to_dlpack());
+    note("lent in place", lent, 1, &|tensor| ExportArc::new(tensor)?.to_dlpack());
     note("lent in a packet", lent, 2, &|tensor| {
-        let tensor = Shared::new(tensor)?;
+        let tensor = ExportArc::new(tensor)?;
         let _in_place = tensor.to_dlpack()?;
         tensor.to_dlpack()
     });
     note("lent by what it is in", lent, 1, &|tensor| {
-        Shared::new(Shared::new(tensor)?)?.to_dlpack()
+        ExportArc::new(ExportArc::new(tensor)?)?.to_dlpack()
     });
     note("copied", Flags::IS_COPIED, 1, &|tensor| tensor.copy_to_dlpack());
     if make().share().is_some() {
@@ -119,10 +119,10 @@ fn any_storage_and_any_list() {
         check(shared);
         check(|| Box::new(shared()));
         check(|| Arc::new(shared()));
-        check(|| Shared::new(shared()).unwrap());
+        check(|| ExportArc::new(shared()).unwrap());
         let data = SharedBuffer::from_slice(&SIX).unwrap();
         check(|| Array { data: data.clone(), shape: shape() });
-        let foreign = || Foreign::<i32>::new(shared().into_dlpack()?.import()?);
+        let foreign = || ImportedStorage::<i32>::new(shared().into_dlpack()?.import()?);
         check(|| Array { data: foreign().unwrap(), shape: shape() });
     }
     lists(|| [2_usize, 3]);
@@ -169,7 +169,7 @@ fn no_field_for_the_shape() {
 }
 
 /// Six numbers of another library.
-fn at_an_odd_address() -> Foreign {
+fn at_an_odd_address() -> ImportedStorage {
     let bytes = Array { data: vec![0_u8; 25], shape: [6_u8] };
     let managed = bytes.into_dlpack().unwrap().into_raw();
     // SAFETY: the struct is alive, and nobody else has it.
@@ -179,7 +179,7 @@ fn at_an_odd_address() -> Foreign {
     tensor.dtype = DataType::I32.into();
     // SAFETY: 1. to 3. It is a struct of this crate, which nobody else has. 4. and 5. Six
     // numbers end where the 25 bytes do, or before.
-    Foreign::new(unsafe { Imported::from_raw(managed) }.unwrap()).unwrap()
+    ImportedStorage::new(unsafe { ImportedTensor::from_raw(managed) }.unwrap()).unwrap()
 }
 
 /// Elements with axes, an order, and memory that is not aligned to its elements.

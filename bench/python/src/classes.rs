@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dlpack_traits::{DLPackExport, DLPackImport, Foreign, SharedBuffer, python};
+use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage, SharedBuffer, python};
 use pyo3::prelude::*;
 
 /// The class of the rows: frozen, over memory with several owners that nobody
@@ -43,7 +43,7 @@ impl Shared {
 #[pyclass(frozen)]
 #[derive(DLPackExport, DLPackImport)]
 struct Taken {
-    data: Foreign<f32>,
+    data: ImportedStorage<f32>,
     shape: [usize; 3],
 }
 

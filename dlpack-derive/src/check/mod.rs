@@ -1,13 +1,13 @@
 //! Checks across several attributes, which build a `Model`.
 
-mod forward;
 mod import;
 mod lookalike;
+mod missing_role;
 mod numbers;
 mod roles;
 mod tensor;
+mod transparent;
 mod types;
-mod unsaid;
 
 use syn::{GenericParam, Type};
 
@@ -48,12 +48,12 @@ pub(crate) fn check<'a>(
 /// The kind of the item.
 fn kind<'a>(cx: &Ctxt, input: &'a Input<'a>, attrs: &'a StructAttrs) -> Option<Kind<'a>> {
     match &input.body {
-        Body::Enum(variants) => Some(Kind::Enum(forward::variants(cx, input, variants, attrs))),
+        Body::Enum(variants) => Some(Kind::Enum(transparent::variants(cx, input, variants, attrs))),
         Body::Struct { fields, .. } if attrs.transparent.is_some() => {
-            forward::transparent(cx, input, fields, attrs).map(Kind::Transparent)
+            transparent::transparent(cx, input, fields, attrs).map(Kind::Transparent)
         }
         Body::Struct { fields, tuple } => {
-            if let Some(newtype) = forward::newtype(fields, *tuple, attrs) {
+            if let Some(newtype) = transparent::newtype(fields, *tuple, attrs) {
                 cx.push(message::newtype(newtype, input.ident, cx.direction()));
                 return None;
             }

@@ -3,10 +3,10 @@
 use syn::ext::IdentExt as _;
 use syn::{Ident, Member};
 
+use super::missing_role::Unsaid;
 use super::role_field;
 use super::roles::{Roles, Taken};
 use super::types;
-use super::unsaid::Unsaid;
 use crate::ast::{Field, Input};
 use crate::attr::{ConstDType, ConstOrder, StructAttrs, WrittenDim};
 use crate::companion;

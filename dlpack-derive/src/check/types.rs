@@ -83,7 +83,9 @@ pub(super) fn lock(ty: &Type) -> Option<&Ident> {
 pub(super) fn is_foreign(ty: &Type) -> bool {
     match ty {
         Type::Group(group) => is_foreign(&group.elem),
-        Type::Path(path) => path.path.segments.last().is_some_and(|last| last.ident == "Foreign"),
+        Type::Path(path) => {
+            path.path.segments.last().is_some_and(|last| last.ident == "ImportedStorage")
+        }
         _ => false,
     }
 }

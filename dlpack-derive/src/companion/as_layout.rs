@@ -96,10 +96,10 @@ fn stub(input: &DeriveInput, direction: Direction) -> TokenStream {
             impl #impl_generics __dlpack::FromLayout for #ident #args #where_clause {
                 const ORDER: __dlpack::Order = __dlpack::Order::RowMajor;
                 fn accepts(
-                    _: &__dlpack::Imported,
+                    _: &__dlpack::ImportedTensor,
                     _: &[__dlpack::i64],
                     _: __dlpack::bool,
-                ) -> __dlpack::Result<(), __dlpack::Unmet> {
+                ) -> __dlpack::Result<(), __dlpack::MismatchKind> {
                     loop {}
                 }
                 fn from_layout(

@@ -5,8 +5,8 @@ use proc_macro2::{Ident, Span, TokenTree};
 use syn::{Error, Type};
 
 use super::names::{self, Named};
+use crate::did_you_mean::similar;
 use crate::message::{describe, listed, refusal, written};
-use crate::similar::similar;
 
 // ---- keys ----
 

@@ -203,7 +203,7 @@ fn expand(variants: &[Variant<'_>], input: &DeriveInput) -> TokenStream {
                 match self { #data }
             }
             #[inline(always)]
-            fn lend(&mut self) -> __dlpack::Data<'_> {
+            fn data_mut(&mut self) -> __dlpack::DataMut<'_> {
                 match self { #lend }
             }
             #[inline(always)]
@@ -273,14 +273,14 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
         impl #impl_generics __dlpack::ImportStorage for #ident #args
         #where_clause #(#predicates),*
         {
-            fn accepts(__tensor: &__dlpack::Imported) -> __dlpack::Result<(), __dlpack::Unmet> {
+            fn accepts(__tensor: &__dlpack::ImportedTensor) -> __dlpack::Result<(), __dlpack::MismatchKind> {
                 __dlpack::any_holds(__tensor, &[#(#accepts),*])
             }
-            fn axes(__tensor: &__dlpack::Imported) -> &'static [__dlpack::i64] {
+            fn axes(__tensor: &__dlpack::ImportedTensor) -> &'static [__dlpack::i64] {
                 __dlpack::axes_of_one(__tensor, &[#(#axes),*])
             }
             fn from_imported(
-                __tensor: __dlpack::Imported,
+                __tensor: __dlpack::ImportedTensor,
             ) -> __dlpack::Result<Self, __dlpack::Error> {
                 __dlpack::Result::Ok(#which)
             }
@@ -308,7 +308,7 @@ fn arm(variant: &Variant<'_>, index: usize, method: Method, item: &TokenStream) 
             let fixed = quote_spanned!(here=> const { &#error });
             let nothing = match method {
                 Method::Data => quote_spanned!(here=> __dlpack::DataRef::refused(#fixed)),
-                Method::Lend => quote_spanned!(here=> __dlpack::Data::refused(#fixed)),
+                Method::Lend => quote_spanned!(here=> __dlpack::DataMut::refused(#fixed)),
                 Method::Share => quote_spanned!(here=> __dlpack::share_nothing(#fixed)),
             };
             return quote_spanned!(here=> #path { .. } => #nothing,);
@@ -318,8 +318,8 @@ fn arm(variant: &Variant<'_>, index: usize, method: Method, item: &TokenStream) 
     let function = match (method, reading) {
         (Method::Data, None) => "data",
         (Method::Data, Some(_)) => "data_as",
-        (Method::Lend, None) => "lend",
-        (Method::Lend, Some(_)) => "lend_as",
+        (Method::Lend, None) => "data_mut",
+        (Method::Lend, Some(_)) => "data_mut_as",
         (Method::Share, _) => "share",
     };
     let function = Ident::new(function, here);

@@ -30,10 +30,10 @@ pub(crate) fn from_layout(
         impl #params __dlpack::FromLayout for #ident #args #where_clause {
             const ORDER: __dlpack::Order = #order;
             fn accepts(
-                __tensor: &__dlpack::Imported,
+                __tensor: &__dlpack::ImportedTensor,
                 __shape: &[__dlpack::i64],
                 __copied: __dlpack::bool,
-            ) -> __dlpack::Result<(), __dlpack::Unmet> {
+            ) -> __dlpack::Result<(), __dlpack::MismatchKind> {
                 __dlpack::meets(__tensor, __shape, __copied, &[#(#wants),*])
             }
             fn from_layout(

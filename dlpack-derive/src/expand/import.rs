@@ -60,12 +60,12 @@ pub(crate) fn import(model: &Import<'_>) -> TokenStream {
         impl #params __dlpack::DLPackImport for #ident #args #where_clause {
             #copies
             fn accepts(
-                __tensor: &__dlpack::Imported,
+                __tensor: &__dlpack::ImportedTensor,
             ) -> __dlpack::Result<(), __dlpack::ImportError> {
                 #accepts
             }
             fn from_dlpack(
-                __tensor: __dlpack::Imported,
+                __tensor: __dlpack::ImportedTensor,
             ) -> __dlpack::Result<Self, __dlpack::ImportError> {
                 #first
                 #value
@@ -157,18 +157,18 @@ pub(super) fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStrea
     let mut want = |what: TokenStream| wants.push(what);
     match &layout.dtype {
         Some(DType::Named(word)) => {
-            want(quote_spanned!(here=> __dlpack::Want::DType(&[__dlpack::DataType::#word])));
+            want(quote_spanned!(here=> __dlpack::Requirement::DType(&[__dlpack::DataType::#word])));
         }
         Some(DType::Path(path)) => {
             let at = here.located_at(path.span());
-            want(quote_spanned!(at=> __dlpack::Want::DType(&[#path])));
+            want(quote_spanned!(at=> __dlpack::Requirement::DType(&[#path])));
         }
         Some(DType::Field(_)) | None => {}
     }
     // Copied bytes do not determine the number of elements narrower than a byte.
     if layout.padded || (copy && layout.dtype.is_some()) {
         let padded = layout.padded;
-        want(quote_spanned!(here=> __dlpack::Want::Padded(#padded)));
+        want(quote_spanned!(here=> __dlpack::Requirement::Padded(#padded)));
     }
     let mut offset_known = true;
     match &layout.placement {
@@ -184,7 +184,7 @@ pub(super) fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStrea
                 Steps::Compact { order, pitch } => {
                     let order = order_of(order);
                     let word = local(if pitch.is_some() { "Pitched" } else { "Compact" });
-                    Some(quote_spanned!(here=> __dlpack::Want::#word(#order)))
+                    Some(quote_spanned!(here=> __dlpack::Requirement::#word(#order)))
                 }
             };
             shape_wants(shape, &mut want);
@@ -193,8 +193,8 @@ pub(super) fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStrea
     }
     match (offset_known, layout.len) {
         _ if copy => {}
-        (false, _) => want(quote_spanned!(here=> __dlpack::Want::NoOffset)),
-        (true, Some(_)) => want(quote_spanned!(here=> __dlpack::Want::NothingBefore)),
+        (false, _) => want(quote_spanned!(here=> __dlpack::Requirement::NoOffset)),
+        (true, Some(_)) => want(quote_spanned!(here=> __dlpack::Requirement::NothingBefore)),
         (true, None) => {}
     }
     wants
@@ -207,16 +207,16 @@ fn shape_wants(shape: &Shape<'_>, want: &mut impl FnMut(TokenStream)) {
             let ty = dims.ty;
             match ndim {
                 None => want(
-                    quote_spanned!(here=> __dlpack::Want::Filled(__dlpack::shape::<#ty>().capacity)),
+                    quote_spanned!(here=> __dlpack::Requirement::Filled(__dlpack::shape::<#ty>().capacity)),
                 ),
                 Some(_) => want(
-                    quote_spanned!(here=> __dlpack::Want::Room(__dlpack::shape::<#ty>().capacity)),
+                    quote_spanned!(here=> __dlpack::Requirement::Room(__dlpack::shape::<#ty>().capacity)),
                 ),
             }
         }
         Shape::List(dims) => {
             let rank = Literal::usize_unsuffixed(dims.len());
-            want(quote_spanned!(here=> __dlpack::Want::Rank(&[#rank])));
+            want(quote_spanned!(here=> __dlpack::Requirement::Rank(&[#rank])));
             for (axis, dim) in dims.iter().enumerate() {
                 let number = Literal::usize_unsuffixed(axis);
                 match dim {
@@ -224,21 +224,23 @@ fn shape_wants(shape: &Shape<'_>, want: &mut impl FnMut(TokenStream)) {
                         let mut value = Literal::i64_unsuffixed(*value);
                         value.set_span(here.located_at(*span));
                         want(
-                            quote_spanned!(here=> __dlpack::Want::Dimension(#number, __dlpack::Option::Some(#value))),
+                            quote_spanned!(here=> __dlpack::Requirement::Dimension(#number, __dlpack::Option::Some(#value))),
                         );
                     }
                     Dim::Constant(path) => {
                         let at = here.located_at(path.span());
                         let path = quote_spanned!(at=> __dlpack::integer(#path));
                         want(
-                            quote_spanned!(at=> __dlpack::Want::Dimension(#number, __dlpack::constant(&#path))),
+                            quote_spanned!(at=> __dlpack::Requirement::Dimension(#number, __dlpack::constant(&#path))),
                         );
                     }
                     Dim::Field(field, _) => {
                         let same = |dim: &Dim<'_>| matches!(dim, Dim::Field(other, _) if other.member == field.member);
                         let first = dims.iter().position(same).filter(|first| *first < axis);
                         if let Some(first) = first.map(Literal::usize_unsuffixed) {
-                            want(quote_spanned!(here=> __dlpack::Want::Equal(#first, #number)));
+                            want(
+                                quote_spanned!(here=> __dlpack::Requirement::Equal(#first, #number)),
+                            );
                         }
                     }
                 }
@@ -401,7 +403,7 @@ fn transparent(inner: RoleField<'_>, how: &Make<'_>) -> Bodies {
         value,
         copies: quote_spanned! {here=>
             const COPIES: __dlpack::Copies = __dlpack::inner::<#ty>().copies;
-            fn copies(__tensor: &__dlpack::Imported) -> __dlpack::bool {
+            fn copies(__tensor: &__dlpack::ImportedTensor) -> __dlpack::bool {
                 (__dlpack::inner::<#ty>().copies_of)(__tensor)
             }
         },
@@ -438,7 +440,7 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
     let copies = quote_spanned! {here=>
         const COPIES: __dlpack::Copies =
             __dlpack::copies_of_variants(&[#(__dlpack::inner::<#types>().copies),*]);
-        fn copies(__tensor: &__dlpack::Imported) -> __dlpack::bool {
+        fn copies(__tensor: &__dlpack::ImportedTensor) -> __dlpack::bool {
             __dlpack::copies_of_one(__tensor, &[#((
                 __dlpack::inner::<#types>().accepts,
                 __dlpack::inner::<#types>().copies_of,
@@ -473,24 +475,24 @@ fn required(require: &Require) -> Vec<TokenStream> {
     let Require { devices, dtypes, ranks, contiguous } = require;
     let mut wants = Vec::new();
     if !devices.is_empty() {
-        wants.push(quote_spanned!(here=> __dlpack::Want::Device(&[#(#devices),*])));
+        wants.push(quote_spanned!(here=> __dlpack::Requirement::Device(&[#(#devices),*])));
     }
     if !dtypes.is_empty() {
         let dtypes = dtypes.iter().map(|dtype| match dtype {
             ConstDType::Named(word) => quote_spanned!(here=> __dlpack::DataType::#word),
             ConstDType::Path(path) => quote!(#path),
         });
-        wants.push(quote_spanned!(here=> __dlpack::Want::DType(&[#(#dtypes),*])));
+        wants.push(quote_spanned!(here=> __dlpack::Requirement::DType(&[#(#dtypes),*])));
     }
     if !ranks.is_empty() {
-        wants.push(quote_spanned!(here=> __dlpack::Want::Rank(&[#(#ranks),*])));
+        wants.push(quote_spanned!(here=> __dlpack::Requirement::Rank(&[#(#ranks),*])));
     }
     if let Some(order) = contiguous {
         let order = order_of(match order {
             ConstOrder::RowMajor => &Order::RowMajor,
             ConstOrder::ColumnMajor => &Order::ColumnMajor,
         });
-        wants.push(quote_spanned!(here=> __dlpack::Want::Contiguous(#order)));
+        wants.push(quote_spanned!(here=> __dlpack::Requirement::Contiguous(#order)));
     }
     wants
 }

@@ -5,11 +5,11 @@
 //! `unsafe(...)`.
 
 mod asserts;
-mod forward;
 mod from_layout;
 mod import;
 mod layout;
 mod tensor;
+mod transparent;
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
@@ -26,8 +26,8 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     let private = private(model.krate);
     let (items, methods) = match &model.kind {
         Kind::Tensor(tensor) => tensor::expand(model, tensor),
-        Kind::Transparent(field) => forward::transparent(model, *field),
-        Kind::Enum(variants) => forward::variants(model, variants),
+        Kind::Transparent(field) => transparent::transparent(model, *field),
+        Kind::Enum(variants) => transparent::variants(model, variants),
     };
     let export = export(model, methods);
     let asserts = asserts::asserts(model);

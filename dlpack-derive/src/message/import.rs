@@ -47,7 +47,7 @@ pub(crate) fn pointer_in_an_import(place: Span, owner: &Ident) -> Error {
     refusal(
         place,
         "a raw pointer cannot keep the memory of an imported tensor alive",
-        format!("hold it in a `Foreign<T>`, or write `impl DLPackImport for {owner}`"),
+        format!("hold it in a `ImportedStorage<T>`, or write `impl DLPackImport for {owner}`"),
     )
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn import_borrows(lifetime: Span, owner: &Ident) -> Error {
     refusal(
         lifetime,
         format!("`{owner}` borrows, but nobody else would own the tensor that it is imported from"),
-        "own the memory: `Foreign<T>` holds it without a copy",
+        "own the memory: `ImportedStorage<T>` holds it without a copy",
     )
 }
 

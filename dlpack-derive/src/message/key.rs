@@ -5,8 +5,8 @@ use syn::spanned::Spanned as _;
 use syn::{Error, Path};
 
 use super::{describe, listed, refusal};
+use crate::did_you_mean::similar;
 use crate::meta::{Item, Value};
-use crate::similar::similar;
 use crate::symbol::{self, Unit};
 
 pub(crate) fn unknown_field_attribute(key: &Ident) -> Error {

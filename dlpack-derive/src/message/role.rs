@@ -5,7 +5,7 @@ use quote::ToTokens as _;
 use syn::{Error, Type};
 
 use super::{counted, listed, refusal};
-use crate::similar::similar;
+use crate::did_you_mean::similar;
 use crate::symbol::{Role, Units};
 
 /// `likely` is the only field that may have been meant, `example` one of several.

@@ -1,5 +1,5 @@
 pub(crate) struct Image {
-    pub(crate) data: Foreign<u8>,
+    pub(crate) data: ImportedStorage<u8>,
     pub(crate) shape: [usize; 3],
 }
 const _: () = {
@@ -7,7 +7,7 @@ const _: () = {
     enum __Roles {}
     #[automatically_derived]
     impl __dlpack::Tensor<__Roles> for Image {
-        type Data = Foreign<u8>;
+        type Data = ImportedStorage<u8>;
     }
     #[automatically_derived]
     impl __dlpack::DLPackExport for Image {
@@ -36,35 +36,35 @@ const _: () = {
             __dlpack::storage::<__Roles, Self>(&self.data)
         }
     }
-    __dlpack::assert_owner::<Foreign<u8>>();
+    __dlpack::assert_owner::<ImportedStorage<u8>>();
 };
 const _: () = {
     use ::tensors::__private::dlpack_derive_0_1_0::import as __dlpack;
     #[automatically_derived]
     impl __dlpack::DLPackImport for Image {
         fn accepts(
-            __tensor: &__dlpack::Imported,
+            __tensor: &__dlpack::ImportedTensor,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
             __dlpack::accepts(
                 __tensor,
                 "Image",
                 &[
-                    __dlpack::held::<Foreign<u8>>().want,
-                    __dlpack::Want::Filled(__dlpack::shape::<[usize; 3]>().capacity),
-                    __dlpack::Want::Compact(__dlpack::ROW_MAJOR),
-                    __dlpack::Want::NoOffset,
+                    __dlpack::held::<ImportedStorage<u8>>().want,
+                    __dlpack::Requirement::Filled(__dlpack::shape::<[usize; 3]>().capacity),
+                    __dlpack::Requirement::Compact(__dlpack::ROW_MAJOR),
+                    __dlpack::Requirement::NoOffset,
                 ],
             )
         }
         fn from_dlpack(
-            __tensor: __dlpack::Imported,
+            __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             let __parts = __dlpack::begin::<
                 Self,
-            >(&__tensor, "Image", __dlpack::held::<Foreign<u8>>().in_place(&__tensor))?;
+            >(&__tensor, "Image", __dlpack::held::<ImportedStorage<u8>>().in_place(&__tensor))?;
             __dlpack::Result::Ok(Self {
                 shape: (__dlpack::shape::<[usize; 3]>().make)(&__parts)?,
-                data: (__dlpack::held::<Foreign<u8>>().make)(__parts.place, __tensor)?,
+                data: (__dlpack::held::<ImportedStorage<u8>>().make)(__parts.place, __tensor)?,
             })
         }
     }

@@ -1,7 +1,7 @@
 /// Held without a copy, with a look at it.
 #[derive(Debug)]
 pub(crate) struct Frame<T: Readable> {
-    pub(crate) pixels: Foreign<T>,
+    pub(crate) pixels: ImportedStorage<T>,
     pub(crate) shape: Vec<u32>,
     pub(crate) strides: Vec<i32>,
     pub(crate) start: usize,
@@ -12,38 +12,38 @@ const _: () = {
     #[automatically_derived]
     impl<T: Readable> __dlpack::DLPackImport for Frame<T>
     where
-        Foreign<T>: __dlpack::ImportStorage,
+        ImportedStorage<T>: __dlpack::ImportStorage,
     {
         fn accepts(
-            __tensor: &__dlpack::Imported,
+            __tensor: &__dlpack::ImportedTensor,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
             __dlpack::accepts(
                 __tensor,
                 "Frame",
                 &[
-                    __dlpack::Want::Device(&["cpu"]),
-                    __dlpack::Want::DType(
+                    __dlpack::Requirement::Device(&["cpu"]),
+                    __dlpack::Requirement::DType(
                         &[__dlpack::DataType::U8, __dlpack::DataType::I8],
                     ),
-                    __dlpack::Want::Rank(&[2, 3]),
-                    __dlpack::Want::Contiguous(__dlpack::ROW_MAJOR),
-                    __dlpack::held::<Foreign<T>>().want,
-                    __dlpack::Want::Filled(__dlpack::shape::<Vec<u32>>().capacity),
+                    __dlpack::Requirement::Rank(&[2, 3]),
+                    __dlpack::Requirement::Contiguous(__dlpack::ROW_MAJOR),
+                    __dlpack::held::<ImportedStorage<T>>().want,
+                    __dlpack::Requirement::Filled(__dlpack::shape::<Vec<u32>>().capacity),
                 ],
             )
         }
         fn from_dlpack(
-            __tensor: __dlpack::Imported,
+            __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             let __parts = __dlpack::begin::<
                 Self,
-            >(&__tensor, "Frame", __dlpack::held::<Foreign<T>>().in_place(&__tensor))?;
+            >(&__tensor, "Frame", __dlpack::held::<ImportedStorage<T>>().in_place(&__tensor))?;
             __dlpack::validated(
                 __dlpack::Result::Ok(Self {
                     shape: (__dlpack::shape::<Vec<u32>>().make)(&__parts)?,
                     strides: __dlpack::strides::<Vec<i32>>(&__parts, __dlpack::FILLED)?,
                     start: __dlpack::offset::<usize>(&__parts)?,
-                    pixels: (__dlpack::held::<Foreign<T>>()
+                    pixels: (__dlpack::held::<ImportedStorage<T>>()
                         .make)(__parts.place, __tensor)?,
                     name: <String as __dlpack::Default>::default(),
                 }),
@@ -65,22 +65,22 @@ const _: () = {
     impl __dlpack::DLPackImport for Table {
         const COPIES: __dlpack::Copies = __dlpack::Copies::Always;
         fn accepts(
-            __tensor: &__dlpack::Imported,
+            __tensor: &__dlpack::ImportedTensor,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
             __dlpack::accepts(
                 __tensor,
                 "Table",
                 &[
                     __dlpack::copied_as::<Vec<u8>>().want,
-                    __dlpack::Want::DType(&[__dlpack::DataType::F32]),
-                    __dlpack::Want::Padded(false),
-                    __dlpack::Want::Rank(&[2]),
-                    __dlpack::Want::Dimension(1, __dlpack::Option::Some(3)),
+                    __dlpack::Requirement::DType(&[__dlpack::DataType::F32]),
+                    __dlpack::Requirement::Padded(false),
+                    __dlpack::Requirement::Rank(&[2]),
+                    __dlpack::Requirement::Dimension(1, __dlpack::Option::Some(3)),
                 ],
             )
         }
         fn from_dlpack(
-            __tensor: __dlpack::Imported,
+            __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             let __parts = __dlpack::begin::<
                 Self,
@@ -111,7 +111,7 @@ const _: () = {
         const COPIES: __dlpack::Copies = __dlpack::copies_of_variants(
             &[__dlpack::inner::<Frame<u8>>().copies, __dlpack::inner::<Table>().copies],
         );
-        fn copies(__tensor: &__dlpack::Imported) -> __dlpack::bool {
+        fn copies(__tensor: &__dlpack::ImportedTensor) -> __dlpack::bool {
             __dlpack::copies_of_one(
                 __tensor,
                 &[
@@ -127,7 +127,7 @@ const _: () = {
             )
         }
         fn accepts(
-            __tensor: &__dlpack::Imported,
+            __tensor: &__dlpack::ImportedTensor,
         ) -> __dlpack::Result<(), __dlpack::ImportError> {
             __dlpack::variant(
                     __tensor,
@@ -140,7 +140,7 @@ const _: () = {
                 .map(|_| ())
         }
         fn from_dlpack(
-            __tensor: __dlpack::Imported,
+            __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             __dlpack::Result::Ok(
                 match __dlpack::variant(

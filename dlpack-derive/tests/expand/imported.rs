@@ -4,7 +4,7 @@
 #[dlpack(validate = Self::check)]
 pub(crate) struct Frame<T: Readable> {
     #[dlpack(data)]
-    pub(crate) pixels: Foreign<T>,
+    pub(crate) pixels: ImportedStorage<T>,
     pub(crate) shape: Vec<u32>,
     pub(crate) strides: Vec<i32>,
     #[dlpack(offset(elements))]

@@ -24,15 +24,15 @@ const _: () = {
     impl __dlpack::FromLayout for Strided {
         const ORDER: __dlpack::Order = __dlpack::Order::RowMajor;
         fn accepts(
-            __tensor: &__dlpack::Imported,
+            __tensor: &__dlpack::ImportedTensor,
             __shape: &[__dlpack::i64],
             __copied: __dlpack::bool,
-        ) -> __dlpack::Result<(), __dlpack::Unmet> {
+        ) -> __dlpack::Result<(), __dlpack::MismatchKind> {
             __dlpack::meets(
                 __tensor,
                 __shape,
                 __copied,
-                &[__dlpack::Want::Filled(__dlpack::shape::<Vec<usize>>().capacity)],
+                &[__dlpack::Requirement::Filled(__dlpack::shape::<Vec<usize>>().capacity)],
             )
         }
         fn from_layout(
@@ -48,7 +48,7 @@ const _: () = {
 };
 pub(crate) enum Buffer {
     Own(Vec<f32>),
-    Foreign(Foreign<f32>),
+    Foreign(ImportedStorage<f32>),
 }
 const _: () = {
     use ::tensors::__private::dlpack_derive_0_1_0::companion as __dlpack;
@@ -56,26 +56,26 @@ const _: () = {
     #[automatically_derived]
     impl __dlpack::ImportStorage for Buffer {
         fn accepts(
-            __tensor: &__dlpack::Imported,
-        ) -> __dlpack::Result<(), __dlpack::Unmet> {
-            __dlpack::any_holds(__tensor, &[__dlpack::storage::<Foreign<f32>>().accepts])
+            __tensor: &__dlpack::ImportedTensor,
+        ) -> __dlpack::Result<(), __dlpack::MismatchKind> {
+            __dlpack::any_holds(__tensor, &[__dlpack::storage::<ImportedStorage<f32>>().accepts])
         }
-        fn axes(__tensor: &__dlpack::Imported) -> &'static [__dlpack::i64] {
+        fn axes(__tensor: &__dlpack::ImportedTensor) -> &'static [__dlpack::i64] {
             __dlpack::axes_of_one(
                 __tensor,
                 &[
                     (
-                        __dlpack::storage::<Foreign<f32>>().accepts,
-                        __dlpack::storage::<Foreign<f32>>().axes,
+                        __dlpack::storage::<ImportedStorage<f32>>().accepts,
+                        __dlpack::storage::<ImportedStorage<f32>>().axes,
                     ),
                 ],
             )
         }
         fn from_imported(
-            __tensor: __dlpack::Imported,
+            __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::Error> {
             __dlpack::Result::Ok(
-                Self::Foreign(__dlpack::storage::<Foreign<f32>>().of(__tensor)?),
+                Self::Foreign(__dlpack::storage::<ImportedStorage<f32>>().of(__tensor)?),
             )
         }
     }
@@ -85,7 +85,7 @@ const _: () = {
     }
     #[automatically_derived]
     impl __dlpack::Variant<__Here, 1> for Buffer {
-        type Data = Foreign<f32>;
+        type Data = ImportedStorage<f32>;
     }
     #[automatically_derived]
     impl __dlpack::Storage for Buffer {
@@ -99,11 +99,11 @@ const _: () = {
             }
         }
         #[inline(always)]
-        fn lend(&mut self) -> __dlpack::Data<'_> {
+        fn data_mut(&mut self) -> __dlpack::DataMut<'_> {
             match self {
-                Self::Own { 0: __data, .. } => __dlpack::lend::<__Here, 0, Self>(__data),
+                Self::Own { 0: __data, .. } => __dlpack::data_mut::<__Here, 0, Self>(__data),
                 Self::Foreign { 0: __data, .. } => {
-                    __dlpack::lend::<__Here, 1, Self>(__data)
+                    __dlpack::data_mut::<__Here, 1, Self>(__data)
                 }
             }
         }

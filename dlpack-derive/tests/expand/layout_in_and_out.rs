@@ -10,5 +10,5 @@ pub(crate) struct Strided {
 pub(crate) enum Buffer {
     Own(Vec<f32>),
     #[dlpack(import)]
-    Foreign(Foreign<f32>),
+    ImportedStorage(ImportedStorage<f32>),
 }

@@ -100,11 +100,11 @@ const _: () = {
             }
         }
         #[inline(always)]
-        fn lend(&mut self) -> __dlpack::Data<'_> {
+        fn data_mut(&mut self) -> __dlpack::DataMut<'_> {
             match self {
-                Self::F32 { 0: __data, .. } => __dlpack::lend::<__Here, 0, Self>(__data),
+                Self::F32 { 0: __data, .. } => __dlpack::data_mut::<__Here, 0, Self>(__data),
                 Self::Text { .. } => {
-                    __dlpack::Data::refused(const {
+                    __dlpack::DataMut::refused(const {
                         &__dlpack::Error::NoStorage {
                             variant: "Text",
                         }

@@ -11,8 +11,8 @@ pub use super::element::{Fields, Parts, Split, assert_any_bits, assert_element};
 pub use super::import::{any_holds, axes_of_one, storage, which_holds};
 pub use crate::dtype::DataType;
 pub use crate::error::Error;
-pub use crate::import::{ImportStorage, Imported, Unmet};
-pub use crate::storage::{Data, DataRef, SharedOwner, Storage};
+pub use crate::import::{ImportStorage, ImportedTensor, MismatchKind};
+pub use crate::storage::{DataMut, DataRef, SharedOwner, Storage};
 pub use crate::stream::StreamArg;
 
 // ---- DataType ----
@@ -101,19 +101,21 @@ pub fn data_as<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
     }
 }
 
-/// [`Storage::lend`] of a variant.
+/// [`Storage::data_mut`] of a variant.
 #[inline(always)]
-pub fn lend<Here, const N: usize, S: Variant<Here, N> + ?Sized>(data: &mut S::Data) -> Data<'_> {
-    data.lend()
+pub fn data_mut<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
+    data: &mut S::Data,
+) -> DataMut<'_> {
+    data.data_mut()
 }
 
-/// [`Storage::lend`] of a variant whose bytes are read as another type.
+/// [`Storage::data_mut`] of a variant whose bytes are read as another type.
 #[inline(always)]
-pub fn lend_as<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
+pub fn data_mut_as<Here, const N: usize, S: Variant<Here, N> + ?Sized>(
     data: &mut S::Data,
     reading: Reading,
-) -> Data<'_> {
-    match data.lend().with_dtype(reading.dtype) {
+) -> DataMut<'_> {
+    match data.data_mut().with_dtype(reading.dtype) {
         Some(data) if reading.padded => data.into_padded(),
         Some(data) => data,
         None => DataRef::refused(reading.refusal).into(),

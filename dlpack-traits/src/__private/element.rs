@@ -16,7 +16,7 @@ use bytemuck::{CheckedBitPattern, NoUninit};
 
 use crate::dtype::DataType;
 use crate::element::{AnyBits, Element, Readable};
-use crate::layout::MAX_NDIM;
+use crate::strides::MAX_NDIM;
 
 /// The field of an element newtype: an element, or an array of elements.
 ///

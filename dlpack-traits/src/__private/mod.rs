@@ -73,7 +73,7 @@ pub fn data_mut<'a, Here, S: Tensor<Here> + ?Sized>(
     shaped: Shaped<'a>,
     data: &'a mut S::Data,
 ) -> Result<DescriptionMut<'a>, Error> {
-    shaped.data_mut(data.lend())
+    shaped.data_mut(data.data_mut())
 }
 
 /// [`DLPackExport::storage`].

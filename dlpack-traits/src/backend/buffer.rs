@@ -9,15 +9,15 @@ use core::fmt;
 use core::mem::{self, ManuallyDrop};
 use core::ptr::NonNull;
 
-use super::memory::{AllocatorOf, MemcpyOf, Place, synchronize_device};
+use super::blocking::run_blocking;
+use super::memory::{AllocatorOf, MemcpyOf, MemoryRef, synchronize_device};
 use super::staged::{from_host, to_host};
-use super::waits::patiently;
-use super::{Allocator, Backend, Memcpy, Stream, Uses, WorkStream, later};
+use super::{Allocator, Backend, ConsumerStreams, Memcpy, Stream, WorkStream, deferred_free};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::{AnyBits, Element, bytes_of_mut, zero};
 use crate::error::Error;
-use crate::storage::{Counted, DataRef, SharedOwner, Storage};
+use crate::storage::{DataRef, SharedOwner, Storage, TryArc};
 use crate::stream::{StreamArg, Synchronize};
 
 /// Device memory, with the stream on which it is filled. A clone is another owner of the
@@ -40,7 +40,7 @@ use crate::stream::{StreamArg, Synchronize};
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 pub struct DeviceBuffer<B: Backend> {
-    memory: Counted<Memory<B>>,
+    memory: TryArc<Memory<B>>,
 }
 
 /// The memory, and its owner.
@@ -49,7 +49,7 @@ struct Memory<B: Backend> {
     byte_len: usize,
     dtype: DataType,
     stream: WorkStream<B>,
-    uses: Uses<B>,
+    uses: ConsumerStreams<B>,
     owner: Owner<B>,
 }
 
@@ -58,18 +58,18 @@ enum Owner<B: Backend> {
     /// The backend's allocator.
     Backend(AllocatorOf<B>),
     /// A value of the caller's: dropping it frees the memory.
-    Value(ManuallyDrop<Box<dyn Any + Send + Sync>>, Freed),
+    Value(ManuallyDrop<Box<dyn Any + Send + Sync>>, FreeOrder),
     /// Another record of the same memory, which is on the list of deferred frees.
     Deferred,
 }
 
 /// When memory that a value owns may be reused, once the value is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Freed {
+pub enum FreeOrder {
     /// After the work on the stream of the buffer, as by `cuMemFreeAsync`.
-    InOrder,
+    StreamOrdered,
     /// At once. The host therefore waits for the stream before it drops the value.
-    AtOnce,
+    Immediate,
 }
 
 // SAFETY: `Memory` never dereferences the address; the value that owns the memory, and
@@ -175,7 +175,7 @@ impl<B: Backend> DeviceBuffer<B> {
         if isize::try_from(byte_len).is_err() {
             return Err(Error::OutOfMemory { bytes: byte_len });
         }
-        later::work_off();
+        deferred_free::work_off();
         // At least one byte: an empty buffer has an address, or a handle, too.
         let data = (allocator.allocate)(&stream, byte_len.max(1))?;
         // On an error, `new` drops the owner, which frees the memory.
@@ -207,7 +207,7 @@ impl<B: Backend> DeviceBuffer<B> {
         dtype: DataType,
         stream: WorkStream<B>,
         owner: O,
-        freed: Freed,
+        freed: FreeOrder,
     ) -> Self {
         let owner = Owner::Value(ManuallyDrop::new(Box::new(owner)), freed);
         // If the allocation fails, the program aborts, as for the box above.
@@ -222,9 +222,9 @@ impl<B: Backend> DeviceBuffer<B> {
         stream: WorkStream<B>,
         owner: Owner<B>,
     ) -> Result<Self, Error> {
-        let uses = Uses::new();
+        let uses = ConsumerStreams::new();
         let memory = Memory { data, byte_len, dtype, stream, uses, owner };
-        Ok(Self { memory: Counted::new(memory)? })
+        Ok(Self { memory: TryArc::new(memory)? })
     }
 
     /// First byte of the memory, or its handle on devices without addresses.
@@ -259,15 +259,15 @@ impl<B: Backend> DeviceBuffer<B> {
     ///
     /// # Errors
     ///
-    /// Those of [`Uses::hand_off`].
+    /// Those of [`ConsumerStreams::sync_for`].
     #[inline]
-    pub fn hand_off(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        self.memory.uses.hand_off(&self.memory.stream, consumer)
+    pub fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
+        self.memory.uses.sync_for(&self.memory.stream, consumer)
     }
 
     /// The location of its first byte.
-    pub(super) fn place(&self) -> Place {
-        Place { device: self.device(), data: self.as_ptr(), byte_offset: 0 }
+    pub(super) fn place(&self) -> MemoryRef {
+        MemoryRef { device: self.device(), data: self.as_ptr(), byte_offset: 0 }
     }
 }
 
@@ -287,10 +287,10 @@ impl<B: Backend> Drop for Memory<B> {
             let owner = mem::replace(&mut self.owner, Owner::Deferred);
             let (uses, stream) = (mem::take(&mut self.uses), self.stream.clone());
             let (data, byte_len, dtype) = (self.data, self.byte_len, self.dtype);
-            later::later(Self { data, byte_len, dtype, stream, uses, owner });
+            deferred_free::later(Self { data, byte_len, dtype, stream, uses, owner });
             return;
         }
-        later::work_off();
+        deferred_free::work_off();
         if self.uses.order_before(&self.stream).is_err() {
             return;
         }
@@ -315,8 +315,8 @@ impl<B: Backend> Drop for Memory<B> {
                 let device = self.stream.device();
                 let done = match freed {
                     _ if elsewhere => synchronize_device::<B>(device),
-                    Freed::InOrder => Ok(()),
-                    Freed::AtOnce => patiently(|| self.stream.synchronize()),
+                    FreeOrder::StreamOrdered => Ok(()),
+                    FreeOrder::Immediate => run_blocking(|| self.stream.synchronize()),
                 };
                 if done.is_ok() {
                     // SAFETY: the value is dropped here only, and not used afterwards.
@@ -343,8 +343,8 @@ impl<B: Backend> Storage for DeviceBuffer<B> {
             )
         };
         // SAFETY: 1. All work on the memory is on the stream of the buffer, or ordered
-        // before it (4 of `from_raw_parts`), and `Uses::hand_off` orders that before the
-        // consumer's work. 2. `Uses::hand_off` records the consumer's stream, and `drop`
+        // before it (4 of `from_raw_parts`), and `ConsumerStreams::sync_for` orders that before the
+        // consumer's work. 2. `ConsumerStreams::sync_for` records the consumer's stream, and `drop`
         // frees the memory after the work on the recorded streams.
         unsafe { data.synchronized_by(self) }
     }
@@ -358,7 +358,7 @@ impl<B: Backend> Storage for DeviceBuffer<B> {
 impl<B: Backend> Synchronize for DeviceBuffer<B> {
     #[inline]
     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        self.hand_off(consumer)
+        self.sync_for(consumer)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Copies of tensors on any device: [`copy_to_host`], [`copy_on_device`].
 
-use super::memory::Place;
-use super::set::Backends;
+use super::backends::Backends;
+use super::memory::MemoryRef;
 use crate::copy::Copied;
 use crate::device::Device;
 use crate::error::Error;
@@ -67,7 +67,7 @@ where
         // stays borrowed until the call returns. `order` orders the work that fills the
         // memory, and memory is freed after the work of consumers for which it was
         // synchronized.
-        unsafe { Set::copy_to_host(&order, Place { device, data, byte_offset }, to) }
+        unsafe { Set::copy_to_host(&order, MemoryRef { device, data, byte_offset }, to) }
     })?;
     copied_managed(copied)
 }
@@ -107,7 +107,7 @@ where
     };
     let ((byte_offset, byte_len), dtype) = (view.facts().span(), view.dtype());
     let data = view.facts().base().cast();
-    let from = Place { device, data, byte_offset };
+    let from = MemoryRef { device, data, byte_offset };
     // SAFETY: 1. The view lends the memory, every element of which lies inside it, and
     // stays borrowed until the call returns. `order` orders the work that fills the memory,
     // and memory is freed after the work of consumers for which it was synchronized.

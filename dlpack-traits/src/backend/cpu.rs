@@ -5,7 +5,7 @@ use core::alloc::Layout;
 use core::ffi::c_void;
 use core::ptr::NonNull;
 
-use super::memory::{Allocator, AllocatorOf, Memcpy, MemcpyOf, Place};
+use super::memory::{Allocator, AllocatorOf, Memcpy, MemcpyOf, MemoryRef};
 use super::runtime::AllocateTensor;
 use super::{Backend, NoStream, StreamHandle, StreamRules, WorkStream, host};
 use crate::device::Device;
@@ -73,8 +73,8 @@ unsafe impl Allocator for Cpu {
 unsafe impl Memcpy for Cpu {
     unsafe fn copy(
         _: &WorkStream<Self>,
-        from: Place,
-        to: Place,
+        from: MemoryRef,
+        to: MemoryRef,
         byte_len: usize,
     ) -> Result<(), Error> {
         for device in [from.device, to.device] {

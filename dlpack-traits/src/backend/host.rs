@@ -6,12 +6,12 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::export::compact_managed;
 use crate::managed::ManagedTensor;
-use crate::storage::{Block, DataRef, Storage};
+use crate::storage::{AlignedBuf, DataRef, Storage};
 use crate::stream::ConsumerPlace;
 
 /// Memory that Rust never accesses: it belongs to the caller that allocated the tensor.
 struct Fresh {
-    block: Block,
+    block: AlignedBuf,
     dtype: DataType,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error
     if device != Device::CPU {
         return Err(Error::NoBackend { device });
     }
-    let block = Block::zeroed(prototype.byte_len())?;
+    let block = AlignedBuf::zeroed(prototype.byte_len())?;
     let fresh = Fresh { block, dtype: prototype.dtype() };
     compact_managed(fresh, prototype.shape(), ConsumerPlace::DefaultStream)
 }

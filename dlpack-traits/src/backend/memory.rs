@@ -6,7 +6,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use super::waits::patiently;
+use super::blocking::run_blocking;
 use super::{Backend, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
@@ -85,14 +85,14 @@ pub unsafe trait Allocator: Backend {
 /// Waits on the host for all work of the device.
 pub(super) fn synchronize_device<B: Backend>(device: Device) -> Result<(), Error> {
     match B::SYNCHRONIZE_DEVICE {
-        Some(synchronize) => patiently(|| synchronize(device)),
+        Some(synchronize) => run_blocking(|| synchronize(device)),
         None => Err(Error::StreamUntracked { device }),
     }
 }
 
 /// The location of bytes: an offset from an address, or into the object behind a handle.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct MemoryRef {
     /// The device.
     pub device: Device,
     /// First byte of the memory, or its handle on devices without addresses.
@@ -101,7 +101,7 @@ pub struct Place {
     pub byte_offset: u64,
 }
 
-impl Place {
+impl MemoryRef {
     /// The address of the bytes, on devices that have addresses.
     pub fn address(&self) -> *mut u8 {
         // The offset of a byte in memory fits `usize`.
@@ -147,8 +147,8 @@ pub unsafe trait Memcpy: Backend {
     ///    `byte_len` bytes; they do not overlap.
     unsafe fn copy(
         stream: &WorkStream<Self>,
-        from: Place,
-        to: Place,
+        from: MemoryRef,
+        to: MemoryRef,
         byte_len: usize,
     ) -> Result<(), Error>;
 }
@@ -220,7 +220,7 @@ proof! {
 proof! {
     /// Proof that a backend implements [`Memcpy`]: the value of [`Backend::MEMCPY`].
     MemcpyOf: Memcpy {
-        copy: unsafe fn(&WorkStream<B>, Place, Place, usize) -> Result<(), Error>,
+        copy: unsafe fn(&WorkStream<B>, MemoryRef, MemoryRef, usize) -> Result<(), Error>,
     }
 }
 
@@ -242,8 +242,11 @@ mod tests {
     /// address.
     #[test]
     fn offsets_are_of_addresses_or_beside_handles() {
-        let place =
-            Place { device: Device::CPU, data: ptr::without_provenance_mut(64), byte_offset: 24 };
+        let place = MemoryRef {
+            device: Device::CPU,
+            data: ptr::without_provenance_mut(64),
+            byte_offset: 24,
+        };
         assert_eq!(place.address().addr(), 88);
         #[cfg(feature = "opencl")]
         assert_eq!(place.in_object(), Ok((ptr::without_provenance_mut(64), 24)));

@@ -8,20 +8,22 @@
 //! A backend for a new device implements five functions in two traits,
 //! [`Backend`] and [`Stream`]; `examples/new-device` is the guide.
 
-mod adopt;
+#[cfg(any(feature = "vulkan", feature = "webgpu"))]
+mod append_list;
+mod backends;
+mod blocking;
 mod buffer;
-mod claimed;
+mod check_device;
+mod consumer_streams;
 mod copy_to_host;
 mod cpu;
-#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
-mod entered;
+mod deferred_free;
+mod from_imported;
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 mod gpu;
-mod hand_off;
 mod host;
-#[cfg(any(feature = "vulkan", feature = "webgpu"))]
-mod kept;
-mod later;
+#[cfg(any(feature = "oneapi", feature = "opencl"))]
+mod lazy_library;
 #[cfg(any(
     feature = "cuda",
     feature = "oneapi",
@@ -30,44 +32,42 @@ mod later;
     feature = "webgpu"
 ))]
 mod library;
-#[cfg(any(feature = "oneapi", feature = "opencl"))]
-mod loaded;
 mod memory;
 #[cfg(feature = "oneapi")]
 mod oneapi;
 #[cfg(feature = "opencl")]
 mod opencl;
 mod prototype;
+#[cfg(any(feature = "vulkan", feature = "webgpu"))]
+mod reentrant_lock;
 mod registry;
-mod rules;
 mod runtime;
-mod set;
 mod staged;
 mod stream;
-#[cfg(any(feature = "vulkan", feature = "webgpu"))]
-mod turn;
+#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
+mod stream_guard;
+mod stream_rules;
 #[cfg(feature = "vulkan")]
 mod vulkan;
-mod waits;
 #[cfg(feature = "webgpu")]
 mod webgpu;
 mod work_stream;
 
-pub use buffer::{DeviceBuffer, Freed};
-pub use claimed::check_device;
+pub use backends::{Backends, SyncFn};
+pub use buffer::{DeviceBuffer, FreeOrder};
+pub use check_device::check_device;
+pub use consumer_streams::{ConsumerStreams, sync_for};
 pub use copy_to_host::{copy_on_device, copy_to_host};
 pub use cpu::Cpu;
-#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
-pub use entered::Entered;
 #[cfg(feature = "cuda")]
 pub use gpu::{Cuda, CudaDriver};
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 pub use gpu::{Gpu, GpuEvent, GpuStream};
 #[cfg(feature = "rocm")]
 pub use gpu::{HipRuntime, Rocm};
-pub use hand_off::{Uses, hand_off};
 pub use memory::{
-    Allocator, AllocatorOf, Attributes, AttributesOf, Memcpy, MemcpyOf, Place, PointerAttributes,
+    Allocator, AllocatorOf, Attributes, AttributesOf, Memcpy, MemcpyOf, MemoryRef,
+    PointerAttributes,
 };
 #[cfg(feature = "oneapi")]
 pub use oneapi::{OneApi, OneApiEvent, OneApiQueue, Usm, UsmKind};
@@ -75,12 +75,13 @@ pub use oneapi::{OneApi, OneApiEvent, OneApiQueue, Usm, UsmKind};
 pub use opencl::{OpenCl, OpenClEvent, OpenClMemory, OpenClQueue};
 pub use prototype::Prototype;
 pub use registry::Registry;
-pub use rules::{Decision, Lives, Meaning, StreamRules};
 #[doc(hidden)]
 pub use runtime::AllocateTensor;
 pub use runtime::Backend;
-pub use set::{Backends, Order};
 pub use stream::{Event, NoStream, Stream, StreamHandle};
+#[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
+pub use stream_guard::StreamGuard;
+pub use stream_rules::{HandleLifetime, StreamMeaning, StreamRules, SyncAction};
 #[cfg(feature = "vulkan")]
 pub use vulkan::{Vulkan, VulkanEvent, VulkanStream};
 #[cfg(feature = "webgpu")]
@@ -88,6 +89,6 @@ pub use webgpu::{WebGpu, WebGpuEvent, WebGpuStream};
 pub use work_stream::WorkStream;
 
 #[cfg(feature = "pyo3")]
-pub(crate) use copy_to_host::{copy_on_device_managed, copy_to_host_managed};
+pub(crate) use blocking::{BlockingHook, set_blocking_hook};
 #[cfg(feature = "pyo3")]
-pub(crate) use waits::{Around, wait_by};
+pub(crate) use copy_to_host::{copy_on_device_managed, copy_to_host_managed};

@@ -4,7 +4,7 @@ use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::layout;
+use crate::strides;
 
 /// Type, shape and device of a tensor to be allocated: contiguous, row-major,
 /// and validated, so that its size fits `usize`.
@@ -29,10 +29,10 @@ impl<'a> Prototype<'a> {
             return Err(Error::UnsupportedDType { dtype });
         }
         let ndim = shape.as_slice().len();
-        if ndim > layout::MAX_NDIM {
+        if ndim > strides::MAX_NDIM {
             return Err(Error::TooManyDims { ndim });
         }
-        let numel = layout::numel(shape.as_slice())?;
+        let numel = strides::numel(shape.as_slice())?;
         let bits = i128::from(numel).saturating_mul(i128::from(dtype.element_bits()));
         let bytes = bits.saturating_add(7).div_euclid(8);
         let byte_len = isize::try_from(bytes).map_err(|_| Error::SizeOverflow)?.unsigned_abs();

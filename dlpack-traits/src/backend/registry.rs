@@ -7,8 +7,8 @@ use core::marker::PhantomData;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use super::memory::{Attributes, Place};
-use super::{Backends, Order, Prototype};
+use super::memory::{Attributes, MemoryRef};
+use super::{Backends, Prototype, SyncFn};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -52,8 +52,8 @@ trait DynBackends: Sync {
     /// 1. As for [`Backends::copy_to_host`].
     unsafe fn copy_to_host(
         &self,
-        order: Order<'_>,
-        from: Place,
+        order: SyncFn<'_>,
+        from: MemoryRef,
         to: &mut [u8],
     ) -> Result<(), Error>;
     /// # Safety
@@ -61,8 +61,8 @@ trait DynBackends: Sync {
     /// 1. As for [`Backends::copy_on_device`].
     unsafe fn copy_on_device(
         &self,
-        order: Order<'_>,
-        from: Place,
+        order: SyncFn<'_>,
+        from: MemoryRef,
         byte_len: usize,
         dtype: DataType,
         consumer: StreamArg<'_>,
@@ -92,8 +92,8 @@ impl<Set: Backends> DynBackends for Erased<Set> {
 
     unsafe fn copy_to_host(
         &self,
-        order: Order<'_>,
-        from: Place,
+        order: SyncFn<'_>,
+        from: MemoryRef,
         to: &mut [u8],
     ) -> Result<(), Error> {
         // SAFETY: 1. By our caller's 1.
@@ -102,8 +102,8 @@ impl<Set: Backends> DynBackends for Erased<Set> {
 
     unsafe fn copy_on_device(
         &self,
-        order: Order<'_>,
-        from: Place,
+        order: SyncFn<'_>,
+        from: MemoryRef,
         byte_len: usize,
         dtype: DataType,
         consumer: StreamArg<'_>,
@@ -201,14 +201,14 @@ unsafe impl Backends for Registry {
         Self::of(device)?.current_work_stream(device)
     }
 
-    unsafe fn copy_to_host(order: Order<'_>, from: Place, to: &mut [u8]) -> Result<(), Error> {
+    unsafe fn copy_to_host(order: SyncFn<'_>, from: MemoryRef, to: &mut [u8]) -> Result<(), Error> {
         // SAFETY: 1. By our caller's 1.
         unsafe { Self::of(from.device)?.copy_to_host(order, from, to) }
     }
 
     unsafe fn copy_on_device(
-        order: Order<'_>,
-        from: Place,
+        order: SyncFn<'_>,
+        from: MemoryRef,
         byte_len: usize,
         dtype: DataType,
         consumer: StreamArg<'_>,

@@ -4,8 +4,8 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use super::memory::{MemcpyOf, Place};
-use super::{Backend, Stream, WorkStream, later};
+use super::memory::{MemcpyOf, MemoryRef};
+use super::{Backend, Stream, WorkStream, deferred_free};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -29,7 +29,7 @@ pub(super) unsafe fn from_host<B: Backend>(
     memcpy: &MemcpyOf<B>,
     stream: &WorkStream<B>,
     from: &[u8],
-    to: Place,
+    to: MemoryRef,
 ) -> Result<(), Error> {
     if !B::RULES.has_streams() {
         if from.is_empty() {
@@ -61,7 +61,7 @@ pub(super) unsafe fn from_host<B: Backend>(
 pub(super) unsafe fn to_host<B: Backend>(
     memcpy: &MemcpyOf<B>,
     stream: &WorkStream<B>,
-    from: Place,
+    from: MemoryRef,
     to: &mut [u8],
 ) -> Result<(), Error> {
     if !B::RULES.has_streams() {
@@ -93,16 +93,16 @@ fn reserved(byte_len: usize) -> Result<Vec<u8>, Error> {
     Ok(piece)
 }
 
-fn host(data: *mut u8) -> Place {
-    Place { device: Device::CPU, data: data.cast(), byte_offset: 0 }
+fn host(data: *mut u8) -> MemoryRef {
+    MemoryRef { device: Device::CPU, data: data.cast(), byte_offset: 0 }
 }
 
 /// The location of each piece on the device.
-fn places(first: Place) -> impl Iterator<Item = Result<Place, Error>> {
+fn places(first: MemoryRef) -> impl Iterator<Item = Result<MemoryRef, Error>> {
     (0_u64..).map(move |index| {
         let offset = index.checked_mul(PIECE as u64);
         let byte_offset = offset.and_then(|offset| first.byte_offset.checked_add(offset));
-        Ok(Place { byte_offset: byte_offset.ok_or(Error::SizeOverflow)?, ..first })
+        Ok(MemoryRef { byte_offset: byte_offset.ok_or(Error::SizeOverflow)?, ..first })
     })
 }
 
@@ -111,7 +111,7 @@ fn places(first: Place) -> impl Iterator<Item = Result<Place, Error>> {
 fn transfer<B: Backend>(
     mut piece: Vec<u8>,
     stream: &WorkStream<B>,
-    copy: impl FnOnce(Place) -> Result<(), Error>,
+    copy: impl FnOnce(MemoryRef) -> Result<(), Error>,
 ) -> Result<Vec<u8>, Error> {
     let enqueued = copy(host(piece.as_mut_ptr()));
     // 2 of `Memcpy`: nothing was enqueued.
@@ -121,7 +121,7 @@ fn transfer<B: Backend>(
     match enqueued.and_then(|()| stream.stream().synchronize()) {
         Ok(()) => Ok(piece),
         Err(error) => {
-            later::keep(mem::take(&mut piece));
+            deferred_free::keep(mem::take(&mut piece));
             Err(error)
         }
     }

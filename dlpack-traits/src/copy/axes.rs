@@ -1,6 +1,6 @@
 //! Which elements go where in a copy: [`Axes`]. Plain arithmetic.
 
-use crate::layout::MAX_NDIM;
+use crate::strides::MAX_NDIM;
 
 /// An axis along which runs of bytes are copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

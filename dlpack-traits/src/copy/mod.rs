@@ -2,7 +2,7 @@
 
 mod axes;
 mod source;
-mod together;
+mod tiled;
 
 use axes::Axes;
 use source::Source;
@@ -12,13 +12,13 @@ use crate::device::Device;
 use crate::dims::Dims;
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::layout;
-use crate::storage::{Block, Data};
+use crate::storage::{AlignedBuf, DataMut};
+use crate::strides;
 use crate::view::TensorView;
 
 /// A compact copy, aligned to 64 bytes.
 pub(crate) struct Copied {
-    block: Block,
+    block: AlignedBuf,
     dtype: DataType,
     padded: bool,
     shape: Dims<'static>,
@@ -52,12 +52,12 @@ impl Copied {
         fetch: impl FnOnce(u64, &mut [u8]) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let (start, byte_len) = view.facts().span();
-        let mut span = Block::zeroed(byte_len)?;
+        let mut span = AlignedBuf::zeroed(byte_len)?;
         if byte_len != 0 {
             // SAFETY: the block is new: nobody else knows its address.
             fetch(start, unsafe { span.bytes_mut() })?;
         }
-        if layout::is_row_major(view.shape(), view.strides()) {
+        if strides::is_row_major(view.shape(), view.strides()) {
             // The span is the elements, one after the other.
             return Self::new(view, span);
         }
@@ -69,14 +69,14 @@ impl Copied {
         let bits = i128::from(from.numel()).saturating_mul(i128::from(from.element_bits()));
         let bytes = usize::try_from(bits.saturating_add(7).div_euclid(8))
             .map_err(|_| Error::SizeOverflow)?;
-        let mut block = Block::zeroed(bytes)?;
+        let mut block = AlignedBuf::zeroed(bytes)?;
         // SAFETY: the block is new: nobody else knows its address.
         copy_elements(from, source, unsafe { block.bytes_mut() })?;
         Self::new(from, block)
     }
 
     /// A block with the elements of `from`, one after the other.
-    fn new(from: &TensorView<'_>, block: Block) -> Result<Self, Error> {
+    fn new(from: &TensorView<'_>, block: AlignedBuf) -> Result<Self, Error> {
         let shape = Dims::filled(from.shape().len(), |dims| {
             dims.copy_from_slice(from.shape());
             Ok(())
@@ -114,7 +114,7 @@ impl Copied {
         // 3. It is borrowed uniquely, and so is its memory, for which it is the
         //    only owner.
         let data = unsafe {
-            Data::from_raw_parts(
+            DataMut::from_raw_parts(
                 self.block.as_ptr(),
                 self.block.byte_len(),
                 self.dtype,
@@ -134,15 +134,15 @@ fn copy_elements(from: &TensorView<'_>, source: &Source<'_>, to: &mut [u8]) -> R
         return Ok(());
     }
     let (shape, strides) = (from.shape(), from.strides());
-    if layout::is_row_major(shape, strides) {
+    if strides::is_row_major(shape, strides) {
         // They are contiguous from the first one on, and `to` has the bytes that hold them,
         // the last of which may be partly theirs.
-        together::copy(source, &[], to.len(), to);
+        tiled::copy(source, &[], to.len(), to);
         return Ok(());
     }
     let dtype = from.dtype();
     let size = from.element_bytes().ok_or(Error::PackedStrides { dtype })?;
     let axes = Axes::new(shape, strides, size);
-    together::copy(source, axes.as_slice(), axes.run, to);
+    tiled::copy(source, axes.as_slice(), axes.run, to);
     Ok(())
 }

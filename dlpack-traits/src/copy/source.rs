@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use crate::storage::{Access, Block};
+use crate::storage::{Access, AlignedBuf};
 use crate::view::TensorView;
 
 /// The memory that is copied from.
@@ -21,7 +21,7 @@ pub(super) struct Source<'a> {
 
 // SAFETY: all threads may read lent memory: it is `&[T]` of plain old data, or the
 // one `&mut [T]` to it is lent to the caller, which waits for them, or it is read
-// byte-wise atomically, or its producer says so (4 of `Imported::from_raw`).
+// byte-wise atomically, or its producer says so (4 of `ImportedTensor::from_raw`).
 unsafe impl Sync for Source<'_> {}
 
 impl<'a> Source<'a> {
@@ -35,7 +35,7 @@ impl<'a> Source<'a> {
     }
 
     /// The same elements in a copy of the bytes that they span.
-    pub(super) fn in_span(from: &TensorView<'_>, span: &'a Block) -> Self {
+    pub(super) fn in_span(from: &TensorView<'_>, span: &'a AlignedBuf) -> Self {
         Self {
             span: span.as_ptr(),
             len: span.byte_len(),

@@ -7,18 +7,18 @@
 
 use core::ptr::NonNull;
 
+use super::bytes::{Span, alignment, check_alignment, element_type, stored_bits, whole_bytes};
 use super::layout::Amount;
 use super::lists::Described;
-use super::place::{Span, alignment, check_alignment, element_type, stored_bits, whole_bytes};
 use super::shaped::{Shaped, Strides};
 use super::slot::{INLINE, Slot};
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{self, DLTensor};
 use crate::flags::Flags;
-use crate::layout::{self, Extent};
 use crate::storage::{Access, Memory, Synchronizer};
 use crate::stream::StreamArg;
+use crate::strides::{self, Extent};
 use crate::version::Version;
 
 /// A tensor that was described in a slot. All claims about its memory are validated.
@@ -265,7 +265,7 @@ impl<'a> Shaped<'a> {
     ///
     /// 1. `place` was returned by [`usual`](Self::usual) or [`exact`](Self::exact) of this.
     #[inline(always)]
-    pub(super) unsafe fn finish(self, memory: &Memory, place: &Place) -> Checked<'a> {
+    pub(super) unsafe fn finish(self, memory: &Memory, place: &Placement) -> Checked<'a> {
         let Self { lists, stored, .. } = self;
         // SAFETY: 1. By our caller's 1: both write the struct before they return a place.
         let described = unsafe { lists.described() };
@@ -292,7 +292,7 @@ impl<'a> Shaped<'a> {
     /// bits. `None` does not mean that the tensor is invalid; [`exact`](Self::exact)
     /// overwrites everything that was written by then.
     #[inline(always)]
-    pub(super) fn usual(&mut self, memory: &Memory) -> Option<Place> {
+    pub(super) fn usual(&mut self, memory: &Memory) -> Option<Placement> {
         let plain = memory.is_plain() && memory.device.is_well_formed();
         if self.padded || !plain {
             return None;
@@ -375,13 +375,13 @@ impl<'a> Shaped<'a> {
         let byte_offset = usize::try_from(byte_offset).unwrap_or(0);
         let data = memory.ptr.wrapping_add(byte_offset);
         self.write(memory, dtype, data, 0);
-        Some(Place { data, span: Span { start, end }, flags })
+        Some(Placement { data, span: Span { start, end }, flags })
     }
 
     /// The slow path, for every tensor, in numbers that cannot overflow.
     #[cold]
     #[inline(never)]
-    pub(super) fn exact(mut self, memory: &Memory) -> Result<Place, Error> {
+    pub(super) fn exact(mut self, memory: &Memory) -> Result<Placement, Error> {
         self.fault()?;
         if self.has_units(memory) {
             self.in_elements(memory)?;
@@ -413,19 +413,19 @@ impl<'a> Shaped<'a> {
             (memory.ptr.wrapping_add(usize::try_from(byte_offset).unwrap_or(0)), 0)
         };
         self.write(memory, dtype, data, byte_offset);
-        Ok(Place { data, span, flags })
+        Ok(Placement { data, span, flags })
     }
 
     /// The elements that the tensor reaches; `None` for an empty tensor.
     pub(super) fn extent(&self) -> Result<Option<Extent>, Error> {
         let (shape, strides) = self.lists.split();
-        match (layout::numel(shape)?, self.strides) {
+        match (strides::numel(shape)?, self.strides) {
             (0, _) => Ok(None),
             (numel, Strides::Contiguous(_)) => {
                 Ok(Some(Extent { low: 0, high: numel.saturating_sub(1) }))
             }
             (_, Strides::Elements | Strides::Bytes) => {
-                layout::extent_of_some(shape, strides).map(Some)
+                strides::extent_of_some(shape, strides).map(Some)
             }
         }
     }
@@ -434,7 +434,7 @@ impl<'a> Shaped<'a> {
     #[inline(always)]
     fn may_overlap(&self) -> bool {
         let (shape, strides) = self.lists.split();
-        matches!(self.strides, Strides::Elements) && layout::may_overlap(shape, strides)
+        matches!(self.strides, Strides::Elements) && strides::may_overlap(shape, strides)
     }
 
     /// The type of the elements, if there is memory and it can have elements of this type.
@@ -466,7 +466,7 @@ impl<'a> Shaped<'a> {
 
 /// Where the elements of a described tensor are, and the flags of an export.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Placement {
     /// Address of the first element, or NULL; on a device without addresses, the handle.
     data: *mut u8,
     span: Span,

@@ -12,7 +12,7 @@ use super::walk::{Reach, contiguous};
 use crate::dims::Dim;
 use crate::error::Error;
 use crate::ffi::DLTensor;
-use crate::layout::{self, MAX_NDIM};
+use crate::strides::{self, MAX_NDIM};
 
 /// The shape and the strides in a slot, while they are written there.
 ///
@@ -137,7 +137,7 @@ impl<'a> Lists<'a> {
         else {
             return Err(Error::TooManyDims { ndim });
         };
-        let inner = layout::numel(axes)?;
+        let inner = strides::numel(axes)?;
         let (shape, strides) = self.split();
         for (to, &from) in new_shape.iter_mut().zip(shape.iter().chain(axes)) {
             *to = from;

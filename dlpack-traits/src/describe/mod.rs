@@ -6,10 +6,10 @@
 //! everything is validated against the length of that memory, and the C struct is written.
 
 mod as_layout;
+mod bytes;
 mod check;
 mod layout;
 mod lists;
-mod place;
 mod shaped;
 mod slot;
 #[cfg(test)]
@@ -22,8 +22,8 @@ pub use layout::{Layout, Order};
 pub use shaped::Shaped;
 pub use slot::Slot;
 
+pub(crate) use bytes::{alignment, stored_bits};
 pub(crate) use check::{Checked, Facts, described_elsewhere};
-pub(crate) use place::{alignment, stored_bits};
 pub(crate) use walk::Reach;
 
 use core::marker::PhantomData;

@@ -9,8 +9,8 @@ use crate::device::Device;
 use crate::dims::{AsDims, Dim};
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::layout::{self, MAX_NDIM};
-use crate::storage::{Data, DataRef};
+use crate::storage::{DataMut, DataRef};
+use crate::strides::{self, MAX_NDIM};
 
 /// A tensor whose shape is described, and whose memory is not given yet; see
 /// [`Describe`](super::Describe).
@@ -313,7 +313,7 @@ impl<'a> Shaped<'a> {
     /// Those of [`data`](Self::data).
     #[inline(always)]
     #[expect(clippy::needless_pass_by_value, reason = "there is one loan of it at a time")]
-    pub fn data_mut(self, data: Data<'a>) -> Result<DescriptionMut<'a>, Error> {
+    pub fn data_mut(self, data: DataMut<'a>) -> Result<DescriptionMut<'a>, Error> {
         self.check(data.memory_ref(), DescriptionMut::new)
     }
 
@@ -342,7 +342,7 @@ impl<'a> Shaped<'a> {
 #[inline(never)]
 fn write_order(shape: &[i64], strides: &mut [i64], order: Order) {
     match order {
-        Order::RowMajor => layout::row_major_strides(shape, strides),
-        Order::ColumnMajor => layout::column_major_strides(shape, strides),
+        Order::RowMajor => strides::row_major_strides(shape, strides),
+        Order::ColumnMajor => strides::column_major_strides(shape, strides),
     }
 }

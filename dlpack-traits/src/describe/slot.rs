@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLTensor};
-use crate::layout::MAX_NDIM;
+use crate::strides::MAX_NDIM;
 
 use super::Describe;
 

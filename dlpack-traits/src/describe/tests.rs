@@ -360,7 +360,7 @@ fn slots_are_used_again() {
 /// `contiguous` and `Reach` agree with the arithmetic of `layout`.
 #[test]
 fn walks_agree_with_the_arithmetic_of_layouts() {
-    use crate::layout::{extent, numel, row_major_strides};
+    use crate::strides::{extent, numel, row_major_strides};
     let mut random = Random(7);
     for _ in 0..if cfg!(miri) { 300 } else { 100_000 } {
         let case = Case::new(&mut random);

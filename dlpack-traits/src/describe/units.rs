@@ -1,15 +1,15 @@
 //! Conversion of layouts to the units of the standard: strides in bytes, pitches, orders,
 //! parts of a storage, and elements that are arrays.
 
-use super::layout::{Amount, Order};
-use super::place::{
+use super::bytes::{
     Span, bytes_of, out_of_bounds, stored_bits, whole_bytes, whole_elements, widen,
 };
+use super::layout::{Amount, Order};
 use super::shaped::{Shaped, Strides};
 use super::walk::Reach;
 use crate::error::Error;
-use crate::layout;
 use crate::storage::Memory;
+use crate::strides;
 
 impl Shaped<'_> {
     /// The stride of the slowest axis of a contiguous layout with a pitch, and the
@@ -86,7 +86,7 @@ impl Shaped<'_> {
         let element_bits = stored_bits(dtype, padded);
         // Offsets, strides and lengths count elements of the storage, which may be arrays
         // of elements in the sense of DLPack.
-        let inner = layout::numel(memory.axes)?;
+        let inner = strides::numel(memory.axes)?;
         let counted_bits = element_bits.saturating_mul(inner);
         let byte_offset = match self.offset {
             Amount::Bytes(bytes) => bytes,

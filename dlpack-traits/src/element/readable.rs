@@ -51,7 +51,7 @@ use super::{Complex, Element, Lanes, SizeMatches};
 #[diagnostic::on_unimplemented(
     message = "elements of type `{Self}` cannot be read",
     label = "not `Readable`: imported memory may hold bytes that are not a valid `{Self}`",
-    note = "a `Foreign` without a type does not say what its elements are: `foreign.typed::<f32>()?` does, or `foreign.tensor().elements::<f32>()?`",
+    note = "a `ImportedStorage` without a type does not say what its elements are: `foreign.typed::<f32>()?` does, or `foreign.tensor().elements::<f32>()?`",
     note = "a struct that derives `Element` is readable with `#[dlpack(any_bits)]`, if every pattern of bits is a value of it",
     note = "otherwise implement `bytemuck::CheckedBitPattern` for the struct, with `Bits` that are `NoUninit`: each value that is read is then checked",
     note = "a type with an `unsafe impl Element` needs an `unsafe impl Readable`"
@@ -84,7 +84,7 @@ pub unsafe trait Readable: Element {
     label = "not `AnyBits`",
     note = "elements that other code may write, or that Rust borrows where it wrote, are such that any bits are a value: not `bool`, for example",
     note = "a struct that derives `Element` says that it is so with `#[dlpack(any_bits)]`",
-    note = "values that have to be checked can be read with `Imported::elements`, and `Elements::to_vec` or `Elements::try_iter`"
+    note = "values that have to be checked can be read with `ImportedTensor::elements`, and `Elements::to_vec` or `Elements::try_iter`"
 )]
 pub trait AnyBits: Readable {}
 

@@ -4,14 +4,14 @@ use core::convert::Infallible;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::fmt::{self, Write};
 
-use super::Fault;
+use super::TableError;
 use super::table::cleared;
 use crate::backend::{Backends, Prototype};
-use crate::contain::contain;
 use crate::dims::Dims;
 use crate::error::Error;
 use crate::ffi::{DLManagedTensorVersioned, DLTensor, SetError};
-use crate::layout::MAX_NDIM;
+use crate::panic::catch_panic;
+use crate::strides::MAX_NDIM;
 
 /// `managed_tensor_allocator`.
 ///
@@ -40,10 +40,10 @@ pub(super) unsafe extern "C" fn allocate<B: Backends>(
         unsafe { out.write(tensor.into_raw()) };
         Ok(())
     };
-    let fault: Fault<Infallible> = match contain(run) {
+    let fault: TableError<Infallible> = match catch_panic(run) {
         Some(Ok(())) => return 0,
         Some(Err(fault)) => fault,
-        None => Fault::Panicked,
+        None => TableError::Panicked,
     };
     if let Some(set_error) = SetError {
         let message = Message::of(&fault);
@@ -60,9 +60,9 @@ pub(super) unsafe extern "C" fn allocate<B: Backends>(
 ///
 /// 1. As for 1. of [`allocate`].
 #[inline(always)]
-unsafe fn read(prototype: *const DLTensor) -> Result<Prototype<'static>, Fault<Infallible>> {
+unsafe fn read(prototype: *const DLTensor) -> Result<Prototype<'static>, TableError<Infallible>> {
     if prototype.is_null() {
-        return Err(Fault::NullArgument { name: "prototype" });
+        return Err(TableError::NullArgument { name: "prototype" });
     }
     // SAFETY: by 1 the field is inside the struct.
     let dtype = unsafe { &raw const (*prototype).dtype };

@@ -1,4 +1,4 @@
-//! Defines the objects that an exchange table exports: [`Host`].
+//! Defines the objects that an exchange table exports: [`ObjectHost`].
 
 use core::ffi::{CStr, c_void};
 use core::fmt;
@@ -6,13 +6,13 @@ use core::fmt;
 use crate::error::Error;
 use crate::export::{DLPackExport, share_managed};
 use crate::import::ImportError;
-use crate::managed::{ManagedTensor, Outgoing};
+use crate::managed::{ManagedTensor, RawManaged};
 use crate::stream::StreamArg;
 
 /// The reason why a function of the table fails.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Fault<E> {
+pub enum TableError<E> {
     /// The tensor is not valid, or cannot be exported.
     Tensor(Error),
     /// The value could not be built from the tensor.
@@ -40,16 +40,16 @@ pub enum Fault<E> {
     NoPlaceForDims,
 }
 
-impl<E> Fault<E> {
+impl<E> TableError<E> {
     /// Returns the name of the corresponding Python exception: `"BufferError"` if a
     /// tensor cannot be exported or imported, `"MemoryError"`, `"ValueError"`,
     /// `"RuntimeError"`. An allocator passes it to `SetError`.
     ///
     /// ```
     /// use dlpack_traits::Error;
-    /// use dlpack_traits::exchange::Fault;
+    /// use dlpack_traits::exchange::TableError;
     ///
-    /// let fault = Fault::<()>::from(Error::OutOfMemory { bytes: 8 });
+    /// let fault = TableError::<()>::from(Error::OutOfMemory { bytes: 8 });
     /// assert_eq!(fault.kind(), c"MemoryError");
     /// ```
     pub fn kind(&self) -> &'static CStr {
@@ -65,19 +65,19 @@ impl<E> Fault<E> {
     }
 }
 
-impl<E> From<Error> for Fault<E> {
+impl<E> From<Error> for TableError<E> {
     fn from(error: Error) -> Self {
         Self::Tensor(error)
     }
 }
 
-impl<E> From<ImportError> for Fault<E> {
+impl<E> From<ImportError> for TableError<E> {
     fn from(error: ImportError) -> Self {
         Self::Import(error)
     }
 }
 
-impl<E: fmt::Display> fmt::Display for Fault<E> {
+impl<E: fmt::Display> fmt::Display for TableError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tensor(error) => error.fmt(f),
@@ -109,7 +109,7 @@ impl<E: fmt::Display> fmt::Display for Fault<E> {
 ///
 /// ```
 /// use core::ffi::c_void;
-/// use dlpack_traits::exchange::{self, Fault, Host, NotImportable};
+/// use dlpack_traits::exchange::{self, TableError, ObjectHost, NotImportable};
 /// use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage, backend::Cpu};
 ///
 /// struct Samples(Vec<f32>);
@@ -125,26 +125,26 @@ impl<E: fmt::Display> fmt::Display for Fault<E> {
 ///
 /// // SAFETY: 1. and 2. An object is its value, and no `&mut` to one is ever
 /// // made. 3. `READ_ONLY_VIEWS` is false.
-/// unsafe impl Host<Samples> for Pointers {
+/// unsafe impl ObjectHost<Samples> for Pointers {
 ///     type Error = &'static str;
 ///
 ///     unsafe fn with<R>(
 ///         object: *mut c_void,
-///         run: impl FnOnce(&Samples) -> Result<R, Fault<&'static str>>,
-///     ) -> Result<R, Fault<&'static str>> {
+///         run: impl FnOnce(&Samples) -> Result<R, TableError<&'static str>>,
+///     ) -> Result<R, TableError<&'static str>> {
 ///         // SAFETY: by 1 `object` is a living object of this host.
 ///         run(unsafe { &*object.cast::<Samples>() })
 ///     }
 ///
 ///     unsafe fn view<R>(
 ///         object: *mut c_void,
-///         run: impl FnOnce(&Samples) -> Result<R, Fault<&'static str>>,
-///     ) -> Result<R, Fault<&'static str>> {
+///         run: impl FnOnce(&Samples) -> Result<R, TableError<&'static str>>,
+///     ) -> Result<R, TableError<&'static str>> {
 ///         // SAFETY: 1: guaranteed by our caller's 1.
 ///         unsafe { Self::with(object, run) }
 ///     }
 ///
-///     unsafe fn raise(fault: Fault<&'static str>) {
+///     unsafe fn raise(fault: TableError<&'static str>) {
 ///         eprintln!("{fault}");
 ///     }
 /// }
@@ -163,7 +163,7 @@ impl<E: fmt::Display> fmt::Display for Fault<E> {
 ///    the object dies, no one has it by `&mut`, and it does not move.
 /// 3. If [`READ_ONLY_VIEWS`](Self::READ_ONLY_VIEWS) is true, no one writes to elements
 ///    through a borrowed tensor of an object whose memory must not be written.
-pub unsafe trait Host<T: DLPackExport>: 'static {
+pub unsafe trait ObjectHost<T: DLPackExport>: 'static {
     /// The errors of the host itself.
     type Error;
 
@@ -183,8 +183,8 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
     ///    thread may use it.
     unsafe fn with<R>(
         object: *mut c_void,
-        run: impl FnOnce(&T) -> Result<R, Fault<Self::Error>>,
-    ) -> Result<R, Fault<Self::Error>>;
+        run: impl FnOnce(&T) -> Result<R, TableError<Self::Error>>,
+    ) -> Result<R, TableError<Self::Error>>;
 
     /// Calls `run` with the value of an object. The value does not move or change for as
     /// long as the object lives.
@@ -198,8 +198,8 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
     /// 1. As for [`with`](Self::with).
     unsafe fn view<R>(
         object: *mut c_void,
-        run: impl FnOnce(&T) -> Result<R, Fault<Self::Error>>,
-    ) -> Result<R, Fault<Self::Error>>;
+        run: impl FnOnce(&T) -> Result<R, TableError<Self::Error>>,
+    ) -> Result<R, TableError<Self::Error>>;
 
     /// Exports the tensor of an object, which stays usable. The default is
     /// [`to_dlpack`](DLPackExport::to_dlpack), synchronized with the work stream of the
@@ -212,7 +212,7 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
     /// # Safety
     ///
     /// 1. As for [`with`](Self::with).
-    unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, Fault<Self::Error>> {
+    unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, TableError<Self::Error>> {
         let share = |value: &T| Ok(share_managed(value, StreamArg::work_stream())?);
         // SAFETY: 1 (`object` is alive, this thread may use it): guaranteed by our
         // caller's 1.
@@ -229,8 +229,8 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
     #[inline(always)]
     unsafe fn export_or(
         object: *mut c_void,
-        refused: &mut Option<Fault<Self::Error>>,
-    ) -> Option<Outgoing> {
+        refused: &mut Option<TableError<Self::Error>>,
+    ) -> Option<RawManaged> {
         // SAFETY: 1 (`object` is alive, this thread may use it): guaranteed by our
         // caller's 1.
         match unsafe { Self::export(object) } {
@@ -247,10 +247,10 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
     /// # Safety
     ///
     /// 1. The calling thread may use the host.
-    unsafe fn raise(fault: Fault<Self::Error>);
+    unsafe fn raise(fault: TableError<Self::Error>);
 }
 
-/// A [`Host`] that can create objects from values.
+/// A [`ObjectHost`] that can create objects from values.
 ///
 /// # Safety
 ///
@@ -258,7 +258,7 @@ pub unsafe trait Host<T: DLPackExport>: 'static {
 ///
 /// 1. [`wrap`](Self::wrap) returns a living object of the host, to which the
 ///    caller owns one reference.
-pub unsafe trait Wrap<T: DLPackExport>: Host<T> {
+pub unsafe trait Wrap<T: DLPackExport>: ObjectHost<T> {
     /// The function that calls the deleters of the tensors that objects are made from, if
     /// the host needs one. It may be called on any thread, with a closure that it must
     /// call exactly once. Python's host sets a pending exception aside during the call.
@@ -273,13 +273,13 @@ pub unsafe trait Wrap<T: DLPackExport>: Host<T> {
     /// # Safety
     ///
     /// 1. The calling thread may use the host.
-    unsafe fn wrap(value: T) -> Result<*mut c_void, Fault<Self::Error>>;
+    unsafe fn wrap(value: T) -> Result<*mut c_void, TableError<Self::Error>>;
 }
 
 /// Stores the reason why there is no tensor. It is outlined, so that its callers do not
 /// contain the code that drops a previous reason.
 #[cold]
 #[inline(never)]
-pub(crate) fn refuse<E>(refused: &mut Option<Fault<E>>, fault: Fault<E>) {
+pub(crate) fn refuse<E>(refused: &mut Option<TableError<E>>, fault: TableError<E>) {
     *refused = Some(fault);
 }

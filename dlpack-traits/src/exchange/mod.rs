@@ -2,7 +2,7 @@
 //! Python, and without Python at all.
 //!
 //! [`table`] makes the exchange table of a class of objects. Three of its five functions
-//! take a pointer to an object; a [`Host`] defines what such an object is. Python is one
+//! take a pointer to an object; a [`ObjectHost`] defines what such an object is. Python is one
 //! host (`python::PyHost`, feature `pyo3`); a C++ program is another.
 //!
 //! | function of the table | does |
@@ -14,7 +14,7 @@
 //! | `current_work_stream` | returns the stream of a device; NULL on the CPU |
 //!
 //! The functions reject the same tensors as `__dlpack__`, and catch panics. On failure
-//! they write NULL, call [`Host::raise`] (or `SetError`) exactly once, and return -1.
+//! they write NULL, call [`ObjectHost::raise`] (or `SetError`) exactly once, and return -1.
 //!
 //! # Ownership after a failure
 //!
@@ -25,18 +25,22 @@
 //! stores the tensor elsewhere and then fails has kept the tensor.)
 
 mod allocator;
-mod dims;
-mod held;
+mod borrowed;
+#[cfg(any(feature = "pyo3", test))]
+pub(crate) mod foreign_table;
 mod host;
-mod object;
+mod interned_dims;
+#[cfg(any(feature = "pyo3", test))]
+pub(crate) mod relay;
+mod rollback;
 mod table;
-mod view;
+mod to_object;
 
 use core::ffi::CStr;
 
-pub use host::{Fault, Host, Wrap};
-pub use object::{Importable, NotImportable, ToObject};
+pub use host::{ObjectHost, TableError, Wrap};
 pub use table::table;
+pub use to_object::{Importable, NotImportable, ToObject};
 
 #[cfg(feature = "pyo3")]
 pub(crate) use host::refuse;

@@ -6,18 +6,18 @@ use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
 use super::allocator::allocate;
+use super::borrowed::borrowed;
 use super::host::refuse;
-use super::view::borrowed;
-use super::{Fault, Host, ToObject};
+use super::{ObjectHost, TableError, ToObject};
 use crate::backend::Backends;
-use crate::contain::contain;
 use crate::device::Device;
 use crate::export::DLPackExport;
 use crate::ffi::{
     DLDataType, DLDataTypeCode, DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI,
     DLPackExchangeAPIHeader, DLPackVersion, DLTensor,
 };
-use crate::managed::Outgoing;
+use crate::managed::RawManaged;
+use crate::panic::catch_panic;
 use crate::version::Version;
 
 /// Returns the exchange table of objects that hold a `T` in the host `H`, on the devices
@@ -36,11 +36,11 @@ use crate::version::Version;
 ///   allocated and freed in the call.
 /// - `current_work_stream` fails for devices that `B` does not support.
 ///
-/// [`Host`] has an example.
+/// [`ObjectHost`] has an example.
 pub fn table<T, H, B, I>() -> &'static DLPackExchangeAPI
 where
     T: DLPackExport + 'static,
-    H: Host<T>,
+    H: ObjectHost<T>,
     B: Backends,
     I: ToObject<T, H>,
 {
@@ -56,7 +56,7 @@ type Words<T, H, B, I> = fn() -> (T, H, B, I);
 impl<T, H, B, I> Table<T, H, B, I>
 where
     T: DLPackExport + 'static,
-    H: Host<T>,
+    H: ObjectHost<T>,
     B: Backends,
     I: ToObject<T, H>,
 {
@@ -97,7 +97,7 @@ where
 /// 1. `py_object` is NULL, or a living object of the host, which the calling
 ///    thread may use.
 /// 2. `out` is NULL, or may be written.
-unsafe extern "C" fn from_object<T: DLPackExport, H: Host<T>>(
+unsafe extern "C" fn from_object<T: DLPackExport, H: ObjectHost<T>>(
     py_object: *mut c_void,
     out: *mut *mut DLManagedTensorVersioned,
 ) -> c_int {
@@ -127,7 +127,7 @@ unsafe extern "C" fn export_to<E>(
         let mut refused = None;
         // SAFETY: by 1 the object is alive, and by 3 `export` may be called with it.
         let Some(tensor) = (unsafe { export(py_object, &mut refused) }) else {
-            return Err(refused.unwrap_or(Fault::Panicked));
+            return Err(refused.unwrap_or(TableError::Panicked));
         };
         // SAFETY: by 2 it may be written.
         unsafe { out.write(tensor.into_raw().as_ptr()) };
@@ -137,22 +137,22 @@ unsafe extern "C" fn export_to<E>(
     unsafe { answer(run, raise) }
 }
 
-/// [`Host::export_or`].
-type Export<E> = unsafe fn(*mut c_void, &mut Option<Fault<E>>) -> Option<Outgoing>;
+/// [`ObjectHost::export_or`].
+type Export<E> = unsafe fn(*mut c_void, &mut Option<TableError<E>>) -> Option<RawManaged>;
 
-/// [`Host::raise`].
-type Raise<E> = unsafe fn(Fault<E>);
+/// [`ObjectHost::raise`].
+type Raise<E> = unsafe fn(TableError<E>);
 
 /// `managed_tensor_to_py_object_no_sync`.
 ///
 /// # Safety
 ///
 /// The header's contract:
-/// 1. `tensor` is NULL, or as [`Imported::from_raw`](crate::Imported::from_raw)
+/// 1. `tensor` is NULL, or as [`ImportedTensor::from_raw`](crate::Imported::from_raw)
 ///    needs it.
 /// 2. `out` is NULL, or may be written.
 /// 3. The calling thread may use the host.
-unsafe extern "C" fn to_object<T: DLPackExport, H: Host<T>, I: ToObject<T, H>>(
+unsafe extern "C" fn to_object<T: DLPackExport, H: ObjectHost<T>, I: ToObject<T, H>>(
     tensor: *mut DLManagedTensorVersioned,
     out: *mut *mut c_void,
 ) -> c_int {
@@ -177,7 +177,7 @@ unsafe extern "C" fn to_object<T: DLPackExport, H: Host<T>, I: ToObject<T, H>>(
 /// The header's contract:
 /// 1. As for 1. of [`from_object`].
 /// 2. `out` is NULL, or may be written.
-unsafe extern "C" fn view<T: DLPackExport, H: Host<T>>(
+unsafe extern "C" fn view<T: DLPackExport, H: ObjectHost<T>>(
     py_object: *mut c_void,
     out: *mut DLTensor,
 ) -> c_int {
@@ -188,7 +188,7 @@ unsafe extern "C" fn view<T: DLPackExport, H: Host<T>>(
             // call.
             let out = unsafe { &mut *out.cast::<MaybeUninit<DLTensor>>() };
             // The written `DLTensor` does not carry the lifetime of the borrow. By 2 of
-            // `Host` the value does not change until the object dies, and the header
+            // `ObjectHost` the value does not change until the object dies, and the header
             // requires that the consumer does not use the view longer.
             let lend = |value: &T| borrowed(value, H::READ_ONLY_VIEWS, out);
             // SAFETY: 1 (`py_object` is alive, this thread may use it): guaranteed by our
@@ -201,7 +201,7 @@ unsafe extern "C" fn view<T: DLPackExport, H: Host<T>>(
                 }
             }
         };
-        if contain(run) == Some(true) {
+        if catch_panic(run) == Some(true) {
             return 0;
         }
     }
@@ -221,15 +221,15 @@ unsafe extern "C" fn view<T: DLPackExport, H: Host<T>>(
 unsafe fn no_view<E>(
     py_object: *mut c_void,
     out: *mut DLTensor,
-    refused: Option<Fault<E>>,
+    refused: Option<TableError<E>>,
     raise: Raise<E>,
 ) -> c_int {
     let run = || {
         if out.is_null() {
-            return Err(Fault::NullArgument { name: "out" });
+            return Err(TableError::NullArgument { name: "out" });
         }
         present(py_object)?;
-        Err(refused.unwrap_or(Fault::Panicked))
+        Err(refused.unwrap_or(TableError::Panicked))
     };
     // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 3.
     let code = unsafe { answer(run, raise) };
@@ -259,7 +259,7 @@ const NO_TENSOR: DLTensor = DLTensor {
 /// The header's contract:
 /// 1. `out_current_stream` is NULL, or may be written.
 /// 2. The calling thread may use the host.
-unsafe extern "C" fn current_work_stream<T: DLPackExport, H: Host<T>, B: Backends>(
+unsafe extern "C" fn current_work_stream<T: DLPackExport, H: ObjectHost<T>, B: Backends>(
     device_type: DLDeviceType,
     device_id: i32,
     out_current_stream: *mut *mut c_void,
@@ -278,22 +278,22 @@ unsafe extern "C" fn current_work_stream<T: DLPackExport, H: Host<T>, B: Backend
 }
 
 /// Runs the body of a table function. Returns 0 on success; on failure calls
-/// [`Host::raise`] once and returns -1.
+/// [`ObjectHost::raise`] once and returns -1.
 ///
 /// # Safety
 ///
 /// 1. `raise` may be called with an error of that body.
 #[inline]
-unsafe fn answer<E>(run: impl FnOnce() -> Result<(), Fault<E>>, raise: Raise<E>) -> c_int {
-    let fault = match contain(run) {
+unsafe fn answer<E>(run: impl FnOnce() -> Result<(), TableError<E>>, raise: Raise<E>) -> c_int {
+    let fault = match catch_panic(run) {
         Some(Ok(())) => return 0,
         Some(Err(fault)) => fault,
-        None => Fault::Panicked,
+        None => TableError::Panicked,
     };
     // If `raise` panics here, no error was raised, and there is no way to report the
     // panic.
     // SAFETY: by 1 `raise` may be called with the fault.
-    let _ = contain(move || unsafe { raise(fault) });
+    let _ = catch_panic(move || unsafe { raise(fault) });
     -1
 }
 
@@ -303,11 +303,11 @@ unsafe fn answer<E>(run: impl FnOnce() -> Result<(), Fault<E>>, raise: Raise<E>)
 ///
 /// 1. `out` is NULL, or may be written.
 #[inline]
-pub(super) unsafe fn cleared<R, E>(out: *mut *mut R) -> Result<NonNull<*mut R>, Fault<E>> {
+pub(super) unsafe fn cleared<R, E>(out: *mut *mut R) -> Result<NonNull<*mut R>, TableError<E>> {
     // Not `ok_or`: it would construct the fault on every call, and dropping it is a
     // function call.
     let Some(out) = NonNull::new(out) else {
-        return Err(Fault::NullArgument { name: "out" });
+        return Err(TableError::NullArgument { name: "out" });
     };
     // SAFETY: by 1 it may be written, since it is not NULL.
     unsafe { out.write(ptr::null_mut()) };
@@ -316,6 +316,6 @@ pub(super) unsafe fn cleared<R, E>(out: *mut *mut R) -> Result<NonNull<*mut R>, 
 
 /// Checks that an object is not NULL.
 #[inline]
-fn present<E>(object: *mut c_void) -> Result<(), Fault<E>> {
-    if object.is_null() { Err(Fault::NullArgument { name: "py_object" }) } else { Ok(()) }
+fn present<E>(object: *mut c_void) -> Result<(), TableError<E>> {
+    if object.is_null() { Err(TableError::NullArgument { name: "py_object" }) } else { Ok(()) }
 }

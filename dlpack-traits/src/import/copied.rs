@@ -2,17 +2,20 @@
 
 use alloc::vec::Vec;
 
-use super::Imported;
+use super::ImportedTensor;
 use crate::describe::{Order, stored_bits};
 use crate::dtype::DataType;
 use crate::element::Readable;
 use crate::error::Error;
 use crate::flags::Flags;
-use crate::layout::{self, MAX_NDIM, Walk};
+use crate::strides::{self, MAX_NDIM, Walk};
 
 /// Copies all elements, contiguously in the given order. A `T` of `u8` copies the bytes of
 /// elements of any type; any other `T` must be the type of the elements.
-pub(crate) fn copy_elements<T: Readable>(tensor: &Imported, order: Order) -> Result<Vec<T>, Error> {
+pub(crate) fn copy_elements<T: Readable>(
+    tensor: &ImportedTensor,
+    order: Order,
+) -> Result<Vec<T>, Error> {
     let (asked, found) = (T::DTYPE, tensor.dtype());
     let as_bytes = asked == DataType::U8 && asked != found && T::AXES.is_empty();
     // The axes of each element are the last ones, so after the copy they are contiguous,
@@ -45,7 +48,7 @@ pub(crate) fn copy_elements<T: Readable>(tensor: &Imported, order: Order) -> Res
 
 /// Copies the bytes of all elements, of any type, contiguously in the given order. Packed
 /// elements that share bytes are copied only if they are contiguous.
-fn copy_bytes(tensor: &Imported, order: Order) -> Result<Vec<u8>, Error> {
+fn copy_bytes(tensor: &ImportedTensor, order: Order) -> Result<Vec<u8>, Error> {
     tensor.on_host()?;
     let padded = tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED);
     let bits = stored_bits(tensor.dtype(), padded);
@@ -81,7 +84,12 @@ struct Place<'a> {
 
 /// Copies `len` elements, contiguously in the given order. `place` is the tensor's own
 /// layout, for elements of its type, of a Rust type that they can be read as, or for bytes.
-fn copy(tensor: &Imported, order: Order, place: &Place<'_>, len: usize) -> Result<Vec<u8>, Error> {
+fn copy(
+    tensor: &ImportedTensor,
+    order: Order,
+    place: &Place<'_>,
+    len: usize,
+) -> Result<Vec<u8>, Error> {
     let first = tensor.as_ptr().cast_mut();
     let access = tensor.access();
     let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
@@ -95,8 +103,8 @@ fn copy(tensor: &Imported, order: Order, place: &Place<'_>, len: usize) -> Resul
     let mut copy = room(len, place.size)?;
     copy.resize(len.saturating_mul(place.size), 0);
     let together = usize::try_from(place.step) == Ok(place.size);
-    if len != 0 && together && layout::is_row_major(shape, strides) {
-        // SAFETY: 1. By 4 of `Imported::from_raw` the elements are initialised, and alive
+    if len != 0 && together && strides::is_row_major(shape, strides) {
+        // SAFETY: 1. By 4 of `ImportedTensor::from_raw` the elements are initialised, and alive
         // as long as the handle, which is borrowed; they are contiguous from the first one
         // on. This crate lent them with this access, or 5 of `from_raw` guarantees the
         // same. 2. `copy` is a local vector with room for all their bytes.
@@ -108,7 +116,7 @@ fn copy(tensor: &Imported, order: Order, place: &Place<'_>, len: usize) -> Resul
         // A position inside of the extent fits, and so does its offset in bytes.
         let position = isize::try_from(walk.position()).unwrap_or(0);
         walk.advance();
-        // SAFETY: the walk visits indices inside of the shape. By 4 of `Imported::from_raw`
+        // SAFETY: the walk visits indices inside of the shape. By 4 of `ImportedTensor::from_raw`
         // their elements are part of one allocation.
         let from = unsafe { first.offset(position.wrapping_mul(place.step)) };
         // SAFETY: 1. As above, for one element. 2. `to` is uniquely borrowed, and has its

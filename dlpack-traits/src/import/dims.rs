@@ -6,7 +6,7 @@ use core::slice;
 
 use crate::describe::Reach;
 use crate::error::Error;
-use crate::layout::{self, MAX_NDIM};
+use crate::strides::{self, MAX_NDIM};
 
 /// The maximum number of dimensions that are stored inline.
 const INLINE: usize = 8;
@@ -122,7 +122,7 @@ impl Dims {
     /// Writes the strides of a contiguous row-major tensor.
     fn fill_strides(&mut self) {
         let mut row_major = [0; MAX_NDIM];
-        layout::row_major_strides(self.shape(), &mut row_major);
+        strides::row_major_strides(self.shape(), &mut row_major);
         if let Some(strides) = self.heap.get_mut(self.ndim..) {
             strides.iter_mut().zip(row_major).for_each(|(to, stride)| *to = stride);
         }

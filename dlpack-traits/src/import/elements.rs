@@ -7,13 +7,13 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::slice;
 
-use super::Imported;
+use super::ImportedTensor;
 use super::typed::{Positions, Run, Runs, Typed};
 use crate::element::{AnyBits, Readable, zero};
 use crate::error::Error;
 use crate::storage::Access;
 
-/// The elements of an imported tensor, read by value: [`Imported::elements`]. Other owners
+/// The elements of an imported tensor, read by value: [`ImportedTensor::elements`]. Other owners
 /// may write them meanwhile.
 ///
 /// Every read is byte-wise atomic (relaxed), in any layout and at any alignment. So it
@@ -40,7 +40,7 @@ pub struct Elements<'a, T> {
     read_as: PhantomData<fn() -> T>,
 }
 
-impl Imported {
+impl ImportedTensor {
     /// The elements, read by value. Other owners may write them meanwhile.
     ///
     /// # Errors
@@ -93,10 +93,10 @@ impl<'a, T: Readable> Elements<'a, T> {
     /// 1. `position` is that of an index inside of the shape.
     #[inline]
     unsafe fn load_at(&self, position: isize) -> Result<T, Error> {
-        // SAFETY: by 1 and by 4 of `Imported::from_raw` the offset leads to an element of
+        // SAFETY: by 1 and by 4 of `ImportedTensor::from_raw` the offset leads to an element of
         // the same allocation.
         let place = unsafe { self.typed.first.offset(position) };
-        // SAFETY: 1. By 4 of `Imported::from_raw` the element is initialised, and alive as
+        // SAFETY: 1. By 4 of `ImportedTensor::from_raw` the element is initialised, and alive as
         // long as the handle, which is borrowed. This crate lent it with this access, or 5
         // of `from_raw` guarantees the same.
         let element = unsafe { self.access.load::<T>(place) };

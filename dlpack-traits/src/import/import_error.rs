@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 use core::fmt;
 
-use super::Requirement;
+use super::Mismatch;
 use crate::error::Error;
 
 /// The reason why a tensor could not be imported into a type
@@ -23,7 +23,7 @@ pub enum ImportError {
     /// The tensor is invalid, or its elements cannot be accessed as requested.
     Tensor(Error),
     /// The tensor does not meet a requirement of the type.
-    Requirement(Requirement),
+    Mismatch(Mismatch),
     /// The type's own validation rejected the value that was built.
     Rejected(Box<str>),
 }
@@ -45,7 +45,7 @@ impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tensor(error) => error.fmt(f),
-            Self::Requirement(requirement) => requirement.fmt(f),
+            Self::Mismatch(requirement) => requirement.fmt(f),
             Self::Rejected(reason) => reason.fmt(f),
         }
     }

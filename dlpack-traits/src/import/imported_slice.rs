@@ -6,21 +6,21 @@ use core::ops::Deref;
 use core::ptr::NonNull;
 use core::slice;
 
-use super::Imported;
+use super::ImportedTensor;
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::{Element, Readable};
 use crate::error::Error;
 use crate::ffi::DLTensor;
-use crate::layout::MAX_NDIM;
 use crate::managed::{Abi, Release};
+use crate::strides::MAX_NDIM;
 
 /// The elements of a foreign tensor as a slice, in row-major order. It owns the tensor: its
 /// drop calls the deleter.
 ///
-/// Use it instead of an [`Imported`] to borrow the elements as a slice when shape and flags
+/// Use it instead of an [`ImportedTensor`] to borrow the elements as a slice when shape and flags
 /// are not needed: every check is made, each number is read once, nothing is copied, and
-/// nothing is allocated. It costs a tenth of an `Imported` with its metadata.
+/// nothing is allocated. It costs a tenth of an `ImportedTensor` with its metadata.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, Describe, Description, Error, ImportedSlice, Storage};
@@ -62,11 +62,11 @@ impl<T: Readable> ImportedSlice<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`Imported::from_raw`] and of [`Frozen::as_slice`](super::Frozen::as_slice).
+    /// Those of [`ImportedTensor::from_raw`] and of [`Frozen::as_slice`](super::Frozen::as_slice).
     ///
     /// # Safety
     ///
-    /// 1. to 5. of [`Imported::from_raw`].
+    /// 1. to 5. of [`ImportedTensor::from_raw`].
     /// 6. Until this is dropped, no one writes to the elements.
     #[inline(always)]
     pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
@@ -88,7 +88,7 @@ impl<T: Readable> ImportedSlice<T> {
     }
 
     /// The slow path, for every tensor that `plain` does not accept: it imports the tensor
-    /// as an `Imported`, and returns the exact error. After an error the deleter has been
+    /// as an `ImportedTensor`, and returns the exact error. After an error the deleter has been
     /// called.
     ///
     /// # Safety
@@ -103,7 +103,7 @@ impl<T: Readable> ImportedSlice<T> {
         // SAFETY: by our caller's 2 the deleter is ours to call until this returns `Ok`.
         let release = unsafe { A::release_by(managed, deleter) };
         // SAFETY: guaranteed by our caller's 1 to 5.
-        let tensor = unsafe { Imported::from_release(managed, release) }?;
+        let tensor = unsafe { ImportedTensor::from_release(managed, release) }?;
         // SAFETY: 1. Guaranteed by our caller's 6.
         let slice = unsafe { tensor.assume_frozen() }.as_slice::<T>()?;
         let found = (NonNull::from(slice).cast(), slice.len());
@@ -117,7 +117,7 @@ impl<T: Readable> ImportedSlice<T> {
 ///
 /// # Safety
 ///
-/// 1 to 3 of [`Imported::from_raw`], and `managed` is not NULL.
+/// 1 to 3 of [`ImportedTensor::from_raw`], and `managed` is not NULL.
 #[inline(always)]
 unsafe fn plain<A: Abi, T: Element>(managed: NonNull<A>) -> Option<(NonNull<T>, usize)> {
     // SAFETY: 1. Guaranteed by our caller's 1.
@@ -136,7 +136,7 @@ unsafe fn plain<A: Abi, T: Element>(managed: NonNull<A>) -> Option<(NonNull<T>, 
 ///
 /// # Safety
 ///
-/// 1. 3 of [`Imported::from_raw`] holds for `tensor`.
+/// 1. 3 of [`ImportedTensor::from_raw`] holds for `tensor`.
 #[inline(always)]
 unsafe fn elements<T: Element>(tensor: &DLTensor) -> Option<(NonNull<T>, usize)> {
     let ndim = usize::try_from(tensor.ndim).ok().filter(|&ndim| ndim <= MAX_NDIM)?;

@@ -3,8 +3,8 @@
 use core::ptr::NonNull;
 
 use super::ImportPolicy;
-use super::checked::{Checked, Claims};
 use super::raw;
+use super::validate::{Metadata, RawMetadata};
 use crate::error::Error;
 #[cfg(feature = "pyo3")]
 use crate::ffi::DLTensor;
@@ -13,7 +13,7 @@ use crate::flags::Flags;
 #[cfg(feature = "pyo3")]
 use crate::managed::Release;
 use crate::managed::{Abi, Guarded};
-use crate::storage::{Access, Counted, Vacant};
+use crate::storage::{Access, TryArc, UninitTryArc};
 use crate::stream::ConsumerPlace;
 
 /// The metadata of an imported tensor, validated, and the obligation to call its deleter.
@@ -22,7 +22,7 @@ use crate::stream::ConsumerPlace;
 /// once, into its final place. A handle with shape and strides inline was measured too: the
 /// import takes 12 ns instead of 17, but each move of the handle takes 6 to 18 ns more.
 pub(super) struct Node {
-    pub(super) checked: Checked,
+    pub(super) checked: Metadata,
     /// The access with which this crate lent the elements; `None` if the tensor has passed
     /// through C. Other producers are trusted to the extent of 5 of `from_raw`.
     pub(super) lent: Option<Access>,
@@ -34,7 +34,7 @@ pub(super) struct Node {
     pub(super) release: Guarded,
 }
 
-// SAFETY: by 2 of `Imported::from_raw` any thread may call the deleter, by 4 any thread may
+// SAFETY: by 2 of `ImportedTensor::from_raw` any thread may call the deleter, by 4 any thread may
 // access the elements, and the other fields are plain data.
 unsafe impl Send for Node {}
 // SAFETY: a shared node is only read, and so are the elements: a slice of elements that
@@ -46,20 +46,20 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// Those of `Imported::from_raw_with`, except for NULL.
+    /// Those of `ImportedTensor::from_raw_with`, except for NULL.
     ///
     /// # Safety
     ///
-    /// 1. `managed` is valid as 1 and 3 of `Imported::from_raw` say, for as long as the
+    /// 1. `managed` is valid as 1 and 3 of `ImportedTensor::from_raw` say, for as long as the
     ///    deleter is not called.
-    /// 2. 4 and 5 of `Imported::from_raw` hold for `managed`.
+    /// 2. 4 and 5 of `ImportedTensor::from_raw` hold for `managed`.
     #[inline(always)]
     pub(super) unsafe fn read<A: Abi>(
         managed: NonNull<A>,
         release: Guarded,
         policy: ImportPolicy,
-    ) -> Result<Counted<Self>, Error> {
-        let vacant = Vacant::new()?;
+    ) -> Result<TryArc<Self>, Error> {
+        let vacant = UninitTryArc::new()?;
         // SAFETY: 1. Guaranteed by our caller's 1.
         let claims = unsafe { raw::whole(managed) }?;
         Self::fill(vacant, &claims, release, policy)
@@ -69,14 +69,14 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// Those of `Imported::from_raw`.
+    /// Those of `ImportedTensor::from_raw`.
     ///
     /// # Safety
     ///
-    /// 1. 3 to 5 of `Imported::from_raw` hold for `tensor` until the node is dropped.
+    /// 1. 3 to 5 of `ImportedTensor::from_raw` hold for `tensor` until the node is dropped.
     #[cfg(feature = "pyo3")]
-    pub(super) unsafe fn borrow(tensor: &DLTensor) -> Result<Counted<Self>, Error> {
-        let vacant = Vacant::new()?;
+    pub(super) unsafe fn borrow(tensor: &DLTensor) -> Result<TryArc<Self>, Error> {
+        let vacant = UninitTryArc::new()?;
         // SAFETY: 1. Guaranteed by our caller's 1.
         let claims = unsafe { raw::claims(tensor, Flags::NONE) }?;
         Self::fill(vacant, &claims, Guarded::from(Release::nothing()), ImportPolicy::default())
@@ -84,13 +84,13 @@ impl Node {
 
     #[inline(always)]
     fn fill(
-        vacant: Vacant<Self>,
-        claims: &Claims<'_>,
+        vacant: UninitTryArc<Self>,
+        claims: &RawMetadata<'_>,
         release: Guarded,
         policy: ImportPolicy,
-    ) -> Result<Counted<Self>, Error> {
+    ) -> Result<TryArc<Self>, Error> {
         let mut node = vacant.fill(Self {
-            checked: Checked::new(claims, policy),
+            checked: Metadata::new(claims, policy),
             lent: None,
             synchronized: ConsumerPlace::DefaultStream,
             release,

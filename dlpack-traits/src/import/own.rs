@@ -1,6 +1,6 @@
 //! The import of a tensor that this crate exported: [`ManagedTensor::import`].
 
-use super::Imported;
+use super::ImportedTensor;
 use crate::error::Error;
 use crate::flags::Flags;
 use crate::managed::{Abi, ManagedTensor};
@@ -13,8 +13,8 @@ impl<A: Abi> ManagedTensor<A> {
     ///
     /// The tensor has not left this crate, so this crate stores how its memory was lent and
     /// who else may access it: no one writes memory that was lent from a `&[T]`
-    /// ([`Imported::frozen`]), no one else accesses memory that was lent from a `&mut [T]`
-    /// ([`Imported::exclusive`]), and all owners of a [`SharedBuffer`](crate::SharedBuffer)
+    /// ([`ImportedTensor::frozen`]), no one else accesses memory that was lent from a `&mut [T]`
+    /// ([`ImportedTensor::exclusive`]), and all owners of a [`SharedBuffer`](crate::SharedBuffer)
     /// may write it.
     ///
     /// ```
@@ -47,7 +47,7 @@ impl<A: Abi> ManagedTensor<A> {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
-    pub fn import(self) -> Result<Imported, Error> {
+    pub fn import(self) -> Result<ImportedTensor, Error> {
         // No one writes memory that has no other owner and that is READ_ONLY.
         let read_only = self.flags().contains(Flags::READ_ONLY);
         let access = match self.access() {
@@ -65,11 +65,11 @@ impl<A: Abi> ManagedTensor<A> {
         //    `Exclusive`, provided that no one gets the memory for writing: `exclusive`
         //    rejects READ_ONLY tensors.
         // 6. Guaranteed by 5 of the private `from_raw`.
-        unsafe { Imported::from_own(self.into_raw(), access, synchronized) }
+        unsafe { ImportedTensor::from_own(self.into_raw(), access, synchronized) }
     }
 }
 
-impl Imported {
+impl ImportedTensor {
     /// Checks that the processor can read the elements, and that they are ready for it:
     /// memory that a device writes may have been synchronized with a stream only.
     ///

@@ -1,17 +1,17 @@
 //! Copies of imported tensors in memory that this crate allocates:
-//! [`Imported::to_own_copy`].
+//! [`ImportedTensor::to_own_copy`].
 
-use super::Imported;
+use super::ImportedTensor;
 use super::copied::turned;
-use super::foreign::{byte_offset_of, describe_layout_of, memory_of};
+use super::imported_storage::{byte_offset_of, describe_layout_of, memory_of};
 use crate::copy::Copied;
 use crate::describe::Order;
 use crate::error::Error;
 use crate::export::copied_managed;
-use crate::layout::MAX_NDIM;
+use crate::strides::MAX_NDIM;
 use crate::view::TensorView;
 
-impl Imported {
+impl ImportedTensor {
     /// Copies the tensor to host memory that this crate allocates. The copy has no other
     /// owner, so [`exclusive`](Self::exclusive) of the copy gives `&mut [T]` without
     /// `unsafe`.

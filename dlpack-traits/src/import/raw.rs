@@ -3,21 +3,21 @@
 use core::ptr::NonNull;
 use core::slice;
 
-use super::checked::Claims;
+use super::validate::RawMetadata;
 use crate::error::Error;
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
-use crate::layout::MAX_NDIM;
 use crate::managed::Abi;
+use crate::strides::MAX_NDIM;
 
 /// Reads a struct, if its version is supported.
 ///
 /// # Safety
 ///
-/// 1. 1 and 3 of [`Imported::from_raw`](super::Imported::from_raw) hold for `managed`, for
+/// 1. 1 and 3 of [`ImportedTensor::from_raw`](super::Imported::from_raw) hold for `managed`, for
 ///    `'a`, and it is not NULL.
 #[inline(always)]
-pub(super) unsafe fn whole<'a, A: Abi>(managed: NonNull<A>) -> Result<Claims<'a>, Error> {
+pub(super) unsafe fn whole<'a, A: Abi>(managed: NonNull<A>) -> Result<RawMetadata<'a>, Error> {
     // SAFETY: 1. Guaranteed by our caller's 1.
     let version = unsafe { A::version_of(managed) };
     if let Some(found) = version.filter(|version| !version.is_readable()) {
@@ -27,16 +27,16 @@ pub(super) unsafe fn whole<'a, A: Abi>(managed: NonNull<A>) -> Result<Claims<'a>
     let copy = unsafe { managed.read() };
     // SAFETY: 1. Guaranteed by our caller's 1.
     let claims = unsafe { claims(copy.tensor(), copy.flags()) }?;
-    Ok(Claims { version, ..claims })
+    Ok(RawMetadata { version, ..claims })
 }
 
 /// Reads a tensor without a version.
 ///
 /// # Safety
 ///
-/// 1. 3 of [`Imported::from_raw`](super::Imported::from_raw) holds for `tensor`, for `'a`.
+/// 1. 3 of [`ImportedTensor::from_raw`](super::Imported::from_raw) holds for `tensor`, for `'a`.
 #[inline(always)]
-pub(super) unsafe fn claims<'a>(tensor: &DLTensor, flags: Flags) -> Result<Claims<'a>, Error> {
+pub(super) unsafe fn claims<'a>(tensor: &DLTensor, flags: Flags) -> Result<RawMetadata<'a>, Error> {
     let ndim = tensor.ndim;
     let ndim = usize::try_from(ndim).map_err(|_| Error::NegativeRank { ndim })?;
     if ndim > MAX_NDIM {
@@ -46,7 +46,7 @@ pub(super) unsafe fn claims<'a>(tensor: &DLTensor, flags: Flags) -> Result<Claim
     let shape = unsafe { list(tensor.shape, ndim) }.ok_or(Error::NullShape { ndim })?;
     // SAFETY: 1. As above.
     let strides = unsafe { list(tensor.strides, ndim) };
-    Ok(Claims {
+    Ok(RawMetadata {
         version: None,
         flags,
         data: tensor.data.cast(),

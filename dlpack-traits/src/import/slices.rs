@@ -4,29 +4,29 @@
 use core::iter::FusedIterator;
 use core::slice;
 
-use super::Imported;
+use super::ImportedTensor;
 use super::typed::Positions;
 use crate::element::{AnyBits, Readable};
 use crate::error::Error;
-use crate::layout;
 use crate::storage::Access;
+use crate::strides;
 
 /// An imported tensor whose elements no one writes, so that they can be borrowed as `&[T]`:
-/// [`Imported::frozen`].
+/// [`ImportedTensor::frozen`].
 #[derive(Clone, Copy, Debug)]
 pub struct Frozen<'a> {
-    tensor: &'a Imported,
+    tensor: &'a ImportedTensor,
 }
 
 /// An imported tensor whose elements no one else accesses, in a layout in which no two
 /// indices name the same element, so that they can be borrowed as `&mut [T]`:
-/// [`Imported::exclusive`].
+/// [`ImportedTensor::exclusive`].
 #[derive(Debug)]
 pub struct Exclusive<'a> {
-    tensor: &'a mut Imported,
+    tensor: &'a mut ImportedTensor,
 }
 
-impl Imported {
+impl ImportedTensor {
     /// Grants access as `&[T]` to a tensor that this program exported read-only, for
     /// example from an `Arc<[T]>`.
     ///
@@ -77,7 +77,7 @@ impl Imported {
             return Err(Error::NotExclusive);
         }
         // SAFETY: 1. This crate lent the elements from a `&mut`, and the tensor has not
-        // left this crate. `Foreign`s that own one tensor together share it, and give out a
+        // left this crate. `ImportedStorage`s that own one tensor together share it, and give out a
         // `&mut` to it only when a single owner is left.
         unsafe { self.assume_exclusive() }
     }
@@ -99,7 +99,7 @@ impl Imported {
     pub unsafe fn assume_exclusive(&mut self) -> Result<Exclusive<'_>, Error> {
         if self.is_read_only() {
             Err(Error::ReadOnly)
-        } else if layout::may_overlap(self.shape(), self.strides()) {
+        } else if strides::may_overlap(self.shape(), self.strides()) {
             Err(Error::Overlapping)
         } else {
             Ok(Exclusive { tensor: self })
@@ -179,7 +179,7 @@ impl<'a> Frozen<'a> {
 
     /// The imported tensor.
     #[inline]
-    pub const fn tensor(self) -> &'a Imported {
+    pub const fn tensor(self) -> &'a ImportedTensor {
         self.tensor
     }
 }
@@ -274,7 +274,7 @@ impl<'a> Exclusive<'a> {
 
     /// The imported tensor.
     #[inline]
-    pub const fn tensor(&self) -> &Imported {
+    pub const fn tensor(&self) -> &ImportedTensor {
         self.tensor
     }
 }

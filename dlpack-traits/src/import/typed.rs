@@ -2,11 +2,11 @@
 
 use core::iter::FusedIterator;
 
-use super::Imported;
+use super::ImportedTensor;
 use crate::dtype::DataType;
 use crate::element::{AnyBits, BitsAreValid, Element, SizeMatches};
 use crate::error::Error;
-use crate::layout::{self, Walk};
+use crate::strides::{self, Walk};
 
 /// The layout of the elements of a tensor as elements of a Rust type. If that type is an
 /// array, its axes may be dimensions of the tensor.
@@ -30,7 +30,7 @@ unsafe impl Send for Typed<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Typed<'_> {}
 
-impl Imported {
+impl ImportedTensor {
     /// The offset of an index from the first element, in units of stride.
     #[inline]
     pub(crate) fn position(&self, index: &[usize]) -> Result<i64, Error> {
@@ -132,7 +132,7 @@ fn inner_axes(shape: &[i64], strides: &[i64], axes: &'static [i64]) -> Result<us
     let outer = shape.len().checked_sub(axes.len());
     let split = outer.and_then(|outer| Some((outer, shape.get(outer..)?, strides.get(outer..)?)));
     match split {
-        Some((outer, inner, strides)) if inner == axes && layout::is_row_major(inner, strides) => {
+        Some((outer, inner, strides)) if inner == axes && strides::is_row_major(inner, strides) => {
             Ok(outer)
         }
         _ => Err(Error::AxesMismatch { axes }),

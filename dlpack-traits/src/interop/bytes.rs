@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use crate::storage::{Data, DataRef, SharedOwner, Storage};
+use crate::storage::{DataMut, DataRef, SharedOwner, Storage};
 
 /// Bytes with several owners: lent for reading, shared by a count.
 impl Storage for Bytes {
@@ -25,7 +25,7 @@ impl Storage for BytesMut {
     }
 
     #[inline]
-    fn lend(&mut self) -> Data<'_> {
-        Data::from_mut_slice(self)
+    fn data_mut(&mut self) -> DataMut<'_> {
+        DataMut::from_mut_slice(self)
     }
 }

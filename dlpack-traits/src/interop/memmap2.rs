@@ -5,7 +5,7 @@
 
 use memmap2::{Mmap, MmapMut};
 
-use crate::storage::{Data, DataRef, Storage};
+use crate::storage::{DataMut, DataRef, Storage};
 
 /// A mapped file, for reading. In an `Arc` it can be shared.
 impl Storage for Mmap {
@@ -23,7 +23,7 @@ impl Storage for MmapMut {
     }
 
     #[inline]
-    fn lend(&mut self) -> Data<'_> {
-        Data::from_mut_slice(self)
+    fn data_mut(&mut self) -> DataMut<'_> {
+        DataMut::from_mut_slice(self)
     }
 }

@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use ndarray::{
-    ArcArray, Array, ArrayBase, ArrayD, ArrayViewD, ArrayViewMutD, Axis, Data as Repr, DataMut,
-    Dimension, IxDyn, ShapeBuilder, StrideShape,
+    ArcArray, Array, ArrayBase, ArrayD, ArrayViewD, ArrayViewMutD, Axis, Data as Repr,
+    DataMut as ReprMut, Dimension, IxDyn, ShapeBuilder, StrideShape,
 };
 
 use crate::describe::{AsLayout, Describe, Description, DescriptionMut, Shaped};
@@ -12,7 +12,7 @@ use crate::element::{AnyBits, Element, Readable};
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::import::{Elements, Exclusive, Frozen, Typed};
-use crate::storage::{Data, DataRef, SharedOwner, Storage};
+use crate::storage::{DataMut, DataRef, SharedOwner, Storage};
 
 /// A tensor as `ndarray` has them: from its lowest address, with strides that
 /// are not negative, and then some axes turned round.
@@ -75,7 +75,7 @@ impl<'a> Frozen<'a> {
     pub fn as_ndarray<T: AnyBits>(self) -> Result<ArrayViewD<'a, T>, Error> {
         let Parts { lowest, shape, turned } = Parts::of(&self.tensor().typed_any_bits::<T>()?)?;
         // SAFETY: the elements are aligned, any bits are a `T`, and by 4 of
-        // `Imported::from_raw` all that these dimensions and strides reach from
+        // `ImportedTensor::from_raw` all that these dimensions and strides reach from
         // the lowest is initialised and alive as long as the handle, which is
         // borrowed for `'a`. Nobody writes to it. Offsets and the number of
         // elements were checked to fit, and no stride is negative.
@@ -184,7 +184,7 @@ fn memory<S: Repr<Elem: Element>, D: Dimension>(array: &ArrayBase<S, D>) -> &[S:
 }
 
 /// The memory of an array that owns it alone.
-fn memory_mut<S: DataMut<Elem: Element>, D: Dimension>(
+fn memory_mut<S: ReprMut<Elem: Element>, D: Dimension>(
     array: &mut ArrayBase<S, D>,
 ) -> &mut [S::Elem] {
     let (before, len) = reach(array);
@@ -250,11 +250,11 @@ macro_rules! tensors {
 
 tensors! {
     Array: {
-        fn lend(&mut self) -> Data<'_> {
+        fn data_mut(&mut self) -> DataMut<'_> {
             if self.is_standard_layout() {
-                Data::from_mut_slice(memory_mut(self))
+                DataMut::from_mut_slice(memory_mut(self))
             } else {
-                Data::refused(&NOT_ROW_MAJOR)
+                DataMut::refused(&NOT_ROW_MAJOR)
             }
         }
     }, {
@@ -264,7 +264,7 @@ tensors! {
         ) -> Result<DescriptionMut<'a>, Error> {
             let shaped = out.shape_from(self.shape()).strides_from(self.strides());
             let shaped = shaped.offset(reach(self).0);
-            shaped.data_mut(Data::from_mut_slice(memory_mut(self)))
+            shaped.data_mut(DataMut::from_mut_slice(memory_mut(self)))
         }
     }
     ArcArray: {

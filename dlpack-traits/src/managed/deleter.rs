@@ -3,9 +3,9 @@
 use core::mem::needs_drop;
 use core::ptr::NonNull;
 
-use crate::contain::contain;
 use crate::ffi::DLManagedTensorVersioned;
-use crate::managed::place::Place;
+use crate::managed::allocation::Allocation;
+use crate::panic::catch_panic;
 
 /// Drops the owner and frees the packet. Any thread may call it.
 ///
@@ -30,12 +30,12 @@ pub(crate) unsafe extern "C" fn delete<O>(managed: *mut DLManagedTensorVersioned
     // SAFETY: by 1 it is initialised.
     let ctx = unsafe { ctx.read() };
     // SAFETY: 1. `Placed` stored the address of the packet there.
-    let Some(place) = (unsafe { Place::<O>::from_ctx(ctx) }) else { return };
+    let Some(place) = (unsafe { Allocation::<O>::from_ctx(ctx) }) else { return };
     // SAFETY: 1. By 2 nothing uses it again. 2. `Placed` initialised the owner.
     let run = move || unsafe { place.release() };
     if needs_drop::<O>() {
         // The packet is freed either way, and a deleter cannot report the panic.
-        let _ = contain(run);
+        let _ = catch_panic(run);
     } else {
         run();
     }

@@ -1,5 +1,5 @@
 //! The legacy struct (before DLPack 1.0) inside of the versioned one:
-//! [`Outgoing::into_legacy`].
+//! [`RawManaged::into_legacy`].
 //!
 //! Both structs contain the same `DLTensor`: the versioned one at its end, the legacy one
 //! at its beginning. So a versioned struct that is followed by the remaining fields of the
@@ -14,7 +14,7 @@ use core::ptr::NonNull;
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
-use crate::managed::{ManagedTensor, Outgoing};
+use crate::managed::{ManagedTensor, RawManaged};
 use crate::version::Version;
 
 /// The fields of the legacy struct after its `DLTensor`. A [`Slot`](crate::Slot) has room
@@ -58,7 +58,7 @@ impl ManagedTensor {
     #[inline]
     pub(crate) fn into_legacy(self) -> Result<ManagedTensor<DLManagedTensor>, Error> {
         let (access, synchronized, mut refused) = (self.access(), self.synchronized(), None);
-        match Outgoing::from(self).into_legacy(&mut refused) {
+        match RawManaged::from(self).into_legacy(&mut refused) {
             Some(tensor) => {
                 let managed = tensor.into_raw();
                 // SAFETY: 1. and 2. Guaranteed by the handle, which was consumed. 3. It is
@@ -71,7 +71,7 @@ impl ManagedTensor {
     }
 }
 
-impl Outgoing {
+impl RawManaged {
     /// Converts the tensor to the legacy struct. `None` if the legacy struct cannot express
     /// it, with the reason in `refused`: [`Error::ReadOnlyLegacy`], [`Error::PaddedLegacy`]
     /// or [`Error::UnsupportedDType`]. The tensor is then released.
@@ -79,7 +79,7 @@ impl Outgoing {
     pub(crate) fn into_legacy(
         self,
         refused: &mut Option<Error>,
-    ) -> Option<Outgoing<DLManagedTensor>> {
+    ) -> Option<RawManaged<DLManagedTensor>> {
         if let Some(error) = unsaid(self.managed()) {
             *refused = Some(error);
             return None;
@@ -96,7 +96,7 @@ impl Outgoing {
         // SAFETY: 1. By the assertions above it is a legacy struct, whose arrays are those
         // of the versioned one. 2. Its deleter calls the deleter of the versioned struct,
         // which any thread may call once. 4. It is not versioned.
-        Some(unsafe { Outgoing::from_raw(legacy) })
+        Some(unsafe { RawManaged::from_raw(legacy) })
     }
 }
 
@@ -133,7 +133,7 @@ unsafe extern "C" fn delete(managed: *mut DLManagedTensor) {
     let Some(versioned) = NonNull::new(managed.manager_ctx) else { return };
     // SAFETY: 1., 2. and 4. By 1 it is the versioned struct, as its handle had it, and by 2
     // it is released now.
-    drop(unsafe { Outgoing::from_raw(versioned.cast::<DLManagedTensorVersioned>()) });
+    drop(unsafe { RawManaged::from_raw(versioned.cast::<DLManagedTensorVersioned>()) });
 }
 
 #[cfg(test)]
@@ -147,9 +147,9 @@ mod tests {
     use crate::describe::{Describe, Description, DescriptionMut};
     use crate::dtype::DataType;
     use crate::export::{AsExport, DLPackExport};
+    use crate::export_arc::ExportArc;
     use crate::managed::Packet;
-    use crate::shared::Shared;
-    use crate::storage::{Data, DataRef, SharedBuffer, Storage};
+    use crate::storage::{DataMut, DataRef, SharedBuffer, Storage};
     use crate::stream::StreamArg;
 
     /// An owner that counts its instances.
@@ -160,8 +160,8 @@ mod tests {
             self.0.data()
         }
 
-        fn lend(&mut self) -> Data<'_> {
-            self.0.lend()
+        fn data_mut(&mut self) -> DataMut<'_> {
+            self.0.data_mut()
         }
     }
 
@@ -171,14 +171,14 @@ mod tests {
         }
 
         fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
-            out.shape(&[2]).data_mut(self.lend())
+            out.shape(&[2]).data_mut(self.data_mut())
         }
     }
 
-    fn exported(alive: &Arc<()>, flags: Flags) -> Outgoing {
+    fn exported(alive: &Arc<()>, flags: Flags) -> RawManaged {
         let owner = Owner(vec![1.0, 2.0], Arc::clone(alive));
         let placed = Packet::place(owner).expect("memory");
-        let exported = placed.lend(AsExport, StreamArg::unspecified(), flags);
+        let exported = placed.data_mut(AsExport, StreamArg::unspecified(), flags);
         exported.expect("a tensor").into()
     }
 
@@ -195,17 +195,17 @@ mod tests {
         let elements = unsafe { copy.dl_tensor.data.cast::<[f32; 2]>().read() };
         assert_eq!(elements.map(f32::to_bits), [1.0_f32, 2.0].map(f32::to_bits));
         assert_eq!(Arc::strong_count(&alive), 2);
-        let _ = legacy.map(Outgoing::into_raw);
+        let _ = legacy.map(RawManaged::into_raw);
         let deleter = copy.deleter.expect("a deleter");
         // SAFETY: 1. The argument is a copy of the struct. 2. It is the only call.
         unsafe { deleter(&raw mut copy) };
         assert_eq!(Arc::strong_count(&alive), 1);
         drop(exported(&alive, Flags::NONE).into_legacy(&mut refused));
         assert_eq!(Arc::strong_count(&alive), 1);
-        assert_eq!(format!("{:?}", exported(&alive, Flags::NONE)), "Outgoing");
+        assert_eq!(format!("{:?}", exported(&alive, Flags::NONE)), "RawManaged");
     }
 
-    /// The slot of a `Shared` has room for the legacy fields too, for one consumer after
+    /// The slot of a `ExportArc` has room for the legacy fields too, for one consumer after
     /// another.
     #[test]
     fn a_block_has_room_for_it_too() {
@@ -217,9 +217,9 @@ mod tests {
         }
         let (alive, mut refused) = (Arc::new(()), None);
         let numbers = Numbers(SharedBuffer::zeroed(2).expect("memory"), Arc::clone(&alive));
-        let shared = Shared::new(numbers).expect("memory");
+        let shared = ExportArc::new(numbers).expect("memory");
         for _ in 0..2 {
-            let lent = Outgoing::from(shared.to_dlpack().expect("a tensor"));
+            let lent = RawManaged::from(shared.to_dlpack().expect("a tensor"));
             let legacy = lent.into_legacy(&mut refused).expect("writable").into_raw();
             // SAFETY: the struct is ours until the deleter is called.
             let mut copy = unsafe { legacy.read() };
@@ -231,7 +231,7 @@ mod tests {
             unsafe { deleter(&raw mut copy) };
             assert_eq!((refused, Arc::strong_count(&alive)), (None, 2));
         }
-        let last = Outgoing::from(shared.to_dlpack().expect("a tensor"));
+        let last = RawManaged::from(shared.to_dlpack().expect("a tensor"));
         drop(shared);
         drop(last.into_legacy(&mut refused));
         assert_eq!((refused, Arc::strong_count(&alive)), (None, 1));

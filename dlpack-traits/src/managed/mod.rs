@@ -5,21 +5,21 @@
 //! the proof see `docs/SAFETY.md`.
 
 mod abi;
-mod block;
+mod allocation;
+mod arc_block;
 mod deleter;
 mod head;
 mod legacy;
-mod outgoing;
-mod owners;
 mod packet;
-mod place;
+mod raw_managed;
+mod refcount;
 mod release;
 mod tensor;
 
 pub use abi::Abi;
 pub use tensor::ManagedTensor;
 
-pub(crate) use block::Holder;
-pub(crate) use outgoing::Outgoing;
+pub(crate) use arc_block::ArcHandle;
 pub(crate) use packet::{DescribeIn, Lend, Packet};
+pub(crate) use raw_managed::RawManaged;
 pub(crate) use release::{Guard, Guarded, Release};

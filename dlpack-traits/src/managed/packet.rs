@@ -2,14 +2,14 @@
 
 use core::mem::forget;
 
-use crate::contain::contain_second;
 use crate::describe::{Describe, Description, DescriptionMut, Facts};
 use crate::error::Error;
 use crate::flags::Flags;
 use crate::managed::ManagedTensor;
+use crate::managed::allocation::Allocation;
 use crate::managed::deleter::delete;
 use crate::managed::head::Head;
-use crate::managed::place::Place;
+use crate::panic::catch_second_panic;
 use crate::storage::{SharedOwner, Storage};
 use crate::stream::{ConsumerPlace, StreamArg};
 
@@ -20,7 +20,7 @@ pub(crate) struct Packet;
 /// A packet with its owner in the final place. Its head is uninitialised until
 /// [`give_away`](Self::give_away). Dropping it drops the owner and frees the packet.
 pub(crate) struct Placed<O> {
-    place: Place<O>,
+    place: Allocation<O>,
 }
 
 impl Packet {
@@ -29,7 +29,7 @@ impl Packet {
     /// On failure the owner is dropped.
     #[inline(always)]
     pub(crate) fn place<O>(owner: O) -> Result<Placed<O>, Error> {
-        let place = Place::allocate()?;
+        let place = Allocation::allocate()?;
         // SAFETY: the place is aligned for an owner and contains none yet.
         unsafe { place.value().write(owner) };
         Ok(Placed { place })
@@ -41,7 +41,7 @@ impl Packet {
     #[inline(always)]
     pub(crate) fn place_shared(owner: SharedOwner) -> Result<Placed<SharedOwner>, Error> {
         let parts = owner.into_parts();
-        let place = match Place::allocate() {
+        let place = match Allocation::allocate() {
             Ok(place) => place,
             Err(error) => {
                 // SAFETY: 1. The parts are not used again.
@@ -61,7 +61,8 @@ impl Packet {
 /// It is a trait and not a closure, because the compiler does not always inline a closure
 /// (measured: 50 instructions per export).
 pub(crate) trait Lend<O> {
-    fn lend<'x>(self, owner: &'x mut O, out: Describe<'x>) -> Result<DescriptionMut<'x>, Error>;
+    fn data_mut<'x>(self, owner: &'x mut O, out: Describe<'x>)
+    -> Result<DescriptionMut<'x>, Error>;
 }
 
 /// A tensor that describes itself. It is a trait for the same reason as [`Lend`].
@@ -89,7 +90,7 @@ impl<O: Send + 'static> Placed<O> {
     /// Those of [`Lend::lend`], of the device, and of
     /// [`Checked::settle`](crate::describe::Checked::settle).
     #[inline(always)]
-    pub(crate) fn lend(
+    pub(crate) fn data_mut(
         self,
         lend: impl Lend<O>,
         consumer: StreamArg<'_>,
@@ -99,12 +100,12 @@ impl<O: Send + 'static> Placed<O> {
         unsafe { self.lend_at(lend, Some(consumer), consumer.place(), flags) }
     }
 
-    /// As [`lend`](Self::lend), for memory that is synchronized with a consumer in the
+    /// As [`data_mut`](Self::data_mut), for memory that is synchronized with a consumer in the
     /// place `place`. If `consumer` is not `None`, this synchronizes the memory with it.
     ///
     /// # Errors
     ///
-    /// As for [`lend`](Self::lend).
+    /// As for [`data_mut`](Self::data_mut).
     ///
     /// # Safety
     ///
@@ -126,7 +127,7 @@ impl<O: Send + 'static> Placed<O> {
         // deleter runs: the owner is not accessed any more, and what it lends is stored
         // only in the packet.
         let owner = unsafe { self.place.value().as_mut() };
-        let checked = lend.lend(owner, out)?.into_checked();
+        let checked = lend.data_mut(owner, out)?.into_checked();
         if let Some(consumer) = consumer {
             // SAFETY: 1. The owner lent the memory in its final place, and is still
             // borrowed there.
@@ -204,6 +205,6 @@ impl<O> Drop for Placed<O> {
     #[inline(never)]
     fn drop(&mut self) {
         // SAFETY: 1. Only `self` has the address. 2. `Packet` initialised the owner.
-        contain_second(|| unsafe { self.place.release() });
+        catch_second_panic(|| unsafe { self.place.release() });
     }
 }

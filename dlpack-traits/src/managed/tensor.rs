@@ -32,7 +32,7 @@ use crate::stream::ConsumerPlace;
 ///     }
 ///
 ///     fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
-///         out.shape(&[2, 2]).data_mut(self.0.lend())
+///         out.shape(&[2, 2]).data_mut(self.0.data_mut())
 ///     }
 /// }
 ///

@@ -6,8 +6,8 @@ use core::ptr::{self, NonNull};
 
 use pyo3::ffi::{self, PyObject};
 
-use super::in_flight::InFlight;
-use crate::managed::{Abi, Outgoing};
+use crate::managed::{Abi, RawManaged};
+use crate::python::interpreter::error_state::SavedError;
 
 /// Puts a tensor into a capsule, from which a consumer may take it.
 ///
@@ -18,7 +18,7 @@ use crate::managed::{Abi, Outgoing};
 ///
 /// 1. The calling thread is attached to the interpreter.
 #[inline]
-pub(super) unsafe fn new<A: Abi>(tensor: Outgoing<A>) -> *mut PyObject {
+pub(super) unsafe fn new<A: Abi>(tensor: RawManaged<A>) -> *mut PyObject {
     let managed = tensor.into_raw();
     let tensor = managed.as_ptr().cast();
     // SAFETY: by 1 Python may be called. The name is static, the pointer is not NULL, and
@@ -26,7 +26,7 @@ pub(super) unsafe fn new<A: Abi>(tensor: Outgoing<A>) -> *mut PyObject {
     let capsule = unsafe { ffi::PyCapsule_New(tensor, A::CAPSULE.as_ptr(), Some(destroy::<A>)) };
     if capsule.is_null() {
         // SAFETY: by 1 this thread is attached.
-        let no_memory = unsafe { InFlight::set_aside() };
+        let no_memory = unsafe { SavedError::set_aside() };
         // SAFETY: 1. The struct was just released from its handle, and no consumer took
         // it.
         unsafe { delete(managed) };
@@ -76,7 +76,7 @@ unsafe extern "C" fn destroy<A: Abi>(capsule: *mut PyObject) {
     let managed = unsafe { ffi::PyCapsule_GetContext(capsule) };
     let Some(managed) = NonNull::new(managed.cast::<A>()) else { return };
     // SAFETY: by 1 this thread is attached.
-    let pending = unsafe { InFlight::set_aside() };
+    let pending = unsafe { SavedError::set_aside() };
     // SAFETY: 1. A capsule of this crate that still has the unused name owns its struct,
     // and the capsule is being destroyed.
     unsafe { delete(managed) };

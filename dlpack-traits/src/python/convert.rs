@@ -10,13 +10,13 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::{Borrowed, intern};
 
-use super::known;
-use super::protocol::{Refusal, Request};
-use crate::contain::contain;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
 use crate::import::{ImportError, cast};
+use crate::panic::catch_panic;
+use crate::python::export::common_calls;
+use crate::python::export::protocol::{Refusal, Request};
 use crate::stream::StreamArg;
 use crate::version::Version;
 
@@ -46,7 +46,7 @@ impl From<ImportError> for PyErr {
     fn from(error: ImportError) -> Self {
         match error {
             ImportError::Tensor(error) => error.into(),
-            ImportError::Requirement(unmet) => PyBufferError::new_err(unmet.to_string()),
+            ImportError::Mismatch(unmet) => PyBufferError::new_err(unmet.to_string()),
             ImportError::Rejected(reason) => PyValueError::new_err(reason.into_string()),
         }
     }
@@ -110,7 +110,7 @@ impl Since026 for Python<'_> {
 /// `Python::try_attach` is new in PyO3 0.26. Before that, `with_gil` panics if it cannot
 /// attach; the panic is caught here, with the same result.
 pub(super) fn try_attach(run: impl FnOnce()) -> Option<()> {
-    contain(|| Python::try_attach(|_| run())).flatten()
+    catch_panic(|| Python::try_attach(|_| run())).flatten()
 }
 
 /// Supplies `try_attach` for versions that do not have it yet.
@@ -274,7 +274,7 @@ fn max_version(value: &Bound<'_, PyAny>) -> PyResult<Version> {
         })
     };
     let version = Version::new(part(major)?, part(minor)?);
-    known::remember_version(value, version);
+    common_calls::remember_version(value, version);
     Ok(version)
 }
 

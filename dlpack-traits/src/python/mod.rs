@@ -24,17 +24,17 @@
 //! # Importing tensors
 //!
 //! [`from_dlpack`] imports the tensor of any Python object that exports one. It returns
-//! an [`Imported`](crate::Imported) and needs no `unsafe`. A class that implements
+//! an [`ImportedTensor`](crate::Imported) and needs no `unsafe`. A class that implements
 //! [`DLPackImport`](crate::DLPackImport), derived or written by hand, gets a class method
 //! `from_dlpack`:
 //!
 //! ```ignore,no_run,standalone_crate
-//! use dlpack_traits::{DLPackExport, DLPackImport, Foreign, python};
+//! use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage, python};
 //! use pyo3::prelude::*;
 //!
 //! #[pyclass(frozen)]
 //! #[derive(DLPackExport, DLPackImport)]
-//! struct Grid { data: Foreign<f32>, shape: [usize; 2] }
+//! struct Grid { data: ImportedStorage<f32>, shape: [usize; 2] }
 //!
 //! #[pymethods]
 //! impl Grid {
@@ -52,10 +52,10 @@
 //! | to | use |
 //! |---|---|
 //! | own the tensor of an object | [`from_dlpack`]; [`from_dlpack_with`] to request a device, a copy or a stream |
-//! | read it during a call, on the current stream of its library | [`borrow`] |
-//! | the same without an allocation, while nothing changes the object | `unsafe` [`borrow_view`] |
+//! | read it during a call, on the current stream of its library | [`with_tensor`] |
+//! | the same without an allocation, while nothing changes the object | `unsafe` [`with_view`] |
 //! | let the library of an argument allocate a result | [`allocate`], [`allocate_like`] |
-//! | make an object of a given type from a Rust tensor | [`to`] |
+//! | make an object of a given type from a Rust tensor | [`to_object`] |
 //!
 //! All of them use the exchange table of the object's type if it has one that can be
 //! read, and fall back to the Python protocol. A subclass inherits the table of its base,
@@ -109,86 +109,30 @@
 //! | `RuntimeError` | code of the class panicked, or the object is in use |
 
 #[cfg(feature = "pyo3")]
-mod allocate;
-#[cfg(feature = "pyo3")]
-mod borrow;
-#[cfg(feature = "pyo3")]
-mod builder;
-#[cfg(feature = "pyo3")]
 mod capsule;
 #[cfg(feature = "pyo3")]
-mod class;
-#[cfg(feature = "pyo3")]
-mod class_method;
-#[cfg(feature = "pyo3")]
 mod convert;
-#[cfg(feature = "pyo3")]
-mod detached;
-#[cfg(feature = "pyo3")]
-mod ending;
-#[cfg(feature = "pyo3")]
 mod export;
+mod import;
 #[cfg(feature = "pyo3")]
-mod from_dlpack;
-#[cfg(feature = "pyo3")]
-mod guard;
-#[cfg(feature = "pyo3")]
-mod host;
-#[cfg(feature = "pyo3")]
-mod in_flight;
-#[cfg(feature = "pyo3")]
-mod known;
-mod ladder;
-#[cfg(feature = "pyo3")]
-mod lookup;
-#[cfg(feature = "pyo3")]
-mod method;
-#[cfg(feature = "pyo3")]
-mod methods;
-#[cfg(feature = "pyo3")]
-mod no_tensor;
-#[cfg(feature = "pyo3")]
-mod object;
-#[cfg(feature = "pyo3")]
-mod offer;
-#[cfg(feature = "pyo3")]
-mod owner;
-mod peer;
-#[cfg(feature = "pyo3")]
-mod produce;
-mod protocol;
-#[cfg(feature = "pyo3")]
-mod publish;
-mod relay;
-mod remembered;
-#[cfg(feature = "pyo3")]
-mod slots;
-#[cfg(feature = "pyo3")]
-mod symbols;
-#[cfg(feature = "pyo3")]
-mod table_owner;
-#[cfg(feature = "pyo3")]
-mod take;
-#[cfg(feature = "pyo3")]
-mod to_object;
-#[cfg(feature = "pyo3")]
-mod value;
+mod interpreter;
+mod table;
 
 #[cfg(feature = "pyo3")]
 pub use crate::exchange::{Importable, NotImportable};
 #[cfg(feature = "pyo3")]
-pub use allocate::{Allocated, allocate, allocate_like};
+pub use export::builder::{ClassBuilder, Importing, class};
 #[cfg(feature = "pyo3")]
-pub use borrow::{Borrowed, WorkStream, borrow, borrow_view};
+pub use export::class::{ExportClass, add_class, install};
 #[cfg(feature = "pyo3")]
-pub use builder::{ClassBuilder, Importing, class};
+pub use import::allocate::{Allocated, allocate, allocate_like};
 #[cfg(feature = "pyo3")]
-pub use class::{ExportClass, add_class, install};
+pub use import::from_dlpack::{ImportOptions, from_dlpack, from_dlpack_with};
 #[cfg(feature = "pyo3")]
-pub use from_dlpack::{ImportOptions, from_dlpack, from_dlpack_with};
+pub use import::with_tensor::{BorrowedTensor, CurrentStream, with_tensor, with_view};
 #[cfg(feature = "pyo3")]
-pub use host::PyHost;
+pub use table::publish::publish;
 #[cfg(feature = "pyo3")]
-pub use publish::publish;
+pub use table::py_host::PyHost;
 #[cfg(feature = "pyo3")]
-pub use to_object::to;
+pub use table::to_object::to_object;

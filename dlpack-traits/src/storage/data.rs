@@ -1,4 +1,4 @@
-//! Loans of memory: [`DataRef`] for reading, and [`Data`] with an access mode.
+//! Loans of memory: [`DataRef`] for reading, and [`DataMut`] with an access mode.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -15,7 +15,7 @@ use crate::stream::ConsumerPlace;
 
 /// The provenance of memory that another library made and that is exported again.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Came {
+pub(crate) struct ForeignInfo {
     /// The least number of minor versions by which the type of its elements is newer than
     /// this crate; 0 for a type that this crate defines.
     pub(crate) later: u8,
@@ -42,7 +42,7 @@ pub(crate) struct Memory {
     pub(crate) padded: bool,
     /// `Some` if another library made the memory, and so guarantees the layout and the type
     /// of its elements.
-    pub(crate) foreign: Option<Came>,
+    pub(crate) foreign: Option<ForeignInfo>,
     /// The reason why there is no memory; `None` if there is memory.
     refusal: Option<&'static Error>,
     /// Synchronizes the memory with a consumer. Host memory needs no synchronization.
@@ -174,7 +174,7 @@ impl<'a> DataRef<'a> {
     ///
     /// All `byte_len` bytes must be initialised, including those between the elements of
     /// the tensor for which they are lent: safe code can describe the loan with another
-    /// layout, and can import the export into a [`Foreign`](crate::Foreign), which lends
+    /// layout, and can import the export into a [`ImportedStorage`](crate::Foreign), which lends
     /// them again. An owner whose allocator leaves padding uninitialised, such as the
     /// padding between the columns of faer's `Mat`, must write the padding once before it
     /// lends the memory.
@@ -242,7 +242,7 @@ impl<'a> DataRef<'a> {
         dtype: DataType,
         device: Device,
         access: Access,
-        came: Came,
+        came: ForeignInfo,
     ) -> Self {
         let memory = Memory::new(ptr, byte_len, dtype, device, access);
         let ordinary = device.is_host() && !device.is_read_by_host();
@@ -363,12 +363,12 @@ impl fmt::Debug for DataRef<'_> {
 /// Memory lent in one of three modes: frozen, shared, or exclusive.
 ///
 /// Like a `&mut`, it is unique: it is neither `Clone` nor `Copy`.
-pub struct Data<'a> {
+pub struct DataMut<'a> {
     pub(super) memory: Memory,
     lent: PhantomData<&'a mut [u8]>,
 }
 
-impl<'a> Data<'a> {
+impl<'a> DataMut<'a> {
     /// Lends a slice of elements in host memory for reading and writing.
     ///
     /// Foreign code can write any bytes. If not every bit pattern is a valid `T` (`bool`),
@@ -435,14 +435,14 @@ impl<'a> Data<'a> {
     }
 }
 
-impl<'a> From<DataRef<'a>> for Data<'a> {
+impl<'a> From<DataRef<'a>> for DataMut<'a> {
     #[inline]
     fn from(data: DataRef<'a>) -> Self {
         Self::new(data.memory)
     }
 }
 
-impl fmt::Debug for Data<'_> {
+impl fmt::Debug for DataMut<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.memory.fmt(f)
     }

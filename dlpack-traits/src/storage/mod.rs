@@ -1,23 +1,23 @@
 //! The memory of a `data` field: [`Storage`], and the types that implement it.
 
 mod access;
-mod block;
-mod counted;
+mod aligned_buf;
 mod data;
-mod owners;
 mod shared_buffer;
 mod shared_owner;
+mod std_impls;
 mod synchronize;
+mod try_arc;
 
-pub use data::{Data, DataRef};
+pub use data::{DataMut, DataRef};
 pub use shared_buffer::SharedBuffer;
 pub use shared_owner::SharedOwner;
 
 pub(crate) use access::Access;
-pub(crate) use block::{ALIGNMENT, Block};
-pub(crate) use counted::{Counted, Vacant};
-pub(crate) use data::{Came, Memory};
+pub(crate) use aligned_buf::{ALIGNMENT, AlignedBuf};
+pub(crate) use data::{ForeignInfo, Memory};
 pub(crate) use synchronize::Synchronizer;
+pub(crate) use try_arc::{TryArc, UninitTryArc};
 
 /// Memory that contains the elements of a tensor: the type of a `data` field.
 ///
@@ -52,7 +52,7 @@ pub trait Storage {
     /// Lends the memory with the most access that the storage can grant. The default grants
     /// reading only.
     #[inline]
-    fn lend(&mut self) -> Data<'_> {
+    fn data_mut(&mut self) -> DataMut<'_> {
         self.data().into()
     }
 

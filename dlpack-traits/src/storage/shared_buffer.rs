@@ -8,7 +8,7 @@ use crate::byte_atomic;
 use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid, SizeMatches, bytes_of};
 use crate::error::Error;
-use crate::storage::{Block, Counted, DataRef, SharedOwner, Storage};
+use crate::storage::{AlignedBuf, DataRef, SharedOwner, Storage, TryArc};
 
 /// A buffer of elements that several owners read **and write** at once: Rust,
 /// NumPy, PyTorch.
@@ -43,7 +43,7 @@ use crate::storage::{Block, Counted, DataRef, SharedOwner, Storage};
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 pub struct SharedBuffer<T> {
-    block: Counted<Block>,
+    block: TryArc<AlignedBuf>,
     elements: PhantomData<fn() -> T>,
 }
 
@@ -57,7 +57,7 @@ impl<T: AnyBits> SharedBuffer<T> {
         let () = SizeMatches::<T>::OK;
         let () = BitsAreValid::<T>::OK;
         let byte_len = len.saturating_mul(size_of::<T>());
-        Ok(Self { block: Counted::new(Block::zeroed(byte_len)?)?, elements: PhantomData })
+        Ok(Self { block: TryArc::new(AlignedBuf::zeroed(byte_len)?)?, elements: PhantomData })
     }
 
     /// Creates a buffer with a copy of these elements.
@@ -68,10 +68,10 @@ impl<T: AnyBits> SharedBuffer<T> {
     pub fn from_slice(elements: &[T]) -> Result<Self, Error> {
         let () = BitsAreValid::<T>::OK;
         let bytes = bytes_of(elements);
-        let mut block = Block::zeroed(bytes.len())?;
+        let mut block = AlignedBuf::zeroed(bytes.len())?;
         // SAFETY: 1. The block is new, so no copy of its address exists.
         unsafe { block.bytes_mut() }.copy_from_slice(bytes);
-        Ok(Self { block: Counted::new(block)?, elements: PhantomData })
+        Ok(Self { block: TryArc::new(block)?, elements: PhantomData })
     }
 
     /// Number of elements.

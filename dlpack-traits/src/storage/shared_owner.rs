@@ -8,7 +8,7 @@ use core::fmt;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
 
-use crate::storage::{Data, DataRef, Storage};
+use crate::storage::{DataMut, DataRef, Storage};
 
 /// A type-erased storage. The export of a shared object stores one as its owner.
 ///
@@ -98,7 +98,7 @@ impl Parts {
 struct VTable {
     /// [`Storage::data`], for as long as the handle is borrowed.
     data: for<'a> unsafe fn(&'a UnsafeCell<Handle>) -> DataRef<'a>,
-    lend: for<'a> unsafe fn(&'a mut UnsafeCell<Handle>) -> Data<'a>,
+    lend: for<'a> unsafe fn(&'a mut UnsafeCell<Handle>) -> DataMut<'a>,
     share: unsafe fn(&UnsafeCell<Handle>) -> Option<SharedOwner>,
     drop: unsafe fn(*mut Handle),
 }
@@ -185,7 +185,7 @@ impl VTable {
                 },
                 lend: |handle| {
                     // SAFETY: as above, and the handle is uniquely borrowed.
-                    unsafe { &mut *handle.get_mut().as_mut_ptr().cast::<S>() }.lend()
+                    unsafe { &mut *handle.get_mut().as_mut_ptr().cast::<S>() }.data_mut()
                 },
                 share: |handle| {
                     // SAFETY: the caller guarantees that the handle contains an `S`.
@@ -217,7 +217,7 @@ impl Storage for SharedOwner {
     }
 
     #[inline]
-    fn lend(&mut self) -> Data<'_> {
+    fn data_mut(&mut self) -> DataMut<'_> {
         // SAFETY: the table was made for the type in this handle.
         unsafe { (self.vtable.lend)(&mut self.handle) }
     }

@@ -4,7 +4,7 @@ use core::ptr::NonNull;
 
 use crate::device::Device;
 use crate::error::Error;
-use crate::storage::{Data, DataRef, Memory};
+use crate::storage::{DataMut, DataRef, Memory};
 use crate::stream::{StreamArg, StreamKind, Synchronize};
 
 /// A borrowed [`Synchronize`], with its lifetime and its type erased.
@@ -150,7 +150,7 @@ impl<'a> DataRef<'a> {
     }
 }
 
-impl<'a> Data<'a> {
+impl<'a> DataMut<'a> {
     /// As [`DataRef::synchronized_by`], for this loan.
     ///
     /// # Safety

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coming_from::{by_hand, dlpark, dlpk, pyo3_dlpack};
 use dlpack_traits::ffi::DLManagedTensorVersioned;
-use dlpack_traits::{DLPackExport, DataType, Flags, Imported};
+use dlpack_traits::{DLPackExport, DataType, Flags, ImportedTensor};
 use ndarray::Array3;
 use pyo3::prelude::*;
 
@@ -12,9 +12,9 @@ use pyo3::prelude::*;
 fn seen<C>(managed: *mut C) -> (Vec<i64>, Vec<i64>, DataType, Flags, Vec<u64>) {
     // SAFETY: each caller gives a tensor that nobody else consumes; the crates' structs
     // are all the one of the standard.
-    let tensor = unsafe { Imported::from_raw(managed.cast::<DLManagedTensorVersioned>()) };
+    let tensor = unsafe { ImportedTensor::from_raw(managed.cast::<DLManagedTensorVersioned>()) };
     let tensor = tensor.expect("a tensor");
-    let codes = tensor.codes().expect("a tensor of the host");
+    let codes = tensor.raw_bits().expect("a tensor of the host");
     (
         tensor.shape().to_vec(),
         tensor.strides().to_vec(),

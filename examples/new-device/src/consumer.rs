@@ -3,7 +3,7 @@
 
 use dlpack_traits::backend::WorkStream;
 use dlpack_traits::ffi::{DLManagedTensorVersioned, kDLExtDev};
-use dlpack_traits::{DataType, Error, Imported};
+use dlpack_traits::{DataType, Error, ImportedTensor};
 
 use crate::backend::{Npu, failed};
 use crate::runtime::{Address, Code};
@@ -33,7 +33,7 @@ impl Consumer {
     ///
     /// # Errors
     ///
-    /// Those of [`Imported::from_raw`], and of tensors that this library does not
+    /// Those of [`ImportedTensor::from_raw`], and of tensors that this library does not
     /// know what to do with. The tensor is released either way.
     ///
     /// # Safety
@@ -42,7 +42,7 @@ impl Consumer {
     ///    nobody else will call its deleter.
     pub unsafe fn sum(&self, managed: *mut DLManagedTensorVersioned) -> Result<(), Error> {
         // SAFETY: 1. to 5. are what a producer promises, by 1.
-        let tensor = unsafe { Imported::from_raw(managed) }?;
+        let tensor = unsafe { ImportedTensor::from_raw(managed) }?;
         let device = tensor.device();
         if device != self.stream.device() || device.device_type() != kDLExtDev {
             return Err(Error::DeviceMismatch { device: self.stream.device(), storage: device });

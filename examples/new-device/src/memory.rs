@@ -4,7 +4,9 @@
 use core::ffi::c_void;
 use core::ptr::NonNull;
 
-use dlpack_traits::backend::{Allocator, Attributes, Memcpy, Place, PointerAttributes, WorkStream};
+use dlpack_traits::backend::{
+    Allocator, Attributes, Memcpy, MemoryRef, PointerAttributes, WorkStream,
+};
 use dlpack_traits::ffi::kDLExtDev;
 use dlpack_traits::{Device, Error};
 
@@ -37,13 +39,13 @@ unsafe impl Allocator for Npu {
 unsafe impl Memcpy for Npu {
     unsafe fn copy(
         stream: &WorkStream<Self>,
-        from: Place,
-        to: Place,
+        from: MemoryRef,
+        to: MemoryRef,
         byte_len: usize,
     ) -> Result<(), Error> {
         let queue = stream.stream();
-        let ours = |place: &Place| place.device == stream.device();
-        let inside = |place: &Place| {
+        let ours = |place: &MemoryRef| place.device == stream.device();
+        let inside = |place: &MemoryRef| {
             let byte_offset = usize::try_from(place.byte_offset).unwrap_or(usize::MAX);
             (Address::from_ptr(place.data), byte_offset)
         };

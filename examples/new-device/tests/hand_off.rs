@@ -89,7 +89,7 @@ fn a_forgetful_type_does_not_export_stale_values() {
 }
 
 #[test]
-fn a_hand_off_waits_on_the_device_and_not_on_the_host() {
+fn a_sync_for_waits_on_the_device_and_not_on_the_host() {
     let _session = Session;
     let gate = Event::of_host();
     let tensor = pending(&gate);

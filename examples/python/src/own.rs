@@ -50,7 +50,7 @@ impl Own {
     /// Zeros.
     pub(crate) fn zeros(shape: Vec<i64>, dtype: &str) -> PyResult<Self> {
         let dtype = parse(dtype)?;
-        let numel = dlpack_traits::layout::numel(&shape)?;
+        let numel = dlpack_traits::strides::numel(&shape)?;
         let bytes = usize::try_from(i128::from(numel) * i128::from(dtype.element_bits()))
             .map_err(|_| dlpack_traits::Error::SizeOverflow)?
             .div_ceil(8);
@@ -74,7 +74,7 @@ impl Own {
     /// Row-major elements from the start of some bytes.
     fn compact(data: Bytes, dtype: DataType, shape: Vec<i64>) -> PyResult<Self> {
         let mut strides = vec![0; shape.len()];
-        dlpack_traits::layout::row_major_strides(&shape, &mut strides);
+        dlpack_traits::strides::row_major_strides(&shape, &mut strides);
         let tensor = Self { data, dtype, shape, strides, byte_offset: 0 };
         tensor.tensor()?;
         Ok(tensor)

@@ -1,6 +1,6 @@
 //! A tensor of any element type and any rank, in memory of its own or of others.
 
-use dlpack_traits::{DLPackExport, DLPackImport, Foreign, ImportError, Imported};
+use dlpack_traits::{DLPackExport, DLPackImport, ImportError, ImportedStorage, ImportedTensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -19,12 +19,12 @@ pub(crate) struct Tensor(Elements);
 #[derive(DLPackExport)]
 enum Elements {
     Own(Own),
-    Foreign(Foreign),
+    Foreign(ImportedStorage),
 }
 
 impl DLPackImport for Tensor {
-    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
-        Ok(Self(Elements::Foreign(Foreign::new(tensor)?)))
+    fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
+        Ok(Self(Elements::Foreign(ImportedStorage::new(tensor)?)))
     }
 }
 

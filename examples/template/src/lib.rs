@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dlpack_traits::{DLPackExport, Imported, python};
+use dlpack_traits::{DLPackExport, ImportedTensor, python};
 use pyo3::prelude::*;
 
 /// A picture. `numpy.from_dlpack(image)` is an array over its memory.
@@ -34,7 +34,7 @@ impl Image {
 /// The mean of all elements of a tensor of bytes, whoever made it.
 #[pyfunction]
 #[pyo3(signature = (tensor, /))]
-fn mean(#[pyo3(from_py_with = python::from_dlpack)] tensor: Imported) -> PyResult<f64> {
+fn mean(#[pyo3(from_py_with = python::from_dlpack)] tensor: ImportedTensor) -> PyResult<f64> {
     let elements = tensor.elements::<u8>()?;
     let sum: f64 = elements.iter().map(f64::from).sum();
     Ok(sum / elements.len() as f64)

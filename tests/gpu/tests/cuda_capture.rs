@@ -10,7 +10,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use dlpack_gpu_tests::session::{Session, check, session};
-use dlpack_traits::backend::{Cuda, DeviceBuffer, Freed, StreamHandle, WorkStream};
+use dlpack_traits::backend::{Cuda, DeviceBuffer, FreeOrder, StreamHandle, WorkStream};
 use dlpack_traits::{DataType, Device, Error, StreamArg};
 
 /// `CU_STREAM_CAPTURE_MODE_GLOBAL`: the one that forbids most.
@@ -82,7 +82,7 @@ fn the_host_does_not_wait_for_a_captured_stream() -> Result<(), Error> {
     let buffer = DeviceBuffer::<Cuda>::zeroed_on(work_stream, DataType::U32, COUNT)?;
     session.synchronize(stream);
     begin(&session, stream);
-    let refused = buffer.hand_off(StreamArg::unspecified());
+    let refused = buffer.sync_for(StreamArg::unspecified());
     let what = "wait of the host for a stream that is captured";
     assert_eq!(refused, Err(Error::Unsupported { device, what }));
     session.fill_on(stream, address(&buffer), 3, COUNT);
@@ -96,14 +96,14 @@ fn the_host_does_not_wait_for_a_captured_stream() -> Result<(), Error> {
 /// The producer is captured: the consumer's stream becomes part of the capture,
 /// and the graph has both in their order.
 #[test]
-fn a_hand_off_is_recorded() -> Result<(), Error> {
+fn a_sync_for_is_recorded() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
     let (producer, consumer) = (session.new_stream(), session.new_stream());
     let buffer = buffer_on(&session, producer);
     let copy = session.filled(0, COUNT);
     begin(&session, producer);
     session.fill_on(producer, address(&buffer), 3, COUNT);
-    buffer.hand_off(named(consumer))?;
+    buffer.sync_for(named(consumer))?;
     // SAFETY: both have as many bytes.
     check(unsafe { (session.driver.copy_in_order)(copy, address(&buffer), COUNT * 4, consumer) });
     join(&session, consumer, producer);
@@ -124,7 +124,7 @@ fn one_stream_is_captured_as_it_is() -> Result<(), Error> {
     let buffer = buffer_on(&session, stream);
     begin(&session, stream);
     session.fill_on(stream, address(&buffer), 4, COUNT);
-    buffer.hand_off(named(stream))?;
+    buffer.sync_for(named(stream))?;
     end_and_launch(&session, stream);
     assert_eq!(session.read_on(stream, address(&buffer), COUNT), [4; COUNT]);
     drop(buffer);
@@ -140,7 +140,7 @@ fn work_outside_of_a_capture_cannot_be_waited_for() {
     let (producer, consumer) = (session.new_stream(), session.new_stream());
     let buffer = buffer_on(&session, producer);
     begin(&session, consumer);
-    let refused = buffer.hand_off(named(consumer)).unwrap_err();
+    let refused = buffer.sync_for(named(consumer)).unwrap_err();
     let device = Device::cuda(0);
     assert_eq!(refused, Error::Device { device, call: "cuStreamWaitEvent", code: 905 });
     let mut graph = 0;
@@ -209,7 +209,7 @@ fn a_captured_consumer_keeps_the_memory() -> Result<(), Error> {
     let buffer = buffer_on(&session, producer);
     let kept = address(&buffer);
     // SAFETY: destroyed after the tensor.
-    buffer.hand_off(unsafe { named(consumer).lasting() })?;
+    buffer.sync_for(unsafe { named(consumer).lasting() })?;
     begin(&session, consumer);
     session.fill_on(consumer, kept, 5, COUNT);
     drop(buffer);
@@ -257,7 +257,7 @@ fn a_captured_producer_keeps_the_memory() -> Result<(), Error> {
     let buffer = buffer_on(&session, producer);
     let kept = address(&buffer);
     // SAFETY: destroyed after the tensor.
-    buffer.hand_off(unsafe { named(consumer).lasting() })?;
+    buffer.sync_for(unsafe { named(consumer).lasting() })?;
     begin(&session, producer);
     session.fill_on(producer, kept, 6, COUNT);
     drop(buffer);
@@ -278,7 +278,7 @@ fn a_captured_producer_does_not_wait_for_the_device() -> Result<(), Error> {
     let producer = session.new_stream();
     let buffer = buffer_on(&session, producer);
     let kept = address(&buffer);
-    buffer.hand_off(StreamArg::no_sync())?;
+    buffer.sync_for(StreamArg::no_sync())?;
     begin(&session, producer);
     session.fill_on(producer, kept, 7, COUNT);
     drop(buffer);
@@ -304,7 +304,7 @@ fn adopted_memory_of_a_captured_stream_is_kept() {
     }
 
     let Some(session) = session() else { return };
-    for freed in [Freed::AtOnce, Freed::InOrder] {
+    for freed in [FreeOrder::Immediate, FreeOrder::StreamOrdered] {
         let producer = session.new_stream();
         let kept = session.filled(0, COUNT);
         let dropped = Arc::new(AtomicBool::new(false));

@@ -63,7 +63,7 @@ fn hand_offs() {
     let theirs = unsafe { StreamArg::from_handle(consumer) };
     // On a thread that has no context, as a deleter's.
     let failed = std::thread::scope(|scope| {
-        let alone = scope.spawn(|| fail_each_call(simulator, || buffer.hand_off(theirs)));
+        let alone = scope.spawn(|| fail_each_call(simulator, || buffer.sync_for(theirs)));
         alone.join().expect("no panic")
     });
     for call in ["cuCtxPushCurrent_v2", "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"] {
@@ -134,7 +134,7 @@ fn frees() {
         let buffer = DeviceBuffer::zeroed_on(stream, DataType::U8, 8).expect("memory");
         let address = buffer.as_ptr().addr();
         // SAFETY: destroyed at the end.
-        buffer.hand_off(unsafe { StreamArg::from_handle(consumer) }).expect("a hand-off");
+        buffer.sync_for(unsafe { StreamArg::from_handle(consumer) }).expect("a hand-off");
         let before = simulator.counts();
         simulator.fail(None, after, CODE);
         drop(buffer);

@@ -223,7 +223,7 @@ fn who_names_no_stream_may_read_memory_of_the_host_at_once() -> Result<(), Error
                 thread::sleep(Duration::from_millis(20));
                 gate.open();
             });
-            assert_eq!(buffer.hand_off(StreamArg::unspecified()), Ok(()));
+            assert_eq!(buffer.sync_for(StreamArg::unspecified()), Ok(()));
             // SAFETY: the host can read it, it has as many, and nobody writes now.
             let first = unsafe { buffer.as_ptr().cast::<u32>().read_volatile() };
             assert_eq!(first, 5, "{device}, stream {stream}");
@@ -245,7 +245,7 @@ fn a_free_comes_after_uses_on_named_streams() -> Result<(), Error> {
     session.fill_on(producer, address(&buffer), 9, 16);
     let copy = session.filled(0, 16);
     // SAFETY: the legacy default stream is always there.
-    buffer.hand_off(unsafe { StreamArg::from_handle(1) })?;
+    buffer.sync_for(unsafe { StreamArg::from_handle(1) })?;
     let gate = session.hold(1);
     // SAFETY: both have as many bytes.
     check(unsafe { (session.driver.copy_in_order)(copy, address(&buffer), 64, 1) });
@@ -266,7 +266,7 @@ fn a_free_waits_for_uses_on_other_streams() -> Result<(), Error> {
     let buffer = DeviceBuffer::<Cuda>::from_slice(Device::cuda(0), &[9_u32; 16])?;
     let copy = session.filled(0, 16);
     // SAFETY: destroyed at the end.
-    buffer.hand_off(unsafe { StreamArg::from_handle(consumer) })?;
+    buffer.sync_for(unsafe { StreamArg::from_handle(consumer) })?;
     let gate = session.hold(consumer);
     // SAFETY: both have as many bytes.
     check(unsafe { (session.driver.copy_in_order)(copy, address(&buffer), 64, consumer) });

@@ -43,7 +43,7 @@ fn consumed(session: &Session, says: StreamArg<'_>, stream: usize) -> Result<Vec
     // Before anything is held: this waits for the legacy default stream.
     let copy = session.filled(0, COUNT);
     let Pending { buffer, gate } = pending(session, producer);
-    let handed_off = buffer.hand_off(says);
+    let handed_off = buffer.sync_for(says);
     // The consumer's copy, enqueued while the producer is held.
     let (to, from) = (copy, address(&buffer));
     if handed_off.is_ok() {
@@ -90,7 +90,7 @@ fn any_other_number_is_a_stream() {
 
 /// What goes wrong without a hand-off. Only the simulator promises that it does.
 #[test]
-fn without_a_hand_off_the_value_is_stale() {
+fn without_a_sync_for_the_value_is_stale() {
     let Some(session) = session() else { return };
     let consumer = session.new_stream();
     let read = consumed(&session, StreamArg::no_sync(), consumer).expect("no refusal");
@@ -117,7 +117,7 @@ fn the_same_stream_needs_no_event() {
     let producer = session.new_stream();
     let Pending { buffer, gate } = pending(&session, producer);
     let before = session.simulator.map(|simulator| simulator.calls("cuEventRecord"));
-    assert_eq!(buffer.hand_off(named(producer)), Ok(()));
+    assert_eq!(buffer.sync_for(named(producer)), Ok(()));
     assert_eq!(session.simulator.map(|simulator| simulator.calls("cuEventRecord")), before);
     gate.open();
     assert_eq!(session.read_on(producer, address(&buffer), COUNT), [AFTER; COUNT]);
@@ -127,11 +127,11 @@ fn the_same_stream_needs_no_event() {
 
 /// The host waits for pending work only where it is the consumer.
 #[test]
-fn a_hand_off_waits_on_the_device() {
+fn a_sync_for_waits_on_the_device() {
     let Some(session) = session() else { return };
     let (producer, consumer) = (session.new_stream(), session.new_stream());
     let Pending { buffer, gate } = pending(&session, producer);
-    assert_eq!(buffer.hand_off(named(consumer)), Ok(()));
+    assert_eq!(buffer.sync_for(named(consumer)), Ok(()));
     // SAFETY: a stream of the test.
     let query = unsafe { (session.driver.stream_query)(consumer) };
     assert_eq!(query, 600, "the consumer waits for the producer");

@@ -131,7 +131,7 @@ fn a_slice_is_freed_after_its_consumers() -> Outcome {
     let consumer = session.new_stream();
     let copy = session.filled(0, 16);
     let data = DeviceBuffer::<Cuda>::try_from(stream.clone_htod(&[7_u32; 16])?)?;
-    data.hand_off(named(consumer))?;
+    data.sync_for(named(consumer))?;
     let gate = session.hold(consumer);
     let from = data.as_ptr().addr();
     // SAFETY: both have as many bytes.

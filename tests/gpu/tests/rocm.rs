@@ -90,7 +90,7 @@ impl Runtime {
         self.synchronize(producer);
         let gate = self.hold(producer);
         self.fill(producer, &buffer, 2);
-        let handed_off = buffer.hand_off(says);
+        let handed_off = buffer.sync_for(says);
         if handed_off.is_ok() {
             let (to, from) = (copy.as_ptr().addr(), buffer.as_ptr().addr());
             // SAFETY: both have as many bytes. 4: the runtime finds out where.
@@ -205,7 +205,7 @@ fn a_stream_of_another_gpu_is_refused() -> Result<(), Error> {
     check(unsafe { (runtime.hip.device_set)(0) });
     let what = "stream of another device";
     let refused = Err(Error::Unsupported { device: DEVICE, what });
-    assert_eq!(buffer.hand_off(named(stream)), refused);
+    assert_eq!(buffer.sync_for(named(stream)), refused);
     drop(buffer);
     runtime.destroy(stream);
     Ok(())
@@ -216,7 +216,7 @@ fn a_free_waits_for_uses_on_other_streams() -> Result<(), Error> {
     let Some(runtime) = runtime() else { return Ok(()) };
     let consumer = runtime.new_stream();
     let (data, copy) = (DeviceBuffer::<Rocm>::from_slice(DEVICE, &[9_i32; COUNT])?, buffer(0));
-    data.hand_off(named(consumer))?;
+    data.sync_for(named(consumer))?;
     let gate = runtime.hold(consumer);
     let (to, from) = (copy.as_ptr().addr(), data.as_ptr().addr());
     // SAFETY: both have as many bytes.
@@ -235,7 +235,7 @@ fn a_free_waits_for_uses_on_other_streams() -> Result<(), Error> {
 }
 
 #[test]
-fn every_call_of_a_hand_off_can_fail() {
+fn every_call_of_a_sync_for_can_fail() {
     let Some(runtime) = runtime() else { return };
     let Some(simulator) = runtime.simulator else { return };
     let (producer, consumer) = (runtime.new_stream(), runtime.new_stream());
@@ -243,7 +243,7 @@ fn every_call_of_a_hand_off_can_fail() {
     for after in 0.. {
         let before = simulator.counts();
         simulator.fail(None, after, 998);
-        let outcome = buffer.hand_off(named(consumer));
+        let outcome = buffer.sync_for(named(consumer));
         let failed = simulator.failed();
         simulator.fail_none();
         assert_eq!(simulator.counts(), before, "{failed:?}");

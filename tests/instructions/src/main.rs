@@ -26,10 +26,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use dlpack_traits::backend::Cpu;
-use dlpack_traits::exchange::{self, Fault, Host, NotImportable};
+use dlpack_traits::exchange::{self, NotImportable, ObjectHost, TableError};
 use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor};
 use dlpack_traits::{
-    DLPackExport, DataType, Device, Imported, ImportedSlice, ManagedTensor, Shared, SharedBuffer,
+    DLPackExport, DataType, Device, ExportArc, ImportedSlice, ImportedTensor, ManagedTensor,
+    SharedBuffer,
 };
 
 /// How often each row is done; the counts are divided by it.
@@ -65,26 +66,26 @@ struct Pointers;
 
 // SAFETY: 1. and 2. An object is its value, and no `&mut` to one is ever made.
 // 3. Nothing is claimed.
-unsafe impl<T: DLPackExport + 'static> Host<T> for Pointers {
+unsafe impl<T: DLPackExport + 'static> ObjectHost<T> for Pointers {
     type Error = ();
 
     unsafe fn with<R>(
         object: *mut c_void,
-        run: impl FnOnce(&T) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
+        run: impl FnOnce(&T) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
         // SAFETY: by 1 `object` is a living object of this host.
         run(unsafe { &*object.cast::<T>() })
     }
 
     unsafe fn view<R>(
         object: *mut c_void,
-        run: impl FnOnce(&T) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
+        run: impl FnOnce(&T) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
         // SAFETY: 1. is 1. of this function.
         unsafe { Self::with(object, run) }
     }
 
-    unsafe fn raise(fault: Fault<()>) {
+    unsafe fn raise(fault: TableError<()>) {
         panic!("{fault:?}");
     }
 }
@@ -144,7 +145,7 @@ fn slice(managed: *mut DLManagedTensorVersioned) -> f32 {
 
 fn imported(managed: *mut DLManagedTensorVersioned) -> usize {
     // SAFETY: 1. to 5. The tensor was just exported, and nobody else has it.
-    let tensor = unsafe { Imported::from_raw(managed) };
+    let tensor = unsafe { ImportedTensor::from_raw(managed) };
     tensor.map_or(0, |tensor| tensor.ndim())
 }
 
@@ -218,7 +219,7 @@ const ROWS: [(&str, fn()); 11] = [
         again(|()| delete(raw(matrix.to_dlpack())));
     }),
     ("export of a Shared + deleter", || {
-        let shared = Shared::new(matrix()).expect("memory");
+        let shared = ExportArc::new(matrix()).expect("memory");
         again(|()| delete(raw(shared.to_dlpack())));
     }),
     ("import to a slice + drop", || each(matrices().map(exported), slice)),

@@ -8,14 +8,14 @@ extern crate alloc;
 mod producer;
 // It needs no Python, but lives on the floor that does.
 #[cfg(loom)]
-#[path = "../../../dlpack-traits/src/python/relay.rs"]
+#[path = "../../../dlpack-traits/src/exchange/relay.rs"]
 mod relay;
 #[cfg(loom)]
 mod ffi {
     pub use dlpack_traits::ffi::DLManagedTensorVersioned;
 }
 #[cfg(loom)]
-#[path = "../../../dlpack-traits/src/sync.rs"]
+#[path = "../../../dlpack-traits/src/atomic.rs"]
 #[allow(unused_imports, reason = "the relay uses its part")]
 mod sync;
 

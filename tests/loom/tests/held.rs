@@ -10,9 +10,9 @@ use core::ptr;
 use std::sync::Arc;
 
 use dlpack_traits::backend::Cpu;
-use dlpack_traits::exchange::{Fault, Host, Importable, Wrap, table};
+use dlpack_traits::exchange::{TableError, ObjectHost, Importable, Wrap, table};
 use dlpack_traits::{
-    DLPackExport, DLPackImport, Describe, Description, Error, ImportError, Imported, Storage,
+    DLPackExport, DLPackImport, Describe, Description, Error, ImportError, ImportedTensor, Storage,
 };
 use loom::thread;
 use producer::{Memory, Producer};
@@ -35,7 +35,7 @@ enum Plan {
     Keep,
 }
 
-struct Made(#[expect(dead_code, reason = "it is dropped")] Option<Imported>);
+struct Made(#[expect(dead_code, reason = "it is dropped")] Option<ImportedTensor>);
 
 impl DLPackExport for Made {
     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
@@ -44,9 +44,9 @@ impl DLPackExport for Made {
 }
 
 impl DLPackImport for Made {
-    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+    fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
         let (plan, memory) = PLAN.with(|plan| plan.borrow_mut().take()).unwrap();
-        let elsewhere = |tensor: Imported| {
+        let elsewhere = |tensor: ImportedTensor| {
             let thread = thread::spawn(move || {
                 memory.read();
                 drop(tensor);
@@ -73,31 +73,31 @@ struct Pointers;
 
 // SAFETY: 1. and 2. An object is its value, and no `&mut` to one is ever made. 3.
 // Nothing is claimed.
-unsafe impl Host<Made> for Pointers {
+unsafe impl ObjectHost<Made> for Pointers {
     type Error = ();
 
     unsafe fn with<R>(
         object: *mut c_void,
-        run: impl FnOnce(&Made) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
+        run: impl FnOnce(&Made) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
         // SAFETY: by 1 it is a living object.
         run(unsafe { &*object.cast::<Made>() })
     }
 
     unsafe fn view<R>(
         object: *mut c_void,
-        run: impl FnOnce(&Made) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
+        run: impl FnOnce(&Made) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
         // SAFETY: 1. is 1. of this function.
         unsafe { Self::with(object, run) }
     }
 
-    unsafe fn raise(_: Fault<()>) {}
+    unsafe fn raise(_: TableError<()>) {}
 }
 
 // SAFETY: 1. It is a new box.
 unsafe impl Wrap<Made> for Pointers {
-    unsafe fn wrap(value: Made) -> Result<*mut c_void, Fault<()>> {
+    unsafe fn wrap(value: Made) -> Result<*mut c_void, TableError<()>> {
         Ok(Box::into_raw(Box::new(value)).cast())
     }
 }
@@ -121,7 +121,7 @@ fn object(plan: Plan) {
         } else {
             producer.memory().read();
             // SAFETY: it is ours still.
-            drop(unsafe { Imported::from_raw(tensor) }.unwrap());
+            drop(unsafe { ImportedTensor::from_raw(tensor) }.unwrap());
         }
         if let Some(thread) = thread {
             thread.join().unwrap();

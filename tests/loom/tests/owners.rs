@@ -1,10 +1,10 @@
-//! Owners of imported memory on several threads: the last one, and nobody else, calls
+//! RefCount of imported memory on several threads: the last one, and nobody else, calls
 //! the deleter, and finds done what all others did before.
 #![cfg(loom)]
 
 mod producer;
 
-use dlpack_traits::{DLPackExport, Foreign, SharedBuffer, Storage};
+use dlpack_traits::{DLPackExport, ImportedStorage, SharedBuffer, Storage};
 use loom::thread;
 use producer::Producer;
 
@@ -13,7 +13,7 @@ use producer::Producer;
 fn the_last_owner_calls_the_deleter() {
     loom::model(|| {
         let producer = Producer::new();
-        let one: Foreign = Foreign::new(producer.import()).unwrap();
+        let one: ImportedStorage = ImportedStorage::new(producer.import()).unwrap();
         let threads: Vec<_> = (0..2)
             .map(|turn| {
                 let (mine, used) = (one.clone(), producer.memory());
@@ -41,7 +41,7 @@ fn the_last_owner_calls_the_deleter() {
 fn exports_are_owners() {
     loom::model(|| {
         let producer = Producer::new();
-        let held: Foreign = Foreign::new(producer.import()).unwrap();
+        let held: ImportedStorage = ImportedStorage::new(producer.import()).unwrap();
         let exports = [held.to_dlpack().unwrap(), held.into_dlpack().unwrap()];
         let threads = exports.map(|export| {
             let used = producer.memory();
@@ -62,7 +62,7 @@ fn exports_are_owners() {
 fn the_only_owner_may_write() {
     loom::model(|| {
         let producer = Producer::new();
-        let mut one: Foreign = Foreign::new(producer.import_own()).unwrap();
+        let mut one: ImportedStorage = ImportedStorage::new(producer.import_own()).unwrap();
         let (other, used) = (one.clone(), producer.memory());
         let thread = thread::spawn(move || {
             used.read();
@@ -79,7 +79,7 @@ fn the_only_owner_may_write() {
     });
 }
 
-/// Owners of memory of our own, shared with consumers.
+/// RefCount of memory of our own, shared with consumers.
 #[test]
 fn shared_buffers() {
     loom::model(|| {

@@ -8,7 +8,7 @@ mod sync {
     pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
 }
 
-#[path = "../../../dlpack-traits/src/managed/owners.rs"]
+#[path = "../../../dlpack-traits/src/managed/refcount.rs"]
 #[allow(dead_code, reason = "a model needs some of it")]
 mod owners;
 
@@ -17,11 +17,11 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
-use owners::Owners;
+use owners::RefCount;
 
 /// What a block is: the word, the C struct, and the value.
 struct Block {
-    owners: Owners,
+    owners: RefCount,
     managed: UnsafeCell<usize>,
     /// Written when it is dropped or changed, so that no reader may be left.
     value: UnsafeCell<usize>,
@@ -34,7 +34,7 @@ struct Handle(Arc<Block>);
 impl Handle {
     fn new() -> Self {
         Self(Arc::new(Block {
-            owners: Owners::one(),
+            owners: RefCount::one(),
             managed: UnsafeCell::new(0),
             value: UnsafeCell::new(0),
             drops: AtomicUsize::new(0),
@@ -52,8 +52,8 @@ impl Handle {
     }
 
     /// The lend in place, if it can be had: the struct is written.
-    fn lend(&self) -> Option<Lent> {
-        self.0.owners.lend().then(|| {
+    fn data_mut(&self) -> Option<Lent> {
+        self.0.owners.data_mut().then(|| {
             // SAFETY: loom finds out.
             self.0.managed.with_mut(|managed| unsafe { *managed += 1 });
             Lent(Arc::clone(&self.0))
@@ -102,7 +102,7 @@ fn whoever_is_last() {
     loom::model(|| {
         let handle = Handle::new();
         let block = Arc::clone(&handle.0);
-        let consumer = handle.lend().expect("nobody has it");
+        let consumer = handle.data_mut().expect("nobody has it");
         let other = handle.again();
         let threads = [
             thread::spawn(move || consumer.finish()),
@@ -128,16 +128,16 @@ fn one_lend_at_a_time() {
         let block = Arc::clone(&handle.0);
         let other = handle.again();
         let thread = thread::spawn(move || {
-            let lent = other.lend();
+            let lent = other.data_mut();
             other.remove();
             if let Some(lent) = lent {
                 lent.finish();
             }
         });
-        if let Some(lent) = handle.lend() {
+        if let Some(lent) = handle.data_mut() {
             let deleter = thread::spawn(move || lent.finish());
             // Maybe it is free again.
-            if let Some(lent) = handle.lend() {
+            if let Some(lent) = handle.data_mut() {
                 lent.finish();
             }
             deleter.join().unwrap();
@@ -155,7 +155,7 @@ fn alone() {
         let handle = Handle::new();
         let block = Arc::clone(&handle.0);
         let other = handle.again();
-        let consumer = handle.lend().expect("nobody has it");
+        let consumer = handle.data_mut().expect("nobody has it");
         let threads = [
             thread::spawn(move || consumer.finish()),
             thread::spawn(move || {

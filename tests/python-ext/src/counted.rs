@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-use dlpack_traits::{Data, DataRef, SharedOwner, Storage};
+use dlpack_traits::{DataMut, DataRef, SharedOwner, Storage};
 use pyo3::prelude::*;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
@@ -57,8 +57,8 @@ impl<S: Storage> Storage for Counted<S> {
         self.0.data()
     }
 
-    fn lend(&mut self) -> Data<'_> {
-        self.0.lend()
+    fn data_mut(&mut self) -> DataMut<'_> {
+        self.0.data_mut()
     }
 }
 

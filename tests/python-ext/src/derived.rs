@@ -1,6 +1,6 @@
 //! Classes that are made from tensors by the derive.
 
-use dlpack_traits::{DLPackExport, DLPackImport, Foreign, python};
+use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage, python};
 use pyo3::prelude::*;
 
 /// Pixels in the memory of others, in any layout.
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(shape(height, width, 3))]
 pub(crate) struct Photo {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     height: u32,
     width: u32,
     strides: Vec<isize>,
@@ -22,7 +22,7 @@ pub(crate) struct Photo {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(require(device = cpu, rank(1, 2), contiguous), validate = Signal::is_there)]
 pub(crate) struct Signal {
-    data: Foreign<f32>,
+    data: ImportedStorage<f32>,
     shape: Vec<usize>,
 }
 

@@ -3,7 +3,7 @@
 use dlpack_traits::backend::Cpu;
 use dlpack_traits::exchange::{self, NotImportable};
 use dlpack_traits::python::{self, PyHost};
-use dlpack_traits::{DLPackExport, DLPackImport, Foreign, ImportError, Imported};
+use dlpack_traits::{DLPackExport, DLPackImport, ImportError, ImportedStorage, ImportedTensor};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
@@ -30,15 +30,15 @@ impl Viewed {
 #[pyclass(frozen, subclass, module = "dlpack_testing")]
 #[derive(DLPackExport)]
 pub(crate) struct Received {
-    data: Foreign<f32>,
+    data: ImportedStorage<f32>,
     shape: [i64; 1],
 }
 
 impl DLPackImport for Received {
-    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+    fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
         match *tensor.shape() {
             [13] => panic!("from_dlpack() panics on purpose"),
-            [len] => Ok(Self { data: Foreign::new(tensor)?, shape: [len] }),
+            [len] => Ok(Self { data: ImportedStorage::new(tensor)?, shape: [len] }),
             _ => Err(ImportError::rejected("it takes one dimension")),
         }
     }

@@ -87,7 +87,7 @@ impl DLPackExport for Faulty {
     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         match self.fault {
             Fault::HandOff => Err(Error::Custom("the event was never recorded")),
-            Fault::PanicInHandOff => panic!("hand_off() panics on purpose"),
+            Fault::PanicInHandOff => panic!("sync_for() panics on purpose"),
             _ => consumer.host(),
         }
     }

@@ -9,8 +9,8 @@ use dlpack_traits::backend::{
 };
 use dlpack_traits::ffi::DLDeviceType;
 use dlpack_traits::{
-    AsLayout, DLPackExport, DLPackImport, DataType, Describe, Description, Device, Error, Foreign,
-    ImportError, Imported, SharedOwner, Storage, python,
+    AsLayout, DLPackExport, DLPackImport, DataType, Describe, Description, Device, Error,
+    ImportError, ImportedStorage, ImportedTensor, SharedOwner, Storage, python,
 };
 use pyo3::prelude::*;
 
@@ -55,7 +55,7 @@ macro_rules! on_gpus {
 
         /// An imported tensor on a GPU, which can be exported for any stream.
         #[pyclass(frozen, module = "dlpack_testing")]
-        pub(crate) struct $taken(DeviceBuffer<$backend>, Foreign);
+        pub(crate) struct $taken(DeviceBuffer<$backend>, ImportedStorage);
 
         impl DLPackExport for $taken {
             fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
@@ -68,10 +68,10 @@ macro_rules! on_gpus {
         }
 
         impl DLPackImport for $taken {
-            fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+            fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
                 backend::check_device::<$backend>(&tensor)?;
                 let stream = WorkStream::<$backend>::current(tensor.device())?;
-                let foreign = Foreign::new(tensor)?;
+                let foreign = ImportedStorage::new(tensor)?;
                 // SAFETY: 1. It was imported for the default stream, which is the current
                 // one.
                 let buffer = unsafe { DeviceBuffer::from_foreign(foreign.clone(), stream) }?;

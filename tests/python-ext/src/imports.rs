@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use dlpack_traits::python::{self, ImportOptions};
 use dlpack_traits::{
-    DLPackExport, DLPackImport, Device, Foreign, ImportError, Imported, StreamArg, ffi,
+    DLPackExport, DLPackImport, Device, ImportError, ImportedStorage, ImportedTensor, StreamArg,
+    ffi,
 };
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -15,19 +16,19 @@ use crate::thread_exit::at_thread_exit;
 
 /// A tensor that was imported, until it is released.
 #[pyclass(frozen, module = "dlpack_testing")]
-pub(crate) struct Held(Mutex<Option<Imported>>);
+pub(crate) struct Held(Mutex<Option<ImportedTensor>>);
 
 impl Held {
-    fn new(tensor: Imported) -> Self {
+    fn new(tensor: ImportedTensor) -> Self {
         Self(Mutex::new(Some(tensor)))
     }
 
-    fn take(&self) -> PyResult<Imported> {
+    fn take(&self) -> PyResult<ImportedTensor> {
         let tensor = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         tensor.ok_or_else(|| PyRuntimeError::new_err("the tensor was released before"))
     }
 
-    fn read<R>(&self, read: impl FnOnce(&Imported) -> PyResult<R>) -> PyResult<R> {
+    fn read<R>(&self, read: impl FnOnce(&ImportedTensor) -> PyResult<R>) -> PyResult<R> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         read(held.as_ref().ok_or_else(|| PyRuntimeError::new_err("the tensor was released"))?)
     }
@@ -169,14 +170,14 @@ pub(crate) fn import_often(object: &Bound<'_, PyAny>, rounds: usize) -> PyResult
 #[pyclass(frozen, subclass, module = "dlpack_testing")]
 #[derive(DLPackExport)]
 #[dlpack(transparent)]
-pub(crate) struct Floats(Foreign<f32>);
+pub(crate) struct Floats(ImportedStorage<f32>);
 
 impl DLPackImport for Floats {
-    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+    fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
         if tensor.ndim() == 0 {
             return Err(ImportError::rejected("a single number is no `Floats`"));
         }
-        Ok(Self(Foreign::new(tensor)?))
+        Ok(Self(ImportedStorage::new(tensor)?))
     }
 }
 
@@ -192,11 +193,11 @@ impl Floats {
 #[pyclass(frozen, module = "dlpack_testing")]
 #[derive(DLPackExport)]
 #[dlpack(transparent)]
-pub(crate) struct Anything(Foreign);
+pub(crate) struct Anything(ImportedStorage);
 
 impl DLPackImport for Anything {
-    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
-        Ok(Self(Foreign::new(tensor)?))
+    fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
+        Ok(Self(ImportedStorage::new(tensor)?))
     }
 }
 
@@ -212,11 +213,11 @@ impl Anything {
 #[pyclass(frozen, module = "dlpack_testing")]
 #[derive(DLPackExport)]
 #[dlpack(transparent)]
-pub(crate) struct OwnFromDlpack(Foreign<f32>);
+pub(crate) struct OwnFromDlpack(ImportedStorage<f32>);
 
 impl DLPackImport for OwnFromDlpack {
-    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
-        Ok(Self(Foreign::new(tensor)?))
+    fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
+        Ok(Self(ImportedStorage::new(tensor)?))
     }
 }
 
@@ -224,7 +225,7 @@ impl DLPackImport for OwnFromDlpack {
 impl OwnFromDlpack {
     #[staticmethod]
     fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self(Foreign::new(python::from_dlpack(object)?)?))
+        Ok(Self(ImportedStorage::new(python::from_dlpack(object)?)?))
     }
 }
 
@@ -244,7 +245,7 @@ pub(crate) fn add_floats(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyclass(frozen, subclass, weakref, module = "dlpack_testing")]
 #[derive(DLPackExport, DLPackImport)]
 pub(crate) struct Derived {
-    data: Foreign<f32>,
+    data: ImportedStorage<f32>,
     shape: Vec<i64>,
     strides: Vec<i64>,
     byte_offset: usize,

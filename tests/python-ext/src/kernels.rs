@@ -6,7 +6,8 @@
 use dlpack_traits::backend::Prototype;
 use dlpack_traits::python::{self, Allocated};
 use dlpack_traits::{
-    DLPackExport, DataType, Describe, Description, Device, Dims, Error, Imported, Storage, ffi,
+    DLPackExport, DataType, Describe, Description, Device, Dims, Error, ImportedTensor, Storage,
+    ffi,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -23,9 +24,9 @@ pub(crate) fn fused<'py>(
     c: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let class = a.get_type();
-    let made: Allocated<'py> = python::borrow(a, |a, _| {
-        python::borrow(b, |b, _| {
-            python::borrow(c, |c, _| {
+    let made: Allocated<'py> = python::with_tensor(a, |a, _| {
+        python::with_tensor(b, |b, _| {
+            python::with_tensor(c, |c, _| {
                 if a.shape() != b.shape() || a.shape() != c.shape() {
                     return Err(PyValueError::new_err("the shapes differ"));
                 }
@@ -46,7 +47,7 @@ pub(crate) fn fused<'py>(
 /// One of the `float32`s of a tensor, which comes as an argument.
 #[pyfunction]
 pub(crate) fn element(
-    #[pyo3(from_py_with = python::from_dlpack)] tensor: Imported,
+    #[pyo3(from_py_with = python::from_dlpack)] tensor: ImportedTensor,
     index: Vec<usize>,
 ) -> PyResult<f32> {
     Ok(tensor.elements::<f32>()?.load(&index)?)
@@ -55,7 +56,7 @@ pub(crate) fn element(
 /// The sum of borrowed `float32`s, and the stream that came with them.
 #[pyfunction]
 pub(crate) fn borrowed_sum(object: &Bound<'_, PyAny>) -> PyResult<(f32, usize)> {
-    python::borrow(object, |tensor, stream| {
+    python::with_tensor(object, |tensor, stream| {
         let sum = tensor.elements::<f32>()?.iter().sum();
         Ok((sum, stream.as_ptr().addr()))
     })
@@ -64,7 +65,7 @@ pub(crate) fn borrowed_sum(object: &Bound<'_, PyAny>) -> PyResult<(f32, usize)> 
 /// Device, shape, strides, address, and a stream.
 type Facts = (String, Vec<i64>, Vec<i64>, usize, usize);
 
-fn facts(tensor: &Imported, stream: python::WorkStream<'_>) -> Facts {
+fn facts(tensor: &ImportedTensor, stream: python::CurrentStream<'_>) -> Facts {
     (
         tensor.device().to_string(),
         tensor.shape().to_vec(),
@@ -78,7 +79,7 @@ fn facts(tensor: &Imported, stream: python::WorkStream<'_>) -> Facts {
 /// shape, strides, address, and the stream that came with it.
 #[pyfunction]
 pub(crate) fn borrowed_facts(object: &Bound<'_, PyAny>) -> PyResult<Facts> {
-    python::borrow(object, |tensor, stream| Ok(facts(&tensor, stream)))
+    python::with_tensor(object, |tensor, stream| Ok(facts(&tensor, stream)))
 }
 
 /// The sum of borrowed `float32`s before and after Python runs `between`.
@@ -87,7 +88,7 @@ pub(crate) fn borrowed_sums_around(
     object: &Bound<'_, PyAny>,
     between: &Bound<'_, PyAny>,
 ) -> PyResult<(f32, f32)> {
-    python::borrow(object, |tensor, _| {
+    python::with_tensor(object, |tensor, _| {
         let elements = tensor.elements::<f32>()?;
         let before = elements.iter().sum();
         between.call0()?;
@@ -98,18 +99,18 @@ pub(crate) fn borrowed_sums_around(
 /// [`borrowed_sum`] of a view.
 #[pyfunction]
 pub(crate) fn viewed_sum(object: &Bound<'_, PyAny>) -> PyResult<(f32, usize)> {
-    let read = |tensor: python::Borrowed<'_>, stream: python::WorkStream<'_>| {
+    let read = |tensor: python::BorrowedTensor<'_>, stream: python::CurrentStream<'_>| {
         Ok((tensor.elements::<f32>()?.iter().sum(), stream.as_ptr().addr()))
     };
     // SAFETY: 1. `read` calls nothing of Python, and no test changes the object meanwhile.
-    unsafe { python::borrow_view(object, read) }
+    unsafe { python::with_view(object, read) }
 }
 
 /// [`borrowed_facts`] of a view.
 #[pyfunction]
 pub(crate) fn viewed_facts(object: &Bound<'_, PyAny>) -> PyResult<Facts> {
     // SAFETY: 1. `facts` calls nothing of Python, and no test changes the object meanwhile.
-    unsafe { python::borrow_view(object, |tensor, stream| Ok(facts(&tensor, stream))) }
+    unsafe { python::with_view(object, |tensor, stream| Ok(facts(&tensor, stream))) }
 }
 
 /// A tensor of a Python type, made by its allocator and, if it has elements on
@@ -162,5 +163,5 @@ pub(crate) fn hand_to<'py>(class: &Bound<'py, PyType>, dtype: &str) -> PyResult<
     let dtype = DataType::from_name(dtype).ok_or_else(|| PyValueError::new_err("what dtype?"))?;
     let len = 64 / i64::from(dtype.bits());
     let numbers = Numbers { data: Counted::new((0..8).collect()), dtype, len };
-    python::to(class, numbers.into_dlpack()?)
+    python::to_object(class, numbers.into_dlpack()?)
 }

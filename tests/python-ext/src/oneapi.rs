@@ -4,7 +4,7 @@ use dlpack_traits::backend::{
     Cpu, DeviceBuffer, OneApi, StreamHandle, Usm, UsmKind, WorkStream, copy_to_host,
 };
 use dlpack_traits::python::ImportOptions;
-use dlpack_traits::{DLPackExport, DataType, Device, Foreign, ffi, python};
+use dlpack_traits::{DLPackExport, DataType, Device, ImportedStorage, ffi, python};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -74,7 +74,7 @@ impl InUsm {
         let tensor = python::from_dlpack_with(object, &options)?;
         OneApi::recognize(tensor.as_ptr().cast(), tensor.device())?;
         let stream = self::stream(tensor.device().device_id(), queue)?;
-        let foreign: Foreign = Foreign::new(tensor)?;
+        let foreign: ImportedStorage = ImportedStorage::new(tensor)?;
         let tensor = foreign.tensor();
         let (shape, strides) = (tensor.shape().to_vec(), tensor.strides().to_vec());
         // From the lowest element to the first.

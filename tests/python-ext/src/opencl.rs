@@ -1,7 +1,7 @@
 //! Tensors in buffers of OpenCL, as a Python class.
 
 use dlpack_traits::backend::{Cpu, DeviceBuffer, OpenCl, StreamHandle, WorkStream, copy_to_host};
-use dlpack_traits::{DLPackExport, DataType, Device, Foreign, ffi, python};
+use dlpack_traits::{DLPackExport, DataType, Device, ImportedStorage, ffi, python};
 use pyo3::prelude::*;
 
 /// `float32`s in a `cl_mem` that another library made.
@@ -44,7 +44,7 @@ impl InClBuffer {
         let byte_offset = usize::try_from(tensor.byte_offset())?;
         let shape = tensor.shape().to_vec();
         // SAFETY: 1. The test gave the stream for which the tensor was exported.
-        let data = unsafe { DeviceBuffer::from_foreign(Foreign::new(tensor)?, stream) }?;
+        let data = unsafe { DeviceBuffer::from_foreign(ImportedStorage::new(tensor)?, stream) }?;
         Ok(Self { data, shape, byte_offset })
     }
 

@@ -17,7 +17,7 @@ def test_import_through_its_table():
 
 
 def test_export_into_its_class():
-    """`python::to(paddle.Tensor)` makes one of its tensors over Rust's memory."""
+    """`python::to_object(paddle.Tensor)` makes one of its tensors over Rust's memory."""
     made = testing.hand_to(paddle.Tensor, "float32")
     assert isinstance(made, paddle.Tensor) and made.shape == [2]
 

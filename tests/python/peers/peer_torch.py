@@ -26,7 +26,7 @@ def test_writes_are_seen():
 
 
 def test_export_into_its_class():
-    """`python::to(torch.Tensor)` makes one of its tensors over Rust's memory."""
+    """`python::to_object(torch.Tensor)` makes one of its tensors over Rust's memory."""
     made = testing.hand_to(torch.Tensor, "float32")
     assert type(made) is torch.Tensor and made.shape == (2,)
 

@@ -4,8 +4,8 @@ use core::marker::PhantomData;
 
 use dlpack_tests::counted::Drops;
 use tensors::{
-    DLPackExport, DLPackImport, DataType, Element, Foreign, FromDims, ImportStorage, Imported,
-    Readable, Storage,
+    DLPackExport, DLPackImport, DataType, Element, FromDims, ImportStorage, ImportedStorage,
+    ImportedTensor, Readable, Storage,
 };
 
 use super::forge::{Forged, forged, import};
@@ -15,7 +15,7 @@ use super::{built, bytes, imported, refused};
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Tensor<T: Readable, D: FromDims + tensors::AsDims>(
-    #[dlpack(data)] Foreign<T>,
+    #[dlpack(data)] ImportedStorage<T>,
     #[dlpack(shape)] D,
     PhantomData<fn(T)>,
 );
@@ -47,7 +47,7 @@ fn generics() {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors, bound(T: Readable))]
 struct Bounded<T> {
-    data: Foreign<T>,
+    data: ImportedStorage<T>,
     shape: Vec<i64>,
 }
 
@@ -121,8 +121,8 @@ enum Only {
 #[derive(DLPackImport)]
 #[dlpack(crate = ::tensors, validate = OneOf::check)]
 enum OneOf {
-    A(Foreign<u8>),
-    B(Foreign<f32>),
+    A(ImportedStorage<u8>),
+    B(ImportedStorage<f32>),
 }
 
 impl OneOf {
@@ -175,10 +175,10 @@ fn enums() {
 enum Buffer<T: Element> {
     Own(Vec<T>),
     #[dlpack(import)]
-    Foreign(Foreign<T>),
+    Foreign(ImportedStorage<T>),
     #[dlpack(import)]
     Bytes {
-        bytes: Foreign<u8>,
+        bytes: ImportedStorage<u8>,
     },
 }
 
@@ -203,7 +203,7 @@ fn storages() {
     let drops = Drops::new();
     let tensor = imported(&bytes(&[6]), &drops);
     let address = tensor.as_ptr();
-    let again: Imported = import(Either::from_dlpack(tensor).unwrap().into_dlpack().unwrap());
+    let again: ImportedTensor = import(Either::from_dlpack(tensor).unwrap().into_dlpack().unwrap());
     assert_eq!((again.as_ptr(), again.dtype()), (address, DataType::U8));
     drop(again);
     assert_eq!(drops.count(), 1);
@@ -222,7 +222,7 @@ fn storages() {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Tagged<T: Readable, U: Send + 'static> {
-    data: Foreign<T>,
+    data: ImportedStorage<T>,
     shape: Vec<i64>,
     #[dlpack(sync, default)]
     event: Option<Never>,

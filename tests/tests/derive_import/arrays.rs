@@ -1,9 +1,9 @@
-//! Elements that are arrays, held where they are: an export, a copy and a `Foreign` count
+//! Elements that are arrays, held where they are: an export, a copy and a `ImportedStorage` count
 //! them in the same way.
 
 use tensors::{
-    AsLayout, DLPackExport, DLPackImport, Describe, Description, Error, Foreign, FromLayout,
-    ImportStorage, Imported, Storage, Unmet,
+    AsLayout, DLPackExport, DLPackImport, Describe, Description, Error, FromLayout, ImportStorage,
+    ImportedStorage, ImportedTensor, MismatchKind, Storage,
 };
 
 use super::forge::Forged;
@@ -18,7 +18,7 @@ struct Rgb([u8; 3]);
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Image {
-    data: Foreign<Rgb>,
+    data: ImportedStorage<Rgb>,
     shape: [usize; 2],
     strides: [isize; 2],
     #[dlpack(offset(elements))]
@@ -29,7 +29,7 @@ struct Image {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors, shape(height, width))]
 struct Rows {
-    data: Foreign<Rgb>,
+    data: ImportedStorage<Rgb>,
     height: usize,
     width: usize,
     #[dlpack(pitch(elements))]
@@ -41,7 +41,7 @@ struct Rows {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors, order = column_major)]
 struct ByColumns {
-    data: Box<Foreign<Rgb>>,
+    data: Box<ImportedStorage<Rgb>>,
     shape: Vec<usize>,
 }
 
@@ -63,7 +63,7 @@ fn same_again<T: DLPackImport + DLPackExport + Send + 'static>(case: &Forged) ->
     let expected = case.imported();
     let again = built::<T>(case).unwrap().into_dlpack().unwrap().import().unwrap();
     assert_eq!(again.shape(), expected.shape());
-    let elements = |tensor: &Imported| tensor.elements::<u8>().unwrap().to_vec().unwrap();
+    let elements = |tensor: &ImportedTensor| tensor.elements::<u8>().unwrap().to_vec().unwrap();
     assert_eq!(elements(&again), elements(&expected));
     built(case).unwrap()
 }
@@ -121,9 +121,9 @@ struct Strided {
 #[dlpack(crate = ::tensors)]
 enum Samples {
     #[dlpack(import)]
-    Numbers(Foreign<f32>),
+    Numbers(ImportedStorage<f32>),
     #[dlpack(import)]
-    Pixels(Foreign<Rgb>),
+    Pixels(ImportedStorage<Rgb>),
     Ours(Vec<Rgb>),
 }
 
@@ -149,19 +149,19 @@ fn variants_count_the_arrays_that_they_hold() {
 }
 
 /// An implementation by hand, which counts as the derive does.
-struct ByHand(Foreign<Rgb>);
+struct ByHand(ImportedStorage<Rgb>);
 
 impl ImportStorage for ByHand {
-    fn accepts(tensor: &Imported) -> Result<(), Unmet> {
-        <Foreign<Rgb> as ImportStorage>::accepts(tensor)
+    fn accepts(tensor: &ImportedTensor) -> Result<(), MismatchKind> {
+        <ImportedStorage<Rgb> as ImportStorage>::accepts(tensor)
     }
 
-    fn axes(tensor: &Imported) -> &'static [i64] {
-        Foreign::<Rgb>::axes(tensor)
+    fn axes(tensor: &ImportedTensor) -> &'static [i64] {
+        ImportedStorage::<Rgb>::axes(tensor)
     }
 
-    fn from_imported(tensor: Imported) -> Result<Self, Error> {
-        Foreign::new(tensor).map(Self)
+    fn from_imported(tensor: ImportedTensor) -> Result<Self, Error> {
+        ImportedStorage::new(tensor).map(Self)
     }
 }
 
@@ -181,7 +181,7 @@ fn layout_and_data_of_a_foreign_fit_together() {
     let padded = pixels(&[2, 1, 3]).strided(&[7, 3, 1], 0);
     let error = by_hand(&padded).into_dlpack().map(|_| ()).unwrap_err();
     assert_eq!(error, Error::StrideNotWhole { axis: 0, bytes: 7 });
-    let foreign = Foreign::<Rgb>::new(padded.imported()).unwrap();
+    let foreign = ImportedStorage::<Rgb>::new(padded.imported()).unwrap();
     assert_eq!(foreign.elements().unwrap().load(&[1, 0]), Ok(Rgb([7, 8, 9])));
     assert_eq!(foreign.to_dlpack().unwrap().strides(), [7, 3, 1]);
     // A pixel can be one element of three lanes, too. Then it has no axes.

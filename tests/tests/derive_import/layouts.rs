@@ -1,6 +1,6 @@
 //! Layouts that a struct holds as one value.
 
-use tensors::{AsLayout, DLPackExport, DLPackImport, Foreign, FromLayout};
+use tensors::{AsLayout, DLPackExport, DLPackImport, FromLayout, ImportedStorage};
 
 use super::forge::{Forged, forged, import};
 use super::{built, refused, text};
@@ -35,7 +35,7 @@ struct ByColumns<const N: usize> {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Tensor {
-    data: Foreign<i32>,
+    data: ImportedStorage<i32>,
     #[dlpack(layout)]
     layout: Named,
 }
@@ -43,7 +43,7 @@ struct Tensor {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Held<const N: usize> {
-    data: Foreign<i32>,
+    data: ImportedStorage<i32>,
     #[dlpack(layout)]
     layout: ByColumns<N>,
 }

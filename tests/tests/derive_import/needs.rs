@@ -1,6 +1,6 @@
 //! Needs that two words say together, each where the other one says nothing.
 
-use tensors::{DLPackExport, DLPackImport, DataType, Flags, Foreign, Order};
+use tensors::{DLPackExport, DLPackImport, DataType, Flags, ImportedStorage, Order};
 
 use super::forge::{Forged, forged, import};
 use super::{built, bytes, refused};
@@ -9,7 +9,7 @@ use super::{built, bytes, refused};
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct EitherOrder {
-    data: Foreign<i32>,
+    data: ImportedStorage<i32>,
     shape: [u8; 2],
     #[dlpack(order)]
     fastest: Order,
@@ -67,7 +67,7 @@ fn whole_bytes_are_never_padded() {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Strided {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: [u8; 2],
     strides: [i8; 2],
 }

@@ -5,7 +5,7 @@ use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
 use dlpack_tests::counted::Drops;
-use tensors::{DLPackExport, DLPackImport, Foreign, ImportError};
+use tensors::{DLPackExport, DLPackImport, ImportError, ImportedStorage};
 
 use super::{bytes, imported, text};
 
@@ -17,7 +17,7 @@ struct Mask {
     area: usize,
     width: u8,
     #[dlpack(data)]
-    pixels: Foreign<u8>,
+    pixels: ImportedStorage<u8>,
     height: u16,
 }
 
@@ -31,7 +31,7 @@ impl core::fmt::Display for Empty {
 }
 
 impl Mask {
-    fn new(width: u8, pixels: Foreign<u8>, height: u16) -> Result<Self, Empty> {
+    fn new(width: u8, pixels: ImportedStorage<u8>, height: u16) -> Result<Self, Empty> {
         assert!(width != 5, "a constructor that panics");
         let area = usize::from(width) * usize::from(height);
         if area == 0 { Err(Empty) } else { Ok(Self { area, width, pixels, height }) }
@@ -69,7 +69,7 @@ fn constructors() {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors, validate = Self::check)]
 struct Table {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: [u8; 2],
     #[dlpack(default)]
     names: Vec<String>,
@@ -112,7 +112,7 @@ fn checks_and_defaults() {
 #[derive(DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Haunted {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: Vec<i64>,
     #[dlpack(default = Haunted::scream)]
     #[dlpack(skip)]
@@ -140,7 +140,7 @@ fn defaults_that_panic() {
 #[derive(DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Narrow {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     #[dlpack(ndim)]
     ndim: u8,
     shape: [i8; 2],
@@ -153,7 +153,7 @@ fn numbers_that_do_not_fit() {
     let long = super::Forged { bytes: vec![0; 200], ..bytes(&[200]) };
     let narrow = Narrow::from_dlpack(imported(&long, &drops));
     let narrow = narrow.map(|narrow| (narrow.data, narrow.ndim, narrow.shape, narrow.byte_offset));
-    assert!(matches!(narrow, Err(ImportError::Requirement(_))));
+    assert!(matches!(narrow, Err(ImportError::Mismatch(_))));
     assert_eq!(drops.count(), 1);
 }
 
@@ -163,7 +163,7 @@ fn elements_that_are_not_aligned() {
     #[derive(DLPackImport)]
     #[dlpack(crate = ::tensors)]
     struct Words {
-        data: Foreign<u32>,
+        data: ImportedStorage<u32>,
         shape: [u8; 1],
     }
     let drops = Drops::new();

@@ -1,7 +1,8 @@
 //! What is refused, and what the person who passed the tensor is told.
 
 use tensors::{
-    DLPackExport, DLPackImport, DataType, Device, Foreign, ImportError, Number, Requirement, Unmet,
+    DLPackExport, DLPackImport, DataType, Device, ImportError, ImportedStorage, MetadataField,
+    Mismatch, MismatchKind,
 };
 
 use super::forge::{Forged, forged};
@@ -10,7 +11,7 @@ use super::{built, bytes, refused, text};
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Image {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: [usize; 3],
 }
 
@@ -34,8 +35,8 @@ fn ranks() {
     assert_eq!(refused::<Image>(&bytes(&[2, 3])), "the tensor has 2 dimensions, `Image` needs 3");
     assert_eq!(refused::<Image>(&bytes(&[6])), "the tensor has 1 dimension, `Image` needs 3");
     let error = built::<Image>(&bytes(&[2, 3])).map(|_| ()).unwrap_err();
-    let unmet = Unmet::Rank { needed: vec![3], found: 2 };
-    assert_eq!(error, ImportError::Requirement(Requirement::new("Image", unmet)));
+    let unmet = MismatchKind::Rank { needed: vec![3], found: 2 };
+    assert_eq!(error, ImportError::Mismatch(Mismatch::new("Image", unmet)));
 }
 
 #[test]
@@ -52,14 +53,14 @@ fn without_strides() {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors, order = column_major)]
 struct ByColumns {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: Vec<u8>,
 }
 
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct AnyOrder {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: Vec<u8>,
     #[dlpack(order)]
     order: tensors::Order,
@@ -68,7 +69,7 @@ struct AnyOrder {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Pitched {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: [u8; 2],
     #[dlpack(pitch(bytes))]
     pitch: u8,
@@ -99,7 +100,7 @@ fn orders_and_pitches() {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Strided {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: [u8; 2],
     strides: [i8; 2],
 }
@@ -107,7 +108,7 @@ struct Strided {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Unsigned {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: [u8; 2],
     strides: Vec<usize>,
     byte_offset: u8,
@@ -134,7 +135,7 @@ fn negative_strides() {
 #[derive(DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Uneven {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: Vec<u8>,
     strides: [i8; 2],
 }
@@ -150,7 +151,7 @@ fn strides_of_another_rank() {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors, shape(rows, 3, Self::DEPTH, rows))]
 struct Listed {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     rows: u8,
 }
 
@@ -161,7 +162,7 @@ impl Listed {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Roomy {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     #[dlpack(ndim)]
     ndim: u8,
     shape: [i8; 2],
@@ -188,8 +189,8 @@ fn dimensions() {
     );
     let long = Forged { bytes: vec![0; 300], ..bytes(&[300, 1]) };
     let error = built::<Roomy>(&long).map(|_| ()).unwrap_err();
-    let unmet = Unmet::Fit { number: Number::Dimension(0), found: 300, int: "i8" };
-    assert_eq!(error, ImportError::Requirement(Requirement::new("Roomy", unmet)));
+    let unmet = MismatchKind::Fit { number: MetadataField::Dimension(0), found: 300, int: "i8" };
+    assert_eq!(error, ImportError::Mismatch(Mismatch::new("Roomy", unmet)));
     assert_eq!(
         error.to_string(),
         "dimension 0 of the tensor is 300, which does not fit in the `i8` of `Roomy`"
@@ -202,7 +203,7 @@ fn dimensions() {
     require(device(cpu, cuda_host), dtype(F32, U8), rank(1, 2), contiguous),
 )]
 struct Picky {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: Vec<i64>,
     strides: Vec<i64>,
 }
@@ -213,7 +214,7 @@ struct Picky {
     require(device = cuda, dtype = tensors::DataType::BF16, rank = 2, contiguous = column_major),
 )]
 struct Fussy {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: Vec<i64>,
     strides: Vec<i64>,
 }
@@ -299,7 +300,7 @@ fn bytes_of_any_type() {
 fn by_default_all_are_accepted() {
     struct Rank(usize);
     impl DLPackImport for Rank {
-        fn from_dlpack(tensor: tensors::Imported) -> Result<Self, ImportError> {
+        fn from_dlpack(tensor: tensors::ImportedTensor) -> Result<Self, ImportError> {
             match tensor.shape().len() {
                 0 => Err(ImportError::rejected("no axes")),
                 rank => Ok(Self(rank)),

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use dlpack_tests::counted::Drops;
 use tensors::ffi::DLManagedTensorVersioned;
-use tensors::layout::may_overlap;
+use tensors::strides::may_overlap;
 use tensors::{
-    DLPackExport, DLPackImport, DataType, Device, Error, Flags, Foreign, ImportError, Imported,
-    Order, SharedBuffer, StreamArg,
+    DLPackExport, DLPackImport, DataType, Device, Error, Flags, ImportError, ImportedStorage,
+    ImportedTensor, Order, SharedBuffer, StreamArg,
 };
 
 use super::forge::{Forged, forged, import};
@@ -22,7 +22,7 @@ fn same_again<T: DLPackExport + DLPackImport + Send + 'static>(forged: &Forged) 
     let (shape, strides) = (tensor.shape().to_vec(), tensor.strides().to_vec());
     let range = tensor.byte_range();
     let value = T::from_dlpack(tensor).unwrap();
-    let again: Imported = import(value.into_dlpack().unwrap());
+    let again: ImportedTensor = import(value.into_dlpack().unwrap());
     assert_eq!(again.as_ptr().addr(), address, "not a byte was moved");
     assert_eq!(again.as_ptr(), first);
     assert_eq!((again.shape(), again.strides()), (&shape[..], &strides[..]));
@@ -40,7 +40,7 @@ fn same_again<T: DLPackExport + DLPackImport + Send + 'static>(forged: &Forged) 
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Image {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: [usize; 2],
 }
 
@@ -48,7 +48,7 @@ struct Image {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Strided {
-    data: Arc<Foreign<i32>>,
+    data: Arc<ImportedStorage<i32>>,
     shape: Vec<u16>,
     strides: Arc<[i64]>,
     byte_offset: usize,
@@ -78,7 +78,7 @@ fn by_name() {
 #[dlpack(crate = ::tensors, shape(rows, Self::COLUMNS, 1, rows))]
 struct Listed {
     #[dlpack(data)]
-    memory: Foreign<u8>,
+    memory: ImportedStorage<u8>,
     rows: u8,
 }
 
@@ -91,7 +91,7 @@ impl Listed {
 #[dlpack(crate = ::tensors, shape(height, width))]
 struct Pitched {
     #[dlpack(data)]
-    memory: Box<Foreign<i32>>,
+    memory: Box<ImportedStorage<i32>>,
     height: u32,
     width: u32,
     #[dlpack(pitch(bytes))]
@@ -122,7 +122,7 @@ fn listed_numbers() {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Ordered {
-    data: Foreign<i32>,
+    data: ImportedStorage<i32>,
     shape: [i64; 2],
     #[dlpack(order)]
     fastest: Order,
@@ -135,7 +135,7 @@ struct Ordered {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors, order = column_major)]
 struct ByColumns {
-    data: Foreign<i32>,
+    data: ImportedStorage<i32>,
     shape: [i64; 2],
 }
 
@@ -161,7 +161,7 @@ fn orders() {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Fixed {
-    data: Foreign<i32>,
+    data: ImportedStorage<i32>,
     #[dlpack(ndim)]
     rank: u8,
     shape: [i32; 4],
@@ -335,7 +335,7 @@ fn bytes_of_any_type() {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Any {
-    data: Foreign,
+    data: ImportedStorage,
     shape: Vec<i64>,
     strides: Vec<i64>,
     #[dlpack(offset(bytes))]
@@ -348,7 +348,7 @@ struct Any {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct AnyCompact {
-    data: Foreign,
+    data: ImportedStorage,
     shape: Vec<i64>,
 }
 

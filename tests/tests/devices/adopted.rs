@@ -7,8 +7,8 @@ use std::thread;
 
 use new_device::Npu;
 use new_device::runtime::{Address, Event, Stream};
-use tensors::backend::{DeviceBuffer, Freed, WorkStream};
-use tensors::{DLPackExport, DataType, Error, Foreign, Imported};
+use tensors::backend::{DeviceBuffer, FreeOrder, WorkStream};
+use tensors::{DLPackExport, DataType, Error, ImportedStorage, ImportedTensor};
 
 use super::npu::{Session, filled, held_by, stream, vector};
 
@@ -30,7 +30,7 @@ impl Drop for Theirs {
 fn adopt(
     ours: &WorkStream<Npu>,
     owner_frees_on: Stream,
-    freed: Freed,
+    freed: FreeOrder,
     dropped: Sender<()>,
 ) -> DeviceBuffer<Npu> {
     let address = ours.stream().allocate(16).unwrap();
@@ -47,7 +47,7 @@ fn freed_in_order() {
     let _session = Session;
     let (gate, (dropped, was_dropped)) = (Event::of_host(), channel());
     let (ours, consumer) = (stream::<Npu>(), held_by(&gate));
-    let buffer = adopt(&ours, ours.stream().clone(), Freed::InOrder, dropped);
+    let buffer = adopt(&ours, ours.stream().clone(), FreeOrder::StreamOrdered, dropped);
     let address = Address::from_ptr(buffer.as_ptr());
     let result = consumer.stream().allocate(4).unwrap();
     let tensor = vector(buffer, 4).into_dlpack_on(consumer.as_arg()).unwrap();
@@ -65,7 +65,7 @@ fn freed_at_once() {
     let _session = Session;
     let (gate, (dropped, was_dropped)) = (Event::of_host(), channel());
     let (ours, consumer, theirs) = (stream::<Npu>(), held_by(&gate), Stream::new(0).unwrap());
-    let buffer = adopt(&ours, theirs.clone(), Freed::AtOnce, dropped);
+    let buffer = adopt(&ours, theirs.clone(), FreeOrder::Immediate, dropped);
     let address = Address::from_ptr(buffer.as_ptr());
     let result = consumer.stream().allocate(4).unwrap();
     let tensor = vector(buffer, 4).into_dlpack_on(consumer.as_arg()).unwrap();
@@ -92,7 +92,14 @@ fn nobody_frees_it() {
     let data = NonNull::new(address.as_ptr()).unwrap();
     // SAFETY: 1. to 4. The memory is new, and the device's. 5. It is never freed.
     let buffer = unsafe {
-        DeviceBuffer::from_raw_parts(data, 16, DataType::F32, ours.clone(), (), Freed::InOrder)
+        DeviceBuffer::from_raw_parts(
+            data,
+            16,
+            DataType::F32,
+            ours.clone(),
+            (),
+            FreeOrder::StreamOrdered,
+        )
     };
     assert_eq!(buffer.to_vec::<f32>().unwrap(), [0.0; 4]);
     drop(buffer);
@@ -108,7 +115,8 @@ fn imported_memory() {
     let (gate, ours) = (Event::of_host(), stream::<Npu>());
     let (lent, theirs) = (filled(ours.clone(), 2.0), ours.clone());
     let address = Address::from_ptr(lent.as_ptr());
-    let foreign = Foreign::new(vector(lent, 4).into_dlpack().unwrap().import().unwrap()).unwrap();
+    let foreign =
+        ImportedStorage::new(vector(lent, 4).into_dlpack().unwrap().import().unwrap()).unwrap();
     // SAFETY: 1. It was filled on that stream.
     let buffer = unsafe { DeviceBuffer::from_foreign(foreign, theirs) }.unwrap();
     assert_eq!(buffer.to_vec::<f32>(), Ok(vec![2.0; 4]));
@@ -135,7 +143,8 @@ fn imported_nothing() {
     // SAFETY: it is ours.
     unsafe { (*exported).dl_tensor.data = core::ptr::null_mut() };
     // SAFETY: 1. It was just exported, and says as the standard does that it is empty.
-    let foreign = Foreign::new(unsafe { Imported::from_raw(exported) }.unwrap()).unwrap();
+    let foreign =
+        ImportedStorage::new(unsafe { ImportedTensor::from_raw(exported) }.unwrap()).unwrap();
     // SAFETY: 1. There is no work.
     let buffer = unsafe { DeviceBuffer::from_foreign(foreign, ours) }.unwrap();
     assert_eq!((buffer.byte_len(), buffer.to_vec::<f32>()), (0, Ok(Vec::new())));
@@ -145,7 +154,8 @@ fn imported_nothing() {
 #[test]
 fn imported_memory_of_elsewhere() {
     let _session = Session;
-    let owned = Foreign::new(vector(vec![1.0_f32], 1).into_dlpack().unwrap().import().unwrap());
+    let owned =
+        ImportedStorage::new(vector(vec![1.0_f32], 1).into_dlpack().unwrap().import().unwrap());
     // SAFETY: 1. It is refused.
     let refused = unsafe { DeviceBuffer::from_foreign(owned.unwrap(), stream::<Npu>()) };
     let refused = refused.map(drop);

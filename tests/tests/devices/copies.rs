@@ -4,10 +4,10 @@ use core::ptr::NonNull;
 use std::thread;
 
 use dlpack_tests::counted::Owner;
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use new_device::Npu;
 use new_device::runtime::{BAD_ADDRESS, Event};
-use tensors::backend::{Cpu, DeviceBuffer, Freed, copy_to_host};
+use tensors::backend::{Cpu, DeviceBuffer, FreeOrder, copy_to_host};
 use tensors::{DLPackExport, DataRef, DataType, Device, Error, Flags, ManagedTensor, Storage};
 
 use super::npu::{NPU, Session, filled, held_by, stream, vector};
@@ -20,7 +20,7 @@ const U4: DataType = DataType::new(tensors::ffi::kDLUInt, 4, 1);
 /// The elements of a copy, which has to be one.
 fn elements<T: tensors::Element>(copy: ManagedTensor) -> Vec<T> {
     assert_eq!((copy.device(), copy.flags()), (Device::CPU, Flags::IS_COPIED));
-    let foreign = Foreign::from(copy);
+    let foreign = ImportedStorage::from(copy);
     let elements = foreign.elements();
     foreign.delete(Farewell::Plain);
     elements
@@ -146,7 +146,14 @@ fn a_copy_that_fails() {
     ours.stream().synchronize().unwrap();
     // SAFETY: none: the memory is gone. The device finds that out.
     let buffer = unsafe {
-        DeviceBuffer::from_raw_parts(data, 16, DataType::F32, ours.clone(), (), Freed::InOrder)
+        DeviceBuffer::from_raw_parts(
+            data,
+            16,
+            DataType::F32,
+            ours.clone(),
+            (),
+            FreeOrder::StreamOrdered,
+        )
     };
     let failed = Error::Device { device: NPU, call: "synchronize", code: BAD_ADDRESS.0 };
     assert_eq!(buffer.to_vec::<f32>().unwrap_err(), failed);

@@ -1,7 +1,9 @@
 //! A device without streams pays for none.
 
-use dlpack_tests::foreign::{Farewell, Foreign};
-use tensors::backend::{Cpu, DeviceBuffer, NoStream, Stream, Uses, WorkStream, hand_off};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
+use tensors::backend::{
+    ConsumerStreams, Cpu, DeviceBuffer, NoStream, Stream, WorkStream, sync_for,
+};
 use tensors::{DLPackExport, DataType, Device, Error, Flags, StreamArg};
 
 use super::npu::vector;
@@ -17,16 +19,16 @@ fn nothing_takes_no_memory() {
 #[test]
 fn the_rule_of_the_host() {
     let stream = WorkStream::<Cpu>::current(Device::CPU).unwrap();
-    hand_off(&stream, stream.as_arg()).unwrap();
-    hand_off(&stream, StreamArg::unspecified()).unwrap();
-    let uses = Uses::<Cpu>::new();
+    sync_for(&stream, stream.as_arg()).unwrap();
+    sync_for(&stream, StreamArg::unspecified()).unwrap();
+    let uses = ConsumerStreams::<Cpu>::new();
     for refused in [
         StreamArg::no_sync(),
         // SAFETY: 1. The host has no streams, so it is not used as one.
         unsafe { StreamArg::from_handle(1) },
     ] {
-        assert_eq!(hand_off(&stream, refused), Err(Error::StreamOnHost));
-        assert_eq!(uses.hand_off(&stream, refused), Err(Error::StreamOnHost));
+        assert_eq!(sync_for(&stream, refused), Err(Error::StreamOnHost));
+        assert_eq!(uses.sync_for(&stream, refused), Err(Error::StreamOnHost));
     }
     let elsewhere = Device::new(tensors::ffi::kDLCPU, 1);
     let error = WorkStream::<Cpu>::current(elsewhere).unwrap_err();
@@ -38,7 +40,7 @@ fn a_buffer_on_the_host_is_shared_memory() {
     let buffer = DeviceBuffer::<Cpu>::from_slice(Device::CPU, &[1_i16, 2, 3]).unwrap();
     let tensor = vector(buffer.clone(), 3).into_dlpack().unwrap();
     assert_eq!((tensor.dtype(), tensor.flags()), (DataType::I16, Flags::NONE));
-    let foreign = Foreign::from(tensor);
+    let foreign = ImportedStorage::from(tensor);
     foreign.write(|element: i16| element * 10);
     foreign.delete_elsewhere(Farewell::Plain);
     assert_eq!(buffer.to_vec::<i16>().unwrap(), [10, 20, 30]);

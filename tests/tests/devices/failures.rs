@@ -4,7 +4,7 @@
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use new_device::runtime::{BAD_ADDRESS, Stream};
 use tensors::backend::DeviceBuffer;
 use tensors::{DLPackExport, DataType, Error};
@@ -33,7 +33,7 @@ fn is_there(stream: &Stream, address: new_device::runtime::Address) -> bool {
 }
 
 #[test]
-fn a_hand_off_that_fails_is_an_error() {
+fn a_sync_for_that_fails_is_an_error() {
     let _session = Session;
     let consumer = stream::<Failing>();
     for fault in [Fault::RecordFails, Fault::RecordPanics] {
@@ -67,7 +67,7 @@ fn a_free_that_fails_leaks() {
         let tensor = vector(buffer, 4).into_dlpack_on(consumer.as_arg()).unwrap();
         ours.faults.set(fault);
         // A panic there does not leave the deleter.
-        Foreign::from(tensor).delete_elsewhere(Farewell::Plain);
+        ImportedStorage::from(tensor).delete_elsewhere(Farewell::Plain);
         assert!(is_there(&ours.stream, address), "{fault:?}");
     }
 }

@@ -4,10 +4,10 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::thread;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use new_device::Npu;
 use new_device::runtime::{self, Event, Stream};
-use tensors::backend::{DeviceBuffer, Uses, WorkStream, hand_off};
+use tensors::backend::{ConsumerStreams, DeviceBuffer, WorkStream, sync_for};
 use tensors::{DLPackExport, DataType, Error, StreamArg};
 
 use super::npu::{NPU, Session, address, filled, held_by, stream, vector};
@@ -40,7 +40,7 @@ fn after_the_kernels_of_several_consumers() {
     // The last owner goes on a thread that has never seen the device.
     thread::spawn(move || {
         for tensor in tensors {
-            Foreign::from(tensor).delete_elsewhere(Farewell::Copy);
+            ImportedStorage::from(tensor).delete_elsewhere(Farewell::Copy);
         }
     })
     .join()
@@ -101,9 +101,9 @@ fn on_our_own_stream() {
     let gate = Event::of_host();
     let buffer = filled(held_by(&gate), 2.0);
     let ours = buffer.stream().clone();
-    let uses = Uses::<Npu>::new();
-    uses.hand_off(&ours, ours.as_arg()).unwrap();
-    hand_off(&ours, ours.as_arg()).unwrap();
+    let uses = ConsumerStreams::<Npu>::new();
+    uses.sync_for(&ours, ours.as_arg()).unwrap();
+    sync_for(&ours, ours.as_arg()).unwrap();
     assert_eq!(format!("{uses:?} {}", uses.elsewhere()), "[] false");
     gate.set();
 }
@@ -112,14 +112,14 @@ fn on_our_own_stream() {
 fn a_stream_is_remembered_once() {
     let _session = Session;
     let (ours, theirs) = (stream::<Npu>(), stream::<Npu>());
-    let uses = Uses::<Npu>::new();
+    let uses = ConsumerStreams::<Npu>::new();
     for _ in 0..3 {
-        uses.hand_off(&ours, theirs.as_arg()).unwrap();
+        uses.sync_for(&ours, theirs.as_arg()).unwrap();
     }
     assert_eq!(format!("{uses:?}"), format!("[{:?}]", theirs.handle()));
     // Without a stream the host waits, and nobody is left.
-    uses.hand_off(&ours, StreamArg::unspecified()).unwrap();
-    uses.hand_off(&ours, StreamArg::on_host()).unwrap();
+    uses.sync_for(&ours, StreamArg::unspecified()).unwrap();
+    uses.sync_for(&ours, StreamArg::on_host()).unwrap();
     assert_eq!(format!("{uses:?}"), format!("[{:?}]", theirs.handle()));
     uses.order_before(&ours).unwrap();
 }
@@ -128,12 +128,12 @@ fn a_stream_is_remembered_once() {
 #[test]
 fn remembered_from_many_threads() {
     let _session = Session;
-    let (uses, ours) = (Uses::<Npu>::new(), stream::<Npu>());
+    let (uses, ours) = (ConsumerStreams::<Npu>::new(), stream::<Npu>());
     let streams: Vec<_> = (0..8).map(|_| stream::<Npu>()).collect();
     thread::scope(|scope| {
         for stream in &streams {
             let (uses, ours) = (&uses, &ours);
-            scope.spawn(move || uses.hand_off(ours, stream.as_arg()).unwrap());
+            scope.spawn(move || uses.sync_for(ours, stream.as_arg()).unwrap());
         }
     });
     let known = format!("{uses:?}");
@@ -152,7 +152,7 @@ fn an_unnamed_stream() {
     let error = tensor.to_dlpack_on(StreamArg::no_sync()).unwrap_err();
     assert_eq!(error, Error::StreamUntracked { device: NPU });
     // The plain function remembers nothing, so it may.
-    hand_off(tensor.data.stream(), StreamArg::no_sync()).unwrap();
+    sync_for(tensor.data.stream(), StreamArg::no_sync()).unwrap();
     gate.set();
     // Where the device can be waited for, it is: at the free, and then only.
     let buffer = DeviceBuffer::<Variant<true, true>>::zeroed(NPU, DataType::F32, 4).unwrap();

@@ -6,7 +6,7 @@ use core::ptr::{self, NonNull};
 
 use dlpack_tests::counted::Owner;
 use tensors::backend::{
-    Allocator, AllocatorOf, Backend, DeviceBuffer, Event, Memcpy, MemcpyOf, Place, Stream,
+    Allocator, AllocatorOf, Backend, DeviceBuffer, Event, Memcpy, MemcpyOf, MemoryRef, Stream,
     StreamHandle, WorkStream, copy_to_host,
 };
 use tensors::{Device, Error, Storage, ffi};
@@ -77,8 +77,8 @@ unsafe impl Allocator for Lost {
 unsafe impl Memcpy for Lost {
     unsafe fn copy(
         _: &WorkStream<Self>,
-        from: Place,
-        to: Place,
+        from: MemoryRef,
+        to: MemoryRef,
         byte_len: usize,
     ) -> Result<(), Error> {
         let host = if from.device == Device::CPU { from } else { to };

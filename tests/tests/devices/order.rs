@@ -5,7 +5,8 @@ use core::cell::{Cell, RefCell};
 use core::ptr::NonNull;
 
 use tensors::backend::{
-    Backend, DeviceBuffer, Event, Freed, Stream, StreamHandle, Uses, WorkStream, hand_off,
+    Backend, ConsumerStreams, DeviceBuffer, Event, FreeOrder, Stream, StreamHandle, WorkStream,
+    sync_for,
 };
 use tensors::{DataType, Device, Error, StreamArg, ffi};
 
@@ -122,8 +123,8 @@ unsafe impl Backend for Silent {
 #[test]
 fn streams_do_not_last_by_default() {
     let ours = WorkStream::<Silent>::current(DEVICE).unwrap();
-    let uses = Uses::new();
-    assert_eq!(uses.hand_off(&ours, consumer(2)), Err(Error::StreamUntracked { device: DEVICE }));
+    let uses = ConsumerStreams::new();
+    assert_eq!(uses.sync_for(&ours, consumer(2)), Err(Error::StreamUntracked { device: DEVICE }));
     assert_eq!(format!("{uses:?}"), "[]");
     assert_eq!(calls(), [""; 0]);
 }
@@ -149,7 +150,7 @@ impl Drop for Owner {
     }
 }
 
-fn buffer<const SYNC: bool>(handle: usize, freed: Freed) -> DeviceBuffer<Log<SYNC>> {
+fn buffer<const SYNC: bool>(handle: usize, freed: FreeOrder) -> DeviceBuffer<Log<SYNC>> {
     let (data, stream) = (NonNull::dangling(), named(handle));
     // SAFETY: 1. to 5. There are no bytes.
     unsafe { DeviceBuffer::from_raw_parts(data, 0, DataType::U8, stream, Owner, freed) }
@@ -157,12 +158,12 @@ fn buffer<const SYNC: bool>(handle: usize, freed: Freed) -> DeviceBuffer<Log<SYN
 
 #[test]
 fn the_producer_records_and_the_consumer_waits() {
-    hand_off(&named::<false>(1), consumer(2)).unwrap();
+    sync_for(&named::<false>(1), consumer(2)).unwrap();
     assert_eq!(calls(), ["record 1", "2 waits for 1"]);
-    let buffer = buffer::<false>(1, Freed::InOrder);
-    buffer.hand_off(consumer(2)).unwrap();
+    let buffer = buffer::<false>(1, FreeOrder::StreamOrdered);
+    buffer.sync_for(consumer(2)).unwrap();
     assert_eq!(calls(), ["record 1", "2 waits for 1"]);
-    buffer.hand_off(consumer(3)).unwrap();
+    buffer.sync_for(consumer(3)).unwrap();
     calls();
     drop(buffer);
     // The latest comes first, which does not matter; the free comes last.
@@ -173,11 +174,11 @@ fn the_producer_records_and_the_consumer_waits() {
 #[test]
 fn the_work_stream_is_the_consumers() {
     CURRENT.set(2);
-    let buffer = buffer::<false>(1, Freed::InOrder);
-    buffer.hand_off(StreamArg::work_stream()).unwrap();
+    let buffer = buffer::<false>(1, FreeOrder::StreamOrdered);
+    buffer.sync_for(StreamArg::work_stream()).unwrap();
     assert_eq!(calls(), ["record 1", "2 waits for 1"]);
     CURRENT.set(1);
-    buffer.hand_off(StreamArg::work_stream()).unwrap();
+    buffer.sync_for(StreamArg::work_stream()).unwrap();
     assert_eq!(calls(), ["fence 1"]);
     drop(buffer);
     assert_eq!(calls(), ["record 2", "1 waits for 2", "fence 1", "free"]);
@@ -185,8 +186,8 @@ fn the_work_stream_is_the_consumers() {
 
 #[test]
 fn who_frees_at_once_is_dropped_after_a_wait() {
-    let buffer = buffer::<true>(1, Freed::AtOnce);
-    buffer.hand_off(consumer(2)).unwrap();
+    let buffer = buffer::<true>(1, FreeOrder::Immediate);
+    buffer.sync_for(consumer(2)).unwrap();
     calls();
     drop(buffer.clone());
     assert_eq!(calls(), [""; 0], "there is an owner yet");
@@ -196,8 +197,8 @@ fn who_frees_at_once_is_dropped_after_a_wait() {
 
 #[test]
 fn an_unnamed_stream_is_waited_for_with_the_device() {
-    let buffer = buffer::<true>(1, Freed::InOrder);
-    buffer.hand_off(StreamArg::no_sync()).unwrap();
+    let buffer = buffer::<true>(1, FreeOrder::StreamOrdered);
+    buffer.sync_for(StreamArg::no_sync()).unwrap();
     assert_eq!(calls(), [""; 0]);
     drop(buffer);
     assert_eq!(calls(), ["fence 1", "synchronize the device", "free"]);
@@ -207,17 +208,17 @@ fn an_unnamed_stream_is_waited_for_with_the_device() {
 /// a queue that has no order.
 #[test]
 fn one_queue_is_fenced() {
-    hand_off(&named::<false>(1), consumer(1)).unwrap();
+    sync_for(&named::<false>(1), consumer(1)).unwrap();
     assert_eq!(calls(), ["fence 1"]);
 }
 
 /// Neither is anything enqueued, nor is the stream remembered.
 #[test]
 fn a_stream_that_cannot_follow_is_refused() {
-    let buffer = buffer::<true>(1, Freed::InOrder);
+    let buffer = buffer::<true>(1, FreeOrder::StreamOrdered);
     CURRENT.set(12);
     for refused in [consumer(12), StreamArg::work_stream()] {
-        let refused = buffer.hand_off(refused);
+        let refused = buffer.sync_for(refused);
         assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
     }
     CURRENT.set(1);
@@ -229,9 +230,9 @@ fn a_stream_that_cannot_follow_is_refused() {
 /// A queue of several names is one queue.
 #[test]
 fn names_of_one_queue_are_remembered_once() {
-    let uses = Uses::<Log<false>>::new();
+    let uses = ConsumerStreams::<Log<false>>::new();
     for handle in [102, 202, 302, 102] {
-        uses.hand_off(&named(1), consumer(handle)).unwrap();
+        uses.sync_for(&named(1), consumer(handle)).unwrap();
     }
     calls();
     uses.order_before(&named(1)).unwrap();
@@ -244,8 +245,8 @@ fn names_of_one_queue_are_remembered_once() {
 /// A name that was another queue's is not taken for that.
 #[test]
 fn queues_of_one_name_are_several() {
-    let uses = Uses::<Log<false>>::new();
-    uses.hand_off(&named(1), consumer(2)).unwrap();
+    let uses = ConsumerStreams::<Log<false>>::new();
+    uses.sync_for(&named(1), consumer(2)).unwrap();
     calls();
     // SAFETY: 1. and 2. It is a number.
     let other = unsafe { WorkStream::new(DEVICE, StreamHandle::from_number(2), Logged(3)) };
@@ -259,14 +260,14 @@ fn queues_of_one_name_are_several() {
 fn streams_without_end() {
     const MOST: usize = 256;
     fn remembered<const SYNC: bool>() -> (Result<(), Error>, bool) {
-        let uses = Uses::<Many<SYNC>>::new();
+        let uses = ConsumerStreams::<Many<SYNC>>::new();
         let ours = Many::current_stream(DEVICE).unwrap();
         for handle in (1..=MOST).chain(1..=MOST) {
-            uses.hand_off(&ours, consumer(handle)).unwrap();
+            uses.sync_for(&ours, consumer(handle)).unwrap();
         }
         assert!(!uses.elsewhere());
-        let one_more = uses.hand_off(&ours, consumer(MOST + 1));
-        uses.hand_off(&ours, consumer(1)).unwrap();
+        let one_more = uses.sync_for(&ours, consumer(MOST + 1));
+        uses.sync_for(&ours, consumer(1)).unwrap();
         (one_more, uses.elsewhere())
     }
     assert_eq!(remembered::<true>(), (Ok(()), true), "the device will be waited for");

@@ -5,7 +5,7 @@ use std::thread;
 use dlpack_tests::counted::Owner;
 use new_device::Npu;
 use new_device::runtime::{Address, Event};
-use tensors::backend::{Cpu, DeviceBuffer, Place, copy_on_device, copy_to_host};
+use tensors::backend::{Cpu, DeviceBuffer, MemoryRef, copy_on_device, copy_to_host};
 use tensors::{DLPackExport, Device, Error, Flags, ManagedTensor, SharedBuffer, StreamArg};
 
 use super::npu::{NPU, Session, filled, held_by, stream, vector};
@@ -18,7 +18,7 @@ fn bytes(tensor: &ManagedTensor, byte_len: usize) -> Vec<u8> {
     // SAFETY: 1. The struct lives as long as the tensor.
     let byte_offset = unsafe { (*tensor.as_ptr()).dl_tensor.byte_offset };
     let data = tensor.as_data_ptr().cast_mut().cast();
-    let from = Place { device: NPU, data, byte_offset };
+    let from = MemoryRef { device: NPU, data, byte_offset };
     let ours = stream::<Npu>();
     let mut bytes = vec![0_u8; byte_len];
     let start = usize::try_from(from.byte_offset).unwrap();

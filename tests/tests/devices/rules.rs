@@ -2,12 +2,13 @@
 
 use new_device::Npu;
 use tensors::backend::{
-    Decision, DeviceBuffer, Lives, Meaning, StreamHandle, StreamRules, copy_on_device, copy_to_host,
+    DeviceBuffer, HandleLifetime, StreamHandle, StreamMeaning, StreamRules, SyncAction,
+    copy_on_device, copy_to_host,
 };
 use tensors::ffi::{kDLCUDA, kDLExtDev, kDLROCM};
 use tensors::{
-    DLPackExport, DataRef, DataType, Describe, Description, Device, Error, ManagedTensor, Shared,
-    SharedOwner, Storage, StreamArg, StreamKind,
+    DLPackExport, DataRef, DataType, Describe, Description, Device, Error, ExportArc,
+    ManagedTensor, SharedOwner, Storage, StreamArg, StreamKind,
 };
 
 use super::npu::{NPU, Session, filled, stream, vector};
@@ -41,12 +42,14 @@ use Is::{Always, NoSync, Now, Refused, Same, Thread, Wait};
 fn asked(rules: &StreamRules, ours: usize, says: StreamKind) -> Is {
     let device = Device::new(kDLExtDev, 3);
     match rules.decide(device, StreamHandle::from_number(ours), says) {
-        Ok(Decision::Same) => Same,
-        Ok(Decision::NoSync) => NoSync,
-        Ok(Decision::Wait) => Wait,
-        Ok(Decision::Order { theirs, lives: Lives::Always }) => Always(theirs.number()),
-        Ok(Decision::Order { theirs, lives: Lives::Now }) => Now(theirs.number()),
-        Ok(Decision::Order { theirs, lives: Lives::OnThisThread }) => Thread(theirs.number()),
+        Ok(SyncAction::Same) => Same,
+        Ok(SyncAction::NoSync) => NoSync,
+        Ok(SyncAction::Wait) => Wait,
+        Ok(SyncAction::Order { theirs, lives: HandleLifetime::Always }) => Always(theirs.number()),
+        Ok(SyncAction::Order { theirs, lives: HandleLifetime::Now }) => Now(theirs.number()),
+        Ok(SyncAction::Order { theirs, lives: HandleLifetime::OnThisThread }) => {
+            Thread(theirs.number())
+        }
         Err(Error::StreamRefused { device: refused, stream, rule }) => {
             assert_eq!(refused, device);
             assert_eq!(stream, if let StreamKind::Handle(n) = says { Some(n) } else { None });
@@ -131,8 +134,8 @@ fn host() {
 #[test]
 fn rules_of_a_devices_own() {
     const OWN: StreamRules = StreamRules::new(
-        Meaning::Refused("send a queue"),
-        &[(7, Meaning::Default(9)), (9, Meaning::Default(9))],
+        StreamMeaning::Refused("send a queue"),
+        &[(7, StreamMeaning::Default(9)), (9, StreamMeaning::Default(9))],
         9,
     );
     check(
@@ -231,7 +234,7 @@ fn memory_without_a_synchronizer_is_not_exported() {
     refused(raw().copy_to_dlpack());
     refused(copy_to_host::<Npu, _>(&raw()));
     refused(copy_on_device::<Npu, _>(&raw(), StreamArg::unspecified()));
-    refused(Shared::new(raw()).unwrap().to_dlpack());
+    refused(ExportArc::new(raw()).unwrap().to_dlpack());
     assert!(Bare(buffer.clone()).into_dlpack().is_ok());
     assert!(vector(Wrapped(buffer.clone()), 4).into_dlpack().is_ok());
     assert!(vector(Wrapped(buffer.clone()), 4).to_dlpack().is_ok());

@@ -1,6 +1,6 @@
 //! Several backends as one type.
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use new_device::Npu;
 use new_device::runtime::{self, Address, Stream};
 use tensors::backend::{Backends, Cpu, Prototype, WorkStream};
@@ -28,14 +28,14 @@ fn each_device_is_served_by_its_backend() {
         assert_eq!((tensor.shape(), tensor.strides()), (&[2, 3][..], &[3, 1][..]));
         assert_eq!(tensor.flags(), Flags::NONE, "who asked for it writes it");
         assert_eq!(tensor.as_data_ptr().addr() % 64, 0);
-        Foreign::from(tensor).delete_elsewhere(Farewell::Plain);
+        ImportedStorage::from(tensor).delete_elsewhere(Farewell::Plain);
     }
 }
 
 #[test]
 fn allocations_are_zeroed_and_for_the_current_stream() {
     let _session = Session;
-    let host = Foreign::from(Both::allocate(&prototype(Device::CPU)).unwrap());
+    let host = ImportedStorage::from(Both::allocate(&prototype(Device::CPU)).unwrap());
     assert_eq!(host.elements::<f32>(), [0.0; 6]);
     host.write(|_: f32| 1.0);
     host.delete(Farewell::Plain);

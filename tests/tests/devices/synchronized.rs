@@ -14,8 +14,9 @@ use tensors::backend::{Cpu, copy_on_device, copy_to_host};
 use tensors::exchange::{NotImportable, table};
 use tensors::ffi::DLTensor;
 use tensors::{
-    DLPackExport, Data, DataRef, DataType, Describe, Description, DescriptionMut, Device, Error,
-    Foreign, ManagedTensor, Shared, SharedOwner, Storage, StreamArg, StreamKind, Synchronize,
+    DLPackExport, DataMut, DataRef, DataType, Describe, Description, DescriptionMut, Device, Error,
+    ExportArc, ImportedStorage, ManagedTensor, SharedOwner, Storage, StreamArg, StreamKind,
+    Synchronize,
 };
 
 use super::npu::{NPU, Session, vector};
@@ -99,8 +100,8 @@ impl Storage for Careless {
         self.memory.data()
     }
 
-    fn lend(&mut self) -> Data<'_> {
-        self.memory.lend()
+    fn data_mut(&mut self) -> DataMut<'_> {
+        self.memory.data_mut()
     }
 
     fn share(&self) -> Option<SharedOwner> {
@@ -132,7 +133,7 @@ impl DLPackExport for Careless {
             Some(strides) => shaped.strides(strides),
             None => shaped,
         }
-        .data_mut(self.memory.lend())
+        .data_mut(self.memory.data_mut())
     }
 
     fn storage(&self) -> Option<&dyn Storage> {
@@ -224,15 +225,15 @@ const EXPORTS: [(&str, Export); 14] = [
         (StreamKind::Unspecified, exported)
     }),
     ("shared", |memory| {
-        let shared = Shared::new(Derived { data: memory, shape: [4] }).unwrap();
+        let shared = ExportArc::new(Derived { data: memory, shape: [4] }).unwrap();
         (CONSUMER, shared.to_dlpack_on(consumer()).map(drop))
     }),
     ("shared, nine dimensions", |memory| {
-        let shared = Shared::new(careless(memory, &NINE, None)).unwrap();
+        let shared = ExportArc::new(careless(memory, &NINE, None)).unwrap();
         (CONSUMER, shared.to_dlpack_on(consumer()).map(drop))
     }),
     ("shared, lent twice", |memory| {
-        let shared = Shared::new(Derived { data: memory, shape: [4] }).unwrap();
+        let shared = ExportArc::new(Derived { data: memory, shape: [4] }).unwrap();
         OUTCOME.with(|outcome| {
             let first = outcome.replace(Outcome::Done);
             let tensor = shared.to_dlpack_on(consumer()).unwrap();
@@ -265,7 +266,7 @@ fn in_table(memory: Memory, tensor: bool) -> (StreamKind, Result<(), Error>) {
         let code = unsafe { function(value, &raw mut out) };
         if !out.is_null() {
             // SAFETY: 1. It was just exported.
-            drop(unsafe { tensors::Imported::from_raw(out) });
+            drop(unsafe { tensors::ImportedTensor::from_raw(out) });
         }
         code != 0
     } else {
@@ -426,7 +427,7 @@ fn imported_memory_takes_consumers_without_a_stream() {
     let _session = begin(Outcome::Done);
     let drops = Drops::new();
     let exported = Derived { data: memory(&drops, NPU), shape: [4] }.into_dlpack().unwrap();
-    let foreign: Foreign = Foreign::new(exported.import().unwrap()).unwrap();
+    let foreign: ImportedStorage = ImportedStorage::new(exported.import().unwrap()).unwrap();
     assert!(foreign.to_dlpack().is_ok());
     for consumer in [consumer(), StreamArg::no_sync(), StreamArg::work_stream()] {
         let refused = foreign.to_dlpack_on(consumer).map(drop);
@@ -447,16 +448,16 @@ fn memory_exported_for_a_stream_and_imported_is_not_exported_again() {
         |tensor, consumer| tensor.into_dlpack_on(consumer).unwrap(),
         |tensor, consumer| tensor.to_dlpack_on(consumer).unwrap(),
         |tensor, consumer| Arc::new(tensor).into_dlpack_on(consumer).unwrap(),
-        |tensor, consumer| Shared::new(tensor).unwrap().to_dlpack_on(consumer).unwrap(),
+        |tensor, consumer| ExportArc::new(tensor).unwrap().to_dlpack_on(consumer).unwrap(),
     ];
     let named = [consumer(), StreamArg::no_sync(), StreamArg::work_stream(), StreamArg::on_host()];
     for (at, export) in exports.iter().enumerate() {
         let imported = export(tensor(), StreamArg::unspecified()).import().unwrap();
-        let foreign: Foreign = Foreign::new(imported).unwrap();
+        let foreign: ImportedStorage = ImportedStorage::new(imported).unwrap();
         assert_eq!(foreign.to_dlpack().map(drop), Ok(()), "export {at}");
         for first in named {
             let imported = export(tensor(), first).import().unwrap();
-            let foreign: Foreign = Foreign::new(imported).unwrap();
+            let foreign: ImportedStorage = ImportedStorage::new(imported).unwrap();
             for second in named.into_iter().chain([StreamArg::unspecified()]) {
                 let refused = Err(Error::NoBackend { device: ADDRESSES });
                 let exported = foreign.to_dlpack_on(second).map(drop);
@@ -480,18 +481,18 @@ fn pinned_memory_exported_for_a_stream_is_not_read_by_the_host() {
     };
     for ready in [StreamArg::unspecified(), StreamArg::on_host()] {
         assert_eq!(imported(ready).elements::<f32>().unwrap().to_vec(), Ok(vec![0.0; 4]));
-        assert!(Foreign::<f32>::new(imported(ready)).is_ok());
+        assert!(ImportedStorage::<f32>::new(imported(ready)).is_ok());
     }
     let refused = Err(Error::NoBackend { device });
     for pending in [consumer(), StreamArg::no_sync(), StreamArg::work_stream()] {
         let tensor = imported(pending);
         assert_eq!(tensor.elements::<f32>().map(drop), refused);
-        assert_eq!(tensor.codes().map(drop), refused);
+        assert_eq!(tensor.raw_bits().map(drop), refused);
         assert_eq!(tensor.to_own_copy().map(drop), refused);
-        assert_eq!(Foreign::<f32>::new(tensor).map(drop), refused);
-        let any: Foreign = Foreign::new(imported(pending)).unwrap();
+        assert_eq!(ImportedStorage::<f32>::new(tensor).map(drop), refused);
+        let any: ImportedStorage = ImportedStorage::new(imported(pending)).unwrap();
         assert_eq!(any.typed::<f32>().map(drop), refused);
     }
-    let typed = Foreign::<f32>::new(imported(StreamArg::on_host())).unwrap();
+    let typed = ImportedStorage::<f32>::new(imported(StreamArg::on_host())).unwrap();
     assert_eq!(typed.to_dlpack().map(drop), refused);
 }

@@ -98,7 +98,7 @@ fn the_allocator_serves_each_device() {
         let code = unsafe { allocate(&raw mut prototype, &raw mut out, ptr::null_mut(), None) };
         assert_eq!(code, 0);
         // SAFETY: 1. The allocator gave it away, alive.
-        let tensor = unsafe { dlpack_tests::foreign::Foreign::from_raw(out) };
+        let tensor = unsafe { dlpack_tests::foreign::ImportedStorage::from_raw(out) };
         assert_eq!(tensor.tensor().device, device.into());
         assert_eq!((tensor.shape(), tensor.strides()), (vec![2, 3], vec![3, 1]));
         tensor.delete(Farewell::Plain);

@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::backend::{Backends, Cpu, Prototype};
 use tensors::exchange::{NotImportable, table};
 use tensors::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor, kDLFloat, kDLInt};
@@ -87,7 +87,7 @@ fn zeros_that_are_the_consumers_own() {
         let (code, tensor, told) = call(cpu(), &wish(shape), true);
         assert_eq!((code, told), (0, vec![]), "{shape:?}");
         // SAFETY: 1. The allocator gave it away, alive.
-        let tensor = unsafe { Foreign::from_raw(tensor) };
+        let tensor = unsafe { ImportedStorage::from_raw(tensor) };
         assert_eq!(tensor.shape(), shape);
         assert_eq!(tensor.flags(), 0, "a consumer may write");
         assert_eq!(tensor.data().addr() % 64, 0);

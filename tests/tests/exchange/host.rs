@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use tensors::backend::Cpu;
-use tensors::exchange::{Fault, Host, NotImportable, ToObject, Wrap, table};
+use tensors::exchange::{NotImportable, ObjectHost, TableError, ToObject, Wrap, table};
 use tensors::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI};
 use tensors::{
-    DLPackExport, DLPackImport, Describe, Description, Error, ImportError, Imported, SharedBuffer,
-    SharedOwner, Storage, StreamArg, StreamKind,
+    DLPackExport, DLPackImport, Describe, Description, Error, ImportError, ImportedTensor,
+    SharedBuffer, SharedOwner, Storage, StreamArg, StreamKind,
 };
 
 use dlpack_tests::counted::{Drops, Ticket};
-use dlpack_tests::foreign::Foreign;
+use dlpack_tests::foreign::ImportedStorage;
 
 /// Objects on the heap. The C program that has a pointer to one owns it.
 /// `READ_ONLY_VIEWS` as for every host.
@@ -89,11 +89,11 @@ pub(crate) fn free<T>(object: *mut c_void) {
 /// The object, if it is of the class.
 unsafe fn checked<'a, T: 'static>(
     object: *mut c_void,
-) -> Result<&'a Object<T>, Fault<&'static str>> {
+) -> Result<&'a Object<T>, TableError<&'static str>> {
     assert!(!BROKEN.get(), "the host panics on purpose");
     // SAFETY: every object begins with its class.
     if unsafe { object.cast::<TypeId>().read() } != TypeId::of::<T>() {
-        return Err(Fault::Host("no object of this class"));
+        return Err(TableError::Host("no object of this class"));
     }
     // SAFETY: it is alive, and of this type.
     Ok(unsafe { &*object.cast::<Object<T>>() })
@@ -101,7 +101,7 @@ unsafe fn checked<'a, T: 'static>(
 
 // SAFETY: 1. and 2. `checked`; no `&mut` to a value is ever made, so the classes
 // that "can change" only say so. 3. These tests write through no such view.
-unsafe impl<T: DLPackExport + 'static, const READ_ONLY_VIEWS: bool> Host<T>
+unsafe impl<T: DLPackExport + 'static, const READ_ONLY_VIEWS: bool> ObjectHost<T>
     for Heap<READ_ONLY_VIEWS>
 {
     type Error = &'static str;
@@ -110,22 +110,22 @@ unsafe impl<T: DLPackExport + 'static, const READ_ONLY_VIEWS: bool> Host<T>
 
     unsafe fn with<R>(
         object: *mut c_void,
-        run: impl FnOnce(&T) -> Result<R, Fault<&'static str>>,
-    ) -> Result<R, Fault<&'static str>> {
+        run: impl FnOnce(&T) -> Result<R, TableError<&'static str>>,
+    ) -> Result<R, TableError<&'static str>> {
         // SAFETY: by 1 it is an object.
         run(&unsafe { checked::<T>(object) }?.value)
     }
 
     unsafe fn view<R>(
         object: *mut c_void,
-        run: impl FnOnce(&T) -> Result<R, Fault<&'static str>>,
-    ) -> Result<R, Fault<&'static str>> {
+        run: impl FnOnce(&T) -> Result<R, TableError<&'static str>>,
+    ) -> Result<R, TableError<&'static str>> {
         // SAFETY: by 1 it is an object.
         let object = unsafe { checked::<T>(object) }?;
-        if object.frozen { run(&object.value) } else { Err(Fault::Host("it can change")) }
+        if object.frozen { run(&object.value) } else { Err(TableError::Host("it can change")) }
     }
 
-    unsafe fn raise(fault: Fault<&'static str>) {
+    unsafe fn raise(fault: TableError<&'static str>) {
         let kind = fault.kind().to_str().expect("UTF-8").to_owned();
         RAISED.with_borrow_mut(|all| all.push(Raised { kind, text: fault.to_string() }));
     }
@@ -133,8 +133,12 @@ unsafe impl<T: DLPackExport + 'static, const READ_ONLY_VIEWS: bool> Host<T>
 
 // SAFETY: 1. `object` makes one, which the caller owns.
 unsafe impl<T: DLPackExport + 'static> Wrap<T> for Heap {
-    unsafe fn wrap(value: T) -> Result<*mut c_void, Fault<&'static str>> {
-        if FULL.get() { Err(Fault::Host("no memory for an object")) } else { Ok(object(value)) }
+    unsafe fn wrap(value: T) -> Result<*mut c_void, TableError<&'static str>> {
+        if FULL.get() {
+            Err(TableError::Host("no memory for an object"))
+        } else {
+            Ok(object(value))
+        }
     }
 }
 
@@ -162,12 +166,12 @@ impl Called {
     }
 
     /// The tensor of an object, which must have one.
-    pub(crate) fn tensor(self, object: *mut c_void) -> Foreign {
+    pub(crate) fn tensor(self, object: *mut c_void) -> ImportedStorage {
         let (code, tensor) = self.managed(object);
         assert_eq!((code, raised()), (0, vec![]));
         assert!(!tensor.is_null());
         // SAFETY: 1. The table gave it away, alive.
-        unsafe { Foreign::from_raw(tensor) }
+        unsafe { ImportedStorage::from_raw(tensor) }
     }
 
     /// `managed_tensor_to_py_object_no_sync`: its code, and what it wrote.
@@ -242,7 +246,7 @@ impl DLPackExport for Numbers {
         assert_eq!(consumer.kind(), StreamKind::WorkStream);
         match self.wrong {
             Wrong::HandOff => Err(Error::Custom("the event was never recorded")),
-            Wrong::HandOffPanics => panic!("hand_off() panics on purpose"),
+            Wrong::HandOffPanics => panic!("sync_for() panics on purpose"),
             _ => consumer.host(),
         }
     }
@@ -276,13 +280,13 @@ pub(crate) enum Taking {
 
 thread_local! {
     pub(crate) static TAKING: Cell<Taking> = const { Cell::new(Taking::Keeps) };
-    pub(crate) static STOLEN: RefCell<Option<Imported>> = const { RefCell::new(None) };
+    pub(crate) static STOLEN: RefCell<Option<ImportedTensor>> = const { RefCell::new(None) };
     pub(crate) static HELPER: RefCell<Option<JoinHandle<()>>> = const { RefCell::new(None) };
 }
 
 /// An object made of a tensor.
 pub(crate) struct Taken {
-    pub(crate) tensor: Option<Imported>,
+    pub(crate) tensor: Option<ImportedTensor>,
     pub(crate) copy: Vec<i32>,
 }
 
@@ -293,7 +297,7 @@ impl DLPackExport for Taken {
 }
 
 impl DLPackImport for Taken {
-    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+    fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
         match TAKING.get() {
             Taking::Keeps => Ok(Self { tensor: Some(tensor), copy: vec![] }),
             Taking::Copies => Ok(Self { tensor: None, copy: tensor.elements::<i32>()?.to_vec()? }),

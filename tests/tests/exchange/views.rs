@@ -11,7 +11,7 @@ use tensors::backend::Cpu;
 use tensors::exchange::{NotImportable, table};
 use tensors::ffi::{DLPackExchangeAPI, DLTensor};
 use tensors::{
-    DLPackExport, DataType, Describe, Description, Error, Shared, SharedBuffer, Slot, Storage,
+    DLPackExport, DataType, Describe, Description, Error, ExportArc, SharedBuffer, Slot, Storage,
 };
 
 use crate::exchange::host::{
@@ -153,7 +153,7 @@ fn a_tensor_that_was_described_elsewhere_is_refused() {
     free::<Elsewhere>(elsewhere);
 }
 
-/// Nor are those of a tensor in a newtype or in a `Shared`.
+/// Nor are those of a tensor in a newtype or in a `ExportArc`.
 #[test]
 fn stored_dimensions_of_wrapped_tensors_are_not_copied() {
     #[derive(DLPackExport)]
@@ -189,7 +189,7 @@ fn stored_dimensions_of_wrapped_tensors_are_not_copied() {
     let long = array(vec![3_usize, 5]);
     let shape = long.shape.as_ptr();
     writable(long, shape.cast());
-    let shared = Shared::new(array([3_i64, 5])).expect("memory");
+    let shared = ExportArc::new(array([3_i64, 5])).expect("memory");
     let shape = shared.shape.as_ptr();
     writable(shared, shape);
 }

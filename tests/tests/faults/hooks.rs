@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use dlpack_tests::counted::{Drops, Owner, Ticket};
 use tensors::backend::{Backends, Cpu, Prototype};
-use tensors::exchange::{Fault, Host, Importable, Wrap, table};
+use tensors::exchange::{Importable, ObjectHost, TableError, Wrap, table};
 use tensors::ffi::{DLManagedTensorVersioned, DLTensor};
 use tensors::{
-    AsDims, DLPackExport, DLPackImport, Data, DataRef, DataType, Device, Error, Foreign, FromDims,
-    Imported, Layout, ManagedTensor, Order, SharedOwner, Storage, StreamArg, Synchronize, Unmet,
+    AsDims, DLPackExport, DLPackImport, DataMut, DataRef, DataType, Device, Error, FromDims,
+    ImportedStorage, ImportedTensor, Layout, ManagedTensor, MismatchKind, Order, SharedOwner,
+    Storage, StreamArg, Synchronize,
 };
 
 use super::alarm::alive;
@@ -81,7 +82,7 @@ impl Storage for Memory {
         unsafe { self.bytes.data().synchronized_by(self) }
     }
 
-    fn lend(&mut self) -> Data<'_> {
+    fn data_mut(&mut self) -> DataMut<'_> {
         trip(Hook::Lend);
         self.data().into()
     }
@@ -144,7 +145,7 @@ impl AsDims for Extents {
 }
 
 impl FromDims for Extents {
-    fn from_dims(dims: &[i64]) -> Result<Self, Unmet> {
+    fn from_dims(dims: &[i64]) -> Result<Self, MismatchKind> {
         trip(Hook::FromShape);
         Vec::from_dims(dims).map(Self)
     }
@@ -209,26 +210,26 @@ pub(crate) struct Pointers;
 
 // SAFETY: 1. and 2. An object is its value, and no `&mut` to one is ever made. 3.
 // Nothing is claimed.
-unsafe impl<T: DLPackExport + 'static> Host<T> for Pointers {
+unsafe impl<T: DLPackExport + 'static> ObjectHost<T> for Pointers {
     type Error = ();
 
     unsafe fn with<R>(
         object: *mut c_void,
-        run: impl FnOnce(&T) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
+        run: impl FnOnce(&T) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
         // SAFETY: by 1 it is a living object.
         run(unsafe { &*object.cast::<T>() })
     }
 
     unsafe fn view<R>(
         object: *mut c_void,
-        run: impl FnOnce(&T) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
+        run: impl FnOnce(&T) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
         // SAFETY: 1. is 1. of this function.
         unsafe { Self::with(object, run) }
     }
 
-    unsafe fn raise(_: Fault<()>) {
+    unsafe fn raise(_: TableError<()>) {
         RAISED.set(RAISED.get() + 1);
         trip(Hook::Raise);
     }
@@ -236,7 +237,7 @@ unsafe impl<T: DLPackExport + 'static> Host<T> for Pointers {
 
 // SAFETY: 1. It is a new box.
 unsafe impl<T: DLPackExport + 'static> Wrap<T> for Pointers {
-    unsafe fn wrap(value: T) -> Result<*mut c_void, Fault<()>> {
+    unsafe fn wrap(value: T) -> Result<*mut c_void, TableError<()>> {
         trip(Hook::Wrap);
         Ok(Box::into_raw(Box::new(value)).cast())
     }
@@ -260,7 +261,7 @@ fn export(value: &Hooked) {
     assert_eq!(out.is_null(), code != 0);
     if !out.is_null() {
         // SAFETY: it was just exported.
-        drop(unsafe { Imported::from_raw(out) });
+        drop(unsafe { ImportedTensor::from_raw(out) });
     }
 }
 
@@ -289,12 +290,12 @@ fn a_host_that_panics() {
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors, construct = Self::new, validate = Self::check)]
 struct Made {
-    data: Foreign<i32>,
+    data: ImportedStorage<i32>,
     shape: Extents,
 }
 
 impl Made {
-    fn new(data: Foreign<i32>, shape: Extents) -> Result<Self, Error> {
+    fn new(data: ImportedStorage<i32>, shape: Extents) -> Result<Self, Error> {
         trip(Hook::Construct);
         if data.tensor().numel() == 6 { Ok(Self { data, shape }) } else { Err(Error::NotCompact) }
     }
@@ -318,7 +319,7 @@ fn imports() {
     for hook in [Hook::FromShape, Hook::Construct, Hook::Validate] {
         let (before, drops) = (alive(), Drops::new());
         // SAFETY: it was just exported.
-        let imported = unsafe { Imported::from_raw(tensor(&drops)) }.unwrap();
+        let imported = unsafe { ImportedTensor::from_raw(tensor(&drops)) }.unwrap();
         ARMED.set(Some(hook));
         let outcome = catch_unwind(AssertUnwindSafe(|| Made::from_dlpack(imported).map(drop)));
         assert!(outcome.is_err() && ARMED.get().is_none(), "{hook:?}");
@@ -345,7 +346,7 @@ fn objects_of_the_table() {
         assert!(out.is_null() && ARMED.get().is_none(), "{hook:?}");
         assert_eq!(drops.count(), 0, "{hook:?}");
         // SAFETY: it is ours still.
-        drop(unsafe { Imported::from_raw(tensor) }.unwrap());
+        drop(unsafe { ImportedTensor::from_raw(tensor) }.unwrap());
         assert_eq!(drops.count(), 1, "{hook:?}");
         drop(drops);
         assert_eq!(alive(), before, "{hook:?}");

@@ -8,7 +8,7 @@ use std::thread;
 
 use dlpack_tests::counted::{Drops, Owner};
 use tensors::ffi::DLManagedTensorVersioned;
-use tensors::{DLPackExport, Foreign, Imported, SharedBuffer};
+use tensors::{DLPackExport, ImportedStorage, ImportedTensor, SharedBuffer};
 
 use super::alarm::alive;
 
@@ -88,9 +88,9 @@ pub(super) fn import(drops: &Drops, round: usize) {
     let owner = Owner::new(vec![round; 6], &[2, 3]).counted(drops);
     let raw: *mut DLManagedTensorVersioned = owner.into_dlpack().unwrap().into_raw();
     // SAFETY: it was just exported, and nobody else has it.
-    let tensor = unsafe { Imported::from_raw(raw) }.unwrap();
+    let tensor = unsafe { ImportedTensor::from_raw(raw) }.unwrap();
 
-    let held: Foreign = Foreign::new(tensor).unwrap();
+    let held: ImportedStorage = ImportedStorage::new(tensor).unwrap();
     drop((held.to_dlpack().unwrap(), held.clone().into_dlpack().unwrap()));
 }
 

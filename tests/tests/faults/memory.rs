@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use dlpack_tests::counted::Owner;
 use tensors::backend::Cpu;
-use tensors::exchange::{Fault, Host, Importable, Wrap, table};
+use tensors::exchange::{Importable, ObjectHost, TableError, Wrap, table};
 use tensors::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor, SetError};
 use tensors::{
-    DLPackExport, DLPackImport, DataRef, Error, Foreign, ImportError, Imported, Layout,
-    ManagedTensor, SharedBuffer, SharedOwner, Storage, TensorView,
+    DLPackExport, DLPackImport, DataRef, Error, ImportError, ImportedStorage, ImportedTensor,
+    Layout, ManagedTensor, SharedBuffer, SharedOwner, Storage, TensorView,
 };
 
 use super::alarm::{each_fails, in_peace};
@@ -87,9 +87,9 @@ fn in_c(shape: &[i64]) -> *mut DLManagedTensorVersioned {
     exported(shape).into_raw()
 }
 
-fn import(raw: *mut DLManagedTensorVersioned) -> Result<Imported, Error> {
+fn import(raw: *mut DLManagedTensorVersioned) -> Result<ImportedTensor, Error> {
     // SAFETY: 1. to 4. It was just exported, and is ours. 5. Nobody else has it.
-    unsafe { Imported::from_raw(raw) }
+    unsafe { ImportedTensor::from_raw(raw) }
 }
 
 #[test]
@@ -99,20 +99,20 @@ fn imports() {
         assert_eq!(each_fails(|| in_c(shape), import, judged), allocations);
         assert_eq!(each_fails(|| exported(shape), ManagedTensor::import, judged), allocations);
         let imported = || import(in_c(shape)).unwrap();
-        assert_eq!(each_fails(imported, Foreign::<i32>::new, judged), 0);
-        let elements = |tensor: Imported| tensor.elements::<i32>().unwrap().to_vec();
+        assert_eq!(each_fails(imported, ImportedStorage::<i32>::new, judged), 0);
+        let elements = |tensor: ImportedTensor| tensor.elements::<i32>().unwrap().to_vec();
         assert_eq!(each_fails(imported, elements, judged), 1);
-        let foreign = || Foreign::<i32>::new(imported()).unwrap();
+        let foreign = || ImportedStorage::<i32>::new(imported()).unwrap();
         each_fails(foreign, |foreign| foreign.to_dlpack(), judged);
         each_fails(foreign, |foreign| foreign.copy_to_dlpack(), judged);
-        each_fails(foreign, Foreign::into_dlpack, judged);
+        each_fails(foreign, ImportedStorage::into_dlpack, judged);
     }
 }
 
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Kept<const N: usize> {
-    data: Foreign<i32>,
+    data: ImportedStorage<i32>,
     shape: [usize; N],
     strides: [i64; N],
     byte_offset: u32,
@@ -126,7 +126,7 @@ struct Copied<const N: usize> {
     shape: [i64; N],
 }
 
-fn imported_as<T: DLPackImport>(tensor: Imported) -> Result<T, Error> {
+fn imported_as<T: DLPackImport>(tensor: ImportedTensor) -> Result<T, Error> {
     T::from_dlpack(tensor).map_err(|error| match error {
         ImportError::Tensor(error) => error,
         other => panic!("{other}"),
@@ -151,7 +151,7 @@ fn arrays() {
     // For more than four axes `ndarray` allocates too, and aborts.
     for shape in &SHAPES[..2] {
         let imported = || import(in_c(shape)).unwrap();
-        let count = |tensor: Imported| {
+        let count = |tensor: ImportedTensor| {
             // SAFETY: nobody writes.
             let frozen = unsafe { tensor.assume_frozen() };
             frozen.as_ndarray::<i32>().map(|array| array.len())
@@ -169,26 +169,26 @@ thread_local! {
 
 // SAFETY: 1. and 2. An object is its value, and no `&mut` to one is ever made. 3.
 // Nothing is claimed.
-unsafe impl<T: DLPackExport + 'static> Host<T> for Pointers {
+unsafe impl<T: DLPackExport + 'static> ObjectHost<T> for Pointers {
     type Error = ();
 
     unsafe fn with<R>(
         object: *mut c_void,
-        run: impl FnOnce(&T) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
+        run: impl FnOnce(&T) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
         // SAFETY: by 1 it is a living object.
         run(unsafe { &*object.cast::<T>() })
     }
 
     unsafe fn view<R>(
         object: *mut c_void,
-        run: impl FnOnce(&T) -> Result<R, Fault<()>>,
-    ) -> Result<R, Fault<()>> {
+        run: impl FnOnce(&T) -> Result<R, TableError<()>>,
+    ) -> Result<R, TableError<()>> {
         // SAFETY: 1. is 1. of this function.
         unsafe { Self::with(object, run) }
     }
 
-    unsafe fn raise(fault: Fault<()>) {
+    unsafe fn raise(fault: TableError<()>) {
         assert_eq!(fault.kind(), c"MemoryError");
         RAISED.set(RAISED.get() + 1);
     }
@@ -196,7 +196,7 @@ unsafe impl<T: DLPackExport + 'static> Host<T> for Pointers {
 
 // SAFETY: 1. It is a new box.
 unsafe impl<T: DLPackExport + 'static> Wrap<T> for Pointers {
-    unsafe fn wrap(value: T) -> Result<*mut c_void, Fault<()>> {
+    unsafe fn wrap(value: T) -> Result<*mut c_void, TableError<()>> {
         Ok(in_peace(|| Box::into_raw(Box::new(value)).cast()))
     }
 }

@@ -13,7 +13,7 @@ use tensors::backend::Cpu;
 use tensors::exchange::{NotImportable, table};
 use tensors::{
     AsDims, DLPackExport, DLPackImport, DataRef, Describe, Description, DescriptionMut, Error,
-    Foreign, Shared, SharedOwner, Storage, StreamArg,
+    ExportArc, ImportedStorage, SharedOwner, Storage, StreamArg,
 };
 
 use super::alarm::alive;
@@ -156,7 +156,7 @@ fn derived() -> Derived {
 #[derive(DLPackImport)]
 #[dlpack(crate = ::tensors, validate = Self::check)]
 struct Checked {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: Vec<usize>,
     #[dlpack(skip, default)]
     bomb: Default<Bomb>,
@@ -183,12 +183,12 @@ impl Checked {
 #[derive(DLPackImport)]
 #[dlpack(crate = ::tensors, construct = Self::new)]
 struct Constructed {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: Vec<usize>,
 }
 
 impl Constructed {
-    fn new(data: Foreign<u8>, shape: Vec<usize>) -> Result<Self, Error> {
+    fn new(data: ImportedStorage<u8>, shape: Vec<usize>) -> Result<Self, Error> {
         let made = Self { data, shape };
         assert_eq!((made.data.tensor().numel(), made.shape.len()), (4, 1));
         resume_unwind(Box::new("a constructor"));
@@ -197,7 +197,7 @@ impl Constructed {
 
 /// Imports what an owner with a bomb exported.
 fn import<T: DLPackImport>() {
-    let exported = Shared::new(Moved(elements())).unwrap().into_dlpack().unwrap();
+    let exported = ExportArc::new(Moved(elements())).unwrap().into_dlpack().unwrap();
     drop(T::from_dlpack(exported.import().unwrap()).map(drop));
 }
 
@@ -255,8 +255,8 @@ fn boxed() -> Box<dyn DLPackExport + Send> {
 }
 
 /// A handle that is dropped while the panic unwinds.
-fn shared() -> Shared<Moved> {
-    Shared::new(Moved(elements())).unwrap()
+fn shared() -> ExportArc<Moved> {
+    ExportArc::new(Moved(elements())).unwrap()
 }
 
 fn run((name, run, hook, owners): Case) {

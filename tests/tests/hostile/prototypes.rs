@@ -4,11 +4,11 @@ use core::ffi::{c_char, c_void};
 use core::ptr;
 
 use dlpack_tests::counted::Owner;
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use dlpack_tests::guarded::{Flush, announce};
 use dlpack_tests::hostile::{Array, Case, borderline, malformed};
 use tensors::backend::Cpu;
-use tensors::exchange::{Fault, Host, NotImportable, table};
+use tensors::exchange::{NotImportable, ObjectHost, TableError, table};
 use tensors::ffi::{DLManagedTensorVersioned, DLTensor};
 use tensors::{DataType, Device, Error, ManagedTensor};
 
@@ -19,28 +19,28 @@ struct Nobody;
 type Nothing = Owner<[u8; 0]>;
 
 // SAFETY: it never calls `run`.
-unsafe impl Host<Nothing> for Nobody {
+unsafe impl ObjectHost<Nothing> for Nobody {
     type Error = &'static str;
 
     unsafe fn with<R>(
         _: *mut c_void,
-        _: impl FnOnce(&Nothing) -> Result<R, Fault<Self::Error>>,
-    ) -> Result<R, Fault<Self::Error>> {
-        Err(Fault::Host("there are no objects"))
+        _: impl FnOnce(&Nothing) -> Result<R, TableError<Self::Error>>,
+    ) -> Result<R, TableError<Self::Error>> {
+        Err(TableError::Host("there are no objects"))
     }
 
     unsafe fn view<R>(
         _: *mut c_void,
-        _: impl FnOnce(&Nothing) -> Result<R, Fault<Self::Error>>,
-    ) -> Result<R, Fault<Self::Error>> {
-        Err(Fault::Host("there are no objects"))
+        _: impl FnOnce(&Nothing) -> Result<R, TableError<Self::Error>>,
+    ) -> Result<R, TableError<Self::Error>> {
+        Err(TableError::Host("there are no objects"))
     }
 
-    unsafe fn export(_: *mut c_void) -> Result<ManagedTensor, Fault<Self::Error>> {
-        Err(Fault::Host("there are no objects"))
+    unsafe fn export(_: *mut c_void) -> Result<ManagedTensor, TableError<Self::Error>> {
+        Err(TableError::Host("there are no objects"))
     }
 
-    unsafe fn raise(_: Fault<Self::Error>) {
+    unsafe fn raise(_: TableError<Self::Error>) {
         unreachable!("an allocator has SetError");
     }
 }
@@ -97,7 +97,7 @@ fn borderline_prototypes() {
         let (code, tensor, calls) = allocate(&case);
         assert_eq!((code, calls), (0, 0), "{}", case.words);
         // SAFETY: 1. The allocator gave it away, alive.
-        let tensor = unsafe { Foreign::from_raw(tensor) };
+        let tensor = unsafe { ImportedStorage::from_raw(tensor) };
         assert_eq!(tensor.shape(), case.shape(), "{}", case.words);
         if !tensor.data().is_null() {
             assert!(tensor.elements::<i32>().iter().all(|&element| element == 0));

@@ -1,4 +1,4 @@
-//! `Imported::from_raw` over all cases, in both structs.
+//! `ImportedTensor::from_raw` over all cases, in both structs.
 
 use core::mem::ManuallyDrop;
 
@@ -8,15 +8,15 @@ use dlpack_tests::hostile::{
 };
 use dlpack_tests::positions::positions;
 use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned};
-use tensors::{DataType, Error, Flags, Imported, Readable};
+use tensors::{DataType, Error, Flags, ImportedTensor, Readable};
 
 const BOTH_ENDS: [Flush; 2] = [Flush::Start, Flush::End];
 
-fn import<M: HostileStruct>(built: &Built<M>) -> Result<Imported, Error> {
+fn import<M: HostileStruct>(built: &Built<M>) -> Result<ImportedTensor, Error> {
     // SAFETY: 1. to 3. The struct is there, as `Case` says, and ours to give
     // away. 4. The elements of those that are in order are there too. 5. Nobody
     // else has them.
-    unsafe { Imported::from_raw(built.raw()) }
+    unsafe { ImportedTensor::from_raw(built.raw()) }
 }
 
 fn refuse<M: HostileStruct>(case: &Case, with_deleter: bool) {
@@ -43,7 +43,7 @@ fn malformed_structs() {
 /// Reads every element in every way that the case allows, against what is there.
 fn read<T: Readable + bytemuck::CheckedBitPattern + PartialEq + core::fmt::Debug>(
     case: &Case,
-    tensor: &Imported,
+    tensor: &ImportedTensor,
     data: *const u8,
 ) {
     let elements = tensor.elements::<T>().unwrap();

@@ -6,8 +6,8 @@ use dlpack_tests::counted::{Drops, Owner};
 use dlpack_tests::positions::positions;
 use tensors::ffi::{self, DLManagedTensor, DLManagedTensorVersioned};
 use tensors::{
-    Complex, DLPackExport, DataType, Device, Error, Flags, Foreign, Imported, SharedBuffer,
-    Storage, Version,
+    Complex, DLPackExport, DataType, Device, Error, Flags, ImportedStorage, ImportedTensor,
+    SharedBuffer, Storage, Version,
 };
 
 use crate::import::forge::{self, Forge, Forged, forged, free};
@@ -215,7 +215,7 @@ fn frozen_exports() {
     fn check<S: Storage + Send + Clone + 'static>(storage: &S) {
         let export = || Owner::new(storage.clone(), &[2]).into_dlpack().unwrap();
         // SAFETY: 1. to 5. `into_raw` returned a valid struct, and nobody writes the elements.
-        let through_c = unsafe { Imported::from_raw(export().into_raw()) }.unwrap();
+        let through_c = unsafe { ImportedTensor::from_raw(export().into_raw()) }.unwrap();
         let tensor = forge::import(export());
         for tensor in [&tensor, &through_c] {
             assert!(tensor.is_read_only());
@@ -225,7 +225,7 @@ fn frozen_exports() {
         }
         // SAFETY: nobody writes to what `Arc` and statics hold.
         assert_eq!(unsafe { tensor.assume_frozen() }.as_slice::<i32>(), Ok(&[1, 2][..]));
-        let foreign = Foreign::<i32>::new(tensor).unwrap();
+        let foreign = ImportedStorage::<i32>::new(tensor).unwrap();
         let copy = forge::import(foreign.copy_to_dlpack().unwrap());
         assert_eq!(copy.elements::<i32>().unwrap().to_vec().unwrap(), [1, 2]);
     }

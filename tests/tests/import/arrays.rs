@@ -1,12 +1,13 @@
 //! The feature `ndarray`: tensors as arrays, and arrays as tensors.
 
 use dlpack_tests::counted::Drops;
-use dlpack_tests::foreign::{Farewell, Foreign as Consumer};
+use dlpack_tests::foreign::{Farewell, ImportedStorage as Consumer};
 use dlpack_tests::random::Random;
 use ndarray::{ArcArray, Array, Array2, Array3, Axis, IxDyn, ShapeBuilder, Slice, array, s};
 use tensors::ffi::DLManagedTensorVersioned;
 use tensors::{
-    DLPackExport, DataType, Element, Error, Flags, Foreign, Imported, ManagedTensor, Storage,
+    DLPackExport, DataType, Element, Error, Flags, ImportedStorage, ImportedTensor, ManagedTensor,
+    Storage,
 };
 
 use crate::import::forge::{Forged, forged, import};
@@ -16,7 +17,7 @@ fn numbers() -> Vec<i32> {
 }
 
 /// The elements of a tensor, through an array and by value.
-fn check(tensor: &mut Imported) {
+fn check(tensor: &mut ImportedTensor) {
     let elements = tensor.elements::<i32>().unwrap();
     let expected = elements.to_vec().unwrap();
     let copy = elements.to_ndarray().unwrap();
@@ -227,7 +228,7 @@ fn in_a_newtype() {
 fn there_and_back() {
     let drops = Drops::new();
     let (_, taken) = forged(&[2, 3], &numbers()).import::<DLManagedTensorVersioned>(&drops);
-    let foreign = Foreign::<i32>::new(taken.unwrap()).unwrap();
+    let foreign = ImportedStorage::<i32>::new(taken.unwrap()).unwrap();
     let copy = foreign.tensor().elements::<i32>().unwrap().to_ndarray().unwrap();
     drop(foreign);
     assert_eq!(drops.count(), 1);

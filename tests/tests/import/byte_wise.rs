@@ -8,8 +8,8 @@ use std::thread;
 use dlpack_tests::counted::Owner;
 use tensors::ffi::DLManagedTensorVersioned;
 use tensors::{
-    AnyBits, DLPackExport, DataType, Describe, Description, Element, Error, Foreign, Imported,
-    ManagedTensor, SharedBuffer, Storage,
+    AnyBits, DLPackExport, DataType, Describe, Description, Element, Error, ImportedStorage,
+    ImportedTensor, ManagedTensor, SharedBuffer, Storage,
 };
 
 use crate::import::own::Rgba;
@@ -31,10 +31,10 @@ impl<T: AnyBits> DLPackExport for Viewed<T> {
 }
 
 /// A tensor that went through C, as it does in a capsule.
-fn through_c(tensor: ManagedTensor) -> Imported {
+fn through_c(tensor: ManagedTensor) -> ImportedTensor {
     // SAFETY: 1. to 4. `into_raw` returned a valid struct, which this function owns.
     // 5. Other accesses are those of `SharedBuffer` and of other imports.
-    unsafe { Imported::from_raw::<DLManagedTensorVersioned>(tensor.into_raw()) }.unwrap()
+    unsafe { ImportedTensor::from_raw::<DLManagedTensorVersioned>(tensor.into_raw()) }.unwrap()
 }
 
 /// Whether every byte is one of two.
@@ -46,7 +46,7 @@ fn is_mix<T: Element>(value: T, old: u8, new: u8) -> bool {
 }
 
 /// Reads a tensor in every way that copies elements.
-fn read_all<T>(tensor: &Imported, old: u8, new: u8)
+fn read_all<T>(tensor: &ImportedTensor, old: u8, new: u8)
 where
     T: AnyBits + PartialEq + core::fmt::Debug,
 {
@@ -65,7 +65,8 @@ fn bytes_are_read_as_floats_while_they_are_stored() {
     let viewed = Viewed(buffer.clone(), DataType::F32, [2]);
     let tensor = through_c(viewed.to_dlpack().unwrap());
     let own = viewed.to_dlpack().unwrap().import().unwrap();
-    let foreign: Foreign = Foreign::new(through_c(viewed.to_dlpack().unwrap())).unwrap();
+    let foreign: ImportedStorage =
+        ImportedStorage::new(through_c(viewed.to_dlpack().unwrap())).unwrap();
     thread::scope(|scope| {
         scope.spawn(|| {
             for round in 0..ROUNDS {
@@ -76,7 +77,7 @@ fn bytes_are_read_as_floats_while_they_are_stored() {
             for _ in 0..ROUNDS {
                 read_all::<f32>(&tensor, 1, 2);
                 read_all::<f32>(&own, 1, 2);
-                let codes = tensor.codes().unwrap();
+                let codes = tensor.raw_bits().unwrap();
                 #[expect(clippy::cast_possible_truncation, reason = "a float has 32 bits")]
                 let is_code_mix = |code| is_mix(code as u32, 1, 2);
                 assert!(codes.iter().all(is_code_mix));
@@ -113,12 +114,12 @@ fn pixels_are_read_as_bytes_while_they_are_stored() {
     });
 }
 
-/// A `Foreign` exports memory as writable that the first export lent by `&mut`, so all owners
+/// A `ImportedStorage` exports memory as writable that the first export lent by `&mut`, so all owners
 /// read it byte-wise atomically.
 #[test]
 fn exclusive_memory_of_a_foreign_is_read_byte_wise_atomically() {
     let own = Owner::new(vec![0x0101_0101_u32; 8], &[8]).into_dlpack().unwrap().import().unwrap();
-    let foreign: Foreign<u32> = Foreign::new(own).unwrap();
+    let foreign: ImportedStorage<u32> = ImportedStorage::new(own).unwrap();
     let exported = through_c(foreign.to_dlpack().unwrap());
     assert!(!exported.is_read_only());
     let start = Barrier::new(2);
@@ -136,7 +137,7 @@ fn exclusive_memory_of_a_foreign_is_read_byte_wise_atomically() {
             // Before this thread allocates: Miri may synchronize threads that reuse an address.
             assert!(is_mix(foreign.elements().unwrap().load(&[0]).unwrap(), 1, 2));
             read_all::<u32>(foreign.tensor(), 1, 2);
-            assert!(foreign.tensor().codes().unwrap().iter().all(|code| code <= 0x0202_0202));
+            assert!(foreign.tensor().raw_bits().unwrap().iter().all(|code| code <= 0x0202_0202));
         });
     });
 }

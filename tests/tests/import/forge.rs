@@ -8,7 +8,9 @@ use dlpack_tests::foreign::CStruct;
 use tensors::ffi::{
     DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor,
 };
-use tensors::{Abi, DataType, Device, Error, Exclusive, Flags, Imported, ManagedTensor, Version};
+use tensors::{
+    Abi, DataType, Device, Error, Exclusive, Flags, ImportedTensor, ManagedTensor, Version,
+};
 
 /// What a struct is to say. The elements live in memory of its own.
 #[derive(Clone, Debug)]
@@ -137,16 +139,19 @@ impl Forged {
     }
 
     /// Takes it. The pointer is for [`free`].
-    pub(crate) fn import<M: Forge>(&self, drops: &Drops) -> (*mut M, Result<Imported, Error>) {
+    pub(crate) fn import<M: Forge>(
+        &self,
+        drops: &Drops,
+    ) -> (*mut M, Result<ImportedTensor, Error>) {
         let raw = self.raw::<M>(drops);
         // SAFETY: 1. and 2. The struct is alive, and ours to give away. 3. The
         // arrays have as many entries as `ndim` says, where it is not refused.
         // 4. Tests that are to succeed describe the memory. 5. It is the struct's.
-        (raw, unsafe { Imported::from_raw(raw) })
+        (raw, unsafe { ImportedTensor::from_raw(raw) })
     }
 
     /// Takes a versioned struct that is in order.
-    pub(crate) fn imported(&self) -> Imported {
+    pub(crate) fn imported(&self) -> ImportedTensor {
         self.import::<DLManagedTensorVersioned>(&Drops::new()).1.unwrap()
     }
 }
@@ -181,12 +186,12 @@ pub(crate) fn other_major(version: Version, drops: &Drops) -> *mut DLManagedTens
 }
 
 /// The elements of a tensor whose memory nobody else has, as that of every [`Forged`].
-pub(crate) fn alone(tensor: &mut Imported) -> Exclusive<'_> {
+pub(crate) fn alone(tensor: &mut ImportedTensor) -> Exclusive<'_> {
     // SAFETY: 1. Nobody else has the memory.
     unsafe { tensor.assume_exclusive() }.unwrap()
 }
 
 /// One of our own exports, imported.
-pub(crate) fn import<A: Abi>(tensor: ManagedTensor<A>) -> Imported {
+pub(crate) fn import<A: Abi>(tensor: ManagedTensor<A>) -> ImportedTensor {
     tensor.import().expect("one of our own")
 }

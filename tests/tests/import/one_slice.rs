@@ -1,4 +1,4 @@
-//! `ImportedSlice` says what `Imported` and a frozen slice of it say, whatever
+//! `ImportedSlice` says what `ImportedTensor` and a frozen slice of it say, whatever
 //! the struct: the short way is no other way.
 
 use dlpack_tests::counted::Drops;

@@ -6,21 +6,21 @@ use std::sync::Arc;
 use dlpack_tests::counted::{Drops, Owner};
 use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use tensors::{
-    DLPackExport, DataRef, DataType, Describe, Description, Element, Error, Flags, Foreign,
-    Imported, ManagedTensor, SharedBuffer, Storage,
+    DLPackExport, DataRef, DataType, Describe, Description, Element, Error, Flags, ImportedStorage,
+    ImportedTensor, ManagedTensor, SharedBuffer, Storage,
 };
 
 use crate::import::forge::{forged, import};
 
-fn frozen(tensor: &Imported) -> Result<&[i32], Error> {
+fn frozen(tensor: &ImportedTensor) -> Result<&[i32], Error> {
     tensor.frozen()?.as_slice()
 }
 
 /// Takes a tensor back through a C pointer, as if it had been elsewhere.
-fn through_c(tensor: ManagedTensor) -> Imported {
+fn through_c(tensor: ManagedTensor) -> ImportedTensor {
     // SAFETY: 1. to 4. `into_raw` gave a valid struct, whose owner we are now.
     // 5. Nobody else has the memory, or writes it.
-    unsafe { Imported::from_raw(tensor.into_raw()) }.unwrap()
+    unsafe { ImportedTensor::from_raw(tensor.into_raw()) }.unwrap()
 }
 
 /// A4: what nobody writes is a slice, as long as it is known.
@@ -34,16 +34,16 @@ fn immutable() {
         assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), NUMBERS);
         assert_eq!(tensor.exclusive().map(|_| ()), Err(Error::NotExclusive));
         // Also for all who hold it in common, and after another round.
-        let foreign = Foreign::<i32>::new(tensor).unwrap();
+        let foreign = ImportedStorage::<i32>::new(tensor).unwrap();
         let again = import(foreign.to_dlpack().unwrap());
         assert_eq!(again.flags(), Flags::READ_ONLY);
         assert_eq!(frozen(&again), frozen(foreign.tensor()));
-        let any: Foreign = Foreign::new(again).unwrap();
+        let any: ImportedStorage = ImportedStorage::new(again).unwrap();
         assert_eq!(frozen(&import(any.into_dlpack().unwrap())), Ok(&NUMBERS[..]));
         // Through C it is one among others.
         let tensor = through_c(owner().into_dlpack().unwrap());
         assert_eq!(frozen(&tensor), Err(Error::NotFrozen));
-        let foreign = Foreign::<i32>::new(tensor).unwrap();
+        let foreign = ImportedStorage::<i32>::new(tensor).unwrap();
         assert_eq!(frozen(&import(foreign.to_dlpack().unwrap())), Err(Error::NotFrozen));
     }
     check(&Arc::<[i32]>::from(*NUMBERS));
@@ -65,7 +65,7 @@ fn immutable_and_shared() {
         assert_eq!(frozen(&one), Ok(&[1, 2, 3][..]));
     });
     // SAFETY: the struct is valid, and ours.
-    drop(unsafe { Imported::from_raw(other) });
+    drop(unsafe { ImportedTensor::from_raw(other) });
     assert_eq!(frozen(&one), Ok(&[1, 2, 3][..]));
 }
 
@@ -84,7 +84,7 @@ fn by_value() {
         assert_eq!(tensor.elements::<i32>().unwrap().iter().sum::<i32>(), 24);
     }
     // The last owner has it alone; as long as there are others, nobody has.
-    let mut foreign = Foreign::<i32>::new(tensor).unwrap();
+    let mut foreign = ImportedStorage::<i32>::new(tensor).unwrap();
     assert_eq!(frozen(foreign.tensor()), Err(Error::NotFrozen));
     let mut shared = import(foreign.to_dlpack().unwrap());
     assert_eq!(shared.flags(), Flags::NONE);
@@ -151,7 +151,7 @@ fn shared() {
     let tensor = import(Watched(buffer.clone()).to_dlpack().unwrap());
     assert_eq!((tensor.flags(), tensor.shape()), (Flags::READ_ONLY, &[2, 4][..]));
     assert_eq!(frozen(&tensor), Err(Error::NotFrozen));
-    let any: Foreign = Foreign::new(tensor).unwrap();
+    let any: ImportedStorage = ImportedStorage::new(tensor).unwrap();
     let again = import(any.to_dlpack().unwrap());
     assert_eq!(again.flags(), Flags::READ_ONLY);
     // Every fifth byte, which no pixel begins with.
@@ -165,14 +165,14 @@ fn shared() {
             let pixel = tensor.elements::<Rgba>().unwrap().load(&[1]).unwrap();
             assert!(pixel.0.into_iter().all(seen));
             assert!(seen(tensor.elements::<u8>().unwrap().load(&[1, 2]).unwrap()));
-            assert!(tensor.codes().unwrap().iter().skip(4).all(|code| (2..=6).contains(&code)));
-            let foreign = Foreign::<u8>::new(import(any.to_dlpack().unwrap())).unwrap();
+            assert!(tensor.raw_bits().unwrap().iter().skip(4).all(|code| (2..=6).contains(&code)));
+            let foreign = ImportedStorage::<u8>::new(import(any.to_dlpack().unwrap())).unwrap();
             assert_eq!(frozen(foreign.tensor()), Err(Error::NotFrozen));
         }
         let copy = import(any.copy_to_dlpack().unwrap());
         assert!(copy.elements::<u8>().unwrap().iter().skip(4).all(seen));
         assert!(seen(tilted.elements::<u8>().unwrap().load(&[1]).unwrap()));
-        let foreign: Foreign = Foreign::new(tilted).unwrap();
+        let foreign: ImportedStorage = ImportedStorage::new(tilted).unwrap();
         let copy = import(foreign.copy_to_dlpack().unwrap());
         assert!(seen(copy.elements::<u8>().unwrap().load(&[1]).unwrap()));
     });
@@ -184,7 +184,7 @@ fn shared() {
 fn tilted_pixels() {
     let buffer = SharedBuffer::from_slice(&[Rgba([0, 1, 2, 3]), Rgba([4, 5, 6, 7]), Rgba([8; 4])]);
     let tensor = import(Owner::new(buffer.unwrap(), &[3]).to_dlpack().unwrap());
-    let any: Foreign = Foreign::new(tensor).unwrap();
+    let any: ImportedStorage = ImportedStorage::new(tensor).unwrap();
     let tilted = import(Owner::new(any, &[2, 4]).strided(&[5, 1], 0).into_dlpack().unwrap());
     let pixels = tilted.elements::<Rgba>().unwrap().to_vec().unwrap();
     assert_eq!(pixels, [Rgba([0, 1, 2, 3]), Rgba([5, 6, 7, 8])]);
@@ -217,7 +217,7 @@ fn given_back() {
     assert_eq!(tensor.into_raw().ok(), Some(raw));
     assert_eq!(drops.count(), 0);
     // SAFETY: as `forged` says; nobody else has it now.
-    let tensor = unsafe { Imported::from_raw(raw) }.unwrap();
+    let tensor = unsafe { ImportedTensor::from_raw(raw) }.unwrap();
     assert_eq!(tensor.version(), Some(tensors::Version::CURRENT));
     drop(tensor);
     assert_eq!(drops.count(), 1);
@@ -226,7 +226,7 @@ fn given_back() {
     let tensor = taken.unwrap().into_raw::<DLManagedTensorVersioned>().unwrap_err();
     assert_eq!(tensor.into_raw().ok(), Some(raw));
     // SAFETY: as above.
-    drop(unsafe { Imported::from_raw(raw) }.unwrap());
+    drop(unsafe { ImportedTensor::from_raw(raw) }.unwrap());
     assert_eq!(drops.count(), 2);
 
     // Without a deleter the pointer is the producer's all the same.
@@ -242,6 +242,6 @@ fn given_back() {
     assert_eq!(raw, address);
     let before = drops.count();
     // SAFETY: as above.
-    drop(unsafe { Imported::from_raw(raw) });
+    drop(unsafe { ImportedTensor::from_raw(raw) });
     assert_eq!(drops.count(), before + 1);
 }

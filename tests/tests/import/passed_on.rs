@@ -1,16 +1,16 @@
-//! `Foreign` of any element type: what came in goes out as it came.
+//! `ImportedStorage` of any element type: what came in goes out as it came.
 
 use std::sync::Arc;
 
 use dlpack_tests::counted::{Drops, Owner};
-use dlpack_tests::foreign::{Farewell, Foreign as Consumer};
+use dlpack_tests::foreign::{Farewell, ImportedStorage as Consumer};
 use tensors::ffi::{
     self, DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLManagedTensor,
     DLManagedTensorVersioned,
 };
 use tensors::{
-    AsLayout, DLPackExport, DLPackImport, DataType, Describe, Device, Error, Flags, Foreign,
-    ImportError, ImportPolicy, Imported, Shaped, Slot, Storage, StreamArg, Version,
+    AsLayout, DLPackExport, DLPackImport, DataType, Describe, Device, Error, Flags, ImportError,
+    ImportPolicy, ImportedStorage, ImportedTensor, Shaped, Slot, Storage, StreamArg, Version,
 };
 
 use crate::import::forge::{self, Forge, Forged, forged};
@@ -99,7 +99,7 @@ fn cases() -> Vec<Forged> {
 }
 
 /// Where the first element is said to be: an address, or a handle with an offset.
-fn place(case: &Forged, tensor: &Imported) -> (usize, u64) {
+fn place(case: &Forged, tensor: &ImportedTensor) -> (usize, u64) {
     let address = tensor.as_ptr().addr();
     let offset = if case.device.has_addresses() { 0 } else { case.byte_offset };
     (address, offset)
@@ -112,7 +112,7 @@ fn as_it_came() {
         let (_, taken) = case.import::<DLManagedTensorVersioned>(&drops);
         let tensor = taken.unwrap();
         let (strides, expected) = (tensor.strides().to_vec(), place(&case, &tensor));
-        let any: Foreign = Foreign::from_dlpack(tensor).unwrap();
+        let any: ImportedStorage = ImportedStorage::from_dlpack(tensor).unwrap();
         let later = !case.dtype.is_well_formed();
         let legacy = any.clone().into_dlpack_legacy().map(drop);
         assert_eq!(legacy.is_ok(), case.flags == Flags::NONE && !later, "{case:?} {legacy:?}");
@@ -151,7 +151,7 @@ fn again_and_again() {
         let before = before.split("release").next().map(str::to_owned);
         for _ in 0..3 {
             tensor = forge::import(
-                Foreign::<tensors::AnyElement>::new(tensor).unwrap().into_dlpack().unwrap(),
+                ImportedStorage::<tensors::AnyElement>::new(tensor).unwrap().into_dlpack().unwrap(),
             );
         }
         let after = format!("{tensor:?} {:?}", tensor.byte_range());
@@ -165,11 +165,11 @@ fn again_and_again() {
 #[test]
 fn flags_that_end_here() {
     let case = with(|case| case.flags = Flags::IS_COPIED | Flags::from_bits(1 << 40));
-    let any: Foreign = Foreign::new(case.imported()).unwrap();
+    let any: ImportedStorage = ImportedStorage::new(case.imported()).unwrap();
     assert_eq!(any.to_dlpack().unwrap().flags(), Flags::NONE);
     // Two indices, one element: consumers are told not to write.
     let case = with(|case| case.strides = Some(vec![0, 1]));
-    let any: Foreign = Foreign::new(case.imported()).unwrap();
+    let any: ImportedStorage = ImportedStorage::new(case.imported()).unwrap();
     assert_eq!(any.to_dlpack().unwrap().flags(), Flags::READ_ONLY);
 }
 
@@ -181,7 +181,8 @@ fn copies() {
         (case.strides, case.byte_offset) = (Some(vec![-3, -1]), 21);
     });
     for flags in [Flags::NONE, Flags::READ_ONLY] {
-        let any: Foreign = Foreign::new(Forged { flags, ..case.clone() }.imported()).unwrap();
+        let any: ImportedStorage =
+            ImportedStorage::new(Forged { flags, ..case.clone() }.imported()).unwrap();
         let copy = forge::import(any.copy_to_dlpack().unwrap());
         assert_eq!(copy.elements::<i32>().unwrap().to_vec().unwrap(), [5, 4, 3, 2, 1, 0]);
         assert_eq!(copy.as_ptr().addr() % 64, 0);
@@ -189,12 +190,12 @@ fn copies() {
         assert_eq!(any.typed::<i32>().map(drop), Err(error));
     }
     let cuda = with(|case| case.device = Device::cuda(0));
-    let any: Foreign = Foreign::new(cuda.imported()).unwrap();
+    let any: ImportedStorage = ImportedStorage::new(cuda.imported()).unwrap();
     let error = Error::NoBackend { device: Device::cuda(0) };
     assert_eq!(any.copy_to_dlpack().map(drop), Err(error));
     // Nothing says what the elements of another type are.
     let unknown = cases().into_iter().find(|case| !case.dtype.is_well_formed()).unwrap();
-    let any: Foreign = Foreign::new(unknown.imported()).unwrap();
+    let any: ImportedStorage = ImportedStorage::new(unknown.imported()).unwrap();
     let error = Error::UnsupportedDType { dtype: unknown.dtype };
     assert_eq!(any.copy_to_dlpack().map(drop), Err(error));
 }
@@ -203,7 +204,8 @@ fn copies() {
 #[test]
 fn streams() {
     let sync_for = |device, consumer| {
-        let any: Foreign = Foreign::new(with(|case| case.device = device).imported()).unwrap();
+        let any: ImportedStorage =
+            ImportedStorage::new(with(|case| case.device = device).imported()).unwrap();
         DLPackExport::tensor(&any).unwrap().sync_for(consumer)
     };
     // SAFETY: 1. A sentinel.
@@ -233,12 +235,12 @@ fn streams() {
 #[test]
 fn pinned_memory_for_the_host_is_passed_on() {
     let pinned = || with(|case| case.device = Device::CUDA_HOST).imported();
-    let typed = Foreign::<i32>::new(pinned()).unwrap();
+    let typed = ImportedStorage::<i32>::new(pinned()).unwrap();
     assert_eq!(typed.clone().to_dlpack().map(drop), Ok(()));
-    let any: Foreign = Foreign::from(typed);
+    let any: ImportedStorage = ImportedStorage::from(typed);
     assert_eq!(any.to_dlpack().map(drop), Ok(()));
     assert_eq!(any.into_dlpack().map(drop), Ok(()));
-    let any: Foreign = Foreign::new(pinned()).unwrap();
+    let any: ImportedStorage = ImportedStorage::new(pinned()).unwrap();
     let refused = Err(Error::NoBackend { device: Device::CUDA_HOST });
     assert_eq!(any.to_dlpack().map(drop), refused);
     let typed = any.typed::<i32>().unwrap();
@@ -249,13 +251,13 @@ fn pinned_memory_for_the_host_is_passed_on() {
 fn typed_and_not() {
     let drops = Drops::new();
     let (_, taken) = with(|_| ()).import::<DLManagedTensorVersioned>(&drops);
-    let any: Foreign = Foreign::new(taken.unwrap()).unwrap();
+    let any: ImportedStorage = ImportedStorage::new(taken.unwrap()).unwrap();
     let typed = any.clone().typed::<i32>().unwrap();
     let any = any.into_tensor().unwrap_err();
     let error = Error::ElementMismatch { asked: DataType::F32, found: DataType::I32 };
     assert_eq!(any.clone().typed::<f32>().map(drop), Err(error));
     drop(any);
-    let any: Foreign = typed.into();
+    let any: ImportedStorage = typed.into();
     let shared = any.to_dlpack().unwrap();
     let any = any.into_tensor().expect_err("an export is in use");
     drop(shared);
@@ -272,7 +274,7 @@ fn too_far_from_a_handle() {
     let (_, taken) = case.import::<DLManagedTensorVersioned>(&drops);
     assert_eq!((taken.map(drop), drops.count()), (Err(Error::SizeOverflow), 1));
     let case = with(|case| (case.device, case.byte_offset) = (vulkan(), u64::MAX / 2 - 24));
-    let any: Foreign = Foreign::new(case.imported()).unwrap();
+    let any: ImportedStorage = ImportedStorage::new(case.imported()).unwrap();
     assert!(any.to_dlpack().is_ok());
 }
 
@@ -280,14 +282,14 @@ fn too_far_from_a_handle() {
 #[derive(DLPackExport)]
 #[dlpack(crate = tensors)]
 struct Labelled {
-    data: Foreign,
+    data: ImportedStorage,
     #[dlpack(layout)]
     layout: Whole,
     name: &'static str,
 }
 
 /// The layout of what was imported, which the storage knows.
-struct Whole(Foreign);
+struct Whole(ImportedStorage);
 
 impl AsLayout for Whole {
     fn describe_layout<'a>(&'a self, out: Describe<'a>) -> Shaped<'a> {
@@ -296,8 +298,8 @@ impl AsLayout for Whole {
 }
 
 impl DLPackImport for Labelled {
-    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
-        let data = Foreign::new(tensor)?;
+    fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
+        let data = ImportedStorage::new(tensor)?;
         Ok(Self { layout: Whole(data.clone()), data, name: "label" })
     }
 }
@@ -313,7 +315,7 @@ fn as_a_field() {
     }
     // Foreign elements may be of any type as they are, not as others read them.
     let case = with(|case| (case.version, case.dtype) = (Version::new(1, 4), DataType::U8));
-    let data: Foreign = Foreign::new(case.imported()).unwrap();
+    let data: ImportedStorage = ImportedStorage::new(case.imported()).unwrap();
     let unknown = DataType::new(DLDataTypeCode(18), 8, 1);
     let mut slot = Slot::new();
     let shaped = data.describe_layout(slot.describe()).dtype(unknown);
@@ -333,11 +335,11 @@ const NO_BITS: DataType = DataType::new(ffi::kDLFloat, 0, 1);
 #[dlpack(crate = ::tensors)]
 enum Read {
     #[dlpack(dtype = F32)]
-    Floats(Foreign<u8>),
+    Floats(ImportedStorage<u8>),
     #[dlpack(dtype = self::UNKNOWN)]
-    Unknown(Foreign<u8>),
+    Unknown(ImportedStorage<u8>),
     #[dlpack(dtype = self::NO_BITS)]
-    NoBits(Foreign<u8>),
+    NoBits(ImportedStorage<u8>),
 }
 
 /// Who made the bytes answers for bytes, and for nothing that is made of them.
@@ -359,7 +361,7 @@ fn bytes_that_are_read_as_something_else() {
     }
     let bytes = |byte_offset| {
         let bytes = Bytes { data: Arc::from([7; 24]), shape: [16], byte_offset };
-        Foreign::<u8>::new(forge::import(bytes.to_dlpack().unwrap())).unwrap()
+        ImportedStorage::<u8>::new(forge::import(bytes.to_dlpack().unwrap())).unwrap()
     };
     let refused = |data: Read, shape: i64| {
         let array = Array { data, shape: [shape] };
@@ -381,9 +383,9 @@ fn bytes_that_are_read_as_something_else() {
 /// caller says otherwise.
 #[test]
 fn legacy_structs_are_read_only() {
-    fn taken<M: Forge>(case: &Forged, policy: ImportPolicy) -> Imported {
+    fn taken<M: Forge>(case: &Forged, policy: ImportPolicy) -> ImportedTensor {
         // SAFETY: as `Forged::import` does.
-        unsafe { Imported::from_raw_with(case.raw::<M>(&Drops::new()), policy) }.unwrap()
+        unsafe { ImportedTensor::from_raw_with(case.raw::<M>(&Drops::new()), policy) }.unwrap()
     }
     let (lenient, writable) = (ImportPolicy::new(), ImportPolicy::new().legacy_writable(true));
     let case = with(|_| ());
@@ -402,11 +404,11 @@ fn legacy_structs_are_read_only() {
         let written = unsafe { tensor.assume_exclusive() }.map(drop);
         assert_eq!(written, if expected { Err(Error::ReadOnly) } else { Ok(()) });
         // It is told to every later consumer, as often as it is passed on.
-        let any: Foreign = Foreign::new(tensor).unwrap();
+        let any: ImportedStorage = ImportedStorage::new(tensor).unwrap();
         assert_eq!(any.tensor().is_read_only(), expected);
         let again = any.to_dlpack().unwrap();
         assert_eq!(again.is_read_only(), expected);
-        let any: Foreign = Foreign::new(again.import().unwrap()).unwrap();
+        let any: ImportedStorage = ImportedStorage::new(again.import().unwrap()).unwrap();
         assert_eq!(any.to_dlpack().unwrap().is_read_only(), expected);
         let legacy = any.into_dlpack_legacy().map(drop);
         assert_eq!(legacy, if expected { Err(Error::ReadOnlyLegacy) } else { Ok(()) });
@@ -423,6 +425,6 @@ fn legacy_structs_of_our_own() {
     assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [5, 2]);
     let raw = tensor.into_raw::<DLManagedTensor>().unwrap();
     // SAFETY: 1. to 5. It is a struct of ours, and nobody else has the vector.
-    let tensor = unsafe { Imported::from_raw(raw) }.unwrap();
+    let tensor = unsafe { ImportedTensor::from_raw(raw) }.unwrap();
     assert!(tensor.is_read_only());
 }

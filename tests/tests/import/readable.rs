@@ -2,7 +2,7 @@
 
 use dlpack_tests::counted::Owner;
 use tensors::{
-    AnyBits, Complex, DLPackExport, DLPackImport, DataType, Element, Error, Foreign, Lanes,
+    AnyBits, Complex, DLPackExport, DLPackImport, DataType, Element, Error, ImportedStorage, Lanes,
     Readable, SharedBuffer,
 };
 
@@ -88,7 +88,7 @@ fn any_bits_are_read_and_written_without_bytemuck() {
     assert_eq!(pixels.load(&[1]), Ok(second));
     assert_eq!(pixels.iter().last(), Some(second));
     assert_eq!(pixels.to_vec().unwrap()[1], second);
-    assert_eq!(Foreign::<Rgb>::new(image).unwrap().elements().unwrap().len(), 2);
+    assert_eq!(ImportedStorage::<Rgb>::new(image).unwrap().elements().unwrap().len(), 2);
 
     let shared = SharedBuffer::from_slice(&[second; 2]).unwrap();
     shared.store(0, Rgb { green: 9, ..second });

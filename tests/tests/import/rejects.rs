@@ -2,7 +2,7 @@
 
 use dlpack_tests::counted::Drops;
 use tensors::ffi::{self, DLDataTypeCode, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned};
-use tensors::{DataType, Device, Error, Flags, ImportPolicy, Imported, Version};
+use tensors::{DataType, Device, Error, Flags, ImportPolicy, ImportedTensor, Version};
 
 use crate::import::forge::{Forge, Forged, forged, free, other_major};
 
@@ -123,11 +123,11 @@ fn table() {
 /// that forbid them.
 #[test]
 fn strict_strides() {
-    fn strictly<M: Forge>(case: &Forged) -> Result<Imported, Error> {
+    fn strictly<M: Forge>(case: &Forged) -> Result<ImportedTensor, Error> {
         let drops = Drops::new();
         let policy = ImportPolicy::new().strict_strides(true);
         // SAFETY: as `Forged::import` does.
-        let taken = unsafe { Imported::from_raw_with(case.raw::<M>(&drops), policy) };
+        let taken = unsafe { ImportedTensor::from_raw_with(case.raw::<M>(&drops), policy) };
         assert_eq!(drops.count(), usize::from(taken.is_err()));
         taken
     }
@@ -217,7 +217,7 @@ fn other_majors() {
         let found = Version::new(major, minor);
         let drops = Drops::new();
         // SAFETY: 1. The fields up to `deleter` are there. 2. It is ours to give away.
-        let error = unsafe { Imported::from_raw(other_major(found, &drops)) }.unwrap_err();
+        let error = unsafe { ImportedTensor::from_raw(other_major(found, &drops)) }.unwrap_err();
         assert_eq!((error, drops.count()), (Error::VersionUnsupported { found }, 1));
     }
 }
@@ -226,9 +226,9 @@ fn other_majors() {
 fn null() {
     let null = core::ptr::null_mut::<DLManagedTensorVersioned>();
     // SAFETY: 1. NULL is allowed.
-    assert_eq!(unsafe { Imported::from_raw(null) }.map(|_| ()), Err(Error::NullTensor));
+    assert_eq!(unsafe { ImportedTensor::from_raw(null) }.map(|_| ()), Err(Error::NullTensor));
     // SAFETY: as above.
-    let legacy = unsafe { Imported::from_raw(core::ptr::null_mut::<DLManagedTensor>()) };
+    let legacy = unsafe { ImportedTensor::from_raw(core::ptr::null_mut::<DLManagedTensor>()) };
     assert_eq!(legacy.map(|_| ()), Err(Error::NullTensor));
 }
 

@@ -2,10 +2,11 @@
 //! memory as a storage.
 
 use dlpack_tests::counted::{Drops, Owner};
-use dlpack_tests::foreign::{Farewell, Foreign as Consumer};
+use dlpack_tests::foreign::{Farewell, ImportedStorage as Consumer};
 use tensors::ffi::{DLDataTypeCode, DLManagedTensor, DLManagedTensorVersioned};
 use tensors::{
-    DLPackExport, DataType, Device, Error, Flags, Foreign, Imported, SharedBuffer, Version,
+    DLPackExport, DataType, Device, Error, Flags, ImportedStorage, ImportedTensor, SharedBuffer,
+    Version,
 };
 
 use crate::import::forge::{self, Forged, alone, forged};
@@ -30,7 +31,7 @@ fn misaligned() {
         assert_eq!(alone(&mut tensor).as_mut_slice::<i32>(), Err(error));
         // SAFETY: nobody writes.
         assert_eq!(unsafe { tensor.assume_frozen() }.as_slice::<i32>(), Err(error));
-        assert_eq!(Foreign::<i32>::new(tensor).map(|_| ()), Err(error));
+        assert_eq!(ImportedStorage::<i32>::new(tensor).map(|_| ()), Err(error));
     }
 }
 
@@ -94,7 +95,7 @@ fn the_flag_is_copied_is_not_proof() {
     let mut tensor = copied(&[2, 3]).imported();
     assert_eq!(tensor.flags(), Flags::IS_COPIED);
     assert_eq!(tensor.exclusive().map(drop), Err(Error::NotExclusive));
-    let mut foreign = Foreign::<i32>::new(tensor).unwrap();
+    let mut foreign = ImportedStorage::<i32>::new(tensor).unwrap();
     assert_eq!(foreign.exclusive().map(drop), Err(Error::NotExclusive));
     let mut tensor = foreign.into_tensor().unwrap();
     // SAFETY: 1. Nobody else has the memory.
@@ -170,7 +171,7 @@ fn own_copies_of_odd_elements() {
     let copy = case.imported().to_own_copy().unwrap();
     assert!(copy.is_column_major());
     assert_eq!(copy.flags(), Flags::IS_COPIED | Flags::IS_SUBBYTE_TYPE_PADDED);
-    assert_eq!(copy.codes().unwrap().iter().collect::<Vec<_>>(), [1, 3, 2, 4]);
+    assert_eq!(copy.raw_bits().unwrap().iter().collect::<Vec<_>>(), [1, 3, 2, 4]);
     let dtype = DataType::new(DLDataTypeCode(18), 8, 1);
     let later = Forged { dtype, version: Version::new(1, 9), ..forged(&[4], &[0]) };
     assert_eq!(later.imported().to_own_copy().map(drop), Err(Error::UnsupportedDType { dtype }));
@@ -185,7 +186,7 @@ fn assumed(case: &Forged) -> Result<(), Error> {
 
 #[test]
 fn not_exclusive() {
-    let no = |mut tensor: Imported| tensor.exclusive().map(|_| ()).unwrap_err();
+    let no = |mut tensor: ImportedTensor| tensor.exclusive().map(|_| ()).unwrap_err();
     // A1: others may hold it.
     assert_eq!(no(forged(&[1], &[1]).imported()), Error::NotExclusive);
     let shared = SharedBuffer::from_slice(&[1_i32]).unwrap();
@@ -230,7 +231,7 @@ fn exported_again() {
         let tensor = taken.unwrap();
         let (address, elements) =
             (tensor.as_ptr(), tensor.elements::<i32>().unwrap().to_vec().unwrap());
-        let foreign = Foreign::<i32>::new(tensor).unwrap();
+        let foreign = ImportedStorage::<i32>::new(tensor).unwrap();
         let read_only = flags.contains(Flags::READ_ONLY);
         assert_eq!(foreign.clone().into_dlpack_legacy().is_err(), read_only);
         let shared = Consumer::from(foreign.to_dlpack().unwrap());
@@ -261,13 +262,13 @@ fn exported_again() {
 #[derive(DLPackExport)]
 #[dlpack(crate = tensors)]
 struct Image {
-    data: Foreign<i32>,
+    data: ImportedStorage<i32>,
     shape: [usize; 2],
 }
 
 #[test]
 fn as_a_field() {
-    let data = Foreign::new(copied(&[6]).imported()).unwrap();
+    let data = ImportedStorage::new(copied(&[6]).imported()).unwrap();
     let image = Image { data, shape: [3, 2] };
     let again = forge::import(image.to_dlpack().unwrap());
     assert_eq!(again.elements::<i32>().unwrap().load(&[2, 1]), Ok(5));
@@ -277,12 +278,12 @@ fn as_a_field() {
 
 #[test]
 fn nothing_as_a_field() {
-    let empty = Foreign::<i32>::new(forged(&[0, 2], &[]).imported()).unwrap();
+    let empty = ImportedStorage::<i32>::new(forged(&[0, 2], &[]).imported()).unwrap();
     let again = forge::import(empty.to_dlpack().unwrap());
     assert_eq!((again.shape(), again.numel()), (&[0, 2][..], 0));
     let error = Error::ElementMismatch { asked: DataType::F32, found: DataType::I32 };
     let drops = Drops::new();
     let (_, taken) = forged(&[1], &[1]).import::<DLManagedTensor>(&drops);
-    assert_eq!(Foreign::<f32>::new(taken.unwrap()).map(|_| ()), Err(error));
+    assert_eq!(ImportedStorage::<f32>::new(taken.unwrap()).map(|_| ()), Err(error));
     assert_eq!(drops.count(), 1);
 }

@@ -7,8 +7,8 @@ use dlpack_tests::counted::Owner;
 use dlpack_tests::positions::positions;
 use dlpack_tests::random::Random;
 use tensors::{
-    Complex, DLPackExport, Data, DataRef, DataType, Device, Element, Error, Flags, Foreign, Lanes,
-    Readable, Storage, ffi, layout,
+    Complex, DLPackExport, DataMut, DataRef, DataType, Device, Element, Error, Flags,
+    ImportedStorage, Lanes, Readable, Storage, ffi, strides,
 };
 
 use crate::import::forge::{Forged, alone, forged, import};
@@ -97,7 +97,7 @@ fn misaligned_stores() {
     assert_eq!(exclusive.elements_mut::<i16>().map(|_| ()), Err(error));
     assert_eq!(exclusive.as_frozen().elements::<i16>().map(|_| ()), Err(error));
     assert_eq!(exclusive.as_frozen().as_bytes(), Ok(&[1, 0, 4, 5][..]));
-    assert_eq!(tensor.codes().unwrap().load(&[1]), Ok(u64::from(u16::from_le_bytes([4, 5]))));
+    assert_eq!(tensor.raw_bits().unwrap().load(&[1]), Ok(u64::from(u16::from_le_bytes([4, 5]))));
 }
 
 /// An element with axes may have to be aligned more strictly than the parts that
@@ -113,8 +113,8 @@ fn strictly_aligned_elements() {
             self.0.data()
         }
 
-        fn lend(&mut self) -> Data<'_> {
-            self.0.lend()
+        fn data_mut(&mut self) -> DataMut<'_> {
+            self.0.data_mut()
         }
     }
 
@@ -180,7 +180,7 @@ fn pixels() {
         let tensor = Forged { shape: Some(shape.to_vec()), ..tensor }.strided(strides, 0);
         let tensor = tensor.imported();
         assert_eq!(tensor.elements::<Rgb>().map(|_| ()), Err(error), "{shape:?}");
-        assert_eq!(Foreign::<Rgb>::new(tensor).map(drop), Err(error));
+        assert_eq!(ImportedStorage::<Rgb>::new(tensor).map(drop), Err(error));
     }
     let none = bytes(DataType::U8, &[0, 3], &[]);
     assert!(elements::<Rgb>(&none).is_empty());
@@ -195,7 +195,7 @@ fn pixels() {
 #[test]
 fn pixels_as_a_field() {
     let case = bytes(DataType::U8, &[2, 3], &[0, 1, 2, 3, 4, 5]);
-    let foreign = Foreign::<Rgb>::new(case.imported()).unwrap();
+    let foreign = ImportedStorage::<Rgb>::new(case.imported()).unwrap();
     let again = import(foreign.to_dlpack().unwrap());
     assert_eq!((again.shape(), again.dtype()), (&[2, 3][..], DataType::U8));
     let pixels = again.elements::<Rgb>().unwrap().to_vec().unwrap();
@@ -229,7 +229,7 @@ fn lanes() {
     assert_eq!(tensor.elements::<i32>().map(|_| ()), Err(error(DataType::I32)));
     let two = DataType::I32.with_lanes(2);
     assert_eq!(tensor.elements::<Lanes<i32, 2>>().map(|_| ()), Err(error(two)));
-    assert_eq!(tensor.codes().map(|_| ()), Err(Error::TooWide { dtype: case.dtype }));
+    assert_eq!(tensor.raw_bits().map(|_| ()), Err(Error::TooWide { dtype: case.dtype }));
     let mut exclusive = alone(&mut tensor);
     exclusive.as_mut_slice::<Lanes<i32, 3>>().unwrap().reverse();
     let bytes: &[i32] = bytemuck::cast_slice(exclusive.as_frozen().as_bytes().unwrap());
@@ -240,7 +240,7 @@ fn lanes() {
     assert_eq!(tensor.dtype(), DataType::F32.with_lanes(2));
     assert_eq!(tensor.elements::<Lanes<f32, 2>>().unwrap().load(&[1]), Ok([3.0, 4.0].into()));
     let code = u64::from(4_f32.to_bits()) << 32 | u64::from(3_f32.to_bits());
-    assert_eq!(tensor.codes().unwrap().load(&[1]), Ok(code));
+    assert_eq!(tensor.raw_bits().unwrap().load(&[1]), Ok(code));
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn complex_and_half() {
     assert_eq!(tensor.elements::<Complex<f32>>().unwrap().load(&[0]), Ok(pair(5.0, 6.0)));
     let case = bytes(DataType::F16, &[2], &[0x3c00_u16, 0xc000].map(u16::to_ne_bytes).concat());
     assert_eq!(elements::<half::f16>(&case).map_to_f32(), [1.0, -2.0]);
-    assert_eq!(case.imported().codes().unwrap().iter().collect::<Vec<_>>(), [0x3c00, 0xc000]);
+    assert_eq!(case.imported().raw_bits().unwrap().iter().collect::<Vec<_>>(), [0x3c00, 0xc000]);
     let case = bytes(DataType::BF16, &[2], &[0x3f80_u16, 0xc000].map(u16::to_ne_bytes).concat());
     assert_eq!(elements::<half::bf16>(&case).map_to_f32(), [1.0, -2.0]);
 }
@@ -314,10 +314,10 @@ fn codes() {
             case.strides = Some(strides.clone());
             let tensor = case.imported();
             if dtype.element_bits() > 64 {
-                assert_eq!(tensor.codes().map(|_| ()), Err(Error::TooWide { dtype }));
+                assert_eq!(tensor.raw_bits().map(|_| ()), Err(Error::TooWide { dtype }));
                 continue;
             }
-            let codes = tensor.codes().unwrap();
+            let codes = tensor.raw_bits().unwrap();
             assert_eq!((codes.bits(), codes.shape()), (dtype.element_bits(), &shape[..]));
             let expected = by_definition(&case, &strides);
             assert_eq!(codes.iter().len(), expected.len());
@@ -334,16 +334,16 @@ fn no_codes() {
     let mut case = bytes(DataType::U8, &[1], &[1]);
     case.device = Device::cuda(0);
     let error = Error::NotOnHost { device: case.device };
-    assert_eq!(case.imported().codes().map(|_| ()), Err(error));
+    assert_eq!(case.imported().raw_bits().map(|_| ()), Err(error));
     let mut tensor = case.imported();
     assert_eq!(alone(&mut tensor).as_frozen().as_bytes(), Err(error));
     let dtype = DataType::new(ffi::DLDataTypeCode(18), 8, 1);
     let case = Forged { version: tensors::Version::new(1, 9), dtype, device: Device::CPU, ..case };
-    assert_eq!(case.imported().codes().map(|_| ()), Err(Error::UnsupportedDType { dtype }));
+    assert_eq!(case.imported().raw_bits().map(|_| ()), Err(Error::UnsupportedDType { dtype }));
     let case = bytes(DataType::U8, &[2, 0], &[]);
     let tensor = case.imported();
-    assert!(tensor.codes().unwrap().is_empty());
-    assert_eq!(tensor.codes().unwrap().load(&[0, 0]), Err(Error::NoSuchElement));
+    assert!(tensor.raw_bits().unwrap().is_empty());
+    assert_eq!(tensor.raw_bits().unwrap().load(&[0, 0]), Err(Error::NoSuchElement));
 }
 
 /// Bytes of packed elements, as a slice.
@@ -396,7 +396,7 @@ fn nothing_twice() {
             Err(Error::Overlapping) => {
                 // A refusal may be too careful, a gift never.
                 careful += u32::from(distinct);
-                assert!(layout::may_overlap(&shape, &strides));
+                assert!(strides::may_overlap(&shape, &strides));
                 refused += 1;
             }
             Err(other) => panic!("{other}"),

@@ -44,7 +44,7 @@ fn one_column_and_none() {
     };
     expected.assert_moved(vector, &drops);
     let none = Matrix::<u8, 2, 0> { columns: [], _drop: drops.ticket() };
-    let foreign = dlpack_tests::foreign::Foreign::from(none.into_dlpack().unwrap());
+    let foreign = dlpack_tests::foreign::ImportedStorage::from(none.into_dlpack().unwrap());
     assert_eq!((foreign.shape(), foreign.elements::<u8>()), (vec![2, 0], Vec::new()));
     foreign.delete(dlpack_tests::foreign::Farewell::Plain);
     assert_eq!(drops.count(), 2);

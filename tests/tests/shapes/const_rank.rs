@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use dlpack_tests::counted::{Drops, Ticket};
-use tensors::{DLPackExport, Data, DataRef, Element, Error, Flags, Storage};
+use tensors::{DLPackExport, DataMut, DataRef, Element, Error, Flags, Storage};
 
 use super::consumer::Expected;
 
@@ -20,8 +20,8 @@ impl<T: Element> Storage for Buffer<T> {
         DataRef::from_slice(&self.elements)
     }
 
-    fn lend(&mut self) -> Data<'_> {
-        Data::from_mut_slice(&mut self.elements)
+    fn data_mut(&mut self) -> DataMut<'_> {
+        DataMut::from_mut_slice(&mut self.elements)
     }
 }
 

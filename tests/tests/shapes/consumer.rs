@@ -3,7 +3,7 @@
 use core::fmt::Debug;
 
 use dlpack_tests::counted::Drops;
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use dlpack_tests::positions::positions;
 use tensors::{DLPackExport, DataType, Device, Element, Flags, TensorView};
 
@@ -22,7 +22,7 @@ pub(crate) struct Expected<'a, T> {
 
 impl<T: Element + Debug + PartialEq> Expected<'_, T> {
     /// Compares it with what is there.
-    pub(crate) fn assert_found(&self, foreign: &Foreign) {
+    pub(crate) fn assert_found(&self, foreign: &ImportedStorage) {
         assert_eq!(foreign.shape(), self.shape, "shape");
         assert_eq!(foreign.strides(), self.strides, "strides");
         assert_eq!(foreign.flags(), self.flags.bits(), "flags");
@@ -60,7 +60,7 @@ impl<T: Element + Debug + PartialEq> Expected<'_, T> {
         E: DLPackExport + Send + 'static,
     {
         let dropped = drops.count();
-        let foreign = Foreign::from(owner.into_dlpack().expect("it can be exported"));
+        let foreign = ImportedStorage::from(owner.into_dlpack().expect("it can be exported"));
         self.assert_found(&foreign);
         if foreign.is_writable() {
             let mut backwards = self.elements.iter().rev();
@@ -76,7 +76,7 @@ impl<T: Element + Debug + PartialEq> Expected<'_, T> {
     /// Exports with one more owner, twice, and compares.
     pub(crate) fn assert_shared<E: DLPackExport>(&self, owner: &E) {
         let [first, second] =
-            [(); 2].map(|()| Foreign::from(owner.to_dlpack().expect("it can be shared")));
+            [(); 2].map(|()| ImportedStorage::from(owner.to_dlpack().expect("it can be shared")));
         self.assert_found(&first);
         assert_eq!(first.data(), second.data(), "the same memory");
         first.delete_elsewhere(Farewell::Copy);
@@ -87,7 +87,7 @@ impl<T: Element + Debug + PartialEq> Expected<'_, T> {
 
 /// The bytes of a tensor, from its first element on. They are looked at where
 /// Rust has no type for the elements.
-pub(crate) fn bytes<const N: usize>(foreign: &Foreign) -> [u8; N] {
+pub(crate) fn bytes<const N: usize>(foreign: &ImportedStorage) -> [u8; N] {
     let bits = u64::from(foreign.tensor().dtype.bits);
     let packed = foreign.flags() & Flags::IS_SUBBYTE_TYPE_PADDED.bits() == 0;
     let strides = foreign.strides();

@@ -1,14 +1,14 @@
 //! A storage with a variant for each device, one of them an enum again.
 
 use dlpack_tests::counted::{Drops, Ticket};
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{DLPackExport, Device, Error, Flags, Storage};
 
 use super::consumer::Expected;
 
 /// Stand-ins for buffers of vendors.
 mod vendor {
-    use tensors::{Data, DataRef, DataType, Device, Error, Storage, StreamArg, Synchronize};
+    use tensors::{DataMut, DataRef, DataType, Device, Error, Storage, StreamArg, Synchronize};
 
     /// Memory of the host that is pinned for an accelerator.
     pub(super) struct Pinned(pub(super) Box<[f32]>);
@@ -30,11 +30,11 @@ mod vendor {
             unsafe { data.synchronized_by(&Idle) }
         }
 
-        fn lend(&mut self) -> Data<'_> {
+        fn data_mut(&mut self) -> DataMut<'_> {
             let len = size_of_val(&*self.0);
             // SAFETY: as above, and the slice is borrowed uniquely.
             let data = unsafe {
-                Data::from_raw_parts(
+                DataMut::from_raw_parts(
                     self.0.as_mut_ptr().cast(),
                     len,
                     DataType::F32,
@@ -103,7 +103,7 @@ fn on_the_host() {
 fn the_device_is_the_variants() {
     let drops = Drops::new();
     let pinned = tensor(Placed::Pinned(Pinned(Box::new([1.0, 2.0]))), &drops);
-    let foreign = Foreign::from(pinned.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(pinned.into_dlpack().unwrap());
     assert_eq!(Device::from(foreign.tensor().device), Device::CUDA_HOST);
     assert_eq!((foreign.shape(), foreign.strides()), (vec![2], vec![1]));
     assert_eq!((foreign.elements::<f32>(), foreign.flags()), (vec![1.0, 2.0], 0));

@@ -98,7 +98,7 @@ impl Allocation for Pinned {
 
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
-struct Foreign {
+struct ImportedStorage {
     // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
     #[dlpack(unsafe(ptr, len(bytes) = bytes))]
     address: *const u8,
@@ -112,9 +112,9 @@ struct Foreign {
 
 // SAFETY: the pointer points into what `owner` keeps alive, which any thread
 // may read.
-unsafe impl Send for Foreign {}
+unsafe impl Send for ImportedStorage {}
 
-impl Foreign {
+impl ImportedStorage {
     fn new(owner: Arc<dyn Allocation>, shape: Vec<usize>, dtype: DataType, drop: Ticket) -> Self {
         let (address, bytes) = (owner.address(), owner.bytes());
         Self { address, bytes, owner, shape, dtype, _drop: drop }
@@ -125,7 +125,8 @@ impl Foreign {
 fn a_trait_that_knows_nothing_of_storage() {
     let drops = Drops::new();
     let owner: Arc<dyn Allocation> = Arc::new(Pinned(Box::new([1, 2, 3])));
-    let tensor = |shape| Foreign::new(Arc::clone(&owner), shape, DataType::U16, drops.ticket());
+    let tensor =
+        |shape| ImportedStorage::new(Arc::clone(&owner), shape, DataType::U16, drops.ticket());
     let expected =
         Expected { shape: &[3], strides: &[1], flags: Flags::READ_ONLY, elements: &[1_u16, 2, 3] };
     let whole = tensor(vec![3]);

@@ -6,7 +6,7 @@ use core::ffi::c_void;
 use core::ptr::NonNull;
 
 use dlpack_tests::counted::{Drops, Ticket};
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{
     DLPackExport, DataRef, DataType, Describe, Description, Device, Error, Flags, Storage,
     StreamArg, Synchronize, ffi,
@@ -175,7 +175,7 @@ fn texels(shape: [u32; 2], drops: &Drops) -> Texels {
 #[test]
 fn a_handle_without_an_address() {
     let drops = Drops::new();
-    let foreign = Foreign::from(texels([4, 6], &drops).into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(texels([4, 6], &drops).into_dlpack().unwrap());
     let tensor = foreign.tensor();
     assert_eq!(Device::from(tensor.device), VULKAN);
     assert_eq!(DataType::from(tensor.dtype), DataType::F16);

@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use dlpack_tests::counted::{Drops, Ticket};
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{DLPackExport, DataType, Error, Flags};
 
 use super::consumer::bytes;
@@ -45,7 +45,7 @@ struct Quarters {
 fn two_in_a_byte() {
     let drops = Drops::new();
     let packed = Packed { data: vec![0x12, 0x34], shape: [2, 2], _drop: drops.ticket() };
-    let foreign = Foreign::from(packed.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(packed.into_dlpack().unwrap());
     assert_eq!(DataType::from(foreign.tensor().dtype), DataType::FLOAT4_E2M1FN);
     assert_eq!((foreign.shape(), foreign.strides()), (vec![2, 2], vec![2, 1]));
     assert_eq!((bytes(&foreign), foreign.flags()), ([0x12, 0x34], Flags::NONE.bits()));
@@ -60,7 +60,7 @@ fn two_in_a_byte() {
 fn one_in_a_byte() {
     let drops = Drops::new();
     let padded = Padded { data: vec![1, 2, 3, 4], shape: [2, 2], _drop: drops.ticket() };
-    let foreign = Foreign::from(padded.into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(padded.into_dlpack().unwrap());
     assert_eq!(DataType::from(foreign.tensor().dtype), DataType::FLOAT4_E2M1FN);
     assert_eq!(foreign.strides(), [2, 1]);
     assert_eq!(bytes(&foreign), [1, 2, 3, 4]);
@@ -80,7 +80,7 @@ fn an_offset_inside_a_byte() {
         first,
         _drop: drops.ticket(),
     };
-    let foreign = Foreign::from(quarters(8).into_dlpack().unwrap());
+    let foreign = ImportedStorage::from(quarters(8).into_dlpack().unwrap());
     assert_eq!(DataType::from(foreign.tensor().dtype), INT2);
     assert_eq!(bytes(&foreign), [0x33]);
     foreign.delete_elsewhere(Farewell::Narrow);

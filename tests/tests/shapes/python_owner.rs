@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::thread;
 
 use dlpack_tests::counted::{Drops, Ticket};
-use dlpack_tests::foreign::{Farewell, Foreign};
-use tensors::{DLPackExport, Data, DataRef, Flags, SharedBuffer, Storage};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
+use tensors::{DLPackExport, DataMut, DataRef, Flags, SharedBuffer, Storage};
 
 use super::consumer::Expected;
 
@@ -23,8 +23,8 @@ impl Storage for Counted {
         DataRef::from_slice(&self.0)
     }
 
-    fn lend(&mut self) -> Data<'_> {
-        Data::from_mut_slice(&mut self.0)
+    fn data_mut(&mut self) -> DataMut<'_> {
+        DataMut::from_mut_slice(&mut self.0)
     }
 }
 
@@ -47,8 +47,8 @@ fn read_by_many() {
         flags: Flags::READ_ONLY,
         elements: &[1_u8, 2, 3, 4, 5, 6],
     };
-    let exports: Vec<Foreign> =
-        (0..4).map(|_| Foreign::from(object.to_dlpack().unwrap())).collect();
+    let exports: Vec<ImportedStorage> =
+        (0..4).map(|_| ImportedStorage::from(object.to_dlpack().unwrap())).collect();
     drop(object);
     let readers = exports.into_iter().map(|foreign| {
         let drops = drops.clone();
@@ -59,7 +59,7 @@ fn read_by_many() {
         })
     });
     let readers: Vec<_> = readers.collect();
-    let mut exports: Vec<Foreign> =
+    let mut exports: Vec<ImportedStorage> =
         readers.into_iter().map(|reader| reader.join().expect("it reads")).collect();
     let last = exports.pop().expect("there are four");
     for foreign in exports {
@@ -84,7 +84,7 @@ fn written_by_many() {
     let drops = Drops::new();
     let data = SharedBuffer::from_slice(&[1, 2]).unwrap();
     let canvas = Canvas { data: data.clone(), shape: [2], _drop: drops.ticket() };
-    let [first, second] = [(); 2].map(|()| Foreign::from(canvas.to_dlpack().unwrap()));
+    let [first, second] = [(); 2].map(|()| ImportedStorage::from(canvas.to_dlpack().unwrap()));
     first.write(|element: i32| element * 10);
     data.store(1, 7);
     let expected = Expected { shape: &[2], strides: &[1], flags: Flags::NONE, elements: &[10, 7] };

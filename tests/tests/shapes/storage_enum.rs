@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use dlpack_tests::counted::{Drops, Ticket};
-use dlpack_tests::foreign::{Farewell, Foreign};
+use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{Complex, DLPackExport, DataType, Error, Flags, Storage};
 
 use super::consumer::{Expected, bytes};
@@ -67,7 +67,7 @@ fn narrower_than_a_byte() {
     let drops = Drops::new();
     let mut found = Vec::new();
     for (data, len) in [(Column::F4(vec![0x12, 0x34]), 4), (Column::F6(vec![1, 2]), 2)] {
-        let foreign = Foreign::from(series(data, len, &drops).into_dlpack().unwrap());
+        let foreign = ImportedStorage::from(series(data, len, &drops).into_dlpack().unwrap());
         let dtype = DataType::from(foreign.tensor().dtype);
         found.push((dtype, foreign.flags(), bytes::<2>(&foreign)));
         foreign.delete_elsewhere(Farewell::Narrow);

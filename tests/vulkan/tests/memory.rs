@@ -7,10 +7,11 @@ use std::ptr;
 
 use ash::vk::{self, Handle};
 use dlpack_traits::backend::{
-    Attributes, Backends, Cpu, DeviceBuffer, Freed, Prototype, Vulkan, copy_on_device, copy_to_host,
+    Attributes, Backends, Cpu, DeviceBuffer, FreeOrder, Prototype, Vulkan, copy_on_device,
+    copy_to_host,
 };
 use dlpack_traits::{
-    DLPackExport, DataType, Device, Dims, Error, Foreign, Imported, StreamArg, ffi,
+    DLPackExport, DataType, Device, Dims, Error, ImportedStorage, ImportedTensor, StreamArg, ffi,
 };
 use dlpack_vulkan_tests::program::program;
 use dlpack_vulkan_tests::watched;
@@ -76,7 +77,7 @@ fn an_import_keeps_the_handle_and_exports_it_again() -> Result<(), Error> {
     let part = part(program.device);
     let handle = part.data.as_ptr().addr();
     // SAFETY: 1. It was just exported.
-    let imported = unsafe { Imported::from_raw(part.into_dlpack()?.into_raw()) }?;
+    let imported = unsafe { ImportedTensor::from_raw(part.into_dlpack()?.into_raw()) }?;
     assert_eq!(imported.device(), program.device);
     assert_eq!((imported.as_ptr().addr(), imported.byte_offset()), (handle, 12));
     assert_eq!((imported.shape(), imported.strides()), (&[3][..], &[2][..]));
@@ -85,7 +86,7 @@ fn an_import_keeps_the_handle_and_exports_it_again() -> Result<(), Error> {
         imported.elements::<u32>().map(drop),
         Err(Error::NotOnHost { device: program.device }),
     );
-    let foreign: Foreign = Foreign::new(imported)?;
+    let foreign: ImportedStorage = ImportedStorage::new(imported)?;
     let again = foreign.into_dlpack()?;
     assert_eq!(raw(&again), (handle, 12));
     assert_eq!(again.device(), program.device);
@@ -149,7 +150,7 @@ fn a_foreign_buffer_is_adopted_with_its_owner() -> Result<(), Error> {
             DataType::U32,
             program.queue(1),
             owner,
-            Freed::AtOnce,
+            FreeOrder::Immediate,
         )
     };
     assert_eq!(data.to_vec::<u32>()?, [77; 16]);

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use dlpack_traits::backend::{DeviceBuffer, Stream, StreamHandle, Vulkan, WorkStream};
-use dlpack_traits::{DLPackExport, DataType, Device, Error, Imported, StreamArg};
+use dlpack_traits::{DLPackExport, DataType, Device, Error, ImportedTensor, StreamArg};
 use dlpack_vulkan_tests::program::{Program, program};
 use dlpack_vulkan_tests::watched;
 
@@ -32,13 +32,13 @@ fn handle(data: &DeviceBuffer<Vulkan>) -> u64 {
     data.as_ptr().addr() as u64
 }
 
-fn import(tensor: dlpack_traits::ManagedTensor) -> Imported {
+fn import(tensor: dlpack_traits::ManagedTensor) -> ImportedTensor {
     // SAFETY: 1. It was just exported.
-    unsafe { Imported::from_raw(tensor.into_raw()) }.expect("a tensor")
+    unsafe { ImportedTensor::from_raw(tensor.into_raw()) }.expect("a tensor")
 }
 
 #[test]
-fn a_hand_off_orders_queues_and_does_not_wait() -> Result<(), Error> {
+fn a_sync_for_orders_queues_and_does_not_wait() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };
     let (numbers, gate) = pending(&program);
     // The gate is closed, so this would not return if the host waited.
@@ -54,7 +54,7 @@ fn a_hand_off_orders_queues_and_does_not_wait() -> Result<(), Error> {
 }
 
 #[test]
-fn without_a_hand_off_the_value_is_stale() -> Result<(), Error> {
+fn without_a_sync_for_the_value_is_stale() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };
     let (numbers, gate) = pending(&program);
     let tensor = import(numbers.into_dlpack_on(StreamArg::no_sync())?);

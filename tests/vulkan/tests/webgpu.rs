@@ -13,7 +13,8 @@ use dlpack_traits::backend::{
     copy_to_host,
 };
 use dlpack_traits::{
-    DLPackExport, DataType, Device, Dims, Error, Foreign, Imported, ManagedTensor, StreamArg, ffi,
+    DLPackExport, DataType, Device, Dims, Error, ImportedStorage, ImportedTensor, ManagedTensor,
+    StreamArg, ffi,
 };
 use dlpack_vulkan_tests::webgpu::{raw_device, skipped};
 
@@ -79,10 +80,10 @@ fn handle_and_offset_go_round() -> Result<(), Error> {
     let copy = copy_to_host::<(Cpu, WebGpu), _>(&part)?.import()?;
     assert_eq!(copy.elements::<u16>()?.to_vec()?, [13, 15, 17]);
     // SAFETY: 1. It was just exported.
-    let imported = unsafe { Imported::from_raw(part.into_dlpack()?.into_raw()) }?;
+    let imported = unsafe { ImportedTensor::from_raw(part.into_dlpack()?.into_raw()) }?;
     assert_eq!((imported.device(), imported.byte_offset()), (device, 6));
     assert_eq!(imported.as_ptr().addr(), handle);
-    let foreign: Foreign = Foreign::new(imported)?;
+    let foreign: ImportedStorage = ImportedStorage::new(imported)?;
     assert_eq!(raw(&foreign.into_dlpack()?), (handle, 6));
     Ok(())
 }

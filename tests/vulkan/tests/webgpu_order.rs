@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use dlpack_traits::backend::{DeviceBuffer, Memcpy, Place, WebGpu, WorkStream};
+use dlpack_traits::backend::{DeviceBuffer, Memcpy, MemoryRef, WebGpu, WorkStream};
 use dlpack_traits::{DataType, Device, Error, StreamArg};
 use dlpack_vulkan_tests::webgpu::{raw_device, skipped};
 use libloading::Library;
@@ -66,15 +66,15 @@ fn held_library() -> PathBuf {
     library
 }
 
-fn place(buffer: &DeviceBuffer<WebGpu>) -> Place {
-    Place { device: buffer.device(), data: buffer.as_ptr(), byte_offset: 0 }
+fn place(buffer: &DeviceBuffer<WebGpu>) -> MemoryRef {
+    MemoryRef { device: buffer.device(), data: buffer.as_ptr(), byte_offset: 0 }
 }
 
 /// Enqueues a copy of what is after.
 fn fill(buffer: &DeviceBuffer<WebGpu>) -> Result<(), Error> {
     let after = [AFTER; COUNT];
     let from =
-        Place { device: Device::CPU, data: after.as_ptr().cast_mut().cast(), byte_offset: 0 };
+        MemoryRef { device: Device::CPU, data: after.as_ptr().cast_mut().cast(), byte_offset: 0 };
     // SAFETY: 1. Both have as many bytes, and the host's are taken at once.
     unsafe { WebGpu::copy(buffer.stream(), from, place(buffer), size_of_val(&after)) }
 }
@@ -136,7 +136,7 @@ fn who_names_the_queue_is_in_order_and_does_not_wait() -> Result<(), Error> {
     let buffer = queues.pending_buffer()?;
     let stream = WorkStream::<WebGpu>::current(queues.held)?;
     for consumer in [stream.as_arg(), StreamArg::work_stream(), StreamArg::no_sync()] {
-        assert_eq!(buffer.hand_off(consumer), Ok(()));
+        assert_eq!(buffer.sync_for(consumer), Ok(()));
         assert_ne!(queues.pending(), 0, "the host did not wait");
     }
     let opener = queues.open_later();
@@ -152,7 +152,7 @@ fn who_names_no_queue_gets_finished_work() -> Result<(), Error> {
     for consumer in [StreamArg::unspecified(), StreamArg::on_host()] {
         let buffer = queues.pending_buffer()?;
         let opener = queues.open_later();
-        assert_eq!(buffer.hand_off(consumer), Ok(()));
+        assert_eq!(buffer.sync_for(consumer), Ok(()));
         assert_eq!(queues.pending(), 0, "{consumer:?}");
         opener.join().expect("no panic");
         assert_eq!(queues.seen_elsewhere(&buffer)?, [AFTER; COUNT]);
@@ -171,7 +171,7 @@ fn a_wait_succeeds_while_another_thread_submits() -> Result<(), Error> {
     };
     let buffer = DeviceBuffer::<WebGpu>::from_slice(queues.held, &[BEFORE; COUNT])?;
     busy(true);
-    let outcomes = (buffer.hand_off(StreamArg::unspecified()), buffer.to_vec::<u32>());
+    let outcomes = (buffer.sync_for(StreamArg::unspecified()), buffer.to_vec::<u32>());
     busy(false);
     assert_eq!(outcomes, (Ok(()), Ok(vec![BEFORE; COUNT])));
     Ok(())
@@ -179,10 +179,10 @@ fn a_wait_succeeds_while_another_thread_submits() -> Result<(), Error> {
 
 /// The mistake: somebody who is not on the queue, and asked for no order.
 #[test]
-fn without_a_hand_off_the_value_is_stale() -> Result<(), Error> {
+fn without_a_sync_for_the_value_is_stale() -> Result<(), Error> {
     let Some(queues) = queues() else { return Ok(()) };
     let buffer = queues.pending_buffer()?;
-    assert_eq!(buffer.hand_off(StreamArg::no_sync()), Ok(()));
+    assert_eq!(buffer.sync_for(StreamArg::no_sync()), Ok(()));
     assert_eq!(queues.seen_elsewhere(&buffer)?, [BEFORE; COUNT], "stale: the copy is held back");
     queues.set_open(true);
     assert_eq!(buffer.to_vec::<u32>()?, [AFTER; COUNT]);

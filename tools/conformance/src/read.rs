@@ -8,6 +8,6 @@ use pyo3::prelude::*;
 #[pyfunction]
 pub(crate) fn read(object: &Bound<'_, PyAny>) -> PyResult<(Vec<i64>, String, Vec<u64>)> {
     let tensor = python::from_dlpack(object)?;
-    let codes = tensor.codes()?.iter().collect();
+    let codes = tensor.raw_bits()?.iter().collect();
     Ok((tensor.shape().to_vec(), tensor.dtype().to_string(), codes))
 }

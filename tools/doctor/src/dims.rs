@@ -1,6 +1,6 @@
 //! What shape, strides and an address amount to.
 
-use dlpack_traits::layout::{self, Extent};
+use dlpack_traits::strides::{self, Extent};
 use dlpack_traits::{DataType, Device, Flags, MAX_NDIM};
 
 use crate::memory;
@@ -13,7 +13,7 @@ pub(crate) fn strides(tensor: &TensorFacts) -> Option<Vec<i64>> {
         Array::Values(strides) => Some(strides.clone()),
         Array::Null => {
             let mut strides = vec![0; shape.len()];
-            layout::row_major_strides(shape, &mut strides);
+            strides::row_major_strides(shape, &mut strides);
             Some(strides)
         }
         Array::Unreadable | Array::Uncounted => None,
@@ -35,8 +35,8 @@ pub(crate) fn stored_bits(dtype: DataType, flags: u64) -> Option<i64> {
 pub(crate) fn facts(tensor: &TensorFacts, dtype: DataType, device: Device) -> Option<LayoutFacts> {
     let shape = tensor.shape.values().filter(|shape| shape.len() <= MAX_NDIM)?;
     let strides = strides(tensor)?;
-    let numel = layout::numel(shape).ok()?;
-    let extent = layout::extent(shape, &strides).ok()?;
+    let numel = strides::numel(shape).ok()?;
+    let extent = strides::extent(shape, &strides).ok()?;
     let bits = stored_bits(dtype, tensor.flags)?;
     let bytes = match extent {
         None => (0, 0),
@@ -51,12 +51,12 @@ pub(crate) fn facts(tensor: &TensorFacts, dtype: DataType, device: Device) -> Op
     let has_elements = device.has_addresses() && numel > 0 && tensor.data != 0;
     Some(LayoutFacts {
         numel,
-        row_major: layout::is_row_major(shape, &strides),
-        column_major: layout::is_column_major(shape, &strides),
+        row_major: strides::is_row_major(shape, &strides),
+        column_major: strides::is_column_major(shape, &strides),
         compact: is_compact_in_some_order(shape, &strides),
         broadcast: used().any(|(_, &stride)| stride == 0),
         negative: used().any(|(_, &stride)| stride < 0),
-        overlap: layout::may_overlap(shape, &strides),
+        overlap: strides::may_overlap(shape, &strides),
         bytes,
         alignment: has_elements.then(|| 1 << first.trailing_zeros().min(12)),
         mapped: (has_elements && device.is_host() && cfg!(unix)).then(|| is_mapped(first, bytes)),

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-use dlpack_traits::{Flags, Imported, python};
+use dlpack_traits::{Flags, ImportedTensor, python};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -132,7 +132,7 @@ fn on_a_thread(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
 /// Releases a tensor on a thread that Python knows nothing of, which is what the
 /// standard allows, while nobody here has the interpreter: a deleter that supposes it has
 /// must not find it in this thread's hands.
-fn released_in_time(py: Python<'_>, tensor: Imported) -> Seen {
+fn released_in_time(py: Python<'_>, tensor: ImportedTensor) -> Seen {
     py.detach(|| {
         let releasing = thread::spawn(move || drop(tensor));
         let started = Instant::now();

@@ -2,7 +2,7 @@
 
 #![deny(warnings)]
 
-use dlpack_traits::{AsLayout, DLPackExport, DLPackImport, Foreign};
+use dlpack_traits::{AsLayout, DLPackExport, DLPackImport, ImportedStorage};
 
 /// With what is to be written for rows from the last to the first.
 #[derive(DLPackExport)]
@@ -52,7 +52,7 @@ struct Tensor {
 
 #[derive(DLPackImport)]
 struct Read {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: Vec<usize>,
     strides: Vec<isize>,
     #[dlpack(skip, default)]

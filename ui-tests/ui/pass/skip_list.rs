@@ -2,7 +2,7 @@
 
 #![deny(warnings)]
 
-use dlpack_traits::{AsLayout, DLPackExport, DLPackImport, Element, Foreign};
+use dlpack_traits::{AsLayout, DLPackExport, DLPackImport, Element, ImportedStorage};
 
 type Label = String;
 
@@ -11,7 +11,7 @@ pub struct Tag<'a>(pub &'a str);
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(skip(id, r#type, time))]
 struct Image {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: [usize; 2],
     #[dlpack(default)]
     id: u64,

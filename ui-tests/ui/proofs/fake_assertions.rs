@@ -1,7 +1,7 @@
 //! `crate = path` leads to the real module, but for the assertions that run early.
 #![forbid(unsafe_code)]
 
-use dlpack_traits::{Data, Element};
+use dlpack_traits::{DataMut, Element};
 
 mod fake {
     pub mod __private {
@@ -21,5 +21,5 @@ mod fake {
 pub struct Switch(bool);
 
 fn main() {
-    let _ = Data::from_mut_slice(&mut [Switch(true)]);
+    let _ = DataMut::from_mut_slice(&mut [Switch(true)]);
 }

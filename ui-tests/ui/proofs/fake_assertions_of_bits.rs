@@ -1,7 +1,7 @@
 //! As in `fake_assertions.rs`, with elements that are read and shared.
 #![forbid(unsafe_code)]
 
-use dlpack_traits::{Element, Foreign, SharedBuffer};
+use dlpack_traits::{Element, ImportedStorage, SharedBuffer};
 
 mod fake {
     pub mod __private {
@@ -28,6 +28,6 @@ pub struct Pair<T>([T; 2]);
 
 fn main() {
     let _ = SharedBuffer::<Switch>::zeroed(1);
-    let any: Option<Foreign> = None;
+    let any: Option<ImportedStorage> = None;
     let _ = any.map(|any| any.tensor().elements::<Pair<bool>>().map(|pairs| pairs.to_vec()));
 }

@@ -1,15 +1,15 @@
 //! The items that expansions of `DLPackImport` name.
 //!
-//! An expansion lists the requirements of its type ([`Want`]), and then makes
+//! An expansion lists the requirements of its type ([`Requirement`]), and then makes
 //! each field from the parts of the tensor ([`Parts`]), the data last. As for
 //! an export, each role has a function, which is called with the span of the
 //! field's type, to which the error points if the type does not fit.
 
-mod around;
-mod makers;
+mod builders;
+mod conversions;
 mod parts;
-mod targets;
-mod wants;
+mod requirements;
+mod wrappers;
 
 pub use core::default::Default;
 pub use core::option::Option;
@@ -23,19 +23,22 @@ pub use crate::dims::Dim;
 pub use crate::dtype::DataType;
 pub use crate::error::Error;
 pub use crate::import::{
-    Copies, DLPackImport, FromDims, FromElements, ImportError, ImportStorage, Imported, Unmet,
+    Copies, DLPackImport, FromDims, FromElements, ImportError, ImportStorage, ImportedTensor,
+    MismatchKind,
 };
 
-pub use around::{
-    Copying, Holds, Variant, any_holds, axes_of_one, constructed, copies_of_one,
-    copies_of_variants, validated, variant, which_holds,
-};
-pub use makers::{
+pub use builders::{
     Data, Inner, Layout, Shape, Storage, copied, copied_as, held, inner, layout, shape, storage,
 };
+pub use conversions::{DTypeTarget, DeviceTarget, FromLayout, OrderTarget, meets};
 pub use parts::{
     FILLED, Parts, Place, Room, SPARE, begin, byte_len, byte_offset, byte_pitch, byte_strides,
     device, dtype, extent, len, ndim, offset, order, pitch, strides,
 };
-pub use targets::{DTypeTarget, DeviceTarget, FromLayout, OrderTarget, meets};
-pub use wants::{ANY_ORDER, AxesOf, COLUMN_MAJOR, LayoutAccepts, ROW_MAJOR, Want, accepts};
+pub use requirements::{
+    ANY_ORDER, AxesOf, COLUMN_MAJOR, LayoutAccepts, ROW_MAJOR, Requirement, accepts,
+};
+pub use wrappers::{
+    Copying, Holds, Variant, any_holds, axes_of_one, constructed, copies_of_one,
+    copies_of_variants, validated, variant, which_holds,
+};

@@ -2,14 +2,14 @@
 
 use alloc::vec::Vec;
 
-use super::wants::{self, ANY_ORDER};
+use super::requirements::{self, ANY_ORDER};
 use super::{
-    DLPackImport, DTypeTarget, Device, DeviceTarget, Dim, Error, FromDims, ImportError, Imported,
-    Order, OrderTarget,
+    DLPackImport, DTypeTarget, Device, DeviceTarget, Dim, Error, FromDims, ImportError,
+    ImportedTensor, Order, OrderTarget,
 };
 use crate::describe::stored_bits;
-use crate::import::{Number, Requirement, Unmet, number};
-use crate::layout;
+use crate::import::{MetadataField, Mismatch, MismatchKind, number};
+use crate::strides;
 
 /// An accepted tensor, and the location of its elements in the new struct.
 ///
@@ -17,7 +17,7 @@ use crate::layout;
 /// was just written costs more than making it.
 #[derive(Debug)]
 pub struct Parts<'a> {
-    pub(super) tensor: &'a Imported,
+    pub(super) tensor: &'a ImportedTensor,
     name: &'static str,
     /// The location of the elements.
     pub place: Place,
@@ -49,7 +49,7 @@ pub const SPARE: Room = Room::Spare;
 /// Checks that a tensor satisfies the requirements of a type, and returns its parts.
 #[inline]
 pub fn begin<'a, S: DLPackImport>(
-    tensor: &'a Imported,
+    tensor: &'a ImportedTensor,
     name: &'static str,
     place: Place,
 ) -> Result<Parts<'a>, ImportError> {
@@ -58,11 +58,11 @@ pub fn begin<'a, S: DLPackImport>(
 }
 
 impl Parts<'_> {
-    pub(super) fn fits<T>(&self, unmet: Result<T, Unmet>) -> Result<T, ImportError> {
-        unmet.map_err(|unmet| Requirement::new(self.name, unmet).into())
+    pub(super) fn fits<T>(&self, unmet: Result<T, MismatchKind>) -> Result<T, ImportError> {
+        unmet.map_err(|unmet| Mismatch::new(self.name, unmet).into())
     }
 
-    fn number<I: Dim>(&self, found: i128, of: Number) -> Result<I, ImportError> {
+    fn number<I: Dim>(&self, found: i128, of: MetadataField) -> Result<I, ImportError> {
         let clamped = found.clamp(i64::MIN.into(), i64::MAX.into());
         self.fits(number(i64::try_from(clamped).unwrap_or(0), of))
     }
@@ -70,7 +70,7 @@ impl Parts<'_> {
     /// The dimensions, without the axes of each element.
     #[inline]
     pub(super) fn shape(&self) -> &[i64] {
-        wants::outer(self.tensor.shape(), self.axes())
+        requirements::outer(self.tensor.shape(), self.axes())
     }
 
     /// The axes of each element.
@@ -83,7 +83,7 @@ impl Parts<'_> {
 
     /// The size of an element in bits.
     fn bits(&self) -> i64 {
-        let bits = stored_bits(self.tensor.dtype(), wants::is_padded(self.tensor));
+        let bits = stored_bits(self.tensor.dtype(), requirements::is_padded(self.tensor));
         // The size in memory equals the size of the Rust type.
         bits.saturating_mul(self.axes().iter().product())
     }
@@ -94,18 +94,18 @@ impl Parts<'_> {
         match (room, D::CAPACITY) {
             (Room::Filled, Some(needed)) if needed != self.shape().len() => {
                 let needed = Vec::from([needed]);
-                return self.fits(Err(Unmet::Rank { needed, found: self.shape().len() }));
+                return self.fits(Err(MismatchKind::Rank { needed, found: self.shape().len() }));
             }
             _ => {}
         }
         let strides = if matches!(self.place, Place::Held([])) && times == 1 {
             D::from_dims(self.tensor.strides())
         } else {
-            D::from_dims(self.computed_strides(&mut [0; layout::MAX_NDIM], times))
+            D::from_dims(self.computed_strides(&mut [0; strides::MAX_NDIM], times))
         };
         self.fits(strides.map_err(|unmet| match unmet {
-            Unmet::Fit { number: Number::Dimension(axis), found, int } => {
-                Unmet::Fit { number: Number::Stride(axis), found, int }
+            MismatchKind::Fit { number: MetadataField::Dimension(axis), found, int } => {
+                MismatchKind::Fit { number: MetadataField::Stride(axis), found, int }
             }
             unmet => unmet,
         }))
@@ -113,18 +113,26 @@ impl Parts<'_> {
 
     /// The strides of a copy, or of elements that are arrays, each multiplied by `times`.
     #[cold]
-    fn computed_strides<'b>(&self, room: &'b mut [i64; layout::MAX_NDIM], times: i64) -> &'b [i64] {
+    fn computed_strides<'b>(
+        &self,
+        room: &'b mut [i64; strides::MAX_NDIM],
+        times: i64,
+    ) -> &'b [i64] {
         let compact = room.get_mut(..self.shape().len()).unwrap_or_default();
         match self.place {
             Place::Held(_) => {
-                let mut room = [0; layout::MAX_NDIM];
-                compact.copy_from_slice(wants::strides(self.tensor, self.shape(), &mut room));
+                let mut room = [0; strides::MAX_NDIM];
+                compact.copy_from_slice(requirements::strides(
+                    self.tensor,
+                    self.shape(),
+                    &mut room,
+                ));
             }
             Place::Copied(Order::RowMajor, _) => {
-                layout::row_major_strides(self.shape(), compact);
+                strides::row_major_strides(self.shape(), compact);
             }
             Place::Copied(Order::ColumnMajor, _) => {
-                layout::column_major_strides(self.shape(), compact);
+                strides::column_major_strides(self.shape(), compact);
             }
         }
         for stride in &mut *compact {
@@ -143,7 +151,7 @@ impl Parts<'_> {
     /// The order, and the stride of the slowest axis in elements.
     fn order_and_pitch(&self, order: Option<Order>) -> (Order, i64) {
         match (self.place, order) {
-            (Place::Held(_), order) => wants::pitched(self.tensor, self.shape(), order),
+            (Place::Held(_), order) => requirements::pitched(self.tensor, self.shape(), order),
             (Place::Copied(order, _), _) => {
                 let compact = self.shape();
                 let slowest = match order {
@@ -176,7 +184,7 @@ impl Parts<'_> {
     fn after(&self) -> usize {
         match self.place {
             Place::Held(_) => self.tensor.byte_range().end.unsigned_abs(),
-            Place::Copied(..) => wants::byte_len(self.tensor),
+            Place::Copied(..) => requirements::byte_len(self.tensor),
         }
     }
 
@@ -190,12 +198,12 @@ impl Parts<'_> {
 /// Makes a field in `shape(height, width)`.
 pub fn extent<I: Dim>(parts: &Parts<'_>, axis: usize) -> Result<I, ImportError> {
     let dim = parts.shape().get(axis).copied().unwrap_or(0);
-    parts.number(dim.into(), Number::Dimension(axis))
+    parts.number(dim.into(), MetadataField::Dimension(axis))
 }
 
 /// Makes the field `ndim`.
 pub fn ndim<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
-    parts.number(parts.shape().len() as i128, Number::Rank)
+    parts.number(parts.shape().len() as i128, MetadataField::Rank)
 }
 
 /// Makes the field `strides`.
@@ -215,13 +223,13 @@ pub fn order<O: OrderTarget>(parts: &Parts<'_>) -> Result<O, ImportError> {
 
 /// Makes the field `pitch(elements)`.
 pub fn pitch<I: Dim>(parts: &Parts<'_>, order: Option<Order>) -> Result<I, ImportError> {
-    parts.number(parts.order_and_pitch(order).1.into(), Number::Pitch)
+    parts.number(parts.order_and_pitch(order).1.into(), MetadataField::Pitch)
 }
 
 /// Makes the field `pitch(bytes)`.
 pub fn byte_pitch<I: Dim>(parts: &Parts<'_>, order: Option<Order>) -> Result<I, ImportError> {
     let pitch = parts.order_and_pitch(order).1;
-    parts.number(i128::from(pitch).saturating_mul(parts.byte_size()?.into()), Number::Pitch)
+    parts.number(i128::from(pitch).saturating_mul(parts.byte_size()?.into()), MetadataField::Pitch)
 }
 
 /// Makes the field `offset(elements)`.
@@ -231,22 +239,22 @@ pub fn offset<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
     if exact != (parts.before() as i128).saturating_mul(8) {
         return Err(Error::InsideByte { dtype: parts.tensor.dtype() }.into());
     }
-    parts.number(elements, Number::Offset)
+    parts.number(elements, MetadataField::Offset)
 }
 
 /// Makes the field `byte_offset`, or `offset(bytes)`.
 pub fn byte_offset<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
-    parts.number(parts.before() as i128, Number::Offset)
+    parts.number(parts.before() as i128, MetadataField::Offset)
 }
 
 /// Makes the field `len(elements)`.
 pub fn len<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
-    parts.number(parts.in_elements(parts.after()), Number::Len)
+    parts.number(parts.in_elements(parts.after()), MetadataField::Len)
 }
 
 /// Makes the field `len(bytes)`.
 pub fn byte_len<I: Dim>(parts: &Parts<'_>) -> Result<I, ImportError> {
-    parts.number(parts.after() as i128, Number::Len)
+    parts.number(parts.after() as i128, MetadataField::Len)
 }
 
 /// Makes the field `dtype`.

@@ -9,11 +9,11 @@ use ::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRep
 use super::Cuda;
 use super::cuda::{CudaDriver, Current};
 use super::runtime::runtime;
-use crate::backend::{Decision, DeviceBuffer, Freed, StreamHandle, StreamRules, WorkStream};
+use crate::backend::{DeviceBuffer, FreeOrder, StreamHandle, StreamRules, SyncAction, WorkStream};
 use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid, Element};
 use crate::error::Error;
-use crate::storage::{Data, DataRef, Storage};
+use crate::storage::{DataMut, DataRef, Storage};
 use crate::stream::{StreamArg, StreamKind, Synchronize};
 
 /// Converts a slice into a buffer, which can be exported to consumers on any stream. The
@@ -55,7 +55,9 @@ impl<T: AnyBits + DeviceRepr + Send + Sync> TryFrom<CudaSlice<T>> for DeviceBuff
         // 256 bytes. 3. It is memory of the GPU, and `owner` is its only owner. 4. By the
         // lines above. 5. The slice frees its memory in the order of its stream, or waits
         // for that stream itself.
-        Ok(unsafe { Self::from_raw_parts(data, byte_len, T::DTYPE, work, owner, Freed::InOrder) })
+        Ok(unsafe {
+            Self::from_raw_parts(data, byte_len, T::DTYPE, work, owner, FreeOrder::StreamOrdered)
+        })
     }
 }
 
@@ -76,12 +78,12 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
         unsafe { data.with_axes(T::AXES).synchronized_by(self) }
     }
 
-    fn lend(&mut self) -> Data<'_> {
+    fn data_mut(&mut self) -> DataMut<'_> {
         // Foreign code may write any bytes. Elements with axes cannot be lent in another
         // way.
         let lendable = T::ANY_BITS && T::AXES.is_empty();
         let Ok(device) = device(self) else {
-            return Data::refused(&NOT_PRIMARY);
+            return DataMut::refused(&NOT_PRIMARY);
         };
         if !lendable {
             return self.data().into();
@@ -89,7 +91,7 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
         let data = address(self, device).cast_mut();
         // SAFETY: 1. The slice has the bytes while it is borrowed. 2. It is
         // initialised, and any bits are a `T`. 3. It is borrowed exclusively.
-        let data = unsafe { Data::from_raw_parts(data, self.num_bytes(), T::DTYPE, device) };
+        let data = unsafe { DataMut::from_raw_parts(data, self.num_bytes(), T::DTYPE, device) };
         // SAFETY: 1. and 2. as above.
         unsafe { data.synchronized_by(self) }
     }
@@ -111,9 +113,9 @@ impl<T> Synchronize for CudaSlice<T> {
             consumer
         };
         match StreamRules::CUDA.decide(device, ours.handle(), consumer.kind())? {
-            Decision::Same => Ok(()),
-            Decision::Wait => ours.synchronize(),
-            Decision::NoSync | Decision::Order { .. } => Err(OTHER_STREAM),
+            SyncAction::Same => Ok(()),
+            SyncAction::Wait => ours.synchronize(),
+            SyncAction::NoSync | SyncAction::Order { .. } => Err(OTHER_STREAM),
         }
     }
 }

@@ -6,7 +6,7 @@ use core::any::Any;
 use super::Gpu;
 use super::runtime::Vendor;
 use super::stream::borrow;
-use crate::backend::entered::{self, Entered};
+use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
@@ -39,11 +39,11 @@ impl<V: Vendor> Gpu<V> {
     /// memory is allocated for it, and consumers work on it too (`current_work_stream`). It
     /// also becomes the current stream for pinned and managed memory of its GPU.
     #[expect(clippy::needless_pass_by_value, reason = "the thread keeps it, as on all backends")]
-    pub fn enter(stream: WorkStream<Self>) -> Entered {
+    pub fn enter(stream: WorkStream<Self>) -> StreamGuard {
         let (handle, stream) = (stream.handle(), stream.stream().of_gpu());
         // SAFETY: 1. and 2. It is the same stream, which keeps the same owner, with the
         // device of its GPU.
-        entered::enter(unsafe { WorkStream::<Self>::new(stream.device(), handle, stream) })
+        stream_guard::enter(unsafe { WorkStream::<Self>::new(stream.device(), handle, stream) })
     }
 
     /// [`enter`](Self::enter) for a handle without an owner.
@@ -58,7 +58,7 @@ impl<V: Vendor> Gpu<V> {
     /// 1. `handle` names a stream of `device`, and does so until the guard is
     ///    dropped, and so is every stream and buffer that this thread got, and every
     ///    buffer and tensor that it handed off, meanwhile.
-    pub unsafe fn enter_stream(device: Device, handle: StreamHandle) -> Result<Entered, Error> {
+    pub unsafe fn enter_stream(device: Device, handle: StreamHandle) -> Result<StreamGuard, Error> {
         refuse_per_thread(device, handle)?;
         // SAFETY: 1. By our caller's 1.
         let stream = unsafe { borrow::<V>(device, handle) }?;

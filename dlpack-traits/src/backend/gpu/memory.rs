@@ -6,8 +6,10 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::Gpu;
 use super::runtime::{Relaxed, Runtime, Vendor, runtime};
-use crate::backend::waits::patiently;
-use crate::backend::{Allocator, Attributes, Memcpy, Place, PointerAttributes, Stream, WorkStream};
+use crate::backend::blocking::run_blocking;
+use crate::backend::{
+    Allocator, Attributes, Memcpy, MemoryRef, PointerAttributes, Stream, WorkStream,
+};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -118,7 +120,7 @@ impl<'a, V: Vendor> Work<'a, V> {
             return unsafe { calls.free_in_order(device, data, self.stream) };
         }
         let on = self.on;
-        patiently(|| on.synchronize())?;
+        run_blocking(|| on.synchronize())?;
         if self.is_pinned() {
             // SAFETY: 1. By our caller's 1, and by 2 no work uses it any more.
             unsafe { calls.free_pinned(device, data) }
@@ -163,11 +165,11 @@ unsafe impl<V: Vendor> Allocator for Gpu<V> {
 unsafe impl<V: Vendor> Memcpy for Gpu<V> {
     unsafe fn copy(
         stream: &WorkStream<Self>,
-        from: Place,
-        to: Place,
+        from: MemoryRef,
+        to: MemoryRef,
         byte_len: usize,
     ) -> Result<(), Error> {
-        let known = |place: &Place| V::DEVICE_TYPES.contains(&place.device.device_type());
+        let known = |place: &MemoryRef| V::DEVICE_TYPES.contains(&place.device.device_type());
         let (source, target) = (from.address().cast(), to.address().cast());
         let work = Work::on(stream)?;
         // A graph would repeat the copy at each launch, when the host memory may be freed.

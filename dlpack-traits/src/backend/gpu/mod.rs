@@ -3,7 +3,6 @@
 //! Both runtimes have the same functions under different names. The differences are in
 //! `cuda` and `rocm`, behind the trait `Vendor`. The vendor's library is lazily loaded.
 
-mod calls;
 #[cfg(feature = "cuda")]
 mod cuda;
 #[cfg(feature = "cudarc")]
@@ -14,6 +13,7 @@ mod memory;
 mod rocm;
 mod runtime;
 mod stream;
+mod sys;
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -25,8 +25,8 @@ pub use rocm::{HipRuntime, Rocm};
 use runtime::{Vendor, runtime};
 pub use stream::{GpuEvent, GpuStream};
 
-use crate::backend::entered;
 use crate::backend::memory::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::stream_guard;
 use crate::backend::{Backend, StreamHandle, StreamRules, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
@@ -86,7 +86,7 @@ unsafe impl<V: Vendor> Backend for Gpu<V> {
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
         let ordinal = runtime::<V>()?.ordinal(device)?;
-        let entered = entered::innermost::<Self>(Device::new(V::DEVICE, ordinal));
+        let entered = stream_guard::innermost::<Self>(Device::new(V::DEVICE, ordinal));
         let (handle, stream) = match entered {
             Some(entered) => (entered.handle(), entered.stream().clone().of(device)),
             None => (StreamHandle::NULL, GpuStream::new(device, ordinal, StreamHandle::NULL)),

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::Gpu;
-use super::calls::calls;
 use super::runtime::{Runtime, Vendor};
+use super::sys::calls;
 use crate::backend::library::function;
 use crate::backend::{Attributes, StreamHandle, StreamRules};
 use crate::device::Device;

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use super::calls::Calls;
+use super::sys::Calls;
 use crate::backend::{Attributes, StreamHandle, StreamRules, library};
 use crate::device::Device;
 use crate::error::Error;

@@ -24,14 +24,14 @@ pub(super) type StreamOwner = Arc<dyn Any + Send + Sync>;
 /// Drops the owner of a stream, on any thread, with the stream's GPU current. The owner may
 /// make that GPU current without restoring the previous one, as a `CudaStream` of cudarc
 /// does.
-struct Kept<V: Vendor> {
+struct AppendList<V: Vendor> {
     device: Device,
     ordinal: i32,
     owner: Option<StreamOwner>,
     vendor: PhantomData<fn() -> V>,
 }
 
-impl<V: Vendor> Drop for Kept<V> {
+impl<V: Vendor> Drop for AppendList<V> {
     fn drop(&mut self) {
         let _current =
             runtime::<V>().and_then(|runtime| V::enter(runtime, self.device, self.ordinal));
@@ -67,7 +67,7 @@ impl<V: Vendor> GpuStream<V> {
     /// The same stream, kept alive by `owner`.
     pub(super) fn kept_by(self, owner: StreamOwner) -> Self {
         let (device, ordinal, vendor) = (self.device, self.ordinal, PhantomData);
-        let kept: Kept<V> = Kept { device, ordinal, owner: Some(owner), vendor };
+        let kept: AppendList<V> = AppendList { device, ordinal, owner: Some(owner), vendor };
         Self { owner: Some(Arc::new(kept)), ..self }
     }
 

@@ -7,8 +7,8 @@ use super::OneApi;
 use super::queue::Queue;
 use super::runtime::aspect;
 use super::usm::UsmKind;
-use crate::backend::waits::patiently;
-use crate::backend::{Allocator, DeviceBuffer, Freed, Memcpy, Place, WorkStream};
+use crate::backend::blocking::run_blocking;
+use crate::backend::{Allocator, DeviceBuffer, FreeOrder, Memcpy, MemoryRef, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
@@ -120,7 +120,7 @@ impl OneApi {
         // reference to it. 4. The fill with zeros is the only work, and is
         // enqueued on the stream. 5. The owner frees at once.
         Ok(unsafe {
-            DeviceBuffer::from_raw_parts(data, byte_len, dtype, stream, owner, Freed::AtOnce)
+            DeviceBuffer::from_raw_parts(data, byte_len, dtype, stream, owner, FreeOrder::Immediate)
         })
     }
 }
@@ -138,7 +138,7 @@ unsafe impl Allocator for OneApi {
         data: NonNull<c_void>,
         _: usize,
     ) -> Result<(), Error> {
-        patiently(|| stream.synchronize())?;
+        run_blocking(|| stream.synchronize())?;
         // SAFETY: 1. By our caller's 1. 2. By our caller's 2, after the wait.
         unsafe { free(stream.stream(), data) };
         Ok(())
@@ -150,8 +150,8 @@ unsafe impl Allocator for OneApi {
 unsafe impl Memcpy for OneApi {
     unsafe fn copy(
         stream: &WorkStream<Self>,
-        from: Place,
-        to: Place,
+        from: MemoryRef,
+        to: MemoryRef,
         byte_len: usize,
     ) -> Result<(), Error> {
         for device in [from.device, to.device] {

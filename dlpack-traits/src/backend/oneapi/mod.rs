@@ -3,10 +3,10 @@
 //! DPCTL, the C interface of Python's package `dpctl`, is lazily loaded. SYCL itself has a
 //! C++ interface, whose symbols change with every release.
 
-mod calls;
 mod memory;
 mod queue;
 mod runtime;
+mod sys;
 mod usm;
 
 use std::path::Path;
@@ -15,8 +15,8 @@ pub use queue::{OneApiEvent, OneApiQueue};
 use runtime::runtime;
 pub use usm::{Usm, UsmKind};
 
-use crate::backend::entered::{self, Entered};
 use crate::backend::memory::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{Backend, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
@@ -99,8 +99,8 @@ impl OneApi {
 
     /// Makes the queue the current one of this thread, until the guard is dropped: new
     /// memory is allocated for it, and consumers work on it too (`current_work_stream`).
-    pub fn enter(stream: WorkStream<Self>) -> Entered {
-        entered::enter(stream)
+    pub fn enter(stream: WorkStream<Self>) -> StreamGuard {
+        stream_guard::enter(stream)
     }
 }
 
@@ -115,7 +115,7 @@ unsafe impl Backend for OneApi {
     type Stream = OneApiQueue;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
-        match entered::innermost(device) {
+        match stream_guard::innermost(device) {
             Some(stream) => Ok(stream),
             None => Ok(runtime()?.queue(device)?.into_work_stream()),
         }

@@ -4,8 +4,8 @@ use alloc::sync::Arc;
 use core::fmt;
 
 use super::OneApi;
-use super::calls::{Object, Ref};
 use super::runtime::{Runtime, runtime};
+use super::sys::{Object, Ref};
 use crate::backend::{Event, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::vec::Vec;
 
-use super::calls::{Calls, Object, Ref};
 use super::queue::Queue;
-use crate::backend::loaded::Loaded;
+use super::sys::{Calls, Object, Ref};
+use crate::backend::lazy_library::Loaded;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;

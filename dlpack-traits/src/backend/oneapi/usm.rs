@@ -8,8 +8,8 @@
 use core::ffi::{c_int, c_void};
 
 use super::OneApi;
-use super::calls::Ref;
 use super::runtime::{Root, Runtime, runtime};
+use super::sys::Ref;
 use crate::backend::{Attributes, PointerAttributes};
 use crate::device::Device;
 use crate::error::Error;

@@ -4,15 +4,15 @@ use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 
 use super::OpenCl;
-use super::calls::{Calls, Object, Ref};
 use super::queue::OpenClQueue;
 use super::runtime::runtime;
-use crate::backend::{Allocator, DeviceBuffer, Freed, Memcpy, Place, WorkStream};
+use super::sys::{Calls, Object, Ref};
+use crate::backend::{Allocator, DeviceBuffer, FreeOrder, Memcpy, MemoryRef, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::kDLOpenCL;
-use crate::import::Imported;
+use crate::import::ImportedTensor;
 
 /// `CL_MEM_READ_WRITE`.
 const READ_WRITE: u64 = 1;
@@ -53,7 +53,7 @@ impl OpenClMemory {
     /// # Errors
     ///
     /// [`Error::OutOfBounds`], [`Error::SizeOverflow`].
-    pub fn holds(&self, tensor: &Imported) -> Result<(), Error> {
+    pub fn holds(&self, tensor: &ImportedTensor) -> Result<(), Error> {
         let offset = i64::try_from(tensor.byte_offset()).map_err(|_| Error::SizeOverflow)?;
         let bytes = tensor.byte_range();
         let at = |bytes: isize| {
@@ -130,7 +130,14 @@ impl OpenCl {
         // 5. When the reference is released, OpenCL keeps the buffer for all work that is
         // enqueued.
         Ok(unsafe {
-            DeviceBuffer::from_raw_parts(data, byte_len, dtype, stream, memory, Freed::InOrder)
+            DeviceBuffer::from_raw_parts(
+                data,
+                byte_len,
+                dtype,
+                stream,
+                memory,
+                FreeOrder::StreamOrdered,
+            )
         })
     }
 }
@@ -183,13 +190,13 @@ unsafe impl Allocator for OpenCl {
 unsafe impl Memcpy for OpenCl {
     unsafe fn copy(
         stream: &WorkStream<Self>,
-        from: Place,
-        to: Place,
+        from: MemoryRef,
+        to: MemoryRef,
         byte_len: usize,
     ) -> Result<(), Error> {
         let (queue, device) = (stream.stream(), stream.device());
         let calls = queue.runtime.calls;
-        let is_ours = |place: &Place| place.device.device_type() == kDLOpenCL;
+        let is_ours = |place: &MemoryRef| place.device.device_type() == kDLOpenCL;
         let nothing = ptr::null();
         match (is_ours(&from), is_ours(&to)) {
             (true, true) => {

@@ -4,10 +4,10 @@
 //! the object alive, how devices are numbered, and what a stream is; [`OpenCl`] documents
 //! the choices of this crate.
 
-mod calls;
 mod memory;
 mod queue;
 mod runtime;
+mod sys;
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ pub use memory::OpenClMemory;
 pub use queue::{OpenClEvent, OpenClQueue};
 use runtime::runtime;
 
-use crate::backend::entered::{self, Entered};
 use crate::backend::memory::{AllocatorOf, MemcpyOf};
+use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{Backend, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
@@ -96,8 +96,8 @@ impl OpenCl {
     /// Makes the queue the current one of this thread, until the guard is dropped: new
     /// memory is allocated for it, in its context, and consumers work on it too
     /// (`current_work_stream`).
-    pub fn enter(stream: WorkStream<Self>) -> Entered {
-        entered::enter(stream)
+    pub fn enter(stream: WorkStream<Self>) -> StreamGuard {
+        stream_guard::enter(stream)
     }
 }
 
@@ -111,7 +111,7 @@ unsafe impl Backend for OpenCl {
     type Stream = OpenClQueue;
 
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
-        match entered::innermost(device) {
+        match stream_guard::innermost(device) {
             Some(stream) => Ok(stream),
             None => Ok(runtime()?.queue(device)?.into_work_stream()),
         }

@@ -5,8 +5,8 @@ use core::fmt;
 use core::ptr::{self, NonNull};
 
 use super::OpenCl;
-use super::calls::{Calls, Object, Ref};
 use super::runtime::{Runtime, runtime};
+use super::sys::{Calls, Object, Ref};
 use crate::backend::{Event, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;

@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use std::vec;
 use std::vec::Vec;
 
-use super::calls::{Calls, Ref};
 use super::queue::OpenClQueue;
-use crate::backend::loaded::Loaded;
+use super::sys::{Calls, Ref};
+use crate::backend::lazy_library::Loaded;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;

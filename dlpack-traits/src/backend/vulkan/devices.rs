@@ -5,11 +5,11 @@ use std::vec::Vec;
 
 use ash::vk;
 
+use super::deferred_destroy::Retired;
 use super::queue::Queue;
-use super::retired::Retired;
 use super::{Vulkan, number};
 use crate::backend::StreamHandle;
-use crate::backend::kept::Kept;
+use crate::backend::append_list::AppendList;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi;
@@ -74,7 +74,7 @@ impl fmt::Debug for Known {
 
 /// All adopted devices. They are never removed: a tensor names its device by a number, and
 /// a consumer may release it at any time, on any thread.
-static KNOWN: Kept<Known> = Kept::new();
+static KNOWN: AppendList<Known> = AppendList::new();
 
 /// Returns the adopted device with that id.
 pub(super) fn known(device: Device) -> Result<&'static Known, Error> {

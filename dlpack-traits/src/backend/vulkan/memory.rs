@@ -6,13 +6,13 @@ use std::vec::Vec;
 
 use ash::vk;
 
+use super::deferred_destroy::{Block, Thing};
 use super::devices::{self, Known};
 use super::fault::{named, sized};
 use super::queue::{Point, VulkanStream};
-use super::retired::{Block, Thing};
 use super::work::{Span, Work, enqueue};
 use super::{Vulkan, number};
-use crate::backend::{Allocator, Attributes, Memcpy, Place, PointerAttributes, WorkStream};
+use crate::backend::{Allocator, Attributes, Memcpy, MemoryRef, PointerAttributes, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -173,8 +173,8 @@ fn retire(stream: &VulkanStream, data: NonNull<c_void>, after: Vec<Point>) {
 unsafe impl Memcpy for Vulkan {
     unsafe fn copy(
         stream: &WorkStream<Self>,
-        from: Place,
-        to: Place,
+        from: MemoryRef,
+        to: MemoryRef,
         byte_len: usize,
     ) -> Result<(), Error> {
         let (stream, device) = (stream.stream(), stream.device());

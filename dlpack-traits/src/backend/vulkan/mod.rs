@@ -5,12 +5,12 @@
 //! registered with this process (`devices`), because a buffer cannot be queried for its
 //! device.
 
+mod deferred_destroy;
 mod devices;
 mod fault;
 mod memory;
 mod open;
 mod queue;
-mod retired;
 mod work;
 
 use ash::vk::{self, Handle};

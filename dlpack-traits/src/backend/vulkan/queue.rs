@@ -8,7 +8,7 @@ use ash::vk;
 use super::devices::Known;
 use super::fault::named;
 use super::number;
-use crate::backend::turn::Turn;
+use crate::backend::reentrant_lock::ReentrantLock;
 use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
@@ -19,7 +19,7 @@ pub(super) struct Queue {
     family: u32,
     timeline: vk::Semaphore,
     /// The lock of the queue.
-    turn: Turn,
+    turn: ReentrantLock,
     /// The value of the last submission, changed only under the lock.
     last: AtomicU64,
 }
@@ -49,7 +49,7 @@ impl Queue {
         let timeline = named(device, "vkCreateSemaphore", made)?;
         // SAFETY: by our caller's 1, the queue exists.
         let raw = unsafe { functions.get_device_queue(family, index) };
-        Ok(Self { raw, family, timeline, turn: Turn::default(), last: AtomicU64::new(0) })
+        Ok(Self { raw, family, timeline, turn: ReentrantLock::default(), last: AtomicU64::new(0) })
     }
 
     pub(super) fn raw(&self) -> vk::Queue {

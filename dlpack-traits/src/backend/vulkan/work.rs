@@ -4,10 +4,10 @@ use std::vec::Vec;
 
 use ash::vk::{self, Handle};
 
+use super::deferred_destroy::{Block, Thing};
 use super::fault::named;
 use super::queue::{Point, VulkanStream};
-use super::retired::{Block, Thing};
-use crate::backend::Place;
+use crate::backend::MemoryRef;
 use crate::error::Error;
 
 /// A buffer and an offset of bytes in it.
@@ -19,7 +19,7 @@ pub(super) struct Span {
 
 impl Span {
     /// Converts a place. `data` is the handle itself; no offset is added to it.
-    pub(super) fn of(place: &Place) -> Self {
+    pub(super) fn of(place: &MemoryRef) -> Self {
         let buffer = vk::Buffer::from_raw(place.data.addr() as u64);
         Self { buffer, byte_offset: place.byte_offset }
     }
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn offsets_stay_beside_the_handle() {
         let device = crate::device::Device::new(crate::ffi::kDLVulkan, 0);
-        let place = Place { device, data: ptr::without_provenance_mut(64), byte_offset: 24 };
+        let place = MemoryRef { device, data: ptr::without_provenance_mut(64), byte_offset: 24 };
         let span = Span::of(&place);
         assert_eq!((span.buffer.as_raw(), span.byte_offset), (64, 24));
     }

@@ -8,9 +8,9 @@ use std::time::Instant;
 use std::vec::Vec;
 
 use super::WebGpu;
-use super::calls::{BufferDescriptor, Handle, MapInfo, StringView};
 use super::queue::{Answer, SPONTANEOUS, WebGpuStream};
-use crate::backend::{Allocator, Memcpy, Place, Stream, WorkStream};
+use super::sys::{BufferDescriptor, Handle, MapInfo, StringView};
+use crate::backend::{Allocator, Memcpy, MemoryRef, Stream, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -64,7 +64,7 @@ struct Units {
 impl Units {
     /// The smallest range of units that contains the bytes, if it fits into a buffer of
     /// `size` bytes.
-    fn around(place: &Place, byte_len: usize, size: u64) -> Option<Self> {
+    fn around(place: &MemoryRef, byte_len: usize, size: u64) -> Option<Self> {
         let byte_offset = place.byte_offset & !UNIT.wrapping_sub(1);
         let end = place.byte_offset.checked_add(byte_len as u64)?;
         let end = end.checked_next_multiple_of(UNIT).filter(|&end| end <= size)?;
@@ -73,7 +73,7 @@ impl Units {
 
     /// Like [`around`](Self::around), if only the bytes themselves may be written: the
     /// range starts at the first byte, and ends with the last byte or with the buffer.
-    fn exactly(place: &Place, byte_len: usize, size: u64) -> Option<Self> {
+    fn exactly(place: &MemoryRef, byte_len: usize, size: u64) -> Option<Self> {
         let units = Self::around(place, byte_len, size)?;
         let ends = units.byte_offset.saturating_add(units.byte_len) == size;
         let whole = units.byte_len == byte_len as u64;
@@ -88,9 +88,9 @@ impl Units {
 /// 1. The place is in a buffer that is alive.
 unsafe fn units(
     stream: &WebGpuStream,
-    place: &Place,
+    place: &MemoryRef,
     byte_len: usize,
-    of: fn(&Place, usize, u64) -> Option<Units>,
+    of: fn(&MemoryRef, usize, u64) -> Option<Units>,
 ) -> Result<Units, Error> {
     // SAFETY: by our caller's 1.
     let size = unsafe { (stream.known().calls().buffer_size)(place.data) };
@@ -157,8 +157,8 @@ unsafe impl Allocator for WebGpu {
 unsafe impl Memcpy for WebGpu {
     unsafe fn copy(
         stream: &WorkStream<Self>,
-        from: Place,
-        to: Place,
+        from: MemoryRef,
+        to: MemoryRef,
         byte_len: usize,
     ) -> Result<(), Error> {
         let (stream, device) = (stream.stream(), stream.device());
@@ -285,9 +285,9 @@ unsafe extern "C" fn mapped(status: u32, _: StringView, answer: *mut c_void, _: 
 mod tests {
     use super::*;
 
-    fn place(byte_offset: u64) -> Place {
+    fn place(byte_offset: u64) -> MemoryRef {
         let device = Device::new(crate::ffi::kDLWebGPU, 0);
-        Place { device, data: ptr::without_provenance_mut(64), byte_offset }
+        MemoryRef { device, data: ptr::without_provenance_mut(64), byte_offset }
     }
 
     fn shown(units: Option<Units>) -> Option<(usize, u64, u64)> {

@@ -3,19 +3,19 @@
 //! Uses the C interface of wgpu-native, for devices that a program has created with it.
 //! `data` is the `WGPUBuffer`.
 
-mod calls;
 mod memory;
 mod queue;
+mod sys;
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use self::calls::Calls;
 use self::queue::Known;
 pub use self::queue::{WebGpuEvent, WebGpuStream};
-use crate::backend::kept::Kept;
+use self::sys::Calls;
+use crate::backend::append_list::AppendList;
 use crate::backend::memory::{AllocatorOf, MemcpyOf};
 use crate::backend::{Backend, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
@@ -35,7 +35,7 @@ use crate::ffi::{self, DLDeviceType};
 pub struct WebGpu;
 
 /// All adopted devices.
-static KNOWN: Kept<Known> = Kept::new();
+static KNOWN: AppendList<Known> = AppendList::new();
 
 /// Locked while a device is looked up and, if it is new, added.
 static ADOPTING: Mutex<()> = Mutex::new(());

@@ -5,8 +5,8 @@ use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::calls::{Calls, Handle, ScopeInfo, StringView};
-use crate::backend::turn::Turn;
+use super::sys::{Calls, Handle, ScopeInfo, StringView};
+use crate::backend::reentrant_lock::ReentrantLock;
 use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
@@ -28,7 +28,7 @@ pub(super) struct Known {
     device: NonNull<c_void>,
     queue: Handle,
     /// The lock of the error scopes, which are one stack for all threads of a device.
-    scopes: Turn,
+    scopes: ReentrantLock,
 }
 
 // SAFETY: any thread may use objects of wgpu-native.
@@ -45,7 +45,7 @@ impl Known {
         unsafe { (calls.device_add_ref)(device.as_ptr()) };
         // SAFETY: by our caller's 1.
         let queue = unsafe { (calls.device_queue)(device.as_ptr()) };
-        Self { calls, device, queue, scopes: Turn::default() }
+        Self { calls, device, queue, scopes: ReentrantLock::default() }
     }
 
     pub(super) fn calls(&self) -> &Calls {

@@ -2,7 +2,7 @@
 //! by value.
 
 use dlpack_traits::ffi::DLManagedTensorVersioned;
-use dlpack_traits::{DLPackExport, DLPackImport, Foreign, ImportError, Imported};
+use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage, ImportError, ImportedTensor};
 use ndarray::Array3;
 
 #[derive(DLPackExport)]
@@ -13,7 +13,7 @@ pub struct Volume {
 
 #[derive(DLPackImport)]
 pub struct Scan {
-    pub data: Foreign<f64>,
+    pub data: ImportedStorage<f64>,
     pub shape: [usize; 3],
     pub strides: [isize; 3],
     pub byte_offset: usize,
@@ -26,7 +26,7 @@ pub struct Scan {
 /// 1. `managed` is a tensor that may be consumed.
 pub unsafe fn sum(managed: *mut DLManagedTensorVersioned) -> Result<f64, ImportError> {
     // SAFETY: by 1.
-    let tensor = unsafe { Imported::from_raw(managed) }?;
+    let tensor = unsafe { ImportedTensor::from_raw(managed) }?;
     let scan = Scan::from_dlpack(tensor)?;
     Ok(scan.data.elements()?.iter().sum())
 }

@@ -10,9 +10,9 @@ use std::sync::OnceLock;
 
 use allocator::Marked;
 use dlpack_traits::backend::Cpu;
-use dlpack_traits::exchange::{self, Fault, Host, Importable, Wrap};
+use dlpack_traits::exchange::{self, Importable, ObjectHost, TableError, Wrap};
 use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI};
-use dlpack_traits::{DLPackExport, DLPackImport, Foreign, ImportError, Imported};
+use dlpack_traits::{DLPackExport, DLPackImport, ImportError, ImportedStorage, ImportedTensor};
 
 /// Not the producer's allocator, and it notices a block of the producer's.
 #[global_allocator]
@@ -21,19 +21,19 @@ static HEAP: Marked = Marked::new(0x0063_6f6e_7375_6d65);
 /// A table of numbers that another library made.
 #[derive(DLPackExport)]
 struct Received {
-    data: Foreign<f32>,
+    data: ImportedStorage<f32>,
     shape: [i64; 2],
 }
 
 impl DLPackImport for Received {
-    fn from_dlpack(tensor: Imported) -> Result<Self, ImportError> {
+    fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
         let &[rows, columns] = tensor.shape() else {
             return Err(ImportError::rejected("a table has two dimensions"));
         };
         if !tensor.is_row_major() {
             return Err(ImportError::rejected("the rows of a table lie one after the other"));
         }
-        Ok(Self { data: Foreign::new(tensor)?, shape: [rows, columns] })
+        Ok(Self { data: ImportedStorage::new(tensor)?, shape: [rows, columns] })
     }
 }
 
@@ -72,13 +72,13 @@ struct Cpp;
 
 // SAFETY: 1. and 2. An object has the value that `wrap` gave it, and nothing
 // changes it. 3. Nothing is claimed.
-unsafe impl Host<Received> for Cpp {
+unsafe impl ObjectHost<Received> for Cpp {
     type Error = &'static str;
 
     unsafe fn with<R>(
         object: *mut c_void,
-        run: impl FnOnce(&Received) -> Result<R, Fault<&'static str>>,
-    ) -> Result<R, Fault<&'static str>> {
+        run: impl FnOnce(&Received) -> Result<R, TableError<&'static str>>,
+    ) -> Result<R, TableError<&'static str>> {
         // SAFETY: by 1 it is alive.
         let object = unsafe { &*object.cast::<Object>() };
         // SAFETY: `wrap` gave it this value.
@@ -87,13 +87,13 @@ unsafe impl Host<Received> for Cpp {
 
     unsafe fn view<R>(
         object: *mut c_void,
-        run: impl FnOnce(&Received) -> Result<R, Fault<&'static str>>,
-    ) -> Result<R, Fault<&'static str>> {
+        run: impl FnOnce(&Received) -> Result<R, TableError<&'static str>>,
+    ) -> Result<R, TableError<&'static str>> {
         // SAFETY: 1. is 1. of this function.
         unsafe { Self::with(object, run) }
     }
 
-    unsafe fn raise(fault: Fault<&'static str>) {
+    unsafe fn raise(fault: TableError<&'static str>) {
         let text = CString::new(fault.to_string().replace('\0', " ")).unwrap_or_default();
         if let Some(program) = PROGRAM.get() {
             // SAFETY: both are C strings.
@@ -110,15 +110,15 @@ unsafe extern "C" fn drop_value(value: *mut c_void) {
 
 // SAFETY: 1. The program makes an object, whose reference is the caller's.
 unsafe impl Wrap<Received> for Cpp {
-    unsafe fn wrap(value: Received) -> Result<*mut c_void, Fault<&'static str>> {
-        let program = PROGRAM.get().ok_or(Fault::Host("the program is not connected"))?;
+    unsafe fn wrap(value: Received) -> Result<*mut c_void, TableError<&'static str>> {
+        let program = PROGRAM.get().ok_or(TableError::Host("the program is not connected"))?;
         let value = Box::into_raw(Box::new(value)).cast();
         // SAFETY: the object takes the value, and drops it once.
         let object = unsafe { (program.make)(value, drop_value) };
         if object.is_null() {
             // SAFETY: there is no object that would have it.
             unsafe { drop_value(value) };
-            return Err(Fault::Host("the program could not make an object"));
+            return Err(TableError::Host("the program could not make an object"));
         }
         Ok(object.cast())
     }
@@ -139,8 +139,8 @@ extern "C" fn consumer_table() -> *const DLPackExchangeAPI {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn consumer_sum(tensor: *mut DLManagedTensorVersioned) -> f64 {
     // SAFETY: by 1.
-    let imported = unsafe { Imported::from_raw(tensor) };
-    match imported.as_ref().map(Imported::elements::<f32>) {
+    let imported = unsafe { ImportedTensor::from_raw(tensor) };
+    match imported.as_ref().map(ImportedTensor::elements::<f32>) {
         Ok(Ok(elements)) => elements.iter().map(f64::from).sum(),
         _ => f64::NAN,
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use allocator::Marked;
 use dlpack_traits::backend::Cpu;
-use dlpack_traits::exchange::{self, Fault, Host, NotImportable};
+use dlpack_traits::exchange::{self, NotImportable, ObjectHost, TableError};
 use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI};
 use dlpack_traits::{DLPackExport, Error, SharedBuffer};
 
@@ -52,26 +52,26 @@ struct Pointers;
 
 // SAFETY: 1. and 2. An object is its value. What is in an `Arc` is never lent by
 // `&mut` and does not move. 3. Nothing is claimed.
-unsafe impl Host<Samples> for Pointers {
+unsafe impl ObjectHost<Samples> for Pointers {
     type Error = &'static str;
 
     unsafe fn with<R>(
         object: *mut c_void,
-        run: impl FnOnce(&Samples) -> Result<R, Fault<&'static str>>,
-    ) -> Result<R, Fault<&'static str>> {
+        run: impl FnOnce(&Samples) -> Result<R, TableError<&'static str>>,
+    ) -> Result<R, TableError<&'static str>> {
         // SAFETY: by 1 it is alive.
         run(unsafe { &*object.cast::<Samples>() })
     }
 
     unsafe fn view<R>(
         object: *mut c_void,
-        run: impl FnOnce(&Samples) -> Result<R, Fault<&'static str>>,
-    ) -> Result<R, Fault<&'static str>> {
+        run: impl FnOnce(&Samples) -> Result<R, TableError<&'static str>>,
+    ) -> Result<R, TableError<&'static str>> {
         // SAFETY: 1. is 1. of this function.
         unsafe { Self::with(object, run) }
     }
 
-    unsafe fn raise(fault: Fault<&'static str>) {
+    unsafe fn raise(fault: TableError<&'static str>) {
         remember(&fault);
     }
 }

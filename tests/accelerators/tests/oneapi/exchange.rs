@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dlpack_accelerator_tests::sycl::{Ref, Sycl, sycl};
 use dlpack_traits::backend::{
-    Attributes, Backends, Cpu, DeviceBuffer, Freed, OneApi, Prototype, UsmKind, WorkStream,
+    Attributes, Backends, Cpu, DeviceBuffer, FreeOrder, OneApi, Prototype, UsmKind, WorkStream,
     copy_on_device, copy_to_host,
 };
 use dlpack_traits::{
-    AsLayout, DLPackExport, DataType, Describe, Description, Dims, Error, Flags, Foreign, Imported,
-    Storage, StreamArg,
+    AsLayout, DLPackExport, DataType, Describe, Description, Dims, Error, Flags, ImportedStorage,
+    ImportedTensor, Storage, StreamArg,
 };
 
 const KINDS: [UsmKind; 3] = [UsmKind::Device, UsmKind::Shared, UsmKind::Host];
@@ -31,12 +31,12 @@ impl DLPackExport for Window {
 }
 
 /// A tensor of somebody else's, and the stream after which it is ready.
-struct Taken(DeviceBuffer<OneApi>, Foreign);
+struct Taken(DeviceBuffer<OneApi>, ImportedStorage);
 
 impl Taken {
-    fn new(tensor: Imported) -> Result<Self, Error> {
+    fn new(tensor: ImportedTensor) -> Result<Self, Error> {
         let stream = WorkStream::current(tensor.device())?;
-        let foreign: Foreign = Foreign::new(tensor)?;
+        let foreign: ImportedStorage = ImportedStorage::new(tensor)?;
         // SAFETY: 1. No work is pending, or it is the current stream's.
         Ok(Self(unsafe { DeviceBuffer::from_foreign(foreign.clone(), stream) }?, foreign))
     }
@@ -85,7 +85,7 @@ fn memory_of_every_kind_goes_out_and_comes_in() -> Result<(), Error> {
         window.tensor()?.sync_for(StreamArg::unspecified())?;
         let raw = window.to_dlpack()?.into_raw();
         // SAFETY: 1. It was just exported, and nobody else has it.
-        let imported = unsafe { Imported::from_raw(raw) }?;
+        let imported = unsafe { ImportedTensor::from_raw(raw) }?;
         assert_eq!(imported.device(), sycl.device());
         let first = imported.as_ptr().cast::<c_void>();
         assert_eq!(first, window.0.as_ptr().wrapping_byte_add(8).cast_const(), "{kind:?}");
@@ -130,7 +130,14 @@ fn memory_of_others_is_adopted() -> Result<(), Error> {
     let (stream, data) = (sycl.stream(queue), NonNull::new(data).expect("memory"));
     // SAFETY: 1. to 5. The test's own memory, filled on that queue, freed at once.
     let buffer = unsafe {
-        DeviceBuffer::<OneApi>::from_raw_parts(data, 64, DataType::U8, stream, owner, Freed::AtOnce)
+        DeviceBuffer::<OneApi>::from_raw_parts(
+            data,
+            64,
+            DataType::U8,
+            stream,
+            owner,
+            FreeOrder::Immediate,
+        )
     };
     assert_eq!(buffer.to_vec::<u8>()?, [7; 64]);
     assert_eq!(drops.load(Ordering::Relaxed), 0);

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::PoisonError;
 
 use dlpack_accelerator_tests::sycl::{ALONE, Ref, Sycl, sycl};
-use dlpack_traits::backend::{DeviceBuffer, OneApi, StreamHandle, hand_off};
+use dlpack_traits::backend::{DeviceBuffer, OneApi, StreamHandle, sync_for};
 use dlpack_traits::{DataType, Error, StreamArg};
 
 /// Bytes; a copy takes some hundredths of a second.
@@ -56,7 +56,7 @@ fn at_work(
 fn a_consumer_that_names_its_queue() -> Result<(), Error> {
     for in_order in [true, false] {
         at_work(in_order, |sycl, buffer, consumer| {
-            buffer.hand_off(named(consumer))?;
+            buffer.sync_for(named(consumer))?;
             assert_eq!(consume(sycl, consumer, buffer), [7; 64]);
             Ok(())
         })?;
@@ -67,7 +67,7 @@ fn a_consumer_that_names_its_queue() -> Result<(), Error> {
 #[test]
 fn a_consumer_that_names_none_gets_finished_work() -> Result<(), Error> {
     at_work(true, |sycl, buffer, consumer| {
-        buffer.hand_off(StreamArg::unspecified())?;
+        buffer.sync_for(StreamArg::unspecified())?;
         assert_eq!(consume(sycl, consumer, buffer), [7; 64]);
         Ok(())
     })
@@ -77,7 +77,7 @@ fn a_consumer_that_names_none_gets_finished_work() -> Result<(), Error> {
 fn a_consumer_on_the_work_stream() -> Result<(), Error> {
     at_work(false, |sycl, buffer, consumer| {
         let entered = OneApi::enter(sycl.stream(consumer));
-        buffer.hand_off(StreamArg::work_stream())?;
+        buffer.sync_for(StreamArg::work_stream())?;
         drop(entered);
         assert_eq!(consume(sycl, consumer, buffer), [7; 64]);
         Ok(())
@@ -98,12 +98,12 @@ fn a_consumer_that_wants_no_order_is_refused() -> Result<(), Error> {
     let Some(sycl) = sycl() else { return Ok(()) };
     let device = sycl.device();
     let buffer = DeviceBuffer::<OneApi>::zeroed(device, DataType::U8, 1)?;
-    let refused = buffer.hand_off(StreamArg::no_sync());
+    let refused = buffer.sync_for(StreamArg::no_sync());
     assert_eq!(refused, Err(Error::StreamUntracked { device }));
-    assert_eq!(hand_off(buffer.stream(), StreamArg::no_sync()), Ok(()));
+    assert_eq!(sync_for(buffer.stream(), StreamArg::no_sync()), Ok(()));
     // SAFETY: 1. No queue has the address 0, which is refused.
     let null = unsafe { StreamArg::from_handle(0) };
-    assert!(matches!(buffer.hand_off(null), Err(Error::StreamRefused { .. })));
+    assert!(matches!(buffer.sync_for(null), Err(Error::StreamRefused { .. })));
     Ok(())
 }
 
@@ -118,7 +118,7 @@ fn memory_is_freed_after_the_consumers_work() -> Result<(), Error> {
     let spare = sycl.malloc_device(consumer, MANY);
     let buffer = DeviceBuffer::<OneApi>::zeroed_on(sycl.stream(producer), DataType::U8, MANY)?;
     sycl.fill(producer, buffer.as_ptr(), 3, MANY);
-    buffer.hand_off(named(consumer))?;
+    buffer.sync_for(named(consumer))?;
     let mut read = [9_u8; 64];
     for _ in 0..4 {
         sycl.copy(consumer, buffer.as_ptr(), spare, MANY);
@@ -152,8 +152,8 @@ fn names_of_queues_come_again() -> Result<(), Error> {
         let object = unsafe { queue.read() };
         // SAFETY: the variable is as large, and of numbers.
         unsafe { address.cast::<[usize; 2]>().write(object) };
-        buffer.hand_off(named(address))?;
-        buffer.hand_off(named(address))?;
+        buffer.sync_for(named(address))?;
+        buffer.sync_for(named(address))?;
     }
     let uses = format!("{buffer:?}").matches("stream 0x").count();
     // One more is the buffer's own.
@@ -171,7 +171,7 @@ fn copies_of_a_queue_are_remembered_once() -> Result<(), Error> {
         // SAFETY: a queue, of which the test leaks the copy.
         let copy = unsafe { (sycl.calls.DPCTLQueue_Copy)(queue) };
         assert_ne!(copy, queue);
-        buffer.hand_off(named(copy))?;
+        buffer.sync_for(named(copy))?;
     }
     assert_eq!(format!("{buffer:?}").matches("stream 0x").count(), 1 + 1);
     Ok(())

@@ -5,8 +5,8 @@ use dlpack_traits::backend::{
     Backends, Cpu, DeviceBuffer, OpenCl, Prototype, WorkStream, copy_on_device, copy_to_host,
 };
 use dlpack_traits::{
-    AsLayout, DLPackExport, DataType, Describe, Description, Dims, Error, Flags, Foreign, Imported,
-    Storage, StreamArg,
+    AsLayout, DLPackExport, DataType, Describe, Description, Dims, Error, Flags, ImportedStorage,
+    ImportedTensor, Storage, StreamArg,
 };
 
 /// A window of a buffer: not compact, and not at its start.
@@ -23,12 +23,12 @@ impl DLPackExport for Window {
 }
 
 /// A tensor of somebody else's, and the stream after which it is ready.
-struct Taken(DeviceBuffer<OpenCl>, Foreign);
+struct Taken(DeviceBuffer<OpenCl>, ImportedStorage);
 
 impl Taken {
-    fn new(tensor: Imported) -> Result<Self, Error> {
+    fn new(tensor: ImportedTensor) -> Result<Self, Error> {
         let stream = WorkStream::current(tensor.device())?;
-        let foreign: Foreign = Foreign::new(tensor)?;
+        let foreign: ImportedStorage = ImportedStorage::new(tensor)?;
         // SAFETY: 1. No work is pending, or it is the current stream's.
         Ok(Self(unsafe { DeviceBuffer::from_foreign(foreign.clone(), stream) }?, foreign))
     }
@@ -62,7 +62,7 @@ fn a_handle_goes_out_and_comes_in() -> Result<(), Error> {
         let window = Window(elements);
         window.tensor()?.sync_for(StreamArg::unspecified())?;
         // SAFETY: 1. It was just exported, and nobody else has it.
-        let imported = unsafe { Imported::from_raw(window.to_dlpack()?.into_raw()) }?;
+        let imported = unsafe { ImportedTensor::from_raw(window.to_dlpack()?.into_raw()) }?;
         drop(window);
         assert_eq!(imported.device(), cl.device);
         assert_eq!((imported.as_ptr(), imported.byte_offset()), (handle.cast_const().cast(), 8));
@@ -103,7 +103,7 @@ fn buffers_of_others_are_retained() -> Result<(), Error> {
         let raw = Window(ours).to_dlpack()?.into_raw();
         assert_eq!(cl.references(buffer), before + 1, "the export has it");
         // SAFETY: 1. It was just exported, and nobody else has it.
-        drop(unsafe { Imported::from_raw(raw) }?);
+        drop(unsafe { ImportedTensor::from_raw(raw) }?);
         assert_eq!(cl.references(buffer), before);
         // SAFETY: the test's own.
         check(unsafe { (cl.calls.clReleaseMemObject)(buffer) });

@@ -36,7 +36,7 @@ fn a_consumer_that_names_its_queue() -> Result<(), Error> {
             let (producer, consumer) = (cl.queue(true), cl.queue(in_order));
             let (buffer, gate) = gated(&cl, producer)?;
             let mut read = [9; COUNT];
-            buffer.hand_off(named(consumer))?;
+            buffer.sync_for(named(consumer))?;
             cl.read(consumer, buffer.as_ptr(), &mut read);
             cl.open(gate);
             cl.finish(consumer);
@@ -57,7 +57,7 @@ fn a_consumer_on_the_producers_queue() -> Result<(), Error> {
         for (seen, says) in seen.iter_mut().zip([named(queue), StreamArg::work_stream()]) {
             let entered = OpenCl::enter(cl.stream(queue));
             let gate = cl.fill_after_gate(queue, buffer.as_ptr(), 7, COUNT);
-            buffer.hand_off(says)?;
+            buffer.sync_for(says)?;
             cl.read(queue, buffer.as_ptr(), seen);
             drop(entered);
             thread::sleep(Duration::from_millis(20));
@@ -73,7 +73,7 @@ fn a_consumer_on_the_producers_queue() -> Result<(), Error> {
 
 /// What the test above would see without the hand-off.
 #[test]
-fn without_a_hand_off_the_elements_are_stale() -> Result<(), Error> {
+fn without_a_sync_for_the_elements_are_stale() -> Result<(), Error> {
     for cl in devices() {
         let (producer, consumer) = (cl.queue(true), cl.queue(true));
         let (buffer, gate) = gated(&cl, producer)?;
@@ -94,7 +94,7 @@ fn a_consumer_on_the_work_stream() -> Result<(), Error> {
         let (buffer, gate) = gated(&cl, producer)?;
         let mut read = [9; COUNT];
         let entered = OpenCl::enter(cl.stream(consumer));
-        buffer.hand_off(StreamArg::work_stream())?;
+        buffer.sync_for(StreamArg::work_stream())?;
         drop(entered);
         cl.read(consumer, buffer.as_ptr(), &mut read);
         cl.open(gate);
@@ -118,7 +118,7 @@ fn a_consumer_that_names_none_gets_finished_work() -> Result<(), Error> {
                 opened.store(true, Ordering::Release);
                 cl.open(std::ptr::with_exposed_provenance_mut(gate));
             });
-            buffer.hand_off(StreamArg::unspecified())
+            buffer.sync_for(StreamArg::unspecified())
         })?;
         assert!(opened.load(Ordering::Acquire), "it did not wait");
         cl.read(consumer, buffer.as_ptr(), &mut read);
@@ -134,11 +134,11 @@ fn what_names_no_queue_is_refused() -> Result<(), Error> {
     for cl in devices() {
         let device = cl.device;
         let buffer = DeviceBuffer::<OpenCl>::zeroed(device, DataType::U8, 1)?;
-        let refused = buffer.hand_off(StreamArg::no_sync());
+        let refused = buffer.sync_for(StreamArg::no_sync());
         assert_eq!(refused, Err(Error::StreamUntracked { device }));
         // SAFETY: 1. No queue has the handle 0, which is refused.
         let null = unsafe { StreamArg::from_handle(0) };
-        assert!(matches!(buffer.hand_off(null), Err(Error::StreamRefused { .. })));
+        assert!(matches!(buffer.sync_for(null), Err(Error::StreamRefused { .. })));
     }
     Ok(())
 }
@@ -152,7 +152,7 @@ fn queues_of_other_contexts_are_refused() -> Result<(), Error> {
         let (buffer, gate) = gated(&cl, producer)?;
         cl.open(gate);
         let consumer = cl.queue_in(cl.fresh_context(), true);
-        let refused = buffer.hand_off(named(consumer));
+        let refused = buffer.sync_for(named(consumer));
         let what = "order among queues of two contexts";
         assert_eq!(refused, Err(Error::Unsupported { device: cl.device, what }));
         let destroyed = watch(&cl, buffer.as_ptr());
@@ -172,7 +172,7 @@ fn memory_is_freed_after_the_consumers_work() -> Result<(), Error> {
         let (buffer, gate) = gated(&cl, producer)?;
         let destroyed = watch(&cl, buffer.as_ptr());
         let mut read = [9; COUNT];
-        buffer.hand_off(named(consumer))?;
+        buffer.sync_for(named(consumer))?;
         assert!(cl.queue_references(consumer) > 1, "the buffer has a reference");
         cl.read(consumer, buffer.as_ptr(), &mut read);
         let kept = cl.stream(consumer);

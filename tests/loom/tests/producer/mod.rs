@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackVersion, DLTensor};
 use dlpack_traits::{
-    DLPackExport, DataType, Describe, Description, DescriptionMut, Device, Error, Imported, Storage,
+    DLPackExport, DataType, Describe, Description, DescriptionMut, Device, Error, ImportedTensor, Storage,
 };
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicUsize, Ordering};
@@ -63,13 +63,13 @@ impl Producer {
         self.0.deleted.load(Ordering::Relaxed)
     }
 
-    pub fn import(&self) -> Imported {
+    pub fn import(&self) -> ImportedTensor {
         // SAFETY: it was just made, for this.
-        unsafe { Imported::from_raw(self.tensor(0)) }.unwrap()
+        unsafe { ImportedTensor::from_raw(self.tensor(0)) }.unwrap()
     }
 
     /// Memory that this crate exported, and whose consumer owns it alone.
-    pub fn import_own(&self) -> Imported {
+    pub fn import_own(&self) -> ImportedTensor {
         let owner = Owner { bytes: vec![0], memory: self.memory() };
         owner.into_dlpack().unwrap().import().unwrap()
     }
@@ -116,7 +116,7 @@ impl DLPackExport for Owner {
     }
 
     fn describe_mut<'a>(&'a mut self, out: Describe<'a>) -> Result<DescriptionMut<'a>, Error> {
-        out.shape(&[1]).data_mut(self.bytes.lend())
+        out.shape(&[1]).data_mut(self.bytes.data_mut())
     }
 }
 

@@ -1,9 +1,9 @@
-use dlpack_traits::{Storage, Foreign};
+use dlpack_traits::{Storage, ImportedStorage};
 
 #[derive(Storage)]
 pub enum Buffer {
     #[dlpack(import, dtype = F32)]
-    Bytes(Foreign<u8>),
+    Bytes(ImportedStorage<u8>),
 }
 
 fn main() {}

@@ -1,14 +1,14 @@
-use dlpack_traits::{DLPackImport, Foreign};
+use dlpack_traits::{DLPackImport, ImportedStorage};
 
 #[derive(DLPackImport)]
 #[dlpack(require(dtype(uint16, F32)))]
 pub struct Image {
-    data: Foreign,
+    data: ImportedStorage,
     shape: [usize; 2],
 }
 
 fn main() {}
 
-pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+pub fn compiles_all_the_same(tensor: dlpack_traits::ImportedTensor) {
     let _ = Image::from_dlpack(tensor);
 }

@@ -1,19 +1,19 @@
-use dlpack_traits::{DLPackImport, Foreign};
+use dlpack_traits::{DLPackImport, ImportedStorage};
 
 #[derive(DLPackImport)]
 #[dlpack(construct = Image::new)]
 pub enum Image {
-    Bytes(Foreign<u8>),
+    Bytes(ImportedStorage<u8>),
 }
 
 impl Image {
-    pub fn new(bytes: Foreign<u8>) -> Result<Self, &'static str> {
+    pub fn new(bytes: ImportedStorage<u8>) -> Result<Self, &'static str> {
         Ok(Self::Bytes(bytes))
     }
 }
 
 fn main() {}
 
-pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+pub fn compiles_all_the_same(tensor: dlpack_traits::ImportedTensor) {
     let _ = Image::from_dlpack(tensor);
 }

@@ -1,10 +1,10 @@
-use dlpack_traits::{DLPackImport, Foreign};
+use dlpack_traits::{DLPackImport, ImportedStorage};
 
 #[derive(DLPackImport)]
-pub struct Image(Foreign<u8>);
+pub struct Image(ImportedStorage<u8>);
 
 fn main() {}
 
-pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+pub fn compiles_all_the_same(tensor: dlpack_traits::ImportedTensor) {
     let _ = Image::from_dlpack(tensor);
 }

@@ -1,10 +1,10 @@
-use dlpack_traits::{DLPackImport, Foreign};
+use dlpack_traits::{DLPackImport, ImportedStorage};
 
 #[derive(DLPackImport)]
-pub struct Image(#[dlpack(data)] Foreign<u8>, #[dlpack(shape)] [usize; 3], String);
+pub struct Image(#[dlpack(data)] ImportedStorage<u8>, #[dlpack(shape)] [usize; 3], String);
 
 fn main() {}
 
-pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+pub fn compiles_all_the_same(tensor: dlpack_traits::ImportedTensor) {
     let _ = Image::from_dlpack(tensor);
 }

@@ -8,6 +8,6 @@ pub enum Image {
 
 fn main() {}
 
-pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+pub fn compiles_all_the_same(tensor: dlpack_traits::ImportedTensor) {
     let _ = Image::from_dlpack(tensor);
 }

@@ -3,7 +3,7 @@ use dlpack_traits::DLPackExport;
 #[derive(DLPackExport)]
 #[dlpack(skip(data))]
 pub enum Image {
-    Of(dlpack_traits::Foreign<u8>),
+    Of(dlpack_traits::ImportedStorage<u8>),
 }
 
 fn main() {}

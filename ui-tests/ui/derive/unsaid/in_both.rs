@@ -1,14 +1,14 @@
-use dlpack_traits::{DLPackExport, DLPackImport, Foreign};
+use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage};
 
 #[derive(DLPackExport, DLPackImport)]
 pub struct Image {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: [usize; 2],
     id: u64,
 }
 
 fn main() {}
 
-pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+pub fn compiles_all_the_same(tensor: dlpack_traits::ImportedTensor) {
     let _ = Image::from_dlpack(tensor);
 }

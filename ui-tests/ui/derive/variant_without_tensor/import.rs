@@ -1,13 +1,13 @@
-use dlpack_traits::{DLPackImport, Foreign};
+use dlpack_traits::{DLPackImport, ImportedStorage};
 
 #[derive(DLPackImport)]
 pub enum Image {
-    Bytes(Foreign<u8>),
+    Bytes(ImportedStorage<u8>),
     Text,
 }
 
 fn main() {}
 
-pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+pub fn compiles_all_the_same(tensor: dlpack_traits::ImportedTensor) {
     let _ = Image::from_dlpack(tensor);
 }

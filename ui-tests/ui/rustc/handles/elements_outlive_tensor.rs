@@ -1,6 +1,6 @@
-use dlpack_traits::{Error, Imported};
+use dlpack_traits::{Error, ImportedTensor};
 
-pub fn read(tensor: Imported) -> Result<f32, Error> {
+pub fn read(tensor: ImportedTensor) -> Result<f32, Error> {
     let elements = tensor.elements::<f32>()?;
     drop(tensor);
     elements.load(&[0])

@@ -1,8 +1,8 @@
 use dlpack_traits::ffi::DLManagedTensorVersioned;
-use dlpack_traits::{Error, Imported};
+use dlpack_traits::{Error, ImportedTensor};
 
-pub fn take(pointer: *mut DLManagedTensorVersioned) -> Result<Imported, Error> {
-    Imported::from_raw(pointer)
+pub fn take(pointer: *mut DLManagedTensorVersioned) -> Result<ImportedTensor, Error> {
+    ImportedTensor::from_raw(pointer)
 }
 
 fn main() {}

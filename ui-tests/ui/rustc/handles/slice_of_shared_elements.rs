@@ -1,6 +1,6 @@
-use dlpack_traits::Imported;
+use dlpack_traits::ImportedTensor;
 
-pub fn first(tensor: &Imported) -> f32 {
+pub fn first(tensor: &ImportedTensor) -> f32 {
     tensor.assume_frozen().as_slice::<f32>().unwrap()[0]
 }
 

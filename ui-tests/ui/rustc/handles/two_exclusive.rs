@@ -1,6 +1,6 @@
-use dlpack_traits::{Error, Imported};
+use dlpack_traits::{Error, ImportedTensor};
 
-pub fn twice(tensor: &mut Imported) -> Result<(), Error> {
+pub fn twice(tensor: &mut ImportedTensor) -> Result<(), Error> {
     let mut one = tensor.exclusive()?;
     let mut two = tensor.exclusive()?;
     one.as_mut_slice::<f32>()?[0] = 1.0;

@@ -1,6 +1,6 @@
-use dlpack_traits::{Error, Foreign};
+use dlpack_traits::{Error, ImportedStorage};
 
-pub fn read(any: &Foreign) -> Result<(), Error> {
+pub fn read(any: &ImportedStorage) -> Result<(), Error> {
     let _ = any.elements()?;
     Ok(())
 }

@@ -1,20 +1,20 @@
-use dlpack_traits::{DLPackImport, Foreign};
+use dlpack_traits::{DLPackImport, ImportedStorage};
 
 #[derive(DLPackImport)]
 #[dlpack(construct = Image::new)]
 pub struct Image {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: [usize; 3],
 }
 
 impl Image {
-    fn new(data: Foreign<u8>, shape: [usize; 3]) -> Self {
+    fn new(data: ImportedStorage<u8>, shape: [usize; 3]) -> Self {
         Self { data, shape }
     }
 }
 
 fn main() {}
 
-pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+pub fn compiles_all_the_same(tensor: dlpack_traits::ImportedTensor) {
     let _ = Image::from_dlpack(tensor);
 }

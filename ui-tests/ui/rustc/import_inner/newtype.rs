@@ -10,6 +10,6 @@ pub struct Samples(VecDeque<f32>);
 
 fn main() {}
 
-pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+pub fn compiles_all_the_same(tensor: dlpack_traits::ImportedTensor) {
     let _ = Samples::from_dlpack(tensor);
 }

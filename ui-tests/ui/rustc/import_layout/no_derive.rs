@@ -1,4 +1,4 @@
-use dlpack_traits::{AsLayout, DLPackImport, Foreign};
+use dlpack_traits::{AsLayout, DLPackImport, ImportedStorage};
 
 #[derive(AsLayout)]
 pub struct Dense {
@@ -7,13 +7,13 @@ pub struct Dense {
 
 #[derive(DLPackImport)]
 pub struct Image {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     #[dlpack(layout)]
     layout: Dense,
 }
 
 fn main() {}
 
-pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+pub fn compiles_all_the_same(tensor: dlpack_traits::ImportedTensor) {
     let _ = Image::from_dlpack(tensor);
 }

@@ -1,8 +1,8 @@
-use dlpack_traits::{DLPackImport, Foreign};
+use dlpack_traits::{DLPackImport, ImportedStorage};
 
 #[derive(DLPackImport)]
 pub struct Image {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: [usize; 3],
     #[dlpack(order)]
     by_columns: bool,
@@ -10,6 +10,6 @@ pub struct Image {
 
 fn main() {}
 
-pub fn compiles_all_the_same(tensor: dlpack_traits::Imported) {
+pub fn compiles_all_the_same(tensor: dlpack_traits::ImportedTensor) {
     let _ = Image::from_dlpack(tensor);
 }

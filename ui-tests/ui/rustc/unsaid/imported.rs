@@ -1,10 +1,10 @@
-use dlpack_traits::{DLPackImport, Foreign};
+use dlpack_traits::{DLPackImport, ImportedStorage};
 
 type Px = u32;
 
 #[derive(DLPackImport)]
 pub struct Image {
-    data: Foreign<u8>,
+    data: ImportedStorage<u8>,
     shape: [usize; 2],
     #[dlpack(default)]
     row: Px,

@@ -1,0 +1,290 @@
+//! The requirements of a type on a tensor: [`Requirement`].
+
+use alloc::vec;
+
+use super::{DataType, ImportError, ImportedTensor, Order};
+use crate::describe::stored_bits;
+use crate::flags::Flags;
+use crate::import::{Mismatch, MismatchKind};
+use crate::strides;
+
+/// Row-major, for [`Requirement::Compact`] and [`Requirement::Pitched`].
+pub const ROW_MAJOR: Option<Order> = Some(Order::RowMajor);
+/// Column-major, likewise.
+pub const COLUMN_MAJOR: Option<Order> = Some(Order::ColumnMajor);
+/// Either order, likewise.
+pub const ANY_ORDER: Option<Order> = None;
+
+/// One requirement of a type on a tensor.
+#[derive(Debug)]
+pub enum Requirement<'a> {
+    /// An element type from this list.
+    DType(&'a [DataType]),
+    /// A kind of device from this list.
+    Device(&'a [&'static str]),
+    /// A number of dimensions from this list.
+    Rank(&'a [usize]),
+    /// At most as many dimensions as the capacity, if it is limited.
+    Room(Option<usize>),
+    /// Exactly as many dimensions as the capacity, if it is limited.
+    Filled(Option<usize>),
+    /// A dimension of that size.
+    Dimension(usize, Option<i64>),
+    /// Two dimensions of equal size.
+    Equal(usize, usize),
+    /// Contiguous elements, because an attribute requires them.
+    Contiguous(Option<Order>),
+    /// Contiguous elements, because the type stores no strides.
+    Compact(Option<Order>),
+    /// Contiguous elements except for the stride of the slowest axis.
+    Pitched(Option<Order>),
+    /// No element at a lower address than the first one.
+    NothingBefore,
+    /// No bytes of the memory in front of the first element.
+    NoOffset,
+    /// Elements narrower than a byte that take one each (`true`), or are packed (`false`).
+    Padded(bool),
+    /// The requirements of the type of the data. The second function returns the axes of
+    /// each of its elements.
+    Data(fn(&ImportedTensor) -> Result<(), MismatchKind>, AxesOf),
+    /// The requirements of the type of the layout, for a copy or not.
+    Layout(LayoutAccepts, bool),
+}
+
+/// The axes of each element of an accepted tensor.
+pub type AxesOf = fn(&ImportedTensor) -> &'static [i64];
+
+/// Checks whether a layout can describe a tensor. The arguments are the tensor, its
+/// dimensions, and whether the elements are copied.
+pub type LayoutAccepts = fn(&ImportedTensor, &[i64], bool) -> Result<(), MismatchKind>;
+
+/// Checks whether a tensor satisfies all requirements.
+pub fn accepts(
+    tensor: &ImportedTensor,
+    name: &'static str,
+    wants: &[Requirement<'_>],
+) -> Result<(), ImportError> {
+    let mut shape = tensor.shape();
+    for want in wants {
+        if let Err(unmet) = want.meets(tensor, shape) {
+            return Err(Mismatch::new(name, unmet).into());
+        }
+        if let Requirement::Data(_, axes) = want {
+            // Later requirements are about elements of that type.
+            shape = outer(shape, axes(tensor));
+        }
+    }
+    Ok(())
+}
+
+/// The dimensions without the axes of each element.
+#[inline]
+pub(super) fn outer<'a>(shape: &'a [i64], axes: &[i64]) -> &'a [i64] {
+    shape.get(..shape.len().saturating_sub(axes.len())).unwrap_or(shape)
+}
+
+/// Checks that the last dimensions of a tensor are those axes, contiguous, and that all
+/// outer strides are whole numbers of such elements.
+#[inline]
+pub(super) fn has_axes(tensor: &ImportedTensor, axes: &'static [i64]) -> Result<(), MismatchKind> {
+    if axes.is_empty() { Ok(()) } else { has_inner_axes(tensor, axes) }
+}
+
+fn has_inner_axes(tensor: &ImportedTensor, axes: &'static [i64]) -> Result<(), MismatchKind> {
+    let shape = outer(tensor.shape(), axes);
+    let (outer, inner) = tensor.strides().split_at(shape.len());
+    if !tensor.shape().ends_with(axes) {
+        return Err(MismatchKind::Axes { needed: axes });
+    }
+    if !strides::is_row_major(axes, inner) {
+        return Err(MismatchKind::Compact { order: ROW_MAJOR, no_strides: false });
+    }
+    let parts: i64 = axes.iter().product();
+    let is_whole = |(&dim, &stride): (&i64, &i64)| dim <= 1 || stride.checked_rem(parts) == Some(0);
+    match shape.iter().zip(outer).enumerate().find(|&(_, entry)| !is_whole(entry)) {
+        Some((found, (_, &stride))) if tensor.numel() != 0 => {
+            Err(MismatchKind::WholeStrides { axis: found, stride, needed: axes })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The strides of the outer dimensions `shape`, which are the first ones of the tensor, in
+/// units of such elements.
+pub(super) fn strides<'a>(
+    tensor: &'a ImportedTensor,
+    shape: &[i64],
+    room: &'a mut [i64; strides::MAX_NDIM],
+) -> &'a [i64] {
+    match tensor.shape().get(shape.len()..) {
+        None | Some([]) => tensor.strides(),
+        Some(axes) => {
+            let parts: i64 = axes.iter().product();
+            let room = room.get_mut(..shape.len()).unwrap_or_default();
+            for (to, &stride) in room.iter_mut().zip(tensor.strides()) {
+                // A stride that is not a multiple belongs to a dimension of one element, or
+                // to an empty tensor.
+                *to = stride.checked_div(parts).unwrap_or(0);
+            }
+            room
+        }
+    }
+}
+
+/// Returns `Ok` if a requirement is met. The `MismatchKind` is built lazily: it has a destructor,
+/// which the other values would run too (measured: 5 ns per import).
+#[inline(always)]
+fn met_or(met: bool, unmet: impl FnOnce() -> MismatchKind) -> Result<(), MismatchKind> {
+    if met { Ok(()) } else { Err(unmet()) }
+}
+
+impl Requirement<'_> {
+    /// Whether the requirement is about strides, which a copy satisfies.
+    pub(super) fn is_about_strides(&self) -> bool {
+        matches!(self, Self::Compact(_) | Self::Pitched(_) | Self::NothingBefore | Self::NoOffset)
+    }
+
+    #[inline(always)]
+    pub(super) fn meets(&self, tensor: &ImportedTensor, shape: &[i64]) -> Result<(), MismatchKind> {
+        let rank = shape.len();
+        match *self {
+            Self::DType(needed) => {
+                let found = tensor.dtype();
+                met_or(needed.contains(&found), || MismatchKind::DType {
+                    needed: needed.to_vec(),
+                    found,
+                })
+            }
+            Self::Device(needed) => {
+                let found = tensor.device();
+                let is = |kind: &&str| found.kind_name() == Some(*kind);
+                let met = needed.iter().any(is);
+                met_or(met, || MismatchKind::Device { needed: needed.to_vec(), found })
+            }
+            Self::Rank(needed) => {
+                let met = needed.contains(&rank);
+                met_or(met, || MismatchKind::Rank { needed: needed.to_vec(), found: rank })
+            }
+            Self::Room(None) | Self::Filled(None) => Ok(()),
+            Self::Room(Some(most)) => {
+                met_or(rank <= most, || MismatchKind::Room { most, found: rank })
+            }
+            Self::Filled(Some(exact)) => {
+                met_or(rank == exact, || MismatchKind::Rank { needed: vec![exact], found: rank })
+            }
+            Self::Dimension(axis, needed) => match (shape.get(axis), needed) {
+                (Some(&found), Some(needed)) => {
+                    met_or(found == needed, || MismatchKind::Dimension { axis, needed, found })
+                }
+                // A constant that does not fit is larger than any dimension.
+                (Some(&found), None) => {
+                    Err(MismatchKind::Dimension { axis, needed: i64::MAX, found })
+                }
+                (None, _) => Ok(()),
+            },
+            Self::Equal(one, two) => match (shape.get(one), shape.get(two)) {
+                (Some(&first), Some(&second)) => met_or(first == second, || {
+                    MismatchKind::EqualDims { axes: [one, two], found: [first, second] }
+                }),
+                _ => Ok(()),
+            },
+            Self::Contiguous(order) => {
+                let compact = is_compact(tensor, shape, order);
+                met_or(compact, || MismatchKind::Compact { order, no_strides: false })
+            }
+            Self::Compact(order) => {
+                let compact = is_compact(tensor, shape, order);
+                met_or(compact, || MismatchKind::Compact { order, no_strides: true })
+            }
+            Self::Pitched(order) => {
+                met_or(pitched(tensor, shape, order).is_some(), || MismatchKind::Pitched { order })
+            }
+            Self::NothingBefore => nothing_before(tensor),
+            Self::NoOffset => {
+                let found = tensor.byte_offset();
+                nothing_before(tensor)?;
+                met_or(found == 0, || MismatchKind::NoOffset { found })
+            }
+            Self::Padded(needed) => {
+                let narrow = tensor.dtype().element_bits() % 8 != 0;
+                met_or(!narrow || is_padded(tensor) == needed, || MismatchKind::Padded { needed })
+            }
+            Self::Data(accepts, _) => accepts(tensor),
+            Self::Layout(accepts, copied) => accepts(tensor, shape, copied),
+        }
+    }
+}
+
+/// Checks that no element has a lower address than the first one.
+fn nothing_before(tensor: &ImportedTensor) -> Result<(), MismatchKind> {
+    let before = tensor.byte_range().start < 0;
+    let negative = || tensor.strides().iter().position(|&stride| stride < 0);
+    match before.then(negative).flatten() {
+        None => Ok(()),
+        Some(axis) => {
+            let stride = tensor.strides().get(axis).copied().unwrap_or(0);
+            Err(MismatchKind::NothingBefore { axis, stride })
+        }
+    }
+}
+
+fn is_compact(tensor: &ImportedTensor, shape: &[i64], order: Option<Order>) -> bool {
+    let mut room = [0; strides::MAX_NDIM];
+    let strides = strides(tensor, shape, &mut room);
+    let (by_rows, by_columns) = (strides::is_row_major, strides::is_column_major);
+    match order {
+        Some(Order::RowMajor) => by_rows(shape, strides),
+        Some(Order::ColumnMajor) => by_columns(shape, strides),
+        None => by_rows(shape, strides) || by_columns(shape, strides),
+    }
+}
+
+pub(super) fn is_padded(tensor: &ImportedTensor) -> bool {
+    tensor.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED)
+}
+
+/// The order in which the elements are contiguous except for the stride of the slowest
+/// axis, and that stride, in elements.
+pub(super) fn pitched(
+    tensor: &ImportedTensor,
+    shape: &[i64],
+    order: Option<Order>,
+) -> Option<(Order, i64)> {
+    let Some(order) = order else {
+        let by_rows = pitched(tensor, shape, ROW_MAJOR);
+        return by_rows.or_else(|| pitched(tensor, shape, COLUMN_MAJOR));
+    };
+    let mut room = [0; strides::MAX_NDIM];
+    let strides = strides(tensor, shape, &mut room);
+    let slowest = match order {
+        Order::RowMajor => 0,
+        Order::ColumnMajor => shape.len().saturating_sub(1),
+    };
+    let (Some(&dim), Some(&stride)) = (shape.get(slowest), strides.get(slowest)) else {
+        return Some((order, 0));
+    };
+    // The stride that a contiguous tensor has.
+    let others = shape.iter().enumerate().filter(|&(axis, _)| axis != slowest);
+    let row = others.fold(1_i64, |row, (_, &dim)| row.saturating_mul(dim.max(1)));
+    if tensor.numel() == 0 {
+        return Some((order, row));
+    }
+    let compact = match order {
+        Order::RowMajor => strides::is_row_major(shape.get(1..)?, strides.get(1..)?),
+        Order::ColumnMajor => {
+            strides::is_column_major(shape.get(..slowest)?, strides.get(..slowest)?)
+        }
+    };
+    match dim {
+        1 => compact.then_some((order, row)),
+        _ => (compact && stride >= row).then_some((order, stride)),
+    }
+}
+
+/// Size of all elements, in bytes.
+pub(super) fn byte_len(tensor: &ImportedTensor) -> usize {
+    let bits = i128::from(stored_bits(tensor.dtype(), is_padded(tensor)));
+    // They have at most `isize::MAX` bytes, so this does not overflow.
+    let bits = bits.saturating_mul(tensor.numel().into());
+    usize::try_from(bits.saturating_add(7) >> 3).unwrap_or(usize::MAX)
+}

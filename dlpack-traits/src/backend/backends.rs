@@ -1,0 +1,280 @@
+//! Several backends as one type: [`Backends`].
+
+use core::ffi::c_void;
+
+use super::memory::{Attributes, MemoryRef};
+use super::staged::to_host;
+use super::{Backend, DeviceBuffer, Prototype, WorkStream};
+use crate::device::Device;
+use crate::dtype::DataType;
+use crate::error::Error;
+use crate::export::compact_managed;
+use crate::managed::ManagedTensor;
+use crate::storage::SharedOwner;
+use crate::stream::{ConsumerPlace, StreamArg};
+
+/// The devices that a class serves, as a type: a [`Backend`], or a tuple of sets. The first
+/// set that serves a device is used for it.
+///
+/// ```
+/// use dlpack_traits::backend::{Backends, Cpu};
+/// use dlpack_traits::Device;
+///
+/// assert!(<(Cpu,)>::serves(Device::CPU));
+/// assert!(!<(Cpu,)>::serves(Device::cuda(0)));
+/// ```
+///
+/// # Safety
+///
+/// Backends, tuples and [`Registry`](super::Registry) implement this. An implementation by
+/// hand promises that
+///
+/// 1. [`allocate`](Self::allocate) returns memory of the prototype's device that may be
+///    written, and to which no one else has access: consumers write to it;
+/// 2. [`copy_on_device`](Self::copy_on_device) returns such memory too, of the device of
+///    `from`, aligned to 64 bytes or better, and synchronized with the consumer's stream:
+///    it is exported with IS_COPIED;
+/// 3. [`current_work_stream`](Self::current_work_stream) returns NULL, or a stream of that
+///    device which is alive: consumers work on it;
+/// 4. the result of [`attributes`](Self::attributes) is right, for memory that is alive.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no set of backends",
+    label = "neither a backend nor a tuple of them",
+    note = "name `dlpack_traits::backend::Cpu`, a type that implements `Backend`, or a tuple of up to 8"
+)]
+pub unsafe trait Backends: 'static {
+    /// Whether any of the devices has streams, so that the host may have to wait for one.
+    const HAS_STREAMS: bool = true;
+
+    /// Whether this set looks devices up in the [`Registry`](super::Registry), as the
+    /// registry itself does, and tuples that contain it. Such a set cannot be registered.
+    const ASKS_REGISTRY: bool = false;
+
+    /// Whether the set serves devices of this kind. The device need not exist.
+    fn serves(device: Device) -> bool {
+        !matches!(Self::current_work_stream(device), Err(Error::NoBackend { .. }))
+    }
+
+    /// Allocates a zeroed tensor, aligned to 64 bytes or better, for work on the
+    /// current stream of the device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], [`Error::NoBackend`] for a device that none of
+    /// them serves, [`Error::Unsupported`], and those of the device.
+    fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error>;
+
+    /// The stream on which work for the device is currently launched; NULL on the host.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBackend`], and those of the device.
+    fn current_work_stream(device: Device) -> Result<*mut c_void, Error>;
+
+    /// Copies bytes of a device to the host, after the work that fills them. `order` orders
+    /// that work before the stream that it is called with, which is the current one
+    /// ([`StreamArg::work_stream`]). When this returns, also with an error, no work of the
+    /// device accesses `to` any more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBackend`], [`Error::Unsupported`], those of `order`, and those
+    /// of the device.
+    ///
+    /// # Safety
+    ///
+    /// 1. After the work that `order` is about, `from` has as many bytes as `to`, until the
+    ///    call returns; and where that is an error, until the work is done that was
+    ///    enqueued on the stream with which `order` was called, as for any consumer.
+    unsafe fn copy_to_host(order: SyncFn<'_>, from: MemoryRef, to: &mut [u8]) -> Result<(), Error> {
+        let _ = (order, to);
+        Err(Error::NoBackend { device: from.device })
+    }
+
+    /// Copies bytes of a device to new memory on it, after the work that fills them, as
+    /// [`copy_to_host`](Self::copy_to_host) does. The copy is complete when this returns,
+    /// and is synchronized with the consumer's stream, which is recorded for the free.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`copy_to_host`](Self::copy_to_host), and of a hand-off.
+    ///
+    /// # Safety
+    ///
+    /// 1. After the work that `order` is about, `from` has `byte_len` bytes, of
+    ///    elements of type `dtype`, for as long as in
+    ///    [`copy_to_host`](Self::copy_to_host).
+    unsafe fn copy_on_device(
+        order: SyncFn<'_>,
+        from: MemoryRef,
+        byte_len: usize,
+        dtype: DataType,
+        consumer: StreamArg<'_>,
+    ) -> Result<SharedOwner, Error> {
+        let _ = (order, byte_len, dtype, consumer);
+        Err(Error::NoBackend { device: from.device })
+    }
+
+    /// The attributes of an address or handle, from the runtime that serves `hint`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBackend`], [`Error::Unsupported`], and those of the device.
+    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+        let _ = data;
+        Err(Error::NoBackend { device: hint })
+    }
+}
+
+/// Orders the work that fills a tensor before a consumer:
+/// [`sync_for`](crate::DLPackExport::sync_for) of that tensor and of its memory.
+pub type SyncFn<'a> = &'a dyn Fn(StreamArg<'_>) -> Result<(), Error>;
+
+/// A backend is a set of one.
+// SAFETY: 1. and 2. It is new memory of the backend's allocator, by 1 of `Allocator`, and
+// `DeviceBuffer` does the hand-off. 3. By 1 of `WorkStream::new`. 4. By 1 of
+// `PointerAttributes`.
+#[diagnostic::do_not_recommend]
+unsafe impl<B: Backend> Backends for B {
+    const HAS_STREAMS: bool = B::RULES.has_streams();
+
+    fn serves(device: Device) -> bool {
+        B::DEVICE_TYPES.contains(&device.device_type())
+    }
+
+    fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
+        let device = served::<B>(prototype.device())?;
+        if let Some(allocate) = B::TENSOR {
+            return allocate(prototype);
+        }
+        let allocator = B::ALLOCATOR.ok_or(Error::Unsupported { device, what: "allocator" })?;
+        let stream = B::current_stream(device)?;
+        let (dtype, byte_len) = (prototype.dtype(), prototype.byte_len());
+        let buffer = DeviceBuffer::allocated(allocator, stream, dtype, byte_len)?;
+        let owner = SharedOwner::new(buffer).ok_or(Error::OutOfMemory { bytes: byte_len })?;
+        compact_managed(owner, prototype.shape(), ConsumerPlace::Stream)
+    }
+
+    fn current_work_stream(device: Device) -> Result<*mut c_void, Error> {
+        Ok(B::current_stream(served::<B>(device)?)?.handle().as_ptr())
+    }
+
+    unsafe fn copy_to_host(order: SyncFn<'_>, from: MemoryRef, to: &mut [u8]) -> Result<(), Error> {
+        let device = served::<B>(from.device)?;
+        let memcpy = B::MEMCPY.ok_or(Error::Unsupported { device, what: "copy to the host" })?;
+        let stream = WorkStream::<B>::current(device)?;
+        order(StreamArg::work_stream())?;
+        // SAFETY: 1. By our caller's 1, `from` has the bytes when the stream reaches the
+        // copy.
+        unsafe { to_host(&memcpy, &stream, from, to) }
+    }
+
+    unsafe fn copy_on_device(
+        order: SyncFn<'_>,
+        from: MemoryRef,
+        byte_len: usize,
+        dtype: DataType,
+        consumer: StreamArg<'_>,
+    ) -> Result<SharedOwner, Error> {
+        let device = served::<B>(from.device)?;
+        let allocator = B::ALLOCATOR.ok_or(Error::Unsupported { device, what: "allocator" })?;
+        let memcpy = B::MEMCPY.ok_or(Error::Unsupported { device, what: "copy" })?;
+        let stream = WorkStream::<B>::current(device)?;
+        order(StreamArg::work_stream())?;
+        let buffer = DeviceBuffer::allocated(allocator, stream, dtype, byte_len)?;
+        if byte_len != 0 {
+            // SAFETY: 1. By our caller's 1, `from` has the bytes when the stream reaches
+            // the copy, and until the copy is done; the buffer has as many, is new, and is
+            // freed after the work of its stream.
+            unsafe { (memcpy.copy)(buffer.stream(), from, buffer.place(), byte_len) }?;
+            buffer.stream().synchronize()?;
+        }
+        buffer.sync_for(consumer)?;
+        SharedOwner::new(buffer).ok_or(Error::OutOfMemory { bytes: byte_len })
+    }
+
+    fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+        let device = served::<B>(hint)?;
+        let known =
+            B::ATTRIBUTES.ok_or(Error::Unsupported { device, what: "pointer attributes" })?;
+        (known.attributes)(data, hint)
+    }
+}
+
+/// Returns the device, if it is of a kind that the backend serves.
+fn served<B: Backend>(device: Device) -> Result<Device, Error> {
+    if B::serves(device) { Ok(device) } else { Err(Error::NoBackend { device }) }
+}
+
+/// Implements `Backends` for tuples: each call goes to the first set that serves the
+/// device.
+macro_rules! tuples {
+    ($($set:ident)+) => {
+        // SAFETY: 1. to 4. Each result is that of one of the sets.
+        unsafe impl<$($set: Backends),+> Backends for ($($set,)+) {
+            const HAS_STREAMS: bool = $($set::HAS_STREAMS)||+;
+            const ASKS_REGISTRY: bool = $($set::ASKS_REGISTRY)||+;
+
+            fn serves(device: Device) -> bool {
+                $($set::serves(device))||+
+            }
+
+            fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
+                let device = prototype.device();
+                $(if $set::serves(device) {
+                    return $set::allocate(prototype);
+                })+
+                Err(Error::NoBackend { device })
+            }
+
+            fn current_work_stream(device: Device) -> Result<*mut c_void, Error> {
+                $(if $set::serves(device) {
+                    return $set::current_work_stream(device);
+                })+
+                Err(Error::NoBackend { device })
+            }
+
+            unsafe fn copy_to_host(
+                order: SyncFn<'_>,
+                from: MemoryRef,
+                to: &mut [u8],
+            ) -> Result<(), Error> {
+                $(if $set::serves(from.device) {
+                    // SAFETY: 1. By our caller's 1.
+                    return unsafe { $set::copy_to_host(order, from, to) };
+                })+
+                Err(Error::NoBackend { device: from.device })
+            }
+
+            unsafe fn copy_on_device(
+                order: SyncFn<'_>,
+                from: MemoryRef,
+                byte_len: usize,
+                dtype: DataType,
+                consumer: StreamArg<'_>,
+            ) -> Result<SharedOwner, Error> {
+                $(if $set::serves(from.device) {
+                    // SAFETY: 1. By our caller's 1.
+                    return unsafe { $set::copy_on_device(order, from, byte_len, dtype, consumer) };
+                })+
+                Err(Error::NoBackend { device: from.device })
+            }
+
+            fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
+                $(if $set::serves(hint) {
+                    return $set::attributes(data, hint);
+                })+
+                Err(Error::NoBackend { device: hint })
+            }
+        }
+    };
+}
+
+tuples!(A);
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C D);
+tuples!(A B C D E);
+tuples!(A B C D E F);
+tuples!(A B C D E F G);
+tuples!(A B C D E F G H);

@@ -1,0 +1,161 @@
+//! Arithmetic on the bytes, bits and addresses of elements. All of it is checked.
+
+use super::layout::Amount;
+use crate::dtype::DataType;
+use crate::error::Error;
+use crate::ffi;
+use crate::storage::Memory;
+use crate::strides::Extent;
+
+/// A range of bytes, counted from the start of a storage.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+impl Span {
+    /// Returns the bytes of the elements `extent`, counted from `byte_offset`, if they are
+    /// inside of the `window` of a storage of `len` bytes.
+    pub(super) fn new(
+        len: usize,
+        window: (u64, u64),
+        byte_offset: u64,
+        element_bits: i64,
+        extent: Option<Extent>,
+    ) -> Result<Self, Error> {
+        // Elements may be narrower than a byte, so this counts bits. Nothing wraps: an
+        // offset has at most 67 bits then, and an end at most 88.
+        let offset = i128::from(byte_offset).wrapping_mul(8);
+        let bits = i128::from(element_bits);
+        let (low, end): (i128, i128) = match extent {
+            Some(Extent { low, high }) => (low.into(), i128::from(high).wrapping_add(1)),
+            None => (0, 0),
+        };
+        let start = offset.wrapping_add(low.wrapping_mul(bits)) >> 3;
+        let end = offset.wrapping_add(end.wrapping_mul(bits)).wrapping_add(7) >> 3;
+        match (u64::try_from(start), u64::try_from(end)) {
+            (Ok(start), Ok(end)) if window.0 <= start && end <= window.1 => Ok(Self { start, end }),
+            _ => Err(out_of_bounds(start, end, len)),
+        }
+    }
+}
+
+/// Checks that the first element, and therefore every other, is aligned, and lies a
+/// multiple of the storage's element size from its start.
+///
+/// Strides count elements, so both properties of the first element hold for all of them.
+#[inline]
+pub(super) fn check_alignment(
+    memory: &Memory,
+    byte_offset: u64,
+    dtype: DataType,
+) -> Result<(), Error> {
+    if byte_offset != 0 {
+        if let Some(size) = memory.element_size() {
+            // The producer of a foreign handle chooses the offset freely.
+            let anywhere = memory.foreign.is_some() && !memory.device.has_addresses();
+            if byte_offset.checked_rem(size as u64) != Some(0) && !anywhere {
+                return Err(Error::Misaligned { dtype, align: size });
+            }
+        }
+    }
+    let address = (memory.ptr.addr() as u64).wrapping_add(byte_offset);
+    match alignment(dtype) {
+        // A multiple of a power of two has only zeros in the bits below it.
+        Some(align)
+            if memory.device.has_addresses()
+                && address & (align as u64).wrapping_sub(1) != 0
+                && !memory.vouches_for(dtype) =>
+        {
+            Err(Error::Misaligned { dtype, align })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The alignment of an element, in bytes: the size of one lane, or of one part of a complex
+/// number. `None` for packed elements.
+#[inline]
+pub(crate) const fn alignment(dtype: DataType) -> Option<usize> {
+    match (dtype.code(), dtype.bits()) {
+        (ffi::kDLComplex, 32) | (_, 16) => Some(2),
+        (ffi::kDLComplex, 64) | (_, 32) => Some(4),
+        (ffi::kDLComplex, 128) | (_, 64) => Some(8),
+        (_, 128) => Some(16),
+        (_, 8) => Some(1),
+        _ => None,
+    }
+}
+
+/// Replaces the stride of the slowest axis with a pitch.
+pub(super) fn widen(stride: &mut i64, pitch: Amount, bits: i64) -> Result<(), Error> {
+    let pitch = match pitch {
+        Amount::Elements(elements) => elements,
+        Amount::Bytes(bytes) => {
+            let bytes = i64::try_from(bytes).map_err(|_| Error::SizeOverflow)?;
+            whole_elements(bytes, bits).ok_or(Error::PitchNotWhole { bytes, bits })?
+        }
+    };
+    if pitch < *stride {
+        return Err(Error::PitchTooSmall { pitch, row: *stride });
+    }
+    *stride = pitch;
+    Ok(())
+}
+
+/// The element type of a layout, if the storage can have it.
+#[inline]
+pub(super) fn element_type(dtype: DataType, memory: &Memory) -> Result<DataType, Error> {
+    let storage = memory.dtype;
+    // Bytes can be read as numbers of any type, but not as handles.
+    let is_bytes = storage == DataType::U8 && memory.axes.is_empty();
+    if !dtype.is_well_formed() && !memory.vouches_for(dtype) {
+        Err(Error::UnsupportedDType { dtype })
+    } else if dtype == storage || (is_bytes && dtype.code() != ffi::kDLOpaqueHandle) {
+        Ok(dtype)
+    } else {
+        Err(Error::DTypeMismatch { dtype, storage })
+    }
+}
+
+/// Bits that an element occupies in memory.
+#[inline]
+pub(crate) fn stored_bits(dtype: DataType, padded: bool) -> i64 {
+    let bits = i64::from(dtype.element_bits());
+    // An element has less than 2^24 bits.
+    if padded { bits.saturating_add(7) & !7 } else { bits }
+}
+
+/// Converts a number of elements to bytes, if it ends at a byte boundary.
+pub(super) fn whole_bytes(elements: i64, bits: i64, dtype: DataType) -> Result<u64, Error> {
+    let bits = i128::from(elements).saturating_mul(bits.into());
+    match u64::try_from(bits >> 3) {
+        Ok(bytes) if bits % 8 == 0 => Ok(bytes),
+        Ok(_) => Err(Error::InsideByte { dtype }),
+        Err(_) => Err(Error::SizeOverflow),
+    }
+}
+
+/// The number of bytes that contain a number of elements.
+pub(super) fn bytes_of(elements: i64, bits: i64) -> Result<u64, Error> {
+    let bits = i128::from(elements).saturating_mul(bits.into());
+    u64::try_from(bits.saturating_add(7) >> 3).map_err(|_| Error::SizeOverflow)
+}
+
+/// Converts a number of bytes to elements; `None` if it is not a multiple.
+pub(super) fn whole_elements(bytes: i64, bits: i64) -> Option<i64> {
+    let given = i128::from(bytes).saturating_mul(8);
+    let elements = given.checked_div(bits.into());
+    match elements.map(|elements| (i64::try_from(elements), elements.checked_mul(bits.into()))) {
+        Some((Ok(elements), Some(exact))) if exact == given => Some(elements),
+        _ => None,
+    }
+}
+
+/// The error for elements outside of the range in which they must be.
+#[cold]
+pub(super) fn out_of_bounds(start: i128, end: i128, len: usize) -> Error {
+    let clamp = |n: i128| i64::try_from(n.clamp(i64::MIN.into(), i64::MAX.into())).unwrap_or(0);
+    Error::OutOfBounds { start: clamp(start), end: clamp(end), len }
+}

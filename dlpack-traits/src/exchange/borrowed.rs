@@ -1,0 +1,65 @@
+//! Makes borrowed tensors that outlive the call which made them: [`borrowed`].
+
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+
+use super::TableError;
+use super::interned_dims::lasting;
+use crate::describe::{Description, Slot, described_elsewhere};
+use crate::export::DLPackExport;
+use crate::ffi::DLTensor;
+use crate::flags::Flags;
+use crate::stream::StreamArg;
+
+/// Writes the tensor of a value as a `DLTensor` that is valid as long as the borrow of
+/// the value. This allocates nothing.
+///
+/// Shape and strides point into the value, if it stores them as integers of the right
+/// size, and otherwise to a list that is never freed.
+///
+/// # Errors
+///
+/// Those of the export; [`TableError::ReadOnlyView`], unless `read_only` allows views of such
+/// memory; [`TableError::PaddedView`]; [`TableError::NoPlaceForDims`].
+#[inline(always)]
+pub(super) fn borrowed<T: DLPackExport, E>(
+    value: &T,
+    read_only: bool,
+    out: &mut MaybeUninit<DLTensor>,
+) -> Result<(), TableError<E>> {
+    value.sync_for(StreamArg::work_stream())?;
+    let mut slot = Slot::new();
+    let place = NonNull::from(&slot);
+    let description = value.describe(slot.describe())?;
+    // The memory and the lists of a description outlive the slot only if it was made in
+    // this slot.
+    if !description.checked().is_in(place) {
+        return Err(described_elsewhere().into());
+    }
+    out.write(lasting_tensor(&description, read_only)?);
+    Ok(())
+}
+
+/// Makes the C struct of a tensor, with shape and strides that outlive its description.
+#[inline(always)]
+fn lasting_tensor<E>(
+    description: &Description<'_>,
+    read_only: bool,
+) -> Result<DLTensor, TableError<E>> {
+    let facts = &description.checked().facts;
+    if facts.is_read_only() && !read_only {
+        return Err(TableError::ReadOnlyView);
+    }
+    if facts.flags().contains(Flags::IS_SUBBYTE_TYPE_PADDED) {
+        return Err(TableError::PaddedView);
+    }
+    let [shape, strides] = facts.stored();
+    let place = |stored: *const i64, list: &[i64]| {
+        if stored.is_null() || list.is_empty() { lasting(list) } else { Some(stored.cast_mut()) }
+    };
+    let shape = place(shape, description.shape()).ok_or(TableError::NoPlaceForDims)?;
+    let strides = place(strides, description.strides()).ok_or(TableError::NoPlaceForDims)?;
+    // SAFETY: 1. The description is borrowed, and with it the loan.
+    unsafe { facts.sync_for(StreamArg::work_stream()) }?;
+    Ok(DLTensor { shape, strides, ..*description.dl_tensor() })
+}

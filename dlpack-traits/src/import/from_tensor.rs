@@ -1,0 +1,245 @@
+//! Types that a `data` field can have in an import: foreign memory ([`ImportStorage`]), or
+//! a copy of the elements ([`FromElements`]).
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::array::from_fn;
+
+use super::{ImportedElement, ImportedStorage, ImportedTensor, MismatchKind};
+use crate::dtype::DataType;
+use crate::element::{AnyBits, Readable};
+use crate::error::Error;
+use crate::storage::SharedBuffer;
+
+/// A `data` field that can own the memory of another library, zero-copy: [`ImportedStorage`], with
+/// or without an element type, and `Arc` and `Box` of such types.
+///
+/// For an enum of storages with a variant for imported memory, `derive(Storage)` generates
+/// the implementation from `#[dlpack(import)]` on that variant.
+///
+/// ```
+/// use dlpack_traits::{Error, ImportedStorage, ImportStorage, ImportedTensor, MismatchKind};
+///
+/// /// Samples in our own memory or in foreign memory.
+/// enum Samples {
+///     Own(Vec<f32>),
+///     ImportedStorage(ImportedStorage<f32>),
+/// }
+///
+/// impl ImportStorage for Samples {
+///     fn accepts(tensor: &ImportedTensor) -> Result<(), MismatchKind> {
+///         ImportedStorage::<f32>::accepts(tensor)
+///     }
+///
+///     fn from_imported(tensor: ImportedTensor) -> Result<Self, Error> {
+///         Ok(Self::Foreign(ImportedStorage::new(tensor)?))
+///     }
+/// }
+/// # let _ = Samples::Own(Vec::new());
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the memory of an imported tensor",
+    label = "not an `ImportStorage`",
+    note = "use `ImportedStorage<T>`, which holds it without a copy, or add `#[dlpack(copy)]` above the field to copy the elements",
+    note = "an enum of storages with a variant for imported memory derives `Storage` with `#[dlpack(import)]` on that variant"
+)]
+pub trait ImportStorage: Sized {
+    /// Checks whether this type can hold the elements. The tensor is only read.
+    ///
+    /// # Errors
+    ///
+    /// The requirement that the tensor does not meet.
+    fn accepts(tensor: &ImportedTensor) -> Result<(), MismatchKind>;
+
+    /// The axes of each element, if the elements of an accepted tensor are held as arrays:
+    /// for a `ImportedStorage<T>`, [`Element::AXES`](crate::Element::AXES). They are the last
+    /// dimensions of the tensor, and a struct with this `data` does not count them in its
+    /// shape, just as with a `Vec<T>`.
+    ///
+    /// A type that contains a `ImportedStorage<T>` forwards this. By default there are none.
+    fn axes(tensor: &ImportedTensor) -> &'static [i64] {
+        let _ = tensor;
+        &[]
+    }
+
+    /// Takes ownership of an accepted tensor.
+    ///
+    /// # Errors
+    ///
+    /// The reason why this type cannot hold the tensor, which is then released.
+    fn from_imported(tensor: ImportedTensor) -> Result<Self, Error>;
+}
+
+impl<T: ImportedElement> ImportStorage for ImportedStorage<T> {
+    fn accepts(tensor: &ImportedTensor) -> Result<(), MismatchKind> {
+        match T::DTYPE {
+            Some(dtype) => elements_are(tensor, dtype),
+            None => Ok(()),
+        }
+    }
+
+    fn axes(tensor: &ImportedTensor) -> &'static [i64] {
+        ImportedStorage::<T>::axes_in(tensor)
+    }
+
+    fn from_imported(tensor: ImportedTensor) -> Result<Self, Error> {
+        ImportedStorage::new(tensor)
+    }
+}
+
+/// A pointer to a type that can hold the memory can hold it.
+macro_rules! through_pointers {
+    ($($pointer:ident),+) => {$(
+        impl<S: ImportStorage> ImportStorage for $pointer<S> {
+            fn accepts(tensor: &ImportedTensor) -> Result<(), MismatchKind> {
+                S::accepts(tensor)
+            }
+
+            fn axes(tensor: &ImportedTensor) -> &'static [i64] {
+                S::axes(tensor)
+            }
+
+            fn from_imported(tensor: ImportedTensor) -> Result<Self, Error> {
+                S::from_imported(tensor).map($pointer::new)
+            }
+        }
+    )+};
+}
+
+through_pointers!(Arc, Box);
+
+/// A `data` field that can be filled with a copy of the elements, for `#[dlpack(copy)]`.
+///
+/// ```
+/// use dlpack_traits::{Error, FromElements};
+///
+/// struct Samples(std::collections::VecDeque<f32>);
+///
+/// impl FromElements for Samples {
+///     type Element = f32;
+///
+///     fn from_elements(elements: Vec<f32>) -> Result<Self, Error> {
+///         Ok(Self(elements.into()))
+///     }
+/// }
+/// # let _ = Samples::from_elements(Vec::new()).map(|samples| samples.0);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be filled with a copy of elements",
+    label = "not a `FromElements`",
+    note = "use `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]` or `SharedBuffer<T>`, or implement `dlpack_traits::FromElements`",
+    note = "`ImportedStorage<T>` needs no copy: remove `copy`"
+)]
+pub trait FromElements: Sized {
+    /// The type of the elements.
+    type Element: Readable;
+
+    /// The number of elements, if the type fixes it.
+    const LEN: Option<usize> = None;
+
+    /// Takes these elements. There are [`LEN`](Self::LEN) of them, if `LEN` is not `None`.
+    ///
+    /// # Errors
+    ///
+    /// For example [`Error::OutOfMemory`].
+    fn from_elements(elements: Vec<Self::Element>) -> Result<Self, Error>;
+}
+
+impl<T: Readable> FromElements for Vec<T> {
+    type Element = T;
+
+    fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
+        Ok(elements)
+    }
+}
+
+impl<T: Readable> FromElements for Box<[T]> {
+    type Element = T;
+
+    fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
+        Ok(elements.into_boxed_slice())
+    }
+}
+
+impl<T: Readable> FromElements for Arc<[T]> {
+    type Element = T;
+
+    fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
+        Ok(elements.into())
+    }
+}
+
+impl<T: AnyBits> FromElements for SharedBuffer<T> {
+    type Element = T;
+
+    fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
+        SharedBuffer::from_slice(&elements)
+    }
+}
+
+impl<T: Readable, const N: usize> FromElements for [T; N] {
+    type Element = T;
+
+    const LEN: Option<usize> = Some(N);
+
+    fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
+        elements.try_into().map_err(|_| WRONG_LEN)
+    }
+}
+
+/// The elements are one contiguous piece of memory, in the order in which the
+/// implementation of [`Storage`](crate::Storage) for this type has them.
+impl<T: Readable, const R: usize, const C: usize> FromElements for [[T; R]; C] {
+    type Element = T;
+
+    const LEN: Option<usize> = R.checked_mul(C);
+
+    fn from_elements(elements: Vec<T>) -> Result<Self, Error> {
+        if Some(elements.len()) != Self::LEN {
+            return Err(WRONG_LEN);
+        }
+        let mut elements = elements.into_iter();
+        let mut next = || elements.next().expect("as many as the array has");
+        Ok(from_fn(|_| from_fn(|_| next())))
+    }
+}
+
+/// The error of an array that receives another number of elements.
+const WRONG_LEN: Error = Error::Custom("an array holds as many elements as it has room for");
+
+impl<S: FromElements> FromElements for Box<S> {
+    type Element = S::Element;
+
+    const LEN: Option<usize> = S::LEN;
+
+    fn from_elements(elements: Vec<S::Element>) -> Result<Self, Error> {
+        S::from_elements(elements).map(Box::new)
+    }
+}
+
+impl<S: FromElements> FromElements for Arc<S> {
+    type Element = S::Element;
+
+    const LEN: Option<usize> = S::LEN;
+
+    fn from_elements(elements: Vec<S::Element>) -> Result<Self, Error> {
+        S::from_elements(elements).map(Arc::new)
+    }
+}
+
+/// Checks that the elements are of that type, in memory that the processor can read.
+#[inline]
+pub(crate) fn elements_are(tensor: &ImportedTensor, dtype: DataType) -> Result<(), MismatchKind> {
+    on_host(tensor)?;
+    let found = tensor.dtype();
+    if found == dtype { Ok(()) } else { Err(MismatchKind::DType { needed: vec![dtype], found }) }
+}
+
+/// Checks that the processor can read the memory.
+#[inline]
+pub(crate) fn on_host(tensor: &ImportedTensor) -> Result<(), MismatchKind> {
+    let found = tensor.device();
+    if found.is_host() { Ok(()) } else { Err(MismatchKind::Device { needed: Vec::new(), found }) }
+}

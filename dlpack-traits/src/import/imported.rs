@@ -1,0 +1,451 @@
+//! The handle of an imported tensor: [`ImportedTensor`].
+
+use core::fmt;
+use core::ops::Range;
+use core::ptr::NonNull;
+
+use super::ImportPolicy;
+use super::node::Node;
+use crate::device::Device;
+use crate::dtype::DataType;
+use crate::error::Error;
+#[cfg(feature = "pyo3")]
+use crate::ffi::DLTensor;
+use crate::flags::Flags;
+use crate::managed::{Abi, Guard, Guarded, Release};
+use crate::storage::{Access, TryArc};
+use crate::stream::ConsumerPlace;
+use crate::strides;
+use crate::version::Version;
+
+/// A tensor that another library made: validated, and owned by this handle.
+///
+/// Shape, strides and all other metadata are copied and validated when the tensor is
+/// imported; the C struct is not read again. Dropping the handle calls the deleter.
+///
+/// The elements stay in the producer's memory (zero-copy). Whatever the flags say, the
+/// producer may write them at any time, so there are three ways to access them:
+///
+/// | other owners | access | method |
+/// |---|---|---|
+/// | may write | copies of elements | [`elements`](Self::elements) |
+/// | do not write | `&[T]` | [`frozen`](Self::frozen), for memory that this program exported read-only and that no one writes; or `unsafe` [`assume_frozen`](Self::assume_frozen) |
+/// | do not access it | `&mut [T]` | [`exclusive`](Self::exclusive), for memory that this program exported by value and that has no other owner, or for a copy that it made ([`to_own_copy`](Self::to_own_copy)); or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
+///
+/// The first column is known only for tensors that this program exported itself
+/// ([`ManagedTensor::import`](crate::ManagedTensor::import)). A tensor that passed through
+/// C or Python may have other owners, and is treated as shared.
+///
+/// The memory of a legacy struct is [read-only](Self::is_read_only), because the struct has
+/// no READ_ONLY flag, unless [`ImportPolicy::legacy_writable`] allows writes.
+///
+/// [`ImportedStorage`](crate::Foreign) makes the tensor the `data` field of a struct, and exports
+/// it again without a copy.
+///
+/// ```
+/// use dlpack_traits::{DLPackExport, DataType, Describe, Description, Error, Flags, ImportedTensor, Storage};
+///
+/// struct Samples(Vec<i16>);
+///
+/// impl DLPackExport for Samples {
+///     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+///         out.shape(&[2, 2]).data(self.0.data())
+///     }
+/// }
+///
+/// let pointer = Samples(vec![1, 2, 3, 4]).into_dlpack()?.into_raw();
+///
+/// // SAFETY: 1. to 4. `into_raw` returned a valid struct, whose owner we are now.
+/// // 5. No one else accesses the vector.
+/// let tensor = unsafe { ImportedTensor::from_raw(pointer)? };
+/// assert_eq!((tensor.shape(), tensor.dtype()), (&[2, 2][..], DataType::I16));
+/// assert_eq!(tensor.flags(), Flags::READ_ONLY);
+/// let elements = tensor.elements::<i16>()?;
+/// assert_eq!(elements.load(&[1, 0])?, 3);
+/// assert_eq!(elements.iter().sum::<i16>(), 10);
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// The handle is one pointer to a heap allocation (7 ns) that stores the validated
+/// metadata. A handle that stored shape and strides inline would not allocate, but each
+/// move of it would cost more; [`ImportedSlice`](crate::ImportedSlice) allocates nothing.
+pub struct ImportedTensor {
+    /// The only owner of the node, unless this handle is a part of a `ImportedStorage`.
+    node: TryArc<Node>,
+}
+
+impl ImportedTensor {
+    /// Imports a tensor from its producer.
+    ///
+    /// If this returns an error, the deleter has been called, unless `managed` or the
+    /// deleter is NULL.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NullTensor`]; [`Error::VersionUnsupported`] for another major
+    /// version; [`Error::NegativeRank`], [`Error::TooManyDims`] beyond 64,
+    /// [`Error::NullShape`], [`Error::NegativeDim`], [`Error::SizeOverflow`],
+    /// [`Error::NullData`], [`Error::UnsupportedDType`], [`Error::OutOfMemory`].
+    ///
+    /// # Safety
+    ///
+    /// The fields of the struct are checked for consistency with each other. Whether they
+    /// are true cannot be checked, so the caller promises:
+    ///
+    /// 1. `managed` is NULL, or points to an aligned, initialised struct of type `A`, which
+    ///    no one writes or frees until its deleter is called. If it has a major version
+    ///    other than 1, only its fields up to `deleter` need to exist.
+    /// 2. The caller owns the struct and gives it away: its deleter, if it is not NULL, may
+    ///    be called once, by any thread, and no one else calls it.
+    /// 3. If `ndim` is 1 to 64, each of `shape` and `strides` is NULL, or points to `ndim`
+    ///    aligned, initialised numbers, which no one writes meanwhile.
+    /// 4. If this returns `Ok`: from the lowest byte of an element to the
+    ///    highest, all memory that the struct describes is part of one
+    ///    allocation on `device`, is initialised and, until the deleter is
+    ///    called, may be read by any thread, and written too, unless READ_ONLY
+    ///    is set, or the struct is a legacy one and the policy is not
+    ///    [`legacy_writable`](ImportPolicy::legacy_writable). On host devices the
+    ///    elements are ready when this is called.
+    /// 5. Until the deleter is called, no one writes an element at the moment at which it
+    ///    is read through this handle, except byte-wise atomically, as
+    ///    [`SharedBuffer`](crate::SharedBuffer) does and as relaxed stores to `AtomicU8`s
+    ///    do; and no `&mut` to it is used.
+    #[inline(always)]
+    pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
+        // SAFETY: guaranteed by our caller, whose obligations are the same.
+        unsafe { Self::from_raw_with(managed, ImportPolicy::default()) }
+    }
+
+    /// Imports a tensor as [`from_raw`](Self::from_raw) does, under a policy for structs
+    /// that break the standard, as some producers' do.
+    ///
+    /// # Errors
+    ///
+    /// Those of `from_raw`, and [`Error::NullStrides`] under a policy of strict strides.
+    ///
+    /// # Safety
+    ///
+    /// Those of `from_raw`.
+    #[inline(always)]
+    pub unsafe fn from_raw_with<A: Abi>(
+        managed: *mut A,
+        policy: ImportPolicy,
+    ) -> Result<Self, Error> {
+        // SAFETY: guaranteed by our caller, whose obligations are the same.
+        unsafe { Self::guarded(managed, policy, None) }
+    }
+
+    /// Imports a tensor as [`from_raw_with`](Self::from_raw_with) does; `guard`, if there
+    /// is one, calls the deleter.
+    ///
+    /// # Errors
+    ///
+    /// Those of `from_raw_with`.
+    ///
+    /// # Safety
+    ///
+    /// Those of `from_raw`.
+    #[inline(always)]
+    pub(crate) unsafe fn guarded<A: Abi>(
+        managed: *mut A,
+        policy: ImportPolicy,
+        guard: Option<Guard>,
+    ) -> Result<Self, Error> {
+        let managed = NonNull::new(managed).ok_or(Error::NullTensor)?;
+        // SAFETY: 1. and 2. Guaranteed by our caller's 1 and 2.
+        let release = Guarded::new(unsafe { A::release_of(managed) }, guard);
+        // SAFETY: 1. Guaranteed by our caller's 1 and 3. 2. By our caller's 4 and 5.
+        let node = unsafe { Node::read(managed, release, policy) }?;
+        Ok(Self { node })
+    }
+
+    /// Imports a tensor that this crate exported and that has not passed through C.
+    ///
+    /// # Safety
+    ///
+    /// 1. to 4. of `from_raw`.
+    /// 5. Until the deleter is called, the elements are lent with the access `access`.
+    /// 6. Device memory was synchronized with a consumer in the place `synchronized`. Only
+    ///    memory that [`on_host`](Self::on_host) accepts must be ready for the processor.
+    #[inline]
+    pub(super) unsafe fn from_own<A: Abi>(
+        managed: *mut A,
+        access: Access,
+        synchronized: ConsumerPlace,
+    ) -> Result<Self, Error> {
+        // This crate does not export memory that must not be written in the legacy struct.
+        let policy = ImportPolicy::new().legacy_writable(true);
+        // SAFETY: 1. to 4. Guaranteed by our caller's 1 to 4. 5. Implied by our caller's 5.
+        let mut tensor = unsafe { Self::guarded(managed, policy, None) }?;
+        if let Some(node) = tensor.node.get_mut() {
+            (node.lent, node.synchronized) = (Some(access), synchronized);
+        }
+        Ok(tensor)
+    }
+
+    /// Imports a tensor as [`from_raw`](Self::from_raw) does, with a deleter that the
+    /// caller has already read.
+    ///
+    /// # Safety
+    ///
+    /// Those of `from_raw`, except that `release` releases the struct.
+    pub(super) unsafe fn from_release<A: Abi>(
+        managed: NonNull<A>,
+        release: Release,
+    ) -> Result<Self, Error> {
+        let (release, policy) = (Guarded::from(release), ImportPolicy::default());
+        // SAFETY: 1. Guaranteed by our caller's 1 and 3. 2. By our caller's 4 and 5.
+        Ok(Self { node: unsafe { Node::read(managed, release, policy) }? })
+    }
+
+    /// Returns another owner of the same tensor, for a `ImportedStorage`. It must not be given out
+    /// as an `ImportedTensor`, because an `ImportedTensor` is the only owner.
+    #[inline]
+    pub(super) fn another_owner(&self) -> Self {
+        Self { node: self.node.clone() }
+    }
+
+    /// Whether this handle is the only owner.
+    #[inline]
+    pub(super) fn is_only_owner(&mut self) -> bool {
+        self.node.get_mut().is_some()
+    }
+
+    /// Leaves the call of the deleter to the caller.
+    pub(super) fn forget_release(mut self) {
+        if let Some(node) = self.node.get_mut() {
+            node.release.forget();
+        }
+    }
+
+    /// Returns the C struct, unchanged, to the caller, who then has to call its deleter. If
+    /// [`version`](Self::version) is `None`, it is the legacy struct.
+    ///
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
+    /// # struct Samples(Vec<f32>);
+    /// # impl DLPackExport for Samples {
+    /// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    /// #         out.shape(&[2]).data(self.0.data())
+    /// #     }
+    /// # }
+    /// use dlpack_traits::{ImportedTensor, ffi};
+    ///
+    /// let tensor = Samples(vec![1.0, 2.0]).into_dlpack()?.import()?;
+    /// let tensor = tensor.into_raw::<ffi::DLManagedTensor>().unwrap_err();
+    /// let managed = tensor.into_raw::<ffi::DLManagedTensorVersioned>().unwrap();
+    /// # // SAFETY: the struct is valid, and ours.
+    /// # drop(unsafe { ImportedTensor::from_raw(managed)? });
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The tensor itself, if its struct is of the other type.
+    #[must_use = "the tensor leaks unless its deleter is called"]
+    #[inline]
+    pub fn into_raw<A: Abi>(self) -> Result<*mut A, Self> {
+        match A::of(self.node.release.release()) {
+            Some(managed) => {
+                self.forget_release();
+                Ok(managed.as_ptr())
+            }
+            None => Err(self),
+        }
+    }
+
+    /// The access with which Rust reads the elements by value.
+    ///
+    /// Exclusive memory is read as shared: the other owners in a `ImportedStorage` may export it as
+    /// writable at any time. [`exclusive`](Self::exclusive) checks
+    /// [`is_alone`](Self::is_alone) instead.
+    #[inline]
+    pub(super) fn access(&self) -> Access {
+        match self.node.lent {
+            Some(Access::Exclusive) => Access::Shared,
+            Some(access) => access,
+            None if self.is_read_only() => Access::ForeignReadOnly,
+            None => Access::Shared,
+        }
+    }
+
+    /// The consumer that device memory was synchronized with.
+    #[inline]
+    pub(super) fn synchronized(&self) -> ConsumerPlace {
+        self.node.synchronized
+    }
+
+    /// Whether no one else has access to the elements. This is known only for a tensor that
+    /// this crate exported and that has not passed through C: IS_COPIED is a statement of
+    /// the producer, and NumPy sets it on copies that a subclass of `ndarray` has a
+    /// reference to.
+    #[inline]
+    pub(super) fn is_alone(&self) -> bool {
+        self.node.lent == Some(Access::Exclusive)
+    }
+
+    /// Imports a tensor without a managed struct, which another owner keeps alive: no
+    /// deleter is called.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_raw`](Self::from_raw).
+    ///
+    /// # Safety
+    ///
+    /// 1. 3 to 5 of [`from_raw`](Self::from_raw) hold for `tensor` until the handle is
+    ///    dropped.
+    #[cfg(feature = "pyo3")]
+    pub(crate) unsafe fn borrowed(tensor: &DLTensor) -> Result<Self, Error> {
+        // SAFETY: 1. Guaranteed by our caller's 1.
+        Ok(Self { node: unsafe { Node::borrow(tensor) }? })
+    }
+
+    /// Shape: the size of each dimension, in elements.
+    #[inline]
+    pub fn shape(&self) -> &[i64] {
+        self.node.checked.dims.shape()
+    }
+
+    /// Strides, in elements. If the producer gave none, those of a contiguous row-major
+    /// tensor.
+    #[inline]
+    pub fn strides(&self) -> &[i64] {
+        self.node.checked.dims.strides()
+    }
+
+    /// Number of dimensions.
+    #[inline]
+    pub fn ndim(&self) -> usize {
+        self.shape().len()
+    }
+
+    /// Number of elements.
+    #[inline]
+    pub fn numel(&self) -> i64 {
+        self.node.checked.numel
+    }
+
+    /// Data type of the elements.
+    #[inline]
+    pub fn dtype(&self) -> DataType {
+        self.node.checked.dtype
+    }
+
+    /// Device of the memory. A device type that the standard does not define is kept as it
+    /// is.
+    #[inline]
+    pub fn device(&self) -> Device {
+        self.node.checked.device
+    }
+
+    /// Flags, including bits that the standard does not define; none for the legacy struct.
+    #[inline]
+    pub fn flags(&self) -> Flags {
+        self.node.checked.flags
+    }
+
+    /// Version of the struct; `None` for the legacy one.
+    #[inline]
+    pub fn version(&self) -> Option<Version> {
+        self.node.checked.version
+    }
+
+    /// Address of the first element, which may have any alignment; NULL if the tensor is
+    /// empty. On a device without addresses, the handle.
+    #[inline]
+    pub fn as_ptr(&self) -> *const u8 {
+        self.node.checked.first
+    }
+
+    /// Bytes from the handle to the first element, on a device without addresses; 0 on
+    /// other devices, where [`as_ptr`](Self::as_ptr) includes them.
+    #[inline]
+    pub fn byte_offset(&self) -> u64 {
+        self.node.checked.byte_offset
+    }
+
+    /// The range of bytes that the elements span, counted from the first element. With
+    /// negative strides the start of the range is negative.
+    #[inline]
+    pub fn byte_range(&self) -> Range<isize> {
+        self.node.checked.bytes.0..self.node.checked.bytes.1
+    }
+
+    /// Whether the elements are contiguous in row-major (C) order.
+    #[inline]
+    pub fn is_row_major(&self) -> bool {
+        strides::is_row_major(self.shape(), self.strides())
+    }
+
+    /// Whether the elements are contiguous in column-major (Fortran) order.
+    #[inline]
+    pub fn is_column_major(&self) -> bool {
+        strides::is_column_major(self.shape(), self.strides())
+    }
+
+    /// Whether the memory must not be written: the producer set READ_ONLY, or the struct is
+    /// a legacy one, which has no such flag, and the import did not allow writes
+    /// ([`ImportPolicy::legacy_writable`]).
+    ///
+    /// Such a tensor is exported again as READ_ONLY. A legacy struct that this program
+    /// exported and that has not left Rust
+    /// ([`ManagedTensor::import`](crate::ManagedTensor::import)) is not read-only, because
+    /// read-only memory is not exported in a legacy struct.
+    #[inline]
+    pub fn is_read_only(&self) -> bool {
+        self.node.checked.read_only
+    }
+}
+
+impl fmt::Debug for ImportedTensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ImportedTensor")
+            .field("dtype", &self.dtype())
+            .field("device", &self.device())
+            .field("shape", &self.shape())
+            .field("strides", &self.strides())
+            .field("flags", &self.flags())
+            .field("data", &self.as_ptr())
+            .field("release", &self.node.release)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::ffi::c_void;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::ffi::{DLDevice, DLManagedTensor, DLTensor, kDLCPU};
+
+    /// The caller may read what the deleter wrote as soon as it has the error.
+    #[test]
+    fn a_refused_tensor_is_released_before_its_error_is_returned() {
+        unsafe extern "C" fn count(managed: *mut DLManagedTensor) {
+            // SAFETY: this crate calls it with the struct below.
+            let calls = unsafe { (*managed).manager_ctx };
+            // SAFETY: `manager_ctx` points to the counter below.
+            unsafe { &*calls.cast::<AtomicUsize>() }.fetch_add(1, Ordering::Relaxed);
+        }
+        let calls = AtomicUsize::new(0);
+        let mut managed = DLManagedTensor {
+            dl_tensor: DLTensor {
+                data: core::ptr::null_mut(),
+                device: DLDevice { device_type: kDLCPU, device_id: 0 },
+                ndim: 65,
+                dtype: DataType::F32.to_ffi(),
+                shape: core::ptr::null_mut(),
+                strides: core::ptr::null_mut(),
+                byte_offset: 0,
+            },
+            manager_ctx: (&raw const calls).cast_mut().cast::<c_void>(),
+            deleter: Some(count),
+        };
+        // SAFETY: 1. to 5. The struct is alive, and is rejected.
+        let taken = unsafe { ImportedTensor::from_raw(&raw mut managed) };
+        assert_eq!(taken.err(), Some(Error::TooManyDims { ndim: 65 }));
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+    }
+}

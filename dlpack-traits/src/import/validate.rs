@@ -1,0 +1,324 @@
+//! The claims of a foreign struct, and the validation that needs no access to its memory.
+//! Pure functions on plain data.
+
+use super::ImportPolicy;
+use super::dims::Dims;
+use crate::describe::{Reach, stored_bits};
+use crate::device::Device;
+use crate::dtype::DataType;
+use crate::error::Error;
+use crate::ffi;
+use crate::flags::Flags;
+use crate::strides::{self, Extent};
+use crate::version::Version;
+
+/// The fields of a foreign struct, read once. Its arrays are read where they are copied.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawMetadata<'a> {
+    /// `None` for the legacy struct.
+    pub(super) version: Option<Version>,
+    pub(super) flags: Flags,
+    pub(super) data: *mut u8,
+    pub(super) byte_offset: u64,
+    pub(super) device: Device,
+    pub(super) dtype: DataType,
+    pub(super) shape: &'a [i64],
+    /// `None` for NULL; otherwise one stride for each extent.
+    pub(super) strides: Option<&'a [i64]>,
+}
+
+/// The metadata of a tensor. After [`check`](Self::check) they are consistent with each
+/// other, and fit in the address space.
+pub(super) struct Metadata {
+    /// `None` for the legacy struct.
+    pub(super) version: Option<Version>,
+    pub(super) flags: Flags,
+    /// Whether consumers must not write: READ_ONLY is set, or the struct is a legacy one,
+    /// which has no flags, and the policy does not allow writes to its memory.
+    pub(super) read_only: bool,
+    /// The address of the first element, which is NULL if the tensor is empty; on a device
+    /// without addresses, the handle. Before the check, `data`.
+    pub(super) first: *mut u8,
+    /// Bytes from the handle to the first element; 0 if `first` is an address. Before the
+    /// check, the `byte_offset` of the struct.
+    pub(super) byte_offset: u64,
+    pub(super) device: Device,
+    pub(super) dtype: DataType,
+    pub(super) numel: i64,
+    /// The lowest byte of an element, and one past the highest, counted from the first byte
+    /// of the first element. Both are 0 if the tensor is empty.
+    pub(super) bytes: (isize, isize),
+    pub(super) dims: Dims,
+}
+
+impl Metadata {
+    /// The metadata before the check, without dimensions.
+    #[inline(always)]
+    pub(super) fn new(claims: &RawMetadata<'_>, policy: ImportPolicy) -> Self {
+        Self {
+            version: claims.version,
+            flags: claims.flags,
+            read_only: match claims.version {
+                Some(_) => claims.flags.contains(Flags::READ_ONLY),
+                None => !policy.allows_legacy_writes(),
+            },
+            first: claims.data,
+            byte_offset: claims.byte_offset,
+            device: claims.device,
+            dtype: claims.dtype,
+            numel: 0,
+            bytes: (0, 0),
+            dims: Dims::none(),
+        }
+    }
+
+    /// Copies the arrays and validates all metadata, in their final place.
+    ///
+    /// Claims that are not stored in `self` are not kept in registers for the slow path
+    /// (measured: an import takes 20 ns instead of 29).
+    #[inline(always)]
+    pub(super) fn check(
+        &mut self,
+        shape: &[i64],
+        strides: Option<&[i64]>,
+        policy: ImportPolicy,
+    ) -> Result<(), Error> {
+        let walk = self.dims.walk(shape, strides);
+        let allowed = strides.is_some() || policy.allows_null_strides(self.version);
+        match walk {
+            Ok((numel, reach)) if allowed && self.usual(numel, reach).is_some() => return Ok(()),
+            Ok(_) => {}
+            Err(left) => self.dims.copy(shape, strides, left)?,
+        }
+        self.exact(allowed)
+    }
+
+    /// The fast path, for nearly every tensor: at least one element, of whole bytes, at an
+    /// address, with numbers that fit in 64 bits. `None` does not mean that the tensor is
+    /// invalid; `self` is unchanged then.
+    #[inline(always)]
+    fn usual(&mut self, numel: i64, reach: Reach) -> Option<()> {
+        if !self.dtype.is_well_formed() || !self.device.has_addresses() || self.first.is_null() {
+            return None;
+        }
+        let size = self.dtype.byte_size()?;
+        let bytes = |elements: u64| usize::try_from(elements).ok()?.checked_mul(size);
+        let (below, above) = (bytes(reach.below())?, bytes(reach.above())?);
+        // The elements of a broadcast tensor have more bytes in total than they span.
+        #[expect(clippy::cast_sign_loss, reason = "there is at least one")]
+        let all = bytes(numel as u64)?;
+        // `data` and the last byte are in one allocation, and no address in it wraps.
+        let byte_offset = usize::try_from(self.byte_offset).ok()?;
+        let (reach, span) = (byte_offset.checked_add(above)?, below.checked_add(above)?);
+        self.first.addr().checked_add(reach)?;
+        let first = self.first.wrapping_add(byte_offset);
+        let most = isize::MAX.unsigned_abs();
+        if reach > most || span > most || all > most || below >= first.addr() {
+            return None;
+        }
+        (self.first, self.byte_offset) = (first, 0);
+        // Neither wraps: both are at most `isize::MAX`.
+        let bytes = (0_isize.wrapping_sub_unsigned(below), 0_isize.wrapping_add_unsigned(above));
+        (self.numel, self.bytes) = (numel, bytes);
+        Some(())
+    }
+
+    /// The slow path, for every tensor, in numbers that cannot overflow.
+    #[cold]
+    #[inline(never)]
+    fn exact(&mut self, null_strides_allowed: bool) -> Result<(), Error> {
+        let Self { version, flags, first: data, byte_offset, device, dtype, .. } = *self;
+        check_dtype(dtype, version)?;
+        if !device.is_well_formed() {
+            return Err(Error::NoSuchDevice { device });
+        }
+        let (shape, strides) = (self.dims.shape(), self.dims.strides());
+        let numel = strides::numel(shape)?;
+        if !null_strides_allowed {
+            return Err(Error::NullStrides { ndim: shape.len() });
+        }
+        // Both have `ndim` entries.
+        let some = numel != 0;
+        let extent = some.then(|| strides::extent_of_some(shape, strides)).transpose()?;
+        let bits = stored_bits(dtype, flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED));
+        let bytes = byte_span(extent, bits, numel)?;
+        let (first, byte_offset) = if !device.has_addresses() {
+            let distance = distance(byte_offset, bytes)?;
+            if distance.saturating_add(bytes.0) < 0 {
+                return Err(Error::SizeOverflow);
+            }
+            (data, byte_offset)
+        } else if numel == 0 {
+            (core::ptr::null_mut(), 0)
+        } else if data.is_null() {
+            return Err(Error::NullData);
+        } else {
+            let first = data.wrapping_offset(distance(byte_offset, bytes)?);
+            check_addresses(data.addr(), first.addr(), bytes)?;
+            (first, 0)
+        };
+        (self.first, self.byte_offset) = (first, byte_offset);
+        (self.numel, self.bytes) = (numel, bytes);
+        Ok(())
+    }
+}
+
+/// Checks that elements of this type have a known size.
+///
+/// A later minor version may add type codes. Tensors of such a type can be passed on, but
+/// not accessed as a Rust type.
+fn check_dtype(dtype: DataType, version: Option<Version>) -> Result<(), Error> {
+    let from_later = version.is_some_and(|version| version > Version::CURRENT)
+        && dtype.code() > ffi::kDLFloat4_e2m1fn
+        && dtype.element_bits() != 0;
+    if dtype.is_well_formed() || from_later {
+        Ok(())
+    } else {
+        Err(Error::UnsupportedDType { dtype })
+    }
+}
+
+/// Returns the range of bytes that contains the elements, if the range, and all elements
+/// together, fit in an address space.
+fn byte_span(extent: Option<Extent>, bits: i64, numel: i64) -> Result<(isize, isize), Error> {
+    let Some(Extent { low, high }) = extent else { return Ok((0, 0)) };
+    // An element has less than 2^24 bits, so nothing here saturates.
+    let bits = i128::from(bits);
+    let byte = |bits: i128| isize::try_from(bits >> 3).map_err(|_| Error::SizeOverflow);
+    byte(i128::from(numel).saturating_mul(bits).saturating_add(7))?;
+    let start = byte(i128::from(low).saturating_mul(bits))?;
+    let end = i128::from(high).saturating_add(1).saturating_mul(bits);
+    let end = byte(end.saturating_add(7))?;
+    end.checked_sub(start).ok_or(Error::SizeOverflow)?;
+    Ok((start, end))
+}
+
+/// Returns the distance in bytes from `data` to the first element.
+///
+/// `data` and all elements belong to one allocation or object, of at most `isize::MAX`
+/// bytes. A larger distance, to the first element or to the end, is an error.
+fn distance(byte_offset: u64, (_, end): (isize, isize)) -> Result<isize, Error> {
+    let distance = isize::try_from(byte_offset).map_err(|_| Error::SizeOverflow)?;
+    distance.checked_add(end).ok_or(Error::SizeOverflow)?;
+    Ok(distance)
+}
+
+/// Checks that no address between `data` and the bytes of the elements wraps, and that
+/// no element is at address 0.
+fn check_addresses(data: usize, first: usize, (start, end): (isize, isize)) -> Result<(), Error> {
+    let inside = first >= data
+        && start.unsigned_abs() < first
+        && first.checked_add(end.unsigned_abs()).is_some();
+    if inside { Ok(()) } else { Err(Error::SizeOverflow) }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::ffi::{DLDeviceType, kDLExtDev, kDLVulkan};
+
+    /// Claims about elements at an address.
+    fn claimed<'a>(dtype: DataType, shape: &'a [i64], strides: &'a [i64]) -> RawMetadata<'a> {
+        RawMetadata {
+            version: Some(Version::CURRENT),
+            flags: Flags::NONE,
+            data: core::ptr::without_provenance_mut(0x1000),
+            byte_offset: 0,
+            device: Device::CPU,
+            dtype,
+            shape,
+            strides: Some(strides),
+        }
+    }
+
+    /// Returns whether `usual` accepts a tensor. If so, asserts that `exact` gives the same
+    /// result.
+    fn is_usual(claims: &RawMetadata<'_>) -> bool {
+        let policy = ImportPolicy::default();
+        let [mut usual, mut exact] = [(); 2].map(|()| Metadata::new(claims, policy));
+        let walk = usual.dims.walk(claims.shape, claims.strides);
+        let left = claims.shape.len();
+        exact.dims.copy(claims.shape, claims.strides, left).expect("memory");
+        if walk.ok().and_then(|(numel, reach)| usual.usual(numel, reach)).is_none() {
+            return false;
+        }
+        exact.exact(true).expect("`exact` accepts it too");
+        assert_eq!((usual.first, usual.byte_offset), (exact.first, exact.byte_offset));
+        assert_eq!((usual.numel, usual.bytes), (exact.numel, exact.bytes));
+        assert_eq!(usual.dims.shape(), exact.dims.shape());
+        assert_eq!(usual.dims.strides(), exact.dims.strides());
+        true
+    }
+
+    fn usual(dtype: DataType, shape: &[i64], strides: &[i64]) -> bool {
+        is_usual(&claimed(dtype, shape, strides))
+    }
+
+    #[test]
+    fn strided_tensors_of_whole_bytes_take_the_fast_path() {
+        for dtype in [DataType::U8, DataType::BF16, DataType::F32, DataType::COMPLEX128] {
+            assert!(usual(dtype, &[], &[]));
+            assert!(usual(dtype, &[6], &[1]));
+            assert!(usual(dtype, &[2, 3], &[3, 1]));
+            assert!(usual(dtype, &[1, 3, 1], &[-9, 1, i64::MIN]));
+            assert!(usual(dtype, &[1, 1, 1, 1, 1, 1, 2, 3], &[6, 6, 6, 6, 6, 6, 3, 1]));
+            assert!(usual(dtype, &[2, 3], &[1, 2]));
+            assert!(usual(dtype, &[6], &[2]));
+            assert!(usual(dtype, &[6], &[-1]));
+            assert!(usual(dtype, &[6, 2], &[0, 1]));
+            assert!(!usual(dtype, &[2, 1, 1, 1, 1, 1, 1, 1, 3], &[3, 3, 3, 3, 3, 3, 3, 3, 1]));
+            assert!(!usual(dtype, &[0], &[1]));
+            assert!(!usual(dtype, &[-1], &[1]));
+            assert!(!usual(dtype, &[6], &[i64::MAX]));
+            assert!(!usual(dtype, &[6], &[-0x1000]), "below address 0");
+            assert!(!usual(dtype, &[1 << 32, 1 << 31], &[1 << 31, 1]));
+            assert!(!usual(dtype, &[1 << 32, 1 << 31], &[0, 0]));
+        }
+        assert!(usual(DataType::U8, &[i64::MAX - 0x2000], &[1]));
+        assert!(usual(DataType::F32.with_lanes(4), &[6], &[1]));
+        assert!(!usual(DataType::FLOAT4_E2M1FN, &[6], &[1]));
+        assert!(!usual(DataType::U16, &[i64::MAX / 2 + 1], &[1]));
+        assert!(usual(DataType::U8, &[0x1000], &[-1]));
+        assert!(!usual(DataType::U8, &[0x1001], &[-1]), "an element at address 0");
+    }
+
+    #[test]
+    fn only_tensors_at_addresses_take_the_fast_path() {
+        type Change = fn(&mut RawMetadata<'_>);
+        let rules: [(bool, Change); 13] = [
+            (true, |claims| claims.byte_offset = 8),
+            (true, |claims| claims.device = Device::cuda(1)),
+            (true, |claims| claims.version = None),
+            (true, |claims| claims.strides = None),
+            (false, |claims| claims.data = core::ptr::null_mut()),
+            (false, |claims| claims.device = Device::new(kDLVulkan, 0)),
+            (false, |claims| claims.device = Device::new(kDLExtDev, 0)),
+            (false, |claims| claims.byte_offset = u64::MAX),
+            (false, |claims| claims.byte_offset = u64::MAX - 0x1000 - 8),
+            (false, |claims| claims.byte_offset = 1 << 63),
+            (true, |claims| claims.byte_offset = (1 << 63) - 25),
+            (false, |claims| claims.byte_offset = (1 << 63) - 24),
+            (false, |claims| claims.device = Device::new(DLDeviceType(0), 0)),
+        ];
+        for (number, (expected, change)) in rules.into_iter().enumerate() {
+            let mut claims = claimed(DataType::F32, &[2, 3], &[3, 1]);
+            change(&mut claims);
+            assert_eq!(is_usual(&claims), expected, "rule {number}");
+        }
+    }
+
+    #[test]
+    fn strict_policies_reject_null_strides() {
+        let claims = RawMetadata { strides: None, ..claimed(DataType::F32, &[2, 3], &[]) };
+        let check = |policy| {
+            let mut checked = Metadata::new(&claims, policy);
+            let result = checked.check(claims.shape, claims.strides, policy);
+            (result, checked.dims.strides().to_vec())
+        };
+        let strict = ImportPolicy::new().strict_strides(true);
+        assert_eq!(check(strict).0, Err(Error::NullStrides { ndim: 2 }));
+        assert_eq!(check(ImportPolicy::new()), (Ok(()), vec![3, 1]));
+    }
+}

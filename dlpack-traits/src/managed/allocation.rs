@@ -1,0 +1,131 @@
+//! One allocation for a value and for the head of the struct that exports it: [`Allocation`].
+
+use alloc::alloc::{alloc, dealloc};
+use core::alloc::Layout;
+use core::ffi::c_void;
+use core::mem::{MaybeUninit, offset_of};
+use core::ptr::NonNull;
+
+use crate::describe::Slot;
+use crate::error::Error;
+use crate::managed::head::Head;
+
+#[repr(C)]
+struct Parts<T> {
+    value: T,
+    /// After the value, because the head ends with room for dimensions that few tensors
+    /// use.
+    head: MaybeUninit<Head>,
+}
+
+/// The address of an allocation for a `T` and a head.
+///
+/// It accesses each of them separately, through raw pointers: a consumer uses the head
+/// while other owners use the value.
+///
+/// Invariant: until `free`, the memory is allocated, and the spill of its slot is
+/// initialised.
+pub(super) struct Allocation<T>(NonNull<Parts<T>>);
+
+impl<T> Clone for Allocation<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Allocation<T> {}
+
+impl<T> Allocation<T> {
+    const LAYOUT: Layout = Layout::new::<Parts<T>>();
+    const SLOT: usize = offset_of!(Parts<T>, head).saturating_add(Head::SLOT);
+
+    /// Allocates memory in which only the spill of the slot is initialised.
+    #[inline(always)]
+    pub(super) fn allocate() -> Result<Self, Error> {
+        // SAFETY: the size is not zero, because a head has a size.
+        let parts = unsafe { alloc(Self::LAYOUT) };
+        let Some(parts) = NonNull::new(parts.cast::<Parts<T>>()) else {
+            return Err(out_of_memory(Self::LAYOUT.size()));
+        };
+        let place = Self(parts);
+        // SAFETY: 1. It is memory for a slot, and no one else has its address.
+        unsafe { Slot::init(place.slot()) };
+        Ok(place)
+    }
+
+    /// The address of the value.
+    #[inline(always)]
+    pub(super) fn value(self) -> NonNull<T> {
+        // It is the first field.
+        self.0.cast()
+    }
+
+    #[inline(always)]
+    pub(super) fn head(self) -> NonNull<Head> {
+        // SAFETY: by the invariant the field is inside of the allocation.
+        unsafe { self.0.byte_add(offset_of!(Parts<T>, head)) }.cast()
+    }
+
+    #[inline(always)]
+    pub(super) fn slot(self) -> NonNull<Slot> {
+        // SAFETY: by the invariant the field is inside of the allocation.
+        unsafe { self.0.byte_add(Self::SLOT) }.cast()
+    }
+
+    /// Converts the address to a `manager_ctx`.
+    #[inline(always)]
+    pub(super) fn into_ctx(self) -> *mut c_void {
+        self.0.as_ptr().cast()
+    }
+
+    /// Returns the place from its `manager_ctx`; `None` for NULL.
+    ///
+    /// # Safety
+    ///
+    /// 1. `ctx` is NULL, or was returned by [`into_ctx`](Self::into_ctx) for the same `T`.
+    #[inline(always)]
+    pub(super) unsafe fn from_ctx(ctx: *mut c_void) -> Option<Self> {
+        NonNull::new(ctx.cast()).map(Self)
+    }
+
+    /// Frees the memory without dropping the value.
+    ///
+    /// # Safety
+    ///
+    /// 1. No copy of this is used again, and no one uses the memory.
+    #[inline(always)]
+    pub(super) unsafe fn free(self) {
+        // SAFETY: 1. By the invariant it is initialised, and by 1 nothing uses it. 2.
+        // Guaranteed by our caller's 1.
+        unsafe { Slot::clear(self.slot()) };
+        // SAFETY: `allocate` allocated the memory with this layout.
+        unsafe { dealloc(self.0.as_ptr().cast(), Self::LAYOUT) }
+    }
+
+    /// Drops the value and frees the memory, even if the drop panics.
+    ///
+    /// # Safety
+    ///
+    /// 1. As for [`free`](Self::free).
+    /// 2. The value is initialised.
+    #[inline(always)]
+    pub(super) unsafe fn release(self) {
+        struct Free<T>(Allocation<T>);
+        impl<T> Drop for Free<T> {
+            #[inline(always)]
+            fn drop(&mut self) {
+                // SAFETY: 1. Guaranteed by 1 of `release`.
+                unsafe { self.0.free() }
+            }
+        }
+        let _free = Free(self);
+        // SAFETY: by 2 the value is initialised, and by 1 only this drops it.
+        unsafe { self.value().drop_in_place() }
+    }
+}
+
+#[cold]
+fn out_of_memory(bytes: usize) -> Error {
+    Error::OutOfMemory { bytes }
+}

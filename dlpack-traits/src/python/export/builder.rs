@@ -1,0 +1,188 @@
+//! Configures a Python class of tensors: [`class`].
+
+use core::marker::PhantomData;
+
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::backend::{Backends, Cpu};
+use crate::exchange::{ATTRIBUTE, Importable, NotImportable, OLD_ATTRIBUTE, ToObject, table};
+use crate::ffi::DLPackExchangeAPI;
+use crate::import::DLPackImport;
+use crate::python::export::class::{Described, ExportClass};
+use crate::python::import::from_dlpack_method::{ImportClass, add_from_dlpack};
+use crate::python::table::publish::publish_as;
+use crate::python::table::py_host::PyHost;
+
+/// Starts to configure a Python class of tensors. By default it exports tensors on the
+/// CPU and does not import.
+///
+/// ```ignore,no_run,standalone_crate
+/// use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage, python};
+/// use pyo3::prelude::*;
+///
+/// #[pyclass(frozen)]
+/// #[derive(DLPackExport, DLPackImport)]
+/// struct Image { data: ImportedStorage<u8>, shape: [usize; 3] }
+///
+/// #[pymodule]
+/// fn camera(m: &Bound<'_, PyModule>) -> PyResult<()> {
+///     python::class::<Image>().importable().add(m) // Image.from_dlpack(array)
+/// }
+/// ```
+pub fn class<T: ExportClass>() -> ClassBuilder<T> {
+    ClassBuilder::new(Said::default())
+}
+
+/// The configuration of a Python class of tensors, made by [`class`].
+#[derive(Debug)]
+#[must_use = "the class is not added before `add` or `install`"]
+pub struct ClassBuilder<T, I = NotImportable, B = Cpu> {
+    said: Said,
+    of: PhantomData<Words<T, I, B>>,
+}
+
+/// The type parameters as a function type, since the builder holds no value of them.
+type Words<T, I, B> = fn() -> (T, I, B);
+
+/// The options that are not type parameters.
+#[derive(Clone, Copy, Debug, Default)]
+struct Said {
+    old_name: bool,
+    read_only_views: bool,
+}
+
+/// Whether objects of a Python class can be created from tensors: [`Importable`] or
+/// [`NotImportable`].
+pub trait Importing<T: ExportClass>:
+    ToObject<T, PyHost<true>> + ToObject<T, PyHost<false>> + sealed::AddTo<T>
+{
+}
+
+impl<T, I> Importing<T> for I
+where
+    T: ExportClass,
+    I: ToObject<T, PyHost<true>> + ToObject<T, PyHost<false>> + sealed::AddTo<T>,
+{
+}
+
+impl Said {
+    /// Adds the methods and the exchange table to a class.
+    fn install(
+        self,
+        class: &Bound<'_, PyType>,
+        described: &Described,
+        table: &'static DLPackExchangeAPI,
+    ) -> PyResult<()> {
+        described.install(class)?;
+        publish_as(class, table, ATTRIBUTE)?;
+        if self.old_name {
+            publish_as(class, table, OLD_ATTRIBUTE)?;
+        }
+        Ok(())
+    }
+}
+
+impl<T, I, B> ClassBuilder<T, I, B> {
+    const fn new(said: Said) -> Self {
+        Self { said, of: PhantomData }
+    }
+}
+
+mod sealed {
+    use pyo3::prelude::*;
+    use pyo3::types::PyType;
+
+    pub trait AddTo<T> {
+        /// Adds the methods that this type parameter of the builder requests.
+        fn add_to(class: &Bound<'_, PyType>) -> PyResult<()>;
+    }
+}
+
+impl<T> sealed::AddTo<T> for NotImportable {
+    fn add_to(_: &Bound<'_, PyType>) -> PyResult<()> {
+        Ok(())
+    }
+}
+
+impl<T: ImportClass> sealed::AddTo<T> for Importable {
+    fn add_to(class: &Bound<'_, PyType>) -> PyResult<()> {
+        add_from_dlpack::<T>(class)
+    }
+}
+
+impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
+    /// Gives the class a class method `from_dlpack(x, /, *, device=None, copy=None)`, and
+    /// lets consumers of its exchange table create objects of it.
+    ///
+    /// When called on a subclass, it also creates objects of the class itself.
+    pub fn importable(self) -> ClassBuilder<T, Importable, B>
+    where
+        T: DLPackImport + Into<PyClassInitializer<T>>,
+    {
+        ClassBuilder::new(self.said)
+    }
+
+    /// Sets the devices that the class supports, in place of the CPU alone.
+    pub fn backends<Set: Backends>(self) -> ClassBuilder<T, I, Set> {
+        ClassBuilder::new(self.said)
+    }
+
+    /// Publishes the exchange table under `__c_dlpack_exchange_api__` too. Consumers from
+    /// before DLPack 1.3 look it up there.
+    pub fn old_table_name(mut self) -> Self {
+        self.said.old_name = true;
+        self
+    }
+
+    /// Lets consumers of the exchange table borrow a `DLTensor` of read-only memory
+    /// (`Arc<[T]>`, `Vec<T>`), which costs less than a managed tensor.
+    ///
+    /// Without this option such a request is a `BufferError`: a managed tensor has the
+    /// flag READ_ONLY, a `DLTensor` has no flags. Memory that consumers may write
+    /// ([`SharedBuffer`](crate::SharedBuffer)) can be borrowed without it.
+    ///
+    /// # Safety
+    ///
+    /// 1. No one writes to the elements of such a `DLTensor`.
+    pub const unsafe fn read_only_views(mut self) -> Self {
+        self.said.read_only_views = true;
+        self
+    }
+
+    /// Installs the methods and the exchange table on the class, and adds the class to a
+    /// module.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`install`](Self::install), and of adding to the module.
+    #[expect(clippy::should_implement_trait, reason = "nobody adds builders up")]
+    pub fn add(self, module: &Bound<'_, PyModule>) -> PyResult<()>
+    where
+        I: Importing<T>,
+    {
+        self.install(module.py())?;
+        module.add_class::<T>()
+    }
+
+    /// Installs the methods and the exchange table on the class. For classes that a
+    /// declarative `#[pymodule]` adds itself, call this in its `#[pymodule_init]`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`install`](super::install); for an importable class also `TypeError` if
+    /// the class defines a `from_dlpack` itself.
+    pub fn install(self, py: Python<'_>) -> PyResult<()>
+    where
+        I: Importing<T>,
+    {
+        let table = if self.said.read_only_views {
+            table::<T, PyHost<true>, B, I>()
+        } else {
+            table::<T, PyHost<false>, B, I>()
+        };
+        let class = py.get_type::<T>();
+        self.said.install(&class, &Described::of::<T, B>(), table)?;
+        I::add_to(&class)
+    }
+}

@@ -1,0 +1,181 @@
+//! Implements the methods of all classes: [`dlpack`], [`dlpack_device`].
+//!
+//! The C functions of each class only call these, so that their code is compiled once.
+
+use alloc::format;
+use core::ptr;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi as py_ffi;
+use pyo3::prelude::*;
+
+use crate::backend::Backends;
+use crate::error::Error;
+use crate::exchange::TableError;
+use crate::panic::catch_panic;
+use crate::python::convert::{self, Keywords, attached};
+use crate::python::export::common_calls;
+use crate::python::export::method_def::{finish, for_each_keyword};
+use crate::python::export::object::Class;
+use crate::python::export::protocol::{Capsule, Plan};
+use crate::python::export::to_capsule::{copy_instead, encapsulate, export};
+use crate::stream::StreamArg;
+
+/// `__dlpack__`.
+///
+/// # Safety
+///
+/// 1. As for Python's call of a method by the convention `METH_FASTCALL | METH_KEYWORDS`,
+///    of an object that may be one of that class.
+pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
+    object: *mut py_ffi::PyObject,
+    arguments: *const *mut py_ffi::PyObject,
+    positional: py_ffi::Py_ssize_t,
+    names: *mut py_ffi::PyObject,
+    class: &'static Class,
+) -> *mut py_ffi::PyObject {
+    // SAFETY: by 1 this thread is attached.
+    let py: Python<'static> = unsafe { attached() };
+    let method = move || {
+        let plain = if positional == 0 {
+            // SAFETY: 1. By 1 these are the arguments of a call, and none of them is
+            // positional.
+            unsafe { common_calls::plain(py, arguments, names) }
+        } else {
+            None
+        };
+        let mut instead = Instead::Other;
+        if let (Some(kind), false) = (plain, B::HAS_STREAMS) {
+            let (stream, mut refused) = (StreamArg::unspecified(), None);
+            // SAFETY: 1. By 1 the object is alive, and this thread is attached.
+            let shared = unsafe { (class.share_or)(object, kind, stream, &mut refused) };
+            if let Some(tensor) = shared {
+                let mut unsaid = None;
+                let capsule = encapsulate(py, tensor, kind, &mut unsaid);
+                match unsaid {
+                    None => return capsule,
+                    Some(error) => instead = Instead::Copy(error),
+                }
+            } else if let Some(fault) = refused {
+                instead = match fault {
+                    TableError::Tensor(Error::NotShareable) => Instead::Other,
+                    TableError::Tensor(error) => Instead::Copy(error),
+                    fault => Instead::Refused(fault),
+                };
+            }
+        }
+        let call = Call { object, arguments, positional, names, class };
+        // SAFETY: 1 (the arguments of a method call): guaranteed by our caller's 1.
+        unsafe { otherwise::<B>(py, call, plain, instead) }.unwrap_or_else(|error| raise(py, error))
+    };
+    // The closure returns a pointer, which stays in a register; a `PyResult` would not.
+    catch_panic(method).unwrap_or_else(|| raise(py, convert::panicked()))
+}
+
+/// The arguments of a call of `__dlpack__`.
+#[derive(Clone, Copy)]
+struct Call {
+    object: *mut py_ffi::PyObject,
+    arguments: *const *mut py_ffi::PyObject,
+    positional: py_ffi::Py_ssize_t,
+    names: *mut py_ffi::PyObject,
+    class: &'static Class,
+}
+
+/// What the slow path must do after the fast path failed.
+enum Instead {
+    /// The whole export.
+    Other,
+    /// A copy, if a copy avoids the error.
+    Copy(Error),
+    /// Raise an exception.
+    Refused(TableError<PyErr>),
+}
+
+/// The slow path of `__dlpack__`: for consumers that request more than a capsule of some
+/// version, and for objects that the fast path cannot export.
+///
+/// # Safety
+///
+/// 1. As for [`dlpack`].
+#[cold]
+#[inline(never)]
+unsafe fn otherwise<B: Backends>(
+    py: Python<'static>,
+    call: Call,
+    kind: Option<Capsule>,
+    instead: Instead,
+) -> PyResult<*mut py_ffi::PyObject> {
+    if let Instead::Refused(fault) = instead {
+        return Err(fault.into());
+    }
+    // SAFETY: 1. By 1 the object is alive, and this thread is attached.
+    let object = unsafe { (call.class.borrow)(call.object) }?;
+    let (plan, stream) = if let Some(kind) = kind {
+        (Plan::plain(kind), StreamArg::unspecified())
+    } else {
+        // SAFETY: 1. By 1 they are the arguments of such a call.
+        let keywords = unsafe { keywords(py, call.arguments, call.positional, call.names) }?;
+        let (request, stream) = convert::request(&keywords)?;
+        let own = || Ok::<_, PyErr>(object.value().device()?);
+        (request.decide(own, B::serves)?, stream)
+    };
+    match instead {
+        Instead::Copy(error) => copy_instead::<B>(py, object.value(), plan, stream, error),
+        _ => export::<B>(py, object, plan, stream),
+    }
+}
+
+/// Raises an exception, and returns NULL, as a method must then.
+#[cold]
+fn raise(py: Python<'_>, error: PyErr) -> *mut py_ffi::PyObject {
+    convert::raise(py, error);
+    ptr::null_mut()
+}
+
+/// `__dlpack_device__`.
+///
+/// # Safety
+///
+/// 1. As for Python's call of a method without arguments, of an object that may be one of
+///    that class.
+pub(in crate::python) unsafe extern "C" fn dlpack_device(
+    object: *mut py_ffi::PyObject,
+    class: &'static Class,
+) -> *mut py_ffi::PyObject {
+    // SAFETY: by 1 this thread is attached.
+    let py: Python<'static> = unsafe { attached() };
+    finish(py, || {
+        // SAFETY: 1. By 1 the object is alive, and this thread is attached.
+        let object = unsafe { (class.borrow)(object) }?;
+        let device = object.value().device()?;
+        let pair = (device.device_type().0, device.device_id()).into_pyobject(py)?;
+        Ok(pair.into_ptr())
+    })
+}
+
+/// Reads the keywords of a call by `METH_FASTCALL | METH_KEYWORDS`.
+///
+/// # Safety
+///
+/// 1. They are such arguments, of a call that lasts for `'a`: `arguments` holds
+///    `positional` objects and then one for each of `names`, a tuple or NULL.
+unsafe fn keywords<'a>(
+    py: Python<'static>,
+    arguments: *const *mut py_ffi::PyObject,
+    positional: py_ffi::Py_ssize_t,
+    names: *mut py_ffi::PyObject,
+) -> PyResult<Keywords<'a, 'static>> {
+    if positional != 0 {
+        return Err(PyTypeError::new_err(format!(
+            "__dlpack__() takes no positional arguments ({positional} given)"
+        )));
+    }
+    let mut keywords = Keywords::default();
+    // SAFETY: 1. By 1, and without positional arguments, `arguments` are the keyword
+    // values.
+    unsafe {
+        for_each_keyword(py, arguments, names, |name, value| keywords.set(name, value))?;
+    }
+    Ok(keywords)
+}

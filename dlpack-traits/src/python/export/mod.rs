@@ -1,0 +1,23 @@
+//! Exports objects of Python classes: the methods `__dlpack__` and `__dlpack_device__`.
+
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod builder;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod class;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod common_calls;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod dlpack_methods;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod erased;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod method_def;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod object;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod owner;
+pub(in crate::python) mod protocol;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod reexport;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod to_capsule;

@@ -1,0 +1,175 @@
+//! Exports a tensor according to the plan that was derived from the keywords of
+//! `__dlpack__`.
+
+use core::ptr;
+
+use pyo3::ffi::PyObject;
+use pyo3::marker::Ungil;
+use pyo3::prelude::*;
+
+use crate::backend::{Backends, copy_on_device_managed, copy_to_host_managed};
+use crate::device::Device;
+use crate::error::Error;
+use crate::export::{DLPackExport, copy_managed, into_managed};
+use crate::managed::{ManagedTensor, RawManaged};
+use crate::python::capsule;
+use crate::python::export::erased::DynExport;
+use crate::python::export::object::{Object, share};
+use crate::python::export::owner::PyOwner;
+use crate::python::export::protocol::{Capsule, Copy, Plan};
+use crate::python::interpreter::detach::detached;
+use crate::stream::StreamArg;
+
+/// Exports the tensor of an object, which stays usable, in a capsule. Returns NULL with
+/// an exception set if Python cannot allocate the capsule.
+pub(in crate::python) fn export<B: Backends>(
+    py: Python<'_>,
+    object: Object,
+    plan: Plan,
+    stream: StreamArg<'_>,
+) -> PyResult<*mut PyObject> {
+    let value = object.value();
+    if plan.copy == Copy::Always {
+        return copied::<B>(py, value, plan, stream);
+    }
+    if plan.capsule == Capsule::Legacy && value.is_frozen() {
+        // A legacy capsule cannot be read-only, so no reference is counted for one.
+        return copy_instead::<B>(py, value, plan, stream, Error::ReadOnlyLegacy);
+    }
+    // The host may have to wait for a device.
+    let shared = waiting(py, B::HAS_STREAMS, || share(value, stream));
+    let alone = matches!(shared, Err(Error::NotShareable));
+    let shared = if alone && plan.capsule == Capsule::Legacy && is_read_only(value) {
+        Err(Error::ReadOnlyLegacy)
+    } else if alone {
+        // The storage cannot be shared, so the Python object becomes the owner.
+        return Ok(in_capsule(py, into_managed(PyOwner::new(object), stream)?, plan.capsule)?);
+    } else {
+        shared.and_then(|tensor| in_capsule(py, tensor, plan.capsule))
+    };
+    match shared {
+        Ok(capsule) => Ok(capsule),
+        Err(error) => copy_instead::<B>(py, value, plan, stream, error),
+    }
+}
+
+/// Exports a copy of a tensor whose export failed with `error`, if a copy avoids the
+/// error.
+///
+/// # Errors
+///
+/// `error`, if a copy would not help or is forbidden; and those of the copy.
+pub(in crate::python) fn copy_instead<B: Backends>(
+    py: Python<'_>,
+    value: &dyn DynExport,
+    plan: Plan,
+    stream: StreamArg<'_>,
+    error: Error,
+) -> PyResult<*mut PyObject> {
+    plan.may_copy_instead(value, error)?;
+    copied::<B>(py, value, plan, stream)
+}
+
+/// Exports a copy. For a long copy, the thread detaches from the interpreter.
+fn copied<B: Backends>(
+    py: Python<'_>,
+    value: &dyn DynExport,
+    plan: Plan,
+    stream: StreamArg<'_>,
+) -> PyResult<*mut PyObject> {
+    let long = B::HAS_STREAMS || is_large(value);
+    let tensor = waiting(py, long, || plan.copied::<B>(value, stream))?;
+    Ok(in_capsule(py, tensor, plan.capsule)?)
+}
+
+/// Calls [`encapsulate`], and returns the reason as an error.
+pub(in crate::python) fn in_capsule(
+    py: Python<'_>,
+    tensor: impl Into<RawManaged>,
+    kind: Capsule,
+) -> Result<*mut PyObject, Error> {
+    let mut refused = None;
+    let capsule = encapsulate(py, tensor.into(), kind, &mut refused);
+    refused.map_or(Ok(capsule), Err)
+}
+
+/// Puts a tensor into a capsule of the given kind. If [`RawManaged::into_legacy`] rejects
+/// the tensor, returns NULL and stores the reason in `refused`. If Python cannot allocate
+/// the capsule, returns NULL with an exception set. On failure the tensor is released.
+#[inline(always)]
+pub(in crate::python) fn encapsulate(
+    _: Python<'_>,
+    tensor: RawManaged,
+    kind: Capsule,
+    refused: &mut Option<Error>,
+) -> *mut PyObject {
+    match kind {
+        // SAFETY: 1. The token proves that this thread is attached.
+        Capsule::Versioned => unsafe { capsule::new(tensor) },
+        Capsule::Legacy => match tensor.into_legacy(refused) {
+            // SAFETY: as above.
+            Some(tensor) => unsafe { capsule::new(tensor) },
+            None => ptr::null_mut(),
+        },
+    }
+}
+
+/// Calls `run`, detached from the interpreter if it may take long.
+fn waiting<R: Ungil>(py: Python<'_>, does: bool, run: impl FnOnce() -> R + Ungil) -> R {
+    if does { detached(py, run) } else { run() }
+}
+
+impl Plan {
+    /// Checks that a copy avoids the error of a tensor that could not be shared.
+    ///
+    /// # Errors
+    ///
+    /// `error`, if a copy does not avoid it. If the value does not describe a tensor, the
+    /// error of its description.
+    pub(in crate::python) fn may_copy_instead(
+        self,
+        tensor: &(impl DLPackExport + ?Sized),
+        error: Error,
+    ) -> Result<(), Error> {
+        match error {
+            // The legacy struct has no READ_ONLY flag; a copy does not need it.
+            Error::ReadOnlyLegacy => match tensor.tensor()?.device() {
+                Device::CPU if self.copy != Copy::Never => Ok(()),
+                _ => Err(error),
+            },
+            error => Err(error),
+        }
+    }
+
+    /// Exports a copy, on the requested device.
+    pub(in crate::python) fn copied<B: Backends>(
+        self,
+        tensor: &(impl DLPackExport + ?Sized),
+        stream: StreamArg<'_>,
+    ) -> PyResult<ManagedTensor> {
+        let device = tensor.tensor()?.device();
+        let served = B::serves(device);
+        if served && device != Device::CPU && !self.onto_cpu {
+            return Ok(copy_on_device_managed::<B, _>(tensor, stream)?);
+        }
+        self.may_copy(device)?;
+        if device.is_host() || !served {
+            return Ok(copy_managed(tensor, stream)?);
+        }
+        // The consumer is on the host, so its stream must be one of the host.
+        stream.host()?;
+        Ok(copy_to_host_managed::<B, _>(tensor)?)
+    }
+}
+
+/// Whether the exported tensor would be READ_ONLY.
+fn is_read_only(tensor: &(impl DLPackExport + ?Sized)) -> bool {
+    tensor.tensor().is_ok_and(|view| view.is_read_only())
+}
+
+/// Whether copying a tensor takes long enough to detach from the interpreter.
+fn is_large(tensor: &(impl DLPackExport + ?Sized)) -> bool {
+    /// In elements, whatever their size: some tens of microseconds.
+    const MANY: i64 = 1 << 16;
+    tensor.tensor().is_ok_and(|view| view.numel() >= MANY)
+}

@@ -1,0 +1,219 @@
+//! Calls `__dlpack__` of an object and imports the result: [`produce`].
+
+use alloc::string::ToString;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
+use pyo3::ffi::PyObject;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use pyo3::{IntoPyObjectExt, intern};
+
+use crate::device::Device;
+use crate::import::ImportedTensor;
+use crate::python::convert::{self, expected, quietly};
+use crate::python::import::from_dlpack::ImportOptions;
+use crate::python::import::retry::{Asked, Raised, is_called_again, is_mismatch};
+use crate::python::import::take_capsule::take;
+use crate::python::interpreter::symbols::{Symbols, VectorcallMethod};
+use crate::stream::StreamKind;
+use crate::version::Version;
+
+/// Calls `__dlpack__` of an object, and imports the tensor of the capsule.
+///
+/// # Errors
+///
+/// What the object raises, and those of [`take`].
+///
+/// # Safety
+///
+/// 1. What the object exports is as [`ImportedTensor::from_raw`] requires it.
+#[inline(always)]
+pub(in crate::python) unsafe fn produce(
+    object: &Bound<'_, PyAny>,
+    options: &ImportOptions<'_>,
+) -> PyResult<ImportedTensor> {
+    let capsule = climb(object, options)?;
+    if !capsule.is_exact_instance_of::<PyCapsule>() {
+        return Err(expected("`__dlpack__` must return a capsule", &capsule));
+    }
+    // SAFETY: 1 (the tensor is valid): guaranteed by our caller's 1.
+    unsafe { take(&capsule, options.policy) }
+}
+
+/// Calls `__dlpack__` with `max_version` and the requested options, and, after a
+/// `TypeError`, without the keywords that older producers do not accept.
+fn climb<'py>(
+    object: &Bound<'py, PyAny>,
+    options: &ImportOptions<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let asked = Asked { device: options.device.is_some(), copy: options.copy.is_some() };
+    let stream = stream_of(object, options)?;
+    let first = if asked == Asked::default() && stream.is_none() {
+        call_with_version(object)
+    } else {
+        let keywords = keywords(object.py(), options, stream.as_ref())?;
+        object.call_method(intern!(object.py(), "__dlpack__"), (), Some(&keywords))
+    };
+    let error = match first {
+        Ok(capsule) => return Ok(capsule),
+        Err(error) => error,
+    };
+    let py = object.py();
+    if !is_called_again(asked, error.is_instance_of::<PyTypeError>(py)) {
+        return Err(error);
+    }
+    // The second call still passes the stream, by which the producer synchronizes.
+    let keywords = PyDict::new(py);
+    if let Some(stream) = stream {
+        keywords.set_item(intern!(py, "stream"), stream)?;
+    }
+    match object.call_method(intern!(py, "__dlpack__"), (), Some(&keywords)) {
+        Ok(capsule) => {
+            quietly::<()>(py, Err(error));
+            Ok(capsule)
+        }
+        Err(last) => {
+            let inside = error.traceback(py).is_some();
+            let mismatch = is_mismatch(inside, || error.value(py).to_string());
+            match Raised::of(mismatch, last.is_instance_of::<PyException>(py)) {
+                Raised::First => {
+                    quietly::<()>(py, Err(last));
+                    Err(error)
+                }
+                Raised::Second => {
+                    last.set_cause(py, Some(error));
+                    Err(last)
+                }
+            }
+        }
+    }
+}
+
+/// Makes the keywords of the first call.
+fn keywords<'py>(
+    py: Python<'py>,
+    options: &ImportOptions<'_>,
+    stream: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let keywords = PyDict::new(py);
+    keywords.set_item(intern!(py, "max_version"), max_version())?;
+    if let Some(device) = options.device {
+        let device = (device.device_type().0, device.device_id());
+        keywords.set_item(intern!(py, "dl_device"), device)?;
+    }
+    if let Some(copy) = options.copy {
+        keywords.set_item(intern!(py, "copy"), copy)?;
+    }
+    if let Some(stream) = stream {
+        keywords.set_item(intern!(py, "stream"), stream)?;
+    }
+    Ok(keywords)
+}
+
+const fn max_version() -> (u32, u32) {
+    (Version::CURRENT.major, Version::CURRENT.minor)
+}
+
+/// Returns the `stream` keyword for the producer; `None` for a tensor on the CPU, which
+/// has no streams.
+fn stream_of<'py>(
+    object: &Bound<'py, PyAny>,
+    options: &ImportOptions<'_>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = object.py();
+    let stream = match (options.stream_object, options.stream.kind()) {
+        (Some(stream), _) => stream.as_unbound().clone_ref(py).into_bound(py),
+        // These kinds do not name a stream, so none is passed to the producer.
+        (None, StreamKind::Unspecified | StreamKind::WorkStream | StreamKind::OnHost) => {
+            return Ok(None);
+        }
+        (None, StreamKind::NoSync) => (-1).into_bound_py_any(py)?,
+        // The protocol uses signed integers: addresses in the upper half are rejected.
+        (None, StreamKind::Handle(handle)) => isize::try_from(handle)
+            .map_err(|_| PyValueError::new_err("`stream` is no address of a stream"))?
+            .into_bound_py_any(py)?,
+    };
+    let device = match options.device {
+        Some(device) => device,
+        None => device_of(object)?,
+    };
+    Ok(if device == Device::CPU { None } else { Some(stream) })
+}
+
+/// Returns the device that `__dlpack_device__` returns.
+pub(in crate::python) fn device_of(object: &Bound<'_, PyAny>) -> PyResult<Device> {
+    let py = object.py();
+    let device = object.call_method0(intern!(py, "__dlpack_device__"))?;
+    convert::device(&device, "__dlpack_device__()")
+}
+
+/// Calls `object.__dlpack__(max_version=...)`, the call of nearly every import.
+#[inline]
+fn call_with_version<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let Some(vectorcall_method) = Symbols::get().vectorcall_method else {
+        let keywords = PyDict::new(py);
+        keywords.set_item(intern!(py, "max_version"), max_version())?;
+        return object.call_method(intern!(py, "__dlpack__"), (), Some(&keywords));
+    };
+    let version = constant(py, &VERSION, || max_version().into_bound_py_any(py))?;
+    let names =
+        constant(py, &NAMES, || Ok(PyTuple::new(py, [intern!(py, "max_version")])?.into_any()))?;
+    // SAFETY: 1. Both objects are never freed.
+    unsafe { vectorcall(object, vectorcall_method, version, names) }
+}
+
+/// Calls `object.__dlpack__` with one keyword.
+///
+/// # Safety
+///
+/// 1. `value` is an object, and `names` a tuple of one string; both are alive.
+#[inline]
+unsafe fn vectorcall<'py>(
+    object: &Bound<'py, PyAny>,
+    vectorcall_method: VectorcallMethod,
+    value: *mut PyObject,
+    names: *mut PyObject,
+) -> PyResult<Bound<'py, PyAny>> {
+    /// `PY_VECTORCALL_ARGUMENTS_OFFSET`: the callee may write to the slot before the
+    /// arguments.
+    const OFFSET: usize = 1 << (usize::BITS - 1);
+    let py = object.py();
+    let name = intern!(py, "__dlpack__");
+    let mut arguments = [ptr::null_mut(), object.as_ptr(), value];
+    // SAFETY: the array has three elements.
+    let first = unsafe { arguments.as_mut_ptr().add(1) };
+    // SAFETY: this thread is attached. The one positional argument is the object itself,
+    // the value of the one keyword follows, and there is a slot before them.
+    let result = unsafe { vectorcall_method(name.as_ptr(), first, 1 | OFFSET, names) };
+    // SAFETY: the result is a new reference, or NULL with an exception set.
+    unsafe { Bound::from_owned_ptr_or_err(py, result) }
+}
+
+/// Objects that are made once and never freed. Interned strings are cached in the same
+/// way: PyO3 allows a module in one interpreter only.
+static VERSION: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
+static NAMES: AtomicPtr<PyObject> = AtomicPtr::new(ptr::null_mut());
+
+#[inline]
+fn constant<'py>(
+    py: Python<'py>,
+    place: &AtomicPtr<PyObject>,
+    make: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<*mut PyObject> {
+    let found = place.load(Ordering::Acquire);
+    if !found.is_null() {
+        return Ok(found);
+    }
+    let new = make()?.into_ptr();
+    match place.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => Ok(new),
+        Err(other) => {
+            // SAFETY: `new` is a reference that this function owns.
+            drop(unsafe { Bound::from_owned_ptr(py, new) });
+            Ok(other)
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Implements the class method `from_dlpack` of importable classes.
+
+use alloc::format;
+use core::marker::PhantomData;
+
+use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::ffi::{self as py_ffi, PyObject};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use pyo3::{Borrowed, PyClass};
+
+use crate::device::Device;
+use crate::import::{Copies, DLPackImport};
+use crate::python::convert::{self, attached, expected};
+use crate::python::export::method_def::{
+    FastcallWithKeywords, METH_FASTCALL, MethodDef, add_to_class, finish, for_each_keyword,
+};
+use crate::python::import::from_dlpack::{ImportOptions, from_dlpack_with};
+
+/// A class whose objects can be created from tensors.
+pub(in crate::python) trait ImportClass:
+    PyClass + DLPackImport + Into<PyClassInitializer<Self>>
+{
+}
+
+impl<T: PyClass + DLPackImport + Into<PyClassInitializer<T>>> ImportClass for T {}
+
+const NAME: &str = "from_dlpack";
+
+/// Builds the docstring. Python removes the signature from its first lines.
+macro_rules! doc {
+    ($what:literal, $copy:literal) => {
+        match core::ffi::CStr::from_bytes_with_nul(
+            concat!(
+                "from_dlpack($type, x, /, *, device=None, copy=None)\n--\n\n",
+                $what,
+                "\n\ndevice is a DLPack device such as (1, 0), or its name, such as 'cpu'; the\n\
+                 tensor's own if it is left out. ",
+                $copy,
+                "\0"
+            )
+            .as_bytes(),
+        ) {
+            Ok(text) => text,
+            Err(_) => panic!("a text has one NUL, at its end"),
+        }
+    };
+}
+
+/// Returns the docstring of a class, which depends on whether the class copies the
+/// elements.
+const fn doc(copies: Copies) -> &'static core::ffi::CStr {
+    match copies {
+        Copies::Never => doc!(
+            "Make an object from any tensor that supports DLPack, without a copy.",
+            "copy=True always copies, copy=False never."
+        ),
+        Copies::Always => doc!(
+            "Make an object from a copy of any tensor that supports DLPack.",
+            "The class always\ncopies the elements, so copy=False is a BufferError."
+        ),
+        Copies::Sometimes => doc!(
+            "Make an object from any tensor that supports DLPack. The class copies the\n\
+             elements of some tensors, such as those of some element types.",
+            "copy=True always copies,\n\
+             copy=False is a BufferError for a tensor that the class copies."
+        ),
+    }
+}
+
+/// Adds the class method `from_dlpack` to a class.
+///
+/// # Errors
+///
+/// `TypeError` if the class defines one itself, and those of adding to it.
+pub(in crate::python) fn add_from_dlpack<T: ImportClass>(
+    class: &Bound<'_, PyType>,
+) -> PyResult<()> {
+    let py = class.py();
+    // An inherited one is allowed: it creates objects of the base class.
+    if let Ok(own) = class.getattr("__dict__")?.get_item(NAME) {
+        // The class may have been added to another module before.
+        if !own.getattr("__doc__")?.eq(documentation(doc(T::COPIES)))? {
+            return Err(PyTypeError::new_err(format!(
+                "`{}` already has a `{NAME}`; rename it, or leave `importable()` out",
+                class.name()?
+            )));
+        }
+    }
+    let method: *const py_ffi::PyMethodDef = Method::<T>::FROM_DLPACK.as_ptr();
+    // SAFETY: this thread is attached; the class is alive; the method is static, laid out
+    // as a `PyMethodDef`, and only read.
+    let descriptor =
+        unsafe { py_ffi::PyDescr_NewClassMethod(class.as_type_ptr(), method.cast_mut()) };
+    // SAFETY: this thread is attached, and the result is a new reference or NULL
+    // with an exception set.
+    let descriptor = unsafe { Bound::from_owned_ptr_or_err(py, descriptor) }?;
+    add_to_class(class, NAME, descriptor)
+}
+
+/// Returns the part of the text that becomes `__doc__`.
+fn documentation(text: &core::ffi::CStr) -> &str {
+    let text = text.to_str().unwrap_or_default();
+    text.split_once("--\n\n").map_or(text, |(_, rest)| rest)
+}
+
+struct Method<T>(PhantomData<T>);
+
+impl<T: ImportClass> Method<T> {
+    const FROM_DLPACK: &'static MethodDef<FastcallWithKeywords> = &MethodDef {
+        name: c"from_dlpack".as_ptr(),
+        function: from_dlpack::<T>,
+        flags: METH_FASTCALL | py_ffi::METH_KEYWORDS | py_ffi::METH_CLASS,
+        doc: doc(T::COPIES).as_ptr(),
+    };
+}
+
+/// `from_dlpack`. When called on a subclass it also creates an object of the class
+/// itself: the attributes of a subclass cannot be made from a tensor.
+///
+/// # Safety
+///
+/// 1. Python calls it, by the convention of its `MethodDef`.
+unsafe extern "C" fn from_dlpack<T: ImportClass>(
+    _: *mut PyObject,
+    arguments: *const *mut PyObject,
+    positional: py_ffi::Py_ssize_t,
+    names: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: by 1 this thread is attached, and the values made here are dropped before
+    // the call ends, or returned.
+    let py: Python<'static> = unsafe { attached() };
+    finish(py, || {
+        if positional != 1 {
+            return Err(PyTypeError::new_err(format!(
+                "from_dlpack() takes exactly one positional argument ({positional} given)"
+            )));
+        }
+        let mut options = ImportOptions::new();
+        // SAFETY: by 1 `arguments` has `positional` values, and `positional` is 1.
+        let object = unsafe { arguments.read() };
+        // SAFETY: by 1 the argument lives until the call ends.
+        let object = unsafe { Borrowed::from_ptr(py, object) };
+        // SAFETY: the keyword values follow the one positional argument.
+        let values = unsafe { arguments.add(1) };
+        // SAFETY: 1 (the convention of vectorcall): guaranteed by our caller's 1.
+        unsafe {
+            for_each_keyword(py, values, names, |name, value| {
+                options = set(options, &name, &value)?;
+                Ok(())
+            })?;
+        }
+        let asked = options.copy;
+        if T::COPIES == Copies::Always {
+            if asked == Some(false) {
+                return Err(never_without_a_copy::<T>(py));
+            }
+            // The copy that the class makes is the requested one.
+            options.copy = None;
+        }
+        let tensor = from_dlpack_with(&object, &options)?;
+        if asked == Some(false) && T::copies(&tensor) {
+            return Err(never_without_a_copy::<T>(py));
+        }
+        let value = <T as DLPackImport>::from_dlpack(tensor)?;
+        Ok(Bound::new(py, value)?.into_ptr())
+    })
+}
+
+/// Makes the error for `copy=False` if the class makes a copy.
+#[cold]
+fn never_without_a_copy<T: ImportClass>(py: Python<'_>) -> PyErr {
+    match py.get_type::<T>().name() {
+        Ok(name) => PyBufferError::new_err(format!(
+            "`{name}` holds a copy of the elements, which copy=False forbids; leave `copy` out"
+        )),
+        Err(error) => error,
+    }
+}
+
+/// Sets one keyword.
+fn set<'a>(
+    options: ImportOptions<'a>,
+    name: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<ImportOptions<'a>> {
+    let name = name.extract::<alloc::string::String>()?;
+    match name.as_str() {
+        "device" | "copy" if value.is_none() => Ok(options),
+        "device" => Ok(options.device(device(value)?)),
+        "copy" => Ok(options.copy(convert::copy(value)?)),
+        _ => Err(PyTypeError::new_err(format!(
+            "from_dlpack() got an unexpected keyword argument '{name}'"
+        ))),
+    }
+}
+
+/// Converts a device: two integers, or the name of a device type with an optional index.
+fn device(value: &Bound<'_, PyAny>) -> PyResult<Device> {
+    let name = convert::quietly(value.py(), value.extract::<alloc::string::String>());
+    match name {
+        None => convert::device(value, "device"),
+        Some(name) => Device::from_name(&name)
+            .ok_or_else(|| expected("`device` must be a device such as 'cpu' or 'cuda:0'", value)),
+    }
+}

@@ -1,0 +1,17 @@
+//! Imports the tensors of Python objects.
+
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod allocate;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod call_dlpack;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod from_dlpack;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod from_dlpack_method;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod missing_protocol;
+pub(in crate::python) mod retry;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod take_capsule;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod with_tensor;

@@ -1,0 +1,136 @@
+//! Takes a tensor out of a capsule, exactly once: [`take`].
+
+use alloc::format;
+use core::ffi::CStr;
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi as py_ffi;
+use pyo3::prelude::*;
+
+use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
+use crate::import::{ImportPolicy, ImportedTensor};
+use crate::managed::Abi;
+use crate::python::interpreter::deleter_guard::guarded;
+
+/// Whether every interpreter that can load this module has a permanent GIL.
+///
+/// It is decided at compile time. A build for free-threaded interpreters has another
+/// `PyObject`: one with more fields than a reference count and a type, or with unknown
+/// fields. No interpreter of the one kind can load a module of the other.
+/// `sys._is_gil_enabled` is not called: Python code can replace it, and its result
+/// changes while an extension module is imported.
+const HAS_GIL: bool = size_of::<py_ffi::PyObject>() == 2 * size_of::<usize>();
+
+/// Held while a capsule is checked and renamed in a build without [`HAS_GIL`], so that
+/// exactly one of several threads that take from one capsule gets the tensor. With a GIL
+/// no lock is needed, because none of the three functions releases it. None of them waits
+/// for another thread, so the lock cannot deadlock.
+static TAKING: Mutex<()> = Mutex::new(());
+
+/// Takes the tensor that a capsule owns.
+///
+/// # Errors
+///
+/// `ValueError` if it owns none: it is not a capsule of a tensor, or a consumer has
+/// already taken the tensor. Otherwise those of [`ImportedTensor::from_raw`].
+///
+/// # Safety
+///
+/// 1. What the capsule owns, if its name says that it owns a tensor, is as
+///    [`ImportedTensor::from_raw`] requires it.
+#[inline(always)]
+pub(in crate::python) unsafe fn take(
+    capsule: &Bound<'_, PyAny>,
+    policy: ImportPolicy,
+) -> PyResult<ImportedTensor> {
+    if let Some(managed) = claim::<DLManagedTensorVersioned>(capsule)? {
+        // SAFETY: 1. By 1 the tensor is valid, and the capsule does not own it any more.
+        return unsafe { adopt(capsule.py(), managed, policy) };
+    }
+    if let Some(managed) = claim::<DLManagedTensor>(capsule)? {
+        // SAFETY: as above.
+        return unsafe { adopt(capsule.py(), managed, policy) };
+    }
+    Err(nothing_in(capsule))
+}
+
+/// Renames the capsule, so that it owns nothing any more, and returns the struct that it
+/// owned. Returns `None` if its name is not that of capsules of this struct.
+#[inline]
+fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
+    let object = capsule.as_ptr();
+    let _taking = (!HAS_GIL).then(|| TAKING.lock().unwrap_or_else(PoisonError::into_inner));
+    // SAFETY: this thread is attached, and the object is alive.
+    if unsafe { py_ffi::PyCapsule_IsValid(object, A::CAPSULE.as_ptr()) } == 0 {
+        return Ok(None);
+    }
+    // SAFETY: the capsule is valid under this name.
+    let managed = unsafe { py_ffi::PyCapsule_GetPointer(object, A::CAPSULE.as_ptr()) };
+    // SAFETY: as above, and the new name is static.
+    if unsafe { py_ffi::PyCapsule_SetName(object, A::USED_CAPSULE.as_ptr()) } != 0 {
+        // The capsule still owns the tensor.
+        return Err(PyErr::fetch(capsule.py()));
+    }
+    Ok(Some(managed.cast()))
+}
+
+/// Imports a tensor whose producer is in Python.
+///
+/// # Errors
+///
+/// Those of [`ImportedTensor::from_raw`].
+///
+/// # Safety
+///
+/// 1. As for [`ImportedTensor::from_raw`].
+#[inline(always)]
+pub(in crate::python) unsafe fn adopt<A: Abi>(
+    py: Python<'_>,
+    managed: *mut A,
+    policy: ImportPolicy,
+) -> PyResult<ImportedTensor> {
+    // SAFETY: 1 (`managed` is valid): guaranteed by our caller's 1.
+    let taken = unsafe { ImportedTensor::guarded(managed, policy, Some(guarded)) };
+    taken.map_err(|error| {
+        report(py);
+        error.into()
+    })
+}
+
+/// Reports an exception that a deleter may have left behind.
+#[cold]
+pub(in crate::python) fn report(_: Python<'_>) {
+    // SAFETY: this thread is attached. `PyErr_WriteUnraisable` is only called with an
+    // exception set.
+    if !unsafe { py_ffi::PyErr_Occurred() }.is_null() {
+        // SAFETY: as above, with an exception set.
+        unsafe { py_ffi::PyErr_WriteUnraisable(core::ptr::null_mut()) };
+    }
+}
+
+/// Returns the name of a capsule whose tensor was taken.
+const fn used<A: Abi>() -> &'static CStr {
+    A::USED_CAPSULE
+}
+
+/// Makes the error for a capsule without a tensor to take.
+#[cold]
+fn nothing_in(capsule: &Bound<'_, PyAny>) -> PyErr {
+    // SAFETY: this thread is attached, and the object is alive.
+    let name = unsafe { py_ffi::PyCapsule_GetName(capsule.as_ptr()) };
+    if name.is_null() {
+        // `PyCapsule_GetName` sets an exception for an object that is not a capsule; the
+        // name of a capsule may also be NULL.
+        // SAFETY: this thread is attached.
+        unsafe { py_ffi::PyErr_Clear() };
+        return PyValueError::new_err("a capsule without a name holds no tensor");
+    }
+    // SAFETY: the name of a capsule is a C string that outlives it.
+    let name = unsafe { CStr::from_ptr(name) };
+    if name == used::<DLManagedTensorVersioned>() || name == used::<DLManagedTensor>() {
+        PyValueError::new_err("the tensor of this capsule was taken before; export it again")
+    } else {
+        PyValueError::new_err(format!("a capsule named {name:?} holds no tensor"))
+    }
+}

@@ -1,0 +1,93 @@
+//! Makes the interpreter wait for deleters before it finalises: [`Attaching`].
+//!
+//! CPython has no safe way to attach a thread while the interpreter finalises. Up to 3.13
+//! it terminates a thread that acquires the GIL then, unwinding through the Rust frames
+//! below, and in free-threaded builds it frees the state of a thread that is attaching.
+//! Therefore an `atexit` function, which runs while threads can still attach, waits for
+//! running deleters and prevents later ones from attaching.
+
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::time::Duration;
+use std::time::Instant;
+
+use pyo3::prelude::*;
+use pyo3::types::PyCFunction;
+
+use crate::python::convert::quietly;
+use crate::python::export::class::in_first_interpreter;
+use crate::python::interpreter::detach::detached;
+use crate::python::interpreter::symbols::Symbols;
+
+/// The lowest bit is set when the interpreter finalises; the other bits count the
+/// attaching threads.
+static STATE: AtomicUsize = AtomicUsize::new(0);
+
+const ENDS: usize = 1;
+const THREAD: usize = 2;
+
+/// How long the interpreter waits for deleters. A deleter that takes longer, for example
+/// because it waits for the main thread, continues as it would without the wait.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The permission of a thread to attach. The interpreter waits for it to be dropped
+/// before it finalises.
+pub(in crate::python) struct Attaching(());
+
+impl Attaching {
+    /// Returns `None` if the interpreter finalises.
+    pub(in crate::python) fn begin() -> Option<Self> {
+        // Acquire and release: what this thread does in between happens before the
+        // finalisation.
+        let before = STATE.fetch_add(THREAD, Ordering::AcqRel);
+        let attaching = Self(());
+        (before & ENDS == 0).then_some(attaching)
+    }
+}
+
+impl Drop for Attaching {
+    fn drop(&mut self) {
+        STATE.fetch_sub(THREAD, Ordering::AcqRel);
+    }
+}
+
+/// Makes the interpreter call [`end`] before it finalises. Only the first call registers
+/// it.
+#[inline]
+pub(in crate::python) fn watch(py: Python<'_>) {
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if WATCHED.load(Ordering::Relaxed) {
+        return;
+    }
+    // This thread is attached, so no other thread forks meanwhile. If a deleter on
+    // another thread did the lookup, a fork could interrupt it, and the child process
+    // would block.
+    Symbols::get();
+    if in_first_interpreter(py).is_ok() && !WATCHED.swap(true, Ordering::Relaxed) {
+        quietly(py, register(py));
+    }
+}
+
+#[cold]
+fn register(py: Python<'_>) -> PyResult<()> {
+    let process = std::process::id();
+    let end = PyCFunction::new_closure(py, Some(c"end"), None, move |arguments, _| {
+        // A forked child process has none of the threads that are counted.
+        let wait = process == std::process::id();
+        end(arguments.py(), wait);
+    })?;
+    py.import("atexit")?.call_method1("register", (end,))?;
+    Ok(())
+}
+
+/// Waits for the threads that are attaching, and prevents others from attaching.
+fn end(py: Python<'_>, wait: bool) {
+    STATE.fetch_or(ENDS, Ordering::AcqRel);
+    if wait {
+        detached(py, || {
+            let since = Instant::now();
+            while STATE.load(Ordering::Acquire) != ENDS && since.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+    }
+}

@@ -1,0 +1,160 @@
+//! Looks up the exchange table of a Python type: [`peer_of`].
+
+use core::ptr;
+
+use pyo3::exceptions::PyAttributeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyString, PyType};
+
+use crate::exchange::foreign_table::{Export, ForeignTable};
+use crate::python::convert::quietly;
+use crate::python::interpreter::exit::watch;
+use crate::python::table::owner::{Found, Table, owner_of, table_in};
+use crate::python::table::type_cache::{Added, Known, TypeCache};
+
+/// The cache of looked-up types. It holds a reference to each type in it, so no other
+/// type has the address of a cached type. Tables, and the classes to which they belong,
+/// are never freed.
+///
+/// Interpreters that share a GIL share this cache; interpreters with their own GIL cannot
+/// import the module.
+static REMEMBERED: TypeCache = TypeCache::new();
+
+/// Returns the exchange table of a type, its own or an inherited one, if this crate can
+/// read it and no unrelated class has the same table.
+///
+/// The result is cached, also if there is no table, so a table that is added to a type
+/// later may not be found.
+///
+/// # Errors
+///
+/// What looking up the attribute raises, other than `AttributeError`.
+#[inline]
+pub(in crate::python) fn peer_of(class: &Bound<'_, PyType>) -> PyResult<Option<ForeignTable>> {
+    let table = match REMEMBERED.table_of(class.as_ptr().cast()) {
+        Some(table) => table,
+        None => look_up(class)?,
+    };
+    // SAFETY: 1. The table is from a capsule whose name says that it contains a table.
+    // The library that made it is trusted to have made it as the standard says, for the
+    // life of the process.
+    Ok(unsafe { ForeignTable::read(table) })
+}
+
+/// Returns the function that exports objects, from the table of an object's type.
+///
+/// # Errors
+///
+/// Those of [`peer_of`].
+#[inline(always)]
+pub(in crate::python) fn export_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Export>> {
+    // The address is only compared: the type is not dereferenced.
+    let table = match REMEMBERED.table_of(object.get_type_ptr().cast()) {
+        Some(table) => table,
+        None => look_up(&object.get_type())?,
+    };
+    // SAFETY: 1. As in `peer_of`.
+    Ok(unsafe { ForeignTable::read(table) }.and_then(|peer| peer.export))
+}
+
+#[cold]
+fn look_up(class: &Bound<'_, PyType>) -> PyResult<Table> {
+    watch(class.py());
+    if let Some(capsule) = find(class)? {
+        if let Some(table) = table_in(&capsule) {
+            let owner = owner_of(class, table, || REMEMBERED.owners_of(table))?;
+            if owner.is_some_and(|(owner, found)| belongs_to(&capsule, table, &owner, found)) {
+                remember(class, table);
+                return Ok(table);
+            }
+        }
+    }
+    remember(class, ptr::null_mut());
+    Ok(ptr::null_mut())
+}
+
+/// Records permanently that a table belongs to a class. Returns `false` if it belongs to
+/// another class.
+fn belongs_to(
+    capsule: &Bound<'_, PyAny>,
+    table: Table,
+    owner: &Bound<'_, PyAny>,
+    found: Found,
+) -> bool {
+    let alone = found == Found::Alone;
+    let added = REMEMBERED.add_owner(table, owner.as_ptr().cast(), alone);
+    if added == Added::New {
+        // The list owns these references, so no other class has the address of this
+        // class, and no other table that of this table.
+        let _ = (capsule.clone().into_ptr(), owner.clone().into_ptr());
+    }
+    added != Added::Refused
+}
+
+/// Records that a table belongs to a class, because this crate published it there. Code
+/// that copies the attribute to another class then does not make this class lose its
+/// table.
+pub(in crate::python) fn remember_own(class: &Bound<'_, PyType>, capsule: &Bound<'_, PyAny>) {
+    let Some(table) = table_in(capsule) else { return };
+    belongs_to(capsule, table, class, Found::Shared);
+    remember(class, table);
+}
+
+/// Caches the table that was found for a class.
+fn remember(class: &Bound<'_, PyType>, table: Table) {
+    let py = class.py();
+    let class = class.clone().into_ptr().cast();
+    if let Some(Known { class, .. }) = REMEMBERED.put(Known { class, table }) {
+        // SAFETY: the evicted reference is one that a call of this function leaked, and
+        // is owned.
+        drop(unsafe { Bound::from_owned_ptr(py, class.cast()) });
+    }
+}
+
+/// Reads the attribute of the type, not of the object, whose attributes can be anything.
+fn find<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = class.py();
+    let new = attribute(class, intern!(py, "__dlpack_c_exchange_api__"))?;
+    // The attribute's name in 1.2, when its value was an integer. The new name takes
+    // precedence, even if its value is `None`.
+    match new {
+        None => attribute(class, intern!(py, "__c_dlpack_exchange_api__")),
+        new => Ok(new),
+    }
+}
+
+fn attribute<'py>(
+    class: &Bound<'py, PyType>,
+    name: &Bound<'py, PyString>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match class.getattr(name) {
+        Err(error) if error.is_instance_of::<PyAttributeError>(class.py()) => {
+            Ok(quietly(class.py(), Err(error)))
+        }
+        found => found.map(Some),
+    }
+}
+
+/// Returns the table that a type published as an integer address, as types did before
+/// DLPack 1.3, under either name.
+///
+/// # Safety
+///
+/// 1. If either attribute of the type is an integer, it is 0 or the address of
+///    a table that lives as long as the process.
+pub(in crate::python) unsafe fn peer_by_address(
+    class: &Bound<'_, PyType>,
+) -> PyResult<Option<ForeignTable>> {
+    let py = class.py();
+    for name in [intern!(py, "__dlpack_c_exchange_api__"), intern!(py, "__c_dlpack_exchange_api__")]
+    {
+        let Some(found) = attribute(class, name)? else { continue };
+        if found.is_exact_instance_of::<PyInt>() {
+            let address = core::ptr::with_exposed_provenance_mut(found.extract::<usize>()?);
+            // SAFETY: 1. By 1 it is 0 or the address of a table.
+            return Ok(unsafe { ForeignTable::read(address) });
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,155 @@
+//! Implements the host of an exchange table for Python: [`PyHost`].
+
+use core::any::TypeId;
+use core::ffi::c_void;
+
+use pyo3::PyClass;
+use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct;
+
+use alloc::string::ToString;
+
+use crate::error::Error;
+use crate::exchange::{ObjectHost, TableError, Wrap};
+use crate::export::{into_managed, share_managed};
+use crate::managed::{ManagedTensor, RawManaged};
+use crate::python::convert::{self, attached, panicked};
+use crate::python::export::class::ExportClass;
+use crate::python::export::object::{Class, Object, borrow, own_or, share_or};
+use crate::python::export::owner::PyOwner;
+use crate::python::export::protocol::Capsule;
+use crate::python::interpreter::deleter_guard::guarded;
+use crate::stream::StreamArg;
+
+/// The Python host: objects of a PyO3 class, and of its subclasses, hold a value of the
+/// Rust type.
+///
+/// `READ_ONLY_VIEWS` states whether borrowed tensors of read-only memory are exported;
+/// see [`ClassBuilder::read_only_views`](super::ClassBuilder::read_only_views).
+#[derive(Debug)]
+pub struct PyHost<const READ_ONLY_VIEWS: bool = false>(());
+
+/// Calls a closure with the Rust value of an object.
+///
+/// # Safety
+///
+/// 1. As for [`ObjectHost::with`].
+#[inline]
+unsafe fn with<T: ExportClass, R>(
+    object: *mut c_void,
+    run: impl FnOnce(&T) -> Result<R, TableError<PyErr>>,
+) -> Result<R, TableError<PyErr>> {
+    // SAFETY: 1. By 1 the object is alive, and this thread is attached.
+    let object = unsafe { borrow::<T>(object.cast()) }.map_err(TableError::Host)?;
+    run(&object)
+}
+
+/// Returns whether PyO3 never borrows the value of an object by `&mut`.
+fn is_frozen<T: PyClass>() -> bool {
+    TypeId::of::<T::Frozen>() == TypeId::of::<boolean_struct::True>()
+}
+
+// SAFETY: 1. `borrow` checks that the object is of the class, and holds a borrow of it
+// while `run` runs. 2. PyO3 never borrows the value of a frozen class by `&mut`, and the
+// value is moved into the object once, when the object is made. 3. `ClassBuilder` sets it
+// to true only if its caller promised it in `unsafe`.
+unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHost<READ_ONLY_VIEWS> {
+    type Error = PyErr;
+
+    const READ_ONLY_VIEWS: bool = READ_ONLY_VIEWS;
+
+    #[inline]
+    unsafe fn with<R>(
+        object: *mut c_void,
+        run: impl FnOnce(&T) -> Result<R, TableError<PyErr>>,
+    ) -> Result<R, TableError<PyErr>> {
+        // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our
+        // caller's 1.
+        unsafe { with(object, run) }
+    }
+
+    #[inline]
+    unsafe fn view<R>(
+        object: *mut c_void,
+        run: impl FnOnce(&T) -> Result<R, TableError<PyErr>>,
+    ) -> Result<R, TableError<PyErr>> {
+        if !is_frozen::<T>() {
+            return Err(TableError::Host(PyBufferError::new_err(
+                "a borrowed tensor can be had of `#[pyclass(frozen)]` only: an object of this \
+                 class may change while it is read; take a managed tensor",
+            )));
+        }
+        // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our
+        // caller's 1.
+        unsafe { with(object, run) }
+    }
+
+    unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, TableError<PyErr>> {
+        // SAFETY: 1. By 1 the object is alive, and this thread is attached.
+        let object = unsafe { borrow::<T>(object.cast()) }.map_err(TableError::Host)?;
+        let stream = StreamArg::work_stream();
+        match share_managed::<T>(&object, stream) {
+            // The storage cannot be shared, so the Python object becomes the owner.
+            Err(Error::NotShareable) => {
+                Ok(into_managed(PyOwner::new(Object::new(object)), stream)?)
+            }
+            shared => Ok(shared?),
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn export_or(
+        object: *mut c_void,
+        refused: &mut Option<TableError<PyErr>>,
+    ) -> Option<RawManaged> {
+        let (object, stream) = (object.cast(), StreamArg::work_stream());
+        // SAFETY: 1. By 1 the object is alive, and this thread is attached.
+        let shared = unsafe { share_or::<T>(object, Capsule::Versioned, stream, refused) };
+        if shared.is_some() {
+            return shared;
+        }
+        // SAFETY: 1. As above.
+        unsafe { own_or(Class::of::<T>(), object, stream, refused) }
+    }
+
+    unsafe fn raise(fault: TableError<PyErr>) {
+        // SAFETY: by 1 this thread is attached.
+        let py: Python<'static> = unsafe { attached() };
+        convert::raise(py, PyErr::from(fault));
+    }
+}
+
+// SAFETY: 1. PyO3 returns a new reference.
+unsafe impl<T, const READ_ONLY_VIEWS: bool> Wrap<T> for PyHost<READ_ONLY_VIEWS>
+where
+    T: ExportClass + Into<PyClassInitializer<T>>,
+{
+    const DELETERS: Option<fn(&mut dyn FnMut())> = Some(guarded);
+
+    #[inline]
+    unsafe fn wrap(value: T) -> Result<*mut c_void, TableError<PyErr>> {
+        // SAFETY: by 1 this thread is attached, for longer than the call.
+        let py: Python<'static> = unsafe { attached() };
+        let object = Bound::new(py, value).map_err(TableError::Host)?;
+        Ok(object.into_ptr().cast())
+    }
+}
+
+impl From<TableError<PyErr>> for PyErr {
+    /// Makes the exception of the fault's [`kind`](Fault::kind). An exception that Python
+    /// raised is kept.
+    fn from(fault: TableError<PyErr>) -> Self {
+        match fault {
+            TableError::Tensor(error) => error.into(),
+            TableError::Import(error) => error.into(),
+            TableError::Host(error) => error,
+            TableError::Panicked => panicked(),
+            other => match other.kind().to_bytes() {
+                b"ValueError" => PyValueError::new_err(other.to_string()),
+                b"BufferError" => PyBufferError::new_err(other.to_string()),
+                _ => PyRuntimeError::new_err(other.to_string()),
+            },
+        }
+    }
+}

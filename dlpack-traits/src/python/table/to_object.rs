@@ -1,0 +1,114 @@
+//! Converts Rust tensors to objects of a given Python type: [`to_object`].
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::ptr::NonNull;
+
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::exchange::foreign_table::ForeignTable;
+use crate::import::ImportedStorage;
+use crate::managed::ManagedTensor;
+use crate::python::convert::quietly;
+use crate::python::export::reexport::offer;
+use crate::python::table::calls;
+use crate::python::table::lookup::peer_of;
+
+/// Converts a tensor to a Python object of a given type, zero-copy.
+///
+/// It uses the exchange table of the type if there is one (`to(torch.Tensor, ..)`).
+/// Otherwise it calls the `from_dlpack` of the type, of its module, or of the enclosing
+/// packages: for `numpy.ndarray` this is `numpy.from_dlpack`.
+///
+/// ```no_run
+/// # #[cfg(feature = "derive")] {
+/// use dlpack_traits::{DLPackExport, python};
+/// use pyo3::prelude::*;
+///
+/// #[derive(DLPackExport)]
+/// struct Grid { data: Vec<f64>, shape: [usize; 2] }
+///
+/// # #[allow(dead_code)]
+/// fn grid(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+///     let grid = Grid { data: vec![0.0; 6], shape: [2, 3] };
+///     let class = py.import("torch")?.getattr("Tensor")?.extract()?;
+///     python::to_object(&class, grid.into_dlpack()?)
+/// }
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// What the type raises; `TypeError` if the type has no exchange table and no
+/// `from_dlpack` that returns its objects. The tensor is then released.
+pub fn to_object<'py>(
+    class: &Bound<'py, PyType>,
+    tensor: ManagedTensor,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = class.py();
+    if let Some(ForeignTable { wrap: Some(wrap), .. }) = peer_of(class)? {
+        if let Some(tensor) = NonNull::new(tensor.into_raw()) {
+            // SAFETY: 1. The function is from a table. 2. This crate made the tensor.
+            return unsafe { calls::wrap(py, wrap, tensor) };
+        }
+        unreachable!("a managed tensor is not NULL");
+    }
+    let Some(from_dlpack) = from_dlpack_of(class)? else {
+        return Err(PyTypeError::new_err(format!(
+            "`{}` has neither an exchange table nor a `from_dlpack`",
+            class.name()?
+        )));
+    };
+    let foreign: ImportedStorage = ImportedStorage::new(tensor.import()?)?;
+    let object = from_dlpack.call1((offer(py, foreign)?,))?;
+    if object.is_instance(class)? {
+        return Ok(object);
+    }
+    Err(PyTypeError::new_err(format!(
+        "`{}` is made by no `from_dlpack`; the nearest one makes `{}`",
+        class.name()?,
+        object.get_type().name()?
+    )))
+}
+
+/// Finds the `from_dlpack` that is expected to return objects of a type.
+fn from_dlpack_of<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let own = attribute(class, "from_dlpack")?;
+    if own.is_some() {
+        return Ok(own);
+    }
+    let py = class.py();
+    let module = class.getattr("__module__")?.to_string();
+    let modules = py.import("sys")?.getattr("modules")?;
+    for candidate in candidates(&module) {
+        // Only modules that are already imported: importing a guessed name would run its
+        // code.
+        let Some(module) = quietly(py, modules.get_item(&candidate)) else { continue };
+        let found = attribute(&module, "from_dlpack")?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+fn attribute<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match object.getattr(name) {
+        Err(error) if error.is_instance_of::<PyAttributeError>(object.py()) => {
+            Ok(quietly(object.py(), Err(error)))
+        }
+        found => found.map(Some),
+    }
+}
+
+/// Yields the names of the modules that may define `from_dlpack` for the types of a
+/// module: the module itself, its submodule `dlpack`, then the same for each enclosing
+/// package.
+fn candidates(module: &str) -> impl Iterator<Item = String> {
+    let outwards = core::iter::successors(Some(module), |module| {
+        module.rsplit_once('.').map(|(outer, _)| outer)
+    });
+    outwards.flat_map(|module| [module.to_string(), format!("{module}.dlpack")])
+}

@@ -1,0 +1,266 @@
+//! Caches the exchange tables of the types that were looked up: [`TypeCache`]. It stores
+//! plain addresses, so it is tested without an interpreter.
+
+use alloc::vec::Vec;
+use core::ffi::c_void;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
+use std::sync::{Mutex, PoisonError};
+
+use crate::ffi::DLPackExchangeAPIHeader;
+
+/// The address of a table.
+type Table = *mut DLPackExchangeAPIHeader;
+
+/// A type and its exchange table, NULL if it has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) class: *mut c_void,
+    pub(crate) table: Table,
+}
+
+impl Known {
+    /// No type.
+    const NONE: Self = Self { class: ptr::null_mut(), table: ptr::null_mut() };
+}
+
+/// A small hash table of types, read without a lock, with or without a GIL, and the list
+/// of the owners of the exchange tables.
+///
+/// Each type has two slots. A third type with the same slots evicts the first, so the
+/// cache is bounded and old types do not block it. Owners are never removed: otherwise
+/// Python code could move a table to another class.
+#[derive(Debug)]
+pub(crate) struct TypeCache {
+    places: [Slot; PLACES],
+    writing: Mutex<()>,
+    /// The addresses of tables, and of the classes to which they belong. A program has as
+    /// many as libraries publish.
+    owners: Mutex<Vec<(usize, usize)>>,
+}
+
+/// The result of [`TypeCache::add_owner`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// It added the class. The class and the table must stay alive from now on.
+    New,
+    /// The class was already an owner of the table.
+    Known,
+    /// Another class owns the table, or the allocation failed.
+    Refused,
+}
+
+const PLACES: usize = 128;
+
+/// One slot, a seqlock. The sequence is odd while the slot is written, and changes with
+/// each write, so that a reader can tell whether the two fields it read belong together.
+#[derive(Debug)]
+struct Slot {
+    sequence: AtomicUsize,
+    class: AtomicPtr<c_void>,
+    table: AtomicPtr<DLPackExchangeAPIHeader>,
+}
+
+impl TypeCache {
+    pub(crate) const fn new() -> Self {
+        Self {
+            places: [const { Slot::new() }; PLACES],
+            writing: Mutex::new(()),
+            owners: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Returns the table of a type, NULL if it has none. Returns `None` if the type is
+    /// not cached.
+    #[inline]
+    pub(crate) fn table_of(&self, class: *mut c_void) -> Option<Table> {
+        places(class).into_iter().find_map(|place| {
+            let known = self.places.get(place)?.read()?;
+            ptr::eq(known.class, class).then_some(known.table)
+        })
+    }
+
+    /// Returns the addresses of the classes to which a table belongs: one, or several if
+    /// this crate published the table on each, or C code copied it.
+    pub(crate) fn owners_of(&self, table: Table) -> Vec<usize> {
+        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.iter().filter(|owner| owner.0 == table.addr()).map(|owner| owner.1).collect()
+    }
+
+    /// Records that a table belongs to a class. With `alone` it returns `Refused` if the
+    /// table already belongs to another class: if Python code moves a table between
+    /// classes while two threads look them up, only one class gets it.
+    pub(crate) fn add_owner(&self, table: Table, class: *mut c_void, alone: bool) -> Added {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut others = owners.iter().filter(|owner| owner.0 == table.addr()).peekable();
+        let has_others = others.peek().is_some();
+        if others.any(|owner| owner.1 == class.addr()) {
+            return Added::Known;
+        }
+        if (alone && has_others) || owners.try_reserve(1).is_err() {
+            return Added::Refused;
+        }
+        owners.push((table.addr(), class.addr()));
+        Added::New
+    }
+
+    /// Caches a type, which must stay alive until a later call returns it. A returned
+    /// type was evicted, or was not added; the caller owns it again.
+    pub(crate) fn put(&self, new: Known) -> Option<Known> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let [first, second] = places(new.class);
+        let (first, second) = (self.places.get(first)?, self.places.get(second)?);
+        // Only this thread writes, so both reads are consistent.
+        let held = [first, second].map(|place| place.read().unwrap_or(Known::NONE).class);
+        if held.iter().any(|&class| ptr::eq(class, new.class)) {
+            // Another thread has cached it meanwhile.
+            return Some(new);
+        }
+        let [in_first, in_second] = held;
+        let place = if !in_first.is_null() && in_second.is_null() { second } else { first };
+        Some(place.replace(new)).filter(|old| !old.class.is_null())
+    }
+}
+
+/// Returns the two slots of a type.
+fn places(class: *mut c_void) -> [usize; 2] {
+    // Types are heap-allocated, and so aligned to 16 bytes.
+    let address = class.addr() >> 4;
+    let first = (address ^ address >> 7) % PLACES;
+    [first, first ^ 1]
+}
+
+impl Slot {
+    const fn new() -> Self {
+        Self {
+            sequence: AtomicUsize::new(0),
+            class: AtomicPtr::new(ptr::null_mut()),
+            table: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Reads a slot, unless it is being written: the two loads that every import needs.
+    #[inline]
+    fn read(&self) -> Option<Known> {
+        let before = self.sequence.load(Ordering::Acquire);
+        let known = self.load();
+        // The fields must be loaded before the sequence is loaded again.
+        fence(Ordering::Acquire);
+        let after = self.sequence.load(Ordering::Relaxed);
+        (before == after && before & 1 == 0).then_some(known)
+    }
+
+    #[inline]
+    fn load(&self) -> Known {
+        let (class, table) =
+            (self.class.load(Ordering::Relaxed), self.table.load(Ordering::Relaxed));
+        Known { class, table }
+    }
+
+    /// Writes a slot. The caller holds the lock, so no other thread writes.
+    fn replace(&self, new: Known) -> Known {
+        let old = self.load();
+        let sequence = self.sequence.load(Ordering::Relaxed);
+        self.sequence.store(sequence.wrapping_add(1), Ordering::Relaxed);
+        // A reader that sees one of these stores also sees the odd sequence.
+        fence(Ordering::Release);
+        self.class.store(new.class, Ordering::Relaxed);
+        self.table.store(new.table, Ordering::Relaxed);
+        self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
+        old
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeSet;
+
+    use super::*;
+
+    /// A type at some address, with a table that is derived from the address.
+    fn known(address: usize) -> Known {
+        Known {
+            class: ptr::without_provenance_mut(address * 16),
+            table: ptr::without_provenance_mut(address * 16 + 1),
+        }
+    }
+
+    #[test]
+    fn what_is_put_is_found_until_it_makes_room() {
+        let remembered = TypeCache::new();
+        let mut alive = BTreeSet::new();
+        for address in 1..if cfg!(miri) { 300 } else { 2_000 } {
+            let new = known(address);
+            assert_eq!(remembered.table_of(new.class), None);
+            let old = remembered.put(new);
+            alive.insert(address);
+            if let Some(old) = old {
+                assert!(alive.remove(&(old.class.addr() / 16)));
+                assert_eq!(remembered.table_of(old.class), None);
+            }
+            assert_eq!(remembered.table_of(new.class), Some(new.table));
+        }
+        assert!(alive.len() <= PLACES && alive.len() > PLACES / 2, "{}", alive.len());
+        for address in alive {
+            let known = known(address);
+            assert_eq!(remembered.table_of(known.class), Some(known.table));
+            assert_eq!(remembered.put(known), Some(known), "it is there already");
+        }
+    }
+
+    #[test]
+    fn owners_are_kept_and_alone() {
+        let remembered = TypeCache::new();
+        let [one, other, third] = [1, 2, 3].map(known);
+        assert_eq!(remembered.add_owner(one.table, one.class, true), Added::New);
+        for alone in [true, false] {
+            assert_eq!(remembered.add_owner(one.table, one.class, alone), Added::Known);
+        }
+        assert_eq!(remembered.add_owner(one.table, other.class, true), Added::Refused);
+        assert_eq!(remembered.add_owner(other.table, other.class, true), Added::New);
+        assert_eq!(remembered.add_owner(one.table, third.class, false), Added::New);
+        for address in 1..if cfg!(miri) { 300 } else { 2_000 } {
+            remembered.put(known(address));
+        }
+        assert_eq!(remembered.owners_of(one.table), [one.class.addr(), third.class.addr()]);
+        assert_eq!(remembered.owners_of(other.table), [other.class.addr()]);
+        assert!(remembered.owners_of(third.table).is_empty());
+    }
+
+    /// Several threads each report another class as the only owner; one of them is
+    /// recorded.
+    #[test]
+    fn one_of_many_threads_is_the_owner() {
+        let remembered = TypeCache::new();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let remembered = &remembered;
+                scope.spawn(move || {
+                    remembered.add_owner(known(1).table, known(thread + 1).class, true)
+                });
+            }
+        });
+        assert_eq!(remembered.owners_of(known(1).table).len(), 1);
+    }
+
+    #[test]
+    fn what_is_read_belongs_together() {
+        let remembered = TypeCache::new();
+        let rounds = if cfg!(miri) { 60 } else { 20_000 };
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let remembered = &remembered;
+                scope.spawn(move || {
+                    for round in 0..rounds {
+                        // Few enough types that all threads use the same few slots.
+                        let mine = known((round * 7 + thread) % 5 * PLACES + 1);
+                        match remembered.table_of(mine.class) {
+                            Some(table) => assert_eq!(table, mine.table),
+                            None => _ = remembered.put(mine),
+                        }
+                    }
+                });
+            }
+        });
+    }
+}

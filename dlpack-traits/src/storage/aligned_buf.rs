@@ -1,0 +1,111 @@
+//! Aligned, zeroed host memory: [`AlignedBuf`].
+
+use alloc::alloc::{alloc_zeroed, dealloc};
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+use crate::error::Error;
+
+/// Alignment, in bytes, of every allocation that this crate makes for elements. JAX and
+/// TensorFlow need it to import memory without a copy.
+pub(crate) const ALIGNMENT: usize = 64;
+
+/// Alignment that is requested from the allocator; `AlignedBuf` aligns the rest by an offset.
+/// For a larger alignment the common allocators do not use fresh pages, which are zero
+/// already, but write zeros to all of the memory.
+const ASKED: usize = 16;
+
+/// Size in bytes from which huge pages are requested: the size of two of them.
+#[cfg(all(target_os = "linux", feature = "pyo3", not(miri)))]
+const HUGE: usize = 4 << 20;
+
+/// Requests huge pages. Without them a large copy spends most of its time in page faults,
+/// one for each page; NumPy requests huge pages too.
+#[cfg(all(target_os = "linux", feature = "pyo3", not(miri)))]
+fn prefer_huge_pages(start: NonNull<u8>, byte_len: usize) {
+    /// A multiple of the smallest page size of every current system.
+    const PAGE: usize = 1 << 16;
+    let skipped = start.addr().get().wrapping_neg() & PAGE.wrapping_sub(1);
+    let whole = byte_len.saturating_sub(skipped) & !PAGE.wrapping_sub(1);
+    // SAFETY: the pages lie inside of an allocation of `byte_len` bytes. The advice does
+    // not change their contents; it can only affect the time that accesses take.
+    unsafe {
+        libc::madvise(start.as_ptr().wrapping_add(skipped).cast(), whole, libc::MADV_HUGEPAGE)
+    };
+}
+
+/// Zeroed host memory that is aligned to [`ALIGNMENT`] bytes.
+///
+/// It returns its address but no reference, so its owner decides who may read and write.
+#[derive(Debug)]
+pub(crate) struct AlignedBuf {
+    /// The first byte, which is aligned.
+    ptr: NonNull<u8>,
+    byte_len: usize,
+    /// The address that the allocator returned.
+    start: NonNull<u8>,
+}
+
+// SAFETY: a block stores only addresses and a length; moving those to another thread, and
+// freeing the memory there, is allowed by the allocator.
+unsafe impl Send for AlignedBuf {}
+// SAFETY: a shared block only returns copies of its address and length.
+unsafe impl Sync for AlignedBuf {}
+
+impl AlignedBuf {
+    /// Allocates `byte_len` zeroed bytes.
+    pub(crate) fn zeroed(byte_len: usize) -> Result<Self, Error> {
+        let layout = Self::layout(byte_len).ok_or(Error::OutOfMemory { bytes: byte_len })?;
+        // SAFETY: the layout has a size of at least one byte.
+        let start = unsafe { alloc_zeroed(layout) };
+        let start = NonNull::new(start).ok_or(Error::OutOfMemory { bytes: byte_len })?;
+        #[cfg(all(target_os = "linux", feature = "pyo3", not(miri)))]
+        if byte_len >= HUGE {
+            prefer_huge_pages(start, byte_len);
+        }
+        let skipped = start.addr().get().wrapping_neg() & ALIGNMENT.wrapping_sub(1);
+        // SAFETY: the allocation is aligned to `ASKED`, so `skipped` is at most the number
+        // of bytes that the layout has beyond `byte_len`.
+        let ptr = unsafe { start.add(skipped) };
+        Ok(Self { ptr, byte_len, start })
+    }
+
+    /// First byte.
+    #[inline]
+    pub(crate) const fn as_ptr(&self) -> *mut u8 {
+        self.ptr.as_ptr()
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub(crate) const fn byte_len(&self) -> usize {
+        self.byte_len
+    }
+
+    /// Borrows the bytes of a block whose address no one else uses.
+    ///
+    /// # Safety
+    ///
+    /// 1. No copy of the address is in use while the slice lives.
+    pub(crate) unsafe fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the block owns these initialised bytes and is borrowed uniquely, and by 1
+        // no one uses a copy of its address.
+        unsafe { core::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.byte_len) }
+    }
+
+    /// The layout of the allocation for `byte_len` bytes: at least one byte, so that an
+    /// empty block has an address too, and room for the offset that aligns the block.
+    fn layout(byte_len: usize) -> Option<Layout> {
+        let room = byte_len.max(1).checked_add(const { ALIGNMENT.wrapping_sub(ASKED) })?;
+        Layout::from_size_align(room, ASKED).ok()
+    }
+}
+
+impl Drop for AlignedBuf {
+    fn drop(&mut self) {
+        if let Some(layout) = Self::layout(self.byte_len) {
+            // SAFETY: `zeroed` allocated `start` with the layout for the same length.
+            unsafe { dealloc(self.start.as_ptr(), layout) }
+        }
+    }
+}

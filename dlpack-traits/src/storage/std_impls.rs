@@ -1,0 +1,115 @@
+//! [`Storage`] for the standard library's owners of slices.
+
+use alloc::boxed::Box;
+use alloc::rc::Rc;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::element::Element;
+use crate::storage::{DataMut, DataRef, SharedOwner, Storage};
+
+impl<T: Element> Storage for [T] {
+    #[inline(always)]
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(self)
+    }
+
+    #[inline(always)]
+    fn data_mut(&mut self) -> DataMut<'_> {
+        DataMut::from_mut_slice(self)
+    }
+}
+
+impl<T: Element, const N: usize> Storage for [T; N] {
+    #[inline(always)]
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(self)
+    }
+
+    #[inline(always)]
+    fn data_mut(&mut self) -> DataMut<'_> {
+        DataMut::from_mut_slice(self)
+    }
+}
+
+/// Nested arrays are one contiguous piece of memory, described as `T`s in the order in
+/// which they lie there.
+impl<T: Element, const R: usize, const C: usize> Storage for [[T; R]; C] {
+    #[inline(always)]
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(self.as_flattened())
+    }
+
+    #[inline(always)]
+    fn data_mut(&mut self) -> DataMut<'_> {
+        DataMut::from_mut_slice(self.as_flattened_mut())
+    }
+}
+
+impl<T: Element> Storage for Vec<T> {
+    #[inline(always)]
+    fn data(&self) -> DataRef<'_> {
+        DataRef::from_slice(self)
+    }
+
+    #[inline(always)]
+    fn data_mut(&mut self) -> DataMut<'_> {
+        DataMut::from_mut_slice(self)
+    }
+}
+
+/// Methods that a pointer forwards to the storage that it points to.
+macro_rules! forward {
+    ($($method:ident)+) => { $(forward!(@ $method);)+ };
+    (@ data) => {
+        #[inline(always)]
+        fn data(&self) -> DataRef<'_> {
+            (**self).data()
+        }
+    };
+    (@ lend) => {
+        #[inline(always)]
+        fn data_mut(&mut self) -> DataMut<'_> {
+            (**self).data_mut()
+        }
+    };
+    (@ share) => {
+        #[inline(always)]
+        fn share(&self) -> Option<SharedOwner> {
+            (**self).share()
+        }
+    };
+}
+
+/// A borrowed storage can be read during the borrow.
+impl<S: Storage + ?Sized> Storage for &S {
+    forward!(data share);
+}
+
+/// A mutably borrowed slice is lent as the slice itself is.
+///
+/// There is no implementation for every `&mut S`: in `fn data_mut(&mut self)` it would turn the
+/// `self.data()` of every other storage into a borrow of the local `self`.
+impl<T: Element> Storage for &mut [T] {
+    forward!(data lend);
+}
+
+impl<S: Storage + ?Sized> Storage for Box<S> {
+    forward!(data lend share);
+}
+
+/// An `Rc` can be viewed, but not exported: it is not `Send`.
+impl<S: Storage + ?Sized> Storage for Rc<S> {
+    forward!(data);
+}
+
+/// An `Arc` is always lent for reading, also while it is the only owner: whether a consumer
+/// may write must not depend on a count that can change.
+impl<S: Storage + Send + Sync + ?Sized + 'static> Storage for Arc<S> {
+    forward!(data);
+
+    #[inline(always)]
+    fn share(&self) -> Option<SharedOwner> {
+        SharedOwner::new(Arc::clone(self))
+    }
+}
