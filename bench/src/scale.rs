@@ -160,7 +160,7 @@ pub fn borrowed(report: &mut Report, rounds: usize) {
     let matrix = OursArc::owner(Samples::new());
     let look = move || {
         let view = matrix.tensor().expect("a tensor");
-        black_box(view.dl_tensor().as_ptr());
+        black_box(view.dl_tensor().as_raw());
     };
     let allocations = Some(crate::counting::count(&look));
     let batch = move || timed(|| (0..BATCH).for_each(|_| look()));

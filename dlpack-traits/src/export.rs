@@ -51,7 +51,7 @@ use crate::view::TensorView;
 ///
 /// let image = Image { pixels: Arc::from([0; 12]), shape: [2, 2, 3] };
 /// let shared = image.to_dlpack()?;
-/// assert_eq!(shared.as_data_ptr(), image.pixels.as_ptr());
+/// assert_eq!(shared.data_ptr(), image.pixels.as_ptr());
 /// assert_eq!(shared.flags(), Flags::READ_ONLY);
 /// # Ok::<(), Error>(())
 /// ```

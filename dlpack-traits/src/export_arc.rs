@@ -36,7 +36,7 @@ use crate::stream::StreamArg;
 /// let samples = ExportArc::new(Samples(vec![1.0, 2.0, 3.0, 4.0]))?;
 /// for _ in 0..1000 {
 ///     let tensor = samples.to_dlpack()?; // no allocation
-///     assert_eq!(tensor.as_data_ptr(), samples.0.as_ptr().cast());
+///     assert_eq!(tensor.data_ptr(), samples.0.as_ptr().cast());
 ///     assert_eq!(tensor.flags(), Flags::READ_ONLY);
 /// }
 /// # Ok::<(), Error>(())

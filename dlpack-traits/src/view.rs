@@ -121,7 +121,7 @@ impl<'a> TensorView<'a> {
 
     /// Address of the first element; NULL if the tensor is empty. On a device without
     /// addresses, the handle.
-    pub fn as_ptr(&self) -> *const u8 {
+    pub fn data_ptr(&self) -> *const u8 {
         self.raw().data.cast_const().cast()
     }
 
@@ -175,11 +175,11 @@ impl<'a> TensorView<'a> {
         if !self.device().has_addresses() {
             return self.raw().byte_offset;
         }
-        if self.as_ptr().is_null() {
+        if self.data_ptr().is_null() {
             return 0;
         }
         // The first element lies inside of the storage.
-        self.as_ptr().addr().wrapping_sub(self.facts.base().addr()) as u64
+        self.data_ptr().addr().wrapping_sub(self.facts.base().addr()) as u64
     }
 
     /// Bits that an element occupies in memory.
@@ -202,7 +202,7 @@ impl fmt::Debug for TensorView<'_> {
             .field("device", &self.device())
             .field("shape", &self.shape())
             .field("strides", &self.strides())
-            .field("data", &self.as_ptr())
+            .field("data", &self.data_ptr())
             .field("flags", &self.facts.flags())
             .finish_non_exhaustive()
     }
@@ -221,7 +221,7 @@ pub struct DLTensorRef<'v> {
 
 impl DLTensorRef<'_> {
     /// The C struct.
-    pub fn as_ptr(&self) -> *const DLTensor {
+    pub fn as_raw(&self) -> *const DLTensor {
         &raw const self.raw
     }
 }

@@ -132,7 +132,7 @@ fuzz_target!(|input: Input| {
     assert_eq!(tensor.shape(), shape.unwrap_or_default());
     assert_eq!((tensor.dtype(), tensor.device()), (dtype, device));
     assert!(tensor.is_row_major() && !tensor.is_read_only());
-    assert_eq!(tensor.as_ptr().addr() % 64, 0);
+    assert_eq!(tensor.data_ptr().addr() % 64, 0);
     // SAFETY: nobody else has the memory.
     let frozen = unsafe { tensor.assume_frozen() };
     let bytes = frozen.as_bytes().expect("on the host, and compact");

@@ -26,11 +26,11 @@ mod meta;
 #[path = "../../dlpack-derive/src/model.rs"]
 mod model;
 #[path = "../../dlpack-derive/src/did_you_mean.rs"]
-mod similar;
+mod did_you_mean;
 #[path = "../../dlpack-derive/src/symbol.rs"]
 mod symbol;
 #[path = "../../dlpack-derive/src/derive.rs"]
-mod tensors;
+mod derive;
 
 use std::str::FromStr as _;
 
@@ -40,8 +40,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::DeriveInput;
 
 const DERIVES: [fn(&DeriveInput) -> TokenStream; 7] = [
-    tensors::export,
-    tensors::import,
+    derive::export,
+    derive::import,
     companion::element,
     companion::data_type,
     companion::storage,
@@ -187,7 +187,7 @@ const TYPES: [&str; 28] = [
     "Vec<i64>",
     "Arc<[T]>",
     "&'a [u8]",
-    "Foreign<f32>",
+    "ImportedStorage<f32>",
     "ImportedStorage",
     "usize",
     "i64",

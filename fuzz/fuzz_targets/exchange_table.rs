@@ -284,10 +284,10 @@ impl World {
         assert_eq!(built.deletes(), 0);
         // SAFETY: it was just made.
         if let Value::Taken(held) = unsafe { &*out.cast::<Value>() } {
-            assert_eq!(held.tensor().shape(), expected.shape);
-            assert_eq!(held.tensor().strides(), expected.strides);
+            assert_eq!(held.imported().shape(), expected.shape);
+            assert_eq!(held.imported().strides(), expected.strides);
             if expected.honest {
-                read(held.tensor());
+                read(held.imported());
             }
         }
         // Its count is of one struct, so it goes before there is another.

@@ -130,7 +130,7 @@ fn inside(view: &TensorView<'_>, start: *const u8, len: usize, padded: bool) {
     let (low, high) = judge::extent(shape, strides).expect("it was accepted");
     let bits = i128::from(view.dtype().element_bits());
     let bits = if padded { (bits + 7) / 8 * 8 } else { bits };
-    let first = (view.as_ptr().addr() as i128 - start.addr() as i128) * 8;
+    let first = (view.data_ptr().addr() as i128 - start.addr() as i128) * 8;
     assert!(first + i128::from(low) * bits >= 0, "before the memory");
     assert!(first + (i128::from(high) + 1) * bits <= len as i128 * 8, "behind the memory");
 }

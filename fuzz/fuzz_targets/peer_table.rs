@@ -8,7 +8,7 @@ extern crate alloc;
 /// The sources themselves: they are private, and know nothing of Python.
 #[path = "../../dlpack-traits/src/exchange/foreign_table.rs"]
 #[allow(dead_code)]
-mod peer;
+mod foreign_table;
 #[path = "../../dlpack-traits/src/exchange/relay.rs"]
 #[allow(dead_code)]
 mod relay;
@@ -16,7 +16,7 @@ mod relay;
 mod ffi {
     pub(crate) use dlpack_traits::ffi::*;
 }
-mod sync {
+mod atomic {
     pub(crate) use core::sync::atomic::{AtomicU8, Ordering};
 }
 mod version {
@@ -36,7 +36,7 @@ use ffi::{
     DLManagedTensorVersioned, DLPackExchangeAPI, DLPackExchangeAPIHeader, DLPackVersion, DLTensor,
 };
 use libfuzzer_sys::fuzz_target;
-use peer::{Outcome, Peer};
+use foreign_table::{ForeignTable, Outcome};
 use relay::Relay;
 
 #[derive(Arbitrary, Debug)]
@@ -114,7 +114,7 @@ fn find(links: &[Link], begin: u8) {
         unsafe { (*at).prev_api = place(link.next) };
     }
     // SAFETY: 1. Each is what its version says.
-    let found = unsafe { Peer::read(place(begin)) };
+    let found = unsafe { ForeignTable::read(place(begin)) };
     let mut next = usize::from(begin);
     let mut expected = None;
     for _ in 0..16 {

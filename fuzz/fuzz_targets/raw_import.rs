@@ -128,21 +128,21 @@ fn end<M: Kind>(tensor: ImportedTensor, fate: Fate, honest: bool) {
         Fate::Held { shared, copied, legacy } => {
             let Ok(held) = ImportedStorage::new(tensor) else { return };
             let held: ImportedStorage = held;
-            let layout = Layout::strided(held.tensor().shape(), held.tensor().strides());
+            let layout = Layout::strided(held.imported().shape(), held.imported().strides());
             assert!(layout.is_ok());
             if shared {
                 if let Ok(again) = held.to_dlpack() {
                     let again = again.import().expect("an export of ours");
-                    assert_eq!(again.shape(), held.tensor().shape());
-                    assert_eq!(again.strides(), held.tensor().strides());
-                    assert_eq!(again.as_ptr(), held.tensor().as_ptr());
+                    assert_eq!(again.shape(), held.imported().shape());
+                    assert_eq!(again.strides(), held.imported().strides());
+                    assert_eq!(again.data_ptr(), held.imported().data_ptr());
                     if honest {
                         read(&again);
                     }
                 }
             }
             // A copy reads elements, and takes memory for each.
-            if copied && honest && held.tensor().numel() < 10_000 {
+            if copied && honest && held.imported().numel() < 10_000 {
                 if let Ok(copy) = held.copy_to_dlpack() {
                     let copy = copy.import().expect("an export of ours");
                     assert!(copy.is_row_major());
@@ -173,7 +173,7 @@ fn end<M: Kind>(tensor: ImportedTensor, fate: Fate, honest: bool) {
         Fate::Image => match Image::from_dlpack(tensor) {
             Ok(image) => {
                 let pixels = i64::from(image.height) * i64::from(image.width) * 3;
-                assert_eq!(image.pixels.tensor().numel(), pixels);
+                assert_eq!(image.pixels.imported().numel(), pixels);
                 drop(image.to_dlpack().expect("it came so"));
             }
             Err(error) => assert!(!error.to_string().is_empty()),

@@ -54,7 +54,7 @@ fn last(tensor: &ImportedTensor) -> Vec<usize> {
 }
 
 fn bytes_at<T>(tensor: &ImportedTensor, position: i64) -> Vec<u8> {
-    let place = tensor.as_ptr().wrapping_offset(position as isize * size_of::<T>() as isize);
+    let place = tensor.data_ptr().wrapping_offset(position as isize * size_of::<T>() as isize);
     let mut bytes = vec![0; size_of::<T>()];
     // SAFETY: the element is in memory of ours; AddressSanitizer would tell.
     unsafe { bytes.as_mut_ptr().copy_from_nonoverlapping(place, bytes.len()) };

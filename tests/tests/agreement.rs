@@ -53,13 +53,13 @@ fn no_elements() {
         let dims: Vec<i64> = shape.iter().map(|&dim| dim.into()).collect();
         let owner = Array { data: numbers(6), shape: shape.clone() };
         for tensor in [owner.to_dlpack().unwrap(), owner.into_dlpack().unwrap()] {
-            assert!(tensor.as_data_ptr().is_null(), "{shape:?}");
+            assert!(tensor.data_ptr().is_null(), "{shape:?}");
             assert_eq!(tensor.shape(), dims);
         }
         let mut copied = Array { data: vec![1_u8; 6], shape };
         assert_eq!(copied.tensor().unwrap().numel(), 0);
         copied.data.clear();
-        assert!(copied.into_dlpack().unwrap().as_data_ptr().is_null());
+        assert!(copied.into_dlpack().unwrap().data_ptr().is_null());
     }
 }
 
@@ -126,7 +126,7 @@ fn owners_that_have_other_memory() {
         let data = Two { first: Arc::clone(&first), second };
         let owner = Array { data, shape: vec![4] };
         let tensor = owner.to_dlpack()?;
-        assert_eq!(tensor.as_data_ptr().addr(), at);
+        assert_eq!(tensor.data_ptr().addr(), at);
         assert_eq!((tensor.dtype(), tensor.device()), (DataType::U16, Device::CPU));
         Ok(tensor.shape().iter().map(|&dim| u8::try_from(dim).unwrap()).collect())
     }
@@ -245,12 +245,12 @@ fn strides_say_the_same_as_a_view() {
                 let spaced = Spaced { data, shape: shape.clone(), strides };
                 let said = spaced.tensor().map(|view| {
                     let flags = if view.is_read_only() { Flags::READ_ONLY } else { Flags::NONE };
-                    (view.shape().to_vec(), view.strides().to_vec(), view.as_ptr(), flags)
+                    (view.shape().to_vec(), view.strides().to_vec(), view.data_ptr(), flags)
                 });
                 for tensor in [spaced.to_dlpack(), spaced.into_dlpack()] {
                     let given = tensor.map(|tensor| {
                         let (shape, strides) = (tensor.shape().to_vec(), tensor.strides().to_vec());
-                        (shape, strides, tensor.as_data_ptr(), tensor.flags())
+                        (shape, strides, tensor.data_ptr(), tensor.flags())
                     });
                     assert_eq!(given, said);
                 }
@@ -285,7 +285,7 @@ fn views_of_borrowed_dims_say_the_same_as_of_others() {
                 views[usize::from(view.is_ok())] += 1;
                 let (Ok(view), Ok(said)) = (view, said) else { continue };
                 assert_eq!((view.shape(), view.strides()), (said.shape(), said.strides()));
-                assert_eq!((view.numel(), view.as_ptr()), (said.numel(), said.as_ptr()));
+                assert_eq!((view.numel(), view.data_ptr()), (said.numel(), said.data_ptr()));
                 assert_eq!((view.dtype(), view.device()), (said.dtype(), said.device()));
                 assert_eq!(view.is_read_only(), said.is_read_only());
             }

@@ -98,7 +98,7 @@ fn a_borrowed_view_allocates_nothing() {
         let ((), allocated, freed) = counting(|| {
             let view = owner.tensor().unwrap();
             let tensor = view.dl_tensor();
-            assert!(!tensor.as_ptr().is_null());
+            assert!(!tensor.as_raw().is_null());
         });
         assert_eq!((allocated, freed), (0, 0), "{shape:?}");
     }

@@ -78,7 +78,7 @@ fn check_layout(claim: &Claim<'_>, result: &Result<TensorView<'_>, Error>) {
         (Ok(view), Ok(described)) => {
             assert_eq!((view.shape(), view.strides()), (described.shape(), described.strides()));
             assert_eq!((view.dtype(), view.device()), (described.dtype(), described.device()));
-            assert_eq!(view.as_ptr(), described.as_ptr(), "{case:#?}");
+            assert_eq!(view.data_ptr(), described.data_ptr(), "{case:#?}");
             assert_eq!(view.is_read_only(), described.is_read_only(), "{case:#?}");
         }
         // Which of several errors is reported depends on the order of the checks.
@@ -122,7 +122,7 @@ fn check_view(
     }
     let tensor = view.dl_tensor();
     // SAFETY: the struct is borrowed from a view that is alive.
-    let tensor = unsafe { tensor.as_ptr().read() };
+    let tensor = unsafe { tensor.as_raw().read() };
     assert_eq!(usize::try_from(tensor.ndim).unwrap(), shape.len());
     let base = memory.address(case) as i128;
     let first = tensor.data.addr() as i128 + i128::from(tensor.byte_offset);

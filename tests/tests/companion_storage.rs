@@ -213,7 +213,7 @@ fn generic_and_nested() {
     assert_eq!(elements::<f32>(export(owned, 1)), [1.0]);
     let numbers = [1_i32, 2];
     let borrowed = tensor(Cow::<'_, _, Vec<u8>>::Borrowed(&numbers), 2);
-    assert_eq!(borrowed.tensor().expect("a view").as_ptr(), numbers.as_ptr().cast());
+    assert_eq!(borrowed.tensor().expect("a view").data_ptr(), numbers.as_ptr().cast());
     let fixed = Dev::Cpu(Cow::<'static, u8, Vec<u8>>::Fixed([3, 4]));
     assert_eq!(elements::<u8>(export(fixed, 2)), [3, 4]);
     let buffer = Buffer { id: 7, r#move: Arc::new([1_u8, 2]) };

@@ -31,7 +31,7 @@ fn of(owner: &dyn DLPackExport) -> ImportedStorage {
     if view.numel() == 0 {
         assert!(tensor.data().is_null());
     } else {
-        assert_ne!(tensor.data().cast_const(), view.as_ptr());
+        assert_ne!(tensor.data().cast_const(), view.data_ptr());
     }
     tensor
 }

@@ -103,7 +103,7 @@ fn dropped_unread() {
 fn into_raw_gives_the_call_away() {
     let drops = Drops::new();
     let tensor = Owner::new(vec![1_i32], &[1]).counted(&drops).into_dlpack().unwrap();
-    let before = tensor.as_ptr();
+    let before = tensor.as_raw();
     let tensor = ImportedStorage::from(tensor);
     assert_eq!(tensor.as_ptr(), before);
     assert_eq!(drops.count(), 0);

@@ -9,7 +9,7 @@ use tensors::{DLPackExport, DataType, Flags, ManagedTensor, SharedOwner, Storage
 /// What a consumer in C would do.
 fn write_first(tensor: &ManagedTensor, value: i32) {
     assert_eq!((tensor.flags(), tensor.dtype()), (Flags::NONE, DataType::I32));
-    let first: *mut [u8; 4] = tensor.as_data_ptr().cast_mut().cast();
+    let first: *mut [u8; 4] = tensor.data_ptr().cast_mut().cast();
     // SAFETY: the tensor is not READ_ONLY, and has an element of 4 bytes there.
     unsafe { first.write(value.to_ne_bytes()) };
 }
@@ -131,7 +131,7 @@ fn a_shared_export_outlives_the_struct() {
     let tensor = shared.to_dlpack().unwrap();
     drop(shared);
     assert_eq!(Arc::strong_count(&data), 2);
-    assert_eq!(tensor.as_data_ptr(), data.as_ptr().cast());
+    assert_eq!(tensor.data_ptr(), data.as_ptr().cast());
     drop(tensor);
     assert_eq!(Arc::strong_count(&data), 1);
 }

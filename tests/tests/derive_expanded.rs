@@ -243,7 +243,7 @@ fn imported() {
         panic!("they are bytes")
     };
     assert_eq!((&frame.shape[..], &frame.strides[..], frame.start), (&[1, 2][..], &[2, 1][..], 0));
-    assert_eq!(frame.pixels.tensor().numel(), 2);
+    assert_eq!(frame.pixels.imported().numel(), 2);
     let Ok(imported::Source::Table { inner, name }) = source(given(&[0.0_f32; 6], &[2, 3])) else {
         panic!("they are floats")
     };

@@ -100,9 +100,9 @@ fn a_borrowed_struct_is_viewed() {
     let shape: &[usize] = &[2, 2];
     let window = Window { data: &samples, shape, _name: "window".into() };
     let view = window.tensor().unwrap();
-    assert_eq!(view.as_ptr(), samples.as_ptr().cast());
+    assert_eq!(view.data_ptr(), samples.as_ptr().cast());
     assert!(view.is_read_only());
-    assert!(!view.dl_tensor().as_ptr().is_null());
+    assert!(!view.dl_tensor().as_raw().is_null());
 }
 
 /// Borrows nothing that could end, so it can be exported.
@@ -117,7 +117,7 @@ struct Table {
 fn static_data_is_exported() {
     static NUMBERS: [f32; 2] = [0.5, 1.5];
     let tensor = Table { data: &NUMBERS, shape: &[1, 2] }.into_dlpack().unwrap();
-    assert_eq!(tensor.as_data_ptr(), NUMBERS.as_ptr().cast());
+    assert_eq!(tensor.data_ptr(), NUMBERS.as_ptr().cast());
     assert_eq!(tensor.flags(), tensors::Flags::READ_ONLY);
 }
 

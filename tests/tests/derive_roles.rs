@@ -26,11 +26,11 @@ fn read<T: Copy>(ptr: *const u8, shape: &[i64], strides: &[i64]) -> Vec<T> {
 }
 
 fn view<T: Copy>(view: &TensorView<'_>) -> Vec<T> {
-    read(view.as_ptr(), view.shape(), view.strides())
+    read(view.data_ptr(), view.shape(), view.strides())
 }
 
 fn managed<T: Copy>(tensor: &ManagedTensor) -> Vec<T> {
-    read(tensor.as_data_ptr(), tensor.shape(), tensor.strides())
+    read(tensor.data_ptr(), tensor.shape(), tensor.strides())
 }
 
 #[derive(DLPackExport)]
@@ -50,7 +50,7 @@ fn two_fields_by_name() {
     assert_eq!(view::<u8>(&seen), (0..12).collect::<Vec<_>>());
 
     let tensor = image.into_dlpack().unwrap();
-    assert_eq!(tensor.as_data_ptr(), address);
+    assert_eq!(tensor.data_ptr(), address);
     assert_eq!(tensor.flags(), Flags::NONE);
     assert_eq!(managed::<u8>(&tensor), (0..12).collect::<Vec<_>>());
 }
@@ -96,7 +96,7 @@ fn every_role_by_attribute() {
     let seen = packet.tensor().unwrap();
     assert_eq!((seen.shape(), seen.strides()), (&[2, 2][..], &[1, 3][..]));
     assert_eq!(seen.dtype(), DataType::U16);
-    assert_eq!(seen.as_ptr().addr() - packet.payload.as_ptr().addr(), 4);
+    assert_eq!(seen.data_ptr().addr() - packet.payload.as_ptr().addr(), 4);
     assert_eq!(view::<u16>(&seen), [10, 13, 11, 14]);
     assert_eq!(packet.data.len(), 23);
 }
@@ -215,6 +215,6 @@ fn a_consumer_may_write_what_it_owns_alone() {
     let image = Image { data: vec![1; 3], shape: [1, 1, 3] };
     let tensor = image.into_dlpack().unwrap();
     // SAFETY: the tensor is not READ_ONLY, and has a first byte.
-    unsafe { tensor.as_data_ptr().cast_mut().write(9) };
+    unsafe { tensor.data_ptr().cast_mut().write(9) };
     assert_eq!(managed::<u8>(&tensor), [9, 1, 1]);
 }

@@ -57,7 +57,7 @@ fn check<S: Storage + Send + 'static>(make: impl Fn() -> S, mode: Mode) {
         if !expected.is_empty() {
             let start =
                 owner.data.data().as_ptr().wrapping_add(usize::try_from(byte_offset).unwrap());
-            assert_eq!(view.as_ptr(), start);
+            assert_eq!(view.data_ptr(), start);
         }
         assert!(owner.describe_mut(Slot::new().describe()).is_ok());
     }
@@ -286,7 +286,7 @@ fn bytes_as_another_type() {
     // No element, no address that could be wrong.
     let empty = Owner::new(Vec::<u8>::new(), &[0, 3]).dtype(DataType::COMPLEX128);
     let tensor = empty.into_dlpack().unwrap();
-    assert!(tensor.as_data_ptr().is_null());
+    assert!(tensor.data_ptr().is_null());
     assert_eq!(tensor.dtype(), DataType::COMPLEX128);
 }
 
@@ -327,7 +327,7 @@ fn borrowed() {
     let view = owner.tensor().unwrap();
     let tensor = view.dl_tensor();
     // SAFETY: the struct is borrowed from a view that is alive.
-    let tensor = unsafe { &*tensor.as_ptr() };
+    let tensor = unsafe { &*tensor.as_raw() };
     assert_eq!(tensor.data.cast_const().cast(), owner.data.as_ptr());
     let inside = |list: *mut i64| {
         let start = core::ptr::from_ref(&view).addr();

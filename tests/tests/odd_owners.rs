@@ -311,7 +311,7 @@ fn owners_behind_pointers() {
     check(Arc::new(owner()) as Arc<dyn DLPackExport + Send + Sync>, &SIX, Flags::READ_ONLY);
     let shared = Arc::new(Owner::new(Arc::new(SIX), &[6]));
     let (one, two) = (Arc::clone(&shared).to_dlpack().unwrap(), shared.to_dlpack().unwrap());
-    assert_eq!(one.as_data_ptr(), two.as_data_ptr());
+    assert_eq!(one.data_ptr(), two.data_ptr());
     check(shared, &SIX, Flags::READ_ONLY);
 }
 

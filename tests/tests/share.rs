@@ -21,7 +21,7 @@ fn the_same_memory() {
         let start = storage.data().as_ptr();
         let owner = Owner::new(storage, &[3]).strided(&[-2], 20);
         let tensor = owner.to_dlpack().unwrap();
-        assert_eq!(tensor.as_data_ptr(), start.wrapping_add(20));
+        assert_eq!(tensor.data_ptr(), start.wrapping_add(20));
         assert_eq!(tensor.flags(), flags);
         drop(owner);
         let tensor = ImportedStorage::from(tensor);
@@ -90,7 +90,7 @@ fn shared_elements_of_every_size() {
 
     let empty = SharedBuffer::<f64>::zeroed(0).unwrap();
     assert!(empty.is_empty() && empty.to_vec().is_empty());
-    assert!(Owner::new(empty, &[0]).to_dlpack().unwrap().as_data_ptr().is_null());
+    assert!(Owner::new(empty, &[0]).to_dlpack().unwrap().data_ptr().is_null());
     let bytes = SharedBuffer::<f64>::zeroed(usize::MAX).unwrap_err();
     assert_eq!(bytes, Error::OutOfMemory { bytes: usize::MAX });
 }
@@ -124,13 +124,13 @@ fn not_shareable() {
 #[test]
 fn an_arc_is_shareable() {
     fn check<T: DLPackExport + Send + Sync + ?Sized + 'static>(owner: Arc<T>, flags: Flags) {
-        let address = owner.tensor().unwrap().as_ptr();
+        let address = owner.tensor().unwrap().data_ptr();
         let first = owner.to_dlpack().unwrap();
         let second = Box::new(Arc::clone(&owner)).to_dlpack().unwrap();
         assert_eq!(Arc::strong_count(&owner), 3, "two exports, each of which is an owner");
         drop(owner);
         for tensor in [first, second] {
-            assert_eq!((tensor.as_data_ptr(), tensor.flags()), (address, flags));
+            assert_eq!((tensor.data_ptr(), tensor.flags()), (address, flags));
             let foreign = ImportedStorage::from(tensor);
             assert_eq!(foreign.elements::<i32>(), SIX);
             foreign.delete_elsewhere(Farewell::Plain);
@@ -210,7 +210,7 @@ fn a_share_that_lies() {
         share: |data: &Arc<_>| SharedOwner::new(window(data, 0, 4)),
     };
     let tensor = part.to_dlpack().unwrap();
-    assert_eq!(tensor.as_data_ptr().cast(), part.data.as_ptr());
+    assert_eq!(tensor.data_ptr().cast(), part.data.as_ptr());
     // Nor is as much as it needs, of however much there is.
     let part = Liar {
         data: Arc::from(vec![7; 1000]),
@@ -218,7 +218,7 @@ fn a_share_that_lies() {
         share: |data: &Arc<_>| SharedOwner::new(window(data, 0, 3)),
     };
     let tensor = part.to_dlpack().unwrap();
-    assert_eq!(tensor.as_data_ptr().cast(), part.data.as_ptr());
+    assert_eq!(tensor.data_ptr().cast(), part.data.as_ptr());
 }
 
 /// Memory of another device.

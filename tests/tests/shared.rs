@@ -37,12 +37,12 @@ fn one_lend_in_place_and_packets_beyond() {
         let shared = ExportArc::new(value).unwrap();
         let first = shared.to_dlpack().unwrap();
         let second = shared.to_dlpack().unwrap();
-        assert_ne!(first.as_ptr(), second.as_ptr());
-        assert_eq!(first.as_data_ptr(), second.as_data_ptr());
+        assert_ne!(first.as_raw(), second.as_raw());
+        assert_eq!(first.data_ptr(), second.data_ptr());
         for tensor in [&first, &second] {
             assert_eq!((tensor.shape(), tensor.flags()), (shape, Flags::READ_ONLY));
         }
-        let place = first.as_ptr();
+        let place = first.as_raw();
         for farewell in Farewell::ALL {
             let consumer = ImportedStorage::from(shared.to_dlpack().unwrap());
             consumer.delete(farewell);
@@ -51,7 +51,7 @@ fn one_lend_in_place_and_packets_beyond() {
         for farewell in Farewell::ALL {
             let again = shared.to_dlpack().unwrap();
             if in_place {
-                assert_eq!(again.as_ptr(), place);
+                assert_eq!(again.as_raw(), place);
             }
             assert_eq!(again.shape(), shape);
             ImportedStorage::from(again).delete_elsewhere(farewell);
@@ -315,9 +315,9 @@ fn around_it() {
 
     let drops = Drops::new();
     let around = Arc::new(Box::new(Around(matrix(&drops))));
-    let place = around.0.to_dlpack().unwrap().as_ptr();
+    let place = around.0.to_dlpack().unwrap().as_raw();
     let tensor = around.to_dlpack().unwrap();
-    assert_eq!((tensor.as_ptr(), tensor.shape()), (place, &[2, 3][..]));
+    assert_eq!((tensor.as_raw(), tensor.shape()), (place, &[2, 3][..]));
     drop(around);
     assert_eq!(drops.count(), 0);
     drop(tensor);

@@ -156,7 +156,7 @@ fn odd_sizes() {
         let tensors = [shared.to_dlpack().unwrap(), shared.to_dlpack().unwrap()];
         drop(shared);
         for tensor in tensors {
-            assert_eq!(tensor.as_data_ptr().addr() % align, 0);
+            assert_eq!(tensor.data_ptr().addr() % align, 0);
             let consumer = ImportedStorage::from(tensor);
             assert_eq!(consumer.elements::<i32>(), SIX);
             consumer.delete_elsewhere(Farewell::Narrow);

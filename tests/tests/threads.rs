@@ -122,7 +122,7 @@ fn one_handle_read_by_all() {
                 assert_eq!((tensor.shape(), tensor.strides()), (&[2, 3][..], &[3, 1][..]));
                 assert_eq!((tensor.dtype(), tensor.device()), (DataType::F32, Device::CPU));
                 assert_eq!((tensor.flags(), tensor.ndim()), (Flags::NONE, 2));
-                assert!(!tensor.as_data_ptr().is_null());
+                assert!(!tensor.data_ptr().is_null());
             });
         }
     });

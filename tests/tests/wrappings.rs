@@ -46,7 +46,7 @@ impl<T: DLPackExport> DLPackExport for Counted<T> {
 type Seen = (Vec<i64>, Vec<i64>, DataType, usize, Vec<u8>);
 
 fn seen(tensor: &ManagedTensor) -> Seen {
-    let first = tensor.as_data_ptr();
+    let first = tensor.data_ptr();
     let numel: i64 = tensor.shape().iter().product();
     let bytes = usize::try_from(numel).unwrap() * tensor.dtype().element_bits() as usize / 8;
     // SAFETY: the tensors of this file are contiguous, on the host, and initialised.

@@ -50,7 +50,9 @@ const _: () = {
                 "Image",
                 &[
                     __dlpack::held::<ImportedStorage<u8>>().want,
-                    __dlpack::Requirement::Filled(__dlpack::shape::<[usize; 3]>().capacity),
+                    __dlpack::Requirement::Filled(
+                        __dlpack::shape::<[usize; 3]>().capacity,
+                    ),
                     __dlpack::Requirement::Compact(__dlpack::ROW_MAJOR),
                     __dlpack::Requirement::NoOffset,
                 ],
@@ -61,10 +63,15 @@ const _: () = {
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             let __parts = __dlpack::begin::<
                 Self,
-            >(&__tensor, "Image", __dlpack::held::<ImportedStorage<u8>>().in_place(&__tensor))?;
+            >(
+                &__tensor,
+                "Image",
+                __dlpack::held::<ImportedStorage<u8>>().in_place(&__tensor),
+            )?;
             __dlpack::Result::Ok(Self {
                 shape: (__dlpack::shape::<[usize; 3]>().make)(&__parts)?,
-                data: (__dlpack::held::<ImportedStorage<u8>>().make)(__parts.place, __tensor)?,
+                data: (__dlpack::held::<ImportedStorage<u8>>()
+                    .make)(__parts.place, __tensor)?,
             })
         }
     }

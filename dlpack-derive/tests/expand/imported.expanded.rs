@@ -37,7 +37,11 @@ const _: () = {
         ) -> __dlpack::Result<Self, __dlpack::ImportError> {
             let __parts = __dlpack::begin::<
                 Self,
-            >(&__tensor, "Frame", __dlpack::held::<ImportedStorage<T>>().in_place(&__tensor))?;
+            >(
+                &__tensor,
+                "Frame",
+                __dlpack::held::<ImportedStorage<T>>().in_place(&__tensor),
+            )?;
             __dlpack::validated(
                 __dlpack::Result::Ok(Self {
                     shape: (__dlpack::shape::<Vec<u32>>().make)(&__parts)?,

@@ -32,7 +32,11 @@ const _: () = {
                 __tensor,
                 __shape,
                 __copied,
-                &[__dlpack::Requirement::Filled(__dlpack::shape::<Vec<usize>>().capacity)],
+                &[
+                    __dlpack::Requirement::Filled(
+                        __dlpack::shape::<Vec<usize>>().capacity,
+                    ),
+                ],
             )
         }
         fn from_layout(
@@ -58,7 +62,10 @@ const _: () = {
         fn accepts(
             __tensor: &__dlpack::ImportedTensor,
         ) -> __dlpack::Result<(), __dlpack::MismatchKind> {
-            __dlpack::any_holds(__tensor, &[__dlpack::storage::<ImportedStorage<f32>>().accepts])
+            __dlpack::any_holds(
+                __tensor,
+                &[__dlpack::storage::<ImportedStorage<f32>>().accepts],
+            )
         }
         fn axes(__tensor: &__dlpack::ImportedTensor) -> &'static [__dlpack::i64] {
             __dlpack::axes_of_one(
@@ -101,7 +108,9 @@ const _: () = {
         #[inline(always)]
         fn data_mut(&mut self) -> __dlpack::DataMut<'_> {
             match self {
-                Self::Own { 0: __data, .. } => __dlpack::data_mut::<__Here, 0, Self>(__data),
+                Self::Own { 0: __data, .. } => {
+                    __dlpack::data_mut::<__Here, 0, Self>(__data)
+                }
                 Self::Foreign { 0: __data, .. } => {
                     __dlpack::data_mut::<__Here, 1, Self>(__data)
                 }

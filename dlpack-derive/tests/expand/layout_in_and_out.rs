@@ -10,5 +10,5 @@ pub(crate) struct Strided {
 pub(crate) enum Buffer {
     Own(Vec<f32>),
     #[dlpack(import)]
-    ImportedStorage(ImportedStorage<f32>),
+    Foreign(ImportedStorage<f32>),
 }

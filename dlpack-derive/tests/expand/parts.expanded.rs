@@ -102,7 +102,9 @@ const _: () = {
         #[inline(always)]
         fn data_mut(&mut self) -> __dlpack::DataMut<'_> {
             match self {
-                Self::F32 { 0: __data, .. } => __dlpack::data_mut::<__Here, 0, Self>(__data),
+                Self::F32 { 0: __data, .. } => {
+                    __dlpack::data_mut::<__Here, 0, Self>(__data)
+                }
                 Self::Text { .. } => {
                     __dlpack::DataMut::refused(const {
                         &__dlpack::Error::NoStorage {

@@ -43,7 +43,7 @@ pub fn check_device<B: PointerAttributes>(tensor: &ImportedTensor) -> Result<(),
     if bytes.is_empty() {
         return Ok(());
     }
-    let first = tensor.as_ptr().cast::<c_void>();
+    let first = tensor.data_ptr().cast::<c_void>();
     if !claimed.has_addresses() {
         return check::<B>(first, claimed);
     }

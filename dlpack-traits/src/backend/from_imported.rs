@@ -33,7 +33,7 @@ impl<B: Backend> DeviceBuffer<B> {
         foreign: ImportedStorage,
         stream: WorkStream<B>,
     ) -> Result<Self, Error> {
-        let tensor = foreign.tensor();
+        let tensor = foreign.imported();
         let (device, dtype) = (tensor.device(), tensor.dtype());
         if device != stream.device() {
             return Err(Error::DeviceMismatch { device: stream.device(), storage: device });

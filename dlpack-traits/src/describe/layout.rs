@@ -396,7 +396,7 @@ mod tests {
         let storage = [0_u32; 8];
         let view = |layout: Layout<'_>| {
             let view = TensorView::new(DataRef::from_slice(&storage), layout)?;
-            Ok::<_, Error>(view.as_ptr().addr() - storage.as_ptr().addr())
+            Ok::<_, Error>(view.data_ptr().addr() - storage.as_ptr().addr())
         };
         let layout = || Layout::row_major(&[2]).unwrap();
         assert_eq!(view(layout().offset(3).unwrap()), Ok(12));
@@ -451,7 +451,7 @@ mod tests {
         let storage = [0_u8; 6];
         let view = |layout: Layout<'_>| {
             TensorView::new(DataRef::from_slice(&storage), layout.dtype(DataType::FLOAT4_E2M1FN))
-                .map(|view| view.as_ptr().addr() - storage.as_ptr().addr())
+                .map(|view| view.data_ptr().addr() - storage.as_ptr().addr())
         };
         let row = |n: &'static [i64]| Layout::row_major(n).unwrap();
         assert_eq!(view(row(&[12])), Ok(0));

@@ -90,7 +90,7 @@ fn copy(
     place: &Place<'_>,
     len: usize,
 ) -> Result<Vec<u8>, Error> {
-    let first = tensor.as_ptr().cast_mut();
+    let first = tensor.data_ptr().cast_mut();
     let access = tensor.access();
     let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
     let (shape, strides) = match order {

@@ -25,7 +25,7 @@ use crate::storage::SharedBuffer;
 /// /// Samples in our own memory or in foreign memory.
 /// enum Samples {
 ///     Own(Vec<f32>),
-///     ImportedStorage(ImportedStorage<f32>),
+///     Foreign(ImportedStorage<f32>),
 /// }
 ///
 /// impl ImportStorage for Samples {

@@ -354,7 +354,7 @@ impl ImportedTensor {
     /// Address of the first element, which may have any alignment; NULL if the tensor is
     /// empty. On a device without addresses, the handle.
     #[inline]
-    pub fn as_ptr(&self) -> *const u8 {
+    pub fn data_ptr(&self) -> *const u8 {
         self.node.checked.first
     }
 
@@ -406,7 +406,7 @@ impl fmt::Debug for ImportedTensor {
             .field("shape", &self.shape())
             .field("strides", &self.strides())
             .field("flags", &self.flags())
-            .field("data", &self.as_ptr())
+            .field("data", &self.data_ptr())
             .field("release", &self.node.release)
             .finish_non_exhaustive()
     }

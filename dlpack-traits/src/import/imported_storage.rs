@@ -162,7 +162,7 @@ impl<T> ImportedStorage<T> {
     }
 
     /// The imported tensor.
-    pub fn tensor(&self) -> &ImportedTensor {
+    pub fn imported(&self) -> &ImportedTensor {
         &self.tensor
     }
 
@@ -232,7 +232,7 @@ impl Span {
     /// The import checked that the numbers fit: `checked::distance`, `checked::byte_span`.
     #[inline(always)]
     fn of(tensor: &ImportedTensor) -> Self {
-        let (first, bytes) = (tensor.as_ptr().cast_mut(), tensor.byte_range());
+        let (first, bytes) = (tensor.data_ptr().cast_mut(), tensor.byte_range());
         if !tensor.device().has_addresses() {
             // The size of the object is not known; it extends at least to the last element.
             let byte_offset = usize::try_from(tensor.byte_offset()).unwrap_or(0);
@@ -318,7 +318,7 @@ impl<T> ImportedStorage<T> {
     /// The memory, with the element type of the tensor.
     #[inline(always)]
     fn memory(&self) -> DataRef<'_> {
-        let data = memory_of(self.tensor());
+        let data = memory_of(self.imported());
         if self.for_host { data.imported_for_host() } else { data }
     }
 }
@@ -326,7 +326,7 @@ impl<T> ImportedStorage<T> {
 impl<T: ImportedElement> Storage for ImportedStorage<T> {
     #[inline(always)]
     fn data(&self) -> DataRef<'_> {
-        self.memory().with_axes(Self::axes_in(self.tensor()))
+        self.memory().with_axes(Self::axes_in(self.imported()))
     }
 
     #[inline]

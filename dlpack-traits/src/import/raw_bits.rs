@@ -123,7 +123,7 @@ impl<'a> RawBits<'a> {
         let (to, _) = bytes.split_at_mut(len.min(9) as usize);
         // SAFETY: by 1 and by 4 of `ImportedTensor::from_raw` an element of the same allocation
         // begins in the byte at this offset.
-        let place = unsafe { self.tensor.as_ptr().cast_mut().offset(byte) };
+        let place = unsafe { self.tensor.data_ptr().cast_mut().offset(byte) };
         // SAFETY: 1. By 4 of `ImportedTensor::from_raw` the bytes of the element are initialised
         // and alive. This crate lent them with this access, or 5 of `from_raw` guarantees
         // the same.

@@ -168,7 +168,7 @@ impl<'a> Frozen<'a> {
             return Err(Error::NotCompact);
         }
         let len = self.tensor.byte_range().end.unsigned_abs();
-        let first = self.tensor.as_ptr();
+        let first = self.tensor.data_ptr();
         let first = if len == 0 { core::ptr::dangling() } else { first };
         // SAFETY: by 4 of `from_raw` there are `len` initialised bytes from the first
         // element of a contiguous tensor on, alive as long as the handle, which is borrowed

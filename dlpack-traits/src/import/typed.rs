@@ -65,7 +65,7 @@ impl ImportedTensor {
             (numel.checked_div(each).unwrap_or(0), const { size_of::<T>() / parts(T::AXES) })
         };
         Ok(Typed {
-            first: self.as_ptr().cast_mut(),
+            first: self.data_ptr().cast_mut(),
             shape: shape.get(..outer).unwrap_or(shape),
             strides: strides.get(..outer).unwrap_or(strides),
             step: isize::try_from(step).unwrap_or(0),

@@ -109,7 +109,7 @@ impl<A: Abi> ManagedTensor<A> {
     /// The address of the struct, which this handle still owns. The caller may read the
     /// struct while the handle exists, and must not use it afterwards.
     #[inline]
-    pub fn as_ptr(&self) -> *mut A {
+    pub fn as_raw(&self) -> *mut A {
         self.managed.as_ptr()
     }
 
@@ -193,7 +193,7 @@ impl<A: Abi> ManagedTensor<A> {
     }
 
     /// Address of the first element, or the handle; NULL if the tensor is empty.
-    pub fn as_data_ptr(&self) -> *const u8 {
+    pub fn data_ptr(&self) -> *const u8 {
         self.raw().data.cast_const().cast()
     }
 }
@@ -217,7 +217,7 @@ impl<A: Abi> fmt::Debug for ManagedTensor<A> {
             .field("shape", &self.shape())
             .field("strides", &self.strides())
             .field("flags", &self.flags())
-            .field("data", &self.as_data_ptr())
+            .field("data", &self.data_ptr())
             .finish()
     }
 }

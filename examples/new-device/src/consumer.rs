@@ -55,7 +55,7 @@ impl Consumer {
         }
         // `data` is a handle to its device, which the host never follows; the
         // offset stays beside it.
-        let address = Address::from_ptr(tensor.as_ptr().cast_mut().cast());
+        let address = Address::from_ptr(tensor.data_ptr().cast_mut().cast());
         let start = usize::try_from(tensor.byte_offset()).map_err(|_| Error::SizeOverflow)?;
         let end = start.saturating_add(tensor.byte_range().end.unsigned_abs());
         self.stream.stream().sum(address, start..end, self.result);

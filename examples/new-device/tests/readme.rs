@@ -29,7 +29,7 @@ fn the_code_in_the_readme_is_the_code() {
 fn the_tests_in_the_readme_are_tests() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = fs::read_to_string(folder.join("README.md")).unwrap();
-    let tests = fs::read_to_string(folder.join("tests/hand_off.rs")).unwrap();
+    let tests = fs::read_to_string(folder.join("tests/sync_for.rs")).unwrap();
     let mut named = 0;
     for word in readme.split('`').skip(1).step_by(2) {
         let words = word.split('_').count();

@@ -99,7 +99,7 @@ impl Tensor {
     /// Address of the first element; 0 if there are none.
     #[getter]
     fn data_ptr(&self) -> PyResult<usize> {
-        Ok(self.tensor()?.as_ptr().addr())
+        Ok(self.tensor()?.data_ptr().addr())
     }
 
     /// Whether nobody may write.
@@ -112,7 +112,7 @@ impl Tensor {
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.0 {
             Elements::Own(own) => own.to_list(py),
-            Elements::Foreign(foreign) => foreign::to_list(py, foreign.tensor()),
+            Elements::Foreign(foreign) => foreign::to_list(py, foreign.imported()),
         }
     }
 

@@ -50,7 +50,7 @@ fn to_the_host() -> Result<(), Error> {
     opener.join().expect("no panic");
     assert_eq!((copy.device(), copy.flags()), (Device::CPU, Flags::IS_COPIED));
     // SAFETY: a compact copy of six numbers, of which nobody else knows.
-    let read = unsafe { std::slice::from_raw_parts(copy.as_data_ptr(), 24) };
+    let read = unsafe { std::slice::from_raw_parts(copy.data_ptr(), 24) };
     assert_eq!(read, 7_u32.to_ne_bytes().repeat(6));
     drop(window);
     session.destroy_stream(stream);
@@ -74,10 +74,10 @@ fn on_the_gpu() -> Result<(), Error> {
     let copy = copy_on_device::<Both, _>(&window, says)?;
     opener.join().expect("no panic");
     assert_eq!((copy.device(), copy.flags()), (Device::cuda(0), Flags::IS_COPIED));
-    assert_ne!(copy.as_data_ptr().addr(), window.0.as_ptr().addr());
+    assert_ne!(copy.data_ptr().addr(), window.0.as_ptr().addr());
     // SAFETY: the struct lives as long as the tensor.
-    let offset = unsafe { (*copy.as_ptr()).dl_tensor.byte_offset };
-    let first = copy.as_data_ptr().addr() + usize::try_from(offset).expect("a size");
+    let offset = unsafe { (*copy.as_raw()).dl_tensor.byte_offset };
+    let first = copy.data_ptr().addr() + usize::try_from(offset).expect("a size");
     assert_eq!(session.read_on(consumer, first, 3), [8; 3]);
     drop((copy, window));
     session.destroy_stream(consumer);

@@ -358,7 +358,7 @@ fn a_set_of_backends_allocates_on_the_current_stream() -> Result<(), Error> {
     let tensor = <(Cpu, Cuda)>::allocate(&prototype)?;
     assert_eq!((tensor.device(), tensor.shape()), (device, &[4, 4][..]));
     gate.open();
-    let address = tensor.as_data_ptr().addr();
+    let address = tensor.data_ptr().addr();
     assert_eq!(session.read_on(stream, address, 16), [0; 16]);
     drop((tensor, entered));
     session.destroy_stream(stream);

@@ -227,7 +227,7 @@ const ROWS: [(&str, fn()); 11] = [
     ("round trip", || each(matrices(), |matrix| slice(exported(matrix)))),
     ("borrowed view", || {
         let matrix = matrix();
-        again(|()| matrix.tensor().map(|view| view.as_ptr()).ok());
+        again(|()| matrix.tensor().map(|view| view.data_ptr()).ok());
     }),
     ("table: from object + deleter", from_object),
     ("table: borrowed DLTensor", borrowed),

@@ -17,7 +17,7 @@ mod ffi {
 #[cfg(loom)]
 #[path = "../../../dlpack-traits/src/atomic.rs"]
 #[allow(unused_imports, reason = "the relay uses its part")]
-mod sync;
+mod atomic;
 
 #[cfg(not(loom))]
 fn main() {

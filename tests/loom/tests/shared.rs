@@ -4,7 +4,7 @@
 #![cfg(loom)]
 
 /// Where the crate takes its atomics from.
-mod sync {
+mod atomic {
     pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
 }
 

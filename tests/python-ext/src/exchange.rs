@@ -48,7 +48,7 @@ impl DLPackImport for Received {
 impl Received {
     /// All elements, in a flat list.
     fn values(&self) -> PyResult<Vec<f32>> {
-        let tensor = self.data.tensor();
+        let tensor = self.data.imported();
         Ok(tensor.elements::<f32>()?.to_vec()?)
     }
 }

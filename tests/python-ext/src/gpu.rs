@@ -83,7 +83,7 @@ macro_rules! on_gpus {
         impl $taken {
             #[getter]
             fn data_ptr(&self) -> usize {
-                self.1.tensor().as_ptr().addr()
+                self.1.imported().data_ptr().addr()
             }
         }
 

@@ -46,7 +46,7 @@ impl Held {
                 tensor.dtype().to_string(),
                 tensor.device().to_string(),
                 tensor.flags().bits(),
-                tensor.as_ptr().addr(),
+                tensor.data_ptr().addr(),
             ))
         })
     }
@@ -185,7 +185,7 @@ impl DLPackImport for Floats {
 impl Floats {
     /// All elements in a flat list.
     fn values(&self) -> PyResult<Vec<f32>> {
-        Ok(self.0.tensor().elements::<f32>()?.to_vec()?)
+        Ok(self.0.imported().elements::<f32>()?.to_vec()?)
     }
 }
 
@@ -205,7 +205,7 @@ impl DLPackImport for Anything {
 impl Anything {
     /// All elements in a flat list, where they are `float32`s on the host.
     fn values(&self) -> PyResult<Vec<f32>> {
-        Ok(self.0.tensor().elements::<f32>()?.to_vec()?)
+        Ok(self.0.imported().elements::<f32>()?.to_vec()?)
     }
 }
 

@@ -70,7 +70,7 @@ fn facts(tensor: &ImportedTensor, stream: python::CurrentStream<'_>) -> Facts {
         tensor.device().to_string(),
         tensor.shape().to_vec(),
         tensor.strides().to_vec(),
-        tensor.as_ptr().addr(),
+        tensor.data_ptr().addr(),
         stream.as_ptr().addr(),
     )
 }

@@ -72,10 +72,10 @@ impl InUsm {
         let options = ImportOptions::new();
         let options = stream.map_or(options, |stream| options.stream_object(stream));
         let tensor = python::from_dlpack_with(object, &options)?;
-        OneApi::recognize(tensor.as_ptr().cast(), tensor.device())?;
+        OneApi::recognize(tensor.data_ptr().cast(), tensor.device())?;
         let stream = self::stream(tensor.device().device_id(), queue)?;
         let foreign: ImportedStorage = ImportedStorage::new(tensor)?;
-        let tensor = foreign.tensor();
+        let tensor = foreign.imported();
         let (shape, strides) = (tensor.shape().to_vec(), tensor.strides().to_vec());
         // From the lowest element to the first.
         let byte_offset = tensor.byte_range().start.unsigned_abs();

@@ -39,7 +39,7 @@ impl InClBuffer {
     fn take(object: &Bound<'_, PyAny>, queue: usize) -> PyResult<Self> {
         let tensor = python::from_dlpack(object)?;
         // SAFETY: 1. A tensor of OpenCL has the handle of a buffer.
-        unsafe { OpenCl::memory(tensor.as_ptr().cast_mut().cast()) }?.holds(&tensor)?;
+        unsafe { OpenCl::memory(tensor.data_ptr().cast_mut().cast()) }?.holds(&tensor)?;
         let stream = stream(tensor.device().device_id(), queue)?;
         let byte_offset = usize::try_from(tensor.byte_offset())?;
         let shape = tensor.shape().to_vec();

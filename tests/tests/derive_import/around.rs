@@ -128,8 +128,8 @@ enum OneOf {
 impl OneOf {
     fn check(&self) -> Result<(), &'static str> {
         match self {
-            Self::A(bytes) if bytes.tensor().ndim() == 0 => Err("no scalars"),
-            Self::B(floats) if floats.tensor().ndim() == 0 => Err("no scalars"),
+            Self::A(bytes) if bytes.imported().ndim() == 0 => Err("no scalars"),
+            Self::B(floats) if floats.imported().ndim() == 0 => Err("no scalars"),
             Self::A(_) | Self::B(_) => Ok(()),
         }
     }
@@ -199,12 +199,12 @@ fn storages() {
     let either = |forged: &Forged| built::<Either>(forged).unwrap();
     assert!(matches!(either(&forged(&[2], &[0, 0])).data, Buffer::Foreign(_)));
     let Buffer::Bytes { bytes: held } = either(&bytes(&[6])).data else { panic!("bytes") };
-    assert_eq!(held.tensor().shape(), [6]);
+    assert_eq!(held.imported().shape(), [6]);
     let drops = Drops::new();
     let tensor = imported(&bytes(&[6]), &drops);
-    let address = tensor.as_ptr();
+    let address = tensor.data_ptr();
     let again: ImportedTensor = import(Either::from_dlpack(tensor).unwrap().into_dlpack().unwrap());
-    assert_eq!((again.as_ptr(), again.dtype()), (address, DataType::U8));
+    assert_eq!((again.data_ptr(), again.dtype()), (address, DataType::U8));
     drop(again);
     assert_eq!(drops.count(), 1);
     assert_eq!(

@@ -130,7 +130,7 @@ fn defaults_that_panic() {
     let (panicked, drops) = outcome::<Haunted>(&[6]);
     assert!(panicked.is_none_or(|haunted| {
         haunted.is_ok_and(|haunted| {
-            haunted.data.tensor().ndim() + haunted.shape.len() == usize::from(haunted.ghost)
+            haunted.data.imported().ndim() + haunted.shape.len() == usize::from(haunted.ghost)
         })
     }));
     assert_eq!(drops.count(), 1);

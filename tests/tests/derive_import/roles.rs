@@ -18,13 +18,13 @@ use super::{built, bytes, imported, text};
 fn same_again<T: DLPackExport + DLPackImport + Send + 'static>(forged: &Forged) {
     let drops = Drops::new();
     let tensor = imported(forged, &drops);
-    let (address, first) = (tensor.as_ptr().addr(), tensor.as_ptr());
+    let (address, first) = (tensor.data_ptr().addr(), tensor.data_ptr());
     let (shape, strides) = (tensor.shape().to_vec(), tensor.strides().to_vec());
     let range = tensor.byte_range();
     let value = T::from_dlpack(tensor).unwrap();
     let again: ImportedTensor = import(value.into_dlpack().unwrap());
-    assert_eq!(again.as_ptr().addr(), address, "not a byte was moved");
-    assert_eq!(again.as_ptr(), first);
+    assert_eq!(again.data_ptr().addr(), address, "not a byte was moved");
+    assert_eq!(again.data_ptr(), first);
     assert_eq!((again.shape(), again.strides()), (&shape[..], &strides[..]));
     assert_eq!((again.dtype(), again.device()), (forged.dtype, forged.device));
     assert_eq!(again.byte_range(), range);

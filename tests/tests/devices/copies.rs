@@ -126,7 +126,7 @@ fn packed_elements() {
     let fours = Owner::new(device.clone(), &[5]).dtype(U4);
     let copied = copy_to_host::<Both, _>(&fours).unwrap();
     assert_eq!(copied.dtype(), U4);
-    let bytes = copied.as_data_ptr();
+    let bytes = copied.data_ptr();
     // SAFETY: five elements of four bits take three bytes.
     let bytes = unsafe { core::slice::from_raw_parts(bytes, 3) };
     assert_eq!(bytes, [0x21, 0x43, 0x65]);

@@ -16,8 +16,8 @@ type Both = (Cpu, Npu);
 /// The bytes from the first element on.
 fn bytes(tensor: &ManagedTensor, byte_len: usize) -> Vec<u8> {
     // SAFETY: 1. The struct lives as long as the tensor.
-    let byte_offset = unsafe { (*tensor.as_ptr()).dl_tensor.byte_offset };
-    let data = tensor.as_data_ptr().cast_mut().cast();
+    let byte_offset = unsafe { (*tensor.as_raw()).dl_tensor.byte_offset };
+    let data = tensor.data_ptr().cast_mut().cast();
     let from = MemoryRef { device: NPU, data, byte_offset };
     let ours = stream::<Npu>();
     let mut bytes = vec![0_u8; byte_len];
@@ -42,7 +42,7 @@ fn with_strides() {
     let copy = copy_on_device::<Both, _>(&tensor, consumer.as_arg()).unwrap();
     assert_eq!((copy.device(), copy.flags()), (NPU, Flags::IS_COPIED));
     assert_eq!((copy.shape(), copy.strides()), (&[2, 3][..], &[-8, 2][..]));
-    assert_ne!(copy.as_data_ptr(), device.as_ptr().cast_const().cast());
+    assert_ne!(copy.data_ptr(), device.as_ptr().cast_const().cast());
     // Bytes 4 to 16 are spanned, and the first element is byte 12.
     assert_eq!(bytes(&copy, 5), [12, 13, 14, 15, 16]);
     drop((tensor, device));

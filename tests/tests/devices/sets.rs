@@ -27,7 +27,7 @@ fn each_device_is_served_by_its_backend() {
         assert_eq!((tensor.device(), tensor.dtype()), (device, DataType::F32));
         assert_eq!((tensor.shape(), tensor.strides()), (&[2, 3][..], &[3, 1][..]));
         assert_eq!(tensor.flags(), Flags::NONE, "who asked for it writes it");
-        assert_eq!(tensor.as_data_ptr().addr() % 64, 0);
+        assert_eq!(tensor.data_ptr().addr() % 64, 0);
         ImportedStorage::from(tensor).delete_elsewhere(Farewell::Plain);
     }
 }
@@ -42,7 +42,7 @@ fn allocations_are_zeroed_and_for_the_current_stream() {
 
     let stream = Stream::new(0).unwrap();
     let tensor = runtime::with_stream(&stream, || Both::allocate(&prototype(NPU))).unwrap();
-    let address = Address::from_ptr(tensor.as_data_ptr().cast_mut().cast());
+    let address = Address::from_ptr(tensor.data_ptr().cast_mut().cast());
     let mut elements = [1_u8; 24];
     // SAFETY: 1. The array is there until the stream has been waited for.
     unsafe { stream.copy_to_host((address, 0), elements.as_mut_ptr(), 24) };
@@ -108,7 +108,7 @@ fn nothing_is_allocated_and_freed() {
         let tensor = Both::allocate(&nothing).unwrap();
         assert_eq!(tensor.shape(), [0, 3]);
         // A handle stays one, an address is NULL.
-        assert_eq!(tensor.as_data_ptr().is_null(), device == Device::CPU);
+        assert_eq!(tensor.data_ptr().is_null(), device == Device::CPU);
     }
     let too_much = Prototype::new(DataType::F64, Dims::borrowed(&[1 << 40]), NPU).unwrap();
     let error = Both::allocate(&too_much).unwrap_err();
@@ -120,7 +120,7 @@ fn nothing_is_allocated_and_freed() {
 fn whose_memory_it_is() {
     let _session = Session;
     let tensor = Both::allocate(&prototype(Device::new(kDLExtDev, 1))).unwrap();
-    let data = tensor.as_data_ptr().cast();
+    let data = tensor.data_ptr().cast();
     let known = Both::attributes(data, NPU).unwrap();
     assert_eq!((known.device, known.host_accessible), (Device::new(kDLExtDev, 1), false));
     let host = [0_u8; 4];

@@ -297,12 +297,12 @@ struct Made {
 impl Made {
     fn new(data: ImportedStorage<i32>, shape: Extents) -> Result<Self, Error> {
         trip(Hook::Construct);
-        if data.tensor().numel() == 6 { Ok(Self { data, shape }) } else { Err(Error::NotCompact) }
+        if data.imported().numel() == 6 { Ok(Self { data, shape }) } else { Err(Error::NotCompact) }
     }
 
     fn check(&self) -> Result<(), Error> {
         trip(Hook::Validate);
-        if self.shape.0.len() == self.data.tensor().ndim() {
+        if self.shape.0.len() == self.data.imported().ndim() {
             Ok(())
         } else {
             Err(Error::NotCompact)

@@ -174,7 +174,7 @@ impl core::default::Default for Default<Bomb> {
 impl Checked {
     fn check(&self) -> Result<(), Error> {
         let Self { data, shape, bomb: Default(Bomb) } = self;
-        assert_eq!((data.tensor().numel(), shape.len()), (4, 1));
+        assert_eq!((data.imported().numel(), shape.len()), (4, 1));
         resume_unwind(Box::new("a check"));
     }
 }
@@ -190,7 +190,7 @@ struct Constructed {
 impl Constructed {
     fn new(data: ImportedStorage<u8>, shape: Vec<usize>) -> Result<Self, Error> {
         let made = Self { data, shape };
-        assert_eq!((made.data.tensor().numel(), made.shape.len()), (4, 1));
+        assert_eq!((made.data.imported().numel(), made.shape.len()), (4, 1));
         resume_unwind(Box::new("a constructor"));
     }
 }

@@ -57,7 +57,7 @@ fn check<M: Forge>(case: &Forged, range: core::ops::Range<isize>) {
         .map(|position| i32::try_from(first + position).unwrap())
         .collect();
     assert_eq!(tensor.numel(), i64::try_from(expected.len()).unwrap());
-    assert_eq!(tensor.as_ptr().is_null(), expected.is_empty());
+    assert_eq!(tensor.data_ptr().is_null(), expected.is_empty());
     let elements = tensor.elements::<i32>().unwrap();
     assert_eq!(elements.to_vec().unwrap(), expected);
     assert_eq!(elements.iter().collect::<Vec<_>>(), expected);
@@ -180,7 +180,7 @@ fn other_devices() {
     }
     // An opaque handle may be NULL: it is not ours to judge.
     let null = Forged { data: None, device: Device::new(ffi::kDLVulkan, 0), ..forged(&[2], &[]) };
-    assert!(null.imported().as_ptr().is_null());
+    assert!(null.imported().data_ptr().is_null());
 }
 
 /// Our own exports come back, in both structs.

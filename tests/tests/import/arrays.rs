@@ -31,7 +31,7 @@ fn check(tensor: &mut ImportedTensor) {
     let view = unsafe { tensor.assume_frozen() }.as_ndarray::<i32>().unwrap();
     assert_eq!(view, copy);
     if let Some(first) = view.first() {
-        assert_eq!(core::ptr::from_ref(first).cast(), tensor.as_ptr());
+        assert_eq!(core::ptr::from_ref(first).cast(), tensor.data_ptr());
     }
     for (axis, (&dim, &stride)) in tensor.shape().iter().zip(tensor.strides()).enumerate() {
         if dim > 1 && !view.is_empty() {
@@ -229,7 +229,7 @@ fn there_and_back() {
     let drops = Drops::new();
     let (_, taken) = forged(&[2, 3], &numbers()).import::<DLManagedTensorVersioned>(&drops);
     let foreign = ImportedStorage::<i32>::new(taken.unwrap()).unwrap();
-    let copy = foreign.tensor().elements::<i32>().unwrap().to_ndarray().unwrap();
+    let copy = foreign.imported().elements::<i32>().unwrap().to_ndarray().unwrap();
     drop(foreign);
     assert_eq!(drops.count(), 1);
     let tensor = import(copy.into_dlpack().unwrap());
@@ -265,5 +265,5 @@ fn as_the_data_of_something_else() {
     let tensor = import(sliced.to_dlpack().unwrap());
     assert_eq!((tensor.shape(), tensor.strides()), (&[2, 2][..], &[3, 2][..]));
     assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [0, 2, 10, 12]);
-    assert_eq!(tensor.as_ptr(), sliced.as_ptr().cast());
+    assert_eq!(tensor.data_ptr(), sliced.as_ptr().cast());
 }

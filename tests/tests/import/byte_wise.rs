@@ -127,7 +127,7 @@ fn exclusive_memory_of_a_foreign_is_read_byte_wise_atomically() {
         scope.spawn(|| {
             start.wait();
             for at in 0..exported.byte_range().len() {
-                let byte = exported.as_ptr().cast_mut().wrapping_add(at);
+                let byte = exported.data_ptr().cast_mut().wrapping_add(at);
                 // SAFETY: it is a byte of a writable tensor. All other accesses are atomic, too.
                 unsafe { AtomicU8::from_ptr(byte) }.store(2, Ordering::Relaxed);
             }
@@ -136,8 +136,8 @@ fn exclusive_memory_of_a_foreign_is_read_byte_wise_atomically() {
             start.wait();
             // Before this thread allocates: Miri may synchronize threads that reuse an address.
             assert!(is_mix(foreign.elements().unwrap().load(&[0]).unwrap(), 1, 2));
-            read_all::<u32>(foreign.tensor(), 1, 2);
-            assert!(foreign.tensor().raw_bits().unwrap().iter().all(|code| code <= 0x0202_0202));
+            read_all::<u32>(foreign.imported(), 1, 2);
+            assert!(foreign.imported().raw_bits().unwrap().iter().all(|code| code <= 0x0202_0202));
         });
     });
 }

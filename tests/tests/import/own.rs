@@ -37,7 +37,7 @@ fn immutable() {
         let foreign = ImportedStorage::<i32>::new(tensor).unwrap();
         let again = import(foreign.to_dlpack().unwrap());
         assert_eq!(again.flags(), Flags::READ_ONLY);
-        assert_eq!(frozen(&again), frozen(foreign.tensor()));
+        assert_eq!(frozen(&again), frozen(foreign.imported()));
         let any: ImportedStorage = ImportedStorage::new(again).unwrap();
         assert_eq!(frozen(&import(any.into_dlpack().unwrap())), Ok(&NUMBERS[..]));
         // Through C it is one among others.
@@ -85,7 +85,7 @@ fn by_value() {
     }
     // The last owner has it alone; as long as there are others, nobody has.
     let mut foreign = ImportedStorage::<i32>::new(tensor).unwrap();
-    assert_eq!(frozen(foreign.tensor()), Err(Error::NotFrozen));
+    assert_eq!(frozen(foreign.imported()), Err(Error::NotFrozen));
     let mut shared = import(foreign.to_dlpack().unwrap());
     assert_eq!(shared.flags(), Flags::NONE);
     assert_eq!(shared.exclusive().map(|_| ()), Err(Error::NotExclusive));
@@ -95,7 +95,7 @@ fn by_value() {
     drop(shared);
     let mut alone = foreign.exclusive().unwrap();
     alone.as_mut_slice::<i32>().unwrap()[0] = 10;
-    assert_eq!(foreign.tensor().elements::<i32>().unwrap().load(&[0]), Ok(10));
+    assert_eq!(foreign.imported().elements::<i32>().unwrap().load(&[0]), Ok(10));
     assert_eq!(drops.count(), 0);
     drop(foreign);
     assert_eq!(drops.count(), 1);
@@ -161,13 +161,13 @@ fn shared() {
     std::thread::scope(|scope| {
         scope.spawn(|| buffer.store(1, Rgba([3, 4, 5, 6])));
         let seen = |part: u8| (2..=6).contains(&part);
-        for tensor in [any.tensor(), &again, &writable] {
+        for tensor in [any.imported(), &again, &writable] {
             let pixel = tensor.elements::<Rgba>().unwrap().load(&[1]).unwrap();
             assert!(pixel.0.into_iter().all(seen));
             assert!(seen(tensor.elements::<u8>().unwrap().load(&[1, 2]).unwrap()));
             assert!(tensor.raw_bits().unwrap().iter().skip(4).all(|code| (2..=6).contains(&code)));
             let foreign = ImportedStorage::<u8>::new(import(any.to_dlpack().unwrap())).unwrap();
-            assert_eq!(frozen(foreign.tensor()), Err(Error::NotFrozen));
+            assert_eq!(frozen(foreign.imported()), Err(Error::NotFrozen));
         }
         let copy = import(any.copy_to_dlpack().unwrap());
         assert!(copy.elements::<u8>().unwrap().iter().skip(4).all(seen));
@@ -237,7 +237,7 @@ fn given_back() {
 
     // One's own.
     let own = Owner::new(vec![1_i32], &[1]).counted(&drops).into_dlpack().unwrap();
-    let address = own.as_ptr();
+    let address = own.as_raw();
     let raw = import(own).into_raw::<DLManagedTensorVersioned>().unwrap();
     assert_eq!(raw, address);
     let before = drops.count();

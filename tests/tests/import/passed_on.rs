@@ -100,7 +100,7 @@ fn cases() -> Vec<Forged> {
 
 /// Where the first element is said to be: an address, or a handle with an offset.
 fn place(case: &Forged, tensor: &ImportedTensor) -> (usize, u64) {
-    let address = tensor.as_ptr().addr();
+    let address = tensor.data_ptr().addr();
     let offset = if case.device.has_addresses() { 0 } else { case.byte_offset };
     (address, offset)
 }
@@ -185,7 +185,7 @@ fn copies() {
             ImportedStorage::new(Forged { flags, ..case.clone() }.imported()).unwrap();
         let copy = forge::import(any.copy_to_dlpack().unwrap());
         assert_eq!(copy.elements::<i32>().unwrap().to_vec().unwrap(), [5, 4, 3, 2, 1, 0]);
-        assert_eq!(copy.as_ptr().addr() % 64, 0);
+        assert_eq!(copy.data_ptr().addr() % 64, 0);
         let error = Error::Misaligned { dtype: DataType::I32, align: 4 };
         assert_eq!(any.typed::<i32>().map(drop), Err(error));
     }
@@ -311,7 +311,7 @@ fn as_a_field() {
         assert_eq!(labelled.name, "label");
         let again = forge::import(labelled.to_dlpack().unwrap());
         assert_eq!((again.dtype(), Some(again.shape())), (case.dtype, case.shape.as_deref()));
-        assert_eq!(place(&case, &again), place(&case, labelled.data.tensor()), "{case:?}");
+        assert_eq!(place(&case, &again), place(&case, labelled.data.imported()), "{case:?}");
     }
     // Foreign elements may be of any type as they are, not as others read them.
     let case = with(|case| (case.version, case.dtype) = (Version::new(1, 4), DataType::U8));
@@ -405,7 +405,7 @@ fn legacy_structs_are_read_only() {
         assert_eq!(written, if expected { Err(Error::ReadOnly) } else { Ok(()) });
         // It is told to every later consumer, as often as it is passed on.
         let any: ImportedStorage = ImportedStorage::new(tensor).unwrap();
-        assert_eq!(any.tensor().is_read_only(), expected);
+        assert_eq!(any.imported().is_read_only(), expected);
         let again = any.to_dlpack().unwrap();
         assert_eq!(again.is_read_only(), expected);
         let any: ImportedStorage = ImportedStorage::new(again.import().unwrap()).unwrap();

@@ -132,7 +132,7 @@ fn own_copies() {
                     assert_eq!(copy.shape(), shape);
                     assert!(if columns { copy.is_column_major() } else { copy.is_row_major() });
                     assert_eq!(copy.elements::<i32>().unwrap().to_vec().unwrap(), expected);
-                    assert_eq!(copy.as_ptr().addr() % 64, 0);
+                    assert_eq!(copy.data_ptr().addr() % 64, 0);
                     assert!(!copy.is_read_only());
                     let mut exclusive = copy.exclusive().unwrap();
                     let elements = exclusive.elements_mut::<i32>().unwrap();
@@ -230,7 +230,7 @@ fn exported_again() {
         let (_, taken) = case.import::<DLManagedTensorVersioned>(&drops);
         let tensor = taken.unwrap();
         let (address, elements) =
-            (tensor.as_ptr(), tensor.elements::<i32>().unwrap().to_vec().unwrap());
+            (tensor.data_ptr(), tensor.elements::<i32>().unwrap().to_vec().unwrap());
         let foreign = ImportedStorage::<i32>::new(tensor).unwrap();
         let read_only = flags.contains(Flags::READ_ONLY);
         assert_eq!(foreign.clone().into_dlpack_legacy().is_err(), read_only);
@@ -245,7 +245,7 @@ fn exported_again() {
         }
         if !read_only {
             shared.write(|n: i32| n + 10);
-            assert_eq!(foreign.tensor().elements::<i32>().unwrap().load(&[0, 0]), Ok(10));
+            assert_eq!(foreign.imported().elements::<i32>().unwrap().load(&[0, 0]), Ok(10));
         }
         let copy = forge::import(foreign.copy_to_dlpack().unwrap());
         assert_eq!(copy.flags(), Flags::IS_COPIED);

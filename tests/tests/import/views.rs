@@ -376,7 +376,7 @@ fn nothing_twice() {
         let others = if read_only { Flags::READ_ONLY } else { Flags::NONE };
         case.flags = Flags::IS_COPIED | others;
         let mut tensor = case.imported();
-        let first = tensor.as_ptr();
+        let first = tensor.data_ptr();
         // SAFETY: nobody else has the memory.
         match unsafe { tensor.assume_exclusive() } {
             Ok(mut exclusive) => {

@@ -34,7 +34,7 @@ impl<T: Element + Debug + PartialEq> Expected<'_, T> {
     pub(crate) fn assert_viewed(&self, view: &TensorView<'_>) {
         let tensor = view.dl_tensor();
         // SAFETY: the struct lives as long as `tensor`.
-        let c = unsafe { tensor.as_ptr().read() };
+        let c = unsafe { tensor.as_raw().read() };
         let ndim = usize::try_from(c.ndim).expect("`ndim` is not negative");
         // SAFETY: both arrays have `ndim` entries, and live as long as `view`.
         let shape = unsafe { core::slice::from_raw_parts(c.shape, ndim) };

@@ -36,7 +36,7 @@ fn part(device: Device) -> Part {
 /// A tensor as C has it.
 fn raw(tensor: &dlpack_traits::ManagedTensor) -> (usize, u64) {
     // SAFETY: the tensor is alive.
-    let managed = unsafe { &*tensor.as_ptr() };
+    let managed = unsafe { &*tensor.as_raw() };
     (managed.dl_tensor.data.addr(), managed.dl_tensor.byte_offset)
 }
 
@@ -79,7 +79,7 @@ fn an_import_keeps_the_handle_and_exports_it_again() -> Result<(), Error> {
     // SAFETY: 1. It was just exported.
     let imported = unsafe { ImportedTensor::from_raw(part.into_dlpack()?.into_raw()) }?;
     assert_eq!(imported.device(), program.device);
-    assert_eq!((imported.as_ptr().addr(), imported.byte_offset()), (handle, 12));
+    assert_eq!((imported.data_ptr().addr(), imported.byte_offset()), (handle, 12));
     assert_eq!((imported.shape(), imported.strides()), (&[3][..], &[2][..]));
     // Nobody reads through a handle.
     assert_eq!(

@@ -44,7 +44,7 @@ fn a_sync_for_orders_queues_and_does_not_wait() -> Result<(), Error> {
     // The gate is closed, so this would not return if the host waited.
     let tensor = import(numbers.into_dlpack_on(program.consumer(1))?);
     let seen = program.seen();
-    program.look(1, tensor.as_ptr().addr() as u64, tensor.byte_offset() + 4, &seen);
+    program.look(1, tensor.data_ptr().addr() as u64, tensor.byte_offset() + 4, &seen);
     thread::sleep(Duration::from_millis(20));
     assert_eq!(program.peek(&seen), u32::MAX, "the consumer did not wait");
     gate.open();
@@ -59,7 +59,7 @@ fn without_a_sync_for_the_value_is_stale() -> Result<(), Error> {
     let (numbers, gate) = pending(&program);
     let tensor = import(numbers.into_dlpack_on(StreamArg::no_sync())?);
     let seen = program.seen();
-    program.look(1, tensor.as_ptr().addr() as u64, 4, &seen);
+    program.look(1, tensor.data_ptr().addr() as u64, 4, &seen);
     program.finish(1);
     assert_eq!(program.take(seen), 0, "what was there before");
     gate.open();
@@ -83,7 +83,7 @@ fn a_consumer_that_names_no_queue_gets_finished_work() -> Result<(), Error> {
         let tensor = exported.join().expect("no panic")?;
         let seen = program.seen();
         // Nothing orders the other queue but that the work is done.
-        program.look(1, import(tensor).as_ptr().addr() as u64, 4, &seen);
+        program.look(1, import(tensor).data_ptr().addr() as u64, 4, &seen);
         program.finish(1);
         assert_eq!(program.take(seen), 7);
         Ok(())
@@ -126,7 +126,7 @@ fn a_consumer_of_the_table_works_on_the_current_queue() -> Result<(), Error> {
     program.fill(1, handle(&data), 0, 9, 4);
     let tensor = import(Numbers { data, shape: [4] }.into_dlpack_on(StreamArg::work_stream())?);
     let seen = program.seen();
-    program.look(0, tensor.as_ptr().addr() as u64, 0, &seen);
+    program.look(0, tensor.data_ptr().addr() as u64, 0, &seen);
     gate.open();
     program.finish(0);
     assert_eq!(program.take(seen), 9);
@@ -158,7 +158,7 @@ fn memory_is_destroyed_after_the_consumers_queue() -> Result<(), Error> {
     let tensor = import(numbers.into_dlpack_on(program.consumer(1))?);
     let gate = program.hold(1);
     let seen = program.seen();
-    program.look(1, tensor.as_ptr().addr() as u64, 4, &seen);
+    program.look(1, tensor.data_ptr().addr() as u64, 4, &seen);
     let before = watched::exist();
     // The last owner, while the consumer's work is still held back. It returns.
     thread::spawn(move || drop(tensor)).join().expect("no panic");
@@ -181,7 +181,7 @@ fn memory_is_destroyed_after_consumers_that_nobody_knows() -> Result<(), Error> 
     let tensor = import(numbers.into_dlpack_on(StreamArg::no_sync())?);
     let gate = program.hold(1);
     let seen = program.seen();
-    program.look(1, tensor.as_ptr().addr() as u64, 4, &seen);
+    program.look(1, tensor.data_ptr().addr() as u64, 4, &seen);
     let before = watched::exist();
     drop(tensor);
     program.finish(0);

@@ -56,7 +56,7 @@ fn part(device: Device) -> Part {
 
 fn raw(tensor: &ManagedTensor) -> (usize, u64) {
     // SAFETY: the tensor is alive.
-    let managed = unsafe { &*tensor.as_ptr() };
+    let managed = unsafe { &*tensor.as_raw() };
     (managed.dl_tensor.data.addr(), managed.dl_tensor.byte_offset)
 }
 
@@ -82,7 +82,7 @@ fn handle_and_offset_go_round() -> Result<(), Error> {
     // SAFETY: 1. It was just exported.
     let imported = unsafe { ImportedTensor::from_raw(part.into_dlpack()?.into_raw()) }?;
     assert_eq!((imported.device(), imported.byte_offset()), (device, 6));
-    assert_eq!(imported.as_ptr().addr(), handle);
+    assert_eq!(imported.data_ptr().addr(), handle);
     let foreign: ImportedStorage = ImportedStorage::new(imported)?;
     assert_eq!(raw(&foreign.into_dlpack()?), (handle, 6));
     Ok(())

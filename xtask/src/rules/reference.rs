@@ -130,10 +130,10 @@ mod tests {
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         assert_eq!(rust("deleter.rs::consumed"), pair("deleter", "consumed"));
         assert_eq!(rust("import/rejects.rs::table"), pair("import", "import::rejects::table"));
-        let Ok(Reference::Unit { name, .. }) = Reference::parse("src/layout.rs::extents") else {
+        let Ok(Reference::Unit { name, .. }) = Reference::parse("src/strides.rs::extents") else {
             panic!("a unit test");
         };
-        assert_eq!(name, "layout::tests::extents");
+        assert_eq!(name, "strides::tests::extents");
         let device = |text| match Reference::parse(text) {
             Ok(Reference::Device { binary, name, file }) => (binary, name, file),
             other => panic!("{other:?}"),

@@ -19,7 +19,7 @@ pub(in crate::python) fn offer(
     py: Python<'_>,
     tensor: ImportedStorage,
 ) -> PyResult<Bound<'_, PyAny>> {
-    let device = tensor.tensor().device();
+    let device = tensor.imported().device();
     let device = (device.device_type().0, device.device_id());
     let dlpack = move |positional: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>| {
         if !positional.is_empty() {
@@ -51,7 +51,7 @@ fn export<'py>(
         keywords.set(name.as_borrowed(), value.as_borrowed())?;
     }
     let (request, stream) = convert::request(&keywords)?;
-    let plan = request.decide(|| Ok::<_, PyErr>(tensor.tensor().device()), Cpu::serves)?;
+    let plan = request.decide(|| Ok::<_, PyErr>(tensor.imported().device()), Cpu::serves)?;
     let kind = plan.capsule;
     let shared = match plan.copy {
         Copy::Always => None,

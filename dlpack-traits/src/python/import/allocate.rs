@@ -152,7 +152,7 @@ impl<'py> Allocated<'py> {
         }
         let bytes = self.tensor.byte_range();
         if !bytes.is_empty() {
-            let first = self.tensor.as_ptr().cast_mut();
+            let first = self.tensor.data_ptr().cast_mut();
             // SAFETY: `byte_range` covers memory of the tensor only, relative to its
             // first element.
             let lowest = unsafe { first.offset(bytes.start) };
@@ -188,7 +188,7 @@ impl<'py> Allocated<'py> {
     /// uninitialised unless [`exclusive`](Self::exclusive) filled them. NULL if the
     /// tensor has no elements.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
-        self.tensor.as_ptr().cast_mut()
+        self.tensor.data_ptr().cast_mut()
     }
 
     /// Converts the tensor to an object of the type whose allocator made it.

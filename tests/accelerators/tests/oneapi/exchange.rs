@@ -87,7 +87,7 @@ fn memory_of_every_kind_goes_out_and_comes_in() -> Result<(), Error> {
         // SAFETY: 1. It was just exported, and nobody else has it.
         let imported = unsafe { ImportedTensor::from_raw(raw) }?;
         assert_eq!(imported.device(), sycl.device());
-        let first = imported.as_ptr().cast::<c_void>();
+        let first = imported.data_ptr().cast::<c_void>();
         assert_eq!(first, window.0.as_ptr().wrapping_byte_add(8).cast_const(), "{kind:?}");
         let found = OneApi::recognize(first, imported.device())?;
         assert_eq!((found.device(), found.kind()), (sycl.device(), kind));
@@ -153,7 +153,7 @@ fn kernels_are_allocated_for() -> Result<(), Error> {
     let prototype = Prototype::new(DataType::F64, Dims::of(&shape)?, sycl.device())?;
     let tensor = <(Cpu, OneApi)>::allocate(&prototype)?.import()?;
     assert_eq!((tensor.device(), tensor.shape()), (sycl.device(), &shape[..]));
-    let found = OneApi::recognize(tensor.as_ptr().cast(), tensor.device())?;
+    let found = OneApi::recognize(tensor.data_ptr().cast(), tensor.device())?;
     assert_eq!(found.kind(), UsmKind::Device);
     let host = copy_to_host::<OneApi, _>(&Taken::new(tensor)?)?.import()?;
     assert_eq!(host.elements::<f64>()?.to_vec()?, [0.0; 6]);
@@ -166,7 +166,7 @@ fn copies_stay_on_the_device() -> Result<(), Error> {
     let window = Window(counting(sycl, UsmKind::Shared, 6)?);
     let copy = copy_on_device::<OneApi, _>(&window, StreamArg::unspecified())?.import()?;
     assert_eq!((copy.device(), copy.flags()), (sycl.device(), Flags::IS_COPIED));
-    let kind = OneApi::recognize(copy.as_ptr().cast(), copy.device())?.kind();
+    let kind = OneApi::recognize(copy.data_ptr().cast(), copy.device())?.kind();
     assert_eq!(kind, UsmKind::Device);
     let host = copy_to_host::<OneApi, _>(&Taken::new(copy)?)?.import()?;
     assert_eq!(host.elements::<u32>()?.to_vec()?, [2, 1, 5, 4]);

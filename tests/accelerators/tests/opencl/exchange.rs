@@ -65,7 +65,7 @@ fn a_handle_goes_out_and_comes_in() -> Result<(), Error> {
         let imported = unsafe { ImportedTensor::from_raw(window.to_dlpack()?.into_raw()) }?;
         drop(window);
         assert_eq!(imported.device(), cl.device);
-        assert_eq!((imported.as_ptr(), imported.byte_offset()), (handle.cast_const().cast(), 8));
+        assert_eq!((imported.data_ptr(), imported.byte_offset()), (handle.cast_const().cast(), 8));
         // SAFETY: 1. The tensor has a reference to the buffer.
         let memory = unsafe { OpenCl::memory(handle) }?;
         assert_eq!((memory.as_ptr(), memory.byte_len()), (handle, 24));
@@ -79,7 +79,7 @@ fn a_handle_goes_out_and_comes_in() -> Result<(), Error> {
 
         let copy = copy_on_device::<OpenCl, _>(&taken, StreamArg::unspecified())?.import()?;
         assert_eq!((copy.device(), copy.flags()), (cl.device, Flags::IS_COPIED));
-        assert_ne!(copy.as_ptr(), handle.cast_const().cast());
+        assert_ne!(copy.data_ptr(), handle.cast_const().cast());
         let host = copy_to_host::<OpenCl, _>(&Taken::new(copy)?)?.import()?;
         assert_eq!(host.elements::<u32>()?.to_vec()?, [2, 1, 5, 4]);
     }

@@ -158,7 +158,7 @@ fn a_part_of_a_tensor() {
     let tail = Tail { data, shape: [3], first: 1 };
     let consumer = Consumer::new(stream()).unwrap();
     let managed = tail.into_dlpack_on(consumer.stream().as_arg()).unwrap();
-    assert_eq!(managed.as_data_ptr().cast(), handle.cast_const());
+    assert_eq!(managed.data_ptr().cast(), handle.cast_const());
     // SAFETY: 1. It was exported for that stream, and is given away.
     unsafe { consumer.sum(managed.into_raw()) }.unwrap();
     gate.set();
