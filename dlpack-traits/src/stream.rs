@@ -1,4 +1,7 @@
 //! The `stream` argument of a consumer: [`StreamArg`].
+//!
+//! This type is below `storage`, because a loan carries a synchronizer that receives it.
+//! Its interpretation on a device belongs to `backend`.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -17,7 +17,7 @@ const DERIVES: [&str; 2] = [
 ];
 const TOUR: &str = include_str!("../../docs/derive.md");
 /// Where the page shows the expansion.
-const HEADING: &str = "## What is written";
+const HEADING: &str = "## The expansion";
 /// Code on that page that is not compiled there, but in `derive_expanded.rs`.
 const FENCE: &str = "```rust,ignore\n";
 const EXPANSION: &str = include_str!("../../dlpack-derive/tests/expand/image.expanded.rs");

@@ -1,5 +1,5 @@
 //! `cargo xtask trust`: all that takes too long for `cargo xtask test --full`, for a
-//! scheduled job. What it said last is in `docs/trust.md`.
+//! scheduled job. Its results are in `docs/records/long-runs.md`.
 
 use std::process::ExitCode;
 

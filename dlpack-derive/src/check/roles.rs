@@ -1,4 +1,8 @@
 //! Assigns roles to fields.
+//!
+//! Both derives share this code, and `DLPackExport` skips the attributes for imports. A
+//! mistake in a struct that derives both is the same message at the same place, which rustc
+//! prints once.
 
 use syn::Ident;
 

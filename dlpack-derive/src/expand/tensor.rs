@@ -1,4 +1,10 @@
 //! Structs that are tensors.
+//!
+//! The layout is generated twice, in `describe` and in `describe_mut`. One function for
+//! both, with the borrowed fields as its arguments, cost the compiler a quarter more per
+//! struct. An error in a field's type is still printed once, because rustc merges equal
+//! errors at the same place. 200 derived structs check in 0.9 times the time of 200
+//! `serde::Serialize` (`cargo xtask bench compile`).
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};

@@ -1,5 +1,9 @@
 //! Waits on the host in frees, around which Python detaches from the
 //! interpreter: [`run_blocking`].
+//!
+//! The hook is used around waits only, because a thread that detaches may have to wait for
+//! the GIL again. Without it, a free by a thread with the GIL hung if the device's work
+//! called Python (`cupy.cuda.Stream.launch_host_func`).
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};

@@ -1,4 +1,7 @@
 //! Device memory as the `data` of a tensor: [`DeviceBuffer`].
+//!
+//! The memory is lent as that of a `SharedBuffer` is: there is no Rust reference to an
+//! element, so clones, exports and consumers may all write.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -1,5 +1,16 @@
 //! Orders a producer's work before a consumer's work, and a free after it: [`sync_for`],
 //! [`ConsumerStreams`].
+//!
+//! The standard allows a consumer to release a tensor while its kernels run, and does not
+//! say when the memory may be freed then. Each export therefore records the consumer's
+//! stream, and a free waits on the device for all of them. CUDA does not count references
+//! to streams, and consumers close them: such a stream is recorded only if the consumer
+//! promised that it lasts (`StreamArg::lasting`), and otherwise the free waits for the
+//! whole device. If that is impossible too, the export is rejected.
+//!
+//! The record is limited, because a program that creates a stream for each use would fill
+//! the memory and slow down each export. An entry cannot be removed: a consumer may use its
+//! stream until it releases its tensor, and a release does not name the stream.
 
 use alloc::boxed::Box;
 use core::fmt;

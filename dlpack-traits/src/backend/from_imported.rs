@@ -1,4 +1,8 @@
 //! Imported memory as memory of a backend: [`DeviceBuffer::from_foreign`].
+//!
+//! The conversion is `unsafe` because no struct says after which stream its memory is
+//! ready. An `ImportedStorage` has no backend, so it cannot order a consumer after pending
+//! work.
 
 use core::ptr::NonNull;
 

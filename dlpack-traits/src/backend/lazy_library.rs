@@ -1,4 +1,8 @@
 //! Lazily loaded libraries: [`Loaded`].
+//!
+//! A library that was called is never closed, even if it reports no device: it may have
+//! started threads or installed handlers. If the number of devices can change (oneAPI,
+//! OpenCL), the next call queries the same library again.
 
 use core::mem::ManuallyDrop;
 use std::path::Path;

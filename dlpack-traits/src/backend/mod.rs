@@ -7,6 +7,14 @@
 //!
 //! A backend for a new device implements five functions in two traits,
 //! [`Backend`] and [`Stream`]; `examples/new-device` is the guide.
+//!
+//! No lock of this module is held while a backend runs, with one exception
+//! (`reentrant_lock`), so backends may call any code and deleters do not wait for locks.
+//! Records of streams and the registry are append-only lists.
+//!
+//! Whether a backend implements an optional trait is an associated constant (`ALLOCATOR =
+//! Some(AllocatorOf::THIS)`), so that a set of backends can be queried at run time and a
+//! buffer can be freed without a bound on its backend.
 
 #[cfg(any(feature = "vulkan", feature = "webgpu"))]
 mod append_list;

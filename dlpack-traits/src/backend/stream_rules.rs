@@ -2,6 +2,9 @@
 //!
 //! This implements the `stream` argument of `__dlpack__` in the Python array API standard,
 //! as a pure function of plain data.
+//!
+//! On a device for which the standard defines no `stream`, a consumer without a stream
+//! receives finished work and no longer uses the tensor when it releases it.
 
 use super::StreamHandle;
 use crate::device::Device;

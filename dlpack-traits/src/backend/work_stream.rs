@@ -1,4 +1,8 @@
 //! A stream together with its handle and its device: [`WorkStream`].
+//!
+//! The stream, its handle and its device are one value, so streams can be compared as
+//! numbers, a vendor's stream needs no function that returns its handle, and an export to
+//! the producer's own stream creates no object.
 
 use core::fmt;
 

@@ -1,5 +1,8 @@
 //! Conversion of layouts to the units of the standard: strides in bytes, pitches, orders,
 //! parts of a storage, and elements that are arrays.
+//!
+//! An offset is a whole number of elements of the storage: one that splits an element of a
+//! `Vec<f64>` is rejected even if the resulting address is aligned.
 
 use super::bytes::{
     Span, bytes_of, out_of_bounds, stored_bits, whole_bytes, whole_elements, widen,

@@ -1,4 +1,9 @@
 //! Makes borrowed tensors that outlive the call which made them: [`borrowed`].
+//!
+//! A `DLTensor` has no flags, so read-only memory is rejected unless the class promises in
+//! `unsafe` that no one writes through such views (`ClassBuilder::read_only_views`). A
+//! consumer of the table uses the current work stream of the device;
+//! `StreamArg::work_stream` synchronizes work on other streams with it.
 
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;

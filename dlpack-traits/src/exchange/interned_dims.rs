@@ -9,6 +9,11 @@
 //!
 //! An interned list is never changed or moved, so this module needs no `unsafe`, and a
 //! lookup takes no lock and allocates nothing.
+//!
+//! Rejected: a ring of recent lists (wrong for a consumer that uses more tensors than it
+//! has entries), and a cell in each object (a field that the user would have to add). If
+//! the table is full, the export fails with `BufferError`; managed tensors and classes that
+//! store their strides are not affected.
 
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
 

@@ -1,5 +1,9 @@
 //! Passes a tensor to a function that may fail without reporting whether it took the
 //! tensor: [`Relay`].
+//!
+//! PyTorch does not release the tensor if it fails to create the object; other libraries
+//! do. After a failure the relay, about a hundred bytes, is leaked, because the callee may
+//! still call its deleter.
 
 use alloc::boxed::Box;
 use core::ptr::NonNull;

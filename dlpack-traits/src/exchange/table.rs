@@ -1,4 +1,8 @@
 //! Makes the exchange table of a class: [`table`].
+//!
+//! C calls the functions of a table without a pointer to Rust data, so everything that they
+//! need is in their types. There is one static table per class, host, set of backends and
+//! importability, and nothing is registered.
 
 use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;

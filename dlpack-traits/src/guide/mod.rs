@@ -1,19 +1,19 @@
-//! The manual, a page per task.
+//! The manual: one page per task.
 //!
-//! | you want to | read |
+//! | task | page |
 //! |---|---|
-//! | give a struct of yours to NumPy, PyTorch or C | [`export_my_struct`] |
-//! | say who may write to it | [`mutability`] |
-//! | name the elements: `f16`, 8-bit floats, pixels, enums of types | [`dtypes`] |
-//! | make it a Python class | [`python_class`] |
-//! | take tensors of others | [`import`] |
-//! | launch kernels on them without a call into Python | [`exchange_table`] |
-//! | bring memory of a device of your own | [`new_device`] |
+//! | export a struct to NumPy, PyTorch or C | [`export_my_struct`] |
+//! | control which owners may write | [`mutability`] |
+//! | choose element types: `f16`, 8-bit floats, pixels, enums of types | [`dtypes`] |
+//! | make the struct a Python class | [`python_class`] |
+//! | import tensors | [`import`] |
+//! | use the C exchange API, for example to launch kernels | [`exchange_table`] |
+//! | export memory of a device | [`new_device`] |
 //! | exchange tensors with C or C++, without Python | [`no_python`] |
 //!
-//! In the repository, `docs/derive.md` goes through the derive shape by shape,
-//! `docs/coming-from.md` starts from other crates and from code by hand, and
-//! `docs/standard.md` leads from each clause of DLPack to its code and its test.
+//! The repository also contains `docs/derive.md` (the derive by example),
+//! `docs/coming-from.md` (from other crates and from C structs by hand) and
+//! `docs/standard.md` (each clause of DLPack with its code and its test).
 
 #[doc = include_str!("export_my_struct.md")]
 pub mod export_my_struct {}

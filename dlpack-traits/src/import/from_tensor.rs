@@ -1,5 +1,8 @@
 //! Types that a `data` field can have in an import: foreign memory ([`ImportStorage`]), or
 //! a copy of the elements ([`FromElements`]).
+//!
+//! Two traits, because one trait for foreign memory and for copies would copy where the
+//! user did not request it.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -1,4 +1,8 @@
 //! The handle of an imported tensor: [`ImportedTensor`].
+//!
+//! The type has no parameter for the C struct: after the validation the structs differ only
+//! in the deleter. A struct with an `ImportedStorage<T>` therefore accepts tensors of old
+//! and new producers.
 
 use core::fmt;
 use core::ops::Range;

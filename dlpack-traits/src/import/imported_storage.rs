@@ -1,4 +1,13 @@
 //! Imported memory as the `data` field of a struct: [`ImportedStorage`].
+//!
+//! A clone is another owner, so memory that was lent exclusively is exported as shared;
+//! frozen memory stays frozen. Only the last owner gets `&mut ImportedTensor`. No function
+//! returns `&mut` to the handle of a storage with other owners, because another tensor
+//! could be assigned to it.
+//!
+//! The producer is responsible for the alignment and the element type with which the memory
+//! was imported, so an export does not reject them. A reinterpretation as another type is
+//! checked as usual.
 
 use core::fmt;
 use core::marker::PhantomData;

@@ -1,4 +1,7 @@
 //! The bit patterns of elements of any type: [`RawBits`].
+//!
+//! Rust has no types for floats of 8, 6 and 4 bits. Crates that define such types can
+//! convert these bits.
 
 use core::iter::FusedIterator;
 

@@ -1,5 +1,8 @@
 //! Slices of imported memory: [`Frozen`], for memory that no one writes, and [`Exclusive`],
 //! for memory that no one else accesses.
+//!
+//! `frozen()`, `exclusive()` and `assume_frozen()` borrow the handle instead of consuming
+//! it, so an error does not have to return the handle.
 
 use core::iter::FusedIterator;
 use core::slice;

@@ -1,4 +1,7 @@
 //! Arrays of the crate `ndarray`, in and out, without a copy.
+//!
+//! The constructors of `ndarray` accept no negative strides. An array is made from its
+//! lowest address, and the axes with negative strides are inverted afterwards.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,12 @@
 //! The one allocation of an export: [`Packet`].
+//!
+//! Hot paths do not move freshly written structs: a load that is wider than the preceding
+//! stores waits until these have left the store buffer (store forwarding fails; 5 to 10
+//! ns). The owner, the dimensions and the C struct are therefore written at their final
+//! addresses, and the functions of an export are `#[inline(always)]`. With both, an export
+//! of a `Vec` and its deleter take as long as one allocation that is filled by hand;
+//! without inlining, three times as long. Instruction counts do not show such a wait; `perf
+//! annotate` does.
 
 use core::mem::forget;
 

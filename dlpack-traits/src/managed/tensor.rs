@@ -1,4 +1,12 @@
 //! An exported tensor: [`ManagedTensor`].
+//!
+//! The handle stores, beside the pointer, the access of the loan, which the constructor
+//! writes. It cannot pass through C, where other code could have written it. So
+//! `ManagedTensor::import` is safe and can return slices, and an import from a capsule
+//! cannot.
+//!
+//! The type is generic over the C struct, so a legacy tensor has no methods for flags, and
+//! neither struct pays for a branch.
 
 use core::fmt;
 use core::mem::ManuallyDrop;

@@ -1,4 +1,7 @@
 //! The memory of a `data` field: [`Storage`], and the types that implement it.
+//!
+//! An exportable type names the storage that owns its elements, and the storage implements
+//! `share`, so a hand-written `DLPackExport` cannot forget to forward it.
 
 mod access;
 mod aligned_buf;

@@ -1,4 +1,7 @@
 //! An additional owner of shared memory, with its type erased: [`SharedOwner`].
+//!
+//! `Arc<dyn Storage>` would need no type of its own, but an `Arc<[T]>` cannot be converted
+//! to one without another allocation.
 
 use alloc::alloc::alloc;
 use alloc::boxed::Box;

@@ -1,4 +1,10 @@
 //! The synchronization of lent memory with a consumer, as a part of the loan.
+//!
+//! The synchronizer is a part of the loan and not a method of `Storage`: each wrapper would
+//! have to forward a method, and a wrapper in safe code that did not could free memory
+//! under running kernels. Device memory without a synchronizer is not exported, not even to
+//! a consumer that names no stream, because on CUDA that is the default stream. For host
+//! memory both facts are constants, so it costs nothing.
 
 use core::ptr::NonNull;
 

@@ -2,6 +2,10 @@
 //! under callgrind and counts what is done inside of [`measured`].
 //!
 //! `dlpack-instructions` alone lists the rows, with a row's name it runs that one.
+//!
+//! Instructions are compared and not times: with one compiler their number is the same on
+//! every machine, if only this program's object is counted, because `malloc` and `memcpy`
+//! differ between processors.
 
 #[expect(
     clippy::pedantic,

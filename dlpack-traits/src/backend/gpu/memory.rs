@@ -1,4 +1,10 @@
 //! GPU memory, and host memory that a GPU can access.
+//!
+//! A graph uses its memory at each launch, and no call reports the last launch, so memory
+//! that a captured stream would free is leaked. Only the calls that a capture on another
+//! thread would make fail run in the relaxed capture mode
+//! (`cuThreadExchangeStreamCaptureMode`): a deleter can run at any time, and would
+//! otherwise invalidate another thread's capture.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr::{self, NonNull};

@@ -1,4 +1,8 @@
 //! Streams and events of a GPU: [`GpuStream`], [`GpuEvent`].
+//!
+//! Neither runtime counts references to a stream, so `STREAMS_LAST` is false. Work of a
+//! consumer on its own stream is awaited by a wait for the device, once, when the memory is
+//! freed. A default stream, or one that the consumer promised to keep, needs only an event.
 
 use alloc::sync::Arc;
 use core::any::Any;

@@ -1,4 +1,8 @@
 //! Queues and events of SYCL: [`OneApiQueue`], [`OneApiEvent`].
+//!
+//! SYCL counts references to queues, so `STREAMS_LAST` is true. The address of a
+//! `sycl::queue` can later be that of another queue, so recorded streams are also compared
+//! by `Stream::is_same`.
 
 use alloc::sync::Arc;
 use core::fmt;

@@ -1,4 +1,8 @@
 //! Queues and events of OpenCL: [`OpenClQueue`], [`OpenClEvent`].
+//!
+//! OpenCL counts references to queues, so `STREAMS_LAST` is true. `Stream::can_follow`
+//! rejects a queue of another context before it is recorded: a free could never wait for
+//! its work.
 
 use alloc::sync::Arc;
 use core::fmt;

@@ -1,5 +1,9 @@
 //! Memory of tensors, and objects that are destroyed once queues have finished
 //! with them: [`Retired`].
+//!
+//! Vulkan has no free in the order of a queue. Released objects are stored with the points
+//! of all queues that they wait for, also if a consumer named no queue, and a later
+//! allocation, release or wait destroys them. No deleter waits.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

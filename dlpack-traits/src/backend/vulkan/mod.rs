@@ -4,6 +4,9 @@
 //! devices. In this crate `data` is a `VkBuffer`, and a device is a `VkDevice` that was
 //! registered with this process (`devices`), because a buffer cannot be queried for its
 //! device.
+//!
+//! `ash` provides the types and function tables: it depends only on a loader of libraries,
+//! and the structs of Vulkan are too many to declare here.
 
 mod deferred_destroy;
 mod devices;

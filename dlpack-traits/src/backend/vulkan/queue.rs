@@ -1,4 +1,9 @@
 //! Queues as streams: [`VulkanStream`], [`VulkanEvent`].
+//!
+//! Recording an event is a submission that increments a timeline semaphore, so an event is
+//! two words and is never freed. Only one thread may submit to a queue at a time; that lock
+//! is the only one that is held around a driver call, and users who submit take it too
+//! (`Vulkan::with_queue`).
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::{fmt, ptr};

@@ -2,6 +2,11 @@
 //!
 //! Uses the C interface of wgpu-native, for devices that a program has created with it.
 //! `data` is the `WGPUBuffer`.
+//!
+//! The C interface of wgpu-native needs 17 functions, and is the only one through which
+//! another library could pass a `WGPUBuffer`. The crate `wgpu` is 78 crates, needs a later
+//! Rust, and would fix the version for all users. wgpu-native ends the process on an error
+//! without an error scope, so each call that may fail has one.
 
 mod memory;
 mod queue;

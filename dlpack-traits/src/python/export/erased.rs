@@ -2,6 +2,10 @@
 //!
 //! Code outside of the fast path of an export uses it, so that it is compiled once and
 //! not once for each class.
+//!
+//! Only the fast path is compiled for each class: borrow the value, share its storage, or
+//! view it. Keywords, copies, errors and capsules go through this trait. A class takes 3.5
+//! KiB of machine code instead of 21, and the indirect call 1 to 2 ns.
 
 use crate::describe::{Describe, Description, Slot};
 use crate::device::Device;

@@ -1,5 +1,10 @@
 //! Decides how `__dlpack__` exports a tensor, from its keywords. It is a pure function of
 //! plain data, so it is tested without an interpreter.
+//!
+//! A read-only tensor that is requested in the legacy capsule is copied and not rejected,
+//! because JAX 0.10, TensorFlow and consumers without versions can then use it. The cost:
+//! nanobind requests the legacy capsule first for its read-only arrays, and would get the
+//! memory zero-copy after an error.
 
 use core::fmt;
 

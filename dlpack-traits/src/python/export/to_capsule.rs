@@ -1,5 +1,9 @@
 //! Exports a tensor according to the plan that was derived from the keywords of
 //! `__dlpack__`.
+//!
+//! An export of a class whose backends have streams (`Backends::HAS_STREAMS`) runs detached
+//! from the interpreter, because it may wait for a device whose work needs the GIL. Classes
+//! on the CPU do not pay for that.
 
 use core::ptr;
 

@@ -1,4 +1,8 @@
 //! Allocates tensors with the allocator of a Python type: [`allocate`].
+//!
+//! The elements are zeroed when they are first accessed as elements, because allocators
+//! return memory with old contents. A kernel that writes all elements through the pointer
+//! does not pay for it.
 
 use alloc::format;
 use alloc::string::String;

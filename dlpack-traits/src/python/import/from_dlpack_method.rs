@@ -1,4 +1,7 @@
 //! Implements the class method `from_dlpack` of importable classes.
+//!
+//! For a Python subclass the result is an object of the base class: a tensor does not
+//! contain the additional attributes of the subclass.
 
 use alloc::format;
 use core::marker::PhantomData;

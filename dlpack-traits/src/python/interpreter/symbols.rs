@@ -5,6 +5,10 @@
 //! since 3.9 exports them. The dynamic linker looks them up by name, once. The lookup
 //! uses no Python object (such as `ctypes.pythonapi`), because Python code can replace
 //! any attribute of a module.
+//!
+//! Whether a thread is attached is read from its thread state and not from
+//! `PyGILState_Check`, which returns true on every thread once a second interpreter was
+//! created. Each function has a fallback for interpreters that do not export it.
 
 use core::ffi::{CStr, c_void};
 use core::mem::transmute;
