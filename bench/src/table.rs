@@ -99,7 +99,7 @@ impl Rows {
         Ok(Self {
             ours: Subjected::of("dlpack-traits, Arc<[f32]>", samples)?,
             shared: Subjected::of("dlpack-traits, Shared", shared)?,
-            held: Subjected::of("dlpack-traits, Foreign<f32>", held)?,
+            held: Subjected::of("dlpack-traits, ImportedStorage<f32>", held)?,
             torch: Subjected::of("torch, held by Python alone", only)?,
             torch_held: Subjected::of("torch, held by C++ too", also)?,
         })

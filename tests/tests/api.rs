@@ -20,13 +20,13 @@ const NUMBERS: [&str; 5] = [
     "backend::gpu::runtime::Vendor::attributes",
     "backend::memory::PointerAttributes::attributes",
     "backend::oneapi::usm::OneApi::recognize",
-    "backend::set::Backends::attributes",
+    "backend::backends::Backends::attributes",
     "backend::stream::StreamHandle::from_ptr",
 ];
 
 /// Owners that count how many they are, so that one more is no mistake.
 const COUNTED: [&str; 6] =
-    ["Counted", "DeviceBuffer", "ImportedStorage", "Holder", "Shared", "SharedBuffer"];
+    ["TryArc", "DeviceBuffer", "ImportedStorage", "ArcHandle", "ExportArc", "SharedBuffer"];
 
 /// Statics that change and are no state: lists that are written once, and found
 /// by all alike, whichever thread comes first.
@@ -39,23 +39,23 @@ const WRITTEN_ONCE: [&str; 24] = [
     "backend::vulkan::open::LOADED",
     "backend::vulkan::open::OPENED",
     "backend::webgpu::KNOWN",
-    "exchange::dims::NUMBERS",
-    "exchange::dims::USED",
-    "exchange::dims::INDEX",
+    "exchange::interned_dims::NUMBERS",
+    "exchange::interned_dims::USED",
+    "exchange::interned_dims::INDEX",
     "backend::registry::ENTRIES",
     // The one way to wait that there is besides none.
-    "backend::waits::AROUND",
+    "backend::blocking::AROUND",
     // The threads that attach to run deleters, for which the end of the interpreter waits.
-    "python::ending::STATE",
-    "python::ending::WATCHED",
-    "python::lookup::REMEMBERED",
-    "python::symbols::SYMBOLS",
-    "python::produce::VERSION",
-    "python::produce::NAMES",
-    "python::known::NAMES",
+    "python::interpreter::exit::STATE",
+    "python::interpreter::exit::WATCHED",
+    "python::table::lookup::REMEMBERED",
+    "python::interpreter::symbols::SYMBOLS",
+    "python::import::call_dlpack::VERSION",
+    "python::import::call_dlpack::NAMES",
+    "python::export::common_calls::NAMES",
     // Not once, but whichever value is found is only compared with.
-    "python::known::VERSION",
-    "python::known::SEEN",
+    "python::export::common_calls::VERSION",
+    "python::export::common_calls::SEEN",
     // Of no content: they order a few calls.
     "backend::webgpu::ADOPTING",
     "python::take::TAKING",
@@ -73,25 +73,25 @@ const WAITS_FOR_NOTHING: [&str; 17] = [
     // A device is opened once.
     "backend::vulkan::open names OnceLock",
     // One that is looked for until it is there.
-    "backend::loaded names OnceLock",
+    "backend::lazy_library names OnceLock",
     // Vulkan wants one thread at a time to submit to a queue, and errors of WebGPU go
     // to the scope that was opened last, by whichever thread. Code of others may run
     // there, and come back.
-    "backend::turn names Mutex",
-    "backend::turn names thread_local",
+    "backend::reentrant_lock names Mutex",
+    "backend::reentrant_lock names thread_local",
     // Lists; what is in them is looked at, and destroyed, outside.
-    "backend::vulkan::retired names Mutex",
+    "backend::vulkan::deferred_destroy names Mutex",
     // A device is adopted once.
     "backend::webgpu names Mutex",
     // Of one copy, by the two threads that make it: held to take the next piece.
-    "copy::together names Mutex",
+    "copy::tiled names Mutex",
     // The work stream that a thread has entered.
-    "backend::entered names thread_local",
+    "backend::stream_guard names thread_local",
     // Nothing is made in there.
-    "python::known names OnceLock",
-    "python::symbols names OnceLock",
-    "python::remembered names Mutex",
-    "python::take names Mutex",
+    "python::export::common_calls names OnceLock",
+    "python::interpreter::symbols names OnceLock",
+    "python::table::type_cache names Mutex",
+    "python::import::take_capsule names Mutex",
 ];
 
 /// Says what is wrong, if anything is.
@@ -145,7 +145,8 @@ fn owners_have_no_public_fields() {
 fn owners_are_not_cloned() {
     let sources = Sources::read();
     let owners = sources.owners();
-    for known in ["ManagedTensor", "ImportedTensor", "Release", "SharedOwner", "Exclusive", "Block"]
+    for known in
+        ["ManagedTensor", "ImportedTensor", "Release", "SharedOwner", "Exclusive", "AlignedBuf"]
     {
         let is_known = owners.iter().any(|owner| owner.ends_with(&format!("::{known}")));
         assert!(is_known, "{known} is not known to own: {owners:?}");
@@ -195,7 +196,7 @@ fn addresses_come_from_python_objects_in_one_place() {
     let names = ["with_exposed_provenance", "with_exposed_provenance_mut", "ctypes"];
     let mut words = sources.words(&names);
     words.retain(|word| word.starts_with("python::"));
-    assert_eq!(words, ["python::lookup names with_exposed_provenance_mut"]);
+    assert_eq!(words, ["python::table::lookup names with_exposed_provenance_mut"]);
 }
 
 /// L9, L14, L17, L18: with nothing held and nothing kept, there is nothing that

@@ -15,15 +15,15 @@ use architecture::imports::{module_of, modules_named, reexports};
 /// on a lower floor, and itself.
 const FLOORS: [&[&str]; 8] = [
     // The C header, and what names nothing at all.
-    &["byte_atomic", "ffi", "contain", "sync"],
+    &["byte_atomic", "ffi", "panic", "atomic"],
     // Words. They never fail, so that errors can print them.
     &["dtype", "device", "version", "flags"],
     &["error", "element", "stream"],
     // Descriptions of memory.
-    &["layout", "dims", "storage", "describe", "view"],
+    &["strides", "dims", "storage", "describe", "view"],
     // Tensors with an owner.
     &["managed"],
-    &["copy", "export", "import", "shared"],
+    &["copy", "export", "import", "export_arc"],
     // Devices and the exchange table.
     &["exchange", "backend"],
     // Other people's worlds.
@@ -36,7 +36,7 @@ const ROOTS: [&str; 3] = ["lib", "__private", "guide"];
 /// Imports within a floor, each for a reason. They must not form a cycle.
 const SIDEWAYS: [(&str, &str, &str); 11] = [
     ("stream", "error", "a stream can be refused"),
-    ("describe", "layout", "a description is checked with its arithmetic"),
+    ("describe", "strides", "a description is checked with its arithmetic"),
     ("describe", "dims", "a description copies dimensions"),
     ("describe", "storage", "a description is of memory"),
     ("view", "storage", "a view is of a storage"),
@@ -44,7 +44,7 @@ const SIDEWAYS: [(&str, &str, &str); 11] = [
     ("export", "copy", "one of the exports is a copy"),
     ("import", "copy", "what was imported can be copied"),
     ("import", "export", "what was imported can be exported again"),
-    ("shared", "export", "what is not lent in its place is exported as anything is"),
+    ("export_arc", "export", "what is not lent in its place is exported as anything is"),
     ("exchange", "backend", "a table allocates on the devices of its backends"),
 ];
 

@@ -47,7 +47,7 @@ pub(crate) fn pointer_in_an_import(place: Span, owner: &Ident) -> Error {
     refusal(
         place,
         "a raw pointer cannot keep the memory of an imported tensor alive",
-        format!("hold it in a `ImportedStorage<T>`, or write `impl DLPackImport for {owner}`"),
+        format!("hold it in an `ImportedStorage<T>`, or write `impl DLPackImport for {owner}`"),
     )
 }
 

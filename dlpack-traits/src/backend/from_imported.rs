@@ -14,7 +14,7 @@ use crate::storage::Storage;
 
 impl<B: Backend> DeviceBuffer<B> {
     /// Converts imported memory of a device into a buffer, with the stream
-    /// after whose work it is ready. Unlike a `ImportedStorage`, the buffer orders
+    /// after whose work it is ready. Unlike an `ImportedStorage`, the buffer orders
     /// consumers after that work, and can be copied.
     ///
     /// The layout remains that of

@@ -39,7 +39,7 @@ use crate::managed::ManagedTensor;
 /// 5. Where [`RULES`](Self::RULES) have no streams, the work of a call is done when the
 ///    call returns.
 /// 6. Where the processor can follow the addresses of a device, such as those of unified
-///    memory, the rules have [`StreamMeaning::Host`](super::Meaning::Host) for a consumer that
+///    memory, the rules have [`StreamMeaning::Host`](super::StreamMeaning::Host) for a consumer that
 ///    names no stream, or [`StreamRules::may_be_read_at_once`] is true of the device: such
 ///    a consumer may be a library of the host, which reads at once.
 #[diagnostic::on_unimplemented(

@@ -4,7 +4,7 @@
 /// the fastest axis to the slowest, and returns the number of elements, at least 1.
 ///
 /// `None` at a dimension that is `None` or less than 1, or if the number of elements does not
-/// fit in 64 bits: the caller then uses the exact arithmetic of [`layout`](crate::layout).
+/// fit in 64 bits: the caller then uses the exact arithmetic of [`strides`](crate::strides).
 #[inline(always)]
 pub(crate) fn contiguous<T>(
     axes: impl Iterator<Item = (Option<i64>, T)>,

@@ -250,7 +250,7 @@ pub unsafe trait ObjectHost<T: DLPackExport>: 'static {
     unsafe fn raise(fault: TableError<Self::Error>);
 }
 
-/// A [`ObjectHost`] that can create objects from values.
+/// An [`ObjectHost`] that can create objects from values.
 ///
 /// # Safety
 ///

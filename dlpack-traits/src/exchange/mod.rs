@@ -2,7 +2,7 @@
 //! Python, and without Python at all.
 //!
 //! [`table`] makes the exchange table of a class of objects. Three of its five functions
-//! take a pointer to an object; a [`ObjectHost`] defines what such an object is. Python is one
+//! take a pointer to an object; an [`ObjectHost`] defines what such an object is. Python is one
 //! host (`python::PyHost`, feature `pyo3`); a C++ program is another.
 //!
 //! | function of the table | does |

@@ -152,7 +152,7 @@ type Raise<E> = unsafe fn(TableError<E>);
 /// # Safety
 ///
 /// The header's contract:
-/// 1. `tensor` is NULL, or as [`ImportedTensor::from_raw`](crate::Imported::from_raw)
+/// 1. `tensor` is NULL, or as [`ImportedTensor::from_raw`](crate::ImportedTensor::from_raw)
 ///    needs it.
 /// 2. `out` is NULL, or may be written.
 /// 3. The calling thread may use the host.

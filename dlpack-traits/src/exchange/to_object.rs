@@ -29,7 +29,7 @@ pub trait ToObject<T: DLPackExport, H: ObjectHost<T>>: sealed::Sealed + 'static 
     ///
     /// # Safety
     ///
-    /// 1. As for [`ImportedTensor::from_raw`](crate::Imported::from_raw).
+    /// 1. As for [`ImportedTensor::from_raw`](crate::ImportedTensor::from_raw).
     /// 2. The calling thread may use the host.
     #[doc(hidden)]
     unsafe fn to_object(

@@ -57,11 +57,11 @@ pub trait ImportStorage: Sized {
     fn accepts(tensor: &ImportedTensor) -> Result<(), MismatchKind>;
 
     /// The axes of each element, if the elements of an accepted tensor are held as arrays:
-    /// for a `ImportedStorage<T>`, [`Element::AXES`](crate::Element::AXES). They are the last
+    /// for an `ImportedStorage<T>`, [`Element::AXES`](crate::Element::AXES). They are the last
     /// dimensions of the tensor, and a struct with this `data` does not count them in its
     /// shape, just as with a `Vec<T>`.
     ///
-    /// A type that contains a `ImportedStorage<T>` forwards this. By default there are none.
+    /// A type that contains an `ImportedStorage<T>` forwards this. By default there are none.
     fn axes(tensor: &ImportedTensor) -> &'static [i64] {
         let _ = tensor;
         &[]

@@ -43,7 +43,7 @@ use crate::version::Version;
 /// The memory of a legacy struct is [read-only](Self::is_read_only), because the struct has
 /// no READ_ONLY flag, unless [`ImportPolicy::legacy_writable`] allows writes.
 ///
-/// [`ImportedStorage`](crate::Foreign) makes the tensor the `data` field of a struct, and exports
+/// [`ImportedStorage`](crate::ImportedStorage) makes the tensor the `data` field of a struct, and exports
 /// it again without a copy.
 ///
 /// ```
@@ -74,7 +74,7 @@ use crate::version::Version;
 /// metadata. A handle that stored shape and strides inline would not allocate, but each
 /// move of it would cost more; [`ImportedSlice`](crate::ImportedSlice) allocates nothing.
 pub struct ImportedTensor {
-    /// The only owner of the node, unless this handle is a part of a `ImportedStorage`.
+    /// The only owner of the node, unless this handle is a part of an `ImportedStorage`.
     node: TryArc<Node>,
 }
 
@@ -202,7 +202,7 @@ impl ImportedTensor {
         Ok(Self { node: unsafe { Node::read(managed, release, policy) }? })
     }
 
-    /// Returns another owner of the same tensor, for a `ImportedStorage`. It must not be given out
+    /// Returns another owner of the same tensor, for an `ImportedStorage`. It must not be given out
     /// as an `ImportedTensor`, because an `ImportedTensor` is the only owner.
     #[inline]
     pub(super) fn another_owner(&self) -> Self {
@@ -260,7 +260,7 @@ impl ImportedTensor {
 
     /// The access with which Rust reads the elements by value.
     ///
-    /// Exclusive memory is read as shared: the other owners in a `ImportedStorage` may export it as
+    /// Exclusive memory is read as shared: the other owners in an `ImportedStorage` may export it as
     /// writable at any time. [`exclusive`](Self::exclusive) checks
     /// [`is_alone`](Self::is_alone) instead.
     #[inline]
@@ -363,7 +363,7 @@ impl ImportedTensor {
     }
 
     /// Bytes from the handle to the first element, on a device without addresses; 0 on
-    /// other devices, where [`as_ptr`](Self::as_ptr) includes them.
+    /// other devices, where [`data_ptr`](Self::data_ptr) includes them.
     #[inline]
     pub fn byte_offset(&self) -> u64 {
         self.node.checked.byte_offset

@@ -85,11 +85,11 @@ pub struct ImportedStorage<T = AnyElement> {
     elements: PhantomData<fn() -> T>,
 }
 
-/// The element type of a [`ImportedStorage`] whose elements have a type known only at run time.
+/// The element type of an [`ImportedStorage`] whose elements have a type known only at run time.
 #[derive(Clone, Copy, Debug)]
 pub enum AnyElement {}
 
-/// The element types of a [`ImportedStorage`]: every [`Readable`] type, or [`AnyElement`]. This
+/// The element types of an [`ImportedStorage`]: every [`Readable`] type, or [`AnyElement`]. This
 /// trait is sealed.
 pub trait ImportedElement: sealed::Held {}
 
@@ -196,7 +196,7 @@ impl<T> ImportedStorage<T> {
     }
 
     /// The elements, read by value, as `T`: [`ImportedTensor::elements`]. Other owners may write
-    /// them meanwhile. A `ImportedStorage` without an element type must be converted by
+    /// them meanwhile. An `ImportedStorage` without an element type must be converted by
     /// [`typed`](Self::typed) first.
     ///
     /// # Errors

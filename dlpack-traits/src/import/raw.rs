@@ -14,7 +14,7 @@ use crate::strides::MAX_NDIM;
 ///
 /// # Safety
 ///
-/// 1. 1 and 3 of [`ImportedTensor::from_raw`](super::Imported::from_raw) hold for `managed`, for
+/// 1. 1 and 3 of [`ImportedTensor::from_raw`](super::ImportedTensor::from_raw) hold for `managed`, for
 ///    `'a`, and it is not NULL.
 #[inline(always)]
 pub(super) unsafe fn whole<'a, A: Abi>(managed: NonNull<A>) -> Result<RawMetadata<'a>, Error> {
@@ -34,7 +34,7 @@ pub(super) unsafe fn whole<'a, A: Abi>(managed: NonNull<A>) -> Result<RawMetadat
 ///
 /// # Safety
 ///
-/// 1. 3 of [`ImportedTensor::from_raw`](super::Imported::from_raw) holds for `tensor`, for `'a`.
+/// 1. 3 of [`ImportedTensor::from_raw`](super::ImportedTensor::from_raw) holds for `tensor`, for `'a`.
 #[inline(always)]
 pub(super) unsafe fn claims<'a>(tensor: &DLTensor, flags: Flags) -> Result<RawMetadata<'a>, Error> {
     let ndim = tensor.ndim;

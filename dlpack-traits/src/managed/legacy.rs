@@ -126,7 +126,7 @@ fn unsaid(versioned: &DLManagedTensorVersioned) -> Option<Error> {
 ///
 /// # Safety
 ///
-/// 1. `managed` points to a struct that [`into_legacy`](Outgoing::into_legacy) made, or to
+/// 1. `managed` points to a struct that [`into_legacy`](RawManaged::into_legacy) made, or to
 ///    a copy of one whose `manager_ctx` was not changed.
 /// 2. This is the only call for that struct, and no one uses its memory any more.
 unsafe extern "C" fn delete(managed: *mut DLManagedTensor) {
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(format!("{:?}", exported(&alive, Flags::NONE)), "RawManaged");
     }
 
-    /// The slot of a `ExportArc` has room for the legacy fields too, for one consumer after
+    /// The slot of an `ExportArc` has room for the legacy fields too, for one consumer after
     /// another.
     #[test]
     fn a_block_has_room_for_it_too() {

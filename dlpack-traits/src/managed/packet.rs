@@ -90,12 +90,12 @@ impl<O: Send + 'static> Placed<O> {
     /// Lends the memory of the owner, describes it in this packet, synchronizes it with the
     /// consumer, and returns the tensor.
     ///
-    /// [`Lend::lend`] is generic over the lifetime of its argument, so its result is also
+    /// [`Lend::data_mut`] is generic over the lifetime of its argument, so its result is also
     /// valid for the time until the deleter runs: `docs/SAFETY.md`.
     ///
     /// # Errors
     ///
-    /// Those of [`Lend::lend`], of the device, and of
+    /// Those of [`Lend::data_mut`], of the device, and of
     /// [`Checked::settle`](crate::describe::Checked::settle).
     #[inline(always)]
     pub(crate) fn data_mut(

@@ -24,7 +24,7 @@
 //! # Importing tensors
 //!
 //! [`from_dlpack`] imports the tensor of any Python object that exports one. It returns
-//! an [`ImportedTensor`](crate::Imported) and needs no `unsafe`. A class that implements
+//! an [`ImportedTensor`](crate::ImportedTensor) and needs no `unsafe`. A class that implements
 //! [`DLPackImport`](crate::DLPackImport), derived or written by hand, gets a class method
 //! `from_dlpack`:
 //!

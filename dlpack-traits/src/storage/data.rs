@@ -174,7 +174,7 @@ impl<'a> DataRef<'a> {
     ///
     /// All `byte_len` bytes must be initialised, including those between the elements of
     /// the tensor for which they are lent: safe code can describe the loan with another
-    /// layout, and can import the export into a [`ImportedStorage`](crate::Foreign), which lends
+    /// layout, and can import the export into an [`ImportedStorage`](crate::ImportedStorage), which lends
     /// them again. An owner whose allocator leaves padding uninitialised, such as the
     /// padding between the columns of faer's `Mat`, must write the padding once before it
     /// lends the memory.

@@ -1,4 +1,4 @@
-//! Elements that are arrays, held where they are: an export, a copy and a `ImportedStorage` count
+//! Elements that are arrays, held where they are: an export, a copy and an `ImportedStorage` count
 //! them in the same way.
 
 use tensors::{

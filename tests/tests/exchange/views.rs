@@ -153,7 +153,7 @@ fn a_tensor_that_was_described_elsewhere_is_refused() {
     free::<Elsewhere>(elsewhere);
 }
 
-/// Nor are those of a tensor in a newtype or in a `ExportArc`.
+/// Nor are those of a tensor in a newtype or in an `ExportArc`.
 #[test]
 fn stored_dimensions_of_wrapped_tensors_are_not_copied() {
     #[derive(DLPackExport)]

@@ -114,7 +114,7 @@ fn pixels_are_read_as_bytes_while_they_are_stored() {
     });
 }
 
-/// A `ImportedStorage` exports memory as writable that the first export lent by `&mut`, so all owners
+/// An `ImportedStorage` exports memory as writable that the first export lent by `&mut`, so all owners
 /// read it byte-wise atomically.
 #[test]
 fn exclusive_memory_of_a_foreign_is_read_byte_wise_atomically() {

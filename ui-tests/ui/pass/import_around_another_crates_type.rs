@@ -28,7 +28,7 @@ fn main() -> Result<(), ImportError> {
     };
     assert_eq!(Samples::from_dlpack(tensor()?)?.0, [1.0, 2.0]);
     assert_eq!(Held::from_dlpack(tensor()?)?.0.elements()?.to_vec()?, [1.0, 2.0]);
-    // What is advised for a `ImportedStorage` without a type.
+    // What is advised for an `ImportedStorage` without a type.
     let any: ImportedStorage = ImportedStorage::new(tensor()?)?;
     assert_eq!(any.tensor().elements::<f32>()?.to_vec()?, [1.0, 2.0]);
     assert_eq!(any.typed::<f32>()?.elements()?.to_vec()?, [1.0, 2.0]);

@@ -170,7 +170,7 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     ///
     /// # Errors
     ///
-    /// Those of [`install`](super::install); for an importable class also `TypeError` if
+    /// Those of [`install`](crate::python::install); for an importable class also `TypeError` if
     /// the class defines a `from_dlpack` itself.
     pub fn install(self, py: Python<'_>) -> PyResult<()>
     where

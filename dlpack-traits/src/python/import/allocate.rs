@@ -37,7 +37,7 @@ use crate::python::table::lookup::peer_of;
 ///
 /// It calls the exchange table of the type and no Python code. `torch.Tensor` and the
 /// classes of this module have such a table. `numpy.ndarray` has none: make the tensor in
-/// Rust and convert it with [`to_object`](super::to).
+/// Rust and convert it with [`to_object`](crate::python::to_object).
 ///
 /// ```no_run
 /// use dlpack_traits::backend::Prototype;

@@ -1,4 +1,4 @@
-//! Calls the functions of a [`ForeignTable`](crate::exchange::foreign_table::Peer), and interprets their results and
+//! Calls the functions of a [`ForeignTable`](crate::exchange::foreign_table::ForeignTable), and interprets their results and
 //! exceptions.
 
 use alloc::format;

@@ -12,9 +12,9 @@ use crate::python::table::lookup::remember_own;
 
 /// Publishes an exchange table on a type, under `__dlpack_c_exchange_api__`.
 ///
-/// [`add_class`](super::add_class) does this for PyO3 classes. Use `publish` for types
+/// [`add_class`](crate::python::add_class) does this for PyO3 classes. Use `publish` for types
 /// that another tool made, such as nanobind or plain C. Implement
-/// [`ObjectHost`](crate::exchange::Host) to access the Rust value in their objects.
+/// [`ObjectHost`](crate::exchange::ObjectHost) to access the Rust value in their objects.
 ///
 /// ```no_run
 /// use dlpack_traits::backend::Cpu;

@@ -26,7 +26,7 @@ use crate::stream::StreamArg;
 /// Rust type.
 ///
 /// `READ_ONLY_VIEWS` states whether borrowed tensors of read-only memory are exported;
-/// see [`ClassBuilder::read_only_views`](super::ClassBuilder::read_only_views).
+/// see [`ClassBuilder::read_only_views`](crate::python::ClassBuilder::read_only_views).
 #[derive(Debug)]
 pub struct PyHost<const READ_ONLY_VIEWS: bool = false>(());
 
@@ -137,7 +137,7 @@ where
 }
 
 impl From<TableError<PyErr>> for PyErr {
-    /// Makes the exception of the fault's [`kind`](Fault::kind). An exception that Python
+    /// Makes the exception of the fault's [`kind`](TableError::kind). An exception that Python
     /// raised is kept.
     fn from(fault: TableError<PyErr>) -> Self {
         match fault {
