@@ -58,7 +58,7 @@ const WRITTEN_ONCE: [&str; 24] = [
     "python::export::common_calls::SEEN",
     // Of no content: they order a few calls.
     "backend::webgpu::ADOPTING",
-    "python::take::TAKING",
+    "python::import::take_capsule::TAKING",
 ];
 
 /// Locks under which nothing is called that could wait, or run code of others,
