@@ -32,34 +32,34 @@ cargo xtask bench rust       one part: rust, table, python, size, instructions, 
 cargo xtask bench page       this page, from the figures of earlier runs
 ```"""
 METHOD = """\
-All contenders of a row are timed in turn, in batches, round after round in one
-process, so that whatever else the machine does falls on all of them. The figures are
-the median and the lower quartile of the rounds. A ratio is ours divided by what the row
-is compared with, of medians: below 1 is faster. Absolute times belong to the machine of
-the day; ratios travel better. A Python row includes the loop around it, for all alike.
-The reasons below are of several runs, so their figures are near those of the tables, not
-the same; those in the tables of one section are of one run of its command.
+All contenders of a row are timed alternately, in batches, in rounds within one process, so
+that other load on the machine affects all of them equally. The figures are the median and
+the lower quartile of the rounds. A ratio is the median of this crate divided by that of the
+row's reference: below 1 is faster. Absolute times depend on the machine; ratios less so. A
+Python row includes the loop around the call, for all contenders. The bar of a row is our
+target for its ratio. The reasons below are of several runs, so their figures can differ
+slightly from the tables; the figures of one section are of one run of its command.
 
-The picture shows the rows that have a bar. Machine code has nothing to be compared with,
-and is shown as a part of its bar."""
+The picture shows the rows that have a bar. Machine code has no reference, and is shown
+relative to its bar."""
 BEYOND = """\
-What the tables show besides, and why:
+Other results in the tables, with the reasons:
 
-- **More than 8 dimensions** have no room in the packet. They take two allocations more, one
-  while the strides are checked and one for what the consumer reads, and the long way.
-- **One owner exported by many threads at once.** All of them write to one word, the count
-  of its owners, and its line of the cache goes from core to core: so it is for an `Arc`,
-  and more so for a `Shared`, which has one struct to lend. While it is lent, others get a
-  packet each. Exports of owners of their own do not slow each other down.
-- **`floor, without memory`** is the floor around an empty `Vec`: a shared export does not
-  free the elements, and with many of them alive nothing is found in a cache. Rows of
-  `threads` make an owner in each turn, the floor's too, which other rows do not.
-- **The floor allocates**, also where it is compared with what does not: the borrowed view,
-  and a `Shared`.
-- **Copies of 64 MiB** are made by two threads, where there is a second core; NumPy's by one.
+- **More than 8 dimensions** do not fit in the packet. They need two more allocations, one
+  while the strides are checked and one for the lists that the consumer reads, and the slow path.
+- **One owner exported by many threads at once.** All threads write to one word, the reference
+  count, and its cache line moves between the cores. This holds for an `Arc`, and more so for
+  an `ExportArc`, which has one struct to lend; while it is lent, each further export allocates
+  a packet. Exports of different owners do not slow each other down.
+- **`floor, without memory`** is the floor around an empty `Vec`: a shared export does not free
+  the elements, and with many live exports every access misses the cache. Rows of `threads`
+  create an owner in each iteration, also for the floor; other rows do not.
+- **The floor allocates**, also in the rows whose subject does not allocate: the borrowed view
+  and an `ExportArc`.
+- **Copies of 64 MiB** are made by two threads if there is a second core; NumPy's by one.
 {first_writes}
-- **`__dlpack__()` without a version** asks for a struct that cannot say read-only. Of what
-  is read-only, as an `Arc<[f32]>`, a copy is made: the second line of its table."""
+- **`__dlpack__()` without a version** requests a struct without a READ_ONLY flag. Read-only
+  memory, such as an `Arc<[f32]>`, is copied: the second line of its table."""
 
 
 def rows_in(folder):
@@ -191,9 +191,9 @@ def first_writes(about):
     return (
         f"  Before them {memory['GiB']} GiB of free memory were written, a word in each huge page:"
         f" {first} s the first time, {second} s the second.\n"
-        "  A virtual machine's memory comes from its host at the first write to a page. Without"
-        " that, two threads, which get\n"
-        "  other pages than one does, took up to 1.8 times NumPy's time on a new machine.\n"
+        "  A virtual machine gets its memory from the host at the first write to a page. Without"
+        " these writes, two threads,\n"
+        "  which use other pages than one thread does, took up to 1.8 times NumPy's time on a new machine.\n"
     )
 
 
@@ -213,7 +213,7 @@ def page(groups, about):
     parts = [
         "# Benchmarks",
         "Generated by `cargo xtask bench page` from the figures of `cargo xtask bench all`;"
-        " nothing is written by hand but the reasons for rows that miss their bar.",
+        " only the reasons for missed bars are written by hand.",
         f"Measured on {date}: {machine}{busy}. {versions(about)}.",
         COMMANDS,
         "![Ratios of all rows with a bar](pictures/benchmarks.svg)",

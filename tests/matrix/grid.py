@@ -48,7 +48,7 @@ class Layout(NamedTuple):
 
 
 LAYOUTS = (
-    Layout("compact", (2, 3, 4), (12, 4, 1)),
+    Layout("contiguous", (2, 3, 4), (12, 4, 1)),
     Layout("read-only", (2, 3, 4), (12, 4, 1), read_only=True),
     Layout("0-d", (), ()),
     Layout("no elements", (2, 0, 3), (3, 3, 1)),
@@ -60,7 +60,7 @@ LAYOUTS = (
     Layout("33-d", (2, *[1] * 31, 3), (3, *[3] * 31, 1)),
 )
 # Those that a library without strides has.
-ROW_MAJOR = ("compact", "0-d", "no elements", "33-d")
+ROW_MAJOR = ("contiguous", "0-d", "no elements", "33-d")
 
 
 def width(dtype):

@@ -45,7 +45,7 @@ class Measured:
             # Our class exports a row-major copy of read-only memory to a consumer
             # of legacy capsules. A consumer that converts row-major tensors of
             # this element type also converts the copy.
-            compact = self.cells.get((*key[:3], "compact"))
+            compact = self.cells.get((*key[:3], "contiguous"))
             if verdict == "converted" and compact and compact[2] == verdict:
                 ours = key[0].startswith(OURS)
             if ours and verdict in ("converted", "unusable", "WRONG", "CRASH"):

@@ -76,7 +76,7 @@ def test_conversion_of_a_copy_is_accepted_where_the_consumer_converts_compact_te
     key = ("mlx", "numpy", "float64", "reversed")
     found.cells[key] = ("converted", "to float32", "refused")
     assert not found.judge()
-    found.cells["mlx", "numpy", "float64", "compact"] = ("same", "", "same")
+    found.cells["mlx", "numpy", "float64", "contiguous"] = ("same", "", "same")
     assert len(found.judge()) == 1
 
 

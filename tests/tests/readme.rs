@@ -69,7 +69,7 @@ fn every_feature_is_told() {
 
 fn table(page: &str) -> String {
     let mut text = String::from(
-        "| `from_dlpack` of | element types | `float32` in place | copied | refused |\n|---|---|---|---|---|\n",
+        "| `from_dlpack` of | element types | `float32` zero-copy | copied | refused |\n|---|---|---|---|---|\n",
     );
     for (name, shown) in CONSUMERS {
         let rows = rows(page, name);
