@@ -1,5 +1,5 @@
-//! An allocator that knows its own blocks: what another library allocated, and
-//! this one frees, ends the program.
+//! An allocator that recognises its own blocks, and aborts if it has to free a block of
+//! another library.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::sync::atomic::{AtomicIsize, Ordering};

@@ -28,7 +28,7 @@ static void say(const char *sentence) {
 
 // --- the program as a host of objects ------------------------------------------
 
-// An object of this program. The consumer knows its first part.
+// An object of this program. The consumer library uses its first fields.
 struct Box : Object {
   int references = 1;
 };
@@ -99,7 +99,7 @@ static double sum(const DLTensor &tensor) {
   return total;
 }
 
-// --- the story -------------------------------------------------------------------
+// --- exchanges -------------------------------------------------------------------
 
 static const DLPackExchangeAPI *producer, *consumer;
 
@@ -126,7 +126,7 @@ static void through_both_tables() {
   say("Rust object -> table -> C++ object -> table -> C++: 60");
 }
 
-// A look at an object, which keeps nothing.
+// A borrowed tensor of an object.
 static void views() {
   void *samples = producer_new(2, 3);
   DLTensor view;
@@ -164,7 +164,7 @@ static void allocated() {
   CHECK(sum(tensor->dl_tensor) == 0);
   for (int i = 0; i < 20; ++i) static_cast<float *>(tensor->dl_tensor.data)[i] = 1;
 
-  // The producer's class only exports. What it refuses is still ours.
+  // The producer's class only exports. A tensor that it rejects is still ours.
   void *object = &shape;
   CHECK(producer->managed_tensor_to_py_object_no_sync(tensor, &object) == -1);
   CHECK(object == nullptr);
@@ -185,7 +185,7 @@ static void allocated() {
   CHECK(told.find("address space") != std::string::npos);
 }
 
-// Every refusal says why, and leaves the tensor to its owner.
+// Every error has a message, and the tensor stays with its owner.
 static void refusals() {
   DLManagedTensorVersioned *tensor = from_cpp(2, 2, 1);
   tensor->dl_tensor.ndim = 1;
@@ -223,7 +223,7 @@ int main() {
     first_round = false;
     live.push_back(producer_live()), live.push_back(consumer_live());
   }
-  // What is made once is made in the first round.
+  // Static data is created in the first round.
   CHECK(live[2] == live[4] && live[3] == live[5]);
   std::printf("nothing is left: %td and %td blocks after each round\n", live[4], live[5]);
 }

@@ -23,14 +23,14 @@ OUT.mkdir(parents=True, exist_ok=True)
 PHOTOGRAPH = Path(matplotlib.get_data_path()) / "sample_data" / "grace_hopper.jpg"
 
 # %% [markdown]
-# Rust decodes a photograph. NumPy shows it, in the memory in which Rust has it.
+# Rust decodes a photograph. NumPy shows it zero-copy.
 
 # %%
 image = dlpack_example.Image.open(PHOTOGRAPH)
 pixels = np.from_dlpack(image)
 assert pixels.__array_interface__["data"][0] == image.data_ptr
 
-# Windows on the same memory: nothing is copied until something is written.
+# Views of the same memory: nothing is copied.
 windows = {
     "as decoded": pixels,
     "a part": pixels[80:280, 150:350],
@@ -47,7 +47,7 @@ figure.suptitle("One buffer of Rust, four windows of NumPy")
 figure.savefig(OUT / "windows.png", dpi=120, bbox_inches="tight")
 
 # %% [markdown]
-# A canvas is for both sides to write. NumPy draws, and Rust computes the mean.
+# Both sides may write to a canvas. NumPy draws, and Rust computes the mean.
 
 # %%
 canvas = image.to_canvas()
@@ -67,7 +67,7 @@ right.set(xlabel="bands", ylabel="mean", title="what Rust says meanwhile")
 figure.savefig(OUT / "canvas.png", dpi=120, bbox_inches="tight")
 
 # %% [markdown]
-# What a hand-over costs does not depend on the size. What a copy costs does.
+# The time of an exchange does not depend on the size. The time of a copy does.
 
 
 # %%

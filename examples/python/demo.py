@@ -1,4 +1,4 @@
-"""One photograph, decoded in Rust, used in place by NumPy and PyTorch.
+"""One photograph, decoded in Rust, used zero-copy by NumPy and PyTorch.
 
 Run by `cargo xtask demo`. Every address and time printed here is measured.
 """
@@ -21,7 +21,7 @@ def photograph() -> Path:
 
 
 def nanoseconds(hand_over) -> float:
-    """Time of one hand-over, released again: the median of many rounds."""
+    """Time of one exchange with its release: the median of many rounds."""
     rounds, repeats = 31, 2000
     times = []
     for _ in range(rounds):
@@ -33,7 +33,7 @@ def nanoseconds(hand_over) -> float:
 
 
 def consumers() -> dict:
-    """Name -> (from_dlpack, facts of what it returns)."""
+    """Name -> (from_dlpack, function that describes its result)."""
     found = {
         "NumPy": (
             np.from_dlpack,
@@ -52,7 +52,7 @@ def consumers() -> dict:
 
 
 def table(title: str, tensor, dtype: str, writable: bool) -> None:
-    """Prints how Rust and each consumer see one tensor."""
+    """Prints what Rust and each consumer report about one tensor."""
     rows = [("who", "address", "shape", "dtype", "writable", "ns per hand-over")]
     rows.append(("Rust", hex(tensor.data_ptr), str(tensor.shape), dtype, yes(writable), ""))
     for name, (from_dlpack, facts) in consumers().items():
@@ -84,10 +84,10 @@ def main() -> None:
     height, width, _ = image.shape
     print(f"Rust decoded a photograph of {height} x {width} pixels into `Image`.")
 
-    table("1. An `Image` over `Arc`: everybody looks at the same memory", image, "uint8", False)
+    table("1. An `Image` over `Arc`: all owners read the same memory", image, "uint8", False)
 
     canvas = image.to_canvas()
-    table("2. A `Canvas` over `SharedBuffer`: everybody may write too", canvas, "uint8", True)
+    table("2. A `Canvas` over `SharedBuffer`: all owners may write too", canvas, "uint8", True)
 
     print("\n3. NumPy brightens the canvas in place, and Rust sees it")
     before = canvas.mean()

@@ -1,4 +1,4 @@
-"""Draws one buffer and those who use it, with the addresses that they report.
+"""Draws one buffer and its users, with the addresses that they report.
 
 Run by `cargo xtask pictures`, which writes docs/pictures/one-buffer.svg.
 """
@@ -26,7 +26,7 @@ text { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fo
 
 
 def views(image) -> list[tuple[str, str, int]]:
-    """Who, what it is there, and the address that it reports."""
+    """The library, its type of the tensor, and the address that it reports."""
     array = np.from_dlpack(image)
     tensor = torch.from_dlpack(image)
     seen = [
@@ -34,7 +34,7 @@ def views(image) -> list[tuple[str, str, int]]:
         ("NumPy", f"ndarray {array.shape} {array.dtype}", array.__array_interface__["data"][0]),
         ("PyTorch", f"Tensor {tuple(tensor.shape)} {str(tensor.dtype)[6:]}", tensor.data_ptr()),
     ]
-    assert len({address for *_, address in seen}) == 1, "somebody made a copy"
+    assert len({address for *_, address in seen}) == 1, "a library made a copy"
     return seen
 
 

@@ -21,7 +21,7 @@ SIZE = 2
 
 
 def rank(number: int, meeting: str) -> None:
-    # The ranks meet in a file, and talk on the loopback interface.
+    # The ranks find each other by a file, and communicate on the loopback interface.
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=number, world_size=SIZE)
     ours = Gradient(LEN)

@@ -1,4 +1,4 @@
-"""Ray's object store takes a gradient that Rust owns: with one copy, and none after it.
+"""Ray's object store copies a gradient that Rust owns once; reads are zero-copy.
 
     python store.py
 """
@@ -19,8 +19,8 @@ from dlpack_ranks import Gradient
 LEN = 16 * 2**20
 ROUNDS = 7
 
-# One line makes the class one that Ray can store: it becomes an array, which Ray writes into
-# its store. What comes out is the array, over the memory of the store.
+# This registration lets Ray store the class: the object becomes an array, which Ray copies
+# into its store. `ray.get` returns an array over the memory of the store.
 copyreg.pickle(Gradient, lambda gradient: (np.asarray, (np.from_dlpack(gradient),)))
 
 
@@ -55,7 +55,7 @@ def main() -> None:
 
         assert stored.ctypes.data != ours.data_ptr, "the store has memory of its own"
         assert not stored.flags.writeable
-        # The memory of Rust is free to change: what is in the store does not.
+        # Writing to the memory of Rust does not change the copy in the store.
         ours.fill(0.0)
         assert stored.min() == stored.max() == 1.5
         least, most, there = ray.get(extremes.remote(reference))

@@ -1,4 +1,4 @@
-"""A sentence model of 91 MB, used by PyTorch out of the file that Rust mapped.
+"""A sentence model of 91 MB, used by PyTorch zero-copy in the file that Rust mapped.
 
 Run by `cargo xtask example safetensors`.
 """
@@ -24,7 +24,7 @@ def private_mebibytes() -> float:
 
 
 def measured(what: str, load):
-    """Loads, and says what it took."""
+    """Loads, and prints the time and the memory."""
     before, start = private_mebibytes(), time.perf_counter()
     result = load()
     took, grown = time.perf_counter() - start, private_mebibytes() - before
@@ -61,7 +61,7 @@ def main(folder: Path) -> None:
     assert all(torch.equal(mapped[name], read[name]) for name in read), "other elements"
     print(f"  {len(read)} tensors, all equal")
 
-    # Work on them: words as the model sees them, before any attention.
+    # Use the weights: the embeddings of words, before any attention.
     words = (folder / "vocab.txt").read_text().splitlines()
     number = {word: index for index, word in enumerate(words)}
     table = torch.nn.functional.normalize(mapped["embeddings.word_embeddings.weight"], dim=1)
@@ -73,7 +73,7 @@ def main(folder: Path) -> None:
     name = "embeddings.position_embeddings.weight"
     array = np.from_dlpack(model[name])
     del model, mapped
-    assert not array.flags.writeable, "a mapped file is nobody's to write"
+    assert not array.flags.writeable, "a mapped file is read-only"
     assert np.array_equal(array, read[name].numpy())
     print("  the model is gone, and NumPy still reads a weight of it")
 

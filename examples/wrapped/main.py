@@ -1,4 +1,4 @@
-"""Types of ndarray, image and candle in Python, over the memory that they have in Rust.
+"""Types of ndarray, image and candle in Python, zero-copy over their Rust memory.
 
 Run by `cargo xtask example wrapped`.
 """
@@ -35,7 +35,7 @@ def main() -> None:
     pixels = np.from_dlpack(photo)
     show("image", pixels)
     assert address(pixels) == photo.data_ptr, "a copy"
-    assert pixels.std() > 10, "it is no photograph"
+    assert pixels.std() > 10, "not a photograph"
 
     activations = Activations(4, 3)
     column = np.from_dlpack(activations)

@@ -1,6 +1,6 @@
-//! The same tensors twice: as other crates, or nobody, help to make them, and by
-//! the derive. `docs/coming-from.md` shows both side by side; the tests compare
-//! what a consumer gets.
+//! The same tensors twice: by hand or with another crate, and with the derive.
+//! `docs/coming-from.md` shows both; the tests check that a consumer receives equal
+//! tensors.
 
 pub mod by_hand;
 pub mod dlpark;

@@ -1,4 +1,4 @@
-//! What a consumer gets is the same, before and after.
+//! A consumer receives equal tensors before and after.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use dlpack_traits::{DLPackExport, DataType, Flags, ImportedTensor};
 use ndarray::Array3;
 use pyo3::prelude::*;
 
-/// All that a consumer sees of a tensor, which it then releases.
+/// Everything that a consumer reads of a tensor, which it then releases.
 fn seen<C>(managed: *mut C) -> (Vec<i64>, Vec<i64>, DataType, Flags, Vec<u64>) {
-    // SAFETY: each caller gives a tensor that nobody else consumes; the crates' structs
-    // are all the one of the standard.
+    // SAFETY: each caller passes a tensor that has no other consumer; the structs of all
+    // crates are that of the standard.
     let tensor = unsafe { ImportedTensor::from_raw(managed.cast::<DLManagedTensorVersioned>()) };
     let tensor = tensor.expect("a tensor");
     let codes = tensor.raw_bits().expect("a tensor of the host");
@@ -55,11 +55,11 @@ fn volumes_of_dlpk() {
     let (before, after) = (seen(before), seen(after));
     assert_eq!((&before.0, &before.1, &before.2), (&after.0, &after.1, &after.2));
     assert_eq!(before.4, after.4);
-    // The array was moved, so the derive does not say that it was copied.
+    // The array was moved, so the derive does not set IS_COPIED.
     assert_eq!((before.3, after.3), (Flags::IS_COPIED, Flags::NONE));
 
     let before = dlpk::before::Volume { voxels: voxels() }.into_managed();
-    // SAFETY: the tensor is new, and consumed here; nobody writes to it.
+    // SAFETY: the tensor is new and consumed here; no one writes to it.
     assert_eq!(unsafe { dlpk::before::sum(before) }, 48.0);
     let after = dlpk::after::Volume { voxels: voxels() }.into_dlpack().unwrap().into_raw();
     // SAFETY: the same.

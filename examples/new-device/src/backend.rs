@@ -7,13 +7,13 @@ use dlpack_traits::{Device, Error, ffi};
 
 use crate::runtime::{self, Code};
 
-/// The accelerators of `runtime`, as DLPack knows them: kDLExtDev.
+/// The backend of the accelerators in `runtime`, whose DLPack device type is kDLExtDev.
 #[derive(Clone, Copy, Debug)]
 pub struct Npu;
 
-// SAFETY: 1. The runtime finds a stream among those of the device. 2. `RULES` is
-// left as it is, and makes no numbers. 3. A `runtime::Stream` is counted, so
-// the queue lives with it. 4. There is no such function.
+// SAFETY: 1. The runtime looks streams up among those of the device. 2. `RULES` is the
+// default, which defines no numbers. 3. A `runtime::Stream` is reference-counted and keeps
+// the queue alive. 4. The backend does not have this function.
 unsafe impl Backend for Npu {
     const DEVICE_TYPES: &'static [ffi::DLDeviceType] = &[ffi::kDLExtDev];
     const STREAMS_LAST: bool = true;
@@ -30,7 +30,7 @@ unsafe impl Backend for Npu {
         runtime::find_stream(index(device)?, handle.number()).map_err(failed(device, "find_stream"))
     }
 
-    // What `memory.rs` adds. Exports do without.
+    // Implemented in `memory.rs`. Exports do not need them.
     const ALLOCATOR: Option<AllocatorOf<Self>> = Some(AllocatorOf::THIS);
     const MEMCPY: Option<MemcpyOf<Self>> = Some(MemcpyOf::THIS);
     const ATTRIBUTES: Option<AttributesOf<Self>> = Some(AttributesOf::THIS);
@@ -40,8 +40,8 @@ unsafe impl Backend for Npu {
 // is work. 3. So is waiting for one, and a mutex orders the memory. 4. Both are
 // put into the channel, which has no bound. 5. It waits for an event. 6. They
 // are functions of Rust, on types that are `Sync`. 7. A clone sends to the same channel. 8. to
-// 11. There are no graphs, handles are not used again, all events are of one kind, and the
-// channel has an order.
+// 11. The runtime has no graphs and does not reuse handles, all events are of one kind, and
+// the channel is ordered.
 unsafe impl Stream for runtime::Stream {
     type Event = runtime::Event;
 
@@ -60,7 +60,7 @@ unsafe impl Stream for runtime::Stream {
     }
 }
 
-// SAFETY: 1. It is counted; whoever waits for it has a count of its own.
+// SAFETY: 1. It is reference-counted; each waiter has its own reference.
 unsafe impl Event for runtime::Event {}
 
 /// The runtime's number of a device.
@@ -73,7 +73,7 @@ fn index(device: Device) -> Result<usize, Error> {
     }
 }
 
-/// A code of the runtime as an error.
+/// Converts a code of the runtime to an error.
 pub(crate) fn failed(device: Device, call: &'static str) -> impl FnOnce(Code) -> Error {
     move |code| Error::Device { device, call, code: code.0 }
 }

@@ -1,5 +1,5 @@
-//! Another library on the same device: it takes tensors of anybody, and works
-//! on its own stream.
+//! Another library on the same device: it imports tensors of any producer and works on
+//! its own stream.
 
 use dlpack_traits::backend::WorkStream;
 use dlpack_traits::ffi::{DLManagedTensorVersioned, kDLExtDev};
@@ -8,7 +8,7 @@ use dlpack_traits::{DataType, Error, ImportedTensor};
 use crate::backend::{Npu, failed};
 use crate::runtime::{Address, Code};
 
-/// A library that adds numbers up.
+/// A library that sums elements.
 #[derive(Debug)]
 pub struct Consumer {
     stream: WorkStream<Npu>,
@@ -16,32 +16,32 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// It works on that stream.
+    /// The stream on which it works.
     pub fn new(stream: WorkStream<Npu>) -> Result<Self, Error> {
         let result = stream.stream().allocate(4).map_err(failed(stream.device(), "allocate"))?;
         Ok(Self { stream, result })
     }
 
-    /// The stream to name when a producer is asked for a tensor:
+    /// The stream to pass to a producer:
     /// `producer.to_dlpack_on(consumer.stream().as_arg())`.
     pub fn stream(&self) -> &WorkStream<Npu> {
         &self.stream
     }
 
-    /// Enqueues the sum of a tensor's elements, and releases the tensor while the
-    /// kernel has not begun.
+    /// Enqueues the sum of a tensor's elements, and releases the tensor before the kernel
+    /// begins.
     ///
     /// # Errors
     ///
-    /// Those of [`ImportedTensor::from_raw`], and of tensors that this library does not
-    /// know what to do with. The tensor is released either way.
+    /// Those of [`ImportedTensor::from_raw`], and errors for tensors that this library does
+    /// not support. The tensor is then released.
     ///
     /// # Safety
     ///
-    /// 1. `managed` is what a producer gave for [`stream`](Self::stream), and
-    ///    nobody else will call its deleter.
+    /// 1. A producer exported `managed` for [`stream`](Self::stream), and no one else will
+    ///    call its deleter.
     pub unsafe fn sum(&self, managed: *mut DLManagedTensorVersioned) -> Result<(), Error> {
-        // SAFETY: 1. to 5. are what a producer promises, by 1.
+        // SAFETY: 1. to 5. The producer promises them, by our caller's 1.
         let tensor = unsafe { ImportedTensor::from_raw(managed) }?;
         let device = tensor.device();
         if device != self.stream.device() || device.device_type() != kDLExtDev {
@@ -53,14 +53,14 @@ impl Consumer {
         if !tensor.is_row_major() {
             return Err(Error::NotCompact);
         }
-        // `data` is a handle to its device, which the host never follows; the
-        // offset stays beside it.
+        // On this device `data` is a handle, which the host never dereferences; the offset
+        // stays in `byte_offset`.
         let address = Address::from_ptr(tensor.data_ptr().cast_mut().cast());
         let start = usize::try_from(tensor.byte_offset()).map_err(|_| Error::SizeOverflow)?;
         let end = start.saturating_add(tensor.byte_range().end.unsigned_abs());
         self.stream.stream().sum(address, start..end, self.result);
-        // Here the deleter is called, and the memory freed; after the kernel,
-        // because the producer knows on which stream it runs.
+        // This calls the deleter. The memory is freed after the kernel, because the
+        // producer recorded the kernel's stream.
         Ok(())
     }
 
@@ -68,7 +68,7 @@ impl Consumer {
     pub fn result(&self) -> Result<f32, Code> {
         let mut sum = [0; 4];
         let stream = self.stream.stream();
-        // SAFETY: 1. The bytes are there until the copy is done, which is waited for.
+        // SAFETY: 1. The bytes are valid until the copy is done, for which this waits.
         unsafe { stream.copy_to_host((self.result, 0), sum.as_mut_ptr(), sum.len()) };
         stream.synchronize()?;
         Ok(f32::from_ne_bytes(sum))

@@ -1,4 +1,4 @@
-//! What the vendor's tensor is for.
+//! Kernels on the vendor's tensor.
 
 use dlpack_traits::backend::{DeviceBuffer, WorkStream};
 use dlpack_traits::{DataType, Error};
@@ -19,8 +19,8 @@ impl Tensor {
         Ok(Self { data, shape: shape.to_vec() })
     }
 
-    /// Enqueues a kernel, on the tensor's stream, that writes a value into all
-    /// elements. The tensor can be exported at once.
+    /// Enqueues a kernel on the tensor's stream that writes a value into all elements. The
+    /// tensor can be exported at once.
     pub fn fill(&self, value: f32) {
         self.stream().fill(Address::from_ptr(self.data.as_ptr()), 0..self.data.byte_len(), value);
     }

@@ -1,9 +1,9 @@
-//! A new accelerator, and how its tensors are exported. The README is the guide.
+//! A new accelerator, and the export of its tensors. The README is the guide.
 //!
-//! - `runtime/` is what a vendor has before it hears of DLPack: devices, memory
-//!   that the host cannot touch, streams that work on their own, events.
-//! - `backend.rs` and `tensor.rs` are all that it takes to export.
-//! - `memory.rs` adds allocation for others, and copies to the host.
+//! - `runtime/` is the vendor's runtime without DLPack: devices, memory that the host
+//!   cannot access, asynchronous streams, events.
+//! - `backend.rs` and `tensor.rs` are sufficient for exports.
+//! - `memory.rs` adds allocation for other libraries, and copies to the host.
 //! - `consumer.rs` is another library on the same device.
 
 pub mod backend;

@@ -1,5 +1,5 @@
-//! What a backend may do besides: allocate, copy to the host, and tell what is
-//! behind an address.
+//! The optional capabilities of a backend: allocation, copies to the host, and queries of
+//! addresses.
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -13,7 +13,7 @@ use dlpack_traits::{Device, Error};
 use crate::backend::{Npu, failed};
 use crate::runtime::{self, Address, OUT_OF_MEMORY};
 
-// SAFETY: 1. An address is given out once, with bytes of its own. 2. The runtime
+// SAFETY: 1. An address is allocated once, with its own bytes. 2. The runtime
 // zeroes them before it returns. 3. A free is work of the stream.
 unsafe impl Allocator for Npu {
     fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
@@ -34,8 +34,7 @@ unsafe impl Allocator for Npu {
     }
 }
 
-// SAFETY: 1. The copies are work of the stream, and read and write what they are
-// told.
+// SAFETY: 1. The copies are work of the stream, and access only the given ranges.
 unsafe impl Memcpy for Npu {
     unsafe fn copy(
         stream: &WorkStream<Self>,
@@ -64,7 +63,7 @@ unsafe impl Memcpy for Npu {
     }
 }
 
-// SAFETY: 1. The runtime knows its allocations.
+// SAFETY: 1. The runtime looks the address up among its allocations.
 unsafe impl PointerAttributes for Npu {
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {
         let index = runtime::device_of(Address::from_ptr(data.cast_mut()));

@@ -1,4 +1,4 @@
-//! The vendor's tensor. Its memory is a `DeviceBuffer`, and that is all.
+//! The vendor's tensor, whose memory is a `DeviceBuffer`.
 
 use dlpack_traits::DLPackExport;
 use dlpack_traits::backend::DeviceBuffer;

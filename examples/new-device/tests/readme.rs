@@ -1,4 +1,4 @@
-//! The guide shows what is in the sources.
+//! The code and the tests in the README exist in the sources.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn the_code_in_the_readme_is_the_code() {
     }
 }
 
-/// What the guide names as a test is one.
+/// Every test that the README names exists.
 #[test]
 #[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
 fn the_tests_in_the_readme_are_tests() {

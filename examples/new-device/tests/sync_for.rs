@@ -1,6 +1,5 @@
-//! Exports order the work of streams, also where types in safe code are around the memory.
-//! Nothing here rests on time: a gate that the host opens holds the device back for as long as the
-//! test likes.
+//! Exports order the work of streams, also if types in safe code wrap the memory. The tests
+//! do not depend on timing: a gate that the host opens holds the device's work back.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +22,7 @@ fn stream() -> WorkStream<Npu> {
     runtime::with_stream(&stream, || WorkStream::current(NPU)).unwrap()
 }
 
-/// Waits for all threads of the device when a test ends, as Miri wants it.
+/// Waits for all threads of the device when a test ends, because Miri requires it.
 struct Session;
 
 impl Drop for Session {
@@ -34,7 +33,7 @@ impl Drop for Session {
     }
 }
 
-/// A type in safe code around a buffer, which says that nothing is pending.
+/// A type in safe code around a buffer, which reports that no work is pending.
 struct Forgetful(DeviceBuffer<Npu>);
 
 impl Storage for Forgetful {
@@ -82,7 +81,7 @@ fn a_forgetful_type_does_not_export_stale_values() {
     let forgetful = Forgetful(pending(&gate).data().clone());
     let consumer = Consumer::new(stream()).unwrap();
     let managed = forgetful.to_dlpack_on(consumer.stream().as_arg()).unwrap();
-    // SAFETY: 1. It was exported for that stream, and is given away.
+    // SAFETY: 1. It was exported for that stream, and has no other consumer.
     unsafe { consumer.sum(managed.into_raw()) }.unwrap();
     gate.set();
     assert_eq!(consumer.result(), Ok(28.0));
@@ -94,11 +93,11 @@ fn a_sync_for_waits_on_the_device_and_not_on_the_host() {
     let gate = Event::of_host();
     let tensor = pending(&gate);
     let consumer = Consumer::new(stream()).unwrap();
-    // The gate is closed, and yet all of this returns.
+    // All of these calls return while the gate is closed.
     let managed = tensor.to_dlpack_on(consumer.stream().as_arg()).unwrap();
     assert_eq!((managed.device(), managed.dtype()), (NPU, DataType::F32));
     assert_eq!(managed.flags(), Flags::NONE, "others may write");
-    // SAFETY: 1. It was exported for that stream, and is given away.
+    // SAFETY: 1. It was exported for that stream, and has no other consumer.
     unsafe { consumer.sum(managed.into_raw()) }.unwrap();
     gate.set();
     assert_eq!(consumer.result(), Ok(28.0));
@@ -115,7 +114,7 @@ fn memory_is_freed_after_a_consumers_kernels() {
     let managed = tensor.into_dlpack_on(consumer.stream().as_arg()).unwrap();
     // The consumer's kernel cannot begin, and the consumer is the last owner.
     consumer.stream().stream().wait(&gate);
-    // SAFETY: 1. It was exported for that stream, and is given away.
+    // SAFETY: 1. It was exported for that stream, and has no other consumer.
     unsafe { consumer.sum(managed.into_raw()) }.unwrap();
     gate.set();
     assert_eq!(consumer.result(), Ok(28.0));
@@ -133,15 +132,15 @@ fn a_forgetful_type_does_not_free_memory_in_use() {
     let consumer = Consumer::new(stream()).unwrap();
     let managed = forgetful.into_dlpack_on(consumer.stream().as_arg()).unwrap();
     consumer.stream().stream().wait(&gate);
-    // The consumer is the last owner, and lets go before its kernel begins.
-    // SAFETY: 1. It was exported for that stream, and is given away.
+    // The consumer is the last owner, and releases the tensor before its kernel begins.
+    // SAFETY: 1. It was exported for that stream, and has no other consumer.
     unsafe { consumer.sum(managed.into_raw()) }.unwrap();
     gate.set();
     assert_eq!(consumer.result(), Ok(0.0));
     assert_eq!(ours.synchronize(), Ok(()));
 }
 
-/// The offset stays beside the handle.
+/// The offset stays in `byte_offset`, beside the handle.
 #[test]
 fn a_part_of_a_tensor() {
     #[derive(DLPackExport)]
@@ -159,13 +158,13 @@ fn a_part_of_a_tensor() {
     let consumer = Consumer::new(stream()).unwrap();
     let managed = tail.into_dlpack_on(consumer.stream().as_arg()).unwrap();
     assert_eq!(managed.data_ptr().cast(), handle.cast_const());
-    // SAFETY: 1. It was exported for that stream, and is given away.
+    // SAFETY: 1. It was exported for that stream, and has no other consumer.
     unsafe { consumer.sum(managed.into_raw()) }.unwrap();
     gate.set();
     assert_eq!(consumer.result(), Ok(21.0));
 }
 
-/// A host that follows a device's address does not get far.
+/// A host that dereferences a device's address crashes.
 #[test]
 #[cfg(all(unix, not(miri)))]
 fn the_host_cannot_touch_the_memory() {
@@ -177,7 +176,7 @@ fn the_host_cannot_touch_the_memory() {
     if std::env::var_os(ASKED).is_some() {
         let tensor = Tensor::zeroed(stream(), &[4]).unwrap();
         let first = tensor.data().as_ptr().cast::<u8>();
-        // SAFETY: none. This process is there to die of it.
+        // SAFETY: none. This process exists to crash here.
         let byte = unsafe { first.read_volatile() };
         panic!("the host read {byte}");
     }
@@ -186,7 +185,7 @@ fn the_host_cannot_touch_the_memory() {
     assert!(output.status.signal().is_some(), "{output:?}");
 }
 
-/// The README promises that it takes no more.
+/// The README states this number.
 #[test]
 #[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
 fn sixty_lines_are_enough() {

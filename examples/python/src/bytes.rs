@@ -1,4 +1,4 @@
-//! Memory of the general tensor: written by all, or by nobody.
+//! The storage of `Tensor`: bytes that all owners may write, or no one.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use dlpack_traits::{DataRef, Error, SharedBuffer, SharedOwner, Storage};
 pub(crate) enum Bytes {
     /// Every owner may write. Aligned to 64 bytes.
     Shared(SharedBuffer<u8>),
-    /// Nobody writes.
+    /// Read-only.
     Frozen(Arc<[u8]>),
 }
 

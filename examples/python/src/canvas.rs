@@ -6,8 +6,8 @@ use dlpack_traits::{DLPackExport, SharedBuffer, Storage};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
-/// A picture: height x width x 3 channels. Whoever gets it as a tensor may
-/// write to it, and Rust sees what was written.
+/// A picture: height x width x 3 channels. Consumers of its tensor may write to it, and
+/// Rust reads what they wrote.
 #[pyclass(frozen, module = "dlpack_example")]
 #[derive(DLPackExport)]
 pub(crate) struct Canvas {

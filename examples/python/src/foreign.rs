@@ -42,7 +42,7 @@ fn element<'py>(
         let Complex { re, im } = tensor.elements::<Complex<f64>>()?.load(index)?;
         return Ok(PyComplex::from_doubles(py, re, im).into_any());
     }
-    // Of an element with lanes the first lane has the lowest bits.
+    // In an element with lanes the first lane has the lowest bits.
     let bits = u128::from(tensor.raw_bits()?.load(index)?);
     let (scalar, width) = (tensor.dtype().with_lanes(1), usize::from(tensor.dtype().bits()));
     let mask = (1_u128 << width) - 1;

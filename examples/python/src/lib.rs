@@ -1,5 +1,5 @@
-//! The extension module `dlpack_example`: Rust tensors that NumPy, PyTorch,
-//! JAX and others use in place.
+//! The extension module `dlpack_example`: Rust tensors that NumPy, PyTorch, JAX and
+//! others use zero-copy.
 //!
 //! Each class is an ordinary struct. Two lines make it a producer of tensors:
 //! the derive, and the registration below. `Tensor` is a consumer too.

@@ -1,4 +1,4 @@
-//! Floats of 4, 6 and 8 bits: what each pattern of bits stands for.
+//! Floats of 4, 6 and 8 bits: the value of each bit pattern.
 
 use dlpack_traits::DataType;
 

@@ -1,4 +1,4 @@
-//! A tensor in memory of its own.
+//! A tensor that owns its memory.
 
 use dlpack_traits::{DLPackExport, DataType};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PySequence, PyTuple
 use crate::bytes::Bytes;
 use crate::value;
 
-/// Elements of any type in memory of our own.
+/// Elements of any type in our own memory.
 #[derive(DLPackExport)]
 pub(crate) struct Own {
     data: Bytes,

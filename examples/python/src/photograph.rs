@@ -1,4 +1,4 @@
-//! A photograph that is decoded once and looked at by many.
+//! A photograph that is decoded once and read by many consumers.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::canvas::Canvas;
 
-/// A photograph: height x width x 3 channels. Nobody may write to it.
+/// A read-only photograph: height x width x 3 channels.
 #[pyclass(frozen, module = "dlpack_example")]
 #[derive(DLPackExport)]
 pub(crate) struct Image {
@@ -18,10 +18,10 @@ pub(crate) struct Image {
     shape: [usize; 3],
 }
 
-/// The bytes of a photograph, which say when they are freed.
+/// The bytes of a photograph, which record when they are freed.
 ///
-/// A plain `Arc<[u8]>` would do just as well for the tensor; this type shows
-/// what it takes to export a buffer type of one's own.
+/// An `Arc<[u8]>` would be sufficient for the tensor; this type shows how to export your
+/// own buffer type.
 struct Pixels(Vec<u8>);
 
 impl Storage for Pixels {

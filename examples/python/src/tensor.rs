@@ -1,4 +1,4 @@
-//! A tensor of any element type and any rank, in memory of its own or of others.
+//! A tensor of any element type and any rank, in its own or in imported memory.
 
 use dlpack_traits::{DLPackExport, DLPackImport, ImportError, ImportedStorage, ImportedTensor};
 use pyo3::exceptions::PyValueError;
@@ -15,7 +15,7 @@ use crate::own::Own;
 #[dlpack(transparent)]
 pub(crate) struct Tensor(Elements);
 
-/// Whose memory it is.
+/// The memory: our own, or imported.
 #[derive(DLPackExport)]
 enum Elements {
     Own(Own),
@@ -102,7 +102,7 @@ impl Tensor {
         Ok(self.tensor()?.data_ptr().addr())
     }
 
-    /// Whether nobody may write.
+    /// Whether the tensor is read-only.
     #[getter]
     fn read_only(&self) -> PyResult<bool> {
         Ok(self.tensor()?.is_read_only())

@@ -1,9 +1,9 @@
-//! A gradient of a model, as each of several processes has one.
+//! A gradient of a model, one in each of several processes.
 
 use dlpack_traits::{DLPackExport, SharedBuffer, Storage};
 use pyo3::prelude::*;
 
-/// Numbers that Rust owns, and that an engine may write.
+/// Numbers that Rust owns and consumers may write.
 #[pyclass(frozen, module = "dlpack_ranks")]
 #[derive(DLPackExport)]
 struct Gradient {
@@ -13,20 +13,20 @@ struct Gradient {
 
 #[pymethods]
 impl Gradient {
-    /// So many zeros.
+    /// A gradient of zeros.
     #[new]
     fn new(len: usize) -> PyResult<Self> {
         Ok(Self { data: SharedBuffer::zeroed(len)?, shape: [len] })
     }
 
-    /// Makes all of them one number.
+    /// Sets all elements to one number.
     fn fill(&self, value: f32) {
         for index in 0..self.data.len() {
             self.data.store(index, value);
         }
     }
 
-    /// The smallest and the largest of them, found by Rust.
+    /// The smallest and the largest element, found by Rust.
     fn extremes(&self) -> (f32, f32) {
         let numbers = (0..self.data.len()).map(|index| self.data.load(index));
         numbers.fold((f32::INFINITY, f32::NEG_INFINITY), |(least, most), number| {

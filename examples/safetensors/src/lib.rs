@@ -1,4 +1,4 @@
-//! Weights of a model, served out of the file that they are in.
+//! Weights of a model, exported from the memory-mapped file.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -36,14 +36,14 @@ struct Model {
 
 #[pymethods]
 impl Model {
-    /// Maps a file, and reads its header. The elements are read by whoever uses them.
+    /// Maps a file, and reads its header. The elements are read when a consumer accesses them.
     ///
     /// The file must not be written or truncated while the model or one of its
-    /// weights is alive: that would change the elements under their users.
+    /// weights is alive: that would change or unmap the elements while they are used.
     #[new]
     fn new(path: PathBuf) -> PyResult<Self> {
         let opened = File::open(path).map_err(|error| PyOSError::new_err(error.to_string()))?;
-        // SAFETY: 1. Nobody writes to the file while it is mapped: the caller was told.
+        // SAFETY: 1. No one writes to the file while it is mapped, as the documentation requires.
         let file = unsafe { Mmap::map(&opened) };
         let file = file.map_err(|error| PyOSError::new_err(error.to_string()))?;
         let (len, header) = SafeTensors::read_metadata(&file)
@@ -90,7 +90,7 @@ fn dtype_of(dtype: Dtype) -> PyResult<DataType> {
         Dtype::F32 => DataType::F32,
         Dtype::F64 => DataType::F64,
         Dtype::F8_E5M2 => DataType::FLOAT8_E5M2,
-        // What the format calls so has no infinities: it is `e4m3fn` elsewhere.
+        // This format's type of that name has no infinities, which is `e4m3fn` in DLPack.
         Dtype::F8_E4M3 => DataType::FLOAT8_E4M3FN,
         Dtype::F8_E8M0 => DataType::FLOAT8_E8M0FNU,
         other => return Err(PyValueError::new_err(format!("{other:?} has no name in DLPack"))),

@@ -1,4 +1,4 @@
-//! A tensor of Rust for Python, and a function that takes anybody's.
+//! A Rust tensor for Python, and a function that takes tensors of any library.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Image {
     }
 }
 
-/// The mean of all elements of a tensor of bytes, whoever made it.
+/// The mean of all elements of a tensor of bytes, from any library.
 #[pyfunction]
 #[pyo3(signature = (tensor, /))]
 fn mean(#[pyo3(from_py_with = python::from_dlpack)] tensor: ImportedTensor) -> PyResult<f64> {

@@ -1,5 +1,5 @@
-//! `candle`: the memory of its tensors is behind a lock, so somebody has to promise
-//! that nobody writes to it. Here that is the module that made the tensor.
+//! `candle`: the memory of its tensors is behind a lock, so an `unsafe` function requires the
+//! promise that no one writes to it. Here the module that made the tensor promises that.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use dlpack_traits::{DLPackExport, DataRef, DataType, Storage};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// A tensor of candle to which nobody writes.
+/// A candle tensor to which no one writes.
 pub(crate) struct Frozen {
     tensor: Tensor,
     dtype: DataType,
@@ -19,8 +19,8 @@ impl Frozen {
     ///
     /// # Safety
     ///
-    /// 1. Nobody writes to the tensor's storage from now on: it is no variable, and no
-    ///    clone of it is used in place.
+    /// 1. No one writes to the tensor's storage from now on: the tensor is not a variable,
+    ///    and no clone of it is modified in place.
     unsafe fn new(tensor: Tensor) -> Result<Self, String> {
         let dtype = match tensor.dtype() {
             DType::U8 => DataType::U8,
@@ -50,12 +50,12 @@ impl Storage for Frozen {
         };
         let bytes = len * usize::from(self.dtype.bits()) / 8;
         // SAFETY: 1. and 2. The vector has so many bytes of that type, and lives as long as the tensor,
-        // which is borrowed as long as the result. 3. Nobody writes, by 1 of `new`.
+        // which is borrowed as long as the result. 3. No one writes, by 1 of `new`.
         unsafe { DataRef::from_raw_parts(first, bytes, self.dtype, dlpack_traits::Device::CPU) }
     }
 }
 
-/// What a layer of a network answered.
+/// The output of a network layer.
 #[pyclass(frozen, module = "dlpack_wrapped")]
 #[derive(DLPackExport)]
 pub(crate) struct Activations {
@@ -68,7 +68,7 @@ pub(crate) struct Activations {
 
 #[pymethods]
 impl Activations {
-    /// A layer of weights 0, 1, 2, ... on inputs of 1, and its transposed answer.
+    /// A layer with weights 0, 1, 2, ... on inputs of 1, and its transposed output.
     #[new]
     fn new(inputs: usize, outputs: usize) -> PyResult<Self> {
         let answer = || -> candle_core::Result<Tensor> {

@@ -1,4 +1,4 @@
-//! `ndarray`: its arrays are tensors already, in any order and with any strides.
+//! `ndarray`: its arrays implement `DLPackExport`, in any order and with any strides.
 
 use dlpack_traits::DLPackExport;
 use ndarray::{ArcArray, Array, Ix2, s};
@@ -22,7 +22,7 @@ impl Field {
         Self(Array::from_shape_fn((rows, columns), height).into_shared())
     }
 
-    /// Every other row, upside down: other strides over the same memory.
+    /// Every other row in reverse order: other strides over the same memory.
     fn every_other_row(&self) -> Self {
         Self(self.0.clone().slice_move(s![..;-2, ..]))
     }

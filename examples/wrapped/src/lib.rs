@@ -1,5 +1,5 @@
-//! Types of three crates as tensors: one that has an implementation, one that lends a
-//! slice, and one that keeps its memory behind a lock.
+//! Types of three crates as tensors: one that implements `DLPackExport`, one that can be
+//! borrowed as a slice, and one whose memory is behind a lock.
 
 mod activations;
 mod field;

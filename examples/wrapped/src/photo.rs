@@ -1,4 +1,4 @@
-//! `image`: a buffer that lends a slice becomes a storage in three lines.
+//! `image`: a buffer that can be borrowed as a slice becomes a storage in three lines.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A frame of a camera, given to C by hand.
+//! A camera frame, exported to C by hand.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -30,11 +30,11 @@ impl Frame {
         let context = Box::into_raw(Box::new(Context {
             shape: [self.height.into(), self.width.into(), 4],
             strides: [self.pitch as i64, 4, 1],
-            // SAFETY: zeros are a value of a C struct whose function may be missing.
+            // SAFETY: all zeros are a valid value of this C struct, whose deleter may be NULL.
             managed: unsafe { std::mem::zeroed() },
             _pixels: Arc::clone(&self.pixels),
         }));
-        // SAFETY: the context is new, and nobody else knows it yet.
+        // SAFETY: the context is new, and no other code has its address.
         unsafe {
             (*context).managed = ffi::DLManagedTensorVersioned {
                 version: ffi::DLPackVersion { major: 1, minor: 3 },

@@ -1,4 +1,4 @@
-//! The same tensor. Strides that leave the data are an error.
+//! The same tensor. Strides that reach outside of the data are an error.
 
 use std::sync::Arc;
 

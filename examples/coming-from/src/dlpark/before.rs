@@ -1,5 +1,5 @@
-//! A tensor of `dlpark` 0.10: the layout goes into an allocation of a fixed rank,
-//! and the owner into a box beside it.
+//! A tensor of `dlpark` 0.10: the layout is in an allocation of a fixed rank, and the
+//! owner in a second one.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The same volume. An import needs no promise about writers: elements are read
-//! by value.
+//! The same volume. An import needs no promise about other writers, because elements
+//! are read by value.
 
 use dlpack_traits::ffi::DLManagedTensorVersioned;
 use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage, ImportError, ImportedTensor};

@@ -1,4 +1,4 @@
-//! A volume of `dlpk` 0.4: what is no vector goes by way of `ndarray`.
+//! A volume of `dlpk` 0.4, which converts everything except vectors through `ndarray`.
 
 use dlpk::{DLPackTensor, sys};
 use ndarray::{Array3, ArrayView3};
@@ -18,7 +18,7 @@ impl Volume {
 ///
 /// # Safety
 ///
-/// 1. `managed` is a tensor that may be consumed, and nobody writes to it meanwhile.
+/// 1. `managed` is a tensor that may be consumed, and no one writes to it meanwhile.
 pub unsafe fn sum(managed: *mut sys::DLManagedTensorVersioned) -> f64 {
     // SAFETY: by 1.
     let tensor = unsafe { DLPackTensor::from_ptr(managed) };

@@ -1,4 +1,4 @@
-//! The same class, with `copy=True`, consumers of before 1.0, and the exchange table.
+//! The same class, with `copy=True`, consumers older than DLPack 1.0, and the C exchange API.
 
 use dlpack_traits::DLPackExport;
 use pyo3::prelude::*;

@@ -1,5 +1,5 @@
-//! A class of `pyo3-dlpack` 0.3. The trait is safe to implement and believes the
-//! pointer; each keyword of `__dlpack__` is the class's to understand.
+//! A class of `pyo3-dlpack` 0.3. The trait is safe to implement, but its pointer is not
+//! checked; the class must interpret each keyword of `__dlpack__` itself.
 
 use std::ffi::c_void;
 
@@ -13,7 +13,7 @@ pub struct Spectrum {
     channels: i64,
 }
 
-/// What an export owns: the object.
+/// The owner of an export: the Python object.
 struct Lent(Py<Spectrum>);
 
 impl IntoDLPack for Lent {

@@ -1,4 +1,4 @@
-//! Memory of a device, by addresses that mean nothing to the host.
+//! Memory of a device, by addresses that are invalid on the host.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,8 +7,8 @@ use super::{BAD_ADDRESS, CAPACITY, Code, OUT_OF_MEMORY};
 
 /// First byte of an allocation on a device.
 ///
-/// All addresses are in the upper half of the address space, which belongs to
-/// no process: a host that follows one crashes.
+/// All addresses are in the upper half of the address space, which no process can map: a
+/// host that dereferences one crashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address(usize);
 

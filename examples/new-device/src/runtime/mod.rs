@@ -1,5 +1,5 @@
 //! The vendor's runtime: two accelerators that work on threads of their own, on
-//! memory that has addresses of its own. Nothing here knows of DLPack.
+//! memory that has addresses of its own. This module does not use DLPack.
 //!
 //! Functions report codes, as a C interface would.
 
@@ -21,9 +21,9 @@ pub const DEVICES: usize = 2;
 pub const NO_DEVICE: Code = Code(1);
 /// The stream does not exist, or is another device's.
 pub const NO_STREAM: Code = Code(2);
-/// There is no memory left.
+/// Out of memory.
 pub const OUT_OF_MEMORY: Code = Code(3);
-/// A kernel touched what is no memory of its device, or no longer.
+/// A kernel accessed memory that does not belong to its device, or was freed.
 pub const BAD_ADDRESS: Code = Code(4);
 
 /// Why a call failed.
@@ -40,7 +40,7 @@ fn memory_of(device: usize) -> Result<&'static Memory, Code> {
     MEMORIES.get(device).ok_or(NO_DEVICE)
 }
 
-/// Bytes in use on a device. Frees that streams have not come to are not counted.
+/// Bytes in use on a device, including those whose free is enqueued.
 pub fn bytes_in_use(device: usize) -> Result<usize, Code> {
     Ok(memory_of(device)?.in_use())
 }

@@ -15,17 +15,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A mark that a stream sets, or the host.
+/// An event, set by a stream or by the host.
 #[derive(Clone, Debug, Default)]
 pub struct Event(Arc<(Mutex<bool>, Condvar)>);
 
 impl Event {
-    /// An event that [`set`](Self::set) sets, and no stream.
+    /// An event that only [`set`](Self::set) sets.
     pub fn of_host() -> Self {
         Self::default()
     }
 
-    /// Lets those go on that wait for it.
+    /// Sets the event and wakes the threads that wait for it.
     pub fn set(&self) {
         *lock(&self.0.0) = true;
         self.0.1.notify_all();
@@ -57,7 +57,7 @@ struct Queue {
 
 /// The streams that are alive, by their handles.
 static STREAMS: Mutex<BTreeMap<usize, Weak<Queue>>> = Mutex::new(BTreeMap::new());
-/// One for each device, made when it is asked for.
+/// The default stream of each device, created on first use.
 static DEFAULTS: Mutex<[Option<Stream>; DEVICES]> = Mutex::new([const { None }; DEVICES]);
 /// The threads of all streams.
 static THREADS: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
@@ -87,7 +87,7 @@ impl Stream {
         Ok(Self(queue))
     }
 
-    /// What C code calls it.
+    /// Its handle in C code.
     pub fn handle(&self) -> usize {
         self.0.handle
     }
@@ -102,7 +102,7 @@ impl Stream {
         let _ = self.0.work.send(Box::new(work));
     }
 
-    /// Enqueues a mark.
+    /// Enqueues an event.
     pub fn record(&self) -> Event {
         let event = Event::default();
         let mark = event.clone();
@@ -113,7 +113,7 @@ impl Stream {
         event
     }
 
-    /// Makes what is enqueued from now on wait for a mark.
+    /// Makes work that is enqueued from now on wait for an event.
     pub fn wait(&self, event: &Event) {
         let event = event.clone();
         self.enqueue(move |_| {
@@ -201,7 +201,7 @@ impl Stream {
     }
 }
 
-/// The bytes of a copy in an allocation. What does not fit is a fault there.
+/// The bytes of a copy in an allocation. A range beyond its end is a fault.
 fn span(start: usize, byte_len: usize) -> Range<usize> {
     start..start.saturating_add(byte_len)
 }
@@ -230,7 +230,7 @@ pub fn find_stream(device: usize, handle: usize) -> Result<Stream, Code> {
     stream.filter(|stream| stream.device() == device).ok_or(NO_STREAM)
 }
 
-/// The stream that is used where no other was said.
+/// The default stream.
 pub fn default_stream(device: usize) -> Result<Stream, Code> {
     let mut defaults = lock(&DEFAULTS);
     let default = defaults.get_mut(device).ok_or(NO_DEVICE)?;
@@ -261,8 +261,7 @@ pub fn with_stream<R>(stream: &Stream, run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// Number of streams that have not come to their end. A stream that is gone may
-/// still have work to do.
+/// Number of streams whose work is not finished, including streams without an owner.
 pub fn streams_at_work() -> usize {
     let mut threads = lock(&THREADS);
     threads.retain(|thread| !thread.is_finished());
@@ -276,7 +275,7 @@ pub fn shutdown() {
     drop(defaults);
     let threads = core::mem::take(&mut *lock(&THREADS));
     for thread in threads {
-        // A thread that panicked says so itself.
+        // The panic hook has reported a thread that panicked.
         let _ = thread.join();
     }
 }

@@ -1,5 +1,5 @@
-//! A library whose values live in objects of a C++ program, which tells it how
-//! such an object is made.
+//! A library whose values are stored in objects of a C++ program, which provides the
+//! functions that create such objects.
 
 #[path = "../../allocator.rs"]
 mod allocator;
@@ -14,11 +14,11 @@ use dlpack_traits::exchange::{self, Importable, ObjectHost, TableError, Wrap};
 use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI};
 use dlpack_traits::{DLPackExport, DLPackImport, ImportError, ImportedStorage, ImportedTensor};
 
-/// Not the producer's allocator, and it notices a block of the producer's.
+/// A separate allocator, which detects blocks of the producer's.
 #[global_allocator]
 static HEAP: Marked = Marked::new(0x0063_6f6e_7375_6d65);
 
-/// A table of numbers that another library made.
+/// A table of numbers from another library.
 #[derive(DLPackExport)]
 struct Received {
     data: ImportedStorage<f32>,
@@ -37,26 +37,26 @@ impl DLPackImport for Received {
     }
 }
 
-/// What every object of the C++ program begins with.
+/// The first fields of every object of the C++ program.
 #[repr(C)]
 struct Object {
     value: *mut c_void,
     drop: unsafe extern "C" fn(*mut c_void),
 }
 
-/// What the C++ program does for this library.
+/// The functions that the C++ program provides.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Program {
-    /// Makes an object, which drops the value when it dies; or NULL.
+    /// Creates an object, which drops the value when it is destroyed; or returns NULL.
     make: unsafe extern "C" fn(*mut c_void, unsafe extern "C" fn(*mut c_void)) -> *mut Object,
-    /// Takes note of a failure.
+    /// Records a failure.
     raise: unsafe extern "C" fn(kind: *const c_char, text: *const c_char),
 }
 
 static PROGRAM: OnceLock<Program> = OnceLock::new();
 
-/// Tells this library what program it is in.
+/// Registers the program's functions.
 ///
 /// # Safety
 ///
@@ -71,7 +71,7 @@ unsafe extern "C" fn consumer_connect(program: *const Program) {
 struct Cpp;
 
 // SAFETY: 1. and 2. An object has the value that `wrap` gave it, and nothing
-// changes it. 3. Nothing is claimed.
+// changes it. 3. The host claims nothing.
 unsafe impl ObjectHost<Received> for Cpp {
     type Error = &'static str;
 
@@ -116,7 +116,7 @@ unsafe impl Wrap<Received> for Cpp {
         // SAFETY: the object takes the value, and drops it once.
         let object = unsafe { (program.make)(value, drop_value) };
         if object.is_null() {
-            // SAFETY: there is no object that would have it.
+            // SAFETY: no object was created, so the value has no other owner.
             unsafe { drop_value(value) };
             return Err(TableError::Host("the program could not make an object"));
         }
@@ -130,12 +130,11 @@ extern "C" fn consumer_table() -> *const DLPackExchangeAPI {
     exchange::table::<Received, Cpp, Cpu, Importable>()
 }
 
-/// The sum of a tensor of `float`s, which is released then. NaN if it is none.
+/// Returns the sum of a tensor of `float`s and releases it; NaN for another type.
 ///
 /// # Safety
 ///
-/// 1. The tensor is alive, the caller's to give away, and true; nobody writes to
-///    it meanwhile.
+/// 1. The tensor is valid and owned by the caller; no one writes to it meanwhile.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn consumer_sum(tensor: *mut DLManagedTensorVersioned) -> f64 {
     // SAFETY: by 1.

@@ -16,11 +16,11 @@ use dlpack_traits::exchange::{self, NotImportable, ObjectHost, TableError};
 use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI};
 use dlpack_traits::{DLPackExport, Error, SharedBuffer};
 
-/// Not the consumer's allocator, and it notices a block of the consumer's.
+/// A separate allocator, which detects blocks of the consumer's.
 #[global_allocator]
 static HEAP: Marked = Marked::new(0x0070_726f_6475_6365);
 
-/// A table of numbers that everybody may write.
+/// A table of numbers that all owners may write.
 #[derive(DLPackExport)]
 struct Samples {
     data: SharedBuffer<f32>,
@@ -50,8 +50,8 @@ fn remember(error: &dyn core::fmt::Display) {
 /// Objects are pointers to `Samples` in an `Arc`.
 struct Pointers;
 
-// SAFETY: 1. and 2. An object is its value. What is in an `Arc` is never lent by
-// `&mut` and does not move. 3. Nothing is claimed.
+// SAFETY: 1. and 2. An object is its value. A value in an `Arc` is never lent by `&mut`
+// and does not move. 3. The host claims nothing.
 unsafe impl ObjectHost<Samples> for Pointers {
     type Error = &'static str;
 
@@ -94,7 +94,7 @@ extern "C" fn producer_new(rows: usize, columns: usize) -> *const c_void {
     }
 }
 
-/// Gives up an object.
+/// Releases an object.
 ///
 /// # Safety
 ///
@@ -105,7 +105,7 @@ unsafe extern "C" fn producer_free(object: *const c_void) {
     drop(unsafe { Arc::from_raw(object.cast::<Samples>()) });
 }
 
-/// A tensor that nobody else has, without a table: any C ABI can pass it on.
+/// Returns a tensor with a single owner, without a table: any C interface can pass it on.
 #[unsafe(no_mangle)]
 extern "C" fn producer_give(rows: usize, columns: usize) -> *mut DLManagedTensorVersioned {
     match Samples::new(rows, columns).and_then(DLPackExport::into_dlpack) {
@@ -117,7 +117,7 @@ extern "C" fn producer_give(rows: usize, columns: usize) -> *mut DLManagedTensor
     }
 }
 
-/// What the last failure on this thread was about, until the next one.
+/// The message of the last failure on this thread.
 #[unsafe(no_mangle)]
 extern "C" fn producer_error() -> *const c_char {
     LAST_ERROR.with_borrow(|text| text.as_ptr())
