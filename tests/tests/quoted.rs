@@ -9,11 +9,15 @@
 use std::fs;
 use std::path::Path;
 
-const PAGES: &[&str] = &["README.md", "docs/coming-from.md"];
+const PAGES: &[&str] = &["docs/coming-from.md"];
 const MARK: &str = "<!-- quoted: ";
 
-const PAGES_WITH_EXCERPTS: &[&str] =
-    &["examples/ranks/README.md", "examples/safetensors/README.md", "examples/wrapped/README.md"];
+const PAGES_WITH_EXCERPTS: &[&str] = &[
+    "README.md",
+    "examples/ranks/README.md",
+    "examples/safetensors/README.md",
+    "examples/wrapped/README.md",
+];
 const EXCERPT: &str = "<!-- excerpt: ";
 
 #[test]

@@ -40,22 +40,64 @@ fn every_mistake_has_a_text_and_every_text_a_mistake() {
     assert!(cases("pass", "stderr").is_empty(), "what passes has no text");
 }
 
+/// The number of the top-level item that each line of a source belongs to.
+fn item_of_lines(source: &str) -> Vec<usize> {
+    let mut item = 0;
+    let numbered = source.lines().map(|line| {
+        let number = item;
+        let at_top = !line.starts_with([' ', '}', '#', '/', ')']) || line == "}";
+        if at_top && (line.ends_with('}') || line.ends_with(';')) {
+            item += 1;
+        }
+        number
+    });
+    numbered.collect()
+}
+
+/// The line that each error points to.
+fn lines_of_errors(text: &str) -> Vec<usize> {
+    let mut lines = text.lines();
+    let mut found = Vec::new();
+    while let Some(line) = lines.next() {
+        if line.starts_with("error") {
+            let place = lines.by_ref().find(|line| line.trim_start().starts_with("--> "));
+            let number = place.and_then(|place| place.rsplit(':').nth(1)?.parse().ok());
+            found.push(number.expect("an error has a place"));
+        }
+    }
+    found
+}
+
+/// One golden shows the cases of one message: each item has one mistake, which is one
+/// error, and an error of the derive has one help.
 #[test]
 fn one_mistake_is_one_error_and_one_help() {
-    for case in cases("derive", "stderr").into_iter().chain(cases("companion", "stderr")) {
-        let text = text(&case, "stderr");
-        let errors = lines_with(&text, "error");
-        if case.parent().is_some_and(|folder| folder.ends_with("several")) {
-            assert!(errors > 1, "{} belongs elsewhere", case.display());
-        } else {
-            assert_eq!(errors, 1, "{} has several errors", case.display());
+    for folder in ["derive", "companion", "rustc"] {
+        for case in cases(folder, "stderr") {
+            let text = text(&case, "stderr");
+            let errors = lines_of_errors(&text);
+            let items = item_of_lines(&self::text(&case, "rs"));
+            let items: BTreeSet<_> = errors.iter().map(|line| items[line - 1]).collect();
+            if case.ends_with("several") {
+                assert!(errors.len() > items.len(), "{} belongs elsewhere", case.display());
+            } else {
+                let one = errors.len() == items.len() && !errors.is_empty();
+                assert!(one, "an item of {} has several errors", case.display());
+            }
+            if folder != "rustc" {
+                let helps = lines_with(&text, "= help:");
+                assert_eq!(helps, errors.len(), "help in {}", case.display());
+            }
         }
-        assert_eq!(lines_with(&text, "= help:"), errors, "help in {}", case.display());
     }
-    for case in cases("rustc", "stderr") {
-        let errors = lines_with(&text(&case, "stderr"), "error");
-        assert_eq!(errors, 1, "{} has several errors", case.display());
-    }
+}
+
+#[test]
+fn items_and_errors_are_found() {
+    let source = "use a::b;\n\n#[derive(X)]\npub struct Y {\n    z: u8,\n}\n\nfn main() {}\n";
+    assert_eq!(item_of_lines(source), [0, 1, 1, 1, 1, 1, 2, 2]);
+    let text = "error: x\n       = help: y\n --> ui/a.rs:5:5\n\nerror[E1]: z\n --> ui/a.rs:12:1\n";
+    assert_eq!(lines_of_errors(text), [5, 12]);
 }
 
 #[test]
@@ -68,7 +110,16 @@ fn texts_name_no_machine() {
     }
 }
 
-/// The name of a message is the name of its folder.
+/// The messages that have a file with cases.
+fn messages_with_cases(folder: &str) -> BTreeSet<String> {
+    let files = cases(folder, "rs").into_iter().filter_map(|case| {
+        let file = case.file_name()?.to_str()?.to_owned();
+        (file != "several").then_some(file)
+    });
+    files.collect()
+}
+
+/// The name of a message is the name of its file.
 #[test]
 fn every_message_has_a_case() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dlpack-derive/src/message");
@@ -80,11 +131,7 @@ fn every_message_has_a_case() {
     let messages: String = messages.collect();
     let messages = messages.lines().filter_map(|line| line.strip_prefix("pub(crate) fn "));
     let messages = messages.filter_map(|line| line.split('(').next()).map(str::to_owned);
-    let folders = cases("derive", "rs").into_iter().filter_map(|case| {
-        let folder = case.parent()?.file_name()?.to_str()?.to_owned();
-        (folder != "several").then_some(folder)
-    });
-    assert_eq!(messages.collect::<BTreeSet<_>>(), folders.collect::<BTreeSet<_>>());
+    assert_eq!(messages.collect::<BTreeSet<_>>(), messages_with_cases("derive"));
 }
 
 /// So is that of the other derives.
@@ -95,9 +142,5 @@ fn every_companion_message_has_a_case() {
     let messages = fs::read_to_string(messages).expect("the messages can be read");
     let messages = messages.lines().filter_map(|line| line.strip_prefix("pub(crate) fn "));
     let messages = messages.filter_map(|line| line.split('(').next()).map(str::to_owned);
-    let folders = cases("companion", "rs").into_iter().filter_map(|case| {
-        let folder = case.parent()?.file_name()?.to_str()?.to_owned();
-        (folder != "several").then_some(folder)
-    });
-    assert_eq!(messages.collect::<BTreeSet<_>>(), folders.collect::<BTreeSet<_>>());
+    assert_eq!(messages.collect::<BTreeSet<_>>(), messages_with_cases("companion"));
 }

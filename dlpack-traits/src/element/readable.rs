@@ -51,7 +51,7 @@ use super::{Complex, Element, Lanes, SizeMatches};
 #[diagnostic::on_unimplemented(
     message = "elements of type `{Self}` cannot be read",
     label = "not `Readable`: imported memory may hold bytes that are not a valid `{Self}`",
-    note = "an `ImportedStorage` without a type does not say what its elements are: `foreign.typed::<f32>()?` does, or `foreign.tensor().elements::<f32>()?`",
+    note = "an `ImportedStorage` without a type does not say what its elements are: `foreign.typed::<f32>()?` does, or `foreign.imported().elements::<f32>()?`",
     note = "a struct that derives `Element` is readable with `#[dlpack(any_bits)]`, if every pattern of bits is a value of it",
     note = "otherwise implement `bytemuck::CheckedBitPattern` for the struct, with `Bits` that are `NoUninit`: each value that is read is then checked",
     note = "a type with an `unsafe impl Element` needs an `unsafe impl Readable`"

@@ -30,7 +30,7 @@ fn main() -> Result<(), ImportError> {
     assert_eq!(Held::from_dlpack(tensor()?)?.0.elements()?.to_vec()?, [1.0, 2.0]);
     // What is advised for an `ImportedStorage` without a type.
     let any: ImportedStorage = ImportedStorage::new(tensor()?)?;
-    assert_eq!(any.tensor().elements::<f32>()?.to_vec()?, [1.0, 2.0]);
+    assert_eq!(any.imported().elements::<f32>()?.to_vec()?, [1.0, 2.0]);
     assert_eq!(any.typed::<f32>()?.elements()?.to_vec()?, [1.0, 2.0]);
     Ok(())
 }

@@ -29,5 +29,5 @@ pub struct Pair<T>([T; 2]);
 fn main() {
     let _ = SharedBuffer::<Switch>::zeroed(1);
     let any: Option<ImportedStorage> = None;
-    let _ = any.map(|any| any.tensor().elements::<Pair<bool>>().map(|pairs| pairs.to_vec()));
+    let _ = any.map(|any| any.imported().elements::<Pair<bool>>().map(|pairs| pairs.to_vec()));
 }

@@ -43,15 +43,25 @@ pub(crate) enum Reference {
         /// The function.
         name: String,
     },
-    /// A file below `ui-tests` that must not compile.
-    Ui(String),
+    /// A file below `ui-tests` that must not compile, and the name of an item with an
+    /// error where the file has several.
+    Ui {
+        /// The file.
+        file: String,
+        /// The item.
+        item: Option<String>,
+    },
 }
 
 impl Reference {
-    /// Reads `file::function`, or the file alone where it must not compile.
+    /// Reads `file::function`; the file alone, or `file::item`, where it must not compile.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text.starts_with("ui/") {
-            return Ok(Self::Ui(text.to_owned()));
+            let (file, item) = match text.split_once("::") {
+                Some((file, item)) => (file, Some(item.to_owned())),
+                None => (text, None),
+            };
+            return Ok(Self::Ui { file: file.to_owned(), item });
         }
         let odd = || format!("`{text}` is not `file::test`");
         let (file, function) = text.split_once("::").ok_or_else(odd)?;
@@ -81,12 +91,17 @@ impl Reference {
     /// Fails where the test is not in the tree.
     pub(crate) fn find(&self, root: &Path) -> Result<(), String> {
         let (file, function) = match self {
-            Self::Ui(file) => {
+            Self::Ui { file, item } => {
                 let path = root.join("ui-tests").join(file);
-                return if path.is_file() && path.with_extension("stderr").is_file() {
+                let text = path.with_extension("stderr");
+                if !path.is_file() || !text.is_file() {
+                    return Err(format!("there is no ui-tests/{file} with its .stderr"));
+                }
+                let Some(item) = item else { return Ok(()) };
+                return if has_error(&read(&path)?, &read(&text)?, item) {
                     Ok(())
                 } else {
-                    Err(format!("there is no ui-tests/{file} with its .stderr"))
+                    Err(format!("no error in ui-tests/{file} is about `{item}`"))
                 };
             }
             Self::Rust { file, name, .. } => (root.join("tests/tests").join(file), name),
@@ -111,6 +126,30 @@ impl Reference {
         let attributes = before.rsplit_once("\n\n").map_or(before, |(_, attributes)| attributes);
         attributes.contains("test]")
     }
+}
+
+/// Whether the compiler's text points into a top-level item of the source that has this
+/// word in it.
+fn has_error(source: &str, text: &str, word: &str) -> bool {
+    let mut item = 0;
+    // The number of the item, and whether the line has the word.
+    let lines: Vec<(usize, bool)> = source
+        .lines()
+        .map(|line| {
+            let number = item;
+            let at_top = !line.starts_with([' ', '#', '/', ')']);
+            if at_top && (line.ends_with('}') || line.ends_with(';')) {
+                item += 1;
+            }
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            (number, words.any(|part| part == word))
+        })
+        .collect();
+    let places = text.lines().filter_map(|line| line.trim_start().strip_prefix("--> ui/"));
+    let errors = places.filter_map(|place| place.rsplit(':').nth(1)?.parse::<usize>().ok());
+    let items = errors.filter_map(|line| lines.get(line.checked_sub(1)?)).map(|line| line.0);
+    let named: Vec<usize> = lines.iter().filter(|line| line.1).map(|line| line.0).collect();
+    items.into_iter().any(|item| named.contains(&item))
 }
 
 fn shown(file: &Path, root: &Path) -> PathBuf {
@@ -145,6 +184,15 @@ mod tests {
         let found = three("accelerators/opencl", "opencl::order::waits", file);
         assert_eq!(device("accelerators/opencl/order.rs::waits"), found);
         assert!(Reference::parse("deleter").is_err());
+    }
+
+    #[test]
+    fn a_case_of_the_compiler_is_an_item_with_an_error() {
+        let source = "fn one() {\n    a\n}\n\nfn two() {\n    b\n}\n\nimpl X for Y {}\n";
+        let text = "error: a\n --> ui/rustc/x.rs:2:5\n\nerror: b\n --> ui/rustc/x.rs:9:1\n";
+        assert!(has_error(source, text, "one") && has_error(source, text, "Y"));
+        assert!(!has_error(source, text, "two"), "no error is in it");
+        assert!(!has_error(source, text, "three"), "it is not there");
     }
 
     #[test]

@@ -1,0 +1,14 @@
+use dlpack_traits::DataType;
+
+#[derive(DataType)]
+pub enum Kind {
+    F64,
+    #[dlpack(dtype = F32, alias)]
+    Single,
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(kind: Kind) {
+    let _ = DataType::try_from(&kind).is_ok() && Kind::try_from(DataType::U8).is_ok();
+}

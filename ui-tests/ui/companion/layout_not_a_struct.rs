@@ -1,0 +1,18 @@
+use dlpack_traits::{AsLayout, Slot};
+
+#[derive(AsLayout)]
+pub enum Enum {
+    Flat(usize),
+}
+
+#[derive(AsLayout)]
+pub union Union {
+    shape: [usize; 2],
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(enum_layout: &Enum, union: &Union) {
+    let _ = enum_layout.describe_layout(Slot::new().describe());
+    let _ = union.describe_layout(Slot::new().describe());
+}

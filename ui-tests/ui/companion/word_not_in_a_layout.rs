@@ -1,0 +1,19 @@
+use dlpack_traits::{AsLayout, FromLayout, Slot};
+
+#[derive(AsLayout)]
+#[dlpack(read_only)]
+pub struct Layout {
+    shape: [usize; 2],
+}
+
+#[derive(FromLayout)]
+#[dlpack(require(rank = 2))]
+pub struct Dense {
+    shape: Vec<usize>,
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(layout: &Layout) {
+    let _ = layout.describe_layout(Slot::new().describe());
+}

@@ -1,0 +1,39 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+pub struct Bare {
+    #[dlpack(unsafe)]
+    pixels: *mut f32,
+    #[dlpack(owner)]
+    file: Vec<f32>,
+    size: usize,
+    shape: [usize; 2],
+}
+
+#[derive(DLPackExport)]
+pub struct Expression {
+    #[dlpack(unsafe(data = self.pixels))]
+    pixels: *mut f32,
+    #[dlpack(owner)]
+    file: Vec<f32>,
+    size: usize,
+    shape: [usize; 2],
+}
+
+#[derive(DLPackExport)]
+pub struct NoEquals {
+    #[dlpack(unsafe(ptr, len(elements)))]
+    pixels: *mut f32,
+    #[dlpack(owner)]
+    file: Vec<f32>,
+    size: usize,
+    shape: [usize; 2],
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(bare: &Bare, expression: &Expression, no_equals: &NoEquals) {
+    let _ = bare.tensor();
+    let _ = expression.tensor();
+    let _ = no_equals.tensor();
+}

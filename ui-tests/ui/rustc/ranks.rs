@@ -1,0 +1,22 @@
+use dlpack_traits::DLPackExport;
+
+#[derive(DLPackExport)]
+pub struct Arrays {
+    data: Vec<u8>,
+    shape: [usize; 3],
+    strides: [isize; 2],
+}
+
+#[derive(DLPackExport)]
+#[dlpack(shape(2, 2, 3))]
+pub struct ConstantShape {
+    data: Vec<u8>,
+    strides: [isize; 2],
+}
+
+fn main() {}
+
+pub fn compiles_all_the_same(arrays: Arrays, constant_shape: ConstantShape) {
+    let _ = arrays.into_dlpack();
+    let _ = constant_shape.into_dlpack();
+}
