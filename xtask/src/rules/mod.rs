@@ -1,7 +1,10 @@
 //! `cargo xtask rules`: every rule of `docs/SAFETY.md` has a mechanism that
-//! exists and a test that exists, and every check has a mutant; and every clause
-//! of the standard (`docs/standard.md`) is kept by code and shown by a test.
+//! exists and a test that exists, and every check has a mutant; every clause of
+//! the standard (`docs/standard.md`) is kept by code and shown by a test; and code
+//! that a document names by its path is defined under that path.
 
+mod documents;
+mod index;
 mod reference;
 mod standard;
 mod table;
@@ -17,6 +20,7 @@ use crate::mutants::kept::{self, Mutant};
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
 use crate::test::Context;
+use index::Index;
 use table::{Kind, Row};
 
 /// The tables: the letter of their rules, and how many there are.
@@ -67,10 +71,10 @@ fn summary(root: &Path) -> Outcome<String> {
 fn problems(root: &Path) -> Outcome<Vec<String>> {
     let rows = table::rows(&read(&root.join("docs/SAFETY.md"))?)?;
     let mutants = kept::all(root)?;
-    let sources = all_sources(&root.join("dlpack-traits/src"))?;
+    let index = Index::read(root)?;
     let mut problems = missing(&rows);
     for row in &rows {
-        if let Err(problem) = check_row(root, row, &sources, &mutants) {
+        if let Err(problem) = check_row(root, row, &index, &mutants) {
             problems.push(format!("{}: {problem}", row.id));
         }
     }
@@ -79,7 +83,8 @@ fn problems(root: &Path) -> Outcome<Vec<String>> {
             problems.push(format!("the mutant \"{}\": {problem}", mutant.title()));
         }
     }
-    problems.extend(standard::problems(root)?);
+    problems.extend(standard::problems(root, &index)?);
+    problems.extend(documents::problems(root, &index)?);
     Ok(problems)
 }
 
@@ -106,7 +111,7 @@ fn missing(rows: &[Row]) -> Vec<String> {
     problems
 }
 
-fn check_row(root: &Path, row: &Row, sources: &str, mutants: &[Mutant]) -> Result<(), String> {
+fn check_row(root: &Path, row: &Row, index: &Index, mutants: &[Mutant]) -> Result<(), String> {
     if row.threat.is_empty() {
         return Err("it does not say what the threat is".to_owned());
     }
@@ -129,9 +134,8 @@ fn check_row(root: &Path, row: &Row, sources: &str, mutants: &[Mutant]) -> Resul
     }
     if kinds.contains(&Kind::Check) {
         let name = row.checked_by().ok_or("its check names no function")?;
-        let word = name.rsplit("::").next().unwrap_or(name);
-        if !has_word(sources, word) {
-            return Err(format!("its check, `{name}`, is nowhere in dlpack-traits/src"));
+        if !index.has(name) {
+            return Err(format!("its check, `{name}`, is not defined under this path"));
         }
         if !mutants.iter().any(|mutant| mutant.rules.contains(&row.id)) {
             return Err("its check has no mutant in tests/mutants".to_owned());
@@ -152,28 +156,6 @@ fn check_mutant(root: &Path, mutant: &Mutant, rows: &[Row]) -> Result<(), String
     mutant.apply(root).map(|_| ())
 }
 
-/// Whether a text has a word, and not only as a part of another.
-fn has_word(text: &str, word: &str) -> bool {
-    let part = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(word).any(|(start, _)| {
-        !text[..start].ends_with(part) && !text[start + word.len()..].starts_with(part)
-    })
-}
-
-fn all_sources(folder: &Path) -> Outcome<String> {
-    let unreadable = |error| format!("{} cannot be read ({error}).", folder.display());
-    let mut text = String::new();
-    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if path.is_dir() {
-            text += &all_sources(&path)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            text += &read(&path)?;
-        }
-    }
-    Ok(text)
-}
-
 pub(crate) fn read(path: &Path) -> Outcome<String> {
     std::fs::read_to_string(path)
         .map_err(|error| format!("{} cannot be read ({error}).", path.display()))
@@ -187,7 +169,9 @@ mod tests {
     fn a_rule_that_lacks_something_is_named() {
         let row = |line: &str| table::rows(line).unwrap().remove(0);
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let check = |line: &str| check_row(&root, &row(line), "fn take() {}", &[]).unwrap_err();
+        let mut index = Index::default();
+        index.add(&["raw".to_owned()], "fn take() {}");
+        let check = |line: &str| check_row(&root, &row(line), &index, &[]).unwrap_err();
         assert!(check("| F1 | x | check: `take` | |").contains("no test"));
         assert!(check("| F1 | x | check: `take` | to come |").contains("no test yet"));
         assert!(check("| F1 | x | luck | `a.rs::b` |").contains("luck"));
@@ -199,7 +183,7 @@ mod tests {
         assert!(check(&format!("| F1 | x | check: `raw::take` | {table} |")).contains("mutant"));
         assert!(check(&format!("| F1 | x | trusted: y | {table} |")).contains("trusted"));
         let good = row(&format!("| F1 | x | type: y | {table} |"));
-        assert_eq!(check_row(&root, &good, "", &[]), Ok(()));
+        assert_eq!(check_row(&root, &good, &index, &[]), Ok(()));
         let all: usize = TABLES.iter().map(|table| table.1).sum();
         assert_eq!(missing(&[good]).len(), all - 1);
     }

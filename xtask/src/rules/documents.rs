@@ -1,0 +1,104 @@
+//! Code that documents name by a path, such as `ImportedTensor::from_raw`.
+
+use std::path::{Path, PathBuf};
+
+use super::index::Index;
+use super::read;
+use crate::Outcome;
+
+/// Paths, or beginnings of paths, into the standard library and other projects.
+const OUTSIDE: [&str; 7] = [
+    "Box",
+    "isize",
+    "serde",
+    "sycl",
+    // Of dlpark and image, in docs/coming-from.md.
+    "image",
+    "Managed::from_raw",
+    "metadata::Fixed",
+];
+
+/// What documents name that is not defined, a sentence for each name.
+pub(super) fn problems(root: &Path, index: &Index) -> Outcome<Vec<String>> {
+    let mut problems = Vec::new();
+    for page in pages(root)? {
+        let text = read(&page)?;
+        let page = page.strip_prefix(root).unwrap_or(&page).display();
+        for (number, name) in references(&text) {
+            if !resolves(name, index) {
+                problems.push(format!("{page}:{number}: `{name}` is not defined under this path"));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// The pages for people who change this project.
+fn pages(root: &Path) -> Outcome<Vec<PathBuf>> {
+    let folder = root.join("docs");
+    let unreadable = |error| format!("{} cannot be read ({error}).", folder.display());
+    let mut pages = vec![root.join("CONTRIBUTING.md")];
+    for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push(path);
+        }
+    }
+    pages.sort();
+    Ok(pages)
+}
+
+fn resolves(name: &str, index: &Index) -> bool {
+    let is_outside = |outside: &str| {
+        name.strip_prefix(outside).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+    };
+    OUTSIDE.iter().any(|outside| is_outside(outside)) || index.has(name)
+}
+
+/// The paths between backquotes outside of code blocks, with the numbers of their lines.
+fn references(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut in_block = false;
+    let lines = text.lines().enumerate().filter(move |(_, line)| {
+        let fence = line.trim_start().starts_with("```");
+        in_block ^= fence;
+        !in_block && !fence
+    });
+    lines.flat_map(|(at, line)| {
+        let code = line.split('`').skip(1).step_by(2);
+        code.filter_map(path_in).map(move |name| (at + 1, name))
+    })
+}
+
+/// The path in `a::b`, `a::b()` or `a::b(x)`.
+fn path_in(code: &str) -> Option<&str> {
+    let path = code.split('(').next().unwrap_or(code);
+    let is_name = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    (path.contains("::") && path.split("::").all(is_name)).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_read_outside_of_code_blocks() {
+        let text =
+            "`a::b` and `c`, `a::b::C::d()`\n```rust\n`e::f`\n```\n`g.rs::h` `I::J(x)` `<K>::l`";
+        let found: Vec<_> = references(text).collect();
+        assert_eq!(found, [(1, "a::b"), (1, "a::b::C::d"), (5, "I::J")]);
+    }
+
+    /// A function of this name exists, in another module than the document names: a search
+    /// for the last name in all sources accepts the reference.
+    #[test]
+    fn a_reference_to_a_wrong_module_is_a_problem() {
+        let mut index = Index::default();
+        index.add(&["raw".to_owned()], "fn claims() {}");
+        index.add(&["tensor".to_owned()], "fn dims() {}");
+        assert!(resolves("raw::claims", &index));
+        assert!(index.has("dims") && !resolves("raw::dims", &index));
+        assert!(resolves("Box::leak", &index) && !resolves("Boxed::leak", &index));
+    }
+}
