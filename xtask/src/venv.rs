@@ -438,4 +438,16 @@ mod tests {
         assert!(Packages::Base < Packages::Torch && Packages::Torch < Packages::Full);
         assert!(Packages::Full < Packages::Peers);
     }
+
+    #[test]
+    fn each_requirement_file_is_in_the_readme() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../requirements");
+        let readme = std::fs::read_to_string(folder.join("README.md")).expect("the README");
+        for entry in std::fs::read_dir(folder).expect("the folder can be read") {
+            let name = entry.expect("an entry").file_name().into_string().expect("a name");
+            if name != "README.md" {
+                assert!(readme.contains(&format!("\n| `{name}` |")), "{name} has no row");
+            }
+        }
+    }
 }
