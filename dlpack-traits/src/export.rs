@@ -6,7 +6,7 @@ mod shared;
 pub(crate) use shared::{compact_managed, spanned_managed};
 
 use crate::copy::Copied;
-use crate::describe::{Describe, Description, DescriptionMut, Slot};
+use crate::describe::{Describe, Description, DescriptionMut};
 use crate::error::Error;
 use crate::ffi::DLManagedTensor;
 use crate::flags::Flags;
@@ -230,18 +230,16 @@ pub(crate) fn share_managed<T: DLPackExport + ?Sized>(
     tensor: &T,
     consumer: StreamArg<'_>,
 ) -> Result<ManagedTensor, Error> {
-    let Some(owner) = tensor.share() else { return Err(not_shareable(tensor)) };
-    // First, so that `Placed` drops the owner if a hook panics, and catches a second panic.
-    let placed = Packet::place_shared(owner)?;
-    tensor.sync_for(consumer)?;
-    placed.lend_in(tensor, consumer)
-}
-
-/// The error of a tensor without a shared owner: its own error if it cannot be described.
-#[cold]
-#[inline(never)]
-fn not_shareable<T: DLPackExport + ?Sized>(tensor: &T) -> Error {
-    tensor.describe(Slot::new().describe()).err().unwrap_or(Error::NotShareable)
+    let placed = match tensor.share() {
+        // First, so that `Placed` drops the owner if a hook panics, and catches a second
+        // panic.
+        Some(owner) => Some(Packet::place_shared(owner)?),
+        None => None,
+    };
+    if placed.is_some() {
+        tensor.sync_for(consumer)?;
+    }
+    Packet::lend_in(placed, tensor, consumer)
 }
 
 /// [`DLPackExport::tensor`], outlined once per type, for slow paths.

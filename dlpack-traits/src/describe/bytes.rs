@@ -105,7 +105,7 @@ pub(super) fn widen(stride: &mut i64, pitch: Amount, bits: i64) -> Result<(), Er
 }
 
 /// The element type of a layout, if the storage can have it.
-#[inline]
+#[inline(always)]
 pub(super) fn element_type(dtype: DataType, memory: &Memory) -> Result<DataType, Error> {
     let storage = memory.dtype;
     // Bytes can be read as numbers of any type, but not as handles.

@@ -10,8 +10,10 @@ use core::ptr::NonNull;
 use super::bytes::{Span, alignment, check_alignment, element_type, stored_bits, whole_bytes};
 use super::layout::Amount;
 use super::lists::Described;
+use super::packed::Packed;
 use super::shaped::{Shaped, Strides};
 use super::slot::{INLINE, Slot};
+use super::walk::contiguous;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{self, DLTensor};
@@ -250,10 +252,10 @@ impl<'a> Shaped<'a> {
     ) -> Result<W, Error> {
         let place = match self.usual(memory) {
             Some(place) => place,
-            // Rebuilt, because a call that takes the address of a value forces all of it
+            // Copies, because a call that takes the address of a value forces all of it
             // into memory, also on the fast path (measured: 28 ns per export; 20 ns
             // without).
-            None => self.rebuilt().exact(&memory.copied())?,
+            None => exact(Packed::new(&self), &memory.copied())?,
         };
         // SAFETY: 1. `usual` or `exact` returned `place`.
         Ok(wrap(unsafe { self.finish(memory, &place) }))
@@ -330,17 +332,17 @@ impl<'a> Shaped<'a> {
             Amount::Elements(elements) => elements.unsigned_abs().checked_mul(size)?,
         };
         let widened = self.widened(size)?;
-        let (below, above) = match (self.strides, &widened) {
-            (Strides::Bytes, _) => {
-                self.whole_strides(size)?;
-                (self.reach.below(), self.reach.high().checked_add(size)?)
-            }
-            (_, Some((_, reach))) => {
-                (reach.below().checked_mul(size)?, reach.above().checked_mul(size)?)
-            }
-            (_, None) => {
-                (self.reach.below().checked_mul(size)?, self.reach.above().checked_mul(size)?)
-            }
+        let reach = widened.map_or(self.reach, |(_, reach)| reach);
+        let (below, above) = if matches!(self.strides, Strides::Bytes) {
+            self.whole_strides(size)?;
+            (reach.below(), reach.high().checked_add(size)?)
+        } else {
+            // Strides are rarely negative.
+            let below = match reach.below() {
+                0 => 0,
+                below => below.checked_mul(size)?,
+            };
+            (below, reach.above().checked_mul(size)?)
         };
         let start = byte_offset.checked_sub(below)?;
         let end = byte_offset.checked_add(above)?;
@@ -379,13 +381,8 @@ impl<'a> Shaped<'a> {
     }
 
     /// The slow path, for every tensor, in numbers that cannot overflow.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn exact(mut self, memory: &Memory) -> Result<Placement, Error> {
-        self.fault()?;
-        if self.has_units(memory) {
-            self.in_elements(memory)?;
-        }
+    #[inline(always)]
+    fn exact(&self, memory: &Memory) -> Result<Placement, Error> {
         let dtype = self.element_type(memory)?;
         let padded = self.padded | memory.padded;
         let element_bits = stored_bits(dtype, padded);
@@ -419,7 +416,11 @@ impl<'a> Shaped<'a> {
     /// The elements that the tensor reaches; `None` for an empty tensor.
     pub(super) fn extent(&self) -> Result<Option<Extent>, Error> {
         let (shape, strides) = self.lists.split();
-        match (strides::numel(shape)?, self.strides) {
+        let numel = match contiguous(shape.iter().map(|&dim| (Some(dim), ())), |(), _, _| {}) {
+            Some(numel) => numel,
+            None => strides::numel(shape)?,
+        };
+        match (numel, self.strides) {
             (0, _) => Ok(None),
             (numel, Strides::Contiguous(_)) => {
                 Ok(Some(Extent { low: 0, high: numel.saturating_sub(1) }))
@@ -438,6 +439,7 @@ impl<'a> Shaped<'a> {
     }
 
     /// The type of the elements, if there is memory and it can have elements of this type.
+    #[inline(always)]
     pub(super) fn element_type(&self, memory: &Memory) -> Result<DataType, Error> {
         memory.check()?;
         if !memory.device.is_well_formed() {
@@ -462,6 +464,24 @@ impl<'a> Shaped<'a> {
             byte_offset,
         });
     }
+}
+
+/// The slow path of [`Shaped::check`]: [`Shaped::exact`] of an unpacked description.
+#[cold]
+#[inline(never)]
+pub(super) fn exact(packed: Packed<'_>, memory: &Memory) -> Result<Placement, Error> {
+    let shaped = packed.unpacked();
+    shaped.fault()?;
+    if shaped.has_units(memory) { exact_in_elements(packed, memory) } else { shaped.exact(memory) }
+}
+
+/// As [`exact`], after a conversion of strides and offset. It unpacks the description again,
+/// because the conversion takes its address, which forces it into memory.
+#[inline(never)]
+fn exact_in_elements(packed: Packed<'_>, memory: &Memory) -> Result<Placement, Error> {
+    let mut shaped = packed.unpacked();
+    shaped.in_elements(memory)?;
+    shaped.exact(memory)
 }
 
 /// Where the elements of a described tensor are, and the flags of an export.

@@ -29,33 +29,24 @@ pub(super) struct Lists<'a> {
 impl<'a> Lists<'a> {
     /// Writes a shape into the slot, and the strides of a contiguous row-major tensor.
     ///
-    /// Returns the lists, and the elements that they reach.
+    /// Returns the lists, the elements that they reach, and whether the shape was refused.
     ///
     /// # Safety
     ///
     /// 1. `slot` points to a slot that only the caller accesses for `'a`, and whose `spill`
     ///    is initialised.
     #[inline(always)]
-    pub(super) unsafe fn new<I: Dim>(
-        slot: NonNull<Slot>,
-        shape: &[I],
-    ) -> (Self, Result<Reach, Error>) {
+    pub(super) unsafe fn new<I: Dim>(slot: NonNull<Slot>, shape: &[I]) -> (Self, Reach, bool) {
         let (ndim, life) = (shape.len(), PhantomData);
         // SAFETY: 1. and 2. Guaranteed by our caller's 1.
-        let start = match unsafe { room(slot, ndim) } {
-            Ok(start) => start,
-            Err(error) => {
-                return (Self { slot, start: NonNull::dangling(), ndim: 0, life }, Err(error));
-            }
+        let Some(start) = (unsafe { room(slot, ndim) }) else {
+            return (Self { slot, start: NonNull::dangling(), ndim: 0, life }, Reach::BEYOND, true);
         };
         let numbers = start.as_ptr().cast::<MaybeUninit<i64>>();
         // SAFETY: there is room for twice `ndim` numbers, which by 1 only we access.
-        let numbers = unsafe { slice::from_raw_parts_mut(numbers, ndim.wrapping_mul(2)) };
-        // A `match`, because `unwrap_or_default` compiles to two conditional moves.
-        let (dims, strides) = match numbers.split_at_mut_checked(ndim) {
-            Some(halves) => halves,
-            None => nothing(),
-        };
+        let dims = unsafe { slice::from_raw_parts_mut(numbers, ndim) };
+        // SAFETY: as above, and these are the second half.
+        let strides = unsafe { slice::from_raw_parts_mut(numbers.wrapping_add(ndim), ndim) };
         let axes = shape.iter().zip(dims.iter_mut().zip(strides.iter_mut())).rev();
         let numel = contiguous(
             axes.map(|(dim, places)| (dim.to_i64(), places)),
@@ -64,16 +55,17 @@ impl<'a> Lists<'a> {
                 place.write(stride);
             },
         );
-        let reach = match numel {
-            Some(numel) => Ok(Reach::of_contiguous(numel)),
-            None => write_unusual(shape, dims, strides),
+        let (reach, refused) = match numel {
+            Some(numel) => (Reach::of_contiguous(numel), false),
+            // SAFETY: 1. Guaranteed by our caller's 1. 2. `room` returned `start`.
+            None => (Reach::BEYOND, unsafe { write_unusual(slot, start, shape) }),
         };
-        (Self { slot, start, ndim, life }, reach)
+        (Self { slot, start, ndim, life }, reach, refused)
     }
 
     /// Rewrites the lists with only the first `ndim` dimensions. There are at least `ndim`,
     /// and `ndim` is at most `N`.
-    pub(super) fn truncated<const N: usize>(self, ndim: usize) -> (Self, Result<Reach, Error>) {
+    pub(super) fn truncated<const N: usize>(self, ndim: usize) -> (Self, Reach, bool) {
         let mut kept = [0; N];
         let (shape, _) = self.split();
         let kept = match (kept.get_mut(..ndim), shape.get(..ndim)) {
@@ -90,29 +82,48 @@ impl<'a> Lists<'a> {
         unsafe { Self::new(self.slot, kept) }
     }
 
-    /// Returns a copy, for a call that completes the lists in the slot.
+    /// The slot, and the number of dimensions, as [`of_parts`](Self::of_parts) takes them.
     #[inline(always)]
-    pub(super) fn copied(&self) -> Self {
-        Self { ..*self }
+    pub(super) fn parts(&self) -> (NonNull<Slot>, usize) {
+        (self.slot, self.ndim)
     }
 
-    /// Writes one stride per dimension, and returns the elements that they reach.
+    /// Returns the lists of `parts`, for a call that completes them in the slot.
+    ///
+    /// # Safety
+    ///
+    /// 1. [`parts`](Self::parts) returned them, for lists that are not used before the
+    ///    result, and that are alive for `'a`.
+    pub(super) unsafe fn of_parts((slot, ndim): (NonNull<Slot>, usize)) -> Self {
+        // SAFETY: 1. By our caller's 1 and by 1 of `new`, only we access the slot.
+        let start = unsafe { Slot::start(slot) };
+        Self { slot, start, ndim, life: PhantomData }
+    }
+
+    /// Writes one stride per dimension. Returns the elements that they reach, and whether
+    /// the description is refused, which it is if it was `refused` before.
+    ///
     /// `contiguous` is the reach of a contiguous tensor of this shape.
     #[inline(always)]
     pub(super) fn set_strides<I: Dim>(
         &mut self,
         strides: &[I],
         contiguous: Reach,
-    ) -> Result<Reach, Error> {
+        refused: bool,
+    ) -> (Reach, bool) {
+        let slot = self.slot;
         if strides.len() != self.ndim {
-            return Err(rank_mismatch(self.ndim, strides.len()));
+            // SAFETY: 1. Guaranteed by 1 of `new`.
+            unsafe { refuse_rank(slot, refused, self.ndim, strides.len()) };
+            return (Reach::BEYOND, true);
         }
         let (shape, places) = self.split_mut();
         let axes = shape.iter().zip(strides.iter().zip(places.iter_mut())).rev();
         let axes = axes.map(|(&dim, (stride, place))| (dim, stride.to_i64(), place));
         match contiguous.strided(axes, |place, stride| *place = stride) {
-            Some(reach) => Ok(reach),
-            None => write_all(strides, places),
+            Some(reach) => (reach, refused),
+            // SAFETY: 1. Guaranteed by 1 of `new`.
+            None => (Reach::BEYOND, unsafe { write_all(slot, refused, strides, places) }),
         }
     }
 
@@ -146,8 +157,11 @@ impl<'a> Lists<'a> {
             *to = from.checked_mul(inner).ok_or(Error::SizeOverflow)?;
         }
         // SAFETY: 1. Guaranteed by 1 of `new`. The lists were copied before.
-        let (lists, written) = unsafe { Self::new(self.slot, new_shape) };
-        written?;
+        let (lists, _, refused) = unsafe { Self::new(self.slot, new_shape) };
+        if refused {
+            // SAFETY: 1. `new` stored the error, and nothing was written since.
+            return Err(unsafe { lists.refusal() });
+        }
         *self = lists;
         // `new` has already written the strides of the appended axes.
         for (to, &from) in self.split_mut().1.iter_mut().zip(new_strides.iter()) {
@@ -159,25 +173,30 @@ impl<'a> Lists<'a> {
     /// The shape and the strides.
     #[inline(always)]
     pub(super) fn split(&self) -> (&[i64], &[i64]) {
-        let len = self.ndim.wrapping_mul(2);
-        // SAFETY: by the invariant there are `len` numbers, which only `&mut self` changes.
-        let numbers = unsafe { slice::from_raw_parts(self.start.as_ptr(), len) };
-        match numbers.split_at_checked(self.ndim) {
-            Some(halves) => halves,
-            None => nothing(),
-        }
+        // SAFETY: by the invariant there are `ndim` numbers, which only `&mut self` changes.
+        let shape = unsafe { slice::from_raw_parts(self.start.as_ptr(), self.ndim) };
+        // SAFETY: by the invariant there are as many after them.
+        let strides = unsafe { slice::from_raw_parts(self.strides(), self.ndim) };
+        (shape, strides)
     }
 
     /// The shape, and the strides for writing.
+    ///
+    /// Two slices from pointers, because a slice of both that is split has a branch for a
+    /// length beyond the middle (measured: 10 instructions per description).
     #[inline(always)]
     pub(super) fn split_mut(&mut self) -> (&[i64], &mut [i64]) {
-        let len = self.ndim.wrapping_mul(2);
-        // SAFETY: by the invariant there are `len` numbers, and `self` is mutably borrowed.
-        let numbers = unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), len) };
-        match numbers.split_at_mut_checked(self.ndim) {
-            Some((shape, strides)) => (shape, strides),
-            None => nothing(),
-        }
+        // SAFETY: by the invariant there are `ndim` numbers, and `self` is mutably borrowed.
+        let shape = unsafe { slice::from_raw_parts(self.start.as_ptr(), self.ndim) };
+        // SAFETY: by the invariant there are as many after them, which do not overlap them.
+        let strides = unsafe { slice::from_raw_parts_mut(self.strides(), self.ndim) };
+        (shape, strides)
+    }
+
+    /// The address of the strides.
+    #[inline(always)]
+    fn strides(&self) -> *mut i64 {
+        self.start.as_ptr().wrapping_add(self.ndim)
     }
 
     #[inline(always)]
@@ -197,7 +216,7 @@ impl<'a> Lists<'a> {
     /// # Safety
     ///
     /// 1. `refuse` was called, and [`write`](Self::write) was not.
-    #[cold]
+    #[inline(always)]
     pub(super) unsafe fn refusal(&self) -> Error {
         // SAFETY: 1. Guaranteed by 1 of `new`. 2. Guaranteed by our caller's 1.
         unsafe { refusal(self.slot) }
@@ -214,8 +233,7 @@ impl<'a> Lists<'a> {
         let tensor = DLTensor {
             ndim: self.ndim as i32,
             shape: self.start.as_ptr(),
-            // After the shape, inside of the room.
-            strides: self.start.as_ptr().wrapping_add(self.ndim),
+            strides: self.strides(),
             ..tensor
         };
         // SAFETY: by 1 of `new` only we access the slot, whose first field is the struct.
@@ -234,43 +252,66 @@ impl<'a> Lists<'a> {
 }
 
 /// Writes a shape for which [`contiguous`] returned `None`, and strides as if its zero
-/// dimensions were 1. A dimension that does not fit is written as 0.
+/// dimensions were 1. If a dimension does not fit, it is written as 0, and the shape is
+/// refused: then this returns `true`.
+///
+/// It takes few words, because each inlined description contains the call.
+///
+/// # Safety
+///
+/// 1. As 1 of [`Lists::new`].
+/// 2. [`room`] returned `start`, for the length of `shape`.
 #[cold]
 #[inline(never)]
-fn write_unusual<I: Dim>(
-    shape: &[I],
-    dims: &mut [MaybeUninit<i64>],
-    strides: &mut [MaybeUninit<i64>],
-) -> Result<Reach, Error> {
-    let mut reach = Ok(Reach::BEYOND);
+unsafe fn write_unusual<I: Dim>(slot: NonNull<Slot>, start: NonNull<i64>, shape: &[I]) -> bool {
+    let (ndim, mut unfit) = (shape.len(), None);
+    let numbers = start.as_ptr().cast::<MaybeUninit<i64>>();
+    // SAFETY: by 2 there is room for twice `ndim` numbers, which by 1 only we access.
+    let numbers = unsafe { slice::from_raw_parts_mut(numbers, ndim.wrapping_mul(2)) };
+    let (dims, strides) = numbers.split_at_mut_checked(ndim).unwrap_or_default();
     let mut step = 1_i64;
     let axes = shape.iter().zip(dims.iter_mut().zip(strides)).enumerate();
     for (axis, (dim, (to, stride))) in axes.rev() {
         let dim = dim.to_i64().unwrap_or_else(|| {
-            reach = Err(Error::DimTooLarge { axis });
+            unfit = Some(axis);
             0
         });
         to.write(dim);
         stride.write(step);
         step = step.saturating_mul(dim.max(1));
     }
-    reach
+    if let Some(axis) = unfit {
+        // SAFETY: 1. Guaranteed by our caller's 1.
+        unsafe { refuse(slot, Error::DimTooLarge { axis }) };
+    }
+    unfit.is_some()
 }
 
-/// Writes strides for which [`Reach::strided`] returned `None`.
+/// Writes strides for which [`Reach::strided`] returned `None`. If one does not fit, they
+/// are refused, unless the description was `refused` before. Returns whether it is refused.
+///
+/// # Safety
+///
+/// 1. As 1 of [`Lists::new`].
 #[cold]
 #[inline(never)]
-fn write_all<I: Dim>(strides: &[I], places: &mut [i64]) -> Result<Reach, Error> {
+unsafe fn write_all<I: Dim>(
+    slot: NonNull<Slot>,
+    refused: bool,
+    strides: &[I],
+    places: &mut [i64],
+) -> bool {
     for (axis, (place, stride)) in places.iter_mut().zip(strides).enumerate() {
-        *place = stride.to_i64().ok_or(Error::StrideTooLarge { axis })?;
+        let Some(stride) = stride.to_i64() else {
+            if !refused {
+                // SAFETY: 1. Guaranteed by our caller's 1.
+                unsafe { refuse(slot, Error::StrideTooLarge { axis }) };
+            }
+            return true;
+        };
+        *place = stride;
     }
-    Ok(Reach::BEYOND)
-}
-
-/// Unreachable: lists can always be split into halves.
-#[cold]
-fn nothing<T: Default>() -> T {
-    T::default()
+    refused
 }
 
 /// A slot in which a tensor was described.
@@ -321,7 +362,17 @@ impl fmt::Debug for Described<'_> {
     }
 }
 
+/// Refuses strides of another rank than the shape, unless the description was `refused`
+/// before.
+///
+/// # Safety
+///
+/// 1. As 1 of [`Lists::new`].
 #[cold]
-fn rank_mismatch(shape: usize, strides: usize) -> Error {
-    Error::RankMismatch { shape, strides }
+#[inline(never)]
+unsafe fn refuse_rank(slot: NonNull<Slot>, refused: bool, shape: usize, strides: usize) {
+    if !refused {
+        // SAFETY: 1. Guaranteed by our caller's 1.
+        unsafe { refuse(slot, Error::RankMismatch { shape, strides }) }
+    }
 }

@@ -10,6 +10,7 @@ mod bytes;
 mod check;
 mod layout;
 mod lists;
+mod packed;
 mod shaped;
 mod slot;
 #[cfg(test)]

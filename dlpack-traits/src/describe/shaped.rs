@@ -55,14 +55,7 @@ pub(super) enum Strides {
 
 impl<'a> Shaped<'a> {
     #[inline(always)]
-    pub(super) fn new((lists, reach): (Lists<'a>, Result<Reach, Error>)) -> Self {
-        let (reach, refused) = match reach {
-            Ok(reach) => (reach, false),
-            Err(error) => {
-                lists.refuse(error);
-                (Reach::BEYOND, true)
-            }
-        };
+    pub(super) fn new((lists, reach, refused): (Lists<'a>, Reach, bool)) -> Self {
         Self {
             lists,
             reach,
@@ -78,12 +71,6 @@ impl<'a> Shaped<'a> {
             ranked: false,
             stored: [core::ptr::null(); 2],
         }
-    }
-
-    /// Copies the value field by field.
-    #[inline(always)]
-    pub(super) fn rebuilt(&self) -> Self {
-        Self { lists: self.lists.copied(), ..*self }
     }
 
     /// Records the address of a borrowed shape.
@@ -130,10 +117,8 @@ impl<'a> Shaped<'a> {
             // The reach of a contiguous tensor of this shape is not stored any more.
             Strides::Elements | Strides::Bytes => Reach::BEYOND,
         };
-        match self.lists.set_strides(strides, contiguous) {
-            Ok(reach) => (self.strides, self.reach) = (Strides::Elements, reach),
-            Err(error) => return self.refused(error),
-        }
+        self.strides = Strides::Elements;
+        (self.reach, self.refused) = self.lists.set_strides(strides, contiguous, self.refused);
         self
     }
 
@@ -328,6 +313,7 @@ impl<'a> Shaped<'a> {
     }
 
     /// Returns the first error, if there was one.
+    #[inline(always)]
     pub(super) fn fault(&self) -> Result<(), Error> {
         if !self.refused {
             return Ok(());

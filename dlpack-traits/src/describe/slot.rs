@@ -41,7 +41,7 @@ pub(crate) const INLINE: usize = 8;
 pub struct Slot {
     pub(super) tensor: MaybeUninit<DLTensor>,
     /// The fields of the legacy struct that follow its `DLTensor`.
-    legacy: MaybeUninit<[*mut c_void; 2]>,
+    legacy: [MaybeUninit<*mut c_void>; 2],
     /// Shape and strides of more than [`INLINE`] dimensions. If it is `Some`, the lists of
     /// the tensor are in it.
     spill: Option<NonNull<i64>>,
@@ -62,7 +62,7 @@ impl Slot {
     pub const fn new() -> Self {
         Self {
             tensor: MaybeUninit::uninit(),
-            legacy: MaybeUninit::uninit(),
+            legacy: [MaybeUninit::uninit(); 2],
             spill: None,
             dims: [MaybeUninit::uninit(); 2 * INLINE],
         }
@@ -117,6 +117,23 @@ impl Slot {
         let place = unsafe { &raw mut (*slot.as_ptr()).spill };
         // SAFETY: by 1 it may be written.
         unsafe { place.write(None) }
+    }
+
+    /// The address of the lists that were last written in a slot.
+    ///
+    /// # Safety
+    ///
+    /// 1. `slot` points to a slot whose `spill` is initialised, and no one else accesses it.
+    pub(super) unsafe fn start(slot: NonNull<Self>) -> NonNull<i64> {
+        // SAFETY: by 1 the field is inside of the slot.
+        let place = unsafe { &raw const (*slot.as_ptr()).spill };
+        // SAFETY: by 1 it is initialised and only we access it.
+        match unsafe { place.read() } {
+            // SAFETY: the allocation has the capacity in front and at least one more
+            // number.
+            Some(spill) => unsafe { spill.add(1) },
+            None => inline(slot),
+        }
     }
 
     /// Replaces the data pointer of the C struct.
@@ -188,6 +205,9 @@ impl Spill {
     /// points.
     fn alloc(ndim: usize) -> Result<NonNull<i64>, Error> {
         let too_many = Error::TooManyDims { ndim };
+        if ndim > MAX_NDIM {
+            return Err(too_many);
+        }
         let number = i64::try_from(ndim).map_err(|_| too_many)?;
         let layout = Self::layout(ndim).ok_or(too_many)?;
         // SAFETY: the layout has room for at least the capacity, so its size is not zero.
@@ -216,20 +236,27 @@ impl Spill {
 }
 
 /// Returns room for shape and strides of `ndim` dimensions, in the slot or in a new spill.
+/// `None` if there is no room: then the description was refused.
 ///
 /// # Safety
 ///
 /// 1. `slot` points to a slot whose `spill` is initialised, and no one else accesses it.
 /// 2. Nothing reads lists that are in its spill any more.
 #[inline(always)]
-pub(super) unsafe fn room(slot: NonNull<Slot>, ndim: usize) -> Result<NonNull<i64>, Error> {
+pub(super) unsafe fn room(slot: NonNull<Slot>, ndim: usize) -> Option<NonNull<i64>> {
     if ndim > INLINE {
         // SAFETY: 1. and 2. Guaranteed by our caller's 1 and 2.
         return unsafe { spill(slot, ndim) };
     }
+    Some(inline(slot))
+}
+
+/// The address of the lists that a slot stores itself.
+#[inline(always)]
+fn inline(slot: NonNull<Slot>) -> NonNull<i64> {
     let start = slot.as_ptr().wrapping_byte_add(offset_of!(Slot, dims)).cast();
     // SAFETY: a field of a slot is not at address 0.
-    Ok(unsafe { NonNull::new_unchecked(start) })
+    unsafe { NonNull::new_unchecked(start) }
 }
 
 /// Gives a slot a spill for `ndim` dimensions, and returns the address of the first. A
@@ -240,11 +267,15 @@ pub(super) unsafe fn room(slot: NonNull<Slot>, ndim: usize) -> Result<NonNull<i6
 /// 1. and 2. As for [`room`].
 #[cold]
 #[inline(never)]
-unsafe fn spill(slot: NonNull<Slot>, ndim: usize) -> Result<NonNull<i64>, Error> {
-    if ndim > MAX_NDIM {
-        return Err(Error::TooManyDims { ndim });
-    }
-    let spill = Spill::alloc(ndim)?;
+unsafe fn spill(slot: NonNull<Slot>, ndim: usize) -> Option<NonNull<i64>> {
+    let spill = match Spill::alloc(ndim) {
+        Ok(spill) => spill,
+        Err(error) => {
+            // SAFETY: 1. Guaranteed by our caller's 1.
+            unsafe { refuse(slot, error) };
+            return None;
+        }
+    };
     // SAFETY: 1. and 2. Guaranteed by our caller's 1 and 2.
     unsafe { Slot::clear(slot) };
     // SAFETY: by 1 the field is inside of the slot.
@@ -252,7 +283,7 @@ unsafe fn spill(slot: NonNull<Slot>, ndim: usize) -> Result<NonNull<i64>, Error>
     // SAFETY: by 1 it is initialised and only we access it.
     unsafe { place.write(Some(spill)) };
     // SAFETY: the allocation has the capacity in front and at least one more number.
-    Ok(unsafe { spill.add(1) })
+    Some(unsafe { spill.add(1) })
 }
 
 /// Stores the error of a description in place of the C struct. In registers, the error

@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::check::Checked;
+use super::check::{self, Checked};
 use super::layout::{Layout, Order};
+use super::packed::Packed;
 use super::shaped::Shaped;
 use super::slot::Slot;
 use super::walk::{Reach, contiguous};
@@ -218,7 +219,7 @@ impl Told {
 
 /// Runs only the slow path.
 fn exact(shaped: Shaped<'_>, memory: &Memory) -> Result<Told, Error> {
-    let place = shaped.rebuilt().exact(memory)?;
+    let place = check::exact(Packed::new(&shaped), memory)?;
     // SAFETY: 1. `exact` returned `place`.
     Ok(Told::of(&unsafe { shaped.finish(memory, &place) }))
 }

@@ -76,6 +76,7 @@ impl Shaped<'_> {
     }
 
     /// Whether [`in_elements`](Self::in_elements) has anything to convert.
+    #[inline(always)]
     pub(super) fn has_units(&self, memory: &Memory) -> bool {
         let bytes = matches!(self.strides, Strides::Bytes);
         bytes || self.pitch.is_some() || self.len.is_some() || !memory.axes.is_empty()

@@ -9,6 +9,7 @@ use core::ptr::NonNull;
 use crate::describe::Slot;
 use crate::error::Error;
 use crate::managed::head::Head;
+use crate::panic::catch_second_panic;
 
 #[repr(C)]
 struct Parts<T> {
@@ -123,6 +124,54 @@ impl<T> Allocation<T> {
         // SAFETY: by 2 the value is initialised, and by 1 only this drops it.
         unsafe { self.value().drop_in_place() }
     }
+}
+
+impl<T> Allocation<T> {
+    /// As [`release`](Self::release), for rare paths: one outlined function for all types. If
+    /// this thread is already unwinding, a panic of the drop is caught.
+    ///
+    /// # Safety
+    ///
+    /// 1. and 2. As for [`release`](Self::release).
+    #[inline(always)]
+    pub(super) unsafe fn discard(self) {
+        /// # Safety
+        ///
+        /// 1. `value` points to a `T` that nothing uses again.
+        unsafe fn drop_value<T>(value: *mut u8) {
+            // SAFETY: guaranteed by our caller's 1.
+            unsafe { value.cast::<T>().drop_in_place() }
+        }
+        let value = self.0.as_ptr().cast();
+        // SAFETY: 1. Guaranteed by our caller's 1 and 2, and by the invariant.
+        unsafe { discard(value, drop_value::<T>, self.slot(), Self::LAYOUT) }
+    }
+}
+
+/// Drops a value and frees the memory in which it is.
+///
+/// # Safety
+///
+/// 1. `value` is the start of a [`Allocation`] that has this slot and this layout; nothing uses
+///    it again. `drop` may be called once for its value.
+#[cold]
+#[inline(never)]
+unsafe fn discard(value: *mut u8, drop: unsafe fn(*mut u8), slot: NonNull<Slot>, layout: Layout) {
+    struct Free(*mut u8, NonNull<Slot>, Layout);
+    impl Drop for Free {
+        fn drop(&mut self) {
+            // SAFETY: 1. By the invariant of `Allocation` it is initialised, and by 1 of
+            // `discard` nothing uses it. 2. Guaranteed by 1 of `discard`.
+            unsafe { Slot::clear(self.1) };
+            // SAFETY: `allocate` allocated the memory with this layout.
+            unsafe { dealloc(self.0, self.2) }
+        }
+    }
+    catch_second_panic(|| {
+        let _free = Free(value, slot, layout);
+        // SAFETY: guaranteed by our caller's 1.
+        unsafe { drop(value) }
+    });
 }
 
 #[cold]

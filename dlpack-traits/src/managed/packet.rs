@@ -9,16 +9,16 @@
 //! annotate` does.
 
 use core::mem::forget;
+use core::ptr::NonNull;
 
-use crate::describe::{Describe, Description, DescriptionMut, Facts};
+use crate::describe::{Describe, Description, DescriptionMut, Facts, Slot};
 use crate::error::Error;
 use crate::flags::Flags;
 use crate::managed::ManagedTensor;
 use crate::managed::allocation::Allocation;
 use crate::managed::deleter::delete;
 use crate::managed::head::Head;
-use crate::panic::catch_second_panic;
-use crate::storage::{SharedOwner, Storage};
+use crate::storage::{DataRef, SharedOwner, Storage};
 use crate::stream::{ConsumerPlace, StreamArg};
 
 /// The allocation of an export: the owner that keeps the elements alive, the C struct, and
@@ -171,48 +171,56 @@ impl<O: Send + 'static> Placed<O> {
     }
 }
 
-impl Placed<SharedOwner> {
-    /// Lends the memory of the owner with the layout of a tensor, whose elements must all
-    /// be in that memory, synchronizes it with the consumer, and returns the tensor.
+impl Packet {
+    /// Lends the memory of an owner in its final place with the layout of a tensor, whose
+    /// elements must all be in that memory, synchronizes it with the consumer, and returns
+    /// the tensor.
     ///
     /// # Errors
     ///
-    /// [`Error::ShareOutOfRange`] and others if they are not, and those of the device.
+    /// Those of the description; [`Error::NotShareable`] if there is no owner;
+    /// [`Error::ShareOutOfRange`] and others if the elements are not in its memory, and
+    /// those of the device.
     #[inline(always)]
     #[expect(single_use_lifetimes, reason = "it cannot be elided in `impl DescribeIn`")]
     pub(crate) fn lend_in<'t>(
-        self,
+        placed: Option<Placed<SharedOwner>>,
         tensor: impl DescribeIn<'t>,
         consumer: StreamArg<'_>,
     ) -> Result<ManagedTensor, Error> {
-        // SAFETY: nothing else borrows the owner. The borrow is treated as alive until the
-        // deleter runs: the owner is not accessed any more.
-        let data = unsafe { self.place.value().as_ref() }.data();
+        // A tensor without an owner is described too, for the error. It is the same call,
+        // because each one compiles the whole description of the type.
+        let mut aside = Slot::new();
+        let (data, slot) = match &placed {
+            // SAFETY: nothing else borrows the owner. The borrow is treated as alive until
+            // the deleter runs: the owner is not accessed any more.
+            Some(placed) => (unsafe { placed.place.value().as_ref() }.data(), placed.place.slot()),
+            None => (DataRef::refused(&Error::NotShareable), NonNull::from(&mut aside)),
+        };
         // SAFETY: 1. Only this function accesses the slot, until `settle_in` ends the
         // description.
-        // 2. `allocate` initialised the spill.
-        let out = unsafe { Describe::at(self.place.slot()) };
+        // 2. `allocate` or `Slot::new` initialised the spill.
+        let out = unsafe { Describe::at(slot) };
         // The layout is the tensor's, the memory is the owner's: only the owner keeps its
         // memory alive for the consumer.
         let checked = tensor.describe_in(out)?.into_checked();
         // SAFETY: 1. As above; the description in the slot ends here.
-        let facts = unsafe { checked.settle_in(data.memory_ref(), self.place.slot()) }?;
+        let facts = unsafe { checked.settle_in(data.memory_ref(), slot) }?;
+        let Some(placed) = placed else { return Err(Error::NotShareable) };
         // SAFETY: 1. The owner lent the memory in its final place, and is still borrowed
         // there.
         unsafe { facts.sync_for(consumer) }?;
         // SAFETY: 1. `settle_in` checked that the elements are in that memory. 2. The
         // statement above synchronized it.
-        Ok(unsafe { self.give_away(&facts, consumer.place(), Flags::NONE) })
+        Ok(unsafe { placed.give_away(&facts, consumer.place(), Flags::NONE) })
     }
 }
 
 impl<O> Drop for Placed<O> {
-    /// Frees a packet that was not exported. This is rare, so it is outlined, once per
-    /// type.
-    #[cold]
-    #[inline(never)]
+    /// Frees a packet that was not exported.
+    #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: 1. Only `self` has the address. 2. `Packet` initialised the owner.
-        catch_second_panic(|| unsafe { self.place.release() });
+        unsafe { self.place.discard() }
     }
 }

@@ -89,7 +89,10 @@ impl Memory {
     /// Returns the reason why there is no memory, if there is none.
     #[inline]
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.refusal.map_or(Ok(()), |reason| Err(*reason))
+        match self.refusal {
+            None => Ok(()),
+            Some(reason) => Err(*reason),
+        }
     }
 
     /// The same bytes as elements of another type; a description checks that type against
