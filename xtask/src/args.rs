@@ -13,6 +13,8 @@ use crate::venv::Packages;
 const ENVIRONMENT: &str = "\
 Environment:
   DLPACK_PYTHON    the Python to make virtual environments from (default: python3, python)
+  DLPACK_BENCH_AGAINST
+                   a checkout that `bench compile` builds in release beside this one
   DLPACK_REQUIRE   comma-separated list of what may not be skipped, such as miri,vulkan
 
 Virtual environments are shared between checkouts, in the user's cache folder; target/venv

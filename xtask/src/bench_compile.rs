@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::Outcome;
+use crate::bench_release;
 use crate::checkout::Checkout;
 use crate::run::Stage;
 
@@ -84,7 +85,8 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
         }
     }
     let medians: Vec<f64> = seconds.iter_mut().map(|times| median(times)).collect();
-    report(&bench, &variants, &medians, cold)
+    report(&bench, &variants, &medians, cold)?;
+    bench_release::bench(checkout)
 }
 
 /// Builds `dlpack-derive` and all it needs into an empty folder.

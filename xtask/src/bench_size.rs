@@ -182,7 +182,7 @@ fn build(
 }
 
 /// Bytes of the section `.text` of a 64-bit ELF file.
-fn text(image: &[u8]) -> Option<u64> {
+pub(crate) fn text(image: &[u8]) -> Option<u64> {
     fn number<const N: usize>(image: &[u8], at: u64) -> Option<[u8; N]> {
         let at = usize::try_from(at).ok()?;
         image.get(at..at.checked_add(N)?)?.try_into().ok()

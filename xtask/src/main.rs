@@ -8,6 +8,7 @@ mod args;
 mod asan_python;
 mod bench_compile;
 mod bench_python;
+mod bench_release;
 mod bench_rust;
 mod bench_size;
 mod bench_table;

@@ -152,8 +152,8 @@ impl<T> Allocation<T> {
 ///
 /// # Safety
 ///
-/// 1. `value` is the start of a [`Allocation`] that has this slot and this layout; nothing uses
-///    it again. `drop` may be called once for its value.
+/// 1. `value` is the start of an [`Allocation`] with this slot and this layout, and
+///    nothing uses it again. `drop` may be called once for its value.
 #[cold]
 #[inline(never)]
 unsafe fn discard(value: *mut u8, drop: unsafe fn(*mut u8), slot: NonNull<Slot>, layout: Layout) {
