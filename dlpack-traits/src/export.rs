@@ -1,8 +1,10 @@
 //! Exports: [`DLPackExport`].
 
+mod owned_tensor;
 mod pointers;
 mod shared;
 
+pub use owned_tensor::OwnedTensor;
 pub(crate) use shared::{compact_managed, spanned_managed};
 
 use crate::copy::Copied;

@@ -114,7 +114,7 @@ pub use dims::{AsDims, Dim, Dims};
 pub use dtype::DataType;
 pub use element::{AnyBits, Complex, Element, Lanes, Readable};
 pub use error::Error;
-pub use export::DLPackExport;
+pub use export::{DLPackExport, OwnedTensor};
 pub use export_arc::ExportArc;
 pub use flags::Flags;
 pub use import::{

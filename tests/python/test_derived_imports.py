@@ -72,7 +72,8 @@ def test_writes_are_seen_on_both_sides(np):
 )
 def test_errors_say_what_to_type(np, wrong, text, mend):
     wrong = wrong(np)
-    with pytest.raises(BufferError) as error:
+    kind = TypeError if text.startswith("the elements are float64") else ValueError
+    with pytest.raises(kind) as error:
         Signal.from_dlpack(wrong)
     assert str(error.value) == text
     mended = mend(np, wrong)
@@ -162,6 +163,6 @@ def test_torch():
     signal = torch.arange(6, dtype=torch.float32).reshape(2, 3)
     again = torch.from_dlpack(Signal.from_dlpack(signal))
     assert again.data_ptr() == signal.data_ptr()
-    with pytest.raises(BufferError, match="contiguous"):
+    with pytest.raises(ValueError, match="contiguous"):
         Signal.from_dlpack(signal.T)
     Signal.from_dlpack(signal.T.contiguous())

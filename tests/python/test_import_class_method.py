@@ -55,9 +55,9 @@ def test_what_the_class_method_refuses(call, error, message):
 
 
 def test_other_elements_are_refused():
-    """The error of the field, as BufferError."""
+    """The error of the field, as TypeError."""
     np = require("numpy")
-    with pytest.raises(BufferError, match="float64, not float32|not float32"):
+    with pytest.raises(TypeError, match="float64, not float32|not float32"):
         Floats.from_dlpack(np.zeros(2))
 
 

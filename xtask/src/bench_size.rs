@@ -136,7 +136,7 @@ fn build(
     let folder = bench.join(&name);
     let traits = checkout.root().join("dlpack-traits").display().to_string();
     let (features, pyo3) = if variant.python {
-        ("\"derive\", \"pyo3\"", "pyo3 = { version = \">=0.25, <0.31\" }\n")
+        ("\"derive\", \"pyo3\"", "pyo3 = { version = \">=0.27, <0.31\" }\n")
     } else {
         ("\"derive\"", "")
     };

@@ -3,6 +3,8 @@
 mod axes;
 mod source;
 mod tiled;
+#[cfg(feature = "pyo3")]
+mod zeroed;
 
 use axes::Axes;
 use source::Source;

@@ -13,7 +13,7 @@ use pyo3::{Borrowed, intern};
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
-use crate::import::{ImportError, cast};
+use crate::import::{ImportError, MismatchKind, cast};
 use crate::panic::catch_panic;
 use crate::python::export::common_calls;
 use crate::python::export::protocol::{Refusal, Request};
@@ -21,34 +21,60 @@ use crate::stream::StreamArg;
 use crate::version::Version;
 
 impl From<Error> for PyErr {
-    /// `MemoryError` for a failed allocation, `ValueError` for an invalid stream,
-    /// `IndexError` for an index out of range, `BufferError` for a tensor that cannot be
-    /// exported.
+    /// `MemoryError` for a failed allocation; `IndexError` for an index out of range;
+    /// `TypeError` for elements of another type than the one that is read; `ValueError` for
+    /// a layout, a value or a permission that the access does not allow, and for an invalid
+    /// stream; otherwise `BufferError`, for a tensor that cannot be exported.
     fn from(error: Error) -> Self {
         let text = error.to_string();
         match error {
             Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
             Error::NoSuchElement => PyIndexError::new_err(text),
             Error::ElementMismatch { asked, .. } => {
-                PyBufferError::new_err(format!("{text}{}", cast(&[asked])))
+                PyTypeError::new_err(format!("{text}{}", cast(&[asked])))
             }
-            Error::StreamOnHost | Error::StreamRefused { .. } | Error::StreamUntracked { .. } => {
-                PyValueError::new_err(text)
-            }
+            Error::AxesMismatch { .. }
+            | Error::InvalidBits { .. }
+            | Error::NotCompact
+            | Error::Overlapping
+            | Error::ReadOnly
+            | Error::StreamOnHost
+            | Error::StreamRefused { .. }
+            | Error::StreamUntracked { .. } => PyValueError::new_err(text),
             _ => PyBufferError::new_err(text),
         }
     }
 }
 
 impl From<ImportError> for PyErr {
-    /// `ValueError` for what the type itself rejected, `BufferError` for a tensor that
-    /// does not meet a requirement of the type; otherwise as for [`Error`].
+    /// `TypeError` for a tensor of another dtype than those that the type accepts,
+    /// `MemoryError` for a failed allocation, `ValueError` for every other reason: shape,
+    /// layout, device, and what the type itself rejected. `BufferError` is left to
+    /// `__dlpack__`.
     fn from(error: ImportError) -> Self {
         match error {
-            ImportError::Tensor(error) => error.into(),
-            ImportError::Mismatch(unmet) => PyBufferError::new_err(unmet.to_string()),
+            ImportError::Tensor(error) => match error {
+                Error::OutOfMemory { .. } | Error::ElementMismatch { .. } => error.into(),
+                Error::NoVariant { .. } => PyTypeError::new_err(error.to_string()),
+                _ => PyValueError::new_err(error.to_string()),
+            },
+            ImportError::Mismatch(mismatch) if is_of_dtype(mismatch.unmet()) => {
+                PyTypeError::new_err(mismatch.to_string())
+            }
+            ImportError::Mismatch(mismatch) => PyValueError::new_err(mismatch.to_string()),
             ImportError::Rejected(reason) => PyValueError::new_err(reason.into_string()),
         }
+    }
+}
+
+/// Whether a requirement is only about the type of the elements.
+fn is_of_dtype(mismatch: &MismatchKind) -> bool {
+    match mismatch {
+        MismatchKind::DType { .. } => true,
+        MismatchKind::Variant(variants) => variants.iter().all(|(_, error)| {
+            matches!(error, ImportError::Mismatch(mismatch) if is_of_dtype(mismatch.unmet()))
+        }),
+        _ => false,
     }
 }
 
@@ -65,10 +91,6 @@ pub(super) fn panicked() -> PyErr {
 
 /// Returns the token of the attached thread.
 ///
-/// PyO3 renamed the function that makes one in 0.26. An inherent function takes
-/// precedence over a trait function of the same name, so each of the next two traits
-/// supplies the name that the current PyO3 version lacks.
-///
 /// # Safety
 ///
 /// 1. The calling thread is attached, and stays so for `'py`; what is taken out of that
@@ -78,64 +100,10 @@ pub(super) unsafe fn attached<'py>() -> Python<'py> {
     unsafe { Python::assume_attached() }
 }
 
-/// The name up to PyO3 0.25, for versions that have removed it.
-#[allow(dead_code, reason = "used only by the series that lack the function")]
-trait Until025 {
-    unsafe fn assume_gil_acquired<'py>() -> Python<'py>;
-}
-
-impl Until025 for Python<'_> {
-    unsafe fn assume_gil_acquired<'py>() -> Python<'py> {
-        unreachable!("series that lack this have `assume_attached`")
-    }
-}
-
-/// The name since PyO3 0.26, for versions that do not have it yet.
-#[allow(dead_code, reason = "used only by the series that lack the function")]
-trait Since026 {
-    unsafe fn assume_attached<'py>() -> Python<'py>;
-}
-
-impl Since026 for Python<'_> {
-    #[allow(deprecated, reason = "deprecated in 0.26 and 0.27, where this is not called")]
-    unsafe fn assume_attached<'py>() -> Python<'py> {
-        // SAFETY: the same contract under its old name.
-        unsafe { Python::assume_gil_acquired() }
-    }
-}
-
-/// Runs a closure attached to the interpreter. Returns `None` if PyO3 cannot attach; the
-/// closure has then not run.
-///
-/// `Python::try_attach` is new in PyO3 0.26. Before that, `with_gil` panics if it cannot
-/// attach; the panic is caught here, with the same result.
+/// Runs a closure attached to the interpreter, and catches its panic. Returns `None` if
+/// PyO3 cannot attach; the closure has then not run.
 pub(super) fn try_attach(run: impl FnOnce()) -> Option<()> {
     catch_panic(|| Python::try_attach(|_| run())).flatten()
-}
-
-/// Supplies `try_attach` for versions that do not have it yet.
-#[allow(dead_code, reason = "used only by the series that lack the function")]
-trait TryAttach {
-    fn try_attach<R>(run: impl FnOnce(Python<'_>) -> R) -> Option<R>;
-}
-
-impl TryAttach for Python<'_> {
-    #[allow(deprecated, reason = "where it is deprecated, this is not called")]
-    fn try_attach<R>(run: impl FnOnce(Python<'_>) -> R) -> Option<R> {
-        Some(Python::with_gil(run))
-    }
-}
-
-/// Supplies `with_gil` for versions that have removed it.
-#[allow(dead_code, reason = "used only by the series that lack the function")]
-trait WithGil {
-    fn with_gil<R>(run: impl FnOnce(Python<'_>) -> R) -> R;
-}
-
-impl WithGil for Python<'_> {
-    fn with_gil<R>(_: impl FnOnce(Python<'_>) -> R) -> R {
-        unreachable!("series that lack this have `try_attach`")
-    }
 }
 
 /// Raises an error in Python, and leaves no deferred reference counts behind.

@@ -51,6 +51,8 @@
 //!
 //! | to | use |
 //! |---|---|
+//! | declare an array argument of a function | [`PyTensor`], [`PyTensorMut`]; [`FromTensor`] for a struct |
+//! | return an array of NumPy, or of the library of an argument | [`IntoPython`], [`Numpy`], [`allocate_output`] |
 //! | own the tensor of an object | [`from_dlpack`]; [`from_dlpack_with`] to request a device, a copy or a stream |
 //! | read it during a call, on the current stream of its library | [`with_tensor`] |
 //! | the same without an allocation, while nothing changes the object | `unsafe` [`with_view`] |
@@ -100,14 +102,16 @@
 //! | exception | when |
 //! |---|---|
 //! | `BufferError` | the tensor cannot be exported as requested: shape, dtype, device, or `copy=False` where a copy is required |
-//! | `TypeError` | an argument has the wrong type, or an unknown name |
-//! | `ValueError` | an argument has a wrong value: a `stream` on the CPU, a negative version |
+//! | `TypeError` | an argument has the wrong type or dtype, or an unknown name |
+//! | `ValueError` | an argument has a wrong value: the shape, layout or device of a tensor, memory that must not be written, a `stream` on the CPU, a negative version |
 //! | `IndexError` | Rust code requested an element that the tensor does not have |
 //! | `MemoryError` | an allocation for the export failed |
 //! | `AttributeError` | the object to import has no `__dlpack__`; the message suggests what to pass |
 //! | any other | the producer raised it during an import; it is passed on unchanged |
 //! | `RuntimeError` | code of the class panicked, or the object is in use |
 
+#[cfg(feature = "pyo3")]
+mod argument;
 #[cfg(feature = "pyo3")]
 mod capsule;
 #[cfg(feature = "pyo3")]
@@ -116,10 +120,14 @@ mod export;
 mod import;
 #[cfg(feature = "pyo3")]
 mod interpreter;
+#[cfg(feature = "pyo3")]
+mod result;
 mod table;
 
 #[cfg(feature = "pyo3")]
 pub use crate::exchange::{Importable, NotImportable};
+#[cfg(feature = "pyo3")]
+pub use argument::{ANY_RANK, FromTensor, PyTensor, PyTensorMut};
 #[cfg(feature = "pyo3")]
 pub use export::builder::{ClassBuilder, Importing, class};
 #[cfg(feature = "pyo3")]
@@ -130,6 +138,8 @@ pub use import::allocate::{Allocated, allocate, allocate_like};
 pub use import::from_dlpack::{ImportOptions, from_dlpack, from_dlpack_with};
 #[cfg(feature = "pyo3")]
 pub use import::with_tensor::{BorrowedTensor, CurrentStream, with_tensor, with_view};
+#[cfg(feature = "pyo3")]
+pub use result::{IntoPython, LibraryOf, Numpy, PyOutput, allocate_output};
 #[cfg(feature = "pyo3")]
 pub use table::publish::publish;
 #[cfg(feature = "pyo3")]

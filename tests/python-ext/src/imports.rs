@@ -19,7 +19,7 @@ use crate::thread_exit::at_thread_exit;
 pub(crate) struct Held(Mutex<Option<ImportedTensor>>);
 
 impl Held {
-    fn new(tensor: ImportedTensor) -> Self {
+    pub(crate) fn new(tensor: ImportedTensor) -> Self {
         Self(Mutex::new(Some(tensor)))
     }
 

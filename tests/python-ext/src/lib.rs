@@ -1,6 +1,7 @@
 //! The extension module `dlpack_testing`: classes that count, fail and panic
 //! where the Python tests look, and a consumer that does exactly as it is told.
 
+mod arguments;
 mod capsule;
 mod classes;
 mod counted;
@@ -18,6 +19,7 @@ mod oneapi;
 mod opencl;
 mod pending;
 mod refused;
+mod results;
 mod scripted;
 mod thread_exit;
 
@@ -46,7 +48,9 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<imports::Derived>().importable().add(m)?;
     python::class::<imports::Anything>().importable().add(m)?;
     m.add_class::<imports::Held>()?;
+    arguments::add(m)?;
     exchange::add(m)?;
+    results::add(m)?;
     npu::add(m)?;
     oneapi::add(m)?;
     opencl::add(m)?;

@@ -33,34 +33,3 @@ fn wait_detached(wait: &mut (dyn FnMut() + Send)) {
     let py = unsafe { attached() };
     detached(py, wait);
 }
-
-// PyO3 0.25 has `Python::allow_threads`, 0.28 has `Python::detach`, and the versions
-// between have both. An inherent method takes precedence over a trait method, so each of
-// these trait methods is called only where the inherent one is missing, and calls the
-// other inherent one.
-
-/// Supplies `detach` for PyO3 0.25.
-#[allow(dead_code, reason = "from 0.26 on the type has its own")]
-trait Detach: Sized {
-    fn detach<R: Ungil>(self, run: impl Ungil + FnOnce() -> R) -> R;
-}
-
-impl Detach for Python<'_> {
-    #[allow(deprecated, reason = "in 0.26 and 0.27")]
-    fn detach<R: Ungil>(self, run: impl Ungil + FnOnce() -> R) -> R {
-        self.allow_threads(run)
-    }
-}
-
-/// Supplies `allow_threads`, so that the code above compiles with PyO3 0.28. It is never
-/// called.
-#[allow(dead_code, reason = "up to 0.27 the type has its own")]
-trait AllowThreads: Sized {
-    fn allow_threads<R: Ungil>(self, run: impl Ungil + FnOnce() -> R) -> R;
-}
-
-impl AllowThreads for Python<'_> {
-    fn allow_threads<R: Ungil>(self, run: impl Ungil + FnOnce() -> R) -> R {
-        self.detach(run)
-    }
-}

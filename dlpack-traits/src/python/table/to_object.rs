@@ -74,7 +74,9 @@ pub fn to_object<'py>(
 }
 
 /// Finds the `from_dlpack` that is expected to return objects of a type.
-fn from_dlpack_of<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub(in crate::python) fn from_dlpack_of<'py>(
+    class: &Bound<'py, PyType>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     let own = attribute(class, "from_dlpack")?;
     if own.is_some() {
         return Ok(own);

@@ -1,0 +1,156 @@
+//! Checks an argument against its Rust type, and makes the exceptions that users of a
+//! function expect.
+
+use alloc::format;
+use alloc::string::ToString;
+use core::fmt;
+
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+
+use super::tensor::ANY_RANK;
+use crate::error::Error;
+use crate::import::{ImportError, ImportedElement, ImportedTensor, cast};
+use crate::python::convert::quietly;
+use crate::python::import::from_dlpack::from_dlpack;
+use crate::strides;
+
+/// Imports an argument.
+///
+/// # Errors
+///
+/// `TypeError` if the object is not a tensor; otherwise those of [`from_dlpack`].
+#[inline]
+pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<ImportedTensor> {
+    from_dlpack(object).map_err(|error| not_a_tensor(object, error))
+}
+
+/// Converts the `AttributeError` of an object without `__dlpack__` to a `TypeError`.
+/// Returns every other error unchanged: one that Python code raised has a traceback, and
+/// one about another object names that object.
+#[cold]
+fn not_a_tensor(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let py = object.py();
+    if !error.get_type(py).is(py.get_type::<PyAttributeError>()) || error.traceback(py).is_some() {
+        return error;
+    }
+    let value = error.value(py);
+    let of = quietly(py, value.getattr(intern!(py, "obj")));
+    let name = value.getattr(intern!(py, "name")).and_then(|name| name.extract());
+    let name: Option<alloc::string::String> = quietly(py, name);
+    let is_missing = matches!(name.as_deref(), Some("__dlpack__" | "__dlpack_device__"));
+    if !is_missing || !of.is_some_and(|of| of.is(object)) {
+        return error;
+    }
+    let instead = PyTypeError::new_err(value.to_string());
+    quietly::<()>(py, Err(error));
+    instead
+}
+
+/// Checks dtype, device and number of dimensions of an argument.
+///
+/// # Errors
+///
+/// `TypeError` for another dtype, `ValueError` for memory that the processor cannot read
+/// and for another number of dimensions.
+#[inline]
+pub(super) fn check<T: ImportedElement>(tensor: &ImportedTensor, rank: usize) -> PyResult<()> {
+    match T::check(tensor) {
+        // Elements are accessed byte by byte, at any alignment.
+        Ok(()) | Err(Error::Misaligned { .. }) => {}
+        Err(error) => return Err(rejected(tensor, error)),
+    }
+    let device = tensor.device();
+    if !device.is_host() {
+        return Err(rejected(tensor, Error::NotOnHost { device }));
+    }
+    if rank == ANY_RANK || rank == outer_shape::<T>(tensor).len() {
+        return Ok(());
+    }
+    let of_element = tensor.ndim().saturating_sub(outer_shape::<T>(tensor).len());
+    Err(of_rank(tensor, rank.saturating_add(of_element)))
+}
+
+/// Checks that the elements of an argument may be written.
+///
+/// # Errors
+///
+/// `ValueError` for read-only memory, and for elements that share memory.
+#[inline]
+pub(super) fn check_writable(tensor: &ImportedTensor) -> PyResult<()> {
+    if tensor.is_read_only() {
+        return Err(read_only(tensor));
+    }
+    if strides::may_overlap(tensor.shape(), tensor.strides()) {
+        return Err(PyValueError::new_err(
+            "expected elements that do not share memory, got a broadcast or overlapping tensor; \
+             pass a copy, `x.copy()` (NumPy) or `x.clone()` (PyTorch)",
+        ));
+    }
+    Ok(())
+}
+
+/// The shape without the axes that belong to each element.
+#[inline]
+pub(super) fn outer_shape<T: ImportedElement>(tensor: &ImportedTensor) -> &[i64] {
+    let axes = if T::DTYPE == Some(tensor.dtype()) { T::AXES.len() } else { 0 };
+    let shape = tensor.shape();
+    shape.get(..shape.len().saturating_sub(axes)).unwrap_or(shape)
+}
+
+/// Makes the exception for an argument that does not meet its type.
+#[cold]
+fn rejected(tensor: &ImportedTensor, error: Error) -> PyErr {
+    match error {
+        Error::ElementMismatch { asked, found } => {
+            PyTypeError::new_err(format!("expected {asked}, got {found}{}", cast(&[asked])))
+        }
+        Error::NotOnHost { device } => PyValueError::new_err(format!(
+            "expected host memory, got memory on {device}; pass a copy on the host, `x.cpu()` \
+             (PyTorch) or `x.get()` (CuPy)"
+        )),
+        Error::AxesMismatch { axes } => PyValueError::new_err(format!(
+            "expected a shape that ends in {}, contiguous there, got shape {}",
+            Shape(axes),
+            Shape(tensor.shape())
+        )),
+        error => ImportError::Tensor(error).into(),
+    }
+}
+
+#[cold]
+fn of_rank(tensor: &ImportedTensor, expected: usize) -> PyErr {
+    let dimensions = if expected == 1 { "dimension" } else { "dimensions" };
+    PyValueError::new_err(format!(
+        "expected {expected} {dimensions}, got {} of shape {}",
+        tensor.ndim(),
+        Shape(tensor.shape())
+    ))
+}
+
+#[cold]
+fn read_only(tensor: &ImportedTensor) -> PyErr {
+    PyValueError::new_err(if tensor.version().is_some() {
+        "expected a writable tensor, got a read-only one; pass a copy, `x.copy()` (NumPy)"
+    } else {
+        "expected a writable tensor, got a legacy DLPack capsule, which does not state whether its \
+         memory may be written; NumPy 2.1 and later and PyTorch export the current struct"
+    })
+}
+
+/// A shape as Python prints it.
+struct Shape<'a>(&'a [i64]);
+
+impl fmt::Display for Shape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(")?;
+        for (axis, dim) in self.0.iter().enumerate() {
+            if axis != 0 {
+                f.write_str(", ")?;
+            }
+            dim.fmt(f)?;
+        }
+        f.write_str(if self.0.len() == 1 { ",)" } else { ")" })
+    }
+}

@@ -1,0 +1,11 @@
+//! Function arguments: arrays that are checked when the function is called.
+
+mod checks;
+mod fixed_rank;
+mod from_tensor;
+mod tensor;
+mod tensor_mut;
+
+pub use from_tensor::FromTensor;
+pub use tensor::{ANY_RANK, PyTensor};
+pub use tensor_mut::PyTensorMut;

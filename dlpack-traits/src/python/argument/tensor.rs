@@ -1,0 +1,169 @@
+//! Arrays as function arguments, for reading: [`PyTensor`].
+
+use core::convert::Infallible;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Deref;
+
+use pyo3::Borrowed;
+use pyo3::prelude::*;
+
+use super::checks;
+use super::fixed_rank::{FixedRank, Rank};
+use crate::element::Readable;
+use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
+
+/// The number of dimensions of a [`PyTensor`] that accepts every number of dimensions.
+pub const ANY_RANK: usize = usize::MAX;
+
+/// An array argument of a `#[pyfunction]` or a method: elements of type `T`, with `N`
+/// dimensions, in host memory.
+///
+/// It accepts arrays of NumPy, PyTorch and every other library that exports DLPack, and
+/// the classes of this crate, zero-copy and in any memory layout. No element is converted.
+///
+/// ```ignore,no_run,standalone_crate
+/// use dlpack_traits::python::PyTensor;
+/// use pyo3::prelude::*;
+///
+/// /// The sum of each row.
+/// #[pyfunction]
+/// fn row_sums(py: Python<'_>, matrix: PyTensor<'_, f32, 2>) -> PyResult<Vec<f32>> {
+///     let [rows, columns] = matrix.dims();
+///     // Other Python threads run meanwhile.
+///     py.detach(|| {
+///         let values = matrix.elements().to_vec()?;
+///         Ok((0..rows).map(|row| values[row * columns..][..columns].iter().sum()).collect())
+///     })
+/// }
+/// ```
+///
+/// | type | accepts |
+/// |---|---|
+/// | `PyTensor<'_, f32, 2>` | `float32`, 2 dimensions |
+/// | `PyTensor<'_, f32>` | `float32`, any number of dimensions |
+/// | `PyTensor<'_, AnyElement, 2>` | every dtype, 2 dimensions |
+/// | `PyTensor<'_>` | every array in host memory |
+/// | `Option<PyTensor<'_, f32>>` | an array or `None` |
+/// | `Vec<PyTensor<'_, f32>>` | a list or tuple of arrays, and `*args` |
+///
+/// If `T` is a struct that derives [`Element`](crate::Element) over an array, such as a
+/// pixel over `[u8; 3]`, `N` does not count the last dimensions, which are those of an
+/// element.
+///
+/// # Access to the elements
+///
+/// [`elements`](Self::elements) reads the elements by value, because Python code of
+/// another thread may write them meanwhile. If the dtype is known at run time only, call
+/// [`ImportedTensor::elements`], which this type dereferences to:
+/// `tensor.elements::<f64>()?`. Shape, strides, dtype and device are those of
+/// [`ImportedTensor`] too.
+///
+/// A `PyTensor` is `Send` and `Sync`, so it can be used in [`Python::detach`]. To keep it
+/// beyond the call, convert it by [`into_owned`](Self::into_owned).
+///
+/// # Errors
+///
+/// Python raises
+/// - `TypeError` if the argument is not an array, or has another dtype,
+/// - `ValueError` if it has another number of dimensions, or is not in host memory,
+/// - what its `__dlpack__` raises: `BufferError` for an array that cannot be exported.
+///
+/// PyO3 adds the name of the argument.
+pub struct PyTensor<'py, T = AnyElement, const N: usize = ANY_RANK> {
+    tensor: ImportedTensor,
+    object: Py<PyAny>,
+    checked: PhantomData<fn() -> (&'py (), T)>,
+}
+
+impl<'py, T: ImportedElement, const N: usize> FromPyObject<'_, 'py> for PyTensor<'py, T, N> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let tensor = checks::import(&object)?;
+        checks::check::<T>(&tensor, N)?;
+        Ok(Self { tensor, object: object.to_owned().unbind(), checked: PhantomData })
+    }
+}
+
+impl<T: Readable, const N: usize> PyTensor<'_, T, N> {
+    /// The elements, read by value. Other owners may write them meanwhile.
+    #[inline]
+    pub fn elements(&self) -> Elements<'_, T> {
+        match self.tensor.elements() {
+            Ok(elements) => elements,
+            Err(_) => unreachable!("the argument was checked"),
+        }
+    }
+}
+
+impl<T: ImportedElement, const N: usize> PyTensor<'_, T, N> {
+    /// The size of each dimension. It compiles only if the type names their number;
+    /// otherwise use [`shape`](Imported::shape).
+    ///
+    /// ```compile_fail
+    /// # use dlpack_traits::python::PyTensor;
+    /// fn of_any_rank(tensor: &PyTensor<'_, f32>) {
+    ///     tensor.dims();
+    /// }
+    /// ```
+    #[inline]
+    pub fn dims(&self) -> [usize; N]
+    where
+        Rank<N>: FixedRank,
+    {
+        dims_of::<T, N>(&self.tensor)
+    }
+}
+
+impl<T, const N: usize> PyTensor<'_, T, N> {
+    /// The Python object that was passed.
+    #[inline]
+    pub const fn as_object(&self) -> &Py<PyAny> {
+        &self.object
+    }
+
+    /// Converts to a tensor that may be kept when the function has returned:
+    /// [`ImportedStorage`](crate::Foreign) makes it the `data` field of a struct.
+    #[inline]
+    pub fn into_owned(self) -> ImportedTensor {
+        self.tensor
+    }
+}
+
+/// The size of each dimension of an argument with `N` dimensions.
+#[inline]
+pub(super) fn dims_of<T: ImportedElement, const N: usize>(tensor: &ImportedTensor) -> [usize; N] {
+    let mut dims = [0; N];
+    for (to, &dim) in dims.iter_mut().zip(checks::outer_shape::<T>(tensor)) {
+        // A dimension beyond the address space occurs only in an empty tensor.
+        *to = usize::try_from(dim).unwrap_or(usize::MAX);
+    }
+    dims
+}
+
+impl<T, const N: usize> Deref for PyTensor<'_, T, N> {
+    type Target = ImportedTensor;
+
+    #[inline]
+    fn deref(&self) -> &ImportedTensor {
+        &self.tensor
+    }
+}
+
+/// Returns the object that was passed.
+impl<'py, T, const N: usize> IntoPyObject<'py> for PyTensor<'py, T, N> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Infallible> {
+        Ok(self.object.into_bound(py))
+    }
+}
+
+impl<T, const N: usize> fmt::Debug for PyTensor<'_, T, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PyTensor").field(&self.tensor).finish()
+    }
+}

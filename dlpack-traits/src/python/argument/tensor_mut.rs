@@ -1,0 +1,108 @@
+//! Arrays as function arguments, for writing: [`PyTensorMut`].
+
+use core::convert::Infallible;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Deref;
+
+use pyo3::Borrowed;
+use pyo3::prelude::*;
+
+use super::checks;
+use super::fixed_rank::{FixedRank, Rank};
+use super::tensor::{ANY_RANK, dims_of};
+use crate::element::Readable;
+use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
+
+/// An array argument whose elements the function writes, in place. Otherwise as
+/// [`PyTensor`](super::PyTensor).
+///
+/// # Errors
+///
+/// Those of [`PyTensor`](super::PyTensor); and `ValueError` if the array is read-only, if
+/// its elements share memory (as those of a broadcast array do), and for a capsule of
+/// DLPack before 1.0, which does not state whether its memory may be written.
+///
+/// The export of the producer states whether the memory may be written, and is trusted.
+/// PyTorch exports all of its tensors as writable, also one that was made from read-only
+/// memory.
+pub struct PyTensorMut<'py, T = AnyElement, const N: usize = ANY_RANK> {
+    tensor: ImportedTensor,
+    object: Py<PyAny>,
+    checked: PhantomData<fn() -> (&'py (), T)>,
+}
+
+impl<'py, T: ImportedElement, const N: usize> FromPyObject<'_, 'py> for PyTensorMut<'py, T, N> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let tensor = checks::import(&object)?;
+        checks::check::<T>(&tensor, N)?;
+        checks::check_writable(&tensor)?;
+        Ok(Self { tensor, object: object.to_owned().unbind(), checked: PhantomData })
+    }
+}
+
+impl<T: Readable, const N: usize> PyTensorMut<'_, T, N> {
+    /// The elements, read by value. Other owners may write them meanwhile.
+    #[inline]
+    pub fn elements(&self) -> Elements<'_, T> {
+        match self.tensor.elements() {
+            Ok(elements) => elements,
+            Err(_) => unreachable!("the argument was checked"),
+        }
+    }
+}
+
+impl<T: ImportedElement, const N: usize> PyTensorMut<'_, T, N> {
+    /// The size of each dimension. It compiles only if the type names their number;
+    /// otherwise use [`shape`](Imported::shape).
+    #[inline]
+    pub fn dims(&self) -> [usize; N]
+    where
+        Rank<N>: FixedRank,
+    {
+        dims_of::<T, N>(&self.tensor)
+    }
+}
+
+impl<T, const N: usize> PyTensorMut<'_, T, N> {
+    /// The Python object that was passed.
+    #[inline]
+    pub const fn as_object(&self) -> &Py<PyAny> {
+        &self.object
+    }
+
+    /// Converts to a tensor that may be kept when the function has returned:
+    /// [`ImportedStorage`](crate::Foreign) makes it the `data` field of a struct.
+    #[inline]
+    pub fn into_owned(self) -> ImportedTensor {
+        self.tensor
+    }
+}
+
+impl<T, const N: usize> Deref for PyTensorMut<'_, T, N> {
+    type Target = ImportedTensor;
+
+    #[inline]
+    fn deref(&self) -> &ImportedTensor {
+        &self.tensor
+    }
+}
+
+/// Returns the object that was passed, so that a function can return its `out` argument.
+impl<'py, T, const N: usize> IntoPyObject<'py> for PyTensorMut<'py, T, N> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Infallible> {
+        Ok(self.object.into_bound(py))
+    }
+}
+
+impl<T, const N: usize> fmt::Debug for PyTensorMut<'_, T, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PyTensorMut").field(&self.tensor).finish()
+    }
+}

@@ -1,0 +1,82 @@
+//! Converts Rust tensors to Python objects: [`IntoPython`].
+
+use pyo3::prelude::*;
+
+use super::library::{LibraryOf, from_dlpack_of_numpy, object_like, offer_to};
+use crate::export::DLPackExport;
+use crate::import::{ImportedStorage, ImportedTensor};
+
+/// Converts Rust tensors to objects of Python libraries, zero-copy. Implemented for every
+/// type that implements [`DLPackExport`]: structs that derive it,
+/// [`OwnedTensor`](crate::OwnedTensor), and the arrays of the crate `ndarray` (feature
+/// `ndarray`).
+///
+/// The object owns the tensor: the memory is freed when the object and everything that
+/// shares its memory are gone. Python may write it if the storage has a single owner, as
+/// `Vec<T>` has, or is a [`SharedBuffer`](crate::SharedBuffer).
+pub trait IntoPython: DLPackExport + Send + Sized + 'static {
+    /// Converts to a NumPy array.
+    ///
+    /// ```no_run
+    /// use dlpack_traits::{OwnedTensor, python::IntoPython};
+    /// use pyo3::prelude::*;
+    ///
+    /// # #[allow(dead_code)]
+    /// fn identity(py: Python<'_>, size: usize) -> PyResult<Bound<'_, PyAny>> {
+    ///     let mut values = vec![0.0_f32; size * size];
+    ///     values.iter_mut().step_by(size + 1).for_each(|value| *value = 1.0);
+    ///     OwnedTensor::new(values, &[size, size])?.into_numpy(py)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `ModuleNotFoundError` without NumPy, and what NumPy raises: `BufferError` for a dtype
+    /// that it does not have. The tensor is then released.
+    fn into_numpy(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let tensor = imported(self)?;
+        offer_to(&from_dlpack_of_numpy(py)?, ImportedStorage::new(tensor)?)
+    }
+
+    /// Converts to an object of the library of an argument: a NumPy array for a NumPy
+    /// array, a `torch.Tensor` for one of PyTorch.
+    ///
+    /// ```no_run
+    /// use dlpack_traits::OwnedTensor;
+    /// use dlpack_traits::python::{IntoPython, PyTensor};
+    /// use pyo3::prelude::*;
+    ///
+    /// # #[allow(dead_code)]
+    /// fn row_norms<'py>(py: Python<'py>, x: PyTensor<'py, f32, 2>) -> PyResult<Bound<'py, PyAny>> {
+    ///     let [rows, columns] = x.dims();
+    ///     let values = x.elements().to_vec()?;
+    ///     let norm = |row: &[f32]| row.iter().map(|value| value * value).sum::<f32>().sqrt();
+    ///     let norms = (0..rows).map(|row| norm(&values[row * columns..][..columns])).collect();
+    ///     OwnedTensor::new(norms, &[rows])?.into_object_like(py, &x)
+    /// }
+    /// ```
+    ///
+    /// It uses the exchange table of the argument's type if there is one. Otherwise it calls
+    /// the `from_dlpack` of the argument's array API namespace (`__array_namespace__`), or
+    /// that of its type, module or package. An argument without any of these, such as a
+    /// capsule, gets a NumPy array, and so does one of a class of this crate that does not
+    /// accept the tensor. A subclass gets an object of the library, not of the subclass.
+    ///
+    /// # Errors
+    ///
+    /// What the library raises. The tensor is then released.
+    fn into_object_like<'py, L: LibraryOf + ?Sized>(
+        self,
+        py: Python<'py>,
+        like: &L,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        object_like(like.object(py), imported(self)?)
+    }
+}
+
+impl<E: DLPackExport + Send + 'static> IntoPython for E {}
+
+/// Exports a value and imports the tensor, so that it may be exported again.
+fn imported<E: DLPackExport + Send + 'static>(value: E) -> PyResult<ImportedTensor> {
+    Ok(value.into_dlpack()?.import()?)
+}

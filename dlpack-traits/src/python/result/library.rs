@@ -1,0 +1,142 @@
+//! Finds the Python library of an argument, and passes tensors to it: [`LibraryOf`].
+
+use core::ptr::NonNull;
+
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::exchange::foreign_table::{ForeignTable, Wrap};
+use crate::export::DLPackExport;
+use crate::import::{ImportedStorage, ImportedTensor};
+use crate::python::argument::{PyTensor, PyTensorMut};
+use crate::python::convert::quietly;
+use crate::python::export::reexport::offer;
+use crate::python::table::calls;
+use crate::python::table::lookup::peer_of;
+use crate::python::table::to_object::from_dlpack_of;
+
+/// An argument, or a type, whose library makes the result of a function: [`PyTensor`],
+/// [`PyTensorMut`], and every Python object. This trait is sealed.
+pub trait LibraryOf: sealed::HasObject {}
+
+impl<L: sealed::HasObject + ?Sized> LibraryOf for L {}
+
+mod sealed {
+    use pyo3::prelude::*;
+
+    pub trait HasObject {
+        /// The object of the library, or its type.
+        fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny>;
+    }
+}
+
+impl<T, const N: usize> sealed::HasObject for PyTensor<'_, T, N> {
+    fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny> {
+        self.as_object().bind(py)
+    }
+}
+
+impl<T, const N: usize> sealed::HasObject for PyTensorMut<'_, T, N> {
+    fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny> {
+        self.as_object().bind(py)
+    }
+}
+
+impl<T> sealed::HasObject for Py<T> {
+    fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny> {
+        self.bind(py).as_any()
+    }
+}
+
+impl<T> sealed::HasObject for Bound<'_, T> {
+    fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny> {
+        self.as_unbound().bind(py).as_any()
+    }
+}
+
+/// Converts a tensor to an object of the library of `like`.
+pub(super) fn object_like<'py>(
+    like: &Bound<'py, PyAny>,
+    tensor: ImportedTensor,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = like.py();
+    let class = like.cast::<PyType>().map_or_else(|_| like.get_type(), Clone::clone);
+    let tensor: ImportedStorage = ImportedStorage::new(tensor)?;
+    let found = match peer_of(&class)? {
+        Some(ForeignTable { wrap: Some(wrap), .. }) => {
+            match wrapped(py, wrap, &tensor) {
+                // A class of this crate need not accept the tensor, or any.
+                Err(error) if is_refusal(py, &error) => {
+                    quietly::<()>(py, Err(error));
+                    None
+                }
+                object => return object,
+            }
+        }
+        _ => from_dlpack_like(like, &class)?,
+    };
+    match found {
+        Some(from_dlpack) => offer_to(&from_dlpack, tensor),
+        None => offer_to(&from_dlpack_of_numpy(py)?, tensor),
+    }
+}
+
+/// Whether an exception means that a type does not accept a tensor.
+fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyBufferError>(py)
+        || error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyValueError>(py)
+}
+
+/// Creates an object with another owner of the tensor.
+fn wrapped<'py>(
+    py: Python<'py>,
+    wrap: Wrap,
+    tensor: &ImportedStorage,
+) -> PyResult<Bound<'py, PyAny>> {
+    let Some(tensor) = NonNull::new(tensor.to_dlpack()?.into_raw()) else {
+        unreachable!("a managed tensor is not NULL");
+    };
+    // SAFETY: 1. The function is from a table. 2. This crate made the tensor, and gives it
+    // away here.
+    unsafe { calls::wrap(py, wrap, tensor) }
+}
+
+/// Finds the `from_dlpack` of a library.
+fn from_dlpack_like<'py>(
+    like: &Bound<'py, PyAny>,
+    class: &Bound<'py, PyType>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = like.py();
+    if !like.is_instance_of::<PyType>() {
+        match like.call_method0(intern!(py, "__array_namespace__")) {
+            Ok(namespace) => return namespace.getattr(intern!(py, "from_dlpack")).map(Some),
+            Err(error) if error.is_instance_of::<PyAttributeError>(py) => {
+                quietly::<()>(py, Err(error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    for base in class.mro() {
+        let found = from_dlpack_of(base.cast()?)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// Returns `numpy.from_dlpack`.
+pub(super) fn from_dlpack_of_numpy(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    py.import(intern!(py, "numpy"))?.getattr(intern!(py, "from_dlpack"))
+}
+
+/// Passes a tensor to a `from_dlpack`.
+pub(super) fn offer_to<'py>(
+    from_dlpack: &Bound<'py, PyAny>,
+    tensor: ImportedStorage,
+) -> PyResult<Bound<'py, PyAny>> {
+    from_dlpack.call1((offer(from_dlpack.py(), tensor)?,))
+}

@@ -1,0 +1,152 @@
+//! Functions over arrays: their arguments are checked by PyO3's conversion.
+
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 passes converted arguments by value")]
+
+use dlpack_traits::python::{FromTensor, PyTensor, PyTensorMut};
+use dlpack_traits::{AnyElement, DLPackImport, DataType, Element, ImportedStorage};
+use pyo3::prelude::*;
+
+use crate::imports::Held;
+
+/// The address and the shape of an argument, without the axes of its elements.
+#[pyfunction]
+fn matrix(x: PyTensor<'_, f32, 2>) -> (usize, [usize; 2]) {
+    (x.data_ptr().addr(), x.dims())
+}
+
+/// The elements of any `float32` array.
+#[pyfunction]
+fn floats(x: PyTensor<'_, f32>) -> PyResult<Vec<f32>> {
+    Ok(x.elements().to_vec()?)
+}
+
+/// The sum of a matrix of any dtype, of which this function knows two.
+#[pyfunction]
+fn any_sum(x: PyTensor<'_, AnyElement, 2>) -> PyResult<f64> {
+    Ok(match x.dtype() {
+        DataType::F32 => x.elements::<f32>()?.iter().map(f64::from).sum(),
+        _ => x.elements::<f64>()?.iter().sum(),
+    })
+}
+
+/// Dtype, device, shape and strides of any array.
+#[pyfunction]
+fn facts(x: PyTensor<'_>) -> (String, String, Vec<i64>, Vec<i64>) {
+    let (dtype, device) = (x.dtype().to_string(), x.device().to_string());
+    (dtype, device, x.shape().to_vec(), x.strides().to_vec())
+}
+
+/// A pixel.
+#[derive(Clone, Copy, Element)]
+#[dlpack(any_bits)]
+#[repr(transparent)]
+struct Rgb([u8; 3]);
+
+/// Rows, columns and the first pixel of an image.
+#[pyfunction]
+fn pixels(x: PyTensor<'_, Rgb, 2>) -> PyResult<([usize; 2], [u8; 3])> {
+    Ok((x.dims(), x.elements().load(&[0, 0])?.0))
+}
+
+/// How many of some `bool`s are true.
+#[pyfunction]
+fn count_true(x: PyTensor<'_, bool, 1>) -> PyResult<usize> {
+    Ok(x.elements().to_vec()?.into_iter().filter(|&is_true| is_true).count())
+}
+
+/// The sum of an array, without the GIL.
+#[pyfunction]
+fn detached_sum(py: Python<'_>, x: PyTensor<'_, f32>) -> f32 {
+    py.detach(|| x.elements().iter().sum())
+}
+
+/// An argument that may be absent.
+#[pyfunction]
+#[pyo3(signature = (x=None))]
+fn optional(x: Option<PyTensor<'_, f32>>) -> Option<i64> {
+    x.map(|x| x.numel())
+}
+
+/// The numbers of elements of a list of arrays.
+#[pyfunction]
+fn listed(arrays: Vec<PyTensor<'_, f32>>) -> Vec<i64> {
+    arrays.iter().map(|x| x.numel()).collect()
+}
+
+/// The same of the positional arguments.
+#[pyfunction]
+#[pyo3(signature = (*arrays))]
+fn variadic(arrays: Vec<PyTensor<'_, f32>>) -> Vec<i64> {
+    listed(arrays)
+}
+
+/// The addresses of two arrays.
+#[pyfunction]
+fn pair(x: PyTensor<'_, f32>, y: PyTensor<'_, f32>) -> (usize, usize) {
+    (x.data_ptr().addr(), y.data_ptr().addr())
+}
+
+/// Keeps an argument.
+#[pyfunction]
+fn keep(x: PyTensor<'_>) -> Held {
+    Held::new(x.into_owned())
+}
+
+/// Returns the object that it was called with.
+#[pyfunction]
+fn same(x: PyTensor<'_>) -> PyTensor<'_> {
+    x
+}
+
+/// Returns an object that may be written.
+#[pyfunction]
+fn writable(out: PyTensorMut<'_, f32>) -> PyTensorMut<'_, f32> {
+    out
+}
+
+/// Points with three coordinates.
+#[derive(DLPackImport)]
+#[dlpack(shape(count, 3))]
+struct Points {
+    count: usize,
+    #[expect(dead_code, reason = "the points may have any strides")]
+    strides: [isize; 2],
+    #[expect(dead_code, reason = "as above")]
+    byte_offset: usize,
+    data: ImportedStorage<f64>,
+}
+
+impl Points {
+    fn centroid(&self) -> PyResult<Vec<f64>> {
+        let values = self.data.elements()?.to_vec()?;
+        let sum = |axis: usize| values.iter().skip(axis).step_by(3).sum::<f64>();
+        #[expect(clippy::cast_precision_loss, reason = "there are few points")]
+        Ok((0..3).map(|axis| sum(axis) / self.count as f64).collect())
+    }
+}
+
+/// The mean of some points.
+#[pyfunction]
+fn centroid(points: FromTensor<Points>) -> PyResult<Vec<f64>> {
+    points.centroid()
+}
+
+pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let arguments = PyModule::new(m.py(), "arguments")?;
+    arguments.add_function(wrap_pyfunction!(matrix, m)?)?;
+    arguments.add_function(wrap_pyfunction!(floats, m)?)?;
+    arguments.add_function(wrap_pyfunction!(any_sum, m)?)?;
+    arguments.add_function(wrap_pyfunction!(facts, m)?)?;
+    arguments.add_function(wrap_pyfunction!(pixels, m)?)?;
+    arguments.add_function(wrap_pyfunction!(count_true, m)?)?;
+    arguments.add_function(wrap_pyfunction!(detached_sum, m)?)?;
+    arguments.add_function(wrap_pyfunction!(optional, m)?)?;
+    arguments.add_function(wrap_pyfunction!(listed, m)?)?;
+    arguments.add_function(wrap_pyfunction!(variadic, m)?)?;
+    arguments.add_function(wrap_pyfunction!(pair, m)?)?;
+    arguments.add_function(wrap_pyfunction!(keep, m)?)?;
+    arguments.add_function(wrap_pyfunction!(same, m)?)?;
+    arguments.add_function(wrap_pyfunction!(writable, m)?)?;
+    arguments.add_function(wrap_pyfunction!(centroid, m)?)?;
+    m.add_submodule(&arguments)
+}

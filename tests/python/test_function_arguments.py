@@ -1,0 +1,233 @@
+"""Functions with typed array arguments: values, exceptions, and who releases what."""
+
+import gc
+import sys
+import threading
+
+import pytest
+from conftest import check_leaks, require
+from dlpack_testing import Frozen, Single, Writable, arguments
+
+require("numpy")
+import numpy as np
+
+
+class Subclass(np.ndarray):
+    """A subclass of a NumPy array."""
+
+
+def text(raised):
+    """The message of an exception and its notes, in which PyO3 names the argument."""
+    return "\n".join([str(raised.value), *getattr(raised.value, "__notes__", [])])
+
+
+def floats(*shape):
+    """Consecutive `float32`s."""
+    return np.arange(np.prod(shape, dtype=int), dtype="f4").reshape(shape)
+
+
+LAYOUTS = {
+    "contiguous": lambda: floats(4, 6),
+    "column-major": lambda: np.asfortranarray(floats(4, 6)),
+    "transposed": lambda: floats(6, 4).T,
+    "every second column": lambda: floats(4, 12)[:, ::2],
+    "reversed": lambda: floats(4, 6)[::-1, ::-1],
+    "broadcast": lambda: np.broadcast_to(floats(6), (4, 6)),
+    "unaligned": lambda: np.frombuffer(b"\0" + floats(24).tobytes(), "u1")[1:]
+    .view("f4")
+    .reshape(4, 6),
+    "empty": lambda: floats(0, 6),
+    "subclass": lambda: floats(4, 6).view(Subclass),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_is_read_without_a_copy(layout):
+    array = LAYOUTS[layout]()
+    address, shape = arguments.matrix(array)
+    assert shape == list(array.shape)
+    if array.size:
+        assert address == array.__array_interface__["data"][0]
+    assert arguments.floats(array) == np.ravel(np.asarray(array)).tolist()
+    assert arguments.detached_sum(array) == np.asarray(array).sum()
+
+
+def test_an_array_without_dimensions_has_one_element():
+    assert arguments.floats(np.array(2.5, "f4")) == [2.5]
+    assert arguments.facts(np.array(2.5)) == ("float64", "cpu", [], [])
+
+
+def test_every_dtype_is_accepted_where_the_type_names_none():
+    for dtype in ["f4", "f8"]:
+        assert arguments.any_sum(floats(2, 3).astype(dtype)) == 15
+    for dtype in ["?", "u1", "i8", "f2", "c16"]:
+        name = np.dtype(dtype).name
+        assert arguments.facts(np.zeros((2, 3), dtype)) == (name, "cpu", [2, 3], [3, 1])
+
+
+def test_bytes_that_are_not_a_bool_raise():
+    assert arguments.count_true(np.array([True, False, True])) == 2
+    with pytest.raises(ValueError, match="bool"):
+        arguments.count_true(np.array([1, 2], "u1").view("?"))
+
+
+def test_an_element_may_have_dimensions_of_its_own():
+    image = np.arange(24, dtype="u1").reshape(2, 4, 3)
+    assert arguments.pixels(image) == ([2, 4], bytes([0, 1, 2]))
+    with pytest.raises(ValueError, match=r"expected 3 dimensions, got 2 of shape \(4, 3\)"):
+        arguments.pixels(image[0])
+    with pytest.raises(ValueError, match=r"ends in \(3,\).*got shape \(2, 4\)"):
+        arguments.pixels(image[..., 0])
+
+
+@pytest.mark.parametrize(
+    "wrong, exception, message",
+    [
+        (lambda: floats(2, 3).astype("f8"), TypeError, "expected float32, got float64"),
+        (lambda: floats(2, 3).astype("f8"), TypeError, r"astype\('float32'\)"),
+        (lambda: floats(3), ValueError, r"expected 2 dimensions, got 1 of shape \(3,\)"),
+        (lambda: [[1.0]], TypeError, r"`list`.*numpy\.asarray\(x\)"),
+        (lambda: None, TypeError, "`NoneType`"),
+        (lambda: 1.0, TypeError, "`float`"),
+        (lambda: floats(2, 3).astype(">f4"), BufferError, "native byte order"),
+    ],
+)
+def test_a_wrong_argument_raises_what_users_expect(wrong, exception, message):
+    with pytest.raises(exception, match=message) as raised:
+        arguments.matrix(wrong())
+    assert type(raised.value) is exception
+    # PyO3 adds the name as a note (`add_note` is new in Python 3.11), or, before 0.29, to
+    # the message of a `TypeError`.
+    if sys.version_info >= (3, 11) and exception is TypeError:
+        assert "'x'" in text(raised)
+
+
+def test_an_attribute_error_of_the_producer_is_passed_on():
+    class Broken:
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **keywords):
+            return self.missing
+
+    with pytest.raises(AttributeError, match="missing"):
+        arguments.floats(Broken())
+
+
+def test_optional_and_repeated_arguments():
+    array = floats(2, 3)
+    assert arguments.optional() is None
+    assert arguments.optional(None) is None
+    assert arguments.optional(array) == 6
+    assert arguments.listed([array, array[0]]) == [6, 3]
+    assert arguments.listed(()) == []
+    assert arguments.variadic() == []
+    assert arguments.variadic(array, array[0], array[0, 0:1]) == [6, 3, 1]
+    with pytest.raises(TypeError, match="`int`"):
+        arguments.optional(1)
+    with pytest.raises(TypeError, match="float64"):
+        arguments.variadic(array, array.astype("f8"))
+
+
+def test_the_object_is_returned_as_it_was_passed():
+    for array in [floats(2), floats(2).view(Subclass), Writable([1.0])]:
+        assert arguments.same(array) is array
+        assert arguments.writable(array) is array
+
+
+def test_memory_that_must_not_be_written_is_rejected():
+    array = floats(4)
+    array.flags.writeable = False
+    with pytest.raises(ValueError, match=r"writable.*x\.copy\(\)"):
+        arguments.writable(array)
+    with pytest.raises(ValueError, match="read-only"):
+        arguments.writable(Frozen([1.0]))
+    overlapping = np.lib.stride_tricks.as_strided(floats(4), (3, 2), (4, 4))
+    with pytest.raises(ValueError, match="share memory"):
+        arguments.writable(overlapping)
+    with pytest.raises(ValueError, match="legacy"):
+        arguments.writable(floats(4).__dlpack__())
+    assert arguments.floats(floats(4).__dlpack__()) == [0, 1, 2, 3]
+
+
+def test_a_struct_that_derives_import_is_an_argument():
+    points = np.arange(12.0).reshape(4, 3)
+    assert arguments.centroid(points) == [4.5, 5.5, 6.5]
+    assert arguments.centroid(np.asfortranarray(points)) == [4.5, 5.5, 6.5]
+    assert arguments.centroid(points[::-1, ::-1]) == [6.5, 5.5, 4.5]
+    for wrong, exception, message in [
+        (points.astype("f4"), TypeError, "float64"),
+        (points[0], ValueError, "dimension"),
+        (points[:, :2], ValueError, "3"),
+        ([[1.0]], TypeError, "`list`"),
+    ]:
+        with pytest.raises(exception, match=message) as raised:
+            arguments.centroid(wrong)
+        assert type(raised.value) is exception
+
+
+@pytest.mark.parametrize("cls", [Frozen, Writable, Single])
+def test_each_argument_is_released_once(cls):
+    def body():
+        array = cls([1.0, 2.0])
+        assert arguments.floats(array) == [1, 2]
+        arguments.variadic(array, array)
+        arguments.keep(array).release()
+        for wrong in [1, floats(2).astype("f8")]:
+            for function in [arguments.variadic, arguments.pair]:
+                with pytest.raises(TypeError):
+                    function(array, wrong)
+        with pytest.raises(ValueError):
+            arguments.matrix(array)
+        with pytest.raises(TypeError):
+            arguments.centroid(array)
+
+    check_leaks(body)
+
+
+def test_no_reference_to_the_object_is_left():
+    array = floats(2, 3)
+    before = sys.getrefcount(array)
+    for _ in range(10):
+        arguments.floats(array)
+        arguments.same(array)
+        for function in [arguments.pixels, arguments.centroid]:
+            with pytest.raises(TypeError):
+                function(array)
+    gc.collect()
+    assert sys.getrefcount(array) == before
+
+
+def test_a_kept_argument_outlives_its_object():
+    array = floats(2, 3)
+    held = arguments.keep(array)
+    del array
+    gc.collect()
+    assert held.facts()[0] == [2, 3]
+    held.release()
+
+
+def test_threads_read_one_array_at_once():
+    array = np.ones(1 << 16, "f4")
+    sums = []
+    read = lambda: sums.append(arguments.detached_sum(array))
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert sums == [1 << 16] * 4
+
+
+def test_tensors_of_pytorch():
+    require("torch")
+    import torch
+
+    tensor = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+    assert arguments.matrix(tensor) == (tensor.data_ptr(), [2, 3])
+    assert arguments.floats(tensor.T) == [0, 3, 1, 4, 2, 5]
+    assert arguments.floats(torch.nn.Parameter(tensor)) == list(range(6))
+    assert arguments.writable(tensor) is tensor
+    assert arguments.facts(torch.zeros(2, dtype=torch.bfloat16))[0] == "bfloat16"
+    with pytest.raises(TypeError, match=r"x\.to\(torch\.float32\)"):
+        arguments.matrix(tensor.double())
+    with pytest.raises(ValueError, match="share memory"):
+        arguments.writable(torch.zeros(1).expand(3))

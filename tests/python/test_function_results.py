@@ -1,0 +1,197 @@
+"""Functions that return arrays: the library, the memory, and who frees it."""
+
+import gc
+import sys
+
+import dlpack_testing as testing
+import pytest
+from conftest import check_leaks, require
+from dlpack_testing import Writable, results
+
+require("numpy")
+import numpy as np
+
+
+class Subclass(np.ndarray):
+    """A subclass of a NumPy array."""
+
+
+def address_of(array):
+    return array.__array_interface__["data"][0]
+
+
+def test_a_numpy_array_has_the_memory_of_rust():
+    array, address = results.numpy_matrix((2, 3))
+    assert type(array) is np.ndarray
+    assert address_of(array) == address
+    assert array.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert array.flags.writeable and array.flags.c_contiguous
+    array[1, 2] = 7
+    assert array[1].tolist() == [3, 4, 7]
+    assert results.wrapped_matrix((2, 3)).tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1)])
+def test_small_results(shape):
+    assert results.numpy_matrix(shape)[0].shape == shape
+    assert results.wrapped_matrix(shape).shape == shape
+
+
+def test_a_vector_with_a_shape():
+    assert results.shaped([1, 2, 3, 4], [2, 2]).tolist() == [[1, 2], [3, 4]]
+    assert results.shaped([2.5], []).shape == ()
+    assert results.shaped([], [0, 3]).shape == (0, 3)
+    for shape in [[3], [5], [2, 3], [-4], [1 << 62, 1 << 62]]:
+        with pytest.raises((ValueError, BufferError)):
+            results.shaped([1, 2, 3, 4], shape)
+
+
+LIKE_NUMPY = {
+    "an array": lambda: np.zeros(1),
+    "a subclass": lambda: np.zeros(1).view(Subclass),
+    "a memory map's class": lambda: np.memmap,
+    "the class": lambda: np.ndarray,
+    "a capsule": lambda: np.zeros(1).__dlpack__(),
+    "an object without a library": object,
+    "a list": list,
+    "a class of this crate": lambda: Writable([1.0]),
+}
+
+
+@pytest.mark.parametrize("like", LIKE_NUMPY)
+def test_numpy_makes_the_results_for_its_arguments(like):
+    array, address = results.matrix_like(LIKE_NUMPY[like](), (2, 3))
+    assert type(array) is np.ndarray
+    assert (address_of(array), array.flags.writeable) == (address, True)
+    assert array.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_an_array_namespace_makes_the_results():
+    made = []
+
+    class Namespace:
+        @staticmethod
+        def from_dlpack(tensor):
+            made.append(np.from_dlpack(tensor))
+            return "made"
+
+    class Array:
+        def __array_namespace__(self):
+            return Namespace
+
+    assert results.matrix_like(Array(), (1, 2))[0] == "made"
+    assert made[0].tolist() == [[0, 1]]
+
+
+def test_row_norms():
+    matrix = np.array([[3, 4], [6, 8], [0, 0]], "f4")
+    assert results.row_norms(matrix).tolist() == [5, 10, 0]
+    assert results.row_norms(np.asfortranarray(matrix)).tolist() == [5, 10, 0]
+    assert results.row_norms(np.zeros((3, 0), "f4")).tolist() == [0, 0, 0]
+    assert results.row_norms(np.zeros((0, 3), "f4")).shape == (0,)
+
+
+def test_an_allocated_output_is_returned_without_a_copy():
+    for values in [np.arange(6, dtype="f4").reshape(2, 3), np.float32(3) * np.ones(())]:
+        values = np.asarray(values, "f4")
+        result, address = results.halved(values)
+        assert (type(result), result.shape) == (np.ndarray, values.shape)
+        assert (address_of(result), address % 64) == (address, 0)
+        assert result.flags.writeable
+        assert result.tolist() == (values / 2).tolist()
+    assert results.allocated_and_dropped(np.zeros(1), [2, 3]) == [2, 3]
+    with pytest.raises((ValueError, BufferError)):
+        results.allocated_and_dropped(np.zeros(1), [-1])
+    with pytest.raises(MemoryError):
+        results.allocated_and_dropped(np.zeros(1), [1 << 62])
+
+
+def test_memory_is_freed_once_and_with_the_last_array():
+    before = testing.live()
+    array, _ = results.numpy_matrix((2, 3))
+    row = array[1]
+    del array
+    gc.collect()
+    assert testing.live() == before + 1
+    assert row.tolist() == [3, 4, 5]
+    del row
+    gc.collect()
+    assert testing.live() == before
+
+
+def test_nothing_is_left_when_a_library_fails():
+    class Broken:
+        def __array_namespace__(self):
+            raise RuntimeError("no namespace")
+
+    class Refusing:
+        class Namespace:
+            @staticmethod
+            def from_dlpack(tensor):
+                raise ValueError("not this one")
+
+        def __array_namespace__(self):
+            return self.Namespace
+
+    def body():
+        with pytest.raises(RuntimeError, match="no namespace"):
+            results.matrix_like(Broken(), (2, 3))
+        with pytest.raises(ValueError, match="not this one"):
+            results.matrix_like(Refusing(), (2, 3))
+        with pytest.raises((BufferError, RuntimeError)):
+            results.with_lanes(np.zeros(1))
+        results.matrix_like(np.zeros(1), (2, 3))
+        results.wrapped_matrix((2, 3))
+        results.halved(np.zeros(2, "f4"))
+        results.allocated_and_dropped(np.zeros(1), [2])
+
+    check_leaks(body)
+
+
+def test_without_numpy_the_error_names_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(ImportError, match="numpy"):
+        results.wrapped_matrix((2, 3))
+
+
+def test_pytorch_makes_the_results_for_its_arguments():
+    require("torch")
+    import torch
+
+    class Mine(torch.Tensor):
+        """A subclass."""
+
+    for like in [
+        torch.zeros(1),
+        torch.nn.Parameter(torch.zeros(1)),
+        torch.zeros(1).as_subclass(Mine),
+        torch.Tensor,
+    ]:
+        tensor, address = results.matrix_like(like, (2, 3))
+        assert (type(tensor), tensor.data_ptr()) == (torch.Tensor, address)
+        tensor[1, 2] = 7
+        assert tensor.tolist() == [[0, 1, 2], [3, 4, 7]]
+    matrix = torch.tensor([[3.0, 4.0], [6.0, 8.0]])
+    assert torch.equal(results.row_norms(matrix), torch.tensor([5.0, 10.0]))
+    result, address = results.halved(matrix.T)
+    assert (type(result), result.data_ptr()) == (torch.Tensor, address)
+    assert torch.equal(result, matrix.T / 2)
+
+    def body():
+        results.matrix_like(torch.Tensor, (2, 3))
+        results.row_norms(matrix)
+
+    check_leaks(body)
+    before = testing.live()
+    with pytest.raises((BufferError, RuntimeError)):
+        results.with_lanes(matrix)
+    assert testing.live() == before
+
+
+def test_tvm_ffi_makes_the_results_for_its_arguments():
+    tvm_ffi = require("tvm_ffi")
+    array = np.arange(6, dtype="f4").reshape(2, 3)
+    result, address = results.halved(tvm_ffi.from_dlpack(array))
+    assert type(result) is tvm_ffi.Tensor
+    assert address_of(np.from_dlpack(result)) == address
+    assert np.from_dlpack(result).tolist() == (array / 2).tolist()
