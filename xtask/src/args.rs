@@ -48,7 +48,7 @@ pub(crate) enum Contribute {
     Example { name: Option<String> },
     /// Run the tests; `--full` adds libraries, lints and Miri, `--step ui` selects steps
     Test(Test),
-    /// Check that each rule of docs/SAFETY.md and each code reference in docs/ resolves
+    /// Check the rules of docs/SAFETY.md, and the code and files that docs/ names
     Rules,
     /// Remove one check at a time and require that its test fails
     Mutants(Mutants),

@@ -21,12 +21,19 @@ const OUTSIDE: [&str; 7] = [
 /// What documents name that is not defined, a sentence for each name.
 pub(super) fn problems(root: &Path, index: &Index) -> Outcome<Vec<String>> {
     let mut problems = Vec::new();
+    let mut tree = Vec::new();
+    files(root, "", &mut tree)?;
     for page in pages(root)? {
         let text = read(&page)?;
         let page = page.strip_prefix(root).unwrap_or(&page).display();
         for (number, name) in references(&text) {
             if !resolves(name, index) {
                 problems.push(format!("{page}:{number}: `{name}` is not defined under this path"));
+            }
+        }
+        for (number, file) in in_backquotes(&text).filter(|(_, code)| is_file(code)) {
+            if !is_in(&tree, file) {
+                problems.push(format!("{page}:{number}: there is no file `{file}`"));
             }
         }
     }
@@ -55,18 +62,49 @@ fn resolves(name: &str, index: &Index) -> bool {
     OUTSIDE.iter().any(|outside| is_outside(outside)) || index.has(name)
 }
 
+/// Adds all files below a folder, by their paths from the root.
+fn files(folder: &Path, name: &str, found: &mut Vec<String>) -> Outcome {
+    let unreadable = |error| format!("{} cannot be read ({error}).", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let Some(last) = path.file_name().and_then(|last| last.to_str()) else { continue };
+        let name = format!("{name}/{last}");
+        if !path.is_dir() {
+            found.push(name);
+        } else if !["target", ".git", ".venv", "__pycache__"].contains(&last) {
+            files(&path, &name, found)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether code is the path of a file of the project, in full or from some folder on.
+fn is_file(code: &str) -> bool {
+    let path = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    let extension = Path::new(code).extension().and_then(|extension| extension.to_str());
+    code.chars().all(path)
+        && extension.is_some_and(|extension| ["md", "py", "rs", "toml", "txt"].contains(&extension))
+}
+
+fn is_in(tree: &[String], file: &str) -> bool {
+    let end = format!("/{file}");
+    tree.iter().any(|path| path.ends_with(&end))
+}
+
 /// The paths between backquotes outside of code blocks, with the numbers of their lines.
 fn references(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    in_backquotes(text).filter_map(|(number, code)| Some((number, path_in(code)?)))
+}
+
+/// The text between backquotes outside of code blocks, with the numbers of its lines.
+fn in_backquotes(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_block = false;
     let lines = text.lines().enumerate().filter(move |(_, line)| {
         let fence = line.trim_start().starts_with("```");
         in_block ^= fence;
         !in_block && !fence
     });
-    lines.flat_map(|(at, line)| {
-        let code = line.split('`').skip(1).step_by(2);
-        code.filter_map(path_in).map(move |name| (at + 1, name))
-    })
+    lines.flat_map(|(at, line)| line.split('`').skip(1).step_by(2).map(move |code| (at + 1, code)))
 }
 
 /// The path in `a::b`, `a::b()` or `a::b(x)`.
@@ -88,6 +126,15 @@ mod tests {
             "`a::b` and `c`, `a::b::C::d()`\n```rust\n`e::f`\n```\n`g.rs::h` `I::J(x)` `<K>::l`";
         let found: Vec<_> = references(text).collect();
         assert_eq!(found, [(1, "a::b"), (1, "a::b::C::d"), (5, "I::J")]);
+    }
+
+    #[test]
+    fn files_are_found_by_the_end_of_their_path() {
+        assert!(is_file("managed/packet.rs") && is_file("Cargo.toml"));
+        assert!(!is_file("managed/") && !is_file("a.rs::b") && !is_file("tests/*.txt"));
+        let tree = ["/dlpack-traits/src/managed/packet.rs".to_owned()];
+        assert!(is_in(&tree, "managed/packet.rs") && is_in(&tree, "packet.rs"));
+        assert!(!is_in(&tree, "import/packet.rs") && !is_in(&tree, "et.rs"));
     }
 
     /// A function of this name exists, in another module than the document names: a search

@@ -1,7 +1,7 @@
 //! `cargo xtask rules`: every rule of `docs/SAFETY.md` has a mechanism that
 //! exists and a test that exists, and every check has a mutant; every clause of
 //! the standard (`docs/standard.md`) is kept by code and shown by a test; and code
-//! that a document names by its path is defined under that path.
+//! and files that a document names by their paths exist there.
 
 mod documents;
 mod index;
