@@ -1,6 +1,6 @@
-//! `cargo xtask pictures`: what the README shows, drawn by what it shows.
+//! `cargo xtask pictures`: draws the pictures of the documents.
 
-mod house;
+mod floors;
 
 use crate::Outcome;
 use crate::bench_python;
@@ -11,21 +11,21 @@ use crate::run::Stage;
 use crate::test::Context;
 use crate::venv::{Environment, Packages};
 
-/// The buffer and those who use it, from the root.
+/// One buffer and its users. Paths are relative to the root of the checkout.
 const ONE_BUFFER: &str = "docs/pictures/one-buffer.svg";
 /// The floors of the runtime.
-const HOUSE: &str = "docs/pictures/house.svg";
+const FLOORS: &str = "docs/pictures/floors.svg";
 
-/// Draws the pictures anew, where they are.
+/// Draws the pictures and replaces the files.
 pub(crate) fn pictures(checkout: &Checkout) -> Outcome {
-    let drawn = house::house(checkout.root())?;
-    std::fs::write(checkout.root().join(HOUSE), drawn)
-        .map_err(|error| format!("{HOUSE} cannot be written ({error})."))?;
+    let drawn = floors::picture(checkout.root())?;
+    std::fs::write(checkout.root().join(FLOORS), drawn)
+        .map_err(|error| format!("{FLOORS} cannot be written ({error})."))?;
     let environment = develop::develop(checkout, Packages::Torch)?;
     let mut stage = Stage::begin(checkout, "pictures", "pictures")?;
     one_buffer(checkout, &environment, ONE_BUFFER, &mut stage)
         .inspect_err(|_| stage.print_tail())?;
-    stage.note(&format!("{ONE_BUFFER} and {HOUSE} are new"));
+    stage.note(&format!("{ONE_BUFFER} and {FLOORS} are new"));
     if checkout.target().join("bench/python.json").is_file() {
         return bench_python::page(checkout);
     }
@@ -33,11 +33,12 @@ pub(crate) fn pictures(checkout: &Checkout) -> Outcome {
     Ok(())
 }
 
-/// The pictures can be drawn: what they claim is asserted by what draws them.
+/// Checks that the picture of the floors is current, and that the other one can be drawn: the
+/// script that draws it asserts the addresses that it shows.
 pub(crate) fn step(context: &Context, stage: &mut Stage) -> Ending {
     let root = context.checkout.root();
-    if std::fs::read_to_string(root.join(HOUSE)).ok() != Some(house::house(root)?) {
-        return Err(Stop::Failed(format!("{HOUSE} is old; run `cargo xtask pictures`.")));
+    if std::fs::read_to_string(root.join(FLOORS)).ok() != Some(floors::picture(root)?) {
+        return Err(Stop::Failed(format!("{FLOORS} is old; run `cargo xtask pictures`.")));
     }
     let environment = context.modules(stage)?;
     Ok(one_buffer(&context.checkout, environment, "target/one-buffer.svg", stage)?)

@@ -1,4 +1,4 @@
-//! The house of `dlpack-traits`, drawn from the list of floors that a test enforces.
+//! Draws the floors of `dlpack-traits` from the list in the architecture test.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ const WIDTH: usize = 880;
 const FLOOR: usize = 46;
 const STYLE: &str = "text { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; \
                      font-size: 13px; fill: #1f2328 } .level { fill: #57606a } .floor { fill: \
-                     #ffffff; stroke: #d0d7de } .room { fill: #ddf4ff; stroke: #0969da }";
+                     #ffffff; stroke: #d0d7de } .module { fill: #ddf4ff; stroke: #0969da }";
 
-/// The drawing, as SVG.
-pub(super) fn house(root: &Path) -> Outcome<String> {
+/// Returns the picture as SVG.
+pub(super) fn picture(root: &Path) -> Outcome<String> {
     let source = std::fs::read_to_string(root.join(LIST))
         .map_err(|error| format!("{LIST} cannot be read ({error})."))?;
     let floors = floors(&source).ok_or_else(|| format!("{LIST} has no list of floors."))?;
@@ -21,12 +21,12 @@ pub(super) fn house(root: &Path) -> Outcome<String> {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
              width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-label=\"The floors of \
-             dlpack-traits; imports point down\">"
+             dlpack-traits; modules import from lower floors only\">"
         ),
         format!("<style>{STYLE}</style>"),
         format!("<rect width=\"{WIDTH}\" height=\"{height}\" rx=\"8\" fill=\"#f6f8fa\"/>"),
     ];
-    for (level, rooms) in floors.iter().enumerate() {
+    for (level, modules) in floors.iter().enumerate() {
         let top = 16 + FLOOR * (floors.len() - 1 - level);
         parts.push(format!(
             "<rect class=\"floor\" x=\"16\" y=\"{top}\" width=\"{}\" height=\"{FLOOR}\"/>",
@@ -34,26 +34,27 @@ pub(super) fn house(root: &Path) -> Outcome<String> {
         ));
         parts.push(format!("<text class=\"level\" x=\"30\" y=\"{}\">L{level}</text>", top + 28));
         let mut left = 76;
-        for room in rooms {
-            let width = 24 + 8 * room.len();
+        for module in modules {
+            let width = 24 + 8 * module.len();
             parts.push(format!(
-                "<rect class=\"room\" x=\"{left}\" y=\"{}\" width=\"{width}\" height=\"28\" \
+                "<rect class=\"module\" x=\"{left}\" y=\"{}\" width=\"{width}\" height=\"28\" \
                  rx=\"4\"/>",
                 top + 9
             ));
-            parts.push(format!("<text x=\"{}\" y=\"{}\">{room}</text>", left + 12, top + 28));
+            parts.push(format!("<text x=\"{}\" y=\"{}\">{module}</text>", left + 12, top + 28));
             left += width + 14;
         }
     }
     parts.push(format!(
-        "<text class=\"level\" x=\"30\" y=\"{}\">imports point down; a test reads them</text>",
+        "<text class=\"level\" x=\"30\" y=\"{}\">modules import from lower floors only; a test \
+         checks it</text>",
         height - 14
     ));
     parts.push("</svg>\n".to_owned());
     Ok(parts.join("\n"))
 }
 
-/// The rooms of each floor, from the lowest on.
+/// The modules of each floor, from the lowest floor on.
 fn floors(source: &str) -> Option<Vec<Vec<&str>>> {
     let (_, rest) = source.split_once("const FLOORS")?;
     let (_, rest) = rest.split_once("= [\n")?;
@@ -70,6 +71,13 @@ fn floors(source: &str) -> Option<Vec<Vec<&str>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn picture_in_the_repository_is_current() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let file = std::fs::read_to_string(root.join("docs/pictures/floors.svg")).unwrap();
+        assert!(picture(&root).unwrap() == file, "run `cargo xtask pictures`");
+    }
 
     #[test]
     fn the_list_is_read() {
