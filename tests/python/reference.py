@@ -1,7 +1,7 @@
 """A producer made of ctypes alone, written from the standard's text.
 
-It shares nothing with the Rust code. What a library does with its tensors is
-what that library does with anybody's; our class is measured against that."""
+It shares no code with the Rust code. The behaviour of a library with its tensors is the
+library's behaviour with any producer, and the expectation for our class."""
 
 import ctypes
 import sys
