@@ -54,13 +54,13 @@ def test_writes_are_seen_on_both_sides(np):
         (
             lambda np: np.zeros((2, 3), np.float64),
             "the elements are float64, `Signal` needs float32; "
-            "pass `x.astype('float32')`, or `x.to(torch.float32)` of torch",
+            "convert with `x.astype('float32')` (NumPy) or `x.to(torch.float32)` (PyTorch)",
             lambda np, x: x.astype("float32"),
         ),
         (
             lambda np: np.zeros((4, 4), np.float32)[:, ::2],
-            "the elements are not compact in row-major order, and `Signal` needs them to be; "
-            "pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch",
+            "the elements are not contiguous in row-major order, and `Signal` needs them to be; "
+            "pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)",
             lambda np, x: np.ascontiguousarray(x),
         ),
         (

@@ -76,7 +76,7 @@ fn only_there() {
     assert_eq!(Kind::try_from(dtype), Err(Error::NoVariant { dtype }));
     assert_eq!(
         Kind::try_from(dtype).unwrap_err().to_string(),
-        "elements of type uint64 have no counterpart in the type asked for"
+        "elements of type uint64 have no counterpart in the requested type"
     );
 }
 

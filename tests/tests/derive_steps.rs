@@ -93,9 +93,9 @@ fn a_row_pitch_in_bytes() {
     assert_eq!(error, Error::PitchNotWhole { bytes: 7, bits: 16 });
     assert_eq!(
         error.to_string(),
-        "the pitch is 7 bytes, which is no whole number of elements of 16 bits; if it counts \
-         elements, say `elements` in place of `bytes`, else copy them to a layout that DLPack \
-         can describe"
+        "the pitch is 7 bytes, which is not a whole number of elements of 16 bits; if it counts \
+         elements, write `elements` instead of `bytes`; otherwise copy the elements to a layout \
+         that DLPack can describe"
     );
     let error = frame(4).into_dlpack().unwrap_err();
     assert_eq!(

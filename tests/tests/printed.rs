@@ -69,21 +69,22 @@ fn requirements() {
     );
     assert_eq!(
         said(MismatchKind::Pitched { order: Some(Order::ColumnMajor) }),
-        "the elements are not compact along every axis but the last in column-major order, as \
+        "the elements are not contiguous along every axis but the last in column-major order, as \
          `Image` needs them; pass `numpy.asfortranarray(x)`"
     );
     let fit = |found| said(MismatchKind::Fit { number: MetadataField::Offset, found, int: "u8" });
     assert_eq!(fit(0), "the offset of the tensor is 0, which does not fit in the `u8` of `Image`");
-    assert!(fit(-1).ends_with("of torch"));
+    assert!(fit(-1).ends_with("(PyTorch)"));
     assert_eq!(
         said(MismatchKind::Compact { order: Some(Order::ColumnMajor), no_strides: false }),
-        "the elements are not compact in column-major order, and `Image` needs them to be; pass \
-         `numpy.asfortranarray(x)`"
+        "the elements are not contiguous in column-major order, and `Image` needs them to be; \
+         pass `numpy.asfortranarray(x)`"
     );
     let types = |needed| said(MismatchKind::DType { needed, found: DataType::F32 });
     assert_eq!(
         types(vec![DataType::BF16]),
-        "the elements are float32, `Image` needs bfloat16; pass `x.to(torch.bfloat16)` of torch"
+        "the elements are float32, `Image` needs bfloat16; convert with `x.to(torch.bfloat16)` \
+         (PyTorch)"
     );
     // Neither library has those.
     assert_eq!(

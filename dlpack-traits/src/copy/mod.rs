@@ -33,7 +33,7 @@ impl Copied {
     /// # Errors
     ///
     /// [`Error::NotOnHost`], [`Error::OutOfMemory`], and [`Error::PackedStrides`]
-    /// for elements packed into bytes that are not compact.
+    /// for elements packed into bytes that are not contiguous.
     pub(crate) fn of(view: &TensorView<'_>) -> Result<Self, Error> {
         let device = view.device();
         if !device.is_host() {

@@ -5,9 +5,9 @@ use core::fmt;
 use super::Error;
 use crate::device::Device;
 
-/// What to do about a number of bytes that is no whole number of elements.
-const UNITS: &str = "if it counts elements, say `elements` in place of `bytes`, else copy them to \
-                     a layout that DLPack can describe";
+/// What to do about a number of bytes that is not a whole number of elements.
+const UNITS: &str = "if it counts elements, write `elements` instead of `bytes`; otherwise copy \
+                     the elements to a layout that DLPack can describe";
 
 impl fmt::Display for Error {
     #[expect(clippy::too_many_lines, reason = "one sentence per reason")]
@@ -33,12 +33,13 @@ impl fmt::Display for Error {
             }
             Error::StrideNotWhole { axis, bytes } => write!(
                 f,
-                "stride {axis} is {bytes} bytes, which is no whole number of elements; {UNITS}"
+                "stride {axis} is {bytes} bytes, which is not a whole number of elements; \
+                 {UNITS}"
             ),
             Error::PitchNotWhole { bytes, bits } => write!(
                 f,
-                "the pitch is {bytes} bytes, which is no whole number of elements of {bits} bits; \
-                 {UNITS}"
+                "the pitch is {bytes} bytes, which is not a whole number of elements of {bits} \
+                 bits; {UNITS}"
             ),
             Error::PitchTooSmall { pitch, row } => write!(
                 f,
@@ -80,7 +81,7 @@ impl fmt::Display for Error {
                 write!(f, "a storage of kind `{variant}` cannot be exported")
             }
             Error::NoVariant { dtype } => {
-                write!(f, "elements of type {dtype} have no counterpart in the type asked for")
+                write!(f, "elements of type {dtype} have no counterpart in the requested type")
             }
             Error::NotBytes { dtype } => {
                 write!(f, "the storage cannot be read as {dtype}; only uint8 storage can")
@@ -97,12 +98,12 @@ impl fmt::Display for Error {
                 f.write_str("the data is not in native byte order; convert it before exporting")
             }
             Error::ReadOnlyLegacy => f.write_str(
-                "the tensor is read-only, which a legacy capsule cannot say; ask with \
-                 `max_version=(1, 0)` or later, or for a copy with `copy=True`",
+                "the tensor is read-only, which a legacy capsule cannot express; request it with \
+                 `max_version=(1, 0)` or later, or request a copy with `copy=True`",
             ),
             Error::PaddedLegacy => f.write_str(
-                "elements narrower than a byte are padded, which a legacy capsule cannot say; ask \
-                 with `max_version=(1, 1)` or later",
+                "elements narrower than a byte are padded, which a legacy capsule cannot \
+                 express; request it with `max_version=(1, 1)` or later",
             ),
             Error::NotShareable => f.write_str(
                 "the storage has a single owner; export the object by value with `into_dlpack`, \
@@ -119,7 +120,7 @@ impl fmt::Display for Error {
                 "DLPack has no device type {}, expected 1 or more; host memory is 1 (`kDLCPU`)",
                 device.device_type().0
             ),
-            Error::NoBackend { device } => write!(f, "no backend at hand serves {device}"),
+            Error::NoBackend { device } => write!(f, "no enabled backend supports {device}"),
             Error::AlreadyServed { device_type } => {
                 let device = Device::new(device_type, 0);
                 write!(f, "another backend is registered for devices such as {device}")
@@ -127,7 +128,7 @@ impl fmt::Display for Error {
             Error::Unsupported { device, what } => {
                 write!(f, "the backend of {device} has no {what}")
             }
-            Error::NoLibrary { name } => write!(f, "the library {name} is not on this machine"),
+            Error::NoLibrary { name } => write!(f, "the library {name} was not found"),
             Error::Device { device, call, code } => {
                 write!(f, "`{call}` returned {code} for {device}")
             }
@@ -143,7 +144,11 @@ impl fmt::Display for Error {
                  that the tensor will be used on"
             ),
             Error::PackedStrides { dtype } => {
-                write!(f, "{dtype} elements are packed into bytes and can only be copied compact")
+                write!(
+                    f,
+                    "{dtype} elements are packed into bytes and can only be copied if they \
+                     are contiguous"
+                )
             }
             Error::StreamOnHost => {
                 f.write_str("the tensor is on the CPU, where `stream` must be None")
@@ -168,25 +173,25 @@ impl fmt::Display for Error {
                  below the extent",
             ),
             Error::InvalidBits { dtype } => {
-                write!(f, "an element holds bits that are no value of {dtype}")
+                write!(f, "an element has bits that are not a valid {dtype}")
             }
             Error::NotCompact => f.write_str(
-                "the elements are not compact in row-major order, so they are no slice; go through \
-                 them with `elements`, or copy them with its `to_vec`",
+                "the elements are not contiguous in row-major order, so they are not a slice; \
+                 read them with `elements`, or copy them with its `to_vec`",
             ),
             Error::ReadOnly => f.write_str(
                 "the tensor is read-only: its producer set READ_ONLY, or exported the legacy \
-                 struct, which cannot say that it may be written; copy it with `to_own_copy`, or \
+                 struct, which cannot state that it is writable; copy it with `to_own_copy`, or \
                  import a legacy struct with `legacy_writable`",
             ),
             Error::NotExclusive => f.write_str(
-                "others may hold the memory of the tensor too; copy it with `to_own_copy`, or \
-                 import it with `copy(true)` (from Python `copy=True`); where you know that \
-                 nothing else has it, call `assume_exclusive`, which is unsafe",
+                "other owners may use the memory of the tensor; copy it with `to_own_copy`, or \
+                 import it with `copy(true)` (from Python `copy=True`); if you know that no other \
+                 owner uses it, call `assume_exclusive`, which is unsafe",
             ),
             Error::NotFrozen => f.write_str(
-                "others may write the memory of the tensor; read its elements by value with \
-                 `elements`, or copy them with its `to_vec`",
+                "other owners may write the memory of the tensor; read its elements by value \
+                 with `elements`, or copy them with its `to_vec`",
             ),
             Error::NullStrides { ndim } => write!(
                 f,
@@ -195,8 +200,8 @@ impl fmt::Display for Error {
             ),
             Error::AxesMismatch { axes } => write!(
                 f,
-                "the last dimensions of the tensor are not the {axes:?} of an element, compact in \
-                 row-major order"
+                "the last dimensions of the tensor are not the {axes:?} of an element, \
+                 contiguous in row-major order"
             ),
             Error::TooWide { dtype } => {
                 write!(f, "{dtype} elements have more than 64 bits; read them by their own type")

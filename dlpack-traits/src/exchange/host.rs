@@ -89,12 +89,12 @@ impl<E: fmt::Display> fmt::Display for TableError<E> {
                 f.write_str("the class only exports tensors; no object of it can be made of one")
             }
             Self::ReadOnlyView => f.write_str(
-                "the tensor is read-only, which a borrowed `DLTensor` cannot say; take a managed \
-                 tensor",
+                "the tensor is read-only, which a borrowed `DLTensor` cannot express; take a \
+                 managed tensor",
             ),
             Self::PaddedView => f.write_str(
                 "elements narrower than a byte are padded, which a borrowed `DLTensor` cannot \
-                 say; take a managed tensor",
+                 express; take a managed tensor",
             ),
             Self::NoPlaceForDims => f.write_str(
                 "shape or strides are computed, and there is no place left where they would \

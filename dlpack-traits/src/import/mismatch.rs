@@ -22,8 +22,8 @@ use crate::dtype::DataType;
 /// let dtype = MismatchKind::DType { needed: vec![DataType::U8], found: DataType::F32 };
 /// assert_eq!(
 ///     Mismatch::new("Image", dtype).to_string(),
-///     "the elements are float32, `Image` needs uint8; pass `x.astype('uint8')`, or \
-///      `x.to(torch.uint8)` of torch",
+///     "the elements are float32, `Image` needs uint8; convert with \
+///      `x.astype('uint8')` (NumPy) or `x.to(torch.uint8)` (PyTorch)",
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,7 +189,7 @@ impl From<Mismatch> for ImportError {
 }
 
 /// Advice for Python users: how to make a tensor contiguous.
-const COMPACT: &str = "pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch";
+const COMPACT: &str = "pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)";
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -239,7 +239,7 @@ impl fmt::Display for Mismatch {
                         (" in column-major order", "pass `numpy.asfortranarray(x)`")
                     }
                 };
-                write!(f, "the elements are not compact{order}, and `{name}` {why}; {help}")
+                write!(f, "the elements are not contiguous{order}, and `{name}` {why}; {help}")
             }
             MismatchKind::Pitched { order } => {
                 let (axes, help) = match order {
@@ -250,8 +250,8 @@ impl fmt::Display for Mismatch {
                 };
                 write!(
                     f,
-                    "the elements are not compact along every axis {axes}, as `{name}` needs them; \
-                     {help}"
+                    "the elements are not contiguous along every axis {axes}, as `{name}` needs \
+                     them; {help}"
                 )
             }
             MismatchKind::NothingBefore { axis, stride } => write!(
@@ -357,10 +357,14 @@ pub(crate) fn cast(needed: &[DataType]) -> impl fmt::Display {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             match self.0 {
                 Some(dtype) if NUMPY.contains(&dtype) => {
-                    write!(f, "; pass `x.astype('{dtype}')`, or `x.to(torch.{dtype})` of torch")
+                    write!(
+                        f,
+                        "; convert with `x.astype('{dtype}')` (NumPy) or \
+                         `x.to(torch.{dtype})` (PyTorch)"
+                    )
                 }
                 Some(dtype) if TORCH.contains(&dtype) => {
-                    write!(f, "; pass `x.to(torch.{dtype})` of torch")
+                    write!(f, "; convert with `x.to(torch.{dtype})` (PyTorch)")
                 }
                 _ => Ok(()),
             }

@@ -97,7 +97,7 @@ fn without_the_library_every_call_is_an_error() {
         assert!(missing || output.contains("Ok("), "{output}");
     }
     let no_library = Error::NoLibrary { name: "libcuda.so.1" };
-    assert_eq!(no_library.to_string(), "the library libcuda.so.1 is not on this machine");
+    assert_eq!(no_library.to_string(), "the library libcuda.so.1 was not found");
 }
 
 #[test]

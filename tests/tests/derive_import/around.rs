@@ -86,8 +86,8 @@ fn newtypes() {
     assert_eq!(refused::<Line>(&bytes(&[2, 3])), "the tensor has 2 dimensions, `Line` needs 1");
     assert_eq!(
         refused::<Line>(&forged(&[1], &[1])),
-        "the elements are int32, `Bounded` needs uint8; pass `x.astype('uint8')`, or \
-         `x.to(torch.uint8)` of torch"
+        "the elements are int32, `Bounded` needs uint8; convert with `x.astype('uint8')` (NumPy) \
+         or `x.to(torch.uint8)` (PyTorch)"
     );
     let drops = Drops::new();
     let long = Line::from_dlpack(imported(&bytes(&[5]), &drops)).map(|_| ());
@@ -147,11 +147,10 @@ fn enums() {
     assert_eq!(column(&bytes(&[6])).into_dlpack().unwrap().shape(), [6]);
     assert_eq!(
         refused::<Column>(&forged(&[1, 1, 1], &[0])),
-        "no variant of `Column` takes the tensor; \
-         `Flat`: the tensor has 3 dimensions, `Tensor` needs 1; \
-         `Bytes`: the elements are int32, `Bounded` needs uint8; pass `x.astype('uint8')`, or \
-         `x.to(torch.uint8)` of torch; \
-         `Deep`: the tensor has 3 dimensions, `Tensor` needs 2"
+        "no variant of `Column` takes the tensor; `Flat`: the tensor has 3 dimensions, `Tensor` \
+         needs 1; `Bytes`: the elements are int32, `Bounded` needs uint8; convert with \
+         `x.astype('uint8')` (NumPy) or `x.to(torch.uint8)` (PyTorch); `Deep`: the tensor has 3 \
+         dimensions, `Tensor` needs 2"
     );
     let Only::Line(line) = built::<Only>(&bytes(&[2])).unwrap();
     assert_eq!(line.0.shape, [2]);
@@ -160,8 +159,8 @@ fn enums() {
     // Where only the element type is wrong, it is said once.
     assert_eq!(
         refused::<OneOf>(&forged(&[1], &[0])),
-        "the elements are int32, `OneOf` needs uint8 or float32; pass `x.astype('uint8')`, or \
-         `x.to(torch.uint8)` of torch"
+        "the elements are int32, `OneOf` needs uint8 or float32; convert with \
+         `x.astype('uint8')` (NumPy) or `x.to(torch.uint8)` (PyTorch)"
     );
     assert!(matches!(built::<OneOf>(&bytes(&[6])), Ok(OneOf::A(_))));
     let drops = Drops::new();
@@ -209,8 +208,8 @@ fn storages() {
     assert_eq!(drops.count(), 1);
     assert_eq!(
         refused::<Either>(&Forged { dtype: DataType::F32, ..forged(&[1], &[0]) }),
-        "the elements are float32, `Either` needs int32 or uint8; pass `x.astype('int32')`, or \
-         `x.to(torch.int32)` of torch"
+        "the elements are float32, `Either` needs int32 or uint8; convert with \
+         `x.astype('int32')` (NumPy) or `x.to(torch.int32)` (PyTorch)"
     );
     let held = Held::from_imported(imported(&bytes(&[6]), &Drops::new())).unwrap();
     assert_eq!((held.data().byte_len(), held.1), (6, PhantomData));

@@ -97,13 +97,13 @@ fn tensors_that_are_not_whole_arrays_are_refused() {
     assert_eq!(refused::<Image>(&pixels(&[2, 3])), "the tensor has 1 dimension, `Image` needs 2");
     assert_eq!(
         refused::<Image>(&pixels(&[2, 2, 3]).strided(&[2, 1, 4], 0)),
-        "the elements are not compact in row-major order, and `Image` needs them to be; \
-         pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+        "the elements are not contiguous in row-major order, and `Image` needs them to be; pass \
+         `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
     );
     assert_eq!(
         refused::<Image>(&pixels(&[2, 1, 3]).strided(&[7, 3, 1], 0)),
         "stride 0 of the tensor is 7, `Image` needs a multiple of 3, the size of an element; \
-         pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+         pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
     );
     assert!(refused::<ByColumns>(&pixels(&[2, 2, 3])).contains("column-major"));
 }

@@ -74,8 +74,8 @@ fn held() {
     assert_eq!(elements(tensor), [3, 4, 5, 0, 1, 2]);
     assert_eq!(
         refused::<Held<2>>(&flipped()),
-        "the elements are not compact in column-major order, and `Held` has no field for strides; \
-         pass `numpy.asfortranarray(x)`"
+        "the elements are not contiguous in column-major order, and `Held` has no field for \
+         strides; pass `numpy.asfortranarray(x)`"
     );
     assert_eq!(refused::<Held<3>>(&flipped()), "the tensor has 2 dimensions, `Held` needs 3");
     let by_columns = forged(&[2, 3], &[0, 1, 2, 3, 4, 5]).strided(&[1, 2], 0);

@@ -27,7 +27,7 @@ fn compact_in_any_order() {
     }
     let apart = forged(&[2, 2], &numbers).strided(&[3, 1], 0);
     let text = refused::<EitherOrder>(&apart);
-    assert!(text.starts_with("the elements are not compact"), "{text}");
+    assert!(text.starts_with("the elements are not contiguous"), "{text}");
 }
 
 /// A type of a tensor's elements that is known when they come, with a byte for each of

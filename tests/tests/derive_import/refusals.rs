@@ -20,8 +20,8 @@ fn element_types_and_devices() {
     let floats = Forged { dtype: DataType::F32, ..forged(&[1, 1, 2], &[0, 0]) };
     assert_eq!(
         refused::<Image>(&floats),
-        "the elements are float32, `Image` needs uint8; pass `x.astype('uint8')`, or \
-         `x.to(torch.uint8)` of torch"
+        "the elements are float32, `Image` needs uint8; convert with `x.astype('uint8')` (NumPy) \
+         or `x.to(torch.uint8)` (PyTorch)"
     );
     let cuda = Forged { device: Device::cuda(1), ..bytes(&[1, 2, 3]) };
     assert_eq!(
@@ -43,8 +43,8 @@ fn ranks() {
 fn without_strides() {
     assert_eq!(
         refused::<Image>(&bytes(&[1, 2, 3]).strided(&[1, 1, 2], 0)),
-        "the elements are not compact in row-major order, and `Image` has no field for strides; \
-         pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+        "the elements are not contiguous in row-major order, and `Image` has no field for \
+         strides; pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
     );
     // Strides of dimensions of size 1 are never used.
     assert!(built::<Image>(&bytes(&[1, 2, 3]).strided(&[-99, 3, 1], 0)).is_ok());
@@ -79,18 +79,19 @@ struct Pitched {
 fn orders_and_pitches() {
     assert_eq!(
         refused::<ByColumns>(&bytes(&[2, 3])),
-        "the elements are not compact in column-major order, and `ByColumns` has no field for \
+        "the elements are not contiguous in column-major order, and `ByColumns` has no field for \
          strides; pass `numpy.asfortranarray(x)`"
     );
     assert_eq!(
         refused::<AnyOrder>(&bytes(&[2]).strided(&[2], 0)),
-        "the elements are not compact, and `AnyOrder` has no field for strides; pass \
-         `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+        "the elements are not contiguous, and `AnyOrder` has no field for strides; pass \
+         `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
     );
     assert_eq!(
         refused::<Pitched>(&bytes(&[2, 2]).strided(&[1, 2], 0)),
-        "the elements are not compact along every axis but the first in row-major order, as \
-         `Pitched` needs them; pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+        "the elements are not contiguous along every axis but the first in row-major order, as \
+         `Pitched` needs them; pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` \
+         (PyTorch)"
     );
     // A row that begins inside of the one before it.
     assert!(built::<Pitched>(&bytes(&[2, 2]).strided(&[1, 1], 0)).is_err());
@@ -120,12 +121,12 @@ fn negative_strides() {
     assert_eq!(
         refused::<Strided>(&flipped),
         "stride 0 of the tensor is -3, and `Strided` has no field for the offset of the first \
-         element; pass `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+         element; pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
     );
     assert_eq!(
         text(built::<Unsigned>(&flipped)),
         "stride 0 of the tensor is -3, which does not fit in the `usize` of `Unsigned`; pass \
-         `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch"
+         `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
     );
     // Nothing lies in front of the first element here.
     assert_eq!(built::<Strided>(&bytes(&[1, 3]).strided(&[-3, 1], 0)).unwrap().strides, [-3, 1]);
@@ -230,21 +231,21 @@ fn requirements() {
     );
     says(
         &Forged { dtype: DataType::I8, ..bytes(&[6]) },
-        "the elements are int8, `Picky` needs float32 or uint8; pass `x.astype('float32')`, or \
-         `x.to(torch.float32)` of torch",
+        "the elements are int8, `Picky` needs float32 or uint8; convert with \
+         `x.astype('float32')` (NumPy) or `x.to(torch.float32)` (PyTorch)",
     );
     says(&bytes(&[1, 2, 3]), "the tensor has 3 dimensions, `Picky` needs 1 or 2");
     says(
         &bytes(&[2]).strided(&[2], 0),
-        "the elements are not compact in row-major order, and `Picky` needs them to be; pass \
-         `numpy.ascontiguousarray(x)`, or `x.contiguous()` of torch",
+        "the elements are not contiguous in row-major order, and `Picky` needs them to be; pass \
+         `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)",
     );
     // What the data can hold is asked for behind that.
     let floats = Forged { dtype: DataType::F32, ..forged(&[2], &[0, 0]) };
     says(
         &floats,
-        "the elements are float32, `Picky` needs uint8; pass `x.astype('uint8')`, or \
-         `x.to(torch.uint8)` of torch",
+        "the elements are float32, `Picky` needs uint8; convert with `x.astype('uint8')` (NumPy) \
+         or `x.to(torch.uint8)` (PyTorch)",
     );
 
     let says = |forged: &Forged, text: &str| assert_eq!(refused::<Fussy>(forged), text);
@@ -252,7 +253,8 @@ fn requirements() {
     let cuda = Forged { device: Device::cuda(0), ..bytes(&[1, 3]) };
     says(
         &cuda,
-        "the elements are uint8, `Fussy` needs bfloat16; pass `x.to(torch.bfloat16)` of torch",
+        "the elements are uint8, `Fussy` needs bfloat16; convert with `x.to(torch.bfloat16)` \
+         (PyTorch)",
     );
     let brain = |shape| Forged {
         device: Device::cuda(0),
@@ -263,8 +265,8 @@ fn requirements() {
     says(&brain(&[3]), "the tensor has 1 dimension, `Fussy` needs 2");
     says(
         &brain(&[2, 3]),
-        "the elements are not compact in column-major order, and `Fussy` needs them to be; pass \
-         `numpy.asfortranarray(x)`",
+        "the elements are not contiguous in column-major order, and `Fussy` needs them to be; \
+         pass `numpy.asfortranarray(x)`",
     );
 }
 

@@ -76,7 +76,7 @@ fn a_device_that_nobody_serves() {
     assert_eq!(Both::allocate(&prototype(opencl)).unwrap_err(), error);
     assert_eq!(Both::current_work_stream(opencl).unwrap_err(), error);
     assert_eq!(Both::attributes(core::ptr::null(), opencl).unwrap_err(), error);
-    assert_eq!(error.to_string(), "no backend at hand serves opencl:0");
+    assert_eq!(error.to_string(), "no enabled backend supports opencl:0");
     // Of a kind that is served, but not there.
     for id in [-1, 2] {
         let device = Device::new(kDLExtDev, id);
