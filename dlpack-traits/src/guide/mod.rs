@@ -6,6 +6,7 @@
 //! | control which owners may write | [`mutability`] |
 //! | choose element types: `f16`, 8-bit floats, pixels, enums of types | [`dtypes`] |
 //! | make the struct a Python class | [`python_class`] |
+//! | write Python functions over arrays | [`functions`] |
 //! | import tensors | [`import`] |
 //! | use the C exchange API, for example to launch kernels | [`exchange_table`] |
 //! | export memory of a device | [`new_device`] |
@@ -26,6 +27,9 @@ pub mod dtypes {}
 
 #[doc = include_str!("python_class.md")]
 pub mod python_class {}
+
+#[doc = include_str!("functions.md")]
+pub mod functions {}
 
 #[doc = include_str!("import.md")]
 pub mod import {}
