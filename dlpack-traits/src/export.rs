@@ -64,7 +64,7 @@ use crate::view::TensorView;
 )]
 pub trait DLPackExport {
     /// Describes the tensor in the memory from which the consumer will read the
-    /// description. Every export rejects a tensor that was described in another [`Slot`].
+    /// description. Every export rejects a tensor that was described in another slot.
     ///
     /// # Errors
     ///

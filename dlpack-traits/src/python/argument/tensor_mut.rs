@@ -56,7 +56,7 @@ impl<T: Readable, const N: usize> PyTensorMut<'_, T, N> {
 
 impl<T: ImportedElement, const N: usize> PyTensorMut<'_, T, N> {
     /// The size of each dimension. It compiles only if the type names their number;
-    /// otherwise use [`shape`](Imported::shape).
+    /// otherwise use [`shape`](ImportedTensor::shape).
     #[inline]
     pub fn dims(&self) -> [usize; N]
     where
@@ -74,7 +74,7 @@ impl<T, const N: usize> PyTensorMut<'_, T, N> {
     }
 
     /// Converts to a tensor that may be kept when the function has returned:
-    /// [`ImportedStorage`](crate::Foreign) makes it the `data` field of a struct.
+    /// [`ImportedStorage`](crate::ImportedStorage) makes it the `data` field of a struct.
     #[inline]
     pub fn into_owned(self) -> ImportedTensor {
         self.tensor
