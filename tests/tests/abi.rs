@@ -114,7 +114,7 @@ fn probe(header: &Path) -> Facts {
 /// Every size, alignment, offset, width, enumerator, flag and version.
 #[test]
 #[cfg_attr(miri, ignore = "Miri runs no C compiler")]
-fn the_compiler_agrees() {
+fn ffi_matches_the_c_compiler() {
     let Some(header) = header_or_skip() else { return };
     let (c, rust) = (probe(&header), facts::of_ffi());
     for (fact, number) in &c {
@@ -129,7 +129,7 @@ fn the_compiler_agrees() {
 /// Nothing in the header was forgotten: neither in the probe nor in `ffi`.
 #[test]
 #[cfg_attr(miri, ignore = "Miri runs no C compiler")]
-fn nothing_is_missing() {
+fn every_header_name_is_probed() {
     let Some(header) = header_or_skip() else { return };
     let text = fs::read_to_string(&header).expect("a readable header");
     let names = Names::of(&text);

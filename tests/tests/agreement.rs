@@ -22,7 +22,7 @@ fn numbers(len: u16) -> Arc<[u16]> {
 
 /// Packets have room for 8 dimensions; there may be more.
 #[test]
-fn any_number_of_dimensions() {
+fn exports_agree_for_any_number_of_dimensions() {
     for ndim in 0..20_usize {
         let mut shape = vec![1; ndim];
         if let [first, .., last] = shape.as_mut_slice() {
@@ -48,7 +48,7 @@ fn any_number_of_dimensions() {
 
 /// One dimension of 0 anywhere, and there is no address.
 #[test]
-fn no_elements() {
+fn exports_agree_without_elements() {
     for shape in [vec![0], vec![0, 2], vec![2, 0], vec![2, 0, 2], vec![0, 0]] {
         let dims: Vec<i64> = shape.iter().map(|&dim| dim.into()).collect();
         let owner = Array { data: numbers(6), shape: shape.clone() };
@@ -65,7 +65,7 @@ fn no_elements() {
 
 /// Elements with axes have more dimensions than the field says.
 #[test]
-fn elements_with_axes() {
+fn exports_agree_for_elements_with_axes() {
     #[derive(Clone, Copy, Element)]
     #[dlpack(crate = ::tensors)]
     #[repr(transparent)]
@@ -118,7 +118,7 @@ impl Storage for Closed {
 
 /// What is exported is memory of the owner that lives on, or nothing is.
 #[test]
-fn owners_that_have_other_memory() {
+fn owners_with_other_memory_are_refused() {
     fn shared(second: impl Fn(&Arc<[u16]>) -> Option<SharedOwner>) -> Result<Vec<u8>, Error> {
         let first = numbers(4);
         let at = first.as_ptr().addr();
@@ -171,7 +171,7 @@ fn owners_that_have_other_memory() {
 
 /// Data of no known size is in a tensor that is not, and is shared all the same.
 #[test]
-fn data_without_a_size() {
+fn unsized_data_is_exported() {
     #[derive(DLPackExport)]
     #[dlpack(crate = ::tensors)]
     struct Tail<S: Storage + ?Sized> {
@@ -193,7 +193,7 @@ fn data_without_a_size() {
 
 /// A type that is said to be what it is, and elements that take a byte each.
 #[test]
-fn types_of_variants() {
+fn variants_export_their_own_dtype() {
     #[derive(Storage)]
     #[dlpack(crate = ::tensors)]
     enum Data {
@@ -235,7 +235,7 @@ fn lists(numbers: &[i64], len: usize) -> Vec<Vec<i64>> {
 
 /// Every small layout, and some that overflow.
 #[test]
-fn strides_say_the_same_as_a_view() {
+fn explicit_strides_equal_those_of_a_view() {
     let mut exported = [0; 2];
     let most = if cfg!(miri) { 1 } else { 2 };
     for ndim in 0..=most {
@@ -265,7 +265,7 @@ fn strides_say_the_same_as_a_view() {
 
 /// The same of views, whose dimensions are borrowed or converted.
 #[test]
-fn views_of_borrowed_dims_say_the_same_as_of_others() {
+fn borrowed_and_converted_dims_give_equal_views() {
     let storage = [0_u16; 8];
     let mut views = [0; 2];
     let most = if cfg!(miri) { 2 } else { 5 };

@@ -148,7 +148,7 @@ fn a_shared_export_allocates_once() {
 /// Every shared export holds one `SharedOwner`: it takes as many bytes for a derived tensor
 /// as for one that was written by hand, and in any wrapping.
 #[test]
-fn a_shared_export_takes_as_much_in_any_wrapping() {
+fn a_shared_export_has_the_same_size_in_any_wrapper() {
     #[derive(DLPackExport)]
     #[dlpack(crate = tensors)]
     struct Array<S> {
@@ -186,7 +186,7 @@ fn a_shared_export_takes_as_much_in_any_wrapping() {
 
 /// More than eight dimensions take one more allocation for them and their strides.
 #[test]
-fn many_dimensions_spill() {
+fn many_dimensions_take_a_second_allocation() {
     let shape = [2, 1, 1, 1, 1, 1, 1, 1, 3];
     let owner = Owner::new(vec![0_f32; 6], &shape).strided(&[3, 1, 1, 1, 1, 1, 1, 1, 1], 0);
     let (tensor, allocated, freed) = counting(|| owner.into_dlpack().unwrap());
@@ -202,7 +202,7 @@ fn many_dimensions_spill() {
 
 /// Of a derived struct too: one more than for eight, a copy three.
 #[test]
-fn many_dimensions_of_a_derived_struct_spill() {
+fn many_dimensions_of_a_derived_struct_take_a_second_allocation() {
     #[derive(DLPackExport)]
     #[dlpack(crate = tensors)]
     struct Compact<D> {
@@ -220,7 +220,7 @@ fn many_dimensions_of_a_derived_struct_spill() {
 }
 
 #[test]
-fn a_refused_export_leaves_nothing() {
+fn a_refused_export_frees_everything() {
     for shape in [&[7][..], &[-1], &[1; 65], &[7, 1, 1, 1, 1, 1, 1, 1, 1]] {
         let (result, allocated, freed) = counting(|| {
             let owner = Owner::new(vec![0_f32; 6], shape);
@@ -331,7 +331,7 @@ fn a_copied_field_allocates_once() {
 #[test]
 #[cfg(target_os = "linux")]
 #[cfg_attr(miri, ignore = "Miri has one core, and no way to ask for fewer")]
-fn a_large_copy_is_made_by_two() {
+fn a_large_copy_uses_two_threads() {
     unsafe extern "C" {
         fn sched_getcpu() -> i32;
         fn sched_setaffinity(thread: i32, size: usize, cores: *const u64) -> i32;
@@ -407,7 +407,7 @@ fn a_drop_that_panics_frees_its_packet() {
 
 /// Hand-offs on the host, and to our own stream, cost no memory.
 #[test]
-fn hand_offs() {
+fn sync_for_allocates_nothing() {
     use new_device::Npu;
     use tensors::backend::{ConsumerStreams, Cpu, WorkStream};
     use tensors::{Device, StreamArg};

@@ -142,7 +142,7 @@ fn owners_have_no_public_fields() {
 
 /// H7: two owners of one thing release it twice.
 #[test]
-fn owners_are_not_cloned() {
+fn owners_are_not_clone() {
     let sources = Sources::read();
     let owners = sources.owners();
     for known in
@@ -163,7 +163,7 @@ fn owners_are_not_cloned() {
 
 /// Nothing turns into a C struct, or comes out of an address, by itself.
 #[test]
-fn nothing_becomes_a_raw_struct() {
+fn no_conversion_makes_a_raw_struct() {
     let sources = Sources::read();
     let implementations = sources.implementations();
     assert!(implementations.len() > 100, "only {} implementations", implementations.len());
@@ -191,7 +191,7 @@ fn nothing_becomes_a_raw_struct() {
 /// L26: Python code can replace any attribute, so no address that is called or read is
 /// computed from a Python object. The exception is behind an `unsafe` option.
 #[test]
-fn addresses_come_from_python_objects_in_one_place() {
+fn python_objects_become_addresses_in_one_place() {
     let sources = Sources::read();
     let names = ["with_exposed_provenance", "with_exposed_provenance_mut", "ctypes"];
     let mut words = sources.words(&names);

@@ -161,7 +161,7 @@ fn sideways_imports_form_no_cycle() {
 /// A file over 500 lines has two jobs, and `util` has none.
 #[test]
 #[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
-fn files_have_one_job() {
+fn files_are_short_and_named_by_their_content() {
     for file in all_rust_files() {
         let lines = read(&file).lines().count();
         assert!(lines <= 500, "{} has {lines} lines: split it", file.display());
@@ -174,7 +174,7 @@ fn files_have_one_job() {
 /// Only the Python floor knows Python.
 #[test]
 #[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
-fn only_one_floor_names_pyo3() {
+fn only_the_python_layer_names_pyo3() {
     for file in all_rust_files() {
         let path = file.to_string_lossy().replace('\\', "/");
         let runtime = path.contains("/dlpack-traits/src/") || path.contains("/dlpack-derive/src/");

@@ -52,7 +52,7 @@ fn attributes(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 #[cfg_attr(miri, ignore = "it reads text and touches no memory")]
-fn every_word_is_in_a_table() {
+fn every_key_is_in_a_table() {
     let rows: Vec<_> = rows().collect();
     for word in words() {
         let found = rows.iter().any(|row| mentions(row, word));
@@ -62,7 +62,7 @@ fn every_word_is_in_a_table() {
 
 #[test]
 #[cfg_attr(miri, ignore = "it reads text and touches no memory")]
-fn every_word_is_in_the_tour() {
+fn every_key_is_in_the_tour() {
     for word in words() {
         let shown = attributes(TOUR).any(|attribute| mentions(attribute, word));
         let mut codes = TOUR.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
@@ -74,7 +74,7 @@ fn every_word_is_in_the_tour() {
 /// A table may not promise words that no derive knows.
 #[test]
 #[cfg_attr(miri, ignore = "it reads text and touches no memory")]
-fn every_row_is_a_word() {
+fn every_row_is_a_key() {
     let words = words();
     for line in rows() {
         for attribute in attributes(line) {
@@ -88,7 +88,7 @@ fn every_row_is_a_word() {
 /// the expansion there anew.
 #[test]
 #[cfg_attr(miri, ignore = "it reads text and touches no memory")]
-fn the_tour_shows_the_expansion_that_is_written() {
+fn the_tour_shows_the_generated_expansion() {
     let (before, shown) = TOUR.split_once(HEADING).expect("the section is there");
     let mut parts = shown.split(FENCE);
     let prose = parts.next().unwrap_or_default();

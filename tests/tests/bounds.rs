@@ -154,7 +154,7 @@ fn check_view(
 
 /// Small layouts: every element is listed, one bit range at a time.
 #[test]
-fn small_layouts() {
+fn small_layouts_agree_with_both_oracles() {
     let mut random = Random::new(1);
     let memory = Memory::new();
     let mut tally = Tally::default();
@@ -169,7 +169,7 @@ fn small_layouts() {
 
 /// Layouts with numbers near the limits of 64 bits, judged by exact arithmetic.
 #[test]
-fn extreme_layouts() {
+fn extreme_layouts_agree_with_the_exact_oracle() {
     let mut random = Random::new(2);
     let memory = Memory::new();
     let mut tally = Tally::default();
@@ -183,7 +183,7 @@ fn extreme_layouts() {
 
 /// The arithmetic that views are built on, against lists of positions.
 #[test]
-fn arithmetic() {
+fn overflowing_layouts_agree_with_the_exact_oracle() {
     let mut random = Random::new(3);
     let (mut meeting, mut doubted, mut compact) = (0, 0, 0);
     for _ in 0..CASES {

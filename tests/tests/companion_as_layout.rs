@@ -49,7 +49,7 @@ struct Bytes {
 }
 
 #[test]
-fn a_nested_layout() {
+fn a_nested_layout_describes_a_tensor() {
     let layout = Strided { shape: vec![2, 2], strides: vec![-2, 1], start_offset: 3 };
     let flex = Flex { data: Arc::from([0, 1, 2, 3, 4, 5]), layout: layout.clone() };
     let tensor = ImportedStorage::from(flex.to_dlpack().expect("a tensor"));
@@ -119,7 +119,7 @@ fn view<'a>(
 }
 
 #[test]
-fn every_role() {
+fn every_layout_role_has_an_attribute() {
     let (storage, mut slot) = ([0_u16; 32], Slot::new());
     let pitched = Pitched { shape: [2_usize, 3], order: Order::ColumnMajor, pitch: 5, offset: 2 };
     let seen = view(&mut slot, &pitched, &storage).expect("a layout");

@@ -60,7 +60,7 @@ const BOTH_WAYS: [(Kind, DataType); 14] = [
 ];
 
 #[test]
-fn there_and_back() {
+fn enums_convert_to_dtype_and_back() {
     for (kind, dtype) in BOTH_WAYS {
         assert_eq!(DataType::try_from(kind), Ok(dtype));
         assert_eq!(DataType::try_from(&kind), Ok(dtype));
@@ -69,7 +69,7 @@ fn there_and_back() {
 }
 
 #[test]
-fn only_there() {
+fn enums_without_an_inverse_convert_to_dtype() {
     assert_eq!(DataType::try_from(Kind::Double), Ok(DataType::F64));
     assert_eq!(DataType::try_from(Kind::Str), Err(Error::NoDType { variant: "Str" }));
     let dtype = DataType::U64;
@@ -93,7 +93,7 @@ enum Generic<T, const N: usize> {
 }
 
 #[test]
-fn generic_enums() {
+fn generic_enums_convert_to_dtype() {
     type Here = Generic<String, 2>;
     assert_eq!(DataType::try_from(Here::In), Ok(DataType::BOOL));
     let named = |variant| Err(Error::NoDType { variant });
@@ -139,7 +139,7 @@ struct Chunk {
 }
 
 #[test]
-fn as_the_dtype_of_a_struct() {
+fn an_enum_is_the_dtype_of_a_struct() {
     let data = [1.0_f32, 2.0].into_iter().flat_map(f32::to_ne_bytes).collect::<Vec<_>>();
     let data = SharedBuffer::from_slice(&data).expect("memory");
     let native = Ordered::try_from(DataType::F32).expect("one of the two");

@@ -97,7 +97,7 @@ fn export<T: Element>(data: Vec<T>) -> ImportedStorage {
 }
 
 #[test]
-fn a_newtype_is_what_it_holds() {
+fn a_newtype_has_the_dtype_of_its_field() {
     assert_eq!((Meters::DTYPE, Meters::AXES), (DataType::F32, &[][..]));
     let tensor = export(vec![Meters(1.5), Meters(2.5)]);
     assert_eq!(tensor.elements::<f32>(), [1.5, 2.5]);
@@ -124,7 +124,7 @@ fn an_array_adds_axes() {
 }
 
 #[test]
-fn lanes_are_no_axis() {
+fn lanes_do_not_add_an_axis() {
     assert_eq!((Float4::DTYPE, Float4::AXES), (DataType::F32.with_lanes(4), &[][..]));
     let tensor = export(vec![Float4([1.0, 2.0, 3.0, 4.0])]);
     assert_eq!(tensor.shape(), [1]);
@@ -135,7 +135,7 @@ fn lanes_are_no_axis() {
 }
 
 #[test]
-fn fields_of_one_type_are_an_axis() {
+fn fields_of_one_type_add_an_axis() {
     assert_eq!((Point::DTYPE, Point::AXES), (DataType::I16, &[2][..]));
     let tensor = export(vec![Point { x: 1, y: 2 }, Point { x: 3, y: 4 }]);
     assert_eq!(tensor.elements::<i16>(), [1, 2, 3, 4]);
@@ -146,7 +146,7 @@ fn fields_of_one_type_are_an_axis() {
 }
 
 #[test]
-fn parameters_decide() {
+fn generic_elements_follow_their_parameters() {
     type Feet64 = Length<f64, Feet>;
     assert_eq!((Feet64::DTYPE, Feet64::AXES), (DataType::F64, &[][..]));
     let tensor = export(vec![Feet64::clone(&Length(0.5, PhantomData))]);
@@ -158,7 +158,7 @@ fn parameters_decide() {
 
 /// Foreign code writes only into elements that say `any_bits`.
 #[test]
-fn who_may_write() {
+fn only_any_bits_elements_are_writable() {
     let tensor = export(vec![Rgb([1, 2, 3])]);
     assert!(tensor.is_writable());
     tensor.write(|part: u8| part + 1);

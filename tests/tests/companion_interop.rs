@@ -21,7 +21,7 @@ fn tensor<S: Storage>(data: S, len: usize) -> Tensor<S> {
 }
 
 #[test]
-fn bytes_are_shared_by_their_count() {
+fn shared_bytes_are_read_only() {
     let all = Bytes::from((0_u8..10).collect::<Vec<_>>());
     let part = tensor(all.slice(2..6), 3);
     let shared = ImportedStorage::from(Tensor { start: 1, ..part }.to_dlpack().expect("shared"));
@@ -40,7 +40,7 @@ fn bytes_are_shared_by_their_count() {
 }
 
 #[test]
-fn bytes_of_one_owner_are_writable() {
+fn unique_bytes_are_writable() {
     let bytes = BytesMut::from(&b"abc"[..]);
     assert_eq!(tensor(bytes.clone(), 3).to_dlpack().unwrap_err(), Error::NotShareable);
     let given = ImportedStorage::from(tensor(bytes, 3).into_dlpack().expect("moved"));
@@ -51,7 +51,7 @@ fn bytes_of_one_owner_are_writable() {
 
 #[test]
 #[cfg_attr(miri, ignore = "Miri maps no files")]
-fn maps() {
+fn memory_maps_are_exported() {
     let mut map = MmapMut::map_anon(8).expect("memory");
     map[..4].copy_from_slice(&1.5_f32.to_ne_bytes());
     assert_eq!(map.data().dtype(), DataType::U8);

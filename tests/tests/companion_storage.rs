@@ -62,7 +62,7 @@ fn elements<T: Element>(tensor: ImportedStorage) -> Vec<T> {
 }
 
 #[test]
-fn each_variant_has_its_type() {
+fn each_variant_has_its_dtype() {
     assert_eq!(elements::<u8>(export(Cpu::U8(vec![1, 2]), 2)), [1, 2]);
     let floats = export(Cpu::F32(vec![1.0, 2.0]), 2);
     assert!(floats.is_writable(), "what is exclusively held stays so");
@@ -79,7 +79,7 @@ fn each_variant_has_its_type() {
 }
 
 #[test]
-fn named_fields() {
+fn variants_with_named_fields_are_storages() {
     let buffer = SharedBuffer::from_slice(&[7_u16, 8]).expect("memory");
     let data = Cpu::Named { buffer: buffer.clone(), label: "depth" };
     assert!(matches!(data, Cpu::Named { label: "depth", .. }));
@@ -109,7 +109,7 @@ fn skipped_variants_are_errors_that_name_them() {
 
 /// Bytes of any alignment can be types of 8 bits and fewer.
 #[test]
-fn bytes_as_narrow_types() {
+fn bytes_are_exported_as_types_of_alignment_one() {
     let packed = tensor(Cpu::F6(vec![0; 6]), 8);
     assert_eq!(packed.tensor().expect("8 x 6 bits").dtype(), DataType::FLOAT6_E2M3FN);
     let export = ImportedStorage::from(packed.into_dlpack().expect("a tensor"));
@@ -129,7 +129,7 @@ fn bytes_as_narrow_types() {
 
 /// Shared bytes can be read in any width, because Rust accesses them byte-wise atomically.
 #[test]
-fn shared_bytes_as_other_types() {
+fn shared_bytes_are_exported_as_other_types() {
     let buffer = SharedBuffer::from_slice(&[1_u8, 2, 3, 4]).expect("memory");
     let narrow = tensor(Cpu::F8(buffer.clone()), 4);
     let copy = narrow.copy_to_dlpack().expect("a copy");
@@ -148,7 +148,7 @@ fn shared_bytes_as_other_types() {
 
 /// Bytes that nobody writes can be read in any width, where they are aligned for it.
 #[test]
-fn frozen_bytes_as_wide_types() {
+fn frozen_bytes_are_exported_as_aligned_wide_types() {
     let data: Arc<[u8]> = Arc::from([0, 1, 2, 3]);
     assert!(data.as_ptr().addr() % 2 == 0, "behind the counts");
     let wide = tensor(Cpu::Frozen(Arc::clone(&data)), 2);
@@ -165,7 +165,7 @@ fn frozen_bytes_as_wide_types() {
 struct Erased(#[dlpack(dtype = FLOAT8_E4M3FN)] Box<dyn Storage + Send>);
 
 #[test]
-fn only_bytes_are_read_as_something_else() {
+fn only_bytes_are_reinterpreted() {
     let error = Error::NotBytes { dtype: DataType::FLOAT8_E4M3FN };
     assert_eq!(tensor(Erased(Box::new([1.0_f32])), 1).into_dlpack().unwrap_err(), error);
     let bytes = tensor(Erased(Box::new([1_u8])), 1);
@@ -208,7 +208,7 @@ struct Buffer<T> {
 }
 
 #[test]
-fn generic_and_nested() {
+fn generic_and_nested_enums_are_storages() {
     let owned: Cow<'static, f32, Vec<f32>> = Cow::Owned(vec![1.0], PhantomData);
     assert_eq!(elements::<f32>(export(owned, 1)), [1.0]);
     let numbers = [1_i32, 2];

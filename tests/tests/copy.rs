@@ -41,7 +41,7 @@ type Row<'a> = (&'a [i64], &'a [i64], u64, &'a [i32]);
 
 /// Layouts of eight elements, and which of them a copy has, in its order.
 #[test]
-fn by_hand() {
+fn copies_equal_hand_written_values() {
     let large = [2, 1, 1, 2, 1, 1, 1, 1, 2];
     let transposed = [1, 9, 9, 2, 9, 9, 9, 9, 4];
     let cases: [Row; 9] = [
@@ -76,7 +76,7 @@ fn by_hand() {
 
 /// Elements of several lanes, of 16 bytes, and of a size that is no power of two.
 #[test]
-fn wide_elements() {
+fn wide_elements_are_copied() {
     for (dtype, size) in [
         (DataType::F32.with_lanes(2), 8),
         (DataType::F32.with_lanes(3), 12),
@@ -105,7 +105,7 @@ fn read_bytes(tensor: &ImportedStorage, len: usize) -> Vec<u8> {
 /// Elements packed into bytes: compact ones are copied as they are, to the last
 /// bit; others are refused with a sentence, never copied wrong.
 #[test]
-fn packed_elements() {
+fn packed_elements_are_copied() {
     for (dtype, shape, len) in [
         (DataType::FLOAT4_E2M1FN, &[3, 3][..], 5),
         (DataType::new(ffi::kDLUInt, 1, 1), &[17], 3),
@@ -137,7 +137,7 @@ fn packed_elements() {
 /// A copy of what the processor cannot read is refused; of pinned memory it is
 /// ordinary memory.
 #[test]
-fn other_devices() {
+fn copies_of_device_memory_are_refused() {
     struct On(Device, Vec<i32>);
 
     impl Storage for On {
@@ -175,7 +175,7 @@ fn other_devices() {
 
 /// Random strided layouts of all element sizes.
 #[test]
-fn at_random() {
+fn random_layouts_are_copied() {
     const CASES: usize = if cfg!(miri) { 12 } else { 5_000 };
     let mut random = Random::new(6);
     let bytes: Vec<u8> = (0..=255).collect();
@@ -243,7 +243,7 @@ fn compare<T: AnyBits + PartialEq + core::fmt::Debug>(
 
 /// Matrices that lie the other way round, larger than a tile and no multiple of one.
 #[test]
-fn turned_matrices() {
+fn transposed_matrices_are_copied() {
     fn of_type<T: AnyBits + bytemuck::Pod + PartialEq + core::fmt::Debug>() {
         let (a, b, c) = if cfg!(miri) { (2, 17, 18) } else { (3, 35, 50) };
         let len = usize::try_from(a * b * c).unwrap();
@@ -274,7 +274,7 @@ fn turned_matrices() {
 /// What is copied by two threads, in pieces.
 #[test]
 #[cfg_attr(miri, ignore = "many elements; the pieces of one thread are looked at elsewhere")]
-fn large_ones() {
+fn large_tensors_are_copied_by_two_threads() {
     const SIDE: i64 = 1_501;
     let len = usize::try_from(SIDE * SIDE).unwrap();
     let numbers: Vec<u32> = (0..u32::try_from(len).unwrap()).collect();

@@ -48,7 +48,7 @@ fn consume<M: CStruct>(tensor: ImportedStorage<M>, shape: &[i64], how: Farewell,
 
 /// Every export of both structs, consumed in every way.
 #[test]
-fn consumed() {
+fn consuming_an_export_drops_the_owner_once() {
     for (number, shape) in SHAPES.into_iter().enumerate() {
         for how in Farewell::ALL {
             for elsewhere in [false, true] {
@@ -84,7 +84,7 @@ fn consumed() {
 
 /// A handle that is dropped calls the deleter by itself, also on another thread.
 #[test]
-fn dropped_unread() {
+fn dropping_an_unread_export_drops_the_owner_once() {
     for shape in SHAPES {
         let drops = Drops::new();
         let owner = || Owner::new(numbers(shape), shape).counted(&drops);
@@ -100,7 +100,7 @@ fn dropped_unread() {
 
 /// A handle given away as a pointer no longer calls the deleter.
 #[test]
-fn into_raw_gives_the_call_away() {
+fn into_raw_leaves_the_deleter_to_the_caller() {
     let drops = Drops::new();
     let tensor = Owner::new(vec![1_i32], &[1]).counted(&drops).into_dlpack().unwrap();
     let before = tensor.as_raw();
@@ -113,7 +113,7 @@ fn into_raw_gives_the_call_away() {
 
 /// `free(NULL)` does nothing, and neither does a deleter.
 #[test]
-fn null_is_no_tensor() {
+fn null_is_refused() {
     let drops = Drops::new();
     let tensor = Owner::new(vec![1_i32], &[1]).counted(&drops).into_dlpack().unwrap();
     let tensor = ImportedStorage::from(tensor);
@@ -159,7 +159,7 @@ impl Storage for CountedHandle {
 
 /// Each export of a shared object drops its own handle, in any order.
 #[test]
-fn several_owners() {
+fn each_export_of_a_shared_owner_is_deleted_once() {
     let (memory, handles) = (Drops::new(), Drops::new());
     let handle = Handle {
         data: Arc::new(numbers(&[2, 3])),
@@ -319,7 +319,7 @@ fn panics(f: impl FnOnce()) -> bool {
 /// Trouble before there is a tensor: the error or panic arrives, the owner is
 /// dropped once, and nothing else happens.
 #[test]
-fn trouble_before_the_tensor() {
+fn errors_before_the_export_drop_the_owner_once() {
     for trouble in [Trouble::Error, Trouble::Panic, Trouble::Bombs(2), Trouble::Endless] {
         for at in [At::DescribeMut, At::HandOff] {
             for legacy in [false, true] {
@@ -364,7 +364,7 @@ fn trouble_before_the_tensor() {
 
 /// An owner whose drop panics: the deleter returns to C as if nothing had been.
 #[test]
-fn drop_panics_in_the_deleter() {
+fn a_drop_panic_does_not_leave_the_deleter() {
     for trouble in [Trouble::Panic, Trouble::Bombs(1), Trouble::Bombs(3), Trouble::Endless] {
         for how in Farewell::ALL {
             let drops = Drops::new();
@@ -408,7 +408,7 @@ fn panic_payloads_are_dropped() {
 /// An owner whose drop panics on the way out of a failed export: no C code is
 /// between it and the caller, who gets the panic.
 #[test]
-fn drop_panics_after_an_error() {
+fn a_drop_panic_after_a_failed_export_reaches_the_caller() {
     struct Unlendable(Hostile);
 
     impl DLPackExport for Unlendable {
@@ -425,7 +425,7 @@ fn drop_panics_after_an_error() {
 
 /// Errors that the library finds after the owner was moved to its place.
 #[test]
-fn refused_after_the_move() {
+fn an_export_refused_after_the_move_drops_the_owner_once() {
     type Export = fn(Owner<Vec<i32>>) -> Error;
     let exports: [Export; 2] =
         [|owner| owner.into_dlpack().unwrap_err(), |owner| owner.into_dlpack_legacy().unwrap_err()];
@@ -463,7 +463,7 @@ fn refused_after_the_move() {
 
 /// The tensor outlives everything that it was made from.
 #[test]
-fn outlives_its_source() {
+fn an_export_outlives_its_source() {
     let buffer = SharedBuffer::from_slice(&numbers(&[2, 3])).unwrap();
     let owner = Owner::new(buffer.clone(), &[2, 3]);
     let shared: ImportedStorage<DLManagedTensorVersioned> = owner.to_dlpack().unwrap().into();

@@ -41,7 +41,7 @@ fn counted(len: usize) -> (Counted, Arc<AtomicUsize>, Arc<AtomicUsize>) {
 }
 
 #[test]
-fn dropped_once_and_after_the_consumer_wrote() {
+fn the_struct_is_dropped_once_after_the_consumer_wrote() {
     let (counted, drops, sum) = counted(2);
     let tensor = counted.into_dlpack().unwrap();
     assert_eq!(drops.load(Ordering::Relaxed), 0);
@@ -56,7 +56,7 @@ fn dropped_once_and_after_the_consumer_wrote() {
 }
 
 #[test]
-fn dropped_once_when_refused() {
+fn a_refused_export_drops_the_struct_once() {
     let (counted, drops, _) = counted(3);
     assert!(counted.into_dlpack().is_err());
     assert_eq!(drops.load(Ordering::Relaxed), 1);
@@ -80,7 +80,7 @@ impl Drop for Inline {
 }
 
 #[test]
-fn an_inline_array_is_lent_where_it_stays() {
+fn an_inline_array_is_lent_at_its_final_address() {
     let seen = Arc::new(AtomicUsize::new(0));
     let tensor = Inline { data: [1, 2], seen: seen.clone() }.into_dlpack().unwrap();
     write_first(&tensor, 7);
@@ -107,7 +107,7 @@ impl Drop for Strided {
 }
 
 #[test]
-fn an_inline_array_with_strides_is_lent_where_it_stays() {
+fn an_inline_array_with_strides_is_lent_at_its_final_address() {
     let seen = Arc::new(AtomicUsize::new(0));
     let strided = Strided { data: [1, 2], shape: [2], strides: [1], seen: seen.clone() };
     let tensor = strided.into_dlpack().unwrap();

@@ -14,7 +14,7 @@ struct Weights {
 }
 
 #[test]
-fn a_constant_of_the_crate() {
+fn a_dtype_constant_of_the_crate_is_accepted() {
     let numbers = [bf16::ONE, bf16::NEG_ONE];
     let data = SharedBuffer::from_slice(bytemuck::cast_slice(&numbers)).expect("memory");
     let foreign =
@@ -44,7 +44,7 @@ impl<const N: usize> Padded<N> {
 }
 
 #[test]
-fn packed_and_padded() {
+fn packed_and_padded_elements_are_exported() {
     let packed = Packed { data: vec![0; 2], shape: [4] }.into_dlpack().unwrap();
     assert_eq!((packed.dtype(), packed.flags()), (FOUR_BITS, Flags::NONE));
     let padded = Padded { data: vec![0; 2], shape: [2] }.into_dlpack().unwrap();
@@ -81,7 +81,7 @@ struct Column {
 }
 
 #[test]
-fn a_type_that_may_be_none() {
+fn a_missing_dtype_is_an_error() {
     let column = |kind| Column { data: vec![0xff], shape: [1], kind };
     let foreign = ImportedStorage::from(column(Kind::Byte).into_dlpack().unwrap());
     assert_eq!(foreign.elements::<i8>(), [-1]);
@@ -103,7 +103,7 @@ fn rank<T: Element, D: AsDims>(bound: &Bound<T, D>) -> usize {
 }
 
 #[test]
-fn bounds_in_the_users_words() {
+fn user_written_bounds_are_kept() {
     assert_eq!(rank(&Bound { data: vec![true], shape: [1_u8, 1] }), 2);
     assert_eq!(vec![true].data().dtype(), DataType::BOOL);
 }

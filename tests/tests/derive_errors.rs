@@ -26,7 +26,7 @@ fn window() -> Window {
 
 /// A stride, a pitch and a dimension that no `i64` holds: each says which it is.
 #[test]
-fn what_does_not_fit_is_named() {
+fn numbers_beyond_i64_are_errors_that_name_them() {
     #[derive(DLPackExport)]
     #[dlpack(crate = ::tensors)]
     struct Steps {
@@ -66,7 +66,7 @@ fn error(window: Window) -> Error {
 }
 
 #[test]
-fn shapes_that_do_not_fit() {
+fn shapes_that_do_not_fit_are_errors() {
     assert!(window().into_dlpack().is_ok());
     let shape = |shape: &[i128]| error(Window { shape: shape.to_vec(), ..window() });
     assert_eq!(shape(&[9, 2]), Error::OutOfBounds { start: 0, end: 18, len: 16 });
@@ -76,7 +76,7 @@ fn shapes_that_do_not_fit() {
 }
 
 #[test]
-fn strides_that_do_not_fit() {
+fn strides_that_do_not_fit_are_errors() {
     let strides = |strides: &[i64]| error(Window { strides: strides.to_vec(), ..window() });
     assert_eq!(strides(&[16, 1]), Error::OutOfBounds { start: 0, end: 18, len: 16 });
     assert_eq!(strides(&[-1, 1]), Error::OutOfBounds { start: -1, end: 2, len: 16 });
@@ -84,14 +84,14 @@ fn strides_that_do_not_fit() {
 }
 
 #[test]
-fn offsets_that_do_not_fit() {
+fn offsets_that_do_not_fit_are_errors() {
     let offset = |byte_offset| error(Window { byte_offset, ..window() });
     assert_eq!(offset(13), Error::OutOfBounds { start: 13, end: 17, len: 16 });
     assert_eq!(offset(-1), Error::NegativeOffset);
 }
 
 #[test]
-fn types_that_do_not_fit() {
+fn dtypes_that_do_not_fit_are_errors() {
     let wide = error(Window { dtype: DataType::F64, ..window() });
     assert_eq!(wide, Error::OutOfBounds { start: 0, end: 32, len: 16 });
 }

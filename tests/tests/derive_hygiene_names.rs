@@ -157,7 +157,7 @@ mod values {
 }
 
 #[test]
-fn expansions_have_names_of_their_own() -> Result<(), Error> {
+fn expansions_do_not_collide_with_user_names() -> Result<(), Error> {
     let numbers = items::__Roles::__dlpack(vec![items::__Here(1.0), items::__Here(2.0)]);
     let tensor = items::__SHAPE { data: numbers }.into_dlpack()?;
     assert_eq!((tensor.shape(), tensor.dtype()), (&[2][..], DataType::F32));

@@ -65,7 +65,7 @@ fn a_newtype_over_an_exportable() {
 }
 
 #[test]
-fn a_newtype_shares_what_is_in_it_and_may_close_it() {
+fn a_newtype_shares_its_field_and_may_make_it_read_only() {
     let data = SharedBuffer::from_slice(&[1_u8, 2]).unwrap();
     let tensor = Cells { data, shape: [2] };
     assert_eq!(tensor.to_dlpack().unwrap().flags(), Flags::NONE);
@@ -108,7 +108,7 @@ fn columns() -> [Column<u64>; 3] {
 }
 
 #[test]
-fn each_variant_is_the_tensor_in_it() {
+fn each_variant_exports_its_tensor() {
     let dtypes = [DataType::F32, DataType::U64, DataType::I8];
     for (column, dtype) in columns().into_iter().zip(dtypes) {
         assert_eq!(column.tensor().unwrap().dtype(), dtype);

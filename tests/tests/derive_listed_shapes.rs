@@ -43,7 +43,7 @@ fn fields_and_associated_constants() {
 }
 
 #[test]
-fn numbers_that_fit_no_tensor() {
+fn listed_numbers_that_do_not_fit_are_errors() {
     assert_eq!(image(2, -1).into_dlpack().unwrap_err(), Error::NegativeDim { axis: 0, dim: -1 });
     assert!(matches!(image(9, 9).tensor(), Err(Error::OutOfBounds { end: 486, len: 24, .. })));
     assert_eq!(image(0, 2).into_dlpack().unwrap().shape(), [2, 0, 3]);
@@ -66,7 +66,7 @@ impl<const N: usize> Eight<N> {
 }
 
 #[test]
-fn eight_of_every_kind() {
+fn eight_listed_dimensions_of_every_kind_are_exported() {
     let steps = [9, 4, 2, -1, 0, 7, 7, 7];
     let eight = Eight::<2> { data: vec![0; 8], n: 2, r#type: 1, steps };
     // The last of `n` steps back, out of the storage.

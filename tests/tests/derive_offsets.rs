@@ -75,7 +75,7 @@ struct Slice {
 }
 
 #[test]
-fn elements_are_those_of_the_dtype() {
+fn offsets_count_elements_of_the_dtype() {
     let file: Arc<[u8]> = bytemuck::cast_slice(&[7_u32, 8, 9]).into();
     let base = file.as_ptr();
     let slice = Slice { file, shape: vec![2], dtype: DataType::U32, first: 1 };

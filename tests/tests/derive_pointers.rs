@@ -89,7 +89,7 @@ fn layouts_are_checked_against_the_length() {
 }
 
 #[test]
-fn no_elements_behind_a_null_pointer() {
+fn a_null_pointer_has_no_elements() {
     let drops = Arc::default();
     let mut empty = Tensor { pointer: ptr::null_mut(), size: 0, ..tensor(&drops) };
     empty.shape[0] = 0;
@@ -125,7 +125,7 @@ fn untyped(device: Device) -> Untyped {
 }
 
 #[test]
-fn a_device_is_believed() {
+fn a_declared_device_is_not_checked() {
     // Not read here: nobody has a device of that kind.
     let view = untyped(Device::cuda(1));
     assert_eq!(view.tensor().unwrap().device(), Device::cuda(1));

@@ -127,7 +127,7 @@ struct Crosswise {
 }
 
 #[test]
-fn a_field_has_the_role_that_it_is_marked_with() {
+fn an_attribute_overrides_the_role_of_a_name() {
     let mut tensor =
         Crosswise { data: vec![1.0, 2.0], shape: [1, 1], strides: [2, 1], byte_offset: None };
     assert_eq!(tensor.byte_offset.take(), None);
@@ -161,7 +161,7 @@ struct Scalar {
 }
 
 #[test]
-fn no_dimensions_at_all() {
+fn a_struct_without_dimensions_is_a_scalar() {
     let scalar = Scalar { data: Box::new([0.5]) };
     let tensor = scalar.into_dlpack().unwrap();
     assert_eq!(tensor.ndim(), 0);
@@ -183,7 +183,7 @@ struct Open {
 }
 
 #[test]
-fn read_only_closes_what_is_writable() {
+fn read_only_makes_a_writable_storage_read_only() {
     let data = SharedBuffer::from_slice(&[1, 2]).unwrap();
     let open = Open { data: data.clone(), shape: [2] };
     assert!(!open.tensor().unwrap().is_read_only());

@@ -62,7 +62,7 @@ fn filled(ready: bool) -> (Filled<Option<Event>>, Clock) {
 }
 
 #[test]
-fn the_event_then_the_memory() {
+fn sync_is_called_before_the_memory_is_read() {
     let (tensor, clock) = filled(true);
     let foreign = ImportedStorage::from(tensor.into_dlpack().unwrap());
     assert_eq!(clock.tick(), 2);
@@ -75,14 +75,14 @@ fn the_event_then_the_memory() {
 }
 
 #[test]
-fn what_cannot_be_waited_for_is_not_exported() {
+fn a_failed_sync_refuses_the_export() {
     let (tensor, clock) = filled(false);
     assert_eq!(tensor.into_dlpack().unwrap_err(), Error::Custom("the event is broken"));
     assert_eq!(clock.tick(), 1);
 }
 
 #[test]
-fn nothing_pending() {
+fn without_pending_work_sync_does_nothing() {
     let (tensor, clock) = filled(true);
     clock.tick();
     assert!(Filled { event: None::<Event>, ..tensor }.into_dlpack().is_ok());

@@ -55,7 +55,7 @@ fn narrow(rows: u32, columns: u32) -> Option<*mut i64> {
 
 #[test]
 #[cfg_attr(miri, ignore = "it takes Miri minutes, and shows it nothing that other tests do not")]
-fn no_more_room_is_an_error_and_what_was_seen_stays() {
+fn a_full_cache_is_an_error_and_earlier_views_stay_valid() {
     let first = narrow(1, 1).expect("room for the first");
     let seen = (2..100_000).take_while(|&rows| narrow(rows, 1).is_some()).count();
     let (kind, text) = only_raised();

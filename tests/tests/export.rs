@@ -93,7 +93,7 @@ impl Storage for Samples {
 }
 
 #[test]
-fn exclusive_storages() {
+fn exclusive_storages_are_writable() {
     check(|| SIX.to_vec(), Mode::Writable);
     check(|| Box::<[i32]>::from(SIX), Mode::Writable);
     check(|| SIX, Mode::Writable);
@@ -104,7 +104,7 @@ fn exclusive_storages() {
 }
 
 #[test]
-fn frozen_storages() {
+fn frozen_storages_are_read_only() {
     static STATIC: [i32; 6] = SIX;
     check(|| Arc::<[i32]>::from(SIX), Mode::ReadOnly);
     check(|| Arc::new(SIX), Mode::ReadOnly);
@@ -118,7 +118,7 @@ fn frozen_storages() {
 }
 
 #[test]
-fn shared_storages() {
+fn shared_storages_are_writable() {
     let buffer = || SharedBuffer::from_slice(&SIX).unwrap();
     check(buffer, Mode::Writable);
     check(|| Box::new(buffer()), Mode::Writable);
@@ -239,7 +239,7 @@ fn overlapping_elements_are_read_only() {
 
 /// A tensor that says of itself that it is for readers stays so in every export.
 #[test]
-fn read_only_on_request() {
+fn a_read_only_tensor_exports_read_only() {
     struct Sealed(SharedBuffer<i32>);
 
     impl DLPackExport for Sealed {
@@ -260,7 +260,7 @@ fn read_only_on_request() {
 
 /// Bytes may be read as any type of the right size and alignment; nothing else may.
 #[test]
-fn bytes_as_another_type() {
+fn bytes_are_exported_as_another_type() {
     let numbers = SharedBuffer::from_slice(bytemuck::bytes_of(&SIX)).unwrap();
     let owner = Owner::new(numbers, &[2, 3]).dtype(DataType::I32);
     let tensor: ImportedStorage = owner.to_dlpack().unwrap().into();
@@ -292,7 +292,7 @@ fn bytes_as_another_type() {
 
 /// Every element type arrives with its name and its values.
 #[test]
-fn every_element_type() {
+fn every_element_type_is_exported() {
     fn check<T: Element + PartialEq + core::fmt::Debug>(values: [T; 3], name: &str) {
         let tensor = Owner::new(values.to_vec(), &[3]).into_dlpack().unwrap();
         assert_eq!(tensor.dtype().to_string(), name);
@@ -322,7 +322,7 @@ fn every_element_type() {
 
 /// The borrowed C struct points into the view.
 #[test]
-fn borrowed() {
+fn borrowed_tensors_are_viewed() {
     let owner = Owner::new(SIX.to_vec(), &[3, 2]).strided(&[1, 3], 0);
     let view = owner.tensor().unwrap();
     let tensor = view.dl_tensor();
@@ -343,7 +343,7 @@ fn borrowed() {
 
 /// F15: a storage may name any device, and what DLPack cannot name is not described.
 #[test]
-fn device_types_below_one() {
+fn device_types_below_one_are_refused() {
     let mut bytes = [0_u8; 4];
     let (pointer, len) = (bytes.as_mut_ptr(), bytes.len());
     for (device_type, is_one) in [(0, false), (-1, false), (i32::MIN, false), (1, true), (77, true)]

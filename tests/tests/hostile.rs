@@ -11,4 +11,4 @@ mod hostile {
 #[cfg(not(target_os = "linux"))]
 #[test]
 #[ignore = "memory that cannot be read is written for Linux"]
-fn skipped() {}
+fn hostile_tests_run_on_linux_only() {}

@@ -170,7 +170,7 @@ fn described_in_another_slot() {
 /// Who describes a tensor in the slot that is given, and keeps the description, can read
 /// that slot for as long as the loan lasts. The slot is moved or freed before that.
 #[test]
-fn the_lists_of_a_description_that_was_kept() {
+fn a_kept_description_is_refused() {
     struct Kept {
         bytes: [u8; 1],
         ndim: usize,
@@ -204,7 +204,7 @@ fn the_lists_of_a_description_that_was_kept() {
 /// Nor is a tensor exported that was described in the slot of another export, from inside
 /// of which it was made.
 #[test]
-fn described_in_the_slot_of_another_export() {
+fn a_description_in_the_slot_of_another_export_is_refused() {
     struct Inner<'x>(Arc<[i32]>, Vec<u8>, Cell<Option<Describe<'x>>>);
 
     impl DLPackExport for Inner<'_> {
@@ -239,7 +239,7 @@ fn described_in_the_slot_of_another_export() {
 
 /// A different answer on each call, which the runtime must not notice.
 #[test]
-fn another_object_on_each_call() {
+fn an_owner_that_returns_another_object_on_each_call() {
     #[derive(Default)]
     struct Moody {
         calls: Cell<usize>,
@@ -285,7 +285,7 @@ fn another_object_on_each_call() {
 
 /// What is lent is not the owner's at all.
 #[test]
-fn memory_of_somebody_else() {
+fn memory_of_a_static_is_exported() {
     static STATIC: [i32; 6] = SIX;
 
     struct Nothing;
@@ -347,7 +347,7 @@ fn dimensions_are_copied() {
 
 /// `sync_for` is called once, before the lend, and its changes are seen.
 #[test]
-fn sync_for_comes_first() {
+fn sync_for_is_called_before_the_memory_is_lent() {
     #[derive(Default)]
     struct Waiting {
         calls: Mutex<Vec<&'static str>>,

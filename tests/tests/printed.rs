@@ -14,7 +14,7 @@ fn owner() -> Owner<Arc<[u16]>> {
 }
 
 #[test]
-fn words() {
+fn display_and_debug_text_of_metadata() {
     assert_eq!(format!("{:?}", DataType::BF16.with_lanes(2)), "bfloat16x2");
     assert_eq!(format!("{:?}", Device::cuda(1)), "cuda:1");
     assert_eq!(format!("{:?}", Flags::READ_ONLY | Flags::IS_COPIED), "READ_ONLY | IS_COPIED");
@@ -23,7 +23,7 @@ fn words() {
 
 /// Every handle says what it is, of which type its elements are, and where.
 #[test]
-fn handles_and_views() {
+fn handles_and_views_are_printed_with_dtype_and_device() {
     let says = |text: String, words: &[&str]| {
         for word in words {
             assert!(text.contains(word), "{word} is not in {text}");
@@ -52,7 +52,7 @@ fn handles_and_views() {
 }
 
 #[test]
-fn requirements() {
+fn requirements_are_printed_as_sentences() {
     let said = |unmet| {
         let requirement = Mismatch::new("Image", unmet);
         assert_eq!(requirement.type_name(), "Image");

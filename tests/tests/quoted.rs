@@ -21,7 +21,7 @@ const PAGES_WITH_EXCERPTS: &[&str] = &[
 const EXCERPT: &str = "<!-- excerpt: ";
 
 #[test]
-fn blocks_are_the_files_that_they_name() {
+fn quoted_blocks_equal_their_files() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for page in PAGES {
         let path = root.join(page);
@@ -37,7 +37,7 @@ fn blocks_are_the_files_that_they_name() {
 }
 
 #[test]
-fn excerpts_are_in_the_files_that_they_name() {
+fn excerpts_are_part_of_their_files() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for page in PAGES_WITH_EXCERPTS {
         let text = fs::read_to_string(root.join(page)).unwrap();
@@ -79,7 +79,7 @@ fn without_head(source: &str) -> &str {
 }
 
 #[test]
-fn what_has_changed_is_noticed() {
+fn changed_sources_are_detected() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = format!("a\n{MARK}src/lib.rs -->\n```rust\nfn no_more() {{}}\n```\nb\n");
     let right = quoted(root, &page);

@@ -24,7 +24,7 @@ const CONSUMERS: [(&str, &str); 9] = [
 ];
 
 #[test]
-fn the_consumers_are_those_that_were_measured() {
+fn the_listed_consumers_are_the_measured_ones() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let path = root.join("README.md");
     let readme = fs::read_to_string(&path).unwrap();
@@ -41,7 +41,7 @@ fn the_consumers_are_those_that_were_measured() {
 
 /// Both tables of features name all that there are.
 #[test]
-fn every_feature_is_told() {
+fn every_feature_is_listed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
     let manifest = read("dlpack-traits/Cargo.toml");
@@ -142,7 +142,7 @@ fn version<'a>(page: &'a str, name: &str) -> &'a str {
 
 /// mypy checks the template's stub when the template is built.
 #[test]
-fn stub_of_the_guide_is_that_of_the_template() {
+fn the_stub_of_the_guide_equals_the_template() {
     let method = |text: &str| {
         let (_, from) = text.split_once("class Image:").expect("a class");
         let (_, from) = from.split_once("def __dlpack__(").expect("a method");

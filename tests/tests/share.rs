@@ -16,7 +16,7 @@ const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
 
 /// The tensor is at the storage's own address, and knows the elements of a view.
 #[test]
-fn the_same_memory() {
+fn shared_exports_have_the_same_memory() {
     fn check<S: Storage + Send + 'static>(storage: S, flags: Flags) {
         let start = storage.data().as_ptr();
         let owner = Owner::new(storage, &[3]).strided(&[-2], 20);
@@ -109,7 +109,7 @@ fn store_checks_the_index() {
 
 /// A storage with one owner cannot be shared.
 #[test]
-fn not_shareable() {
+fn storages_without_another_owner_are_not_shared() {
     for error in [
         Owner::new(SIX.to_vec(), &[6]).to_dlpack().unwrap_err(),
         Owner::new(SIX, &[6]).to_dlpack().unwrap_err(),
@@ -190,7 +190,7 @@ fn window(data: &Arc<[i32]>, start: usize, end: usize) -> Window {
 }
 
 #[test]
-fn a_share_that_lies() {
+fn a_share_with_other_memory_is_refused() {
     assert_eq!(lie(|_| SharedOwner::new(Arc::<[i32]>::from(SIX))), Error::ShareOutOfRange);
     assert_eq!(lie(|_| SharedOwner::new(SIX.to_vec())), Error::ShareOutOfRange);
     assert_eq!(lie(|_| SharedOwner::new(&SIX[..])), Error::ShareOutOfRange);
@@ -233,7 +233,7 @@ impl Storage for Elsewhere {
 
 /// A handle that is too large for the packet is boxed, and dropped with it.
 #[test]
-fn large_handles() {
+fn large_shared_owners_are_exported() {
     struct Large {
         window: Window,
         _rest: [u64; 20],
@@ -284,7 +284,7 @@ fn large_handles() {
 
 /// The runtime asks the handle once; a second answer would count for nothing.
 #[test]
-fn a_handle_with_two_answers() {
+fn the_memory_of_a_shared_owner_is_read_once() {
     struct Moody {
         data: Arc<[i32]>,
         asked: Cell<usize>,
@@ -330,7 +330,7 @@ impl DLPackExport for View {
 /// Random views of random windows: an export exists exactly if every element
 /// is inside of the handle's own memory, and then has the right elements.
 #[test]
-fn random_windows() {
+fn random_windows_of_shared_memory_are_exported() {
     const CASES: usize = if cfg!(miri) { 60 } else { 20_000 };
     let mut random = Random::new(5);
     let data: Arc<[i32]> = (0..24).collect();

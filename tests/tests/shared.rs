@@ -32,7 +32,7 @@ fn matrix(drops: &Drops) -> ExportArc<Matrix> {
 /// The struct is in the block, whichever way the tensor is described, and a second
 /// consumer has one of its own.
 #[test]
-fn one_lend_in_place_and_packets_beyond() {
+fn the_first_export_is_in_place_and_others_are_packets() {
     fn check<T: DLPackExport + Send + Sync + 'static>(value: T, shape: &[i64], in_place: bool) {
         let shared = ExportArc::new(value).unwrap();
         let first = shared.to_dlpack().unwrap();
@@ -109,7 +109,7 @@ fn the_last_owner_drops_the_value() {
 
 /// A value that another can still see is not changed.
 #[test]
-fn changed_by_its_only_owner() {
+fn the_only_owner_may_change_the_value() {
     let drops = Drops::new();
     let mut shared = matrix(&drops);
     shared.get_mut().unwrap().data[0] = 7;
@@ -130,7 +130,7 @@ fn changed_by_its_only_owner() {
 }
 
 #[test]
-fn taken_out_by_its_only_owner() {
+fn the_only_owner_may_take_the_value() {
     let drops = Drops::new();
     let shared = matrix(&drops);
     drop(shared.to_dlpack().unwrap());
@@ -142,7 +142,7 @@ fn taken_out_by_its_only_owner() {
 
 /// What is wrong with the tensor is said each time, and the lend is over after it.
 #[test]
-fn errors_end_the_lend() {
+fn an_error_ends_the_export_in_place() {
     let mut shared = ExportArc::new(Owner::new(SIX.to_vec(), &[7])).unwrap();
     for _ in 0..3 {
         let error = shared.to_dlpack().unwrap_err();
@@ -156,7 +156,7 @@ fn errors_end_the_lend() {
 
 /// A panic of the value's own code too.
 #[test]
-fn panics_end_the_lend() {
+fn a_panic_ends_the_export_in_place() {
     struct Panics(bool);
     impl DLPackExport for Panics {
         fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
@@ -181,7 +181,7 @@ fn panics_end_the_lend() {
 
 /// Code that exports a value while it is exported gets a packet.
 #[test]
-fn an_export_inside_of_an_export() {
+fn a_nested_export_is_a_packet() {
     struct Inside(std::sync::Mutex<Option<ExportArc<Inside>>>);
     impl DLPackExport for Inside {
         fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
@@ -200,7 +200,7 @@ fn an_export_inside_of_an_export() {
 
 /// A value whose `Drop` panics is freed all the same, by a handle and by a consumer.
 #[test]
-fn drops_that_panic() {
+fn a_drop_panic_frees_the_block() {
     struct Bomb(Vec<i32>, #[expect(dead_code, reason = "it is dropped")] Ticket);
     impl Drop for Bomb {
         fn drop(&mut self) {
@@ -226,7 +226,7 @@ fn drops_that_panic() {
 
 /// A handle that has not been through C knows that nobody writes.
 #[test]
-fn imported_as_frozen() {
+fn exports_are_imported_as_frozen() {
     let drops = Drops::new();
     let shared = matrix(&drops);
     let tensor = shared.to_dlpack().unwrap().import().unwrap();
@@ -236,7 +236,7 @@ fn imported_as_frozen() {
 
 /// A buffer that all write is lent as such.
 #[test]
-fn memory_that_may_be_written() {
+fn writable_memory_is_exported_writable() {
     let buffer = SharedBuffer::from_slice(&SIX).unwrap();
     let shared = ExportArc::new(Owner::new(buffer.clone(), &[6])).unwrap();
     let tensor = ImportedStorage::from(shared.to_dlpack().unwrap());
@@ -251,7 +251,7 @@ fn memory_that_may_be_written() {
 
 /// Whatever else is asked is answered by the value.
 #[test]
-fn as_the_value_says() {
+fn other_methods_are_those_of_the_value() {
     struct Busy(SharedBuffer<i32>);
     impl Storage for Busy {
         fn data(&self) -> tensors::DataRef<'_> {
@@ -294,7 +294,7 @@ fn as_the_value_says() {
 
 /// By value the handle goes, and the tensor is the owner.
 #[test]
-fn by_value() {
+fn an_export_arc_is_exported_by_value() {
     let drops = Drops::new();
     let tensor = ImportedStorage::from(matrix(&drops).into_dlpack().unwrap());
     assert_eq!((tensor.elements::<i32>().as_slice(), drops.count()), (&SIX[..], 0));
@@ -308,7 +308,7 @@ fn by_value() {
 
 /// A newtype, a box and an `Arc` of it export in its place too.
 #[test]
-fn around_it() {
+fn wrappers_of_an_export_arc_export_in_place() {
     #[derive(DLPackExport)]
     #[dlpack(crate = tensors, transparent)]
     struct Around(ExportArc<Matrix>);
@@ -326,7 +326,7 @@ fn around_it() {
 
 /// Threads that clone, export, read and drop, with consumers that outlive them.
 #[test]
-fn many_threads() {
+fn many_threads_export_one_value() {
     let (threads, rounds) = if cfg!(miri) { (3, 6) } else { (8, 20_000) };
     let drops = Drops::new();
     let shared = matrix(&drops);
@@ -365,7 +365,7 @@ fn many_threads() {
 
 /// It is what its value allows.
 #[test]
-fn sent_and_shared() {
+fn export_arc_is_send_and_sync() {
     fn both<T: Send + Sync>() {}
     both::<ExportArc<Matrix>>();
     // And a storage of the crate's own may be in it.

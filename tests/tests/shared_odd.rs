@@ -37,7 +37,7 @@ impl DLPackExport for Keeper {
 /// Exports that are inside of their own value keep it alive; once they are outside, the
 /// last of them frees it, though it was made of a handle that is gone.
 #[test]
-fn exports_inside_of_their_own_value() {
+fn a_value_may_hold_its_own_export() {
     let drops = Drops::new();
     let shared = ExportArc::new(Keeper::new(&drops)).unwrap();
     for _ in 0..3 {
@@ -57,7 +57,7 @@ fn exports_inside_of_their_own_value() {
 
 /// A deleter that frees a value, whose drop calls the next deleter, and so on.
 #[test]
-fn deleters_in_deleters() {
+fn a_deleter_may_call_another_deleter() {
     let drops = Drops::new();
     let mut last = ExportArc::new(Keeper::new(&drops)).unwrap().into_dlpack().unwrap();
     for _ in 0..20 {
@@ -76,7 +76,7 @@ fn deleters_in_deleters() {
 /// Who is alone again may write at once: what consumers on other threads read, they
 /// have read.
 #[test]
-fn alone_again_after_consumers_elsewhere() {
+fn a_value_is_exclusive_after_consumers_on_other_threads() {
     let rounds = if cfg!(miri) { 8 } else { 300 };
     let drops = Drops::new();
     let mut shared = ExportArc::new(Keeper::new(&drops)).unwrap();
@@ -119,7 +119,7 @@ fn alone_again_after_consumers_elsewhere() {
 
 /// Handles and tensors that are never dropped make a value immortal, and nothing worse.
 #[test]
-fn what_is_never_dropped() {
+fn a_forgotten_export_keeps_the_value() {
     type Value = Owner<Vec<i32>>;
     // Not forgotten, so that nothing which looks for leaks calls them lost.
     static HANDLES: Mutex<Vec<ExportArc<Value>>> = Mutex::new(Vec::new());
@@ -137,7 +137,7 @@ fn what_is_never_dropped() {
 /// Values without a size, with more alignment than an allocator gives by itself, and in
 /// one another.
 #[test]
-fn odd_sizes() {
+fn values_of_odd_sizes_and_alignments_are_exported() {
     struct Nothing;
     #[repr(align(8192))]
     struct Aligned([i32; 6]);
@@ -191,7 +191,7 @@ struct Changing<S> {
 
 /// Whatever a shape says when, no tensor has more elements than there are.
 #[test]
-fn shapes_that_change_while_they_are_asked_for() {
+fn shapes_that_change_between_calls_stay_in_bounds() {
     fn check<S: Storage + Send + Sync + 'static>(data: S) {
         let shared = ExportArc::new(Changing { data, shape: Fickle(AtomicUsize::new(0)) }).unwrap();
         let (mut made, mut first) = (0, None);

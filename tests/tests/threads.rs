@@ -51,7 +51,7 @@ assert_not!(Sync: SharedOwner);
 
 /// Eight threads export by value and drop each other's tensors.
 #[test]
-fn exported_here_dropped_there() {
+fn an_export_is_dropped_on_another_thread() {
     let drops = Drops::new();
     let (senders, receivers): (Vec<_>, Vec<_>) =
         (0..THREADS).map(|_| mpsc::channel::<(usize, ManagedTensor)>()).unzip();
@@ -82,7 +82,7 @@ fn exported_here_dropped_there() {
 
 /// Eight threads export one shared object at once; a ninth lets go of it.
 #[test]
-fn one_object_exported_by_all() {
+fn many_threads_export_one_object() {
     let data: Arc<[i32]> = Arc::from([1, 2, 3]);
     let drops = Drops::new();
     let owner = Arc::new(Owner::new(Arc::clone(&data), &[3]).counted(&drops));
@@ -114,7 +114,7 @@ fn one_object_exported_by_all() {
 
 /// Metadata of one handle is read by all threads at once.
 #[test]
-fn one_handle_read_by_all() {
+fn many_threads_read_one_handle() {
     let tensor = Owner::new(vec![0_f32; 6], &[2, 3]).into_dlpack().unwrap();
     thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -131,7 +131,7 @@ fn one_handle_read_by_all() {
 /// Rust's own stores and loads from many threads are not a race, also while others
 /// copy the buffer. An element may be torn: each of its bytes was stored by some thread.
 #[test]
-fn shared_elements() {
+fn many_threads_write_shared_elements() {
     let all_bytes = |n: u8| u64::from_ne_bytes([n; 8]);
     let is_stored = |read: u64| read.to_ne_bytes().iter().all(|byte| (1..=4).contains(byte));
     let buffer = SharedBuffer::from_slice(&[all_bytes(1); 4]).unwrap();

@@ -96,7 +96,7 @@ fn busy_memory_is_not_exported() {
 
 /// A variant without data says so, and not that it cannot be shared.
 #[test]
-fn nothing() {
+fn an_empty_variant_returns_its_own_error() {
     let gone = InEnum { data: Kept::Gone, shape: [0] };
     let reason = gone.tensor().map(|_: TensorView<'_>| ()).unwrap_err();
     assert_ne!(reason, Error::NotShareable);

@@ -110,7 +110,7 @@ struct Array<S, D: ?Sized> {
 
 /// Elements of any storage and lists of any kind, up to eight dimensions.
 #[test]
-fn any_storage_and_any_list() {
+fn wrappers_lend_any_storage_and_any_list() {
     fn lists<D: AsDims + Send + Sync + 'static>(shape: impl Fn() -> D) {
         check(|| Array { data: SIX.to_vec(), shape: shape() });
         check(|| Array { data: SIX, shape: shape() });
@@ -146,7 +146,7 @@ fn any_storage_and_any_list() {
 
 /// Shapes that are listed, and newtypes.
 #[test]
-fn no_field_for_the_shape() {
+fn wrappers_lend_tensors_without_a_shape_field() {
     #[derive(DLPackExport)]
     #[dlpack(crate = tensors, shape(height, 3))]
     struct Listed {
@@ -184,7 +184,7 @@ fn at_an_odd_address() -> ImportedStorage {
 
 /// Elements with axes, an order, and memory that is not aligned to its elements.
 #[test]
-fn other_tensors() {
+fn wrappers_lend_other_tensors() {
     #[derive(Clone, Copy, Element)]
     #[dlpack(crate = tensors)]
     #[repr(transparent)]

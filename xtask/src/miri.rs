@@ -17,49 +17,56 @@ pub(crate) const STRICT: &str = "-Zmiri-strict-provenance -Zmiri-symbolic-alignm
 /// Tests whose course depends on the order of threads: all that start some. Each
 /// seed gives another order, and other addresses.
 const CONCURRENT: &[(&str, &[&str])] = &[
-    ("deleter", &["consumed", "dropped_unread", "trouble_before_the_tensor"]),
-    ("derive_drops", &["dropped_once_and_after_the_consumer_wrote"]),
+    (
+        "deleter",
+        &[
+            "consuming_an_export_drops_the_owner_once",
+            "dropping_an_unread_export_drops_the_owner_once",
+            "errors_before_the_export_drop_the_owner_once",
+        ],
+    ),
+    ("derive_drops", &["the_struct_is_dropped_once_after_the_consumer_wrote"]),
     (
         "devices",
         &[
-            "devices::adopted::freed_at_once",
-            "devices::adopted::imported_memory",
+            "devices::adopted::memory_freed_at_once_waits_for_consumers",
+            "devices::adopted::an_import_is_adopted_as_a_buffer",
             "devices::copies::the_copy_waits_for_the_work",
-            "devices::frees::after_the_kernels_of_several_consumers",
-            "devices::frees::remembered_from_many_threads",
-            "devices::frees::to_nobodys_stream",
-            "devices::own_copies::of_pending_work",
-            "devices::registry::registered_by_many_threads",
+            "devices::frees::memory_is_freed_after_the_kernels_of_several_consumers",
+            "devices::frees::streams_are_recorded_from_many_threads",
+            "devices::frees::an_export_without_a_stream_waits_for_the_work",
+            "devices::own_copies::copies_include_pending_work",
+            "devices::registry::one_of_many_concurrent_registrations_succeeds",
         ],
     ),
     (
         "exchange",
         &[
-            "exchange::objects::what_another_thread_drops_meanwhile_has_two_owners",
-            "exchange::objects::what_the_object_has_is_what_came",
+            "exchange::objects::a_tensor_dropped_on_another_thread_meanwhile_has_two_owners",
+            "exchange::objects::the_object_holds_the_tensor_unchanged",
         ],
     ),
     (
         "import",
         &[
-            "import::accepts::shared_with_rust",
+            "import::accepts::memory_shared_with_rust_is_imported",
             "import::byte_wise::bytes_are_read_as_floats_while_they_are_stored",
-            "import::byte_wise::exclusive_memory_of_a_foreign_is_read_byte_wise_atomically",
+            "import::byte_wise::exclusive_memory_of_an_imported_storage_is_read_byte_wise_atomically",
             "import::byte_wise::pixels_are_read_as_bytes_while_they_are_stored",
-            "import::own::immutable_and_shared",
-            "import::own::shared",
+            "import::own::frozen_own_exports_with_several_owners_are_slices",
+            "import::own::own_exports_of_shared_memory_are_shared",
         ],
     ),
     ("shapes", &["shapes::python_owner::read_by_many"]),
-    ("shared", &["many_threads"]),
-    ("shared_odd", &["alone_again_after_consumers_elsewhere"]),
+    ("shared", &["many_threads_export_one_value"]),
+    ("shared_odd", &["a_value_is_exclusive_after_consumers_on_other_threads"]),
     (
         "threads",
         &[
-            "exported_here_dropped_there",
-            "one_handle_read_by_all",
-            "one_object_exported_by_all",
-            "shared_elements",
+            "an_export_is_dropped_on_another_thread",
+            "many_threads_read_one_handle",
+            "many_threads_export_one_object",
+            "many_threads_write_shared_elements",
         ],
     ),
 ];

@@ -65,7 +65,7 @@ fn compiled(source: &'static str) -> impl Fn(&Path) {
 }
 
 #[test]
-fn files_that_are_no_libraries() {
+fn files_that_are_not_libraries_are_errors() {
     let said = Folder::with("text", |file| fs::write(file, "no library").expect("a file")).said();
     // Unless the machine has a driver besides.
     let refused = r#"Err(NoLibrary { name: "libcuda.so.1" })"#;
@@ -75,7 +75,7 @@ fn files_that_are_no_libraries() {
 }
 
 #[test]
-fn libraries_without_the_functions() {
+fn libraries_without_the_functions_are_errors() {
     let said = Folder::with("empty", compiled("int nothing;\n")).said();
     for what in ["cuInit", "hipInit"] {
         assert!(said.contains(&format!("what: \"{what}\"")), "{said}");
@@ -85,7 +85,7 @@ fn libraries_without_the_functions() {
 
 /// A driver that is older than what is called of it: nothing of it is called.
 #[test]
-fn libraries_with_some_of_the_functions() {
+fn libraries_with_some_of_the_functions_are_errors() {
     let source = "#include <stdlib.h>\nint cuInit(unsigned f) { abort(); }\n\
                   int hipInit(unsigned f) { abort(); }\n\
                   int hipGetDeviceCount(int *n) { abort(); }\n";
@@ -97,7 +97,7 @@ fn libraries_with_some_of_the_functions() {
 
 /// A symbol that is there, at NULL, is no function.
 #[test]
-fn libraries_with_functions_at_null() {
+fn libraries_with_null_functions_are_errors() {
     let source = "__asm__(\".globl cuInit, hipInit\\n.set cuInit, 0\\n.set hipInit, 0\\n\");\n";
     let said = Folder::with("null", compiled(source)).said();
     for what in ["cuInit", "hipInit"] {

@@ -96,7 +96,7 @@ fn the_host_does_not_wait_for_a_captured_stream() -> Result<(), Error> {
 /// The producer is captured: the consumer's stream becomes part of the capture,
 /// and the graph has both in their order.
 #[test]
-fn a_sync_for_is_recorded() -> Result<(), Error> {
+fn sync_for_is_recorded_in_the_graph() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
     let (producer, consumer) = (session.new_stream(), session.new_stream());
     let buffer = buffer_on(&session, producer);
@@ -118,7 +118,7 @@ fn a_sync_for_is_recorded() -> Result<(), Error> {
 
 /// Work on the producer's own stream, as after `current_work_stream`, needs nothing.
 #[test]
-fn one_stream_is_captured_as_it_is() -> Result<(), Error> {
+fn a_captured_stream_shared_by_both_sides_gets_no_event() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
     let stream = session.new_stream();
     let buffer = buffer_on(&session, stream);
@@ -135,7 +135,7 @@ fn one_stream_is_captured_as_it_is() -> Result<(), Error> {
 /// What a graph cannot say, that a captured consumer waits for work outside of
 /// the capture, is the driver's error.
 #[test]
-fn work_outside_of_a_capture_cannot_be_waited_for() {
+fn waiting_for_work_outside_the_capture_is_an_error() {
     let Some(session) = session() else { return };
     let (producer, consumer) = (session.new_stream(), session.new_stream());
     let buffer = buffer_on(&session, producer);
@@ -156,7 +156,7 @@ fn work_outside_of_a_capture_cannot_be_waited_for() {
 /// everything. Allocating, copying and freeing here goes on, and the capture is
 /// what it would have been.
 #[test]
-fn other_threads_captures_are_left_alone() {
+fn captures_of_other_threads_are_not_disturbed() {
     let Some(session) = session() else { return };
     let (captured, ours) = (session.new_stream(), session.new_stream());
     let target = session.filled(0, COUNT);
@@ -229,7 +229,7 @@ fn a_captured_consumer_keeps_the_memory() -> Result<(), Error> {
 /// A graph uses its memory at each launch, so it is not the graph's to allocate
 /// or to free: new memory is refused, and what is dropped stays.
 #[test]
-fn memory_is_no_part_of_a_graph() {
+fn memory_is_not_allocated_or_freed_in_a_capture() {
     let Some(session) = session() else { return };
     let stream = session.new_stream();
     let buffer = buffer_on(&session, stream);

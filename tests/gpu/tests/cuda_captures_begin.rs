@@ -63,7 +63,7 @@ fn capture_before(
 /// The copy was enqueued, and cannot be waited for. The caller has its memory back all the
 /// same, and may free it: the copy does not use it.
 #[test]
-fn a_copy_that_cannot_be_waited_for_leaves_the_callers_memory_alone() {
+fn a_copy_without_a_wait_does_not_touch_the_callers_memory() {
     let Some(session) = session() else { return };
     let Some(simulator) = session.simulator else { return };
     let stream = blocking_stream(&session);

@@ -37,7 +37,7 @@ fn pending(session: &Session, stream: usize, value: u32) -> Window {
 }
 
 #[test]
-fn to_the_host() -> Result<(), Error> {
+fn copies_to_the_host_include_pending_work() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
     let stream = session.new_stream();
     let gate = session.hold(stream);
@@ -58,7 +58,7 @@ fn to_the_host() -> Result<(), Error> {
 }
 
 #[test]
-fn on_the_gpu() -> Result<(), Error> {
+fn copies_on_the_gpu_include_pending_work() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
     let (producer, consumer) = (session.new_stream(), session.new_stream());
     let window = pending(&session, producer, 0);

@@ -53,7 +53,7 @@ fn fail_each_call(
 }
 
 #[test]
-fn hand_offs() {
+fn every_driver_call_of_sync_for_can_fail() {
     let Some(session) = session() else { return };
     let Some(simulator) = session.simulator else { return };
     let (producer, consumer) = (session.new_stream(), session.new_stream());
@@ -75,7 +75,7 @@ fn hand_offs() {
 }
 
 #[test]
-fn allocations() {
+fn every_driver_call_of_an_allocation_can_fail() {
     let Some(session) = session() else { return };
     let Some(simulator) = session.simulator else { return };
     for device in [DEVICE, Device::CUDA_HOST, Device::CUDA_MANAGED] {
@@ -102,7 +102,7 @@ fn allocations() {
 }
 
 #[test]
-fn copies() {
+fn every_driver_call_of_a_copy_can_fail() {
     let Some(session) = session() else { return };
     let Some(simulator) = session.simulator else { return };
     let buffer = DeviceBuffer::<Cuda>::from_slice(DEVICE, &[1_u8; 8]).expect("memory");
@@ -114,7 +114,7 @@ fn copies() {
 }
 
 #[test]
-fn questions_about_pointers() {
+fn every_driver_call_of_a_pointer_query_can_fail() {
     let Some(session) = session() else { return };
     let Some(simulator) = session.simulator else { return };
     let buffer = DeviceBuffer::<Cuda>::from_slice(DEVICE, &[1_u8; 8]).expect("memory");
@@ -125,7 +125,7 @@ fn questions_about_pointers() {
 
 /// A free that cannot be ordered is not done: memory that may be in use is kept.
 #[test]
-fn frees() {
+fn every_driver_call_of_a_free_can_fail() {
     let Some(session) = session() else { return };
     let Some(simulator) = session.simulator else { return };
     let (producer, consumer) = (session.new_stream(), session.new_stream());

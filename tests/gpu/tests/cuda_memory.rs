@@ -144,7 +144,7 @@ struct OnHost {
 
 /// What tensors say of their device is compared with what the driver knows.
 #[test]
-fn claims_are_checked_on_request() -> Result<(), Error> {
+fn declared_devices_are_checked_on_request() -> Result<(), Error> {
     let Some(_session) = session() else { return Ok(()) };
     let check = |made: Device, device: Device| -> Result<(), Error> {
         let data = DeviceBuffer::zeroed(made, DataType::U8, 64)?;
@@ -208,7 +208,7 @@ fn pinned_and_managed_memory_wait_for_the_work_before_they_are_freed() -> Result
 /// NumPy takes such memory, names no stream, and reads when it has the tensor. The
 /// legacy default stream, which CUDA has for who says nothing, would not do.
 #[test]
-fn who_names_no_stream_may_read_memory_of_the_host_at_once() -> Result<(), Error> {
+fn a_consumer_without_a_stream_reads_finished_host_memory() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
     for device in [Device::CUDA_HOST, Device::CUDA_MANAGED] {
         let own = session.new_stream();
@@ -287,7 +287,7 @@ fn a_free_waits_for_uses_on_other_streams() -> Result<(), Error> {
 /// The mistake that the two tests above are about, made with the driver itself:
 /// the simulator notices it.
 #[test]
-fn a_free_that_is_not_ordered_is_noticed() {
+fn an_unordered_free_is_detected() {
     let Some(session) = session() else { return };
     let Some(simulator) = session.simulator else { return };
     let (producer, consumer) = (session.new_stream(), session.new_stream());
@@ -366,7 +366,7 @@ fn a_set_of_backends_allocates_on_the_current_stream() -> Result<(), Error> {
 }
 
 #[test]
-fn the_current_stream_is_what_this_thread_entered() -> Result<(), Error> {
+fn the_current_stream_is_the_one_this_thread_entered() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
     let device = Device::cuda(0);
     let current = || <(Cpu, Cuda)>::current_work_stream(device).map(<*mut c_void>::addr);

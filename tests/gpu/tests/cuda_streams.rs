@@ -64,7 +64,7 @@ fn consumed(session: &Session, says: StreamArg<'_>, stream: usize) -> Result<Vec
 }
 
 #[test]
-fn a_consumer_that_names_no_stream_works_on_the_legacy_one() {
+fn a_consumer_without_a_stream_works_on_the_legacy_stream() {
     let Some(session) = session() else { return };
     let read = consumed(&session, StreamArg::unspecified(), 0);
     assert_eq!(read, Ok(vec![AFTER; COUNT]));
@@ -80,7 +80,7 @@ fn the_legacy_and_the_per_thread_stream_have_numbers() {
 }
 
 #[test]
-fn any_other_number_is_a_stream() {
+fn other_numbers_are_stream_handles() {
     let Some(session) = session() else { return };
     let consumer = session.new_stream();
     let read = consumed(&session, named(consumer), consumer);
@@ -101,7 +101,7 @@ fn without_a_sync_for_the_value_is_stale() {
 }
 
 #[test]
-fn zero_is_no_stream_of_cuda() {
+fn zero_is_refused_on_cuda() {
     let Some(session) = session() else { return };
     let refused = consumed(&session, named(0), 0).unwrap_err();
     let device = Device::cuda(0);

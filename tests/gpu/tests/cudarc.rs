@@ -24,7 +24,7 @@ fn hold(stream: &CudaStream) -> Gate {
 }
 
 #[test]
-fn copies_there_and_back() -> Result<(), DriverError> {
+fn data_survives_a_round_trip() -> Result<(), DriverError> {
     let Some(session) = session() else { return Ok(()) };
     let context = CudaContext::new(0)?;
     assert!(context.name()?.starts_with("Simulated") == session.simulator.is_some());
@@ -37,7 +37,7 @@ fn copies_there_and_back() -> Result<(), DriverError> {
 }
 
 #[test]
-fn zeros_are_written_not_found() -> Result<(), DriverError> {
+fn fresh_memory_is_not_zero_until_zeroed() -> Result<(), DriverError> {
     let Some(session) = session() else { return Ok(()) };
     let stream = CudaContext::new(0)?.new_stream()?;
     // SAFETY: bytes of any value are bytes.
@@ -81,7 +81,7 @@ fn streams_are_ordered_by_events_alone() -> Result<(), DriverError> {
 /// The legacy default stream takes turns with the per-thread one, and with
 /// neither of `cudarc`'s own.
 #[test]
-fn the_legacy_stream_takes_turns() -> Result<(), DriverError> {
+fn the_legacy_stream_waits_for_blocking_streams() -> Result<(), DriverError> {
     let Some(_session) = session() else { return Ok(()) };
     let context = CudaContext::new(0)?;
     let (legacy, thread) = (context.default_stream(), context.per_thread_stream());
@@ -140,7 +140,7 @@ fn kernels_run_by_name() -> Result<(), DriverError> {
 }
 
 #[test]
-fn graphs_do_it_again() -> Result<(), DriverError> {
+fn a_graph_repeats_its_work_at_each_launch() -> Result<(), DriverError> {
     let Some(_session) = session() else { return Ok(()) };
     let context = CudaContext::new(0)?;
     // SAFETY: this test has one stream.
@@ -178,7 +178,7 @@ fn pinned_memory_is_copied_without_the_host() -> Result<(), DriverError> {
 }
 
 #[test]
-fn managed_memory_is_seen_by_both() -> Result<(), DriverError> {
+fn managed_memory_is_shared_by_host_and_device() -> Result<(), DriverError> {
     let Some(_session) = session() else { return Ok(()) };
     let context = CudaContext::new(0)?;
     let stream = context.default_stream();
@@ -191,7 +191,7 @@ fn managed_memory_is_seen_by_both() -> Result<(), DriverError> {
 }
 
 #[test]
-fn errors_come_as_codes() -> Result<(), DriverError> {
+fn errors_are_returned_as_codes() -> Result<(), DriverError> {
     let Some(session) = session() else { return Ok(()) };
     let context = CudaContext::new(0)?;
     let refused = CudaContext::new(1000).unwrap_err();

@@ -34,7 +34,7 @@ fn named(stream: usize) -> StreamArg<'static> {
 }
 
 #[test]
-fn a_slice_is_taken_over_where_it_is() -> Outcome {
+fn a_slice_is_adopted_without_a_copy() -> Outcome {
     let Some(_session) = session() else { return Ok(()) };
     let stream = CudaContext::new(0)?.new_stream()?;
     let data = DeviceBuffer::try_from(stream.clone_htod(&[1.0_f32, 2.0, 3.0, 4.0])?)?;
@@ -56,7 +56,7 @@ fn a_slice_is_taken_over_where_it_is() -> Outcome {
 /// cudarc makes the context of a stream current when it drops or uses one. A thread of
 /// another library, which works on another GPU, keeps its own.
 #[test]
-fn what_is_current_for_a_thread_stays_current() -> Outcome {
+fn the_current_context_of_a_thread_is_restored() -> Outcome {
     let Some(session) = session() else { return Ok(()) };
     if Cuda::device_count()? < 2 {
         return skipped("a second GPU", "there is one").unwrap_or(Ok(()));
@@ -106,7 +106,7 @@ fn what_is_current_for_a_thread_stays_current() -> Outcome {
 /// cudarc records an error in the context where a destructor has nowhere to return it. One
 /// that the program has not read yet is neither an export's nor lost.
 #[test]
-fn errors_of_others_stay_in_the_context() -> Outcome {
+fn errors_of_other_calls_stay_in_the_context() -> Outcome {
     let Some(session) = session() else { return Ok(()) };
     let Some(simulator) = session.simulator else { return Ok(()) };
     let context = CudaContext::new(0)?;
@@ -150,7 +150,7 @@ fn a_slice_is_freed_after_its_consumers() -> Outcome {
 
 /// What `cudarc` writes on another stream comes before the hand-off too.
 #[test]
-fn writes_on_other_streams_come_first() -> Outcome {
+fn writes_on_other_streams_are_waited_for() -> Outcome {
     let Some(session) = session() else { return Ok(()) };
     let context = CudaContext::new(0)?;
     let (own, other) = (context.new_stream()?, context.new_stream()?);
@@ -165,7 +165,7 @@ fn writes_on_other_streams_come_first() -> Outcome {
 }
 
 #[test]
-fn a_plain_slice_is_for_its_own_stream() -> Outcome {
+fn a_plain_slice_is_exported_to_its_own_stream_only() -> Outcome {
     let Some(_session) = session() else { return Ok(()) };
     let context = CudaContext::new(0)?;
     let (own, other) = (context.new_stream()?, context.new_stream()?);
@@ -184,7 +184,7 @@ fn a_plain_slice_is_for_its_own_stream() -> Outcome {
 /// A consumer of the exchange table works on the current stream, and goes on when the
 /// call has returned. Nobody would order the slice's free after that.
 #[test]
-fn a_plain_slice_is_not_for_another_work_stream() -> Outcome {
+fn a_plain_slice_is_refused_on_another_current_stream() -> Outcome {
     let Some(_session) = session() else { return Ok(()) };
     let context = CudaContext::new(0)?;
     let (own, other) = (context.new_stream()?, context.new_stream()?);
@@ -230,7 +230,7 @@ fn an_entered_stream_is_kept() -> Outcome {
 }
 
 #[test]
-fn a_per_thread_stream_has_no_name_that_lasts() -> Outcome {
+fn a_per_thread_stream_has_no_lasting_handle() -> Outcome {
     let Some(_session) = session() else { return Ok(()) };
     let stream = CudaContext::new(0)?.per_thread_stream();
     let slice = stream.clone_htod(&[1_u8])?;

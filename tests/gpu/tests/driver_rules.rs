@@ -69,7 +69,7 @@ fn blocking_stream(session: &Session) -> usize {
 }
 
 #[test]
-fn what_does_not_exist_is_refused() {
+fn missing_objects_are_refused() {
     let Some(session) = session() else { return };
     let driver = session.driver;
     let mut answer = 0;
@@ -108,7 +108,7 @@ fn a_thread_without_a_context_cannot_work() {
 
 /// What a driver must not be asked: it may crash. The simulator answers.
 #[test]
-fn what_was_given_back_is_noticed() {
+fn use_after_release_is_an_error() {
     let Some(session) = session() else { return };
     if session.simulator.is_none() {
         return;
@@ -125,7 +125,7 @@ fn what_was_given_back_is_noticed() {
 }
 
 #[test]
-fn an_event_waits_for_what_was_recorded_last() {
+fn an_event_waits_for_its_latest_record() {
     let Some(session) = session() else { return };
     let stream = session.new_stream();
     let event = event(&session);
@@ -170,7 +170,7 @@ fn waits_outlive_their_event() {
 /// The legacy default stream waits for blocking streams, and they for it; other
 /// streams do neither.
 #[test]
-fn the_legacy_stream_takes_turns_with_blocking_streams() {
+fn the_legacy_stream_is_ordered_with_blocking_streams() {
     let Some(session) = session() else { return };
     let (free, turns) = (session.new_stream(), blocking_stream(&session));
     let memory = session.filled(1, COUNT);
@@ -195,7 +195,7 @@ fn the_legacy_stream_takes_turns_with_blocking_streams() {
 }
 
 #[test]
-fn a_captured_stream_does_nothing_and_cannot_be_asked() {
+fn a_captured_stream_runs_nothing_and_cannot_be_queried() {
     let Some(session) = session() else { return };
     let stream = session.new_stream();
     let memory = session.filled(1, COUNT);
@@ -213,7 +213,7 @@ fn a_captured_stream_does_nothing_and_cannot_be_asked() {
 }
 
 #[test]
-fn a_captured_event_cannot_be_asked() {
+fn a_captured_event_cannot_be_queried() {
     let Some(session) = session() else { return };
     let stream = session.new_stream();
     let event = event(&session);
@@ -227,7 +227,7 @@ fn a_captured_event_cannot_be_asked() {
 }
 
 #[test]
-fn streams_that_joined_a_capture_come_back() {
+fn streams_that_joined_a_capture_leave_it_at_its_end() {
     let Some(session) = session() else { return };
     let (origin, joined) = (session.new_stream(), session.new_stream());
     let memory = session.filled(1, COUNT);
@@ -263,7 +263,7 @@ fn the_legacy_stream_and_captures_exclude_each_other() {
 
 /// Global captures keep all threads from allocating, unless they are relaxed.
 #[test]
-fn modes_say_whom_a_capture_keeps_from_what() {
+fn capture_modes_restrict_other_threads() {
     let Some(session) = session() else { return };
     let driver = session.driver;
     let context = session.context();
@@ -297,7 +297,7 @@ fn modes_say_whom_a_capture_keeps_from_what() {
 
 /// A free in the order of a stream waits for that stream.
 #[test]
-fn frees_are_ordered() {
+fn stream_ordered_frees_run_in_stream_order() {
     let Some(session) = session() else { return };
     let stream = session.new_stream();
     let (mut memory, copy) = (0, session.filled(0, COUNT));

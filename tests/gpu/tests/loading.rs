@@ -101,7 +101,7 @@ fn without_the_library_every_call_is_an_error() {
 }
 
 #[test]
-fn without_a_gpu_every_call_says_what_the_driver_says() {
+fn without_a_gpu_every_call_reports_the_drivers_error() {
     let Some(session) = session() else { return };
     if session.simulator.is_none() {
         return;
@@ -113,13 +113,14 @@ fn without_a_gpu_every_call_says_what_the_driver_says() {
 }
 
 #[test]
-fn who_requires_cuda_gets_no_skipped_tests() {
-    Hidden::libraries("required").check_requirement("first_calls_may_meet", "cuda");
+fn a_required_library_that_is_missing_fails_the_test() {
+    Hidden::libraries("required")
+        .check_requirement("concurrent_first_calls_load_the_library_once", "cuda");
 }
 
 /// Threads that load the library, and retain the context, at the same time.
 #[test]
-fn first_calls_may_meet() {
+fn concurrent_first_calls_load_the_library_once() {
     let Some(session) = session() else { return };
     if session.simulator.is_some() {
         said(&in_child("first calls", |command| command));

@@ -141,7 +141,7 @@ fn streams_follow_the_rules_of_rocm() {
 }
 
 #[test]
-fn who_requires_rocm_gets_no_skipped_tests() {
+fn a_required_library_that_is_missing_fails_the_test() {
     let test = "pointers_are_classified_by_the_runtime";
     Hidden::libraries("rocm").check_requirement(test, "rocm");
 }
@@ -168,7 +168,7 @@ struct Samples {
 }
 
 #[test]
-fn tensors_of_every_gpu_end_on_any_thread() -> Result<(), Error> {
+fn tensors_of_every_gpu_are_dropped_on_any_thread() -> Result<(), Error> {
     let Some(runtime) = runtime() else { return Ok(()) };
     let mut before = -1;
     // SAFETY: the answer has a place.

@@ -21,7 +21,7 @@ mod tests {
     use super::positions;
 
     #[test]
-    fn by_hand() {
+    fn positions_equal_hand_computed_ones() {
         assert_eq!(positions(&[], &[]), [0]);
         assert_eq!(positions(&[2, 3], &[3, 1]), [0, 1, 2, 3, 4, 5]);
         assert_eq!(positions(&[2, 3], &[1, 2]), [0, 2, 4, 1, 3, 5]);

@@ -133,7 +133,7 @@ mod tests {
     /// What must be refused is refused by this project, and what must be taken is taken.
     #[test]
     #[cfg_attr(miri, ignore = "plain data, in which Miri has nothing to see")]
-    fn this_project_does_its_duty() {
+    fn this_project_meets_every_duty() {
         for trial in trials() {
             match trial.duty {
                 Duty::Refuse => assert!(trial.ours.is_some(), "{}", trial.name),
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "plain data, in which Miri has nothing to see")]
-    fn elements_are_found() {
+    fn expected_values_follow_the_layout() {
         let values = |words: &str| {
             let mut cases = borderline().into_iter();
             cases.find(|case| case.name() == words).expect(words).values()

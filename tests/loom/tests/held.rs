@@ -131,21 +131,21 @@ fn object(plan: Plan) {
 }
 
 #[test]
-fn put_away_and_failed() {
+fn a_constructor_that_shared_the_tensor_fails() {
     object(Plan::PutAwayAndFail);
 }
 
 #[test]
-fn put_away_and_made() {
+fn a_constructor_that_shared_the_tensor_succeeds() {
     object(Plan::PutAwayAndSucceed);
 }
 
 #[test]
-fn failed() {
+fn a_constructor_fails() {
     object(Plan::Fail);
 }
 
 #[test]
-fn made() {
+fn a_constructor_succeeds() {
     object(Plan::Keep);
 }

@@ -38,7 +38,7 @@ fn the_last_owner_calls_the_deleter() {
 
 /// An export is an owner too.
 #[test]
-fn exports_are_owners() {
+fn an_export_keeps_the_memory_alive() {
     loom::model(|| {
         let producer = Producer::new();
         let held: ImportedStorage = ImportedStorage::new(producer.import()).unwrap();
@@ -81,7 +81,7 @@ fn the_only_owner_may_write() {
 
 /// RefCount of memory of our own, shared with consumers.
 #[test]
-fn shared_buffers() {
+fn shared_buffers_are_accessed_without_races() {
     loom::model(|| {
         let buffer = SharedBuffer::<u8>::zeroed(1).unwrap();
         let threads: Vec<_> = (0..2)

@@ -98,7 +98,7 @@ fn freed_once(block: &Block) {
 
 /// A handle on each of two threads, a consumer on a third.
 #[test]
-fn whoever_is_last() {
+fn the_last_owner_frees_the_block() {
     loom::model(|| {
         let handle = Handle::new();
         let block = Arc::clone(&handle.0);
@@ -122,7 +122,7 @@ fn whoever_is_last() {
 
 /// Two threads want the lend; the deleter of one runs on a third.
 #[test]
-fn one_lend_at_a_time() {
+fn the_block_is_lent_once_at_a_time() {
     loom::model(|| {
         let handle = Handle::new();
         let block = Arc::clone(&handle.0);
@@ -150,7 +150,7 @@ fn one_lend_at_a_time() {
 
 /// Who finds itself alone may change the value.
 #[test]
-fn alone() {
+fn the_only_owner_may_change_the_value() {
     loom::model(|| {
         let handle = Handle::new();
         let block = Arc::clone(&handle.0);

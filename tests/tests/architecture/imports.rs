@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found() {
+    fn crate_paths_are_found() {
         let text = "use crate::a::{b, c};\nuse crate::{d::e, f::{g, h}, i};\n// crate::no\n\
                     fn j() -> crate::k::L { $crate::m::n() }\nlet x = my_crate::o;\n\
                     #[cfg(test)]\nmod tests { use crate::p; }";

@@ -29,7 +29,7 @@ struct Matrix<T: Readable, const R: usize, const C: usize> {
 }
 
 #[test]
-fn generics() {
+fn generic_structs_are_imported() {
     let tensor: Tensor<i32, [u8; 2]> = built(&forged(&[2, 1], &[1, 2])).unwrap();
     assert_eq!((tensor.1, tensor.2), ([2, 1], PhantomData));
     assert_eq!(tensor.into_dlpack().unwrap().shape(), [2, 1]);
@@ -79,7 +79,7 @@ impl Pair {
 }
 
 #[test]
-fn newtypes() {
+fn newtypes_are_imported() {
     let line: Line = built(&bytes(&[3])).unwrap();
     assert_eq!(line.1, None);
     assert_eq!(line.into_dlpack().unwrap().shape(), [3]);
@@ -136,7 +136,7 @@ impl OneOf {
 }
 
 #[test]
-fn enums() {
+fn enums_are_imported() {
     let column = |forged: &Forged| built::<Column>(forged).unwrap();
     assert!(matches!(column(&forged(&[2], &[0, 0])), Column::Flat(_)));
     assert!(matches!(column(&forged(&[2, 1], &[0, 0])), Column::Deep(_)));
@@ -194,7 +194,7 @@ struct Either {
 }
 
 #[test]
-fn storages() {
+fn storage_enums_are_imported() {
     let either = |forged: &Forged| built::<Either>(forged).unwrap();
     assert!(matches!(either(&forged(&[2], &[0, 0])).data, Buffer::Foreign(_)));
     let Buffer::Bytes { bytes: held } = either(&bytes(&[6])).data else { panic!("bytes") };
@@ -238,7 +238,7 @@ impl tensors::Synchronize for Never {
 }
 
 #[test]
-fn defaults_of_parameters() {
+fn parameters_with_defaults_are_imported() {
     let tagged: Tagged<u8, [u16; 2]> = built(&bytes(&[6])).unwrap();
     assert_eq!((tagged.tag, tagged.event.is_none()), ([0, 0], true));
     assert_eq!(tagged.into_dlpack().unwrap().shape(), [6]);

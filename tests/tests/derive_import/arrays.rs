@@ -69,7 +69,7 @@ fn same_again<T: DLPackImport + DLPackExport + Send + 'static>(case: &Forged) ->
 }
 
 #[test]
-fn a_foreign_counts_arrays_as_a_copy_does() {
+fn an_imported_storage_counts_arrays_as_a_copy_does() {
     let case = pixels(&[2, 2, 3]);
     let image: Image = same_again(&case);
     assert_eq!((image.shape, image.strides, image.first), ([2, 2], [2, 1], 0));
@@ -136,7 +136,7 @@ struct Any {
 }
 
 #[test]
-fn variants_count_the_arrays_that_they_hold() {
+fn variants_count_their_own_arrays() {
     let any: Any = same_again(&pixels(&[2, 2, 3]));
     assert_eq!((any.layout.shape, any.layout.strides), ([2, 2], [2, 1]));
     assert!(matches!(any.data, Samples::Pixels(_)));
@@ -172,7 +172,7 @@ impl DLPackExport for ByHand {
 }
 
 #[test]
-fn layout_and_data_of_a_foreign_fit_together() {
+fn layout_and_data_of_an_imported_storage_agree() {
     let by_hand = |case: &Forged| ByHand::from_imported(case.imported()).unwrap();
     let turned = pixels(&[2, 2, 3]).strided(&[-6, 3, 1], 6);
     let again = by_hand(&turned).into_dlpack().unwrap();

@@ -66,7 +66,7 @@ fn flipped() -> Forged {
 }
 
 #[test]
-fn held() {
+fn a_layout_with_imported_data_is_imported() {
     let tensor: Tensor = built(&flipped()).unwrap();
     let Named { inner, name } = &tensor.layout;
     assert_eq!((&inner.shape[..], &inner.strides[..], inner.start), (&[2, 3][..], &[-3, 1][..], 3));
@@ -83,7 +83,7 @@ fn held() {
 }
 
 #[test]
-fn copied() {
+fn a_layout_with_copied_data_is_imported() {
     let copied: Copied = built(&flipped()).unwrap();
     assert_eq!((&copied.data[..], copied.layout.shape), (&[3, 0, 4, 1, 5, 2][..], [2, 3]));
     assert_eq!(elements(copied), [3, 4, 5, 0, 1, 2]);

@@ -16,7 +16,7 @@ struct EitherOrder {
 }
 
 #[test]
-fn compact_in_any_order() {
+fn contiguous_tensors_of_either_order_are_accepted() {
     let numbers = [0, 1, 2, 3, 4, 5];
     for (strides, order) in [([3, 1], Order::RowMajor), ([1, 2], Order::ColumnMajor)] {
         let case = forged(&[2, 3], &numbers).strided(&strides, 0);
@@ -74,7 +74,7 @@ struct Strided {
 
 /// A step of 0 goes nowhere.
 #[test]
-fn the_axis_that_goes_back_is_named() {
+fn an_axis_with_a_negative_stride_is_named() {
     let text = refused::<Strided>(&bytes(&[2, 3]).strided(&[0, -1], 2));
     assert!(text.starts_with("stride 1 of the tensor is -1"), "{text}");
 }
@@ -96,7 +96,7 @@ struct Pixels {
 
 /// Bytes hold anything, but not these: they are numbers of a type, three at a time.
 #[test]
-fn elements_of_bytes_are_of_bytes() {
+fn byte_arrays_take_byte_tensors_only() {
     let pixels: Pixels = built(&bytes(&[2, 3])).unwrap();
     assert_eq!(pixels.data, [Rgb([0, 1, 2]), Rgb([3, 4, 5])]);
     assert_eq!((pixels.shape, pixels.dtype), ([2], Kind::U8));

@@ -47,7 +47,7 @@ fn outcome<T: DLPackImport>(shape: &[i64]) -> (Option<Result<T, ImportError>>, D
 }
 
 #[test]
-fn constructors() {
+fn constructors_release_the_tensor_once() {
     let (mask, drops) = outcome::<Mask>(&[2, 3]);
     let mask = mask.unwrap().unwrap();
     assert_eq!((mask.area, mask.width, mask.height), (6, 3, 2));
@@ -92,7 +92,7 @@ impl Table {
 }
 
 #[test]
-fn checks_and_defaults() {
+fn checks_and_defaults_release_the_tensor_once() {
     let (table, drops) = outcome::<Table>(&[2, 2]);
     let table = table.unwrap().unwrap();
     assert_eq!((table.title, table.names.len(), table.offset), ("unnamed", 0, 0));
@@ -126,7 +126,7 @@ impl Haunted {
 }
 
 #[test]
-fn defaults_that_panic() {
+fn panicking_defaults_release_the_tensor_once() {
     let (panicked, drops) = outcome::<Haunted>(&[6]);
     assert!(panicked.is_none_or(|haunted| {
         haunted.is_ok_and(|haunted| {
@@ -148,7 +148,7 @@ struct Narrow {
 }
 
 #[test]
-fn numbers_that_do_not_fit() {
+fn numbers_that_do_not_fit_are_refused() {
     let drops = Drops::new();
     let long = super::Forged { bytes: vec![0; 200], ..bytes(&[200]) };
     let narrow = Narrow::from_dlpack(imported(&long, &drops));
@@ -159,7 +159,7 @@ fn numbers_that_do_not_fit() {
 
 /// An element that is not aligned is found by the storage.
 #[test]
-fn elements_that_are_not_aligned() {
+fn misaligned_elements_are_refused() {
     #[derive(DLPackImport)]
     #[dlpack(crate = ::tensors)]
     struct Words {

@@ -16,7 +16,7 @@ struct Image {
 }
 
 #[test]
-fn element_types_and_devices() {
+fn other_element_types_and_devices_are_refused() {
     let floats = Forged { dtype: DataType::F32, ..forged(&[1, 1, 2], &[0, 0]) };
     assert_eq!(
         refused::<Image>(&floats),
@@ -31,7 +31,7 @@ fn element_types_and_devices() {
 }
 
 #[test]
-fn ranks() {
+fn other_ranks_are_refused() {
     assert_eq!(refused::<Image>(&bytes(&[2, 3])), "the tensor has 2 dimensions, `Image` needs 3");
     assert_eq!(refused::<Image>(&bytes(&[6])), "the tensor has 1 dimension, `Image` needs 3");
     let error = built::<Image>(&bytes(&[2, 3])).map(|_| ()).unwrap_err();
@@ -40,7 +40,7 @@ fn ranks() {
 }
 
 #[test]
-fn without_strides() {
+fn strided_tensors_are_refused_without_a_strides_field() {
     assert_eq!(
         refused::<Image>(&bytes(&[1, 2, 3]).strided(&[1, 1, 2], 0)),
         "the elements are not contiguous in row-major order, and `Image` has no field for \
@@ -76,7 +76,7 @@ struct Pitched {
 }
 
 #[test]
-fn orders_and_pitches() {
+fn other_orders_and_pitches_are_refused() {
     assert_eq!(
         refused::<ByColumns>(&bytes(&[2, 3])),
         "the elements are not contiguous in column-major order, and `ByColumns` has no field for \
@@ -116,7 +116,7 @@ struct Unsigned {
 }
 
 #[test]
-fn negative_strides() {
+fn negative_strides_are_refused_without_an_offset() {
     let flipped = bytes(&[2, 3]).strided(&[-3, 1], 3);
     assert_eq!(
         refused::<Strided>(&flipped),
@@ -142,7 +142,7 @@ struct Uneven {
 }
 
 #[test]
-fn strides_of_another_rank() {
+fn strides_of_another_rank_are_refused() {
     let uneven = built::<Uneven>(&bytes(&[6]));
     let uneven = uneven.map(|uneven| (uneven.data, uneven.shape, uneven.strides));
     assert_eq!(text(uneven), "the tensor has 1 dimension, `Uneven` needs 2");
@@ -170,7 +170,7 @@ struct Roomy {
 }
 
 #[test]
-fn dimensions() {
+fn other_dimensions_are_refused() {
     assert_eq!(refused::<Listed>(&bytes(&[6])), "the tensor has 1 dimension, `Listed` needs 4");
     assert_eq!(
         refused::<Listed>(&bytes(&[1, 2, 2, 1])),
@@ -221,7 +221,7 @@ struct Fussy {
 }
 
 #[test]
-fn requirements() {
+fn unmet_requirements_are_described() {
     assert!(built::<Picky>(&bytes(&[2, 3])).is_ok());
     assert!(built::<Picky>(&Forged { device: Device::CUDA_HOST, ..bytes(&[6]) }).is_ok());
     let says = |forged: &Forged, text: &str| assert_eq!(refused::<Picky>(forged), text);
@@ -281,7 +281,7 @@ struct Bytes {
 }
 
 #[test]
-fn bytes_of_any_type() {
+fn bytes_accept_any_dtype() {
     let value: Bytes = built(&forged(&[1, 2], &[3, 4])).unwrap();
     assert_eq!(value.data[..4], 3_i32.to_ne_bytes());
     assert_eq!(value.data[4..], 4_i32.to_ne_bytes());

@@ -57,7 +57,7 @@ struct Strided {
 }
 
 #[test]
-fn by_name() {
+fn fields_get_their_role_by_name() {
     same_again::<Image>(&bytes(&[2, 3]));
     same_again::<Image>(&Forged { flags: Flags::READ_ONLY, ..bytes(&[3, 2]) });
     same_again::<Image>(&bytes(&[0, 3]));
@@ -103,7 +103,7 @@ struct Pitched {
 }
 
 #[test]
-fn listed_numbers() {
+fn listed_dimensions_are_imported() {
     same_again::<Listed>(&bytes(&[1, 3, 1, 1]));
     let pitched = forged(&[2, 2], &[0, 1, 2, 3, 4]).strided(&[3, 1], 0);
     same_again::<Pitched>(&pitched);
@@ -140,7 +140,7 @@ struct ByColumns {
 }
 
 #[test]
-fn orders() {
+fn orders_are_imported() {
     let numbers = [0, 1, 2, 3, 4, 5];
     for (strides, order, pitch) in [
         ([2, 1], Order::RowMajor, 2),
@@ -172,7 +172,7 @@ struct Fixed {
 }
 
 #[test]
-fn arrays_with_room() {
+fn arrays_of_a_fixed_capacity_are_imported() {
     same_again::<Fixed>(&forged(&[2, 3], &[0, 1, 2, 3, 4, 5]));
     let case = forged(&[2, 2], &[0, 1, 2, 3, 4, 5]).strided(&[-3, 2], 12);
     same_again::<Fixed>(&case);
@@ -193,7 +193,7 @@ struct Copied<S: tensors::FromElements + tensors::Storage> {
 
 /// Every storage that can be filled, and the elements that it then exports.
 #[test]
-fn copies() {
+fn copied_fields_are_imported() {
     fn copied<S: tensors::FromElements + tensors::Storage + Send + 'static>(
         forged: &Forged,
     ) -> Vec<i32> {
@@ -247,7 +247,7 @@ struct DenseByColumns {
 }
 
 #[test]
-fn layouts_of_copies() {
+fn copied_fields_get_the_layout_of_the_copy() {
     let case = Forged {
         device: Device::CUDA_HOST,
         ..forged(&[2, 3], &[0, 1, 2, 3, 4, 5]).strided(&[-1, 2], 4)
@@ -297,7 +297,7 @@ struct Padded {
 }
 
 #[test]
-fn bytes_of_any_type() {
+fn bytes_of_any_dtype_are_imported() {
     let case = forged(&[2, 2], &[1, 2, 3, 4]).strided(&[1, 2], 0);
     let chunk: Chunk = built(&case).unwrap();
     assert_eq!(chunk.dtype, Kind::I32);
@@ -353,7 +353,7 @@ struct AnyCompact {
 }
 
 #[test]
-fn elements_of_any_type_on_any_device() {
+fn elements_of_any_dtype_and_device_are_imported() {
     let floats = forged(&[2, 2], &[0; 8]).strided(&[-3, 1], 12);
     let handle = Device::new(tensors::ffi::kDLVulkan, 2);
     for device in [Device::CPU, Device::cuda(1), Device::CUDA_HOST, handle] {
@@ -416,7 +416,7 @@ struct PixelsByColumns {
 
 /// The axes of an element are none of the struct's.
 #[test]
-fn copies_of_pixels() {
+fn copied_pixels_are_imported() {
     let case = bytes(&[2, 1, 3]);
     let pixels: Pixels = built(&case).unwrap();
     assert_eq!(pixels.data, [Rgb([0, 1, 2]), Rgb([3, 4, 5])]);

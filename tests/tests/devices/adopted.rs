@@ -43,7 +43,7 @@ fn adopt(
 
 /// An owner that frees in order is dropped while kernels run.
 #[test]
-fn freed_in_order() {
+fn memory_is_freed_in_stream_order() {
     let _session = Session;
     let (gate, (dropped, was_dropped)) = (Event::of_host(), channel());
     let (ours, consumer) = (stream::<Npu>(), held_by(&gate));
@@ -61,7 +61,7 @@ fn freed_in_order() {
 
 /// An owner that frees at once is dropped when the kernels are done.
 #[test]
-fn freed_at_once() {
+fn memory_freed_at_once_waits_for_consumers() {
     let _session = Session;
     let (gate, (dropped, was_dropped)) = (Event::of_host(), channel());
     let (ours, consumer, theirs) = (stream::<Npu>(), held_by(&gate), Stream::new(0).unwrap());
@@ -85,7 +85,7 @@ fn freed_at_once() {
 
 /// Device memory that is never freed has an owner without a drop.
 #[test]
-fn nobody_frees_it() {
+fn memory_without_an_owner_is_not_freed() {
     let _session = Session;
     let ours = stream::<Npu>();
     let address = ours.stream().allocate(16).unwrap();
@@ -110,7 +110,7 @@ fn nobody_frees_it() {
 
 /// An import as a buffer: ordered for its consumers, and given back after them.
 #[test]
-fn imported_memory() {
+fn an_import_is_adopted_as_a_buffer() {
     let _session = Session;
     let (gate, ours) = (Event::of_host(), stream::<Npu>());
     let (lent, theirs) = (filled(ours.clone(), 2.0), ours.clone());
@@ -135,7 +135,7 @@ fn imported_memory() {
 
 /// Nothing has no address, and is a buffer even so.
 #[test]
-fn imported_nothing() {
+fn an_empty_import_is_adopted() {
     let _session = Session;
     let ours = stream::<Npu>();
     let nothing = DeviceBuffer::zeroed_on(ours.clone(), DataType::F32, 0).unwrap();
@@ -152,7 +152,7 @@ fn imported_nothing() {
 }
 
 #[test]
-fn imported_memory_of_elsewhere() {
+fn an_import_of_another_device_is_refused() {
     let _session = Session;
     let owned =
         ImportedStorage::new(vector(vec![1.0_f32], 1).into_dlpack().unwrap().import().unwrap());

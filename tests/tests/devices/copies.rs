@@ -104,7 +104,7 @@ fn a_wrapper_is_copied_after_the_work() {
 }
 
 #[test]
-fn who_cannot_copy_says_so() {
+fn a_backend_without_copies_returns_an_error() {
     let _session = Session;
     let tensor = vector(filled(stream(), 3.0), 4);
     assert_eq!(tensor.copy_to_dlpack().unwrap_err(), Error::NotOnHost { device: NPU });
@@ -120,7 +120,7 @@ fn who_cannot_copy_says_so() {
 
 /// Packed elements are copied where they are compact, as on the host.
 #[test]
-fn packed_elements() {
+fn packed_elements_are_copied() {
     let _session = Session;
     let device = DeviceBuffer::<Npu>::from_slice(NPU, &[0x21_u8, 0x43, 0x65]).unwrap();
     let fours = Owner::new(device.clone(), &[5]).dtype(U4);
@@ -137,7 +137,7 @@ fn packed_elements() {
 
 /// What the device finds out while it copies is an error of the copy.
 #[test]
-fn a_copy_that_fails() {
+fn a_failed_copy_is_an_error() {
     let _session = Session;
     let ours = stream::<Npu>();
     let address = ours.stream().allocate(16).unwrap();

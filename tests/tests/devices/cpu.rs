@@ -9,7 +9,7 @@ use tensors::{DLPackExport, DataType, Device, Error, Flags, StreamArg};
 use super::npu::vector;
 
 #[test]
-fn nothing_takes_no_memory() {
+fn an_empty_buffer_allocates_nothing() {
     assert_eq!(size_of::<NoStream>(), 0);
     assert_eq!(size_of::<<NoStream as Stream>::Event>(), 0);
     // The device and a name, which is NULL.
@@ -17,7 +17,7 @@ fn nothing_takes_no_memory() {
 }
 
 #[test]
-fn the_rule_of_the_host() {
+fn the_cpu_accepts_no_stream_handles() {
     let stream = WorkStream::<Cpu>::current(Device::CPU).unwrap();
     sync_for(&stream, stream.as_arg()).unwrap();
     sync_for(&stream, StreamArg::unspecified()).unwrap();

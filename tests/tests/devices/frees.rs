@@ -20,7 +20,7 @@ fn reads(stream: &Stream) -> bool {
 }
 
 #[test]
-fn after_the_kernels_of_several_consumers() {
+fn memory_is_freed_after_the_kernels_of_several_consumers() {
     let _session = Session;
     let gates = [(); 3].map(|()| Event::of_host());
     let consumers = gates.each_ref().map(held_by);
@@ -55,7 +55,7 @@ fn after_the_kernels_of_several_consumers() {
 
 /// The consumer closes its stream right after it enqueued a kernel.
 #[test]
-fn after_the_kernels_of_a_closed_stream() {
+fn memory_is_freed_after_the_kernels_of_a_closed_stream() {
     let _session = Session;
     let gate = Event::of_host();
     let consumer = held_by(&gate);
@@ -75,7 +75,7 @@ fn after_the_kernels_of_a_closed_stream() {
 
 /// A consumer without a stream, and the host, get finished work.
 #[test]
-fn to_nobodys_stream() {
+fn an_export_without_a_stream_waits_for_the_work() {
     let _session = Session;
     for consumer in [StreamArg::unspecified(), StreamArg::on_host()] {
         let gate = Event::of_host();
@@ -96,7 +96,7 @@ fn to_nobodys_stream() {
 
 /// A hand-off to our own stream enqueues nothing, and needs nothing.
 #[test]
-fn on_our_own_stream() {
+fn a_consumer_on_our_own_stream_enqueues_nothing() {
     let _session = Session;
     let gate = Event::of_host();
     let buffer = filled(held_by(&gate), 2.0);
@@ -109,7 +109,7 @@ fn on_our_own_stream() {
 }
 
 #[test]
-fn a_stream_is_remembered_once() {
+fn a_stream_is_recorded_once() {
     let _session = Session;
     let (ours, theirs) = (stream::<Npu>(), stream::<Npu>());
     let uses = ConsumerStreams::<Npu>::new();
@@ -126,7 +126,7 @@ fn a_stream_is_remembered_once() {
 
 /// Many threads hand one buffer off; the list loses nobody.
 #[test]
-fn remembered_from_many_threads() {
+fn streams_are_recorded_from_many_threads() {
     let _session = Session;
     let (uses, ours) = (ConsumerStreams::<Npu>::new(), stream::<Npu>());
     let streams: Vec<_> = (0..8).map(|_| stream::<Npu>()).collect();
@@ -145,7 +145,7 @@ fn remembered_from_many_threads() {
 /// Who asks for no synchronisation is refused, where nobody could tell when the
 /// memory is free.
 #[test]
-fn an_unnamed_stream() {
+fn a_consumer_without_synchronisation_is_refused_or_waited_for() {
     let _session = Session;
     let gate = Event::of_host();
     let tensor = vector(filled(held_by(&gate), 1.0), 4);
@@ -165,7 +165,7 @@ fn an_unnamed_stream() {
 /// A stream that cannot be kept is no name at the time of the free, unless the
 /// consumer promised so.
 #[test]
-fn a_stream_that_does_not_last() {
+fn a_short_lived_stream_is_waited_for_with_the_device() {
     type Fleeting = Variant<false, true>;
     let _session = Session;
     let consumer = stream::<Fleeting>();
@@ -185,7 +185,7 @@ fn a_stream_that_does_not_last() {
 
 /// A handle that names nothing is an error of the device, before anything happens.
 #[test]
-fn a_stream_that_is_none() {
+fn invalid_streams_are_refused() {
     let _session = Session;
     let handle = {
         let gone = stream::<Npu>();
@@ -202,7 +202,7 @@ fn a_stream_that_is_none() {
 /// The stream that is current where the export happens does not matter: the
 /// buffer knows its own.
 #[test]
-fn the_buffer_knows_its_stream() {
+fn a_buffer_is_synchronized_on_its_own_stream() {
     let _session = Session;
     let ours = stream::<Npu>();
     let buffer = filled(ours.clone(), 1.0);

@@ -99,7 +99,7 @@ fn go_on() {
 
 /// The caller frees its memory when the call has failed. The copy goes on in other memory.
 #[test]
-fn memory_of_a_copy_that_goes_on_is_kept() {
+fn memory_of_an_unfinished_copy_is_kept() {
     let elements = vec![1_u32; 4];
     let outcome = DeviceBuffer::<Lost>::from_slice(DEVICE, &elements).map(drop);
     assert_eq!(outcome, Err(LOST));

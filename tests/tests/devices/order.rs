@@ -121,7 +121,7 @@ unsafe impl Backend for Silent {
 /// A stream that may be gone when the memory is freed is not kept unless the backend says
 /// that it can be.
 #[test]
-fn streams_do_not_last_by_default() {
+fn stream_handles_are_not_kept_by_default() {
     let ours = WorkStream::<Silent>::current(DEVICE).unwrap();
     let uses = ConsumerStreams::new();
     assert_eq!(uses.sync_for(&ours, consumer(2)), Err(Error::StreamUntracked { device: DEVICE }));
@@ -172,7 +172,7 @@ fn the_producer_records_and_the_consumer_waits() {
 }
 
 #[test]
-fn the_work_stream_is_the_consumers() {
+fn a_table_consumer_works_on_the_current_stream() {
     CURRENT.set(2);
     let buffer = buffer::<false>(1, FreeOrder::StreamOrdered);
     buffer.sync_for(StreamArg::work_stream()).unwrap();
@@ -185,7 +185,7 @@ fn the_work_stream_is_the_consumers() {
 }
 
 #[test]
-fn who_frees_at_once_is_dropped_after_a_wait() {
+fn an_owner_that_frees_at_once_is_dropped_after_a_wait() {
     let buffer = buffer::<true>(1, FreeOrder::Immediate);
     buffer.sync_for(consumer(2)).unwrap();
     calls();
@@ -207,14 +207,14 @@ fn an_unnamed_stream_is_waited_for_with_the_device() {
 /// What the consumer does comes after what the producer did, also where they share
 /// a queue that has no order.
 #[test]
-fn one_queue_is_fenced() {
+fn an_unordered_queue_shared_by_both_sides_is_fenced() {
     sync_for(&named::<false>(1), consumer(1)).unwrap();
     assert_eq!(calls(), ["fence 1"]);
 }
 
 /// Neither is anything enqueued, nor is the stream remembered.
 #[test]
-fn a_stream_that_cannot_follow_is_refused() {
+fn a_stream_that_cannot_wait_is_refused() {
     let buffer = buffer::<true>(1, FreeOrder::StreamOrdered);
     CURRENT.set(12);
     for refused in [consumer(12), StreamArg::work_stream()] {
@@ -229,7 +229,7 @@ fn a_stream_that_cannot_follow_is_refused() {
 
 /// A queue of several names is one queue.
 #[test]
-fn names_of_one_queue_are_remembered_once() {
+fn handles_of_one_queue_are_recorded_once() {
     let uses = ConsumerStreams::<Log<false>>::new();
     for handle in [102, 202, 302, 102] {
         uses.sync_for(&named(1), consumer(handle)).unwrap();
@@ -244,7 +244,7 @@ fn names_of_one_queue_are_remembered_once() {
 
 /// A name that was another queue's is not taken for that.
 #[test]
-fn queues_of_one_name_are_several() {
+fn a_reused_handle_is_a_new_queue() {
     let uses = ConsumerStreams::<Log<false>>::new();
     uses.sync_for(&named(1), consumer(2)).unwrap();
     calls();
@@ -257,7 +257,7 @@ fn queues_of_one_name_are_several() {
 /// The record of streams has an end: whoever makes one for each use of memory that
 /// stays does not fill the machine with them.
 #[test]
-fn streams_without_end() {
+fn the_list_of_streams_is_bounded() {
     const MOST: usize = 256;
     fn remembered<const SYNC: bool>() -> (Result<(), Error>, bool) {
         let uses = ConsumerStreams::<Many<SYNC>>::new();

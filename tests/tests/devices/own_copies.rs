@@ -33,7 +33,7 @@ fn bytes(tensor: &ManagedTensor, byte_len: usize) -> Vec<u8> {
 /// A copy has memory of its own, the strides of the tensor, and the elements as
 /// they are when the pending work is done.
 #[test]
-fn with_strides() {
+fn strided_tensors_are_copied_on_the_device() {
     let _session = Session;
     let numbers: Vec<u8> = (0..24).collect();
     let device = DeviceBuffer::<Npu>::from_slice(NPU, &numbers).unwrap();
@@ -50,7 +50,7 @@ fn with_strides() {
 }
 
 #[test]
-fn of_pending_work() {
+fn copies_include_pending_work() {
     let _session = Session;
     let gate = Event::of_host();
     let tensor = vector(filled(held_by(&gate), 3.0), 4);
@@ -65,7 +65,7 @@ fn of_pending_work() {
 }
 
 #[test]
-fn of_nothing_and_on_the_host() {
+fn empty_tensors_and_host_tensors_are_copied() {
     let _session = Session;
     let nothing = vector(filled(stream(), 3.0), 0);
     let copy = copy_on_device::<Both, _>(&nothing, StreamArg::unspecified()).unwrap();
@@ -76,7 +76,7 @@ fn of_nothing_and_on_the_host() {
 }
 
 #[test]
-fn who_cannot_copy_says_so() {
+fn a_backend_without_copies_returns_an_error() {
     let _session = Session;
     let tensor = vector(filled(stream(), 3.0), 4);
     let copy = |error| match error {

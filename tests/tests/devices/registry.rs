@@ -32,7 +32,7 @@ unsafe impl Backends for Curious {
 }
 
 #[test]
-fn a_plug_in_comes_late() {
+fn a_backend_registered_late_is_used() {
     let _session = Session;
     let tensor = vector(filled(stream(), 5.0), 4);
     if !Registry::serves(NPU) {
@@ -75,7 +75,7 @@ fn the_registry_is_not_registered() {
 
 /// Of several that come at once, one wins, and all know which.
 #[test]
-fn registered_by_many_threads() {
+fn one_of_many_concurrent_registrations_succeeds() {
     const KIND: DLDeviceType = DLDeviceType(110);
     const ROUNDS: i32 = if cfg!(miri) { 3 } else { 200 };
     for round in 0..ROUNDS {

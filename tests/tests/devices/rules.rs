@@ -83,7 +83,7 @@ fn check(name: &str, rules: StreamRules, table: &[(usize, [Is; 8])]) {
 }
 
 #[test]
-fn cuda() {
+fn stream_values_of_cuda() {
     check(
         "CUDA",
         StreamRules::CUDA,
@@ -97,7 +97,7 @@ fn cuda() {
 }
 
 #[test]
-fn rocm() {
+fn stream_values_of_rocm() {
     check(
         "ROCm",
         StreamRules::ROCM,
@@ -109,7 +109,7 @@ fn rocm() {
 }
 
 #[test]
-fn other_devices() {
+fn stream_values_of_other_devices() {
     check(
         "others",
         StreamRules::HANDLES,
@@ -121,7 +121,7 @@ fn other_devices() {
 }
 
 #[test]
-fn host() {
+fn stream_values_of_the_host() {
     check(
         "host",
         StreamRules::HOST,
@@ -132,7 +132,7 @@ fn host() {
 
 /// A device that wants to be told: nothing is no answer.
 #[test]
-fn rules_of_a_devices_own() {
+fn a_backend_may_define_its_own_stream_values() {
     const OWN: StreamRules = StreamRules::new(
         StreamMeaning::Refused("send a queue"),
         &[(7, StreamMeaning::Default(9)), (9, StreamMeaning::Default(9))],
@@ -164,7 +164,7 @@ fn numbers_for_consumers() {
 }
 
 #[test]
-fn refusals_say_what_to_send() {
+fn refusals_name_the_accepted_values() {
     let refused = |rules: StreamRules, device, says| {
         rules.decide(device, StreamHandle::NULL, says).unwrap_err().to_string()
     };

@@ -53,7 +53,7 @@ fn allocations_are_zeroed_and_for_the_current_stream() {
 }
 
 #[test]
-fn work_streams() {
+fn a_set_returns_the_current_stream_of_each_device() {
     let _session = Session;
     assert!(Both::current_work_stream(Device::CPU).unwrap().is_null());
     let stream = Stream::new(0).unwrap();
@@ -69,7 +69,7 @@ fn work_streams() {
 }
 
 #[test]
-fn a_device_that_nobody_serves() {
+fn a_device_without_a_backend_is_an_error() {
     let opencl = Device::new(kDLOpenCL, 0);
     assert!(!Both::serves(opencl));
     let error = Error::NoBackend { device: opencl };
@@ -89,7 +89,7 @@ fn a_device_that_nobody_serves() {
 
 /// The first that serves a kind of device answers, whatever the answer.
 #[test]
-fn the_first_one_answers() {
+fn the_first_matching_backend_is_used() {
     let _session = Session;
     let error = Error::Unsupported { device: NPU, what: "allocator" };
     assert_eq!(<(Bare, Npu)>::allocate(&prototype(NPU)).unwrap_err(), error);
@@ -101,7 +101,7 @@ fn the_first_one_answers() {
 
 /// No elements are an allocation too.
 #[test]
-fn nothing_is_allocated_and_freed() {
+fn empty_buffers_are_allocated_and_freed() {
     let _session = Session;
     for device in [Device::CPU, NPU] {
         let nothing = Prototype::new(DataType::F32, Dims::borrowed(&[0, 3]), device).unwrap();
@@ -117,7 +117,7 @@ fn nothing_is_allocated_and_freed() {
 
 /// A foreign struct may say a wrong device; the runtime knows the right one.
 #[test]
-fn whose_memory_it_is() {
+fn memory_is_classified_by_its_runtime() {
     let _session = Session;
     let tensor = Both::allocate(&prototype(Device::new(kDLExtDev, 1))).unwrap();
     let data = tensor.data_ptr().cast();

@@ -47,7 +47,7 @@ fn an_export_is_ordered_before_the_current_stream() {
 }
 
 #[test]
-fn a_view_is_ordered_too() {
+fn a_view_is_ordered_before_the_current_stream() {
     let _session = Session;
     let gate = Event::of_host();
     let tensor = object(vector(filled(held_by(&gate), 3.0), 4));
@@ -64,7 +64,7 @@ fn a_view_is_ordered_too() {
 
 #[test]
 #[cfg_attr(miri, ignore = "a handle becomes an address for C, which Miri is told to refuse")]
-fn the_current_stream_is_the_devices() {
+fn the_current_stream_is_that_of_the_device() {
     let _session = Session;
     let current = npu().0.current_work_stream.expect("set");
     let theirs = Stream::new(0).unwrap();

@@ -82,7 +82,7 @@ fn cpu() -> &'static DLPackExchangeAPI {
 }
 
 #[test]
-fn zeros_that_are_the_consumers_own() {
+fn allocated_tensors_are_zeroed_and_exclusive() {
     for shape in [&[][..], &[6], &[2, 3], &[0, 3], &[1, 1, 1, 1, 1, 1, 1, 1, 2]] {
         let (code, tensor, told) = call(cpu(), &wish(shape), true);
         assert_eq!((code, told), (0, vec![]), "{shape:?}");
@@ -190,7 +190,7 @@ impl Drop for Payload {
 
 /// X7: SetError exactly once, with C strings, whatever the device does.
 #[test]
-fn devices_that_fail_are_reported_once() {
+fn a_failing_device_is_reported_once() {
     let table = table::<Picture, Heap, Failing, NotImportable>();
     let cases = [
         (1, "BufferError", "the device\u{FFFD} is lost"),

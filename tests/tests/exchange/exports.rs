@@ -13,7 +13,7 @@ use crate::exchange::host::{
 
 /// X10: the header, and that there is one table.
 #[test]
-fn the_table_says_1_3_and_has_no_past() {
+fn the_table_has_version_1_3_and_no_predecessor() {
     let table = exports::<Picture>().0;
     let version = table.header.version;
     assert_eq!((version.major, version.minor), (1, 3));
@@ -46,7 +46,7 @@ fn an_object_is_exported_without_a_copy_and_stays_usable() {
 }
 
 #[test]
-fn read_only_memory_says_so() {
+fn read_only_memory_has_the_flag() {
     let object = object(Picture::new());
     let tensor = exports::<Picture>().tensor(object);
     assert_eq!(tensor.flags(), DLPACK_FLAG_BITMASK_READ_ONLY);

@@ -28,7 +28,7 @@ fn refused(case: &Case, built: &Struct) {
 /// The error is the import's, and the tensor stays with the caller.
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no pages to protect")]
-fn what_cannot_be_stays_with_the_caller() {
+fn malformed_structs_stay_with_the_caller() {
     TAKING.set(Taking::Keeps);
     for case in malformed() {
         for with_deleter in [true, false] {
@@ -44,7 +44,7 @@ fn what_cannot_be_stays_with_the_caller() {
 /// the struct is read in between.
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no pages to protect")]
-fn what_can_be_is_the_objects() {
+fn borderline_structs_belong_to_the_object() {
     TAKING.set(Taking::Keeps);
     for case in borderline().into_iter().chain(on_devices()) {
         for with_deleter in [true, false] {

@@ -33,7 +33,7 @@ fn delete(tensor: *mut DLManagedTensorVersioned) {
 }
 
 #[test]
-fn an_object_has_the_tensor_and_releases_it_at_its_end() {
+fn an_object_owns_the_tensor_and_releases_it_when_dropped() {
     let drops = Drops::new();
     TAKING.set(Taking::Keeps);
     let (code, made) = importable().to_object(numbers().raw(&drops));
@@ -44,7 +44,7 @@ fn an_object_has_the_tensor_and_releases_it_at_its_end() {
 }
 
 #[test]
-fn an_object_that_copied_needs_the_tensor_no_longer() {
+fn an_object_that_copied_releases_the_tensor_at_once() {
     let drops = Drops::new();
     TAKING.set(Taking::Copies);
     let (code, made) = importable().to_object(numbers().raw(&drops));
@@ -58,7 +58,7 @@ fn an_object_that_copied_needs_the_tensor_no_longer() {
 
 /// X9: the deleter runs once, and it is the caller who runs it.
 #[test]
-fn after_a_failure_the_tensor_is_the_callers() {
+fn after_a_failure_the_caller_owns_the_tensor() {
     let cases = [
         (Taking::Refuses, false, "ValueError", "two dimensions"),
         (Taking::Panics, false, "RuntimeError", "panicked"),
@@ -85,7 +85,7 @@ fn after_a_failure_the_tensor_is_the_callers() {
 }
 
 #[test]
-fn a_class_that_only_exports_touches_nothing() {
+fn an_export_only_class_refuses_without_reading_the_tensor() {
     let drops = Drops::new();
     let tensor = numbers().raw(&drops);
     assert_eq!(exports::<Picture>().to_object(tensor), (-1, ptr::null_mut()));
@@ -100,7 +100,7 @@ fn a_class_that_only_exports_touches_nothing() {
 /// Who puts the tensor away and says that it failed shares it with the caller,
 /// and whoever is done second releases it.
 #[test]
-fn what_was_put_away_has_two_owners() {
+fn a_tensor_shared_by_a_failed_constructor_has_two_owners() {
     for caller_first in [true, false] {
         let drops = Drops::new();
         TAKING.set(Taking::Steals);
@@ -125,7 +125,7 @@ fn what_was_put_away_has_two_owners() {
 
 /// X9: the thread that drops it, and the caller, may be done at the same moment.
 #[test]
-fn what_another_thread_drops_meanwhile_has_two_owners() {
+fn a_tensor_dropped_on_another_thread_meanwhile_has_two_owners() {
     for _ in 0..if cfg!(miri) { 2 } else { 200 } {
         let drops = Drops::new();
         TAKING.set(Taking::HandsOver);
@@ -139,7 +139,7 @@ fn what_another_thread_drops_meanwhile_has_two_owners() {
 }
 
 #[test]
-fn structs_that_cannot_be_stay_with_the_caller() {
+fn invalid_structs_stay_with_the_caller() {
     TAKING.set(Taking::Keeps);
     let wrong = [
         Forged { ndim: Some(-1), ..numbers() },
@@ -192,7 +192,7 @@ fn a_null_deleter_is_not_called() {
 }
 
 #[test]
-fn null_is_refused_and_leaves_the_tensor_alone() {
+fn null_is_refused_and_the_tensor_is_not_touched() {
     assert_eq!(importable().to_object(ptr::null_mut()), (-1, ptr::null_mut()));
     assert_eq!(only_raised().1, Error::NullTensor.to_string());
     let drops = Drops::new();
@@ -207,7 +207,7 @@ fn null_is_refused_and_leaves_the_tensor_alone() {
 
 /// Metadata, flags included, are the producer's; the object may die anywhere.
 #[test]
-fn what_the_object_has_is_what_came() {
+fn the_object_holds_the_tensor_unchanged() {
     TAKING.set(Taking::Keeps);
     let drops = Drops::new();
     let case = Forged { flags: Flags::READ_ONLY, version: Version::new(1, 9), ..numbers() };
@@ -225,7 +225,7 @@ fn what_the_object_has_is_what_came() {
 
 /// An export of ours, taken by a class of ours.
 #[test]
-fn there_and_back() {
+fn an_own_export_is_imported_again() {
     TAKING.set(Taking::Keeps);
     let numbers = object(Numbers::new(Wrong::Nowhere));
     let (_, tensor) = exports::<Numbers>().managed(numbers);

@@ -15,7 +15,7 @@ fn stream(device_type: DLDeviceType, device_id: i32) -> (i32, *mut c_void) {
 }
 
 #[test]
-fn the_cpu_has_none() {
+fn the_cpu_has_no_current_stream() {
     assert_eq!(stream(kDLCPU, 0), (0, ptr::null_mut()));
     assert!(raised().is_empty());
 }

@@ -65,7 +65,7 @@ fn lends<T: DLPackExport + 'static>() -> &'static DLPackExchangeAPI {
 }
 
 #[test]
-fn a_view_is_of_the_object_itself() {
+fn a_view_points_into_the_object() {
     let numbers = Numbers::new(Wrong::Nowhere);
     let address = numbers.data.data().as_ptr();
     let object = object(numbers);
@@ -113,7 +113,7 @@ fn stored_dimensions_are_not_copied() {
 
 /// Only the strides that were checked are pointed at, which are those that were named last.
 #[test]
-fn strides_that_were_named_twice() {
+fn strides_given_twice_use_the_last_list() {
     struct Twice(SharedBuffer<u16>, [i64; 1], [i64; 1]);
 
     impl DLPackExport for Twice {
@@ -233,7 +233,7 @@ fn computed_dimensions_outlive_the_call() {
 }
 
 #[test]
-fn tensors_without_elements_and_without_dimensions() {
+fn empty_tensors_and_scalars_are_viewed() {
     #[derive(DLPackExport)]
     #[dlpack(crate = tensors)]
     struct Any {
@@ -257,7 +257,7 @@ fn tensors_without_elements_and_without_dimensions() {
 
 /// The same refusals as for a capsule without flags.
 #[test]
-fn what_a_dltensor_cannot_say_is_refused() {
+fn tensors_that_a_dltensor_cannot_describe_are_refused() {
     let picture = object(Picture::new());
     let (code, tensor) = view(exports::<Picture>().0, picture);
     assert_eq!((code, tensor.ndim), (-1, 0));
@@ -311,7 +311,7 @@ fn failures_are_raised_once_and_leave_no_pointers() {
 
 /// A view holds no owner: the object keeps the memory alive.
 #[test]
-fn a_view_is_no_owner() {
+fn a_view_does_not_own_the_object() {
     let data: Arc<[u8]> = (0..24).collect();
     let picture = object(Picture { data: Arc::clone(&data), shape: [3, 4, 2] });
     let tensor = viewed(lends::<Picture>(), picture);

@@ -105,7 +105,7 @@ pub(crate) fn alive() -> isize {
 }
 
 #[test]
-fn it_fails_once_and_counts() {
+fn the_alarm_fails_one_allocation_and_counts() {
     let box_of_one = || {
         let mut one = Vec::<u8>::new();
         one.try_reserve_exact(1).map(|()| one)

@@ -183,7 +183,7 @@ const USES: [(&str, Use); 8] = [
 ];
 
 #[test]
-fn exports() {
+fn panics_in_an_export_drop_the_owner_once() {
     let mut panics = 0;
     for hook in EXPORTING {
         for (name, run) in USES {
@@ -276,7 +276,7 @@ fn view(value: &Hooked) {
 
 /// A host that panics where it should raise has nobody to tell.
 #[test]
-fn a_host_that_panics() {
+fn a_panicking_host_does_not_unwind_into_c() {
     let drops = Drops::new();
     let value = hooked(&drops, &[999]);
     ARMED.set(Some(Hook::Raise));
@@ -315,7 +315,7 @@ fn tensor(drops: &Drops) -> *mut DLManagedTensorVersioned {
 }
 
 #[test]
-fn imports() {
+fn panics_in_an_import_drop_the_owner_once() {
     for hook in [Hook::FromShape, Hook::Construct, Hook::Validate] {
         let (before, drops) = (alive(), Drops::new());
         // SAFETY: it was just exported.
@@ -332,7 +332,7 @@ fn imports() {
 
 /// The tensor stays the caller's.
 #[test]
-fn objects_of_the_table() {
+fn panics_in_a_constructor_of_the_table_leave_the_tensor() {
     let make = table::<Made, Pointers, Cpu, Importable>();
     let make = make.managed_tensor_to_py_object_no_sync.unwrap();
     for hook in [Hook::FromShape, Hook::Construct, Hook::Validate, Hook::Wrap] {
@@ -370,7 +370,7 @@ unsafe impl Backends for Broken {
 }
 
 #[test]
-fn devices() {
+fn panics_in_a_backend_drop_the_owner_once() {
     let table = table::<Made, Pointers, Broken, Importable>();
     let allocate = table.managed_tensor_allocator.unwrap();
     let before = alive();

@@ -95,14 +95,14 @@ pub(super) fn import(drops: &Drops, round: usize) {
 }
 
 #[test]
-fn exports() {
+fn threads_that_export_leak_nothing() {
     let drops = Drops::new();
     under_load("exports", |round| export(&drops, round));
     assert_eq!(drops.count(), rounds() / 2 * 2 * THREADS);
 }
 
 #[test]
-fn shared_exports_of_one_object() {
+fn threads_that_export_one_object_leak_nothing() {
     let drops = Drops::new();
     let buffer = SharedBuffer::<f32>::zeroed(6).unwrap();
     let owner = Owner::new(buffer, &[2, 3]).counted(&drops);
@@ -114,7 +114,7 @@ fn shared_exports_of_one_object() {
 }
 
 #[test]
-fn imports() {
+fn threads_that_import_leak_nothing() {
     let drops = Drops::new();
     under_load("imports", |round| import(&drops, round));
     assert_eq!(drops.count(), rounds() / 2 * 2 * THREADS);
@@ -122,7 +122,7 @@ fn imports() {
 
 /// Made on one thread, deleted on another.
 #[test]
-fn deleters_elsewhere() {
+fn deleters_on_other_threads_leak_nothing() {
     let drops = Drops::new();
     let shared: Arc<[f32]> = Arc::from([0.0; 6]);
     let half = || {

@@ -29,7 +29,7 @@ fn judged<T>(result: Result<T, Error>, failed: bool) {
 }
 
 #[test]
-fn exports() {
+fn a_failed_allocation_of_an_export_leaks_nothing() {
     for shape in SHAPES {
         let owner = || Owner::new(vec![0_f32; 6], shape);
         assert!(each_fails(owner, Owner::into_dlpack, judged) >= 1, "{shape:?}");
@@ -45,7 +45,7 @@ fn exports() {
 
 /// An owner that is larger than a handle is boxed.
 #[test]
-fn large_shared_owners() {
+fn a_failed_allocation_of_a_large_shared_owner_leaks_nothing() {
     struct Large([usize; 9], Arc<[f32]>);
 
     impl Storage for Large {
@@ -73,7 +73,7 @@ fn large_shared_owners() {
 }
 
 #[test]
-fn buffers() {
+fn a_failed_allocation_of_a_buffer_leaks_nothing() {
     assert_eq!(each_fails(|| (), |()| SharedBuffer::<f32>::zeroed(6), judged), 2);
     assert_eq!(each_fails(|| (), |()| SharedBuffer::from_slice(&[1_u8; 9]), judged), 2);
 }
@@ -93,7 +93,7 @@ fn import(raw: *mut DLManagedTensorVersioned) -> Result<ImportedTensor, Error> {
 }
 
 #[test]
-fn imports() {
+fn a_failed_allocation_of_an_import_leaks_nothing() {
     for shape in SHAPES {
         let allocations = if shape.len() > 8 { 2 } else { 1 };
         assert_eq!(each_fails(|| in_c(shape), import, judged), allocations);
@@ -134,7 +134,7 @@ fn imported_as<T: DLPackImport>(tensor: ImportedTensor) -> Result<T, Error> {
 }
 
 #[test]
-fn derived_imports() {
+fn a_failed_allocation_of_a_derived_import_leaks_nothing() {
     fn check<const N: usize>(shape: &[i64]) {
         let imported = || import(in_c(shape)).unwrap();
         assert_eq!(each_fails(imported, imported_as::<Kept<N>>, judged), 0);
@@ -147,7 +147,7 @@ fn derived_imports() {
 
 /// Arrays of imported elements, whose shape and strides are lists.
 #[test]
-fn arrays() {
+fn a_failed_allocation_of_an_array_view_leaks_nothing() {
     // For more than four axes `ndarray` allocates too, and aborts.
     for shape in &SHAPES[..2] {
         let imported = || import(in_c(shape)).unwrap();
@@ -211,7 +211,7 @@ fn coded(code: i32, failed: bool) {
 }
 
 #[test]
-fn the_table_exports() {
+fn a_failed_allocation_of_a_table_export_leaks_nothing() {
     fn check<const N: usize>(shape: &[i64]) {
         let export = kept::<N>().managed_tensor_from_py_object_no_sync.unwrap();
         let value = || imported_as::<Kept<N>>(import(in_c(shape)).unwrap()).unwrap();
@@ -237,7 +237,7 @@ fn the_table_exports() {
 
 /// After a failure the tensor is the caller's still.
 #[test]
-fn the_table_makes_objects() {
+fn a_failed_allocation_of_a_table_object_leaks_nothing() {
     fn check<const N: usize>(shape: &[i64]) {
         let make = kept::<N>().managed_tensor_to_py_object_no_sync.unwrap();
         let run = |tensor| {
@@ -261,7 +261,7 @@ fn the_table_makes_objects() {
 }
 
 #[test]
-fn the_table_lends() {
+fn a_failed_allocation_of_a_table_view_leaks_nothing() {
     for shape in SHAPES {
         let value = || Owner::new(SharedBuffer::<f32>::zeroed(6).unwrap(), shape);
         let table =
@@ -288,7 +288,7 @@ unsafe extern "C" fn told(calls: *mut c_void, kind: *const c_char, message: *con
 
 /// X7: SetError once, and it is told without an allocation.
 #[test]
-fn the_allocator() {
+fn a_failed_allocation_of_the_table_allocator_is_reported_once() {
     let allocate = kept::<1>().managed_tensor_allocator.unwrap();
     let set_error: SetError = Some(told);
     for shape in SHAPES {
@@ -327,7 +327,7 @@ fn the_allocator() {
 
 /// An error's own words need no memory either.
 #[test]
-fn a_layout_that_is_too_long() {
+fn an_error_for_a_long_layout_leaks_nothing() {
     let owner = || Owner::new(vec![0_f32; 6], &[7]);
     each_fails(
         owner,

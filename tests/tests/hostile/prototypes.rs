@@ -70,7 +70,7 @@ fn allocate(case: &Case) -> (i32, *mut DLManagedTensorVersioned, usize) {
 /// X8: what no import would take, no allocator makes, and it looks no further.
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no pages to protect")]
-fn malformed_prototypes() {
+fn malformed_prototypes_are_refused() {
     let mut seen = 0;
     for case in malformed() {
         // A prototype has no strides, no offset and no memory.
@@ -87,7 +87,7 @@ fn malformed_prototypes() {
 /// What is allocated is what was asked for, and nothing but that is read.
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no pages to protect")]
-fn borderline_prototypes() {
+fn borderline_prototypes_are_allocated() {
     let mut seen = 0;
     for case in borderline() {
         if case.dtype != DataType::I32 || case.device != Device::CPU {

@@ -29,7 +29,7 @@ fn refuse<M: HostileStruct>(case: &Case, with_deleter: bool) {
 
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no pages to protect")]
-fn malformed_structs() {
+fn malformed_structs_are_refused() {
     let cases = malformed();
     assert!(cases.len() > 50, "only {} cases", cases.len());
     for case in &cases {
@@ -109,7 +109,7 @@ fn accept<M: HostileStruct>(case: &Case, flush: Flush) {
 
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no pages to protect")]
-fn borderline_structs() {
+fn borderline_structs_are_accepted() {
     let cases = borderline();
     assert!(cases.len() > 50, "only {} cases", cases.len());
     for case in &cases {
@@ -123,7 +123,7 @@ fn borderline_structs() {
 /// F1: behind the deleter there is nothing.
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no pages to protect")]
-fn other_majors() {
+fn other_major_versions_are_refused() {
     for case in hostile::other_majors() {
         announce(&case.words);
         let built = case.build_head();
@@ -136,7 +136,7 @@ fn other_majors() {
 /// F12: memory that the processor cannot read is not read.
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no pages to protect")]
-fn other_devices() {
+fn structs_on_other_devices_are_not_read() {
     fn check<M: HostileStruct>(case: &Case) {
         announce(&case.words);
         let built = case.build::<M>(true, Flush::End);
@@ -169,7 +169,7 @@ fn other_devices() {
 /// L16: what is forgotten is leaked; nothing else comes of it.
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no pages to protect")]
-fn forgotten_handles() {
+fn a_forgotten_handle_leaks_the_tensor() {
     let case = Case { flags: Flags::IS_COPIED, ..Case::new("L16 forgotten", &[3]) };
     announce(&case.words);
     let built = case.build::<DLManagedTensorVersioned>(true, Flush::End);

@@ -85,7 +85,7 @@ fn check<M: Forge>(case: &Forged, range: core::ops::Range<isize>) {
 }
 
 #[test]
-fn layouts() {
+fn valid_layouts_are_accepted() {
     for (shape, strides, byte_offset, range) in LAYOUTS {
         let mut case = forged(shape, &numbers());
         case.strides = strides.map(<[i64]>::to_vec);
@@ -103,7 +103,7 @@ fn layouts() {
 /// F5: without dimensions no array is looked at. L6: without elements the
 /// deleter is called all the same.
 #[test]
-fn nothing_to_look_at() {
+fn empty_arrays_are_not_read() {
     let scalar = Forged { shape: None, ..forged(&[], &[7]) };
     assert_eq!(scalar.imported().elements::<i32>().unwrap().load(&[]), Ok(7));
     for data in [None, Some(0), Some(1)] {
@@ -122,7 +122,7 @@ fn nothing_to_look_at() {
 
 /// L1: a NULL deleter is none.
 #[test]
-fn nothing_to_release() {
+fn a_null_deleter_is_accepted() {
     let drops = Drops::new();
     let case = Forged { deleter: false, ..forged(&[2], &[1, 2]) };
     let (raw, taken) = case.import::<DLManagedTensorVersioned>(&drops);
@@ -133,7 +133,7 @@ fn nothing_to_release() {
 
 /// F13: what the producer changes afterwards is not seen.
 #[test]
-fn read_once() {
+fn metadata_is_read_once() {
     let drops = Drops::new();
     let (raw, taken) = forged(&[2], &[1, 2]).import::<DLManagedTensorVersioned>(&drops);
     let tensor = taken.unwrap();
@@ -150,7 +150,7 @@ fn read_once() {
 
 /// F11: packed elements are counted in bits, padded ones in bytes.
 #[test]
-fn narrow_elements() {
+fn packed_and_padded_elements_are_accepted() {
     let mut case = forged(&[5], &[0, 0]);
     case.dtype = DataType::FLOAT4_E2M1FN;
     assert_eq!(case.imported().byte_range(), 0..3);
@@ -167,7 +167,7 @@ fn narrow_elements() {
 
 /// F12: memory elsewhere has metadata here, and no elements.
 #[test]
-fn other_devices() {
+fn tensors_on_other_devices_are_accepted() {
     for device in [Device::cuda(1), Device::CUDA_MANAGED, Device::new(ffi::kDLVulkan, 0)] {
         let mut case = forged(&[2], &[1, 2]);
         (case.device, case.byte_offset) = (device, 4);
@@ -185,7 +185,7 @@ fn other_devices() {
 
 /// Our own exports come back, in both structs.
 #[test]
-fn own_exports() {
+fn own_exports_are_imported() {
     for (shape, strides, byte_offset, range) in LAYOUTS {
         let drops = Drops::new();
         let owner = || {
@@ -211,7 +211,7 @@ fn own_exports() {
 /// A1: memory that Rust lent by `&` is read without a claim that it may be written. Miri
 /// reports such a claim.
 #[test]
-fn frozen_exports() {
+fn frozen_exports_are_imported_read_only() {
     fn check<S: Storage + Send + Clone + 'static>(storage: &S) {
         let export = || Owner::new(storage.clone(), &[2]).into_dlpack().unwrap();
         // SAFETY: 1. to 5. `into_raw` returned a valid struct, and nobody writes the elements.
@@ -236,7 +236,7 @@ fn frozen_exports() {
 
 /// Elements wider than a register, and shared with their owner.
 #[test]
-fn shared_with_rust() {
+fn memory_shared_with_rust_is_imported() {
     let value = |n: f64| Complex { re: n, im: -n };
     let buffer = SharedBuffer::from_slice(&[value(1.0), value(2.0)]).unwrap();
     let tensor = forge::import(Owner::new(buffer.clone(), &[2]).to_dlpack().unwrap());

@@ -47,7 +47,7 @@ fn check(tensor: &mut ImportedTensor) {
 }
 
 #[test]
-fn views() {
+fn tensors_become_array_views() {
     for (shape, strides, byte_offset) in [
         (&[2, 3, 4][..], &[12, 4, 1][..], 0),
         (&[4, 3], &[1, 4], 8),
@@ -72,7 +72,7 @@ fn views() {
 }
 
 #[test]
-fn no_views() {
+fn tensors_that_are_not_array_views_are_refused() {
     let too_many = forged(&[0, 1 << 40, 1 << 40], &[]).imported();
     // SAFETY: nobody writes.
     let view = unsafe { too_many.assume_frozen() }.as_ndarray::<i32>().map(|_| ());
@@ -96,7 +96,7 @@ fn no_views() {
 struct Pair([i32; 2]);
 
 #[test]
-fn elements_with_axes() {
+fn elements_with_axes_become_array_views() {
     let case = forged(&[2, 3, 2], &numbers()).strided(&[-6, 2, 1], 24);
     let tensor = case.imported();
     // SAFETY: nobody writes.
@@ -117,7 +117,7 @@ fn elements_with_axes() {
 
 /// An array goes out as it lies, and the consumer may write it.
 #[test]
-fn owned() {
+fn owned_arrays_are_exported() {
     let make: [fn() -> Array3<i32>; 6] = [
         || Array::from_shape_vec((2, 3, 4), numbers()).unwrap(),
         || Array::from_shape_vec((2, 3, 4).f(), numbers()).unwrap(),
@@ -162,7 +162,7 @@ fn make_3() -> Array3<i32> {
 
 /// Arrays with several owners are read by all of them.
 #[test]
-fn shared() {
+fn shared_arrays_are_exported_read_only() {
     let array = ArcArray::from_shape_vec((2, 3, 4), numbers()).unwrap();
     let mut part = array.clone().slice_move(s![1, ..;-1, 1..3]);
     let export = import(part.to_dlpack().unwrap());
@@ -206,7 +206,7 @@ struct Named {
 }
 
 #[test]
-fn beside_fields_that_are_skipped() {
+fn arrays_beside_skipped_fields_are_exported() {
     let data = Array2::zeros((2, 3)).reversed_axes();
     let named = Named { data, name: "fog" };
     assert_eq!(named.name, "fog");
@@ -215,7 +215,7 @@ fn beside_fields_that_are_skipped() {
 }
 
 #[test]
-fn in_a_newtype() {
+fn arrays_in_a_newtype_are_exported() {
     let mut image = Array3::<u8>::zeros((1, 2, 3));
     image.slice_axis_mut(Axis(2), Slice::from(1..2)).fill(4);
     let tensor = import(Image(image).into_dlpack().unwrap());
@@ -225,7 +225,7 @@ fn in_a_newtype() {
 
 /// In as an array, out as a tensor: without a copy where the array is foreign memory.
 #[test]
-fn there_and_back() {
+fn exported_arrays_are_imported_again() {
     let drops = Drops::new();
     let (_, taken) = forged(&[2, 3], &numbers()).import::<DLManagedTensorVersioned>(&drops);
     let foreign = ImportedStorage::<i32>::new(taken.unwrap()).unwrap();
@@ -245,7 +245,7 @@ struct Table<A> {
 }
 
 #[test]
-fn as_the_data_of_something_else() {
+fn an_array_is_the_data_of_a_larger_struct() {
     let compact = array![[0, 1, 2], [10, 11, 12]];
     let table = Table { data: compact.clone(), shape: [3, 2] };
     let tensor = import(table.into_dlpack().unwrap());

@@ -49,7 +49,7 @@ fn agree<T: Readable + PartialEq + core::fmt::Debug>(forged: &Forged) -> Result<
 const NUMBERS: [i32; 6] = [1, 2, 3, 4, 5, 6];
 
 #[test]
-fn what_is_plain_is_a_slice() {
+fn contiguous_tensors_are_slices() {
     let tensor = forged(&[2, 3], &NUMBERS);
     assert_eq!(agree::<i32>(&tensor), Ok(NUMBERS.to_vec()));
     assert_eq!(agree::<i32>(&tensor.clone().strided(&[3, 1], 0)), Ok(NUMBERS.to_vec()));
@@ -62,7 +62,7 @@ fn what_is_plain_is_a_slice() {
 }
 
 #[test]
-fn what_is_not_is_the_same_error() {
+fn other_tensors_give_the_error_of_the_full_import() {
     let tensor = || forged(&[2, 3], &NUMBERS).strided(&[3, 1], 0);
     assert_eq!(agree::<i32>(&tensor().strided(&[1, 2], 0)), Err(Error::NotCompact));
     assert!(matches!(agree::<f32>(&tensor()), Err(Error::ElementMismatch { .. })));
@@ -91,7 +91,7 @@ fn what_is_not_is_the_same_error() {
 }
 
 #[test]
-fn of_nothing_there_is_an_empty_slice() {
+fn empty_tensors_are_empty_slices() {
     let empty = Forged { data: None, ..forged(&[0, 3], &[]) };
     assert_eq!(agree::<i32>(&empty), Ok(vec![]));
     assert_eq!(agree::<i32>(&empty.strided(&[7, 5], 3)), Ok(vec![]));
@@ -110,7 +110,7 @@ fn booleans_are_checked() {
 }
 
 #[test]
-fn other_majors_are_not_read() {
+fn other_major_versions_are_not_read() {
     let drops = Drops::new();
     let managed = super::forge::other_major(Version::new(2, 0), &drops);
     // SAFETY: 1. The struct is as long as its version allows.

@@ -25,7 +25,7 @@ fn through_c(tensor: ManagedTensor) -> ImportedTensor {
 
 /// A4: what nobody writes is a slice, as long as it is known.
 #[test]
-fn immutable() {
+fn frozen_own_exports_are_slices() {
     static NUMBERS: &[i32; 3] = &[1, 2, 3];
     fn check<S: Storage + Send + Clone + 'static>(storage: &S) {
         let owner = || Owner::new(storage.clone(), &[3]);
@@ -52,7 +52,7 @@ fn immutable() {
 
 /// A shared export is frozen too, and lives without its object.
 #[test]
-fn immutable_and_shared() {
+fn frozen_own_exports_with_several_owners_are_slices() {
     let numbers = Arc::<[i32]>::from([1, 2, 3]);
     let owner = Owner::new(Arc::clone(&numbers), &[3]);
     let (one, other) = (owner.to_dlpack().unwrap(), owner.to_dlpack().unwrap());
@@ -71,7 +71,7 @@ fn immutable_and_shared() {
 
 /// A2: what was given away by value, or copied, is written without `unsafe`.
 #[test]
-fn by_value() {
+fn own_exports_by_value_are_exclusive() {
     let drops = Drops::new();
     let owner = Owner::new(vec![1_i32, 2, 3], &[3]).counted(&drops);
     let mut copy = import(owner.copy_to_dlpack().unwrap());
@@ -108,7 +108,7 @@ fn by_value() {
 
 /// A10: given away by value, but two indices name one element: nobody writes it.
 #[test]
-fn by_value_and_overlapping() {
+fn overlapping_own_exports_are_not_exclusive() {
     let owner = Owner::new(vec![1_i32, 2], &[3, 2]).strided(&[0, 1], 0);
     let mut tensor = import(owner.into_dlpack().unwrap());
     assert_eq!(tensor.flags(), Flags::READ_ONLY);
@@ -119,7 +119,7 @@ fn by_value_and_overlapping() {
 
 /// `bool` is lent for reading, also by value.
 #[test]
-fn bools() {
+fn own_exports_of_bools_are_read_only() {
     let mut tensor = import(Owner::new(vec![true, false], &[2]).into_dlpack().unwrap());
     assert_eq!(tensor.frozen().unwrap().as_slice(), Ok(&[true, false][..]));
     assert_eq!(tensor.exclusive().map(|_| ()), Err(Error::NotExclusive));
@@ -146,7 +146,7 @@ impl DLPackExport for Watched {
 /// Shared memory is read byte-wise atomically, also part by part, also where it is READ_ONLY,
 /// also through other owners. Miri reports any other access.
 #[test]
-fn shared() {
+fn own_exports_of_shared_memory_are_shared() {
     let buffer = SharedBuffer::from_slice(&[Rgba([1; 4]), Rgba([2; 4])]).unwrap();
     let tensor = import(Watched(buffer.clone()).to_dlpack().unwrap());
     assert_eq!((tensor.flags(), tensor.shape()), (Flags::READ_ONLY, &[2, 4][..]));
@@ -181,7 +181,7 @@ fn shared() {
 
 /// Pixels that lie five bytes apart are not aligned, whatever the first one is.
 #[test]
-fn tilted_pixels() {
+fn pixels_with_swapped_axes_are_read() {
     let buffer = SharedBuffer::from_slice(&[Rgba([0, 1, 2, 3]), Rgba([4, 5, 6, 7]), Rgba([8; 4])]);
     let tensor = import(Owner::new(buffer.unwrap(), &[3]).to_dlpack().unwrap());
     let any: ImportedStorage = ImportedStorage::new(tensor).unwrap();
@@ -192,7 +192,7 @@ fn tilted_pixels() {
 
 /// A storage that lends no slice but says what it is: by its own word.
 #[test]
-fn raw_parts() {
+fn storages_of_raw_parts_are_frozen() {
     struct Raw(Box<[i32; 2]>, bool);
     impl Storage for Raw {
         fn data(&self) -> DataRef<'_> {
@@ -209,7 +209,7 @@ fn raw_parts() {
 
 /// The struct goes back as it came, with the duty to release it.
 #[test]
-fn given_back() {
+fn into_raw_returns_the_same_struct() {
     let drops = Drops::new();
     let (raw, taken) = forged(&[2], &[1, 2]).import::<DLManagedTensorVersioned>(&drops);
     let tensor = taken.unwrap().into_raw::<DLManagedTensor>().unwrap_err();

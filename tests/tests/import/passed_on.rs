@@ -106,7 +106,7 @@ fn place(case: &Forged, tensor: &ImportedTensor) -> (usize, u64) {
 }
 
 #[test]
-fn as_it_came() {
+fn an_import_is_exported_unchanged() {
     for case in cases() {
         let drops = Drops::new();
         let (_, taken) = case.import::<DLManagedTensorVersioned>(&drops);
@@ -142,7 +142,7 @@ fn as_it_came() {
 
 /// And in again, as often as one likes.
 #[test]
-fn again_and_again() {
+fn an_import_is_exported_many_times() {
     for case in cases() {
         let drops = Drops::new();
         let (_, taken) = case.import::<DLManagedTensorVersioned>(&drops);
@@ -163,7 +163,7 @@ fn again_and_again() {
 
 /// What is not an element of the standard, is not one where a version says so.
 #[test]
-fn flags_that_end_here() {
+fn flags_of_the_producer_are_not_passed_on() {
     let case = with(|case| case.flags = Flags::IS_COPIED | Flags::from_bits(1 << 40));
     let any: ImportedStorage = ImportedStorage::new(case.imported()).unwrap();
     assert_eq!(any.to_dlpack().unwrap().flags(), Flags::NONE);
@@ -175,7 +175,7 @@ fn flags_that_end_here() {
 
 /// Copies are read byte by byte where elements are not aligned.
 #[test]
-fn copies() {
+fn copies_are_exported_as_copies() {
     let case = with(|case| {
         case.bytes.insert(0, 9);
         (case.strides, case.byte_offset) = (Some(vec![-3, -1]), 21);
@@ -202,7 +202,7 @@ fn copies() {
 
 /// Elsewhere, a stream is a matter for a backend.
 #[test]
-fn streams() {
+fn stream_values_of_imported_memory() {
     let sync_for = |device, consumer| {
         let any: ImportedStorage =
             ImportedStorage::new(with(|case| case.device = device).imported()).unwrap();
@@ -248,7 +248,7 @@ fn pinned_memory_for_the_host_is_passed_on() {
 }
 
 #[test]
-fn typed_and_not() {
+fn typed_and_untyped_imports_export_the_same() {
     let drops = Drops::new();
     let (_, taken) = with(|_| ()).import::<DLManagedTensorVersioned>(&drops);
     let any: ImportedStorage = ImportedStorage::new(taken.unwrap()).unwrap();
@@ -268,7 +268,7 @@ fn typed_and_not() {
 }
 
 #[test]
-fn too_far_from_a_handle() {
+fn offsets_too_far_from_a_handle_are_refused() {
     let drops = Drops::new();
     let case = with(|case| (case.device, case.byte_offset) = (vulkan(), u64::MAX / 2 - 23));
     let (_, taken) = case.import::<DLManagedTensorVersioned>(&drops);
@@ -305,7 +305,7 @@ impl DLPackImport for Labelled {
 }
 
 #[test]
-fn as_a_field() {
+fn an_imported_field_is_exported() {
     for case in cases() {
         let labelled = Labelled::from_dlpack(case.imported()).unwrap();
         assert_eq!(labelled.name, "label");
@@ -344,7 +344,7 @@ enum Read {
 
 /// Who made the bytes answers for bytes, and for nothing that is made of them.
 #[test]
-fn bytes_that_are_read_as_something_else() {
+fn imported_bytes_are_exported_as_bytes_only() {
     #[derive(DLPackExport)]
     #[dlpack(crate = ::tensors)]
     struct Array {
@@ -417,7 +417,7 @@ fn legacy_structs_are_read_only() {
 
 /// An export of our own in a legacy struct is as it was lent, until it leaves Rust.
 #[test]
-fn legacy_structs_of_our_own() {
+fn own_legacy_structs_keep_their_access() {
     let owner = || Owner::new(vec![1_i32, 2], &[2]);
     let mut tensor = owner().into_dlpack_legacy().unwrap().import().unwrap();
     assert!(!tensor.is_read_only());

@@ -49,7 +49,7 @@ fn device(device_type: i32) -> (Forged, Error) {
 }
 
 #[test]
-fn table() {
+fn malformed_structs_are_rejected_with_their_error() {
     const BIG: i64 = i64::MAX;
     let overflow = Error::SizeOverflow;
     let cases = [
@@ -122,7 +122,7 @@ fn table() {
 /// F5: who takes the standard by its word refuses NULL strides, in versions
 /// that forbid them.
 #[test]
-fn strict_strides() {
+fn strict_imports_reject_null_strides() {
     fn strictly<M: Forge>(case: &Forged) -> Result<ImportedTensor, Error> {
         let drops = Drops::new();
         let policy = ImportPolicy::new().strict_strides(true);
@@ -153,7 +153,7 @@ fn strict_strides() {
 
 /// F8: below a handle there is nothing, as there is nothing below address 0.
 #[test]
-fn before_a_handle() {
+fn ranges_before_a_handle_are_rejected() {
     let opencl = Device::new(ffi::kDLOpenCL, 0);
     let case = with(|case| {
         (case.device, case.strides, case.byte_offset) = (opencl, Some(vec![-3, 1]), 11);
@@ -181,7 +181,7 @@ fn before_a_handle() {
 /// but no object is as large as what lies between them.
 #[cfg(target_pointer_width = "64")]
 #[test]
-fn ends_that_are_too_far_apart() {
+fn ranges_larger_than_any_object_are_rejected() {
     let mut case = dims(&[2, 2], None).strided(&[1 << 60, -(1 << 60)], 0);
     case.address = Some(1 << 63);
     assert_eq!(refused::<DLManagedTensorVersioned>(&case), Error::SizeOverflow);
@@ -191,7 +191,7 @@ fn ends_that_are_too_far_apart() {
 
 /// F10: no element lies at address 0, also where `data` is another address.
 #[test]
-fn elements_at_address_zero() {
+fn elements_at_address_zero_are_rejected() {
     for (data, strides, byte_offset, error) in [
         (8, &[-1][..], 0, Some(Error::SizeOverflow)),
         (4, &[-1], 4, Some(Error::SizeOverflow)),
@@ -212,7 +212,7 @@ fn elements_at_address_zero() {
 /// F1: of another major version only the deleter is used. The struct ends there,
 /// which Miri would tell.
 #[test]
-fn other_majors() {
+fn other_major_versions_are_rejected() {
     for (major, minor) in [(0, 0), (0, 8), (2, 0), (u32::MAX, 3)] {
         let found = Version::new(major, minor);
         let drops = Drops::new();
@@ -223,7 +223,7 @@ fn other_majors() {
 }
 
 #[test]
-fn null() {
+fn null_is_rejected() {
     let null = core::ptr::null_mut::<DLManagedTensorVersioned>();
     // SAFETY: 1. NULL is allowed.
     assert_eq!(unsafe { ImportedTensor::from_raw(null) }.map(|_| ()), Err(Error::NullTensor));
@@ -235,7 +235,7 @@ fn null() {
 /// F2 and F3: codes and bits that a later version may define are kept; who
 /// wants elements of an unknown type is refused.
 #[test]
-fn from_the_future() {
+fn unknown_codes_and_flags_are_kept() {
     let unknown = DataType::new(DLDataTypeCode(18), 12, 1);
     let tensor = with(|case| {
         case.version = Version::new(1, 99);

@@ -18,7 +18,7 @@ fn copied(shape: &[i64]) -> Forged {
 
 /// A12: what is not aligned is read byte by byte, and is no slice.
 #[test]
-fn misaligned() {
+fn misaligned_elements_are_read_but_not_sliced() {
     let mut case = copied(&[2]);
     case.bytes.splice(0..0, [9]);
     for (data, byte_offset) in [(0, 1), (1, 0)] {
@@ -37,7 +37,7 @@ fn misaligned() {
 
 /// A14: a byte that is neither 0 nor 1 never becomes a `bool`.
 #[test]
-fn bools() {
+fn bools_are_checked() {
     let mut case = forged(&[3], &[]);
     (case.dtype, case.bytes) = (DataType::BOOL, vec![0, 1, 1]);
     let tensor = case.imported();
@@ -58,7 +58,7 @@ fn bools() {
 
 /// F2: elements are what they are said to be, and nothing else.
 #[test]
-fn other_types() {
+fn other_element_types_are_refused() {
     let tensor = copied(&[6]).imported();
     let error = |asked| Error::ElementMismatch { asked, found: DataType::I32 };
     assert_eq!(tensor.elements::<f32>().map(|_| ()), Err(error(DataType::F32)));
@@ -72,7 +72,7 @@ fn other_types() {
 
 /// A2: a copy of our own can be written without `unsafe`, and outlives the tensor.
 #[test]
-fn exclusive() {
+fn exclusive_elements_are_written() {
     let drops = Drops::new();
     let (_, taken) = copied(&[2, 3]).import::<DLManagedTensorVersioned>(&drops);
     let foreign = taken.unwrap();
@@ -91,7 +91,7 @@ fn exclusive() {
 
 /// A2: the flag of another library is a statement, and only the caller can rely on it.
 #[test]
-fn the_flag_is_copied_is_not_proof() {
+fn the_is_copied_flag_alone_is_not_exclusive() {
     let mut tensor = copied(&[2, 3]).imported();
     assert_eq!(tensor.flags(), Flags::IS_COPIED);
     assert_eq!(tensor.exclusive().map(drop), Err(Error::NotExclusive));
@@ -104,7 +104,7 @@ fn the_flag_is_copied_is_not_proof() {
 
 /// Every layout is copied, in the order in which rows or columns lie in memory.
 #[test]
-fn own_copies() {
+fn own_copies_are_exclusive() {
     for (shape, strides, byte_offset, expected, columns) in [
         (&[2, 3][..], &[3, 1][..], 0, &[0, 1, 2, 3, 4, 5][..], false),
         (&[2, 3], &[1, 2], 0, &[0, 2, 4, 1, 3, 5], true),
@@ -157,7 +157,7 @@ fn own_copies_are_in_host_memory() {
 
 /// Elements of other types than a Rust type's, too.
 #[test]
-fn own_copies_of_odd_elements() {
+fn own_copies_of_odd_elements_are_exclusive() {
     let mut case = forged(&[5], &[]);
     (case.dtype, case.bytes) = (DataType::FLOAT4_E2M1FN, vec![0x21, 0x43, 0x05]);
     let copy = case.imported().to_own_copy().unwrap();
@@ -185,7 +185,7 @@ fn assumed(case: &Forged) -> Result<(), Error> {
 }
 
 #[test]
-fn not_exclusive() {
+fn memory_that_may_be_shared_is_not_exclusive() {
     let no = |mut tensor: ImportedTensor| tensor.exclusive().map(|_| ()).unwrap_err();
     // A1: others may hold it.
     assert_eq!(no(forged(&[1], &[1]).imported()), Error::NotExclusive);
@@ -204,7 +204,7 @@ fn not_exclusive() {
 
 /// A11: what is not compact, is no slice.
 #[test]
-fn not_compact() {
+fn non_contiguous_elements_are_not_sliced() {
     for (shape, strides, byte_offset) in
         [(&[6][..], &[-1][..], 20), (&[3], &[2], 0), (&[3, 2], &[1, 3], 0)]
     {
@@ -219,7 +219,7 @@ fn not_compact() {
 
 /// Imported memory is exported again as it is, and lives as long as any owner.
 #[test]
-fn exported_again() {
+fn imported_memory_is_exported_again() {
     for (flags, strides, byte_offset) in [
         (Flags::NONE, &[3, 1][..], 0),
         (Flags::READ_ONLY, &[-3, 1], 12),
@@ -267,7 +267,7 @@ struct Image {
 }
 
 #[test]
-fn as_a_field() {
+fn imported_memory_is_a_field() {
     let data = ImportedStorage::new(copied(&[6]).imported()).unwrap();
     let image = Image { data, shape: [3, 2] };
     let again = forge::import(image.to_dlpack().unwrap());
@@ -277,7 +277,7 @@ fn as_a_field() {
 }
 
 #[test]
-fn nothing_as_a_field() {
+fn empty_imported_memory_is_a_field() {
     let empty = ImportedStorage::<i32>::new(forged(&[0, 2], &[]).imported()).unwrap();
     let again = forge::import(empty.to_dlpack().unwrap());
     assert_eq!((again.shape(), again.numel()), (&[0, 2][..], 0));

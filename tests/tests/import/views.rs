@@ -48,7 +48,7 @@ fn elements<T: Readable + Debug>(case: &Forged) -> Vec<T> {
 
 /// A11: stores by index, and references to every element, in any layout.
 #[test]
-fn strided_stores() {
+fn strided_elements_are_stored() {
     for (shape, strides, byte_offset) in [
         (&[2, 3][..], &[3, 1][..], 0),
         (&[3, 2], &[1, 3], 0),
@@ -87,7 +87,7 @@ fn strided_stores() {
 
 /// What is not aligned can be stored, and not referred to.
 #[test]
-fn misaligned_stores() {
+fn misaligned_elements_are_stored() {
     let mut case = bytes(DataType::I16, &[2], &[9, 1, 0, 2, 0]);
     case.byte_offset = 1;
     let mut tensor = case.imported();
@@ -103,7 +103,7 @@ fn misaligned_stores() {
 /// An element with axes may have to be aligned more strictly than the parts that
 /// strides count. Then the first one says nothing of the others.
 #[test]
-fn strictly_aligned_elements() {
+fn every_strictly_aligned_element_is_checked() {
     /// The first one is at a multiple of 8.
     #[repr(align(8))]
     struct Eight([f32; 8]);
@@ -143,7 +143,7 @@ fn strictly_aligned_elements() {
 
 /// Elements with axes are what lies in the last dimensions.
 #[test]
-fn pixels() {
+fn pixels_are_viewed() {
     let numbers: Vec<u8> = (0..24).collect();
     let case = bytes(DataType::U8, &[2, 2, 3], &numbers);
     let expected = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]].map(Rgb);
@@ -193,7 +193,7 @@ fn pixels() {
 
 /// As a field they are exported again with their axes.
 #[test]
-fn pixels_as_a_field() {
+fn pixels_are_a_field() {
     let case = bytes(DataType::U8, &[2, 3], &[0, 1, 2, 3, 4, 5]);
     let foreign = ImportedStorage::<Rgb>::new(case.imported()).unwrap();
     let again = import(foreign.to_dlpack().unwrap());
@@ -203,7 +203,7 @@ fn pixels_as_a_field() {
 }
 
 #[test]
-fn records() {
+fn records_are_viewed() {
     let case = Forged { flags: Flags::IS_COPIED, ..forged(&[3, 2], &[0, 1, 2, 3, 4, 5]) };
     let expected = [Point { x: 0, y: 1 }, Point { x: 2, y: 3 }, Point { x: 4, y: 5 }];
     assert_eq!(elements::<Point>(&case), expected);
@@ -219,7 +219,7 @@ fn records() {
 
 /// F11: lanes are part of the type.
 #[test]
-fn lanes() {
+fn lanes_are_viewed() {
     let numbers = [0, 1, 2, 3, 4, 5];
     let case = Forged { flags: Flags::IS_COPIED, ..forged(&[2], &numbers) };
     let case = Forged { dtype: DataType::I32.with_lanes(3), ..case };
@@ -244,7 +244,7 @@ fn lanes() {
 }
 
 #[test]
-fn complex_and_half() {
+fn complex_and_half_elements_are_viewed() {
     let number = |n: f32| n.to_ne_bytes();
     let case = bytes(DataType::COMPLEX64, &[2], [1.0, 2.0, 3.0, 4.0].map(number).as_flattened());
     let pair = |re, im| Complex { re, im };
@@ -288,7 +288,7 @@ fn by_definition(case: &Forged, strides: &[i64]) -> Vec<u64> {
 /// Every type of at most 64 bits, packed and padded, in random layouts.
 #[test]
 #[cfg(target_endian = "little")]
-fn codes() {
+fn elements_are_read_as_raw_bits() {
     let mut random = Random::new(17);
     let mut types = DataType::ALL.to_vec();
     for bits in [1, 2, 4] {
@@ -330,7 +330,7 @@ fn codes() {
 }
 
 #[test]
-fn no_codes() {
+fn elements_without_raw_bits_are_refused() {
     let mut case = bytes(DataType::U8, &[1], &[1]);
     case.device = Device::cuda(0);
     let error = Error::NotOnHost { device: case.device };
@@ -348,7 +348,7 @@ fn no_codes() {
 
 /// Bytes of packed elements, as a slice.
 #[test]
-fn bytes_of_packed() {
+fn packed_elements_are_read_as_bytes() {
     let case = bytes(DataType::FLOAT4_E2M1FN, &[5], &[0x21, 0x43, 0x05]);
     let mut tensor = case.imported();
     let exclusive = alone(&mut tensor);
@@ -362,7 +362,7 @@ fn bytes_of_packed() {
 /// indices name one element, whoever says that it is alone. What is given out
 /// names every element once.
 #[test]
-fn nothing_twice() {
+fn exclusive_views_name_every_element_once() {
     let mut random = Random::new(4);
     let (mut given, mut refused, mut careful) = (0, 0, 0);
     let (cases, enough) = if cfg!(miri) { (60, 3) } else { (100_000, 1000) };

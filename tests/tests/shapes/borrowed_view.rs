@@ -25,7 +25,7 @@ struct View<'d> {
 }
 
 #[test]
-fn of_wider_elements() {
+fn a_view_of_wider_elements() {
     let numbers = [1_i16, 2, 3, 4];
     let view = View { data: bytemuck::cast_slice(&numbers), shape: vec![2, 2], dtype: Dtype::I16 };
     let expected = Expected {
@@ -40,7 +40,7 @@ fn of_wider_elements() {
 
 /// A copy needs no owner.
 #[test]
-fn copied() {
+fn a_borrowed_view_is_copied() {
     let view = View { data: &[1, 2, 3], shape: vec![3], dtype: Dtype::U8 };
     let copy = view.copy_to_dlpack().unwrap();
     let expected =
@@ -51,7 +51,7 @@ fn copied() {
 }
 
 #[test]
-fn each_byte_a_float() {
+fn a_view_has_a_run_time_float_dtype() {
     let view = View { data: &[0; 4], shape: vec![4], dtype: Dtype::F8E4M3 };
     assert_eq!(view.tensor().unwrap().dtype(), DataType::FLOAT8_E4M3FN);
     let longer = View { shape: vec![5], ..view };
@@ -61,7 +61,7 @@ fn each_byte_a_float() {
 
 /// A type with a lifetime that need not end can be exported.
 #[test]
-fn of_what_lives_for_ever() {
+fn static_bytes_are_viewed() {
     static BYTES: [u8; 2] = [1, 2];
     let view = View { data: &BYTES, shape: vec![2], dtype: Dtype::U8 };
     let foreign = view.into_dlpack().unwrap().into();

@@ -84,7 +84,7 @@ fn no_dimensions_and_no_elements() {
 }
 
 #[test]
-fn strides_that_lead_out_of_the_buffer() {
+fn strides_beyond_the_buffer_are_an_error() {
     let drops = Drops::new();
     let matrix = dense(&[0_u16; 6], [[2, 3], [4, 1]], &drops);
     let error = matrix.into_dlpack().unwrap_err();

@@ -115,7 +115,7 @@ fn the_device_is_the_variants() {
 }
 
 #[test]
-fn a_texture_is_no_memory() {
+fn a_texture_is_an_error() {
     let drops = Drops::new();
     let texture = tensor(Placed::Texture(Texture(7)), &drops);
     assert!(matches!(texture.data, Placed::Texture(Texture(7))));

@@ -122,7 +122,7 @@ impl ImportedStorage {
 }
 
 #[test]
-fn a_trait_that_knows_nothing_of_storage() {
+fn a_trait_without_storage_is_exported_by_pointer() {
     let drops = Drops::new();
     let owner: Arc<dyn Allocation> = Arc::new(Pinned(Box::new([1, 2, 3])));
     let tensor =

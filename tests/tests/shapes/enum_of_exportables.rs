@@ -65,7 +65,7 @@ fn shared() {
 }
 
 #[test]
-fn writable_by_all() {
+fn variants_of_shared_memory_are_writable() {
     let drops = Drops::new();
     let data = SharedBuffer::from_slice(&[1_i64, 2]).unwrap();
     let number = Number::Counter(Box::new(array(data.clone(), &drops)));
@@ -77,7 +77,7 @@ fn writable_by_all() {
 }
 
 #[test]
-fn what_is_no_tensor() {
+fn a_variant_without_a_tensor_is_an_error() {
     for (number, variant) in [(Number::Text("two".to_owned()), "Text"), (Number::None, "None")] {
         assert_eq!(number.tensor().map(|_| ()).unwrap_err(), Error::NoStorage { variant });
         assert!(!matches!(&number, Number::Text(text) if text.is_empty()));

@@ -77,7 +77,7 @@ fn a_transposed_part() {
 
 /// The offset counts elements, whatever type they are of.
 #[test]
-fn wider_elements_lie_further_in() {
+fn offsets_count_wider_elements() {
     let drops = Drops::new();
     let wide = Flexible {
         bytes: bytemuck::cast_slice(&[0.5_f64, 1.5]).into(),
@@ -91,7 +91,7 @@ fn wider_elements_lie_further_in() {
 }
 
 #[test]
-fn a_layout_that_leads_out() {
+fn a_layout_beyond_the_bytes_is_an_error() {
     let drops = Drops::new();
     let mut far = flexible(&drops);
     far.place.start = 3;

@@ -36,7 +36,7 @@ struct Image<P: Pixel> {
 }
 
 #[test]
-fn of_each_pixel_type() {
+fn each_pixel_type_is_exported() {
     let drops = Drops::new();
     let rgb =
         Image::<Rgb8> { data: vec![1, 2, 3, 4, 5, 6], width: 1, height: 2, _drop: drops.ticket() };
@@ -60,7 +60,7 @@ fn of_each_pixel_type() {
 }
 
 #[test]
-fn a_size_that_lies() {
+fn a_size_larger_than_the_buffer_is_an_error() {
     let drops = Drops::new();
     let image =
         |width, height| Image::<Rgb8> { data: vec![0; 6], width, height, _drop: drops.ticket() };
@@ -80,7 +80,7 @@ struct Grey(
 );
 
 #[test]
-fn without_names() {
+fn an_image_without_names_is_exported() {
     let drops = Drops::new();
     let grey = Grey(Box::new([1, 2]), [2, 1], drops.ticket());
     let expected =

@@ -55,7 +55,7 @@ struct Tagged<Space: 'static, E> {
 }
 
 #[test]
-fn around_a_shared_one() {
+fn a_newtype_around_a_shared_image() {
     let drops = Drops::new();
     let data: Arc<[f32]> = Arc::from([0.5, 1.5]);
     let inner = Planes { data: Arc::clone(&data), shape: [2], _drop: drops.ticket() };
@@ -77,7 +77,7 @@ fn around_a_shared_one() {
 struct Sealed(Picture<i16, 1>);
 
 #[test]
-fn sealed() {
+fn a_read_only_newtype() {
     let drops = Drops::new();
     let sealed = Sealed(Picture::new(1, 2, vec![7, 8], &drops));
     let expected = Expected {

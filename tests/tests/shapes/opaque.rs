@@ -103,7 +103,7 @@ impl DLPackExport for Wrapped {
 }
 
 #[test]
-fn a_library_that_is_asked() {
+fn metadata_is_read_from_the_library() {
     let drops = Drops::new();
     let wrap =
         |sizes: &[i64]| Wrapped(Handle(library::create(&[1, 2, 3, 4], sizes, drops.ticket())));
@@ -189,7 +189,7 @@ fn a_handle_without_an_address() {
 }
 
 #[test]
-fn a_closed_one() {
+fn a_closed_tensor_is_an_error() {
     let drops = Drops::new();
     let mut texels = texels([4, 6], &drops);
     texels.data.object = None;

@@ -42,7 +42,7 @@ struct Quarters {
 }
 
 #[test]
-fn two_in_a_byte() {
+fn two_elements_in_a_byte() {
     let drops = Drops::new();
     let packed = Packed { data: vec![0x12, 0x34], shape: [2, 2], _drop: drops.ticket() };
     let foreign = ImportedStorage::from(packed.into_dlpack().unwrap());
@@ -57,7 +57,7 @@ fn two_in_a_byte() {
 }
 
 #[test]
-fn one_in_a_byte() {
+fn one_element_in_a_byte() {
     let drops = Drops::new();
     let padded = Padded { data: vec![1, 2, 3, 4], shape: [2, 2], _drop: drops.ticket() };
     let foreign = ImportedStorage::from(padded.into_dlpack().unwrap());

@@ -70,7 +70,7 @@ struct Blas {
 }
 
 #[test]
-fn in_an_order_that_is_chosen_at_run_time() {
+fn an_order_chosen_at_run_time() {
     let drops = Drops::new();
     let blas = |layout| Blas {
         data: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0],

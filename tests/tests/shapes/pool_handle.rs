@@ -85,7 +85,7 @@ fn pooled(server: &Arc<Server>, memory: u64, drops: &Drops) -> Pooled {
 }
 
 #[test]
-fn resolved_when_it_is_asked_for() {
+fn a_handle_is_resolved_at_the_export() {
     let drops = Drops::new();
     let server = Arc::new(Server::default());
     let memory: Arc<[u8]> = bytemuck::cast_slice(&[1_i32, 2, 3]).into();
@@ -103,7 +103,7 @@ fn resolved_when_it_is_asked_for() {
 }
 
 #[test]
-fn taken_back() {
+fn a_revoked_handle_is_an_error() {
     let drops = Drops::new();
     let tensor = pooled(&Arc::default(), 7, &drops);
     let reason = Error::Custom("the pool has taken this memory back");

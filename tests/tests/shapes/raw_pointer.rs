@@ -89,7 +89,7 @@ fn a_pointer_with_an_owner() {
 }
 
 #[test]
-fn what_a_c_library_may_say() {
+fn metadata_of_a_c_library_is_checked() {
     let drops = Drops::new();
     let error = |tensor: CTensor| tensor.into_dlpack().unwrap_err();
     assert_eq!(
@@ -107,7 +107,7 @@ fn what_a_c_library_may_say() {
 
 /// Nothing at a NULL pointer is an empty tensor; something is an error.
 #[test]
-fn null() {
+fn a_null_pointer_is_an_error() {
     let drops = Drops::new();
     let null =
         |size, dim| CTensor { pointer: core::ptr::null_mut(), size, ..tensor([dim], [1], &drops) };

@@ -47,7 +47,7 @@ fn a_pitch_in_bytes() {
 }
 
 #[test]
-fn a_pitch_that_is_no_whole_element() {
+fn a_pitch_that_splits_an_element_is_an_error() {
     let drops = Drops::new();
     let error = frame(5, &drops).into_dlpack().unwrap_err();
     assert_eq!(error, Error::PitchNotWhole { bytes: 5, bits: 16 });

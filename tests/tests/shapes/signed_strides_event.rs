@@ -62,7 +62,7 @@ const EXPECTED: Expected<'_, u32> = Expected {
 };
 
 #[test]
-fn waited_for_once_before_the_hand_off() {
+fn the_event_is_waited_for_once_before_the_export() {
     let drops = Drops::new();
     let event = Event::default();
     EXPECTED.assert_moved(backwards(Some(event.clone()), &drops), &drops);
@@ -80,7 +80,7 @@ fn a_failed_event_is_an_error() {
 }
 
 #[test]
-fn offsets_that_lead_out() {
+fn offsets_beyond_the_buffer_are_an_error() {
     let drops = Drops::new();
     let error = |offset| {
         let tensor = Typed { offset, ..backwards(None, &drops) };

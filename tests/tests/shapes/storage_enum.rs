@@ -46,7 +46,7 @@ fn assert_moved<T: tensors::Element + core::fmt::Debug + PartialEq>(data: Column
 }
 
 #[test]
-fn of_each_type() {
+fn each_element_type_is_exported() {
     assert_moved(Column::F32(vec![0.5, 1.5]), &[0.5_f32, 1.5]);
     assert_moved(Column::I64(Box::new([1, -1])), &[1_i64, -1]);
     let [one, i] = [Complex { re: 1.0_f32, im: 0.0 }, Complex { re: 0.0, im: 1.0 }];
@@ -54,7 +54,7 @@ fn of_each_type() {
 }
 
 #[test]
-fn bytes_that_are_floats() {
+fn bytes_are_exported_as_floats() {
     let drops = Drops::new();
     let series = series(Column::F8(vec![0x3c, 0xbc]), 2, &drops);
     assert_eq!(series.tensor().unwrap().dtype(), DataType::FLOAT8_E5M2);
@@ -79,7 +79,7 @@ fn narrower_than_a_byte() {
 }
 
 #[test]
-fn text_is_no_tensor() {
+fn text_is_an_error() {
     let drops = Drops::new();
     let text = series(Column::Text(vec!["a".to_owned(), "b".to_owned()]), 2, &drops);
     assert!(matches!(&text.data, Column::Text(words) if words.len() == 2));

@@ -55,7 +55,7 @@ fn bytes_of<T: bytemuck::Pod + Send + Sync>(elements: Vec<T>) -> Bytes {
 }
 
 #[test]
-fn of_each_type() {
+fn each_element_type_is_exported() {
     let drops = Drops::new();
     let parcel = Parcel {
         bytes: bytes_of(vec![1.0_f32, -2.0]),

@@ -74,7 +74,7 @@ fn wider_elements() {
 }
 
 #[test]
-fn what_does_not_fit() {
+fn chunks_that_do_not_fit_are_errors() {
     let drops = Drops::new();
     let chunk = |dtype, shape| Chunk { data: vec![0_u8; 6], shape, dtype, _drop: drops.ticket() };
     let error = |dtype, shape| chunk(dtype, shape).into_dlpack().unwrap_err();
@@ -112,7 +112,7 @@ fn byte_orders() {
 }
 
 #[test]
-fn another_word_for_a_type() {
+fn dtype_names_are_converted() {
     assert_eq!(DataType::try_from(Kind::Raw), Ok(DataType::U8));
     assert_eq!(Kind::try_from(DataType::U8), Ok(Kind::UInt8));
 }

@@ -55,7 +55,7 @@ fn without_a_driver_opening_is_an_error() {
 }
 
 #[test]
-fn a_device_that_is_not_there_is_an_error() {
+fn a_missing_device_is_an_error() {
     let Some(_program) = program() else { return };
     let said = in_child(|command| command);
     assert!(said.contains("first Ok(vulkan:0)") && said.contains("again Ok(vulkan:0)"), "{said}");
@@ -83,11 +83,11 @@ fn a_loader_without_the_functions_is_an_error() {
 /// Without a driver the tests are skipped aloud, and fail where `DLPACK_REQUIRE`
 /// names it.
 #[test]
-fn who_requires_vulkan_gets_no_skipped_tests() {
+fn a_required_library_that_is_missing_fails_the_test() {
     let none = std::env::temp_dir().join("no-such-driver.json");
     let run = |required: Option<&str>| {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.args(["--exact", "a_device_that_is_not_there_is_an_error", "--nocapture"]);
+        command.args(["--exact", "a_missing_device_is_an_error", "--nocapture"]);
         command.env("VK_ICD_FILENAMES", &none).env("VK_DRIVER_FILES", &none);
         command.env_remove("DLPACK_REQUIRE");
         command.envs(required.map(|names| ("DLPACK_REQUIRE", names)));

@@ -173,7 +173,7 @@ fn a_table_allocates_on_it() -> Result<(), Error> {
 }
 
 #[test]
-fn only_handles_of_this_backends_memory_are_known() -> Result<(), Error> {
+fn only_handles_of_this_backend_are_recognized() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };
     let device = program.device;
     let data = DeviceBuffer::<Vulkan>::from_slice(device, &[1_u8])?;
@@ -186,7 +186,7 @@ fn only_handles_of_this_backends_memory_are_known() -> Result<(), Error> {
 }
 
 #[test]
-fn devices_that_are_not_there() {
+fn missing_devices_are_refused() {
     for id in [-1, 999] {
         let device = Device::new(ffi::kDLVulkan, id);
         let made = DeviceBuffer::<Vulkan>::from_slice(device, &[1_u8]).map(drop);
@@ -196,7 +196,7 @@ fn devices_that_are_not_there() {
 }
 
 #[test]
-fn every_call_may_fail() -> Result<(), Error> {
+fn every_vulkan_call_can_fail() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };
     let mut failed = 0;
     for calls in 1.. {

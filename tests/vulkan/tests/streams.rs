@@ -38,7 +38,7 @@ fn import(tensor: dlpack_traits::ManagedTensor) -> ImportedTensor {
 }
 
 #[test]
-fn a_sync_for_orders_queues_and_does_not_wait() -> Result<(), Error> {
+fn sync_for_orders_queues_without_a_host_wait() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };
     let (numbers, gate) = pending(&program);
     // The gate is closed, so this would not return if the host waited.
@@ -67,7 +67,7 @@ fn without_a_sync_for_the_value_is_stale() -> Result<(), Error> {
 }
 
 #[test]
-fn a_consumer_that_names_no_queue_gets_finished_work() -> Result<(), Error> {
+fn a_consumer_without_a_queue_gets_finished_work() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };
     let (numbers, gate) = pending(&program);
     let opened = AtomicBool::new(false);
@@ -91,7 +91,7 @@ fn a_consumer_that_names_no_queue_gets_finished_work() -> Result<(), Error> {
 }
 
 #[test]
-fn on_the_producers_queue_nothing_is_done() -> Result<(), Error> {
+fn a_consumer_on_the_producers_queue_needs_no_wait() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };
     let (numbers, _gate) = pending(&program);
     let before = watched::submitted();
@@ -104,7 +104,7 @@ fn on_the_producers_queue_nothing_is_done() -> Result<(), Error> {
 
 /// Who has a queue may let go of a tensor, make one, and take the queue once more.
 #[test]
-fn in_its_turn_a_thread_may_come_back() -> Result<(), Error> {
+fn a_thread_that_holds_a_queue_may_submit_again() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };
     let (device, queue) = (program.device, program.queue(0));
     let buffer = DeviceBuffer::<Vulkan>::from_slice(device, &[1_u32, 2])?;
@@ -134,7 +134,7 @@ fn a_consumer_of_the_table_works_on_the_current_queue() -> Result<(), Error> {
 }
 
 #[test]
-fn numbers_that_are_no_queue_are_refused() -> Result<(), Error> {
+fn numbers_that_are_not_queues_are_refused() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };
     let data = DeviceBuffer::zeroed(program.device, DataType::U32, 4)?;
     let numbers = Numbers { data, shape: [4] };
@@ -173,7 +173,7 @@ fn memory_is_destroyed_after_the_consumers_queue() -> Result<(), Error> {
 }
 
 #[test]
-fn memory_is_destroyed_after_consumers_that_nobody_knows() -> Result<(), Error> {
+fn memory_is_destroyed_after_unnamed_consumers() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };
     let (numbers, first) = pending(&program);
     first.open();
@@ -220,7 +220,7 @@ fn threads_share_queues() -> Result<(), Error> {
 }
 
 #[test]
-fn a_queue_that_takes_nothing_is_waited_for_all_the_same() {
+fn a_queue_that_refuses_submissions_is_waited_for() {
     let Some(program) = program() else { return };
     watched::fail_after(1);
     let waited = program.queue(0).stream().synchronize();

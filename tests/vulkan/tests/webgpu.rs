@@ -73,7 +73,7 @@ fn memory_is_zeroed_and_copied() -> Result<(), Error> {
 }
 
 #[test]
-fn handle_and_offset_go_round() -> Result<(), Error> {
+fn handle_and_offset_survive_a_round_trip() -> Result<(), Error> {
     let Some(device) = device() else { return Ok(()) };
     let part = part(device);
     let handle = part.data.as_ptr().addr();
@@ -118,7 +118,7 @@ fn a_table_allocates_on_it() -> Result<(), Error> {
 }
 
 #[test]
-fn what_webgpu_refuses_is_an_error() -> Result<(), Error> {
+fn webgpu_errors_are_returned() -> Result<(), Error> {
     let Some(device) = device() else { return Ok(()) };
     // More than any device allows for one buffer. Without care it ends the process.
     let huge = DeviceBuffer::<WebGpu>::zeroed(device, DataType::U8, 1 << 46).map(drop);
@@ -128,7 +128,7 @@ fn what_webgpu_refuses_is_an_error() -> Result<(), Error> {
 }
 
 #[test]
-fn copies_keep_to_whole_units_or_refuse() -> Result<(), Error> {
+fn copies_of_partial_units_are_refused() -> Result<(), Error> {
     let Some(device) = device() else { return Ok(()) };
     let part = part(device);
     // Its bytes begin in the middle of a unit of four.
@@ -163,7 +163,7 @@ fn threads_share_the_device() -> Result<(), Error> {
 }
 
 #[test]
-fn what_is_not_there_is_an_error() {
+fn missing_libraries_and_devices_are_errors() {
     let missing = Device::new(ffi::kDLWebGPU, 99);
     let made = DeviceBuffer::<WebGpu>::from_slice(missing, &[1_u8]).map(drop);
     assert_eq!(made, Err(Error::NoBackend { device: missing }));
@@ -187,7 +187,7 @@ fn a_library_without_the_functions_is_an_error() {
 /// Without wgpu-native the tests are skipped aloud, and fail where `DLPACK_REQUIRE`
 /// names it.
 #[test]
-fn who_requires_webgpu_gets_no_skipped_tests() {
+fn a_required_library_that_is_missing_fails_the_test() {
     let run = |required: Option<&str>| {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
         command.args(["--exact", "memory_is_zeroed_and_copied", "--nocapture"]);

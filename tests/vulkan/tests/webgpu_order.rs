@@ -131,7 +131,7 @@ impl Drop for Queues {
 
 /// The consumer is on the queue: nobody waits, and its work comes after.
 #[test]
-fn who_names_the_queue_is_in_order_and_does_not_wait() -> Result<(), Error> {
+fn a_named_queue_is_ordered_without_a_host_wait() -> Result<(), Error> {
     let Some(queues) = queues() else { return Ok(()) };
     let buffer = queues.pending_buffer()?;
     let stream = WorkStream::<WebGpu>::current(queues.held)?;
@@ -147,7 +147,7 @@ fn who_names_the_queue_is_in_order_and_does_not_wait() -> Result<(), Error> {
 
 /// No queue is named: when the hand-off returns, the work is done.
 #[test]
-fn who_names_no_queue_gets_finished_work() -> Result<(), Error> {
+fn a_consumer_without_a_queue_gets_finished_work() -> Result<(), Error> {
     let Some(queues) = queues() else { return Ok(()) };
     for consumer in [StreamArg::unspecified(), StreamArg::on_host()] {
         let buffer = queues.pending_buffer()?;
@@ -191,7 +191,7 @@ fn without_a_sync_for_the_value_is_stale() -> Result<(), Error> {
 
 /// The last owner lets go while the copy to the memory is held back.
 #[test]
-fn memory_is_there_until_the_queue_is_done_with_it() -> Result<(), Error> {
+fn memory_is_kept_until_the_queue_has_finished() -> Result<(), Error> {
     let Some(queues) = queues() else { return Ok(()) };
     let buffer = queues.pending_buffer()?;
     let copy = DeviceBuffer::<WebGpu>::zeroed(queues.held, DataType::U32, COUNT)?;

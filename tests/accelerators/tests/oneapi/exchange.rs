@@ -74,7 +74,7 @@ fn devices_are_the_root_devices_of_dpctl() -> Result<(), Error> {
 
 /// Out through C, in again, and what the runtime knows of it at each step.
 #[test]
-fn memory_of_every_kind_goes_out_and_comes_in() -> Result<(), Error> {
+fn memory_of_every_kind_is_exported_and_imported() -> Result<(), Error> {
     let Some(sycl) = sycl() else { return Ok(()) };
     for kind in KINDS {
         let window = Window(counting(sycl, kind, 6)?);
@@ -110,7 +110,7 @@ fn memory_of_every_kind_goes_out_and_comes_in() -> Result<(), Error> {
 
 /// Memory of another library's, under the number that the protocol gives it.
 #[test]
-fn memory_of_others_is_adopted() -> Result<(), Error> {
+fn foreign_memory_is_adopted() -> Result<(), Error> {
     struct Owner(&'static Sycl, usize, usize, Arc<AtomicUsize>);
     impl Drop for Owner {
         fn drop(&mut self) {
@@ -147,7 +147,7 @@ fn memory_of_others_is_adopted() -> Result<(), Error> {
 }
 
 #[test]
-fn kernels_are_allocated_for() -> Result<(), Error> {
+fn the_table_allocates_for_kernels() -> Result<(), Error> {
     let Some(sycl) = sycl() else { return Ok(()) };
     let shape = [3_i64, 2];
     let prototype = Prototype::new(DataType::F64, Dims::of(&shape)?, sycl.device())?;

@@ -53,7 +53,7 @@ fn at_work(
 }
 
 #[test]
-fn a_consumer_that_names_its_queue() -> Result<(), Error> {
+fn a_named_consumer_queue_waits_for_the_producer() -> Result<(), Error> {
     for in_order in [true, false] {
         at_work(in_order, |sycl, buffer, consumer| {
             buffer.sync_for(named(consumer))?;
@@ -65,7 +65,7 @@ fn a_consumer_that_names_its_queue() -> Result<(), Error> {
 }
 
 #[test]
-fn a_consumer_that_names_none_gets_finished_work() -> Result<(), Error> {
+fn a_consumer_without_a_queue_gets_finished_work() -> Result<(), Error> {
     at_work(true, |sycl, buffer, consumer| {
         buffer.sync_for(StreamArg::unspecified())?;
         assert_eq!(consume(sycl, consumer, buffer), [7; 64]);
@@ -74,7 +74,7 @@ fn a_consumer_that_names_none_gets_finished_work() -> Result<(), Error> {
 }
 
 #[test]
-fn a_consumer_on_the_work_stream() -> Result<(), Error> {
+fn a_table_consumer_waits_on_the_current_queue() -> Result<(), Error> {
     at_work(false, |sycl, buffer, consumer| {
         let entered = OneApi::enter(sycl.stream(consumer));
         buffer.sync_for(StreamArg::work_stream())?;
@@ -85,7 +85,7 @@ fn a_consumer_on_the_work_stream() -> Result<(), Error> {
 }
 
 #[test]
-fn the_host_reads_what_was_enqueued() -> Result<(), Error> {
+fn a_host_copy_includes_enqueued_work() -> Result<(), Error> {
     at_work(true, |_, buffer, _| {
         assert!(buffer.to_vec::<u8>()?.iter().all(|byte| *byte == 7));
         Ok(())
@@ -94,7 +94,7 @@ fn the_host_reads_what_was_enqueued() -> Result<(), Error> {
 
 /// -1: nobody could say when the consumer is done.
 #[test]
-fn a_consumer_that_wants_no_order_is_refused() -> Result<(), Error> {
+fn minus_one_is_refused() -> Result<(), Error> {
     let Some(sycl) = sycl() else { return Ok(()) };
     let device = sycl.device();
     let buffer = DeviceBuffer::<OneApi>::zeroed(device, DataType::U8, 1)?;
@@ -140,7 +140,7 @@ fn memory_is_freed_after_the_consumers_work() -> Result<(), Error> {
 /// remembered, once. (That each is waited for cannot be seen here: this runtime's
 /// free waits.)
 #[test]
-fn names_of_queues_come_again() -> Result<(), Error> {
+fn a_reused_queue_address_is_a_new_queue() -> Result<(), Error> {
     let Some(sycl) = sycl() else { return Ok(()) };
     let buffer = DeviceBuffer::<OneApi>::zeroed(sycl.device(), DataType::U8, 1)?;
     // A `sycl::queue` is a shared pointer: its object, and who counts.
@@ -163,7 +163,7 @@ fn names_of_queues_come_again() -> Result<(), Error> {
 
 /// Each copy of a queue has an address, and is no other queue for that.
 #[test]
-fn copies_of_a_queue_are_remembered_once() -> Result<(), Error> {
+fn copies_of_a_queue_are_recorded_once() -> Result<(), Error> {
     let Some(sycl) = sycl() else { return Ok(()) };
     let buffer = DeviceBuffer::<OneApi>::zeroed(sycl.device(), DataType::U8, 1)?;
     let queue = sycl.queue(true);
@@ -179,7 +179,7 @@ fn copies_of_a_queue_are_remembered_once() -> Result<(), Error> {
 
 /// Work of a thread that entered a queue is that queue's.
 #[test]
-fn threads_enter_queues() -> Result<(), Error> {
+fn each_thread_has_its_own_current_queue() -> Result<(), Error> {
     use dlpack_traits::backend::{Backends, WorkStream};
     let Some(sycl) = sycl() else { return Ok(()) };
     let default = OneApi::current_work_stream(sycl.device())?;

@@ -8,7 +8,7 @@ use dlpack_traits::backend::{DeviceBuffer, OneApi, StreamHandle, UsmKind, WorkSt
 use dlpack_traits::{DataType, Device, Error, ffi};
 
 #[test]
-fn memory_that_is_none_of_sycl() {
+fn memory_not_allocated_by_sycl_is_refused() {
     let Some(sycl) = sycl() else { return };
     let (boxed, local) = (Box::new([0_u8; 256]), 0_u64);
     let device = sycl.device();
@@ -27,7 +27,7 @@ fn memory_that_is_none_of_sycl() {
 }
 
 #[test]
-fn devices_that_do_not_exist() {
+fn missing_devices_are_refused() {
     let Some(sycl) = sycl() else { return };
     let queue = sycl.queue(true);
     let data = sycl.malloc_device(queue, 64);
@@ -47,7 +47,7 @@ fn devices_that_do_not_exist() {
 
 /// A context that is not the default one, of the same device.
 #[test]
-fn a_fresh_context() {
+fn memory_of_another_context_is_refused() {
     let Some(sycl) = sycl() else { return };
     let device = sycl.device();
     // SAFETY: a device.
@@ -67,7 +67,7 @@ fn a_fresh_context() {
 /// A part of a device, in a context of its own as the runtime of the processor
 /// wants it. (In the default context only Level Zero has parts.)
 #[test]
-fn a_part_of_a_device() {
+fn memory_of_a_sub_device_is_refused() {
     let Some(sycl) = sycl() else { return };
     // SAFETY: a device, and a count.
     let parts = unsafe { (sycl.calls.DPCTLDevice_CreateSubDevicesEqually)(sycl.raw_device(), 1) };
@@ -88,7 +88,7 @@ fn a_part_of_a_device() {
 
 /// Devices of OpenCL that have no USM: asking them would throw.
 #[test]
-fn devices_without_usm() {
+fn devices_without_usm_are_refused() {
     let Some(sycl) = sycl() else { return };
     for (index, raw) in sycl.roots.iter().enumerate() {
         // SAFETY: a device.
@@ -108,7 +108,7 @@ fn devices_without_usm() {
 }
 
 #[test]
-fn sizes_that_cannot_be() {
+fn impossible_sizes_are_refused() {
     let Some(sycl) = sycl() else { return };
     for len in [usize::MAX, usize::MAX / 2, usize::MAX / 8] {
         let zeroed = DeviceBuffer::<OneApi>::zeroed(sycl.device(), DataType::U8, len).map(drop);

@@ -45,7 +45,7 @@ impl DLPackExport for Taken {
 }
 
 #[test]
-fn devices_are_counted_through() -> Result<(), Error> {
+fn devices_are_numbered_across_platforms() -> Result<(), Error> {
     let devices = devices();
     if !devices.is_empty() {
         assert_eq!(OpenCl::device_count()?, devices.len());
@@ -55,7 +55,7 @@ fn devices_are_counted_through() -> Result<(), Error> {
 
 /// The handle is never moved: offsets go beside it, out and in.
 #[test]
-fn a_handle_goes_out_and_comes_in() -> Result<(), Error> {
+fn a_handle_is_exported_and_imported() -> Result<(), Error> {
     for cl in devices() {
         let elements = DeviceBuffer::<OpenCl>::from_slice(cl.device, &[0_u32, 1, 2, 3, 4, 5])?;
         let handle = elements.as_ptr();
@@ -88,7 +88,7 @@ fn a_handle_goes_out_and_comes_in() -> Result<(), Error> {
 
 /// The reference of an export is given up by its deleter.
 #[test]
-fn buffers_of_others_are_retained() -> Result<(), Error> {
+fn foreign_buffers_are_retained() -> Result<(), Error> {
     for cl in devices() {
         let (queue, buffer) = (cl.queue(true), cl.buffer(64));
         cl.fill(queue, buffer, 7, 64);
@@ -112,7 +112,7 @@ fn buffers_of_others_are_retained() -> Result<(), Error> {
 }
 
 #[test]
-fn kernels_are_allocated_for() -> Result<(), Error> {
+fn the_table_allocates_for_kernels() -> Result<(), Error> {
     for cl in devices() {
         let shape = [3_i64, 2];
         let prototype = Prototype::new(DataType::F64, Dims::of(&shape)?, cl.device)?;
@@ -126,7 +126,7 @@ fn kernels_are_allocated_for() -> Result<(), Error> {
 
 /// New memory of a thread that entered a queue is of that queue's context.
 #[test]
-fn contexts_of_others_are_entered() -> Result<(), Error> {
+fn foreign_contexts_are_entered() -> Result<(), Error> {
     for cl in devices() {
         let queue = cl.queue(false);
         let entered = OpenCl::enter(cl.stream(queue));

@@ -30,7 +30,7 @@ fn gated(cl: &Cl, producer: Ref) -> Result<(DeviceBuffer<OpenCl>, Ref), Error> {
 
 /// The hand-off does not wait, and the consumer sees what came before it.
 #[test]
-fn a_consumer_that_names_its_queue() -> Result<(), Error> {
+fn a_named_consumer_queue_waits_for_the_producer() -> Result<(), Error> {
     for cl in devices() {
         for in_order in [true, false] {
             let (producer, consumer) = (cl.queue(true), cl.queue(in_order));
@@ -48,7 +48,7 @@ fn a_consumer_that_names_its_queue() -> Result<(), Error> {
 
 /// A queue that sees to no order, which both use: the consumer's work waits even so.
 #[test]
-fn a_consumer_on_the_producers_queue() -> Result<(), Error> {
+fn a_consumer_on_the_producers_queue_needs_no_wait() -> Result<(), Error> {
     for cl in devices() {
         let queue = cl.queue(false);
         let buffer = DeviceBuffer::<OpenCl>::zeroed_on(cl.stream(queue), DataType::U8, COUNT)?;
@@ -88,7 +88,7 @@ fn without_a_sync_for_the_elements_are_stale() -> Result<(), Error> {
 }
 
 #[test]
-fn a_consumer_on_the_work_stream() -> Result<(), Error> {
+fn a_table_consumer_waits_on_the_current_queue() -> Result<(), Error> {
     for cl in devices() {
         let (producer, consumer) = (cl.queue(false), cl.queue(true));
         let (buffer, gate) = gated(&cl, producer)?;
@@ -105,7 +105,7 @@ fn a_consumer_on_the_work_stream() -> Result<(), Error> {
 }
 
 #[test]
-fn a_consumer_that_names_none_gets_finished_work() -> Result<(), Error> {
+fn a_consumer_without_a_queue_gets_finished_work() -> Result<(), Error> {
     for cl in devices() {
         let (producer, consumer) = (cl.queue(true), cl.queue(true));
         let (buffer, gate) = gated(&cl, producer)?;
@@ -130,7 +130,7 @@ fn a_consumer_that_names_none_gets_finished_work() -> Result<(), Error> {
 
 /// -1, and NULL.
 #[test]
-fn what_names_no_queue_is_refused() -> Result<(), Error> {
+fn stream_values_that_are_not_queues_are_refused() -> Result<(), Error> {
     for cl in devices() {
         let device = cl.device;
         let buffer = DeviceBuffer::<OpenCl>::zeroed(device, DataType::U8, 1)?;

@@ -28,7 +28,7 @@ impl DLPackExport for Bytes {
 }
 
 #[test]
-fn devices_that_do_not_exist() {
+fn missing_devices_are_refused() {
     let count = i32::try_from(devices().len()).expect("few devices");
     for index in [-1, count, 99, i32::MAX, i32::MIN] {
         if count == 0 {
@@ -44,7 +44,7 @@ fn devices_that_do_not_exist() {
 
 /// A queue of a part of the device is the device's; of another device it is not.
 #[test]
-fn queues_of_other_devices() {
+fn queues_of_other_devices_are_refused() {
     let all = devices();
     for cl in &all {
         for other in &all {
@@ -60,7 +60,7 @@ fn queues_of_other_devices() {
 }
 
 #[test]
-fn parts_of_a_device_are_the_device() {
+fn sub_devices_have_the_index_of_their_device() {
     for cl in devices() {
         let (mut parts, mut count) = ([ptr::null_mut(); 64], 0);
         // CL_DEVICE_PARTITION_EQUALLY, one unit each.
@@ -84,7 +84,7 @@ fn parts_of_a_device_are_the_device() {
 
 /// OpenCL itself refuses to copy a buffer of another context.
 #[test]
-fn copies_from_other_contexts() -> Result<(), Error> {
+fn copies_from_other_contexts_are_refused() -> Result<(), Error> {
     for cl in devices() {
         let ours = DeviceBuffer::<OpenCl>::zeroed_on(cl.stream(cl.queue(true)), DataType::U8, 8)?;
         let copy = copy_to_host::<OpenCl, _>(&Bytes::from(ours)).map(drop);
@@ -95,7 +95,7 @@ fn copies_from_other_contexts() -> Result<(), Error> {
 }
 
 #[test]
-fn buffers_of_other_contexts() -> Result<(), Error> {
+fn buffers_of_other_contexts_are_refused() -> Result<(), Error> {
     for cl in devices() {
         let queue = cl.queue_in(cl.fresh_context(), true);
         // SAFETY: 1. A buffer of the test.
@@ -112,7 +112,7 @@ fn buffers_of_other_contexts() -> Result<(), Error> {
 
 /// A tensor that reaches further than its buffer.
 #[test]
-fn tensors_beyond_their_buffers() -> Result<(), Error> {
+fn tensors_beyond_their_buffers_are_refused() -> Result<(), Error> {
     for cl in devices() {
         let tensor =
             Bytes::from(DeviceBuffer::zeroed(cl.device, DataType::U8, 32)?).into_dlpack()?;
@@ -127,7 +127,7 @@ fn tensors_beyond_their_buffers() -> Result<(), Error> {
 
 /// A handle tells nothing to whoever may not follow it.
 #[test]
-fn handles_are_not_asked_about() {
+fn handles_are_not_classified() {
     for Cl { device, .. } in devices() {
         let asked = OpenCl::attributes(ptr::null(), device);
         assert_eq!(asked, Err(Error::Unsupported { device, what: "pointer attributes" }));
@@ -135,7 +135,7 @@ fn handles_are_not_asked_about() {
 }
 
 #[test]
-fn sizes_that_cannot_be() {
+fn impossible_sizes_are_refused() {
     for cl in devices() {
         for len in [usize::MAX, usize::MAX / 2, usize::MAX / 8] {
             let zeroed = DeviceBuffer::<OpenCl>::zeroed(cl.device, DataType::U8, len).map(drop);
