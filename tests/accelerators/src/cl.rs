@@ -11,7 +11,7 @@ use libloading::Library;
 
 use crate::{functions, skipped};
 
-/// A handle of OpenCL. Tests leak theirs.
+/// A handle of OpenCL. Tests leak their handles.
 pub type Ref = *mut c_void;
 
 functions! {
@@ -65,7 +65,8 @@ pub fn check(code: i32) {
     assert_eq!(code, 0, "an error code of OpenCL");
 }
 
-/// Each device of OpenCL; none, said aloud, where there is no OpenCL.
+/// Returns each device of OpenCL; none, with a message on standard error, where OpenCL is
+/// missing.
 pub fn devices() -> Vec<Cl> {
     static CALLS: OnceLock<Result<Functions, String>> = OnceLock::new();
     let calls = match CALLS.get_or_init(load) {

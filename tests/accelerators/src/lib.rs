@@ -1,5 +1,5 @@
-//! What the tests on real runtimes share: the runtimes' own functions, as another
-//! library would call them, and what is said where a runtime is missing.
+//! Helpers of the tests on real runtimes: the runtimes' own functions, called as another
+//! library calls them, and the message for a missing runtime.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
@@ -14,8 +14,8 @@ pub mod sycl;
 
 use std::io::Write;
 
-/// Looks up functions by name. The tests are the safety argument of their own
-/// calls: they pass what the documentation asks for, or what must be refused.
+/// Looks up functions by name. The tests are the safety argument of their own calls: they
+/// pass what the runtime's documentation requires, or a value that it must reject.
 macro_rules! functions {
     ($functions:ident { $($name:ident($($argument:ty),*) $(-> $answer:ty)?;)+ }) => {
         /// The functions, under their own names.
@@ -43,8 +43,8 @@ macro_rules! functions {
 
 pub(crate) use functions;
 
-/// Says aloud that a test did not run, and why; fails where `DLPACK_REQUIRE`
-/// names what is missing.
+/// Prints that a test was skipped and why; fails where `DLPACK_REQUIRE` names the missing
+/// runtime.
 pub fn skipped<T>(what: &str, reason: &str) -> Option<T> {
     let required = std::env::var("DLPACK_REQUIRE").unwrap_or_default();
     let needed = required.split(',').any(|name| name.trim() == what);

@@ -11,7 +11,7 @@ use libloading::Library;
 
 use crate::{functions, skipped};
 
-/// A pointer to an object of SYCL. Tests leak theirs.
+/// A pointer to an object of SYCL. Tests leak their objects.
 pub type Ref = *mut c_void;
 
 functions! {
@@ -61,7 +61,7 @@ unsafe impl Send for Sycl {}
 // SAFETY: as above.
 unsafe impl Sync for Sycl {}
 
-/// SYCL; `None`, said aloud, where there is none.
+/// Opens SYCL; `None`, with a message on standard error, where it is missing.
 pub fn sycl() -> Option<&'static Sycl> {
     static SYCL: OnceLock<Result<Sycl, String>> = OnceLock::new();
     match SYCL.get_or_init(Sycl::start) {
@@ -136,7 +136,7 @@ impl Sycl {
     pub fn fill(&self, queue: Ref, data: Ref, byte: u8, count: usize) {
         // SAFETY: the test has memory of as many bytes.
         let event = unsafe { (self.calls.DPCTLQueue_Memset)(queue, data, byte, count) };
-        // SAFETY: ours to delete.
+        // SAFETY: the object belongs to this test and is deleted once.
         unsafe { (self.calls.DPCTLEvent_Delete)(event) }
     }
 
@@ -144,7 +144,7 @@ impl Sycl {
     pub fn copy(&self, queue: Ref, from: Ref, to: Ref, count: usize) {
         // SAFETY: the test has memory of as many bytes.
         let event = unsafe { (self.calls.DPCTLQueue_Memcpy)(queue, to, from, count) };
-        // SAFETY: ours to delete.
+        // SAFETY: the object belongs to this test and is deleted once.
         unsafe { (self.calls.DPCTLEvent_Delete)(event) }
     }
 

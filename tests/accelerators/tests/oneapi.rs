@@ -1,5 +1,5 @@
-//! USM on a real runtime of SYCL: the protocol in both directions, refusals,
-//! order among queues, frees.
+//! USM on a real SYCL runtime: exports, imports, refusals, ordering between queues,
+//! frees.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]

@@ -1,4 +1,4 @@
-//! What every C function has in common: [`call`], [`release`], [`Out`].
+//! Helpers of every C function: [`call`], [`release`], [`Out`].
 
 use std::ffi::{c_int, c_void};
 
@@ -17,20 +17,20 @@ impl<T> Out<T> {
         if self.0.is_null() {
             return Err(Status::INVALID_VALUE);
         }
-        // SAFETY: it came from C as an argument whose contract is that it may be
-        // written, and is not NULL.
+        // SAFETY: it is a C argument whose contract is that it may be written, and it is
+        // not NULL.
         unsafe { self.0.write(value) };
         Ok(())
     }
 
-    /// The place for an answer whose type an argument named.
+    /// Returns the output place whose type an attribute argument selects.
     pub(crate) fn of_attribute(place: *mut c_void) -> Self {
         Self(place.cast())
     }
 
-    /// Answers if it was asked for.
+    /// Writes the value if the caller passed a place for it.
     pub(crate) fn put_if_asked(self, value: T) {
-        // The only refusal is that nobody asked.
+        // The only error is that the caller passed no place.
         let _ = self.put(value);
     }
 }
@@ -40,8 +40,8 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), Status>
     code(enter(name).and_then(|()| body()))
 }
 
-/// The same for a function that gives something back. It does so even where it
-/// fails, as drivers do: what they report there is an earlier error.
+/// The same for a function that releases an object. It releases also where it fails, as
+/// drivers do: the error that they report there is an earlier one.
 pub(crate) fn release(name: &'static str, body: impl FnOnce() -> Result<(), Status>) -> c_int {
     let entered = enter(name);
     let done = body();
@@ -59,7 +59,7 @@ fn enter(name: &'static str) -> Result<(), Status> {
     if state.initialized { Ok(()) } else { Err(Status::NOT_INITIALIZED) }
 }
 
-/// What C sees.
+/// Returns the error code for C.
 pub(crate) fn code(result: Result<(), Status>) -> c_int {
     result.err().map_or(0, |status| status.0)
 }

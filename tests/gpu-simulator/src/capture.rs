@@ -1,4 +1,4 @@
-//! Stream capture: what is recorded in place of being done, and what is refused
+//! Stream capture: work is recorded instead of run, and some calls are rejected
 //! meanwhile.
 
 use std::cell::Cell;
@@ -16,7 +16,7 @@ pub(crate) enum Mode {
     Global,
     /// The thread that began it.
     ThreadLocal,
-    /// Nobody.
+    /// No thread.
     Relaxed,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn exchange_mode(mode: Mode) -> Mode {
     MODE.replace(mode)
 }
 
-/// How much of the work of each stream comes before a moment in a capture.
+/// How much of the work of each stream precedes a moment in a capture.
 pub(crate) type Clock = HashMap<Which, usize>;
 
 /// A capture that was begun.
@@ -58,7 +58,7 @@ pub(crate) struct Capture {
     pub(crate) thread: u64,
     mode: Mode,
     nodes: Vec<Work>,
-    /// What comes before the next work of each stream that takes part.
+    /// The work that precedes the next work of each participating stream.
     clocks: HashMap<Which, Clock>,
     broken: bool,
 }
@@ -81,7 +81,7 @@ impl Capture {
         Ok(())
     }
 
-    /// What comes before the next work of a stream that takes part.
+    /// Returns the work that precedes the next work of a participating stream.
     pub(crate) fn clock(&self, which: Which) -> Result<Clock, Status> {
         self.check()?;
         Ok(self.clocks.get(&which).cloned().unwrap_or_default())
@@ -103,7 +103,7 @@ impl Capture {
         self.clocks.keys().copied().collect()
     }
 
-    /// The work, in an order that respects all that was asked for.
+    /// Returns the work in an order that respects every recorded dependency.
     pub(crate) fn end(self) -> Result<Vec<Work>, Status> {
         self.check()?;
         let seen = &self.clocks[&self.origin];
@@ -116,8 +116,8 @@ impl Capture {
 }
 
 impl State {
-    /// Refuses a call that is no part of a capture but could change what it
-    /// records, as the thread's mode has it. The capture is spoilt.
+    /// Rejects a call that is not recorded but could change the recorded work, by the
+    /// mode of the thread. The capture becomes invalid.
     pub(crate) fn check_unsafe_in_capture(&mut self) -> Result<(), Status> {
         let (thread, mine) = (thread_id(), MODE.get());
         let mut refused = false;
@@ -132,7 +132,7 @@ impl State {
         if refused { Err(Status::CAPTURE_UNSUPPORTED) } else { Ok(()) }
     }
 
-    /// Refuses what cannot be done to a stream that is recorded.
+    /// Rejects calls that are not allowed on a captured stream.
     pub(crate) fn check_not_capturing(&mut self, which: Which) -> Result<(), Status> {
         match self.streams.get(&which).and_then(|stream| stream.capture) {
             Some(id) => Err(self.spoil(id, Status::CAPTURE_UNSUPPORTED)),

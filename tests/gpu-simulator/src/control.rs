@@ -1,4 +1,4 @@
-//! The `sim_*` functions, with which tests steer the simulator.
+//! The `sim_*` functions, with which tests control the simulator.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -25,8 +25,7 @@ pub(crate) struct Counts {
     contexts: usize,
 }
 
-/// Tells how many of each thing exist. What streams were asked to free is
-/// waited for.
+/// Returns how many of each object exist, after waiting for enqueued frees.
 #[unsafe(no_mangle)]
 extern "C" fn sim_counts(out: Out<Counts>) -> c_int {
     let tails = state::lock().all_tails();
@@ -102,7 +101,7 @@ extern "C" fn sim_set_attributes_need_context(needed: bool) {
     state::lock().attributes_need_context = needed;
 }
 
-/// Destroys the primary context of a device, whoever retained it, as
+/// Destroys the primary context of a device, whatever its reference count, as
 /// `cuDevicePrimaryCtxReset` does. The next one that is retained has the same handle.
 #[unsafe(no_mangle)]
 extern "C" fn sim_reset_context(ordinal: usize) {
@@ -141,8 +140,8 @@ unsafe extern "C" fn sim_calls(name: *const c_char) -> u32 {
     state::lock().faults.calls(&name)
 }
 
-/// What went wrong on all devices, 0 if nothing; forgets it, so that one
-/// process can hold several tests.
+/// Returns and clears the error of all devices, 0 if there is none, so that one process
+/// can run several tests.
 #[unsafe(no_mangle)]
 extern "C" fn sim_clear_error() -> c_int {
     let mut state = state::lock();

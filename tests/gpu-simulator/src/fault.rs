@@ -1,4 +1,4 @@
-//! Calls that fail on request, and calls before which a program is called: [`Faults`].
+//! Calls that fail on request, and callbacks before a call: [`Faults`].
 
 use std::collections::HashMap;
 
@@ -48,7 +48,7 @@ impl Faults {
         self.before = Some((name, callback));
     }
 
-    /// What the program wants to be called before this function, once.
+    /// Removes and returns the callback to run before this function.
     pub(crate) fn take_before(&mut self, name: &str) -> Option<Callback> {
         let (_, callback) = self.before.take_if(|(wanted, _)| wanted == name)?;
         Some(callback)

@@ -1,9 +1,9 @@
-//! Something that will have happened: [`Fence`].
+//! An event in the future: [`Fence`].
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
-/// It passes once, and everybody can wait for that.
+/// It passes once, and any number of threads can wait for that.
 #[derive(Debug)]
 pub(crate) struct Fence {
     passed: Mutex<Option<Instant>>,
@@ -11,7 +11,7 @@ pub(crate) struct Fence {
 }
 
 impl Fence {
-    /// A fence that somebody will let pass.
+    /// Returns a fence that another thread will let pass.
     pub(crate) fn pending() -> Arc<Self> {
         Arc::new(Self { passed: Mutex::new(None), changed: Condvar::new() })
     }

@@ -1,4 +1,4 @@
-//! Kernels. The simulator knows three by name and reads nothing of their code.
+//! Kernels. The simulator supports three by name and does not read their code.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering;
@@ -9,7 +9,7 @@ use crate::memory::Place;
 use crate::state;
 use crate::status::Status;
 
-/// A kernel that the simulator knows.
+/// A kernel that the simulator supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
     /// `fill_u32(u64 to, u32 value, u32 count)`.
@@ -40,8 +40,8 @@ impl Kernel {
         }
     }
 
-    /// The kernels of a module in PTX. One that the simulator does not know
-    /// makes the module unusable here.
+    /// Returns the kernels of a PTX module. An unsupported kernel makes the module
+    /// unusable here.
     pub(crate) fn of_image(image: &CStr) -> Result<Vec<Self>, Status> {
         let text = image.to_str().map_err(|_| Status::INVALID_IMAGE)?;
         let named = |name: &str| {
@@ -82,7 +82,7 @@ impl Kernel {
 }
 
 impl Launch {
-    /// Runs it on a device, whose memory alone it may touch.
+    /// Runs the kernel on a device; it may access only the memory of that device.
     pub(crate) fn run(&self, ordinal: usize) -> Result<(), Status> {
         if self.kernel == Kernel::Spin {
             thread::sleep(Duration::from_nanos(self.wide));

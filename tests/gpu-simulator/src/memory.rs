@@ -8,13 +8,12 @@ use std::sync::atomic::AtomicU8;
 use crate::pages::{Host, Pages};
 use crate::status::Status;
 
-/// What a device has, in bytes.
+/// The memory of a device, in bytes.
 pub(crate) const CAPACITY: usize = 1 << 30;
-/// Device memory starts this far into its pages: what is aligned is aligned to
-/// this, and to no more.
+/// Device memory starts this far into its pages: allocations are aligned to exactly this.
 const ALIGNMENT: usize = 256;
 
-/// What kind of memory it is.
+/// The kind of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Of the device.
@@ -40,11 +39,11 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Allocation {
     pub(crate) kind: Kind,
-    /// The device whose context was current.
+    /// The device whose context was current at the allocation.
     pub(crate) ordinal: usize,
     /// In bytes.
     pub(crate) len: usize,
-    /// Whether a stream has been asked to free it.
+    /// Whether its free has been enqueued on a stream.
     pub(crate) condemned: bool,
     pages: Arc<Pages>,
     lead: usize,
@@ -71,14 +70,14 @@ impl Span {
     }
 }
 
-/// What an address is.
+/// The allocation that contains an address.
 #[derive(Debug)]
 pub(crate) enum Place<'a> {
     /// Inside this allocation, which starts at this address.
     Live(usize, &'a Allocation),
     /// Inside memory that was freed.
     Freed,
-    /// Not ours: ordinary memory of the program.
+    /// Ordinary memory of the program.
     Pageable,
 }
 
@@ -125,7 +124,7 @@ impl Memory {
         found.ok_or(Status::INVALID_VALUE)
     }
 
-    /// What is at an address.
+    /// Returns the allocation that contains an address.
     pub(crate) fn at(&self, address: usize) -> Place<'_> {
         if let Some((&start, allocation)) = self.live.range(..=address).next_back() {
             if address < start + allocation.len {

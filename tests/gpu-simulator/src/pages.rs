@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::status::Status;
 
-/// Whether the host may touch memory at the address that programs know.
+/// Whether the host may access memory at the program's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Host {
     /// It is the device's: touching it is a segmentation fault.
@@ -17,8 +17,8 @@ pub(crate) enum Host {
 
 /// The same pages, mapped for the program and for the simulated device.
 ///
-/// The program's address is never given to anybody else, also after the drop:
-/// a pointer that is used too late never finds other memory.
+/// The program's address is never reused, also after the drop: a dangling pointer
+/// never points to other memory.
 #[derive(Debug)]
 pub(crate) struct Pages {
     program: NonNull<u8>,
@@ -26,9 +26,9 @@ pub(crate) struct Pages {
     len: usize,
 }
 
-// SAFETY: the pointers are to mappings that are no thread's own.
+// SAFETY: the pointers are to mappings, which belong to no particular thread.
 unsafe impl Send for Pages {}
-// SAFETY: what is behind `device` is only accessed with atomics.
+// SAFETY: the memory behind `device` is only accessed with atomics.
 unsafe impl Sync for Pages {}
 
 impl Pages {
@@ -40,7 +40,7 @@ impl Pages {
         if fd < 0 {
             return Err(Status::OUT_OF_MEMORY);
         }
-        // SAFETY: it was just opened, and nobody else knows of it.
+        // SAFETY: it was just opened and has no other owner.
         let file = unsafe { OwnedFd::from_raw_fd(fd) };
         let file_len = i64::try_from(len).map_err(|_| Status::OUT_OF_MEMORY)?;
         // SAFETY: the descriptor is open.
@@ -51,17 +51,16 @@ impl Pages {
         let protection = if host == Host::Allowed { both } else { libc::PROT_NONE };
         let program = map_file(&file, len, protection)?;
         let Ok(device) = map_file(&file, len, both) else {
-            // SAFETY: it was just mapped, and nobody else knows of it.
+            // SAFETY: it was just mapped and has no other owner.
             unsafe { libc::munmap(program.as_ptr().cast(), len) };
             return Err(Status::OUT_OF_MEMORY);
         };
-        // SAFETY: `len` bytes were mapped there for writing, and nobody else
-        // knows of them.
+        // SAFETY: `len` bytes were mapped there for writing, and have no other user.
         unsafe { device.write_bytes(0xCD, len) };
         Ok(Self { program, device, len })
     }
 
-    /// The address that programs know.
+    /// Returns the address that programs use.
     pub(crate) fn address(&self) -> usize {
         self.program.addr().get()
     }
@@ -69,8 +68,8 @@ impl Pages {
     /// The bytes as the device sees them. Several streams may access them at
     /// the same time, as on a device.
     pub(crate) fn bytes(&self) -> &[AtomicU8] {
-        // SAFETY: `len` bytes are mapped there until the drop, and nobody
-        // accesses them through this address in another way.
+        // SAFETY: `len` bytes are mapped there until the drop, and are not accessed
+        // through this address in another way.
         unsafe { std::slice::from_raw_parts(self.device.as_ptr().cast::<AtomicU8>(), self.len) }
     }
 }
@@ -80,8 +79,8 @@ impl Drop for Pages {
         // SAFETY: mapped by `map`, and `bytes` borrows `self`.
         unsafe { libc::munmap(self.device.as_ptr().cast(), self.len) };
         let reserved = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: this replaces our own mapping, of which a freed pointer may
-        // no longer be used, by one that nobody can touch.
+        // SAFETY: this replaces our own mapping, which must not be used after a free, by
+        // an inaccessible one.
         unsafe {
             libc::mmap(
                 self.program.as_ptr().cast(),
@@ -96,7 +95,7 @@ impl Drop for Pages {
 }
 
 fn map_file(file: &OwnedFd, len: usize, protection: i32) -> Result<NonNull<u8>, Status> {
-    // SAFETY: no address is asked for, so nothing is replaced.
+    // SAFETY: the address is NULL, so no mapping is replaced.
     let mapped = unsafe {
         libc::mmap(std::ptr::null_mut(), len, protection, libc::MAP_SHARED, file.as_raw_fd(), 0)
     };

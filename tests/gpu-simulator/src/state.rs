@@ -1,4 +1,4 @@
-//! Everything that exists, behind one lock: [`State`].
+//! All objects, behind one lock: [`State`].
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,13 +19,13 @@ use crate::work::Work;
 pub(crate) struct Device {
     /// How often its primary context was retained.
     pub(crate) retained: usize,
-    /// What went wrong on it. Every call says so from then on.
+    /// The error of the device. Every later call returns it.
     pub(crate) failed: Option<Status>,
     /// Whether it allocates in the order of streams.
     pub(crate) has_pools: bool,
 }
 
-/// What was last recorded in an event.
+/// The latest record of an event.
 #[derive(Clone, Debug)]
 pub(crate) enum Recorded {
     /// Nothing.
@@ -50,7 +50,7 @@ pub(crate) struct State {
     pub(crate) devices: Vec<Device>,
     pub(crate) memory: Memory,
     pub(crate) streams: HashMap<Which, Stream>,
-    /// What destroyed streams still do, with their devices.
+    /// The remaining work of destroyed streams, with their devices.
     pub(crate) departed: Vec<(usize, Arc<Fence>)>,
     pub(crate) events: HashMap<usize, Event>,
     pub(crate) captures: HashMap<usize, Capture>,
@@ -92,8 +92,7 @@ static STATE: LazyLock<Mutex<State>> = LazyLock::new(|| {
     })
 });
 
-/// Everything, while nobody else has it. Waiting for a fence meanwhile would
-/// be for ever.
+/// Locks the state. Waiting for a fence while it is held would deadlock.
 pub(crate) fn lock() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -108,7 +107,7 @@ pub(crate) fn thread_id() -> u64 {
 }
 
 impl State {
-    /// A handle that was never given out.
+    /// Returns a handle that was never used.
     pub(crate) fn new_handle(&mut self) -> usize {
         self.next_handle += 0x40;
         self.next_handle
@@ -164,7 +163,7 @@ impl State {
         Ok(stream.push(work, before))
     }
 
-    /// Everything that was asked of a device's streams, also of destroyed ones.
+    /// Returns the last work of each of a device's streams, including destroyed ones.
     pub(crate) fn tails(&mut self, ordinal: usize) -> Vec<Arc<Fence>> {
         self.departed.retain(|(_, tail)| tail.when().is_none());
         let departed = self.departed.iter().filter(|(device, _)| *device == ordinal);

@@ -1,4 +1,4 @@
-//! What a call answers: [`Status`]. CUDA and HIP number these errors alike.
+//! The result of a call: [`Status`]. CUDA and HIP number these errors alike.
 
 use std::ffi::{CStr, c_int};
 

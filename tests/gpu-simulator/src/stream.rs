@@ -19,7 +19,7 @@ pub(crate) enum Which {
     Made(usize),
 }
 
-/// Work, and what has to be done before.
+/// Work, and the fences before it.
 #[derive(Debug)]
 struct Task {
     work: Work,
@@ -34,7 +34,7 @@ pub(crate) struct Stream {
     pub(crate) ordinal: usize,
     /// Whether it takes turns with the legacy default stream.
     pub(crate) blocking: bool,
-    /// Everything that was asked of it.
+    /// All work that was enqueued on it.
     pub(crate) tail: Arc<Fence>,
     /// The capture that records it, in place of it doing anything.
     pub(crate) capture: Option<usize>,
@@ -42,19 +42,19 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// A stream of a device. Its thread ends when the stream is dropped and
-    /// everything asked of it is done.
+    /// Starts a stream of a device. Its thread ends when the stream has been dropped and
+    /// its work has finished.
     pub(crate) fn start(ordinal: usize, blocking: bool) -> Self {
         let (queue, tasks) = mpsc::channel();
         thread::spawn(move || work_off(&tasks, ordinal));
         Self { ordinal, blocking, tail: Fence::passed(), capture: None, queue }
     }
 
-    /// Asks for work, to be done after what was asked before and after `after`.
+    /// Enqueues work after the stream's earlier work and after `after`.
     pub(crate) fn push(&mut self, work: Work, after: Vec<Arc<Fence>>) -> Arc<Fence> {
         let done = Fence::pending();
         self.tail = Arc::clone(&done);
-        // It fails if the thread panicked: then nobody waits for this in vain.
+        // It fails only if the thread panicked: then no thread waits for this result.
         if let Err(unsent) = self.queue.send(Task { work, after, done }) {
             unsent.0.done.pass();
         }
@@ -67,7 +67,7 @@ fn work_off(tasks: &Receiver<Task>, ordinal: usize) {
         for fence in &task.after {
             fence.wait();
         }
-        // A device that failed does nothing any more, but for what frees memory.
+        // A failed device runs no work except frees.
         let failed = state::lock().devices[ordinal].failed.is_some();
         if !failed || matches!(task.work, Work::Free { .. }) {
             if let Err(status) = task.work.run(ordinal) {

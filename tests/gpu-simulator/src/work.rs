@@ -1,4 +1,4 @@
-//! What a stream does: [`Work`].
+//! The work of a stream: [`Work`].
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -18,7 +18,8 @@ pub(crate) struct Callback {
     pub(crate) argument: *mut c_void,
 }
 
-// SAFETY: whoever asks for a call from a stream's thread knows that it is one.
+// SAFETY: the caller that enqueues a host function guarantees that it may run on another
+// thread.
 unsafe impl Send for Callback {}
 // SAFETY: likewise.
 unsafe impl Sync for Callback {}
@@ -28,11 +29,11 @@ unsafe impl Sync for Callback {}
 pub(crate) enum Work {
     /// Nothing: a place in the stream's order.
     Mark,
-    /// Copies within memory that the simulator knows.
+    /// Copies within memory of the simulator.
     Copy { to: usize, from: usize, len: usize },
-    /// Copies what was read from the program's memory when the copy was asked for.
+    /// Copies bytes that were read from the program's memory when the copy was enqueued.
     Write { to: usize, bytes: Arc<[u8]> },
-    /// Reads for the program's memory; whoever asked writes it there.
+    /// Reads for the program's memory; the caller writes the bytes there.
     Read { from: usize, len: usize, into: Arc<Mutex<Vec<u8>>> },
     /// Repeats the first `width` bytes of a number.
     Fill { to: usize, value: u32, width: usize, len: usize },
@@ -93,8 +94,8 @@ impl Work {
     }
 }
 
-/// Looked up when the work is done, not when it was asked for: memory that was
-/// freed in between is noticed.
+/// Looked up when the work runs, not when it was enqueued: memory that was freed in
+/// between is an error.
 fn span(address: usize, len: usize) -> Result<Span, Status> {
     state::lock().memory.span(address, len)
 }

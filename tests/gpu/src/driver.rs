@@ -1,4 +1,4 @@
-//! The functions of CUDA's driver that the tests call themselves.
+//! The functions of CUDA's driver that the tests call directly.
 
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::sync::OnceLock;
@@ -11,10 +11,10 @@ pub type HostFunction = unsafe extern "C" fn(*mut c_void);
 /// Looks up functions by name.
 macro_rules! functions {
     ($functions:ident { $($field:ident: $name:ident($($argument:ty),*);)+ }) => {
-        /// The functions, under shorter names. All answer with an error code.
+        /// The functions, under shorter names. All return an error code.
         ///
         /// The tests are the safety argument of their own calls: they pass what
-        /// the driver's documentation asks for, or what it must refuse.
+        /// the driver's documentation requires, or a value that it must reject.
         #[derive(Debug)]
         pub struct $functions {
             $(
@@ -93,7 +93,7 @@ functions! {
 
 /// The library that the loader finds under this name. It stays loaded.
 pub fn library(name: &str) -> Option<&'static Library> {
-    // SAFETY: loading a driver runs its initialisers, which is what it is for.
+    // SAFETY: loading a driver runs its initializers, as any program that uses it does.
     let library = unsafe { Library::new(name) }.ok()?;
     Some(Box::leak(Box::new(library)))
 }

@@ -1,4 +1,4 @@
-//! Work that takes as long as a test wants: [`Gate`].
+//! Work whose end a test controls: [`Gate`].
 
 use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -33,12 +33,12 @@ impl Gate {
         Arc::into_raw(Arc::clone(&self.0)).cast_mut().cast()
     }
 
-    /// What a stream calls: it returns when the gate is open.
+    /// The host function of a stream: it returns when the gate is open.
     ///
     /// # Safety
     ///
-    /// 1. `argument` came from [`argument`](Self::argument), and this is the only call
-    ///    with it.
+    /// 1. `argument` was returned by [`argument`](Self::argument), and this is the only
+    ///    call with it.
     pub unsafe extern "C" fn pass(argument: *mut c_void) {
         // SAFETY: (1).
         let latch = unsafe { Arc::from_raw(argument.cast::<Latch>().cast_const()) };
@@ -47,7 +47,7 @@ impl Gate {
     }
 }
 
-/// A test that fails must not leave a stream that never goes on.
+/// A failing test must not leave a blocked stream behind.
 impl Drop for Gate {
     fn drop(&mut self) {
         self.open();

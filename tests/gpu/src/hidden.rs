@@ -1,4 +1,4 @@
-//! Machines on which a vendor's library is not what it should be: [`Hidden`].
+//! Machines on which a vendor's library is missing or broken: [`Hidden`].
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -15,13 +15,13 @@ const NAMES: [&str; 6] = [
     "libamdhip64.so.7",
 ];
 
-/// A folder with libraries of those names that have none of the functions: they
-/// are the C library. It goes when this is dropped.
+/// A folder with libraries of those names that have none of the functions: they are
+/// copies of the C library. It is removed on drop.
 #[derive(Debug)]
 pub struct Hidden(PathBuf);
 
 impl Hidden {
-    /// Makes the folder, whose name has `what` in it.
+    /// Creates the folder; its name contains `what`.
     pub fn libraries(what: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("no-gpu-{what}-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
@@ -42,8 +42,8 @@ impl Hidden {
         configure(&mut command).output().expect("a process")
     }
 
-    /// A test without its library is skipped aloud, and fails where
-    /// `DLPACK_REQUIRE` names what is missing.
+    /// A test whose library is missing prints that it was skipped, and fails where
+    /// `DLPACK_REQUIRE` names the library.
     pub fn check_requirement(&self, test: &str, name: &str) {
         let skipped = self.run(test, |command| command.env_remove("DLPACK_REQUIRE"));
         let said = String::from_utf8_lossy(&skipped.stderr);

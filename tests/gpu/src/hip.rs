@@ -1,4 +1,4 @@
-//! The functions of the HIP runtime that the tests call themselves.
+//! The functions of the HIP runtime that the tests call directly.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Kernels, as a driver compiles them and as the simulator knows them by name.
+//! Kernels, as a driver compiles them and as the simulator finds them by name.
 
 use std::ffi::CStr;
 

@@ -1,10 +1,10 @@
-//! What the GPU tests share: the driver as a program without this crate would
-//! call it, and the simulator's controls.
+//! Helpers of the GPU tests: the driver, called as a program without this crate
+//! calls it, and the simulator's controls.
 //!
-//! The tests run on whatever `libcuda.so.1` the loader finds. `cargo xtask test`
-//! lets it find the simulator; without that, it is the driver of the machine.
-//! Where it finds none, the tests say that they were skipped, and fail if
-//! `DLPACK_REQUIRE` names `cuda`.
+//! The tests run on the `libcuda.so.1` that the loader finds. `cargo xtask test`
+//! makes it find the simulator; without that, it is the driver of the machine.
+//! Where there is none, the tests print that they were skipped, and fail if
+//! `DLPACK_REQUIRE` contains `cuda`.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]

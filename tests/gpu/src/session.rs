@@ -1,4 +1,4 @@
-//! One test at a time on the GPU, which is left as it was found: [`Session`].
+//! One test at a time on the GPU, whose state is restored: [`Session`].
 
 use std::cell::Cell;
 use std::io::Write;
@@ -30,8 +30,8 @@ pub struct Session {
     _alone: MutexGuard<'static, ()>,
 }
 
-/// The driver with the context of device 0 current for this thread; `None`, said
-/// aloud, where there is no GPU and no simulator.
+/// Returns the driver with the context of device 0 current for this thread; `None`, with
+/// a message, where there is neither a GPU nor a simulator.
 pub fn session() -> Option<Session> {
     let alone = alone();
     let Some((library, driver)) = cuda() else {
@@ -102,7 +102,7 @@ impl Session {
         stream
     }
 
-    /// A stream of ours as the backend sees it. It must outlive the result.
+    /// Returns one of our streams as the backend's type. It must outlive the result.
     pub fn work_stream(&self, stream: usize) -> WorkStream<Cuda> {
         let handle = StreamHandle::from_number(stream);
         // SAFETY: tests destroy their streams at their ends.

@@ -1,4 +1,4 @@
-//! The simulator's controls, where the library is the simulator.
+//! The simulator's controls, available where the library is the simulator.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
@@ -30,7 +30,7 @@ pub struct Counts {
     pub contexts: usize,
 }
 
-/// What a test does in the middle of a call.
+/// A callback that a test runs in the middle of a driver call.
 type Call = Box<dyn FnOnce() + Send>;
 
 /// # Safety
@@ -63,8 +63,8 @@ impl Simulator {
     pub fn of(library: &'static Library) -> Option<Self> {
         macro_rules! get {
             ($name:literal) => {
-                // SAFETY: nobody else has functions of this name, and the type
-                // is that of the simulator's.
+                // SAFETY: only the simulator exports functions of this name, and the type
+                // is that of its definition.
                 *unsafe { library.get($name) }.ok()?
             };
         }
@@ -83,7 +83,7 @@ impl Simulator {
         })
     }
 
-    /// How many of each thing exist, when all that was asked for is done.
+    /// Returns how many of each object exist when all enqueued work has finished.
     pub fn counts(self) -> Counts {
         let mut counts = Counts::default();
         assert_eq!((self.counts)(&raw mut counts), 0);
@@ -123,7 +123,7 @@ impl Simulator {
         (self.set_attributes_need_context)(needed);
     }
 
-    /// Destroys the primary context of a device, whoever retained it.
+    /// Destroys the primary context of a device, whatever its reference count.
     pub fn reset_context(self, ordinal: usize) {
         (self.reset_context)(ordinal);
     }
@@ -153,7 +153,7 @@ impl Simulator {
         unsafe { (self.calls)(name.as_ptr()) }
     }
 
-    /// What went wrong on the devices, which is forgotten; 0 if nothing did.
+    /// Returns and clears the error of the devices; 0 if there is none.
     pub fn clear_error(self) -> c_int {
         (self.clear_error)()
     }

@@ -1,5 +1,5 @@
-//! Libraries that are there, and are not what their names say: each in a process of
-//! its own, where the loader finds it first.
+//! Libraries that exist but do not provide what their names promise: each in its own
+//! process, where the loader finds it first.
 
 #![cfg(target_os = "linux")]
 
@@ -13,7 +13,7 @@ use dlpack_traits::{DataType, Device};
 /// Says that this is the process with the broken library.
 const CHILD: &str = "DLPACK_GPU_TEST_BROKEN";
 
-/// What the other process does.
+/// Runs in the child process.
 #[test]
 fn child() {
     if std::env::var_os(CHILD).is_some() {
@@ -36,7 +36,7 @@ impl Folder {
         Self(folder)
     }
 
-    /// What a process says whose loader looks there first.
+    /// Returns the output of a process whose loader searches that folder first.
     fn said(&self) -> String {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
         command.args(["--exact", "child", "--nocapture"]).env(CHILD, "1");
@@ -83,7 +83,7 @@ fn libraries_without_the_functions_are_errors() {
     assert!(said.contains("again Err(Unsupported"), "{said}");
 }
 
-/// A driver that is older than what is called of it: nothing of it is called.
+/// A driver older than the functions that the backend uses: no function is called.
 #[test]
 fn libraries_with_some_of_the_functions_are_errors() {
     let source = "#include <stdlib.h>\nint cuInit(unsigned f) { abort(); }\n\
@@ -95,7 +95,7 @@ fn libraries_with_some_of_the_functions_are_errors() {
     }
 }
 
-/// A symbol that is there, at NULL, is no function.
+/// A symbol whose address is NULL is not a function.
 #[test]
 fn libraries_with_null_functions_are_errors() {
     let source = "__asm__(\".globl cuInit, hipInit\\n.set cuInit, 0\\n.set hipInit, 0\\n\");\n";

@@ -1,5 +1,5 @@
-//! CUDA graphs: what a hand-off does while a stream is captured, and what the
-//! backend leaves alone meanwhile.
+//! CUDA graphs: what `sync_for` does while a stream is captured, and which captures the
+//! backend does not disturb.
 
 #![cfg(target_os = "linux")]
 
@@ -22,7 +22,7 @@ fn begin(session: &Session, stream: usize) {
     check(unsafe { (session.driver.begin_capture)(stream, GLOBAL) });
 }
 
-/// Ends a capture; launches what it recorded, and waits for that.
+/// Ends a capture, launches the graph, and waits for it.
 fn end_and_launch(session: &Session, stream: usize) {
     let driver = session.driver;
     let (mut graph, mut executable) = (0, 0);
@@ -69,8 +69,8 @@ fn join(session: &Session, first: usize, then: usize) {
     check(unsafe { (driver.event_destroy)(event) });
 }
 
-/// The host would have to wait for a graph, which would spoil it: an error, and the
-/// capture goes on.
+/// The host would have to wait for a graph, which would invalidate the capture: an error,
+/// and the capture continues.
 #[test]
 fn the_host_does_not_wait_for_a_captured_stream() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
@@ -132,8 +132,8 @@ fn a_captured_stream_shared_by_both_sides_gets_no_event() -> Result<(), Error> {
     Ok(())
 }
 
-/// What a graph cannot say, that a captured consumer waits for work outside of
-/// the capture, is the driver's error.
+/// A graph cannot express that a captured consumer waits for work outside of the capture:
+/// the driver returns an error.
 #[test]
 fn waiting_for_work_outside_the_capture_is_an_error() {
     let Some(session) = session() else { return };
@@ -152,9 +152,8 @@ fn waiting_for_work_outside_the_capture_is_an_error() {
     session.destroy_stream(producer);
 }
 
-/// Another thread captures in the mode that forbids every thread nearly
-/// everything. Allocating, copying and freeing here goes on, and the capture is
-/// what it would have been.
+/// Another thread captures in the mode that forbids most calls of every thread.
+/// Allocating, copying and freeing continue here, and the capture is unchanged.
 #[test]
 fn captures_of_other_threads_are_not_disturbed() {
     let Some(session) = session() else { return };
@@ -193,15 +192,15 @@ fn captures_of_other_threads_are_not_disturbed() {
     session.destroy_stream(captured);
 }
 
-/// Memory without a call of the test's own, which is what other threads forbid.
+/// Allocates without a call of the test's own, which captures of other threads forbid.
 fn buffer_relaxed(session: &Session, stream: usize) -> DeviceBuffer<Cuda> {
     let work_stream = session.work_stream(stream);
     DeviceBuffer::zeroed_on(work_stream, DataType::U32, COUNT).expect("memory")
 }
 
-/// The consumer promised that its stream lasts, and captures it when the tensor
-/// is dropped: the free cannot come after the graph, so there is none, and the
-/// capture is what it would have been.
+/// The consumer promised that its stream lasts, and captures it when the tensor is
+/// dropped: the free cannot be ordered after the graph, so the memory is kept, and the
+/// capture is unchanged.
 #[test]
 fn a_captured_consumer_keeps_the_memory() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
@@ -219,15 +218,15 @@ fn a_captured_consumer_keeps_the_memory() -> Result<(), Error> {
     assert_eq!(status, 0, "the producer became a part of the consumer's graph");
     end_and_launch(&session, consumer);
     assert_eq!(session.read_on(consumer, kept, COUNT), [5; COUNT]);
-    // SAFETY: what was kept on purpose, and is not used any more.
+    // SAFETY: it was kept on purpose and is not used again.
     check(unsafe { (session.driver.free_in_order)(kept, producer) });
     session.destroy_stream(consumer);
     session.destroy_stream(producer);
     Ok(())
 }
 
-/// A graph uses its memory at each launch, so it is not the graph's to allocate
-/// or to free: new memory is refused, and what is dropped stays.
+/// A graph uses its memory at each launch, so a capture neither allocates nor frees: new
+/// memory is refused, and dropped memory is kept.
 #[test]
 fn memory_is_not_allocated_or_freed_in_a_capture() {
     let Some(session) = session() else { return };
@@ -242,7 +241,7 @@ fn memory_is_not_allocated_or_freed_in_a_capture() {
     drop(buffer);
     end_and_launch(&session, stream);
     assert_eq!(session.read_on(stream, kept, COUNT), [6; COUNT]);
-    // SAFETY: what was kept on purpose, and is not used any more.
+    // SAFETY: it was kept on purpose and is not used again.
     check(unsafe { (session.driver.free_in_order)(kept, stream) });
     session.destroy_stream(stream);
 }
@@ -263,15 +262,15 @@ fn a_captured_producer_keeps_the_memory() -> Result<(), Error> {
     drop(buffer);
     end_and_launch(&session, producer);
     assert_eq!(session.read_on(producer, kept, COUNT), [6; COUNT]);
-    // SAFETY: what was kept on purpose, and is not used any more.
+    // SAFETY: it was kept on purpose and is not used again.
     check(unsafe { (session.driver.free_in_order)(kept, producer) });
     session.destroy_stream(consumer);
     session.destroy_stream(producer);
     Ok(())
 }
 
-/// As before, with a consumer that named no stream: nobody waits for the device, of
-/// which the captured stream is a part.
+/// The same with a consumer that named no stream: the host does not wait for the device,
+/// because the captured stream is part of it.
 #[test]
 fn a_captured_producer_does_not_wait_for_the_device() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
@@ -284,14 +283,14 @@ fn a_captured_producer_does_not_wait_for_the_device() -> Result<(), Error> {
     drop(buffer);
     end_and_launch(&session, producer);
     assert_eq!(session.read_on(producer, kept, COUNT), [7; COUNT]);
-    // SAFETY: what was kept on purpose, and is not used any more.
+    // SAFETY: it was kept on purpose and is not used again.
     check(unsafe { (session.driver.free_in_order)(kept, producer) });
     session.destroy_stream(producer);
     Ok(())
 }
 
-/// What somebody else allocated is kept too: the host cannot wait for a stream that
-/// is captured, and what the owner would enqueue there would be the graph's.
+/// Adopted memory is kept too: the host cannot wait for a captured stream, and the
+/// owner's free would be recorded into the graph.
 #[test]
 fn adopted_memory_of_a_captured_stream_is_kept() {
     /// Says that it was dropped.

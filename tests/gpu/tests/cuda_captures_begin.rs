@@ -1,5 +1,5 @@
-//! A capture of another stream begins in the middle of a call on the legacy default stream,
-//! which then can neither be waited for nor be given work.
+//! A capture of another stream begins in the middle of a call on the legacy default
+//! stream, which then can neither be waited for nor be given work.
 
 #![cfg(target_os = "linux")]
 
@@ -68,8 +68,9 @@ fn a_copy_without_a_wait_does_not_touch_the_callers_memory() {
     let Some(simulator) = session.simulator else { return };
     let stream = blocking_stream(&session);
     let mut pinned = 0;
-    // Pinned memory is copied when the stream comes to it, and not before the call returns.
-    // SAFETY: the answer has a place.
+    // Pinned memory is copied when the stream reaches the copy, not before the call
+    // returns.
+    // SAFETY: the output place is valid.
     check(unsafe { (session.driver.allocate_pinned)(&raw mut pinned, COUNT * 4, 0) });
     let first = core::ptr::with_exposed_provenance_mut::<u32>(pinned);
     let gate = session.hold(0);
@@ -91,7 +92,7 @@ fn a_copy_without_a_wait_does_not_touch_the_callers_memory() {
     session.destroy_stream(stream);
 }
 
-/// Any allocation frees what could not be freed before.
+/// Every allocation frees the memory whose free was deferred.
 fn free_later() {
     drop(DeviceBuffer::<Cuda>::zeroed(GPU, DataType::U8, 1).expect("memory"));
 }

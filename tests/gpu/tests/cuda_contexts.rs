@@ -1,4 +1,4 @@
-//! Which context is current, and GPUs that can do less than others.
+//! The current context, and GPUs with fewer features.
 
 #![cfg(target_os = "linux")]
 
@@ -8,8 +8,8 @@ use dlpack_gpu_tests::session::{check, device, session};
 use dlpack_traits::backend::{Backends, Cuda, DeviceBuffer};
 use dlpack_traits::{DataType, Device, Error};
 
-/// A thread without a context may ask whose memory an address is, also where the driver
-/// wants a context for that.
+/// A thread without a context can query the device of an address, also where the driver
+/// requires a context for that.
 #[test]
 fn attributes_need_no_current_context() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
@@ -50,8 +50,8 @@ fn a_context_that_was_reset_is_retained_again() {
         thread::spawn(|| DeviceBuffer::<Cuda>::zeroed(Device::cuda(0), DataType::U8, 4).map(drop));
     assert_eq!(made.join().expect("no panic"), Ok(()));
     let mut context = 0;
-    // What the session had, and gives back at its end.
-    // SAFETY: the answer has a place.
+    // The context that the session has, and releases at its end.
+    // SAFETY: the output place is valid.
     check(unsafe { (session.driver.context_retain)(&raw mut context, device(session.driver, 0)) });
 }
 

@@ -1,4 +1,4 @@
-//! Copies of CUDA tensors, to the host and on the GPU, of work that is pending.
+//! Copies of CUDA tensors with pending work, to the host and on the GPU.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
@@ -49,7 +49,7 @@ fn copies_to_the_host_include_pending_work() -> Result<(), Error> {
     let copy = copy_to_host::<Both, _>(&window)?;
     opener.join().expect("no panic");
     assert_eq!((copy.device(), copy.flags()), (Device::CPU, Flags::IS_COPIED));
-    // SAFETY: a compact copy of six numbers, of which nobody else knows.
+    // SAFETY: a contiguous copy of six numbers, which has no other owner.
     let read = unsafe { std::slice::from_raw_parts(copy.data_ptr(), 24) };
     assert_eq!(read, 7_u32.to_ne_bytes().repeat(6));
     drop(window);
@@ -85,7 +85,7 @@ fn copies_on_the_gpu_include_pending_work() -> Result<(), Error> {
     Ok(())
 }
 
-/// The thread works on a stream that it keeps. The copy is remembered by that stream, so
+/// The thread enters a stream that it keeps. That stream is recorded for the copy, so
 /// that the later free of the source does not wait for the whole device.
 #[test]
 fn a_copy_on_an_entered_stream_leaves_the_free_in_order() -> Result<(), Error> {

@@ -1,5 +1,5 @@
-//! Every call of the driver fails once: the error names it, nothing panics, and
-//! nothing leaks but what could not be freed safely.
+//! Every call of the driver fails once: the error names it, nothing panics, and the only
+//! leaks are of memory that cannot be freed safely.
 
 #![cfg(target_os = "linux")]
 
@@ -12,7 +12,7 @@ use dlpack_traits::{DataType, Device, Error, StreamArg};
 
 /// A code that the driver uses for nothing.
 const CODE: i32 = 998;
-/// What is called to give an event, a context or a mode back.
+/// The functions that release an event, a context or a mode.
 const GIVE_BACK: [&str; 5] = [
     "cuCtxGetCurrent",
     "cuCtxPushCurrent_v2",
@@ -22,7 +22,7 @@ const GIVE_BACK: [&str; 5] = [
 ];
 const DEVICE: Device = Device::cuda(0);
 
-/// Makes each call of `scenario` fail in turn. Returns which functions failed.
+/// Makes each call of `scenario` fail in turn. Returns the functions that failed.
 fn fail_each_call(
     simulator: Simulator,
     mut scenario: impl FnMut() -> Result<(), Error>,
@@ -43,7 +43,8 @@ fn fail_each_call(
             Err(error) => {
                 assert_eq!(error, Error::Device { device: DEVICE, call, code: CODE });
             }
-            // Giving something back when all was done; nobody could be told.
+            // A release after all work was done; there is no caller to return the error
+            // to.
             Ok(()) => assert!(GIVE_BACK.contains(&call), "{call} failed unnoticed"),
         }
         assert_eq!(simulator.counts(), before, "{call} failed, and something leaked");
@@ -147,8 +148,8 @@ fn every_driver_call_of_a_free_can_fail() {
             break;
         };
         if !freed {
-            // What was kept is whole, and is freed here.
-            // SAFETY: nobody else frees it: that is what failed.
+            // The kept memory is intact, and is freed here.
+            // SAFETY: its owner did not free it: that call failed.
             let code = unsafe { (session.driver.free_in_order)(address, producer) };
             assert_eq!(code, 0, "{call}");
         }

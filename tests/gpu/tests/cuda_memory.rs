@@ -1,5 +1,5 @@
-//! CUDA memory: allocated, copied, classified, and freed after its last use, by
-//! whatever thread lets go of it.
+//! CUDA memory: allocated, copied, classified, and freed after its last use, on any
+//! thread.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
@@ -112,10 +112,10 @@ struct Claim {
 impl Storage for Claim {
     fn data(&self) -> DataRef<'_> {
         let (first, len) = (self.data.as_ptr().cast(), self.data.byte_len());
-        // SAFETY: 1. It may be a lie about the device, and nobody follows the address.
-        // 2. and 3. Nobody reads or writes.
+        // SAFETY: 1. The device may be wrong, and the address is not followed.
+        // 2. and 3. There are no reads or writes.
         let data = unsafe { DataRef::from_raw_parts_shared(first, len, DataType::U8, self.device) };
-        // SAFETY: 1. and 2. Nobody uses it.
+        // SAFETY: 1. and 2. The memory is not used.
         unsafe { data.synchronized_by(self) }
     }
 }
@@ -142,7 +142,7 @@ struct OnHost {
     shape: [usize; 1],
 }
 
-/// What tensors say of their device is compared with what the driver knows.
+/// The declared device of a tensor is compared with the driver's.
 #[test]
 fn declared_devices_are_checked_on_request() -> Result<(), Error> {
     let Some(_session) = session() else { return Ok(()) };
@@ -205,8 +205,9 @@ fn pinned_and_managed_memory_wait_for_the_work_before_they_are_freed() -> Result
     Ok(())
 }
 
-/// NumPy takes such memory, names no stream, and reads when it has the tensor. The
-/// legacy default stream, which CUDA has for who says nothing, would not do.
+/// NumPy accepts such memory, names no stream, and reads as soon as it has the tensor.
+/// Ordering before the legacy default stream, which is CUDA's rule for such consumers,
+/// would not be enough.
 #[test]
 fn a_consumer_without_a_stream_reads_finished_host_memory() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
@@ -224,7 +225,8 @@ fn a_consumer_without_a_stream_reads_finished_host_memory() -> Result<(), Error>
                 gate.open();
             });
             assert_eq!(buffer.sync_for(StreamArg::unspecified()), Ok(()));
-            // SAFETY: the host can read it, it has as many, and nobody writes now.
+            // SAFETY: the host can read it, it has that many elements, and there are no
+            // writes now.
             let first = unsafe { buffer.as_ptr().cast::<u32>().read_volatile() };
             assert_eq!(first, 5, "{device}, stream {stream}");
             opener.join().expect("no panic");
@@ -234,8 +236,8 @@ fn a_consumer_without_a_stream_reads_finished_host_memory() -> Result<(), Error>
     Ok(())
 }
 
-/// A consumer that reads late, on a stream that the producer knows by a name
-/// that lasts: the free is ordered after it, and the host does not wait.
+/// A consumer that reads late, on a stream whose handle the producer may keep: the free
+/// is ordered after it, and the host does not wait.
 #[test]
 fn a_free_comes_after_uses_on_named_streams() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
@@ -257,8 +259,8 @@ fn a_free_comes_after_uses_on_named_streams() -> Result<(), Error> {
     Ok(())
 }
 
-/// Of a stream whose name may not last, nobody knows when it is done: the host
-/// waits for the device.
+/// The producer cannot tell when a stream whose handle may not last has finished: the
+/// host waits for the device.
 #[test]
 fn a_free_waits_for_uses_on_other_streams() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };
@@ -346,7 +348,7 @@ fn the_last_owner_may_be_a_thread_that_ends() -> Result<(), Error> {
     Ok(())
 }
 
-/// What the exchange table does for consumers that ask for memory.
+/// The allocation that the exchange table makes for consumers.
 #[test]
 fn a_set_of_backends_allocates_on_the_current_stream() -> Result<(), Error> {
     let Some(session) = session() else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! Hand-offs of CUDA memory, for every way in which a consumer can name its
-//! stream: the value is right with a hand-off, and stale without.
+//! Synchronization of CUDA memory for every way in which a consumer can name its stream:
+//! the value is current with `sync_for`, and stale without.
 
 #![cfg(target_os = "linux")]
 
@@ -37,7 +37,7 @@ fn named(stream: usize) -> StreamArg<'static> {
     unsafe { StreamArg::from_handle(stream) }
 }
 
-/// What a consumer on `stream` reads that asked for a hand-off with `says`.
+/// Returns what a consumer on `stream` reads after `sync_for` with `says`.
 fn consumed(session: &Session, says: StreamArg<'_>, stream: usize) -> Result<Vec<u32>, Error> {
     let producer = session.new_stream();
     // Before anything is held: this waits for the legacy default stream.
@@ -88,7 +88,7 @@ fn other_numbers_are_stream_handles() {
     session.destroy_stream(consumer);
 }
 
-/// What goes wrong without a hand-off. Only the simulator promises that it does.
+/// The error that occurs without `sync_for`. Only the simulator guarantees it.
 #[test]
 fn without_a_sync_for_the_value_is_stale() {
     let Some(session) = session() else { return };
@@ -110,7 +110,7 @@ fn zero_is_refused_on_cuda() {
     );
 }
 
-/// A hand-off to the producer's own stream calls nothing.
+/// `sync_for` with the producer's own stream calls nothing.
 #[test]
 fn the_same_stream_needs_no_event() {
     let Some(session) = session() else { return };

@@ -1,5 +1,5 @@
-//! Many threads with streams of their own share buffers, hand them to each other,
-//! and let go of them in any order.
+//! Many threads with their own streams share buffers, pass them to each other, and drop
+//! them in any order.
 
 #![cfg(target_os = "linux")]
 
@@ -48,7 +48,7 @@ fn tensors_pass_between_threads() {
                 // SAFETY: both have as many bytes.
                 check(unsafe { (driver.copy_in_order)(copy, from, COUNT * 4, stream) });
                 assert_eq!(tensor.device(), Device::cuda(0));
-                // The work is not done, and nobody waits for it here.
+                // The work has not finished, and the host does not wait for it here.
                 drop(tensor);
             })
         });

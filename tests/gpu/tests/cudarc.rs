@@ -1,5 +1,5 @@
-//! `cudarc`, unmodified, on the simulator: copies, streams, events, kernels,
-//! graphs, pinned and managed memory. The peer that tests the simulator.
+//! `cudarc`, unmodified, on the simulator: copies, streams, events, kernels, graphs,
+//! pinned and managed memory. It is an independent test of the simulator.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
@@ -50,8 +50,7 @@ fn fresh_memory_is_not_zero_until_zeroed() -> Result<(), DriverError> {
     Ok(())
 }
 
-/// Whether another stream reads what was there before, or what comes: only
-/// events decide.
+/// Only events decide whether another stream reads the earlier or the later value.
 #[test]
 fn streams_are_ordered_by_events_alone() -> Result<(), DriverError> {
     let Some(session) = session() else { return Ok(()) };
@@ -135,7 +134,7 @@ fn kernels_run_by_name() -> Result<(), DriverError> {
     launch(&stream, module, c"spin_ns", &mut [(&raw mut nanoseconds).cast()])?;
     let unknown = launch(&stream, module, c"no_such_kernel", &mut []).unwrap_err();
     assert_eq!(unknown, DriverError(CUresult::CUDA_ERROR_NOT_FOUND));
-    // SAFETY: it was loaded above, and what it launched is done.
+    // SAFETY: it was loaded above, and its launches have finished.
     unsafe { result::module::unload(module) }
 }
 

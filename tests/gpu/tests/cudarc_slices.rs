@@ -91,7 +91,7 @@ fn the_current_context_of_a_thread_is_restored() -> Outcome {
             let taken = DeviceBuffer::<Cuda>::try_from(to_take);
             on_this_thread("a slice is taken over");
             drop(taken);
-            // What cudarc itself drops is cudarc's to say.
+            // Errors of objects that cudarc drops are cudarc's to report.
             drop(lent);
         });
         done.join().expect("no panic");
@@ -123,7 +123,7 @@ fn errors_of_other_calls_stay_in_the_context() -> Outcome {
     Ok(())
 }
 
-/// The consumer reads late, and lets go early.
+/// The consumer reads late and drops its tensor early.
 #[test]
 fn a_slice_is_freed_after_its_consumers() -> Outcome {
     let Some(session) = session() else { return Ok(()) };
@@ -148,7 +148,7 @@ fn a_slice_is_freed_after_its_consumers() -> Outcome {
     Ok(())
 }
 
-/// What `cudarc` writes on another stream comes before the hand-off too.
+/// `sync_for` also waits for what `cudarc` writes on another stream.
 #[test]
 fn writes_on_other_streams_are_waited_for() -> Outcome {
     let Some(session) = session() else { return Ok(()) };
@@ -181,8 +181,8 @@ fn a_plain_slice_is_exported_to_its_own_stream_only() -> Outcome {
     Ok(())
 }
 
-/// A consumer of the exchange table works on the current stream, and goes on when the
-/// call has returned. Nobody would order the slice's free after that.
+/// A consumer of the exchange table works on the current stream, and continues after the
+/// call has returned. The slice's free would not be ordered after that work.
 #[test]
 fn a_plain_slice_is_refused_on_another_current_stream() -> Outcome {
     let Some(_session) = session() else { return Ok(()) };
@@ -203,7 +203,7 @@ fn a_plain_slice_is_refused_on_another_current_stream() -> Outcome {
     Ok(())
 }
 
-/// What a thread entered lives as long as anything that knows it.
+/// An entered stream lives as long as any handle to it.
 #[test]
 fn an_entered_stream_is_kept() -> Outcome {
     let Some(session) = session() else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! What the driver answers, and in which order it works: the claims on which the
-//! backend and the simulator rest. On a GPU they check the simulator.
+//! The driver's results and ordering: the assumptions of the backend and of the
+//! simulator. On a GPU these tests check the simulator.
 
 #![cfg(target_os = "linux")]
 
@@ -15,7 +15,7 @@ const CAPTURE_INVALIDATED: i32 = 901;
 const CAPTURE_UNJOINED: i32 = 904;
 const CAPTURE_IMPLICIT: i32 = 906;
 const CAPTURED_EVENT: i32 = 907;
-/// What `CUstreamCaptureMode` numbers.
+/// Values of `CUstreamCaptureMode`.
 const GLOBAL: u32 = 0;
 const THREAD_LOCAL: u32 = 1;
 const RELAXED: u32 = 2;
@@ -48,7 +48,7 @@ fn begin(session: &Session, stream: usize, mode: u32) {
     check(unsafe { (session.driver.begin_capture)(stream, mode) });
 }
 
-/// Ends a capture, whose graph is not used.
+/// Ends a capture and discards its graph.
 fn end(session: &Session, stream: usize) -> i32 {
     let mut graph = 0;
     // SAFETY: the answer has a place.
@@ -80,7 +80,7 @@ fn missing_objects_are_refused() {
     let ours = [0_u8; 4];
     let mut kind = 0_u32;
     let (place, address) = ((&raw mut kind).cast(), ours.as_ptr().addr());
-    // SAFETY: as above; memory that is not the driver's is only asked about.
+    // SAFETY: as above; memory that is not the driver's is only queried.
     assert_eq!(unsafe { (driver.pointer_attribute)(place, 2, address) }, INVALID_VALUE);
     // SAFETY: no memory is freed.
     assert_ne!(unsafe { (driver.free)(address) }, 0);
@@ -106,7 +106,7 @@ fn a_thread_without_a_context_cannot_work() {
     });
 }
 
-/// What a driver must not be asked: it may crash. The simulator answers.
+/// Calls that may crash a driver. The simulator returns errors.
 #[test]
 fn use_after_release_is_an_error() {
     let Some(session) = session() else { return };
@@ -118,7 +118,7 @@ fn use_after_release_is_an_error() {
     destroy_event(&session, event);
     session.free(memory);
     assert_eq!(query(&session, stream), INVALID_HANDLE);
-    // SAFETY: what is gone, of which the simulator makes an error.
+    // SAFETY: the object was released, which is an error for the simulator.
     assert_eq!(unsafe { (session.driver.event_record)(event, 0) }, INVALID_HANDLE);
     // SAFETY: as above.
     assert_eq!(unsafe { (session.driver.free)(memory) }, INVALID_VALUE);
@@ -149,7 +149,7 @@ fn an_event_waits_for_its_latest_record() {
     session.destroy_stream(stream);
 }
 
-/// An event may be destroyed at once; who waits for it waits all the same.
+/// An event may be destroyed at once; streams that wait for it continue to wait.
 #[test]
 fn waits_outlive_their_event() {
     let Some(session) = session() else { return };
@@ -307,7 +307,7 @@ fn stream_ordered_frees_run_in_stream_order() {
     session.fill_on(stream, memory, 3, COUNT);
     // SAFETY: both have as many bytes.
     check(unsafe { (session.driver.copy_in_order)(copy, memory, COUNT * 4, stream) });
-    // SAFETY: its last use comes before in the stream.
+    // SAFETY: its last use is earlier in the stream.
     check(unsafe { (session.driver.free_in_order)(memory, stream) });
     gate.open();
     assert_eq!(session.read_on(stream, copy, COUNT), [3; COUNT]);

@@ -1,5 +1,5 @@
-//! Machines without a library, without a GPU, and programs that touch what they
-//! must not: each in a process of its own.
+//! Machines without a library, without a GPU, and programs that access memory which they
+//! must not: each in its own process.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
@@ -14,7 +14,7 @@ use dlpack_gpu_tests::simulator::{Counts, Simulator};
 use dlpack_traits::backend::{Backends, Cpu, Cuda, DeviceBuffer, Prototype, Rocm};
 use dlpack_traits::{DataType, Device, Dims, Error};
 
-/// Says what the other process is to do.
+/// The environment variable that selects what the child process does.
 const CHILD: &str = "DLPACK_GPU_TEST_CHILD";
 const SEGMENTATION_FAULT: i32 = 11;
 
@@ -31,7 +31,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What the other process does.
+/// Runs in the child process.
 #[test]
 fn child() {
     let Ok(what) = std::env::var(CHILD) else { return };
@@ -74,7 +74,7 @@ fn child() {
             let device = Device::CUDA_HOST;
             let buffer = DeviceBuffer::<Cuda>::zeroed(device, DataType::U8, 64).expect("memory");
             let address = buffer.as_ptr().cast::<u8>();
-            // SAFETY: pinned memory is the host's, and nobody else uses it.
+            // SAFETY: pinned memory is accessible to the host, and has no other user.
             println!("read {}", unsafe { address.read_volatile() });
             drop(buffer);
             // SAFETY: a mistake, which ends this process.

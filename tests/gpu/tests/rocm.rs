@@ -1,5 +1,4 @@
-//! ROCm: what is different from CUDA. The rest is the same code, which the tests
-//! of CUDA are about.
+//! ROCm: the differences from CUDA. All other code is shared and tested with CUDA.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
@@ -82,7 +81,7 @@ impl Runtime {
         gate
     }
 
-    /// What a consumer on `stream` reads that asked for a hand-off with `says`.
+    /// Returns what a consumer on `stream` reads after `sync_for` with `says`.
     fn consumed(&self, says: StreamArg<'_>, stream: usize) -> Result<i32, Error> {
         let producer = self.new_stream();
         let (buffer, copy) = (buffer(producer), buffer(producer));

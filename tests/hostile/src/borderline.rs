@@ -1,4 +1,4 @@
-//! Structs that are odd and in order: [`borderline`], [`on_devices`].
+//! Unusual but valid structs: [`borderline`], [`on_devices`].
 
 use tensors::ffi::{self, DLDataTypeCode, DLDeviceType};
 use tensors::{DataType, Device, Flags, Version};
@@ -22,7 +22,7 @@ pub fn borderline() -> Vec<Case> {
     cases.extend(elements());
     cases.extend(flags_and_versions());
     cases.extend(nothing_in_them());
-    // Every length of what is read, up to a page and beyond.
+    // Every length of the elements, up to a page and beyond.
     for count in [1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 1023, 1024, 1025] {
         let mut long = Case::new(&format!("{count} numbers"), &[i64::from(count)]).said();
         long.data = Data::Bytes((0..count).flat_map(i32::to_ne_bytes).collect());
@@ -106,7 +106,7 @@ fn elements() -> [Case; 4] {
     ]
 }
 
-/// What only the versioned struct says; and NULL strides in every minor version.
+/// Metadata that only the versioned struct has; and NULL strides in every minor version.
 fn flags_and_versions() -> Vec<Case> {
     let flagged = |words, flags| Case { flags, ..sound(words).of(Clause::Flags) };
     let mut cases = vec![
@@ -123,13 +123,13 @@ fn flags_and_versions() -> Vec<Case> {
     for minor in [0, 1, 2, 3, u32::MAX] {
         let case = Case::new(&format!("F5 NULL strides in 1.{minor}"), &[2, 3]);
         let case = case.of(Clause::Strides).with(|case| case.version = Version::new(1, minor));
-        // 1.2 forbids them; who has read them before may go on.
+        // 1.2 forbids them; importers that accepted them before may continue.
         cases.push(if minor < 2 { case } else { case.may() });
     }
     cases
 }
 
-/// L6, F7: without elements, whatever else is said.
+/// L6, F7: without elements, whatever the other fields are.
 fn nothing_in_them() -> Vec<Case> {
     let mut cases = Vec::new();
     for shape in [&[0][..], &[0, 3], &[BIG, 0, BIG], &[2, 0, 1, 1, 1, 1, 1, 1, 1, 1]] {

@@ -64,7 +64,8 @@ struct Parts {
     /// The struct, its dimensions, its strides.
     said: [Guarded; 3],
     data: Guarded,
-    /// Where `manager_ctx` points: nobody's business, so it can never be read.
+    /// Where `manager_ctx` points: only the producer may read it, so it is never readable
+    /// here.
     context: Guarded,
     deletes: AtomicUsize,
     has_deleter: bool,
@@ -85,8 +86,8 @@ pub fn delete_at(address: usize) -> bool {
     parts.inspect(|parts| parts.delete()).is_some()
 }
 
-/// Counts, and closes all memory. It aborts where it is given another pointer
-/// than the producer's own.
+/// Counts, and closes all memory. It aborts where its argument is not the producer's own
+/// pointer.
 unsafe extern "C" fn delete<M>(managed: *mut M) {
     let parts = alive().get(&managed.addr()).map(Arc::clone);
     parts.expect("the deleter was given a pointer that is not the producer's").delete();
@@ -112,8 +113,8 @@ pub struct Built<M: HostileStruct> {
     raw: *mut M,
 }
 
-// SAFETY: it is an address beside memory that may change threads; whoever follows
-// the address answers for that.
+// SAFETY: it is an address beside memory that may change threads; the code that follows
+// the address has its own argument.
 unsafe impl<M: HostileStruct> Send for Built<M> {}
 // SAFETY: as above.
 unsafe impl<M: HostileStruct> Sync for Built<M> {}
@@ -205,7 +206,7 @@ impl<M: HostileStruct> Built<M> {
         Self { parts, raw }
     }
 
-    /// What the producer gives away.
+    /// Returns the struct that the producer exports.
     pub fn raw(&self) -> *mut M {
         self.raw
     }
@@ -230,7 +231,7 @@ impl<M: HostileStruct> Built<M> {
         &self.parts.said
     }
 
-    /// From now on nobody reads the struct, its dimensions and its strides.
+    /// From now on the struct, its dimensions and its strides must not be read.
     pub fn close_struct(&self) {
         self.parts.said.iter().for_each(Guarded::close);
     }

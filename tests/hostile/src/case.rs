@@ -5,14 +5,14 @@ use tensors::{DataType, Device, Error, Flags, Version};
 use crate::positions::positions;
 use crate::{Clause, Duty};
 
-/// What a struct says, and what an importer must make of it.
+/// The metadata of a struct, and what an importer must do with it.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The rule of `docs/SAFETY.md`, and what is odd.
+    /// The rule of `docs/SAFETY.md`, and the unusual property.
     pub words: String,
-    /// The version; not said in the legacy struct.
+    /// The version; the legacy struct has none.
     pub version: Version,
-    /// The flags; not said in the legacy struct.
+    /// The flags; the legacy struct has none.
     pub flags: Flags,
     /// The number of dimensions.
     pub ndim: i32,
@@ -20,7 +20,7 @@ pub struct Case {
     pub shape: Array,
     /// The pointer to strides, in elements.
     pub strides: Array,
-    /// What `data` points to.
+    /// The target of `data`.
     pub data: Data,
     /// Bytes from there to the first element.
     pub byte_offset: u64,
@@ -34,13 +34,13 @@ pub struct Case {
     pub error: Option<Error>,
     /// Whether the case is one of the versioned struct only.
     pub versioned_only: bool,
-    /// Where the standard speaks of it.
+    /// The clause of the standard.
     pub clause: Clause,
-    /// What a consumer owes to it.
+    /// What a consumer must do.
     pub duty: Duty,
 }
 
-/// The rules of `docs/SAFETY.md` that words begin with, and the rest of them.
+/// Splits a text into the leading rule numbers of `docs/SAFETY.md` and the rest.
 pub(crate) fn rules_and_name(words: &str) -> (Vec<String>, &str) {
     let (mut rules, mut name) = (Vec::new(), words);
     while let Some((first, rest)) = name.split_once(' ') {
@@ -65,7 +65,7 @@ pub enum Array {
     Nowhere,
 }
 
-/// What `data` points to.
+/// The target of `data`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Data {
     /// NULL.
@@ -118,8 +118,7 @@ impl Case {
         if let Array::Of(shape) = &self.shape { shape } else { &[] }
     }
 
-    /// The same with strides of row-major order said, as the standard wants them
-    /// since 1.2.
+    /// The same with explicit row-major strides, which the standard requires since 1.2.
     #[must_use]
     pub fn said(self) -> Self {
         let shape = self.shape().to_vec();
@@ -149,7 +148,7 @@ impl Case {
         self
     }
 
-    /// What is odd, without the rules.
+    /// Returns the unusual property, without the rules.
     pub fn name(&self) -> &str {
         rules_and_name(&self.words).1
     }
@@ -174,7 +173,7 @@ impl Case {
         let compact = self.clone().said();
         let strides = if let Array::Of(_) = &self.strides { self } else { &compact };
         let Array::Of(strides) = &strides.strides else { return None };
-        // A dimension of one element makes no step, whatever its stride says.
+        // A dimension of one element makes no step, whatever its stride is.
         let strides = shape.iter().zip(strides).map(|(&dim, &by)| if dim == 1 { 0 } else { by });
         let first = i64::try_from(self.byte_offset).ok()?;
         positions(shape, &strides.collect::<Vec<_>>())

@@ -1,19 +1,19 @@
-//! What a consumer owes to a case, and where the standard says so.
+//! What a consumer must do with a case, and the clause of the standard.
 
 use core::fmt;
 
-/// What a consumer owes.
+/// What a consumer must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duty {
-    /// It raises: the standard says so, or what is said cannot be a tensor, which
-    /// can be told without following a pointer.
+    /// It raises: the standard requires it, or the metadata cannot describe a tensor,
+    /// which can be detected without following a pointer.
     Refuse,
-    /// It takes the tensor: the standard allows it, and every element is of a
-    /// type, and at a place, that any consumer knows.
+    /// It accepts the tensor: the standard allows it, and every element has a type, and a
+    /// location, that any consumer supports.
     Accept,
-    /// Either, as long as nothing is lost, read twice or read out of turn.
+    /// Either, as long as nothing is leaked, read twice or read when it must not be.
     May,
-    /// The producer lies where no consumer can look: shown, and not counted.
+    /// The producer lies in a way that no consumer can detect: reported, and not counted.
     Undefined,
 }
 
@@ -91,7 +91,7 @@ impl Clause {
         }
     }
 
-    /// What is asked there, in our words.
+    /// The requirement of the clause, in our words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Version => {

@@ -1,4 +1,4 @@
-//! What is said when memory is read out of turn: [`announce`], [`Watch`].
+//! Reports of memory that is read when it must not be: [`announce`], [`Watch`].
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -7,7 +7,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// What some pages hold.
+/// The content of some pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum What {
@@ -23,7 +23,7 @@ pub enum What {
     Elements,
     /// An exchange table.
     Table,
-    /// What `manager_ctx` points at, which is the producer's.
+    /// The target of `manager_ctx`, which belongs to the producer.
     Context,
 }
 
@@ -49,7 +49,7 @@ struct Region {
     deleted: AtomicBool,
 }
 
-/// As many as are watched at once; of others nobody knows the name.
+/// As many regions as are watched at once; later ones have no name.
 static REGIONS: [Region; 8192] = [const {
     Region {
         taken: AtomicBool::new(false),
@@ -99,7 +99,7 @@ impl Drop for Watch {
     }
 }
 
-/// What an address is: a name, and what of it.
+/// Returns the name of the region that contains an address, and the offset in it.
 fn found(address: usize) -> [&'static str; 2] {
     if address < 4096 {
         return ["NULL", ""];
@@ -121,14 +121,14 @@ fn found(address: usize) -> [&'static str; 2] {
 }
 
 thread_local! {
-    /// What this thread does.
+    /// The case that this thread runs.
     static CASE: Cell<&'static str> = const { Cell::new("no case") };
 }
 
-/// Says what this thread does next, in case that it reads what it must not.
+/// Records the case that this thread runs next, for the report of a forbidden read.
 pub fn announce(case: &str) {
     static HANDLER: Once = Once::new();
-    /// Reachable, so that nothing that looks for leaks calls them lost.
+    /// Reachable, so that leak checkers do not report them.
     static CASES: Mutex<Vec<&str>> = Mutex::new(Vec::new());
     HANDLER.call_once(|| on_signal(libc::SIGSEGV, report));
     let case: &'static str = String::leak(case.to_owned());
@@ -145,18 +145,18 @@ pub(crate) fn on_signal(signal: c_int, handler: Handler) {
     let mut action: libc::sigaction = unsafe { core::mem::zeroed() };
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     action.sa_sigaction = handler as *const () as usize;
-    // SAFETY: the handler has the type that SA_SIGINFO asks for, and calls only
-    // what a handler may.
+    // SAFETY: the handler has the type that SA_SIGINFO requires, and calls only
+    // async-signal-safe functions.
     let failed = unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
     assert_eq!(failed, 0, "a handler can be put in place");
 }
 
-/// Says it again, where others have put a handler of theirs in its place.
+/// Installs the handler again, where other code has replaced it.
 pub fn rearm() {
     on_signal(libc::SIGSEGV, report);
 }
 
-/// Names the case and what was read, and lets the signal end the process.
+/// Prints the case and the region that was read, and lets the signal end the process.
 pub(crate) extern "C" fn report(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     // SAFETY: the system gives a handler such information.
     let info = unsafe { &*info };

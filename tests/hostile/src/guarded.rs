@@ -1,8 +1,8 @@
-//! Memory that ends where reading ends: [`Guarded`], Linux only.
+//! Memory that ends at an inaccessible page: [`Guarded`], Linux only.
 //!
-//! Bytes lie at the very end, or the very start, of pages whose neighbours cannot be
-//! read, and the pages themselves can be closed. A read out of turn ends the
-//! process; which case it was in, and what was read, is said on standard error
+//! Bytes lie at the very end, or the very start, of pages whose neighbours are
+//! inaccessible, and the pages themselves can be closed. A forbidden read ends the
+//! process; standard error gets the case and the region that was read
 //! ([`announce`]).
 
 use core::ffi::c_int;
@@ -32,33 +32,33 @@ pub struct Guarded {
     watch: Watch,
 }
 
-// SAFETY: it is an address and three numbers; whoever reads there sees to the order.
+// SAFETY: it is an address and three numbers; readers of the memory ensure the order.
 unsafe impl Send for Guarded {}
 // SAFETY: as above.
 unsafe impl Sync for Guarded {}
 
 /// The size of a page.
 pub fn page() -> usize {
-    // SAFETY: it only asks.
+    // SAFETY: it only queries a setting.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(size).expect("a page has a size")
 }
 
 impl Guarded {
-    /// A copy of those bytes; with none, an address that cannot be read.
+    /// Copies those bytes; without bytes, the address is inaccessible.
     ///
     /// # Panics
     ///
-    /// Where there is no memory.
+    /// Where the system has no memory.
     pub fn new(bytes: &[u8], flush: Flush) -> Self {
         Self::of(What::Memory, bytes, flush)
     }
 
-    /// The same of something that has a name when it is read out of turn.
+    /// The same with a name for the report of a forbidden read.
     ///
     /// # Panics
     ///
-    /// Where there is no memory.
+    /// Where the system has no memory.
     pub fn of(what: What, bytes: &[u8], flush: Flush) -> Self {
         let open_len = bytes.len().next_multiple_of(page());
         let whole = open_len + 2 * page();
@@ -87,7 +87,7 @@ impl Guarded {
         self.len
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -98,17 +98,17 @@ impl Guarded {
         (first..first + self.open_len).contains(&address)
     }
 
-    /// Lets everybody read and write the bytes.
+    /// Makes the bytes readable and writable.
     pub fn open(&self) {
         self.protect(libc::PROT_READ | libc::PROT_WRITE);
     }
 
-    /// Lets nobody.
+    /// Makes the bytes inaccessible.
     pub fn close(&self) {
         self.protect(libc::PROT_NONE);
     }
 
-    /// Lets nobody, from now on: its deleter ran.
+    /// Makes the bytes inaccessible for good: their deleter ran.
     pub fn delete(&self) {
         self.watch.deleted();
         self.close();

@@ -1,11 +1,11 @@
-//! Structs, capsules and exchange tables as hostile or odd producers make them,
-//! in memory that cannot be read out of turn.
+//! Structs, capsules and exchange tables of hostile or unusual producers, in memory
+//! in which a forbidden read ends the process.
 //!
-//! One list for everybody who imports: [`malformed`], [`borderline`], [`on_devices`]
-//! and [`other_majors`] are structs, [`tables`] and [`oddities`] what else a Python
-//! object may come with, and [`trials`] all of it with what a consumer owes
-//! ([`Duty`]) by which [`Clause`] of the standard. Every array ends where reading ends.
-//! After the deleter nothing can be read any more. Linux only, but for [`positions`].
+//! One list for all importers: [`malformed`], [`borderline`], [`on_devices`]
+//! and [`other_majors`] are structs, [`tables`] and [`oddities`] the other parts of a
+//! Python object, and [`trials`] all of them with what a consumer must do ([`Duty`])
+//! by which [`Clause`] of the standard. Every array ends at an inaccessible page. After
+//! the deleter nothing is readable. Linux only, except for [`positions`].
 
 #![expect(clippy::missing_panics_doc, reason = "what fails here, fails a test")]
 

@@ -1,4 +1,4 @@
-//! Structs that cannot be, each for every importer: [`malformed`], [`other_majors`].
+//! Structs that every importer must reject: [`malformed`], [`other_majors`].
 
 use tensors::ffi::{self, DLDataTypeCode, DLDeviceType};
 use tensors::{DataType, Device, Error, Version};
@@ -12,7 +12,7 @@ fn sound(words: &str) -> Case {
 }
 
 fn wrong(case: Case, clause: Clause, error: Error) -> Case {
-    // Whoever reads an element of what was refused reads what cannot be read.
+    // An importer that reads an element of a rejected struct reads inaccessible memory.
     let data = if case.data == Data::Null { Data::Null } else { Data::Nowhere };
     Case { data, clause, error: Some(error), duty: Duty::Refuse, ..case }
 }
@@ -27,13 +27,14 @@ pub fn malformed() -> Vec<Case> {
         for (shape, strides) in [(Array::Nowhere, Array::Nowhere), (Array::Null, Array::Nowhere)] {
             let place = if shape == Array::Null { "NULL" } else { "nowhere" };
             let case = sound(&format!("F4 ndim {ndim}, shape {place}"));
-            // Without a limit on dimensions nothing tells that their array is not there.
+            // Without a limit on the rank, an importer cannot tell that the array is too
+            // short.
             let lies = ndim > 0 && shape == Array::Nowhere;
             let case = wrong(Case { ndim, shape, strides, ..case }, Clause::Ndim, error);
             cases.push(if lies { Case { duty: Duty::Undefined, ..case } } else { case });
         }
     }
-    // F5. Strides are not looked at any more.
+    // F5. The strides are no longer read.
     for ndim in [1, 2, 64] {
         let case = sound(&format!("F5 NULL shape of {ndim}"));
         let (shape, strides) = (Array::Null, Array::Nowhere);
@@ -131,8 +132,8 @@ fn element_types() -> Vec<Case> {
         let words = format!("F11 dtype ({}, {bits}, {lanes})", code.0);
         let case = Case { dtype, ..sound(&words) };
         let case = wrong(case, Clause::DType, Error::UnsupportedDType { dtype });
-        // Odd widths are not forbidden; elements of no size are none, and of small
-        // floats the header says to stop.
+        // Unusual widths are allowed; elements without a size are not, and for small
+        // floats the header requires an error.
         let forbidden = bits == 0 || lanes == 0 || code == ffi::kDLFloat4_e2m1fn;
         cases.push(if forbidden { case } else { case.may() });
     }

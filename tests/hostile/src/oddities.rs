@@ -1,15 +1,15 @@
-//! What a Python object may get wrong around a sound struct: [`oddities`].
+//! Mistakes of a Python object around a valid struct: [`oddities`].
 
 use core::ffi::CStr;
 
 use crate::{Clause, Duty};
 
-/// What is odd about an object that has a tensor.
+/// The unusual property of an object that has a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Oddity {
     /// Its capsule has another name, or none.
     Named(Option<&'static CStr>),
-    /// Its capsule says that somebody took the tensor.
+    /// The name of its capsule is that of a consumed one.
     Used,
     /// It has no methods at all.
     NoMethods,
@@ -25,11 +25,11 @@ pub enum Oddity {
     RaisesBufferError,
     /// `__dlpack__` raises MemoryError.
     RaisesMemoryError,
-    /// `__dlpack__` knows `stream` and no other keyword.
+    /// `__dlpack__` accepts `stream` and no other keyword.
     KnowsStreamOnly,
-    /// `__dlpack_device__` says `cuda:0`, the struct says `cpu`.
+    /// `__dlpack_device__` returns `cuda:0`, the struct has `cpu`.
     DeviceSaysCuda,
-    /// `__dlpack_device__` says `cpu`, the struct says `cuda:1`.
+    /// `__dlpack_device__` returns `cpu`, the struct has `cuda:1`.
     DeviceSaysCpu,
     /// `__dlpack_device__` returns None.
     DeviceSaysNone,
@@ -39,17 +39,17 @@ pub enum Oddity {
     DeviceSaysThree,
     /// `__dlpack_device__` returns numbers that fit in no `int`.
     DeviceSaysHuge,
-    /// `__dlpack_device__` raises ValueError, where the struct says `cuda:1`.
+    /// `__dlpack_device__` raises ValueError, and the struct has `cuda:1`.
     DeviceRaises,
 }
 
 impl Oddity {
-    /// Whether the tensor is said to be on `cuda:1`.
+    /// Whether the tensor's declared device is `cuda:1`.
     pub const fn is_on_device(self) -> bool {
         matches!(self, Self::DeviceSaysCpu | Self::DeviceRaises)
     }
 
-    /// Whether the struct is somebody else's already.
+    /// Whether the struct was already consumed.
     pub const fn is_taken(self) -> bool {
         matches!(self, Self::Used)
     }
@@ -58,16 +58,16 @@ impl Oddity {
 /// An odd object.
 #[derive(Clone, Copy, Debug)]
 pub struct OddCase {
-    /// What is odd.
+    /// The unusual property.
     pub oddity: Oddity,
-    /// The rule of `docs/SAFETY.md`, and what is odd.
+    /// The rule of `docs/SAFETY.md`, and the unusual property.
     pub words: &'static str,
-    /// Where the standard speaks of it.
+    /// The clause of the standard.
     pub clause: Clause,
-    /// What a consumer owes.
+    /// What a consumer must do.
     pub duty: Duty,
-    /// What this project's consumer raises, if it does: the exception and words of
-    /// its text.
+    /// What this project's consumer raises, if it does: the exception and a part of its
+    /// text.
     pub ours: Option<[&'static str; 2]>,
 }
 
@@ -142,7 +142,7 @@ const METHODS: [OddCase; 8] = {
     ]
 };
 
-/// Odd `__dlpack_device__`: nobody has to ask, or to believe.
+/// Unusual results of `__dlpack_device__`: a consumer need not call it, nor trust it.
 const DEVICES: [OddCase; 7] = {
     const fn device(
         oddity: Oddity,

@@ -3,7 +3,7 @@
 /// The position of every element, counted in elements from the first one, in
 /// row-major order of the indices: the sum of index times stride over the axes.
 ///
-/// Written for clarity and not for speed: it is what other code is judged by.
+/// Written for clarity and not for speed: it is the reference for other code.
 pub fn positions(shape: &[i64], strides: &[i64]) -> Vec<i64> {
     assert_eq!(shape.len(), strides.len(), "one stride per dimension");
     let mut found = vec![0];

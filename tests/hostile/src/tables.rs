@@ -12,7 +12,7 @@ use crate::{Clause, Duty};
 /// The name of a capsule with a table.
 const NAME: &CStr = c"dlpack_exchange_api";
 
-/// What a type has as its table.
+/// The value of a type's table attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attribute {
     /// Tables, newest first, in a capsule of that name; the last one may lead back
@@ -40,7 +40,7 @@ pub struct Link {
     pub missing: Option<&'static [usize]>,
 }
 
-/// What the function does that exports an object.
+/// What the table's export function does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Export {
     /// It makes the tensor.
@@ -51,27 +51,27 @@ pub enum Export {
     Fails,
     /// It returns that number, and raises nothing.
     FailsSilently(i32),
-    /// It says that all went well, and makes nothing.
+    /// It returns success without a tensor.
     MakesNothing,
-    /// It says that all went well, makes a tensor and raises ValueError.
+    /// It returns success, makes a tensor and raises ValueError.
     MakesAndRaises,
 }
 
-/// A table, or what is in its place.
+/// A table, or the value instead of one.
 #[derive(Clone, Debug)]
 pub struct TableCase {
-    /// The rule of `docs/SAFETY.md`, and what is odd.
+    /// The rule of `docs/SAFETY.md`, and the unusual property.
     pub words: String,
-    /// Where the standard speaks of it.
+    /// The clause of the standard.
     pub clause: Clause,
-    /// What a consumer owes; `__dlpack__` of the object is in order.
+    /// What a consumer must do; `__dlpack__` of the object is valid.
     pub duty: Duty,
-    /// What the type has.
+    /// The value of the type's table attribute.
     pub attribute: Attribute,
     /// What its function does.
     pub export: Export,
-    /// What this project's consumer raises, if it does: the exception and words of
-    /// its text.
+    /// What this project's consumer raises, if it does: the exception and a part of its
+    /// text.
     pub ours: Option<[&'static str; 2]>,
 }
 
@@ -149,7 +149,7 @@ pub fn tables() -> Vec<TableCase> {
         (Export::FailsSilently(-1), "X5 export returns -1, no exception", Duty::May, None),
         (Export::FailsSilently(1), "X5 export returns 1, no exception", Duty::May, None),
         (Export::MakesNothing, "X5 export returns 0 and makes nothing", Duty::May, None),
-        // Whose the tensor is then, nobody says.
+        // The standard does not define who owns the tensor then.
         (
             Export::MakesAndRaises,
             "X5 export returns 0, a tensor, an exception",
@@ -163,7 +163,7 @@ pub fn tables() -> Vec<TableCase> {
     cases
 }
 
-/// The tables of a case, which live for ever: importers remember where they were.
+/// The tables of a case, which are never freed: importers cache their addresses.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltTable(*mut DLPackExchangeAPIHeader);
 
@@ -189,7 +189,8 @@ impl BuiltTable {
         for index in 0..pages.len() {
             let next = if index + 1 < pages.len() { Some(index + 1) } else { back };
             if let Some(next) = next {
-                // SAFETY: the header was just written there, and nobody reads it yet.
+                // SAFETY: the header was just written there, and there are no readers
+                // yet.
                 unsafe { (*at(index)).prev_api = at(next) };
             }
         }

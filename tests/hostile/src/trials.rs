@@ -6,12 +6,12 @@ use crate::{
     other_majors, tables,
 };
 
-/// What an importer is given.
+/// The input of an importer.
 #[derive(Clone, Debug)]
 pub enum Given {
     /// A struct.
     Struct {
-        /// What it says.
+        /// The metadata of the struct.
         case: Case,
         /// Whether it is the legacy one.
         legacy: bool,
@@ -22,7 +22,7 @@ pub enum Given {
     },
     /// A sound struct, legacy or not, in an odd object.
     Object(Oddity, bool),
-    /// An object whose type has a table, or something in its place.
+    /// An object whose type has a table, or another value instead of one.
     Table(TableCase),
 }
 
@@ -33,14 +33,14 @@ pub struct Trial {
     pub name: String,
     /// The rules of `docs/SAFETY.md` that it is for.
     pub rules: Vec<String>,
-    /// Where the standard speaks of it.
+    /// The clause of the standard.
     pub clause: Clause,
-    /// What a consumer owes.
+    /// What a consumer must do.
     pub duty: Duty,
-    /// What is given.
+    /// The input.
     pub given: Given,
-    /// What this project's importers raise, if they do: the exception, and its text
-    /// or words of it.
+    /// What this project's importers raise, if they do: the exception, and its text or a
+    /// part of it.
     pub ours: Option<(&'static str, String)>,
 }
 
@@ -68,8 +68,8 @@ pub fn trials() -> Vec<Trial> {
     all.extend(cases().map(|case| Trial::of_struct(case, false, true, false)));
     let both = cases().filter(|case| !case.versioned_only);
     all.extend(both.map(|case| Trial::of_struct(case, true, true, false)));
-    // L1, L4: without a deleter there is nothing to call, and nothing else changes.
-    // 16 numbers are as aligned as who copies what is not wants them.
+    // L1, L4: without a deleter there is nothing to call, and nothing else changes. 16
+    // numbers have the alignment that consumers which copy misaligned memory require.
     let some = |case: &Case| {
         let names = [
             "an ordinary one",
@@ -85,7 +85,8 @@ pub fn trials() -> Vec<Trial> {
     }
     for legacy in [false, true] {
         for case in oddities() {
-            // Who knows no `max_version` has never heard of the versioned struct.
+            // A consumer that does not pass `max_version` does not support the versioned
+            // struct.
             if case.oddity == Oddity::KnowsStreamOnly && !legacy {
                 continue;
             }
@@ -130,7 +131,7 @@ mod tests {
         assert!(all.len() > 300, "only {} cases", all.len());
     }
 
-    /// What must be refused is refused by this project, and what must be taken is taken.
+    /// This project refuses what must be refused, and accepts what must be accepted.
     #[test]
     #[cfg_attr(miri, ignore = "plain data, in which Miri has nothing to see")]
     fn this_project_meets_every_duty() {

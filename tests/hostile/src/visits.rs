@@ -1,8 +1,8 @@
-//! Which addresses in some pages a program reads, in which order: [`visits`].
+//! The addresses in some pages that a program reads, in order: [`visits`].
 //!
-//! The pages are closed. Each access ends in a signal; the handler notes the
-//! address, opens the page, and lets the processor stop after that one instruction, upon
-//! which the page is closed again.
+//! The pages are closed. Each access raises a signal; the handler records the
+//! address, opens the page, and single-steps the processor over that instruction,
+//! after which the page is closed again.
 
 use core::ffi::{c_int, c_void};
 use core::ptr;

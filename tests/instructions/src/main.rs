@@ -1,11 +1,11 @@
 //! The hot paths, each a thousand times: `cargo xtask bench instructions` runs this
-//! under callgrind and counts what is done inside of [`measured`].
+//! under callgrind and counts the instructions inside of [`measured`].
 //!
-//! `dlpack-instructions` alone lists the rows, with a row's name it runs that one.
+//! `dlpack-instructions` alone lists the rows; with a row's name it runs that one.
 //!
-//! Instructions are compared and not times: with one compiler their number is the same on
-//! every machine, if only this program's object is counted, because `malloc` and `memcpy`
-//! differ between processors.
+//! Instructions are compared instead of times: with one compiler their number is the
+//! same on every machine, if only this program's object is counted, because `malloc`
+//! and `memcpy` differ between processors.
 
 #[expect(
     clippy::pedantic,
@@ -65,7 +65,7 @@ struct BufferMatrix {
     shape: [i64; 2],
 }
 
-/// Objects are pointers to values, which nobody changes.
+/// Objects are pointers to values, which are never modified.
 struct Pointers;
 
 // SAFETY: 1. and 2. An object is its value, and no `&mut` to one is ever made.
@@ -136,19 +136,19 @@ fn delete(managed: *mut DLManagedTensorVersioned) {
     // SAFETY: the tensor was just exported.
     let deleter = unsafe { (*managed).deleter };
     if let Some(deleter) = deleter {
-        // SAFETY: as above, and it is ours to release.
+        // SAFETY: as above, and this function owns it.
         unsafe { deleter(managed) }
     }
 }
 
 fn slice(managed: *mut DLManagedTensorVersioned) -> f32 {
-    // SAFETY: 1. to 6. The tensor was just exported, and nobody else has it.
+    // SAFETY: 1. to 6. The tensor was just exported and has no other owner.
     let slice = unsafe { ImportedSlice::<f32>::from_raw(managed) };
     slice.ok().and_then(|slice| slice.first().copied()).unwrap_or_default()
 }
 
 fn imported(managed: *mut DLManagedTensorVersioned) -> usize {
-    // SAFETY: 1. to 5. The tensor was just exported, and nobody else has it.
+    // SAFETY: 1. to 5. The tensor was just exported and has no other owner.
     let tensor = unsafe { ImportedTensor::from_raw(managed) };
     tensor.map_or(0, |tensor| tensor.ndim())
 }

@@ -1,4 +1,4 @@
-//! Exports of the shapes that users have, each beside its floor.
+//! Exports of the shapes that users have, each beside its lower bound.
 
 use core::hint::black_box;
 use std::sync::Arc;

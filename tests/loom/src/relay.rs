@@ -1,5 +1,5 @@
-//! A tensor on its way to a function that gives it to another thread, and then fails or
-//! succeeds: it is released once, and nobody touches what was freed.
+//! A tensor is passed to a function that gives it to another thread, and then fails or
+//! succeeds: it is released once, and no freed memory is accessed.
 
 extern crate alloc;
 

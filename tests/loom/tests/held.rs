@@ -1,5 +1,5 @@
-//! An object is made of a tensor, and that fails or not, while another thread has the
-//! tensor already: it is released once, after everybody is done.
+//! An object is made from a tensor, or that fails, while another thread already shares
+//! the tensor: it is released once, after its last user.
 #![cfg(loom)]
 
 mod producer;
@@ -18,7 +18,7 @@ use loom::thread;
 use producer::{Memory, Producer};
 
 std::thread_local! {
-    /// What the constructor does with the tensor, and the thread that it made.
+    /// What the constructor does with the tensor, and the thread that it started.
     static PLAN: RefCell<Option<(Plan, Arc<Memory>)>> = const { RefCell::new(None) };
     static THREAD: RefCell<Option<thread::JoinHandle<()>>> = const { RefCell::new(None) };
 }
@@ -112,7 +112,7 @@ fn object(plan: Plan) {
         let make = table::<Made, Pointers, Cpu, Importable>();
         let make = make.managed_tensor_to_py_object_no_sync.unwrap();
         let mut out = ptr::null_mut();
-        // SAFETY: the tensor is ours to give away; `out` may be written.
+        // SAFETY: the caller owns the tensor; `out` may be written.
         let code = unsafe { make(tensor, &raw mut out) };
         let thread = THREAD.with(|place| place.borrow_mut().take());
         if code == 0 {
@@ -120,7 +120,7 @@ fn object(plan: Plan) {
             drop(unsafe { Box::from_raw(out.cast::<Made>()) });
         } else {
             producer.memory().read();
-            // SAFETY: it is ours still.
+            // SAFETY: the call failed, so the caller still owns it.
             drop(unsafe { ImportedTensor::from_raw(tensor) }.unwrap());
         }
         if let Some(thread) = thread {

@@ -1,5 +1,5 @@
-//! RefCount of imported memory on several threads: the last one, and nobody else, calls
-//! the deleter, and finds done what all others did before.
+//! RefCount of imported memory on several threads: only the last owner calls the deleter,
+//! and it happens after all accesses of the others.
 #![cfg(loom)]
 
 mod producer;
@@ -57,7 +57,7 @@ fn an_export_keeps_the_memory_alive() {
     });
 }
 
-/// Who is told to be the only owner has seen all the others go, and may write.
+/// The only remaining owner has synchronized with all others, and may write.
 #[test]
 fn the_only_owner_may_write() {
     loom::model(|| {

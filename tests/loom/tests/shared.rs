@@ -1,5 +1,5 @@
-//! The word that counts the owners of a `Shared`, as it stands in the crate, around a
-//! block whose every access loom watches.
+//! The atomic word that counts the owners of an `ExportArc`, as it is in the crate,
+//! around a block whose every access loom watches.
 
 #![cfg(loom)]
 
@@ -19,7 +19,7 @@ use loom::thread;
 
 use owners::RefCount;
 
-/// What a block is: the word, the C struct, and the value.
+/// A block: the word, the C struct, and the value.
 struct Block {
     owners: RefCount,
     managed: UnsafeCell<usize>,
@@ -51,7 +51,7 @@ impl Handle {
         self.0.value.with(|value| unsafe { assert_eq!(*value, 0) });
     }
 
-    /// The lend in place, if it can be had: the struct is written.
+    /// Exports in place, if the block is free: the struct is written.
     fn data_mut(&self) -> Option<Lent> {
         self.0.owners.data_mut().then(|| {
             // SAFETY: loom finds out.
@@ -75,8 +75,8 @@ impl Lent {
     fn finish(self) {
         // SAFETY: loom finds out.
         self.0.value.with(|value| unsafe { assert_eq!(*value, 0) });
-        // The struct is the consumer's, who may write to it.
-        // SAFETY: loom finds out.
+        // The consumer owns the struct and may write to it.
+        // SAFETY: loom reports a race.
         self.0.managed.with_mut(|managed| unsafe { *managed += 1 });
         if self.0.owners.give_back() {
             free(&self.0);
@@ -120,7 +120,7 @@ fn the_last_owner_frees_the_block() {
     });
 }
 
-/// Two threads want the lend; the deleter of one runs on a third.
+/// Two threads export in place; the deleter of one runs on a third.
 #[test]
 fn the_block_is_lent_once_at_a_time() {
     loom::model(|| {
@@ -148,7 +148,7 @@ fn the_block_is_lent_once_at_a_time() {
     });
 }
 
-/// Who finds itself alone may change the value.
+/// The only owner may change the value.
 #[test]
 fn the_only_owner_may_change_the_value() {
     loom::model(|| {

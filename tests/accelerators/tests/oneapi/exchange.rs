@@ -1,4 +1,4 @@
-//! Memory of all kinds out and in, by the number of its root device.
+//! Exports and imports of every kind of USM, by the index of its root device.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -30,7 +30,7 @@ impl DLPackExport for Window {
     }
 }
 
-/// A tensor of somebody else's, and the stream after which it is ready.
+/// A foreign tensor, and the stream after whose work it is ready.
 struct Taken(DeviceBuffer<OneApi>, ImportedStorage);
 
 impl Taken {
@@ -72,7 +72,8 @@ fn devices_are_the_root_devices_of_dpctl() -> Result<(), Error> {
     Ok(())
 }
 
-/// Out through C, in again, and what the runtime knows of it at each step.
+/// Exports through the C struct, imports again, and checks the runtime's metadata at each
+/// step.
 #[test]
 fn memory_of_every_kind_is_exported_and_imported() -> Result<(), Error> {
     let Some(sycl) = sycl() else { return Ok(()) };
@@ -84,7 +85,7 @@ fn memory_of_every_kind_is_exported_and_imported() -> Result<(), Error> {
 
         window.tensor()?.sync_for(StreamArg::unspecified())?;
         let raw = window.to_dlpack()?.into_raw();
-        // SAFETY: 1. It was just exported, and nobody else has it.
+        // SAFETY: 1. It was just exported and has no other owner.
         let imported = unsafe { ImportedTensor::from_raw(raw) }?;
         assert_eq!(imported.device(), sycl.device());
         let first = imported.data_ptr().cast::<c_void>();

@@ -1,4 +1,4 @@
-//! Order among queues that work at the same time.
+//! Ordering between queues that work at the same time.
 
 use std::ffi::c_void;
 use std::sync::PoisonError;
@@ -25,7 +25,7 @@ fn produce(sycl: &Sycl, queue: Ref, buffer: &DeviceBuffer<OneApi>, spare: Ref) {
     }
 }
 
-/// What a consumer reads on its queue, which it waits for.
+/// Returns the elements that a consumer reads on its queue, after waiting for the queue.
 fn consume(sycl: &Sycl, queue: Ref, buffer: &DeviceBuffer<OneApi>) -> [u8; 64] {
     let mut read = [9; 64];
     let end = buffer.as_ptr().cast::<u8>().wrapping_add(LAST).cast::<c_void>();
@@ -92,7 +92,8 @@ fn a_host_copy_includes_enqueued_work() -> Result<(), Error> {
     })
 }
 
-/// -1: nobody could say when the consumer is done.
+/// -1 gives the producer no stream, so that it could not tell when the consumer has
+/// finished.
 #[test]
 fn minus_one_is_refused() -> Result<(), Error> {
     let Some(sycl) = sycl() else { return Ok(()) };
@@ -107,9 +108,10 @@ fn minus_one_is_refused() -> Result<(), Error> {
     Ok(())
 }
 
-/// The producer lets go while the consumer's work is pending: the memory is there
-/// until that is done, although the queue's own name is gone. (This runtime's
-/// free waits by itself, so the test does not see who of the two did.)
+/// The producer drops the tensor while the consumer's work is pending: the memory stays
+/// until that work has finished, although the handle of the queue is already gone. (The
+/// free of this runtime also waits by itself, so the test cannot tell which of the two
+/// waited.)
 #[test]
 fn memory_is_freed_after_the_consumers_work() -> Result<(), Error> {
     let Some(sycl) = sycl() else { return Ok(()) };
@@ -129,21 +131,21 @@ fn memory_is_freed_after_the_consumers_work() -> Result<(), Error> {
     // SAFETY: the test's own; `kept` and the buffer have references.
     unsafe { (sycl.calls.DPCTLQueue_Delete)(consumer) };
     drop(buffer);
-    // What the buffer waited for is done: no wait here.
+    // The work that the buffer waited for has finished: no wait here.
     assert_eq!(read, [3; 64]);
     kept.synchronize()?;
     sycl.free(producer, spare);
     Ok(())
 }
 
-/// One variable of C++, to which one queue after the other is assigned: each is
-/// remembered, once. (That each is waited for cannot be seen here: this runtime's
-/// free waits.)
+/// One C++ variable to which several queues are assigned in turn: each queue is recorded
+/// once. (The test cannot see that each is waited for, because the free of this runtime
+/// waits.)
 #[test]
 fn a_reused_queue_address_is_a_new_queue() -> Result<(), Error> {
     let Some(sycl) = sycl() else { return Ok(()) };
     let buffer = DeviceBuffer::<OneApi>::zeroed(sycl.device(), DataType::U8, 1)?;
-    // A `sycl::queue` is a shared pointer: its object, and who counts.
+    // A `sycl::queue` is a shared pointer: the object and its reference count.
     let mut variable = [0_usize; 2];
     let address = (&raw mut variable).cast::<c_void>();
     for _ in 0..3 {
@@ -161,7 +163,7 @@ fn a_reused_queue_address_is_a_new_queue() -> Result<(), Error> {
     Ok(())
 }
 
-/// Each copy of a queue has an address, and is no other queue for that.
+/// Each copy of a queue has its own address but is the same queue.
 #[test]
 fn copies_of_a_queue_are_recorded_once() -> Result<(), Error> {
     let Some(sycl) = sycl() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! What is not USM of the default context: refused, never thrown.
+//! Memory that is not USM of the default context is rejected without a C++ exception.
 
 use std::ffi::c_void;
 use std::ptr;

@@ -1,4 +1,4 @@
-//! Buffers out and in: a handle, and an offset beside it.
+//! Exports and imports of buffers: a handle, and an offset beside it.
 
 use dlpack_accelerator_tests::cl::{check, devices};
 use dlpack_traits::backend::{
@@ -22,7 +22,7 @@ impl DLPackExport for Window {
     }
 }
 
-/// A tensor of somebody else's, and the stream after which it is ready.
+/// A foreign tensor, and the stream after whose work it is ready.
 struct Taken(DeviceBuffer<OpenCl>, ImportedStorage);
 
 impl Taken {
@@ -61,7 +61,7 @@ fn a_handle_is_exported_and_imported() -> Result<(), Error> {
         let handle = elements.as_ptr();
         let window = Window(elements);
         window.tensor()?.sync_for(StreamArg::unspecified())?;
-        // SAFETY: 1. It was just exported, and nobody else has it.
+        // SAFETY: 1. It was just exported and has no other owner.
         let imported = unsafe { ImportedTensor::from_raw(window.to_dlpack()?.into_raw()) }?;
         drop(window);
         assert_eq!(imported.device(), cl.device);
@@ -86,7 +86,7 @@ fn a_handle_is_exported_and_imported() -> Result<(), Error> {
     Ok(())
 }
 
-/// The reference of an export is given up by its deleter.
+/// The deleter releases the reference that the export holds.
 #[test]
 fn foreign_buffers_are_retained() -> Result<(), Error> {
     for cl in devices() {
@@ -102,7 +102,7 @@ fn foreign_buffers_are_retained() -> Result<(), Error> {
         assert_eq!(ours.to_vec::<u8>()?, [7; 64]);
         let raw = Window(ours).to_dlpack()?.into_raw();
         assert_eq!(cl.references(buffer), before + 1, "the export has it");
-        // SAFETY: 1. It was just exported, and nobody else has it.
+        // SAFETY: 1. It was just exported and has no other owner.
         drop(unsafe { ImportedTensor::from_raw(raw) }?);
         assert_eq!(cl.references(buffer), before);
         // SAFETY: the test's own.

@@ -9,7 +9,7 @@ use dlpack_traits::{DataType, Device, Error, ffi};
 /// Says that this is the process in which nothing is loaded.
 const CHILD: &str = "DLPACK_OPENCL_TEST_CHILD";
 
-/// What the other process does.
+/// Runs in the child process.
 #[test]
 fn child() {
     if std::env::var_os(CHILD).is_none() {
@@ -21,7 +21,7 @@ fn child() {
     assert_eq!(<(Cpu, OpenCl)>::current_work_stream(device).map(drop), Err(missing));
     let zeroed = DeviceBuffer::<OpenCl>::zeroed(device, DataType::U8, 1);
     assert_eq!(zeroed.map(drop), Err(missing));
-    // SAFETY: 1. There is no such file.
+    // SAFETY: 1. The file does not exist.
     let loaded = unsafe { OpenCl::load(Path::new("/no/such/file")) };
     assert_eq!(loaded, Err(missing));
     // A library that is another one's: no function is called.

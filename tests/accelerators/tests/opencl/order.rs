@@ -1,5 +1,5 @@
-//! Order among queues: a gate keeps the producer from its work, so that nothing
-//! here depends on how long anything takes.
+//! Ordering between queues: a gate delays the producer's work, so that no test depends on
+//! how long anything takes.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ fn gated(cl: &Cl, producer: Ref) -> Result<(DeviceBuffer<OpenCl>, Ref), Error> {
     Ok((buffer, gate))
 }
 
-/// The hand-off does not wait, and the consumer sees what came before it.
+/// `sync_for` does not wait, and the consumer sees the earlier work.
 #[test]
 fn a_named_consumer_queue_waits_for_the_producer() -> Result<(), Error> {
     for cl in devices() {
@@ -71,7 +71,7 @@ fn a_consumer_on_the_producers_queue_needs_no_wait() -> Result<(), Error> {
     Ok(())
 }
 
-/// What the test above would see without the hand-off.
+/// Without `sync_for` the test above would read stale elements.
 #[test]
 fn without_a_sync_for_the_elements_are_stale() -> Result<(), Error> {
     for cl in devices() {
@@ -143,8 +143,8 @@ fn stream_values_that_are_not_queues_are_refused() -> Result<(), Error> {
     Ok(())
 }
 
-/// A queue of another context cannot wait for ours. It is not remembered either,
-/// which would keep the buffer for ever.
+/// A queue of another context cannot wait for ours. It is not recorded either, because a
+/// recorded queue would keep the buffer alive forever.
 #[test]
 fn queues_of_other_contexts_are_refused() -> Result<(), Error> {
     for cl in devices() {
@@ -163,8 +163,8 @@ fn queues_of_other_contexts_are_refused() -> Result<(), Error> {
     Ok(())
 }
 
-/// The consumer's work is pending when all references to the buffer are given
-/// up, and to the consumer's queue too: OpenCL keeps both until it is done.
+/// All references to the buffer and to the consumer's queue are released while the
+/// consumer's work is pending: OpenCL keeps both until it has finished.
 #[test]
 fn memory_is_freed_after_the_consumers_work() -> Result<(), Error> {
     for cl in devices() {

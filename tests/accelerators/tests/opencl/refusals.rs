@@ -1,4 +1,4 @@
-//! Devices, queues and buffers that will not do.
+//! Devices, queues and buffers that are rejected.
 
 use std::ptr;
 
@@ -125,7 +125,7 @@ fn tensors_beyond_their_buffers_are_refused() -> Result<(), Error> {
     Ok(())
 }
 
-/// A handle tells nothing to whoever may not follow it.
+/// The metadata of a handle is not available to a consumer that cannot follow it.
 #[test]
 fn handles_are_not_classified() {
     for Cl { device, .. } in devices() {

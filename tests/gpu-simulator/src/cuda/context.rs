@@ -1,4 +1,4 @@
-//! Primary contexts, and which one is current for a thread.
+//! Primary contexts, and the current context of each thread.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint};
@@ -43,7 +43,7 @@ impl Pushed {
     }
 }
 
-/// Changes what this thread pushed.
+/// Applies a change to the contexts that this thread pushed.
 fn change<R>(change: impl FnOnce(&mut Pushed) -> Result<R, Status>) -> Result<R, Status> {
     let mut pushed = PUSHED.get();
     let result = change(&mut pushed);
@@ -51,7 +51,7 @@ fn change<R>(change: impl FnOnce(&mut Pushed) -> Result<R, Status>) -> Result<R,
     result
 }
 
-/// The device whose context is current for this thread.
+/// Returns the device whose context is current for this thread.
 pub(super) fn current() -> Result<usize, Status> {
     device_of(PUSHED.get().last())
 }

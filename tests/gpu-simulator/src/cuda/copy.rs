@@ -11,7 +11,7 @@ macro_rules! copies {
     ($($name:ident, $wait:literal, ($($stream:ident)?);)+) => {$(
         /// # Safety
         ///
-        /// 1. As CUDA documents it: what is the program's may be read, or written.
+        /// 1. As CUDA documents it: the program's memory may be read, or written.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(to: usize, from: usize, len: usize $(, $stream: usize)?) -> c_int {
             let stream = 0;

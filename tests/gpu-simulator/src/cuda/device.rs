@@ -85,8 +85,7 @@ extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: c_int) -> c
         if name.is_null() || room < NAME.len() {
             return Err(Status::INVALID_VALUE);
         }
-        // SAFETY: `name` has room for `len` bytes by the function's contract,
-        // which are no fewer.
+        // SAFETY: `name` has room for `len` bytes, by the function's contract.
         unsafe { name.cast::<u8>().copy_from_nonoverlapping(NAME.as_ptr(), NAME.len()) };
         Ok(())
     })

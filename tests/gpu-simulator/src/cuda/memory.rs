@@ -1,4 +1,4 @@
-//! Allocating, freeing, and what is known of a pointer.
+//! Allocating, freeing, and pointer attributes.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -74,7 +74,7 @@ extern "C" fn cuMemGetAddressRange_v2(start: Out<usize>, len: Out<usize>, addres
     })
 }
 
-/// What `CUpointer_attribute` numbers.
+/// Values of `CUpointer_attribute`.
 mod attribute {
     pub(super) const CONTEXT: u32 = 1;
     pub(super) const MEMORY_TYPE: u32 = 2;
@@ -97,7 +97,7 @@ extern "C" fn cuPointerGetAttribute(data: *mut c_void, attribute: u32, address: 
             current()?;
         }
         let found = memory::attributes(address)?;
-        // The answer has the size that the attribute says.
+        // The result has the size that the attribute defines.
         let number = |value: u32| Out::<u32>::of_attribute(data).put(value);
         let pointer = |value: usize| Out::<usize>::of_attribute(data).put(value);
         match attribute {

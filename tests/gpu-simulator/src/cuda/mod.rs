@@ -1,5 +1,5 @@
-//! The CUDA driver API, as its header has it. Handles, device pointers and
-//! sizes are all numbers of the size of a pointer, and are written `usize`.
+//! The CUDA driver API, as in its header. Handles, device pointers and sizes are all
+//! pointer-sized numbers, and are written `usize`.
 
 mod capture;
 mod context;

@@ -58,7 +58,7 @@ extern "C" fn cuStreamGetCtx(handle: usize, context: Out<usize>) -> c_int {
     call("cuStreamGetCtx", || {
         let ordinal = current();
         let mut state = state::lock();
-        // A stream that was made knows its device; a default stream is current's.
+        // A created stream stores its device; a default stream uses the current one.
         let which = match ordinal {
             Ok(ordinal) => state.stream_of(ordinal, handle)?,
             Err(status) if handle <= 2 => return Err(status),

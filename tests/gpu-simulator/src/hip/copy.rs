@@ -8,7 +8,7 @@ use crate::ops::copy::{self, Copy, Fill};
 
 /// # Safety
 ///
-/// 1. What is the program's may be read, or written.
+/// 1. The program's memory may be read, or written.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hipMemcpy(to: usize, from: usize, len: usize, _kind: c_uint) -> c_int {
     call("hipMemcpy", |current| {
@@ -19,7 +19,7 @@ unsafe extern "C" fn hipMemcpy(to: usize, from: usize, len: usize, _kind: c_uint
 
 /// # Safety
 ///
-/// 1. What is the program's may be read, or written.
+/// 1. The program's memory may be read, or written.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hipMemcpyAsync(
     to: usize,
@@ -39,7 +39,7 @@ macro_rules! copies {
     ($($name:ident)+) => {$(
         /// # Safety
         ///
-        /// 1. What is the program's may be read, or written.
+        /// 1. The program's memory may be read, or written.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(to: usize, from: usize, len: usize, stream: usize) -> c_int {
             call(stringify!($name), |current| {

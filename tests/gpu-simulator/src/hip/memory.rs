@@ -1,4 +1,4 @@
-//! Allocating, freeing, and what is known of a pointer.
+//! Allocating, freeing, and pointer attributes.
 
 use std::ffi::{c_int, c_uint};
 

@@ -1,5 +1,5 @@
-//! The HIP runtime API, where it differs from CUDA's driver: there is no call
-//! to begin with, and a thread has a current device in place of a context.
+//! The HIP runtime API, where it differs from CUDA's driver: there is no initialization
+//! call, and a thread has a current device instead of a context.
 
 mod capture;
 mod copy;

@@ -1,4 +1,4 @@
-//! Captures and the graphs that come of them.
+//! Captures and graphs.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) fn begin(ordinal: usize, handle: usize, mode: Mode) -> Result<(), Sta
     Ok(())
 }
 
-/// Ends what [`begin`] began; returns a graph.
+/// Ends a capture that [`begin`] started; returns a graph.
 pub(crate) fn end(ordinal: usize, handle: usize) -> Result<usize, Status> {
     let mut state = state::lock();
     let which = state.stream_of(ordinal, handle)?;
@@ -67,7 +67,7 @@ pub(crate) fn instantiate(graph: usize) -> Result<usize, Status> {
     Ok(executable)
 }
 
-/// Does on a stream what was recorded.
+/// Enqueues the recorded work of a graph on a stream.
 pub(crate) fn launch(ordinal: usize, executable: usize, stream: usize) -> Result<(), Status> {
     let mut state = state::lock();
     let which = state.stream_of(ordinal, stream)?;

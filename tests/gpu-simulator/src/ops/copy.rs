@@ -8,7 +8,7 @@ use crate::state;
 use crate::status::Status;
 use crate::work::Work;
 
-/// What a copy asks for.
+/// The arguments of a copy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copy {
     pub(crate) to: usize,
@@ -64,8 +64,8 @@ pub(crate) unsafe fn copy(
             fence.wait();
             let read = into.lock().unwrap_or_else(PoisonError::into_inner);
             let target = ptr::with_exposed_provenance_mut::<u8>(to);
-            // SAFETY: (1) it is the program's, to be written; no more was read
-            // than was asked for.
+            // SAFETY: (1) it is the program's memory, which may be written; the length is
+            // that of the request.
             unsafe { ptr::copy_nonoverlapping(read.as_ptr(), target, read.len()) };
             return state::lock().check(ordinal);
         }
@@ -78,7 +78,7 @@ pub(crate) unsafe fn copy(
     Ok(())
 }
 
-/// What a fill asks for.
+/// The arguments of a fill.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fill {
     pub(crate) to: usize,

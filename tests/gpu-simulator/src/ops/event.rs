@@ -13,12 +13,12 @@ pub(crate) fn create(ordinal: usize) -> Result<usize, Status> {
     Ok(handle)
 }
 
-/// Gives an event back. Who waits for what it recorded goes on doing so.
+/// Destroys an event. Streams that wait for its recorded work continue to wait.
 pub(crate) fn destroy(handle: usize) -> Result<(), Status> {
     state::lock().events.remove(&handle).map(drop).ok_or(Status::INVALID_HANDLE)
 }
 
-/// Records what was asked of a stream so far.
+/// Records the work that was enqueued on a stream so far.
 pub(crate) fn record(ordinal: usize, handle: usize, stream: usize) -> Result<(), Status> {
     let mut state = state::lock();
     let which = state.stream_of(ordinal, stream)?;
@@ -39,7 +39,7 @@ pub(crate) fn record(ordinal: usize, handle: usize, stream: usize) -> Result<(),
     Ok(())
 }
 
-/// Whether what was recorded is done; waits for it if `wait`.
+/// Returns whether the recorded work has finished; waits for it if `wait`.
 pub(crate) fn finished(handle: usize, wait: bool) -> Result<(), Status> {
     let mut state = state::lock();
     let Event { ordinal, recorded } =
@@ -59,7 +59,7 @@ pub(crate) fn finished(handle: usize, wait: bool) -> Result<(), Status> {
     state::lock().check(ordinal)
 }
 
-/// Milliseconds between what two events recorded.
+/// Returns the milliseconds between the records of two events.
 pub(crate) fn elapsed(start: usize, end: usize) -> Result<f32, Status> {
     let state = state::lock();
     let when = |handle| match &state.events.get(&handle).ok_or(Status::INVALID_HANDLE)?.recorded {

@@ -32,8 +32,8 @@ pub(crate) fn allocate_in_order(
     state.memory.allocate(Kind::Pooled, ordinal, len)
 }
 
-/// Frees memory of a device, or managed memory. What was not allocated in the
-/// order of a stream is freed after all work of all devices.
+/// Frees device memory or managed memory. Memory that was not allocated in stream order
+/// is freed after all work of all devices.
 pub(crate) fn free(start: usize) -> Result<(), Status> {
     let kinds = [Kind::Device, Kind::Managed, Kind::Pooled];
     let waits = {
@@ -53,7 +53,7 @@ pub(crate) fn free(start: usize) -> Result<(), Status> {
     state::lock().memory.free(start)
 }
 
-/// Frees in the order of a stream what was allocated in the order of one.
+/// Frees memory in the order of a stream; it must have been allocated in stream order.
 pub(crate) fn free_in_order(ordinal: usize, stream: usize, start: usize) -> Result<(), Status> {
     let mut state = state::lock();
     let which = state.stream_of(ordinal, stream)?;
@@ -81,7 +81,7 @@ pub(crate) fn free_host(start: usize) -> Result<(), Status> {
     state.memory.free(start)
 }
 
-/// What is known of an address.
+/// The attributes of an address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes {
     pub(crate) kind: Kind,
@@ -90,7 +90,7 @@ pub(crate) struct Attributes {
     pub(crate) len: usize,
 }
 
-/// What is known of an address; nothing of a program's ordinary memory.
+/// Returns the attributes of an address; none for ordinary memory of the program.
 pub(crate) fn attributes(address: usize) -> Result<Attributes, Status> {
     match state::lock().memory.at(address) {
         Place::Live(start, found) => {

@@ -1,5 +1,5 @@
-//! What the functions of both interfaces do. Each takes the device that is
-//! current where it matters.
+//! The behaviour of the functions of both interfaces. Each takes the current device where
+//! it matters.
 
 pub(crate) mod capture;
 pub(crate) mod copy;

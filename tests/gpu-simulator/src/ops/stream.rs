@@ -1,4 +1,4 @@
-//! Streams, and what orders them.
+//! Streams, and their ordering.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) fn create(ordinal: usize, blocking: bool) -> Result<usize, Status> {
     Ok(handle)
 }
 
-/// Gives a stream back. What was asked of it is done still.
+/// Destroys a stream. Its enqueued work still runs.
 pub(crate) fn destroy(handle: usize) -> Result<(), Status> {
     let mut state = state::lock();
     let which = Which::Made(handle);
@@ -37,20 +37,20 @@ pub(crate) fn device_of(ordinal: usize, handle: usize) -> Result<usize, Status> 
     Ok(state.streams[&which].ordinal)
 }
 
-/// Waits for everything that was asked of a stream.
+/// Waits for all work that was enqueued on a stream.
 pub(crate) fn synchronize(ordinal: usize, handle: usize) -> Result<(), Status> {
     let mut state = state::lock();
     let which = state.stream_of(ordinal, handle)?;
     state.check_not_capturing(which)?;
     state.check_unsafe_in_capture()?;
-    // On the legacy stream a mark comes after what it takes turns with.
+    // On the legacy stream a marker is placed after the work of the blocking streams.
     let fence = state.enqueue(which, Work::Mark)?;
     drop(state);
     fence.wait();
     state::lock().check(ordinal)
 }
 
-/// Whether everything that was asked of a stream is done.
+/// Returns whether all work that was enqueued on a stream has finished.
 pub(crate) fn query(ordinal: usize, handle: usize) -> Result<(), Status> {
     let mut state = state::lock();
     let which = state.stream_of(ordinal, handle)?;
@@ -78,7 +78,7 @@ pub(crate) fn synchronize_device(ordinal: usize) -> Result<(), Status> {
     state::lock().check(ordinal)
 }
 
-/// Orders what is asked of a stream from now on after what an event recorded.
+/// Orders the later work of a stream after the recorded work of an event.
 pub(crate) fn wait_event(ordinal: usize, handle: usize, event: usize) -> Result<(), Status> {
     let mut state = state::lock();
     let which = state.stream_of(ordinal, handle)?;

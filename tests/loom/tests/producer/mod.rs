@@ -1,5 +1,5 @@
-//! A foreign tensor whose memory loom watches: reads and writes that are not ordered
-//! are a failure of the model.
+//! A foreign tensor whose memory loom watches: unordered reads and writes are a failure
+//! of the model.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -13,13 +13,13 @@ use dlpack_traits::{
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 
-/// What stands for the elements, and how often the deleter was called.
+/// The model of the elements, and the number of calls of the deleter.
 pub struct Memory {
     cell: UnsafeCell<u8>,
     deleted: AtomicUsize,
 }
 
-// SAFETY: loom says where two accesses to the cell race.
+// SAFETY: loom reports racing accesses to the cell.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
@@ -68,13 +68,13 @@ impl Producer {
         unsafe { ImportedTensor::from_raw(self.tensor(0)) }.unwrap()
     }
 
-    /// Memory that this crate exported, and whose consumer owns it alone.
+    /// Imports memory that this crate exported, and that the consumer owns exclusively.
     pub fn import_own(&self) -> ImportedTensor {
         let owner = Owner { bytes: vec![0], memory: self.memory() };
         owner.into_dlpack().unwrap().import().unwrap()
     }
 
-    /// A tensor, whose deleter must be called once.
+    /// Returns a tensor whose deleter must be called once.
     pub fn tensor(&self, flags: u64) -> *mut DLManagedTensorVersioned {
         let tensor = DLTensor {
             data: ptr::null_mut(),
@@ -94,7 +94,7 @@ impl Producer {
         };
         let context = Context { managed, memory: self.memory(), shape: [1], elements: [0] };
         let context = Box::into_raw(Box::new(context));
-        // SAFETY: it was just allocated, and nobody else knows it.
+        // SAFETY: it was just allocated and has no other owner.
         unsafe {
             (*context).managed.manager_ctx = context.cast();
             (*context).managed.dl_tensor.data = (&raw mut (*context).elements).cast();
@@ -104,7 +104,7 @@ impl Producer {
     }
 }
 
-/// An owner of ours, whose end is that of a foreign tensor.
+/// An owner of ours, whose drop is counted as that of a foreign tensor.
 struct Owner {
     bytes: Vec<u8>,
     memory: Arc<Memory>,
@@ -126,7 +126,7 @@ impl Drop for Owner {
     }
 }
 
-/// Writes to the memory: whoever has not finished with it races with that.
+/// Writes to the memory: an unfinished access of another owner races with this write.
 unsafe extern "C" fn delete(tensor: *mut DLManagedTensorVersioned) {
     // SAFETY: it was made by `tensor`, and this is the only call.
     let context = unsafe { Box::from_raw((*tensor).manager_ctx.cast::<Context>()) };
