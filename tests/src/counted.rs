@@ -41,7 +41,7 @@ impl Drop for Ticket {
 
 /// A tensor over any storage, written by hand without `unsafe`.
 ///
-/// It claims whatever its fields claim: wrong claims are for the library to find.
+/// Its metadata is that of its fields: the library must detect wrong metadata.
 #[derive(Debug)]
 pub struct Owner<S> {
     /// Holds the elements.
@@ -52,7 +52,7 @@ pub struct Owner<S> {
     pub strides: Option<Vec<i64>>,
     /// Bytes from the start of the storage to the first element.
     pub byte_offset: u64,
-    /// The type that the elements are said to have, if one is said.
+    /// The declared type of the elements, if there is one.
     pub dtype: Option<DataType>,
     /// Counts the drop, if there is one.
     pub ticket: Option<Ticket>,

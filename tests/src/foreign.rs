@@ -1,8 +1,8 @@
 //! A consumer on the other side of the C ABI: [`ImportedStorage`].
 //!
 //! It is written as a C library would be: it has one pointer, and follows the
-//! pointers that it finds behind it. It calls nothing of the crate under test
-//! but the deleter.
+//! pointers behind it. It calls no function of the crate under test except the
+//! deleter.
 
 use std::thread;
 
@@ -67,7 +67,7 @@ c_struct!(DLManagedTensor, _this => 0);
 /// How a consumer calls the deleter.
 #[derive(Clone, Copy, Debug)]
 pub enum Farewell {
-    /// With the pointer that it was given.
+    /// With its own pointer.
     Plain,
     /// With a pointer that may touch the struct and nothing behind it, as a
     /// consumer written in Rust would that holds `&mut` to it.
@@ -114,7 +114,7 @@ unsafe fn entry(array: *mut i64, index: usize) -> *mut i64 {
 }
 
 impl<M: CStruct> ImportedStorage<M> {
-    /// A tensor that came through a C function.
+    /// Takes a tensor that was returned by a C function.
     ///
     /// # Safety
     ///
@@ -148,7 +148,7 @@ impl<M: CStruct> ImportedStorage<M> {
         unsafe { M::flags_of(self.managed) }
     }
 
-    /// Whether the consumer may write. A legacy struct cannot say otherwise.
+    /// Returns whether the consumer may write. A legacy struct cannot forbid it.
     pub fn is_writable(&self) -> bool {
         self.flags() & DLPACK_FLAG_BITMASK_READ_ONLY == 0
     }
@@ -210,7 +210,7 @@ impl<M: CStruct> ImportedStorage<M> {
         self.addresses::<T>().into_iter().map(|place| unsafe { place.read() }).collect()
     }
 
-    /// Writes to each element what `f` makes of it.
+    /// Replaces each element by the result of `f`.
     pub fn write<T: Element>(&self, mut f: impl FnMut(T) -> T) {
         assert!(self.is_writable(), "the tensor is READ_ONLY");
         for place in self.addresses::<T>() {
@@ -228,13 +228,13 @@ impl<M: CStruct> ImportedStorage<M> {
         let mut copy = unsafe { self.managed.read() };
         match how {
             Farewell::Plain => {
-                // SAFETY: the only call for this tensor, which nobody uses again.
+                // SAFETY: the only call for this tensor, which is not used again.
                 unsafe { deleter(self.managed) }
             }
             Farewell::Narrow => {
                 // SAFETY: the struct is alive, and this consumer its only user.
                 let narrow: &mut M = unsafe { &mut *self.managed };
-                // SAFETY: the only call for this tensor, which nobody uses again.
+                // SAFETY: the only call for this tensor, which is not used again.
                 unsafe { deleter(narrow) }
             }
             Farewell::Copy => {

@@ -1,9 +1,9 @@
-//! Tests of `dlpack-traits` and `dlpack-derive` as their users see them.
+//! Tests of `dlpack-traits` and `dlpack-derive` through their public interfaces.
 //!
-//! The tests are in `tests/`; here is what several of them share: a consumer
+//! The tests are in `tests/`; this library has their helpers: a consumer
 //! on the other side of the C ABI, owners whose drops are counted, a source of
-//! random numbers; hostile structs in guarded memory, and the definition of where a
-//! tensor's elements are, come from `tests/hostile`, which serves Python too.
+//! random numbers. Hostile structs in guarded memory, and the definition of the
+//! positions of a tensor's elements, are in `tests/hostile`, which Python uses too.
 
 #![expect(clippy::missing_panics_doc, reason = "what fails here, fails a test")]
 

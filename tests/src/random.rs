@@ -2,8 +2,8 @@
 
 use core::ops::RangeInclusive;
 
-/// A SplitMix64 generator. The same seed gives the same cases everywhere, so a
-/// failing case is found again by its number.
+/// A SplitMix64 generator. The same seed gives the same cases everywhere, so a failing
+/// case can be reproduced by its number.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 

@@ -1,7 +1,7 @@
 //! `ffi` against a real `dlpack.h` 1.3, through a C compiler.
 //!
 //! The header is the one in the `apache-tvm-ffi` wheel, or at the path in
-//! `DLPACK_HEADER`. Without one the test says that it is skipped, and fails if
+//! `DLPACK_HEADER`. Without one the test prints that it is skipped, and fails if
 //! `DLPACK_REQUIRE` contains `header`.
 
 mod abi {
@@ -63,7 +63,7 @@ fn find(folder: &Path) -> Option<PathBuf> {
     entries(folder).into_iter().filter(|path| path.is_dir()).find_map(|path| find(&path))
 }
 
-/// The header, or `None` after having said so.
+/// Returns the header, or prints that the test is skipped and returns `None`.
 fn header_or_skip() -> Option<PathBuf> {
     match header() {
         Ok(header) => Some(header),
@@ -126,7 +126,7 @@ fn ffi_matches_the_c_compiler() {
     println!("{} facts agree with {}", c.len(), header.display());
 }
 
-/// Nothing in the header was forgotten: neither in the probe nor in `ffi`.
+/// Every name of the header is both in the probe and in `ffi`.
 #[test]
 #[cfg_attr(miri, ignore = "Miri runs no C compiler")]
 fn every_header_name_is_probed() {
@@ -153,7 +153,7 @@ fn every_header_name_is_probed() {
         let (body, _) = body.split_once("\n}").expect("its end");
         assert!(body.contains(&format!("pub {field}: ")), "{name} is not in ffi");
     }
-    // In the order of the header, as ffi says of itself.
+    // In the order of the header, as the documentation of `ffi` states.
     let order = |text: &str, name: &str| text.find(name).expect("just found");
     let mut constants: Vec<&String> =
         names.constants.iter().filter(|n| n.starts_with("kDL")).collect();

@@ -1,5 +1,5 @@
-//! Views, exports by value and shared exports of one tensor agree, whatever its layout and
-//! its storage.
+//! Views, exports by value and shared exports of one tensor agree, whatever its layout
+//! and its storage.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn exports_agree_for_any_number_of_dimensions() {
     }
 }
 
-/// One dimension of 0 anywhere, and there is no address.
+/// If any dimension is 0, the address is NULL.
 #[test]
 fn exports_agree_without_elements() {
     for shape in [vec![0], vec![0, 2], vec![2, 0], vec![2, 0, 2], vec![0, 0]] {
@@ -63,7 +63,7 @@ fn exports_agree_without_elements() {
     }
 }
 
-/// Elements with axes have more dimensions than the field says.
+/// Elements with axes have more dimensions than the shape field.
 #[test]
 fn exports_agree_for_elements_with_axes() {
     #[derive(Clone, Copy, Element)]
@@ -81,7 +81,7 @@ fn exports_agree_for_elements_with_axes() {
     }
 }
 
-/// A storage whose other owner has whatever memory the test says.
+/// A storage whose other owner has the memory that the test chooses.
 struct Two<S, F> {
     first: S,
     second: F,
@@ -102,8 +102,8 @@ struct Frozen(SharedBuffer<u16>);
 impl Storage for Frozen {
     fn data(&self) -> DataRef<'_> {
         let data = self.0.data();
-        // SAFETY: it is the memory of the buffer, which lives as long, and to which nobody
-        // writes here.
+        // SAFETY: it is the memory of the buffer, which lives as long, and to which there
+        // are no writes here.
         unsafe { DataRef::from_raw_parts(data.as_ptr(), 8, DataType::U16, Device::CPU) }
     }
 }
@@ -116,7 +116,7 @@ impl Storage for Closed {
     }
 }
 
-/// What is exported is memory of the owner that lives on, or nothing is.
+/// The exported memory belongs to the owner that stays alive, or the export fails.
 #[test]
 fn owners_with_other_memory_are_refused() {
     fn shared(second: impl Fn(&Arc<[u16]>) -> Option<SharedOwner>) -> Result<Vec<u8>, Error> {
@@ -131,12 +131,12 @@ fn owners_with_other_memory_are_refused() {
         Ok(tensor.shape().iter().map(|&dim| u8::try_from(dim).unwrap()).collect())
     }
 
-    /// The same address, said to be something else.
+    /// The same address with other metadata.
     struct As(Arc<[u16]>, usize, DataType, Device);
     impl Storage for As {
         fn data(&self) -> DataRef<'_> {
-            // SAFETY: the bytes are those of the slice, or fewer; any of them are of any of
-            // those types; on another device nobody follows the address.
+            // SAFETY: the bytes are those of the slice, or fewer; any bits are values of
+            // those types; on another device the address is not followed.
             unsafe { DataRef::from_raw_parts(self.0.as_ptr().cast(), self.1, self.2, self.3) }
         }
     }
@@ -163,7 +163,7 @@ fn owners_with_other_memory_are_refused() {
     assert_eq!(owner.to_dlpack().unwrap().flags(), Flags::READ_ONLY);
     let owner = Array { data: buffer.clone(), shape: vec![4] };
     assert_eq!(owner.to_dlpack().unwrap().flags(), Flags::NONE);
-    // Another type for the same bytes is no reason: the tensor says what it is.
+    // Another type for the same bytes is not an error: the tensor has its own dtype.
     assert_eq!(shared(said(8, DataType::I16, Device::CPU)), Ok(vec![4]));
     let refused: &'static Error = &Error::Custom("closed");
     assert_eq!(shared(|_| SharedOwner::new(Closed(refused))), Err(*refused));
@@ -191,7 +191,7 @@ fn unsized_data_is_exported() {
     assert_eq!(alone.to_dlpack().unwrap_err(), Error::NotShareable);
 }
 
-/// A type that is said to be what it is, and elements that take a byte each.
+/// A dtype equal to the element type, and elements that take a byte each.
 #[test]
 fn variants_export_their_own_dtype() {
     #[derive(Storage)]
@@ -263,7 +263,7 @@ fn explicit_strides_equal_those_of_a_view() {
     assert_eq!(ranks.into_dlpack().unwrap_err(), Error::RankMismatch { shape: 2, strides: 1 });
 }
 
-/// The same of views, whose dimensions are borrowed or converted.
+/// The same for views, whose dimensions are borrowed or converted.
 #[test]
 fn borrowed_and_converted_dims_give_equal_views() {
     let storage = [0_u16; 8];

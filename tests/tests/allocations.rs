@@ -1,4 +1,4 @@
-//! How often memory is asked for: never for a borrowed view, once for an export.
+//! The number of allocations: none for a borrowed view, one for an export.
 
 use core::alloc::{GlobalAlloc, Layout as Size};
 use core::cell::Cell;
@@ -36,7 +36,7 @@ fn add(counter: &'static std::thread::LocalKey<Cell<usize>>, more: usize) {
     let _ = counter.try_with(|count| count.set(count.get() + more));
 }
 
-// SAFETY: every call goes to the system's allocator as it came.
+// SAFETY: every call is forwarded to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Size) -> *mut u8 {
         count(&ALLOCATED);
@@ -44,8 +44,8 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: the caller's promise.
         let memory = unsafe { System.alloc(layout) };
         if !memory.is_null() {
-            // What nobody wrote must not be mistaken for zeros.
-            // SAFETY: it is that long, and nobody has it yet.
+            // Uninitialised memory must not be zero by chance.
+            // SAFETY: it is that long, and has no other user yet.
             unsafe { memory.write_bytes(0xA5, layout.size()) };
         }
         memory
@@ -76,7 +76,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What `f` returns, and how many allocations and frees it made.
+/// Returns the result of `f`, and the numbers of allocations and frees during it.
 fn counting<R>(f: impl FnOnce() -> R) -> (R, usize, usize) {
     let (allocated, freed) = (ALLOCATED.get(), FREED.get());
     let result = f();
@@ -145,8 +145,8 @@ fn a_shared_export_allocates_once() {
     check(Arc::new(vec![0_f32; 6]) as Arc<dyn Storage + Send + Sync>);
 }
 
-/// Every shared export holds one `SharedOwner`: it takes as many bytes for a derived tensor
-/// as for one that was written by hand, and in any wrapping.
+/// Every shared export holds one `SharedOwner`: it takes as many bytes for a derived
+/// tensor as for one that was written by hand, and in any wrapper.
 #[test]
 fn a_shared_export_has_the_same_size_in_any_wrapper() {
     #[derive(DLPackExport)]
@@ -249,8 +249,8 @@ fn an_import_allocates_once() {
         });
         assert_eq!((allocated, freed), (1, 1), "{shape:?}");
         let (tensor, allocated, freed) = counting(|| {
-            // SAFETY: 1. to 4. The struct is valid, and ours. 5. Nobody else has
-            // the memory.
+            // SAFETY: 1. to 4. The struct is valid, and we own it. 5. The memory has no
+            // other owner.
             unsafe { ImportedTensor::from_raw(raw) }.unwrap()
         });
         assert_eq!((allocated, freed), (1, 0), "{shape:?}");
@@ -260,8 +260,8 @@ fn an_import_allocates_once() {
     }
 }
 
-/// What is lent in its place takes nothing, in whatever it is wrapped, and a packet
-/// where it is lent already.
+/// An export in place allocates nothing, in any wrapper; while it exists, further exports
+/// allocate a packet.
 #[test]
 fn an_export_in_place_allocates_nothing() {
     fn check<T: DLPackExport>(tensor: &T) {
@@ -292,8 +292,8 @@ fn a_copy_allocates_twice() {
     assert_eq!(counting(|| drop(tensor)), ((), 0, 2));
 }
 
-/// What a field copies is read element by element into its memory; only where that
-/// cannot be, bytes are copied first.
+/// A copied field is read element by element into its memory; only where that is not
+/// possible, bytes are copied first.
 #[test]
 fn a_copied_field_allocates_once() {
     #[derive(DLPackImport)]
@@ -367,7 +367,7 @@ fn a_large_copy_uses_two_threads() {
     alone.join().unwrap();
 }
 
-/// A13: what nobody wrote yet is zero, and not what somebody left there.
+/// A13: new memory is zero, not the bytes of an earlier allocation.
 #[test]
 fn new_memory_is_zeroed() {
     for len in [1, 3, 64, 1000] {
@@ -376,7 +376,7 @@ fn new_memory_is_zeroed() {
     }
 }
 
-/// L13: an owner whose drop panics leaves nothing behind.
+/// L13: an owner whose drop panics leaks nothing.
 #[test]
 fn a_drop_that_panics_frees_its_packet() {
     struct Panics(Owner<Vec<i32>>);
@@ -389,7 +389,7 @@ fn a_drop_that_panics_frees_its_packet() {
 
     impl Drop for Panics {
         fn drop(&mut self) {
-            // A panic without words, for which nothing is allocated that stays.
+            // A panic without a message, for which no allocation stays.
             std::panic::resume_unwind(Box::new(()));
         }
     }
@@ -477,7 +477,7 @@ fn of_the_table<T: DLPackExport + 'static>(value: T) -> (usize, usize) {
     // SAFETY: the only call.
     let ((), allocated, freed) = counting(|| unsafe { deleter(managed) });
     assert_eq!((allocated, freed), (0, 1));
-    // SAFETY: it was boxed above, and nobody uses it any more.
+    // SAFETY: it was boxed above, and is not used again.
     drop(unsafe { Box::from_raw(object.cast::<T>()) });
     (views, exports)
 }

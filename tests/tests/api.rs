@@ -1,5 +1,4 @@
-//! The public interface cannot be misused: read off the sources, whatever
-//! features are on.
+//! The public interface is sound in safe code: checked on the sources, for every feature.
 
 #![cfg(not(miri))] // It reads files, and has nothing that Miri could see.
 
@@ -24,12 +23,12 @@ const NUMBERS: [&str; 5] = [
     "backend::stream::StreamHandle::from_ptr",
 ];
 
-/// Owners that count how many they are, so that one more is no mistake.
+/// Owners that are reference-counted, so that a clone is sound.
 const COUNTED: [&str; 6] =
     ["TryArc", "DeviceBuffer", "ImportedStorage", "ArcHandle", "ExportArc", "SharedBuffer"];
 
-/// Statics that change and are no state: lists that are written once, and found
-/// by all alike, whichever thread comes first.
+/// Statics that change and are not state: lists whose entries are written once, and are
+/// the same for all threads.
 const WRITTEN_ONCE: [&str; 24] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
@@ -53,7 +52,7 @@ const WRITTEN_ONCE: [&str; 24] = [
     "python::import::call_dlpack::VERSION",
     "python::import::call_dlpack::NAMES",
     "python::export::common_calls::NAMES",
-    // Not once, but whichever value is found is only compared with.
+    // Not written once, but its value is only compared with.
     "python::export::common_calls::VERSION",
     "python::export::common_calls::SEEN",
     // Of no content: they order a few calls.
@@ -61,8 +60,8 @@ const WRITTEN_ONCE: [&str; 24] = [
     "python::import::take_capsule::TAKING",
 ];
 
-/// Locks under which nothing is called that could wait, or run code of others,
-/// and what a thread keeps for itself.
+/// Locks under which no code is called that could block or run user code, and
+/// thread-local values.
 const WAITS_FOR_NOTHING: [&str; 17] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
@@ -72,14 +71,14 @@ const WAITS_FOR_NOTHING: [&str; 17] = [
     "backend::opencl::runtime names OnceLock",
     // A device is opened once.
     "backend::vulkan::open names OnceLock",
-    // One that is looked for until it is there.
+    // A value that is looked up until it is found.
     "backend::lazy_library names OnceLock",
-    // Vulkan wants one thread at a time to submit to a queue, and errors of WebGPU go
-    // to the scope that was opened last, by whichever thread. Code of others may run
-    // there, and come back.
+    // Vulkan requires external synchronization of a queue, and errors of WebGPU go to the
+    // scope that was opened last, by any thread. User code may run under these locks and
+    // lock them again.
     "backend::reentrant_lock names Mutex",
     "backend::reentrant_lock names thread_local",
-    // Lists; what is in them is looked at, and destroyed, outside.
+    // Lists; their entries are used and destroyed outside of the lock.
     "backend::vulkan::deferred_destroy names Mutex",
     // A device is adopted once.
     "backend::webgpu names Mutex",
@@ -94,12 +93,12 @@ const WAITS_FOR_NOTHING: [&str; 17] = [
     "python::import::take_capsule names Mutex",
 ];
 
-/// Says what is wrong, if anything is.
+/// Fails with the findings, if there are any.
 fn none(wrong: &[String]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// H5: whoever passes an address promises something, and so writes `unsafe`.
+/// H5: an address is a promise of the caller, so the function is `unsafe`.
 #[test]
 fn no_safe_function_takes_a_raw_pointer() {
     let sources = Sources::read();
@@ -113,7 +112,7 @@ fn no_safe_function_takes_a_raw_pointer() {
             && !NUMBERS.contains(&&*function.name)
     };
     none(&functions.iter().filter(wrong).map(|function| function.name.clone()).collect::<Vec<_>>());
-    // The reader does see what it looks for.
+    // The reader finds what it searches for.
     let seen =
         functions.iter().find(|function| function.name.ends_with("ImportedTensor::from_raw"));
     assert!(seen.is_some_and(|seen| seen.is_public && seen.is_unsafe && seen.takes_a_pointer));
@@ -127,7 +126,7 @@ fn owners_have_no_public_fields() {
     let mut structs = 0;
     for item in sources.structs() {
         structs += 1;
-        // What C reads, and what only expansions name, is said in the open.
+        // Fields that C reads, and items that only expansions name, are listed here.
         let open = item.module == "ffi" || item.module.starts_with("__private");
         if item.has_public_fields && !open && !PLAIN.contains(&&*item.name) {
             wrong.push(format!("{}::{} has a public field", item.module, item.name));
@@ -161,7 +160,7 @@ fn owners_are_not_clone() {
     none(&cloned.into_iter().map(|of| format!("{of} owns, and is Clone")).collect::<Vec<_>>());
 }
 
-/// Nothing turns into a C struct, or comes out of an address, by itself.
+/// No conversion makes a C struct, or a value from an address.
 #[test]
 fn no_conversion_makes_a_raw_struct() {
     let sources = Sources::read();

@@ -1,5 +1,5 @@
-//! The shape of the house: who may import whom, how long a file may be, and
-//! that the two crates are released together.
+//! The structure of the crate: which modules may import which, how long a file may be,
+//! and that the two crates are released together.
 
 mod architecture {
     pub(crate) mod imports;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use architecture::imports::{module_of, modules_named, reexports};
 
-/// The floors of `dlpack-traits`, from the ground up. A module may name what is
-/// on a lower floor, and itself.
+/// The layers of `dlpack-traits`, from the lowest. A module may name modules of lower
+/// layers, and itself.
 const FLOORS: [&[&str]; 8] = [
-    // The C header, and what names nothing at all.
+    // The C header, and modules without imports.
     &["byte_atomic", "ffi", "panic", "atomic"],
     // Words. They never fail, so that errors can print them.
     &["dtype", "device", "version", "flags"],
@@ -56,7 +56,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Every Rust file below a folder, but for what tools made.
+/// Returns every Rust file below a folder, except generated ones.
 fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -78,7 +78,7 @@ fn all_rust_files() -> Vec<PathBuf> {
     files
 }
 
-/// What each module of the runtime names, and in which file.
+/// Returns the modules that each module of the runtime names, and in which file.
 fn imports() -> BTreeMap<String, BTreeMap<String, String>> {
     let source = workspace().join("dlpack-traits/src");
     let reexports = reexports(&read(&source.join("lib.rs")));
@@ -91,7 +91,7 @@ fn imports() -> BTreeMap<String, BTreeMap<String, String>> {
         let module = module_of(&inside);
         let names = imports.entry(module.clone()).or_default();
         for name in modules_named(&read(&file), &inside) {
-            // A name of the root stands for the module that it comes from.
+            // A name of the root stands for the module that defines it.
             let name = reexports.get(&name).unwrap_or(&name);
             if *name != module {
                 names.insert(name.clone(), inside.display().to_string());
@@ -145,11 +145,11 @@ fn imports_point_down() {
     assert!(unused.is_empty(), "no longer needed: {unused:?}");
 }
 
-/// What is allowed within a floor has an order, so nothing imports in a circle.
+/// The imports that are allowed within a layer form no cycle.
 #[test]
 fn sideways_imports_form_no_cycle() {
     let mut edges: Vec<(&str, &str)> = SIDEWAYS.iter().map(|edge| (edge.0, edge.1)).collect();
-    // Takes away, again and again, the imports of modules that nobody imports.
+    // Removes, repeatedly, the imports of modules that no other module imports.
     while !edges.is_empty() {
         let imported: BTreeSet<&str> = edges.iter().map(|edge| edge.1).collect();
         let before = edges.len();
@@ -171,7 +171,7 @@ fn files_are_short_and_named_by_their_content() {
     }
 }
 
-/// Only the Python floor knows Python.
+/// Only the Python layer names PyO3.
 #[test]
 #[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
 fn only_the_python_layer_names_pyo3() {
@@ -195,7 +195,7 @@ fn value(manifest: &str, section: &str, key: &str) -> Option<String> {
     Some(line[key.len()..].trim_start_matches([' ', '=']).to_owned())
 }
 
-/// The derive and the runtime are one version, and each asks for exactly that.
+/// The derive and the runtime have one version, and each requires exactly that.
 #[test]
 #[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
 fn versions_match() {

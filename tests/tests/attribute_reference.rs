@@ -1,11 +1,11 @@
-//! The two places that explain the attributes, the tables in the documentation
-//! of the derives and the tour in `docs/derive.md`, against the words that the
-//! derives know, and the expansion that they write.
+//! The two places that explain the attributes, the tables in the documentation of the
+//! derives and the tour in `docs/derive.md`, against the keys that the derives accept and
+//! the expansion that they generate.
 
 use std::collections::BTreeSet;
 use std::{env, fs};
 
-/// Every word of `#[dlpack(...)]` is in one of these, as a string.
+/// The constants that contain every key of `#[dlpack(...)]` as a string.
 const SYMBOLS: [&str; 2] = [
     include_str!("../../dlpack-derive/src/symbol.rs"),
     include_str!("../../dlpack-derive/src/companion/symbol.rs"),
@@ -22,7 +22,7 @@ const HEADING: &str = "## The expansion";
 const FENCE: &str = "```rust,ignore\n";
 const EXPANSION: &str = include_str!("../../dlpack-derive/tests/expand/image.expanded.rs");
 
-/// The words: all strings in those files, but the name of the attribute.
+/// Returns the keys: all strings in those files, except the attribute's own name.
 fn words() -> BTreeSet<&'static str> {
     let sources = SYMBOLS.map(|source| source.split("#[cfg(test)]").next().unwrap_or_default());
     let code = sources.iter().flat_map(|source| source.lines()).map(str::trim_start);
@@ -33,19 +33,19 @@ fn words() -> BTreeSet<&'static str> {
     words
 }
 
-/// The rows of the tables that explain words.
+/// Returns the rows of the tables that explain keys.
 fn rows() -> impl Iterator<Item = &'static str> {
     let lines = DERIVES.into_iter().flat_map(str::lines);
     let lines = lines.map(|line| line.strip_prefix("/// ").unwrap_or(line));
     lines.filter(|line| line.starts_with("| `#[dlpack("))
 }
 
-/// Whether the text has the word between others.
+/// Returns whether the text contains the key as a whole word.
 fn mentions(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word)
 }
 
-/// What is in the parentheses of each `#[dlpack(...)]`.
+/// Returns the content of the parentheses of each `#[dlpack(...)]`.
 fn attributes(text: &str) -> impl Iterator<Item = &str> {
     text.split("#[dlpack(").skip(1).map(|rest| rest.split(")]").next().unwrap_or_default())
 }
@@ -71,7 +71,7 @@ fn every_key_is_in_the_tour() {
     }
 }
 
-/// A table may not promise words that no derive knows.
+/// A table must not list keys that no derive accepts.
 #[test]
 #[cfg_attr(miri, ignore = "it reads text and touches no memory")]
 fn every_row_is_a_key() {
@@ -108,8 +108,8 @@ fn the_tour_shows_the_generated_expansion() {
     }
 }
 
-/// The expansion, cut where the page cuts it: before the first line of each
-/// piece that is no attribute, and the attributes above it.
+/// Returns the expansion, split where the page splits it: before the first line of each
+/// item, including the attributes above it.
 fn pieces(codes: &[&str]) -> Vec<String> {
     // The runtime has another name in this package.
     let written = EXPANSION.replace("::tensors::", "::dlpack_traits::");

@@ -1,5 +1,5 @@
-//! What safe code can describe lies inside its storage: random layouts against
-//! two oracles, neither of which shares code with the library.
+//! Every layout that safe code can describe lies inside its storage: random layouts
+//! against two oracles, neither of which shares code with the library.
 
 mod bounds {
     pub(crate) mod cases;
@@ -18,10 +18,10 @@ use tensors::{DLPackExport as _, Error, TensorView};
 /// Miri is some hundred times slower.
 const CASES: usize = if cfg!(miri) { 50 } else { 100_000 };
 
-/// Elements are looked at one by one where there are no more than this.
+/// Elements are listed one by one up to this number.
 const LISTED: i128 = if cfg!(miri) { 100 } else { 4096 };
 
-/// What came out of many cases.
+/// The results of many cases.
 #[derive(Debug, Default)]
 struct Tally {
     cases: usize,
@@ -32,8 +32,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// Prints the counts, and fails if the cases were one-sided: a test in which
-    /// everything is refused proves nothing about what is accepted.
+    /// Prints the counts, and fails if the cases were one-sided: a test that refuses
+    /// every case checks nothing about accepted ones.
     fn report(&self, what: &str) {
         println!("{what}: {self:?}");
         assert!(self.accepted * 6 > self.cases, "too few accepted: {self:?}");
@@ -41,8 +41,8 @@ impl Tally {
     }
 }
 
-/// One case: the library accepts it exactly if the oracle does, and then says
-/// the same about where the elements are.
+/// Checks one case: the library accepts it exactly if the oracle does, and then returns
+/// the same positions of the elements.
 fn check(case: &Case, verdict: &Verdict, memory: &Memory, tally: &mut Tally) {
     let (shape, strides) = (case.shape.list(), case.strides.as_ref().map(Numbers::list));
     let (shape, strides) = (&*shape, strides.as_deref());
@@ -66,7 +66,7 @@ fn check(case: &Case, verdict: &Verdict, memory: &Memory, tally: &mut Tally) {
     }
 }
 
-/// A layout that is put together before comes to the same.
+/// A layout that is built beforehand gives the same result.
 fn check_layout(claim: &Claim<'_>, result: &Result<TensorView<'_>, Error>) {
     let Claim { case, shape, strides, memory } = claim;
     let Ok(shape) = shape.dims() else { return assert!(result.is_err()) };
@@ -101,8 +101,8 @@ fn check_error(case: &Case, error: Error, refusal: &Refusal) {
     }
 }
 
-/// What the view says is what the case says, and where its elements are is where
-/// the oracle puts them.
+/// The metadata of the view equals that of the case, and the positions of its elements
+/// are those of the oracle.
 fn check_view(
     case: &Case,
     view: &TensorView<'_>,
@@ -219,8 +219,8 @@ fn overflowing_layouts_agree_with_the_exact_oracle() {
     assert!(meeting * 20 > CASES && compact * 20 > CASES, "one-sided");
 }
 
-/// Strides of a compact layout with its axes in any order and direction, which
-/// is what slicing and transposing make.
+/// Strides of a contiguous layout with its axes in any order and direction, as slicing
+/// and transposing produce.
 fn compact_strides(shape: &[i64], random: &mut Random) -> Vec<i64> {
     let mut axes: Vec<usize> = (0..shape.len()).rev().collect();
     if random.one_in(2) {

@@ -1,4 +1,4 @@
-//! `#[derive(AsLayout)]`: layouts that structs hold as one value.
+//! `#[derive(AsLayout)]`: layouts that structs store as one value.
 
 #![forbid(unsafe_code)]
 

@@ -156,7 +156,7 @@ fn generic_elements_follow_their_parameters() {
     assert_eq!(Vector::<u16, 2> { marker: (), parts: [1, 2] }.parts, [1, 2]);
 }
 
-/// Foreign code writes only into elements that say `any_bits`.
+/// Foreign code may write only into elements with `any_bits`.
 #[test]
 fn only_any_bits_elements_are_writable() {
     let tensor = export(vec![Rgb([1, 2, 3])]);

@@ -1,5 +1,4 @@
-//! The expansions of the derives for parts of a tensor get along with their
-//! surroundings, whatever those are called.
+//! The expansions of the companion derives compile whatever the names around them are.
 
 #![no_implicit_prelude]
 #![deny(warnings, clippy::pedantic, clippy::undocumented_unsafe_blocks)]
@@ -115,7 +114,7 @@ fn without_a_prelude_and_among_shadows() {
     assert_eq!(Kind::Ordered, Kind::Ordered);
 }
 
-/// Items whose every part comes from elsewhere.
+/// Items whose every part has a user-defined name.
 macro_rules! parts {
     ($krate:path, $element:ident($number:ty), $kind:ident $variant:ident = $dtype:ident,
      $storage:ident $held:ident($owner:ty), $layout:ident $shape:ident: $dims:ty) => {

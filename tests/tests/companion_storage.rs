@@ -146,7 +146,7 @@ fn shared_bytes_are_exported_as_other_types() {
     assert_eq!(elements::<half::bf16>(export), bits.map(half::bf16::from_bits));
 }
 
-/// Bytes that nobody writes can be read in any width, where they are aligned for it.
+/// Read-only bytes can be exported with any width, where they are aligned for it.
 #[test]
 fn frozen_bytes_are_exported_as_aligned_wide_types() {
     let data: Arc<[u8]> = Arc::from([0, 1, 2, 3]);
@@ -159,7 +159,7 @@ fn frozen_bytes_are_exported_as_aligned_wide_types() {
     assert_eq!(elements::<half::bf16>(export), bits.map(half::bf16::from_bits));
 }
 
-/// A variant says that it holds bytes, but that is known at run time only.
+/// A variant that contains bytes, which is known only at run time.
 #[derive(Storage)]
 #[dlpack(crate = ::tensors)]
 struct Erased(#[dlpack(dtype = FLOAT8_E4M3FN)] Box<dyn Storage + Send>);

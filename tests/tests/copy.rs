@@ -1,4 +1,4 @@
-//! Copies: compact, aligned, the consumer's own, and right.
+//! Copies: contiguous, aligned, exclusive to the consumer, and equal to the source.
 
 use core::mem::MaybeUninit;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tensors::{
     Storage, StreamArg, Synchronize, ffi,
 };
 
-/// What is true of every copy.
+/// Checks the properties of every copy.
 fn of(owner: &dyn DLPackExport) -> ImportedStorage {
     let tensor: ImportedStorage = owner.copy_to_dlpack().unwrap().into();
     assert!(tensor.is_copied() && tensor.is_writable());
@@ -74,7 +74,7 @@ fn copies_equal_hand_written_values() {
     }
 }
 
-/// Elements of several lanes, of 16 bytes, and of a size that is no power of two.
+/// Elements of several lanes, of 16 bytes, and of a size that is not a power of two.
 #[test]
 fn wide_elements_are_copied() {
     for (dtype, size) in [
@@ -134,7 +134,7 @@ fn packed_elements_are_copied() {
     }
 }
 
-/// A copy of what the processor cannot read is refused; of pinned memory it is
+/// A copy of memory that the processor cannot read is refused; a copy of pinned memory is
 /// ordinary memory.
 #[test]
 fn copies_of_device_memory_are_refused() {
@@ -195,7 +195,7 @@ fn random_layouts_are_copied() {
         let ndim = random.below(5);
         let shape: Vec<i64> = (0..ndim).map(|_| random.within(1..=3)).collect();
         let strides: Vec<i64> = (0..ndim).map(|_| random.within(-4..=4)).collect();
-        // 24 is a multiple of what every type here is aligned to.
+        // 24 is a multiple of the alignment of every type here.
         let first = random.below(9) * 24;
         // A slice of bytes may begin anywhere, so the frozen one is only used for bytes.
         let frozen = Owner::new(Arc::clone(&frozen), &shape);
@@ -221,7 +221,7 @@ fn random_layouts_are_copied() {
     assert!(copied * 2 > CASES);
 }
 
-/// A copy of a matrix of numbers whose axes may be anywhere, compared with one made
+/// Compares a copy of a matrix of numbers with its axes in any order with one made
 /// element by element.
 fn compare<T: AnyBits + PartialEq + core::fmt::Debug>(
     storage: impl Storage,
@@ -271,7 +271,7 @@ fn transposed_matrices_are_copied() {
     of_type::<u64>();
 }
 
-/// What is copied by two threads, in pieces.
+/// Copies that two threads make, in pieces.
 #[test]
 #[cfg_attr(miri, ignore = "many elements; the pieces of one thread are looked at elsewhere")]
 fn large_tensors_are_copied_by_two_threads() {
@@ -324,8 +324,7 @@ impl DLPackExport for Padded {
     }
 }
 
-/// Whatever is done with a tensor, only its elements are read. Miri reports a read of what
-/// is between them.
+/// Only the elements of a tensor are read. Miri reports a read of the bytes between them.
 #[test]
 fn padding_is_not_read() {
     let rows = [0.0, 10.0, 20.0, 30.0, 1.0, 11.0, 21.0, 31.0, 2.0, 12.0, 22.0, 32.0];

@@ -1,4 +1,4 @@
-//! The deleter runs exactly once, on every path, whoever calls it and how.
+//! The deleter runs exactly once, on every path, however and wherever it is called.
 //!
 //! Valgrind runs this binary too.
 
@@ -15,8 +15,8 @@ use tensors::{
     SharedBuffer, SharedOwner, Storage, StreamArg,
 };
 
-/// Shapes that differ in what a packet has to do: dimensions inside of it, in
-/// an allocation of their own, none; no elements.
+/// Shapes that differ in how a packet stores them: dimensions inside of it, in a second
+/// allocation, none; no elements.
 const SHAPES: [&[i64]; 7] = [
     &[],
     &[6],
@@ -98,7 +98,7 @@ fn dropping_an_unread_export_drops_the_owner_once() {
     }
 }
 
-/// A handle given away as a pointer no longer calls the deleter.
+/// A handle that became a raw pointer no longer calls the deleter.
 #[test]
 fn into_raw_leaves_the_deleter_to_the_caller() {
     let drops = Drops::new();
@@ -140,7 +140,7 @@ struct Handle {
     data: Arc<Vec<i32>>,
     /// Dropped with the last handle.
     _last: Arc<Ticket>,
-    /// What each handle counts on.
+    /// The owner of each handle.
     handles: Drops,
 }
 
@@ -178,7 +178,7 @@ fn each_export_of_a_shared_owner_is_deleted_once() {
     assert_eq!((handles.count(), memory.count()), (7, 1));
 }
 
-/// The reference count of an `Arc` returns to what it was.
+/// The reference count of an `Arc` returns to its earlier value.
 #[test]
 fn reference_counts() {
     let data: Arc<[i32]> = numbers(&[2, 3]).into();
@@ -222,7 +222,7 @@ enum Trouble {
     Panic,
     /// It panics with a value whose drop panics, that many times in a row.
     Bombs(usize),
-    /// It panics with a value whose drop panics for ever.
+    /// It panics with a value whose drop always panics.
     Endless,
 }
 
@@ -237,7 +237,7 @@ impl Drop for Bomb {
     }
 }
 
-/// The same without an end. It has no size, so what leaks is nothing.
+/// The same without an end. It has no size, so a leak takes no memory.
 struct Endless;
 
 impl Drop for Endless {
@@ -298,7 +298,7 @@ impl Drop for Hostile {
     }
 }
 
-/// Runs what may panic, and defuses what it panics with.
+/// Runs code that may panic, and forgets the payload.
 fn panics(f: impl FnOnce()) -> bool {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(()) => false,
@@ -362,7 +362,7 @@ fn errors_before_the_export_drop_the_owner_once() {
     }
 }
 
-/// An owner whose drop panics: the deleter returns to C as if nothing had been.
+/// An owner whose drop panics: the deleter returns to C normally.
 #[test]
 fn a_drop_panic_does_not_leave_the_deleter() {
     for trouble in [Trouble::Panic, Trouble::Bombs(1), Trouble::Bombs(3), Trouble::Endless] {
@@ -379,7 +379,7 @@ fn a_drop_panic_does_not_leave_the_deleter() {
     }
 }
 
-/// What a panic carried is dropped too, not leaked.
+/// The payload of a panic is dropped too, not leaked.
 #[test]
 fn panic_payloads_are_dropped() {
     struct Carrier {
@@ -405,8 +405,8 @@ fn panic_payloads_are_dropped() {
     assert_eq!(drops.count(), 1);
 }
 
-/// An owner whose drop panics on the way out of a failed export: no C code is
-/// between it and the caller, who gets the panic.
+/// An owner whose drop panics while a failed export returns: there is no C code in
+/// between, so the panic reaches the caller.
 #[test]
 fn a_drop_panic_after_a_failed_export_reaches_the_caller() {
     struct Unlendable(Hostile);
@@ -451,7 +451,7 @@ fn an_export_refused_after_the_move_drops_the_owner_once() {
         );
         assert_eq!(drops.count(), 7);
     }
-    // Frozen memory, and memory in which two elements meet.
+    // Frozen memory, and memory in which two elements overlap.
     let drops = Drops::new();
     let frozen = Owner::new(Arc::<[i32]>::from([1, 2]), &[2]).counted(&drops);
     assert_eq!(frozen.into_dlpack_legacy().unwrap_err(), Error::ReadOnlyLegacy);

@@ -6,7 +6,7 @@ use std::thread;
 
 use tensors::{DLPackExport, DataType, Flags, ManagedTensor, SharedOwner, Storage};
 
-/// What a consumer in C would do.
+/// Writes to the first element, as a consumer in C does.
 fn write_first(tensor: &ManagedTensor, value: i32) {
     assert_eq!((tensor.flags(), tensor.dtype()), (Flags::NONE, DataType::I32));
     let first: *mut [u8; 4] = tensor.data_ptr().cast_mut().cast();

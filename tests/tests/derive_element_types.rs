@@ -53,7 +53,7 @@ fn packed_and_padded_elements_are_exported() {
     assert_eq!(larger.unwrap_err(), Error::OutOfBounds { start: 0, end: 4, len: 2 });
 }
 
-/// A type of the user's that is not always one of ours.
+/// A type of the user's that does not always have a dtype.
 #[derive(Clone, Copy)]
 enum Kind {
     Byte,

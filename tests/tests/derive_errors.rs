@@ -1,4 +1,4 @@
-//! Values that do not fit: each is an error, and never memory.
+//! Values that do not fit: each is an error, and never an access.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn window() -> Window {
     }
 }
 
-/// A stride, a pitch and a dimension that no `i64` holds: each says which it is.
+/// A stride, a pitch and a dimension beyond `i64`: each error names the value.
 #[test]
 fn numbers_beyond_i64_are_errors_that_name_them() {
     #[derive(DLPackExport)]

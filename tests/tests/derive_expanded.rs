@@ -1,5 +1,5 @@
-//! The expansions that are kept for review in `dlpack-derive/tests/expand` are
-//! what they look like: Rust that compiles without a warning, and works.
+//! The expansions that are kept for review in `dlpack-derive/tests/expand` compile
+//! without a warning, and work.
 
 #[deny(warnings, clippy::pedantic)]
 #[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]

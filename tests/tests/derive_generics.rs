@@ -29,7 +29,7 @@ fn element_type_and_rank() {
     assert_eq!(line.into_dlpack().unwrap().dtype(), DataType::COMPLEX128);
 }
 
-/// Nothing is known about the parameters but what the derive asks for itself.
+/// The parameters have no bounds except those that the derive adds.
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct Bare<S, D, O, K, P>

@@ -1,4 +1,4 @@
-//! The expansion gets along with its surroundings, whatever they are called.
+//! The expansion compiles whatever the names around it are.
 
 #![no_implicit_prelude]
 #![deny(warnings, clippy::pedantic)]
@@ -70,7 +70,7 @@ mod shadowed {
         }
     }
 
-    /// Variants that are called like what the expansion names.
+    /// Variants with the names that the expansion uses.
     #[derive(::tensors::DLPackExport)]
     #[dlpack(crate = ::tensors)]
     pub(super) enum Variants {
@@ -115,7 +115,7 @@ mod shadowed {
         }
     }
 
-    /// Arguments that are called like what the expansion names.
+    /// Arguments with the names that the expansion uses.
     #[derive(::tensors::DLPackImport)]
     #[dlpack(crate = ::tensors, construct = make)]
     pub(super) struct Made {
@@ -253,7 +253,7 @@ fn what_is_allowed_stays_allowed() {
     assert_eq!(on_the_field.into_dlpack().unwrap().shape(), [2]);
 }
 
-/// A struct whose every part comes from elsewhere.
+/// A struct whose every part has a user-defined name.
 macro_rules! image {
     (
         $name:ident, $data:ident: $owner:ty, $role:ident $dims:ident: $list:ty,
@@ -295,7 +295,7 @@ fn inside_a_function() {
     use ::std::sync::Arc;
     use ::tensors::DLPackExport;
 
-    /// Longer than `TWO` says, in a place that constants can name.
+    /// Longer than the value of `TWO`, in a place that constants can name.
     const TWO: usize = 2;
 
     #[derive(::tensors::DLPackExport)]

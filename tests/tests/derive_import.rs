@@ -1,5 +1,5 @@
-//! `#[derive(DLPackImport)]`: every role in and out again, what is refused, and
-//! that the deleter runs exactly once, whatever happens.
+//! `#[derive(DLPackImport)]`: every role is imported and exported again, mismatches are
+//! refused, and the deleter runs exactly once on every path.
 
 mod derive_import {
     pub(crate) mod around;
@@ -31,7 +31,8 @@ mod derive_import {
         T::from_dlpack(imported(forged, &Drops::new()))
     }
 
-    /// What is said of it, and that `accepts` says the same. The deleter ran.
+    /// Returns the error of an import, and checks that `accepts` returns the same. The
+    /// deleter ran.
     pub(crate) fn refused<T: DLPackImport>(forged: &Forged) -> String {
         let drops = Drops::new();
         let tensor = imported(forged, &drops);

@@ -1,4 +1,4 @@
-//! A field that knows shape, strides and offset.
+//! A field that contains shape, strides and offset.
 
 #![forbid(unsafe_code)]
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{DLPackExport, DataType, Error};
 
-/// Where the tensor starts, counted in bytes from `base`, and what is in it.
+/// Returns where the tensor starts, counted in bytes from `base`, and its elements.
 fn read(tensor: impl DLPackExport + Send + 'static, base: *const u8) -> (usize, Vec<u32>) {
     let foreign = ImportedStorage::from(tensor.into_dlpack().unwrap());
     let read = (foreign.data().addr() - base.addr(), foreign.elements::<u32>());
@@ -46,7 +46,7 @@ fn windows_of_a_storage() {
     let bytes = Bytes { data, shape: [2], start: 12, nbytes: 8 };
     assert_eq!(read(bytes.clone(), base), (12, vec![3, 4]));
 
-    // The storage goes on, the window does not.
+    // The storage is longer than the window.
     let outside = Error::OutsideWindow { start: 12, end: 24, from: 12, to: 20 };
     assert_eq!(
         outside.to_string(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::{DLPackExport, DataType, Device, Error, StreamArg};
 
-/// What a C library would give: it frees the memory when it is dropped.
+/// A handle of a C library: it frees the memory when it is dropped.
 struct Handle {
     memory: *mut f32,
     len: usize,
@@ -28,7 +28,7 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.drops.fetch_add(1, Ordering::Relaxed);
         let memory = ptr::slice_from_raw_parts_mut(self.memory, self.len);
-        // SAFETY: it came from a box of that length, and this is the last use.
+        // SAFETY: it was made from a box of that length, and this is the last use.
         drop(unsafe { Box::from_raw(memory) });
     }
 }
@@ -36,7 +36,7 @@ impl Drop for Handle {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct Tensor {
-    // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
+    // SAFETY: the owner keeps the memory, which has that length, and there are no writes.
     #[dlpack(unsafe(ptr, len(elements) = size))]
     pointer: *mut f32,
     size: i64,
@@ -102,7 +102,7 @@ fn a_null_pointer_has_no_elements() {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors, shape(2))]
 struct Untyped {
-    // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
+    // SAFETY: the owner keeps the memory, which has that length, and there are no writes.
     #[dlpack(unsafe(ptr, len(bytes) = Self::BYTES))]
     pointer: NonNull<u8>,
     #[dlpack(owner)]
@@ -126,7 +126,7 @@ fn untyped(device: Device) -> Untyped {
 
 #[test]
 fn a_declared_device_is_not_checked() {
-    // Not read here: nobody has a device of that kind.
+    // Not read here: no test machine has a device of that type.
     let view = untyped(Device::cuda(1));
     assert_eq!(view.tensor().unwrap().device(), Device::cuda(1));
     assert_eq!(view.memory[0], 7);
@@ -139,7 +139,7 @@ fn a_declared_device_is_not_checked() {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors, shape(3))]
 struct Static(
-    // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
+    // SAFETY: the owner keeps the memory, which has that length, and there are no writes.
     #[dlpack(unsafe(ptr, len(elements) = 3))] *const i8,
     #[dlpack(owner)] &'static [i8; 3],
 );

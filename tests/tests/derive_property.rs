@@ -83,7 +83,7 @@ fn indices(shape: &[i64]) -> Vec<Vec<i64>> {
     all
 }
 
-/// The elements where the reference says that they are.
+/// Returns the elements at the positions of the reference.
 fn expected(shape: &[i64], start: i64, position: impl Fn(&[i64]) -> i64) -> Vec<u32> {
     let at = |index: Vec<i64>| u32::try_from(start + position(&index)).expect("inside");
     indices(shape).into_iter().map(at).collect()

@@ -1,4 +1,4 @@
-//! Which field has which role, and what the consumer gets to see.
+//! The role of each field, and the tensor that the consumer gets.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Work that is waited for before a tensor is handed off.
+//! Pending work is waited for before a tensor is exported.
 
 #![forbid(unsafe_code)]
 

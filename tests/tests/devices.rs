@@ -1,6 +1,6 @@
-//! Devices: stream rules, hand-offs, frees, sets of backends, copies to the
-//! host, plug-ins. The device is the one of `examples/new-device`, which works
-//! on threads of its own; what tests delay, they delay with a gate.
+//! Devices: stream rules, synchronization, frees, sets of backends, copies to the host,
+//! plug-ins. The device is that of `examples/new-device`, whose work runs on its own
+//! threads; the tests delay work with a gate.
 
 mod devices {
     mod adopted;

@@ -1,5 +1,5 @@
-//! Building the tests with all mistakes in them. Those that do not compile are
-//! taken out, as the compiler names them.
+//! Builds the tests with all mutants in them. Mutants that do not compile are removed, as
+//! the compiler's spans name them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -136,8 +136,8 @@ fn check(job: &Job, changed: &BTreeMap<String, Changed>) -> Result<BTreeSet<usiz
     Ok(wrong)
 }
 
-/// The mutants whose text a span of the compiler's touches: the smallest piece, as
-/// one may lie in the words of another.
+/// Returns the mutant whose text a compiler span touches: the smallest one, as mutants
+/// may be nested.
 fn mutant_at(span: &Value, changed: &BTreeMap<String, Changed>) -> Option<usize> {
     let file = changed.get(span["file_name"].as_str()?)?;
     let start = usize::try_from(span["byte_start"].as_u64()?).ok()?;
@@ -159,8 +159,8 @@ fn arm_behind(span: &Value, changed: &BTreeMap<String, Changed>) -> Option<usize
     behind.find(|(_, place)| is_arm(&file.text[place.clone()])).map(|(number, _)| *number)
 }
 
-/// Marks those in code that these features leave out: there a call of a function that
-/// does not exist is no error.
+/// Marks the mutants in code that these features disable: there a call of a function that
+/// does not exist is not an error.
 fn left_out(
     job: &Job,
     changed: &BTreeMap<String, Changed>,
@@ -189,7 +189,7 @@ fn left_out(
     Ok(())
 }
 
-/// Tests of what is computed by the compiler alone, those first that are built sooner.
+/// Tests of constant evaluation, fastest builds first.
 pub(crate) const OF_CONSTANTS: [&[&str]; 2] = [
     &["-p=dlpack-traits", "--lib", FEATURES],
     &[
@@ -228,7 +228,7 @@ fn binary(message: &Value) -> Option<Binary> {
     Some(Binary { program, folder, name })
 }
 
-/// Test programs that read sources, or would say of others that they are slow.
+/// Test programs that read sources, or that would report others as slow.
 const NOT_THESE: [&str; 4] = ["architecture", "api", "attribute_reference", "derive_expanded"];
 
 fn build(job: &Job) -> Result<Vec<Binary>, String> {

@@ -1,4 +1,4 @@
-//! What `cargo mutants --list --json` writes.
+//! The output of `cargo mutants --list --json`.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 pub(crate) struct Mutant {
     /// The path from the root on.
     pub(crate) file: String,
-    /// The path with line and column, and what is changed.
+    /// The path with line and column, and the replaced text.
     pub(crate) name: String,
     pub(crate) genre: Genre,
     pub(crate) replacement: String,
@@ -17,7 +17,7 @@ pub(crate) struct Mutant {
     /// The line on which it begins, without indentation.
     #[serde(skip)]
     pub(crate) line: String,
-    /// Whether the compiler may come there: in a constant, or in what one may call.
+    /// Whether it may be evaluated at compile time: in a constant, or in a `const fn`.
     #[serde(skip)]
     pub(crate) constant: bool,
     /// Why it is not one of those that ran.
@@ -25,7 +25,7 @@ pub(crate) struct Mutant {
     pub(crate) unviable: bool,
 }
 
-/// Of what kind.
+/// The kind of a mutant.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 pub(crate) enum Genre {
     FnValue,
@@ -51,9 +51,9 @@ pub(crate) struct Place {
 }
 
 impl Mutant {
-    /// What is changed, without the place.
+    /// The replaced text, without its location.
     pub(crate) fn what(&self) -> &str {
-        // file:line:column: what
+        // file:line:column: replaced text
         self.name.splitn(4, ':').nth(3).unwrap_or(&self.name).trim()
     }
 }

@@ -1,8 +1,8 @@
-//! The mutation score of the core: what share of small mistakes some test notices.
+//! The mutation score of the core: the share of small mistakes that a test detects.
 //!
-//! `cargo mutants --list` says which mistakes. To build the tests once for each of
-//! them takes minutes each; so all are written into one copy of the sources, each
-//! behind a switch that is asked when the program runs, and the tests are built
+//! `cargo mutants --list` lists the mistakes. Building the tests once for each of
+//! them would take minutes each; so all are written into one copy of the sources, each
+//! behind a switch that is read at run time, and the tests are built
 //! once. `cargo xtask mutants --score` makes the copy and calls this program.
 
 mod compile;
@@ -27,7 +27,7 @@ pub(crate) struct Job {
     pub(crate) survivors: PathBuf,
     /// How many tests run at once.
     pub(crate) jobs: usize,
-    /// Mutants of files whose paths contain this, where it is said.
+    /// Only mutants of files whose paths contain this, if it is given.
     pub(crate) only: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Sources with all mistakes in them, each behind its switch.
+//! Sources with all mutants in them, each behind its switch.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub(crate) struct Changed {
 /// One mistake at a place of the source.
 struct Edit {
     number: usize,
-    /// What is replaced where the switch is on; empty for insertions.
+    /// The text that is replaced while the switch is on; empty for insertions.
     range: Range<usize>,
     kind: Kind,
 }
@@ -78,8 +78,8 @@ pub(crate) fn rewrite(text: &str, mutants: &mut [(usize, &mut Mutant)]) -> Resul
     Ok(write(text, &edits))
 }
 
-/// Insertions at one offset, which go outwards: before the text by falling length of
-/// what they are about, behind it by rising length.
+/// Insertions at one offset, from the inside out: before the text by falling length of
+/// the range that they enclose, after it by rising length.
 fn write(text: &str, edits: &[Edit]) -> Changed {
     let mut by_range: BTreeMap<(usize, usize), Vec<&Edit>> = BTreeMap::new();
     for edit in edits {
@@ -179,7 +179,7 @@ struct Found<'a> {
     arms: BTreeMap<usize, (Range<usize>, Option<Range<usize>>)>,
     /// By the field: its value, its name and the rest of the struct.
     fields: BTreeMap<usize, (Range<usize>, String, Range<usize>)>,
-    /// What the compiler computes, or may.
+    /// Code that the compiler evaluates, or may evaluate.
     constants: Vec<Range<usize>>,
 }
 

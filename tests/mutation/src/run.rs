@@ -1,4 +1,4 @@
-//! The tests, with one mistake switched on after the other.
+//! Runs the tests with one mutant switched on after the other.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -14,7 +14,7 @@ use crate::list::Mutant;
 /// The room for marks, as the switch maps it.
 const MARKS: usize = 1 << 14;
 
-/// What came of one mutant.
+/// The result of one mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Unviable,
@@ -23,11 +23,11 @@ pub(crate) enum Verdict {
     /// By one that did not end.
     TimedOut(String),
     Survived,
-    /// No test comes there.
+    /// No test reaches it.
     Unreached,
 }
 
-/// A program, and what is known of it.
+/// A test program and its measurements.
 struct Known<'a> {
     binary: &'a Binary,
     takes: Duration,
@@ -82,7 +82,7 @@ pub(crate) fn run(
     Ok(verdicts)
 }
 
-/// What no test comes to while it runs may have been computed before.
+/// A mutant that no test reaches at run time may have been evaluated at compile time.
 fn at_compile_time(job: &Job, number: usize) -> Result<Verdict, String> {
     for tests in OF_CONSTANTS {
         let Some(binaries) = constant(job, number, tests)? else {
@@ -102,7 +102,8 @@ fn at_compile_time(job: &Job, number: usize) -> Result<Verdict, String> {
     Ok(Verdict::Unreached)
 }
 
-/// Runs a program without a mistake: it must pass, and marks what it reaches.
+/// Runs a program without a mutant: it must pass, and records the mutants that it
+/// reaches.
 fn measure<'a>(job: &Job, binary: &'a Binary) -> Result<Known<'a>, String> {
     let marks = job.target.join("reached");
     fs::write(&marks, vec![0; MARKS]).map_err(|error| format!("no marks ({error})."))?;
@@ -122,7 +123,7 @@ fn measure<'a>(job: &Job, binary: &'a Binary) -> Result<Known<'a>, String> {
 }
 
 fn command(binary: &Binary, number: usize) -> Command {
-    // A mistake may ask for all memory that there is.
+    // A mutant may allocate all memory that there is.
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -v 6000000; ulimit -c 0; exec \"$0\" --test-threads=2"]);
     command.arg(&binary.program).current_dir(&binary.folder);

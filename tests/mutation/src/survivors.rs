@@ -1,4 +1,4 @@
-//! The score, and the list of those that no test noticed.
+//! The score, and the list of mutants that no test detected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -7,7 +7,8 @@ use crate::Job;
 use crate::list::{Genre, Mutant};
 use crate::run::Verdict;
 
-/// Of a hundred that compile and do not do the same, so many are noticed.
+/// The goal: of a hundred mutants that compile and are not equivalent, so many are
+/// detected.
 const GOAL: f64 = 95.0;
 /// How reasons begin of mutants that do the same as the code, maybe more slowly:
 /// there is nothing to notice.
@@ -63,8 +64,8 @@ pub(crate) fn report(job: &Job, mutants: &[Mutant], verdicts: &[Verdict]) -> Res
     Ok(fine && percent(other) >= GOAL)
 }
 
-/// How a survivor is named: by what does not move with the lines around it. A function
-/// that is replaced as a whole is named by that alone, whatever is in it.
+/// The key of a survivor: it does not change with the lines around it. A function that is
+/// replaced as a whole is named by that alone, whatever its body is.
 fn key(mutant: &Mutant) -> String {
     let (file, what) = (&mutant.file, mutant.what());
     match mutant.genre {

@@ -1,6 +1,6 @@
-//! What asks, in the changed sources, which mistake is to be made.
+//! The code in the changed sources that reads which mutant is switched on.
 
-/// The module, which goes to the end of `lib.rs`.
+/// The module that is appended to `lib.rs`.
 pub(crate) const MODULE: &str = r#"
 #[doc(hidden)]
 pub mod switch {
@@ -24,7 +24,7 @@ pub mod switch {
         core::intrinsics::const_eval_select((number,), constant, asked)
     }
 
-    /// At compile time it is a variable of the compiler that is asked.
+    /// At compile time it reads an environment variable of the compiler.
     const fn constant(number: u32) -> bool {
         let Some(text) = option_env!("DLPACK_CONSTANT") else { return false };
         let (mut asked, mut at) = (0, 0);
@@ -74,7 +74,7 @@ pub mod switch {
 }
 "#;
 
-/// What goes to the beginning of `lib.rs`.
+/// The attributes that are inserted at the beginning of `lib.rs`.
 pub(crate) const FEATURES: &str = "#![feature(core_intrinsics, const_eval_select)]\n\
     #![allow(internal_features, warnings)]\n";
 

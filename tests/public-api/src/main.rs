@@ -1,5 +1,5 @@
 //! Prints the public interface of a crate, a line for each item, from the JSON that
-//! rustdoc writes of it. Not what is hidden, derived or implemented for all types.
+//! rustdoc writes for it. Hidden, derived and blanket implementations are left out.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

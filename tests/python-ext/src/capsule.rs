@@ -1,5 +1,5 @@
-//! A consumer that takes a tensor out of its capsule, and releases it when,
-//! where and how it is told.
+//! A consumer that takes a tensor out of its capsule, and releases it when, where and how
+//! the test requests.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -59,7 +59,7 @@ pub(crate) struct Taken {
     versioned: bool,
 }
 
-/// A struct whose deleter is to be called.
+/// A struct whose deleter has yet to be called.
 struct Pending {
     managed: *mut c_void,
     versioned: bool,
@@ -88,8 +88,8 @@ impl Pending {
     }
 }
 
-/// Calls a deleter where Python must not be touched: while the collector asks
-/// its object for what it refers to.
+/// Calls a deleter where Python must not be touched: while the garbage collector
+/// traverses its object.
 #[pyclass(frozen, module = "dlpack_testing")]
 pub(crate) struct Traversed(Mutex<Option<Pending>>);
 
@@ -114,7 +114,7 @@ impl Taken {
         Ok(Pending { managed, versioned: self.versioned })
     }
 
-    /// The versioned struct, once, for a consumer who calls its deleter.
+    /// Returns the versioned struct, once, to a consumer that calls its deleter.
     pub(crate) fn give(&self) -> PyResult<*mut DLManagedTensorVersioned> {
         assert!(self.versioned, "a versioned capsule was taken");
         Ok(self.pending()?.managed.cast())
@@ -170,8 +170,8 @@ impl Taken {
         Ok(Background(Mutex::new((finished, Some(thread)))))
     }
 
-    /// Calls the deleters of many tensors on a thread that Python has never
-    /// seen, one after the other, with a pause before each. Nobody waits for it.
+    /// Calls the deleters of many tensors on a thread without a Python thread state, one
+    /// after the other, with a pause before each. The caller does not wait for it.
     #[staticmethod]
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 makes no slices of lists")]
     fn delete_slowly(many: Vec<PyRef<'_, Taken>>, pause: f64) -> PyResult<()> {
@@ -232,20 +232,20 @@ impl Background {
             if state.0.recv_timeout(Duration::from_secs_f64(seconds)).is_err() {
                 return false;
             }
-            // What the thread itself has on the heap must be gone as well.
+            // The thread's own allocations must be freed as well.
             state.1.take().is_none_or(|thread| thread.join().is_ok())
         };
         if holding_gil { wait() } else { detached(wait) }
     }
 }
 
-/// Runs something without the GIL, which this thread holds before and after.
+/// Runs a closure without the GIL, which this thread holds before and after.
 ///
 /// PyO3 renamed its own function for this within the range of versions that
 /// these tests are built with, and in the oldest of them it aborts where a
-/// daemon thread comes back while Python ends. `PyGILState_Ensure` parks such a
-/// thread in all of them, and must not be called any later. It is never undone:
-/// a thread ends no matter how often it was called.
+/// daemon thread attaches again while Python finalizes. `PyGILState_Ensure` parks
+/// such a thread in all of them, and must not be called any later. It is never
+/// undone: a thread ends however often it was called.
 pub(crate) fn detached<R>(run: impl FnOnce() -> R) -> R {
     // SAFETY: this thread is attached: a method called from Python calls this.
     unsafe { ffi::PyEval_SaveThread() };

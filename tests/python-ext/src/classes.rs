@@ -1,4 +1,4 @@
-//! The ways in which a class can own its memory, counted.
+//! The ways in which a class can own its memory, with counted drops.
 
 use dlpack_traits::{DLPackExport, DataType, SharedBuffer, Storage};
 use pyo3::exceptions::PyValueError;
@@ -80,7 +80,7 @@ pub(crate) struct Frozen {
 
 floats! { Frozen }
 
-/// Memory that everybody may write: exports are writable and need no Python.
+/// Memory that is shared and writable: its exports are writable and need no Python.
 #[pyclass(frozen, subclass, module = "dlpack_testing")]
 #[derive(DLPackExport)]
 pub(crate) struct Writable {
@@ -151,8 +151,8 @@ impl Growing {
     }
 }
 
-/// Zeros of any element type in any layout: writable, and as hard to take as
-/// its constructor says.
+/// Zeros of any element type in any layout: writable, and with the obstacles for
+/// consumers that its constructor selects.
 #[pyclass(frozen, module = "dlpack_testing")]
 #[derive(DLPackExport)]
 pub(crate) struct Zeros {

@@ -1,4 +1,4 @@
-//! Storages that count: how many are alive, and how many exports hold one.
+//! Storages that count how many are alive, and how many exports hold one.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -86,7 +86,7 @@ impl<S: Storage + Send + Sync + 'static> Storage for Several<S> {
     }
 }
 
-/// What an export holds of a [`Several`].
+/// The owner of an export of a [`Several`].
 struct Exported<S>(Arc<Counted<S>>);
 
 impl<S> Drop for Exported<S> {

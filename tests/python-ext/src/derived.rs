@@ -1,9 +1,9 @@
-//! Classes that are made from tensors by the derive.
+//! Classes that the derive constructs from tensors.
 
 use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage, python};
 use pyo3::prelude::*;
 
-/// Pixels in the memory of others, in any layout.
+/// Pixels in imported memory, in any layout.
 #[pyclass(frozen, module = "dlpack_testing")]
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(shape(height, width, 3))]
@@ -17,7 +17,7 @@ pub(crate) struct Photo {
     title: String,
 }
 
-/// Compact numbers in the memory of others, not empty.
+/// Contiguous numbers in imported memory, not empty.
 #[pyclass(frozen, module = "dlpack_testing")]
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(require(device = cpu, rank(1, 2), contiguous), validate = Signal::is_there)]
@@ -38,7 +38,7 @@ pub(crate) struct Counts {
     sum: i64,
 }
 
-/// Floats in the memory of others, or a copy of integers.
+/// Floats in imported memory, or a copy of integers.
 #[pyclass(frozen, module = "dlpack_testing")]
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(transparent)]

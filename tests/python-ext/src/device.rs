@@ -1,4 +1,4 @@
-//! Memory that says to be somewhere else.
+//! Memory with a declared device other than the CPU.
 
 use core::cell::UnsafeCell;
 use std::sync::Mutex;
@@ -26,7 +26,7 @@ struct Claim {
     writable: bool,
 }
 
-// SAFETY: nobody here touches the elements.
+// SAFETY: no code here accesses the elements.
 unsafe impl Sync for Claim {}
 
 impl Storage for Claim {
@@ -41,11 +41,11 @@ impl Storage for Claim {
             return unsafe { data.synchronized_by(&Idle) };
         }
         // SAFETY:
-        // 1. This is that many bytes of one allocation. The device is a lie,
-        //    except for the pinned kinds, which are host memory: no test hands
+        // 1. This is that many bytes of one allocation. The declared device is wrong,
+        //    except for the pinned kinds, which are host memory: no test passes
         //    the address to a runtime of the others.
         // 2. They are initialised and aligned floats.
-        // 3. Nobody writes to them: they are lent for reading.
+        // 3. There are no writes: they are lent for reading.
         let data = unsafe { DataRef::from_raw_parts(first, len, DataType::F32, self.device) };
         // SAFETY: 1. and 2. No device works on it.
         unsafe { data.synchronized_by(&Idle) }
@@ -101,7 +101,7 @@ impl OnDevice {
         self.data.get().elements.get().addr()
     }
 
-    /// What consumers said about their streams, and forgets it.
+    /// Returns and clears the stream arguments that consumers passed.
     fn streams(&self) -> Vec<String> {
         self.streams.lock().map(|mut streams| core::mem::take(&mut *streams)).unwrap_or_default()
     }

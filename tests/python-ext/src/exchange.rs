@@ -1,4 +1,4 @@
-//! Classes whose exchange table does more than the default one.
+//! Classes whose exchange table has more functions than the default one.
 
 use dlpack_traits::backend::Cpu;
 use dlpack_traits::exchange::{self, NotImportable};
@@ -26,7 +26,7 @@ impl Viewed {
     }
 }
 
-/// What was made of a tensor: of one dimension, and nothing else.
+/// The object that is made from a tensor: of one dimension only.
 #[pyclass(frozen, subclass, module = "dlpack_testing")]
 #[derive(DLPackExport)]
 pub(crate) struct Received {
@@ -66,6 +66,6 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn publish_on(class: &Bound<'_, PyType>) -> PyResult<()> {
     let table = exchange::table::<Viewed, PyHost, Cpu, NotImportable>();
-    // SAFETY: 1. Python's host finds out of what class an object is.
+    // SAFETY: 1. Python's host checks the class of an object.
     unsafe { python::publish(class, table) }
 }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::counted::Several;
 
-/// Four `float32`s whose export fails as the constructor's argument says.
+/// Four `float32`s whose export fails in the way that the constructor's argument selects.
 #[pyclass(frozen, module = "dlpack_testing")]
 pub(crate) struct Faulty {
     data: Several<Vec<f32>>,

@@ -1,4 +1,4 @@
-//! Counts what this module has on the heap.
+//! Counts the heap allocations of this module.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::sync::atomic::{AtomicIsize, Ordering};
@@ -21,7 +21,7 @@ pub(crate) fn allocations() -> isize {
     ALLOCATIONS.load(Ordering::SeqCst)
 }
 
-// SAFETY: every call goes to the system's allocator unchanged.
+// SAFETY: every call is forwarded to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises are those that are needed.

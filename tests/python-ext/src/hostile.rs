@@ -38,8 +38,8 @@ impl PanicsOnDrop {
     }
 }
 
-/// A tensor whose memory runs Python code when it is dropped, and leaves
-/// behind what that raises.
+/// A tensor whose memory runs Python code when it is dropped, and leaves the raised
+/// exception set.
 #[pyclass(frozen, module = "dlpack_testing")]
 #[derive(DLPackExport)]
 pub(crate) struct CallsOnDrop {
@@ -65,13 +65,13 @@ impl Drop for Calls {
         }
         // SAFETY: the interpreter is initialised.
         let state = unsafe { ffi::PyGILState_Ensure() };
-        // SAFETY: this thread is attached, and `callable` is a reference of ours.
+        // SAFETY: this thread is attached, and `callable` is a reference that we own.
         let result = unsafe { ffi::PyObject_CallObject(self.callable, core::ptr::null_mut()) };
-        // SAFETY: this thread is attached, and the result is ours, or NULL.
+        // SAFETY: this thread is attached, and we own the result, or it is NULL.
         unsafe { ffi::Py_XDECREF(result) };
         // SAFETY: this thread is attached, and this is the end of our reference.
         unsafe { ffi::Py_DECREF(self.callable) };
-        // SAFETY: `state` is what the matching call returned, on this thread.
+        // SAFETY: `state` was returned by the matching call on this thread.
         unsafe { ffi::PyGILState_Release(state) };
     }
 }

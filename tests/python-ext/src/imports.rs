@@ -1,5 +1,5 @@
-//! The consumer, to be driven from Python: what it takes, where and when it lets
-//! go of it, and what it tells of it.
+//! The consumer, driven from Python: which objects it imports, where and when it releases
+//! them, and which metadata it reports.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -92,7 +92,7 @@ impl Held {
         detached(|| thread.join()).map_err(|_| PyRuntimeError::new_err("the thread panicked"))
     }
 
-    /// Releases the tensor, and raises something while that goes on.
+    /// Releases the tensor, and raises an exception meanwhile.
     fn release_while_raising(&self, py: Python<'_>, error: Bound<'_, PyAny>) -> PyResult<()> {
         let tensor = self.take()?;
         PyErr::from_value(error).restore(py);
@@ -129,11 +129,11 @@ pub(crate) fn import_tensor(
         Some(Err(_)) => options.stream(StreamArg::no_sync()),
     };
     if addresses {
-        // SAFETY: the tests that say so publish tables that live on.
+        // SAFETY: tests with this flag publish tables that stay alive.
         options = unsafe { options.trust_addresses() };
     }
     if legacy_writable {
-        // SAFETY: 1. The tests that say so export memory that may be written.
+        // SAFETY: 1. Tests with this flag export memory that may be written.
         options = unsafe { options.legacy_writable() };
     }
     Ok(Held::new(python::from_dlpack_with(object, &options)?))
@@ -189,7 +189,7 @@ impl Floats {
     }
 }
 
-/// A tensor of any element type on any device, as it came.
+/// A tensor of any element type on any device, unchanged.
 #[pyclass(frozen, module = "dlpack_testing")]
 #[derive(DLPackExport)]
 #[dlpack(transparent)]
@@ -241,7 +241,7 @@ pub(crate) fn add_floats(module: &Bound<'_, PyModule>) -> PyResult<()> {
     python::class::<Floats>().importable().add(module)
 }
 
-/// A class in four lines: what both derives make of a struct, and nothing else.
+/// A class in four lines: only what both derives generate for a struct.
 #[pyclass(frozen, subclass, weakref, module = "dlpack_testing")]
 #[derive(DLPackExport, DLPackImport)]
 pub(crate) struct Derived {

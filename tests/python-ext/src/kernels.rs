@@ -1,5 +1,5 @@
-//! Kernels over tensors of others: borrowed for a call, allocated by their
-//! library, handed to it.
+//! Kernels over imported tensors: borrowed for a call, allocated by their library,
+//! returned to it.
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes arguments by value")]
 
@@ -44,7 +44,7 @@ pub(crate) fn fused<'py>(
     made.into_object()
 }
 
-/// One of the `float32`s of a tensor, which comes as an argument.
+/// Returns one of the `float32`s of a tensor argument.
 #[pyfunction]
 pub(crate) fn element(
     #[pyo3(from_py_with = python::from_dlpack)] tensor: ImportedTensor,
@@ -53,7 +53,7 @@ pub(crate) fn element(
     Ok(tensor.elements::<f32>()?.load(&index)?)
 }
 
-/// The sum of borrowed `float32`s, and the stream that came with them.
+/// Returns the sum of borrowed `float32`s, and the stream of the borrow.
 #[pyfunction]
 pub(crate) fn borrowed_sum(object: &Bound<'_, PyAny>) -> PyResult<(f32, usize)> {
     python::with_tensor(object, |tensor, stream| {
@@ -75,8 +75,8 @@ fn facts(tensor: &ImportedTensor, stream: python::CurrentStream<'_>) -> Facts {
     )
 }
 
-/// What is known of a borrowed tensor that need not be on the CPU: device,
-/// shape, strides, address, and the stream that came with it.
+/// Returns the metadata of a borrowed tensor that need not be on the CPU: device, shape,
+/// strides, address, and the stream of the borrow.
 #[pyfunction]
 pub(crate) fn borrowed_facts(object: &Bound<'_, PyAny>) -> PyResult<Facts> {
     python::with_tensor(object, |tensor, stream| Ok(facts(&tensor, stream)))

@@ -1,5 +1,5 @@
-//! The extension module `dlpack_testing`: classes that count, fail and panic
-//! where the Python tests look, and a consumer that does exactly as it is told.
+//! The extension module `dlpack_testing`: classes that count, fail and panic where the
+//! Python tests check it, and a consumer that the tests script.
 
 mod arguments;
 mod capsule;
@@ -32,7 +32,7 @@ fn dtypes() -> Vec<String> {
     DataType::ALL.iter().map(ToString::to_string).collect()
 }
 
-/// What the Python tests need beyond the example.
+/// The classes and functions of the Python tests.
 #[pymodule]
 fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     python::add_class::<classes::Frozen>(m)?;
@@ -92,8 +92,8 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(refused::add_immutable_type, m)?)
 }
 
-/// The functions without the classes: what an interpreter that is not the first may
-/// load, from the same file.
+/// The functions without the classes: what an interpreter that is not the first may load,
+/// from the same file.
 #[pymodule]
 fn dlpack_testing_functions(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(imports::import_tensor, m)?)?;

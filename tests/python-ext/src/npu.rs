@@ -1,5 +1,5 @@
-//! Tensors on the accelerator of `examples/new-device`, as a Python class, and
-//! another library on it.
+//! Tensors on the accelerator of `examples/new-device`, as a Python class, and another
+//! library that uses it.
 
 use dlpack_traits::backend::{Cpu, DeviceBuffer, WorkStream};
 use dlpack_traits::ffi::kDLExtDev;
@@ -14,7 +14,7 @@ use crate::capsule::Taken;
 
 const NPU: Device = Device::new(kDLExtDev, 0);
 
-/// What a stream waits for until Python opens it.
+/// A stream waits for it until Python opens it.
 #[pyclass(frozen, module = "dlpack_testing")]
 pub(crate) struct Gate(Event);
 
@@ -29,7 +29,7 @@ impl Gate {
         self.0.set();
     }
 
-    /// Opens the gate on a thread that Python knows nothing of, some time later.
+    /// Opens the gate some time later, on a thread without a Python thread state.
     fn open_later(&self) {
         let gate = self.0.clone();
         std::thread::spawn(move || {
@@ -101,7 +101,7 @@ impl NpuConsumer {
     /// Enqueues the sum of a tensor that was exported for the stream, and releases it.
     fn enqueue_sum(&self, tensor: &Taken) -> PyResult<()> {
         let managed = tensor.give()?;
-        // SAFETY: 1. The test asked for this stream, and nobody else has the tensor.
+        // SAFETY: 1. The test requested this stream, and the tensor has no other owner.
         Ok(unsafe { self.0.sum(managed) }?)
     }
 
@@ -111,7 +111,7 @@ impl NpuConsumer {
     }
 }
 
-/// What a stream that does not live is called.
+/// Returns the handle of a stream that was closed.
 #[pyfunction]
 fn closed_npu_stream() -> PyResult<usize> {
     Ok(stream()?.handle().number())

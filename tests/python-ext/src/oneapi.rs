@@ -59,9 +59,9 @@ impl InUsm {
         Ok(Self { data, shape, strides: vec![1], byte_offset: 0 })
     }
 
-    /// The tensor of a capsule; or of an object that has no work pending, or is told
-    /// of the `SyclQueue` behind which it is to put it. It is ready after the work of
-    /// the queue.
+    /// Takes the tensor of a capsule; or of an object that has no pending work, or that
+    /// receives the `SyclQueue` to order its work before. The tensor is ready after the
+    /// work of the queue.
     #[staticmethod]
     #[pyo3(signature = (object, queue = None, stream = None))]
     fn take(
@@ -84,13 +84,13 @@ impl InUsm {
         Ok(Self { data, shape, strides, byte_offset })
     }
 
-    /// The kind of memory, as the runtime tells.
+    /// Returns the kind of memory, as the runtime reports it.
     #[getter]
     fn kind(&self) -> PyResult<&'static str> {
         Ok(name(self.usm()?.kind()))
     }
 
-    /// The number of the root device, as the runtime tells.
+    /// Returns the index of the root device, as the runtime reports it.
     #[getter]
     fn index(&self) -> PyResult<i32> {
         Ok(self.usm()?.device().device_id())
@@ -115,7 +115,7 @@ fn sycl_devices() -> PyResult<usize> {
     Ok(OneApi::device_count()?)
 }
 
-/// What the runtime says of an address that came with a device.
+/// Returns what the runtime reports for an address with a declared device.
 #[pyfunction]
 fn recognize_usm(data: usize, index: i32) -> PyResult<(i32, &'static str)> {
     let found = OneApi::recognize(core::ptr::without_provenance(data), oneapi(index))?;

@@ -1,4 +1,4 @@
-//! Functions of C, called while an exception is on its way up.
+//! C functions that are called while an exception is set.
 
 use core::ffi::{c_int, c_void};
 use core::mem::transmute;
@@ -34,9 +34,9 @@ pub(crate) fn call_while_raising(
     PyErr::from_value(error).restore(py);
     let code = match arguments.len() {
         1 => {
-            // SAFETY: the test says that it is a function of this kind.
+            // SAFETY: the test guarantees that it is a function of this type.
             let function = unsafe { transmute::<*mut c_void, Deleter>(function) };
-            // SAFETY: the test says that it may be called with this.
+            // SAFETY: the test guarantees that it may be called with this argument.
             unsafe { function(at(0)) };
             0
         }

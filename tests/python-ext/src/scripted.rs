@@ -1,5 +1,5 @@
-//! An exchange table whose functions do what the tests script: succeed, fail,
-//! lie, or both.
+//! An exchange table whose functions follow a script of the test: succeed, fail, lie, or
+//! both.
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes arguments by value")]
 
@@ -21,13 +21,13 @@ use pyo3::prelude::*;
 
 use crate::counted::Counted;
 
-/// What every function does until told otherwise.
+/// The default behaviour of every function.
 #[derive(Clone, Default)]
 struct Script {
     status: c_int,
     nothing: bool,
     raises: Option<String>,
-    /// What the allocator reports: kinds and messages, `None` for NULL.
+    /// The errors that the allocator reports: kinds and messages, `None` for NULL.
     reports: Vec<(Option<CString>, Option<CString>)>,
     /// Whether making an object of a tensor releases it, if it fails.
     releases: bool,
@@ -59,7 +59,8 @@ fn called(function: &str) -> Script {
     with_script(|script| script.clone())
 }
 
-/// Tells the functions of all scripted tables what to do, and forgets their calls.
+/// Sets the script of the functions of all scripted tables, and clears their recorded
+/// calls.
 #[pyfunction]
 #[pyo3(signature = (
     *, status=0, nothing=false, raises=None, reports=vec![], releases=false, device=None,
@@ -122,7 +123,7 @@ pub(crate) fn scripted_table_address(
 ) -> PyResult<usize> {
     let table = scripted(version, &missing, prev)?;
     if circle {
-        // SAFETY: it was just made, and nobody reads it yet.
+        // SAFETY: it was just made, and there are no readers yet.
         unsafe { (*table).header.prev_api = table.cast() };
     }
     Ok(table.expose_provenance())
@@ -156,7 +157,7 @@ fn raise(name: &str) {
     let builtins = unsafe { py_ffi::PyEval_GetBuiltins() };
     let message = CString::new(format!("{name} of the table"));
     let (Ok(name), Ok(message)) = (CString::new(name), message) else { return };
-    // SAFETY: as above; the dictionary is alive, and keeps what is in it.
+    // SAFETY: as above; the dictionary is alive, and keeps its values alive.
     let kind = unsafe { py_ffi::PyDict_GetItemString(builtins, name.as_ptr()) };
     // SAFETY: as above.
     unsafe { py_ffi::PyErr_SetString(kind, message.as_ptr()) };
@@ -184,7 +185,7 @@ fn made(script: &Script) -> *mut DLManagedTensorVersioned {
             let tensor = tensor.into_raw();
             if let Some((device_type, device_id)) = script.device {
                 let device = DLDevice { device_type: DLDeviceType(device_type), device_id };
-                // SAFETY: it was just made, and nobody else has it.
+                // SAFETY: it was just made and has no other owner.
                 unsafe { (*tensor).dl_tensor.device = device };
             }
             // An export of a vector is read-only. This one is for a single consumer.
@@ -206,14 +207,14 @@ unsafe extern "C" fn export(_: *mut c_void, out: *mut *mut DLManagedTensorVersio
     script.status
 }
 
-/// What views show, which lives as long as any object.
+/// The memory that views point to, which lives as long as any object.
 static VIEWED: [AtomicU32; 3] = [
     AtomicU32::new(1.0_f32.to_bits()),
     AtomicU32::new(2.0_f32.to_bits()),
     AtomicU32::new(3.0_f32.to_bits()),
 ];
 
-/// Writes to what views show, as a producer does who uses that memory again.
+/// Writes to the memory of the views, as a producer that reuses it.
 #[pyfunction]
 pub(crate) fn overwrite_viewed(values: [f32; 3]) {
     for (place, value) in VIEWED.iter().zip(values) {
@@ -262,7 +263,7 @@ unsafe extern "C" fn stream(_: DLDeviceType, _: i32, out: *mut *mut c_void) -> c
 unsafe extern "C" fn wrap(tensor: *mut DLManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
     let script = called("wrap");
     if script.status == 0 || script.releases {
-        // SAFETY: the tensor was given away.
+        // SAFETY: the tensor was passed to this function.
         if let Some(deleter) = unsafe { (*tensor).deleter } {
             // SAFETY: as above, and this is the only call.
             unsafe { deleter(tensor) };
@@ -289,7 +290,7 @@ unsafe extern "C" fn allocate(
     let prototype = unsafe { prototype.read() };
     if !script.nothing {
         let ndim = usize::try_from(prototype.ndim).unwrap_or(0);
-        // SAFETY: a prototype has as many dimensions as it says.
+        // SAFETY: a prototype has `ndim` dimensions.
         let shape = unsafe { core::slice::from_raw_parts(prototype.shape, ndim) };
         let asked = Script { shape: script.shape.or(Some(shape)), ..script.clone() };
         // SAFETY: the caller lets the result be written.

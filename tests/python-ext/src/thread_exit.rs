@@ -1,4 +1,5 @@
-//! Values that are dropped when their thread ends, after Python has forgotten the thread.
+//! Values that are dropped when their thread ends, after Python has deleted its thread
+//! state.
 
 use core::cell::RefCell;
 use std::thread_local;

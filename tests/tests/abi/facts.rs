@@ -1,4 +1,4 @@
-//! What Rust makes of `ffi`, in the words of `probe.c`: [`of_ffi`].
+//! The sizes, offsets and constants of `ffi`, in the format of `probe.c`: [`of_ffi`].
 
 use core::ffi::{c_char, c_int, c_void};
 use core::mem::offset_of;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// What `dlpack.h` defines, by name.
+/// The names that `dlpack.h` defines.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     /// `DLPACK_...` macros with a value, and enumerators.
@@ -24,7 +24,8 @@ impl Names {
             if let (Some("#define"), Some(name), Some(_)) =
                 (words.next(), words.next(), words.next())
             {
-                // `DLPACK_EXTERN_C "C"` and the attributes of the DLL are no part of the ABI.
+                // `DLPACK_EXTERN_C "C"` and the attributes of the DLL are not part of the
+                // ABI.
                 if name.starts_with("DLPACK_") && !matches!(name, "DLPACK_EXTERN_C" | "DLPACK_DLL")
                 {
                     names.constants.insert(name.to_owned());
@@ -42,7 +43,7 @@ impl Names {
         names
     }
 
-    /// One `typedef`; returns what follows it.
+    /// Reads one `typedef`; returns the rest of the text.
     fn definition<'a>(&mut self, text: &'a str) -> &'a str {
         let (Some(brace), Some(semicolon)) = (text.find('{'), text.find(';')) else {
             return self.function(text);

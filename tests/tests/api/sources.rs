@@ -19,7 +19,7 @@ pub(crate) struct Sources(Vec<(String, File)>);
 pub(crate) struct Function {
     /// File, type and name.
     pub(crate) name: String,
-    /// Whether users can call it, as far as its own words say.
+    /// Whether users can call it, by its own visibility.
     pub(crate) is_public: bool,
     pub(crate) is_unsafe: bool,
     /// As an argument, or inside of one.
@@ -66,7 +66,7 @@ fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// The last name of a type's path; what it is around is not looked at.
+/// Returns the last segment of a type's path, without its generic arguments.
 fn name_of(ty: &Type) -> String {
     match ty {
         Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
@@ -136,7 +136,7 @@ impl Sources {
             .collect()
     }
 
-    /// Traits and the types that implement them, derived or by hand.
+    /// Returns traits and the types that implement them, derived or by hand.
     pub(crate) fn implementations(&self) -> Vec<Implementation> {
         let mut found = Vec::new();
         for visitor in self.visit(|module| Impls { module, found: Vec::new() }) {
@@ -162,7 +162,7 @@ impl Sources {
         found
     }
 
-    /// What types are made from, and the types.
+    /// Returns the sources of conversions, and the resulting types.
     pub(crate) fn conversions(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         for visitor in self.visit(|module| Impls { module, found: Vec::new() }) {
@@ -179,7 +179,7 @@ impl Sources {
         found
     }
 
-    /// Types, and what they can be taken for by a reference.
+    /// Returns types, and the types that they can be borrowed as.
     pub(crate) fn targets(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         for visitor in self.visit(|module| Impls { module, found: Vec::new() }) {
@@ -248,7 +248,7 @@ impl Sources {
         }
     }
 
-    /// Where any of these words stands in the code.
+    /// Returns every place where one of these words is in the code.
     pub(crate) fn words(&self, unwanted: &[&str]) -> Vec<String> {
         fn search(tokens: TokenStream, unwanted: &[&str], found: &mut BTreeSet<String>) {
             for token in tokens {
@@ -347,7 +347,8 @@ impl<'a> Visit<'a> for Functions<'a> {
         let of = format!("{}::", name_of(&item.self_ty));
         for function in &item.items {
             if let ImplItem::Fn(function) = function {
-                // What a trait asks for is judged where the trait is.
+                // The parameters of a trait's methods are checked where the trait is
+                // defined.
                 let public = item.trait_.is_none() && is_public(&function.vis);
                 self.add(&of, &function.sig, public);
             }
@@ -377,6 +378,6 @@ impl<'a> Visit<'a> for Pointers {
     }
 
     fn visit_type_fn_ptr(&mut self, _: &'a syn::TypeFnPtr) {
-        // What it is called with is the business of whoever calls it.
+        // The arguments of a callback are checked where it is called.
     }
 }

@@ -1,9 +1,9 @@
-//! Which modules a Rust file names by `crate::`, without a parser.
+//! The modules that a Rust file names by `crate::`, without a parser.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The module at the root that a file of `src` belongs to.
+/// Returns the module at the root that contains a file of `src`.
 pub(crate) fn module_of(inside: &Path) -> String {
     let first = inside.components().next().expect("a file");
     let first = Path::new(first.as_os_str());

@@ -75,7 +75,7 @@ impl DLPackExport for Claim<'_> {
     }
 }
 
-/// A list of integers, and the type that they are given to the library in.
+/// A list of integers, and the integer type with which they are passed to the library.
 #[derive(Clone, Debug)]
 pub(crate) struct Numbers {
     values: Vec<i128>,
@@ -124,7 +124,7 @@ pub(crate) struct Case {
     pub(crate) len: usize,
     /// Type of the storage.
     pub(crate) storage: DataType,
-    /// Type that is asked for.
+    /// The requested dtype.
     pub(crate) dtype: Option<DataType>,
     pub(crate) shape: Numbers,
     pub(crate) strides: Option<Numbers>,
@@ -196,7 +196,7 @@ impl Case {
     pub(crate) fn extreme(random: &mut Random) -> Self {
         let mut case = Self::storage(random);
         if random.one_in(2) {
-            // Nobody reads behind a handle, so it may be an object of any size.
+            // An opaque handle is never followed, so it may be an object of any size.
             case.place = Place::Handle;
             case.len = usize::try_from(magnitude(random).min(isize::MAX as i128)).unwrap();
         }
@@ -322,10 +322,10 @@ impl Memory {
             case.place == Place::Handle
                 || start.addr() + case.len <= self.start(case).addr() + BYTES
         );
-        // SAFETY: 1. The bytes of real memory are ours and enough; a handle is
+        // SAFETY: 1. We own the bytes of real memory, and they are enough; a handle is
         // never followed, and its length at most `isize::MAX`. 2. They are zero, which is a
         // value of every type; storage of a type starts at a multiple of 16.
-        // 3. Nobody writes.
+        // 3. There are no writes.
         unsafe { DataRef::from_raw_parts(start, case.len, case.storage, case.place.device()) }
     }
 }

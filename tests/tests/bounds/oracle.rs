@@ -1,4 +1,4 @@
-//! Which layouts are right: said twice, by listing every element and by exact
+//! Which layouts are valid, computed in two ways: by listing every element and by exact
 //! arithmetic.
 
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use tensors::{DataType, ffi};
 
 use super::cases::{Case, Place};
 
-/// What is to be said of a case.
+/// The expected result of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// So many elements, all of them in these bits of the storage.
@@ -19,7 +19,7 @@ pub(crate) enum Verdict {
 /// Why a case must be refused.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Refusal {
-    /// A number, the rank, or the count of elements is not one that DLPack can say.
+    /// A number, the rank, or the count of elements that DLPack cannot represent.
     Unsayable,
     /// The element type is wrong or not the storage's.
     Type,
@@ -49,8 +49,8 @@ fn widths() -> HashMap<u8, &'static [u8]> {
     widths
 }
 
-/// What the address of an element is a multiple of: the size of a scalar.
-/// Packed elements have no address.
+/// Returns the required alignment of an element: the size of a scalar. Packed elements
+/// have no address.
 pub(crate) fn alignment(dtype: DataType) -> Option<u8> {
     let scalar = if dtype.code() == ffi::kDLComplex { dtype.bits() / 2 } else { dtype.bits() };
     (scalar % 8 == 0).then_some(scalar / 8)
@@ -71,7 +71,7 @@ pub(crate) fn reach(shape: &[i128], strides: &[i128]) -> Option<(i128, i128)> {
     Some((low, high))
 }
 
-/// The strides that a case means, given or row-major.
+/// Returns the strides of a case, given or row-major.
 fn strides_of(case: &Case) -> Vec<i128> {
     if let Some(strides) = &case.strides {
         return strides.values().to_vec();
@@ -80,7 +80,7 @@ fn strides_of(case: &Case) -> Vec<i128> {
     (0..shape.len()).map(|axis| shape[axis + 1..].iter().product()).collect()
 }
 
-/// What can be said without looking for elements.
+/// Checks what does not depend on the positions of elements.
 fn preliminary(case: &Case) -> Result<i128, Refusal> {
     let (shape, strides) = (case.shape.values(), case.strides.as_ref());
     let fits = |values: &[i128]| values.iter().all(|&value| i64::try_from(value).is_ok());
@@ -112,7 +112,7 @@ fn preliminary(case: &Case) -> Result<i128, Refusal> {
     count.ok_or(Refusal::Unsayable)
 }
 
-/// The last word, once it is known which bits the elements take.
+/// Decides, once the bits of the elements are known.
 fn decide(case: &Case, address: usize, count: i128, bits: Option<(i128, i128)>) -> Verdict {
     let inside = bits.is_some_and(|(low, high)| low >= 0 && high <= case.len as i128 * 8);
     let Some((low, high)) = bits.filter(|_| inside) else {
@@ -121,7 +121,7 @@ fn decide(case: &Case, address: usize, count: i128, bits: Option<(i128, i128)>) 
     if count > 0 {
         let first = address as i128 + i128::from(case.byte_offset);
         let aligned = alignment(case.element_type()).is_none_or(|a| first % i128::from(a) == 0);
-        // Also where there is no address, an element of the storage is not to be split.
+        // Also where there is no address, an element of the storage must not be split.
         let whole = case.storage.element_bits() / 8;
         let whole =
             case.storage.element_bits() % 8 != 0 || case.byte_offset % u64::from(whole) == 0;
@@ -153,7 +153,7 @@ pub(crate) fn by_listing(case: &Case, address: usize) -> Verdict {
     decide(case, address, count, Some(ends))
 }
 
-/// Adds and multiplies in 128 bits. What does not fit in them is outside.
+/// Adds and multiplies in 128 bits. A result that overflows them is outside.
 pub(crate) fn by_arithmetic(case: &Case, address: usize) -> Verdict {
     let count = match preliminary(case) {
         Ok(count) => count,

@@ -43,7 +43,7 @@ fn generic_structs_are_imported() {
     );
 }
 
-/// What is asked of the parameters, in the user's words.
+/// User-written bounds of the parameters.
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors, bound(T: Readable))]
 struct Bounded<T> {
@@ -156,7 +156,7 @@ fn enums_are_imported() {
     assert_eq!(line.0.shape, [2]);
     let flat = "the tensor has 2 dimensions, `Line` needs 1";
     assert_eq!(refused::<Only>(&bytes(&[2, 3])), flat);
-    // Where only the element type is wrong, it is said once.
+    // If only the element type is wrong, it is reported once.
     assert_eq!(
         refused::<OneOf>(&forged(&[1], &[0])),
         "the elements are int32, `OneOf` needs uint8 or float32; convert with \
@@ -168,7 +168,7 @@ fn enums_are_imported() {
     assert_eq!(drops.count(), 1);
 }
 
-/// Memory of ours, or of others, of two types.
+/// Owned or imported memory, of two types.
 #[derive(Storage)]
 #[dlpack(crate = ::tensors)]
 enum Buffer<T: Element> {

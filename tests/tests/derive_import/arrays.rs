@@ -1,4 +1,4 @@
-//! Elements that are arrays, held where they are: an export, a copy and an `ImportedStorage` count
+//! Elements that are arrays, not copied: an export, a copy and an `ImportedStorage` count
 //! them in the same way.
 
 use tensors::{
@@ -116,7 +116,7 @@ struct Strided {
     strides: [isize; 2],
 }
 
-/// Pixels of ours, or of another library, or numbers.
+/// Owned pixels, imported pixels, or numbers.
 #[derive(Storage)]
 #[dlpack(crate = ::tensors)]
 enum Samples {

@@ -1,4 +1,4 @@
-//! Layouts that a struct holds as one value.
+//! Layouts that a struct stores as one value.
 
 use tensors::{AsLayout, DLPackExport, DLPackImport, FromLayout, ImportedStorage};
 

@@ -1,11 +1,11 @@
-//! Needs that two words say together, each where the other one says nothing.
+//! Requirements that follow from two attributes together, but from neither alone.
 
 use tensors::{DLPackExport, DLPackImport, DataType, Flags, ImportedStorage, Order};
 
 use super::forge::{Forged, forged, import};
 use super::{built, bytes, refused};
 
-/// Compact in one order or the other, which a field says.
+/// Contiguous in one of the two orders, which a field stores.
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct EitherOrder {
@@ -30,8 +30,8 @@ fn contiguous_tensors_of_either_order_are_accepted() {
     assert!(text.starts_with("the elements are not contiguous"), "{text}");
 }
 
-/// A type of a tensor's elements that is known when they come, with a byte for each of
-/// those that need less.
+/// An element type that is known at run time, with a byte for each element of a narrower
+/// type.
 #[derive(Clone, Copy, Debug, PartialEq, DataType)]
 #[dlpack(crate = ::tensors)]
 enum Kind {
@@ -63,7 +63,7 @@ fn whole_bytes_are_never_padded() {
     assert_eq!(built::<Padded>(&narrow).unwrap().dtype, Kind::F6);
 }
 
-/// Strides, and no room for what lies in front of the first element.
+/// Strides, and no offset for elements before the first one.
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Strided {
@@ -72,14 +72,14 @@ struct Strided {
     strides: [i8; 2],
 }
 
-/// A step of 0 goes nowhere.
+/// A stride of 0 is not negative.
 #[test]
 fn an_axis_with_a_negative_stride_is_named() {
     let text = refused::<Strided>(&bytes(&[2, 3]).strided(&[0, -1], 2));
     assert!(text.starts_with("stride 1 of the tensor is -1"), "{text}");
 }
 
-/// Three bytes, of a tensor that says of which type they are.
+/// Three bytes, of a tensor with its own dtype.
 #[derive(Clone, Copy, Debug, PartialEq, tensors::Element)]
 #[dlpack(crate = ::tensors, any_bits)]
 #[repr(transparent)]

@@ -1,4 +1,4 @@
-//! Who owns the tensor, whatever happens on the way.
+//! Ownership of the tensor on every path of an import.
 
 use core::marker::PhantomData;
 use core::panic::AssertUnwindSafe;
@@ -38,7 +38,7 @@ impl Mask {
     }
 }
 
-/// Imports it; what came out; how often the deleter had run then, and at the end.
+/// Imports it; returns the result, and the number of deleter calls then and at the end.
 fn outcome<T: DLPackImport>(shape: &[i64]) -> (Option<Result<T, ImportError>>, Drops) {
     let drops = Drops::new();
     let tensor = imported(&bytes(shape), &drops);
@@ -136,7 +136,7 @@ fn panicking_defaults_release_the_tensor_once() {
     assert_eq!(drops.count(), 1);
 }
 
-/// What does not fit is found after the tensor was accepted.
+/// The mismatch is detected after the tensor was accepted.
 #[derive(DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Narrow {
@@ -157,7 +157,7 @@ fn numbers_that_do_not_fit_are_refused() {
     assert_eq!(drops.count(), 1);
 }
 
-/// An element that is not aligned is found by the storage.
+/// The storage detects a misaligned element.
 #[test]
 fn misaligned_elements_are_refused() {
     #[derive(DLPackImport)]

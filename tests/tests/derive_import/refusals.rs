@@ -1,4 +1,4 @@
-//! What is refused, and what the person who passed the tensor is told.
+//! Rejected tensors, and the error messages for the user who passed them.
 
 use tensors::{
     DLPackExport, DLPackImport, DataType, Device, ImportError, ImportedStorage, MetadataField,
@@ -128,11 +128,11 @@ fn negative_strides_are_refused_without_an_offset() {
         "stride 0 of the tensor is -3, which does not fit in the `usize` of `Unsigned`; pass \
          `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
     );
-    // Nothing lies in front of the first element here.
+    // There are no elements before the first one here.
     assert_eq!(built::<Strided>(&bytes(&[1, 3]).strided(&[-3, 1], 0)).unwrap().strides, [-3, 1]);
 }
 
-/// As many strides as the type says, and any number of dimensions.
+/// As many strides as the type has, and any number of dimensions.
 #[derive(DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Uneven {
@@ -240,7 +240,7 @@ fn unmet_requirements_are_described() {
         "the elements are not contiguous in row-major order, and `Picky` needs them to be; pass \
          `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)",
     );
-    // What the data can hold is asked for behind that.
+    // The requirements of the data are checked after that.
     let floats = Forged { dtype: DataType::F32, ..forged(&[2], &[0, 0]) };
     says(
         &floats,
@@ -297,7 +297,7 @@ fn bytes_accept_any_dtype() {
     assert!(refused::<Bytes>(&cuda).contains("cuda:0"));
 }
 
-/// Who writes no `accepts` decides when the tensor is there.
+/// Without `accepts`, every tensor is accepted and the import itself decides.
 #[test]
 fn by_default_all_are_accepted() {
     struct Rank(usize);

@@ -1,4 +1,4 @@
-//! Each role gets what the tensor says, and the export says it again.
+//! Each role gets its value from the tensor, and the export has the same metadata again.
 
 use std::sync::Arc;
 
@@ -13,8 +13,7 @@ use tensors::{
 use super::forge::{Forged, forged, import};
 use super::{built, bytes, imported, text};
 
-/// Exports it, and looks at what a consumer gets: the same elements at the same
-/// address, in the same places.
+/// Exports it, and compares the elements, addresses and positions that a consumer gets.
 fn same_again<T: DLPackExport + DLPackImport + Send + 'static>(forged: &Forged) {
     let drops = Drops::new();
     let tensor = imported(forged, &drops);
@@ -28,7 +27,7 @@ fn same_again<T: DLPackExport + DLPackImport + Send + 'static>(forged: &Forged) 
     assert_eq!((again.shape(), again.strides()), (&shape[..], &strides[..]));
     assert_eq!((again.dtype(), again.device()), (forged.dtype, forged.device));
     assert_eq!(again.byte_range(), range);
-    // Elements that overlap are never lent for writing.
+    // Overlapping elements are never exported as writable.
     let overlap = may_overlap(&shape, &strides);
     assert_eq!(again.is_read_only(), forged.flags.contains(Flags::READ_ONLY) || overlap);
     assert_eq!(drops.count(), 0);
@@ -110,7 +109,7 @@ fn listed_dimensions_are_imported() {
     let pitched: Pitched = built(&pitched).unwrap();
     assert_eq!((pitched.height, pitched.width, pitched.row), (2, 2, 12));
     assert_eq!((pitched.first, pitched.len), (0, 5));
-    // Of one row there is no next one to be away from.
+    // With one row, the pitch between rows is arbitrary.
     let flat: Pitched = built(&forged(&[1, 2], &[0, 1]).strided(&[99, 1], 0)).unwrap();
     assert_eq!(flat.row, 8);
     let empty: Pitched = built(&forged(&[0, 2], &[]).strided(&[-1, 7], 0)).unwrap();
@@ -222,7 +221,7 @@ fn copied_fields_are_imported() {
     assert!(copied::<[[i32; 0]; 4]>(&forged(&[0], &[])).is_empty());
 }
 
-/// What goes with a copy is what the copy is, not what the tensor was.
+/// The metadata next to a copied field is that of the copy, not of the tensor.
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct Dense {
@@ -269,7 +268,7 @@ fn copied_fields_get_the_layout_of_the_copy() {
     assert_eq!(built::<DenseByColumns>(&odd).unwrap().data, [0, 1, 2, 3]);
 }
 
-/// Elements of a type that is known when they come.
+/// Elements of a type that is known at run time.
 #[derive(Clone, Copy, Debug, PartialEq, DataType)]
 #[dlpack(crate = ::tensors)]
 enum Kind {
@@ -344,7 +343,7 @@ struct Any {
     device: Device,
 }
 
-/// The same without room for what is in front of it.
+/// The same without an offset for elements before the first one.
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::tensors)]
 struct AnyCompact {

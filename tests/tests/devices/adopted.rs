@@ -1,4 +1,4 @@
-//! Memory that somebody else allocated, in a buffer.
+//! Memory that another library allocated, in a buffer.
 
 use core::ptr::NonNull;
 use core::time::Duration;
@@ -36,8 +36,8 @@ fn adopt(
     let address = ours.stream().allocate(16).unwrap();
     let owner = Theirs { address, stream: owner_frees_on, dropped };
     let data = NonNull::new(address.as_ptr()).unwrap();
-    // SAFETY: 1. to 4. The memory is the owner's, new, and the device's. 5. It
-    // is freed in order of a stream: ours, or another, which is "at once" to us.
+    // SAFETY: 1. to 4. The memory is the owner's, new, and the device's. 5. It is freed
+    // in order of a stream: ours, or another one, which we treat as "at once".
     unsafe { DeviceBuffer::from_raw_parts(data, 16, DataType::F32, ours.clone(), owner, freed) }
 }
 
@@ -72,7 +72,7 @@ fn memory_freed_at_once_waits_for_consumers() {
     consumer.stream().sum(address, 0..16, result);
     thread::scope(|scope| {
         let released = scope.spawn(move || drop(tensor));
-        // Time for a mistake to happen; what is right does not need it.
+        // Time for an error to show; correct code does not need it.
         thread::sleep(Duration::from_millis(30));
         assert!(was_dropped.try_recv().is_err(), "the kernel holds it");
         gate.set();
@@ -108,7 +108,7 @@ fn memory_without_an_owner_is_not_freed() {
     assert_eq!(ours.stream().synchronize(), Ok(()));
 }
 
-/// An import as a buffer: ordered for its consumers, and given back after them.
+/// An import as a buffer: ordered before its consumers' work, and released after it.
 #[test]
 fn an_import_is_adopted_as_a_buffer() {
     let _session = Session;
@@ -140,12 +140,12 @@ fn an_empty_import_is_adopted() {
     let ours = stream::<Npu>();
     let nothing = DeviceBuffer::zeroed_on(ours.clone(), DataType::F32, 0).unwrap();
     let exported = vector(nothing, 0).into_dlpack().unwrap().into_raw();
-    // SAFETY: it is ours.
+    // SAFETY: we own it.
     unsafe { (*exported).dl_tensor.data = core::ptr::null_mut() };
-    // SAFETY: 1. It was just exported, and says as the standard does that it is empty.
+    // SAFETY: 1. It was just exported, and is empty as the standard defines it.
     let foreign =
         ImportedStorage::new(unsafe { ImportedTensor::from_raw(exported) }.unwrap()).unwrap();
-    // SAFETY: 1. There is no work.
+    // SAFETY: 1. There is no pending work.
     let buffer = unsafe { DeviceBuffer::from_foreign(foreign, ours) }.unwrap();
     assert_eq!((buffer.byte_len(), buffer.to_vec::<f32>()), (0, Ok(Vec::new())));
     assert_eq!(vector(buffer, 0).into_dlpack().map(drop), Ok(()));

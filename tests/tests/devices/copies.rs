@@ -51,7 +51,7 @@ fn every_layout_as_on_the_host() {
         assert_eq!(copied.shape(), shape);
         let expected = elements::<i32>(on_host.copy_to_dlpack().unwrap());
         assert_eq!(elements::<i32>(copied), expected, "{shape:?} {strides:?} {byte_offset}");
-        // Of memory that the processor reads it is what it was.
+        // A copy of memory that the processor can read is unchanged.
         assert_eq!(elements::<i32>(copy_to_host::<Both, _>(&on_host).unwrap()), expected);
     }
 }
@@ -135,7 +135,7 @@ fn packed_elements_are_copied() {
     assert_eq!(error, Error::PackedStrides { dtype: U4 });
 }
 
-/// What the device finds out while it copies is an error of the copy.
+/// An error that the device detects during the copy is the error of the copy.
 #[test]
 fn a_failed_copy_is_an_error() {
     let _session = Session;

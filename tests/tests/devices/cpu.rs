@@ -1,4 +1,4 @@
-//! A device without streams pays for none.
+//! A device without streams has no cost for them.
 
 use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use tensors::backend::{

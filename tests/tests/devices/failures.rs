@@ -18,7 +18,7 @@ fn buffer() -> DeviceBuffer<Failing> {
     DeviceBuffer::zeroed_on(stream(), DataType::F32, 4).unwrap()
 }
 
-/// Whether the memory is there, once its own stream has come to the end.
+/// Returns whether the memory exists after all work of its own stream.
 fn is_there(stream: &Stream, address: new_device::runtime::Address) -> bool {
     stream.synchronize().unwrap();
     let probe = Stream::new(0).unwrap();

@@ -1,4 +1,4 @@
-//! Memory is freed after the uses of all consumers, wherever it is let go.
+//! Memory is freed after the uses of all consumers, on whichever thread it is dropped.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -13,8 +13,8 @@ use tensors::{DLPackExport, DataType, Error, StreamArg};
 use super::npu::{NPU, Session, address, filled, held_by, stream, vector};
 use super::variant::{Variant, waited};
 
-/// Reads the first element on a stream: what a consumer's kernel does. `true`
-/// where the memory was still there.
+/// Reads the first element on a stream, as a consumer's kernel does. `true` if the memory
+/// still existed.
 fn reads(stream: &Stream) -> bool {
     stream.synchronize().is_ok()
 }
@@ -37,7 +37,7 @@ fn memory_is_freed_after_the_kernels_of_several_consumers() {
     }
     let ours = buffer.stream().clone();
     drop(buffer);
-    // The last owner goes on a thread that has never seen the device.
+    // The last owner is dropped on a thread that has never used the device.
     thread::spawn(move || {
         for tensor in tensors {
             ImportedStorage::from(tensor).delete_elsewhere(Farewell::Copy);
@@ -68,7 +68,7 @@ fn memory_is_freed_after_the_kernels_of_a_closed_stream() {
     drop(consumer);
     drop((buffer, tensor));
     gate.set();
-    // What the closed stream did is seen in order of ours.
+    // The work of the closed stream is ordered before ours.
     ours.stream().wait(&done);
     assert_eq!(ours.stream().synchronize(), Ok(()));
 }
@@ -83,7 +83,7 @@ fn an_export_without_a_stream_waits_for_the_work() {
         let returned = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
-                // Time for a mistake to happen; what is right does not need it.
+                // Time for an error to show; correct code does not need it.
                 thread::sleep(Duration::from_millis(30));
                 assert!(!returned.load(Ordering::SeqCst), "the work had not begun");
                 gate.set();
@@ -94,7 +94,7 @@ fn an_export_without_a_stream_waits_for_the_work() {
     }
 }
 
-/// A hand-off to our own stream enqueues nothing, and needs nothing.
+/// Synchronizing with our own stream enqueues nothing.
 #[test]
 fn a_consumer_on_our_own_stream_enqueues_nothing() {
     let _session = Session;
@@ -117,14 +117,14 @@ fn a_stream_is_recorded_once() {
         uses.sync_for(&ours, theirs.as_arg()).unwrap();
     }
     assert_eq!(format!("{uses:?}"), format!("[{:?}]", theirs.handle()));
-    // Without a stream the host waits, and nobody is left.
+    // Without a stream the host waits, and no stream is recorded.
     uses.sync_for(&ours, StreamArg::unspecified()).unwrap();
     uses.sync_for(&ours, StreamArg::on_host()).unwrap();
     assert_eq!(format!("{uses:?}"), format!("[{:?}]", theirs.handle()));
     uses.order_before(&ours).unwrap();
 }
 
-/// Many threads hand one buffer off; the list loses nobody.
+/// Many threads export one buffer; the list contains every stream.
 #[test]
 fn streams_are_recorded_from_many_threads() {
     let _session = Session;
@@ -142,8 +142,8 @@ fn streams_are_recorded_from_many_threads() {
     }
 }
 
-/// Who asks for no synchronisation is refused, where nobody could tell when the
-/// memory is free.
+/// A consumer that requests no synchronisation is refused where the producer could not
+/// tell when the memory may be freed.
 #[test]
 fn a_consumer_without_synchronisation_is_refused_or_waited_for() {
     let _session = Session;
@@ -151,7 +151,7 @@ fn a_consumer_without_synchronisation_is_refused_or_waited_for() {
     let tensor = vector(filled(held_by(&gate), 1.0), 4);
     let error = tensor.to_dlpack_on(StreamArg::no_sync()).unwrap_err();
     assert_eq!(error, Error::StreamUntracked { device: NPU });
-    // The plain function remembers nothing, so it may.
+    // The free function records nothing, so it accepts it.
     sync_for(tensor.data.stream(), StreamArg::no_sync()).unwrap();
     gate.set();
     // Where the device can be waited for, it is: at the free, and then only.
@@ -162,8 +162,8 @@ fn a_consumer_without_synchronisation_is_refused_or_waited_for() {
     assert_eq!(waited(), 1);
 }
 
-/// A stream that cannot be kept is no name at the time of the free, unless the
-/// consumer promised so.
+/// A stream that cannot be kept has no valid handle at the time of the free, unless the
+/// consumer promised it.
 #[test]
 fn a_short_lived_stream_is_waited_for_with_the_device() {
     type Fleeting = Variant<false, true>;
@@ -176,7 +176,7 @@ fn a_short_lived_stream_is_waited_for_with_the_device() {
     let lasting = unsafe { consumer.as_arg().lasting() };
     drop(vector(buffer(), 4).into_dlpack_on(lasting).unwrap());
     assert_eq!(waited(), 1, "the stream is there: it is waited for, on the device");
-    // Without a way to wait for the device there is no answer.
+    // Without a way to wait for the device it is an error.
     let buffer = DeviceBuffer::<Variant<false, false>>::zeroed(NPU, DataType::F32, 4).unwrap();
     let consumer = stream::<Variant<false, false>>();
     let error = vector(buffer, 4).into_dlpack_on(consumer.as_arg()).unwrap_err();
@@ -192,15 +192,15 @@ fn invalid_streams_are_refused() {
         gone.handle().number()
     };
     let tensor = vector(filled(stream(), 1.0), 4);
-    // SAFETY: 1. is not kept. This device looks its handles up.
+    // SAFETY: 1. is violated on purpose. This device looks its handles up.
     let argument = unsafe { StreamArg::from_handle(handle) };
     let error = tensor.to_dlpack_on(argument).unwrap_err();
     assert_eq!(error, Error::Device { device: NPU, call: "find_stream", code: 2 });
     assert_eq!(error.to_string(), "`find_stream` returned 2 for ext_dev:0");
 }
 
-/// The stream that is current where the export happens does not matter: the
-/// buffer knows its own.
+/// The current stream of the thread that exports does not matter: the buffer stores its
+/// own.
 #[test]
 fn a_buffer_is_synchronized_on_its_own_stream() {
     let _session = Session;

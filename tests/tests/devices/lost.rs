@@ -1,4 +1,4 @@
-//! A device that cannot be waited for: what its work uses stays.
+//! A device that cannot be waited for: the memory of its work is kept.
 
 use core::cell::Cell;
 use core::ffi::c_void;
@@ -21,7 +21,7 @@ thread_local! {
     static USED: Cell<(*mut u8, usize)> = const { Cell::new((ptr::null_mut(), 0)) };
 }
 
-/// A queue that has begun its work, and fails to say when that is done.
+/// A queue that has begun its work, and whose wait fails.
 #[derive(Clone, Copy)]
 struct Lost;
 
@@ -87,7 +87,7 @@ unsafe impl Memcpy for Lost {
     }
 }
 
-/// The device goes on with the copy.
+/// Lets the device continue with the copy.
 fn go_on() {
     let (first, byte_len) = USED.take();
     for at in 0..byte_len {
@@ -97,7 +97,8 @@ fn go_on() {
     assert_ne!(byte_len, 0, "no copy was enqueued");
 }
 
-/// The caller frees its memory when the call has failed. The copy goes on in other memory.
+/// The caller frees its memory after the call has failed. The copy continues in other
+/// memory.
 #[test]
 fn memory_of_an_unfinished_copy_is_kept() {
     let elements = vec![1_u32; 4];

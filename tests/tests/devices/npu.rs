@@ -34,7 +34,7 @@ pub(crate) fn held_by(gate: &Event) -> WorkStream<Npu> {
     stream
 }
 
-/// Four elements that are `value` once the stream has come so far.
+/// Returns four elements that are `value` once the stream has reached the fill.
 pub(crate) fn filled(stream: WorkStream<Npu>, value: f32) -> DeviceBuffer<Npu> {
     let buffer = DeviceBuffer::zeroed_on(stream, DataType::F32, 4).unwrap();
     buffer.stream().stream().fill(address(&buffer), 0..16, value);

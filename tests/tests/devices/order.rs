@@ -1,5 +1,5 @@
-//! Which calls a hand-off and a free make, and in which order: on streams that
-//! only write down what they are asked.
+//! The calls of a synchronization and of a free, and their order: on streams that only
+//! record their calls.
 
 use core::cell::{Cell, RefCell};
 use core::ptr::NonNull;
@@ -13,7 +13,7 @@ use tensors::{DataType, Device, Error, StreamArg, ffi};
 const DEVICE: Device = Device::new(ffi::kDLExtDev, 0);
 
 thread_local! {
-    /// What this thread asked of its streams.
+    /// The calls of this thread's streams.
     static CALLS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
     /// The handle of this thread's stream.
     static CURRENT: Cell<usize> = const { Cell::new(1) };
@@ -23,7 +23,7 @@ fn call(call: String) {
     CALLS.with_borrow_mut(|calls| calls.push(call));
 }
 
-/// The calls since this was asked last.
+/// Returns the calls since the last call of this function.
 fn calls() -> Vec<String> {
     CALLS.take()
 }
@@ -100,7 +100,7 @@ unsafe impl<const SYNC: bool> Backend for Log<SYNC> {
     }
 }
 
-/// A backend that says nothing of how long streams live.
+/// A backend that does not define how long streams live.
 struct Silent;
 
 // SAFETY: 1. There is one device. 2. A queue is a number. 3. and 4. Neither is defined.
@@ -118,8 +118,8 @@ unsafe impl Backend for Silent {
     }
 }
 
-/// A stream that may be gone when the memory is freed is not kept unless the backend says
-/// that it can be.
+/// A stream that may be destroyed before the memory is freed is not kept unless the
+/// backend allows it.
 #[test]
 fn stream_handles_are_not_kept_by_default() {
     let ours = WorkStream::<Silent>::current(DEVICE).unwrap();
@@ -166,7 +166,7 @@ fn the_producer_records_and_the_consumer_waits() {
     buffer.sync_for(consumer(3)).unwrap();
     calls();
     drop(buffer);
-    // The latest comes first, which does not matter; the free comes last.
+    // Streams are in reverse order, which does not matter; the free is last.
     let free = ["record 3", "1 waits for 3", "record 2", "1 waits for 2", "fence 1", "free"];
     assert_eq!(calls(), free);
 }
@@ -204,15 +204,15 @@ fn an_unnamed_stream_is_waited_for_with_the_device() {
     assert_eq!(calls(), ["fence 1", "synchronize the device", "free"]);
 }
 
-/// What the consumer does comes after what the producer did, also where they share
-/// a queue that has no order.
+/// The consumer's work is ordered after the producer's, also where they share an
+/// unordered queue.
 #[test]
 fn an_unordered_queue_shared_by_both_sides_is_fenced() {
     sync_for(&named::<false>(1), consumer(1)).unwrap();
     assert_eq!(calls(), ["fence 1"]);
 }
 
-/// Neither is anything enqueued, nor is the stream remembered.
+/// No work is enqueued, and the stream is not recorded.
 #[test]
 fn a_stream_that_cannot_wait_is_refused() {
     let buffer = buffer::<true>(1, FreeOrder::StreamOrdered);
@@ -254,8 +254,8 @@ fn a_reused_handle_is_a_new_queue() {
     assert_eq!(calls(), ["record 2", "3 waits for 2", "fence 3"]);
 }
 
-/// The record of streams has an end: whoever makes one for each use of memory that
-/// stays does not fill the machine with them.
+/// The list of streams is bounded: a program that creates a stream for each use of a
+/// long-lived buffer does not exhaust the memory.
 #[test]
 fn the_list_of_streams_is_bounded() {
     const MOST: usize = 256;
@@ -271,7 +271,8 @@ fn the_list_of_streams_is_bounded() {
         (one_more, uses.elsewhere())
     }
     assert_eq!(remembered::<true>(), (Ok(()), true), "the device will be waited for");
-    // Where it cannot be, nobody could say when that work is done.
+    // Where it cannot be waited for, the producer could not tell when that work has
+    // finished.
     let (refused, elsewhere) = remembered::<false>();
     assert!(matches!(refused, Err(Error::Unsupported { .. })) && !elsewhere, "{refused:?}");
 }

@@ -90,7 +90,7 @@ fn a_backend_without_copies_returns_an_error() {
     assert_eq!(error, Error::Unsupported { device: NPU, what: "copy" });
     let error = copy(copy_on_device::<Variant<true, true, false>, _>(&tensor, none));
     assert_eq!(error, Error::Unsupported { device: NPU, what: "allocator" });
-    // The copy is the consumer's, who has to say how it will use it.
+    // The consumer owns the copy, and must pass the stream on which it will use it.
     let error = copy(copy_on_device::<Both, _>(&tensor, StreamArg::no_sync()));
     assert_eq!(error, Error::StreamUntracked { device: NPU });
     assert!(copy_to_host::<Both, _>(&tensor).is_ok());

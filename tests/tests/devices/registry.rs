@@ -11,7 +11,7 @@ use super::npu::{NPU, Session, filled, stream, vector};
 
 type Program = (Cpu, Registry);
 
-/// A set that asks the registry while it is asked.
+/// A set that queries the registry while it is queried itself.
 struct Curious;
 
 // SAFETY: 1. to 4. It has nothing but errors.
@@ -45,7 +45,7 @@ fn a_backend_registered_late_is_used() {
     assert_eq!(copy.device(), Device::CPU);
     let prototype = Prototype::new(DataType::F32, Dims::borrowed(&[4]), NPU).unwrap();
     assert_eq!(Program::allocate(&prototype).unwrap().device(), NPU);
-    // It may say so again, but nobody else may.
+    // The same backend may be registered again, another one may not.
     Registry::register::<Npu>(kDLExtDev).unwrap();
     let error = Registry::register::<Cpu>(kDLExtDev).unwrap_err();
     assert_eq!(error, Error::AlreadyServed { device_type: kDLExtDev });
@@ -63,7 +63,7 @@ fn a_backend_may_use_the_registry() {
     assert!(Registry::serves(Device::new(DLDeviceType(103), 0)));
 }
 
-/// It would ask itself without end.
+/// It would query itself without end.
 #[test]
 fn the_registry_is_not_registered() {
     const KIND: DLDeviceType = DLDeviceType(104);
@@ -73,7 +73,7 @@ fn the_registry_is_not_registered() {
     assert!(!Registry::serves(Device::new(KIND, 0)));
 }
 
-/// Of several that come at once, one wins, and all know which.
+/// Of several concurrent registrations, one succeeds, and all threads see which.
 #[test]
 fn one_of_many_concurrent_registrations_succeeds() {
     const KIND: DLDeviceType = DLDeviceType(110);

@@ -1,4 +1,4 @@
-//! What `stream` means, for every device and everything a consumer can say.
+//! The meaning of `stream`, for every device and every argument of a consumer.
 
 use new_device::Npu;
 use tensors::backend::{
@@ -18,12 +18,12 @@ const A: usize = 0x7f00;
 /// Another.
 const B: usize = 0x7f80;
 
-/// What is expected, short enough for a table.
+/// The expected action, short enough for a table.
 #[derive(Debug, PartialEq)]
 enum Is {
     /// Nothing to do: it is our stream.
     Same,
-    /// Nothing to do: nothing was asked for.
+    /// No action: no synchronization was requested.
     NoSync,
     /// The host waits.
     Wait,
@@ -61,7 +61,7 @@ fn asked(rules: &StreamRules, ours: usize, says: StreamKind) -> Is {
     }
 }
 
-/// Everything a consumer can say, in the order of the tables below.
+/// Every stream argument, in the order of the tables below.
 const SAYS: [StreamKind; 8] = [
     StreamKind::Unspecified,
     StreamKind::NoSync,
@@ -130,7 +130,7 @@ fn stream_values_of_the_host() {
     assert!(!StreamRules::HOST.has_streams());
 }
 
-/// A device that wants to be told: nothing is no answer.
+/// A device that requires a stream: no argument is an error.
 #[test]
 fn a_backend_may_define_its_own_stream_values() {
     const OWN: StreamRules = StreamRules::new(
@@ -150,7 +150,7 @@ fn a_backend_may_define_its_own_stream_values() {
     assert_eq!(asked(&OWN, A, StreamKind::Handle(7)), Always(9));
 }
 
-/// What a consumer sends for the stream whose handle is NULL.
+/// The number that a consumer passes for the stream whose handle is NULL.
 #[test]
 fn numbers_for_consumers() {
     let null = StreamHandle::NULL;
@@ -185,7 +185,7 @@ fn refusals_name_the_accepted_values() {
 }
 
 /// D1: memory of a device without a synchronizer is not exported at all. A type in safe
-/// code around a buffer has nothing to forget: the loan carries the synchronizer.
+/// code around a buffer cannot omit it: the loan contains the synchronizer.
 #[test]
 fn memory_without_a_synchronizer_is_not_exported() {
     struct Raw(DeviceBuffer<Npu>);

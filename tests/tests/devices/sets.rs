@@ -115,7 +115,7 @@ fn empty_buffers_are_allocated_and_freed() {
     assert_eq!(error, Error::OutOfMemory { bytes: 1 << 43 });
 }
 
-/// A foreign struct may say a wrong device; the runtime knows the right one.
+/// A foreign struct may have a wrong device; the runtime reports the right one.
 #[test]
 fn memory_is_classified_by_its_runtime() {
     let _session = Session;

@@ -1,5 +1,5 @@
-//! The loan of device memory carries what synchronizes it, and every export calls that
-//! before it gives a struct away, whatever the types around the memory do.
+//! The loan of device memory contains its synchronizer, and every export calls that
+//! before it returns a struct, whatever the types around the memory do.
 
 use core::cell::{Cell, RefCell, UnsafeCell};
 use core::ffi::c_void;
@@ -28,7 +28,7 @@ thread_local! {
     static OUTCOME: Cell<Outcome> = const { Cell::new(Outcome::Done) };
 }
 
-/// What a synchronizer does.
+/// The result of a synchronizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Done,
@@ -87,8 +87,8 @@ impl Synchronize for Memory {
     }
 }
 
-/// What code without `unsafe` can write around such memory: it says that nothing is
-/// pending, as a storage, as a tensor, and as the owner of an export.
+/// The weakest safe implementation around such memory: its `sync_for` does nothing, as a
+/// storage, as a tensor, and as the owner of an export.
 struct Careless {
     memory: Memory,
     shape: Vec<i64>,
@@ -182,7 +182,7 @@ fn careless(memory: Memory, shape: &[i64], strides: Option<&[i64]>) -> Careless 
     Careless { memory, shape: shape.to_vec(), strides: strides.map(<[i64]>::to_vec) }
 }
 
-/// A consumer whose answer is seen in `CALLS`.
+/// A consumer whose argument is recorded in `CALLS`.
 fn consumer() -> StreamArg<'static> {
     // SAFETY: 1. Nothing is done on a stream.
     unsafe { StreamArg::from_handle(77) }
@@ -190,7 +190,7 @@ fn consumer() -> StreamArg<'static> {
 
 const CONSUMER: StreamKind = StreamKind::Handle(77);
 
-/// An export, and what it says of its consumer.
+/// An export, with the stream argument of its consumer.
 type Export = fn(Memory) -> (StreamKind, Result<(), Error>);
 
 /// By value, and with another owner.
@@ -342,7 +342,7 @@ fn copies_synchronize_the_memory() {
     assert_eq!(copy_on_device::<Npu, _>(&device(), consumer()).map(drop), Err(BROKEN));
 }
 
-/// A view can be synchronized before it is given to a C function.
+/// A view can be synchronized before it is passed to a C function.
 #[test]
 fn a_borrowed_view_can_be_synchronized() {
     let _session = begin(Outcome::Done);
@@ -403,8 +403,7 @@ struct Unsynchronized {
     shape: [i64; 1],
 }
 
-/// The memory that is exported is the owner's, and so is what synchronizes it: not that
-/// of the tensor.
+/// The exported memory and its synchronizer are the owner's, not the tensor's.
 #[test]
 fn the_owner_of_an_export_is_synchronized() {
     let _session = begin(Outcome::Done);

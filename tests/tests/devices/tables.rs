@@ -22,8 +22,8 @@ fn npu() -> Called {
     Called(table::<OnNpu, Heap, (Cpu, Npu), NotImportable>())
 }
 
-/// An export waits for nothing, and whoever asks for the current stream, as the
-/// header says, comes after the work that fills the memory.
+/// An export does not wait; a consumer that works on the current stream, as the header
+/// requires, is ordered after the work that fills the memory.
 #[test]
 fn an_export_is_ordered_before_the_current_stream() {
     let _session = Session;
@@ -35,8 +35,8 @@ fn an_export_is_ordered_before_the_current_stream() {
     // With a wait of the host this would never return: the gate is shut.
     let exported = runtime::with_stream(&theirs, || npu().tensor(tensor));
     assert_eq!(exported.tensor().device, NPU.into());
-    // What the consumer writes is written last. Without the order it would be
-    // overwritten, and has the time to be early.
+    // The consumer's write is the last one. Without the order it would be overwritten,
+    // because it has time to run early.
     theirs.fill(address(&copy), 0..8, 7.0);
     std::thread::sleep(Duration::from_millis(20));
     gate.set();
@@ -94,7 +94,8 @@ fn the_allocator_serves_each_device() {
             byte_offset: 0,
         };
         let mut out = ptr::null_mut();
-        // SAFETY: the prototype is whole; `out` may be written; there is no `SetError`.
+        // SAFETY: the prototype is complete; `out` may be written; there is no
+        // `SetError`.
         let code = unsafe { allocate(&raw mut prototype, &raw mut out, ptr::null_mut(), None) };
         assert_eq!(code, 0);
         // SAFETY: 1. The allocator gave it away, alive.

@@ -1,4 +1,4 @@
-//! Backends over the same device that keep, or break, other promises.
+//! Backends over the same device with other guarantees, or broken ones.
 
 use core::cell::Cell;
 use core::ffi::c_void;
@@ -39,7 +39,7 @@ pub(crate) enum Fault {
     FreePanics,
 }
 
-/// Changes what a stream does.
+/// Changes the behaviour of a stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Faults(Arc<AtomicU8>);
 
@@ -53,7 +53,7 @@ impl Faults {
     }
 }
 
-/// A stream that can be told to fail.
+/// A stream that can be made to fail.
 #[derive(Clone, Debug)]
 pub(crate) struct Faulty {
     pub(crate) stream: runtime::Stream,
