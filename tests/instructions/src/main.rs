@@ -33,8 +33,8 @@ use dlpack_traits::backend::Cpu;
 use dlpack_traits::exchange::{self, NotImportable, ObjectHost, TableError};
 use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor};
 use dlpack_traits::{
-    DLPackExport, DataType, Device, ExportArc, ImportedSlice, ImportedTensor, ManagedTensor,
-    SharedBuffer,
+    DLPackExport, DataType, Device, ExportArc, ImportedSlice, ImportedStorage, ImportedTensor,
+    ManagedTensor, SharedBuffer,
 };
 
 /// How often each row is done; the counts are divided by it.
@@ -55,6 +55,13 @@ struct ArcMatrix {
 #[derive(DLPackExport)]
 struct Strided {
     data: Vec<f32>,
+    shape: [usize; 2],
+    strides: [isize; 2],
+}
+
+#[derive(DLPackExport)]
+struct Imports {
+    data: ImportedStorage<f32>,
     shape: [usize; 2],
     strides: [isize; 2],
 }
@@ -147,6 +154,12 @@ fn slice(managed: *mut DLManagedTensorVersioned) -> f32 {
     slice.ok().and_then(|slice| slice.first().copied()).unwrap_or_default()
 }
 
+fn import_of(managed: *mut DLManagedTensorVersioned) -> ImportedStorage<f32> {
+    // SAFETY: 1. to 5. The tensor was just exported, and no other code has it.
+    let tensor = unsafe { ImportedTensor::from_raw(managed) }.expect("a tensor");
+    ImportedStorage::new(tensor).expect("floats")
+}
+
 fn imported(managed: *mut DLManagedTensorVersioned) -> usize {
     // SAFETY: 1. to 5. The tensor was just exported and has no other owner.
     let tensor = unsafe { ImportedTensor::from_raw(managed) };
@@ -213,7 +226,7 @@ fn strided() -> Strided {
     Strided { data: vec![1.0; 256], shape: [8, 16], strides: [32, 1] }
 }
 
-const ROWS: [(&str, fn()); 11] = [
+const ROWS: [(&str, fn()); 13] = [
     ("export + deleter", || each(matrices(), |matrix| delete(exported(matrix)))),
     ("export, strided + deleter", || {
         each((0..TIMES).map(|_| strided()), |strided| delete(exported(strided)));
@@ -225,6 +238,15 @@ const ROWS: [(&str, fn()); 11] = [
     ("export of a Shared + deleter", || {
         let shared = ExportArc::new(matrix()).expect("memory");
         again(|()| delete(raw(shared.to_dlpack())));
+    }),
+    ("export of an import + deleter", || {
+        let imported = import_of(exported(matrix()));
+        again(|()| delete(raw(imported.to_dlpack())));
+    }),
+    ("export of an import, derived + deleter", || {
+        let imported = import_of(exported(matrix()));
+        let derived = Imports { data: imported, shape: [16, 16], strides: [16, 1] };
+        again(|()| delete(raw(derived.to_dlpack())));
     }),
     ("import to a slice + drop", || each(matrices().map(exported), slice)),
     ("import with metadata + drop", || each(matrices().map(exported), imported)),
