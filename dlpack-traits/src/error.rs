@@ -280,6 +280,14 @@ pub enum Error {
     },
     /// An index is out of bounds, or has the wrong number of entries.
     NoSuchElement,
+    /// A slice that elements are copied to or from does not have as many elements as the
+    /// tensor.
+    LenMismatch {
+        /// Elements of the tensor.
+        needed: usize,
+        /// Elements of the slice.
+        found: usize,
+    },
     /// The bits of an element are not a valid value of its type.
     InvalidBits {
         /// The type of the elements.

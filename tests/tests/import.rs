@@ -6,6 +6,8 @@
 mod import {
     pub(crate) mod accepts;
     pub(crate) mod arrays;
+    pub(crate) mod block_layouts;
+    pub(crate) mod blocks;
     pub(crate) mod byte_wise;
     pub(crate) mod forge;
     pub(crate) mod one_slice;

@@ -50,6 +50,7 @@ const CONCURRENT: &[(&str, &[&str])] = &[
         "import",
         &[
             "import::accepts::memory_shared_with_rust_is_imported",
+            "import::byte_wise::blocks_are_written_while_bytes_are_read",
             "import::byte_wise::bytes_are_read_as_floats_while_they_are_stored",
             "import::byte_wise::exclusive_memory_of_an_imported_storage_is_read_byte_wise_atomically",
             "import::byte_wise::pixels_are_read_as_bytes_while_they_are_stored",

@@ -1,40 +1,76 @@
-//! Which elements go where in a copy: [`Axes`]. Plain arithmetic.
+//! The layout of a copy, as runs of contiguous bytes along axes: [`Axes`]. Plain arithmetic.
 
 use crate::strides::MAX_NDIM;
 
-/// An axis along which runs of bytes are copied.
+/// An axis along which runs of bytes are copied. The runs are strided in the memory of the
+/// tensor, and contiguous in the buffer that they are copied to or from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Axis {
     /// Number of runs, or of rows of them: at least two.
     pub(super) dim: usize,
-    /// Bytes from one to the next where they are read.
+    /// Bytes from one to the next in the tensor.
     pub(super) from: isize,
-    /// Bytes from one to the next where they are written.
+    /// Bytes from one to the next in the buffer.
     pub(super) to: usize,
 }
 
-/// A tensor as runs of bytes that lie together, and the axes along which they are
-/// found: as few as there can be.
-#[derive(Debug)]
-pub(super) struct Axes {
+/// A tensor as runs of contiguous bytes, and the axes along which the runs are found. Axes
+/// that continue each other are merged.
+#[derive(Clone, Debug)]
+pub(crate) struct Axes {
     places: [Axis; MAX_NDIM],
-    /// How many of them there are, counted from the end.
+    /// Number of axes; they are the last ones of `places`.
     len: usize,
-    /// Bytes that are copied in one go.
+    /// Bytes per run.
     pub(super) run: usize,
 }
 
 impl Axes {
-    /// The axes of a tensor whose elements have `size` bytes, to be written one
-    /// after the other in row-major order. It has elements.
-    pub(super) fn new(shape: &[i64], strides: &[i64], size: usize) -> Self {
+    /// The axes of a tensor in row-major order. It is not empty, its strides count `step`
+    /// bytes, and its elements have `size` bytes.
+    pub(crate) fn new(shape: &[i64], strides: &[i64], step: usize, size: usize) -> Self {
         let mut axes = Self { places: [Axis::default(); MAX_NDIM], len: 0, run: size };
         for (&dim, &stride) in shape.iter().zip(strides).rev() {
             if dim != 1 {
-                axes.add(dim, bytes(stride, size));
+                axes.add(dim, bytes(stride, step));
             }
         }
         axes
+    }
+
+    /// The axes of the same tensor in the order of its memory, and the number of bytes from
+    /// its first element to the first one in this order.
+    ///
+    /// The axes are sorted by the size of their strides, and negative strides are reversed.
+    /// Broadcast axes (stride 0) are the outermost, so that the runs are long.
+    pub(crate) fn in_memory_order(
+        shape: &[i64],
+        strides: &[i64],
+        step: usize,
+        size: usize,
+    ) -> (Self, isize) {
+        let mut sorted = Self { places: [Axis::default(); MAX_NDIM], len: 0, run: size };
+        let mut first = 0_isize;
+        let mut taken = 0_u64;
+        loop {
+            // Selection instead of a sort: it needs no memory, and ranks are small.
+            let next = shape
+                .iter()
+                .zip(strides)
+                .enumerate()
+                .rev()
+                .filter(|&(index, (&dim, _))| dim != 1 && taken & bit(index) == 0)
+                .min_by_key(|&(_, (_, stride))| stride.unsigned_abs().wrapping_sub(1));
+            let Some((index, (&dim, &stride))) = next else { return (sorted, first) };
+            taken |= bit(index);
+            let from = bytes(stride, step);
+            if from < 0 {
+                // The offset of the last index lies inside of the extent, so it fits.
+                let last = isize::try_from(dim).unwrap_or(1).saturating_sub(1);
+                first = first.wrapping_add(from.wrapping_mul(last));
+            }
+            sorted.add(dim, from.saturating_abs());
+        }
     }
 
     /// Adds an axis outside of the others, or to them.
@@ -69,9 +105,15 @@ impl Axes {
     }
 
     /// From the outermost to the innermost.
+    #[inline]
     pub(super) fn as_slice(&self) -> &[Axis] {
         self.places.get(MAX_NDIM.saturating_sub(self.len)..).unwrap_or_default()
     }
+}
+
+/// The bit of an axis. There are at most `MAX_NDIM` of 64 axes.
+fn bit(axis: usize) -> u64 {
+    1_u64.wrapping_shl(u32::try_from(axis).unwrap_or(0))
 }
 
 /// A number of elements of a size, in bytes. What lies in memory fits.
@@ -91,7 +133,7 @@ mod tests {
     use super::*;
 
     fn axes(shape: &[i64], strides: &[i64]) -> (usize, alloc::vec::Vec<(usize, isize, usize)>) {
-        let axes = Axes::new(shape, strides, 4);
+        let axes = Axes::new(shape, strides, 4, 4);
         let list = axes.as_slice().iter().map(|axis| (axis.dim, axis.from, axis.to));
         (axes.run, list.collect())
     }
@@ -114,5 +156,23 @@ mod tests {
         assert_eq!(axes(&[5, 4], &[0, 0]), (4, alloc::vec![(20, 0, 4)]));
         let many = [2; MAX_NDIM];
         assert_eq!(axes(&many, &[3; MAX_NDIM]).1.len(), MAX_NDIM);
+    }
+    #[test]
+    fn memory_order_sorts_axes_and_reverses_negative_strides() {
+        let axes = |shape: &[i64], strides: &[i64]| {
+            let (axes, first) = Axes::in_memory_order(shape, strides, 4, 4);
+            let list = axes.as_slice().iter().map(|axis| (axis.dim, axis.from, axis.to));
+            (first, axes.run, list.collect::<alloc::vec::Vec<_>>())
+        };
+        assert_eq!(axes(&[], &[]), (0, 4, alloc::vec![]));
+        assert_eq!(axes(&[2, 3], &[1, 2]), (0, 24, alloc::vec![]));
+        assert_eq!(axes(&[2, 3], &[-3, -1]), (-20, 24, alloc::vec![]));
+        assert_eq!(axes(&[2, 3], &[1, -2]), (-16, 24, alloc::vec![]));
+        assert_eq!(axes(&[2, 3], &[2, 8]), (0, 4, alloc::vec![(3, 32, 8), (2, 8, 4)]));
+        assert_eq!(axes(&[3, 5], &[1, 0]), (0, 12, alloc::vec![(5, 0, 12)]));
+        assert_eq!(axes(&[3, 1], &[1, -9]), (0, 12, alloc::vec![]));
+        let many = [2; MAX_NDIM];
+        let strides: alloc::vec::Vec<i64> = (0..56).map(|axis| 1 << axis).collect();
+        assert_eq!(axes(&many[..56], &strides), (0, 4 << 56, alloc::vec![]));
     }
 }

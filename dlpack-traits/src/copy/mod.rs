@@ -1,13 +1,17 @@
 //! Copies of host tensors: compact, aligned, and the consumer's own.
 
 mod axes;
+mod part;
+mod pieces;
 mod source;
 mod tiled;
 #[cfg(feature = "pyo3")]
 mod zeroed;
 
-use axes::Axes;
-use source::Source;
+pub(crate) use axes::Axes;
+pub(crate) use part::Part;
+pub(crate) use pieces::Pieces;
+pub(crate) use source::{Source, Target};
 
 use crate::describe::{Describe, DescriptionMut, Order};
 use crate::device::Device;
@@ -144,7 +148,7 @@ fn copy_elements(from: &TensorView<'_>, source: &Source<'_>, to: &mut [u8]) -> R
     }
     let dtype = from.dtype();
     let size = from.element_bytes().ok_or(Error::PackedStrides { dtype })?;
-    let axes = Axes::new(shape, strides, size);
+    let axes = Axes::new(shape, strides, size, size);
     tiled::copy(source, axes.as_slice(), axes.run, to);
     Ok(())
 }

@@ -1,20 +1,44 @@
-//! Reading what is copied, with the access with which it is lent: [`Source`].
+//! The memory of a tensor in a copy: [`Source`], which is read, and [`Target`], which is
+//! written.
 
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::slice;
 
+use super::part::Row;
+use crate::byte_atomic;
 use crate::storage::{Access, AlignedBuf};
 use crate::view::TensorView;
 
-/// The memory that is copied from.
-///
-/// Invariant: for `'a`, `span` is the first of `len` initialised bytes that are lent with this
-/// access.
+/// The bytes that the elements of a tensor span.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
-    span: *const u8,
+struct Span {
+    start: *mut u8,
     len: usize,
     /// Bytes of the span before the first element.
     before: isize,
+}
+
+impl Span {
+    /// The address of the first of some runs of `run` bytes.
+    ///
+    /// `None` unless all of them lie in the span, and for none.
+    #[inline(always)]
+    fn runs(self, row: Row, run: usize) -> Option<*mut u8> {
+        let first = self.before.checked_add(row.position)?;
+        let steps = isize::try_from(row.count.checked_sub(1)?).ok()?;
+        let last = first.checked_add(steps.checked_mul(row.step)?)?;
+        let end = usize::try_from(first.max(last)).ok()?.checked_add(run)?;
+        (first.min(last) >= 0 && end <= self.len).then(|| self.start.wrapping_offset(first))
+    }
+}
+
+/// The memory that is copied from.
+///
+/// Invariant: for `'a`, `span` consists of initialised bytes that are lent with this access.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    span: Span,
     access: Access,
     lent: PhantomData<&'a [u8]>,
 }
@@ -30,80 +54,221 @@ impl<'a> Source<'a> {
         let (start, len) = from.facts().span();
         // The span lies inside of the storage, so its offset fits.
         let start = usize::try_from(start).unwrap_or(0);
-        let span = from.facts().base().cast_const().wrapping_add(start);
-        Self { span, len, before: before(from), access: from.facts().access(), lent: PhantomData }
+        let start = from.facts().base().wrapping_add(start);
+        let span = Span { start, len, before: before(from) };
+        Self { span, access: from.facts().access(), lent: PhantomData }
     }
 
     /// The same elements in a copy of the bytes that they span.
     pub(super) fn in_span(from: &TensorView<'_>, span: &'a AlignedBuf) -> Self {
-        Self {
-            span: span.as_ptr(),
-            len: span.byte_len(),
-            before: before(from),
-            access: Access::Frozen,
-            lent: PhantomData,
-        }
+        let span = Span { start: span.as_ptr(), len: span.byte_len(), before: before(from) };
+        Self { span, access: Access::Frozen, lent: PhantomData }
     }
 
-    /// The first byte of `count` runs of `run` bytes, the first of which is `position` bytes
-    /// from the first element, and the next `step` bytes from there.
+    /// The memory from `low` to `high`, in bytes from the first element.
     ///
-    /// `None` unless all of them lie in the span, and for none.
-    #[inline(always)]
-    fn runs(&self, position: isize, step: isize, count: usize, run: usize) -> Option<*const u8> {
-        let first = self.before.checked_add(position)?;
-        let steps = isize::try_from(count.checked_sub(1)?).ok()?;
-        let last = first.checked_add(steps.checked_mul(step)?)?;
-        let end = usize::try_from(first.max(last)).ok()?.checked_add(run)?;
-        (first.min(last) >= 0 && end <= self.len).then(|| self.span.wrapping_offset(first))
+    /// # Safety
+    ///
+    /// 1. For `'a`, these bytes are initialised, and lent with this access. `low` is not
+    ///    positive, and not above `high`.
+    #[inline]
+    pub(crate) unsafe fn new(first: *mut u8, low: isize, high: isize, access: Access) -> Self {
+        Self { span: span_of(first, low, high), access, lent: PhantomData }
     }
 
-    /// Reads runs of `run` bytes, one for each `run` bytes of `to`, the first of
-    /// which is `position` bytes from the first element, and the next `step`
-    /// bytes from there. Runs outside of the span are not read.
+    /// Reads one run of `to.len()` bytes to uninitialised memory, and returns it.
+    ///
+    /// `None` if the run does not lie in the span, and for none.
+    #[inline]
+    pub(super) fn read_run<'b>(
+        &self,
+        position: isize,
+        to: &'b mut [MaybeUninit<u8>],
+    ) -> Option<&'b mut [u8]> {
+        let from = self.span.runs(Row { position, step: 0, at: 0, count: 1 }, to.len())?;
+        // SAFETY: 1. The run lies in the span, by `runs`. 2. `to` is borrowed uniquely.
+        unsafe { self.access.copy(from, to.as_mut_ptr().cast(), to.len()) };
+        // SAFETY: all bytes of `to` were just written, with initialised ones.
+        Some(unsafe { slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) })
+    }
+
+    /// Reads a row of runs of `RUN` bytes, which fit in registers. A row that does not lie
+    /// in the span is not read.
     #[inline(always)]
-    pub(super) fn read_runs(&self, position: isize, step: isize, run: usize, to: &mut [u8]) {
-        match run {
-            1 => self.in_registers::<1>(position, step, to),
-            2 => self.in_registers::<2>(position, step, to),
-            4 => self.in_registers::<4>(position, step, to),
-            8 => self.in_registers::<8>(position, step, to),
-            16 => self.in_registers::<16>(position, step, to),
-            _ => self.each(position, step, run, to),
+    pub(super) fn read_small<const RUN: usize>(&self, row: Row, to: &mut [u8]) {
+        let Some(to) = row.part(RUN, to) else { return };
+        let Some(from) = self.span.runs(row, RUN) else { return };
+        // The access is matched outside of the loop.
+        match self.access {
+            Access::Frozen | Access::Exclusive => each_run::<RUN>(row, from, to, |from| {
+                // SAFETY: by `runs` the run lies in the span, which may be read, and no one
+                // writes it, or only this borrower. An array of bytes is always aligned.
+                unsafe { from.cast::<[u8; RUN]>().read() }
+            }),
+            Access::Shared | Access::SharedReadOnly => each_run::<RUN>(row, from, to, |from| {
+                // SAFETY: 1. The run lies in the span, by `runs`, and shared memory may be
+                // read and written. 2. By the obligations of a shared loan.
+                let run = unsafe { byte_atomic::load::<[u8; RUN]>(from) };
+                // SAFETY: lent bytes are initialised.
+                unsafe { run.assume_init() }
+            }),
+            Access::ForeignReadOnly => each_run::<RUN>(row, from, to, |from| {
+                // SAFETY: 1. The run lies in the span, by `runs`. 2. By the obligations of a
+                // shared loan.
+                let run = unsafe { byte_atomic::load_read_only::<[u8; RUN]>(from) };
+                // SAFETY: lent bytes are initialised.
+                unsafe { run.assume_init() }
+            }),
         }
     }
 
-    /// [`read_runs`](Self::read_runs) of runs that a register holds.
+    /// Reads a row of runs of any number of bytes. A row that does not lie in the span is
+    /// not read.
     #[inline]
-    fn in_registers<const RUN: usize>(&self, position: isize, step: isize, to: &mut [u8]) {
-        let parts = to.chunks_exact_mut(RUN);
-        let Some(mut from) = self.runs(position, step, parts.len(), RUN) else { return };
-        for part in parts {
-            // SAFETY: 1. The run lies in the span, by `runs`.
-            let run = unsafe { self.access.load::<[u8; RUN]>(from) };
-            // SAFETY: lent bytes are initialised.
-            part.copy_from_slice(&unsafe { run.assume_init() });
-            // The last one may lead out of the memory, and is not used.
-            from = from.wrapping_offset(step);
-        }
-    }
-
-    /// [`read_runs`](Self::read_runs) of any runs.
-    #[inline]
-    fn each(&self, position: isize, step: isize, run: usize, to: &mut [u8]) {
-        let Some(count) = to.len().checked_div(run) else { return };
-        let Some(mut from) = self.runs(position, step, count, run) else { return };
+    pub(super) fn read_large(&self, row: Row, run: usize, to: &mut [u8]) {
+        let Some(to) = row.part(run, to).filter(|to| !to.is_empty()) else { return };
+        let Some(mut from) = self.span.runs(row, run) else { return };
         for part in to.chunks_exact_mut(run) {
-            // SAFETY: 1. The run lies in the span, by `runs`. 2. `to` is memory of our own.
+            // SAFETY: 1. The run lies in the span, by `runs`. 2. `to` is borrowed uniquely.
             unsafe { self.access.copy(from, part.as_mut_ptr(), run) };
-            from = from.wrapping_offset(step);
+            // After the last run this address is not used.
+            from = from.wrapping_offset(row.step);
         }
     }
 }
 
-/// Bytes of the span of a tensor before its first element.
+/// Copies each run of a row by `load`.
+#[inline(always)]
+fn each_run<const RUN: usize>(
+    row: Row,
+    mut from: *mut u8,
+    to: &mut [u8],
+    load: impl Fn(*mut u8) -> [u8; RUN],
+) {
+    for part in to.chunks_exact_mut(RUN) {
+        part.copy_from_slice(&load(from));
+        // After the last run this address is not used.
+        from = from.wrapping_offset(row.step);
+    }
+}
+
+/// The memory that is copied to.
+///
+/// Invariant: for `'a`, `span` consists of initialised bytes that may be read and written,
+/// and that Rust code accesses byte-wise atomically only.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    span: Span,
+    lent: PhantomData<&'a [u8]>,
+}
+
+impl Target<'_> {
+    /// The memory from `low` to `high`, in bytes from the first element.
+    ///
+    /// # Safety
+    ///
+    /// 1. For `'a`, these bytes are initialised, may be read and written, and are accessed
+    ///    by other Rust code byte-wise atomically only. `low` is not positive, and not above
+    ///    `high`.
+    #[inline]
+    pub(crate) unsafe fn new(first: *mut u8, low: isize, high: isize) -> Self {
+        Self { span: span_of(first, low, high), lent: PhantomData }
+    }
+
+    /// Writes a row of runs of `RUN` bytes, which fit in registers. A row that does not lie
+    /// in the span is not written.
+    #[inline(always)]
+    pub(super) fn write_small<const RUN: usize>(&self, row: Row, from: &[u8]) {
+        let Some(from) = row.part_of(RUN, from) else { return };
+        let Some(mut to) = self.span.runs(row, RUN) else { return };
+        for part in from.chunks_exact(RUN) {
+            let Ok(run) = <[u8; RUN]>::try_from(part) else { return };
+            // SAFETY: 1. `run` is an array of bytes. 2. The run lies in the span, by `runs`,
+            // and may be written. 3. By the invariant.
+            unsafe { byte_atomic::store(to, run) };
+            // After the last run this address is not used.
+            to = to.wrapping_offset(row.step);
+        }
+    }
+
+    /// Writes a row of runs of any number of bytes. A row that does not lie in the span is
+    /// not written.
+    #[inline]
+    pub(super) fn write_large(&self, row: Row, run: usize, from: &[u8]) {
+        let Some(from) = row.part_of(run, from).filter(|from| !from.is_empty()) else { return };
+        let Some(mut to) = self.span.runs(row, run) else { return };
+        for part in from.chunks_exact(run) {
+            // SAFETY: 1. `part` is borrowed. 2. The run lies in the span, by `runs`, and may
+            // be written. The span does not overlap private memory. 3. By the invariant.
+            unsafe { byte_atomic::copy_to_shared(part.as_ptr(), to, run) };
+            // After the last run this address is not used.
+            to = to.wrapping_offset(row.step);
+        }
+    }
+}
+
+/// The bytes from `low` to `high`, counted from the first element.
+#[inline]
+fn span_of(first: *mut u8, low: isize, high: isize) -> Span {
+    let len = high.wrapping_sub(low).unsigned_abs();
+    Span { start: first.wrapping_offset(low), len, before: low.wrapping_neg() }
+}
+
+/// The first byte of the span of a tensor to its first element.
 fn before(from: &TensorView<'_>) -> isize {
     let before = from.byte_offset().saturating_sub(from.facts().span().0);
     // The first element lies in the span, so its offset fits.
     isize::try_from(before).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows whose first or last run lies outside, and rows for which the buffer is too small.
+    #[test]
+    fn rows_outside_of_the_span_are_not_copied() {
+        let mut memory = [[1_u8, 2, 3, 4], [9, 9, 9, 9]];
+        // The first byte of the span is one byte before the first element.
+        let first = memory.as_mut_ptr().cast::<u8>().wrapping_add(1);
+        for access in [Access::Frozen, Access::Shared, Access::ForeignReadOnly] {
+            // SAFETY: 1. The four bytes are part of `memory`, which is not used otherwise.
+            let source = unsafe { Source::new(first, -1, 3, access) };
+            // SAFETY: 1. As above.
+            let target = unsafe { Target::new(first, -1, 3) };
+            for (position, step, count, read) in [
+                (-1, 1, 4, Some(&[1, 2, 3, 4][..])),
+                (2, -3, 2, Some(&[4, 1])),
+                (0, 0, 3, Some(&[2, 2, 2])),
+                (-2, 1, 2, None),
+                (0, 1, 4, None),
+                (0, -2, 2, None),
+                (isize::MAX, isize::MAX, 3, None),
+                (0, 1, 9, None),
+            ] {
+                let row = Row { position, step, at: 0, count };
+                let mut to = [0; 5];
+                source.read_small::<1>(row, &mut to);
+                let len = read.map_or(0, <[u8]>::len);
+                assert_eq!(to[..len], *read.unwrap_or_default());
+                assert_eq!(to[len..], [0; 5][len..]);
+                to = [0; 5];
+                source.read_large(row, 1, &mut to);
+                assert_eq!(to[..len], *read.unwrap_or_default());
+                if read.is_none() {
+                    target.write_small::<1>(row, &[7; 9]);
+                    target.write_large(row, 1, &[7; 9]);
+                }
+            }
+            let row = Row { position: 1, step: 2, at: 0, count: 1 };
+            let mut to = [0; 2];
+            source.read_large(row, 2, &mut to);
+            assert_eq!(to, [3, 4]);
+            source.read_large(Row { position: 2, ..row }, 2, &mut to);
+            source.read_large(row, 0, &mut to);
+            assert_eq!(to, [3, 4]);
+            assert!(source.read_run(3, &mut [MaybeUninit::new(0)]).is_none());
+        }
+        assert_eq!(memory, [[1, 2, 3, 4], [9, 9, 9, 9]]);
+    }
 }

@@ -7,7 +7,10 @@
 //! virtual machine the first write to a page can wait for the host (4 ms for 2 MiB, 0.09 ms
 //! afterwards), whichever code makes the copy.
 
-use super::axes::{Axis, signed};
+use super::axes::Axis;
+#[cfg(feature = "std")]
+use super::axes::signed;
+use super::part::Part;
 use super::source::Source;
 
 /// Bytes from which a second core is asked to help: some milliseconds of work
@@ -18,10 +21,6 @@ const LARGE: usize = 8 << 20;
 /// Bytes, about, that one of two threads takes at a time.
 #[cfg(feature = "std")]
 const PIECE: usize = 2 << 20;
-
-/// Runs in one row of a tile: as many lines of a cache as are read in turn, so
-/// few that they stay there, also where they are a power of two apart.
-const TILE: usize = 16;
 
 /// Writes the runs of `run` bytes that lie along `axes` one after the other.
 ///
@@ -35,7 +34,7 @@ pub(super) fn copy(source: &Source<'_>, axes: &[Axis], run: usize, to: &mut [u8]
     if to.len() >= LARGE && has_another_core() {
         return by_two(source, whole, to);
     }
-    whole.copy(source, to);
+    whole.read(source, to);
 }
 
 /// Whether this process may run on more than one core.
@@ -54,12 +53,12 @@ fn by_two(source: &Source<'_>, whole: Part<'_>, to: &mut [u8]) {
     use std::thread;
 
     let step = whole.step();
-    let pieces = Mutex::new(to.chunks_mut(whole.byte_len(step)).enumerate());
+    let pieces = Mutex::new(to.chunks_mut(whole.piece_len(step)).enumerate());
     let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || {
         while let Some((index, to)) = next() {
             let piece = whole.piece(index.wrapping_mul(step), to.len());
-            piece.copy(source, to);
+            piece.read(source, to);
         }
     };
     thread::scope(|scope| {
@@ -69,34 +68,22 @@ fn by_two(source: &Source<'_>, whole: Part<'_>, to: &mut [u8]) {
     });
 }
 
-/// Some of the runs of a copy.
-#[derive(Clone, Copy)]
-struct Part<'a> {
-    /// Bytes from the source's first element to the first run.
-    position: isize,
-    outer: Axis,
-    inner: &'a [Axis],
-    run: usize,
-}
-
+#[cfg(feature = "std")]
 impl Part<'_> {
     /// How many of the outermost axis make a piece, or how many bytes of a single
     /// run.
-    #[cfg(feature = "std")]
     fn step(self) -> usize {
         let bytes = if self.outer.dim < 2 { 1 } else { self.outer.to };
         PIECE.checked_div(bytes).unwrap_or(1).max(1)
     }
 
     /// Bytes that they take in the copy.
-    #[cfg(feature = "std")]
-    fn byte_len(self, step: usize) -> usize {
+    fn piece_len(self, step: usize) -> usize {
         if self.outer.dim < 2 { step } else { step.saturating_mul(self.outer.to) }
     }
 
     /// The piece that begins `first` of the outermost axis, or bytes of a single run,
     /// further on, and has `byte_len` bytes.
-    #[cfg(feature = "std")]
     fn piece(self, first: usize, byte_len: usize) -> Self {
         let Self { position, outer, .. } = self;
         if outer.dim < 2 {
@@ -106,44 +93,6 @@ impl Part<'_> {
         let position = position.wrapping_add(outer.from.wrapping_mul(signed(first)));
         let dim = byte_len.checked_div(outer.to).unwrap_or(0);
         Self { position, outer: Axis { dim, ..outer }, ..self }
-    }
-
-    /// Copies the runs.
-    fn copy(self, source: &Source<'_>, to: &mut [u8]) {
-        let Self { position, outer, inner, run } = self;
-        match inner {
-            [] => source.read_runs(position, outer.from, run, to),
-            [columns] if columns.from.unsigned_abs() > outer.from.unsigned_abs() => {
-                self.copy_tiles(*columns, source, to);
-            }
-            [next, inner @ ..] => {
-                let mut part = Self { position, outer: *next, inner, run };
-                for to in to.chunks_exact_mut(outer.to) {
-                    part.copy(source, to);
-                    part.position = part.position.wrapping_add(outer.from);
-                }
-            }
-        }
-    }
-
-    /// Copies a matrix whose columns are what lies together in the source: in
-    /// tiles, so that a line of the cache is still there for its next run.
-    fn copy_tiles(self, columns: Axis, source: &Source<'_>, to: &mut [u8]) {
-        let Self { position, outer: rows, run, .. } = self;
-        for first_row in (0..rows.dim).step_by(TILE) {
-            for column in (0..columns.dim).step_by(TILE) {
-                let width = TILE.min(columns.dim.wrapping_sub(column)).wrapping_mul(run);
-                let height = TILE.min(rows.dim.wrapping_sub(first_row));
-                for row in first_row..first_row.wrapping_add(height) {
-                    let place = position
-                        .wrapping_add(rows.from.wrapping_mul(signed(row)))
-                        .wrapping_add(columns.from.wrapping_mul(signed(column)));
-                    let start = row.wrapping_mul(rows.to).wrapping_add(column.wrapping_mul(run));
-                    let Some(to) = to.get_mut(start..start.wrapping_add(width)) else { return };
-                    source.read_runs(place, columns.from, run, to);
-                }
-            }
-        }
     }
 }
 
@@ -162,8 +111,8 @@ mod tests {
     /// the outer axis (or bytes of a single run) they are, and how long.
     fn pieces(part: Part<'_>, len: usize) -> Vec<(isize, usize, usize)> {
         let step = part.step();
-        let starts = (0..len).step_by(part.byte_len(step));
-        let ends = (0..len).step_by(part.byte_len(step)).skip(1).chain([len]);
+        let starts = (0..len).step_by(part.piece_len(step));
+        let ends = (0..len).step_by(part.piece_len(step)).skip(1).chain([len]);
         let bytes = starts.zip(ends).map(|(start, end)| end - start);
         let piece = |(index, bytes)| {
             let piece = part.piece(index * step, bytes);

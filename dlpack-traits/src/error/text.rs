@@ -172,6 +172,11 @@ impl fmt::Display for Error {
                 "the tensor has no element at this index: it takes one number per dimension, each \
                  below the extent",
             ),
+            Error::LenMismatch { needed, found } => write!(
+                f,
+                "expected a slice of {needed} elements, one for each element of the tensor, got \
+                 {found}"
+            ),
             Error::InvalidBits { dtype } => {
                 write!(f, "an element has bits that are not a valid {dtype}")
             }
@@ -185,13 +190,16 @@ impl fmt::Display for Error {
                  import a legacy struct with `legacy_writable`",
             ),
             Error::NotExclusive => f.write_str(
-                "other owners may use the memory of the tensor; copy it with `to_own_copy`, or \
-                 import it with `copy(true)` (from Python `copy=True`); if you know that no other \
-                 owner uses it, call `assume_exclusive`, which is unsafe",
+                "other owners may access the memory of the tensor; change it by value with \
+                 `elements_mut` (`update_blocks`, `map_in_place`), or copy it with `to_own_copy`, \
+                 or import it with `copy(true)` (from Python `copy=True`); if no one else \
+                 accesses it, `unsafe { tensor.assume_exclusive() }?.as_mut_slice::<T>()?` is a \
+                 slice",
             ),
             Error::NotFrozen => f.write_str(
-                "other owners may write the memory of the tensor; read its elements by value \
-                 with `elements`, or copy them with its `to_vec`",
+                "other owners may write the memory of the tensor; read its elements by value with \
+                 `elements` (`for_each_block`, `to_vec`); if no one writes it, \
+                 `unsafe { tensor.assume_frozen() }.as_slice::<T>()?` is a slice",
             ),
             Error::NullStrides { ndim } => write!(
                 f,
@@ -207,7 +215,8 @@ impl fmt::Display for Error {
                 write!(f, "{dtype} elements have more than 64 bits; read them by their own type")
             }
             Error::Overlapping => f.write_str(
-                "two indices may name the same element, so it cannot be lent for writing",
+                "two indices may name the same element, so it cannot be lent for writing; copy the \
+                 tensor with `to_own_copy`",
             ),
             Error::Custom(reason) => f.write_str(reason),
         }

@@ -2,16 +2,17 @@
 
 use alloc::vec::Vec;
 use core::fmt;
-use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::slice;
 
 use super::ImportedTensor;
-use super::typed::{Positions, Run, Runs, Typed};
-use crate::element::{AnyBits, Readable, zero};
+use super::block;
+use super::typed::Typed;
+use crate::copy::{Axes, Part, Pieces, Source};
+use crate::element::{AnyBits, BitsAreValid, Readable};
 use crate::error::Error;
-use crate::storage::Access;
+use crate::storage::{Access, BLOCK, Room};
 
 /// The elements of an imported tensor, read by value: [`ImportedTensor::elements`]. Other owners
 /// may write them meanwhile.
@@ -24,20 +25,63 @@ use crate::storage::Access;
 /// others new. A concurrent write by ordinary stores is still a data race, as it is between
 /// two threads of the writer: order the write and the read.
 ///
-/// Iterators read each element at some moment between their creation and the moment at
-/// which they return it; [`Iterator::fold`] and the methods built on it (`for_each`, `sum`,
-/// `max`) read blocks of elements ahead.
+/// | method | order | speed |
+/// |---|---|---|
+/// | [`for_each_block`](Self::for_each_block) | row-major | that of a slice, if the tensor is contiguous |
+/// | [`for_each_block_unordered`](Self::for_each_block_unordered) | that of the memory | that of a slice also if the tensor is transposed, or reversed |
+/// | [`to_vec`](Self::to_vec), [`copy_to_slice`](Self::copy_to_slice) | row-major | that of a memory copy; other layouts are copied by tiles |
+/// | [`iter`](Self::iter) | row-major | blocks are read ahead; `sum`, `max` and other methods that consume the iterator are the fastest |
+/// | [`load`](Self::load) | one element | for a few elements |
+///
+/// Each method reads an element once, at some moment between the call (for an iterator its
+/// creation) and the moment at which it returns the element.
 ///
 /// An element whose type has invalid bit patterns, such as `bool`, is checked: foreign
-/// memory may hold bytes other than 0 and 1.
+/// memory may hold bytes other than 0 and 1. The methods for such types return an error:
+/// [`try_iter`](Self::try_iter), [`try_for_each_block`](Self::try_for_each_block),
+/// [`try_for_each_block_unordered`](Self::try_for_each_block_unordered).
 ///
 /// An element type that is an array, such as a pixel of `[u8; 3]`, covers the last
 /// dimensions of the tensor, or one element with that number of lanes. A tensor with lanes
 /// is read as [`Lanes`](crate::Lanes).
+///
+/// ```
+/// use dlpack_traits::{Error, ImportedTensor};
+///
+/// fn range(tensor: &ImportedTensor) -> Result<(f32, f32), Error> {
+///     let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
+///     tensor.elements::<f32>()?.for_each_block_unordered(|block| {
+///         for &value in block {
+///             low = low.min(value);
+///             high = high.max(value);
+///         }
+///     });
+///     Ok((low, high))
+/// }
+/// # use dlpack_traits::{DLPackExport, Describe, Description, Storage};
+/// # struct Samples(Vec<f32>);
+/// # impl DLPackExport for Samples {
+/// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+/// #         out.shape(&[2, 2]).data(self.0.data())
+/// #     }
+/// # }
+/// # let tensor = Samples(vec![1.0, -2.0, 3.0, 0.5]).into_dlpack()?.import()?;
+/// # assert_eq!(range(&tensor)?, (-2.0, 3.0));
+/// # Ok::<(), Error>(())
+/// ```
 pub struct Elements<'a, T> {
     typed: Typed<'a>,
+    /// The lowest byte of an element, counted from the first one, and the end of the highest.
+    bytes: (isize, isize),
     access: Access,
     read_as: PhantomData<fn() -> T>,
+}
+
+/// An order in which blocks are visited.
+#[derive(Clone, Copy)]
+pub(super) enum Visit {
+    RowMajor,
+    Memory,
 }
 
 impl ImportedTensor {
@@ -49,7 +93,13 @@ impl ImportedTensor {
     /// [`Error::AxesMismatch`] for elements that are arrays.
     #[inline]
     pub fn elements<T: Readable>(&self) -> Result<Elements<'_, T>, Error> {
-        Ok(Elements { typed: self.typed::<T>()?, access: self.access(), read_as: PhantomData })
+        let bytes = self.byte_range();
+        Ok(Elements {
+            typed: self.typed::<T>()?,
+            bytes: (bytes.start, bytes.end),
+            access: self.access(),
+            read_as: PhantomData,
+        })
     }
 }
 
@@ -72,6 +122,28 @@ impl<'a, T: Readable> Elements<'a, T> {
         self.len() == 0
     }
 
+    /// The layout of the elements.
+    #[inline]
+    pub(super) fn typed(&self) -> &Typed<'a> {
+        &self.typed
+    }
+
+    /// The bytes of the elements, counted from the first one.
+    #[inline]
+    pub(super) fn byte_range(&self) -> (isize, isize) {
+        self.bytes
+    }
+
+    /// The memory of the elements.
+    #[inline]
+    pub(super) fn source(&self) -> Source<'a> {
+        let (low, high) = self.bytes;
+        // SAFETY: 1. By 4 of `ImportedTensor::from_raw` these bytes are initialised, and alive as
+        // long as the handle, which is borrowed for `'a`. This crate lent them with this
+        // access, or 5 of `from_raw` guarantees the same.
+        unsafe { Source::new(self.typed.first, low, high, self.access) }
+    }
+
     /// Reads one element.
     ///
     /// # Errors
@@ -82,85 +154,139 @@ impl<'a, T: Readable> Elements<'a, T> {
     #[inline]
     pub fn load(&self, index: &[usize]) -> Result<T, Error> {
         let position = self.typed.position(index)?;
-        // SAFETY: 1. `position` was computed from an index inside of the shape.
-        unsafe { self.load_at(position) }
-    }
-
-    /// Reads the element at `position`, in bytes from the first element.
-    ///
-    /// # Safety
-    ///
-    /// 1. `position` is that of an index inside of the shape.
-    #[inline]
-    unsafe fn load_at(&self, position: isize) -> Result<T, Error> {
-        // SAFETY: by 1 and by 4 of `ImportedTensor::from_raw` the offset leads to an element of
-        // the same allocation.
+        // SAFETY: `position` was computed from an index inside of the shape. By 4 of
+        // `ImportedTensor::from_raw` it leads to an element of the same allocation.
         let place = unsafe { self.typed.first.offset(position) };
         // SAFETY: 1. By 4 of `ImportedTensor::from_raw` the element is initialised, and alive as
         // long as the handle, which is borrowed. This crate lent it with this access, or 5
         // of `from_raw` guarantees the same.
         let element = unsafe { self.access.load::<T>(place) };
         // SAFETY: 1. `load` read all bytes from initialised memory.
-        unsafe { checked(element) }
+        unsafe { block::checked(element) }
     }
 
-    /// Folds `f` over the elements of a run. Contiguous elements are copied in blocks
-    /// first.
-    ///
-    /// # Safety
-    ///
-    /// 1. All positions of the run are those of indices inside of the shape.
-    #[inline]
-    unsafe fn fold_run<A>(
-        &self,
-        run: Run,
-        mut result: A,
-        f: &mut impl FnMut(A, Result<T, Error>) -> A,
-    ) -> A {
-        let mut position = run.start;
-        let (size, mut left) = (size_of::<T>(), run.len);
-        let most = const { BLOCK / size_of::<T>() };
-        if usize::try_from(run.step) != Ok(size) || most == 0 {
-            for _ in 0..left {
-                // SAFETY: 1. Guaranteed by our caller's 1.
-                result = f(result, unsafe { self.load_at(position) });
-                // After the last element this value is not used, so it may wrap.
-                position = position.wrapping_add(run.step);
-            }
-            return result;
+    /// The axes in an order, and the position of the first element in it.
+    pub(super) fn axes(&self, order: Visit) -> (Axes, isize) {
+        let Typed { shape, strides, step, .. } = self.typed;
+        let (step, size) = (step.unsigned_abs(), size_of::<T>());
+        match order {
+            Visit::RowMajor => (Axes::new(shape, strides, step, size), 0),
+            Visit::Memory => Axes::in_memory_order(shape, strides, step, size),
         }
-        let mut block = MaybeUninit::<Block>::uninit();
-        while left > 0 {
-            let count = left.min(most);
-            let bytes = count.wrapping_mul(size);
-            // SAFETY: by 1 the offset leads to an element of the same allocation.
-            let from = unsafe { self.typed.first.offset(position) };
-            // SAFETY: 1. As in `load_at`, for contiguous elements. 2. The block is a local
-            // variable, and has room for `count` elements.
-            unsafe { self.access.copy(from, block.as_mut_ptr().cast(), bytes) };
-            for index in 0..count {
-                let element = block.as_ptr().cast::<MaybeUninit<T>>().wrapping_add(index);
-                // SAFETY: `element` lies in the part of the block that was written, and any
-                // bytes are a valid `MaybeUninit`.
-                let element = unsafe { element.read_unaligned() };
-                // SAFETY: 1. The bytes were copied from initialised memory.
-                result = f(result, unsafe { checked(element) });
-            }
-            left = left.wrapping_sub(count);
-            // A size in memory fits. After the last block the value is not used, so it may
-            // wrap.
-            position = position.wrapping_add_unsigned(bytes);
-        }
-        result
     }
 
-    /// Iterates over all elements in row-major order of their indices, and validates each
-    /// of them. For types without invalid bit patterns, [`iter`](Self::iter) is simpler.
+    /// Calls a function with each piece of the tensor, copied to private memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidBits`].
     #[inline]
-    pub fn try_iter(
+    pub(super) fn visit(
         &self,
-    ) -> impl ExactSizeIterator<Item = Result<T, Error>> + FusedIterator + use<'a, T> {
-        TryIter { elements: *self, positions: Positions::of(self.typed) }
+        order: Visit,
+        mut f: impl FnMut(Part<'_>, &mut [T]),
+    ) -> Result<(), Error> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let source = self.source();
+        let mut room = Room::<T, BLOCK>::new();
+        if self.typed.is_contiguous::<T>() {
+            let buffer = room.as_mut_slice();
+            let (most, mut left) = (buffer.len(), self.len());
+            let mut position = 0_isize;
+            while left > 0 {
+                let len = left.min(most);
+                let bytes = len.wrapping_mul(size_of::<T>());
+                let piece = Part::of_run(position, bytes);
+                f(piece, block::read(piece, &source, buffer)?);
+                left = left.wrapping_sub(len);
+                position = position.wrapping_add_unsigned(bytes);
+            }
+            return Ok(());
+        }
+        let (axes, first) = self.axes(order);
+        let tiles = Pieces::room_for_tiles(&axes);
+        let mut heap = block::on_heap::<T>(if tiles > BLOCK { tiles } else { 0 });
+        let buffer = match heap.spare_capacity_mut() {
+            [] => room.as_mut_slice(),
+            buffer => buffer,
+        };
+        let mut pieces = Pieces::new(axes, first, size_of::<T>(), size_of_val(buffer));
+        while let Some(piece) = pieces.take() {
+            f(piece, block::read(piece, &source, buffer)?);
+        }
+        Ok(())
+    }
+
+    /// The elements as a slice, if no one writes them, and if they are one.
+    #[inline]
+    fn as_frozen_slice(&self) -> Result<Option<&'a [T]>, Error> {
+        if self.access != Access::Frozen {
+            return Ok(None);
+        }
+        // SAFETY: 1. By 4 of `ImportedTensor::from_raw` the elements are initialised, and alive
+        // as long as the handle, which is borrowed for `'a`. This crate lent them from a `&[T]`,
+        // so no one writes them.
+        match unsafe { self.typed.as_slice() } {
+            Ok(slice) => Ok(Some(slice)),
+            Err(error @ Error::InvalidBits { .. }) => Err(error),
+            // Elements that are not contiguous, or not aligned, are copied.
+            Err(_) => Ok(None),
+        }
+    }
+
+    #[inline]
+    fn try_each(&self, order: Visit, mut f: impl FnMut(&[T])) -> Result<(), Error> {
+        match self.as_frozen_slice()? {
+            Some([]) => Ok(()),
+            Some(slice) => {
+                f(slice);
+                Ok(())
+            }
+            None => self.visit(order, |_, block| f(block)),
+        }
+    }
+
+    /// Calls a function with blocks of elements, in row-major order of their indices, and
+    /// validates each block: [`for_each_block`](Self::for_each_block) for any element type.
+    ///
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
+    /// # struct Mask(Vec<bool>);
+    /// # impl DLPackExport for Mask {
+    /// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    /// #         out.shape(&[3]).data(self.0.data())
+    /// #     }
+    /// # }
+    /// let tensor = Mask(vec![true, false, true]).into_dlpack()?.import()?;
+    /// let mut set = 0;
+    /// tensor.elements::<bool>()?.try_for_each_block(|block| {
+    ///     set += block.iter().filter(|&&bit| bit).count();
+    /// })?;
+    /// assert_eq!(set, 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidBits`]. The function has been called with the blocks before the one
+    /// that contains the invalid element.
+    #[inline]
+    pub fn try_for_each_block(&self, f: impl FnMut(&[T])) -> Result<(), Error> {
+        self.try_each(Visit::RowMajor, f)
+    }
+
+    /// Calls a function with blocks of elements, in the order of the memory, and validates
+    /// each block: [`for_each_block_unordered`](Self::for_each_block_unordered) for any
+    /// element type.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`try_for_each_block`](Self::try_for_each_block).
+    #[inline]
+    pub fn try_for_each_block_unordered(&self, f: impl FnMut(&[T])) -> Result<(), Error> {
+        self.try_each(Visit::Memory, f)
     }
 
     /// Copies all elements in row-major order, each read at its own moment.
@@ -173,117 +299,121 @@ impl<'a, T: Readable> Elements<'a, T> {
         let mut copy = Vec::new();
         let bytes = self.len().saturating_mul(size_of::<T>());
         copy.try_reserve_exact(self.len()).map_err(|_| Error::OutOfMemory { bytes })?;
-        let mut room = copy.spare_capacity_mut();
-        for run in Runs::of(self.typed) {
-            let (places, rest) = room.split_at_mut_checked(run.len).unwrap_or_default();
-            room = rest;
-            // SAFETY: 1. All positions of the run are inside of the shape. 2. `places` has
-            // as many entries as the run has elements, or none.
-            unsafe { self.copy_run(run, places)? };
-        }
-        // SAFETY: the capacity is at least `len`, and the runs, which have `len` elements
-        // together, filled it from the start.
-        unsafe { copy.set_len(self.len()) };
+        let room = copy.spare_capacity_mut().get_mut(..self.len()).unwrap_or_default();
+        let read = self.copy_to(room)?;
+        // SAFETY: the capacity is at least `read`, and that many elements were written.
+        unsafe { copy.set_len(read) };
         Ok(copy)
     }
 
-    /// Fills `to` with the elements of a run. On success all of them are valid values.
+    /// Copies all elements in row-major order to a slice, each read at its own moment.
     ///
-    /// # Safety
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
+    /// # struct Samples(Vec<f32>);
+    /// # impl DLPackExport for Samples {
+    /// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    /// #         out.shape(&[2]).data(self.0.data())
+    /// #     }
+    /// # }
+    /// let tensor = Samples(vec![1.5, 2.5]).into_dlpack()?.import()?;
+    /// let mut copy = [0.0; 2];
+    /// tensor.elements::<f32>()?.copy_to_slice(&mut copy)?;
+    /// assert_eq!(copy, [1.5, 2.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
-    /// 1. All positions of the run are those of indices inside of the shape.
-    /// 2. `to` is not longer than the run.
-    #[inline]
-    unsafe fn copy_run(&self, run: Run, to: &mut [MaybeUninit<T>]) -> Result<(), Error> {
-        let mut position = run.start;
-        if usize::try_from(run.step) != Ok(size_of::<T>()) {
-            for place in to {
-                // SAFETY: 1. Guaranteed by our caller's 1.
-                place.write(unsafe { self.load_at(position) }?);
-                // After the last element this value is not used, so it may wrap.
-                position = position.wrapping_add(run.step);
-            }
-            return Ok(());
+    /// # Errors
+    ///
+    /// [`Error::LenMismatch`] if the slice does not have [`len`](Self::len) elements;
+    /// [`Error::InvalidBits`], after which the slice contains some of the elements.
+    pub fn copy_to_slice(&self, to: &mut [T]) -> Result<(), Error> {
+        self.typed.same_len(to.len())?;
+        if T::ANY_BITS {
+            // SAFETY: it is the same memory, borrowed uniquely. `copy_to` writes initialised
+            // bytes only, and by 4 of `Element` any such bytes are a valid `T`.
+            let room = unsafe {
+                slice::from_raw_parts_mut(to.as_mut_ptr().cast::<MaybeUninit<T>>(), to.len())
+            };
+            return self.copy_to(room).map(|_| ());
         }
-        // SAFETY: by 1 the offset leads to an element of the same allocation.
-        let from = unsafe { self.typed.first.offset(position) };
-        // SAFETY: 1. As in `load_at`, for `to.len()` contiguous elements. 2. `to` is
-        // uniquely borrowed.
-        unsafe { self.access.copy(from, to.as_mut_ptr().cast(), size_of_val(to)) };
-        // SAFETY: all bytes of `to` were just written, with bytes from initialised memory.
-        let bytes = unsafe { slice::from_raw_parts(to.as_ptr().cast(), size_of_val(to)) };
-        if T::are_valid(bytes) { Ok(()) } else { Err(Error::InvalidBits { dtype: T::DTYPE }) }
-    }
-}
-
-/// Size in bytes of the block into which elements are copied before `fold` calls its
-/// function.
-const BLOCK: usize = 4096;
-
-/// An aligned buffer of [`BLOCK`] bytes.
-#[repr(align(64))]
-struct Block {
-    _bytes: [u8; BLOCK],
-}
-
-/// Returns the value with these bytes, if they are a valid value.
-///
-/// # Safety
-///
-/// 1. All bytes are initialised.
-#[inline(always)]
-unsafe fn checked<T: Readable>(element: MaybeUninit<T>) -> Result<T, Error> {
-    // SAFETY: by 1 the bytes of the local variable are initialised.
-    let bytes = unsafe { slice::from_raw_parts(element.as_ptr().cast(), size_of::<T>()) };
-    if !T::are_valid(bytes) {
-        return Err(Error::InvalidBits { dtype: T::DTYPE });
-    }
-    // SAFETY: by 1 of `Readable` valid bytes are a value.
-    Ok(unsafe { element.assume_init() })
-}
-
-impl<'a, T: AnyBits> Elements<'a, T> {
-    /// Iterates over all elements in row-major order of their indices.
-    #[inline]
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + FusedIterator + use<'a, T> {
-        // Every bit pattern is a valid value, so no element is an error.
-        self.try_iter().map(|element| element.unwrap_or_else(|_| zero()))
-    }
-}
-
-/// The iterator of [`Elements::try_iter`].
-struct TryIter<'a, T> {
-    elements: Elements<'a, T>,
-    positions: Positions<'a>,
-}
-
-impl<T: Readable> Iterator for TryIter<'_, T> {
-    type Item = Result<T, Error>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let position = self.positions.next()?;
-        // SAFETY: 1. `Positions` yields positions of indices inside of the shape.
-        Some(unsafe { self.elements.load_at(position) })
-    }
-
-    #[inline]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.positions.size_hint()
-    }
-
-    #[inline]
-    fn fold<A, F: FnMut(A, Self::Item) -> A>(self, result: A, mut f: F) -> A {
-        let elements = self.elements;
-        self.positions.into_runs().fold(result, |result, run| {
-            // SAFETY: 1. All positions of the run are inside of the shape.
-            unsafe { elements.fold_run(run, result, &mut f) }
+        let mut rest = to;
+        self.visit(Visit::RowMajor, |_, block| {
+            let (to, after) = core::mem::take(&mut rest).split_at_mut(block.len());
+            to.copy_from_slice(block);
+            rest = after;
         })
     }
+
+    /// Fills a buffer of `len` elements in row-major order. Returns the number of elements
+    /// that were written from its start on, all of them valid values.
+    fn copy_to(&self, to: &mut [MaybeUninit<T>]) -> Result<usize, Error> {
+        if self.is_empty() {
+            return Ok(0);
+        }
+        let (axes, first) = self.axes(Visit::RowMajor);
+        let source = self.source();
+        // Contiguous elements are one piece. Otherwise a piece is zeroed before it is read,
+        // and is still cached then.
+        let room = Pieces::room_for_copy(&axes);
+        let mut pieces = Pieces::new(axes, first, size_of::<T>(), room);
+        let (mut rest, mut written) = (to, 0_usize);
+        while let Some(piece) = pieces.take() {
+            let read = block::read(piece, &source, rest)?.len();
+            rest = rest.get_mut(read..).unwrap_or_default();
+            written = written.saturating_add(read);
+        }
+        Ok(written)
+    }
 }
 
-impl<T: Readable> ExactSizeIterator for TryIter<'_, T> {}
-impl<T: Readable> FusedIterator for TryIter<'_, T> {}
+impl<T: AnyBits> Elements<'_, T> {
+    /// Calls a function with blocks of elements, in row-major order of their indices, at the
+    /// speed of a slice.
+    ///
+    /// The blocks are copies in private memory. They are not empty, and have different
+    /// lengths. The last one may end anywhere; no block ends inside of an element. Memory
+    /// that no one writes (that of an `Arc<[T]>` of this program) is not copied.
+    ///
+    /// The function may access the same memory in other ways. A panic of the function has no
+    /// effect on the memory.
+    ///
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
+    /// # struct Samples(Vec<i32>);
+    /// # impl DLPackExport for Samples {
+    /// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    /// #         out.shape(&[3]).data(self.0.data())
+    /// #     }
+    /// # }
+    /// let tensor = Samples(vec![1, 2, 3]).into_dlpack()?.import()?;
+    /// let mut sum = 0_i64;
+    /// tensor.elements::<i32>()?.for_each_block(|block| {
+    ///     sum += block.iter().map(|&value| i64::from(value)).sum::<i64>();
+    /// });
+    /// assert_eq!(sum, 6);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub fn for_each_block(&self, f: impl FnMut(&[T])) {
+        let () = BitsAreValid::<T>::OK;
+        // Every bit pattern is a valid value, so no element is an error.
+        let _ = self.try_for_each_block(f);
+    }
+
+    /// Calls a function with blocks of elements, in the order of the memory: for a function
+    /// whose result does not depend on the order, such as a sum or a maximum.
+    ///
+    /// A transposed or reversed tensor is read as fast as a contiguous one. Each element is
+    /// visited as often as it has indices: an element of a broadcast tensor more than once.
+    /// Otherwise this is [`for_each_block`](Self::for_each_block).
+    #[inline]
+    pub fn for_each_block_unordered(&self, f: impl FnMut(&[T])) {
+        let () = BitsAreValid::<T>::OK;
+        // Every bit pattern is a valid value, so no element is an error.
+        let _ = self.try_for_each_block_unordered(f);
+    }
+}
 
 impl<T> Clone for Elements<'_, T> {
     #[inline]

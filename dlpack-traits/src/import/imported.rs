@@ -32,7 +32,7 @@ use crate::version::Version;
 ///
 /// | other owners | access | method |
 /// |---|---|---|
-/// | may write | copies of elements | [`elements`](Self::elements) |
+/// | may write | copies of elements, one by one or in blocks at the speed of a slice | [`elements`](Self::elements), and for writing [`elements_mut`](Self::elements_mut) |
 /// | do not write | `&[T]` | [`frozen`](Self::frozen), for memory that this program exported read-only and that no one writes; or `unsafe` [`assume_frozen`](Self::assume_frozen) |
 /// | do not access it | `&mut [T]` | [`exclusive`](Self::exclusive), for memory that this program exported by value and that has no other owner, or for a copy that it made ([`to_own_copy`](Self::to_own_copy)); or `unsafe` [`assume_exclusive`](Self::assume_exclusive) |
 ///
@@ -111,9 +111,11 @@ impl ImportedTensor {
     ///    [`legacy_writable`](ImportPolicy::legacy_writable). On host devices the
     ///    elements are ready when this is called.
     /// 5. Until the deleter is called, no one writes an element at the moment at which it
-    ///    is read through this handle, except byte-wise atomically, as
-    ///    [`SharedBuffer`](crate::SharedBuffer) does and as relaxed stores to `AtomicU8`s
-    ///    do; and no `&mut` to it is used.
+    ///    is read through this handle, or accesses it at the moment at which it is written
+    ///    through this handle ([`elements_mut`](Self::elements_mut)), except byte-wise
+    ///    atomically, as [`SharedBuffer`](crate::SharedBuffer) does and as relaxed loads and
+    ///    stores of `AtomicU8`s do. No `&mut` to it is used, and no `&` while it is written
+    ///    through this handle.
     #[inline(always)]
     pub unsafe fn from_raw<A: Abi>(managed: *mut A) -> Result<Self, Error> {
         // SAFETY: guaranteed by our caller, whose obligations are the same.

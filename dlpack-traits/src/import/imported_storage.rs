@@ -12,7 +12,7 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use super::{Elements, Exclusive, ImportedTensor};
+use super::{Elements, ElementsMut, Exclusive, ImportedTensor};
 use crate::describe::{AsLayout, Describe, Description, Shaped, alignment};
 use crate::dtype::DataType;
 use crate::element::{Element, Readable};
@@ -208,6 +208,21 @@ impl<T> ImportedStorage<T> {
         T: Readable,
     {
         self.tensor.elements()
+    }
+
+    /// The elements, read and written by value, as `T`: [`ImportedTensor::elements_mut`]. Other
+    /// owners may read and write them meanwhile.
+    ///
+    /// This takes `&mut self`, but clones of this storage own the same memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ImportedTensor::elements_mut`].
+    pub fn elements_mut(&mut self) -> Result<ElementsMut<'_, T>, Error>
+    where
+        T: Readable,
+    {
+        self.tensor.elements_mut()
     }
 
     /// Converts to a storage of the same memory with elements of type `U`.

@@ -6,9 +6,12 @@
 //! are for memory that no one else writes ([`Frozen`]) or that no one else accesses
 //! ([`Exclusive`]).
 
+mod block;
 mod copied;
 mod dims;
+mod element_iter;
 mod elements;
+mod elements_mut;
 mod from_dims;
 mod from_tensor;
 mod import_error;
@@ -28,6 +31,7 @@ mod typed;
 mod validate;
 
 pub use elements::Elements;
+pub use elements_mut::ElementsMut;
 pub use from_dims::FromDims;
 pub use from_tensor::{FromElements, ImportStorage};
 pub use import_error::ImportError;

@@ -51,6 +51,27 @@ impl ImportedTensor {
     ///
     /// READ_ONLY is no such guarantee: it binds consumers, not the producer.
     ///
+    /// The recipe for a slice of foreign memory, for a program that knows that no one writes
+    /// it, for example because it waits for all threads that could.
+    /// [`elements`](Self::elements) needs no such knowledge, and its blocks are as fast.
+    ///
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, ImportedTensor, Storage};
+    /// # struct Samples(Vec<f32>);
+    /// # impl DLPackExport for Samples {
+    /// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    /// #         out.shape(&[2]).data(self.0.data())
+    /// #     }
+    /// # }
+    /// # let pointer = Samples(vec![1.5, 2.5]).into_dlpack()?.into_raw();
+    /// # // SAFETY: 1. to 5. `into_raw` returned a valid struct, whose owner we are now.
+    /// # let tensor = unsafe { ImportedTensor::from_raw(pointer)? };
+    /// // SAFETY: 1. The producer does not write the elements while `samples` is used.
+    /// let samples = unsafe { tensor.assume_frozen() }.as_slice::<f32>()?;
+    /// assert_eq!(samples, [1.5, 2.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Safety
     ///
     /// 1. No one writes to the elements while the result, or a slice that was made from it,
@@ -88,6 +109,35 @@ impl ImportedTensor {
     /// Grants access as `&mut [T]`. The caller guarantees that no one else accesses the
     /// elements.
     ///
+    /// The recipe for a mutable slice of foreign memory, for a program that knows that no
+    /// other owner uses it. [`elements_mut`](Self::elements_mut) needs no such knowledge, and
+    /// updates blocks in less than twice the time.
+    ///
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Describe, Description, DescriptionMut, Error};
+    /// # use dlpack_traits::{ImportedTensor, Storage};
+    /// # struct Samples(Vec<f32>);
+    /// # impl DLPackExport for Samples {
+    /// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    /// #         out.shape(&[2]).data(self.0.data())
+    /// #     }
+    /// #     fn describe_mut<'a>(
+    /// #         &'a mut self,
+    /// #         out: Describe<'a>,
+    /// #     ) -> Result<DescriptionMut<'a>, Error> {
+    /// #         out.shape(&[2]).data_mut(self.0.data_mut())
+    /// #     }
+    /// # }
+    /// # let pointer = Samples(vec![1.5, 2.5]).into_dlpack()?.into_raw();
+    /// # // SAFETY: 1. to 5. `into_raw` returned a valid struct, whose owner we are now.
+    /// # let mut tensor = unsafe { ImportedTensor::from_raw(pointer)? };
+    /// // SAFETY: 1. No one else accesses the elements while `exclusive` is used.
+    /// let mut exclusive = unsafe { tensor.assume_exclusive() }?;
+    /// exclusive.as_mut_slice::<f32>()?.fill(0.5);
+    /// assert_eq!(tensor.elements::<f32>()?.to_vec()?, [0.5, 0.5]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::ReadOnly`] and [`Error::Overlapping`], whatever the caller guarantees. A
@@ -120,18 +170,10 @@ impl<'a> Frozen<'a> {
     /// [`Error::Misaligned`], [`Error::InvalidBits`].
     #[inline]
     pub fn as_slice<T: Readable>(self) -> Result<&'a [T], Error> {
-        let (first, len) = self.tensor.typed::<T>()?.as_raw_slice::<T>()?;
-        let byte_len = len.saturating_mul(size_of::<T>());
-        // SAFETY: by 4 of `from_raw` there are `byte_len` initialised bytes, alive as long
-        // as the handle, which is borrowed for `'a`. By 1 of `assume_frozen` (or because no
-        // one else accesses them) no one writes to them.
-        let bytes = unsafe { slice::from_raw_parts(first.cast::<u8>(), byte_len) };
-        if !T::are_valid(bytes) {
-            return Err(Error::InvalidBits { dtype: T::DTYPE });
-        }
-        // SAFETY: `as_raw_slice` returned `len` aligned elements. They are the bytes above,
-        // which by 1 of `Readable` are valid values.
-        Ok(unsafe { slice::from_raw_parts(first, len) })
+        // SAFETY: 1. By 4 of `from_raw` the elements are initialised, and alive as long as the
+        // handle, which is borrowed for `'a`. By 1 of `assume_frozen` (or because no one else
+        // accesses them) no one writes them.
+        unsafe { self.tensor.typed::<T>()?.as_slice() }
     }
 
     /// Borrows each element, in row-major order of the indices, in any layout.

@@ -1,10 +1,11 @@
 //! The elements of a tensor as a Rust type: [`Typed`].
 
 use core::iter::FusedIterator;
+use core::slice;
 
 use super::ImportedTensor;
 use crate::dtype::DataType;
-use crate::element::{AnyBits, BitsAreValid, Element, SizeMatches};
+use crate::element::{AnyBits, BitsAreValid, Element, Readable, SizeMatches};
 use crate::error::Error;
 use crate::strides::{self, Walk};
 
@@ -139,11 +140,17 @@ fn inner_axes(shape: &[i64], strides: &[i64], axes: &'static [i64]) -> Result<us
     }
 }
 
-impl Typed<'_> {
+impl<'a> Typed<'a> {
     /// The offset of an index from the first element, in bytes.
     #[inline]
     pub(crate) fn position(&self, index: &[usize]) -> Result<isize, Error> {
         Ok(self.bytes(position(self.shape, self.strides, index)?))
+    }
+
+    /// Checks the number of elements of a slice that is copied from or to.
+    #[inline]
+    pub(crate) fn same_len(&self, found: usize) -> Result<(), Error> {
+        if found == self.len { Ok(()) } else { Err(Error::LenMismatch { needed: self.len, found }) }
     }
 
     /// Converts an offset inside of the extent from units of stride to bytes.
@@ -153,9 +160,9 @@ impl Typed<'_> {
         isize::try_from(position).unwrap_or(0).wrapping_mul(self.step)
     }
 
-    /// Returns the address and the number of the elements, if they are a slice of `T`s.
+    /// Whether the elements are contiguous, in row-major order.
     #[inline]
-    pub(crate) fn as_raw_slice<T: Element>(&self) -> Result<(*mut T, usize), Error> {
+    pub(crate) fn is_contiguous<T: Element>(&self) -> bool {
         // If strides count parts, the parts inside of an element are contiguous, so the
         // elements are contiguous if the innermost stride is the number of parts.
         let parts = if self.step.unsigned_abs() == size_of::<T>() {
@@ -163,10 +170,36 @@ impl Typed<'_> {
         } else {
             const { parts_as_stride(T::AXES) }
         };
-        if !is_row_major(self.shape, self.strides, parts) {
+        is_row_major(self.shape, self.strides, parts)
+    }
+
+    /// Returns the address and the number of the elements, if they are a slice of `T`s.
+    #[inline]
+    pub(crate) fn as_raw_slice<T: Element>(&self) -> Result<(*mut T, usize), Error> {
+        if !self.is_contiguous::<T>() {
             return Err(Error::NotCompact);
         }
         Ok((self.as_aligned::<T>()?, self.len))
+    }
+
+    /// Borrows the elements as a slice, and validates them.
+    ///
+    /// # Safety
+    ///
+    /// 1. For `'a`, the elements are initialised and alive, and no one writes them.
+    #[inline]
+    pub(crate) unsafe fn as_slice<T: Readable>(&self) -> Result<&'a [T], Error> {
+        let (first, len) = self.as_raw_slice::<T>()?;
+        let byte_len = len.saturating_mul(size_of::<T>());
+        // SAFETY: `as_raw_slice` returned the address of `byte_len` contiguous bytes, which by
+        // 1 are initialised, and which no one writes for `'a`.
+        let bytes = unsafe { slice::from_raw_parts(first.cast::<u8>(), byte_len) };
+        if !T::are_valid(bytes) {
+            return Err(Error::InvalidBits { dtype: T::DTYPE });
+        }
+        // SAFETY: `as_raw_slice` returned `len` aligned elements. They are the bytes above,
+        // which by 1 of `Readable` are valid values.
+        Ok(unsafe { slice::from_raw_parts(first, len) })
     }
 
     /// Returns the address of the first element, if all elements are aligned.

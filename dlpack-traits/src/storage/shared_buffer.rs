@@ -3,12 +3,14 @@
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::slice;
 
 use crate::byte_atomic;
 use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid, SizeMatches, bytes_of};
 use crate::error::Error;
-use crate::storage::{AlignedBuf, DataRef, SharedOwner, Storage, TryArc};
+use crate::storage::{AlignedBuf, BLOCK, DataRef, Room, SharedOwner, Storage, TryArc};
 
 /// A buffer of elements that several owners read **and write** at once: Rust,
 /// NumPy, PyTorch.
@@ -120,17 +122,178 @@ impl<T: AnyBits> SharedBuffer<T> {
     pub fn to_vec(&self) -> Vec<T> {
         let len = self.len();
         let mut copy = Vec::<T>::with_capacity(len);
-        let to = copy.as_mut_ptr().cast::<u8>();
-        // SAFETY: 1. The block has `byte_len` bytes, lives while `self` is borrowed, is
-        // initialised, and may be written. 2. Rust accesses it through `byte_atomic` only.
-        // 3. The vector is new, and has room for `len` elements.
-        unsafe {
-            byte_atomic::copy_from_shared(self.block.as_ptr(), to, self.block.byte_len());
+        if let Some(room) = copy.spare_capacity_mut().get_mut(..len) {
+            self.read(0, room);
+            // SAFETY: the capacity is at least `len`, and `read` wrote that many elements.
+            unsafe { copy.set_len(len) };
         }
-        // SAFETY: there is room for `len` elements, all their bytes were written, and any
-        // bytes are a valid `T`: each constructor asserts it.
-        unsafe { copy.set_len(len) };
         copy
+    }
+
+    /// Copies all elements to a slice, each read at its own moment.
+    ///
+    /// # Panics
+    ///
+    /// If the slice does not have [`len`](Self::len) elements.
+    pub fn copy_to_slice(&self, to: &mut [T]) {
+        self.check_len(to.len());
+        // SAFETY: it is the same memory, borrowed uniquely. `read` writes valid elements only.
+        let to = unsafe { slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) };
+        self.read(0, to);
+    }
+
+    /// Writes all elements, each at its own moment.
+    ///
+    /// ```
+    /// use dlpack_traits::SharedBuffer;
+    ///
+    /// let buffer = SharedBuffer::zeroed(3)?;
+    /// buffer.copy_from_slice(&[1_i32, 2, 3]);
+    /// assert_eq!(buffer.to_vec(), [1, 2, 3]);
+    /// # Ok::<(), dlpack_traits::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the slice does not have [`len`](Self::len) elements.
+    pub fn copy_from_slice(&self, from: &[T]) {
+        self.check_len(from.len());
+        self.write(0, from);
+    }
+
+    /// Writes one value to all elements.
+    pub fn fill(&self, value: T) {
+        let mut room = Room::<T, BLOCK>::new();
+        let block = room.fill(value);
+        let len = block.len();
+        for first in (0..self.len()).step_by(len) {
+            let len = len.min(self.len().wrapping_sub(first));
+            self.write(first, block.get(..len).unwrap_or_default());
+        }
+    }
+
+    /// Calls a function with blocks of elements, in their order, at the speed of a slice.
+    ///
+    /// The blocks are copies in private memory. They are not empty, and have different
+    /// lengths. The function may access the buffer. A panic of the function has no effect on
+    /// the buffer.
+    ///
+    /// ```
+    /// use dlpack_traits::SharedBuffer;
+    ///
+    /// let samples = SharedBuffer::from_slice(&[0.5_f32, 2.0, 1.0])?;
+    /// let mut highest = f32::NEG_INFINITY;
+    /// samples.for_each_block(|block| {
+    ///     highest = block.iter().copied().fold(highest, f32::max);
+    /// });
+    /// assert_eq!(highest, 2.0);
+    /// # Ok::<(), dlpack_traits::Error>(())
+    /// ```
+    #[inline]
+    pub fn for_each_block(&self, mut f: impl FnMut(&[T])) {
+        self.blocks(|_, block| f(block));
+    }
+
+    /// Calls a function with blocks of elements, in their order, and writes each block back.
+    ///
+    /// The blocks are copies in private memory, as those of
+    /// [`for_each_block`](Self::for_each_block). If another owner writes an element of a
+    /// block during the call, that value is lost. If the function panics, the blocks of the
+    /// calls before have been written, and its own block has not.
+    ///
+    /// ```
+    /// use dlpack_traits::SharedBuffer;
+    ///
+    /// let samples = SharedBuffer::from_slice(&[1.0_f32, 2.0])?;
+    /// samples.update_blocks(|block| {
+    ///     for sample in block {
+    ///         *sample *= 2.0;
+    ///     }
+    /// });
+    /// assert_eq!(samples.to_vec(), [2.0, 4.0]);
+    /// # Ok::<(), dlpack_traits::Error>(())
+    /// ```
+    #[inline]
+    pub fn update_blocks(&self, mut f: impl FnMut(&mut [T])) {
+        self.blocks(|first, block| {
+            f(block);
+            self.write(first, block);
+        });
+    }
+
+    /// Replaces each element by a function of it, by blocks:
+    /// [`update_blocks`](Self::update_blocks).
+    #[inline]
+    pub fn map_in_place(&self, mut f: impl FnMut(T) -> T) {
+        self.update_blocks(|block| {
+            for element in block {
+                *element = f(*element);
+            }
+        });
+    }
+
+    /// Calls a function with the index of the first element of each block, and with a copy
+    /// of the block.
+    #[inline]
+    fn blocks(&self, mut f: impl FnMut(usize, &mut [T])) {
+        let mut room = Room::<T, BLOCK>::new();
+        let room = room.as_mut_slice();
+        let (len, most) = (self.len(), room.len());
+        for first in (0..len).step_by(most) {
+            let len = most.min(len.wrapping_sub(first));
+            if let Some(room) = room.get_mut(..len) {
+                f(first, self.read(first, room));
+            }
+        }
+    }
+
+    /// Reads elements from an index on.
+    ///
+    /// # Panics
+    ///
+    /// If an index is out of bounds.
+    #[inline]
+    fn read<'b>(&self, first: usize, to: &'b mut [MaybeUninit<T>]) -> &'b mut [T] {
+        let from = self.range(first, to.len());
+        // SAFETY: 1. The elements are inside of the block, which lives while `self` is
+        // borrowed, is initialised, and may be written. 2. Rust accesses it through
+        // `byte_atomic` only. 3. `to` is borrowed uniquely.
+        unsafe {
+            byte_atomic::copy_from_shared(from, to.as_mut_ptr().cast(), size_of_val(to));
+        }
+        // SAFETY: all bytes were just written, with initialised ones, and any bytes are a
+        // valid `T`: each constructor asserts it.
+        unsafe { slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) }
+    }
+
+    /// Writes elements from an index on.
+    ///
+    /// # Panics
+    ///
+    /// If an index is out of bounds.
+    #[inline]
+    fn write(&self, first: usize, from: &[T]) {
+        let to = self.range(first, from.len());
+        let from = bytes_of(from);
+        // SAFETY: 1. The bytes are borrowed, and private. 2. The elements are inside of the
+        // block, which lives while `self` is borrowed, is initialised, and may be written.
+        // 3. Rust accesses it through `byte_atomic` only.
+        unsafe { byte_atomic::copy_to_shared(from.as_ptr(), to, from.len()) };
+    }
+
+    /// The address of some elements.
+    #[inline]
+    fn range(&self, first: usize, len: usize) -> *mut u8 {
+        let end = first.checked_add(len);
+        assert!(end.is_some_and(|end| end <= self.len()), "elements out of bounds");
+        // SAFETY: `first` is in bounds, or one past the end, so this stays inside the block.
+        unsafe { self.block.as_ptr().add(first.wrapping_mul(size_of::<T>())) }
+    }
+
+    /// Checks the number of elements of a slice.
+    fn check_len(&self, found: usize) {
+        let len = self.len();
+        assert!(found == len, "expected a slice of {len} elements, got {found}");
     }
 
     /// The address of one element.

@@ -56,6 +56,10 @@ where
     assert!(is_mix(elements.load(&last).unwrap(), old, new));
     assert!(elements.iter().all(|value| is_mix(value, old, new)));
     elements.iter().for_each(|value| assert!(is_mix(value, old, new)));
+    elements.for_each_block(|block| assert!(block.iter().all(|&value| is_mix(value, old, new))));
+    elements.for_each_block_unordered(|block| {
+        assert!(block.iter().all(|&value| is_mix(value, old, new)));
+    });
     assert!(elements.to_vec().unwrap().into_iter().all(|value| is_mix(value, old, new)));
 }
 
@@ -138,6 +142,54 @@ fn exclusive_memory_of_an_imported_storage_is_read_byte_wise_atomically() {
             assert!(is_mix(foreign.elements().unwrap().load(&[0]).unwrap(), 1, 2));
             read_all::<u32>(foreign.imported(), 1, 2);
             assert!(foreign.imported().raw_bits().unwrap().iter().all(|code| code <= 0x0202_0202));
+        });
+    });
+}
+
+/// Blocks of one element type are written while other types of the same bytes are read and
+/// written: in a contiguous layout, and with strides.
+#[test]
+fn blocks_are_written_while_bytes_are_read() {
+    let buffer = SharedBuffer::from_slice(&[1_u8; 24]).unwrap();
+    let floats = Viewed(buffer.clone(), DataType::F32, [6]);
+    let mut contiguous = through_c(floats.to_dlpack().unwrap());
+    let words = Owner::new(buffer.clone(), &[2, 3]).strided(&[1, 4], 0).dtype(DataType::U16);
+    let mut strided = through_c(words.to_dlpack().unwrap());
+    let read = through_c(floats.to_dlpack().unwrap());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..ROUNDS.div_ceil(100) {
+                contiguous.elements_mut::<f32>().unwrap().update_blocks(|block| {
+                    assert!(block.iter().all(|&value| is_mix(value, 1, 2)));
+                    block.fill(f32::from_ne_bytes([2; 4]));
+                });
+                contiguous.elements_mut::<f32>().unwrap().fill(f32::from_ne_bytes([1; 4]));
+            }
+        });
+        scope.spawn(|| {
+            for _ in 0..ROUNDS.div_ceil(100) {
+                let mut elements = strided.elements_mut::<u16>().unwrap();
+                elements.map_in_place(|value| {
+                    assert!(is_mix(value, 1, 2));
+                    0x0202
+                });
+                elements.copy_from_slice(&[0x0101; 6]).unwrap();
+                elements.store(&[1, 2], 0x0202).unwrap();
+            }
+        });
+        scope.spawn(|| {
+            for _ in 0..ROUNDS.div_ceil(100) {
+                read_all::<f32>(&read, 1, 2);
+                buffer.for_each_block(|block| {
+                    assert!(block.iter().all(|&byte| is_mix(byte, 1, 2)));
+                });
+            }
+        });
+        scope.spawn(|| {
+            for _ in 0..ROUNDS.div_ceil(100) {
+                buffer.map_in_place(|byte| 3 - byte);
+                buffer.copy_from_slice(&[1; 24]);
+            }
         });
     });
 }

@@ -1,0 +1,170 @@
+//! A tensor cut into pieces that fit in a buffer: [`Pieces`].
+
+use core::mem::MaybeUninit;
+
+use super::axes::{Axes, Axis, signed};
+use super::part::{Part, TILE};
+use super::source::{Source, Target};
+
+/// The most bytes of a buffer for whole rows of tiles: less than the second-level cache of
+/// a current processor.
+const MOST: usize = 1 << 20;
+
+/// A tensor cut into pieces, in the order of its axes. Each piece is a number of steps
+/// along one axis, with all axes inside of that one.
+#[derive(Clone, Debug)]
+pub(crate) struct Pieces {
+    axes: Axes,
+    /// Bytes from the first element of the tensor to the first one of these axes.
+    first: isize,
+    /// The axis that is cut; the number of axes if the runs are cut.
+    cut: usize,
+    /// Steps along that axis in each piece but the last, or bytes of a run.
+    step: usize,
+    /// Pieces in one pass along that axis.
+    per_pass: usize,
+    /// The next piece, counted over all passes.
+    next: usize,
+    /// Number of pieces.
+    len: usize,
+}
+
+impl Pieces {
+    /// Cuts a tensor that is not empty into pieces of at most `room` bytes. `room` is not
+    /// less than the size of an element, `size`.
+    pub(crate) fn new(axes: Axes, first: isize, size: usize, room: usize) -> Self {
+        let list = axes.as_slice();
+        // From the innermost axis on, as many axes as fit in the room as a whole.
+        let mut inside = axes.run;
+        let mut cut = list.len();
+        let (mut most, mut dim) = (in_elements(room, size), axes.run);
+        for (index, axis) in list.iter().enumerate().rev() {
+            if inside > room {
+                break;
+            }
+            (cut, most, dim) = (index, room.checked_div(axis.to).unwrap_or(1), axis.dim);
+            inside = axis.dim.saturating_mul(axis.to);
+        }
+        let (step, per_pass) = if cut == list.len() {
+            (most, dim.div_ceil(most.max(1)))
+        } else {
+            // Pieces of nearly equal size.
+            let per_pass = dim.div_ceil(most.max(1));
+            (dim.div_ceil(per_pass.max(1)), per_pass)
+        };
+        let step = step.max(1);
+        let per_pass = if cut == list.len() { per_pass } else { dim.div_ceil(step) };
+        let passes = list.iter().take(cut).fold(1_usize, |passes, axis| {
+            // All elements together have at most `isize::MAX` bytes.
+            passes.saturating_mul(axis.dim)
+        });
+        Self { first, cut, step, per_pass, next: 0, len: passes.saturating_mul(per_pass), axes }
+    }
+
+    /// The size of the buffer, in bytes, in which the axes can be read by whole tiles; 0 if
+    /// their order is kind to the cache, or if no such buffer is small enough.
+    pub(crate) fn room_for_tiles(axes: &Axes) -> usize {
+        match axes.as_slice() {
+            [.., rows, columns] if columns.from.unsigned_abs() > rows.from.unsigned_abs() => {
+                let room = TILE.min(rows.dim).saturating_mul(rows.to);
+                if room > MOST { 0 } else { room }
+            }
+            _ => 0,
+        }
+    }
+
+    /// The most bytes of a piece of a copy whose destination has room for all of them: no
+    /// limit for a contiguous tensor.
+    pub(crate) fn room_for_copy(axes: &Axes) -> usize {
+        match axes.as_slice() {
+            [] => usize::MAX,
+            [.., rows, columns] if columns.from.unsigned_abs() > rows.from.unsigned_abs() => {
+                TILE.min(rows.dim).saturating_mul(rows.to).max(MOST)
+            }
+            _ => MOST,
+        }
+    }
+
+    /// Skips the first pieces.
+    #[inline]
+    pub(crate) fn skip(mut self, pieces: usize) -> Self {
+        self.next = pieces;
+        self
+    }
+
+    /// The next piece.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<Part<'_>> {
+        if self.next >= self.len {
+            return None;
+        }
+        let index = self.next;
+        self.next = index.wrapping_add(1);
+        let list = self.axes.as_slice();
+        let mut pass = index.checked_div(self.per_pass).unwrap_or(0);
+        let done = index.wrapping_sub(pass.wrapping_mul(self.per_pass)).wrapping_mul(self.step);
+        let mut position = self.first;
+        for axis in list.iter().take(self.cut).rev() {
+            let outer = pass.checked_div(axis.dim).unwrap_or(0);
+            let index = pass.wrapping_sub(outer.wrapping_mul(axis.dim));
+            position = position.wrapping_add(axis.from.wrapping_mul(signed(index)));
+            pass = outer;
+        }
+        let run = self.axes.run;
+        Some(if let Some([axis, inner @ ..]) = list.get(self.cut..) {
+            position = position.wrapping_add(axis.from.wrapping_mul(signed(done)));
+            let dim = self.step.min(axis.dim.wrapping_sub(done));
+            Part { position, outer: Axis { dim, ..*axis }, inner, run }
+        } else {
+            position = position.wrapping_add(signed(done));
+            Part::of_run(position, self.step.min(run.wrapping_sub(done)))
+        })
+    }
+}
+
+impl Part<'static> {
+    /// A single run of `len` bytes.
+    #[inline]
+    pub(crate) fn of_run(position: isize, len: usize) -> Self {
+        Self { position, outer: Axis { dim: 1, from: 0, to: len }, inner: &[], run: len }
+    }
+}
+
+impl Part<'_> {
+    /// Reads the piece to the start of a buffer, and returns that part of it. `None` if the
+    /// buffer is too small, or if the piece does not lie in the span of the source.
+    #[inline]
+    pub(crate) fn read_to<'b>(
+        self,
+        source: &Source<'_>,
+        to: &'b mut [MaybeUninit<u8>],
+    ) -> Option<&'b mut [u8]> {
+        let to = to.get_mut(..self.byte_len())?;
+        if let Some(position) = self.single() {
+            return source.read_run(position, to);
+        }
+        let to = zeroed(to);
+        self.read(source, to);
+        Some(to)
+    }
+
+    /// Writes the piece from the start of a buffer that contains it.
+    #[inline]
+    pub(crate) fn write_from(self, target: &Target<'_>, from: &[u8]) {
+        self.write(target, from);
+    }
+}
+
+/// Zeroes a buffer.
+#[inline]
+fn zeroed(to: &mut [MaybeUninit<u8>]) -> &mut [u8] {
+    to.fill(MaybeUninit::new(0));
+    // SAFETY: all bytes were just written.
+    unsafe { core::slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) }
+}
+
+/// The largest multiple of the size of an element that is not above `room`.
+#[inline]
+fn in_elements(room: usize, size: usize) -> usize {
+    room.checked_div(size).unwrap_or(0).saturating_mul(size)
+}

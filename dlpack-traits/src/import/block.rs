@@ -1,0 +1,65 @@
+//! Blocks of elements: pieces of a tensor that are copied to private memory.
+
+use alloc::vec::Vec;
+use core::mem::MaybeUninit;
+use core::slice;
+
+use crate::copy::{Part, Source};
+use crate::element::Readable;
+use crate::error::Error;
+
+/// Allocates a buffer of at least `bytes` bytes, if there is memory for it; otherwise, and
+/// for 0 bytes, the vector has no room.
+pub(super) fn on_heap<T>(bytes: usize) -> Vec<T> {
+    let mut buffer = Vec::new();
+    let len = bytes.checked_div(size_of::<T>()).unwrap_or(0);
+    // Without memory the caller uses a smaller buffer.
+    let _ = buffer.try_reserve_exact(len);
+    buffer
+}
+
+/// Borrows a buffer as bytes.
+#[inline]
+pub(super) fn as_bytes<T>(buffer: &mut [MaybeUninit<T>]) -> &mut [MaybeUninit<u8>] {
+    // SAFETY: it is the same memory, borrowed uniquely. Any bytes, also uninitialised ones,
+    // are a valid `MaybeUninit` of either type.
+    unsafe { slice::from_raw_parts_mut(buffer.as_mut_ptr().cast(), size_of_val(buffer)) }
+}
+
+/// Reads a piece of a tensor to a buffer, and validates its elements.
+///
+/// # Errors
+///
+/// [`Error::InvalidBits`].
+#[inline]
+pub(super) fn read<'b, T: Readable>(
+    piece: Part<'_>,
+    source: &Source<'_>,
+    buffer: &'b mut [MaybeUninit<T>],
+) -> Result<&'b mut [T], Error> {
+    // The piece fits in the buffer, and lies in the memory of the tensor.
+    let bytes = piece.read_to(source, as_bytes(buffer)).ok_or(Error::SizeOverflow)?;
+    if !T::are_valid(bytes) {
+        return Err(Error::InvalidBits { dtype: T::DTYPE });
+    }
+    let len = bytes.len().checked_div(size_of::<T>()).unwrap_or(0);
+    // SAFETY: the bytes are the start of `buffer`, so they are aligned, and borrowed
+    // uniquely. They are `len` elements, all initialised, and by 1 of `Readable` valid values.
+    Ok(unsafe { slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), len) })
+}
+
+/// Returns the value with these bytes, if they are a valid value.
+///
+/// # Safety
+///
+/// 1. All bytes are initialised.
+#[inline(always)]
+pub(super) unsafe fn checked<T: Readable>(element: MaybeUninit<T>) -> Result<T, Error> {
+    // SAFETY: by 1 the bytes of the local variable are initialised.
+    let own_bytes = unsafe { slice::from_raw_parts(element.as_ptr().cast(), size_of::<T>()) };
+    if !T::are_valid(own_bytes) {
+        return Err(Error::InvalidBits { dtype: T::DTYPE });
+    }
+    // SAFETY: by 1 of `Readable` valid bytes are a value.
+    Ok(unsafe { element.assume_init() })
+}

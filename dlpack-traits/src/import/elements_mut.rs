@@ -1,0 +1,281 @@
+//! Access by value to elements that other owners may read and write: [`ElementsMut`].
+
+use core::fmt;
+
+use super::elements::Visit;
+use super::typed::Typed;
+use super::{Elements, ImportedTensor};
+use crate::byte_atomic;
+use crate::copy::{Axes, Pieces, Target};
+use crate::element::{AnyBits, BitsAreValid, Readable, bytes_of};
+use crate::error::Error;
+use crate::storage::{BLOCK, Room};
+use crate::strides;
+
+/// The elements of an imported tensor, read and written by value:
+/// [`ImportedTensor::elements_mut`]. Other owners may read and write them meanwhile.
+///
+/// Every access is byte-wise atomic (relaxed), as those of [`Elements`] are, so it never
+/// races with an access of Rust code of the same kind. An element that two threads write
+/// at the same moment may be torn. An ordinary load or store of another library at the same
+/// moment is a data race, as it is between two threads of that library: order the accesses.
+///
+/// Blocks are updated in private memory: an update of another thread between the read and
+/// the write of a block is lost.
+///
+/// ```
+/// # use dlpack_traits::{DLPackExport, Describe, Description, Error, Storage};
+/// # struct Samples(Vec<f32>);
+/// # impl DLPackExport for Samples {
+/// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+/// #         out.shape(&[2, 2]).data(self.0.data())
+/// #     }
+/// #     fn describe_mut<'a>(
+/// #         &'a mut self,
+/// #         out: Describe<'a>,
+/// #     ) -> Result<dlpack_traits::DescriptionMut<'a>, Error> {
+/// #         out.shape(&[2, 2]).data_mut(self.0.data_mut())
+/// #     }
+/// # }
+/// let mut tensor = Samples(vec![1.0, 2.0, 3.0, 4.0]).into_dlpack()?.import()?;
+/// let mut elements = tensor.elements_mut::<f32>()?;
+/// elements.update_blocks(|block| {
+///     for value in block {
+///         *value *= 2.0;
+///     }
+/// });
+/// elements.map_in_place(|value| value.min(6.0));
+/// elements.store(&[0, 0], 0.5)?;
+/// assert_eq!(elements.as_elements().to_vec()?, [0.5, 4.0, 6.0, 6.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct ElementsMut<'a, T> {
+    /// Invariant: the memory may be written, and no two indices name the same element.
+    elements: Elements<'a, T>,
+}
+
+impl ImportedTensor {
+    /// The elements, read and written by value. Other owners may read and write them
+    /// meanwhile.
+    ///
+    /// This takes `&mut self` so that a slice from
+    /// [`assume_frozen`](Self::assume_frozen) of the same handle cannot exist meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReadOnly`] if the memory [is read-only](Self::is_read_only),
+    /// [`Error::Overlapping`] if two indices may name the same element; those of
+    /// [`elements`](Self::elements).
+    #[inline]
+    pub fn elements_mut<T: Readable>(&mut self) -> Result<ElementsMut<'_, T>, Error> {
+        if self.is_read_only() {
+            return Err(Error::ReadOnly);
+        }
+        if strides::may_overlap(self.shape(), self.strides()) {
+            return Err(Error::Overlapping);
+        }
+        Ok(ElementsMut { elements: self.elements()? })
+    }
+}
+
+impl<'a, T: Readable> ElementsMut<'a, T> {
+    /// Shape, without the dimensions that belong to an element type that is an array.
+    #[inline]
+    pub fn shape(&self) -> &'a [i64] {
+        self.elements.shape()
+    }
+
+    /// Number of elements.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// Whether the tensor is empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// The same elements, for reading.
+    #[inline]
+    pub fn as_elements(&self) -> Elements<'_, T> {
+        self.elements
+    }
+
+    /// Reads one element.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Elements::load`].
+    #[inline]
+    pub fn load(&self, index: &[usize]) -> Result<T, Error> {
+        self.elements.load(index)
+    }
+
+    /// Writes one element.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchElement`] if the index does not have one entry per dimension or if an
+    /// entry is out of bounds.
+    #[inline]
+    pub fn store(&mut self, index: &[usize], value: T) -> Result<(), Error> {
+        let typed = self.elements.typed();
+        let position = typed.position(index)?;
+        // SAFETY: `position` was computed from an index inside of the shape. By 4 of
+        // `ImportedTensor::from_raw` it leads to an element of the same allocation.
+        let place = unsafe { typed.first.offset(position) };
+        // SAFETY: 1. By 1 of `Element` all bytes of an element are initialised. 2. By 4 of
+        // `ImportedTensor::from_raw` the element is initialised, and may be read and written,
+        // because READ_ONLY is not set. 3. Guaranteed by 5 of `ImportedTensor::from_raw`.
+        unsafe { byte_atomic::store(place, value) };
+        Ok(())
+    }
+
+    /// The memory of the elements.
+    #[inline]
+    fn target(&self) -> Target<'_> {
+        let (low, high) = self.elements.byte_range();
+        // SAFETY: 1. By 4 of `ImportedTensor::from_raw` these bytes are initialised, may be read
+        // and written, because READ_ONLY is not set, and are alive as long as the handle,
+        // which is borrowed. Other accesses are byte-wise atomic by 5 of `from_raw`, or this
+        // crate lent the memory shared or exclusively.
+        unsafe { Target::new(self.elements.typed().first, low, high) }
+    }
+
+    /// Writes all elements, in row-major order of their indices.
+    ///
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};
+    /// # struct Samples(SharedBuffer<u8>);
+    /// # impl DLPackExport for Samples {
+    /// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    /// #         out.shape(&[2, 2]).data(self.0.data())
+    /// #     }
+    /// # }
+    /// let buffer = SharedBuffer::<u8>::zeroed(4)?;
+    /// let mut tensor = Samples(buffer.clone()).into_dlpack()?.import()?;
+    /// tensor.elements_mut::<u8>()?.copy_from_slice(&[1, 2, 3, 4])?;
+    /// assert_eq!(buffer.to_vec(), [1, 2, 3, 4]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LenMismatch`] if the slice does not have [`len`](Self::len) elements.
+    pub fn copy_from_slice(&mut self, from: &[T]) -> Result<(), Error> {
+        let typed = self.elements.typed();
+        typed.same_len(from.len())?;
+        if from.is_empty() {
+            return Ok(());
+        }
+        let (step, size) = (typed.step.unsigned_abs(), size_of::<T>());
+        let axes = Axes::new(typed.shape, typed.strides, step, size);
+        let mut pieces = Pieces::new(axes, 0, size, usize::MAX);
+        let target = self.target();
+        if let Some(whole) = pieces.take() {
+            whole.write_from(&target, bytes_of(from));
+        }
+        Ok(())
+    }
+
+    /// Writes one value to all elements.
+    pub fn fill(&mut self, value: T) {
+        if self.is_empty() {
+            return;
+        }
+        let mut room = Room::<T, BLOCK>::new();
+        let block = room.fill(value);
+        let Typed { shape, strides, step, .. } = *self.elements.typed();
+        let size = size_of::<T>();
+        let (axes, first) = Axes::in_memory_order(shape, strides, step.unsigned_abs(), size);
+        let mut pieces = Pieces::new(axes, first, size, size_of_val(block));
+        let target = self.target();
+        while let Some(piece) = pieces.take() {
+            piece.write_from(&target, bytes_of(block));
+        }
+    }
+
+    #[inline]
+    fn try_update(&mut self, order: Visit, mut f: impl FnMut(&mut [T])) -> Result<(), Error> {
+        let target = self.target();
+        self.elements.visit(order, |piece, block| {
+            f(block);
+            piece.write_from(&target, bytes_of(block));
+        })
+    }
+
+    /// Calls a function with blocks of elements, in row-major order of their indices, and
+    /// writes each block back: [`update_blocks`](Self::update_blocks) for any element type.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidBits`]. The blocks before the one that contains the invalid element
+    /// have been updated.
+    #[inline]
+    pub fn try_update_blocks(&mut self, f: impl FnMut(&mut [T])) -> Result<(), Error> {
+        self.try_update(Visit::RowMajor, f)
+    }
+
+    /// Replaces each element by a function of it: [`map_in_place`](Self::map_in_place) for
+    /// any element type.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidBits`]. Some of the elements have been replaced.
+    #[inline]
+    pub fn try_map_in_place(&mut self, mut f: impl FnMut(T) -> T) -> Result<(), Error> {
+        self.try_update(Visit::Memory, |block| {
+            for element in block {
+                *element = f(*element);
+            }
+        })
+    }
+}
+
+impl<T: AnyBits> ElementsMut<'_, T> {
+    /// Calls a function with blocks of elements, in row-major order of their indices, and
+    /// writes each block back.
+    ///
+    /// The blocks are copies in private memory, as those of [`Elements::for_each_block`]. If
+    /// the function panics, the blocks of the calls before have been written, and its own
+    /// block has not: the elements of that block and of those after it are unchanged. The
+    /// function may access the same memory in other ways, but its block is written last.
+    #[inline]
+    pub fn update_blocks(&mut self, f: impl FnMut(&mut [T])) {
+        let () = BitsAreValid::<T>::OK;
+        // Every bit pattern is a valid value, so no element is an error.
+        let _ = self.try_update_blocks(f);
+    }
+
+    /// Replaces each element by a function of it, in the order of the memory, by blocks. A
+    /// panic has the effect that [`update_blocks`](Self::update_blocks) describes.
+    ///
+    /// ```
+    /// # use dlpack_traits::{DLPackExport, Describe, Description, Error, SharedBuffer, Storage};
+    /// # struct Samples(SharedBuffer<i32>);
+    /// # impl DLPackExport for Samples {
+    /// #     fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+    /// #         out.shape(&[3]).data(self.0.data())
+    /// #     }
+    /// # }
+    /// let buffer = SharedBuffer::from_slice(&[-5, 0, 7])?;
+    /// let mut tensor = Samples(buffer.clone()).into_dlpack()?.import()?;
+    /// tensor.elements_mut::<i32>()?.map_in_place(|value| value.clamp(-1, 1));
+    /// assert_eq!(buffer.to_vec(), [-1, 0, 1]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub fn map_in_place(&mut self, f: impl FnMut(T) -> T) {
+        let () = BitsAreValid::<T>::OK;
+        // Every bit pattern is a valid value, so no element is an error.
+        let _ = self.try_map_in_place(f);
+    }
+}
+
+impl<T> fmt::Debug for ElementsMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ElementsMut").field(&self.elements).finish()
+    }
+}

@@ -1,0 +1,41 @@
+//! Private memory for blocks of elements: [`Room`].
+
+use core::mem::MaybeUninit;
+use core::slice;
+
+/// Size in bytes of a block. Measured with blocks of 4, 8 and 16 KiB, on 10,000 and on 16
+/// million elements: 8 KiB is never more than 5 percent slower than the fastest. The block
+/// and the memory that it is read from fit in a first-level cache together.
+pub(crate) const BLOCK: usize = 8 << 10;
+
+/// An aligned, uninitialised buffer of `BYTES` bytes, or of one element if it is larger.
+#[repr(C, align(64))]
+pub(crate) union Room<T: Copy, const BYTES: usize> {
+    _bytes: [MaybeUninit<u8>; BYTES],
+    _element: MaybeUninit<T>,
+}
+
+impl<T: Copy, const BYTES: usize> Room<T, BYTES> {
+    #[inline(always)]
+    pub(crate) const fn new() -> Self {
+        Self { _bytes: [MaybeUninit::uninit(); BYTES] }
+    }
+
+    /// The buffer, as at least one element.
+    #[inline]
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [MaybeUninit<T>] {
+        let len = size_of::<Self>().checked_div(size_of::<T>()).unwrap_or(0);
+        // SAFETY: the union is aligned for a `T`, as large as `len` of them, and borrowed
+        // uniquely. Any bytes are a valid `MaybeUninit`.
+        unsafe { slice::from_raw_parts_mut((&raw mut *self).cast(), len) }
+    }
+
+    /// Fills the buffer with a value.
+    #[inline]
+    pub(crate) fn fill(&mut self, value: T) -> &mut [T] {
+        let buffer = self.as_mut_slice();
+        buffer.fill(MaybeUninit::new(value));
+        // SAFETY: it is the same memory, borrowed uniquely; all elements were just written.
+        unsafe { slice::from_raw_parts_mut(buffer.as_mut_ptr().cast(), buffer.len()) }
+    }
+}
