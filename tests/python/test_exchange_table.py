@@ -265,7 +265,7 @@ def test_the_allocator_reports_once():
         for arguments, kind, text in [
             (dict(shape=[-1]), "BufferError", "negative"),
             (dict(shape=[1], dtype=(2, 0, 1)), "BufferError", "element type"),
-            (dict(shape=[1], device=(2, 0)), "BufferError", "no backend"),
+            (dict(shape=[1], device=(2, 0)), "BufferError", "no enabled backend"),
             (dict(shape=[2**60], dtype=(0, 8, 1)), "MemoryError", "could not allocate"),
         ]:
             told = []
@@ -279,7 +279,7 @@ def test_the_allocator_reports_once():
 
 def test_the_cpu_has_no_stream():
     assert Table(Frozen).stream(1, 0) is None
-    with pytest.raises(BufferError, match="no backend"):
+    with pytest.raises(BufferError, match="no enabled backend"):
         Table(Frozen).stream(2, 0)
 
 

@@ -147,7 +147,7 @@ def test_a_device_without_a_table():
     facts = testing.borrowed_facts(Plain())
     assert facts[0] == "cuda:0" and facts[4] == 0
     # A table that is there must know the device.
-    with pytest.raises(BufferError, match="no backend"):
+    with pytest.raises(BufferError, match="no enabled backend"):
         testing.borrowed_facts(device)
 
 

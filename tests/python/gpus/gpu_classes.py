@@ -305,7 +305,7 @@ def test_an_import_is_for_the_default_stream(gpu):
 def test_an_import_that_asks_the_runtime(gpu):
     """Memory of the host that says to be a GPU's, and of one kind that says another."""
     for kind in gpu.kinds:
-        with pytest.raises(BufferError, match="no backend"):
+        with pytest.raises(BufferError, match="no enabled backend"):
             gpu.taken.from_dlpack(testing.OnDevice(kind))
     tensor = gpu.made(4)
     assert gpu.taken.from_dlpack(tensor).data_ptr == tensor.data_ptr

@@ -117,8 +117,8 @@ fn hostile_prototypes_are_refused() {
         (Wish { dtype: DataType::new(kDLFloat, 0, 1), ..wish(&[1]) }, "element type"),
         (Wish { dtype: DataType::new(kDLInt, 32, 0), ..wish(&[1]) }, "element type"),
         (Wish { dtype: DataType::new(kDLInt, 7, 1), ..wish(&[1]) }, "element type"),
-        (Wish { device: Device::cuda(0), ..wish(&[1]) }, "no backend"),
-        (Wish { device: Device::new(tensors::ffi::kDLCPU, 1), ..wish(&[1]) }, "no backend"),
+        (Wish { device: Device::cuda(0), ..wish(&[1]) }, "no enabled backend"),
+        (Wish { device: Device::new(tensors::ffi::kDLCPU, 1), ..wish(&[1]) }, "no enabled backend"),
     ];
     for (wish, text) in cases {
         let (code, tensor, told) = call(cpu(), &wish, true);

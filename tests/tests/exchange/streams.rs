@@ -28,7 +28,7 @@ fn devices_that_are_not_served_are_an_error() {
         assert_eq!(stream(device_type, device_id), (-1, ptr::null_mut()));
         let (kind, text) = only_raised();
         assert_eq!(kind, "BufferError");
-        assert!(text.contains("no backend"), "{text}");
+        assert!(text.contains("no enabled backend"), "{text}");
     }
 }
 
