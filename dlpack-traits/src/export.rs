@@ -223,7 +223,7 @@ pub(crate) fn into_managed<T: DLPackExport + Send + 'static>(
     // The safety proof relies on the order of these steps; see docs/SAFETY.md.
     let placed = Packet::place(owner)?;
     placed.owner().sync_for(consumer)?;
-    placed.data_mut(AsExport, consumer, Flags::NONE)
+    placed.lend(AsExport, consumer, Flags::NONE)
 }
 
 /// Exports with an additional owner: [`DLPackExport::to_dlpack`].
@@ -271,7 +271,7 @@ pub(crate) fn copy_managed<T: DLPackExport + ?Sized>(
 
 /// Exports a finished copy.
 pub(crate) fn copied_managed(copied: Copied) -> Result<ManagedTensor, Error> {
-    Packet::place(copied)?.data_mut(AsCopied, StreamArg::unspecified(), Flags::IS_COPIED)
+    Packet::place(copied)?.lend(AsCopied, StreamArg::unspecified(), Flags::IS_COPIED)
 }
 
 /// Lends the memory of an owner by its implementation of [`DLPackExport`].
@@ -279,11 +279,7 @@ pub(crate) struct AsExport;
 
 impl<O: DLPackExport> Lend<O> for AsExport {
     #[inline(always)]
-    fn data_mut<'x>(
-        self,
-        owner: &'x mut O,
-        out: Describe<'x>,
-    ) -> Result<DescriptionMut<'x>, Error> {
+    fn lend<'x>(self, owner: &'x mut O, out: Describe<'x>) -> Result<DescriptionMut<'x>, Error> {
         owner.describe_mut(out)
     }
 }
@@ -299,7 +295,7 @@ impl<'t, T: DLPackExport + ?Sized> DescribeIn<'t> for &'t T {
 struct AsCopied;
 
 impl Lend<Copied> for AsCopied {
-    fn data_mut<'x>(
+    fn lend<'x>(
         self,
         owner: &'x mut Copied,
         out: Describe<'x>,

@@ -139,7 +139,7 @@ impl<T: DLPackExport + Send + Sync + 'static> DLPackExport for ExportArc<T> {
     /// [`TensorView::sync_for`](crate::TensorView::sync_for), and [`Error::OutOfMemory`].
     #[inline(always)]
     fn to_dlpack_on(&self, consumer: StreamArg<'_>) -> Result<ManagedTensor, Error> {
-        let Some(lent) = self.handle.data_mut() else { return self.packet(consumer) };
+        let Some(lent) = self.handle.lend() else { return self.packet(consumer) };
         self.sync_for(consumer)?;
         // SAFETY: 1. The next statement consumes it, and the last one takes the result.
         let out = unsafe { lent.describe() };

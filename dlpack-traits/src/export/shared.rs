@@ -39,11 +39,7 @@ struct Whole<'s> {
 }
 
 impl<S: Storage> Lend<S> for Whole<'_> {
-    fn data_mut<'x>(
-        self,
-        owner: &'x mut S,
-        out: Describe<'x>,
-    ) -> Result<DescriptionMut<'x>, Error> {
+    fn lend<'x>(self, owner: &'x mut S, out: Describe<'x>) -> Result<DescriptionMut<'x>, Error> {
         Ok(out.shape_from(self.shape).data(owner.data())?.into())
     }
 }
@@ -55,7 +51,7 @@ struct Spanned<'v> {
 }
 
 impl Lend<SharedOwner> for Spanned<'_> {
-    fn data_mut<'x>(
+    fn lend<'x>(
         self,
         owner: &'x mut SharedOwner,
         out: Describe<'x>,

@@ -92,9 +92,9 @@ impl<T> ArcHandle<T> {
 
     /// Lends the value inside of its block; `None` while it is lent to another consumer.
     #[inline(always)]
-    pub(crate) fn data_mut(&self) -> Option<Loan<'_, T>> {
-        // Constructed only after a successful `data_mut`, because its drop ends the lend.
-        if self.owners().data_mut() {
+    pub(crate) fn lend(&self) -> Option<Loan<'_, T>> {
+        // Constructed only after a successful `lend`, because its drop ends the lend.
+        if self.owners().lend() {
             Some(Loan { block: self.block, handle: PhantomData })
         } else {
             None

@@ -69,8 +69,7 @@ impl Packet {
 /// It is a trait and not a closure, because the compiler does not always inline a closure
 /// (measured: 50 instructions per export).
 pub(crate) trait Lend<O> {
-    fn data_mut<'x>(self, owner: &'x mut O, out: Describe<'x>)
-    -> Result<DescriptionMut<'x>, Error>;
+    fn lend<'x>(self, owner: &'x mut O, out: Describe<'x>) -> Result<DescriptionMut<'x>, Error>;
 }
 
 /// A tensor that describes itself. It is a trait for the same reason as [`Lend`].
@@ -90,15 +89,15 @@ impl<O: Send + 'static> Placed<O> {
     /// Lends the memory of the owner, describes it in this packet, synchronizes it with the
     /// consumer, and returns the tensor.
     ///
-    /// [`Lend::data_mut`] is generic over the lifetime of its argument, so its result is also
+    /// [`Lend::lend`] is generic over the lifetime of its argument, so its result is also
     /// valid for the time until the deleter runs: `docs/SAFETY.md`.
     ///
     /// # Errors
     ///
-    /// Those of [`Lend::data_mut`], of the device, and of
+    /// Those of [`Lend::lend`], of the device, and of
     /// [`Checked::settle`](crate::describe::Checked::settle).
     #[inline(always)]
-    pub(crate) fn data_mut(
+    pub(crate) fn lend(
         self,
         lend: impl Lend<O>,
         consumer: StreamArg<'_>,
@@ -108,12 +107,12 @@ impl<O: Send + 'static> Placed<O> {
         unsafe { self.lend_at(lend, Some(consumer), consumer.place(), flags) }
     }
 
-    /// As [`data_mut`](Self::data_mut), for memory that is synchronized with a consumer in the
+    /// As [`lend`](Self::lend), for memory that is synchronized with a consumer in the
     /// place `place`. If `consumer` is not `None`, this synchronizes the memory with it.
     ///
     /// # Errors
     ///
-    /// As for [`data_mut`](Self::data_mut).
+    /// As for [`lend`](Self::lend).
     ///
     /// # Safety
     ///
@@ -135,7 +134,7 @@ impl<O: Send + 'static> Placed<O> {
         // deleter runs: the owner is not accessed any more, and what it lends is stored
         // only in the packet.
         let owner = unsafe { self.place.value().as_mut() };
-        let checked = lend.data_mut(owner, out)?.into_checked();
+        let checked = lend.lend(owner, out)?.into_checked();
         if let Some(consumer) = consumer {
             // SAFETY: 1. The owner lent the memory in its final place, and is still
             // borrowed there.

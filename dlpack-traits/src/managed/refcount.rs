@@ -43,7 +43,7 @@ impl RefCount {
 
     /// Lends the block, on behalf of a handle. Returns false if it is already lent.
     #[inline]
-    pub(crate) fn data_mut(&self) -> bool {
+    pub(crate) fn lend(&self) -> bool {
         // Acquire: the previous consumer has finished with the struct.
         self.0.fetch_or(LENT, Ordering::Acquire) & LENT == 0
     }

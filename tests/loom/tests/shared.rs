@@ -52,8 +52,8 @@ impl Handle {
     }
 
     /// Exports in place, if the block is free: the struct is written.
-    fn data_mut(&self) -> Option<Lent> {
-        self.0.owners.data_mut().then(|| {
+    fn lend(&self) -> Option<Lent> {
+        self.0.owners.lend().then(|| {
             // SAFETY: loom finds out.
             self.0.managed.with_mut(|managed| unsafe { *managed += 1 });
             Lent(Arc::clone(&self.0))
@@ -102,7 +102,7 @@ fn the_last_owner_frees_the_block() {
     loom::model(|| {
         let handle = Handle::new();
         let block = Arc::clone(&handle.0);
-        let consumer = handle.data_mut().expect("nobody has it");
+        let consumer = handle.lend().expect("nobody has it");
         let other = handle.again();
         let threads = [
             thread::spawn(move || consumer.finish()),
@@ -128,16 +128,16 @@ fn the_block_is_lent_once_at_a_time() {
         let block = Arc::clone(&handle.0);
         let other = handle.again();
         let thread = thread::spawn(move || {
-            let lent = other.data_mut();
+            let lent = other.lend();
             other.remove();
             if let Some(lent) = lent {
                 lent.finish();
             }
         });
-        if let Some(lent) = handle.data_mut() {
+        if let Some(lent) = handle.lend() {
             let deleter = thread::spawn(move || lent.finish());
             // Maybe it is free again.
-            if let Some(lent) = handle.data_mut() {
+            if let Some(lent) = handle.lend() {
                 lent.finish();
             }
             deleter.join().unwrap();
@@ -155,7 +155,7 @@ fn the_only_owner_may_change_the_value() {
         let handle = Handle::new();
         let block = Arc::clone(&handle.0);
         let other = handle.again();
-        let consumer = handle.data_mut().expect("nobody has it");
+        let consumer = handle.lend().expect("nobody has it");
         let threads = [
             thread::spawn(move || consumer.finish()),
             thread::spawn(move || {

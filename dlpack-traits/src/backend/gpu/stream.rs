@@ -28,14 +28,14 @@ pub(super) type StreamOwner = Arc<dyn Any + Send + Sync>;
 /// Drops the owner of a stream, on any thread, with the stream's GPU current. The owner may
 /// make that GPU current without restoring the previous one, as a `CudaStream` of cudarc
 /// does.
-struct AppendList<V: Vendor> {
+struct StreamKeeper<V: Vendor> {
     device: Device,
     ordinal: i32,
     owner: Option<StreamOwner>,
     vendor: PhantomData<fn() -> V>,
 }
 
-impl<V: Vendor> Drop for AppendList<V> {
+impl<V: Vendor> Drop for StreamKeeper<V> {
     fn drop(&mut self) {
         let _current =
             runtime::<V>().and_then(|runtime| V::enter(runtime, self.device, self.ordinal));
@@ -71,7 +71,7 @@ impl<V: Vendor> GpuStream<V> {
     /// The same stream, kept alive by `owner`.
     pub(super) fn kept_by(self, owner: StreamOwner) -> Self {
         let (device, ordinal, vendor) = (self.device, self.ordinal, PhantomData);
-        let kept: AppendList<V> = AppendList { device, ordinal, owner: Some(owner), vendor };
+        let kept: StreamKeeper<V> = StreamKeeper { device, ordinal, owner: Some(owner), vendor };
         Self { owner: Some(Arc::new(kept)), ..self }
     }
 
