@@ -150,6 +150,44 @@ def test_memory_that_must_not_be_written_is_rejected():
     assert arguments.floats(floats(4).__dlpack__()) == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("layout", sorted(set(LAYOUTS) - {"broadcast", "unaligned"}))
+def test_every_layout_is_changed_in_place(layout):
+    array = LAYOUTS[layout]()
+    expected = np.array(array) * 3
+    assert arguments.scale_matrix(array, 3) == list(array.shape)
+    np.testing.assert_array_equal(array, expected)
+    arguments.scale(array, 2)
+    np.testing.assert_array_equal(array, expected * 2)
+
+
+def test_other_arrays_are_changed_in_place():
+    unaligned = bytearray(b"\0" + floats(3).tobytes())
+    array = np.frombuffer(memoryview(unaligned)[1:], "f4")
+    arguments.scale(array, 2)
+    assert array.tolist() == [0, 2, 4]
+    alone = np.array(2, "f4")
+    arguments.scale(alone, 2)
+    assert alone == 4
+    shared = Writable([1.0, 2.0])
+    arguments.scale(shared, 2)
+    assert arguments.floats(shared) == [2, 4]
+    doubles = np.ones((2, 3))[:, ::2]
+    arguments.scale_any(doubles, 2)
+    assert doubles.tolist() == [[2, 2], [2, 2]]
+    with pytest.raises(TypeError, match="float32"):
+        arguments.scale_any(floats(2), 2)
+
+
+def test_an_out_argument_is_filled_and_returned():
+    out = np.zeros((4, 3), "f4").T
+    assert arguments.add_into(floats(3, 4), floats(3, 4), out) is out
+    np.testing.assert_array_equal(out, floats(3, 4) * 2)
+    with pytest.raises(ValueError, match="12"):
+        arguments.add_into(floats(3), floats(3), out)
+    with pytest.raises(ValueError, match="writable"):
+        arguments.add_into(out, out, Frozen([1.0] * 12))
+
+
 def test_a_struct_that_derives_import_is_an_argument():
     points = np.arange(12.0).reshape(4, 3)
     assert arguments.centroid(points) == [4.5, 5.5, 6.5]
@@ -226,6 +264,8 @@ def test_tensors_of_pytorch():
     assert arguments.floats(tensor.T) == [0, 3, 1, 4, 2, 5]
     assert arguments.floats(torch.nn.Parameter(tensor)) == list(range(6))
     assert arguments.writable(tensor) is tensor
+    arguments.scale(tensor[:, 1:], 2)
+    assert tensor.tolist() == [[0, 2, 4], [3, 8, 10]]
     assert arguments.facts(torch.zeros(2, dtype=torch.bfloat16))[0] == "bfloat16"
     with pytest.raises(TypeError, match=r"x\.to\(torch\.float32\)"):
         arguments.matrix(tensor.double())

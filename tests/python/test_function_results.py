@@ -41,8 +41,11 @@ def test_a_vector_with_a_shape():
     assert results.shaped([1, 2, 3, 4], [2, 2]).tolist() == [[1, 2], [3, 4]]
     assert results.shaped([2.5], []).shape == ()
     assert results.shaped([], [0, 3]).shape == (0, 3)
-    for shape in [[3], [5], [2, 3], [-4], [1 << 62, 1 << 62]]:
-        with pytest.raises((ValueError, BufferError)):
+    for shape in [[3], [5], [2, 3]]:
+        with pytest.raises(ValueError, match="got 4"):
+            results.shaped([1, 2, 3, 4], shape)
+    for shape in [[-4], [1 << 62, 1 << 62]]:
+        with pytest.raises(BufferError):
             results.shaped([1, 2, 3, 4], shape)
 
 
@@ -100,8 +103,9 @@ def test_an_allocated_output_is_returned_without_a_copy():
         assert result.flags.writeable
         assert result.tolist() == (values / 2).tolist()
     assert results.allocated_and_dropped(np.zeros(1), [2, 3]) == [2, 3]
-    with pytest.raises((ValueError, BufferError)):
-        results.allocated_and_dropped(np.zeros(1), [-1])
+    for shape in [[-1], [1 << 62, 1 << 62]]:
+        with pytest.raises(ValueError):
+            results.allocated_and_dropped(np.zeros(1), shape)
     with pytest.raises(MemoryError):
         results.allocated_and_dropped(np.zeros(1), [1 << 62])
 

@@ -103,6 +103,7 @@ const FULL: &[(&str, Body)] = &[
     ("pictures", pictures::step),
     ("packages", publish::packages),
     ("example: safetensors", examples::safetensors),
+    ("example: functions", examples::functions),
     ("example: notebook", examples::notebook),
     ("example: template", examples::template),
     ("example: wrapped", examples::wrapped),

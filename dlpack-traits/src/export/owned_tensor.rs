@@ -35,14 +35,14 @@ impl<T: Element> OwnedTensor<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Custom`] unless the shape has exactly as many elements as the vector; those
-    /// of [`Dims::of`]; [`Error::NegativeDim`] and [`Error::SizeOverflow`].
+    /// [`Error::LenMismatch`] unless the shape has exactly as many elements as the vector;
+    /// those of [`Dims::of`]; [`Error::NegativeDim`] and [`Error::SizeOverflow`].
     pub fn new<D: AsDims + ?Sized>(values: Vec<T>, shape: &D) -> Result<Self, Error> {
         let shape = Vec::from(Dims::of(shape)?.as_slice());
-        if usize::try_from(strides::numel(&shape)?) != Ok(values.len()) {
-            return Err(Error::Custom(
-                "the shape does not have as many elements as the vector that was given",
-            ));
+        let needed = usize::try_from(strides::numel(&shape)?).map_err(|_| Error::SizeOverflow)?;
+        let found = values.len();
+        if needed != found {
+            return Err(Error::LenMismatch { needed, found });
         }
         Ok(Self { values, shape })
     }

@@ -35,6 +35,7 @@ impl From<Error> for PyErr {
             }
             Error::AxesMismatch { .. }
             | Error::InvalidBits { .. }
+            | Error::LenMismatch { .. }
             | Error::NotCompact
             | Error::Overlapping
             | Error::ReadOnly

@@ -104,6 +104,38 @@ fn writable(out: PyTensorMut<'_, f32>) -> PyTensorMut<'_, f32> {
     out
 }
 
+/// Multiplies each element.
+#[pyfunction]
+fn scale(mut x: PyTensorMut<'_, f32>, factor: f32) {
+    x.elements_mut().map_in_place(|value| value * factor);
+}
+
+/// Multiplies each element, without the GIL.
+#[pyfunction]
+fn scale_matrix(py: Python<'_>, mut x: PyTensorMut<'_, f32, 2>, factor: f32) -> [usize; 2] {
+    py.detach(|| x.elements_mut().map_in_place(|value| value * factor));
+    x.dims()
+}
+
+/// Multiplies each element of an array whose dtype is known at run time only.
+#[pyfunction]
+fn scale_any(mut x: PyTensorMut<'_>, factor: f64) -> PyResult<()> {
+    x.elements_mut::<f64>()?.map_in_place(|value| value * factor);
+    Ok(())
+}
+
+/// Writes the sums of two arrays to a third, and returns it.
+#[pyfunction]
+fn add_into<'py>(
+    x: PyTensor<'_, f32>,
+    y: PyTensor<'_, f32>,
+    mut out: PyTensorMut<'py, f32>,
+) -> PyResult<PyTensorMut<'py, f32>> {
+    let sums: Vec<f32> = x.elements().iter().zip(y.elements().iter()).map(|(x, y)| x + y).collect();
+    out.elements_mut().copy_from_slice(&sums)?;
+    Ok(out)
+}
+
 /// Points with three coordinates.
 #[derive(DLPackImport)]
 #[dlpack(shape(count, 3))]
@@ -147,6 +179,10 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments.add_function(wrap_pyfunction!(keep, m)?)?;
     arguments.add_function(wrap_pyfunction!(same, m)?)?;
     arguments.add_function(wrap_pyfunction!(writable, m)?)?;
+    arguments.add_function(wrap_pyfunction!(scale, m)?)?;
+    arguments.add_function(wrap_pyfunction!(scale_matrix, m)?)?;
+    arguments.add_function(wrap_pyfunction!(scale_any, m)?)?;
+    arguments.add_function(wrap_pyfunction!(add_into, m)?)?;
     arguments.add_function(wrap_pyfunction!(centroid, m)?)?;
     m.add_submodule(&arguments)
 }

@@ -29,6 +29,16 @@ const SAFETENSORS: PythonExample = PythonExample {
     prepare: Some(python::model_file),
 };
 
+const FUNCTIONS: PythonExample = PythonExample {
+    name: "functions",
+    module: Module { package: "dlpack-functions", name: "array_functions", sources: None },
+    place: Place::Tests(Packages::Base),
+    program: "functions/test_functions.py",
+    workspace: None,
+    launcher: None,
+    prepare: None,
+};
+
 const NOTEBOOK: PythonExample = PythonExample {
     name: "notebook",
     module: EXAMPLE,
@@ -85,8 +95,11 @@ const RAY: PythonExample = PythonExample {
 type Example = (&'static str, &'static str, fn(&Checkout) -> Outcome);
 
 /// Those that `example` runs, and what each shows.
-const EXAMPLES: [Example; 8] = [
+const EXAMPLES: [Example; 9] = [
     ("no-python", "tensors between a C++ program and two Rust libraries", no_python::example),
+    ("functions", "functions that accept, change and return arrays, and their tests", |at| {
+        FUNCTIONS.run(at)
+    }),
     ("template", "a project of one's own: its wheel is built and tested", template::run),
     ("safetensors", "a model file of 91 MB, mapped in Rust and used by PyTorch in place", |at| {
         SAFETENSORS.run(at)
@@ -117,6 +130,10 @@ pub(crate) fn example(checkout: &Checkout, name: Option<&str>) -> Outcome {
 
 pub(crate) fn safetensors(context: &Context, stage: &mut Stage) -> Ending {
     SAFETENSORS.step(context, stage)
+}
+
+pub(crate) fn functions(context: &Context, stage: &mut Stage) -> Ending {
+    FUNCTIONS.step(context, stage)
 }
 
 pub(crate) fn notebook(context: &Context, stage: &mut Stage) -> Ending {

@@ -12,10 +12,22 @@ use super::checks;
 use super::fixed_rank::{FixedRank, Rank};
 use super::tensor::{ANY_RANK, dims_of};
 use crate::element::Readable;
-use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
+use crate::error::Error;
+use crate::import::{AnyElement, Elements, ElementsMut, ImportedElement, ImportedTensor};
 
 /// An array argument whose elements the function writes, in place. Otherwise as
 /// [`PyTensor`](super::PyTensor).
+///
+/// ```ignore,no_run,standalone_crate
+/// use dlpack_traits::python::PyTensorMut;
+/// use pyo3::prelude::*;
+///
+/// /// Multiplies each element.
+/// #[pyfunction]
+/// fn scale(mut array: PyTensorMut<'_, f32>, factor: f32) {
+///     array.elements_mut().map_in_place(|value| value * factor);
+/// }
+/// ```
 ///
 /// # Errors
 ///
@@ -51,6 +63,29 @@ impl<T: Readable, const N: usize> PyTensorMut<'_, T, N> {
             Ok(elements) => elements,
             Err(_) => unreachable!("the argument was checked"),
         }
+    }
+
+    /// The elements, read and written by value. Other owners may read and write them
+    /// meanwhile.
+    #[inline]
+    pub fn elements_mut(&mut self) -> ElementsMut<'_, T> {
+        match self.tensor.elements_mut() {
+            Ok(elements) => elements,
+            Err(_) => unreachable!("the argument was checked"),
+        }
+    }
+}
+
+impl<const N: usize> PyTensorMut<'_, AnyElement, N> {
+    /// The elements as `U`, read and written by value: [`ImportedTensor::elements_mut`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ElementMismatch`](crate::Error::ElementMismatch) for elements of another
+    /// type, and the other errors of [`ImportedTensor::elements_mut`].
+    #[inline]
+    pub fn elements_mut<U: Readable>(&mut self) -> Result<ElementsMut<'_, U>, Error> {
+        self.tensor.elements_mut()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::dims::{AsDims, Dims};
 use crate::element::AnyBits;
 use crate::error::Error;
 use crate::export::copied_managed;
-use crate::import::{Exclusive, ImportedTensor};
+use crate::import::{Exclusive, ImportError, ImportedTensor};
 
 /// Allocates the result of a function, to be returned as an object of the library of an
 /// argument. The elements are zero.
@@ -44,7 +44,9 @@ pub fn allocate_output<'py, T: AnyBits>(
     like: &(impl LibraryOf + ?Sized),
     shape: &(impl AsDims + ?Sized),
 ) -> PyResult<PyOutput<'py, T>> {
-    let tensor = zeroed::<T>(Dims::of(shape)?.as_slice())?;
+    let tensor = Dims::of(shape).and_then(|shape| zeroed::<T>(shape.as_slice()));
+    // The shape is a value of the caller, not a tensor that cannot be exported.
+    let tensor = tensor.map_err(ImportError::from)?;
     let like = like.object(py).clone().unbind();
     Ok(PyOutput { tensor, like, result: PhantomData })
 }

@@ -1,0 +1,90 @@
+//! The extension module `array_functions`: functions that accept, change and return arrays
+//! of NumPy, PyTorch and every other library that exports DLPack.
+
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 passes converted arguments by value")]
+#![forbid(unsafe_code)]
+
+use dlpack_traits::python::{self, IntoPython, PyOutput, PyTensor, PyTensorMut};
+use dlpack_traits::{DataType, OwnedTensor};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+/// The sum of the squares of some elements.
+fn squares(elements: &[f32]) -> f32 {
+    elements.iter().map(|value| value * value).sum()
+}
+
+/// Returns the Euclidean norm of each row of a float32 matrix, in an array of the caller's
+/// library.
+#[pyfunction]
+fn row_norms<'py>(py: Python<'py>, matrix: PyTensor<'py, f32, 2>) -> PyResult<Bound<'py, PyAny>> {
+    let [rows, columns] = matrix.dims();
+    let mut sums = vec![0.0; rows];
+    // Other Python threads run meanwhile.
+    py.detach(|| {
+        let mut position = 0;
+        // Blocks of a few KiB, in row-major order, whatever the layout of the matrix.
+        matrix.elements().for_each_block(|mut block| {
+            while !block.is_empty() {
+                let (row, column) = (position / columns, position % columns);
+                let (part, rest) = block.split_at(block.len().min(columns - column));
+                sums[row] += squares(part);
+                position += part.len();
+                block = rest;
+            }
+        });
+    });
+    let norms = sums.into_iter().map(f32::sqrt).collect();
+    OwnedTensor::from_vec(norms).into_object_like(py, &matrix)
+}
+
+/// Limits each element of a float32 or float64 array to the range from `low` to `high`, in
+/// place.
+#[pyfunction]
+fn clamp(mut array: PyTensorMut<'_>, low: f64, high: f64) -> PyResult<()> {
+    match array.dtype() {
+        DataType::F32 => {
+            #[expect(clippy::cast_possible_truncation, reason = "the array has this precision")]
+            let (low, high) = (low as f32, high as f32);
+            array.elements_mut::<f32>()?.map_in_place(|value| value.max(low).min(high));
+        }
+        DataType::F64 => {
+            array.elements_mut::<f64>()?.map_in_place(|value| value.max(low).min(high));
+        }
+        other => {
+            let text = format!("expected float32 or float64, got {other}");
+            return Err(PyTypeError::new_err(text));
+        }
+    }
+    Ok(())
+}
+
+/// Returns a float32 matrix whose rows have norm 1, in an array of the caller's library.
+/// Rows of zeros stay as they are.
+#[pyfunction]
+fn normalized<'py>(py: Python<'py>, matrix: PyTensor<'py, f32, 2>) -> PyResult<PyOutput<'py, f32>> {
+    let [_, columns] = matrix.dims();
+    let mut result = python::allocate_output::<f32>(py, &matrix, matrix.shape())?;
+    let elements = result.as_mut_slice();
+    py.detach(|| -> PyResult<()> {
+        matrix.elements().copy_to_slice(elements)?;
+        for row in elements.chunks_exact_mut(columns.max(1)) {
+            let norm = squares(row).sqrt();
+            if norm > 0.0 {
+                for value in row {
+                    *value /= norm;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(result)
+}
+
+/// Functions over arrays.
+#[pymodule]
+fn array_functions(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(row_norms, m)?)?;
+    m.add_function(wrap_pyfunction!(clamp, m)?)?;
+    m.add_function(wrap_pyfunction!(normalized, m)?)
+}

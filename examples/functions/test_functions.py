@@ -1,0 +1,69 @@
+"""What Python users of the module rely on. Run by `cargo xtask example functions`."""
+
+import sys
+
+import array_functions
+import numpy as np
+import pytest
+
+
+def test_row_norms():
+    matrix = np.array([[3, 4], [6, 8], [0, 0]], np.float32)
+    for layout in [matrix, np.asfortranarray(matrix), matrix[::-1][::-1]]:
+        norms = array_functions.row_norms(layout)
+        assert type(norms) is np.ndarray
+        assert norms.tolist() == [5, 10, 0]
+    assert array_functions.row_norms(np.zeros((2, 0), np.float32)).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_clamp_changes_the_array_of_the_caller(dtype):
+    array = np.arange(12, dtype=dtype).reshape(3, 4)
+    array_functions.clamp(array[:, ::2], 2, 8)
+    assert array.tolist() == [[2, 1, 2, 3], [4, 5, 6, 7], [8, 9, 8, 11]]
+
+
+def test_normalized_returns_a_new_matrix():
+    matrix = np.array([[3, 4], [0, 0]], np.float32)
+    result = array_functions.normalized(matrix)
+    np.testing.assert_allclose(result, [[0.6, 0.8], [0, 0]], rtol=1e-6)
+    assert result.flags.writeable
+    assert matrix.tolist() == [[3, 4], [0, 0]]
+
+
+def test_pytorch_gets_tensors():
+    torch = pytest.importorskip("torch")
+    matrix = torch.tensor([[3.0, 4.0], [6.0, 8.0]])
+    norms = array_functions.row_norms(matrix.T.contiguous().T)
+    assert torch.equal(norms, torch.tensor([5.0, 10.0]))
+    assert type(array_functions.normalized(matrix)) is torch.Tensor
+    array_functions.clamp(matrix, 4, 6)
+    assert matrix.tolist() == [[4, 4], [6, 6]]
+
+
+@pytest.mark.parametrize(
+    "wrong, exception, message",
+    [
+        (np.zeros((2, 2)), TypeError, "expected float32, got float64"),
+        (np.zeros(2, np.float32), ValueError, "expected 2 dimensions, got 1"),
+        ([[1.0]], TypeError, "list"),
+    ],
+)
+def test_other_arguments_raise(wrong, exception, message):
+    for function in [array_functions.row_norms, array_functions.normalized]:
+        with pytest.raises(exception, match=message):
+            function(wrong)
+
+
+def test_read_only_arrays_are_not_changed():
+    array = np.zeros(2)
+    array.flags.writeable = False
+    with pytest.raises(ValueError, match="writable"):
+        array_functions.clamp(array, 1, 2)
+    assert array.tolist() == [0, 0]
+    with pytest.raises(TypeError, match="expected float32 or float64, got int64"):
+        array_functions.clamp(np.zeros(2, np.int64), 1, 2)
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__, "-q", "-p", "no:cacheprovider"]))
