@@ -1,5 +1,5 @@
-//! The exchange table of a host that is not Python: every function, on success
-//! and on every failure, called as C calls it.
+//! The exchange table of a host that is not Python: every function, on success and on
+//! every failure, called as C calls it.
 
 mod exchange {
     pub(crate) mod allocator;

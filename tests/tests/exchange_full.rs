@@ -1,5 +1,5 @@
-//! What a borrowed view does when more shapes and strides have been computed than
-//! there is room for. In a process of its own, which is full afterwards.
+//! A borrowed view when the cache of computed shapes and strides is full. It runs in its
+//! own process, whose cache is full afterwards.
 
 #[path = "exchange/host.rs"]
 #[allow(dead_code, reason = "the tests of the exchange table use the rest")]
@@ -63,10 +63,10 @@ fn a_full_cache_is_an_error_and_earlier_views_stay_valid() {
     assert!(text.contains("take a managed tensor"), "{text}");
     assert!((5000..20_000).contains(&seen), "{seen} shapes");
 
-    // What there is a place for has the same one for ever.
+    // A cached list always has the same address.
     assert_eq!(narrow(1, 1), Some(first));
     assert!(narrow(4000, 1).is_some());
-    // What is stored needs none.
+    // Stored lists are not cached.
     let data = SharedBuffer::zeroed(70_000).expect("memory");
     let wide = object(Wide { data, shape: [70_000, 1], strides: [1, 7] });
     assert!(view(exports::<Wide>().0, wide).is_some());
@@ -75,7 +75,7 @@ fn a_full_cache_is_an_error_and_earlier_views_stay_valid() {
     assert_eq!(code, 0);
     // SAFETY: the tensor is alive.
     let deleter = unsafe { (*managed).deleter }.expect("a deleter");
-    // SAFETY: nobody else calls it.
+    // SAFETY: it is called only here.
     unsafe { deleter(managed) };
     free::<Wide>(wide);
 }

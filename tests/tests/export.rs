@@ -1,5 +1,5 @@
-//! Exports by value and by view, of every storage: what a consumer sees, and
-//! what it may write.
+//! Exports by value and by view, of every storage: the metadata that a consumer gets, and
+//! whether it may write.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,15 +11,15 @@ use tensors::{
     Device, Element, Error, Flags, Layout, ManagedTensor, SharedBuffer, Slot, Storage, TensorView,
 };
 
-/// What a consumer of an export may do.
+/// The access of a consumer of an export.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
     Writable,
     ReadOnly,
 }
 
-/// Exports a storage of 0 to 5 in both structs: flags, address, elements, and
-/// for the legacy struct a refusal where it could not say READ_ONLY.
+/// Exports a storage of 0 to 5 in both structs: flags, address, elements, and an error
+/// for the legacy struct where it would need READ_ONLY.
 fn check<S: Storage + Send + 'static>(make: impl Fn() -> S, mode: Mode) {
     for (shape, strides, byte_offset, expected) in [
         (&[2, 3][..], None, 0, &[0, 1, 2, 3, 4, 5][..]),
@@ -63,7 +63,7 @@ fn check<S: Storage + Send + 'static>(make: impl Fn() -> S, mode: Mode) {
     }
 }
 
-/// Whether a storage lends writable memory to several at once.
+/// Returns whether a storage lends writable memory to several consumers.
 fn is_shared<S: Storage>(storage: &S) -> bool {
     let layout = Layout::row_major(&[1]).unwrap();
     !TensorView::new(storage.data(), layout).unwrap().is_read_only()
@@ -127,7 +127,7 @@ fn shared_storages_are_writable() {
     check(|| buffer().share().unwrap(), Mode::Writable);
 }
 
-/// An owner whose drop notes what is in it.
+/// An owner whose drop records its elements.
 struct Watched<S: Storage + AsRef<[i32]>> {
     data: S,
     seen: Arc<Mutex<Vec<i32>>>,
@@ -149,9 +149,9 @@ impl<S: Storage + AsRef<[i32]>> Drop for Watched<S> {
     }
 }
 
-/// What the consumer wrote is in the owner when it is dropped. For an inline
-/// array this fails if the memory was lent before the owner moved: the tensor
-/// would point to where the array had been, which no tool objects to.
+/// The consumer's writes are in the owner when it is dropped. For an inline array this
+/// fails if the memory was lent before the owner moved: the tensor would point to the
+/// array's earlier address, which no tool reports.
 #[test]
 fn the_owner_sees_what_was_written() {
     fn check<S: Storage + AsRef<[i32]> + Send + 'static>(data: S) {
@@ -175,7 +175,7 @@ fn the_owner_sees_what_was_written() {
     assert_eq!(*seen.lock().unwrap(), [0, 1, 4, 9, 16, 25]);
 }
 
-/// An inline array lies inside of the one allocation, and aligned for it.
+/// An inline array lies inside of the one allocation, with its alignment.
 #[test]
 fn an_inline_owner_is_in_the_packet() {
     #[repr(align(128))]
@@ -197,7 +197,7 @@ fn an_inline_owner_is_in_the_packet() {
     tensor.delete(Farewell::Scribbled);
 }
 
-/// Foreign code may write any byte, so a `Vec<bool>` is lent for reading.
+/// Foreign code may write any byte, so a `Vec<bool>` is exported read-only.
 #[test]
 fn elements_that_are_not_any_bits_are_frozen() {
     let flags = || Owner::new(vec![true, false], &[2]);
@@ -211,7 +211,7 @@ fn elements_that_are_not_any_bits_are_frozen() {
     assert_eq!(flags().copy_to_dlpack().unwrap().flags(), Flags::IS_COPIED);
 }
 
-/// One write would change several elements, so nobody is told to write.
+/// One write would change several elements, so the export is read-only.
 #[test]
 fn overlapping_elements_are_read_only() {
     let overlapping = |shape: &[i64], strides: &[i64]| {
@@ -237,7 +237,7 @@ fn overlapping_elements_are_read_only() {
     apart(&[0, 3], &[0, 0]);
 }
 
-/// A tensor that says of itself that it is for readers stays so in every export.
+/// A tensor that is described as read-only is read-only in every export.
 #[test]
 fn a_read_only_tensor_exports_read_only() {
     struct Sealed(SharedBuffer<i32>);
@@ -341,7 +341,7 @@ fn borrowed_tensors_are_viewed() {
     assert_eq!(unsafe { core::slice::from_raw_parts(tensor.strides, 2) }, [1, 3]);
 }
 
-/// F15: a storage may name any device, and what DLPack cannot name is not described.
+/// F15: a storage may name any device; one that DLPack cannot represent is an error.
 #[test]
 fn device_types_below_one_are_refused() {
     let mut bytes = [0_u8; 4];
@@ -352,8 +352,8 @@ fn device_types_below_one_are_refused() {
         let expected = if is_one { Ok(()) } else { Err(Error::NoSuchDevice { device }) };
         for shape in [&[4][..], &[0]] {
             let layout = || Layout::row_major(shape).unwrap();
-            // SAFETY: 1. to 3. The array is alive, and nobody else has it. No element is
-            // read, so it does not matter that it is on no device.
+            // SAFETY: 1. to 3. The array is alive and has no other user. No element is
+            // read, so the wrong device does not matter.
             let data = unsafe { DataRef::from_raw_parts(pointer, len, DataType::U8, device) };
             assert_eq!(TensorView::new(data, layout()).map(drop), expected);
             // SAFETY: as above.

@@ -1,5 +1,5 @@
-//! What goes wrong outside of this crate: no memory, panics of user code, many
-//! threads at once. Nothing is lost, and nobody aborts.
+//! Failures outside of this crate: no memory, panics of user code, many threads at once.
+//! Nothing is leaked, and no process aborts.
 
 mod faults {
     pub(crate) mod alarm;

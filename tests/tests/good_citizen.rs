@@ -1,6 +1,6 @@
-//! The expansions get along with their surroundings, whatever they are called:
-//! enums, tuple structs and newtypes, and the derives beside `DLPackExport`.
-//! Structs with named fields are in `derive_hygiene.rs`.
+//! The expansions compile whatever the names around them are: enums, tuple structs and
+//! newtypes, and the derives beside `DLPackExport`. Structs with named fields are in
+//! `derive_hygiene.rs`.
 
 #![no_implicit_prelude]
 #![deny(warnings, clippy::pedantic)]
@@ -307,7 +307,7 @@ fn what_is_allowed_stays_allowed() {
     assert_eq!(lints::OnTheField(vec![1, 2], [2]).into_dlpack().unwrap().shape(), [2]);
 }
 
-/// Types whose every part comes from elsewhere.
+/// Types whose every part has a user-defined name.
 macro_rules! made {
     (
         $krate:path, $element:ident($part:ty) $bits:ident,
@@ -393,7 +393,7 @@ fn inside_a_function() {
     use ::std::vec::Vec;
     use ::tensors::DLPackExport;
 
-    /// Only this function knows it.
+    /// Visible in this function only.
     const PARTS: usize = 3;
 
     #[derive(::core::clone::Clone, ::core::marker::Copy, ::tensors::Element)]

@@ -1,6 +1,6 @@
-//! Hostile and odd structs in memory that cannot be read out of turn: nothing
-//! beyond an array is read, nothing of the struct after the import, nothing at
-//! all after the deleter.
+//! Hostile and unusual structs in memory in which a forbidden read ends the process: no
+//! read beyond an array, none of the struct after the import, none at all after the
+//! deleter.
 
 #[cfg(target_os = "linux")]
 mod hostile {

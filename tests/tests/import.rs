@@ -1,4 +1,4 @@
-//! Import: what foreign structs may say, what is made of it, and that the
+//! Import: which foreign structs are valid, how they are read, and that the
 //! deleter runs exactly once.
 //!
 //! The letters with numbers name the rules of `docs/SAFETY.md`, section "Import".

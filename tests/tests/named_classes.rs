@@ -1,5 +1,5 @@
-//! Classes that users copy say which module they are of: Python takes them for built in
-//! otherwise, and prints `<builtins.Image object at ...>`.
+//! Classes that users copy name their module: without it Python treats them as built in,
+//! and prints `<builtins.Image object at ...>`.
 #![cfg(not(miri))] // It reads text and touches no memory.
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! Safe implementations that nobody would write, and which have to be right
-//! all the same: whatever safe code lends stays alive until the deleter runs.
+//! Unusual safe implementations, which must be sound all the same: memory that safe code
+//! lends stays alive until the deleter runs.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ fn check(owner: impl DLPackExport + Send + 'static, expected: &[i32], flags: Fla
     tensor.delete_elsewhere(Farewell::Narrow);
 }
 
-/// Lends what its function makes of what it owns.
+/// Lends what its function returns for its value.
 struct By<T>(T, fn(&mut T) -> &mut [i32]);
 
 impl<T> DLPackExport for By<T> {
@@ -65,7 +65,7 @@ fn memory_behind_locks_and_cells() {
     check(By(lock, |m| m.get_mut().unwrap()), &SIX, Flags::NONE);
 }
 
-/// What is lent was made during the call, and belongs to the owner since.
+/// The memory was allocated during the call, and belongs to the owner since.
 #[test]
 fn memory_made_while_lending() {
     check(
@@ -132,7 +132,7 @@ fn six_in(ndim: usize) -> Vec<u8> {
     shape
 }
 
-/// What an export answers to a tensor that was described in another slot.
+/// The error of an export of a tensor that was described in another slot.
 const ELSEWHERE: Error =
     Error::Custom("the tensor was described in another slot than the one that was given");
 
@@ -147,7 +147,7 @@ fn refused<T: DLPackExport + Send + Sync + 'static>(tensor: T) {
     }
 }
 
-/// A tensor has to be described in the slot that is given.
+/// A tensor must be described in the given slot.
 #[test]
 fn described_in_another_slot() {
     struct Elsewhere(Arc<[i32]>, Vec<u8>);
@@ -167,8 +167,8 @@ fn described_in_another_slot() {
     }
 }
 
-/// Who describes a tensor in the slot that is given, and keeps the description, can read
-/// that slot for as long as the loan lasts. The slot is moved or freed before that.
+/// Safe code that describes a tensor in the given slot, and keeps the description, can
+/// read that slot for as long as the loan lasts. The slot is moved or freed before that.
 #[test]
 fn a_kept_description_is_refused() {
     struct Kept {
@@ -283,7 +283,7 @@ fn an_owner_that_returns_another_object_on_each_call() {
     }
 }
 
-/// What is lent is not the owner's at all.
+/// The memory is a static, not the owner's.
 #[test]
 fn memory_of_a_static_is_exported() {
     static STATIC: [i32; 6] = SIX;
@@ -345,7 +345,7 @@ fn dimensions_are_copied() {
     assert_eq!(*kept.lock().unwrap(), [2, 2]);
 }
 
-/// `sync_for` is called once, before the lend, and its changes are seen.
+/// `sync_for` is called once, before the loan, and its changes are visible.
 #[test]
 fn sync_for_is_called_before_the_memory_is_lent() {
     #[derive(Default)]
@@ -388,7 +388,7 @@ fn sync_for_is_called_before_the_memory_is_lent() {
     assert_eq!(*log.lock().unwrap(), ["sync_for", "describe_mut"]);
 }
 
-/// An owner whose drop exports what it owns.
+/// An owner whose drop exports its data.
 #[test]
 fn export_during_drop() {
     struct Matryoshka {
@@ -418,7 +418,7 @@ fn export_during_drop() {
     tensor.delete(Farewell::Plain);
 }
 
-/// An element type's own promise decides, not the slice that it is lent as.
+/// The promise of the element type decides, not the slice that lends it.
 #[test]
 fn any_bits() {
     const { assert!(!bool::ANY_BITS && u8::ANY_BITS) };

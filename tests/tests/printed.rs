@@ -1,5 +1,5 @@
-//! What is printed of handles and views, for whoever debugs a program, and the
-//! sentences of requirements that no derive comes to.
+//! The output of `Debug` and `Display` for handles and views, and the messages of
+//! requirements that no derive produces.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn display_and_debug_text_of_metadata() {
     assert_eq!(Version::CURRENT.to_string(), "1.3");
 }
 
-/// Every handle says what it is, of which type its elements are, and where.
+/// The output of every handle has its name, its dtype and its device.
 #[test]
 fn handles_and_views_are_printed_with_dtype_and_device() {
     let says = |text: String, words: &[&str]| {
@@ -40,7 +40,7 @@ fn handles_and_views_are_printed_with_dtype_and_device() {
     let foreign = ImportedStorage::<u16>::new(imported).unwrap();
     says(format!("{foreign:?}"), &["ImportedStorage", "uint16", "[3]"]);
     let managed = owner().to_dlpack().unwrap().into_raw();
-    // SAFETY: it is ours to give away, and nobody writes to what an `Arc` holds.
+    // SAFETY: we own it, and there are no writes to the content of an `Arc`.
     let slice = unsafe { ImportedSlice::<u16>::from_raw(managed) }.unwrap();
     assert_eq!(format!("{slice:?}"), "ImportedSlice([1, 2, 3])");
 

@@ -1,8 +1,8 @@
-//! Pages that quote sources quote them as they are.
+//! Pages that quote sources have the current text.
 //!
-//! `<!-- quoted: PATH -->` in front of a code block says that the block is that file,
+//! `<!-- quoted: PATH -->` before a code block marks it as the text of that file,
 //! without the comment at its head. `DLPACK_BLESS=1 cargo test -p dlpack-tests --test
-//! quoted` writes the blocks anew. `<!-- excerpt: PATH -->` says that the block is a part of
+//! quoted` rewrites the blocks. `<!-- excerpt: PATH -->` marks the block as a part of
 //! that file.
 #![cfg(not(miri))] // It reads text and touches no memory.
 

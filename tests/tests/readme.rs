@@ -1,7 +1,7 @@
-//! The README says what is so: who takes tensors, as docs/interop.md measured it, and
-//! which features there are.
+//! The README agrees with the measurements: the consumers of docs/interop.md, and the
+//! features of the crate.
 //!
-//! `DLPACK_BLESS=1 cargo test -p dlpack-tests --test readme` writes it anew.
+//! `DLPACK_BLESS=1 cargo test -p dlpack-tests --test readme` rewrites it.
 #![cfg(not(miri))] // It reads text and touches no memory.
 
 use std::fs;
@@ -106,7 +106,7 @@ fn table(page: &str) -> String {
     text
 }
 
-/// A layout, and what becomes of it where that is more than a refusal.
+/// Returns the text for a layout, and for its result where that is more than an error.
 fn shown_as((layout, kind): &(&str, &str)) -> String {
     match *kind {
         "same" | "copy" | "refused" => (*layout).to_owned(),
@@ -114,7 +114,7 @@ fn shown_as((layout, kind): &(&str, &str)) -> String {
     }
 }
 
-/// A cell without what is said of others.
+/// Returns a cell without its remarks about other consumers.
 fn kind(cell: &str) -> &str {
     cell.split(" (").next().unwrap_or(cell)
 }

@@ -1,5 +1,5 @@
-//! Exports that leave the object usable: who owns the memory, who may write it,
-//! and what a `share` that lies can do (nothing).
+//! Exports that leave the object usable: which owner keeps the memory, which consumers
+//! may write it, and that a wrong `share` has no effect.
 
 use core::cell::Cell;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tensors::{
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
 
-/// The tensor is at the storage's own address, and knows the elements of a view.
+/// The tensor has the storage's own address, and the shape of a view.
 #[test]
 fn shared_exports_have_the_same_memory() {
     fn check<S: Storage + Send + 'static>(storage: S, flags: Flags) {
@@ -149,7 +149,7 @@ fn an_arc_is_shareable() {
     assert_eq!(Arc::strong_count(&short), 1);
 }
 
-/// An exportable whose `share` is whatever the test says.
+/// An exportable type whose `share` returns what the test chooses.
 struct Liar<F> {
     data: Arc<[i32]>,
     shape: [usize; 1],
@@ -203,7 +203,7 @@ fn a_share_with_other_memory_is_refused() {
     let elsewhere = lie(|_| SharedOwner::new(Elsewhere));
     let (device, storage) = (Device::CPU, Device::cuda(0));
     assert_eq!(elsewhere, Error::DeviceMismatch { device, storage });
-    // The whole memory, or more of it than the tensor needs, is no lie.
+    // All of the memory, or more of it than the tensor needs, is valid too.
     let part = Liar {
         data: Arc::from(SIX),
         shape: [3],
@@ -226,7 +226,7 @@ struct Elsewhere;
 
 impl Storage for Elsewhere {
     fn data(&self) -> DataRef<'_> {
-        // SAFETY: there are no bytes, so nothing is promised of any.
+        // SAFETY: there are no bytes, so there is nothing to promise.
         unsafe { DataRef::from_raw_parts(core::ptr::null(), 0, DataType::I32, Device::cuda(0)) }
     }
 }
@@ -282,7 +282,7 @@ fn large_shared_owners_are_exported() {
     assert_eq!(Arc::strong_count(&large.data), 1);
 }
 
-/// The runtime asks the handle once; a second answer would count for nothing.
+/// The runtime reads the memory of the shared owner once; a later result has no effect.
 #[test]
 fn the_memory_of_a_shared_owner_is_read_once() {
     struct Moody {

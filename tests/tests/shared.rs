@@ -1,4 +1,4 @@
-//! `ExportArc`: exports in place, one at a time, and who is the last owner.
+//! `ExportArc`: exports in place, one at a time, and the last owner.
 
 use core::panic::AssertUnwindSafe;
 use std::sync::{Arc, Barrier};
@@ -73,7 +73,7 @@ fn the_first_export_is_in_place_and_others_are_packets() {
     );
 }
 
-/// Whoever goes last drops the value, once, and nobody before.
+/// The last owner drops the value, once, and no earlier one does.
 #[test]
 fn the_last_owner_drops_the_value() {
     type Step = fn(&mut Vec<ExportArc<Matrix>>, &mut Vec<ImportedStorage>);
@@ -140,7 +140,7 @@ fn the_only_owner_may_take_the_value() {
     assert_eq!(drops.count(), 1);
 }
 
-/// What is wrong with the tensor is said each time, and the lend is over after it.
+/// An invalid tensor is an error each time, and the block is free again after it.
 #[test]
 fn an_error_ends_the_export_in_place() {
     let mut shared = ExportArc::new(Owner::new(SIX.to_vec(), &[7])).unwrap();
@@ -198,7 +198,7 @@ fn a_nested_export_is_a_packet() {
     assert!(shared.try_into_inner().is_ok());
 }
 
-/// A value whose `Drop` panics is freed all the same, by a handle and by a consumer.
+/// A value whose `Drop` panics is freed, both by a handle and by a consumer.
 #[test]
 fn a_drop_panic_frees_the_block() {
     struct Bomb(Vec<i32>, #[expect(dead_code, reason = "it is dropped")] Ticket);
@@ -224,7 +224,7 @@ fn a_drop_panic_frees_the_block() {
     assert_eq!(drops.count(), 2);
 }
 
-/// A handle that has not been through C knows that nobody writes.
+/// A handle that has not been through C is imported as frozen.
 #[test]
 fn exports_are_imported_as_frozen() {
     let drops = Drops::new();
@@ -234,7 +234,7 @@ fn exports_are_imported_as_frozen() {
     assert!(tensor.version().is_some());
 }
 
-/// A buffer that all write is lent as such.
+/// A shared writable buffer is exported as writable.
 #[test]
 fn writable_memory_is_exported_writable() {
     let buffer = SharedBuffer::from_slice(&SIX).unwrap();
@@ -249,7 +249,7 @@ fn writable_memory_is_exported_writable() {
     legacy.delete(Farewell::Plain);
 }
 
-/// Whatever else is asked is answered by the value.
+/// All other methods return the result of the value.
 #[test]
 fn other_methods_are_those_of_the_value() {
     struct Busy(SharedBuffer<i32>);
@@ -282,7 +282,7 @@ fn other_methods_are_those_of_the_value() {
     let busy = Error::Custom("it is busy");
     let synchronized = shared.tensor().unwrap().sync_for(StreamArg::unspecified());
     assert_eq!(synchronized, Err(busy));
-    // Nothing is lent, nor is there a packet, before it may be.
+    // Before that, there is neither an export in place nor a packet.
     assert_eq!(shared.to_dlpack().unwrap_err(), busy);
     assert_eq!(shared.clone().into_dlpack_legacy().unwrap_err(), busy);
     assert!(shared.get_mut().is_some());
@@ -292,7 +292,7 @@ fn other_methods_are_those_of_the_value() {
     assert_eq!(format!("{number:?}"), "Some(7)");
 }
 
-/// By value the handle goes, and the tensor is the owner.
+/// An export by value consumes the handle, and the tensor becomes the owner.
 #[test]
 fn an_export_arc_is_exported_by_value() {
     let drops = Drops::new();
@@ -363,7 +363,7 @@ fn many_threads_export_one_value() {
     assert_eq!(drops.count(), 1);
 }
 
-/// It is what its value allows.
+/// It is `Send` and `Sync` as its value allows.
 #[test]
 fn export_arc_is_send_and_sync() {
     fn both<T: Send + Sync>() {}

@@ -1,5 +1,5 @@
-//! `ExportArc` around values that nobody would write, in orders in which nobody would call
-//! it. All of it is safe code, so all of it has to be right; Miri watches.
+//! `ExportArc` around unusual values, called in unusual orders. All of it is safe code,
+//! so all of it must be sound; Miri checks it.
 
 #![forbid(unsafe_code)]
 
@@ -47,7 +47,7 @@ fn a_value_may_hold_its_own_export() {
     let mut kept = core::mem::take(&mut *shared.kept.lock().unwrap());
     drop(shared);
     assert_eq!(drops.count(), 0);
-    // The one in the block goes last, on another thread.
+    // The export in place is dropped last, on another thread.
     let in_place = kept.remove(0);
     drop(kept);
     assert_eq!(drops.count(), 0);
@@ -73,8 +73,8 @@ fn a_deleter_may_call_another_deleter() {
     assert_eq!(drops.count(), 21);
 }
 
-/// Who is alone again may write at once: what consumers on other threads read, they
-/// have read.
+/// The only owner may write at once: all reads of consumers on other threads happen
+/// before.
 #[test]
 fn a_value_is_exclusive_after_consumers_on_other_threads() {
     let rounds = if cfg!(miri) { 8 } else { 300 };
@@ -121,7 +121,7 @@ fn a_value_is_exclusive_after_consumers_on_other_threads() {
 #[test]
 fn a_forgotten_export_keeps_the_value() {
     type Value = Owner<Vec<i32>>;
-    // Not forgotten, so that nothing which looks for leaks calls them lost.
+    // Freed again, so that leak checkers do not report them.
     static HANDLES: Mutex<Vec<ExportArc<Value>>> = Mutex::new(Vec::new());
     static TENSORS: Mutex<Vec<ManagedTensor>> = Mutex::new(Vec::new());
     let mut shared = ExportArc::new(Owner::new(SIX.to_vec(), &[6])).unwrap();
@@ -167,8 +167,8 @@ fn values_of_odd_sizes_and_alignments_are_exported() {
     check(Box::new(Aligned(SIX)), 8192);
 }
 
-/// A shape that is another one each time that it is asked for, borrowed or not, with a
-/// different rank, with too many elements, or none at all.
+/// A shape that changes with each call, borrowed or not, with a different rank, with too
+/// many elements, or none at all.
 struct Fickle(AtomicUsize);
 
 const SHAPES: [&[i64]; 7] = [&[2, 3], &[6], &[3, 2], &[1, 2, 3], &[2, 4], &[], &[-2, -3]];
@@ -189,7 +189,7 @@ struct Changing<S> {
     shape: Fickle,
 }
 
-/// Whatever a shape says when, no tensor has more elements than there are.
+/// Whatever a shape returns at which call, no tensor exceeds its elements.
 #[test]
 fn shapes_that_change_between_calls_stay_in_bounds() {
     fn check<S: Storage + Send + Sync + 'static>(data: S) {

@@ -13,7 +13,7 @@ use tensors::{
 
 const THREADS: usize = 8;
 const EACH: usize = if cfg!(miri) { 6 } else { 2_000 };
-/// Long enough for threads to meet at one element.
+/// Long enough for threads to access one element at the same time.
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 50_000 };
 
 const _: () = {
@@ -32,7 +32,7 @@ const _: () = {
     sync::<(DataType, Device, Flags)>();
 };
 
-/// What must *not* cross threads, by the trick of two candidates: a type that
+/// Types that must *not* cross threads, by two candidate implementations: a type that
 /// implements the trait makes the call ambiguous.
 macro_rules! assert_not {
     ($trait:ident: $($type:ty),+) => {$(
@@ -46,7 +46,7 @@ macro_rules! assert_not {
     )+};
 }
 
-// What it holds is `Send`, and need not be `Sync`.
+// Its content is `Send`, and need not be `Sync`.
 assert_not!(Sync: SharedOwner);
 
 /// Eight threads export by value and drop each other's tensors.
@@ -80,7 +80,7 @@ fn an_export_is_dropped_on_another_thread() {
     assert_eq!(drops.count(), THREADS * EACH);
 }
 
-/// Eight threads export one shared object at once; a ninth lets go of it.
+/// Eight threads export one shared object at once; a ninth drops it.
 #[test]
 fn many_threads_export_one_object() {
     let data: Arc<[i32]> = Arc::from([1, 2, 3]);

@@ -1,4 +1,4 @@
-//! What is asked of a wrapper is answered by what is in it.
+//! A wrapper forwards every method to its content.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use tensors::{
     DLPackExport, DataRef, Error, SharedOwner, Storage, StreamArg, Synchronize, TensorView,
 };
 
-/// Memory that is not ready, and whose other owner is known by its length.
+/// Memory that is not ready, and whose other owner is identified by its length.
 #[derive(Debug)]
 struct Busy(Arc<[u8]>);
 
@@ -94,7 +94,7 @@ fn busy_memory_is_not_exported() {
     assert_eq!(another.data().byte_len(), 2);
 }
 
-/// A variant without data says so, and not that it cannot be shared.
+/// A variant without data returns its own error, and not that it cannot be shared.
 #[test]
 fn an_empty_variant_returns_its_own_error() {
     let gone = InEnum { data: Kept::Gone, shape: [0] };

@@ -1,4 +1,4 @@
-//! A tensor in any wrapping is exported as it is on its own, and is described once for
+//! A tensor in any wrapper is exported as it is without one, and is described once for
 //! each export.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -42,7 +42,7 @@ impl<T: DLPackExport> DLPackExport for Counted<T> {
     }
 }
 
-/// What a consumer sees of a tensor but its address: the bytes that it begins with instead.
+/// The metadata that a consumer gets, with the first bytes instead of the address.
 type Seen = (Vec<i64>, Vec<i64>, DataType, usize, Vec<u8>);
 
 fn seen(tensor: &ManagedTensor) -> Seen {
@@ -55,7 +55,7 @@ fn seen(tensor: &ManagedTensor) -> Seen {
     (tensor.shape().to_vec(), tensor.strides().to_vec(), tensor.dtype(), bytes.len(), bytes)
 }
 
-/// Exports a tensor in every way and wrapping, written by the derive and by hand.
+/// Exports a tensor in every way and wrapper, written by the derive and by hand.
 fn check<T: DLPackExport + Send + Sync + 'static>(make: impl Fn() -> T) {
     type Export<'a, T> = &'a dyn Fn(Counted<T>) -> Result<ManagedTensor, Error>;
 
@@ -172,13 +172,13 @@ fn wrappers_lend_tensors_without_a_shape_field() {
 fn at_an_odd_address() -> ImportedStorage {
     let bytes = Array { data: vec![0_u8; 25], shape: [6_u8] };
     let managed = bytes.into_dlpack().unwrap().into_raw();
-    // SAFETY: the struct is alive, and nobody else has it.
+    // SAFETY: the struct is alive and has no other owner.
     let tensor = unsafe { &mut (*managed).dl_tensor };
     let skipped = usize::from(tensor.data.addr() % 2 == 0);
     tensor.data = tensor.data.wrapping_byte_add(skipped);
     tensor.dtype = DataType::I32.into();
-    // SAFETY: 1. to 3. It is a struct of this crate, which nobody else has. 4. and 5. Six
-    // numbers end where the 25 bytes do, or before.
+    // SAFETY: 1. to 3. It is a struct of this crate, which has no other owner. 4. and 5.
+    // Six numbers end where the 25 bytes do, or before.
     ImportedStorage::new(unsafe { ImportedTensor::from_raw(managed) }.unwrap()).unwrap()
 }
 

@@ -12,20 +12,20 @@ use tensors::{DataType, Device, Error, ManagedTensor};
 
 use crate::exchange::host::{Heap, Picture, raised};
 
-/// What `SetError` was told, each time.
+/// The arguments of each call of `SetError`.
 type Told = Vec<(String, String)>;
 
 unsafe extern "C" fn set_error(context: *mut c_void, kind: *const c_char, message: *const c_char) {
     // SAFETY: the tests pass such a list.
     let told = unsafe { &mut *context.cast::<Told>() };
     let text = |string| {
-        // SAFETY: the standard says that it is a C string.
+        // SAFETY: the standard requires a C string.
         unsafe { CStr::from_ptr(string) }.to_str().expect("UTF-8").to_owned()
     };
     told.push((text(kind), text(message)));
 }
 
-/// What is to be asked for.
+/// The requested tensor.
 #[derive(Clone, Debug)]
 struct Wish {
     shape: Vec<i64>,
@@ -50,7 +50,7 @@ macro_rules! set {
     }};
 }
 
-/// Calls an allocator as C does: what the header leaves open is not initialised.
+/// Calls an allocator as C does: fields that the header leaves open are not initialised.
 fn call(
     table: &DLPackExchangeAPI,
     wish: &Wish,
@@ -97,7 +97,7 @@ fn allocated_tensors_are_zeroed_and_exclusive() {
     }
 }
 
-/// X8: what no import would take, no allocator makes.
+/// X8: the allocator refuses every prototype that no import would accept.
 #[test]
 fn hostile_prototypes_are_refused() {
     let cases = [
@@ -105,7 +105,7 @@ fn hostile_prototypes_are_refused() {
         (Wish { ndim: Some(i32::MIN), ..wish(&[]) }, "negative"),
         (Wish { ndim: Some(65), ..wish(&[1; 65]) }, "65 dimensions"),
         (Wish { ndim: Some(i32::MAX), ..wish(&[1]) }, "dimensions"),
-        // Miri would tell if the array, which is shorter, was looked at.
+        // Miri would report a read of the array, which is shorter.
         (Wish { ndim: Some(66), ..wish(&[1]) }, "66 dimensions"),
         (Wish { null_shape: true, ..wish(&[2, 2]) }, "shape is NULL"),
         (wish(&[2, -1]), "negative"),
@@ -147,7 +147,7 @@ fn null_is_refused() {
     let mut told = Told::new();
     let context: *mut c_void = (&raw mut told).cast();
     let mut out = ptr::dangling_mut();
-    // SAFETY: the function says that it takes NULL.
+    // SAFETY: the function accepts NULL.
     let code = unsafe { allocate(ptr::null_mut(), &raw mut out, context, Some(set_error)) };
     assert_eq!((code, out), (-1, ptr::null_mut()));
     // SAFETY: as above.
@@ -163,7 +163,7 @@ fn null_is_refused() {
 /// Devices that fail.
 struct Failing;
 
-// SAFETY: 1. It fails, or asks `Cpu`. 2. to 4. It panics, or leaves it to defaults.
+// SAFETY: 1. It fails, or forwards to `Cpu`. 2. to 4. It panics, or uses the defaults.
 unsafe impl Backends for Failing {
     fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
         match prototype.shape() {

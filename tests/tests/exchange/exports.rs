@@ -38,7 +38,7 @@ fn an_object_is_exported_without_a_copy_and_stays_usable() {
         assert!(tensor.is_writable());
         tensor.delete(farewell);
     }
-    // The memory outlives the object, which is not asked again.
+    // The memory outlives the object, which is not used again.
     let tensor = exports::<Numbers>().tensor(object);
     free::<Numbers>(object);
     assert_eq!(tensor.elements::<i32>(), [0, 1, 2, 3, 4, 5]);
@@ -86,7 +86,7 @@ fn other_objects_and_null_are_refused() {
     assert_eq!(exports::<Numbers>().managed(ptr::null_mut()), (-1, ptr::null_mut()));
     assert_eq!(only_raised(), ("ValueError".into(), "`py_object` is NULL".into()));
     let function = exports::<Picture>().0.managed_tensor_from_py_object_no_sync.expect("set");
-    // SAFETY: the object is alive; the function says that it takes NULL.
+    // SAFETY: the object is alive; the function accepts NULL.
     assert_eq!(unsafe { function(other, ptr::null_mut()) }, -1);
     assert_eq!(only_raised(), ("ValueError".into(), "`out` is NULL".into()));
     free::<Picture>(other);

@@ -31,20 +31,20 @@ struct Object<T> {
 
 thread_local! {
     static RAISED: RefCell<Vec<Raised>> = const { RefCell::new(Vec::new()) };
-    /// Whether there is no memory for another object.
+    /// Whether allocating another object fails.
     pub(crate) static FULL: Cell<bool> = const { Cell::new(false) };
     /// Whether the host itself panics.
     pub(crate) static BROKEN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `raise` was called with.
+/// The arguments of `raise`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Raised {
     pub(crate) kind: String,
     pub(crate) text: String,
 }
 
-/// What was raised on this thread since the last time.
+/// Returns and clears the errors raised on this thread.
 pub(crate) fn raised() -> Vec<Raised> {
     RAISED.take()
 }
@@ -99,8 +99,8 @@ unsafe fn checked<'a, T: 'static>(
     Ok(unsafe { &*object.cast::<Object<T>>() })
 }
 
-// SAFETY: 1. and 2. `checked`; no `&mut` to a value is ever made, so the classes
-// that "can change" only say so. 3. These tests write through no such view.
+// SAFETY: 1. and 2. `checked`; no `&mut` to a value is ever made, so the classes that
+// "can change" only declare it. 3. These tests do not write through such a view.
 unsafe impl<T: DLPackExport + 'static, const READ_ONLY_VIEWS: bool> ObjectHost<T>
     for Heap<READ_ONLY_VIEWS>
 {
@@ -147,7 +147,7 @@ pub(crate) fn exports<T: DLPackExport + 'static>() -> Called {
     Called(table::<T, Heap, Cpu, NotImportable>())
 }
 
-/// The table of a class, as its importability says.
+/// Returns the table of a class, by its importability.
 pub(crate) fn table_of<T: DLPackExport + 'static, I: ToObject<T, Heap>>() -> Called {
     Called(table::<T, Heap, Cpu, I>())
 }
@@ -157,7 +157,7 @@ pub(crate) fn table_of<T: DLPackExport + 'static, I: ToObject<T, Heap>>() -> Cal
 pub(crate) struct Called(pub(crate) &'static DLPackExchangeAPI);
 
 impl Called {
-    /// `managed_tensor_from_py_object_no_sync`: its code, and what it wrote.
+    /// `managed_tensor_from_py_object_no_sync`: its code, and its output.
     pub(crate) fn managed(self, object: *mut c_void) -> (i32, *mut DLManagedTensorVersioned) {
         let function = self.0.managed_tensor_from_py_object_no_sync.expect("set");
         let mut out = core::ptr::dangling_mut();
@@ -174,7 +174,7 @@ impl Called {
         unsafe { ImportedStorage::from_raw(tensor) }
     }
 
-    /// `managed_tensor_to_py_object_no_sync`: its code, and what it wrote.
+    /// `managed_tensor_to_py_object_no_sync`: its code, and its output.
     pub(crate) fn to_object(self, tensor: *mut DLManagedTensorVersioned) -> (i32, *mut c_void) {
         let function = self.0.managed_tensor_to_py_object_no_sync.expect("set");
         let mut out = core::ptr::dangling_mut();
@@ -198,7 +198,7 @@ impl Picture {
     }
 }
 
-/// Where the code of a class goes wrong.
+/// The point at which the code of a class fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
     Nowhere,
@@ -210,7 +210,7 @@ pub(crate) enum Wrong {
     NoShare,
 }
 
-/// Numbers that everybody may write, exported by code that goes wrong somewhere.
+/// Shared writable numbers, exported by code that fails at one point.
 pub(crate) struct Numbers {
     pub(crate) data: SharedBuffer<i32>,
     pub(crate) shape: [usize; 2],
@@ -226,7 +226,7 @@ impl Numbers {
         Self { data, shape: [2, 3], wrong, _ticket: None }
     }
 
-    /// The same, whose end is counted.
+    /// The same with a counted drop.
     pub(crate) fn counted(drops: &Drops) -> Self {
         Self { _ticket: Some(drops.ticket()), ..Self::new(Wrong::Nowhere) }
     }
@@ -260,7 +260,7 @@ impl DLPackExport for Numbers {
     }
 }
 
-/// What the class makes of a tensor, where it makes anything.
+/// What the constructor of the class does with a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taking {
     Keeps,
@@ -270,7 +270,7 @@ pub(crate) enum Taking {
     Panics,
     /// It panics when the tensor is gone.
     DropsAndPanics,
-    /// It panics, and the tensor is what the panic carries.
+    /// It panics with the tensor as the payload.
     PanicsWithIt,
     /// It puts the tensor away, and fails.
     Steals,

@@ -1,5 +1,5 @@
-//! Making objects of every hostile and odd struct, in memory that cannot be read
-//! out of turn.
+//! Makes objects of every hostile and unusual struct, in memory in which a forbidden read
+//! ends the process.
 
 use core::ptr;
 

@@ -1,5 +1,5 @@
-//! `managed_tensor_to_py_object_no_sync`: after a success the object has the
-//! tensor, after a failure the caller, who then calls the deleter.
+//! `managed_tensor_to_py_object_no_sync`: after a success the object owns the tensor,
+//! after a failure the caller, which then calls the deleter.
 
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
@@ -24,11 +24,11 @@ fn numbers() -> Forged {
     forged(&[2, 3], &[0, 1, 2, 3, 4, 5])
 }
 
-/// What the caller does with a tensor that is still its own, as tvm-ffi does.
+/// Releases a tensor that the caller still owns, as tvm-ffi does.
 fn delete(tensor: *mut DLManagedTensorVersioned) {
-    // SAFETY: the tensor is alive, as the count said.
+    // SAFETY: the tensor is alive, by the count.
     let deleter = unsafe { (*tensor).deleter }.expect("a deleter");
-    // SAFETY: nobody else calls it.
+    // SAFETY: it is called only here.
     unsafe { deleter(tensor) }
 }
 
@@ -56,7 +56,7 @@ fn an_object_that_copied_releases_the_tensor_at_once() {
     assert_eq!(drops.count(), 1);
 }
 
-/// X9: the deleter runs once, and it is the caller who runs it.
+/// X9: the deleter runs once, and the caller runs it.
 #[test]
 fn after_a_failure_the_caller_owns_the_tensor() {
     let cases = [
@@ -97,8 +97,8 @@ fn an_export_only_class_refuses_without_reading_the_tensor() {
     assert_eq!(drops.count(), 1);
 }
 
-/// Who puts the tensor away and says that it failed shares it with the caller,
-/// and whoever is done second releases it.
+/// A constructor that stores the tensor and returns an error shares it with the caller,
+/// and the last of the two owners releases it.
 #[test]
 fn a_tensor_shared_by_a_failed_constructor_has_two_owners() {
     for caller_first in [true, false] {
@@ -160,7 +160,7 @@ fn invalid_structs_stay_with_the_caller() {
     }
 }
 
-/// Nothing of it is read but what every version has.
+/// Only the fields that every version has are read.
 #[test]
 fn another_major_version_stays_with_the_caller() {
     for version in [Version::new(2, 0), Version::new(0, 8)] {
@@ -173,7 +173,7 @@ fn another_major_version_stays_with_the_caller() {
         let deleter = unsafe { &raw const (*tensor).deleter };
         // SAFETY: as above.
         let deleter = unsafe { deleter.read() }.expect("a deleter");
-        // SAFETY: nobody else calls it.
+        // SAFETY: it is called only here.
         unsafe { deleter(tensor) };
         assert_eq!(drops.count(), 1);
     }
@@ -198,7 +198,7 @@ fn null_is_refused_and_the_tensor_is_not_touched() {
     let drops = Drops::new();
     let tensor = numbers().raw(&drops);
     let function = importable().0.managed_tensor_to_py_object_no_sync.expect("set");
-    // SAFETY: the tensor is alive; the function says that it takes NULL.
+    // SAFETY: the tensor is alive; the function accepts NULL.
     assert_eq!(unsafe { function(tensor, ptr::null_mut()) }, -1);
     assert_eq!(only_raised().1, "`out` is NULL");
     assert_eq!(drops.count(), 0);
@@ -223,7 +223,7 @@ fn the_object_holds_the_tensor_unchanged() {
     assert_eq!(drops.count(), 1);
 }
 
-/// An export of ours, taken by a class of ours.
+/// An export of this crate, imported by a class of this crate.
 #[test]
 fn an_own_export_is_imported_again() {
     TAKING.set(Taking::Keeps);

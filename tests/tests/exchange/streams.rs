@@ -35,7 +35,7 @@ fn devices_that_are_not_served_are_an_error() {
 #[test]
 fn null_is_refused() {
     let current = exports::<Picture>().0.current_work_stream.expect("set");
-    // SAFETY: the function says that it takes NULL.
+    // SAFETY: the function accepts NULL.
     assert_eq!(unsafe { current(kDLCPU, 0, ptr::null_mut()) }, -1);
     assert_eq!(only_raised().1, "`out` is NULL");
 }

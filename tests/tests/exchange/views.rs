@@ -59,7 +59,7 @@ fn dims(tensor: &DLTensor, array: *const i64) -> &[i64] {
     unsafe { slice::from_raw_parts(array, usize::try_from(tensor.ndim).expect("a rank")) }
 }
 
-/// The table of a class whose memory is lent for reading too.
+/// Returns the table of a class whose memory is also lent for reading.
 fn lends<T: DLPackExport + 'static>() -> &'static DLPackExchangeAPI {
     table::<T, Heap<true>, Cpu, NotImportable>()
 }
@@ -79,7 +79,7 @@ fn a_view_points_into_the_object() {
         assert_eq!((tensor.byte_offset, DataType::from(tensor.dtype)), (0, DataType::I32));
         // SAFETY: the object is alive, and has six elements.
         let last = unsafe { tensor.data.cast::<i32>().add(5) };
-        // SAFETY: everybody may write.
+        // SAFETY: the memory is shared and writable.
         unsafe { last.write(50) };
     }
     assert!(ptr::eq(first.strides, second.strides), "they are in one place");
@@ -89,7 +89,8 @@ fn a_view_points_into_the_object() {
     free::<Numbers>(object);
 }
 
-/// What a class stores as integers of 64 bits is pointed at where it is.
+/// Dimensions that a class stores as 64-bit integers are not copied: the view points to
+/// them.
 #[test]
 fn stored_dimensions_are_not_copied() {
     let picture = object(Picture::new());
@@ -128,7 +129,7 @@ fn strides_given_twice_use_the_last_list() {
     free::<Twice>(twice);
 }
 
-/// A slot on the stack does not outlive the call, so neither may what was borrowed from it.
+/// A slot on the stack is freed when the call returns, so a view must not borrow from it.
 #[test]
 fn a_tensor_that_was_described_elsewhere_is_refused() {
     /// The slots that live for ever, so that Miri and valgrind do not call them lost.
@@ -168,7 +169,7 @@ fn stored_dimensions_of_wrapped_tensors_are_not_copied() {
     where
         D: tensors::AsDims;
 
-    /// The view of an object that holds a tensor whose shape is there.
+    /// Checks the view of an object with a tensor whose shape is stored.
     fn check<T: DLPackExport + 'static>(tensor: T, table: &DLPackExchangeAPI, shape: *const i64) {
         let object = object(tensor);
         let seen = viewed(table, object);
@@ -303,7 +304,7 @@ fn failures_are_raised_once_and_leave_no_pointers() {
     assert_eq!(view(exports::<Numbers>().0, ptr::null_mut()).0, -1);
     assert_eq!(only_raised().1, "`py_object` is NULL");
     let function = exports::<Picture>().0.dltensor_from_py_object_no_sync.expect("set");
-    // SAFETY: the object is alive; the function says that it takes NULL.
+    // SAFETY: the object is alive; the function accepts NULL.
     assert_eq!(unsafe { function(other, ptr::null_mut()) }, -1);
     assert_eq!(only_raised().1, "`out` is NULL");
     free::<Picture>(other);

@@ -1,4 +1,4 @@
-//! The system's allocator, which fails when it is told to.
+//! The system's allocator, which fails on request.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
@@ -30,8 +30,8 @@ fn count(more: isize) {
     let _ = ALIVE.try_with(|alive| alive.set(alive.get() + more));
 }
 
-// SAFETY: every call goes to the system's allocator as it came, or fails, which
-// any may.
+// SAFETY: every call is forwarded to the system's allocator unchanged, or fails, as any
+// allocator may.
 unsafe impl GlobalAlloc for Alarm {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if fails() {
@@ -66,11 +66,11 @@ unsafe impl GlobalAlloc for Alarm {
     }
 }
 
-/// Runs something with each of its allocations failing in turn, and then with
-/// none. What `begin` makes is allocated in peace. Every run leaves as many
-/// allocations as there were; the last one is `judge`d as a success.
+/// Runs a closure with each of its allocations failing in turn, and then with
+/// none. Allocations of `begin` do not fail. Every run leaves as many allocations
+/// as before; `judge` checks the last one for success.
 ///
-/// Returns how many there were.
+/// Returns the number of allocations.
 pub(crate) fn each_fails<S, R>(
     begin: impl Fn() -> S,
     run: impl Fn(S) -> R,
@@ -91,7 +91,7 @@ pub(crate) fn each_fails<S, R>(
     panic!("there is no end");
 }
 
-/// What happens meanwhile does not fail.
+/// Runs a closure whose allocations do not fail.
 pub(crate) fn in_peace<R>(run: impl FnOnce() -> R) -> R {
     let left = LEFT.replace(0);
     let result = run();

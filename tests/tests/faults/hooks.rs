@@ -1,5 +1,5 @@
-//! Code of users panics, wherever it is called: the owner is dropped once, nothing
-//! is lost, and C is told of a failure.
+//! User code panics, wherever it is called: the owner is dropped once, nothing is leaked,
+//! and C gets an error.
 
 use core::cell::Cell;
 use core::ffi::c_void;
@@ -59,7 +59,7 @@ thread_local! {
     static RAISED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Panics, if it is this hook's turn. Without words: a message would be printed.
+/// Panics if this hook is armed, without a message, which would be printed.
 fn trip(hook: Hook) {
     if ARMED.get() == Some(hook) {
         // Once: a second panic on the way out would be the user's end.
@@ -132,7 +132,7 @@ impl From<Axes> for Order {
     }
 }
 
-/// A list of integers whose owner has code of its own, both ways.
+/// A list of integers whose owner has user-defined code in both conversions.
 struct Extents(Vec<i64>);
 
 impl AsDims for Extents {
@@ -168,7 +168,7 @@ fn hooked(drops: &Drops, shape: &[i64]) -> Hooked {
     Hooked { memory, shape: Extents(shape.to_vec()), kind: Kind, axes: Axes }
 }
 
-/// What can be done with a value.
+/// A use of a value.
 type Use = fn(Hooked);
 
 const USES: [(&str, Use); 8] = [
@@ -243,7 +243,7 @@ unsafe impl<T: DLPackExport + 'static> Wrap<T> for Pointers {
     }
 }
 
-/// Nothing unwinds out of a function of C; a failure is said once.
+/// Nothing unwinds out of a C function; a failure is reported once.
 fn coded(code: i32) {
     assert_eq!(RAISED.take(), usize::from(code != 0));
     assert!(code == 0 || code == -1);
@@ -274,7 +274,7 @@ fn view(value: &Hooked) {
     coded(unsafe { function(object.cast_mut().cast(), out.as_mut_ptr()) });
 }
 
-/// A host that panics where it should raise has nobody to tell.
+/// A host that panics where it should raise cannot report the error.
 #[test]
 fn a_panicking_host_does_not_unwind_into_c() {
     let drops = Drops::new();
@@ -341,11 +341,11 @@ fn panics_in_a_constructor_of_the_table_leave_the_tensor() {
         ARMED.set(Some(hook));
         TRIPPED.set(0);
         let mut out = ptr::dangling_mut();
-        // SAFETY: the tensor is ours to give away; `out` may be written.
+        // SAFETY: the caller owns the tensor; `out` may be written.
         coded(unsafe { make(tensor, &raw mut out) });
         assert!(out.is_null() && ARMED.get().is_none(), "{hook:?}");
         assert_eq!(drops.count(), 0, "{hook:?}");
-        // SAFETY: it is ours still.
+        // SAFETY: the call failed, so the caller still owns it.
         drop(unsafe { ImportedTensor::from_raw(tensor) }.unwrap());
         assert_eq!(drops.count(), 1, "{hook:?}");
         drop(drops);
@@ -356,7 +356,7 @@ fn panics_in_a_constructor_of_the_table_leave_the_tensor() {
 /// A device whose functions are hooks.
 struct Broken;
 
-// SAFETY: 1. What it returns is the CPU's. 2. and 4. are the defaults. 3. NULL.
+// SAFETY: 1. It returns memory of the CPU. 2. and 4. are the defaults. 3. NULL.
 unsafe impl Backends for Broken {
     fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error> {
         trip(Hook::Allocate);

@@ -1,4 +1,5 @@
-//! Many threads, many exchanges: deletes equal exports, and memory stays flat.
+//! Many threads, many exchanges: the number of deletes equals that of exports, and memory
+//! does not grow.
 //!
 //! `DLPACK_LOAD=1000000 cargo test --release -p dlpack-tests --test faults load`
 //! makes as many exchanges on each thread.
@@ -36,12 +37,12 @@ pub(super) fn resident() -> Option<usize> {
 
 /// More pages than these are a leak.
 fn spare() -> usize {
-    // The other tests of this process are running too, unless a load is asked for,
-    // which has the process to itself.
+    // The other tests of this process run at the same time, unless a load is requested,
+    // which runs alone.
     if std::env::var_os("DLPACK_LOAD").is_some() { 256 } else { 1024 }
 }
 
-/// Says what was measured, and that no memory was added between two moments.
+/// Prints the measurements, and checks that memory did not grow between two moments.
 pub(super) fn flat(what: &str, first: Option<usize>, second: Option<usize>) {
     if let (Some(first), Some(second)) = (first, second) {
         println!("{what}: {first} pages, then {second}");
@@ -87,7 +88,7 @@ pub(super) fn share(buffer: &SharedBuffer<f32>, shared: &Arc<[u8; 6]>, round: us
 pub(super) fn import(drops: &Drops, round: usize) {
     let owner = Owner::new(vec![round; 6], &[2, 3]).counted(drops);
     let raw: *mut DLManagedTensorVersioned = owner.into_dlpack().unwrap().into_raw();
-    // SAFETY: it was just exported, and nobody else has it.
+    // SAFETY: it was just exported and has no other owner.
     let tensor = unsafe { ImportedTensor::from_raw(raw) }.unwrap();
 
     let held: ImportedStorage = ImportedStorage::new(tensor).unwrap();

@@ -1,5 +1,5 @@
-//! Every allocation fails in turn, in all that this crate does: an error, nothing
-//! lost, nobody aborts.
+//! Every allocation fails in turn, in every operation of this crate: an error, no leak,
+//! no abort.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr;
@@ -64,7 +64,7 @@ fn a_failed_allocation_of_a_large_shared_owner_leaks_nothing() {
             owner,
             |owner| owner.to_dlpack(),
             |result, failed| {
-                // Without another owner there is no sharing: `share` says no more.
+                // Without another owner there is no sharing: `share` returns no reason.
                 assert_eq!(result.is_err(), failed);
             }
         ),
@@ -88,7 +88,7 @@ fn in_c(shape: &[i64]) -> *mut DLManagedTensorVersioned {
 }
 
 fn import(raw: *mut DLManagedTensorVersioned) -> Result<ImportedTensor, Error> {
-    // SAFETY: 1. to 4. It was just exported, and is ours. 5. Nobody else has it.
+    // SAFETY: 1. to 4. It was just exported, and we own it. 5. It has no other owner.
     unsafe { ImportedTensor::from_raw(raw) }
 }
 
@@ -152,7 +152,7 @@ fn a_failed_allocation_of_an_array_view_leaks_nothing() {
     for shape in &SHAPES[..2] {
         let imported = || import(in_c(shape)).unwrap();
         let count = |tensor: ImportedTensor| {
-            // SAFETY: nobody writes.
+            // SAFETY: there are no writes.
             let frozen = unsafe { tensor.assume_frozen() };
             frozen.as_ndarray::<i32>().map(|array| array.len())
         };
@@ -242,7 +242,7 @@ fn a_failed_allocation_of_a_table_object_leaks_nothing() {
         let make = kept::<N>().managed_tensor_to_py_object_no_sync.unwrap();
         let run = |tensor| {
             let mut out = ptr::dangling_mut();
-            // SAFETY: the tensor is ours to give away; `out` may be written.
+            // SAFETY: the caller owns the tensor; `out` may be written.
             let code = unsafe { make(tensor, &raw mut out) };
             in_peace(|| {
                 if out.is_null() {
@@ -278,7 +278,7 @@ fn a_failed_allocation_of_a_table_view_leaks_nothing() {
 }
 
 unsafe extern "C" fn told(calls: *mut c_void, kind: *const c_char, message: *const c_char) {
-    // SAFETY: it is given such a number.
+    // SAFETY: the argument is such a number.
     unsafe { *calls.cast::<usize>() += 1 };
     // SAFETY: the header demands C strings.
     assert_eq!(unsafe { CStr::from_ptr(kind) }, c"MemoryError");
@@ -286,7 +286,7 @@ unsafe extern "C" fn told(calls: *mut c_void, kind: *const c_char, message: *con
     assert!(!unsafe { CStr::from_ptr(message) }.is_empty());
 }
 
-/// X7: SetError once, and it is told without an allocation.
+/// X7: SetError is called once, without an allocation.
 #[test]
 fn a_failed_allocation_of_the_table_allocator_is_reported_once() {
     let allocate = kept::<1>().managed_tensor_allocator.unwrap();
@@ -304,8 +304,8 @@ fn a_failed_allocation_of_the_table_allocator_is_reported_once() {
         };
         let run = |mut prototype: DLTensor| {
             let (mut out, mut calls) = (ptr::dangling_mut(), 0_usize);
-            // SAFETY: 1. It is complete. 2. `out` may be written. 3. `told` takes
-            // such a number.
+            // SAFETY: 1. It is complete. 2. `out` may be written. 3. `told` takes such a
+            // number.
             let code = unsafe {
                 allocate(&raw mut prototype, &raw mut out, (&raw mut calls).cast(), set_error)
             };
@@ -325,7 +325,7 @@ fn a_failed_allocation_of_the_table_allocator_is_reported_once() {
     }
 }
 
-/// An error's own words need no memory either.
+/// Printing an error needs no memory either.
 #[test]
 fn an_error_for_a_long_layout_leaks_nothing() {
     let owner = || Owner::new(vec![0_f32; 6], &[7]);

@@ -1,6 +1,6 @@
-//! A hook of a user panics, and while that unwinds the owner's `Drop` panics too. Rust
-//! ends a program whose destructor panics while it cleans up; the runtime catches the
-//! second panic where it drops the owner. Each case runs in a process of its own.
+//! A hook of the user panics, and while that unwinds the owner's `Drop` panics too. Rust
+//! aborts a program whose destructor panics during unwinding; the runtime catches the
+//! second panic where it drops the owner. Each case runs in its own process.
 
 use core::cell::Cell;
 use core::panic::AssertUnwindSafe;
@@ -86,7 +86,7 @@ impl DLPackExport for Moved {
     }
 }
 
-/// A tensor that has another owner for each export, whose drop panics.
+/// A tensor with another owner for each export, whose drop panics.
 struct Several(Arc<[u8]>);
 
 struct Another(Arc<[u8]>, Bomb);
@@ -179,7 +179,7 @@ impl Checked {
     }
 }
 
-/// A value whose constructor panics while it has the tensor.
+/// A value whose constructor panics while it owns the tensor.
 #[derive(DLPackImport)]
 #[dlpack(crate = ::tensors, construct = Self::new)]
 struct Constructed {
@@ -195,7 +195,7 @@ impl Constructed {
     }
 }
 
-/// Imports what an owner with a bomb exported.
+/// Imports the export of an owner whose drop panics.
 fn import<T: DLPackImport>() {
     let exported = ExportArc::new(Moved(elements())).unwrap().into_dlpack().unwrap();
     drop(T::from_dlpack(exported.import().unwrap()).map(drop));
@@ -222,7 +222,7 @@ fn in_table(value: &Derived, tensor: bool) {
     resume_unwind(Box::new("contained"));
 }
 
-/// What is run, which hook panics, and how many owners are dropped.
+/// The operation, the hook that panics, and the number of owners that are dropped.
 type Case = (&'static str, fn(), Hook, usize);
 
 const CASES: [Case; 22] = [

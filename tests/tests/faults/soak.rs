@@ -11,11 +11,10 @@ use tensors::SharedBuffer;
 use super::alarm::alive;
 use super::load::{THREADS, export, flat, import, resident, share};
 
-/// Exchanges between two looks at the clock.
+/// Exchanges between two readings of the clock.
 const TURN: usize = 1_000;
 
-/// What a tenth of the time needs, all of it needs: threads come and go, and memory
-/// is that of the first tenth.
+/// Memory does not grow after the first tenth of the time, while threads start and end.
 #[test]
 #[ignore = "takes as long as DLPACK_SOAK says, in seconds"]
 fn soak() {
@@ -45,7 +44,8 @@ fn soak() {
     assert_eq!((drops.count(), Arc::strong_count(&shared)), (2 * exchanges, 1));
 }
 
-/// Does something until it says that it is enough; how often that was, on all threads.
+/// Runs a closure on all threads until it returns that it is done; returns the number of
+/// runs.
 fn on_all_threads(turn: impl Fn() -> bool + Sync) -> usize {
     thread::scope(|scope| {
         let workers = [(); THREADS].map(|()| {

@@ -15,7 +15,7 @@ use tensors::{DataType, Device, Error, ManagedTensor};
 /// A host without objects: an allocator needs none.
 struct Nobody;
 
-/// What a table needs a type for.
+/// The type that a table needs.
 type Nothing = Owner<[u8; 0]>;
 
 // SAFETY: it never calls `run`.
@@ -50,8 +50,8 @@ unsafe extern "C" fn count(calls: *mut c_void, _: *const c_char, _: *const c_cha
     unsafe { *calls.cast::<usize>() += 1 };
 }
 
-/// What the allocator answers to the tensor of a case as its prototype, and how
-/// often it called SetError.
+/// Returns the allocator's result for the tensor of a case as its prototype, and the
+/// number of calls of SetError.
 fn allocate(case: &Case) -> (i32, *mut DLManagedTensorVersioned, usize) {
     announce(&case.words);
     let built = case.build::<DLManagedTensorVersioned>(true, Flush::End);
@@ -60,14 +60,15 @@ fn allocate(case: &Case) -> (i32, *mut DLManagedTensorVersioned, usize) {
     let (mut out, mut calls) = (ptr::dangling_mut(), 0_usize);
     let table = table::<Nothing, Nobody, Cpu, NotImportable>();
     let allocator = table.managed_tensor_allocator.expect("set");
-    // SAFETY: 1. The struct is there, and its shape as it says, where `ndim` is
-    // in range. 2. It may be written. 3. `count` takes such a number.
+    // SAFETY: 1. The struct exists, with the shape that it declares, where `ndim` is in
+    // range. 2. It may be written. 3. `count` takes such a number.
     let code = unsafe { allocator(prototype, &raw mut out, (&raw mut calls).cast(), Some(count)) };
     assert_eq!(built.deletes(), 0, "a prototype is not owned");
     (code, out, calls)
 }
 
-/// X8: what no import would take, no allocator makes, and it looks no further.
+/// X8: the allocator refuses every prototype that no import would accept, and reads
+/// nothing more.
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no pages to protect")]
 fn malformed_prototypes_are_refused() {
@@ -84,7 +85,7 @@ fn malformed_prototypes_are_refused() {
     assert!(seen > 30, "only {seen} cases");
 }
 
-/// What is allocated is what was asked for, and nothing but that is read.
+/// The allocated tensor is the requested one, and nothing else is read.
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no pages to protect")]
 fn borderline_prototypes_are_allocated() {

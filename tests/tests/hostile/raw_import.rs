@@ -13,9 +13,8 @@ use tensors::{DataType, Error, Flags, ImportedTensor, Readable};
 const BOTH_ENDS: [Flush; 2] = [Flush::Start, Flush::End];
 
 fn import<M: HostileStruct>(built: &Built<M>) -> Result<ImportedTensor, Error> {
-    // SAFETY: 1. to 3. The struct is there, as `Case` says, and ours to give
-    // away. 4. The elements of those that are in order are there too. 5. Nobody
-    // else has them.
+    // SAFETY: 1. to 3. The struct exists, as `Case` describes it, and we own it. 4. The
+    // elements of the valid ones exist too. 5. They have no other owner.
     unsafe { ImportedTensor::from_raw(built.raw()) }
 }
 
@@ -40,7 +39,7 @@ fn malformed_structs_are_refused() {
     }
 }
 
-/// Reads every element in every way that the case allows, against what is there.
+/// Reads every element in every way that the case allows, and compares the values.
 fn read<T: Readable + bytemuck::CheckedBitPattern + PartialEq + core::fmt::Debug>(
     case: &Case,
     tensor: &ImportedTensor,
@@ -80,7 +79,7 @@ fn accept<M: HostileStruct>(case: &Case, flush: Flush) {
     let built = case.build::<M>(true, flush);
     built.close_elements();
     let mut tensor = import(&built).unwrap_or_else(|error| panic!("{}: {error}", case.words));
-    // F13: whatever is asked of the handle, the struct is not looked at again.
+    // F13: no method of the handle reads the struct again.
     built.close_struct();
     assert_eq!(tensor.shape(), case.shape(), "{}", case.words);
     match &case.strides {
@@ -147,7 +146,7 @@ fn structs_on_other_devices_are_not_read() {
             tensor.elements::<i32>().and_then(|elements| elements.load(&[0, 0])),
             Err(error)
         );
-        // SAFETY: nobody else has the memory.
+        // SAFETY: the memory has no other owner.
         let slice = unsafe { tensor.assume_frozen() }.as_slice::<i32>().map(|_| ());
         assert_eq!(slice, Err(error));
         // SAFETY: as above.
@@ -166,7 +165,7 @@ fn structs_on_other_devices_are_not_read() {
     }
 }
 
-/// L16: what is forgotten is leaked; nothing else comes of it.
+/// L16: a forgotten handle leaks its tensor, with no other effect.
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no pages to protect")]
 fn a_forgotten_handle_leaks_the_tensor() {
@@ -175,7 +174,7 @@ fn a_forgotten_handle_leaks_the_tensor() {
     let built = case.build::<DLManagedTensorVersioned>(true, Flush::End);
     let mut tensor = import(&built).unwrap();
     built.close_struct();
-    // SAFETY: 1. Nobody else has the memory.
+    // SAFETY: 1. The memory has no other owner.
     let _ = ManuallyDrop::new(unsafe { tensor.assume_exclusive() }.unwrap());
     // SAFETY: as above.
     let mut exclusive = unsafe { tensor.assume_exclusive() }.unwrap();

@@ -1,4 +1,4 @@
-//! Structs that are in order, also the odd ones: metadata, elements, deleter.
+//! Valid structs, including unusual ones: metadata, elements, deleter.
 
 use std::sync::Arc;
 
@@ -100,8 +100,8 @@ fn valid_layouts_are_accepted() {
     }
 }
 
-/// F5: without dimensions no array is looked at. L6: without elements the
-/// deleter is called all the same.
+/// F5: without dimensions no array is read. L6: without elements the deleter is still
+/// called.
 #[test]
 fn empty_arrays_are_not_read() {
     let scalar = Forged { shape: None, ..forged(&[], &[7]) };
@@ -113,7 +113,7 @@ fn empty_arrays_are_not_read() {
         let (_, taken) = case.import::<DLManagedTensor>(&drops);
         let tensor = taken.unwrap();
         assert!(tensor.elements::<i32>().unwrap().is_empty());
-        // SAFETY: nobody writes to no elements.
+        // SAFETY: there are no elements to write.
         assert!(unsafe { tensor.assume_frozen() }.as_slice::<i32>().unwrap().is_empty());
         drop(tensor);
         assert_eq!(drops.count(), 1);
@@ -131,14 +131,14 @@ fn a_null_deleter_is_accepted() {
     free(raw);
 }
 
-/// F13: what the producer changes afterwards is not seen.
+/// F13: later changes by the producer have no effect.
 #[test]
 fn metadata_is_read_once() {
     let drops = Drops::new();
     let (raw, taken) = forged(&[2], &[1, 2]).import::<DLManagedTensorVersioned>(&drops);
     let tensor = taken.unwrap();
-    // SAFETY: the struct is alive; that nobody writes it is a promise which
-    // this test breaks to see that nothing rests on it.
+    // SAFETY: the struct is alive; this test breaks the promise that the struct is not
+    // written, to check that nothing depends on it.
     let shape = unsafe { (*raw).dl_tensor.shape };
     // SAFETY: as above.
     unsafe { shape.write(i64::MAX) };
@@ -174,16 +174,16 @@ fn tensors_on_other_devices_are_accepted() {
         let mut tensor = case.imported();
         assert_eq!(tensor.byte_offset(), if device.has_addresses() { 0 } else { 4 });
         assert_eq!(tensor.elements::<i32>().map(|_| ()), Err(Error::NotOnHost { device }));
-        // SAFETY: nobody else has the memory.
+        // SAFETY: the memory has no other owner.
         let mut exclusive = unsafe { tensor.assume_exclusive() }.unwrap();
         assert_eq!(exclusive.as_mut_slice::<i32>(), Err(Error::NotOnHost { device }));
     }
-    // An opaque handle may be NULL: it is not ours to judge.
+    // An opaque handle may be NULL: this crate does not interpret it.
     let null = Forged { data: None, device: Device::new(ffi::kDLVulkan, 0), ..forged(&[2], &[]) };
     assert!(null.imported().data_ptr().is_null());
 }
 
-/// Our own exports come back, in both structs.
+/// Exports of this crate are imported again, in both structs.
 #[test]
 fn own_exports_are_imported() {
     for (shape, strides, byte_offset, range) in LAYOUTS {
@@ -198,7 +198,7 @@ fn own_exports_are_imported() {
         let elements = versioned.elements::<i32>().unwrap().to_vec().unwrap();
         drop(versioned);
         assert_eq!(drops.count(), 1);
-        // Overlapping ones are read-only, so there is no legacy struct of them.
+        // Overlapping ones are read-only, so they have no legacy struct.
         if let Ok(legacy) = owner().into_dlpack_legacy() {
             let legacy = forge::import(legacy);
             assert_eq!(legacy.version(), None);
@@ -208,13 +208,14 @@ fn own_exports_are_imported() {
     }
 }
 
-/// A1: memory that Rust lent by `&` is read without a claim that it may be written. Miri
-/// reports such a claim.
+/// A1: memory that Rust lent by `&` is read without a type that permits writes. Miri
+/// reports such a type.
 #[test]
 fn frozen_exports_are_imported_read_only() {
     fn check<S: Storage + Send + Clone + 'static>(storage: &S) {
         let export = || Owner::new(storage.clone(), &[2]).into_dlpack().unwrap();
-        // SAFETY: 1. to 5. `into_raw` returned a valid struct, and nobody writes the elements.
+        // SAFETY: 1. to 5. `into_raw` returned a valid struct, and there are no writes to
+        // the elements.
         let through_c = unsafe { ImportedTensor::from_raw(export().into_raw()) }.unwrap();
         let tensor = forge::import(export());
         for tensor in [&tensor, &through_c] {
@@ -223,7 +224,7 @@ fn frozen_exports_are_imported_read_only() {
             assert_eq!((elements.load(&[1]), elements.iter().sum()), (Ok(2), 3));
             assert_eq!(elements.to_vec(), Ok(vec![1, 2]));
         }
-        // SAFETY: nobody writes to what `Arc` and statics hold.
+        // SAFETY: there are no writes to the content of `Arc` and statics.
         assert_eq!(unsafe { tensor.assume_frozen() }.as_slice::<i32>(), Ok(&[1, 2][..]));
         let foreign = ImportedStorage::<i32>::new(tensor).unwrap();
         let copy = forge::import(foreign.copy_to_dlpack().unwrap());

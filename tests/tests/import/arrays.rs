@@ -27,7 +27,7 @@ fn check(tensor: &mut ImportedTensor) {
         (copy.shape(), copy.iter().copied().collect::<Vec<_>>()),
         (&shape[..], expected.clone())
     );
-    // SAFETY: nobody writes.
+    // SAFETY: there are no writes.
     let view = unsafe { tensor.assume_frozen() }.as_ndarray::<i32>().unwrap();
     assert_eq!(view, copy);
     if let Some(first) = view.first() {
@@ -38,7 +38,7 @@ fn check(tensor: &mut ImportedTensor) {
             assert_eq!(i64::try_from(view.stride_of(Axis(axis))), Ok(stride));
         }
     }
-    // SAFETY: nobody else has the memory.
+    // SAFETY: the memory has no other owner.
     if let Ok(mut exclusive) = unsafe { tensor.assume_exclusive() } {
         exclusive.as_ndarray_mut::<i32>().unwrap().mapv_inplace(|n| n + 100);
         let changed: Vec<i32> = expected.iter().map(|n| n + 100).collect();
@@ -74,7 +74,7 @@ fn tensors_become_array_views() {
 #[test]
 fn tensors_that_are_not_array_views_are_refused() {
     let too_many = forged(&[0, 1 << 40, 1 << 40], &[]).imported();
-    // SAFETY: nobody writes.
+    // SAFETY: there are no writes.
     let view = unsafe { too_many.assume_frozen() }.as_ndarray::<i32>().map(|_| ());
     assert_eq!(view, Err(Error::SizeOverflow));
     let copy = too_many.elements::<i32>().unwrap().to_ndarray().map(|_| ());
@@ -99,12 +99,12 @@ struct Pair([i32; 2]);
 fn elements_with_axes_become_array_views() {
     let case = forged(&[2, 3, 2], &numbers()).strided(&[-6, 2, 1], 24);
     let tensor = case.imported();
-    // SAFETY: nobody writes.
+    // SAFETY: there are no writes.
     let view = unsafe { tensor.assume_frozen() }.as_ndarray::<Pair>().unwrap();
     assert_eq!(view.shape(), [2, 3]);
     assert_eq!((view[[0, 1]], view[[1, 2]]), (Pair([8, 9]), Pair([4, 5])));
     let tensor = forged(&[2, 3, 2], &numbers()).strided(&[7, 2, 1], 0).imported();
-    // SAFETY: nobody writes.
+    // SAFETY: there are no writes.
     let view = unsafe { tensor.assume_frozen() }.as_ndarray::<Pair>().map(|_| ());
     assert_eq!(view, Err(Error::StrideNotWhole { axis: 0, bytes: 28 }));
     let mut pixels = Array2::from_elem((2, 2), Pair([1, 2]));
@@ -115,7 +115,7 @@ fn elements_with_axes_become_array_views() {
     assert_eq!(tensor.elements::<i32>().unwrap().load(&[0, 0, 1]), Ok(4));
 }
 
-/// An array goes out as it lies, and the consumer may write it.
+/// An array is exported with its own layout, and the consumer may write it.
 #[test]
 fn owned_arrays_are_exported() {
     let make: [fn() -> Array3<i32>; 6] = [
@@ -173,11 +173,11 @@ fn shared_arrays_are_exported_read_only() {
         frozen.as_ndarray::<i32>().unwrap(),
         array![[21, 22], [17, 18], [13, 14]].into_dyn()
     );
-    // Whoever writes an `ArcArray` gets memory of their own.
+    // Writing an `ArcArray` copies it first.
     part.fill(0);
     drop((array, part));
     assert_eq!(export.elements::<i32>().unwrap().load(&[0, 0]), Ok(21));
-    // An owner of an array makes others, of all its memory, in whatever order it lies.
+    // An owned array is exported with all of its memory, in any axis order.
     let turned = ArcArray::from_shape_vec((2, 3), numbers()[..6].to_vec()).unwrap().reversed_axes();
     let lowest = turned.as_ptr();
     let owner = DLPackExport::share(&turned).unwrap();

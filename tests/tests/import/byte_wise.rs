@@ -118,8 +118,8 @@ fn pixels_are_read_as_bytes_while_they_are_stored() {
     });
 }
 
-/// An `ImportedStorage` exports memory as writable that the first export lent by `&mut`, so all owners
-/// read it byte-wise atomically.
+/// An `ImportedStorage` exports memory as writable that the first export lent by `&mut`,
+/// so all owners read it byte-wise atomically.
 #[test]
 fn exclusive_memory_of_an_imported_storage_is_read_byte_wise_atomically() {
     let own = Owner::new(vec![0x0101_0101_u32; 8], &[8]).into_dlpack().unwrap().import().unwrap();

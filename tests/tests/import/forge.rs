@@ -1,4 +1,4 @@
-//! Structs as a foreign producer writes them, true and false: [`Forged`].
+//! Structs as a foreign producer writes them, valid and invalid: [`Forged`].
 
 use core::ffi::c_void;
 use core::ptr;
@@ -12,12 +12,12 @@ use tensors::{
     Abi, DataType, Device, Error, Exclusive, Flags, ImportedTensor, ManagedTensor, Version,
 };
 
-/// What a struct is to say. The elements live in memory of its own.
+/// The metadata of a struct. The elements live in memory of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Forged {
     pub(crate) version: Version,
     pub(crate) flags: Flags,
-    /// What `ndim` says, where that is not the length of `shape`.
+    /// The value of `ndim`, where it differs from the length of `shape`.
     pub(crate) ndim: Option<i32>,
     pub(crate) shape: Option<Vec<i64>>,
     pub(crate) strides: Option<Vec<i64>>,
@@ -25,7 +25,7 @@ pub(crate) struct Forged {
     pub(crate) bytes: Vec<u8>,
     /// Where `data` points to, counted from the start of the memory; NULL for none.
     pub(crate) data: Option<usize>,
-    /// What `data` is instead, where that is not memory that could be read.
+    /// The value of `data`, where it is not readable memory.
     pub(crate) address: Option<usize>,
     pub(crate) byte_offset: u64,
     pub(crate) dtype: DataType,
@@ -51,7 +51,7 @@ pub(crate) fn forged(shape: &[i64], numbers: &[i32]) -> Forged {
     }
 }
 
-/// What the deleter frees.
+/// The memory that the deleter frees.
 #[repr(C)]
 struct Context<M> {
     managed: M,
@@ -144,9 +144,9 @@ impl Forged {
         drops: &Drops,
     ) -> (*mut M, Result<ImportedTensor, Error>) {
         let raw = self.raw::<M>(drops);
-        // SAFETY: 1. and 2. The struct is alive, and ours to give away. 3. The
-        // arrays have as many entries as `ndim` says, where it is not refused.
-        // 4. Tests that are to succeed describe the memory. 5. It is the struct's.
+        // SAFETY: 1. and 2. The struct is alive, and we own it. 3. The arrays have
+        // `ndim` entries, where it is not rejected. 4. Tests that succeed describe
+        // the memory. 5. It belongs to the struct.
         (raw, unsafe { ImportedTensor::from_raw(raw) })
     }
 
@@ -158,11 +158,11 @@ impl Forged {
 
 /// Frees a struct whose deleter was NULL.
 pub(crate) fn free<M: Forge>(raw: *mut M) {
-    // SAFETY: nobody else frees it.
+    // SAFETY: it is freed only here.
     unsafe { delete(raw) }
 }
 
-/// What of a struct is the same in every major version.
+/// The fields of a struct that are the same in every major version.
 #[repr(C)]
 pub(crate) struct Head {
     version: DLPackVersion,
@@ -185,9 +185,10 @@ pub(crate) fn other_major(version: Version, drops: &Drops) -> *mut DLManagedTens
     Box::into_raw(Box::new(head)).cast()
 }
 
-/// The elements of a tensor whose memory nobody else has, as that of every [`Forged`].
+/// Returns the elements of a tensor whose memory has no other owner, as that of every
+/// [`Forged`].
 pub(crate) fn alone(tensor: &mut ImportedTensor) -> Exclusive<'_> {
-    // SAFETY: 1. Nobody else has the memory.
+    // SAFETY: 1. The memory has no other owner.
     unsafe { tensor.assume_exclusive() }.unwrap()
 }
 

@@ -1,5 +1,5 @@
-//! `ImportedSlice` says what `ImportedTensor` and a frozen slice of it say, whatever
-//! the struct: the short way is no other way.
+//! `ImportedSlice` has the same result as `ImportedTensor` and a frozen slice of it, for
+//! every struct: its fast path has no rules of its own.
 
 use dlpack_tests::counted::Drops;
 use tensors::ffi::{DLManagedTensor, DLManagedTensorVersioned, kDLCUDA};
@@ -11,7 +11,7 @@ use super::forge::{Forge, Forged, forged, free};
 fn short<M: Forge, T: Readable>(forged: &Forged) -> Result<Vec<T>, Error> {
     let drops = Drops::new();
     let raw = forged.raw::<M>(&drops);
-    // SAFETY: as in `Forged::import`. 6. Nobody writes.
+    // SAFETY: as in `Forged::import`. 6. There are no writes.
     let slice = unsafe { ImportedSlice::<T>::from_raw(raw) };
     if forged.deleter {
         assert_eq!(drops.count(), usize::from(slice.is_err()), "{forged:?}");
@@ -29,7 +29,7 @@ fn long<M: Forge, T: Readable>(forged: &Forged) -> Result<Vec<T>, Error> {
     let drops = Drops::new();
     let (raw, tensor) = forged.import::<M>(&drops);
     let values = tensor.and_then(|tensor| {
-        // SAFETY: nobody writes.
+        // SAFETY: there are no writes.
         unsafe { tensor.assume_frozen() }.as_slice::<T>().map(<[T]>::to_vec)
     });
     if !forged.deleter {

@@ -1,5 +1,5 @@
-//! One's own exports, taken back without C in between: it is known how their
-//! memory was lent.
+//! Exports of this crate that are imported without C in between: the crate still has the
+//! record of how their memory was lent.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ fn frozen(tensor: &ImportedTensor) -> Result<&[i32], Error> {
 
 /// Takes a tensor back through a C pointer, as if it had been elsewhere.
 fn through_c(tensor: ManagedTensor) -> ImportedTensor {
-    // SAFETY: 1. to 4. `into_raw` gave a valid struct, whose owner we are now.
-    // 5. Nobody else has the memory, or writes it.
+    // SAFETY: 1. to 4. `into_raw` returned a valid struct, which we own now.
+    // 5. The memory has no other owner, and there are no writes.
     unsafe { ImportedTensor::from_raw(tensor.into_raw()) }.unwrap()
 }
 
-/// A4: what nobody writes is a slice, as long as it is known.
+/// A4: frozen memory is a slice, as long as the crate has the record of the loan.
 #[test]
 fn frozen_own_exports_are_slices() {
     static NUMBERS: &[i32; 3] = &[1, 2, 3];
@@ -33,7 +33,7 @@ fn frozen_own_exports_are_slices() {
         assert_eq!(frozen(&tensor), Ok(&NUMBERS[..]));
         assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), NUMBERS);
         assert_eq!(tensor.exclusive().map(|_| ()), Err(Error::NotExclusive));
-        // Also for all who hold it in common, and after another round.
+        // Also with several owners, and after another export and import.
         let foreign = ImportedStorage::<i32>::new(tensor).unwrap();
         let again = import(foreign.to_dlpack().unwrap());
         assert_eq!(again.flags(), Flags::READ_ONLY);
@@ -57,19 +57,19 @@ fn frozen_own_exports_with_several_owners_are_slices() {
     let owner = Owner::new(Arc::clone(&numbers), &[3]);
     let (one, other) = (owner.to_dlpack().unwrap(), owner.to_dlpack().unwrap());
     let one = import(one);
-    // What C has is READ_ONLY, which is obeyed.
+    // The struct that C gets is READ_ONLY, and an import respects it.
     let other = other.into_raw();
     drop((owner, numbers));
     std::thread::scope(|scope| {
         scope.spawn(|| assert_eq!(frozen(&one), Ok(&[1, 2, 3][..])));
         assert_eq!(frozen(&one), Ok(&[1, 2, 3][..]));
     });
-    // SAFETY: the struct is valid, and ours.
+    // SAFETY: the struct is valid, and we own it.
     drop(unsafe { ImportedTensor::from_raw(other) });
     assert_eq!(frozen(&one), Ok(&[1, 2, 3][..]));
 }
 
-/// A2: what was given away by value, or copied, is written without `unsafe`.
+/// A2: an export by value, or a copy, is written without `unsafe`.
 #[test]
 fn own_exports_by_value_are_exclusive() {
     let drops = Drops::new();
@@ -83,7 +83,7 @@ fn own_exports_by_value_are_exclusive() {
         assert_eq!(tensor.exclusive().unwrap().as_slice::<i32>(), Ok(&[1, 20, 3][..]));
         assert_eq!(tensor.elements::<i32>().unwrap().iter().sum::<i32>(), 24);
     }
-    // The last owner has it alone; as long as there are others, nobody has.
+    // The last owner has exclusive access; while there are several, none has.
     let mut foreign = ImportedStorage::<i32>::new(tensor).unwrap();
     assert_eq!(frozen(foreign.imported()), Err(Error::NotFrozen));
     let mut shared = import(foreign.to_dlpack().unwrap());
@@ -99,14 +99,14 @@ fn own_exports_by_value_are_exclusive() {
     assert_eq!(drops.count(), 0);
     drop(foreign);
     assert_eq!(drops.count(), 1);
-    // What has been through C may have other owners, also if it says to be a copy.
+    // A struct that has been through C may have other owners, also with IS_COPIED.
     let owner = Owner::new(vec![1_i32], &[1]);
     for tensor in [owner.copy_to_dlpack().unwrap(), owner.into_dlpack().unwrap()] {
         assert_eq!(through_c(tensor).exclusive().map(drop), Err(Error::NotExclusive));
     }
 }
 
-/// A10: given away by value, but two indices name one element: nobody writes it.
+/// A10: exported by value, but two indices name one element: it is not writable.
 #[test]
 fn overlapping_own_exports_are_not_exclusive() {
     let owner = Owner::new(vec![1_i32, 2], &[3, 2]).strided(&[0, 1], 0);
@@ -117,7 +117,7 @@ fn overlapping_own_exports_are_not_exclusive() {
     assert_eq!(all, [1, 2, 1, 2, 1, 2]);
 }
 
-/// `bool` is lent for reading, also by value.
+/// `bool` is exported read-only, also by value.
 #[test]
 fn own_exports_of_bools_are_read_only() {
     let mut tensor = import(Owner::new(vec![true, false], &[2]).into_dlpack().unwrap());
@@ -130,7 +130,7 @@ fn own_exports_of_bools_are_read_only() {
 #[repr(transparent)]
 pub(crate) struct Rgba(pub(crate) [u8; 4]);
 
-/// A buffer that is lent for reading only.
+/// A buffer that is exported read-only.
 struct Watched(SharedBuffer<Rgba>);
 
 impl DLPackExport for Watched {
@@ -190,14 +190,14 @@ fn pixels_with_swapped_axes_are_read() {
     assert_eq!(pixels, [Rgba([0, 1, 2, 3]), Rgba([5, 6, 7, 8])]);
 }
 
-/// A storage that lends no slice but says what it is: by its own word.
+/// A storage that lends raw parts instead of a slice, and so declares its own access.
 #[test]
 fn storages_of_raw_parts_are_frozen() {
     struct Raw(Box<[i32; 2]>, bool);
     impl Storage for Raw {
         fn data(&self) -> DataRef<'_> {
             let first = self.0.as_ptr().cast::<u8>();
-            // SAFETY: it is a slice, which nobody writes while it is borrowed.
+            // SAFETY: it is a slice, which is not written while it is borrowed.
             unsafe { DataRef::from_raw_parts(first, 8, DataType::I32, tensors::Device::CPU) }
         }
     }
@@ -207,7 +207,7 @@ fn storages_of_raw_parts_are_frozen() {
     assert_eq!(frozen(&tensor), Ok(&[1, 2][..]));
 }
 
-/// The struct goes back as it came, with the duty to release it.
+/// `into_raw` returns the same struct, and the caller must release it.
 #[test]
 fn into_raw_returns_the_same_struct() {
     let drops = Drops::new();
@@ -216,7 +216,7 @@ fn into_raw_returns_the_same_struct() {
     assert_eq!(tensor.elements::<i32>().unwrap().load(&[1]), Ok(2));
     assert_eq!(tensor.into_raw().ok(), Some(raw));
     assert_eq!(drops.count(), 0);
-    // SAFETY: as `forged` says; nobody else has it now.
+    // SAFETY: as `forged` documents; it has no other owner now.
     let tensor = unsafe { ImportedTensor::from_raw(raw) }.unwrap();
     assert_eq!(tensor.version(), Some(tensors::Version::CURRENT));
     drop(tensor);

@@ -1,4 +1,4 @@
-//! `ImportedStorage` of any element type: what came in goes out as it came.
+//! `ImportedStorage` of any element type: an import is exported again unchanged.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn cases() -> Vec<Forged> {
         with(|case| case.flags = read_only),
         with(|case| case.strides = Some(vec![1, 2])),
         with(|case| (case.strides, case.byte_offset) = (Some(vec![-3, -1]), 20)),
-        // Not aligned: to say so is not to move it.
+        // Misaligned memory is exported as it is, not moved.
         with(|case| (case.shape, case.byte_offset) = (Some(vec![5]), 1)),
         with(|case| {
             (case.dtype, case.shape) = (DataType::COMPLEX128, Some(vec![1]));
@@ -98,7 +98,7 @@ fn cases() -> Vec<Forged> {
     cases
 }
 
-/// Where the first element is said to be: an address, or a handle with an offset.
+/// Returns the place of the first element: an address, or a handle with an offset.
 fn place(case: &Forged, tensor: &ImportedTensor) -> (usize, u64) {
     let address = tensor.data_ptr().addr();
     let offset = if case.device.has_addresses() { 0 } else { case.byte_offset };
@@ -161,13 +161,13 @@ fn an_import_is_exported_many_times() {
     }
 }
 
-/// What is not an element of the standard, is not one where a version says so.
+/// Flags that are not defined by the standard, and IS_COPIED, are not passed on.
 #[test]
 fn flags_of_the_producer_are_not_passed_on() {
     let case = with(|case| case.flags = Flags::IS_COPIED | Flags::from_bits(1 << 40));
     let any: ImportedStorage = ImportedStorage::new(case.imported()).unwrap();
     assert_eq!(any.to_dlpack().unwrap().flags(), Flags::NONE);
-    // Two indices, one element: consumers are told not to write.
+    // Two indices name one element: the export is read-only.
     let case = with(|case| case.strides = Some(vec![0, 1]));
     let any: ImportedStorage = ImportedStorage::new(case.imported()).unwrap();
     assert_eq!(any.to_dlpack().unwrap().flags(), Flags::READ_ONLY);
@@ -193,7 +193,7 @@ fn copies_are_exported_as_copies() {
     let any: ImportedStorage = ImportedStorage::new(cuda.imported()).unwrap();
     let error = Error::NoBackend { device: Device::cuda(0) };
     assert_eq!(any.copy_to_dlpack().map(drop), Err(error));
-    // Nothing says what the elements of another type are.
+    // The elements of an unknown type cannot be checked.
     let unknown = cases().into_iter().find(|case| !case.dtype.is_well_formed()).unwrap();
     let any: ImportedStorage = ImportedStorage::new(unknown.imported()).unwrap();
     let error = Error::UnsupportedDType { dtype: unknown.dtype };
@@ -211,7 +211,8 @@ fn stream_values_of_imported_memory() {
     // SAFETY: 1. A sentinel.
     let handle = unsafe { StreamArg::from_handle(1) };
     for device in [Device::CPU, Device::CUDA_HOST, Device::ROCM_HOST] {
-        // A device may still fill pinned memory, and who names no stream may read at once.
+        // A device may still fill pinned memory, and a consumer without a stream may read
+        // at once.
         let pinned = Err(Error::NoBackend { device });
         let unspecified = if device == Device::CPU { Ok(()) } else { pinned };
         assert_eq!(sync_for(device, StreamArg::unspecified()), unspecified);
@@ -230,8 +231,8 @@ fn stream_values_of_imported_memory() {
     }
 }
 
-/// Pinned memory whose elements have a type was imported for the host, where its elements are
-/// read without a wait too. It stays so when the type is forgotten.
+/// Pinned memory with typed elements was imported for the host, which reads the elements
+/// without a wait too. The export is the same after the type was erased.
 #[test]
 fn pinned_memory_for_the_host_is_passed_on() {
     let pinned = || with(|case| case.device = Device::CUDA_HOST).imported();
@@ -288,7 +289,7 @@ struct Labelled {
     name: &'static str,
 }
 
-/// The layout of what was imported, which the storage knows.
+/// The layout of the import, which the storage contains.
 struct Whole(ImportedStorage);
 
 impl AsLayout for Whole {
@@ -342,7 +343,7 @@ enum Read {
     NoBits(ImportedStorage<u8>),
 }
 
-/// Who made the bytes answers for bytes, and for nothing that is made of them.
+/// The producer's bytes are exported as bytes only, not as another type made of them.
 #[test]
 fn imported_bytes_are_exported_as_bytes_only() {
     #[derive(DLPackExport)]
@@ -379,8 +380,8 @@ fn imported_bytes_are_exported_as_bytes_only() {
     assert_eq!(refused(Read::NoBits(bytes(0)), 1 << 62), unsupported(NO_BITS));
 }
 
-/// F16: a legacy struct has no READ_ONLY, so that its memory is read-only unless the
-/// caller says otherwise.
+/// F16: a legacy struct has no READ_ONLY, so its memory is read-only unless the caller
+/// promises otherwise.
 #[test]
 fn legacy_structs_are_read_only() {
     fn taken<M: Forge>(case: &Forged, policy: ImportPolicy) -> ImportedTensor {
@@ -400,10 +401,10 @@ fn legacy_structs_are_read_only() {
     ] {
         assert_eq!(tensor.is_read_only(), expected);
         assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [0, 1, 2, 3, 4, 5]);
-        // SAFETY: 1. Nobody else has the memory.
+        // SAFETY: 1. The memory has no other owner.
         let written = unsafe { tensor.assume_exclusive() }.map(drop);
         assert_eq!(written, if expected { Err(Error::ReadOnly) } else { Ok(()) });
-        // It is told to every later consumer, as often as it is passed on.
+        // Every later consumer gets the flag, however often the tensor is exported.
         let any: ImportedStorage = ImportedStorage::new(tensor).unwrap();
         assert_eq!(any.imported().is_read_only(), expected);
         let again = any.to_dlpack().unwrap();
@@ -415,7 +416,7 @@ fn legacy_structs_are_read_only() {
     }
 }
 
-/// An export of our own in a legacy struct is as it was lent, until it leaves Rust.
+/// An export of this crate in a legacy struct keeps its access, until it leaves Rust.
 #[test]
 fn own_legacy_structs_keep_their_access() {
     let owner = || Owner::new(vec![1_i32, 2], &[2]);
@@ -424,7 +425,7 @@ fn own_legacy_structs_keep_their_access() {
     tensor.exclusive().unwrap().as_mut_slice::<i32>().unwrap()[0] = 5;
     assert_eq!(tensor.elements::<i32>().unwrap().to_vec().unwrap(), [5, 2]);
     let raw = tensor.into_raw::<DLManagedTensor>().unwrap();
-    // SAFETY: 1. to 5. It is a struct of ours, and nobody else has the vector.
+    // SAFETY: 1. to 5. It is a struct of this crate, and the vector has no other owner.
     let tensor = unsafe { ImportedTensor::from_raw(raw) }.unwrap();
     assert!(tensor.is_read_only());
 }

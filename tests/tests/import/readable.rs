@@ -1,4 +1,4 @@
-//! Elements of types of our own, read from memory that holds any bytes.
+//! Elements of user-defined types, read from memory with any bytes.
 
 use dlpack_tests::counted::Owner;
 use tensors::{
@@ -47,7 +47,8 @@ enum Sign {
     Plus = 1,
 }
 
-// SAFETY: 1. and 2. It is an initialised `i16`. 3. So says `DTYPE`. 4. `ANY_BITS` is false.
+// SAFETY: 1. and 2. It is an initialised `i16`. 3. `DTYPE` is int16. 4. `ANY_BITS` is
+// false.
 unsafe impl Element for Sign {
     const DTYPE: DataType = DataType::I16;
     const ANY_BITS: bool = false;
@@ -61,7 +62,7 @@ unsafe impl Readable for Sign {
     }
 }
 
-/// A number for which the implementation of every trait is written by hand.
+/// A number with hand-written implementations of every trait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(transparent)]
 struct Meters(f32);
@@ -145,7 +146,7 @@ fn values_are_checked_by_their_type() {
     assert_eq!(elements.load(&[1, 1]), Ok(Percent(100)));
     assert_eq!(elements.to_vec().unwrap(), values);
     assert!(elements.try_iter().eq(values.map(Ok)));
-    // SAFETY: nobody writes.
+    // SAFETY: there are no writes.
     assert_eq!(unsafe { good.assume_frozen() }.as_slice(), Ok(&values[..]));
     let columns = Columns::from_dlpack(good).unwrap();
     assert_eq!(columns.data, [0, 99, 50, 100].map(Percent));
@@ -157,7 +158,7 @@ fn values_are_checked_by_their_type() {
     assert_eq!(elements.to_vec(), Err(error));
     assert_eq!(elements.try_iter().filter(Result::is_err).count(), 1);
     assert_eq!(elements.try_iter().fold(0, |errors, value| errors + i32::from(value.is_err())), 1);
-    // SAFETY: nobody writes.
+    // SAFETY: there are no writes.
     assert_eq!(unsafe { bad.assume_frozen() }.as_slice::<Percent>(), Err(error));
     let backwards = bytes(DataType::U8, &[4], &[0, 50, 101, 100]).strided(&[-1], 3).imported();
     assert_eq!(backwards.elements::<Percent>().unwrap().to_vec(), Err(error));

@@ -1,4 +1,4 @@
-//! Structs that say what cannot be: a typed error, and the deleter once.
+//! Structs with invalid metadata: a typed error, and the deleter is called once.
 
 use dlpack_tests::counted::Drops;
 use tensors::ffi::{self, DLDataTypeCode, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned};
@@ -70,7 +70,7 @@ fn malformed_structs_are_rejected_with_their_error() {
         (dims(&[BIG], None), overflow),
         (dims(&[BIG / 4 + 1], None), overflow),
         (dims(&[1 << 31, 1 << 31], Some(&[0, 0])), overflow),
-        // F8: what strides reach.
+        // F8: the byte range of strides.
         (dims(&[3], Some(&[i64::MIN])), overflow),
         (dims(&[2, 2], Some(&[BIG, BIG])), overflow),
         (dims(&[2, 2], Some(&[BIG / 2, -BIG / 2])), overflow),
@@ -92,7 +92,7 @@ fn malformed_structs_are_rejected_with_their_error() {
         (with(|case| (case.data, case.byte_offset) = (None, 64)), Error::NullData),
         (with(|case| (case.data, case.device) = (None, Device::CUDA_HOST)), Error::NullData),
         (with(|case| (case.data, case.shape) = (None, Some(vec![]))), Error::NullData),
-        // F11: element types without a size, or with one that is not theirs.
+        // F11: element types without a size, or with an invalid one.
         dtype(ffi::kDLInt, 0, 1),
         dtype(ffi::kDLInt, 32, 0),
         dtype(ffi::kDLInt, 33, 1),
@@ -119,8 +119,7 @@ fn malformed_structs_are_rejected_with_their_error() {
     }
 }
 
-/// F5: who takes the standard by its word refuses NULL strides, in versions
-/// that forbid them.
+/// F5: a strict import rejects NULL strides, in versions that forbid them.
 #[test]
 fn strict_imports_reject_null_strides() {
     fn strictly<M: Forge>(case: &Forged) -> Result<ImportedTensor, Error> {
@@ -177,8 +176,8 @@ fn ranges_before_a_handle_are_rejected() {
     assert_eq!(refused::<DLManagedTensorVersioned>(&empty), Error::SizeOverflow);
 }
 
-/// F8: each end of the elements is inside of the address space, and the distance to it fits,
-/// but no object is as large as what lies between them.
+/// F8: each end of the elements is inside of the address space, and the distance to it
+/// fits, but no object is as large as the range between them.
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn ranges_larger_than_any_object_are_rejected() {
@@ -189,7 +188,7 @@ fn ranges_larger_than_any_object_are_rejected() {
     assert!(fits.import::<DLManagedTensorVersioned>(&Drops::new()).1.is_ok());
 }
 
-/// F10: no element lies at address 0, also where `data` is another address.
+/// F10: no element is at address 0, also where `data` is another address.
 #[test]
 fn elements_at_address_zero_are_rejected() {
     for (data, strides, byte_offset, error) in [
@@ -216,7 +215,7 @@ fn other_major_versions_are_rejected() {
     for (major, minor) in [(0, 0), (0, 8), (2, 0), (u32::MAX, 3)] {
         let found = Version::new(major, minor);
         let drops = Drops::new();
-        // SAFETY: 1. The fields up to `deleter` are there. 2. It is ours to give away.
+        // SAFETY: 1. The fields up to `deleter` exist. 2. We own it.
         let error = unsafe { ImportedTensor::from_raw(other_major(found, &drops)) }.unwrap_err();
         assert_eq!((error, drops.count()), (Error::VersionUnsupported { found }, 1));
     }
@@ -232,8 +231,8 @@ fn null_is_rejected() {
     assert_eq!(legacy.map(|_| ()), Err(Error::NullTensor));
 }
 
-/// F2 and F3: codes and bits that a later version may define are kept; who
-/// wants elements of an unknown type is refused.
+/// F2 and F3: codes and bits that a later version may define are kept; a request for
+/// elements of an unknown type is rejected.
 #[test]
 fn unknown_codes_and_flags_are_kept() {
     let unknown = DataType::new(DLDataTypeCode(18), 12, 1);
@@ -252,18 +251,18 @@ fn unknown_codes_and_flags_are_kept() {
     let tensor = with(|case| (case.version, case.dtype) = (Version::new(1, 4), unknown)).imported();
     let error = tensor.elements::<i32>().map(|_| ());
     assert_eq!(error, Err(Error::ElementMismatch { asked: DataType::I32, found: unknown }));
-    // A later version may know it; this one does not.
+    // A later version may define it; this one does not.
     for version in [Version::CURRENT, Version::new(1, 0)] {
         let case = with(|case| (case.version, case.dtype) = (version, unknown));
         let error = Error::UnsupportedDType { dtype: unknown };
         assert_eq!(refused::<DLManagedTensorVersioned>(&case), error);
     }
-    // A family that this version knows has no other widths in a later one.
+    // A type family that this version defines has the same widths in a later one.
     let odd = DataType::new(DataType::FLOAT4_E2M1FN.code(), 8, 1);
     let case = with(|case| (case.version, case.dtype) = (Version::new(1, 99), odd));
     let error = Error::UnsupportedDType { dtype: odd };
     assert_eq!(refused::<DLManagedTensorVersioned>(&case), error);
-    // What has no size cannot be kept either.
+    // An unknown type without a size is rejected too.
     let case = with(|case| {
         case.version = Version::new(1, 99);
         case.dtype = DataType::new(DLDataTypeCode(18), 0, 1);

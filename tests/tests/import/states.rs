@@ -1,5 +1,5 @@
-//! Who may touch what: shared, frozen and exclusive elements, and imported
-//! memory as a storage.
+//! Access to elements: shared, frozen and exclusive ones, and imported memory as a
+//! storage.
 
 use dlpack_tests::counted::{Drops, Owner};
 use dlpack_tests::foreign::{Farewell, ImportedStorage as Consumer};
@@ -11,12 +11,12 @@ use tensors::{
 
 use crate::import::forge::{self, Forged, alone, forged};
 
-/// Six numbers that a producer says to have copied for us.
+/// Returns six numbers that a producer flags as copied.
 fn copied(shape: &[i64]) -> Forged {
     Forged { flags: Flags::IS_COPIED, ..forged(shape, &[0, 1, 2, 3, 4, 5]) }
 }
 
-/// A12: what is not aligned is read byte by byte, and is no slice.
+/// A12: misaligned elements are read byte by byte, and are not a slice.
 #[test]
 fn misaligned_elements_are_read_but_not_sliced() {
     let mut case = copied(&[2]);
@@ -29,7 +29,7 @@ fn misaligned_elements_are_read_but_not_sliced() {
         assert_eq!(elements.load(&[1]), Ok(1));
         let error = Error::Misaligned { dtype: DataType::I32, align: 4 };
         assert_eq!(alone(&mut tensor).as_mut_slice::<i32>(), Err(error));
-        // SAFETY: nobody writes.
+        // SAFETY: there are no writes.
         assert_eq!(unsafe { tensor.assume_frozen() }.as_slice::<i32>(), Err(error));
         assert_eq!(ImportedStorage::<i32>::new(tensor).map(|_| ()), Err(error));
     }
@@ -42,7 +42,7 @@ fn bools_are_checked() {
     (case.dtype, case.bytes) = (DataType::BOOL, vec![0, 1, 1]);
     let tensor = case.imported();
     assert_eq!(tensor.elements::<bool>().unwrap().to_vec().unwrap(), [false, true, true]);
-    // SAFETY: nobody writes.
+    // SAFETY: there are no writes.
     assert_eq!(unsafe { tensor.assume_frozen() }.as_slice(), Ok(&[false, true, true][..]));
     case.bytes[1] = 2;
     let tensor = case.imported();
@@ -52,18 +52,18 @@ fn bools_are_checked() {
     assert_eq!(elements.load(&[1]), Err(error));
     assert_eq!(elements.to_vec(), Err(error));
     assert_eq!(elements.try_iter().collect::<Vec<_>>(), [Ok(false), Err(error), Ok(true)]);
-    // SAFETY: nobody writes.
+    // SAFETY: there are no writes.
     assert_eq!(unsafe { tensor.assume_frozen() }.as_slice::<bool>(), Err(error));
 }
 
-/// F2: elements are what they are said to be, and nothing else.
+/// F2: elements are read with their declared type only.
 #[test]
 fn other_element_types_are_refused() {
     let tensor = copied(&[6]).imported();
     let error = |asked| Error::ElementMismatch { asked, found: DataType::I32 };
     assert_eq!(tensor.elements::<f32>().map(|_| ()), Err(error(DataType::F32)));
     assert_eq!(tensor.elements::<u8>().map(|_| ()), Err(error(DataType::U8)));
-    // SAFETY: nobody writes.
+    // SAFETY: there are no writes.
     let frozen = unsafe { tensor.assume_frozen() };
     assert_eq!(frozen.as_slice::<u32>(), Err(error(DataType::U32)));
     assert_eq!(frozen.as_slice::<i32>(), Ok(&[0, 1, 2, 3, 4, 5][..]));
@@ -98,7 +98,7 @@ fn the_is_copied_flag_alone_is_not_exclusive() {
     let mut foreign = ImportedStorage::<i32>::new(tensor).unwrap();
     assert_eq!(foreign.exclusive().map(drop), Err(Error::NotExclusive));
     let mut tensor = foreign.into_tensor().unwrap();
-    // SAFETY: 1. Nobody else has the memory.
+    // SAFETY: 1. The memory has no other owner.
     assert!(unsafe { tensor.assume_exclusive() }.is_ok());
 }
 
@@ -161,7 +161,7 @@ fn own_copies_of_odd_elements_are_exclusive() {
     let mut case = forged(&[5], &[]);
     (case.dtype, case.bytes) = (DataType::FLOAT4_E2M1FN, vec![0x21, 0x43, 0x05]);
     let copy = case.imported().to_own_copy().unwrap();
-    // SAFETY: 1. Nobody writes.
+    // SAFETY: 1. There are no writes.
     assert_eq!(unsafe { copy.assume_frozen() }.as_bytes(), Ok(&[0x21, 0x43, 0x05][..]));
     let error = Error::PackedStrides { dtype: case.dtype };
     assert_eq!(case.strided(&[-1], 2).imported().to_own_copy().map(drop), Err(error));
@@ -177,10 +177,10 @@ fn own_copies_of_odd_elements_are_exclusive() {
     assert_eq!(later.imported().to_own_copy().map(drop), Err(Error::UnsupportedDType { dtype }));
 }
 
-/// Whether a tensor can be had alone by the caller's word.
+/// Returns whether a tensor is exclusive by the caller's promise.
 fn assumed(case: &Forged) -> Result<(), Error> {
     let mut tensor = case.imported();
-    // SAFETY: nobody else has the memory.
+    // SAFETY: the memory has no other owner.
     unsafe { tensor.assume_exclusive() }.map(|_| ())
 }
 
@@ -192,7 +192,7 @@ fn memory_that_may_be_shared_is_not_exclusive() {
     let shared = SharedBuffer::from_slice(&[1_i32]).unwrap();
     let shared = Owner::new(shared, &[1]).to_dlpack().unwrap();
     assert_eq!(no(forge::import(shared)), Error::NotExclusive);
-    // A3: read-only, whatever else is said.
+    // A3: read-only, whatever the other flags are.
     let read_only = Forged { flags: Flags::IS_COPIED | Flags::READ_ONLY, ..copied(&[1]) };
     assert_eq!(assumed(&read_only), Err(Error::ReadOnly));
     // A10: two indices, one element.
@@ -202,7 +202,7 @@ fn memory_that_may_be_shared_is_not_exclusive() {
     }
 }
 
-/// A11: what is not compact, is no slice.
+/// A11: non-contiguous elements are not a slice.
 #[test]
 fn non_contiguous_elements_are_not_sliced() {
     for (shape, strides, byte_offset) in

@@ -85,7 +85,7 @@ fn strided_elements_are_stored() {
     }
 }
 
-/// What is not aligned can be stored, and not referred to.
+/// Misaligned elements can be stored, but not referenced.
 #[test]
 fn misaligned_elements_are_stored() {
     let mut case = bytes(DataType::I16, &[2], &[9, 1, 0, 2, 0]);
@@ -100,8 +100,8 @@ fn misaligned_elements_are_stored() {
     assert_eq!(tensor.raw_bits().unwrap().load(&[1]), Ok(u64::from(u16::from_le_bytes([4, 5]))));
 }
 
-/// An element with axes may have to be aligned more strictly than the parts that
-/// strides count. Then the first one says nothing of the others.
+/// An element with axes may need a stricter alignment than the parts that strides count.
+/// Then the alignment of the first one does not imply that of the others.
 #[test]
 fn every_strictly_aligned_element_is_checked() {
     /// The first one is at a multiple of 8.
@@ -141,7 +141,7 @@ fn every_strictly_aligned_element_is_checked() {
     assert_eq!(tensor.elements::<f32>().unwrap().to_vec(), Ok(vec![1.0, 2.0, 1.0, 2.0]));
 }
 
-/// Elements with axes are what lies in the last dimensions.
+/// The last dimensions of the tensor are the axes of the element.
 #[test]
 fn pixels_are_viewed() {
     let numbers: Vec<u8> = (0..24).collect();
@@ -171,7 +171,7 @@ fn pixels_are_viewed() {
     }
     let parts: Vec<u8> = tensor.elements::<u8>().unwrap().iter().collect();
     assert_eq!(parts, [11, 12, 13, 14, 15, 16, 1, 2, 3, 4, 5, 6]);
-    // Planes are no pixels, nor are two of three parts, nor none.
+    // Planes are not pixels, nor are two of three parts, nor none.
     let error = Error::AxesMismatch { axes: &[3] };
     for (shape, strides) in
         [(&[2, 2, 3][..], &[2, 1, 4][..]), (&[4, 2], &[2, 1]), (&[], &[]), (&[3], &[2])]
@@ -358,9 +358,8 @@ fn packed_elements_are_read_as_bytes() {
     assert_eq!(alone(&mut tensor).as_frozen().as_bytes(), Err(Error::NotCompact));
 }
 
-/// A3, A10: READ_ONLY is never written, and neither is a layout in which two
-/// indices name one element, whoever says that it is alone. What is given out
-/// names every element once.
+/// A3, A10: READ_ONLY is never written, and neither is a layout in which two indices name
+/// one element, whatever the caller promises. Exclusive views name every element once.
 #[test]
 fn exclusive_views_name_every_element_once() {
     let mut random = Random::new(4);
@@ -377,7 +376,7 @@ fn exclusive_views_name_every_element_once() {
         case.flags = Flags::IS_COPIED | others;
         let mut tensor = case.imported();
         let first = tensor.data_ptr();
-        // SAFETY: nobody else has the memory.
+        // SAFETY: the memory has no other owner.
         match unsafe { tensor.assume_exclusive() } {
             Ok(mut exclusive) => {
                 assert!(distinct && !read_only, "{shape:?} {strides:?}");

@@ -1,5 +1,5 @@
-//! Borrowed bytes: a view of somebody else's buffer. It can be looked at
-//! through the C struct, and not be exported, because nobody would own it.
+//! Borrowed bytes: a view of a foreign buffer. It can be read through the C struct, but
+//! not exported, because the export would have no owner.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! A rank that the compiler knows, strides, and a buffer type of the project's
-//! own. No attribute says anything about the layout.
+//! A rank in the type, strides, and a buffer type of the project's own. The layout needs
+//! no attribute.
 
 #![forbid(unsafe_code)]
 
@@ -8,8 +8,8 @@ use tensors::{DLPackExport, DataMut, DataRef, Element, Error, Flags, Storage};
 
 use super::consumer::Expected;
 
-/// The project's own buffer. It can lend a slice, so that it is a storage
-/// without `unsafe`.
+/// The project's own buffer. It can lend a slice, so that it is a storage without
+/// `unsafe`.
 struct Buffer<T> {
     elements: Box<[T]>,
     _drop: Ticket,
@@ -74,7 +74,7 @@ fn a_broadcast_row_is_read_only() {
 fn no_dimensions_and_no_elements() {
     let drops = Drops::new();
     let scalar = dense(&[true], [[], []], &drops);
-    // Not every byte is a `bool`, so that nobody may write one.
+    // Not every byte is a `bool`, so the export is read-only.
     let flags = Flags::READ_ONLY;
     Expected { shape: &[], strides: &[], flags, elements: &[true] }.assert_moved(scalar, &drops);
     let empty = dense(&[0_u8; 0], [[0, 3], [3, 1]], &drops);

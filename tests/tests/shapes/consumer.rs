@@ -1,4 +1,4 @@
-//! A consumer in C that knows what it should find: [`Expected`].
+//! A consumer in C that compares a tensor with the expected one: [`Expected`].
 
 use core::fmt::Debug;
 
@@ -7,7 +7,7 @@ use dlpack_tests::foreign::{Farewell, ImportedStorage};
 use dlpack_tests::positions::positions;
 use tensors::{DLPackExport, DataType, Device, Element, Flags, TensorView};
 
-/// What a consumer is to find. The type of the elements says their `dtype`.
+/// The tensor that a consumer expects. The type of the elements defines their `dtype`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected<'a, T> {
     /// Extents.
@@ -21,7 +21,7 @@ pub(crate) struct Expected<'a, T> {
 }
 
 impl<T: Element + Debug + PartialEq> Expected<'_, T> {
-    /// Compares it with what is there.
+    /// Compares it with the tensor.
     pub(crate) fn assert_found(&self, foreign: &ImportedStorage) {
         assert_eq!(foreign.shape(), self.shape, "shape");
         assert_eq!(foreign.strides(), self.strides, "strides");
@@ -85,8 +85,8 @@ impl<T: Element + Debug + PartialEq> Expected<'_, T> {
     }
 }
 
-/// The bytes of a tensor, from its first element on. They are looked at where
-/// Rust has no type for the elements.
+/// Returns the bytes of a tensor, from its first element on. They are compared where Rust
+/// has no type for the elements.
 pub(crate) fn bytes<const N: usize>(foreign: &ImportedStorage) -> [u8; N] {
     let bits = u64::from(foreign.tensor().dtype.bits);
     let packed = foreign.flags() & Flags::IS_SUBBYTE_TYPE_PADDED.bits() == 0;

@@ -16,8 +16,8 @@ mod vendor {
     impl Storage for Pinned {
         fn data(&self) -> DataRef<'_> {
             let len = size_of_val(&*self.0);
-            // SAFETY: a slice is initialised and aligned, and nobody writes to
-            // it while it is borrowed. The processor can read this device.
+            // SAFETY: a slice is initialised and aligned, and is not written while it is
+            // borrowed. The processor can read this device.
             let data = unsafe {
                 DataRef::from_raw_parts(
                     self.0.as_ptr().cast(),
@@ -55,7 +55,7 @@ mod vendor {
         }
     }
 
-    /// A texture, which is no memory.
+    /// A texture, which has no memory to export.
     pub(super) struct Texture(pub(super) u32);
 }
 

@@ -1,6 +1,5 @@
-//! Memory behind a trait object. A trait of the project's own is a storage if
-//! it has `Storage` above it; one that has not is used through its pointer,
-//! with `unsafe` beside it.
+//! Memory behind a trait object. A trait of the project's own is a storage if `Storage`
+//! is its supertrait; one without it is exported by its pointer, with `unsafe`.
 
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use tensors::{DLPackExport, DataRef, DataType, Error, Flags, Storage};
 
 use super::consumer::Expected;
 
-/// Memory that knows where it came from.
+/// Memory with a record of its origin.
 trait Resource: Storage + Send + Sync {
     fn name(&self) -> &'static str;
 }
@@ -78,7 +77,7 @@ fn a_box_of_any_storage_is_writable() {
     expected.assert_moved(boxed, &drops);
 }
 
-/// Memory of somebody who knows nothing of DLPack.
+/// Memory of a library without DLPack support.
 trait Allocation: Send + Sync {
     fn address(&self) -> *const u8;
     fn bytes(&self) -> usize;
@@ -99,7 +98,7 @@ impl Allocation for Pinned {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct ImportedStorage {
-    // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
+    // SAFETY: the owner keeps the memory, which has that length, and there are no writes.
     #[dlpack(unsafe(ptr, len(bytes) = bytes))]
     address: *const u8,
     bytes: usize,
@@ -110,7 +109,7 @@ struct ImportedStorage {
     _drop: Ticket,
 }
 
-// SAFETY: the pointer points into what `owner` keeps alive, which any thread
+// SAFETY: the pointer points into memory that `owner` keeps alive, and that any thread
 // may read.
 unsafe impl Send for ImportedStorage {}
 

@@ -1,5 +1,5 @@
-//! An enum over tensors: one variant for each element type, owned or borrowed
-//! from others. No attribute says anything about the layout.
+//! An enum over tensors: one variant for each element type, owned or shared. The layout
+//! needs no attribute.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
-//! Elements behind a lock. A lock is no storage: a guard cannot be kept until a
-//! consumer on another thread is done. So the struct exports a clone of what is
-//! behind the lock; or says with `unsafe` that nobody writes any more.
+//! Elements behind a lock. A lock is not a storage: a guard cannot be held until a
+//! consumer on another thread has finished. So the struct exports a clone of the
+//! elements; or promises with `unsafe` that there are no more writes.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -9,7 +9,7 @@ use tensors::{DLPackExport, Flags, SharedBuffer};
 
 use super::consumer::Expected;
 
-/// What others write to.
+/// A variable that other threads write to.
 struct Variable {
     elements: Arc<RwLock<Vec<f32>>>,
     shape: Vec<usize>,
@@ -53,11 +53,11 @@ fn a_clone() {
     expected.assert_moved(snapshot, &drops);
 }
 
-/// The elements of a variable that nobody writes to any more.
+/// The elements of a variable without further writes.
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct Frozen {
-    // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
+    // SAFETY: the owner keeps the memory, which has that length, and there are no writes.
     #[dlpack(unsafe(ptr, len(elements) = len))]
     first: *const f32,
     len: usize,
@@ -67,14 +67,14 @@ struct Frozen {
     _drop: Ticket,
 }
 
-// SAFETY: the pointer points into what `elements` keeps alive, and any thread
-// may read it.
+// SAFETY: the pointer points into memory that `elements` keeps alive, and that any thread
+// may read.
 unsafe impl Send for Frozen {}
 
 impl Frozen {
     /// # Safety
     ///
-    /// 1. Nobody takes the lock of the variable for writing again.
+    /// 1. The lock of the variable is not taken for writing again.
     unsafe fn new(variable: &Variable, drop: Ticket) -> Self {
         let elements = Arc::clone(&variable.elements);
         let (first, len) = {

@@ -1,5 +1,5 @@
-//! One tensor of many in a mapped file: the map has several owners, and the
-//! struct knows where its part begins and how long it is, in bytes.
+//! One tensor of many in a mapped file: the map has several owners, and the struct
+//! contains the start and the length of its part, in bytes.
 
 #![forbid(unsafe_code)]
 
@@ -31,7 +31,7 @@ const FILE: [u8; 12] = {
     [b'h', b'e', b'a', b'd', a, b, c, d, e, f, g, h]
 };
 
-/// Exports both tensors of a file, and what is none.
+/// Exports both tensors of a file, and checks that other ranges are errors.
 fn assert_exported<M: Storage + Clone + Send + 'static>(file: &M) {
     let drops = Drops::new();
     let slice = |start, nbytes, dtype, shape: &[i64]| Slice {
@@ -61,7 +61,7 @@ fn assert_exported<M: Storage + Clone + Send + 'static>(file: &M) {
     assert_eq!(error, Error::OutOfBounds { start: 8, end: 14, len: FILE.len() });
 }
 
-/// What a map is, but for the map: bytes behind the counts of an `Arc`.
+/// Bytes behind an `Arc`, as a memory map is, but without the file.
 #[test]
 fn in_memory() {
     let file: Arc<[u8]> = Arc::new(FILE);

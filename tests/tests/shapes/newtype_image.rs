@@ -1,4 +1,4 @@
-//! A newtype over something exportable: it adds meaning, and is the same tensor.
+//! A newtype over an exportable type: it adds meaning, and is the same tensor.
 
 #![forbid(unsafe_code)]
 
@@ -45,7 +45,7 @@ fn a_picture() {
 /// A colour space that exists for the compiler only.
 struct Linear;
 
-/// With a name for its field, and one that is no part of it.
+/// With a named field, and one that is not part of the tensor.
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors, transparent)]
 struct Tagged<Space: 'static, E> {

@@ -1,6 +1,6 @@
-//! Tensors of which Rust knows a handle only: the C++ library behind it is
-//! asked for everything. The trait is implemented by hand. What is promised
-//! about memory is promised in one place, where the storage lends it.
+//! Tensors that are opaque handles to Rust: all metadata is read from the C++ library
+//! behind them. The trait is implemented by hand. All promises about the memory are in
+//! one place, where the storage lends it.
 
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -20,7 +20,7 @@ mod library {
 
     use dlpack_tests::counted::Ticket;
 
-    /// What the library does not show.
+    /// The private state of the library.
     pub(super) struct Hidden {
         elements: Vec<i64>,
         sizes: Vec<i64>,
@@ -36,7 +36,7 @@ mod library {
     ///
     /// 1. The handle is alive.
     pub(super) unsafe fn elements(handle: NonNull<Hidden>) -> (*const i64, usize) {
-        // SAFETY: by 1; nobody writes to it.
+        // SAFETY: by 1; there are no writes.
         let hidden = unsafe { handle.as_ref() };
         (hidden.elements.as_ptr(), hidden.elements.len())
     }
@@ -45,20 +45,20 @@ mod library {
     ///
     /// 1. The handle is alive, and stays so for `'a`.
     pub(super) unsafe fn sizes<'a>(handle: NonNull<Hidden>) -> &'a [i64] {
-        // SAFETY: by 1; nobody writes to it.
+        // SAFETY: by 1; there are no writes.
         unsafe { &handle.as_ref().sizes }
     }
 
     /// # Safety
     ///
-    /// 1. The handle is alive, and nobody uses it again.
+    /// 1. The handle is alive, and is not used again.
     pub(super) unsafe fn free(handle: NonNull<Hidden>) {
         // SAFETY: by 1, and `create` made it of a box.
         drop(unsafe { Box::from_raw(handle.as_ptr()) });
     }
 }
 
-/// The one place that knows how the library keeps its tensors.
+/// The one place that depends on how the library stores its tensors.
 struct Handle(NonNull<library::Hidden>);
 
 // SAFETY: the library can be called from any thread.
@@ -120,15 +120,15 @@ fn metadata_is_read_from_the_library() {
     assert_eq!(drops.count(), 2);
 }
 
-/// A buffer of a graphics interface: it has no address that a program could
-/// use, and somebody may close it.
+/// A buffer of a graphics interface: it has no address that a program could use, and
+/// other code may close it.
 struct Surface {
     object: Option<NonNull<c_void>>,
     byte_len: usize,
     _drop: Ticket,
 }
 
-// SAFETY: the object is a number to everybody but its driver.
+// SAFETY: only the driver dereferences the object; for other code it is a number.
 unsafe impl Send for Surface {}
 
 const VULKAN: Device = Device::new(ffi::kDLVulkan, 1);
@@ -143,7 +143,7 @@ impl Storage for Surface {
         let data = unsafe {
             DataRef::from_raw_parts(object.as_ptr().cast(), self.byte_len, DataType::U8, VULKAN)
         };
-        // SAFETY: 1. and 2. No device of this program knows the object.
+        // SAFETY: 1. and 2. No device of this program has the object.
         unsafe { data.synchronized_by(&Idle) }
     }
 }

@@ -1,5 +1,5 @@
-//! A matrix whose rows are further apart than they are long, counted in
-//! elements: the leading dimension of BLAS.
+//! A matrix whose rows are further apart than they are long, counted in elements: the
+//! leading dimension of BLAS.
 
 #![forbid(unsafe_code)]
 
@@ -40,7 +40,7 @@ fn column_major() {
     assert_eq!(error, Error::PitchTooSmall { pitch: -3, row: 2 });
 }
 
-/// Which axis is the fastest, as a C interface says it.
+/// The fastest axis, as a C interface defines it.
 #[derive(Clone, Copy)]
 enum Layout {
     Rows,

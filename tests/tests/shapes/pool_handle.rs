@@ -1,6 +1,5 @@
-//! A handle into a pool that a server keeps: which memory it means is known
-//! after a call that can fail. No field is a storage, so the trait is
-//! implemented by hand, without `unsafe`.
+//! A handle into a pool of a server: its address is known after a call that can fail. No
+//! field is a storage, so the trait is implemented by hand, without `unsafe`.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +40,7 @@ struct Pooled {
     server: Arc<Server>,
     handle: Handle,
     shape: Vec<usize>,
-    /// What the server said. From then on this is an owner of the memory.
+    /// The result of the server. It owns the memory from then on.
     resolved: OnceLock<Arc<[u8]>>,
     _drop: Ticket,
 }
@@ -95,7 +94,7 @@ fn a_handle_is_resolved_at_the_export() {
     let expected =
         Expected { shape: &[2], strides: &[1], flags: Flags::READ_ONLY, elements: &[2_i32, 3] };
     expected.assert_shared(&tensor);
-    // The pool may forget what is exported.
+    // The pool may drop an exported buffer.
     server.memory.lock().unwrap().clear();
     expected.assert_moved(tensor, &drops);
     assert_eq!(*server.flushed.lock().unwrap(), [3; 3], "once for each export");

@@ -1,8 +1,8 @@
 //! One object that many consumers hold at once, as a class of a scripting
 //! language is: every export is one more owner, and the last one frees.
 //!
-//! That the owner can be the Python object itself is tested where there is a
-//! Python.
+//! The tests of the Python extension check an export whose owner is the Python
+//! object itself.
 
 #![forbid(unsafe_code)]
 
@@ -15,7 +15,7 @@ use tensors::{DLPackExport, DataMut, DataRef, Flags, SharedBuffer, Storage};
 
 use super::consumer::Expected;
 
-/// A storage whose end is counted.
+/// A storage whose drop is counted.
 struct Counted(Vec<u8>, #[expect(dead_code, reason = "it is there to be dropped")] Ticket);
 
 impl Storage for Counted {

@@ -9,7 +9,7 @@ use tensors::{DLPackExport, Error, Flags};
 
 use super::consumer::Expected;
 
-/// A stand-in for the library, whose memory is freed when its last user is gone.
+/// A stand-in for the library, whose memory is freed after its last use.
 struct Library {
     memory: *mut f32,
     len: usize,
@@ -31,8 +31,8 @@ impl Library {
 impl Drop for Library {
     fn drop(&mut self) {
         let memory = core::ptr::slice_from_raw_parts_mut(self.memory, self.len);
-        // SAFETY: the memory came from a box of that length, and nobody has its
-        // address who does not have this handle.
+        // SAFETY: the memory was made from a box of that length, and only this handle has
+        // its address.
         drop(unsafe { Box::from_raw(memory) });
     }
 }
@@ -40,7 +40,7 @@ impl Drop for Library {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct CTensor {
-    // SAFETY: the owner keeps the memory, which has that length, and nobody writes to it.
+    // SAFETY: the owner keeps the memory, which has that length, and there are no writes.
     #[dlpack(unsafe(ptr, len(elements) = size))]
     pointer: *mut f32,
     size: u32,

@@ -1,5 +1,5 @@
-//! Rows that a device driver aligned: the step from one to the next is known in
-//! bytes, and a field name that looks like layout must say what it counts.
+//! Rows that a device driver aligned: the pitch between rows is in bytes, and a field
+//! name that looks like layout needs an attribute with its unit.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,4 @@
-//! Strides with a sign, an offset that belongs to them, and an event after
-//! which the elements are there.
+//! Signed strides, an offset, and an event after which the elements are valid.
 
 #![forbid(unsafe_code)]
 

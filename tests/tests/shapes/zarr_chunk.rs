@@ -10,7 +10,7 @@ use tensors::{DLPackExport, DataType, Error, Flags, Storage};
 
 use super::consumer::Expected;
 
-/// The type of the elements, as the file says it.
+/// The type of the elements, as the file names it.
 #[derive(Clone, Copy, Debug, PartialEq, DataType)]
 #[dlpack(crate = ::tensors)]
 enum Kind {
@@ -25,7 +25,7 @@ enum Kind {
     Float32Big,
     #[dlpack(dtype = F32, little_endian)]
     Float32Little,
-    /// Another word for `UInt8`.
+    /// Another name for `UInt8`.
     #[dlpack(dtype = U8, alias)]
     Raw,
     #[dlpack(skip)]
@@ -95,7 +95,7 @@ fn both_directions() {
     assert_eq!(Kind::try_from(DataType::F64), Err(Error::NoVariant { dtype: DataType::F64 }));
 }
 
-/// Files say in which order the bytes of a number are; memory has one order.
+/// Files define the byte order of numbers; memory has one order.
 #[test]
 fn byte_orders() {
     let (native, foreign) = if cfg!(target_endian = "little") {

@@ -1,11 +1,11 @@
 //! wgpu-native, with a queue that can be held back.
 //!
-//! On a processor a driver does copies within the call that submits them, so that
-//! nothing is ever pending. This library is loaded in the place of wgpu-native, and
-//! plays its queue: a thread takes what was submitted, in order, and passes it on
-//! to the real one (`DLPACK_WGPU_NATIVE`) while a gate is open. All else is passed on
-//! at once, and so is what a thread does that says that it goes past the queue: it
-//! has no order with the rest, as another queue of a GPU has none.
+//! A driver that runs on the processor does copies within the call that submits them,
+//! so that no work is ever pending. This library is loaded instead of wgpu-native, and
+//! replaces its queue: a thread takes the submissions, in order, and forwards them
+//! to the real one (`DLPACK_WGPU_NATIVE`) while a gate is open. All other calls are
+//! forwarded at once, and so are those of a thread that bypasses the queue: they
+//! have no order with the rest, as those of another queue of a GPU.
 
 #![expect(clippy::std_instead_of_core, reason = "a library for machines that have std")]
 
@@ -23,7 +23,7 @@ type Answered = unsafe extern "C" fn(u32, StringView, *mut c_void, *mut c_void);
 #[repr(C)]
 struct StringView(*const c_char, usize);
 
-/// What asks for a callback; the type of that does not matter here.
+/// A request with a callback, whose type does not matter here.
 #[repr(C)]
 struct CallbackInfo {
     next: *const c_void,
@@ -84,10 +84,10 @@ forward! {
     wgpuCommandBufferRelease(commands: Handle);
 }
 
-/// A call that waits for its turn.
+/// A call that waits in the queue.
 type Task = Box<dyn FnOnce() + Send>;
 
-/// What the queue was given, and whether it goes on.
+/// The calls in the queue, and whether it runs.
 struct Held {
     tasks: Vec<Task>,
     open: bool,
@@ -122,7 +122,7 @@ fn play() {
 }
 
 thread_local! {
-    /// Whether this thread goes past the queue.
+    /// Whether this thread bypasses the queue.
     static PAST: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -138,11 +138,11 @@ fn give(task: Task) {
     CHANGED.notify_all();
 }
 
-/// What another thread is given to pass on.
+/// The call that another thread forwards.
 struct Given<T>(T);
 
-// SAFETY: objects of wgpu-native may be used by any thread; what callbacks are
-// given is theirs.
+// SAFETY: objects of wgpu-native may be used by any thread; the arguments of callbacks
+// belong to them.
 unsafe impl<T> Send for Given<T> {}
 
 impl<T> Given<T> {
@@ -200,7 +200,7 @@ unsafe extern "C" fn wgpuQueueWriteBuffer(
         let (queue, buffer) = given.take();
         // SAFETY: 1. Its type.
         let write = unsafe { real::<Write>("wgpuQueueWriteBuffer") };
-        // SAFETY: the buffer has a reference, and the bytes are ours.
+        // SAFETY: the buffer has a reference, and we own the bytes.
         unsafe { write(queue, buffer, offset, bytes.as_ptr().cast(), bytes.len()) };
         // SAFETY: 1. Its type.
         let release = unsafe { real::<Count>("wgpuBufferRelease") };
@@ -224,7 +224,7 @@ unsafe extern "C" fn wgpuBufferMapAsync(
         let (buffer, info) = given.take();
         // SAFETY: 1. Its type.
         let map = unsafe { real::<Map>("wgpuBufferMapAsync") };
-        // SAFETY: who maps a buffer waits for it.
+        // SAFETY: the caller that maps a buffer waits for it.
         unsafe { map(buffer, mode, offset, size, info) };
     }));
     Future(0)
@@ -250,7 +250,7 @@ extern "C" fn held_open(open: bool) {
     CHANGED.notify_all();
 }
 
-/// From now on this thread goes past the queue, or no longer does.
+/// Sets whether this thread bypasses the queue from now on.
 #[unsafe(no_mangle)]
 extern "C" fn held_past(past: bool) {
     PAST.set(past);
@@ -262,7 +262,7 @@ extern "C" fn held_busy(busy: bool) {
     BUSY.store(busy, Ordering::Relaxed);
 }
 
-/// How many calls wait for their turn.
+/// Returns how many calls wait in the queue.
 #[unsafe(no_mangle)]
 extern "C" fn held_pending() -> usize {
     held().pending

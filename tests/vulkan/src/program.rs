@@ -40,7 +40,7 @@ struct Made {
     family: u32,
 }
 
-/// The device; `None`, said aloud, where there is no driver.
+/// Returns the device; `None`, with a message, where there is no driver.
 pub fn program() -> Option<Program> {
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +72,7 @@ fn make() -> Result<Made, String> {
         .map_err(|error| format!("there is no Vulkan ({error}); mesa-vulkan-drivers has one"))?;
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
     let info = vk::InstanceCreateInfo::default().application_info(&application);
-    // SAFETY: nothing but a version is asked for.
+    // SAFETY: the call only queries a version.
     let instance = unsafe { entry.create_instance(&info, None) }
         .map_err(|code| format!("there is no Vulkan driver ({code})"))?;
     // It lasts, as the device is to.
@@ -94,8 +94,8 @@ fn make() -> Result<Made, String> {
     let made = made.map_err(|code| format!("the Vulkan device does not start ({code})"))?;
     let functions = split(&instance, made.handle(), family);
     let queues = [(family, 0), (family, 1)];
-    // SAFETY: 1. Nobody destroys them. 2. By the lines above. 3. The queues that
-    // `split` plays. 4. and 5. The functions below keep to that.
+    // SAFETY: 1. They are never destroyed. 2. By the lines above. 3. The queues that
+    // `split` emulates. 4. and 5. The functions below ensure it.
     let device = unsafe { Vulkan::adopt(&instance, physical, functions, &queues) };
     let device = device.map_err(|error| error.to_string())?;
     // SAFETY: a device of the instance.
@@ -114,13 +114,13 @@ impl Program {
         Vulkan::queues(self.device).expect("the device").nth(index).expect("a queue")
     }
 
-    /// What a consumer on a queue says.
+    /// Returns the stream argument of a consumer on a queue.
     pub fn consumer(&self, index: usize) -> StreamArg<'static> {
         // SAFETY: 1. Queues last as long as the process.
         unsafe { StreamArg::from_handle(self.queue(index).handle().number()) }
     }
 
-    /// Submits what `record` records, after `waits`, with barriers around it.
+    /// Submits the commands of `record`, after `waits`, with barriers around them.
     fn submit(
         &self,
         queue: StreamHandle,
@@ -158,7 +158,7 @@ impl Program {
             .command_buffers(commands.as_slice())
             .push_next(&mut timeline);
         let submitted = Vulkan::with_queue(self.device, queue, |queue| {
-            // SAFETY: nobody else uses the queue here.
+            // SAFETY: the queue has no other user here.
             unsafe { device.queue_submit(queue, &[info], vk::Fence::null()) }
         });
         submitted.expect("a queue").expect("a submission");
@@ -238,20 +238,20 @@ impl Program {
         seen
     }
 
-    /// What a kernel has seen; the memory is given back.
+    /// Returns the values that a kernel read, and frees their memory.
     #[expect(clippy::needless_pass_by_value, reason = "it is gone after this")]
     pub fn take(&self, seen: Seen) -> u32 {
         let Seen { buffer, memory, place } = seen;
         // SAFETY: the mapping has a number.
         let value = unsafe { place.read_volatile() };
-        // SAFETY: queues are done with it, as the callers say.
+        // SAFETY: all queues have finished with it, as the callers ensure.
         unsafe { self.functions().destroy_buffer(buffer, None) };
         // SAFETY: as above.
         unsafe { self.functions().free_memory(memory, None) };
         value
     }
 
-    /// What a kernel has seen so far, while it may still run.
+    /// Returns the values that a kernel has read so far, while it may still run.
     pub fn peek(&self, seen: &Seen) -> u32 {
         // SAFETY: the mapping has a number.
         unsafe { seen.place.read_volatile() }
@@ -272,7 +272,7 @@ impl Gate {
     }
 }
 
-/// A test that fails must not leave a queue that never goes on.
+/// A failing test must not leave a blocked queue behind.
 impl Drop for Gate {
     fn drop(&mut self) {
         self.open();

@@ -1,10 +1,10 @@
 //! Two queues where a driver has one.
 //!
-//! lavapipe has a single queue, in which nothing overtakes anything: there, work
-//! is in order with a hand-off and without. So two threads play queues. Each
-//! takes submissions in order, waits on the host for what they wait for, and
-//! passes them on to the driver's queue. The two have no order between them but
-//! what semaphores give, as two queues of a GPU have none.
+//! lavapipe has a single queue without any overlap: there, work is in order with
+//! `sync_for` and without. So two threads emulate queues. Each takes submissions
+//! in order, waits on the host for their semaphores, and forwards them to the
+//! driver's queue. The two are ordered by semaphores only, as two queues of a GPU
+//! are.
 
 use std::ffi::{CStr, c_void};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,7 +15,7 @@ use ash::vk::{self, Handle};
 
 use crate::watched::{real, submission, watch};
 
-/// What a queue was given.
+/// A submission of a queue.
 enum Task {
     Submission(Submission),
     /// Answers when everything before was passed on.
@@ -32,7 +32,7 @@ struct Submission {
 struct Player(Mutex<Sender<Task>>);
 
 static PLAYERS: OnceLock<[&'static Player; 2]> = OnceLock::new();
-/// The device, for functions that are not told.
+/// The device, for functions without a device argument.
 static DEVICE: OnceLock<ash::Device> = OnceLock::new();
 /// The driver's queue, which one thread at a time may use.
 static QUEUE: Mutex<Option<vk::Queue>> = Mutex::new(None);
@@ -120,7 +120,7 @@ fn play(tasks: &Receiver<Task>) {
             .push_next(&mut timeline);
         let queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
         let queue = queue.as_ref().copied().expect("a queue");
-        // SAFETY: what the program gave; whoever holds the lock has the queue.
+        // SAFETY: arguments of the program; the owner of the lock has the queue.
         unsafe { device.queue_submit(queue, &[info], vk::Fence::null()) }.expect("a submission");
     }
 }
@@ -141,7 +141,7 @@ unsafe extern "system" fn queue_wait_idle(queue: vk::Queue) -> vk::Result {
     Player::called(queue).give(Task::Flush(answer));
     passed_on.recv().expect("an answer");
     let queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: whoever holds the lock has the queue.
+    // SAFETY: the owner of the lock has the queue.
     unsafe { (real().queue_wait_idle)(queue.expect("a queue")) }
 }
 

@@ -1,4 +1,4 @@
-//! Functions of a device that count, and fail when they are told to.
+//! Functions of a device that are counted, and that fail on request.
 
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
@@ -31,7 +31,7 @@ pub fn fail_after(calls: i32) -> bool {
     FAILS_AFTER.swap(calls, Ordering::SeqCst) != 0
 }
 
-/// Counts what was kept on purpose as gone.
+/// Counts memory that was kept on purpose as freed.
 pub fn forgive(kept: i64) {
     EXIST.fetch_sub(kept, Ordering::SeqCst);
 }
@@ -113,11 +113,11 @@ watched! {
         destroy_command_pool "vkDestroyCommandPool";
 }
 
-/// A pool of the test's own, which is not counted, and never fails.
+/// Makes a pool of the test's own, which is not counted, and never fails.
 ///
 /// # Safety
 ///
-/// 1. The arguments are what Vulkan documents.
+/// 1. The arguments are as Vulkan documents.
 pub(crate) unsafe fn pool(
     device: vk::Device,
     info: &vk::CommandPoolCreateInfo<'_>,

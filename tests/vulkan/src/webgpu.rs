@@ -12,7 +12,7 @@ type Handle = *mut c_void;
 #[derive(Clone, Copy)]
 struct StringView(*const c_char, usize);
 
-/// What asks for an adapter, and for a device.
+/// A request for an adapter or for a device.
 #[repr(C)]
 struct CallbackInfo {
     next: *const c_void,
@@ -26,7 +26,7 @@ struct CallbackInfo {
 struct Future(u64);
 
 unsafe extern "C" fn got(_: u32, found: Handle, _: StringView, to: *mut c_void, _: *mut c_void) {
-    // SAFETY: `ask` gave it, and waits for the call.
+    // SAFETY: `ask` passed it, and waits for the call.
     unsafe { to.cast::<Handle>().write(found) };
 }
 
@@ -48,7 +48,7 @@ type Create = unsafe extern "C" fn(*const c_void) -> Handle;
 
 /// A device of that library, which stays loaded.
 pub fn raw_device(path: &OsStr) -> NonNull<c_void> {
-    // SAFETY: its initialisers are what somebody who names it wants.
+    // SAFETY: a program that names the library runs its initializers.
     let library = unsafe { Library::new(path) }.expect("DLPACK_WGPU_NATIVE names a library");
     // SAFETY: the type in `webgpu.h`.
     let create = unsafe { library.get::<Create>(b"wgpuCreateInstance") }.expect("a function");

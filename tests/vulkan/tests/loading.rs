@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use dlpack_traits::backend::Vulkan;
 use dlpack_vulkan_tests::program::program;
 
-/// Says what the other process is to do.
+/// The environment variable that selects what the child process does.
 const CHILD: &str = "DLPACK_VULKAN_TEST_CHILD";
 
 /// Runs [`child`] in a process of its own.
@@ -18,7 +18,7 @@ fn in_child(configure: impl FnOnce(&mut Command) -> &mut Command) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What the other process does.
+/// Runs in the child process.
 #[test]
 fn child() {
     if std::env::var_os(CHILD).is_some() {
@@ -31,7 +31,7 @@ fn child() {
 #[test]
 #[cfg(target_os = "linux")]
 fn without_the_loader_opening_is_an_error() {
-    // A file that is no library is found before the one of the machine.
+    // A file that is not a library is found before the one of the machine.
     let folder = std::env::temp_dir().join(format!("no-vulkan-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     for name in ["libvulkan.so.1", "libvulkan.so"] {
@@ -62,7 +62,7 @@ fn a_missing_device_is_an_error() {
     assert!(said.contains("no such Err(NoBackend { device: vulkan:99 })"), "{said}");
 }
 
-/// Whatever of that name was found, it is not Vulkan's loader.
+/// A library of that name that is not Vulkan's loader.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_loader_without_the_functions_is_an_error() {

@@ -1,5 +1,5 @@
-//! Vulkan memory: handles that nothing is added to, offsets, copies, and who is
-//! known.
+//! Vulkan memory: handles without address arithmetic, offsets, copies, and the
+//! recognition of handles.
 
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
 
@@ -47,7 +47,7 @@ fn memory_is_zeroed_and_copied() -> Result<(), Error> {
     assert_eq!(zeros.to_vec::<u8>()?, [0; 1001]);
     let numbers = DeviceBuffer::<Vulkan>::from_slice(program.device, &[1.5_f64, 2.5])?;
     assert_eq!(numbers.to_vec::<f64>()?, [1.5, 2.5]);
-    // One byte is no unit that Vulkan fills by.
+    // Vulkan cannot fill single bytes.
     let odd = DeviceBuffer::<Vulkan>::from_slice(program.device, &[1_u8, 2, 3])?;
     assert_eq!(odd.to_vec::<u8>()?, [1, 2, 3]);
     let nothing = DeviceBuffer::<Vulkan>::from_slice::<u8>(program.device, &[])?;
@@ -63,7 +63,7 @@ fn the_handle_is_the_buffer_and_the_offset_stays_beside_it() -> Result<(), Error
     let tensor = part.to_dlpack()?;
     assert_eq!(tensor.device(), program.device);
     assert_eq!(raw(&tensor), (handle, 12));
-    // A kernel of the program takes them for what they are.
+    // A kernel of the program reads them with their own type.
     let seen = program.seen();
     program.look(0, handle as u64, 12 + 8, &seen);
     program.finish(0);
@@ -81,7 +81,7 @@ fn an_import_keeps_the_handle_and_exports_it_again() -> Result<(), Error> {
     assert_eq!(imported.device(), program.device);
     assert_eq!((imported.data_ptr().addr(), imported.byte_offset()), (handle, 12));
     assert_eq!((imported.shape(), imported.strides()), (&[3][..], &[2][..]));
-    // Nobody reads through a handle.
+    // A handle is not dereferenced.
     assert_eq!(
         imported.elements::<u32>().map(drop),
         Err(Error::NotOnHost { device: program.device }),
@@ -179,7 +179,7 @@ fn only_handles_of_this_backend_are_recognized() -> Result<(), Error> {
     let data = DeviceBuffer::<Vulkan>::from_slice(device, &[1_u8])?;
     let known = Vulkan::attributes(data.as_ptr(), device);
     assert_eq!(known, Ok(Attributes { device, host_accessible: false }));
-    // Not even one that lies inside: a handle is no address.
+    // Not even one inside of the buffer: a handle is not an address.
     let inside = Vulkan::attributes(data.as_ptr().wrapping_byte_add(1), device);
     assert_eq!(inside, Err(Error::NoBackend { device }));
     Ok(())

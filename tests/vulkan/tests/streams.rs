@@ -102,7 +102,7 @@ fn a_consumer_on_the_producers_queue_needs_no_wait() -> Result<(), Error> {
     Ok(())
 }
 
-/// Who has a queue may let go of a tensor, make one, and take the queue once more.
+/// A thread that holds a queue may drop a tensor, make one, and lock the queue again.
 #[test]
 fn a_thread_that_holds_a_queue_may_submit_again() -> Result<(), Error> {
     let Some(program) = program() else { return Ok(()) };

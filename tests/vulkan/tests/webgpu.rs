@@ -167,7 +167,7 @@ fn missing_libraries_and_devices_are_errors() {
     let missing = Device::new(ffi::kDLWebGPU, 99);
     let made = DeviceBuffer::<WebGpu>::from_slice(missing, &[1_u8]).map(drop);
     assert_eq!(made, Err(Error::NoBackend { device: missing }));
-    // SAFETY: 1. and 2. There is no such file, so nothing is called.
+    // SAFETY: 1. and 2. The file does not exist, so nothing is called.
     let none = unsafe { WebGpu::adopt("/no/such/library", NonNull::dangling()) };
     assert_eq!(none, Err(Error::NoLibrary { name: "libwgpu_native" }));
 }

@@ -1,7 +1,7 @@
-//! The order of WebGPU's queue: right with a hand-off, and stale without.
+//! The order of WebGPU's queue: current values with `sync_for`, and stale ones without.
 //!
-//! `held/held.rs` is loaded in the place of wgpu-native, so that a test can hold the
-//! queue back, and look at the memory past it, as another queue of a GPU would.
+//! `held/held.rs` is loaded instead of wgpu-native, so that a test can hold the
+//! queue back, and read the memory past it, as another queue of a GPU would.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
@@ -70,7 +70,7 @@ fn place(buffer: &DeviceBuffer<WebGpu>) -> MemoryRef {
     MemoryRef { device: buffer.device(), data: buffer.as_ptr(), byte_offset: 0 }
 }
 
-/// Enqueues a copy of what is after.
+/// Enqueues a copy of the new value.
 fn fill(buffer: &DeviceBuffer<WebGpu>) -> Result<(), Error> {
     let after = [AFTER; COUNT];
     let from =
@@ -101,7 +101,7 @@ impl Queues {
         Ok(buffer)
     }
 
-    /// What is in memory for somebody who is not on the queue.
+    /// Returns the memory as a reader outside of the queue reads it.
     fn seen_elsewhere(&self, buffer: &DeviceBuffer<WebGpu>) -> Result<Vec<u32>, Error> {
         // SAFETY: any value will do.
         unsafe { (self.past)(true) };
@@ -123,13 +123,14 @@ impl Queues {
 }
 
 impl Drop for Queues {
-    /// A test that fails must not leave a queue that never goes on.
+    /// A failing test must not leave a blocked queue behind.
     fn drop(&mut self) {
         self.set_open(true);
     }
 }
 
-/// The consumer is on the queue: nobody waits, and its work comes after.
+/// The consumer is on the queue: the host does not wait, and the consumer's work is later
+/// in the queue.
 #[test]
 fn a_named_queue_is_ordered_without_a_host_wait() -> Result<(), Error> {
     let Some(queues) = queues() else { return Ok(()) };
@@ -145,7 +146,7 @@ fn a_named_queue_is_ordered_without_a_host_wait() -> Result<(), Error> {
     Ok(())
 }
 
-/// No queue is named: when the hand-off returns, the work is done.
+/// No queue is named: when `sync_for` returns, the work has finished.
 #[test]
 fn a_consumer_without_a_queue_gets_finished_work() -> Result<(), Error> {
     let Some(queues) = queues() else { return Ok(()) };
@@ -177,7 +178,7 @@ fn a_wait_succeeds_while_another_thread_submits() -> Result<(), Error> {
     Ok(())
 }
 
-/// The mistake: somebody who is not on the queue, and asked for no order.
+/// The mistake: a reader outside of the queue without synchronization.
 #[test]
 fn without_a_sync_for_the_value_is_stale() -> Result<(), Error> {
     let Some(queues) = queues() else { return Ok(()) };
@@ -189,7 +190,7 @@ fn without_a_sync_for_the_value_is_stale() -> Result<(), Error> {
     Ok(())
 }
 
-/// The last owner lets go while the copy to the memory is held back.
+/// The last owner is dropped while the copy to the memory is held back.
 #[test]
 fn memory_is_kept_until_the_queue_has_finished() -> Result<(), Error> {
     let Some(queues) = queues() else { return Ok(()) };
