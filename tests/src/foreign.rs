@@ -86,8 +86,7 @@ impl Farewell {
         [Self::Plain, Self::Narrow, Self::Copy, Self::CopyOfWiped, Self::Scribbled];
 }
 
-/// A tensor in the hands of a foreign library. Without [`delete`](Self::delete)
-/// it leaks, as in C.
+/// A tensor of a foreign library. Without [`delete`](Self::delete) it leaks, as in C.
 #[derive(Debug)]
 pub struct ImportedStorage<M: CStruct = DLManagedTensorVersioned> {
     managed: *mut M,
@@ -206,7 +205,7 @@ impl<M: CStruct> ImportedStorage<M> {
 
     /// All elements, in row-major order of their indices.
     pub fn elements<T: Element>(&self) -> Vec<T> {
-        // SAFETY: the producer's promise to every consumer.
+        // SAFETY: every producer guarantees this to its consumers.
         self.addresses::<T>().into_iter().map(|place| unsafe { place.read() }).collect()
     }
 
@@ -214,7 +213,7 @@ impl<M: CStruct> ImportedStorage<M> {
     pub fn write<T: Element>(&self, mut f: impl FnMut(T) -> T) {
         assert!(self.is_writable(), "the tensor is READ_ONLY");
         for place in self.addresses::<T>() {
-            // SAFETY: the producer's promise to every consumer.
+            // SAFETY: every producer guarantees this to its consumers.
             let old = unsafe { place.read() };
             // SAFETY: as above; the tensor is not READ_ONLY.
             unsafe { place.write(f(old)) };

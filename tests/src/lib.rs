@@ -5,7 +5,7 @@
 //! random numbers. Hostile structs in guarded memory, and the definition of the
 //! positions of a tensor's elements, are in `tests/hostile`, which Python uses too.
 
-#![expect(clippy::missing_panics_doc, reason = "what fails here, fails a test")]
+#![expect(clippy::missing_panics_doc, reason = "a panic here fails the test")]
 
 pub mod counted;
 pub mod foreign;

@@ -31,7 +31,7 @@ fn header() -> Result<PathBuf, String> {
         return path
             .is_file()
             .then_some(path.clone())
-            .ok_or(format!("DLPACK_HEADER is {}, which is no file", path.display()));
+            .ok_or(format!("DLPACK_HEADER is {}, which is not a file", path.display()));
     }
     let venv = package().join("../target/venv");
     let in_wheel = |site: PathBuf| find(&site.join("site-packages/tvm_ffi/include"));
@@ -120,7 +120,7 @@ fn ffi_matches_the_c_compiler() {
     for (fact, number) in &c {
         assert_eq!(rust.get(fact), Some(number), "{fact}: right is C's");
     }
-    assert_eq!(c.len(), rust.len(), "facts that C was not asked for");
+    assert_eq!(c.len(), rust.len(), "facts that the probe does not print");
     let version = (c["constant DLPACK_MAJOR_VERSION"], c["constant DLPACK_MINOR_VERSION"]);
     assert_eq!(version, (1, 3), "the version of {}", header.display());
     println!("{} facts agree with {}", c.len(), header.display());

@@ -41,7 +41,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Size) -> *mut u8 {
         count(&ALLOCATED);
         add(&BYTES, layout.size());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         let memory = unsafe { System.alloc(layout) };
         if !memory.is_null() {
             // Uninitialised memory must not be zero by chance.
@@ -53,14 +53,14 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Size) {
         count(&FREED);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Size) -> *mut u8 {
         count(&ALLOCATED);
         add(&BYTES, layout.size());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
@@ -68,7 +68,7 @@ unsafe impl GlobalAlloc for Counting {
         count(&ALLOCATED);
         count(&FREED);
         add(&BYTES, size);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         unsafe { System.realloc(memory, layout, size) }
     }
 }
@@ -200,7 +200,7 @@ fn many_dimensions_take_a_second_allocation() {
     assert_eq!(counting(|| drop(tensor)), ((), 0, 4));
 }
 
-/// Of a derived struct too: one more than for eight, a copy three.
+/// The same for a derived struct: one more than for eight dimensions, three for a copy.
 #[test]
 fn many_dimensions_of_a_derived_struct_take_a_second_allocation() {
     #[derive(DLPackExport)]
@@ -405,7 +405,7 @@ fn a_drop_that_panics_frees_its_packet() {
     }
 }
 
-/// Hand-offs on the host, and to our own stream, cost no memory.
+/// Synchronizing on the host, and with our own stream, allocates nothing.
 #[test]
 fn sync_for_allocates_nothing() {
     use new_device::Npu;

@@ -55,7 +55,7 @@ const WRITTEN_ONCE: [&str; 24] = [
     // Not written once, but its value is only compared with.
     "python::export::common_calls::VERSION",
     "python::export::common_calls::SEEN",
-    // Of no content: they order a few calls.
+    // Locks without content: they order a few calls.
     "backend::webgpu::ADOPTING",
     "python::import::take_capsule::TAKING",
 ];
@@ -82,7 +82,8 @@ const WAITS_FOR_NOTHING: [&str; 17] = [
     "backend::vulkan::deferred_destroy names Mutex",
     // A device is adopted once.
     "backend::webgpu names Mutex",
-    // Of one copy, by the two threads that make it: held to take the next piece.
+    // The lock of one copy that two threads make: held while a thread takes the next
+    // piece.
     "copy::tiled names Mutex",
     // The work stream that a thread has entered.
     "backend::stream_guard names thread_local",

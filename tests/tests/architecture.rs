@@ -42,9 +42,9 @@ const SIDEWAYS: [(&str, &str, &str); 11] = [
     ("view", "storage", "a view is of a storage"),
     ("view", "describe", "a view is a description with a lifetime"),
     ("export", "copy", "one of the exports is a copy"),
-    ("import", "copy", "what was imported can be copied"),
-    ("import", "export", "what was imported can be exported again"),
-    ("export_arc", "export", "what is not lent in its place is exported as anything is"),
+    ("import", "copy", "imported tensors can be copied"),
+    ("import", "export", "imported tensors can be exported again"),
+    ("export_arc", "export", "exports that are not in place are those of any value"),
     ("exchange", "backend", "a table allocates on the devices of its backends"),
 ];
 
@@ -134,7 +134,7 @@ fn imports_point_down() {
                 Some(&to) => wrong.push(format!(
                     "{file} (floor {from}) names `{name}` (floor {to}): imports point down"
                 )),
-                None => wrong.push(format!("{file} names `{name}`, which is no module")),
+                None => wrong.push(format!("{file} names `{name}`, which is not a module")),
             }
         }
     }
@@ -208,7 +208,7 @@ fn versions_match() {
         assert_eq!(own, ".workspace = true", "{package}");
         let dependency = value(&root, "workspace.dependencies", package).expect("a dependency");
         let exactly = format!("version = \"={version}\"");
-        assert!(dependency.contains(&exactly), "{package} is not asked for with {exactly}");
+        assert!(dependency.contains(&exactly), "{package} is not required with {exactly}");
     }
     // Also where the feature `derive` is off, the resolver may not mix versions.
     let manifest = read(&workspace().join("dlpack-traits/Cargo.toml"));

@@ -67,7 +67,7 @@ fn every_key_is_in_the_tour() {
         let shown = attributes(TOUR).any(|attribute| mentions(attribute, word));
         let mut codes = TOUR.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
         let told = codes.any(|code| mentions(code, word));
-        assert!(shown || told, "docs/derive.md says nothing of `{word}`");
+        assert!(shown || told, "docs/derive.md does not explain `{word}`");
     }
 }
 
@@ -79,7 +79,10 @@ fn every_row_is_a_key() {
     for line in rows() {
         for attribute in attributes(line) {
             let word = attribute.split(|c: char| !c.is_alphanumeric() && c != '_').next();
-            assert!(word.is_some_and(|word| words.contains(word)), "no derive knows `{attribute}`");
+            assert!(
+                word.is_some_and(|word| words.contains(word)),
+                "no derive accepts `{attribute}`"
+            );
         }
     }
 }

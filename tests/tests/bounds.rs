@@ -62,7 +62,7 @@ fn check(case: &Case, verdict: &Verdict, memory: &Memory, tally: &mut Tally) {
             tally.empty += usize::from(*count == 0);
             check_view(case, view, memory, *count, (*low, *high));
         }
-        _ => panic!("the library says {result:?}, but the oracle {verdict:?}, of {case:#?}"),
+        _ => panic!("the library returns {result:?}, the oracle {verdict:?}, for {case:#?}"),
     }
 }
 

@@ -189,7 +189,7 @@ enum Every {
 #[test]
 fn every_constant_has_a_spelling() {
     for &dtype in DataType::ALL {
-        let every = Every::try_from(dtype).expect("the derive knows every constant");
+        let every = Every::try_from(dtype).expect("the derive accepts every constant");
         assert_eq!(DataType::try_from(every), Ok(dtype));
     }
 }

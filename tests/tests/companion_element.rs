@@ -51,7 +51,7 @@ struct Corners([Point; 2], [Point; 2], PhantomData<Meters>);
 
 struct Feet;
 
-/// Of a generic element, with a unit that is only a type.
+/// A generic element, with a unit that is only a type.
 #[derive(Element)]
 #[dlpack(crate = ::tensors)]
 #[repr(transparent)]

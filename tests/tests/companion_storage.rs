@@ -65,7 +65,7 @@ fn elements<T: Element>(tensor: ImportedStorage) -> Vec<T> {
 fn each_variant_has_its_dtype() {
     assert_eq!(elements::<u8>(export(Cpu::U8(vec![1, 2]), 2)), [1, 2]);
     let floats = export(Cpu::F32(vec![1.0, 2.0]), 2);
-    assert!(floats.is_writable(), "what is exclusively held stays so");
+    assert!(floats.is_writable(), "exclusive memory stays exclusive");
     floats.write(|x: f32| x + 0.5);
     assert_eq!(elements::<f32>(floats), [1.5, 2.5]);
     let shared: Arc<[i64]> = Arc::from([1, 2]);

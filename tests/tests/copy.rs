@@ -102,8 +102,8 @@ fn read_bytes(tensor: &ImportedStorage, len: usize) -> Vec<u8> {
     unsafe { core::slice::from_raw_parts(tensor.data(), len) }.to_vec()
 }
 
-/// Elements packed into bytes: compact ones are copied as they are, to the last
-/// bit; others are refused with a sentence, never copied wrong.
+/// Elements packed into bytes: contiguous ones are copied as they are, to the last bit;
+/// others are refused with an error, never copied wrongly.
 #[test]
 fn packed_elements_are_copied() {
     for (dtype, shape, len) in [

@@ -52,7 +52,7 @@ fn the_struct_is_dropped_once_after_the_consumer_wrote() {
     .join()
     .unwrap();
     assert_eq!(drops.load(Ordering::Relaxed), 1);
-    assert_eq!(sum.load(Ordering::Relaxed), 42, "the owner sees what was written");
+    assert_eq!(sum.load(Ordering::Relaxed), 42, "the owner has the written elements");
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn numbers_beyond_i64_are_errors_that_name_them() {
     }
 }
 
-/// The error of every way out of the struct, which is the same one.
+/// Returns the error of every export of the struct, which is the same one.
 fn error(window: Window) -> Error {
     let error = window.tensor().unwrap_err();
     assert_eq!(window.to_dlpack().unwrap_err(), error);

@@ -2,14 +2,14 @@
 //! without a warning, and work.
 
 #[deny(warnings, clippy::pedantic)]
-#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
+#[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
 #[forbid(unsafe_code)]
 mod image {
     include!("../../dlpack-derive/tests/expand/image.expanded.rs");
 }
 
 #[deny(warnings, clippy::pedantic)]
-#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
+#[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
 #[forbid(unsafe_code)]
 mod every_role {
     use std::sync::Arc;
@@ -20,7 +20,7 @@ mod every_role {
 }
 
 #[deny(warnings, clippy::pedantic)]
-#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
+#[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
 #[forbid(unsafe_code)]
 mod generic {
     use tensors::{AsDims, Element};
@@ -29,7 +29,7 @@ mod generic {
 }
 
 #[deny(warnings, clippy::pedantic)]
-#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
+#[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
 #[forbid(unsafe_code)]
 mod frame {
     use tensors::{Error, StreamArg, Synchronize};
@@ -79,7 +79,7 @@ mod imported {
 }
 
 #[deny(warnings, clippy::pedantic)]
-#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
+#[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
 #[forbid(unsafe_code)]
 mod image_in_and_out {
     use tensors::ImportedStorage;
@@ -88,7 +88,7 @@ mod image_in_and_out {
 }
 
 #[deny(warnings, clippy::pedantic)]
-#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
+#[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
 #[forbid(unsafe_code)]
 mod layout_in_and_out {
     use tensors::ImportedStorage;
@@ -97,7 +97,7 @@ mod layout_in_and_out {
 }
 
 #[deny(warnings, clippy::pedantic)]
-#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
+#[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
 #[forbid(unsafe_code)]
 mod flex {
     use std::sync::Arc;
@@ -106,7 +106,7 @@ mod flex {
 }
 
 #[deny(warnings, clippy::pedantic)]
-#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
+#[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
 #[forbid(unsafe_code)]
 mod column {
     use tensors::DLPackExport;
@@ -115,7 +115,7 @@ mod column {
 }
 
 #[deny(warnings, clippy::pedantic)]
-#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
+#[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
 #[expect(clippy::undocumented_unsafe_blocks, reason = "tokens carry no comments")]
 mod pointer {
     use std::sync::Arc;
@@ -124,7 +124,7 @@ mod pointer {
 }
 
 #[deny(warnings, clippy::pedantic)]
-#[expect(clippy::inline_always, reason = "clippy allows it in what a macro wrote")]
+#[expect(clippy::inline_always, reason = "clippy allows it in the output of a macro")]
 #[expect(clippy::undocumented_unsafe_blocks, reason = "tokens carry no comments")]
 mod parts {
     include!("../../dlpack-derive/tests/expand/parts.expanded.rs");
@@ -231,7 +231,7 @@ fn pointer() {
     assert_eq!(pointer.file.len(), 2);
 }
 
-/// A tensor of those elements, as a consumer has it.
+/// Returns a tensor of those elements, as a consumer has it.
 fn given<T: tensors::Element>(elements: &[T], shape: &[i64]) -> ImportedTensor {
     Owner::new(elements.to_vec(), shape).into_dlpack().unwrap().import().unwrap()
 }

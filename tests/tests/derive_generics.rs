@@ -90,7 +90,7 @@ fn associated_types_and_constants() {
 struct Window<'a, T: Element, D: AsDims + ?Sized> {
     data: &'a [T],
     shape: &'a D,
-    /// Of no matter in a struct that is only viewed.
+    /// Not relevant in a struct that is only viewed.
     _name: std::rc::Rc<str>,
 }
 

@@ -69,7 +69,7 @@ impl<const N: usize> Eight<N> {
 fn eight_listed_dimensions_of_every_kind_are_exported() {
     let steps = [9, 4, 2, -1, 0, 7, 7, 7];
     let eight = Eight::<2> { data: vec![0; 8], n: 2, r#type: 1, steps };
-    // The last of `n` steps back, out of the storage.
+    // The last of `n` negative strides, out of the storage.
     let error = Error::OutOfBounds { start: -1, end: 5, len: 8 };
     assert_eq!(eight.into_dlpack().unwrap_err(), error);
     let steps = [9, 4, 2, 1, 0, 7, 7, 7];

@@ -67,7 +67,7 @@ fn a_struct_from_c() {
     let foreign = ImportedStorage::from(tensor.into_dlpack().unwrap());
     assert_eq!(foreign.data(), address.cast());
     assert_eq!(foreign.elements::<f32>(), [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]);
-    assert!(!foreign.is_writable(), "nobody promised that it may be written");
+    assert!(!foreign.is_writable(), "it was not declared as writable");
     assert_eq!(drops.load(Ordering::Relaxed), 0);
     foreign.delete_elsewhere(Farewell::Scribbled);
     assert_eq!(drops.load(Ordering::Relaxed), 1);

@@ -89,8 +89,8 @@ fn expected(shape: &[i64], start: i64, position: impl Fn(&[i64]) -> i64) -> Vec<
     indices(shape).into_iter().map(at).collect()
 }
 
-/// How far apart neighbours along an axis of a compact tensor are: by counting
-/// the elements that are passed on the way, slowest axis aside.
+/// Returns the position of an element of a tensor that is contiguous except for the pitch
+/// of its slowest axis, by counting the elements before it.
 fn compact_position(shape: &[i64], index: &[i64], order: Order, pitch: i64) -> i64 {
     let slowest = match order {
         Order::RowMajor => 0,
@@ -112,7 +112,7 @@ fn padded<T: Copy, const N: usize>(values: &[i64], rest: T, to: impl Fn(i64) -> 
 }
 
 fn check(tensor: impl DLPackExport + Send + 'static, shape: &[i64], expected: &[u32]) {
-    let foreign = ImportedStorage::from(tensor.into_dlpack().expect("it lies inside"));
+    let foreign = ImportedStorage::from(tensor.into_dlpack().expect("it is inside of its memory"));
     assert_eq!(foreign.shape(), shape);
     assert_eq!(foreign.elements::<u32>(), expected);
     foreign.delete(Farewell::Plain);

@@ -57,7 +57,7 @@ mod shadowed {
     pub(super) fn data() {}
     pub(super) fn dtype() {}
 
-    /// Of every kind of element, in the scope of all those names.
+    /// An element of every kind, in the scope of all those names.
     #[derive(::core::clone::Clone, ::core::marker::Copy, ::tensors::Element)]
     #[dlpack(crate = ::tensors, any_bits)]
     #[repr(transparent)]

@@ -237,7 +237,7 @@ fn a_description_in_the_slot_of_another_export_is_refused() {
     }
 }
 
-/// A different answer on each call, which the runtime must not notice.
+/// A different result of each call, which must not affect the runtime.
 #[test]
 fn an_owner_that_returns_another_object_on_each_call() {
     #[derive(Default)]

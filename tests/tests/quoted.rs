@@ -32,7 +32,7 @@ fn quoted_blocks_equal_their_files() {
         if std::env::var_os("DLPACK_BLESS").is_some() {
             fs::write(&path, right).unwrap();
         } else {
-            assert!(text == right, "{page} quotes what has changed; DLPACK_BLESS=1 writes it anew");
+            assert!(text == right, "{page} quotes an old text; DLPACK_BLESS=1 rewrites it");
         }
     }
 }

@@ -62,7 +62,7 @@ fn every_feature_is_listed() {
                 line.trim_start_matches("//! ").starts_with('|')
                     && line.contains(&format!("`{name}`"))
             });
-            assert!(told, "{page} says nothing of the feature `{name}`");
+            assert!(told, "{page} does not list the feature `{name}`");
         }
     }
 }

@@ -14,7 +14,7 @@ use tensors::{
 
 const SIX: [i32; 6] = [0, 1, 2, 3, 4, 5];
 
-/// A tensor of the derive, so one that is exported the short way.
+/// A derived tensor, which is exported by the fast path.
 #[derive(Debug, DLPackExport)]
 #[dlpack(crate = tensors)]
 struct Matrix {
@@ -160,7 +160,7 @@ fn a_panic_ends_the_export_in_place() {
     struct Panics(bool);
     impl DLPackExport for Panics {
         fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
-            assert!(!self.0, "as asked");
+            assert!(!self.0, "requested by the test");
             out.shape(&[6]).data(SIX.as_slice().into_data())
         }
     }
@@ -204,7 +204,7 @@ fn a_drop_panic_frees_the_block() {
     struct Bomb(Vec<i32>, #[expect(dead_code, reason = "it is dropped")] Ticket);
     impl Drop for Bomb {
         fn drop(&mut self) {
-            panic!("as asked");
+            panic!("requested by the test");
         }
     }
     impl DLPackExport for Bomb {
@@ -306,7 +306,7 @@ fn an_export_arc_is_exported_by_value() {
     assert_eq!(drops.count(), 3);
 }
 
-/// A newtype, a box and an `Arc` of it export in its place too.
+/// A newtype, a box and an `Arc` of it export in place too.
 #[test]
 fn wrappers_of_an_export_arc_export_in_place() {
     #[derive(DLPackExport)]

@@ -90,7 +90,7 @@ fn busy_memory_is_not_exported() {
     check(InEnum { data: Kept::Busy(busy()), shape: [2] });
 
     let owner = SharedOwner::new(busy()).unwrap();
-    let another = Storage::share(&owner).expect("what is in it can be shared");
+    let another = Storage::share(&owner).expect("its content can be shared");
     assert_eq!(another.data().byte_len(), 2);
 }
 

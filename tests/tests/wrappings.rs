@@ -82,7 +82,7 @@ fn check<T: DLPackExport + Send + Sync + 'static>(make: impl Fn() -> T) {
         let _in_place = tensor.to_dlpack()?;
         tensor.to_dlpack()
     });
-    note("lent by what it is in", lent, 1, &|tensor| {
+    note("lent by its wrapper", lent, 1, &|tensor| {
         ExportArc::new(ExportArc::new(tensor)?)?.to_dlpack()
     });
     note("copied", Flags::IS_COPIED, 1, &|tensor| tensor.copy_to_dlpack());

@@ -8,7 +8,7 @@ use crate::work::Callback;
 /// Which call is to fail.
 #[derive(Debug)]
 struct Fault {
-    /// Of this function, or of any.
+    /// The function that fails; any, if there is none.
     name: Option<String>,
     /// How many more calls succeed.
     after: u32,

@@ -16,13 +16,13 @@ const ALIGNMENT: usize = 256;
 /// The kind of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Of the device.
+    /// Device memory.
     Device,
-    /// Of the device, allocated in the order of a stream.
+    /// Device memory, allocated in stream order.
     Pooled,
-    /// Of the host, page-locked.
+    /// Page-locked host memory.
     Pinned,
-    /// Of both.
+    /// Managed memory, of both.
     Managed,
 }
 

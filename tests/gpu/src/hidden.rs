@@ -25,7 +25,7 @@ impl Hidden {
     pub fn libraries(what: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("no-gpu-{what}-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
-        let maps = fs::read_to_string("/proc/self/maps").expect("what is mapped here");
+        let maps = fs::read_to_string("/proc/self/maps").expect("the list of mappings");
         let mut paths = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
         let libc = paths.find(|path| path.contains("libc.so") || path.contains("/libc-"));
         for name in NAMES {

@@ -13,7 +13,7 @@ use dlpack_traits::{DLPackExport, DataType, Device, Error, Flags, Storage, Strea
 type Both = (Cpu, Cuda);
 const COUNT: usize = 12;
 
-/// A window of a buffer: not compact, and not at its start.
+/// A window of a buffer: not contiguous, and not at its start.
 struct Window(DeviceBuffer<Cuda>);
 
 impl DLPackExport for Window {

@@ -168,7 +168,7 @@ fn a_stream_of_another_context_is_refused() {
     // SAFETY: it was just retained.
     check(unsafe { (session.driver.context_set)(other) });
     let stream = session.new_stream();
-    // SAFETY: the session has it.
+    // SAFETY: the session keeps it alive.
     check(unsafe { (session.driver.context_set)(session.context()) });
     let refused = consumed(&session, named(stream), 0).unwrap_err();
     let (device, what) = (Device::cuda(0), "stream of another device or context");

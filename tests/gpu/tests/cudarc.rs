@@ -64,7 +64,11 @@ fn streams_are_ordered_by_events_alone() -> Result<(), DriverError> {
     producer.memset_zeros(&mut data)?;
 
     if session.simulator.is_some() {
-        assert_eq!(consumer.clone_dtoh(&data)?, [1; 256], "nobody ordered the consumer");
+        assert_eq!(
+            consumer.clone_dtoh(&data)?,
+            [1; 256],
+            "the consumer is not ordered after the producer"
+        );
     }
     let event = producer.record_event(None)?;
     assert!(!event.is_complete());

@@ -96,7 +96,7 @@ fn the_current_context_of_a_thread_is_restored() -> Outcome {
         });
         done.join().expect("no panic");
     }
-    // SAFETY: the session has it.
+    // SAFETY: the session keeps it alive.
     check(unsafe { (driver.context_set)(ours) });
     // SAFETY: it was retained above.
     check(unsafe { (driver.context_release)(gpu) });

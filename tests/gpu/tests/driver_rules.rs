@@ -279,7 +279,7 @@ fn capture_modes_restrict_other_threads() {
                 let mut exchanged = ours;
                 // SAFETY: a documented mode.
                 check(unsafe { (driver.exchange_capture_mode)(&raw mut exchanged) });
-                assert_eq!(exchanged, GLOBAL, "what every thread begins with");
+                assert_eq!(exchanged, GLOBAL, "the default mode of every thread");
                 let mut memory = 0;
                 // SAFETY: the answer has a place.
                 let allocated = unsafe { (driver.allocate)(&raw mut memory, 4) };

@@ -92,7 +92,7 @@ fn elements() -> [Case; 4] {
         case("bytes").dims(&[5], Some(&[1])).with(|case| {
             (case.dtype, case.data) = (DataType::U8, Data::Bytes(vec![1, 2, 3, 4, 5]));
         }),
-        case("A14 a byte that is no bool").dims(&[3], None).with(|case| {
+        case("A14 a byte that is not a bool").dims(&[3], None).with(|case| {
             (case.dtype, case.data) = (DataType::BOOL, Data::Bytes(vec![0, 2, 1]));
         }),
         case("F11 packed elements").dims(&[5], None).with(|case| {

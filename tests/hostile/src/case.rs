@@ -79,11 +79,11 @@ pub enum Data {
 }
 
 impl Case {
-    /// A compact tensor of 32-bit integers, 0 and up.
+    /// A contiguous tensor of 32-bit integers, 0 and up.
     ///
     /// # Panics
     ///
-    /// Where the shape is none.
+    /// Where the shape is invalid.
     pub fn new(words: &str, shape: &[i64]) -> Self {
         let numbers: i32 = shape.iter().product::<i64>().try_into().expect("a small tensor");
         Self {

@@ -99,16 +99,16 @@ impl Clause {
                  version is safe where every field is understood"
             }
             Self::Flags => {
-                "dlpack.h: READ_ONLY, IS_COPIED and padding of small types; array API: who has no \
-                 read-only arrays ignores the flag"
+                "dlpack.h: READ_ONLY, IS_COPIED and padding of small types; array API: a consumer \
+                 without read-only arrays ignores the flag"
             }
-            Self::Context => "dlpack.h: the producer's, for its deleter; it can be NULL",
-            Self::Deleter => "dlpack.h: called once by who took the tensor; it can be NULL",
+            Self::Context => "dlpack.h: owned by the producer, for its deleter; it can be NULL",
+            Self::Deleter => "dlpack.h: called once by the consumer; it can be NULL",
             Self::Ndim => "dlpack.h: a number of dimensions",
             Self::Shape => "dlpack.h: sizes of dimensions; NULL only without dimensions",
             Self::Strides => {
-                "dlpack.h: steps in elements; NULL only without dimensions, or before 1.2, where it \
-                 means compact"
+                "dlpack.h: strides in elements; NULL only without dimensions, or before 1.2, where it \
+                 means contiguous"
             }
             Self::ByteOffset => "dlpack.h: bytes from data to the first element",
             Self::Data => "dlpack.h: points to the elements; NULL where there are none",
@@ -117,11 +117,11 @@ impl Clause {
             Self::Device => "dlpack.h: where the memory is",
             Self::Capsule => {
                 "Python specification: a tensor is in a capsule named dltensor or \
-                 dltensor_versioned, and no longer once its name says used_"
+                 dltensor_versioned, and is consumed once its name starts with used_"
             }
             Self::Method => {
-                "array API: __dlpack__ returns a capsule; an old one knows fewer keywords; what it \
-                 raises is passed on"
+                "array API: __dlpack__ returns a capsule; an old one accepts fewer keywords; its \
+                 exceptions are passed on"
             }
             Self::DeviceMethod => "array API: __dlpack_device__ returns a type and a number",
             Self::TableHeader => {

@@ -7,7 +7,7 @@
 //! by which [`Clause`] of the standard. Every array ends at an inaccessible page. After
 //! the deleter nothing is readable. Linux only, except for [`positions`].
 
-#![expect(clippy::missing_panics_doc, reason = "what fails here, fails a test")]
+#![expect(clippy::missing_panics_doc, reason = "a panic here fails the test")]
 
 #[cfg(target_os = "linux")]
 mod borderline;

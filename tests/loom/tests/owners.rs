@@ -72,7 +72,7 @@ fn the_only_owner_may_write() {
             producer.memory().write();
         }
         thread.join().unwrap();
-        assert!(one.exclusive().is_ok(), "nobody else is left");
+        assert!(one.exclusive().is_ok(), "it is the only owner");
         producer.memory().write();
         drop(one);
         assert_eq!(producer.deleted(), 1);

@@ -102,7 +102,7 @@ fn the_last_owner_frees_the_block() {
     loom::model(|| {
         let handle = Handle::new();
         let block = Arc::clone(&handle.0);
-        let consumer = handle.lend().expect("nobody has it");
+        let consumer = handle.lend().expect("it is not exported");
         let other = handle.again();
         let threads = [
             thread::spawn(move || consumer.finish()),
@@ -155,7 +155,7 @@ fn the_only_owner_may_change_the_value() {
         let handle = Handle::new();
         let block = Arc::clone(&handle.0);
         let other = handle.again();
-        let consumer = handle.lend().expect("nobody has it");
+        let consumer = handle.lend().expect("it is not exported");
         let threads = [
             thread::spawn(move || consumer.finish()),
             thread::spawn(move || {

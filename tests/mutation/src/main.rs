@@ -52,7 +52,7 @@ fn job() -> Result<Job, String> {
         list: list.into(),
         target: target.into(),
         survivors: survivors.into(),
-        jobs: jobs.parse().map_err(|_| format!("`{jobs}` is no number of jobs."))?,
+        jobs: jobs.parse().map_err(|_| format!("`{jobs}` is not a number of jobs."))?,
         only: only.first().cloned(),
     })
 }

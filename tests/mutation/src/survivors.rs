@@ -10,8 +10,8 @@ use crate::run::Verdict;
 /// The goal: of a hundred mutants that compile and are not equivalent, so many are
 /// detected.
 const GOAL: f64 = 95.0;
-/// How reasons begin of mutants that do the same as the code, maybe more slowly:
-/// there is nothing to notice.
+/// The first words of the reason of an equivalent mutant, which may only be slower: no
+/// test can detect it.
 const SAME: &str = "same: ";
 
 pub(crate) fn report(job: &Job, mutants: &[Mutant], verdicts: &[Verdict]) -> Result<bool, String> {
@@ -87,7 +87,7 @@ fn reasons(text: &str) -> Result<BTreeMap<String, String>, String> {
                 let reason = reason.trim_start_matches("  = ").to_owned();
                 reasons.insert(key.join("\n"), reason);
             }
-            _ => return Err(format!("this is no survivor with its reason:\n{entry}")),
+            _ => return Err(format!("this is not a survivor with its reason:\n{entry}")),
         }
     }
     Ok(reasons)

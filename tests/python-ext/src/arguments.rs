@@ -20,7 +20,7 @@ fn floats(x: PyTensor<'_, f32>) -> PyResult<Vec<f32>> {
     Ok(x.elements().to_vec()?)
 }
 
-/// The sum of a matrix of any dtype, of which this function knows two.
+/// Returns the sum of a matrix of any dtype; two dtypes are supported.
 #[pyfunction]
 fn any_sum(x: PyTensor<'_, AnyElement, 2>) -> PyResult<f64> {
     Ok(match x.dtype() {

@@ -145,7 +145,7 @@ impl Growing {
     }
 
     /// Calls something while the object is borrowed for writing.
-    #[expect(clippy::unused_self, reason = "the borrow is what it is for")]
+    #[expect(clippy::unused_self, reason = "the method exists for its borrow")]
     fn while_borrowed(&mut self, callable: &Bound<'_, PyAny>) -> PyResult<()> {
         callable.call0().map(drop)
     }

@@ -67,7 +67,7 @@ impl Signal {
 impl Counts {
     fn new(data: Vec<i64>, shape: Vec<usize>) -> Result<Self, String> {
         match data.iter().find(|&&count| count < 0) {
-            Some(count) => Err(format!("{count} is no count")),
+            Some(count) => Err(format!("{count} is not a count")),
             None => Ok(Self { sum: data.iter().sum(), data, shape }),
         }
     }

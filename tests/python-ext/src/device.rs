@@ -67,7 +67,7 @@ impl DLPackExport for OnDevice {
             0 => &[6],
             4 => &[5],
             8 => &[4],
-            _ => return Err(Error::Custom("this test class knows three offsets")),
+            _ => return Err(Error::Custom("this test class has three offsets")),
         };
         out.shape(dims).byte_offset(self.byte_offset).data(self.data.data())
     }

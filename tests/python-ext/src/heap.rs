@@ -24,27 +24,27 @@ pub(crate) fn allocations() -> isize {
 // SAFETY: every call is forwarded to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are those that are needed.
+        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         let block = unsafe { System.alloc(layout) };
         ALLOCATIONS.fetch_add(isize::from(!block.is_null()), Ordering::SeqCst);
         block
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are those that are needed.
+        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         let block = unsafe { System.alloc_zeroed(layout) };
         ALLOCATIONS.fetch_add(isize::from(!block.is_null()), Ordering::SeqCst);
         block
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // SAFETY: the caller's promises are those that are needed.
+        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         unsafe { System.realloc(block, layout, new_size) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         ALLOCATIONS.fetch_sub(1, Ordering::SeqCst);
-        // SAFETY: the caller's promises are those that are needed.
+        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         unsafe { System.dealloc(block, layout) }
     }
 }

@@ -124,7 +124,7 @@ pub(crate) fn import_tensor(
     }
     options = match stream.map(usize::try_from) {
         None => options,
-        // SAFETY: the tests' producers only look at the number.
+        // SAFETY: the tests' producers only compare the number.
         Some(Ok(stream)) => options.stream(unsafe { StreamArg::from_handle(stream) }),
         Some(Err(_)) => options.stream(StreamArg::no_sync()),
     };
@@ -139,8 +139,8 @@ pub(crate) fn import_tensor(
     Ok(Held::new(python::from_dlpack_with(object, &options)?))
 }
 
-/// Copies a tensor of `float64`s, and has it as a slice while Python runs `between`: the
-/// first element before and after.
+/// Copies a tensor of `float64`s, and keeps the slice while Python runs `between`:
+/// returns the first element before and after.
 #[pyfunction]
 pub(crate) fn copy_held_while(
     object: &Bound<'_, PyAny>,

@@ -12,10 +12,10 @@ type Convert = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
 type Stream = unsafe extern "C" fn(c_int, c_int, *mut c_void) -> c_int;
 type Allocate = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int;
 
-/// Raises `error`, calls the function at an address with addresses, and returns its
-/// code and the exception that is there then. Of one argument it is a deleter, of two
-/// a function of an exchange table that takes or makes an object, of three
-/// `current_work_stream`, of four the allocator.
+/// Raises `error`, calls the function at an address with addresses, and returns its code
+/// and the exception that is set then. With one argument it is a deleter, with two a
+/// function of an exchange table that takes or makes an object, with three
+/// `current_work_stream`, with four the allocator.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 makes a `Vec` of a list")]
 pub(crate) fn call_while_raising(

@@ -118,7 +118,7 @@ fn a_backend_without_copies_returns_an_error() {
     );
 }
 
-/// Packed elements are copied where they are compact, as on the host.
+/// Packed elements are copied where they are contiguous, as on the host.
 #[test]
 fn packed_elements_are_copied() {
     let _session = Session;

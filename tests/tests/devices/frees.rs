@@ -45,7 +45,7 @@ fn memory_is_freed_after_the_kernels_of_several_consumers() {
     })
     .join()
     .unwrap();
-    // Open them in another order than they were handed off.
+    // The gates open in another order than that of the exports.
     for at in [1, 2, 0] {
         gates[at].set();
         assert!(reads(consumers[at].stream()), "consumer {at} found its memory freed");

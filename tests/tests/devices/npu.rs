@@ -45,7 +45,7 @@ pub(crate) fn address<B: Backend>(buffer: &DeviceBuffer<B>) -> Address {
     Address::from_ptr(buffer.as_ptr())
 }
 
-/// A compact vector over a storage.
+/// A contiguous vector over a storage.
 pub(crate) fn vector<S: Storage>(data: S, len: i64) -> Owner<S> {
     Owner::new(data, &[len])
 }

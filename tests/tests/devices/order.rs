@@ -277,7 +277,7 @@ fn the_list_of_streams_is_bounded() {
     assert!(matches!(refused, Err(Error::Unsupported { .. })) && !elsewhere, "{refused:?}");
 }
 
-/// Streams that only their handles tell apart.
+/// Streams that differ in their handles only.
 struct Many<const SYNC: bool>;
 
 #[derive(Clone)]

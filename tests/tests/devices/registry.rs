@@ -73,7 +73,7 @@ fn the_registry_is_not_registered() {
     assert!(!Registry::serves(Device::new(KIND, 0)));
 }
 
-/// Of several concurrent registrations, one succeeds, and all threads see which.
+/// One of several concurrent registrations succeeds, and all threads see which.
 #[test]
 fn one_of_many_concurrent_registrations_succeeds() {
     const KIND: DLDeviceType = DLDeviceType(110);

@@ -77,7 +77,7 @@ fn check(name: &str, rules: StreamRules, table: &[(usize, [Is; 8])]) {
     for (ours, expected) in table {
         for (says, expected) in SAYS.into_iter().zip(expected) {
             let found = asked(&rules, *ours, says);
-            assert_eq!(&found, expected, "{name}: ours is {ours:#x}, the consumer says {says:?}");
+            assert_eq!(&found, expected, "{name}: ours is {ours:#x}, the consumer passes {says:?}");
         }
     }
 }

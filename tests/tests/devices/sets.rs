@@ -26,7 +26,7 @@ fn each_device_is_served_by_its_backend() {
         let tensor = Both::allocate(&prototype(device)).unwrap();
         assert_eq!((tensor.device(), tensor.dtype()), (device, DataType::F32));
         assert_eq!((tensor.shape(), tensor.strides()), (&[2, 3][..], &[3, 1][..]));
-        assert_eq!(tensor.flags(), Flags::NONE, "who asked for it writes it");
+        assert_eq!(tensor.flags(), Flags::NONE, "the consumer may write it");
         assert_eq!(tensor.data_ptr().addr() % 64, 0);
         ImportedStorage::from(tensor).delete_elsewhere(Farewell::Plain);
     }
@@ -77,7 +77,7 @@ fn a_device_without_a_backend_is_an_error() {
     assert_eq!(Both::current_work_stream(opencl).unwrap_err(), error);
     assert_eq!(Both::attributes(core::ptr::null(), opencl).unwrap_err(), error);
     assert_eq!(error.to_string(), "no enabled backend supports opencl:0");
-    // Of a kind that is served, but not there.
+    // A device of a supported type that does not exist.
     for id in [-1, 2] {
         let device = Device::new(kDLExtDev, id);
         assert!(Both::serves(device));

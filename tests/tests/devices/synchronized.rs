@@ -41,7 +41,7 @@ const ADDRESSES: Device = Device::cuda(0);
 
 const BROKEN: Error = Error::Custom("the device is broken");
 
-/// Of each test, which may run on the thread of another.
+/// Called by each test, which may run on the thread of another.
 fn begin(outcome: Outcome) -> Session {
     CALLS.take();
     OUTCOME.set(outcome);

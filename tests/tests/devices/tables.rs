@@ -63,7 +63,7 @@ fn a_view_is_ordered_before_the_current_stream() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "a handle becomes an address for C, which Miri is told to refuse")]
+#[cfg_attr(miri, ignore = "a handle becomes an address for C, which strict provenance forbids")]
 fn the_current_stream_is_that_of_the_device() {
     let _session = Session;
     let current = npu().0.current_work_stream.expect("set");

@@ -69,7 +69,7 @@ unsafe impl Stream for Faulty {
     type Event = Mark;
 
     fn record(&self) -> Result<Mark, Error> {
-        assert!(!self.faults.is(Fault::RecordPanics), "record was told to panic");
+        assert!(!self.faults.is(Fault::RecordPanics), "the test makes record panic");
         if self.faults.is(Fault::RecordFails) {
             Err(FAILED)
         } else {
@@ -97,8 +97,8 @@ unsafe impl Event for Mark {}
 /// be waited for. `MEMORY`: whether it allocates.
 pub(crate) struct Variant<const LAST: bool, const SYNC: bool, const MEMORY: bool = true>;
 
-// SAFETY: 1. to 3. As of `Npu`, which keeps more than this may promise. 4. is
-// not true: tests of it count the calls.
+// SAFETY: 1. to 3. As for `Npu`, which guarantees more than this type may promise. 4. is
+// violated on purpose: the tests count the calls.
 unsafe impl<const LAST: bool, const SYNC: bool, const MEMORY: bool> Backend
     for Variant<LAST, SYNC, MEMORY>
 {
@@ -141,7 +141,7 @@ unsafe impl<const LAST: bool, const SYNC: bool, const MEMORY: bool> Allocator
         data: NonNull<c_void>,
         byte_len: usize,
     ) -> Result<(), Error> {
-        assert!(!stream.stream().faults.is(Fault::FreePanics), "free was told to panic");
+        assert!(!stream.stream().faults.is(Fault::FreePanics), "the test makes free panic");
         // SAFETY: 1. and 2. By 1. and 2.
         unsafe { Npu::deallocate(&inside(stream), data, byte_len) }
     }

@@ -152,7 +152,7 @@ pub(crate) fn table_of<T: DLPackExport + 'static, I: ToObject<T, Heap>>() -> Cal
     Called(table::<T, Heap, Cpu, I>())
 }
 
-/// A table in the hands of a C program.
+/// A table as a C program uses it.
 #[derive(Clone, Copy)]
 pub(crate) struct Called(pub(crate) &'static DLPackExchangeAPI);
 
@@ -310,7 +310,7 @@ impl DLPackImport for Taken {
             Taking::PanicsWithIt => std::panic::panic_any(tensor),
             Taking::Steals => {
                 STOLEN.set(Some(tensor));
-                Err(ImportError::rejected("it is not what it seems"))
+                Err(ImportError::rejected("it is not valid"))
             }
             Taking::HandsOver => {
                 HELPER.set(Some(thread::spawn(move || drop(tensor))));

@@ -38,13 +38,13 @@ unsafe impl GlobalAlloc for Alarm {
             return ptr::null_mut();
         }
         count(1);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         count(-1);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         unsafe { System.dealloc(memory, layout) }
     }
 
@@ -53,7 +53,7 @@ unsafe impl GlobalAlloc for Alarm {
             return ptr::null_mut();
         }
         count(1);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
@@ -61,7 +61,7 @@ unsafe impl GlobalAlloc for Alarm {
         if fails() {
             return ptr::null_mut();
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
         unsafe { System.realloc(memory, layout, size) }
     }
 }
@@ -88,7 +88,7 @@ pub(crate) fn each_fails<S, R>(
             return nth - 1;
         }
     }
-    panic!("there is no end");
+    panic!("there are too many allocations");
 }
 
 /// Runs a closure whose allocations do not fail.

@@ -62,7 +62,7 @@ thread_local! {
 /// Panics if this hook is armed, without a message, which would be printed.
 fn trip(hook: Hook) {
     if ARMED.get() == Some(hook) {
-        // Once: a second panic on the way out would be the user's end.
+        // Once only: a second panic during unwinding would abort the process.
         ARMED.set(None);
         TRIPPED.set(TRIPPED.get() + 1);
         resume_unwind(Box::new(hook));

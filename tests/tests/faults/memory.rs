@@ -22,7 +22,7 @@ const SHAPES: [&[i64]; 3] = [&[6], &[2, 3], &NINE];
 /// An error where an allocation failed, and a result where none did.
 fn judged<T>(result: Result<T, Error>, failed: bool) {
     match result.map(drop) {
-        Ok(()) => assert!(!failed, "an allocation failed and nobody cared"),
+        Ok(()) => assert!(!failed, "an allocation failed without an error"),
         Err(Error::OutOfMemory { .. }) => assert!(failed),
         Err(error) => panic!("{error}"),
     }

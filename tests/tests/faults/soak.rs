@@ -18,7 +18,7 @@ const TURN: usize = 1_000;
 #[test]
 #[ignore = "takes as long as DLPACK_SOAK says, in seconds"]
 fn soak() {
-    let seconds = std::env::var("DLPACK_SOAK").expect("DLPACK_SOAK says how many seconds");
+    let seconds = std::env::var("DLPACK_SOAK").expect("DLPACK_SOAK is a number of seconds");
     let seconds: u32 = seconds.parse().expect("DLPACK_SOAK is a number");
     let second = Duration::from_secs(1);
     let (begin, drops) = (Instant::now(), Drops::new());

@@ -92,7 +92,7 @@ fn valid_layouts_are_accepted() {
         case.byte_offset = byte_offset;
         check::<DLManagedTensorVersioned>(&case, range.clone());
         check::<DLManagedTensor>(&case, range.clone());
-        // F5: NULL strides are compact in every minor version.
+        // F5: NULL strides mean contiguous in every minor version.
         for minor in [0, 1, 2, 3, 77] {
             case.version = Version::new(1, minor);
             check::<DLManagedTensorVersioned>(&case, range.clone());

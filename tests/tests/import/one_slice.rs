@@ -7,7 +7,7 @@ use tensors::{DataType, Device, Error, ImportedSlice, Readable, Version};
 
 use super::forge::{Forge, Forged, forged, free};
 
-/// By the short way.
+/// Imports by the fast path of one slice.
 fn short<M: Forge, T: Readable>(forged: &Forged) -> Result<Vec<T>, Error> {
     let drops = Drops::new();
     let raw = forged.raw::<M>(&drops);
@@ -24,7 +24,7 @@ fn short<M: Forge, T: Readable>(forged: &Forged) -> Result<Vec<T>, Error> {
     values
 }
 
-/// By the long way.
+/// Imports by the general path.
 fn long<M: Forge, T: Readable>(forged: &Forged) -> Result<Vec<T>, Error> {
     let drops = Drops::new();
     let (raw, tensor) = forged.import::<M>(&drops);

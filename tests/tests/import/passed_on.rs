@@ -352,7 +352,7 @@ fn imported_bytes_are_exported_as_bytes_only() {
         data: Read,
         shape: [i64; 1],
     }
-    // Of frozen memory, which may be read as any numbers.
+    // Frozen memory, which may be read as any numbers.
     #[derive(DLPackExport)]
     #[dlpack(crate = ::tensors)]
     struct Bytes {

@@ -143,8 +143,8 @@ fn own_copies_are_exclusive() {
     }
 }
 
-/// Of memory that the processor cannot read there is none, and of pinned memory it is
-/// not pinned.
+/// A copy of memory that the processor cannot read is refused, and a copy of pinned
+/// memory is not pinned.
 #[test]
 fn own_copies_are_in_host_memory() {
     let on = |device| Forged { device, ..forged(&[2], &[1, 2]) }.imported().to_own_copy();

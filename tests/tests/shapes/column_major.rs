@@ -1,4 +1,4 @@
-//! A matrix of constant size, by columns, in the struct itself.
+//! A column-major matrix of constant size, in the struct itself.
 
 #![forbid(unsafe_code)]
 

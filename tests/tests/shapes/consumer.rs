@@ -47,7 +47,7 @@ impl<T: Element + Debug + PartialEq> Expected<'_, T> {
         let first = c.data.cast::<T>();
         let elements = positions(shape, strides).into_iter().map(|position| {
             let place = first.wrapping_offset(isize::try_from(position).expect("inside"));
-            // SAFETY: the producer's promise to every consumer.
+            // SAFETY: every producer guarantees this to its consumers.
             unsafe { place.read() }
         });
         assert_eq!(elements.collect::<Vec<T>>(), self.elements, "elements");
@@ -95,6 +95,6 @@ pub(crate) fn bytes<const N: usize>(foreign: &ImportedStorage) -> [u8; N] {
     let elements = u64::try_from(last).expect("no element before the first") + 1;
     let bytes = if packed { (elements * bits).div_ceil(8) } else { elements };
     assert_eq!(u64::try_from(N), Ok(bytes), "the bytes of all elements");
-    // SAFETY: the producer promises all bytes that hold elements.
+    // SAFETY: the producer guarantees that all bytes of elements are initialised.
     unsafe { foreign.data().cast::<[u8; N]>().read() }
 }

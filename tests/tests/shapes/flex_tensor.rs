@@ -47,7 +47,7 @@ struct Flexible {
     _drop: Ticket,
 }
 
-/// The last two rows of a matrix of three, read by columns.
+/// Returns the last two rows of a matrix of three, in column-major order.
 fn flexible(drops: &Drops) -> Flexible {
     let numbers = [1_u16, 2, 3, 4, 5, 6];
     let rows = Strided { shape: vec![2, 2], strides: vec![2, 1], start: 2 };

@@ -75,8 +75,8 @@ impl Storage for Handle {
     fn data(&self) -> DataRef<'_> {
         // SAFETY: the handle is alive while it is borrowed.
         let (first, len) = unsafe { library::elements(self.0) };
-        // SAFETY: the library promises that these are `len` elements that live
-        // as long as the handle, and that it does not write to them.
+        // SAFETY: the library guarantees that these are `len` elements that live as long
+        // as the handle, and that it does not write to them.
         unsafe {
             DataRef::from_raw_parts(
                 first.cast(),

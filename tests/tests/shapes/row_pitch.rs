@@ -54,7 +54,7 @@ fn a_pitch_that_splits_an_element_is_an_error() {
     assert_eq!(drops.count(), 1);
 }
 
-/// The same with a step for each axis, all of them in bytes.
+/// The same with a stride for each axis, all of them in bytes.
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct Walk {

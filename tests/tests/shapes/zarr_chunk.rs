@@ -1,5 +1,5 @@
-//! Bytes, a shape, and an element type that is known at run time only. No
-//! attribute says anything about the layout.
+//! Bytes, a shape, and an element type that is known at run time only. The layout needs
+//! no attribute.
 
 #![forbid(unsafe_code)]
 

@@ -160,7 +160,7 @@ unsafe extern "C" fn wgpuQueueSubmit(queue: Handle, count: usize, commands: *con
     for each in &commands {
         // SAFETY: 1. Its type.
         let add_ref = unsafe { real::<Count>("wgpuCommandBufferAddRef") };
-        // SAFETY: the caller has it.
+        // SAFETY: the caller keeps it alive.
         unsafe { add_ref(*each) };
     }
     let given = Given((queue, commands));
@@ -191,7 +191,7 @@ unsafe extern "C" fn wgpuQueueWriteBuffer(
     type Count = unsafe extern "C" fn(Handle);
     // SAFETY: 1. Its type.
     let add_ref = unsafe { real::<Count>("wgpuBufferAddRef") };
-    // SAFETY: the caller has it.
+    // SAFETY: the caller keeps it alive.
     unsafe { add_ref(buffer) };
     // SAFETY: the caller has as many bytes.
     let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) }.to_vec();

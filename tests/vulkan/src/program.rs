@@ -10,7 +10,7 @@ use dlpack_traits::{Device, StreamArg};
 use crate::split::split;
 use crate::watched;
 
-/// The program's device; one test at a time has it.
+/// The program's device; one test at a time uses it.
 #[derive(Debug)]
 pub struct Program {
     /// As tensors name it.

@@ -68,7 +68,7 @@ fn a_missing_device_is_an_error() {
 fn a_loader_without_the_functions_is_an_error() {
     let folder = std::env::temp_dir().join(format!("not-vulkan-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let maps = std::fs::read_to_string("/proc/self/maps").expect("what is mapped here");
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("the list of mappings");
     let mut paths = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
     let libc = paths.find(|path| path.contains("libc.so") || path.contains("/libc-"));
     for name in ["libvulkan.so.1", "libvulkan.so"] {

@@ -33,7 +33,7 @@ fn part(device: Device) -> Part {
     Part { data: data.expect("memory"), shape: [3], strides: [2], offset: 3 }
 }
 
-/// A tensor as C has it.
+/// A tensor as C represents it.
 fn raw(tensor: &dlpack_traits::ManagedTensor) -> (usize, u64) {
     // SAFETY: the tensor is alive.
     let managed = unsafe { &*tensor.as_raw() };

@@ -61,7 +61,7 @@ fn without_a_sync_for_the_value_is_stale() -> Result<(), Error> {
     let seen = program.seen();
     program.look(1, tensor.data_ptr().addr() as u64, 4, &seen);
     program.finish(1);
-    assert_eq!(program.take(seen), 0, "what was there before");
+    assert_eq!(program.take(seen), 0, "the earlier value");
     gate.open();
     Ok(())
 }

@@ -17,7 +17,7 @@ use dlpack_traits::{
 
 const KINDS: [UsmKind; 3] = [UsmKind::Device, UsmKind::Shared, UsmKind::Host];
 
-/// A window of a buffer: not compact, and not at its start.
+/// A window of a buffer: not contiguous, and not at its start.
 struct Window(DeviceBuffer<OneApi>);
 
 impl DLPackExport for Window {

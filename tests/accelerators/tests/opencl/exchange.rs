@@ -9,7 +9,7 @@ use dlpack_traits::{
     ImportedTensor, Storage, StreamArg,
 };
 
-/// A window of a buffer: not compact, and not at its start.
+/// A window of a buffer: not contiguous, and not at its start.
 struct Window(DeviceBuffer<OpenCl>);
 
 impl DLPackExport for Window {

@@ -189,7 +189,7 @@ fn memory_is_freed_after_the_consumers_work() -> Result<(), Error> {
     Ok(())
 }
 
-/// Tells when OpenCL destroys the buffer.
+/// Reports when OpenCL destroys the buffer.
 fn watch(cl: &Cl, buffer: Ref) -> &'static AtomicBool {
     unsafe extern "C" fn destroyed(_: Ref, flag: *mut c_void) {
         // SAFETY: the flag lives as long as the process.

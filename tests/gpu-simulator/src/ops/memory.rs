@@ -71,7 +71,7 @@ pub(crate) fn free_in_order(ordinal: usize, stream: usize, start: usize) -> Resu
     queued.map(drop)
 }
 
-/// Frees pinned memory at once. No driver promises to wait for anything here.
+/// Frees pinned memory at once. No driver guarantees a wait here.
 pub(crate) fn free_host(start: usize) -> Result<(), Status> {
     let mut state = state::lock();
     if state.memory.starting_at(start)?.kind != Kind::Pinned {
