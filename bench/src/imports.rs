@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use dlpack_traits::ffi::DLManagedTensorVersioned;
-use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage, ImportError, ImportedTensor};
+use dlpack_traits::{DLPackExport, DLPackImport, ImportError, ImportedStorage, ImportedTensor};
 
 use crate::contender::{LEN, Samples, delete, foreign};
 use crate::counting::count;
@@ -97,7 +97,12 @@ fn rows(report: &mut Report, layout: &str, rounds: usize, managed: *mut DLManage
     report.row(&format!("import + drop, {layout}"), Some(1.0), row(imported), rounds);
     let typed = |managed| ImportedStorage::<f32>::new(import(managed)).expect("floats");
     let typed = again(OURS, managed, typed);
-    report.row(&format!("import as ImportedStorage<f32> + drop, {layout}"), Some(1.05), row(typed), rounds);
+    report.row(
+        &format!("import as ImportedStorage<f32> + drop, {layout}"),
+        Some(1.05),
+        row(typed),
+        rounds,
+    );
     let by_hand = |managed| ByHand::from_dlpack(import(managed)).expect("a matrix");
     let derived = |managed| Derived::from_dlpack(import(managed)).expect("a matrix");
     let structs =
@@ -153,7 +158,9 @@ pub fn all(report: &mut Report, rounds: usize) {
             // SAFETY: just exported.
             unsafe { delete(black_box(shape_floor::shared(&floor))) };
         }),
-        again("dlpack-traits, ImportedStorage<f32>", managed, move |_| export(imported.to_dlpack())),
+        again("dlpack-traits, ImportedStorage<f32>", managed, move |_| {
+            export(imported.to_dlpack())
+        }),
         again("dlpack-traits, derived", managed, move |_| export(derived.to_dlpack())),
     ];
     report.row("export of an import + C deleter", Some(1.25), entries, rounds);

@@ -10,6 +10,7 @@ mod imports;
 mod measure;
 mod ours;
 mod peers;
+mod reading;
 mod report;
 mod rows;
 mod scale;
@@ -86,6 +87,7 @@ fn run() {
         rows::locked::<2>("two, as a repeated export has"),
     ];
     report.row("locked operations on one word, no more", None, locked, rounds);
+    reading::all(&mut report, rounds);
     scale::borrowed(&mut report, rounds);
     scale::ranks(&mut report, rounds / 4);
     scale::live_exports(&mut report);

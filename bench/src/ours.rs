@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dlpack_traits::ffi::DLManagedTensorVersioned;
-use dlpack_traits::{DLPackExport, ImportedSlice, ExportArc};
+use dlpack_traits::{DLPackExport, ExportArc, ImportedSlice};
 
 use crate::contender::{Contender, Samples, Shares, look};
 

@@ -1,0 +1,206 @@
+//! Reading and writing the elements of an imported tensor, beside a slice of the same
+//! memory.
+
+use std::hint::black_box;
+use std::rc::Rc;
+
+use dlpack_traits::{
+    AnyBits, DLPackExport, Describe, Description, Elements, Error, ImportedTensor, SharedBuffer,
+    Storage,
+};
+
+use crate::measure::{BATCH, Subject, timed};
+use crate::report::{Entry, Report};
+
+/// Numbers of elements. Only the rows of the large tensors have a bar: those of 10,000
+/// elements may take 300 ns more than 1.5 times the time of the slice.
+const SIZES: [(&str, usize); 2] = [("10,000", 10_000), ("16 M", 1 << 24)];
+
+/// A buffer with any layout.
+struct Strided<T>(SharedBuffer<T>, [i64; 2], [i64; 2]);
+
+impl<T: AnyBits> DLPackExport for Strided<T> {
+    fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+        out.shape(&self.1).strides(&self.2).data(self.0.data())
+    }
+}
+
+/// Imports a matrix as a foreign consumer does, through the C struct.
+fn matrix<T: AnyBits>(elements: &[T], shape: [i64; 2], strides: [i64; 2]) -> Rc<ImportedTensor> {
+    let buffer = SharedBuffer::from_slice(elements).expect("memory");
+    let managed = Strided(buffer, shape, strides).into_dlpack().expect("a matrix").into_raw();
+    // SAFETY: 1. to 4. `into_raw` returned a valid struct, which this function owns. 5. This
+    // program has one thread, which does not write while it reads.
+    Rc::new(unsafe { ImportedTensor::from_raw(managed) }.expect("a valid struct"))
+}
+
+/// The memory of a contiguous matrix as a slice.
+fn slice<T>(tensor: &ImportedTensor, len: usize) -> &[T] {
+    // SAFETY: the tensor has these elements, aligned, and nothing writes them.
+    unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast(), len) }
+}
+
+/// One operation, timed once per round.
+fn entry(name: &str, mut operation: impl FnMut() + 'static) -> Entry {
+    let subject = Subject::new(name, move || timed(&mut operation) * BATCH as f64);
+    Entry { subject, allocations: None }
+}
+
+fn elements<T: AnyBits>(tensor: &ImportedTensor) -> Elements<'_, T> {
+    black_box(tensor).elements().expect("elements of this type")
+}
+
+/// A sum by 32 sums, as a compiler may not reorder one.
+fn sum(values: &[f32]) -> f32 {
+    let mut sums = [0.0; 32];
+    let (chunks, rest) = values.as_chunks::<32>();
+    for chunk in chunks {
+        for (sum, value) in sums.iter_mut().zip(chunk) {
+            *sum += value;
+        }
+    }
+    sums.iter().sum::<f32>() + rest.iter().sum::<f32>()
+}
+
+fn wrapping_sum(values: &[i32]) -> i32 {
+    values.iter().fold(0, |sum, &value| sum.wrapping_add(value))
+}
+
+fn max(values: &[u8]) -> u8 {
+    values.iter().copied().max().unwrap_or(0)
+}
+
+/// The rows of one kernel over a contiguous tensor.
+fn kernel<T: AnyBits, A: Copy + 'static>(
+    tensor: &Rc<ImportedTensor>,
+    len: usize,
+    start: A,
+    whole: impl Fn(&[T]) -> A + Copy + 'static,
+    combine: impl Fn(A, A) -> A + Copy + 'static,
+    each: impl Fn(A, T) -> A + Copy + 'static,
+) -> Vec<Entry> {
+    let [a, b, c] = [0; 3].map(|_| Rc::clone(tensor));
+    vec![
+        entry("slice", move || {
+            black_box(whole(black_box(slice::<T>(&a, len))));
+        }),
+        entry("dlpack-traits, for_each_block", move || {
+            let mut result = start;
+            elements::<T>(&b).for_each_block(|block| result = combine(result, whole(block)));
+            black_box(result);
+        }),
+        entry("dlpack-traits, iter", move || {
+            black_box(elements::<T>(&c).iter().fold(start, each));
+        }),
+    ]
+}
+
+/// The rows of contiguous tensors.
+fn contiguous(report: &mut Report, (title, len): (&str, usize), rounds: usize) {
+    let shape = [1, i64::try_from(len).expect("a dimension")];
+    let strides = [shape[1], 1];
+    let at_most = |ratio: f64| (len > 1 << 20).then_some(ratio);
+    let bar = at_most(1.25);
+    let bytes: Vec<u8> = (0..=250).cycle().take(len).collect();
+    let tensor = matrix(&bytes, shape, strides);
+    let entries = kernel::<u8, u8>(&tensor, len, 0, max, |a, b| a.max(b), |a, b| a.max(b));
+    report.row(&format!("maximum of {title} u8"), bar, entries, rounds);
+    let numbers: Vec<i32> = (0..1000).cycle().take(len).collect();
+    let tensor = matrix(&numbers, shape, strides);
+    let add = i32::wrapping_add;
+    let entries = kernel::<i32, i32>(&tensor, len, 0, wrapping_sum, add, add);
+    report.row(&format!("sum of {title} i32"), bar, entries, rounds);
+    let numbers: Vec<f32> = (0..1000_u16).map(f32::from).cycle().take(len).collect();
+    let tensor = matrix(&numbers, shape, strides);
+    let entries = kernel::<f32, f32>(&tensor, len, 0.0, sum, |a, b| a + b, |a, b| a + b);
+    report.row(&format!("sum of {title} f32"), bar, entries, rounds);
+    let (a, b) = (Rc::clone(&tensor), tensor);
+    let copies = vec![
+        entry("slice", move || drop(black_box(slice::<f32>(&a, len).to_vec()))),
+        entry("dlpack-traits, to_vec", move || {
+            black_box(elements::<f32>(&b).to_vec().expect("memory"));
+        }),
+    ];
+    report.row(&format!("copy of {title} f32 to a vector"), at_most(1.1), copies, rounds);
+    let mut own = numbers.clone();
+    let mut by_blocks = Rc::into_inner(matrix(&numbers, shape, strides)).expect("one owner");
+    let mut by_map = Rc::into_inner(matrix(&numbers, shape, strides)).expect("one owner");
+    let scaled = vec![
+        entry("slice", move || {
+            for value in black_box(&mut own[..]) {
+                *value *= 1.000_1;
+            }
+        }),
+        entry("dlpack-traits, update_blocks", move || {
+            let mut elements = by_blocks.elements_mut::<f32>().expect("writable floats");
+            elements.update_blocks(|block| block.iter_mut().for_each(|value| *value *= 1.000_1));
+        }),
+        entry("dlpack-traits, map_in_place", move || {
+            let mut elements = by_map.elements_mut::<f32>().expect("writable floats");
+            elements.map_in_place(|value| value * 1.000_1);
+        }),
+    ];
+    report.row(&format!("{title} f32 scaled in place"), at_most(1.7), scaled, rounds);
+}
+
+/// The rows of a strided tensor. `plain` is the same sum over a slice of its memory.
+fn strided(
+    report: &mut Report,
+    title: &str,
+    (numbers, shape, strides): (&[f32], [i64; 2], [i64; 2]),
+    plain: impl Fn(&[f32]) -> f32 + 'static,
+    rounds: usize,
+) {
+    let len = numbers.len();
+    let tensor = matrix(numbers, shape, strides);
+    let [a, b, c] = [0; 3].map(|_| Rc::clone(&tensor));
+    let entries = vec![
+        entry("loop over a slice", move || {
+            black_box(plain(black_box(slice(&tensor, len))));
+        }),
+        entry("dlpack-traits, for_each_block_unordered", move || {
+            let mut total = 0.0;
+            elements::<f32>(&a).for_each_block_unordered(|block| total += sum(block));
+            black_box(total);
+        }),
+        entry("dlpack-traits, for_each_block", move || {
+            let mut total = 0.0;
+            elements::<f32>(&b).for_each_block(|block| total += sum(block));
+            black_box(total);
+        }),
+        entry("dlpack-traits, iter", move || {
+            black_box(elements::<f32>(&c).iter().sum::<f32>());
+        }),
+    ];
+    report.row(title, (len > 1 << 20).then_some(1.5), entries, rounds);
+}
+
+/// Every row.
+pub fn all(report: &mut Report, rounds: usize) {
+    for (title, len) in SIZES {
+        // A round is one operation.
+        let rounds = if len > 1 << 20 { rounds.div_ceil(200) } else { rounds };
+        contiguous(report, (title, len), rounds);
+        let side = if len > 1 << 20 { 4096 } else { 100 };
+        let numbers: Vec<f32> = (0..1000_u16).map(f32::from).cycle().take(2 * len).collect();
+        let transposed = (&numbers[..len], [side, side], [1, side]);
+        strided(report, &format!("sum of {title} f32, transposed"), transposed, sum, rounds);
+        let columns = (&numbers[..], [side, side], [2 * side, 2]);
+        let plain = |values: &[f32]| {
+            let mut sums = [0.0; 8];
+            for chunk in values.as_chunks::<16>().0 {
+                for (sum, two) in sums.iter_mut().zip(chunk.as_chunks::<2>().0) {
+                    *sum += two[0];
+                }
+            }
+            sums.iter().sum()
+        };
+        strided(
+            report,
+            &format!("sum of {title} f32, every second column"),
+            columns,
+            plain,
+            rounds,
+        );
+    }
+}
