@@ -139,13 +139,13 @@ use tensors::{
 };
 
 #[test]
-fn the_smallest_struct() {
+fn the_expansion_of_the_smallest_struct_works() {
     let image = image::Image { data: vec![0; 12], shape: [2, 2, 3] };
     assert_eq!(image.into_dlpack().unwrap().shape(), [2, 2, 3]);
 }
 
 #[test]
-fn parts() {
+fn the_expansion_of_parts_works() {
     assert_eq!(DataRef::from_slice(&[parts::Rgb([1, 2, 3])]).byte_len(), 3);
     assert_eq!(DataType::try_from(parts::Kind::F8), Ok(DataType::FLOAT8_E4M3FN));
     assert_eq!(DataType::try_from(parts::Kind::Text), Err(Error::NoDType { variant: "Text" }));
@@ -160,7 +160,7 @@ fn parts() {
 }
 
 #[test]
-fn every_role() {
+fn the_expansion_of_every_role_works() {
     let packet = every_role::Packet {
         bytes: Arc::new([0; 9]),
         extents: [2, 2],
@@ -175,13 +175,13 @@ fn every_role() {
 }
 
 #[test]
-fn generic() {
+fn the_expansion_of_a_generic_struct_works() {
     let batch = generic::Batch::<'_, _, _, 2> { data: &[0_i32; 12], strides: [6, 2, 1] };
     assert_eq!(batch.tensor().unwrap().shape(), [2, 3, 2]);
 }
 
 #[test]
-fn frame() {
+fn the_expansion_of_a_frame_works() {
     let frame = frame::Frame {
         data: vec![0; 12],
         height: 2,
@@ -198,7 +198,7 @@ fn frame() {
 }
 
 #[test]
-fn flex() {
+fn the_expansion_of_a_flexible_layout_works() {
     struct Dense([usize; 1]);
 
     impl AsLayout for Dense {
@@ -212,7 +212,7 @@ fn flex() {
 }
 
 #[test]
-fn column() {
+fn the_expansion_of_a_column_works() {
     let image = || image::Image { data: vec![0; 12], shape: [2, 2, 3] };
     let float = column::Column::<image::Image>::Float(column::Samples(Box::new(image())));
     assert!(float.tensor().unwrap().is_read_only());
@@ -224,7 +224,7 @@ fn column() {
 }
 
 #[test]
-fn pointer() {
+fn the_expansion_of_a_raw_pointer_works() {
     let file: Arc<[f32]> = Arc::new([0.5, 1.5]);
     let pointer = pointer::Pointer { pixels: file.as_ptr(), size: 2, file };
     assert_eq!(pointer.tensor().unwrap().numel(), 2);
@@ -237,7 +237,7 @@ fn given<T: tensors::Element>(elements: &[T], shape: &[i64]) -> ImportedTensor {
 }
 
 #[test]
-fn imported() {
+fn the_expansion_of_an_import_works() {
     let source = |tensor| imported::Source::from_dlpack(tensor);
     let Ok(imported::Source::Frame(frame)) = source(given(&[1_u8, 2], &[1, 2])) else {
         panic!("they are bytes")
@@ -253,7 +253,7 @@ fn imported() {
 }
 
 #[test]
-fn in_and_out() {
+fn the_expansion_of_both_derives_works() {
     let image = image_in_and_out::Image::from_dlpack(given(&[0_u8; 6], &[1, 2, 3])).unwrap();
     assert_eq!(image.into_dlpack().unwrap().shape(), [1, 2, 3]);
     let buffer = <layout_in_and_out::Buffer as tensors::ImportStorage>::from_imported;

@@ -153,7 +153,7 @@ impl<S: Storage + AsRef<[i32]>> Drop for Watched<S> {
 /// fails if the memory was lent before the owner moved: the tensor would point to the
 /// array's earlier address, which no tool reports.
 #[test]
-fn the_owner_sees_what_was_written() {
+fn the_owner_has_the_elements_that_the_consumer_wrote() {
     fn check<S: Storage + AsRef<[i32]> + Send + 'static>(data: S) {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let owner = Watched { data, seen: Arc::clone(&seen) };

@@ -58,7 +58,7 @@ const CONCURRENT: &[(&str, &[&str])] = &[
             "import::own::own_exports_of_shared_memory_are_shared",
         ],
     ),
-    ("shapes", &["shapes::python_owner::read_by_many"]),
+    ("shapes", &["shapes::python_owner::many_consumers_read_one_object"]),
     ("shared", &["many_threads_export_one_value"]),
     ("shared_odd", &["a_value_is_exclusive_after_consumers_on_other_threads"]),
     (

@@ -25,7 +25,7 @@ struct View<'d> {
 }
 
 #[test]
-fn a_view_of_wider_elements() {
+fn wider_elements_of_borrowed_bytes_are_viewed() {
     let numbers = [1_i16, 2, 3, 4];
     let view = View { data: bytemuck::cast_slice(&numbers), shape: vec![2, 2], dtype: Dtype::I16 };
     let expected = Expected {

@@ -19,7 +19,7 @@ struct Matrix<T: Element, const R: usize, const C: usize> {
 /// Inline elements move with the struct, so that this also shows that the
 /// address is that of their last place.
 #[test]
-fn by_columns() {
+fn a_column_major_matrix_is_exported() {
     let drops = Drops::new();
     let matrix = Matrix { columns: [[1_i16, 2], [3, 4], [5, 6]], _drop: drops.ticket() };
     assert_eq!(matrix.to_dlpack().unwrap_err(), Error::NotShareable);
@@ -33,7 +33,7 @@ fn by_columns() {
 }
 
 #[test]
-fn one_column_and_none() {
+fn matrices_with_one_column_and_with_none_are_exported() {
     let drops = Drops::new();
     let vector = Matrix { columns: [[0.5_f64, 1.5]], _drop: drops.ticket() };
     let expected = Expected {

@@ -90,7 +90,7 @@ fn tensor(data: Placed, drops: &Drops) -> Tensor {
 }
 
 #[test]
-fn on_the_host() {
+fn host_variants_are_exported() {
     let drops = Drops::new();
     let single = tensor(Placed::Cpu(Host::Single(vec![1.0, 2.0])), &drops);
     let (shape, strides, flags) = (&[2][..], &[1][..], Flags::NONE);
@@ -100,7 +100,7 @@ fn on_the_host() {
 }
 
 #[test]
-fn the_device_is_the_variants() {
+fn the_device_is_that_of_the_variant() {
     let drops = Drops::new();
     let pinned = tensor(Placed::Pinned(Pinned(Box::new([1.0, 2.0]))), &drops);
     let foreign = ImportedStorage::from(pinned.into_dlpack().unwrap());

@@ -43,7 +43,7 @@ enum Number {
 }
 
 #[test]
-fn owned() {
+fn owned_variants_are_exported_by_value() {
     let drops = Drops::new();
     let number = Number::F32(Held::Owned(array(vec![0.5, 1.5], &drops)));
     assert_eq!(number.to_dlpack().unwrap_err(), Error::NotShareable);
@@ -53,7 +53,7 @@ fn owned() {
 }
 
 #[test]
-fn shared() {
+fn shared_variants_are_exported_by_reference() {
     let drops = Drops::new();
     let data: Arc<[u8]> = Arc::new([1, 2]);
     let number = Number::U8(Held::Shared { array: array(Arc::clone(&data), &drops) });

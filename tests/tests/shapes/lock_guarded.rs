@@ -43,7 +43,7 @@ impl Variable {
 }
 
 #[test]
-fn a_clone() {
+fn a_clone_behind_the_lock_is_exported() {
     let drops = Drops::new();
     let variable = Variable::new(&[1.0, 2.0]);
     let snapshot = variable.snapshot(drops.ticket());
@@ -86,7 +86,7 @@ impl Frozen {
 }
 
 #[test]
-fn frozen() {
+fn a_frozen_variable_is_exported_read_only() {
     let drops = Drops::new();
     let variable = Variable::new(&[1.0, 2.0]);
     variable.set(1, 3.0);
@@ -110,7 +110,7 @@ struct Live {
 }
 
 #[test]
-fn live() {
+fn a_live_variable_is_exported_with_its_current_value() {
     let drops = Drops::new();
     let data = SharedBuffer::from_slice(&[1.0, 2.0]).unwrap();
     let live = Live { data: data.clone(), shape: vec![2], _drop: drops.ticket() };

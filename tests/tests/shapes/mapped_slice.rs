@@ -63,7 +63,7 @@ fn assert_exported<M: Storage + Clone + Send + 'static>(file: &M) {
 
 /// Bytes behind an `Arc`, as a memory map is, but without the file.
 #[test]
-fn in_memory() {
+fn a_slice_of_memory_is_exported() {
     let file: Arc<[u8]> = Arc::new(FILE);
     assert_exported(&file);
     assert_eq!(Arc::strong_count(&file), 1);
@@ -71,7 +71,7 @@ fn in_memory() {
 
 #[test]
 #[cfg_attr(miri, ignore = "Miri maps no files")]
-fn in_a_mapped_file() {
+fn a_slice_of_a_mapped_file_is_exported() {
     let file = Arc::new(super::mapped_file::map("mapped_slice", &FILE));
     assert_exported(&file);
     assert_eq!(Arc::strong_count(&file), 1);

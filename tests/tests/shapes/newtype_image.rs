@@ -30,7 +30,7 @@ impl<T: Element, const C: usize> Picture<T, C> {
 }
 
 #[test]
-fn a_picture() {
+fn a_newtype_image_is_exported() {
     let drops = Drops::new();
     let picture = Picture::<u8, 3>::new(1, 2, vec![1, 2, 3, 4, 5, 6], &drops);
     let expected = Expected {
@@ -55,7 +55,7 @@ struct Tagged<Space: 'static, E> {
 }
 
 #[test]
-fn a_newtype_around_a_shared_image() {
+fn a_newtype_around_a_shared_image_is_exported() {
     let drops = Drops::new();
     let data: Arc<[f32]> = Arc::from([0.5, 1.5]);
     let inner = Planes { data: Arc::clone(&data), shape: [2], _drop: drops.ticket() };
@@ -77,7 +77,7 @@ fn a_newtype_around_a_shared_image() {
 struct Sealed(Picture<i16, 1>);
 
 #[test]
-fn a_read_only_newtype() {
+fn a_read_only_newtype_exports_read_only() {
     let drops = Drops::new();
     let sealed = Sealed(Picture::new(1, 2, vec![7, 8], &drops));
     let expected = Expected {

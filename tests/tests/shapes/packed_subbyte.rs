@@ -42,7 +42,7 @@ struct Quarters {
 }
 
 #[test]
-fn two_elements_in_a_byte() {
+fn two_elements_in_a_byte_are_exported() {
     let drops = Drops::new();
     let packed = Packed { data: vec![0x12, 0x34], shape: [2, 2], _drop: drops.ticket() };
     let foreign = ImportedStorage::from(packed.into_dlpack().unwrap());
@@ -57,7 +57,7 @@ fn two_elements_in_a_byte() {
 }
 
 #[test]
-fn one_element_in_a_byte() {
+fn padded_narrow_elements_are_exported() {
     let drops = Drops::new();
     let padded = Padded { data: vec![1, 2, 3, 4], shape: [2, 2], _drop: drops.ticket() };
     let foreign = ImportedStorage::from(padded.into_dlpack().unwrap());
@@ -72,7 +72,7 @@ fn one_element_in_a_byte() {
 }
 
 #[test]
-fn an_offset_inside_a_byte() {
+fn offsets_must_start_at_a_byte() {
     let drops = Drops::new();
     let quarters = |first| Quarters {
         data: Box::new([0x11, 0x22, 0x33]),

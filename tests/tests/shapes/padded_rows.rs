@@ -21,7 +21,7 @@ struct Lapack {
 }
 
 #[test]
-fn column_major() {
+fn padded_column_major_matrices_are_exported() {
     let drops = Drops::new();
     let numbers = [1.0, 2.0, -1.0, 3.0, 4.0, -1.0, 5.0, 6.0];
     let lapack =
@@ -70,7 +70,7 @@ struct Blas {
 }
 
 #[test]
-fn an_order_chosen_at_run_time() {
+fn an_order_chosen_at_run_time_is_exported() {
     let drops = Drops::new();
     let blas = |layout| Blas {
         data: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0],

@@ -56,7 +56,7 @@ fn grid<T: Element, const N: usize>(data: Vec<T>, shape: [usize; N], drops: &Dro
 }
 
 #[test]
-fn over_a_number() {
+fn newtypes_over_a_number_are_elements() {
     let drops = Drops::new();
     let metres = grid(vec![Metres(0.5), Metres(1.5)], [2], &drops);
     let expected =
@@ -69,7 +69,7 @@ fn over_a_number() {
 }
 
 #[test]
-fn over_an_array() {
+fn newtypes_over_an_array_add_an_axis() {
     let drops = Drops::new();
     let image = grid(vec![Rgb([1, 2, 3]), Rgb([4, 5, 6])], [2, 1], &drops);
     let expected = Expected {
@@ -82,7 +82,7 @@ fn over_an_array() {
 }
 
 #[test]
-fn over_fields() {
+fn structs_of_equal_fields_add_an_axis() {
     let drops = Drops::new();
     let path = grid(vec![Point { x: 0.0, y: 1.0 }, Point { x: 2.0, y: 3.0 }], [2], &drops);
     let expected = Expected {
@@ -95,7 +95,7 @@ fn over_fields() {
 }
 
 #[test]
-fn over_lanes() {
+fn newtypes_over_lanes_keep_the_lanes() {
     let drops = Drops::new();
     let lanes = [Vec4([1, 2, 3, 4]), Vec4([5, 6, 7, 8])];
     assert_eq!(Vec4::DTYPE, DataType::I32.with_lanes(4));

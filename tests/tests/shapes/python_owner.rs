@@ -37,7 +37,7 @@ struct Object {
 }
 
 #[test]
-fn read_by_many() {
+fn many_consumers_read_one_object() {
     let drops = Drops::new();
     let data = Arc::new(Counted(vec![1, 2, 3, 4, 5, 6], drops.ticket()));
     let object = Object { data, height: 2, width: 3 };
@@ -80,7 +80,7 @@ struct Canvas {
 }
 
 #[test]
-fn written_by_many() {
+fn many_consumers_write_one_object() {
     let drops = Drops::new();
     let data = SharedBuffer::from_slice(&[1, 2]).unwrap();
     let canvas = Canvas { data: data.clone(), shape: [2], _drop: drops.ticket() };

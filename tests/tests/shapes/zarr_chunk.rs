@@ -43,7 +43,7 @@ struct Chunk<S: Storage = Vec<u8>> {
 }
 
 #[test]
-fn bytes() {
+fn a_chunk_of_bytes_is_exported() {
     let drops = Drops::new();
     let chunk = Chunk {
         data: vec![1_u8, 2, 3, 0xff],
@@ -62,7 +62,7 @@ fn bytes() {
 
 /// The bytes of an `Arc` lie behind its counts, so that they are aligned.
 #[test]
-fn wider_elements() {
+fn a_chunk_of_wider_elements_is_exported() {
     let drops = Drops::new();
     let numbers = [1.5_f32, 2.5, -3.0];
     let data: Arc<[u8]> = bytemuck::cast_slice(&numbers).into();
@@ -85,7 +85,7 @@ fn chunks_that_do_not_fit_are_errors() {
 }
 
 #[test]
-fn both_directions() {
+fn element_types_convert_in_both_directions() {
     let types = [Kind::Bool, Kind::Int8, Kind::UInt8, Kind::Int16, Kind::Float32, Kind::Float8];
     for kind in types {
         let dtype = DataType::try_from(kind).unwrap();
@@ -97,7 +97,7 @@ fn both_directions() {
 
 /// Files define the byte order of numbers; memory has one order.
 #[test]
-fn byte_orders() {
+fn other_byte_orders_are_errors() {
     let (native, foreign) = if cfg!(target_endian = "little") {
         (Kind::Float32Little, Kind::Float32Big)
     } else {
