@@ -1,6 +1,5 @@
-"""Importers that are broken on purpose, each in one way, for the tool that is to
-find it. They are made of ctypes and shared code of the tests, and import nothing
-of this project's."""
+"""Importers that are broken on purpose, each in one way, as input for the conformance tool.
+They use ctypes and the shared code of the tests, and import nothing of this project."""
 
 import ctypes
 import os
@@ -18,7 +17,8 @@ USED = {
 
 
 class Taken:
-    """A tensor out of its capsule, with the deleter that it had then."""
+    """A tensor taken out of its capsule, with the deleter that the struct had at that time.
+    """
 
     def __init__(self, x, rename=True):
         self.capsule = x.__dlpack__(max_version=(1, 0))
@@ -30,7 +30,7 @@ class Taken:
             _set_name(self.capsule, USED[self.name])
 
     def delete(self):
-        """Calls the deleter, if there is one."""
+        """Calls the deleter if it is not NULL."""
         if self.deleter:
             _Deleter(self.deleter)(self.address)
 
@@ -41,7 +41,7 @@ class Taken:
 
 
 class Handed:
-    """What hands on the capsule of somebody else."""
+    """Forwards the capsule of another producer."""
 
     def __init__(self, x):
         self.x = x
@@ -54,32 +54,32 @@ class Handed:
 
 
 def takes_everything(x):
-    """Believes what it is told, and follows no pointer."""
+    """Accepts every struct without validation and follows no pointer."""
     taken = Taken(x)
     taken.delete()
     return None
 
 
 def refuses_everything(x):
-    """Is of no use, and leaks nothing."""
+    """Rejects every tensor and leaks nothing."""
     raise BufferError("no")
 
 
 def asks_for_nothing(x):
-    """Believes that it has a tensor already."""
+    """Treats its argument as a tensor that is already imported."""
     return 42
 
 
 def wants_two(x, stream):
-    """Has an argument too many."""
+    """Takes one argument too many."""
 
 
-# No function at all.
+# Not a function.
 NUMBER = 3
 
 
 def panics(x):
-    """Raises what no `except Exception` catches."""
+    """Raises an exception that `except Exception` does not catch."""
 
     class PanicException(BaseException):
         pass
@@ -88,7 +88,7 @@ def panics(x):
 
 
 def crashes(x):
-    """Aborts."""
+    """Calls abort()."""
     os.abort()
 
 
@@ -100,41 +100,42 @@ def crashes_with_a_trace(x):
 
 
 def exits(x):
-    """Ends the process in an orderly way."""
+    """Exits the process normally."""
     os._exit(7)
 
 
 def hangs(x):
-    """Never ends."""
+    """Never returns."""
     while True:
         time.sleep(1)
 
 
 def hangs_and_says_so(x):
-    """Never ends, and leaves a file when it has begun."""
+    """Creates a file when it starts, and never returns."""
     open(os.environ["DLPACK_HANGS"], "w").close()
     hangs(x)
 
 
 def leaks(x):
-    """Takes the tensor, and never calls the deleter."""
+    """Takes the tensor and never calls the deleter."""
     Taken(x)
 
 
 def deletes_twice(x):
-    """Calls the deleter once more than it is owed."""
+    """Calls the deleter once too often."""
     taken = Taken(x)
     taken.delete()
     taken.delete()
 
 
 def forgets_to_rename(x):
-    """Leaves the capsule to call the deleter again."""
+    """Takes the tensor without renaming the capsule, so that the capsule calls the deleter
+    again."""
     Taken(x, rename=False).delete()
 
 
 def deletes_what_was_taken(x):
-    """Does not look at the name of a capsule."""
+    """Ignores the name of a capsule."""
     capsule = x.__dlpack__(max_version=(1, 0))
     name = structs.name(capsule)
     if not name.startswith("used_"):
@@ -145,14 +146,14 @@ def deletes_what_was_taken(x):
 
 
 def reads_after_delete(x):
-    """Looks at the struct once more."""
+    """Reads the struct after the deleter has run."""
     taken = Taken(x)
     taken.delete()
     return taken.tensor.ndim
 
 
 def reads_too_far(x):
-    """Reads one dimension more than there are."""
+    """Reads one entry more of `shape` than `ndim` states."""
     taken = Taken(x)
     try:
         return taken.tensor.shape[taken.tensor.ndim]
@@ -161,7 +162,7 @@ def reads_too_far(x):
 
 
 def follows_null(x):
-    """Reads the first dimension, wherever it is."""
+    """Reads the first dimension without a check of the pointer."""
     taken = Taken(x)
     shape = ctypes.cast(taken.tensor.shape, ctypes.c_void_p).value or 0
     try:
@@ -171,13 +172,13 @@ def follows_null(x):
 
 
 def crashes_in_two_ways(x):
-    """Follows NULL where it is given that, and aborts of everything else."""
+    """Dereferences `shape` if it is NULL, and aborts otherwise."""
     follows_null(x)
     os.abort()
 
 
 def follows_the_context(x):
-    """Looks at what is the producer's."""
+    """Reads memory behind the producer's `manager_ctx`."""
     taken = Taken(x)
     context = taken.managed.manager_ctx
     try:
@@ -187,20 +188,20 @@ def follows_the_context(x):
 
 
 def leaks_without_a_context(x):
-    """Takes a NULL `manager_ctx` for no deleter."""
+    """Treats a NULL `manager_ctx` as a missing deleter."""
     taken = Taken(x)
     if taken.managed.manager_ctx:
         taken.delete()
 
 
 def forgets_the_offset(x):
-    """Takes data for the first element."""
+    """Ignores `byte_offset`: uses `data` as the address of the first element."""
     taken = Taken(x)
     tensor = taken.tensor
     numbers = (ctypes.c_int32 * tensor.shape[0]).from_address(tensor.data)
 
     class Copied:
-        """The elements, as a producer made of NumPy."""
+        """The elements, read through NumPy."""
 
         def __init__(self, values):
             import numpy
@@ -219,7 +220,7 @@ def forgets_the_offset(x):
 
 
 def asks_for_legacy(x):
-    """Has never heard of versions."""
+    """Ignores versions."""
     return x.__dlpack__()
 
 
@@ -227,7 +228,7 @@ LATER = []
 
 
 def deletes_again_later(x):
-    """Calls the deleter, and again when the next tensor comes."""
+    """Calls the deleter, and calls it again when the next tensor is imported."""
     for taken in LATER:
         taken.delete()
     LATER.clear()
@@ -240,7 +241,7 @@ COUNT = [0]
 
 
 def crashes_in_company(x):
-    """Dies of the second tensor, whatever it is."""
+    """Crashes on the second tensor, valid or not."""
     COUNT[0] += 1
     if COUNT[0] > 1:
         os.abort()

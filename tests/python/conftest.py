@@ -1,12 +1,7 @@
-"""Where the modules under test come from, which consumers must be there, and
-how leaks are found.
-
-Two environment variables steer the suite:
-
-- ``DLPACK_PYTHON_MODULES``: a folder with other builds of the two modules;
-  they must then really be imported from there.
-- ``DLPACK_REQUIRE``: consumers, with commas between, that may not be skipped.
-"""
+"""Where the modules under test are loaded from, which consumers are required, and how leaks
+are detected. Two environment variables configure the suite: ``DLPACK_PYTHON_MODULES``, a
+folder with other builds of the two modules, from which they must then be imported; and
+``DLPACK_REQUIRE``, a comma-separated list of consumers whose tests may not be skipped."""
 
 import gc
 import importlib
@@ -23,7 +18,7 @@ CONSUMERS = (
     *("array_api_strict", "nanobind", "mpi4py", "dpnp"),
     *("dpctl", "pyopencl"),
 )
-# What other steps of the whole suite know, and the Python tests do not.
+# Names that only other steps of the full test suite use.
 TOOLS = (
     *("miri", "valgrind", "newest-python", "cuda", "rocm", "oneapi", "opencl"),
     *("vulkan", "webgpu"),
@@ -35,8 +30,8 @@ FOLDER = os.environ.get("DLPACK_PYTHON_MODULES")
 if FOLDER:
     sys.path.insert(0, FOLDER)
 
-# Panics are part of the tests. Their messages are; backtraces only make noise,
-# and keep what they load.
+# Some tests panic on purpose. The panic messages are checked; backtraces only add noise,
+# and keep alive what they load.
 os.environ["RUST_BACKTRACE"] = "0"
 
 REQUIRED = {name for name in os.environ.get("DLPACK_REQUIRE", "").split(",") if name}
@@ -53,7 +48,8 @@ def run_in_a_new_process(code):
 
 
 def pytest_configure():
-    """Refuses to start with modules or demands that are not what they seem."""
+    """Stops the run if the modules under test or the required consumers are not the
+    expected ones."""
     unknown = REQUIRED - set(CONSUMERS) - set(TOOLS)
     if unknown:
         raise pytest.UsageError(f"DLPACK_REQUIRE names unknown consumers: {unknown}")
@@ -78,8 +74,8 @@ def pytest_report_header():
 
 
 def require(name):
-    """The consumer, imported. Absent, it skips the test, or fails it where
-    ``DLPACK_REQUIRE`` names it. A consumer that is broken always fails."""
+    """Imports the consumer. If it is not installed, the test is skipped, or fails if
+    ``DLPACK_REQUIRE`` names it. If its import raises another error, the test fails."""
     if importlib.util.find_spec(name) is None:
         if name in REQUIRED:
             pytest.fail(f"{name} is not installed, and DLPACK_REQUIRE names it")
@@ -90,24 +86,24 @@ def require(name):
         module.config.update("jax_platforms", "cpu")
         module.config.update("jax_enable_x64", True)
     if new:
-        # What an import leaves behind need not be looked at by every later
-        # collection.
+        # Freezes the objects that the import created, so that later collections do not
+        # traverse them.
         gc.collect()
         gc.freeze()
     return module
 
 
 def missing(runtime, reason):
-    """Skips what cannot run without a runtime, or fails it where ``DLPACK_REQUIRE``
-    names that."""
+    """Skips a test that needs a missing runtime, or fails it if ``DLPACK_REQUIRE`` names
+    the runtime."""
     if runtime in REQUIRED:
         pytest.fail(f"DLPACK_REQUIRE names {runtime}, but {reason}")
     pytest.skip(reason, allow_module_level=True)
 
 
 def conformance_tool():
-    """`dlpack_conformance`. Skips the module where the system has no such memory, or
-    where another build of the modules under test is looked at without it."""
+    """The module `dlpack_conformance`. Skips the test module if the system has no guard
+    pages, or if another build of the modules under test is tested without the tool."""
     if not sys.platform.startswith("linux"):
         pytest.skip("memory that cannot be read is written for Linux", allow_module_level=True)
     if FOLDER and importlib.util.find_spec("dlpack_conformance") is None:
@@ -116,8 +112,8 @@ def conformance_tool():
 
 
 def counters():
-    """Everything of the test module that a leak would change: storages alive,
-    exports not yet released, allocations not yet freed."""
+    """The counters of the test module that a leak changes: live storages, exports that are
+    not yet released, and allocations that are not yet freed."""
     import dlpack_testing as testing
 
     gc.collect()
@@ -134,8 +130,8 @@ def nothing_left():
 
 
 def check_leaks(body, rounds=20):
-    """Runs ``body`` until everything that is made once is made, and then
-    checks that further rounds leave nothing behind."""
+    """Runs ``body`` until all one-time initialisation is done, then checks that further
+    rounds leave nothing behind."""
     for _ in range(3):
         body()
     with nothing_left():

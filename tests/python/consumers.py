@@ -1,6 +1,5 @@
-"""The consumers, each with the words in which its arrays are asked: where
-they are, how they are laid out, what they hold. And the tables that say what
-each makes of each tensor."""
+"""The consumers, each with its functions to read an array's address, layout and elements,
+and the tables of the expected outcome for each tensor."""
 
 import ctypes
 
@@ -53,7 +52,7 @@ class Torch:
     def values(self, tensor):
         torch = self.module
         if tensor.dtype is torch.float4_e2m1fn_x2:
-            return None  # PyTorch converts these to nothing
+            return None  # PyTorch cannot convert these types
         if tensor.is_complex():
             return tensor.to(torch.complex128).tolist()
         if tensor.is_floating_point():
@@ -78,7 +77,7 @@ class Jax:
         return array.shape
 
     def strides(self, array):
-        return None  # JAX has none to show
+        return None  # JAX does not expose strides
 
     def values(self, array):
         array = require("numpy").asarray(array)
@@ -87,7 +86,7 @@ class Jax:
 
 
 class TvmFfi:
-    # What its `dtype` cannot name: reading the attribute raises ValueError.
+    # Types without a name in `dtype`: reading the attribute raises ValueError.
     NAMELESS = ("complex32", "complex64", "complex128")
 
     def __init__(self):
@@ -109,7 +108,7 @@ class TvmFfi:
         return tuple(tensor.strides)
 
     def values(self, tensor):
-        return None  # a container: it hands elements to others
+        return None  # a container, which does not read elements
 
 
 ALL = {"numpy": NumPy, "torch": Torch, "jax": Jax, "tvm_ffi": TvmFfi}
@@ -137,18 +136,17 @@ def table(text):
 
 
 def copied_if_read_only(consumer, outcome):
-    """What becomes of an outcome when the tensor must not be written.
-
-    JAX asks for the legacy capsule, which cannot say so. The tensor reaches it
-    as a compact copy, which also mends its strides."""
+    """The expected outcome for a read-only tensor. JAX requests the legacy capsule, which
+    has no read-only flag, so it gets a row-major copy, which also normalises the strides.
+    """
     return "copy" if consumer == "jax" and outcome != "none" else outcome
 
 
 def attempt(consumer, tensor, outcome):
-    """Takes the tensor; None if that is refused, as it must be."""
+    """Imports the tensor; returns None if the import is rejected as expected."""
     if outcome in ("same", "copy", "none"):
         return consumer.take(tensor)
-    tensor.__dlpack__(max_version=(1, 0))  # it is not the tensor that refuses
+    tensor.__dlpack__(max_version=(1, 0))  # the export itself must succeed
     with pytest.raises(Exception) as refusal:
         consumer.take(tensor)
     assert type(refusal.value).__name__ == outcome
@@ -156,7 +154,7 @@ def attempt(consumer, tensor, outcome):
 
 
 def check_place(consumer, array, tensor, outcome):
-    """Checks whether the array lies where the tensor does."""
+    """Checks whether the array and the tensor have the same address."""
     if outcome == "same":
         assert consumer.address(array) == tensor.data_ptr
     elif outcome == "copy":

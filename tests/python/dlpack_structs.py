@@ -78,12 +78,12 @@ def name(capsule):
 
 
 def has_destructor(capsule):
-    """Whether a capsule does something when it dies."""
+    """Whether a capsule has a destructor."""
     return _get_destructor(capsule) is not None
 
 
 class Tensor:
-    """What a capsule says, copied out of its struct."""
+    """The fields of the struct in a capsule, copied."""
 
     def __init__(self, capsule):
         self.name = name(capsule)
@@ -109,7 +109,7 @@ class Tensor:
         self.byte_offset = tensor.byte_offset
 
     def floats(self):
-        """The elements of a compact float32 tensor."""
+        """The elements of a row-major float32 tensor."""
         assert self.dtype == (2, 32, 1)
         count = 1
         for extent in self.shape:

@@ -1,5 +1,5 @@
-"""The exchange table of DLPack 1.3, called with ctypes as C calls it: attached,
-and an exception that a function leaves is raised."""
+"""The exchange table of DLPack 1.3, called with ctypes as C code calls it: attached to the
+interpreter. If a function leaves an exception set, the wrapper raises it."""
 
 import ctypes
 from ctypes import CFUNCTYPE, POINTER, PYFUNCTYPE, Structure, byref, c_char_p, c_int32
@@ -19,7 +19,7 @@ class Header(Structure):
 
 
 class Functions(Structure):
-    """Each function holds the lock of the interpreter while it runs."""
+    """Every function is called with the GIL held."""
 
     _fields_ = [
         ("header", Header),
@@ -41,7 +41,7 @@ _get_pointer.restype, _get_pointer.argtypes = c_void_p, [py_object, c_char_p]
 
 
 def address(cls, attribute=ATTRIBUTE):
-    """Where the table of a class is."""
+    """The address of the table of a class."""
     return _get_pointer(getattr(cls, attribute), CAPSULE)
 
 
@@ -59,7 +59,7 @@ class Table:
         self.header = self.functions.header
 
     def from_object(self, value):
-        """A managed tensor, which is the caller's to delete."""
+        """A managed tensor owned by the caller, which must call its deleter."""
         out = c_void_p(1)
         try:
             assert self.functions.from_object(value, byref(out)) == 0
@@ -69,7 +69,7 @@ class Table:
         return out.value
 
     def to_object(self, tensor):
-        """An object, which has the tensor then."""
+        """A new object, which takes ownership of the tensor."""
         out = py_object()
         assert self.functions.to_object(tensor, byref(out)) == 0
         made = out.value
@@ -93,7 +93,7 @@ class Table:
         return out.value
 
     def allocate(self, shape, dtype=(2, 32, 1), device=(1, 0), told=None):
-        """A new tensor; or None, and what `SetError` was told in `told`."""
+        """A new tensor, or None with the arguments of `SetError` in `told`."""
 
         @SetError
         def set_error(context, kind, message):

@@ -1,5 +1,5 @@
-"""What `cargo xtask free-threaded` runs beside the ordinary tests: threads that nothing
-but this library keeps apart."""
+"""Tests that `cargo xtask free-threaded` runs beside the ordinary ones: threads that are
+synchronized by this library alone."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ VERSIONS = pytest.mark.parametrize(
 
 
 def on_all_threads(run):
-    """Runs something on every thread at once; what each returned."""
+    """Runs a function on all threads at once; returns the result of each."""
     start, results, failures = threading.Barrier(THREADS), [], []
 
     def body():
@@ -44,7 +44,7 @@ def test_there_is_no_gil():
 
 
 def take_each(max_version):
-    """Eight threads want each of 100,000 capsules, and each is taken once."""
+    """Eight threads take each of 100,000 capsules; exactly one thread gets each capsule."""
     tensor = Writable([1.0, 2.0])
     released, chunk, winners = testing.releases(), 10_000, set()
     for _ in range(ROUNDS // chunk):
@@ -64,8 +64,8 @@ def take_each(max_version):
         won = on_all_threads(race)
         assert sorted(turn for turns in won for turn in turns) == list(range(chunk))
         winners |= {thread for thread, turns in enumerate(won) if turns}
-    # Several had their share: it was a race. Of one chunk a busy machine may give all to
-    # one thread, before it starts the others.
+    # Several threads took capsules, so they did race. Only the total is checked, because a
+    # busy machine may run one thread through a whole chunk before it starts the others.
     assert len(winners) > 1
     del capsules, race
     assert testing.releases() - released == ROUNDS
@@ -73,14 +73,14 @@ def take_each(max_version):
 
 @VERSIONS
 def test_eight_threads_want_each_capsule(max_version):
-    """Each of 100,000 capsules is taken once. Whoever comes late is refused sooner
-    than who is in time is served, so all eight are soon at the same capsule. L3."""
+    """Exactly one thread gets each of 100,000 capsules. A rejected request is faster than a
+    successful one, so all eight threads soon reach the same capsule. L3."""
     take_each(max_version)
 
 
 def test_a_gil_that_was_there_for_a_moment():
-    """While any thread imports an extension module there is a GIL, so that there is
-    one when this library first asks says nothing of later. L3."""
+    """The GIL is enabled while any thread imports an extension module, so this library must
+    not cache whether it was enabled at the first check. L3."""
     program = (
         "import sys; sys._is_gil_enabled = lambda: True; "
         "import free_threaded; free_threaded.take_each((1, 0))"
@@ -95,7 +95,7 @@ def test_a_gil_that_was_there_for_a_moment():
 
 
 def test_one_tensor_released_by_all():
-    """A handle that gives its tensor away gives it to one."""
+    """A handle whose tensor is taken by several threads gives it to one of them."""
     with nothing_left():
         handles = [testing.import_tensor(Single([1.0])) for _ in range(2_000)]
 
@@ -114,7 +114,7 @@ def test_one_tensor_released_by_all():
 
 
 def test_types_that_all_threads_meet_first():
-    """What is remembered of a type is right while all threads remember."""
+    """Concurrent first look-ups of a type cache the right result."""
 
     def run():
         for turn in range(300):
@@ -134,5 +134,5 @@ def test_types_that_all_threads_meet_first():
 
 
 def test_load():
-    """All directions, on threads that really run at once."""
+    """All directions of exchange, on threads that run in parallel."""
     load.load(50_000)

@@ -1,5 +1,5 @@
-"""Every way by which a tensor gets into this project from Python, as a function of
-one argument: what `dlpack_conformance` gives to it."""
+"""Every import function that Python code can reach, as a function of one argument, for
+`dlpack_conformance`."""
 
 import builtins
 import ctypes
@@ -22,7 +22,7 @@ borrow_view = testing.viewed_facts
 
 
 def to_object(address):
-    """The function of our table that makes an object of a managed tensor."""
+    """The function of our table that makes an object from a managed tensor."""
     return Table(testing.Anything).to_object(address)
 
 
@@ -37,7 +37,7 @@ def allocate(address):
     out = c_void_p(1)
     function = ctypes.cast(table.functions.allocate, c_void_p).value
     call = type(table.functions.allocate)
-    # The prototype is an address here, and no object of ctypes.
+    # ctypes passes the prototype as an address, not as an object.
     prototype = ctypes.cast(address, call._argtypes_[0])
     code = call(function)(prototype, byref(out), None, set_error)
     if code == 0:

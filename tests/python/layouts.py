@@ -1,4 +1,4 @@
-"""Tensors of `float32` in every layout that the tests name."""
+"""Tensors of `float32` in every layout that tests refer to by name."""
 
 from dlpack_example import Tensor
 

@@ -22,7 +22,7 @@ array = numpy.array([1.0, 2.0], dtype="float32")
 
 
 def refused():
-    """A request that cannot be answered."""
+    """A request that must be rejected."""
     try:
         frozen.__dlpack__(copy=False)
     except BufferError:
@@ -30,7 +30,7 @@ def refused():
     raise AssertionError
 
 
-# What to do, and how many exports of counted memory that is.
+# The exchanges of each direction, and how many exports of counted memory each makes.
 DIRECTIONS = {
     "to NumPy": (lambda: numpy.from_dlpack(writable), 1),
     "to NumPy, read-only": (lambda: numpy.from_dlpack(frozen), 1),
@@ -44,13 +44,13 @@ DIRECTIONS = {
 
 
 def resident():
-    """Bytes of this process in memory."""
+    """The resident memory of this process in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
 
 def on_all_threads(run):
-    """Runs something on every thread; the sum of what it returns."""
+    """Calls a function on every thread; returns the sum of the results."""
     done, failures = [], []
 
     def body():

@@ -1,7 +1,6 @@
-"""A producer made of ctypes alone, written from the standard's text.
-
-It shares no code with the Rust code. The behaviour of a library with its tensors is the
-library's behaviour with any producer, and the expectation for our class."""
+"""A producer written with ctypes alone, from the text of the standard. It shares no code
+with the Rust code. A library's behaviour with its tensors is the library's behaviour with
+any producer, and is the expected behaviour for our class."""
 
 import ctypes
 import sys
@@ -16,15 +15,16 @@ _new.restype, _new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
 # The names must outlive every capsule.
 NAMES = {False: c_char_p(b"dltensor"), True: c_char_p(b"dltensor_versioned")}
 
-# What is exported and not yet deleted, by the address of its struct. Capsules
-# die while exceptions are on their way, which no Python code may see: so they
-# have no destructor, and those that nobody took are found by `alive`.
+# Tensors that are exported and not yet deleted, by the address of their struct. Capsules
+# may be destroyed while an exception is set, when no Python code may run, so they have no
+# destructor; `alive` finds those that were never consumed.
 _alive = {}
 
 
 @ctypes.CFUNCTYPE(None, c_void_p)
 def _delete(managed):
-    # A statement and not a call, for the same reason. Twice is a KeyError.
+    # A statement instead of a call, for the same reason. A second call of the deleter
+    # raises KeyError.
     del _alive[managed]
 
 
@@ -32,14 +32,14 @@ def alive():
     """How many tensors consumers have taken and not deleted."""
     for address, (_, _, _, capsule) in list(_alive.items()):
         taken = structs.name(capsule).startswith("used_")
-        # Referred to here: by the name, the tuple, and the call.
+        # Keeps the name, the tuple and the function alive.
         if not taken and sys.getrefcount(capsule) == 3:
             del _alive[address]
     return len(_alive)
 
 
 def indices(shape, strides):
-    """Where the elements lie, in row-major order, counted from the first."""
+    """The positions of the elements in row-major order, relative to the first one."""
     if 0 in shape:
         return []
     found = [0]
@@ -49,7 +49,7 @@ def indices(shape, strides):
 
 
 def gather(address, shape, strides, bits):
-    """The patterns of bits that lie in memory, read as a description says."""
+    """The bit patterns in memory, decoded according to a description."""
     found = []
     for index in indices(shape, strides):
         first, shift = divmod(index * bits, 8)
@@ -59,7 +59,7 @@ def gather(address, shape, strides, bits):
 
 
 class Reference:
-    """A tensor over memory that somebody else keeps alive."""
+    """A tensor over memory that another object keeps alive."""
 
     def __init__(self, owner, data, dtype, shape, strides, flags=0, byte_offset=0):
         self.owner, self.data, self.dtype, self.flags = owner, data, dtype, flags
@@ -104,7 +104,7 @@ class Reference:
         return capsule
 
     def copied(self):
-        """A compact copy; only for elements of whole bytes."""
+        """A row-major copy; only for elements of whole bytes."""
         size = self.dtype[1] * self.dtype[2] // 8
         patterns = gather(
             self.data + self.byte_offset, self.shape, self.strides, size * 8
@@ -127,7 +127,7 @@ def aligned(memory):
 
 
 def same_as(tensor):
-    """The tensor of another producer, described by this one."""
+    """The tensor of another producer, exported by this one."""
     capsule = tensor.__dlpack__(max_version=(1, 3))
     found = structs.Tensor(capsule)
     strides = found.strides if found.ndim else ()

@@ -1,7 +1,6 @@
-"""The classes that the suite is run on, and what it needs to know of each.
-
-To run it on another class, add a `Subject`. A check that a class is known to
-fail is listed under its name with what was seen; it then must fail."""
+"""The classes that the suite tests, and the facts about each that it needs. To test another
+class, add a `Subject`. If a class is known to fail a check, list the check under the class
+with the observed behaviour; the check is then required to fail."""
 
 import importlib
 import importlib.util
@@ -27,7 +26,7 @@ class Subject:
         return self.name
 
     def address(self, tensor):
-        """Where an object's first element is, by its own export."""
+        """The address of an object's first element, according to its own export."""
         found = structs.Tensor(tensor.__dlpack__(max_version=(1, 0)))
         return (found.data or 0) + found.byte_offset
 
@@ -54,7 +53,7 @@ def example(**keywords):
 
 
 def numpy_subject():
-    """NumPy, to see that the suite asks for what others do too."""
+    """NumPy, which shows that the suite requires only what other libraries do too."""
     numpy = require("numpy")
     return Subject(
         "numpy",
@@ -66,7 +65,7 @@ def numpy_subject():
 
 
 def torch_subject():
-    """PyTorch, whose known deviations show that the suite finds some."""
+    """PyTorch, whose known deviations show that the suite detects failures."""
     torch = require("torch")
     return Subject(
         "torch",
@@ -115,8 +114,8 @@ TAKERS = ("derives", "import by hand", "example", "class method", "numpy", "torc
 
 
 def on(names):
-    """Runs a check on the classes of these names; without PyTorch where that is
-    not installed, which one test says for all."""
+    """Runs a check on the classes of these names, without PyTorch if it is not installed;
+    one test reports the omission for all checks."""
     absent = importlib.util.find_spec("torch") is None
     here = [name for name in names if not (absent and name == "torch")]
     return pytest.mark.parametrize("subject", here, indirect=True)
@@ -128,13 +127,14 @@ def producers():
 
 
 def consumers():
-    """Runs a check on every class that takes tensors."""
+    """Runs a check on every class that can be constructed from tensors."""
     return on(TAKERS)
 
 
 @pytest.fixture
 def subject(request):
-    """The class of that name. Where it is known to fail the check, it must."""
+    """The class of that name. If the class is known to fail the check, the check must fail.
+    """
     found = SUBJECTS[request.param]()
     check = request.node.originalname
     if check in found.deviations:

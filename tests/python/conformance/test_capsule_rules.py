@@ -1,4 +1,4 @@
-"""The life of a capsule, clause by clause."""
+"""Checks of the life cycle of a capsule, one per clause."""
 
 import ctypes
 import gc
@@ -23,7 +23,8 @@ _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def take(capsule):
-    """Takes a capsule's struct as a consumer does; gives its deleter, bound."""
+    """Takes the struct out of a capsule as a consumer does; returns its deleter, bound to
+    the struct."""
     name = structs.name(capsule)
     address = structs._get_pointer(capsule, name.encode())
     struct = structs.STRUCTS[name].from_address(address)

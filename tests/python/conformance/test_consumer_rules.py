@@ -1,4 +1,5 @@
-"""`from_dlpack`, clause by clause: what a consumer asks for, takes and passes on."""
+"""Checks of `from_dlpack`, one per clause: its requests, the tensors that it accepts, and
+the arguments that it forwards."""
 
 import gc
 
@@ -12,7 +13,7 @@ FUNCTION = "from_dlpack"
 
 
 class Producer(Reference):
-    """The independent producer, which remembers how it was asked."""
+    """The independent producer, which records the keywords of each request."""
 
     def __init__(self, flags=0):
         from struct import pack
@@ -27,7 +28,7 @@ class Producer(Reference):
 
 
 class Old:
-    """A producer of before DLPack 1.0: it knows `stream` and nothing else."""
+    """A producer older than DLPack 1.0: its `__dlpack__` has only the `stream` keyword."""
 
     def __init__(self):
         self.inner = Producer()
@@ -52,18 +53,18 @@ class Failing(Producer):
 
 @pytest.fixture(autouse=True)
 def all_deleted(request):
-    """Every tensor that a consumer took is deleted, and only once."""
+    """Every tensor that a consumer took is deleted exactly once."""
     gc.collect()
     before = reference.alive()
     yield
     if request.node.get_closest_marker("xfail"):
-        return  # what failed is kept alive by its traceback
+        return  # the traceback of a failed check keeps tensors alive
     gc.collect()
     assert reference.alive() <= before
 
 
 def values(tensor):
-    """The elements, by the tensor's own export."""
+    """The elements, read from the tensor's own export."""
     import dlpack_structs as structs
 
     capsule = tensor.__dlpack__(max_version=(1, 0))
@@ -170,7 +171,7 @@ def test_other_major_versions(subject):
 
 
 class OtherMajor(Producer):
-    """A producer of a version that nobody knows yet."""
+    """A producer with a major version newer than any published one."""
 
     def capsule(self, versioned, flags):
         import dlpack_structs as structs

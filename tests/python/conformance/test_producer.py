@@ -1,4 +1,4 @@
-"""`__dlpack__` and `__dlpack_device__`, clause by clause."""
+"""Checks of `__dlpack__` and `__dlpack_device__`, one per clause."""
 
 import inspect
 
@@ -14,7 +14,7 @@ METHOD, DEVICE = "array.__dlpack__", "array.__dlpack_device__"
 
 
 def export(tensor, **keywords):
-    """What a capsule says, and the capsule, which keeps it alive."""
+    """The decoded struct of a capsule, and the capsule, which keeps the struct alive."""
     capsule = tensor.__dlpack__(**keywords)
     return structs.Tensor(capsule), capsule
 

@@ -1,4 +1,4 @@
-"""The exchange table on a class, clause by clause."""
+"""Checks of the exchange table of a class, one per clause."""
 
 import ctypes
 
@@ -12,7 +12,7 @@ TABLE = "DLPackExchangeAPI"
 
 
 class Table(ctypes.Structure):
-    """Header and functions of the table."""
+    """The header and the functions of the table."""
 
     _fields_ = [
         ("major", ctypes.c_uint32),
@@ -27,7 +27,7 @@ class Table(ctypes.Structure):
 
 
 def table(subject):
-    """The table of a class; it need not have one."""
+    """The table of a class; skips the check if the class has none."""
     cls = type(subject.make())
     if not hasattr(cls, ATTRIBUTE):
         pytest.skip(f"{cls.__name__} has no exchange table, which the standard allows")

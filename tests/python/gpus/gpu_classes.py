@@ -1,10 +1,7 @@
-"""Python classes over memory of GPUs: what `stream` means for each vendor, copies
-to the host, and the exchange table.
-
-`cargo xtask test` runs this file on the simulator of `tests/gpu-simulator`, in a
-process of its own. Work is held back by gates, so nothing rests on time: a value
-that was not waited for is the old one.
-"""
+"""Python classes over GPU memory: the meaning of `stream` for each vendor, copies to the
+host, and the exchange table. `cargo xtask test` runs this file on the simulator of
+`tests/gpu-simulator`, in a process of its own. Gates hold work back, so that no test
+depends on timing: a consumer that does not wait reads the old value."""
 
 import ctypes
 import faulthandler
@@ -28,10 +25,10 @@ HOST = 1
 
 @pytest.fixture(params=[vendors.Cuda, vendors.Rocm], ids=lambda vendor: vendor.name)
 def gpu(request):
-    """A vendor's runtime, which is left as it was found."""
+    """A vendor's runtime; checks that the test leaves no error or object behind."""
     found = vendors.simulated(request.param)
     before = vendors.counts(found.calls)
-    faulthandler.dump_traceback_later(60, exit=True)  # A mistake would hang.
+    faulthandler.dump_traceback_later(60, exit=True)  # aborts a deadlocked test
     yield found
     faulthandler.cancel_dump_traceback_later()
     vendors.fail_none(found.calls)
@@ -41,7 +38,7 @@ def gpu(request):
 
 
 class Pending:
-    """Zeros on a stream of their own, which become sevens when a gate opens."""
+    """Zeros on a stream of their own, which are overwritten by sevens when a gate opens."""
 
     def __init__(self, gpu, kind=None):
         self.gpu, self.gate, self.producer = gpu, vendors.Gate(), gpu.stream()
@@ -62,7 +59,7 @@ class Pending:
 
 
 class Consumer:
-    """Another library, which copies what it gets to the host on a stream."""
+    """Another library, which copies an imported tensor to the host on a stream."""
 
     def __init__(self, gpu, stream=None):
         self.gpu, self.own = gpu, stream is None
@@ -96,7 +93,7 @@ def device_of(managed):
 
 
 def test_the_device_is_the_one_of_the_struct(gpu):
-    """Every kind of memory, and every GPU; both structs, and the table's."""
+    """Every kind of memory on every GPU; in both structs, and in the table's."""
     places = [(kind, 0) for kind in gpu.kinds] + [(gpu.gpu, 1)]
     table = Table(gpu.made)
     for kind, index in places:
@@ -116,7 +113,7 @@ def test_the_device_is_the_one_of_the_struct(gpu):
 
 
 def test_a_gpu_that_is_not_there(gpu):
-    """An error, not a guess."""
+    """Unknown memory is an error."""
     for index in (-1, 2, 99):
         with pytest.raises(BufferError):
             gpu.made(4, index=index)
@@ -125,7 +122,7 @@ def test_a_gpu_that_is_not_there(gpu):
 
 
 def test_tvm_ffi_carries_it(gpu):
-    """A library that takes any device: there and back."""
+    """A round trip through a library that accepts any device."""
     tvm_ffi = require("tvm_ffi")
     tensor = gpu.made(4)
     theirs = tvm_ffi.from_dlpack(tensor)
@@ -139,8 +136,8 @@ def test_tvm_ffi_carries_it(gpu):
 
 
 def test_default_streams(gpu):
-    """Nothing, and the vendor's numbers: the stream that is meant reads the value,
-    and the export did not wait for it."""
+    """None, and the special numbers of each vendor: the named stream reads the new value,
+    and the export does not block."""
     for says, stream in gpu.defaults:
         for keywords in ({}, VERSIONED):
             with Pending(gpu) as pending, Consumer(gpu, stream) as consumer:
@@ -162,7 +159,7 @@ def test_a_handle(gpu):
 
 
 def test_its_own_stream(gpu):
-    """Nothing has to be done, and nothing is."""
+    """The consumer uses the producer's stream, so no event is recorded."""
     record = gpu.record.encode()
     with Pending(gpu) as pending, Consumer(gpu, pending.producer) as consumer:
         before = gpu.calls.sim_calls(record)
@@ -175,7 +172,7 @@ def test_its_own_stream(gpu):
 
 
 def test_no_order_was_asked_for(gpu):
-    """-1: the consumer reads the old value, as it would without any hand-off."""
+    """-1: without synchronization, the consumer reads the old value."""
     with Pending(gpu) as pending, Consumer(gpu) as consumer:
         capsule = pending.tensor.__dlpack__(stream=-1, **VERSIONED)
         consumer.enqueue(Tensor(capsule).data)
@@ -185,7 +182,8 @@ def test_no_order_was_asked_for(gpu):
 
 
 def test_numbers_that_are_refused(gpu):
-    """0 of CUDA may mean either default stream; 1 and 2 of ROCm mean nothing."""
+    """0 of CUDA is ambiguous between the two default streams; 1 and 2 of ROCm are reserved.
+    """
     tensor = gpu.made(4)
     for number in gpu.refused:
         with pytest.raises(ValueError, match=f"`stream`.*{number}"):
@@ -199,7 +197,7 @@ def test_numbers_that_are_refused(gpu):
 
 
 def test_a_stream_of_another_gpu():
-    """CUDA says of which context a stream is: it is refused."""
+    """A stream of another CUDA context is rejected."""
     gpu = vendors.simulated(vendors.Cuda)
     tensor, stream = gpu.made(4), gpu.stream_of(1)
     with pytest.raises(BufferError, match="another device or context"):
@@ -208,7 +206,7 @@ def test_a_stream_of_another_gpu():
 
 
 def test_the_runtimes_error_has_its_code(gpu):
-    """A call that fails is named, and nothing was exported."""
+    """If a call of the runtime fails, the error names the call, and nothing is exported."""
     with Consumer(gpu) as consumer:
         tensor = gpu.made(4)
         vendors.fail(gpu.calls, gpu.record, 999)
@@ -221,7 +219,8 @@ def test_the_runtimes_error_has_its_code(gpu):
 
 @pytest.mark.parametrize("keywords", [{}, {"copy": True}], ids=["device", "copy"])
 def test_numpy_gets_a_copy_on_the_host(gpu, keywords):
-    """`dl_device=(1, 0)`: the copy waits for the work, and Python goes on."""
+    """`dl_device=(1, 0)`: the copy waits for pending work while other Python threads run.
+    """
     numpy = require("numpy")
     for kind in gpu.kinds:
         with Pending(gpu, kind) as pending:
@@ -233,7 +232,7 @@ def test_numpy_gets_a_copy_on_the_host(gpu, keywords):
 
 
 def test_a_copy_on_the_host_in_both_structs(gpu):
-    """The struct names the CPU, and a versioned one that it is a copy."""
+    """The struct names the CPU; a versioned struct has the IS_COPIED flag."""
     for keywords in ({}, VERSIONED):
         with Pending(gpu) as pending:
             pending.gate.open_later()
@@ -245,7 +244,7 @@ def test_a_copy_on_the_host_in_both_structs(gpu):
 
 
 def test_what_takes_a_copy(gpu):
-    """`copy=False`, a stream for the host, and other GPUs are refused."""
+    """`copy=False`, a stream for a host destination, and other GPUs are rejected."""
     tensor = gpu.made(4)
     for keywords, error, words in [
         ({"dl_device": (HOST, 0), "copy": False}, BufferError, "takes a copy"),
@@ -260,7 +259,8 @@ def test_what_takes_a_copy(gpu):
 
 
 def test_a_copy_on_the_gpu(gpu):
-    """`copy=True`: other memory of the same GPU, for the consumer's stream."""
+    """`copy=True`: a copy in memory of the same GPU, synchronized with the consumer's
+    stream."""
     with Pending(gpu) as pending, Consumer(gpu) as consumer:
         pending.gate.open_later()
         capsule = pending.tensor.__dlpack__(
@@ -275,8 +275,8 @@ def test_a_copy_on_the_gpu(gpu):
 
 
 def test_numpy_reads_memory_of_the_host_where_it_is(gpu):
-    """Pinned and managed memory: NumPy names no stream and reads at once, so the
-    export has to wait."""
+    """Pinned and managed memory: NumPy passes no stream and reads at once, so the export
+    blocks until pending work is done."""
     numpy = require("numpy")
     for kind in gpu.kinds[1:]:
         with Pending(gpu, kind) as pending:
@@ -291,7 +291,8 @@ def test_numpy_reads_memory_of_the_host_where_it_is(gpu):
 
 
 def test_an_import_is_for_the_default_stream(gpu):
-    """From ours, through an import, to a consumer: each is ordered after the last."""
+    """Our tensor, imported and exported again: each consumer is ordered after the work
+    before it."""
     with Pending(gpu) as pending, Consumer(gpu) as consumer:
         taken = gpu.taken.from_dlpack(pending.tensor)
         assert taken.data_ptr == pending.tensor.data_ptr
@@ -303,7 +304,8 @@ def test_an_import_is_for_the_default_stream(gpu):
 
 
 def test_an_import_that_asks_the_runtime(gpu):
-    """Memory of the host that says to be a GPU's, and of one kind that says another."""
+    """Host memory whose tensor claims a GPU, and memory of one kind that claims another,
+    are rejected."""
     for kind in gpu.kinds:
         with pytest.raises(BufferError, match="no enabled backend"):
             gpu.taken.from_dlpack(testing.OnDevice(kind))
@@ -315,7 +317,7 @@ def test_an_import_that_asks_the_runtime(gpu):
 
 
 def test_the_table_names_the_current_stream(gpu):
-    """NULL is the default stream; a thread that entered one works on that."""
+    """NULL is the default stream; a thread that entered a stream uses that stream."""
     table, stream = Table(gpu.made), gpu.stream()
     assert [table.stream(kind, 0) for kind in gpu.kinds] == [None] * len(gpu.kinds)
     assert table.stream(gpu.gpu, 1) is None and table.stream(HOST, 0) is None
@@ -338,8 +340,8 @@ def test_the_table_names_the_current_stream(gpu):
 
 
 def test_the_table_orders_before_the_current_stream(gpu):
-    """Its functions do not wait: who takes a tensor works on the stream it names,
-    which lasts as long as the tensor."""
+    """The table's functions do not block: the consumer of a tensor works on the current
+    stream, which lives as long as the tensor."""
     table = Table(gpu.made)
     for export in ("from_object", "view"):
         with Consumer(gpu) as consumer, Pending(gpu) as pending:
@@ -359,7 +361,7 @@ def test_the_table_orders_before_the_current_stream(gpu):
 
 
 def test_the_table_allocates_on_every_device_of_the_class(gpu):
-    """Zeros, in memory that the runtime knows as that device's."""
+    """Zeros, in memory that the runtime allocated on that device."""
     table = Table(gpu.made)
     for device in [*((kind, 0) for kind in gpu.kinds), (gpu.gpu, 1), (HOST, 0)]:
         managed = table.allocate([vendors.COUNT], device=device)
@@ -386,7 +388,7 @@ def test_the_table_allocates_on_every_device_of_the_class(gpu):
 
 
 def test_the_last_owner_is_a_thread_that_knows_no_gpu(gpu):
-    """A deleter on a thread without a context: it has none afterwards."""
+    """A deleter on a thread without a current context leaves the thread without one."""
     from dlpack_testing import take
 
     taken = take(gpu.made(4).__dlpack__(**VERSIONED))
@@ -407,8 +409,8 @@ def test_the_last_owner_is_a_thread_that_knows_no_gpu(gpu):
 
 
 def test_memory_is_freed_after_the_consumers_work(gpu):
-    """The consumer releases the tensor while its copy has yet to begin. The free
-    waits for the device, and Python goes on: the gate is a function of Python's."""
+    """The consumer releases the tensor before its copy has started. The free waits for the
+    device while other Python threads run: the gate is a Python function."""
     with Consumer(gpu) as consumer:
         tensor, gate = gpu.made(vendors.COUNT), vendors.Gate()
         gpu.fill(tensor.data_ptr, SEVEN, vendors.COUNT, 0)
@@ -425,7 +427,8 @@ def test_memory_is_freed_after_the_consumers_work(gpu):
 
 
 def test_the_script_for_a_gpu_as_far_as_it_goes(monkeypatch):
-    """What it shows without PyTorch and CuPy, which run on no simulator."""
+    """The checks of the script that run without PyTorch and CuPy, which cannot use the
+    simulator."""
     vendors.simulated(vendors.Cuda)
     monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "gpu"))
     evidence = __import__("evidence")

@@ -1,4 +1,4 @@
-"""array-api-strict: the standard, and nothing but the standard."""
+"""array-api-strict: an implementation of the standard without extensions."""
 
 import pytest
 from conftest import check_leaks, require
@@ -10,7 +10,7 @@ numpy = require("numpy")
 
 
 def test_it_takes_ours():
-    """With every keyword that its newest revision knows."""
+    """With every keyword of its newest revision."""
     strict.set_array_api_strict_flags(api_version="2025.12")
     tensor = Tensor([[1.0, 2.0], [3.0, 4.0]], "float32")
     taken = strict.from_dlpack(tensor)
@@ -23,7 +23,7 @@ def test_it_takes_ours():
 
 
 def test_we_take_its_arrays():
-    """Views too."""
+    """Views are imported too."""
     array = strict.reshape(strict.arange(6, dtype=strict.float32), (2, 3))
     for view in (array, array[:, ::-1], strict.permute_dims(array, (1, 0))):
         ours = from_dlpack(view)
@@ -32,12 +32,12 @@ def test_we_take_its_arrays():
 
 
 def test_read_only_is_kept():
-    """Nobody writes what nobody may write."""
+    """A read-only tensor stays read-only in both directions."""
     taken = strict.from_dlpack(Frozen([1.0, 2.0]))
     with pytest.raises(ValueError, match="read-only"):
         taken[0] = strict.asarray(5.0, dtype=strict.float32)
 
 
 def test_nothing_is_left():
-    """Its arrays let go of ours."""
+    """Its arrays release our tensors."""
     check_leaks(lambda: strict.from_dlpack(Frozen([1.0, 2.0])))

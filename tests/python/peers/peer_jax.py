@@ -1,4 +1,4 @@
-"""JAX: the old protocol (0.10) here, the new one (0.12) where it is installed."""
+"""JAX: the legacy protocol (0.10) here, the versioned one (0.12) if installed."""
 
 import numpy
 import pytest
@@ -11,7 +11,7 @@ NEW = tuple(map(int, jax.__version__.split(".")[:2])) >= (0, 12)
 
 
 class Asked:
-    """Remembers how our class was asked."""
+    """Records the keywords with which our class was called."""
 
     def __init__(self, tensor):
         self.tensor, self.calls = tensor, []
@@ -25,14 +25,15 @@ class Asked:
 
 
 def test_which_protocol_it_speaks():
-    """0.10 asks for the legacy capsule, 0.12 says a version."""
+    """0.10 requests the legacy capsule; 0.12 passes `max_version`."""
     asked = Asked(Tensor([1.0, 2.0], "float32"))
     jax.dlpack.from_dlpack(asked)
     assert ("max_version" in asked.calls[0]) == NEW
 
 
 def test_it_takes_ours():
-    """Aligned memory is not copied; what is read-only, only by the old protocol."""
+    """Aligned memory is not copied, except that the legacy protocol copies read-only
+    memory."""
     tensor = Tensor([[1.0, 2.0], [3.0, 4.0]], "float32")
     taken = jax.dlpack.from_dlpack(tensor)
     assert taken.unsafe_buffer_pointer() == tensor.data_ptr
@@ -45,8 +46,8 @@ def test_it_takes_ours():
 
 
 def test_we_take_its_arrays():
-    """They are immutable. 0.12 says so; 0.10 exports the legacy struct, which cannot, and
-    is read-only for that."""
+    """Its arrays are immutable. 0.12 sets the read-only flag; 0.10 exports the legacy
+    struct, which has no flags and is imported as read-only."""
     array = jax.numpy.arange(6.0, dtype="float32").reshape(2, 3)
     ours = from_dlpack(array)
     assert ours.data_ptr == array.unsafe_buffer_pointer()
@@ -57,7 +58,7 @@ def test_we_take_its_arrays():
 
 
 def test_bfloat16_both_ways():
-    """Which NumPy could not carry."""
+    """Types that NumPy does not have."""
     array = jax.numpy.asarray([1.0, 2.5], dtype="bfloat16")
     ours = from_dlpack(array)
     assert ours.dtype == "bfloat16" and ours.tolist() == [1.0, 2.5]
@@ -65,14 +66,14 @@ def test_bfloat16_both_ways():
 
 
 def test_its_refusals_are_its_own():
-    """Strides that are no permutation of compact ones."""
+    """Strides that are not a permutation of contiguous ones."""
     view = Tensor([1.0, 2.0, 3.0, 4.0], "float32").as_strided((2,), (2,))
     with pytest.raises(Exception, match="strid"):
         jax.dlpack.from_dlpack(view)
 
 
 def test_nothing_is_left():
-    """Its arrays let go of ours."""
+    """Its arrays release our tensors."""
 
     def rounds():
         jax.dlpack.from_dlpack(Writable([1.0, 2.0])).block_until_ready()

@@ -10,7 +10,7 @@ import mlx.core as mx  # noqa: E402
 
 
 def test_it_takes_ours():
-    """By value: it copies all that comes from outside."""
+    """It copies every imported tensor."""
     tensor = Tensor([[1.0, 2.0], [3.0, 4.0]], "float32").as_strided((2, 2), (1, 2))
     taken = mx.from_dlpack(tensor)
     assert taken.tolist() == [[1.0, 3.0], [2.0, 4.0]]
@@ -18,7 +18,7 @@ def test_it_takes_ours():
 
 
 def test_we_take_its_arrays():
-    """Without a copy; bfloat16 too."""
+    """We import its arrays without a copy; bfloat16 too."""
     array = mx.array([[1.0, 2.0], [3.0, 4.0]])
     ours = from_dlpack(array)
     assert ours.tolist() == [[1.0, 2.0], [3.0, 4.0]]

@@ -27,7 +27,7 @@ TYPES = {
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_to_itself(dtype):
-    """The type of the message is found from the tensor's."""
+    """mpi4py derives the message type from the tensor's element type."""
     sent = Tensor(TYPES[dtype], dtype)
     received = Tensor.zeros([2], dtype)
     WORLD.Sendrecv(sent, WORLD.rank, 1, received, WORLD.rank, 1)
@@ -35,7 +35,7 @@ def test_to_itself(dtype):
 
 
 def test_read_only_tensors_are_sent():
-    """Nobody writes what is sent."""
+    """A read-only tensor can be sent."""
     sent = Tensor([1.0, 2.0], "float32", read_only=True)
     received = Tensor.zeros([2], "float32")
     WORLD.Sendrecv(sent, WORLD.rank, 1, received, WORLD.rank, 1)
@@ -43,7 +43,7 @@ def test_read_only_tensors_are_sent():
 
 
 def test_read_only_tensors_are_not_received_into():
-    """It asks for the versioned capsule, finds the flag, and refuses."""
+    """It requests the versioned capsule, reads the flag, and rejects the tensor."""
     target = Tensor([7.0, 8.0], "float32", read_only=True)
     sent = Tensor([1.0, 2.0], "float32")
     with pytest.raises(BufferError, match="not writable"):
@@ -52,7 +52,7 @@ def test_read_only_tensors_are_not_received_into():
 
 
 def test_strided_tensors_are_refused_in_its_words():
-    """It wants contiguous ones."""
+    """It requires contiguous tensors."""
     view = Tensor([1.0, 2.0, 3.0, 4.0], "float32").as_strided((2,), (2,))
     with pytest.raises(BufferError, match="not contiguous"):
         WORLD.Sendrecv(view, WORLD.rank, 1, Tensor.zeros([2], "float32"), WORLD.rank, 1)

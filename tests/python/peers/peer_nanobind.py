@@ -22,7 +22,7 @@ def test_it_takes_a_writable_tensor():
 
 
 def test_it_refuses_to_write_what_is_read_only():
-    """And takes it where it asks for no more than reading."""
+    """A read-only tensor is accepted by a function that only reads."""
     frozen = Frozen([1.0, 2.0])
     with pytest.raises(TypeError):
         peer.take(frozen)
@@ -30,7 +30,7 @@ def test_it_refuses_to_write_what_is_read_only():
 
 
 def test_it_makes_a_tensor():
-    """Which we take without a copy, and know for read-only if it is."""
+    """We import it without a copy and keep its read-only flag."""
     owner = Tensor([1.0, 2.0, 3.0, 4.0], "float32")
     for read_only in (False, True):
         made = peer.make(owner.data_ptr, [2, 2], [1, 2], 2, 32, 1, read_only, owner)
@@ -40,7 +40,7 @@ def test_it_makes_a_tensor():
 
 
 def test_there_and_back():
-    """What it got from us and gives back is ours again."""
+    """A tensor that it imported from us and returns has our class again."""
     tensor = Tensor([1.0, 2.0], "float32")
     back = from_dlpack(peer.echo(tensor))
     assert back.data_ptr == tensor.data_ptr and back.tolist() == [1.0, 2.0]

@@ -1,4 +1,4 @@
-"""TensorFlow: bare legacy capsules, compact and aligned."""
+"""TensorFlow: bare legacy capsules of row-major, aligned tensors."""
 
 import pytest
 from conftest import require
@@ -9,7 +9,7 @@ dlpack = tf.experimental.dlpack
 
 
 def test_it_takes_our_capsule():
-    """And computes in our memory."""
+    """It computes in our memory."""
     tensor = Tensor([[1.0, 2.0], [3.0, 4.0]], "float32")
     taken = dlpack.from_dlpack(tensor.__dlpack__())
     assert (taken + 1).numpy().tolist() == [[2.0, 3.0], [4.0, 5.0]]
@@ -17,7 +17,7 @@ def test_it_takes_our_capsule():
 
 
 def test_we_take_its_tensors():
-    """Its method, and the capsule of its function."""
+    """The tensor's method, and the capsule of its function."""
     tensor = tf.constant([[1, 2], [3, 4]], tf.int32)
     ours = from_dlpack(tensor)
     assert ours.tolist() == [[1, 2], [3, 4]] and ours.dtype == "int32"
@@ -26,7 +26,7 @@ def test_we_take_its_tensors():
 
 
 def test_a_capsule_is_taken_once():
-    """The second time it is refused, by us and by it."""
+    """A capsule that was consumed is rejected by us and by TensorFlow."""
     capsule = Tensor([1.0], "float32").__dlpack__()
     dlpack.from_dlpack(capsule)
     with pytest.raises(Exception):
@@ -36,7 +36,7 @@ def test_a_capsule_is_taken_once():
 
 
 def test_strides_are_refused_in_its_words():
-    """It has none."""
+    """It has no exchange table."""
     view = Tensor([[1.0, 2.0], [3.0, 4.0]], "float32").as_strided((2, 2), (1, 2))
     with pytest.raises(tf.errors.InvalidArgumentError, match="strides"):
         dlpack.from_dlpack(view.__dlpack__())

@@ -9,7 +9,7 @@ torch = require("torch")
 
 
 def test_import_through_its_table():
-    """No copy, any strides; also of a subclass."""
+    """Without a copy, with any strides; also of a subclass."""
     tensor = torch.arange(6, dtype=torch.float32).reshape(2, 3)
     for view in (tensor, tensor.T, tensor[:, 1:], torch.nn.Parameter(tensor).detach()):
         ours = from_dlpack(view)
@@ -18,7 +18,7 @@ def test_import_through_its_table():
 
 
 def test_writes_are_seen():
-    """It is the same memory."""
+    """The imported tensor has the same address."""
     tensor = torch.zeros(3)
     ours = from_dlpack(tensor)
     tensor[1] = 5
@@ -32,7 +32,7 @@ def test_export_into_its_class():
 
 
 def test_a_kernel_between_its_tensors():
-    """Three tensors in, one out that it allocated."""
+    """A kernel takes three tensors and returns one that PyTorch allocated."""
     a, b, c = (torch.full((2, 3), value) for value in (2.0, 3.0, 4.0))
     out = testing.fused(a, b, c)
     assert type(out) is torch.Tensor and torch.equal(out, torch.full((2, 3), 10.0))
@@ -123,11 +123,11 @@ def test_nothing_is_left():
 
 
 def test_a_refusal_leaves_no_tensor():
-    """Its table fails without a call of the deleter, and may still make one for
-    all that anybody knows: the tensor is released, a small relay stays."""
+    """Its table fails without calling the deleter, and might still call it later: the
+    tensor is released, and a small relay block stays allocated."""
     before = counters()
     for _ in range(20):
-        # Its table says RuntimeError where its `from_dlpack` says BufferError.
+        # Its table raises RuntimeError, its `from_dlpack` BufferError.
         with pytest.raises((BufferError, RuntimeError), match="Unsupported code"):
             testing.hand_to(torch.Tensor, "float6_e2m3fn")
     after = counters()

@@ -1,4 +1,4 @@
-"""tvm-ffi in the middle: functions that get our objects, and give them back."""
+"""tvm-ffi as an intermediary: functions that take our objects and return them."""
 
 import pytest
 from conftest import nothing_left, require
@@ -9,12 +9,12 @@ tvm_ffi = require("tvm_ffi")
 
 @pytest.fixture
 def echo():
-    """A function of tvm-ffi that gives back what it gets."""
+    """A tvm-ffi function that returns its argument."""
     return tvm_ffi.get_global_func("testing.echo")
 
 
 def test_a_call_gives_back_our_class(echo):
-    """In and out through the table of the class, at the same address."""
+    """Import and export through the table of the class keep the address."""
     tensor = Tensor([[1.0, 2.0], [3.0, 4.0]], "float32")
     back = echo(tensor)
     assert type(back) is Tensor
@@ -22,7 +22,7 @@ def test_a_call_gives_back_our_class(echo):
 
 
 def test_a_function_of_python_gets_its_tensor():
-    """What is registered in Python is called with a tensor of tvm-ffi."""
+    """A function registered in Python receives a tvm-ffi tensor."""
     seen = []
 
     def look(tensor):
@@ -34,7 +34,7 @@ def test_a_function_of_python_gets_its_tensor():
 
 
 def test_nothing_is_left(echo):
-    """A thousand calls, and nothing more than before."""
+    """A thousand calls leave nothing behind."""
     tensor = Tensor([1.0, 2.0], "float32")
     with nothing_left():
         for _ in range(1000):
@@ -42,7 +42,7 @@ def test_nothing_is_left(echo):
 
 
 def test_from_and_to():
-    """Its own tensors come and go without a copy."""
+    """Its own tensors are exchanged without a copy."""
     tensor = tvm_ffi.from_dlpack(Tensor([1.0, 2.0], "float32"))
     ours = from_dlpack(tensor)
     assert ours.data_ptr == tensor.data_ptr() and ours.tolist() == [1.0, 2.0]
