@@ -1,5 +1,5 @@
-"""`dlpack_conformance`: every kind of verdict, on importers that are broken on
-purpose, and what its command line says."""
+"""`dlpack_conformance`: every kind of verdict, from importers that are broken on purpose,
+and the output of its command line."""
 
 import json
 import os
@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch):
-    """Child processes import what these tests import."""
+    """Lets child processes import the modules that these tests import."""
     monkeypatch.setenv("PYTHONPATH", f"{HERE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
 
 
@@ -35,24 +35,26 @@ def rows_of(function, names=FEW, **keywords):
 
 
 def findings_of(function, names=FEW, **keywords):
-    """What was found, by name of the case."""
+    """The findings, by name of the case."""
     rows = rows_of(function, names, **keywords)
     return {name: row.got for name, row in rows.items() if row.finding}
 
 
 def test_what_cannot_be_is_accepted():
-    """Only that is a finding."""
+    """An importer that accepts every tensor has findings only for the tensors that must be
+    rejected."""
     assert findings_of("takes_everything") == {NEGATIVE: "accepted"}
 
 
 def test_what_is_sound_is_refused():
-    """Only that is a finding."""
+    """An importer that rejects every tensor has findings only for the tensors that must be
+    accepted."""
     refused = "refused (BufferError)"
     assert findings_of("refuses_everything") == {ORDINARY: refused, EMPTY: refused}
 
 
 def test_a_panic():
-    """Is no refusal."""
+    """A Rust panic does not count as a rejection."""
     found = findings_of("panics")
     assert found == dict.fromkeys(FEW, "panicked")
 
@@ -61,43 +63,46 @@ def test_a_panic():
     ("function", "how"), [("crashes", "SIGABRT"), ("exits", "exit status 7")]
 )
 def test_a_crash(function, how):
-    """Is one of every case, and the next case has a new process."""
+    """Every case that crashes has the verdict, and the next case runs in a new process."""
     assert findings_of(function) == dict.fromkeys(FEW, f"crashed ({how})")
 
 
 def test_the_last_words_of_a_library():
-    """Are its reason, and not the frames below it."""
+    """The message of an aborting library is the reason; the stack frames below it are left
+    out."""
     row = rows_of("crashes_with_a_trace", {ORDINARY})[ORDINARY]
     assert row.detail == "Check failed: rank <= 8"
 
 
 def test_a_hang():
-    """Ends after the time that a case may take."""
+    """A case that exceeds the time limit ends with a verdict."""
     rows = rows_of("hangs", {ORDINARY, NEGATIVE}, seconds=0.3)
     assert {row.got for row in rows.values()} == {"hung"}
     assert all("0.3 s" in row.detail and row.finding for row in rows.values())
 
 
 def test_a_leak():
-    """Of what was taken."""
+    """Accepted tensors whose deleter never runs are reported."""
     found = findings_of("leaks", {ORDINARY, NEGATIVE})
     assert found == dict.fromkeys((ORDINARY, NEGATIVE), "accepted, leaked")
 
 
 @pytest.mark.parametrize("function", ["deletes_twice", "forgets_to_rename"])
 def test_a_deleter_that_is_called_twice(function):
-    """By the importer, or by the capsule that it left as it was."""
+    """A second call of the deleter is found, whether by the importer or by the capsule that
+    it did not rename."""
     assert findings_of(function)[ORDINARY] == "accepted, deleted twice"
 
 
 def test_a_deleter_that_is_called_later_again():
-    """Found at the end, for the case that it was of."""
+    """The second call is found at the end of the run, and reported for the case that owns
+    the deleter."""
     found = findings_of("deletes_again_later", {ORDINARY, EMPTY})
     assert found == {ORDINARY: "accepted, deleted twice, later"}
 
 
 def test_a_tensor_that_is_somebody_elses():
-    """Is not to be deleted."""
+    """Calling the deleter of a capsule that was already consumed is a finding."""
     name = "object: capsule whose tensor was taken"
     assert findings_of("deletes_what_was_taken", {name}) == {
         name: "accepted, deleted, not its own"
@@ -105,28 +110,28 @@ def test_a_tensor_that_is_somebody_elses():
 
 
 def test_a_read_after_the_deleter():
-    """Says of what."""
+    """The verdict names the memory that was read."""
     row = rows_of("reads_after_delete", {ORDINARY})[ORDINARY]
     assert row.finding and row.got == "crashed (SIGSEGV), read after delete"
     assert row.detail.startswith("the struct after the deleter was accessed")
 
 
 def test_a_read_beyond_the_end():
-    """Says of what."""
+    """The verdict names the array that was read beyond its end."""
     row = rows_of("reads_too_far", {ORDINARY})[ORDINARY]
     assert row.finding and row.got == "crashed (SIGSEGV), read beyond the end"
     assert row.detail.startswith("the shape beyond its end was accessed")
 
 
 def test_a_null_that_is_followed():
-    """Is named as that."""
+    """The verdict states that NULL was dereferenced."""
     name = "struct: NULL shape of 1"
     row = rows_of("follows_null", {name})[name]
     assert row.finding and row.got == "crashed (SIGSEGV), NULL followed"
 
 
 def test_each_crash_has_its_own_reason():
-    """What was said of the case before is not said of the next one."""
+    """The message of one crash is not reported for the next one."""
     name = "struct: NULL shape of 1"
     rows = rows_of("crashes_in_two_ways", {name, NEGATIVE})
     assert rows[name].got == "crashed (SIGSEGV), NULL followed"
@@ -134,7 +139,8 @@ def test_each_crash_has_its_own_reason():
 
 
 def test_the_context_is_the_producers():
-    """It is not NULL, and not to be read; but where it is NULL, the deleter runs too."""
+    """`manager_ctx` must not be dereferenced. If it is NULL, the deleter must run all the
+    same."""
     rows = rows_of("follows_the_context", {ORDINARY, NO_CONTEXT})
     assert rows[NO_CONTEXT].outcome == "accepted" and not rows[NO_CONTEXT].finding
     assert rows[ORDINARY].finding
@@ -145,14 +151,15 @@ def test_the_context_is_the_producers():
 
 
 def test_wrong_elements():
-    """Are found by what the result exports."""
+    """Wrong elements are found in the tensor that the result exports."""
     row = rows_of("forgets_the_offset", {OFFSET})[OFFSET]
     assert row.finding and row.got == "accepted, wrong values"
     assert "[0, 1, 2] in place of [3, 4, 5]" in row.detail
 
 
 def test_a_crash_in_company():
-    """Is looked at again alone, and still told."""
+    """A case that crashes only after other cases is run again alone, and the crash is still
+    reported."""
     rows = rows_of("crashes_in_company")
     first, second, third = rows.values()
     assert first.outcome == third.outcome == "accepted"
@@ -163,7 +170,7 @@ def test_a_crash_in_company():
 
 
 def test_what_is_not_asked_for_is_not_counted():
-    """A consumer of the legacy struct never sees the other one."""
+    """A consumer of the legacy struct never sees the versioned one."""
     rows = rows_of("asks_for_legacy", {NEGATIVE}).values()
     assert [(row.outcome, row.mark, row.finding) for row in rows] == [
         ("not asked for", "n/a", False)
@@ -171,14 +178,15 @@ def test_what_is_not_asked_for_is_not_counted():
 
 
 def test_undefined_cases_are_shown_and_not_counted():
-    """Whatever comes of them."""
+    """Cases that the standard leaves undefined have no findings, whatever the outcome."""
     name = "struct: ndim 2147483647, shape nowhere"
     row = rows_of("crashes", {name})[name]
     assert row.got == "crashed (SIGABRT)" and row.mark == "shown" and not row.finding
 
 
 def test_who_never_asks_has_taken_nothing():
-    """A value without a tensor behind it is no verdict, unless there was none to ask for."""
+    """An importer that never calls `__dlpack__` has no verdict, except for objects that
+    have no `__dlpack__`."""
     name = "object: object without methods"
     rows = rows_of("asks_for_nothing", {ORDINARY, NEGATIVE, name})
     assert [rows[case].mark for case in (ORDINARY, NEGATIVE)] == ["n/a", "n/a"]
@@ -187,7 +195,7 @@ def test_who_never_asks_has_taken_nothing():
 
 
 def test_giving_up():
-    """After as many hangs in a row as one likes; what was met has its row."""
+    """The run stops after `give_up` consecutive hangs; cases that ran have their rows."""
     seen = []
     rows = tool.check("broken_importers:hangs", seconds=0.1, give_up=2, progress=seen.append)
     assert [row.got for row in rows] == ["hung", "hung"] and rows == seen
@@ -197,7 +205,7 @@ COMMAND = [sys.executable, "-m", "dlpack_conformance"]
 
 
 def command(*arguments):
-    """The command line, in a process."""
+    """Runs the command line in a process of its own."""
     options = {"capture_output": True, "text": True, "timeout": 120}
     done = subprocess.run([*COMMAND, *arguments], **options)
     return done.returncode, done.stdout, done.stderr
@@ -220,7 +228,7 @@ def test_the_command_line():
 
 
 def test_json():
-    """Says all that there is."""
+    """The JSON holds every field."""
     status, out, _ = command("broken_importers:takes_everything", "--only", NEGATIVE, "--json")
     row = next(row for row in json.loads(out) if row["case"] == NEGATIVE)
     assert status == 1 and row["clause"] == "DLTensor.shape"
@@ -228,7 +236,7 @@ def test_json():
 
 
 def test_the_list():
-    """Names every case, with what is owed, and says what clauses mean."""
+    """The list names every case with its requirement, and explains the clauses."""
     status, out, _ = command("--list")
     assert status == 0
     for trial in tool.trials():
@@ -253,13 +261,13 @@ def test_the_list():
     ],
 )
 def test_wrong_command_lines(arguments, words):
-    """Say what is wrong, with status 2."""
+    """Invalid arguments are reported, with status 2."""
     status, out, err = command(*arguments)
     assert status == 2 and words in err and out == ""
 
 
 def test_a_module_that_ends_the_process(tmp_path, monkeypatch):
-    """Has no importer, and its last words are shown."""
+    """If the import ends the process, the error shows the last output."""
     words = "import os, sys\nprint('the library is broken', flush=True)\nos.abort()\n"
     (tmp_path / "ends_at_once.py").write_text(words)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
@@ -277,20 +285,21 @@ def test_a_module_that_ends_the_process(tmp_path, monkeypatch):
     ],
 )
 def test_notes(function, words):
-    """Say what makes a table of little use: a wrapper that does not fit, for one."""
+    """The notes name the causes of a meaningless table, such as a wrapper with the wrong
+    signature."""
     _, _, err = command(f"broken_importers:{function}", "--only", "an ordinary one")
     assert words in err
 
 
 def test_an_importer_that_never_answers():
-    """Is not waited for hundreds of times."""
+    """An importer that never returns does not cost one time limit for each case."""
     status, out, err = command("broken_importers:hangs", "--seconds", "0.1")
     assert status == 1 and "5 cases, 0 ok, 5 findings" in out
     assert "stopped: 5 cases in a row hung" in err
 
 
 def test_who_reads_no_further():
-    """A closed pipe is no error."""
+    """A closed pipe is not an error."""
     arguments = [*COMMAND, "--list"]
     with subprocess.Popen(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -301,7 +310,7 @@ def test_who_reads_no_further():
 
 
 def test_an_interrupt(tmp_path, monkeypatch):
-    """Shows what was met until then."""
+    """An interrupted run prints the rows that it has."""
     begun = tmp_path / "begun"
     monkeypatch.setenv("DLPACK_HANGS", str(begun))
     importer = "broken_importers:hangs_and_says_so"
@@ -311,8 +320,8 @@ def test_an_interrupt(tmp_path, monkeypatch):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell without job control starts background commands with SIGINT ignored,
-        # and children inherit that.
+        # A shell without job control starts background commands with SIGINT ignored, and
+        # child processes inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     with process:

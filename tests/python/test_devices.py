@@ -1,8 +1,6 @@
-"""Tensors of a device that works on its own, seen from Python.
-
-The device is the accelerator of `examples/new-device`: threads of its own, and
-memory that the host cannot touch. A gate holds its work back.
-"""
+"""Tensors of an asynchronous device, seen from Python. The device is the accelerator of
+`examples/new-device`, with threads of its own and memory that the host cannot access. A
+gate holds its work back."""
 
 import faulthandler
 import gc
@@ -19,7 +17,7 @@ NPU = (12, 0)
 
 @pytest.fixture(autouse=True)
 def idle():
-    """Leaves when the streams of a test are at their end: other tests count memory."""
+    """Waits until the streams of a test are idle, because other tests count memory."""
     yield
     deadline = time.monotonic() + 10
     while npu_streams() > 1 and time.monotonic() < deadline:
@@ -34,7 +32,7 @@ def opened():
 
 
 def test_the_device_is_the_one_of_the_struct():
-    """`__dlpack_device__`, and the struct, name the device; `data` is its handle."""
+    """`__dlpack_device__` and the struct name the device; `data` is its handle."""
     tvm_ffi = require("tvm_ffi")
     tensor = OnNpu([2, 3], 1.5, opened())
     assert tensor.__dlpack_device__() == NPU
@@ -44,7 +42,7 @@ def test_the_device_is_the_one_of_the_struct():
 
 
 def test_a_copy_on_the_host_waits_for_the_work():
-    """NumPy gets the elements as they are when the pending kernel is done."""
+    """NumPy reads the elements after the pending kernel is done."""
     numpy = require("numpy")
     gate = Gate()
     tensor = OnNpu([2, 3], 1.5, gate)
@@ -56,7 +54,7 @@ def test_a_copy_on_the_host_waits_for_the_work():
 
 
 def test_python_goes_on_while_a_device_is_waited_for():
-    """The gate is opened by a thread of Python, which runs because the wait lets it."""
+    """A Python thread opens the gate; it can run because the wait releases the GIL."""
     numpy = require("numpy")
     for export in (
         lambda tensor: numpy.from_dlpack(tensor, device="cpu"),
@@ -65,7 +63,7 @@ def test_python_goes_on_while_a_device_is_waited_for():
         gate = Gate()
         tensor = OnNpu([4], 1.5, gate)
         opener = threading.Timer(0.02, gate.open)
-        faulthandler.dump_traceback_later(30, exit=True)  # A mistake would hang.
+        faulthandler.dump_traceback_later(30, exit=True)  # aborts a deadlocked test
         opener.start()
         export(tensor)
         faulthandler.cancel_dump_traceback_later()
@@ -98,14 +96,14 @@ def test_legacy_consumers_get_copies_too():
     ],
 )
 def test_what_the_device_cannot_do(keywords, words):
-    """A journey that nobody can make is a BufferError."""
+    """A copy to a device that the backend cannot reach is a BufferError."""
     tensor = OnNpu([4], 2.0, opened())
     with pytest.raises(BufferError, match=words):
         tensor.__dlpack__(max_version=(1, 0), **keywords)
 
 
 def test_a_copy_stays_on_the_device():
-    """`copy=True` alone is a copy in other memory of the same device."""
+    """`copy=True` alone copies to other memory of the same device."""
     consumer = NpuConsumer()
     gate = Gate()
     tensor = OnNpu([4], 2.0, gate)
@@ -117,27 +115,29 @@ def test_a_copy_stays_on_the_device():
 
 
 def test_numpy_needs_to_be_told():
-    """Without `device="cpu"` NumPy refuses the device; it does not read the memory."""
+    """Without `device="cpu"` NumPy rejects the device and does not read the memory."""
     numpy = require("numpy")
     with pytest.raises((BufferError, RuntimeError)):
         numpy.from_dlpack(OnNpu([4], 2.0, opened()))
 
 
 def test_a_hand_off_does_not_wait():
-    """The consumer's stream waits, not Python: the gate is closed until the end."""
+    """The consumer's stream waits and Python does not: the gate stays closed until the end.
+    """
     gate = Gate()
     consumer = NpuConsumer()
     tensor = OnNpu([4], 2.0, gate)
     capsule = tensor.__dlpack__(max_version=(1, 0), stream=consumer.stream)
     consumer.enqueue_sum(take(capsule))
-    # The consumer has released its tensor, and nobody else has the memory.
+    # The consumer has released its tensor, and there is no other owner.
     del tensor, capsule
     gate.open()
     assert consumer.result() == 8.0
 
 
 def test_without_a_stream_the_work_is_done():
-    """`stream=None` waits on the host, so any stream finds the elements."""
+    """`stream=None` blocks the host until the work is done, so any stream may read the
+    elements."""
     gate = Gate()
     consumer = NpuConsumer()
     tensor = OnNpu([4], 2.0, gate)
@@ -147,7 +147,7 @@ def test_without_a_stream_the_work_is_done():
 
 
 def test_its_own_stream_is_no_journey():
-    """The producer's own stream may be named, with work pending on it."""
+    """The consumer may name the producer's own stream, with work pending on it."""
     gate = Gate()
     tensor = OnNpu([4], 2.0, gate)
     tensor.__dlpack__(max_version=(1, 0), stream=tensor.stream)
@@ -156,21 +156,23 @@ def test_its_own_stream_is_no_journey():
 
 @pytest.mark.parametrize("stream", [0, -1])
 def test_streams_that_are_none(stream):
-    """0 is no stream here, and for -1 nobody could say when the memory is free."""
+    """0 is not a stream of this device; for -1, the device could not determine when the
+    memory may be freed."""
     tensor = OnNpu([4], 2.0, opened())
     with pytest.raises(ValueError, match="`stream`"):
         tensor.__dlpack__(max_version=(1, 0), stream=stream)
 
 
 def test_a_stream_that_is_gone():
-    """What the device refuses is a BufferError with its code."""
+    """An error of the device is a BufferError with its code."""
     tensor = OnNpu([4], 2.0, opened())
     with pytest.raises(BufferError, match="`find_stream` returned 2 for ext_dev:0"):
         tensor.__dlpack__(max_version=(1, 0), stream=closed_npu_stream())
 
 
 def test_the_exchange_table():
-    """It names the current stream, and its allocator gives memory of the device."""
+    """The table returns the current stream, and its allocator allocates memory of the
+    device."""
     from dlpack_structs import DLManagedTensorVersioned
     from exchange_table import Table, delete
 

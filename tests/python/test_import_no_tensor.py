@@ -1,4 +1,4 @@
-"""`python::from_dlpack` of what is no tensor: which error arrives, and what it says."""
+"""`python::from_dlpack` of objects that are not tensors: the exception and its message."""
 
 import array
 import operator
@@ -13,19 +13,20 @@ from dlpack_testing import Writable
 
 @pytest.mark.parametrize("object", [1, None, "text", [1.0], object()])
 def test_no_producer(object):
-    """As the standard says: AttributeError."""
+    """AttributeError, as the standard requires."""
     with pytest.raises(AttributeError, match="__dlpack__"), nothing_left():
         testing.import_tensor(object)
 
 
 def of_numbers():
-    """What NumPy makes a tensor of, with its elements."""
+    """Objects that NumPy can convert to a tensor, and their elements."""
     np = require("numpy")
 
     class Image:
-        """As in Pillow, and as pandas has `__array__`."""
+        """An object with `__array_interface__` as in Pillow, or with `__array__` as in
+        pandas."""
 
-        # The interface is an address, and owns nothing.
+        # The interface is an address and owns nothing.
         kept = np.arange(3.0)
         __array_interface__ = kept.__array_interface__
 
@@ -51,7 +52,7 @@ def of_numbers():
 
 @pytest.mark.parametrize("asked", [{}, {"copy": True}, {"device": (1, 0)}], ids=str)
 def test_what_is_no_tensor_yet_says_what_makes_one(asked):
-    """What the text says to type is typed, and gives the elements."""
+    """Evaluating the expression that the message suggests returns the elements."""
     np = require("numpy")
     for given, elements in of_numbers():
         with pytest.raises(AttributeError) as caught, nothing_left():
@@ -67,7 +68,7 @@ def test_what_is_no_tensor_yet_says_what_makes_one(asked):
 
 
 def qualified(given):
-    """The name of its type, as one would import it."""
+    """The qualified name of its type."""
     cls = type(given)
     module = "" if cls.__module__ == "builtins" else f"{cls.__module__}."
     return f"{module}{cls.__qualname__}"
@@ -75,21 +76,21 @@ def qualified(given):
 
 @pytest.mark.parametrize("given", [None, "text", {1}, object(), {"a": 1}], ids=repr)
 def test_what_numpy_makes_nothing_of(given):
-    """Is not said to be of use to it."""
+    """For objects that NumPy cannot convert, the message does not suggest NumPy."""
     text = f"`{qualified(given)}`, which is no tensor: it has no `__dlpack__`; pass a tensor,"
     with pytest.raises(AttributeError, match=re.escape(text)), nothing_left():
         testing.import_tensor(given)
 
 
 def test_who_has_a_stream_is_told_the_same():
-    """The device is asked for first, of those who know none."""
+    """With a stream, `__dlpack_device__` is looked up first, so the error names that method."""
     text = "`list`, which is no tensor: it has no `__dlpack_device__`; pass `numpy.asarray(x)`"
     with pytest.raises(AttributeError, match=re.escape(text)), nothing_left():
         testing.import_tensor([1.0], stream=5)
 
 
 def test_scalars_of_numpy_that_are_no_numbers():
-    """NumPy makes arrays of them that it exports to nobody."""
+    """NumPy makes arrays of them that it cannot export."""
     np = require("numpy")
     others = [
         np.str_("text"),
@@ -111,7 +112,7 @@ KINDS = ["list", "None", "class", "module"]
 
 @pytest.mark.parametrize("given", [[1.0], None, int, pytest], ids=KINDS)
 def test_the_error_says_of_what_it_is(given):
-    """As those of Python do."""
+    """The exception has `name` and `obj`, as Python's own AttributeErrors do."""
     for asked, name in [({}, "__dlpack__"), ({"stream": 5}, "__dlpack_device__")]:
         with pytest.raises(AttributeError, match="is no tensor") as caught, nothing_left():
             testing.import_tensor(given, **asked)
@@ -119,7 +120,8 @@ def test_the_error_says_of_what_it_is(given):
 
 
 def test_words_of_the_object_stay():
-    """Also where they are like those of Python, of something inside of it."""
+    """An AttributeError that the object raises is not replaced, even if its text looks like
+    Python's."""
 
     class Absent:
         def __getattr__(self, name):
@@ -145,7 +147,8 @@ def test_words_of_the_object_stay():
 
 
 def test_who_exports_but_names_no_device():
-    """Is a tensor, and lacks one method."""
+    """The message names the missing method and does not say that the object is not a
+    tensor."""
 
     class Placeless:
         def __init__(self):
@@ -166,7 +169,7 @@ def test_who_exports_but_names_no_device():
 
 
 class Raises:
-    """An attribute that cannot be read, not of the class either."""
+    """An attribute that cannot be read from the object or its class."""
 
     def __init__(self, error):
         self.error = error
@@ -176,7 +179,7 @@ class Raises:
 
 
 def of_array(error):
-    """Whose `__array__` cannot be looked up."""
+    """An object whose `__array__` raises when it is looked up."""
 
     class Described:
         __array__ = Raises(error)
@@ -185,7 +188,7 @@ def of_array(error):
 
 
 def of_buffer(error):
-    """Whose memory cannot be had."""
+    """An object whose buffer cannot be acquired."""
     if sys.version_info < (3, 12):
         pytest.skip("classes have `__buffer__` from Python 3.12 on")
 
@@ -197,7 +200,7 @@ def of_buffer(error):
 
 
 def of_table(error):
-    """Whose table cannot be looked up."""
+    """An object whose exchange table raises when it is looked up."""
 
     class Meta(type):
         def __getattr__(cls, name):
@@ -217,7 +220,7 @@ HOOKS = pytest.mark.parametrize("of", [of_array, of_buffer, of_table])
 @HOOKS
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 def test_what_interrupts_the_explanation_arrives(of, error):
-    """It is no exception of the object, but means the caller."""
+    """An interrupt such as KeyboardInterrupt is raised instead of the explanation."""
     given = of(error("stop"))
     with pytest.raises(error, match="^stop$"):
         testing.import_tensor(given, copy=False)
@@ -225,7 +228,8 @@ def test_what_interrupts_the_explanation_arrives(of, error):
 
 @HOOKS
 def test_what_goes_wrong_in_the_explanation(of):
-    """Changes nothing of the error, but for what can be said."""
+    """Any other exception during the explanation is dropped; only the suggestion is left
+    out."""
     text = "is no tensor.*; pass a tensor,"
     if of is of_table:
         text = "^'Table' object has no attribute '__dlpack__'$"
@@ -234,7 +238,7 @@ def test_what_goes_wrong_in_the_explanation(of):
 
 
 def test_a_metaclass_is_not_asked_what_its_class_has():
-    """Only for a table, as always."""
+    """Attributes are read from the type; its metaclass is consulted only for a table."""
     asked = []
 
     class Meta(type):

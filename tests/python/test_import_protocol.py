@@ -1,5 +1,5 @@
-"""`python::from_dlpack` by `__dlpack__`: the keywords, what is tried again, which
-errors arrive, devices and streams."""
+"""`python::from_dlpack` through `__dlpack__`: the keywords, the second call without them,
+the exceptions, devices and streams."""
 
 import dlpack_testing as testing
 import pytest
@@ -24,12 +24,12 @@ class Producer:
 
 
 def old(tensor, *, stream=None):
-    """The signature of before the versioned struct."""
+    """The signature before the versioned struct."""
     return tensor.__dlpack__(stream=stream)
 
 
 def new(tensor, **keywords):
-    """All keywords there are."""
+    """All keywords of the newest signature."""
     return tensor.__dlpack__(**keywords)
 
 
@@ -37,7 +37,7 @@ def new(tensor, **keywords):
 
 
 def test_the_first_question_is_for_our_version():
-    """One keyword, and no word of what was not asked for."""
+    """The first call passes `max_version` alone if the caller requested nothing else."""
     producer = Producer(new)
     held = testing.import_tensor(producer)
     assert held.floats() == [1.0, 2.0, 3.0] and held.version() == (1, 3)
@@ -45,8 +45,8 @@ def test_the_first_question_is_for_our_version():
 
 
 def test_what_is_asked_for_is_passed_on():
-    """`copy` and `device` reach the producer under its names for them. That a copy on the
-    CPU is not the producer's is tested in `test_own_copies.py`."""
+    """`copy` and `device` reach the producer as `copy` and `dl_device`. Copies on the CPU
+    are made by this library; `test_own_copies.py` tests that."""
     producer = Producer(new)
     held = testing.import_tensor(producer, device=(1, 0), copy=False)
     assert producer.calls == [
@@ -57,7 +57,7 @@ def test_what_is_asked_for_is_passed_on():
 
 @pytest.mark.parametrize("copy", [None, False])
 def test_nothing_is_copied(copy):
-    """The elements lie where they lay."""
+    """The address of the elements does not change."""
     tensor = Writable([1.0, 2.0])
     assert testing.import_tensor(tensor, copy=copy).facts()[5] == tensor.data_ptr
 
@@ -66,7 +66,7 @@ def test_nothing_is_copied(copy):
 
 
 def test_an_old_producer_is_asked_again():
-    """Its signature does not know the keyword: no frame of it ran."""
+    """The signature rejects the keyword, so the function body did not run."""
     producer = Producer(new)
     producer.__class__ = type(
         "Old", (), {"__dlpack__": lambda self, *, stream=None: old(self.tensor)}
@@ -76,7 +76,7 @@ def test_an_old_producer_is_asked_again():
 
 
 def test_a_wrapper_of_an_old_producer_is_asked_again():
-    """The mismatch is inside of it, and the message names our keyword."""
+    """The TypeError is raised inside the wrapper, and its message names our keyword."""
     producer = Producer(old)
     assert testing.import_tensor(producer).version() is None
     assert producer.calls == [{"max_version": (1, 3)}, {}]
@@ -93,7 +93,7 @@ def test_a_wrapper_of_an_old_producer_is_asked_again():
     ids=repr,
 )
 def test_an_error_inside_the_producer_arrives(error):
-    """Unchanged, after one call."""
+    """The exception arrives unchanged, after one call."""
 
     def fail(tensor, **keywords):
         raise error
@@ -113,7 +113,8 @@ def test_an_error_inside_the_producer_arrives(error):
     ],
 )
 def test_any_type_error_is_followed_by_a_call_without_keywords(message):
-    """The message is the producer's own: no text is compared. NumPy does the same."""
+    """The message is chosen by the producer, so its text is not compared. NumPy does the
+    same."""
 
     def reject_keywords(tensor, **keywords):
         if keywords:
@@ -127,7 +128,7 @@ def test_any_type_error_is_followed_by_a_call_without_keywords(message):
 
 
 def test_the_first_type_error_arrives_if_both_calls_fail():
-    """The second call was a guess, so its error does not replace the first."""
+    """The second call is a guess, so its error does not replace the first."""
     errors = [TypeError("a bug inside"), ValueError("of the second call")]
     left = iter(errors)
 
@@ -142,7 +143,7 @@ def test_the_first_type_error_arrives_if_both_calls_fail():
 
 
 def test_an_interrupt_of_the_second_call_arrives():
-    """It is raised with the first error as its cause."""
+    """The interrupt is raised with the first error as its cause."""
     first = TypeError("a bug inside")
     left = iter([first, KeyboardInterrupt()])
 
@@ -156,7 +157,7 @@ def test_an_interrupt_of_the_second_call_arrives():
 
 @pytest.mark.parametrize("asked", [{"copy": False}, {"device": (1, 0)}])
 def test_what_was_asked_for_is_never_left_out(asked):
-    """An old producer cannot do it, and says so."""
+    """A producer with the old signature cannot honour the request, so the import fails."""
     producer = Producer(old)
     with pytest.raises(TypeError, match="unexpected keyword argument"):
         testing.import_tensor(producer, **asked)
@@ -164,7 +165,7 @@ def test_what_was_asked_for_is_never_left_out(asked):
 
 
 def test_the_second_failure_names_the_first():
-    """`__cause__` is why there was a second call at all."""
+    """`__cause__` is the reason for the second call."""
 
     class Old:
         def __dlpack__(self, *, stream=None):
@@ -177,7 +178,7 @@ def test_the_second_failure_names_the_first():
 
 
 def test_the_stream_is_kept_when_it_is_asked_again():
-    """Without it the work of a device would not be ordered."""
+    """Without the stream, pending work of the device would not be ordered before ours."""
     device = OnDevice(2, 0)
     producer = Producer(lambda tensor, *, stream=None: device.__dlpack__(stream=stream))
     producer.device = (2, 0)
@@ -191,7 +192,7 @@ def test_the_stream_is_kept_when_it_is_asked_again():
 
 @pytest.mark.parametrize(("stream", "seen"), [(7, 7), (-1, -1), (None, None)])
 def test_streams_of_a_device_are_passed_on(stream, seen):
-    """As they are, to a producer that is not on the CPU."""
+    """Unchanged, if the producer is not on the CPU."""
     device = OnDevice(2, 0)
     producer = Producer(lambda _, **keywords: device.__dlpack__(**keywords), (2, 0))
     held = testing.import_tensor(producer, stream=stream)
@@ -202,14 +203,14 @@ def test_streams_of_a_device_are_passed_on(stream, seen):
 
 @pytest.mark.parametrize("stream", [7, -1])
 def test_the_cpu_has_no_streams(stream):
-    """A producer there would refuse any."""
+    """A CPU producer rejects every stream, so none is passed."""
     producer = Producer(new)
     testing.import_tensor(producer, stream=stream)
     assert producer.calls == [{"max_version": (1, 3)}]
 
 
 def test_a_producer_that_says_another_device_than_its_tensor():
-    """The struct is what is read, so a mismatch is an error."""
+    """The import uses the device in the struct, so a mismatch is an error."""
     device = OnDevice(2, 0)
     producer = Producer(lambda _, **keywords: device.__dlpack__(**keywords), (2, 1))
     with pytest.raises(BufferError, match="on cuda:0, but its object says cuda:1"):
@@ -217,7 +218,7 @@ def test_a_producer_that_says_another_device_than_its_tensor():
 
 
 def test_a_producer_that_ignores_the_device_asked_for():
-    """The tensor must be where it was asked to be."""
+    """The tensor must be on the requested device."""
     producer = Producer(lambda tensor, dl_device, **keywords: new(tensor, **keywords))
     with pytest.raises(BufferError, match="on cpu, but it was asked for on cuda:3"):
         testing.import_tensor(producer, device=(2, 3))
@@ -228,6 +229,6 @@ def test_a_producer_that_ignores_the_device_asked_for():
 
 @pytest.mark.parametrize("result", [None, 1, "capsule"])
 def test_no_capsule(result):
-    """What `__dlpack__` returns must be one."""
+    """`__dlpack__` must return a capsule."""
     with pytest.raises(TypeError, match="must return a capsule"):
         testing.import_tensor(Producer(lambda *_, **__: result))

@@ -1,5 +1,5 @@
-"""`python::from_dlpack` by the exchange table of a type: which tables are used,
-and what their functions may do. Rules X1 to X6."""
+"""`python::from_dlpack` through the exchange table of a type: which tables are used, and
+how results and errors of their functions are handled. Rules X1 to X6."""
 
 import sys
 
@@ -17,13 +17,13 @@ def fresh_script():
 
 
 def by_table(held):
-    """Whether the tensor came from the scripted table."""
+    """Whether the tensor was imported through the scripted table."""
     return held.floats() == [1.0, 2.0, 3.0]
 
 
 def producer(table, *bases, name=NEW, protocol=True):
-    """An object of a new type with that table; by its `__dlpack__` it is another
-    tensor."""
+    """An object of a new type with that table; its `__dlpack__` exports a different tensor.
+    """
     namespace = {} if table is None else {name: table}
     if protocol:
         namespace["__dlpack__"] = lambda self, **kw: Writable([9.0]).__dlpack__(**kw)
@@ -42,18 +42,20 @@ def imported_by_table(table, **keywords):
 
 @pytest.mark.parametrize("version", [(1, 2), (1, 3), (1, 4), (1, 99)])
 def test_tables_that_are_read(version):
-    """Ours, the one before it, and those to come of our major version."""
+    """Our version, the one before it, and later minor versions of our major version are
+    read."""
     assert imported_by_table(testing.scripted_table(version=version))
 
 
 @pytest.mark.parametrize("version", [(0, 3), (1, 0), (1, 1), (2, 0), (2, 3)])
 def test_tables_that_are_not_read(version):
-    """Another major version, and those that had no table. Rules X1, X3."""
+    """Tables of another major version, and of versions before tables existed, are not read.
+    Rules X1, X3."""
     assert not imported_by_table(testing.scripted_table(version=version))
 
 
 def test_an_older_table_behind_a_newer_one():
-    """Is found, sixteen steps deep and no deeper. Rule X1."""
+    """The older table is found at up to sixteen links, and not further. Rule X1."""
     known = testing.scripted_table_address()
     for steps in range(1, 20):
         newer = testing.scripted_table(version=(2, 0), prev=known)
@@ -62,44 +64,46 @@ def test_an_older_table_behind_a_newer_one():
 
 
 def test_tables_in_a_circle():
-    """Lead nowhere. Rule X1."""
+    """A cycle of tables ends the search. Rule X1."""
     itself = testing.scripted_table_address(version=(2, 0), circle=True)
     assert not imported_by_table(testing.scripted_table(version=(2, 0), prev=itself))
 
 
 @pytest.mark.parametrize("missing", ["allocate", "wrap", "view", "stream"])
 def test_functions_that_are_not_needed(missing):
-    """May be missing. Rule X2."""
+    """Functions that the import does not call may be NULL. Rule X2."""
     assert imported_by_table(testing.scripted_table(missing=[missing]))
 
 
 def test_the_function_that_is_needed():
-    """Where it is missing, `__dlpack__` is called. Rule X2."""
+    """If the function that the import calls is NULL, `__dlpack__` is called. Rule X2."""
     assert not imported_by_table(testing.scripted_table(missing=["export"]))
 
 
 @pytest.mark.parametrize("name", [NEW, OLD])
 @pytest.mark.parametrize("table", [None, 0, 1, "text", object(), property(lambda _: 1)])
 def test_what_is_no_table(name, table):
-    """Is passed over; an integer is not an address. Rule X4."""
+    """An attribute that is not a capsule is ignored; an integer is not used as an address.
+    Rule X4."""
     held = testing.import_tensor(producer(table, name=name))
     assert held.floats() == [9.0]
 
 
 def test_a_capsule_of_another_name():
-    """Holds no table. Rule X4."""
+    """A capsule of another name is ignored. Rule X4."""
     assert not imported_by_table(testing.scripted_table(name="dltensor"))
 
 
 def test_an_attribute_of_the_object():
-    """Says nothing: the table belongs to the type. Rule X4."""
+    """An attribute of the object is ignored, because the table belongs to the type. Rule
+    X4."""
     one = producer(None)
     setattr(one, NEW, testing.scripted_table())
     assert testing.import_tensor(one).floats() == [9.0]
 
 
 def test_the_old_name():
-    """Is read when it holds a capsule, and when there is no new one."""
+    """The older attribute name is read if it holds a capsule and the new name is absent."""
     capsule = testing.scripted_table()
     assert by_table(testing.import_tensor(producer(capsule, name=OLD)))
     both = type("Both", (), {NEW: None, OLD: capsule})
@@ -109,7 +113,7 @@ def test_the_old_name():
 
 @pytest.mark.parametrize("name", [NEW, OLD])
 def test_addresses(name):
-    """Are believed only if that was said."""
+    """An integer attribute is used as an address only if the caller enabled that."""
     address = testing.scripted_table_address()
     one = producer(address, name=name)
     for _ in range(2):
@@ -119,7 +123,7 @@ def test_addresses(name):
 
 
 def test_subclasses():
-    """Have the table of their base, until they say otherwise. Rule X6."""
+    """Subclasses use the table of their base, unless they define another. Rule X6."""
     base = type(producer(testing.scripted_table()))
     assert by_table(testing.import_tensor(producer(None, base, protocol=False)))
     without = type("Without", (base,), {NEW: None})
@@ -127,7 +131,7 @@ def test_subclasses():
 
 
 def test_a_subclass_of_a_class_of_ours():
-    """Its table, or its methods, are those of the base."""
+    """The subclass uses the table, or the methods, of its base."""
 
     class More(testing.Floats):
         pass
@@ -137,7 +141,7 @@ def test_a_subclass_of_a_class_of_ours():
 
 
 def test_a_metaclass_that_raises():
-    """Its error arrives, unless it is AttributeError."""
+    """Its exception is raised, unless it is AttributeError."""
 
     class Meta(type):
         def __getattr__(cls, name):
@@ -156,7 +160,7 @@ def test_a_metaclass_that_raises():
 
 @pytest.mark.parametrize("asked", [{"device": (1, 0)}, {"copy": False}])
 def test_what_a_table_has_no_words_for(asked):
-    """Is asked of `__dlpack__`."""
+    """A request that the table cannot express goes to `__dlpack__`."""
     held = testing.import_tensor(producer(testing.scripted_table()), **asked)
     assert held.floats() == [9.0] and testing.scripted_calls() == {}
 
@@ -165,7 +169,7 @@ def test_what_a_table_has_no_words_for(asked):
 
 
 def test_a_table_that_was_copied_later():
-    """The class for which it was found first keeps it. Rule X6."""
+    """The class for which the table was first found keeps it. Rule X6."""
     capsule = testing.scripted_table()
     first = producer(capsule)
     assert by_table(testing.import_tensor(first))
@@ -174,8 +178,7 @@ def test_a_table_that_was_copied_later():
 
 
 def test_a_table_that_was_moved_later():
-    """The class to which it belonged keeps it, however many types were looked up since.
-    Rule X6."""
+    """The table keeps its first class, however many types were looked up since. Rule X6."""
     capsule = testing.scripted_table()
     first = producer(capsule)
     assert by_table(testing.import_tensor(first))
@@ -187,7 +190,7 @@ def test_a_table_that_was_moved_later():
 
 @pytest.mark.parametrize("name", [NEW, OLD])
 def test_a_table_that_two_classes_have(name):
-    """Neither uses it, as nothing says whose it is. Rule X6."""
+    """Neither class uses it, because its owner is ambiguous. Rule X6."""
     capsule = testing.scripted_table()
     one, other = producer(capsule), producer(capsule, name=name)
     for each in (other, one, other):
@@ -196,7 +199,7 @@ def test_a_table_that_two_classes_have(name):
 
 
 def test_a_subclass_may_repeat_the_table():
-    """It is the table of the base all the same."""
+    """A subclass that repeats the table of its base uses it."""
     capsule = testing.scripted_table()
     base = type(producer(capsule))
     repeated = type("Repeated", (base,), {NEW: capsule})
@@ -222,8 +225,8 @@ def test_a_table_that_no_class_has():
 
 
 def test_a_metaclass_cannot_hide_the_owner():
-    """The order of resolution, the subclasses and the attributes are read as the
-    interpreter stores them. Rule X6."""
+    """The method resolution order, the subclasses and the attributes are read from the
+    interpreter's own type structures, which a metaclass cannot override. Rule X6."""
     capsule = testing.scripted_table()
     owner = type(producer(capsule))
 
@@ -253,7 +256,7 @@ def test_a_metaclass_cannot_hide_the_owner():
 
 
 def test_a_copy_of_our_own_table():
-    """Is not used for objects of the other class."""
+    """The table of our class is not used for objects of the other class."""
 
     class Copied:
         __dlpack_c_exchange_api__ = Writable.__dlpack_c_exchange_api__
@@ -268,7 +271,7 @@ def test_a_copy_of_our_own_table():
 
 @pytest.mark.parametrize("first", ["copy", "original"])
 def test_a_copy_of_the_table_of_another_library(first):
-    """Whose function reads any object as one of its class. Rule X6."""
+    """The table's function would read any object as one of its own class. Rule X6."""
     require("tvm_ffi")
     code = f"""if True:
         import dlpack_testing as testing
@@ -303,7 +306,8 @@ def test_a_copy_of_the_table_of_another_library(first):
 
 
 def outcome(**script):
-    """What an import comes to: by the table, by `__dlpack__`, or an exception."""
+    """The outcome of an import: through the table, through `__dlpack__`, or an exception.
+    """
     testing.script(**script)
     one = producer(testing.scripted_table())
     result = None
@@ -320,8 +324,9 @@ def outcome(**script):
 
 
 def test_outcomes():
-    """Status, result and exception in every combination: only BufferError, or
-    nothing said, falls back to `__dlpack__`; what was made is released. Rule X5."""
+    """Status, result and exception in every combination: only BufferError, or a failure
+    without an exception, falls back to `__dlpack__`; a tensor that was made is released.
+    Rule X5."""
     assert outcome() is True
     assert outcome(nothing=True) is False
     assert outcome(raises="ValueError") is ValueError
@@ -335,7 +340,8 @@ def test_outcomes():
 
 
 def test_a_failure_keeps_what_it_made():
-    """Whose it is nobody knows, so it is not released a second time. Rule X5."""
+    """If the table fails and returns a tensor, the owner of the tensor is unclear, so it is
+    not released a second time. Rule X5."""
     one = producer(testing.scripted_table())
     for raises, result in [("ValueError", ValueError), (None, None)]:
         testing.script(status=-1, raises=raises)
@@ -349,7 +355,7 @@ def test_a_failure_keeps_what_it_made():
 
 
 def test_a_type_with_nothing_but_a_table():
-    """The failure of the table is the cause of what `__dlpack__` raises."""
+    """The exception of the table is the cause of the one that `__dlpack__` raises."""
     one = producer(testing.scripted_table(), protocol=False)
     assert by_table(testing.import_tensor(one))
     for script, message in [
@@ -364,37 +370,39 @@ def test_a_type_with_nothing_but_a_table():
 
 
 def test_what_has_a_table_is_a_tensor():
-    """Nobody is told otherwise who asks what only `__dlpack__` has words for."""
+    """A request that needs `__dlpack__` fails for a type with only a table, but the error
+    does not deny that the object is a tensor."""
     one = producer(testing.scripted_table(), protocol=False)
     with pytest.raises(AttributeError, match="object has no attribute '__dlpack__'$"):
         testing.import_tensor(one, copy=False)
 
 
 def test_a_struct_that_is_refused():
-    """Is released, and `__dlpack__` may do better."""
+    """The rejected struct is released, and `__dlpack__` is called."""
     assert outcome(shape=[-1]) is False
 
 
 def test_a_tensor_on_a_device_comes_by_the_protocol():
-    """A table does not wait for the device, unless nobody has to."""
+    """A table does not synchronize, so device tensors use `__dlpack__` unless no
+    synchronization is needed."""
     one = producer(testing.scripted_table())
-    # A type that is met first may take the place of another, which is gone then. Whether
-    # it does, is a matter of addresses.
+    # A new type may be allocated at the address of one that was freed. Whether this happens
+    # depends on the allocator.
     testing.import_tensor(one)
     with nothing_left():
         testing.script(device=(2, 0))
         assert testing.import_tensor(one).facts()[3] == "cpu"
         assert testing.import_tensor(one, stream=-1).facts()[3] == "cuda:0"
-        # Pinned memory is read by the processor, and must be ready for that.
+        # The CPU reads pinned memory, so pending work on it must have finished.
         testing.script(device=(3, 0))
         assert testing.import_tensor(one, stream=-1).facts()[3] == "cpu"
 
 
-# --- what is remembered ----------------------------------------------------
+# --- caching ---------------------------------------------------------------
 
 
 def test_many_types():
-    """More of them than there is room to remember: each is right each time."""
+    """With more types than the cache holds, each import is right."""
     base = type(producer(testing.scripted_table()))
     types = [type(producer(None, *([base] if turn % 2 else []))) for turn in range(600)]
     for _ in range(3):
@@ -403,7 +411,7 @@ def test_many_types():
 
 
 def test_the_attribute_is_looked_up_once():
-    """Later imports ask neither the type nor its metaclass."""
+    """Later imports look up no attribute of the type or its metaclass."""
     lookups = []
 
     class Meta(type):
@@ -424,7 +432,7 @@ def test_the_attribute_is_looked_up_once():
 
 
 def test_types_that_are_gone():
-    """Their addresses are not taken by others while they are remembered."""
+    """Cached types stay alive, so their addresses are not reused."""
     base = type(producer(testing.scripted_table()))
     for turn in range(2000):
         one = producer(None, *([base] if turn % 3 else []))
@@ -433,7 +441,7 @@ def test_types_that_are_gone():
 
 
 def test_references_of_objects():
-    """An import by the table holds no object of Python's."""
+    """An import through the table holds no reference to a Python object."""
     one = producer(testing.scripted_table())
     testing.import_tensor(one)
     before = sys.getrefcount(one), sys.getrefcount(type(one))

@@ -1,5 +1,5 @@
-"""Tensors borrowed for a call, made by another library's allocator, and handed
-to a type: `python::with_tensor`, `allocate` and `to`. Rules A16, X5, X7, X9, X11."""
+"""Tensors borrowed for a call, allocated by another library, and passed to a type:
+`python::with_tensor`, `allocate` and `to_object`. Rules A16, X5, X7, X9, X11."""
 
 import sys
 
@@ -22,7 +22,7 @@ def scripted(**keywords):
 
 
 def test_an_element():
-    """By its index; others are an error that Python knows."""
+    """By index; an index out of range is a Python exception."""
     array = require("numpy").arange(6, dtype="float32").reshape(2, 3)
     assert testing.element(array.T, [2, 1]) == 5
     for index in ([2, 0], [0], []):
@@ -34,10 +34,10 @@ def test_an_element():
 
 
 def test_borrowed():
-    """Through the function that exports, which keeps the memory: nobody is asked for a
-    stream."""
+    """Through the exporting function of the table, which keeps the memory alive; no stream
+    is queried."""
     one = scripted()()
-    testing.borrowed_sum(one)  # what is remembered of the type stays
+    testing.borrowed_sum(one)  # the cache keeps the type
     testing.script()
     with nothing_left():
         assert testing.borrowed_sum(one) == (6.0, 0)
@@ -45,8 +45,8 @@ def test_borrowed():
 
 
 def test_borrowed_memory_outlives_a_change_of_the_object():
-    """The function that borrows may run Python code, and that code may have the producer
-    free or reuse what a view shows. Rule X12."""
+    """The table's borrowing function may run Python code, which may cause the producer to
+    free or reuse the memory of a view. Rule X12."""
     one = scripted()()
     try:
         around = testing.borrowed_sums_around(
@@ -59,9 +59,10 @@ def test_borrowed_memory_outlives_a_change_of_the_object():
 
 
 def test_viewed():
-    """Through the function for it: nothing is made, nobody is asked for a stream."""
+    """Through the borrowing function of the table: no tensor is allocated, no stream is
+    queried."""
     one = scripted()()
-    testing.viewed_sum(one)  # what is remembered of the type stays
+    testing.viewed_sum(one)  # the cache keeps the type
     testing.script()
     with nothing_left():
         assert testing.viewed_sum(one) == (6.0, 0)
@@ -70,7 +71,7 @@ def test_viewed():
 
 @pytest.mark.parametrize("make", ["numpy", "torch", "jax", "own", "growing"])
 def test_borrowed_from_libraries(make):
-    """With a table, without one, and where the table cannot."""
+    """With a table, without one, and with a table whose function fails."""
     if make in ("own", "growing"):
         one = (Writable if make == "own" else Growing)([1.0, 2.0])
     else:
@@ -86,10 +87,10 @@ def test_borrowed_from_libraries(make):
     "how", [{"missing": ["view"]}, {"script": {"raises": "BufferError", "status": -1}}]
 )
 def test_what_cannot_be_viewed_is_imported(how):
-    """For the time of the call, and released after it."""
+    """The tensor is imported for the call and released after it."""
     one = scripted(missing=how.get("missing", []))()
     if "script" in how:
-        # The owning function says the same, and there is no `__dlpack__`.
+        # The exporting function fails too, and there is no `__dlpack__`.
         testing.script(**how["script"], nothing=True)
         with pytest.raises(AttributeError, match="__dlpack_device__"):
             testing.viewed_sum(one)
@@ -112,7 +113,7 @@ def test_what_cannot_be_viewed_is_imported(how):
     ids=str,
 )
 def test_what_a_view_may_say(script, error):
-    """The rules are those of an import."""
+    """A view is validated by the rules of an import."""
     one = scripted()()
     testing.script(**script)
     with pytest.raises(error), nothing_left():
@@ -124,7 +125,7 @@ def test_what_a_view_may_say(script, error):
     [(testing.borrowed_facts, "export"), (testing.viewed_facts, "view")],
 )
 def test_the_stream_of_a_device(read, function):
-    """Is asked for on a device, and only there. Rule X11."""
+    """The current stream is queried for a device tensor, and only then. Rule X11."""
     one = scripted()()
     testing.script(device=(2, 1))
     device, shape, strides, address, stream = read(one)
@@ -134,7 +135,8 @@ def test_the_stream_of_a_device(read, function):
 
 
 def test_a_device_without_a_table():
-    """Its own rule for who says nothing holds: the default stream."""
+    """Without a table, the device's rule for a missing stream applies: the default stream.
+    """
     device = OnDevice(2, 0)
 
     class Plain:
@@ -146,14 +148,14 @@ def test_a_device_without_a_table():
 
     facts = testing.borrowed_facts(Plain())
     assert facts[0] == "cuda:0" and facts[4] == 0
-    # A table that is there must know the device.
+    # The table, if present, must support the device.
     with pytest.raises(BufferError, match="no enabled backend"):
         testing.borrowed_facts(device)
 
 
 def test_a_table_without_streams():
-    """Is one whose work is on the default stream, for a view. A tensor that is owned has
-    to be synchronized, by `__dlpack__`."""
+    """For a view, a table without a stream function means the default stream. An owned
+    tensor has to be synchronized, by `__dlpack__`."""
     one = scripted(missing=["stream"])()
     testing.script(device=(2, 0))
     assert testing.viewed_facts(one)[4] == 0
@@ -162,7 +164,7 @@ def test_a_table_without_streams():
 
 
 def test_the_error_of_a_stream_arrives():
-    """Nothing runs on a stream that nobody knows. Rule X11."""
+    """No kernel runs if the stream is unknown. Rule X11."""
     one = scripted(missing=["view"])()
     testing.script(device=(2, 0), raises=None)
     assert testing.borrowed_facts(one)[4] >= 0x1000
@@ -177,7 +179,7 @@ def test_the_error_of_a_stream_arrives():
 @pytest.mark.parametrize("shape", [[], [0], [3], [2, 3], [1] * 12])
 @pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "bool"])
 def test_allocated_by_torch(shape, dtype):
-    """Zeros of that shape and type, as a tensor of PyTorch's."""
+    """Zeros of that shape and type, as a PyTorch tensor."""
     torch = require("torch")
     tensor = testing.allocate(torch.Tensor, shape, dtype)
     assert type(tensor) is torch.Tensor and list(tensor.shape) == shape
@@ -185,7 +187,7 @@ def test_allocated_by_torch(shape, dtype):
 
 
 def test_allocated_and_dropped():
-    """Without ever being an object."""
+    """The tensor is released without becoming a Python object."""
     cls = scripted()
     check_leaks(lambda: testing.allocate_and_drop(cls, [4]), rounds=3)
     assert testing.allocate_and_drop(require("torch").Tensor, [4])
@@ -193,7 +195,7 @@ def test_allocated_and_dropped():
 
 @pytest.mark.parametrize("cls", [int, Floats])
 def test_types_without_an_allocator(cls):
-    """A sentence."""
+    """The error message states that the type has no allocator."""
     if cls is Floats and hasattr(cls, "__dlpack_c_exchange_api__"):
         assert testing.allocate(cls, [2])
         return
@@ -218,7 +220,8 @@ def test_types_without_an_allocator(cls):
 )
 @pytest.mark.parametrize("status", [-1, 1, 0])
 def test_errors_of_an_allocator(reports, error, message, status):
-    """Of the kind that it names; what it made in spite of it is released. Rule X7."""
+    """The exception type is the one that the allocator names; a tensor that it allocated
+    despite the error is released. Rule X7."""
     if status == 0 and not reports:
         return
     cls = scripted()
@@ -232,7 +235,8 @@ def test_errors_of_an_allocator(reports, error, message, status):
 
 
 def test_an_exception_of_an_allocator_is_a_cause():
-    """It should report in another way."""
+    """An allocator must report errors through `SetError`; an exception that it leaves set
+    becomes the cause."""
     cls = scripted()
     testing.script(status=-1, raises="KeyError", nothing=True)
     with pytest.raises(BufferError, match="said nothing") as caught:
@@ -242,7 +246,7 @@ def test_an_exception_of_an_allocator_is_a_cause():
 
 @pytest.mark.parametrize("script", [{"shape": [3]}, {"device": (2, 0)}, {"nothing": True}])
 def test_an_allocator_that_makes_something_else(script):
-    """Is an error, and that is released."""
+    """A tensor that does not match the request is an error, and is released."""
     cls = scripted()
     testing.script(**script)
 
@@ -258,7 +262,8 @@ def test_an_allocator_that_makes_something_else(script):
 
 @pytest.mark.parametrize("name", ["torch", "numpy", "jax", "tvm_ffi"])
 def test_handed_to_libraries(name):
-    """By the table of the type, or by the `from_dlpack` near it; the memory is ours."""
+    """Through the table of the type, or through the `from_dlpack` of its module; the memory
+    is ours."""
     module = require(name)
     cls = {"torch": "Tensor", "numpy": "ndarray", "jax": "Array", "tvm_ffi": "Tensor"}[name]
     cls = getattr(module, cls)
@@ -276,19 +281,19 @@ def test_handed_to_libraries(name):
 
 
 def test_handed_to_a_class_of_ours():
-    """Through its class method, or its table."""
+    """Through the class method `from_dlpack`, or the table."""
     assert testing.hand_to(Floats, "float32").values()
 
 
 @pytest.mark.parametrize("cls", [int, dict, str])
 def test_types_that_take_no_tensors(cls):
-    """A sentence, and the tensor is released."""
+    """The error message states the reason, and the tensor is released."""
     with pytest.raises(TypeError, match="neither an exchange table nor"), nothing_left():
         testing.hand_to(cls, "int8")
 
 
 def test_a_type_that_from_dlpack_does_not_make():
-    """NumPy's makes arrays, not matrices."""
+    """NumPy's `from_dlpack` returns arrays, not matrices."""
     np = require("numpy")
     with pytest.raises(TypeError, match="makes `ndarray`"), nothing_left():
         testing.hand_to(np.matrix, "int8")
@@ -308,7 +313,8 @@ def test_a_type_that_from_dlpack_does_not_make():
     ids=str,
 )
 def test_a_tensor_is_consumed_once(script, error, releases):
-    """Whatever the function does, and whether it releases what it refuses. Rule X9."""
+    """Whatever the function returns, and whether or not it releases a rejected tensor. Rule
+    X9."""
     cls = scripted()
     testing.script(**script, releases=releases)
     live = testing.live()
@@ -319,7 +325,7 @@ def test_a_tensor_is_consumed_once(script, error, releases):
 
 
 def test_a_failure_of_torch_releases_the_tensor():
-    """It refuses the type of the elements, and does not release the tensor."""
+    """PyTorch rejects the element type and does not release the tensor."""
     torch = require("torch")
     live = testing.live()
     with pytest.raises(Exception, match="Unsupported"):
@@ -331,8 +337,8 @@ def test_a_failure_of_torch_releases_the_tensor():
 
 
 def test_three_tensors_in_one_out():
-    """The case that the table is for: a kernel in Rust takes three tensors of
-    PyTorch's and returns one that PyTorch allocated."""
+    """The main use of the table: a kernel in Rust takes three PyTorch tensors and returns
+    one that PyTorch allocated."""
     torch = require("torch")
     a, b, c = (torch.rand(16, 3) for _ in range(3))
     out = testing.fused(a, b, c)
@@ -342,12 +348,12 @@ def test_three_tensors_in_one_out():
     assert testing.fused(a[:0], b[:0], c[:0]).shape == (0, 3)
     with pytest.raises(ValueError, match="shapes differ"):
         testing.fused(a, b, c.T)
-    assert out.fill_(1.0).sum() == 48  # and it may be written
+    assert out.fill_(1.0).sum() == 48  # the memory is writable
 
 
 def test_no_python_in_between():
-    """Once the type is known, a kernel runs no frame and calls no function of
-    Python's but itself."""
+    """Once the type is cached, a kernel call runs no Python frame and calls no Python
+    function but itself."""
     torch = require("torch")
     a, b, c = (torch.rand(4) for _ in range(3))
     testing.fused(a, b, c)
@@ -362,8 +368,8 @@ def test_no_python_in_between():
 
 
 def test_no_attribute_in_between():
-    """Nor does it look up an attribute of the objects or their type, and each
-    function of the table is called as often as it must be."""
+    """It looks up no attribute of the objects or their type, and calls each function of the
+    table exactly as often as needed."""
     lookups = []
 
     class Meta(type):
@@ -389,7 +395,7 @@ def test_no_attribute_in_between():
 
 
 def test_a_kernel_that_fails_leaves_nothing():
-    """What was allocated for it is released."""
+    """The output that was allocated for the kernel is released."""
     one = scripted()()
     testing.script(shape=[3])  # borrowed as three, allocated as three
     check_leaks(lambda: testing.fused(one, one, one), rounds=3)

@@ -1,6 +1,6 @@
-"""Every function that C calls, while an exception is on its way up. Who calls it then
-breaks a rule of Python's, or is a deleter: nothing is lost either way, and the code
-that comes back says what happened."""
+"""Every function that C calls, called while an exception is set. Such a caller is a deleter
+or breaks a rule of the C API: in either case no exception is lost, and the return code is
+right."""
 
 import ctypes
 from ctypes import addressof, c_void_p, cast
@@ -26,7 +26,7 @@ class OnItsWay(Exception):
 
 
 def call(function, *arguments):
-    """The code, and the class of the exception afterwards."""
+    """The return code, and the class of the exception that is set afterwards."""
     address = cast(function, c_void_p).value
     code, left = call_while_raising(OnItsWay(), address, list(arguments))
     return code, type(left)
@@ -34,7 +34,7 @@ def call(function, *arguments):
 
 @CLASSES
 def test_exports(cls):
-    """It succeeds, and what was there is there still."""
+    """The call succeeds, and the earlier exception is still set."""
     value = cls([1.0, 2.0])
     functions = Table(cls).functions
 
@@ -50,7 +50,7 @@ def test_exports(cls):
 
 @CLASSES
 def test_refused_exports(cls):
-    """One exception, that of the failure, and NULL."""
+    """The exception of the failure is set, and the result is NULL."""
     functions = Table(cls).functions
     other = object()
 
@@ -74,7 +74,7 @@ def test_views():
 
 
 def test_objects():
-    """An object is made, or the tensor stays the caller's."""
+    """An object is made, or the caller keeps the tensor."""
     functions = Table(Received).functions
     table = Table(Writable)
 
@@ -108,7 +108,7 @@ def test_streams():
 
 
 def test_allocations():
-    """`SetError` is told of failures, so the exception is not ours to touch."""
+    """`SetError` reports failures, so the earlier exception stays unchanged."""
     functions = Table(Frozen).functions
     said = []
     set_error = SetError(lambda context, kind, text: said.append(kind))

@@ -1,5 +1,5 @@
-"""A hundred thousand exports and drops through each consumer: every one released
-exactly once, and no memory left behind."""
+"""100,000 exports and releases through each consumer: each export is released exactly once,
+and memory does not grow."""
 
 import gc
 import subprocess
@@ -17,14 +17,14 @@ WARM_UP = 10_000
 
 
 def resident():
-    """Bytes of this process in memory."""
+    """The resident memory of this process in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
 
 def rounds(once, count):
-    """Calls `once` that often. JAX keeps a little of each import, whoever made
-    the tensor, until a collection, which nothing in these loops would start."""
+    """Calls `once` that often. JAX retains a little memory for each import, of any
+    producer's tensor, until a garbage collection, which these loops would not trigger."""
     for turn in range(count):
         if turn % 10_000 == 0:
             gc.collect()
@@ -50,8 +50,8 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @linux
 @pytest.mark.parametrize("name", consumers.ALL)
 def test_rounds_of_a_consumer(name):
-    """Memory that everyone may write, through each consumer, in a process of its
-    own: what other tests left in the heap would show as growth now and then."""
+    """Writable memory, through each consumer, in a process of its own, because memory that
+    other tests left in the heap can look like growth."""
     consumers.get(name)  # skips, or fails, where the consumer is missing
     done = subprocess.run(
         [sys.executable, "-c", f"import test_rounds; test_rounds.of({name!r})"],
@@ -72,7 +72,7 @@ def of(name):
 @linux
 @pytest.mark.parametrize("max_version", [None, (1, 0)], ids=["legacy", "versioned"])
 def test_rounds_of_unconsumed_capsules(max_version):
-    """Capsules that nobody takes anything from."""
+    """Capsules that are never consumed."""
     tensor = Writable([1.0, 2.0, 3.0])
     check_rounds(lambda: tensor.__dlpack__(max_version=max_version), exports=1)
 
@@ -80,7 +80,7 @@ def test_rounds_of_unconsumed_capsules(max_version):
 @linux
 @pytest.mark.parametrize("max_version", [None, (1, 0)], ids=["legacy", "versioned"])
 def test_rounds_of_consumed_capsules(max_version):
-    """Capsules that are taken and released by the book."""
+    """Capsules that are consumed and released as the standard requires."""
     tensor = Writable([1.0, 2.0, 3.0])
 
     def once():
@@ -110,7 +110,7 @@ def test_rounds_of_copies():
 
 @linux
 def test_rounds_of_errors():
-    """Requests that are refused."""
+    """Requests that are rejected."""
     tensor = Frozen([1.0, 2.0, 3.0])
 
     def once():
@@ -125,9 +125,9 @@ def test_rounds_of_errors():
 
 @linux
 def test_refusals_wait_for_nobody():
-    """What a refusal drops goes at once, and not when somebody calls PyO3 again: the
-    loop, and the look at memory after it, call only what Python itself calls. Rule
-    L22."""
+    """A rejected request releases its objects at once, not at the next call into PyO3: the
+    loop, and the memory measurement after it, call only functions that Python itself calls.
+    Rule L22."""
     tensor = Frozen([1.0, 2.0, 3.0])
 
     def once():
@@ -152,7 +152,7 @@ def test_rounds_of_objects():
 
 @linux
 def test_the_measure_finds_leaks():
-    """One deleter per round that nobody calls is seen by every measure."""
+    """A single missing deleter call per round is detected by every measurement."""
     tensor = Writable([1.0])
     before = testing.allocations(), testing.exports() - testing.releases()
     start = resident()

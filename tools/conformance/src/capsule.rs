@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::play::{Play, delete};
 
-/// Whether the oddity is one of capsules.
+/// Whether the case concerns capsules.
 pub(crate) fn is_odd(oddity: Oddity) -> bool {
     matches!(oddity, Oddity::Named(_) | Oddity::Used)
 }
@@ -33,19 +33,20 @@ pub(crate) fn of<'py>(play: &Bound<'py, Play>, legacy: bool) -> PyResult<Bound<'
     unsafe { Bound::from_owned_ptr_or_err(play.py(), capsule) }
 }
 
-/// Calls the deleter of what nobody took. It finds it by the address alone: who
-/// released the struct and forgot to rename the capsule is counted twice.
+/// Calls the deleter of a tensor that was never consumed. It finds the tensor by its
+/// address alone, so a consumer that released the struct and did not rename the capsule is
+/// counted as two calls.
 unsafe extern "C" fn destroy(capsule: *mut py_ffi::PyObject) {
     // SAFETY: a destructor is called with its capsule, attached.
     let name: *const c_char = unsafe { py_ffi::PyCapsule_GetName(capsule) };
     let used = if name.is_null() {
         false
     } else {
-        // SAFETY: names of capsules are C strings.
+        // SAFETY: the name of a capsule is a C string.
         unsafe { CStr::from_ptr(name) }.to_bytes().starts_with(b"used_")
     };
     if !used {
-        // SAFETY: as above, and that is its name.
+        // SAFETY: as above, and the capsule has that name.
         let pointer = unsafe { py_ffi::PyCapsule_GetPointer(capsule, name) };
         delete(pointer.addr());
     }

@@ -10,22 +10,23 @@ use pyo3::prelude::*;
 
 use crate::{capsule, producer, table};
 
-/// How an importer gets a case.
+/// How a case is passed to an importer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// As an object with `__dlpack__`.
     Object,
     /// As a bare capsule.
     Capsule,
-    /// As an object whose type has an exchange table; its `__dlpack__` is as bad.
+    /// As an object whose type has an exchange table; its `__dlpack__` exports the same
+    /// case.
     Table,
-    /// The same, where the table lends a `DLTensor` and nothing else.
+    /// The same, with a table that can only borrow a `DLTensor`.
     View,
-    /// As the address of a managed tensor, to be made an object.
+    /// As the address of a managed tensor, to be wrapped in an object.
     Managed,
     /// As the address of a prototype, to be allocated.
     Prototype,
-    /// As a type whose allocator makes it, whatever is asked for.
+    /// As a type whose allocator returns the case for every request.
     Allocator,
 }
 
@@ -52,7 +53,7 @@ impl Way {
         }
     }
 
-    /// Whether a case can be given like this.
+    /// Whether a case can be passed in this way.
     pub(crate) fn fits(self, given: &Given) -> bool {
         match (self, given) {
             (Self::Object, _) | (Self::Capsule, Given::Struct { .. }) => true,
@@ -66,7 +67,7 @@ impl Way {
     }
 }
 
-/// A struct that was made, and whether it was lent and not given away.
+/// A struct that was made, and whether it is borrowed instead of owned.
 struct Struct {
     made: Made,
     lent: bool,
@@ -78,7 +79,7 @@ enum Made {
     Legacy(Built<DLManagedTensor>),
 }
 
-/// A case that goes on.
+/// A case in progress.
 #[pyclass(frozen, module = "dlpack_conformance")]
 pub(crate) struct Play {
     pub(crate) trial: Arc<Trial>,
@@ -96,12 +97,12 @@ impl Play {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that nobody asks for what there is.
+    /// Records that the importer requested a struct that the case does not have.
     pub(crate) fn is_not_asked_for(&self) {
         self.unasked.store(true, Ordering::SeqCst);
     }
 
-    /// The struct of the case, and whether it has a deleter, and nothing behind that.
+    /// The struct of the case, whether it has a deleter, and nothing else.
     fn case(&self) -> (Case, bool, bool) {
         let sound = || Case::new("the tensor of an odd object", &[2, 3]).said();
         match &self.trial.given {
@@ -113,7 +114,7 @@ impl Play {
         }
     }
 
-    /// Whether the struct is the legacy one; `None` if it is what is asked for.
+    /// Whether the struct is the legacy one; `None` if the importer's request decides.
     pub(crate) fn is_legacy(&self) -> Option<bool> {
         match &self.trial.given {
             Given::Struct { legacy, .. } | Given::Object(_, legacy) => Some(*legacy),
@@ -121,7 +122,7 @@ impl Play {
         }
     }
 
-    /// What `__dlpack_device__` says, where it says the truth.
+    /// The device that `__dlpack_device__` returns if the case does not change it.
     pub(crate) fn device(&self) -> (i32, i32) {
         let device = self.case().0.device.to_ffi();
         (device.device_type.0, device.device_id)
@@ -136,7 +137,7 @@ impl Play {
         raw
     }
 
-    /// The same, of which nobody may call the deleter.
+    /// The same, for a borrowed struct, whose deleter must not be called.
     pub(crate) fn lent(&self) -> *mut DLManagedTensorVersioned {
         let raw = self.versioned();
         if let Some(last) = self.made().last_mut() {
@@ -154,7 +155,7 @@ impl Play {
         raw
     }
 
-    /// Whether a deleter that there is has to run, if the importer refused or not.
+    /// Whether the deleter, if there is one, must run after an accepted or rejected import.
     fn is_owed(&self, refused: bool) -> bool {
         match self.way {
             Way::Managed => !refused,
@@ -165,7 +166,7 @@ impl Play {
 
 #[pymethods]
 impl Play {
-    /// What to give to an importer, once.
+    /// The argument for the importer, once.
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 passes the object by value")]
     fn give(this: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         let py = this.py();
@@ -186,7 +187,7 @@ impl Play {
         }
     }
 
-    /// Of each struct how often its deleter has to run, and how often it did.
+    /// For each struct, how often its deleter must run, and how often it ran.
     fn deletes(&self, refused: bool) -> Vec<(usize, usize)> {
         let owed = self.is_owed(refused);
         let count = |one: &Struct| {
@@ -199,13 +200,13 @@ impl Play {
         self.made().iter().map(count).collect()
     }
 
-    /// Whether the importer never asked for the struct that there is.
+    /// Whether the importer never requested the struct of the case.
     #[getter]
     fn not_asked_for(&self) -> bool {
         self.unasked.load(Ordering::SeqCst) && self.made().is_empty()
     }
 
-    /// Whether the importer never got at the struct that the case is about.
+    /// Whether the importer never reached the struct that the case concerns.
     #[getter]
     fn ignored(&self) -> bool {
         matches!(self.trial.given, Given::Struct { .. }) && self.made().is_empty()
@@ -213,7 +214,7 @@ impl Play {
 }
 
 impl Drop for Play {
-    /// Whoever has a struct still may use it at any time.
+    /// The importer may still use a struct that it holds at any time.
     fn drop(&mut self) {
         for one in self.made().drain(..) {
             match one.made {
@@ -224,7 +225,7 @@ impl Drop for Play {
     }
 }
 
-/// Calls the deleter of a struct, which is not read.
+/// Calls the deleter of a struct without reading the struct.
 pub(crate) fn delete(address: usize) {
     delete_at(address);
 }

@@ -10,19 +10,19 @@ use pyo3::types::PyTuple;
 use crate::play::Play;
 use crate::{capsule, table};
 
-/// A producer of today.
+/// A producer of the current standard.
 #[pyclass(frozen, subclass, weakref, module = "dlpack_conformance")]
 pub(crate) struct Producer(pub(crate) Py<Play>);
 
-/// A producer of before DLPack 1.0.
+/// A producer older than DLPack 1.0.
 #[pyclass(frozen, module = "dlpack_conformance")]
 struct OldProducer(Py<Play>);
 
-/// What has a device and no tensor.
+/// An object with a device and without `__dlpack__`.
 #[pyclass(frozen, module = "dlpack_conformance")]
 struct DeviceOnly;
 
-/// What has nothing.
+/// An object without DLPack methods.
 #[pyclass(frozen, module = "dlpack_conformance")]
 struct Nothing;
 

@@ -20,9 +20,9 @@ use crate::producer::Producer;
 const ATTRIBUTE: &str = "__dlpack_c_exchange_api__";
 const CAPSULE: &CStr = c"dlpack_exchange_api";
 
-/// A table of today with every function.
+/// A table of the current standard with every function.
 const WHOLE: [Link; 1] = [Link { version: (1, 3), missing: Some(&[]) }];
-/// The same without the function that lends.
+/// The same without the function that borrows.
 const EXPORTING: [Link; 1] = [Link { version: (1, 3), missing: Some(&[3]) }];
 
 const FUNCTIONS: DLPackExchangeAPI = DLPackExchangeAPI {
@@ -37,19 +37,19 @@ const FUNCTIONS: DLPackExchangeAPI = DLPackExchangeAPI {
     current_work_stream: Some(stream),
 };
 
-/// An object whose type exports the case by its table.
+/// An object whose type exports the case through its table.
 pub(crate) fn exporting<'py>(play: &Bound<'py, Play>) -> PyResult<Bound<'py, PyAny>> {
     let table = BuiltTable::new(&EXPORTING, None, &FUNCTIONS);
     object_with(play, Some(&capsule(play.py(), table, CAPSULE)?))
 }
 
-/// An object whose type lends the case by its table.
+/// An object whose type lets the importer borrow the case through its table.
 pub(crate) fn lending<'py>(play: &Bound<'py, Play>) -> PyResult<Bound<'py, PyAny>> {
     let table = BuiltTable::new(&WHOLE, None, &FUNCTIONS);
     object_with(play, Some(&capsule(play.py(), table, CAPSULE)?))
 }
 
-/// The case that the allocator is for: its function is told of no object.
+/// The case that the allocator returns: its function gets no object.
 static ALLOCATED: Mutex<Option<Py<Play>>> = Mutex::new(None);
 
 /// A type whose allocator makes the case.
@@ -60,7 +60,7 @@ pub(crate) fn allocating<'py>(play: &Bound<'py, Play>) -> PyResult<Bound<'py, Py
     Ok(object.get_type().into_any())
 }
 
-/// An object whose type has that in place of a table.
+/// An object whose type has that attribute in place of a table.
 pub(crate) fn publishing<'py>(
     play: &Bound<'py, Play>,
     case: &TableCase,
@@ -84,13 +84,13 @@ pub(crate) fn publishing<'py>(
     object_with(play, Some(&attribute))
 }
 
-/// A capsule around a table, which lives for ever.
+/// A capsule around a table, which is never freed.
 fn capsule<'py>(
     py: Python<'py>,
     table: BuiltTable,
     name: &'static CStr,
 ) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: this thread is attached; neither the table nor the name ever dies.
+    // SAFETY: this thread is attached; neither the table nor the name is ever freed.
     let capsule = unsafe { py_ffi::PyCapsule_New(table.as_ptr().cast(), name.as_ptr(), None) };
     // SAFETY: it is a new reference, or NULL with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(py, capsule) }
@@ -111,7 +111,7 @@ fn object_with<'py>(
     class.call1((play,))
 }
 
-/// The case of the object that C gave, and what its function does.
+/// Runs the table's function on the case of the object that C passed.
 ///
 /// # Safety
 ///
@@ -130,7 +130,7 @@ unsafe fn state_of(object: *mut c_void) -> PyResult<(Py<Play>, Export)> {
     Ok((play, export))
 }
 
-/// Leaves an exception, and says that there is one.
+/// Sets an exception and returns the failure code.
 ///
 /// # Safety
 ///
@@ -142,7 +142,7 @@ unsafe fn raise(error: PyErr) -> c_int {
 }
 
 unsafe extern "C" fn export(object: *mut c_void, out: *mut *mut DLManagedTensorVersioned) -> c_int {
-    // SAFETY: 1. A table's functions are called so.
+    // SAFETY: 1 (this thread is attached): a table's functions are called attached.
     let (play, export) = match unsafe { state_of(object) } {
         Ok(found) => found,
         // SAFETY: 1. As above.
@@ -152,7 +152,7 @@ unsafe extern "C" fn export(object: *mut c_void, out: *mut *mut DLManagedTensorV
         Export::Sound | Export::MakesAndRaises => play.get().versioned(),
         _ => ptr::null_mut(),
     };
-    // SAFETY: the caller lets the result be written.
+    // SAFETY: the table's caller passes a writable result.
     unsafe { out.write(made) };
     let error = match export {
         Export::Sound | Export::MakesNothing => return 0,
@@ -160,13 +160,13 @@ unsafe extern "C" fn export(object: *mut c_void, out: *mut *mut DLManagedTensorV
         Export::Refuses => PyBufferError::new_err("the table's own words"),
         Export::Fails | Export::MakesAndRaises => PyValueError::new_err("the table's own words"),
     };
-    // SAFETY: 1. A table's functions are called attached.
+    // SAFETY: 1 (this thread is attached): a table's functions are called attached.
     let failed = unsafe { raise(error) };
     if export == Export::MakesAndRaises { 0 } else { failed }
 }
 
 unsafe extern "C" fn view(object: *mut c_void, out: *mut DLTensor) -> c_int {
-    // SAFETY: 1. A table's functions are called so.
+    // SAFETY: 1 (this thread is attached): a table's functions are called attached.
     let play = match unsafe { state_of(object) } {
         Ok((play, _)) => play,
         // SAFETY: 1. As above.
@@ -180,7 +180,7 @@ unsafe extern "C" fn view(object: *mut c_void, out: *mut DLTensor) -> c_int {
     let made = play.get().lent();
     // SAFETY: it was just made, and has all its fields.
     let tensor = unsafe { (*made).dl_tensor };
-    // SAFETY: the caller lets the result be written.
+    // SAFETY: the table's caller passes a writable result.
     unsafe { out.write(tensor) };
     0
 }
@@ -193,7 +193,7 @@ unsafe extern "C" fn allocate(
 ) -> c_int {
     let play = ALLOCATED.lock().unwrap_or_else(PoisonError::into_inner).take();
     let made = play.as_ref().map_or(ptr::null_mut(), |play| play.get().versioned());
-    // SAFETY: the caller lets the result be written.
+    // SAFETY: the table's caller passes a writable result.
     unsafe { out.write(made) };
     if !made.is_null() {
         return 0;
@@ -208,15 +208,15 @@ unsafe extern "C" fn allocate(
 }
 
 unsafe extern "C" fn wrap(_: *mut DLManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
-    // SAFETY: the caller lets the result be written.
+    // SAFETY: the table's caller passes a writable result.
     unsafe { out.write(ptr::null_mut()) };
     let error = PyBufferError::new_err("this table makes no objects");
-    // SAFETY: 1. A table's functions are called attached.
+    // SAFETY: 1 (this thread is attached): a table's functions are called attached.
     unsafe { raise(error) }
 }
 
 unsafe extern "C" fn stream(_: DLDeviceType, _: i32, out: *mut *mut c_void) -> c_int {
-    // SAFETY: the caller lets the result be written.
+    // SAFETY: the table's caller passes a writable result.
     unsafe { out.write(ptr::null_mut()) };
     0
 }

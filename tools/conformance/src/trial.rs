@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::play::{Play, Way};
 
-/// A case: its name, what a consumer owes to it, and the way to play it.
+/// A case: its name, its requirement for consumers, and the code that runs it.
 #[pyclass(frozen, name = "Trial", module = "dlpack_conformance")]
 pub(crate) struct PyTrial(Arc<Trial>);
 
@@ -18,7 +18,7 @@ pub(crate) fn trials() -> Vec<PyTrial> {
     dlpack_hostile::trials().into_iter().map(|trial| PyTrial(Arc::new(trial))).collect()
 }
 
-/// The names of all places of the standard that cases are about, with what is said there.
+/// The names of all clauses of the standard that cases concern, with their text.
 #[pyfunction]
 pub(crate) fn clauses() -> Vec<(&'static str, &'static str)> {
     let mut found = Vec::new();
@@ -33,19 +33,19 @@ pub(crate) fn clauses() -> Vec<(&'static str, &'static str)> {
 
 #[pymethods]
 impl PyTrial {
-    /// The name, which no other case has.
+    /// The name, which is unique.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Where the standard speaks of it.
+    /// The clause of the standard.
     #[getter]
     fn clause(&self) -> &'static str {
         self.0.clause.name()
     }
 
-    /// The rules of this project that it is for.
+    /// The rules of this project that the case tests.
     #[getter]
     fn rules(&self) -> Vec<String> {
         self.0.rules.clone()
@@ -57,33 +57,34 @@ impl PyTrial {
         self.0.duty.to_string()
     }
 
-    /// What this project's importers raise, and words of its text; None if they take it.
+    /// The exception of this project's importers and part of its text; None if they accept
+    /// it.
     #[getter]
     fn ours(&self) -> Option<(&'static str, String)> {
         self.0.ours.clone()
     }
 
-    /// The ways in which it can be given to an importer.
+    /// The ways in which it can be passed to an importer.
     #[getter]
     fn ways(&self) -> Vec<&'static str> {
         Way::ALL.iter().filter(|way| way.fits(&self.0.given)).map(|way| way.name()).collect()
     }
 
-    /// Begins the case, given in that way.
+    /// Starts the case, passed in that way.
     #[pyo3(signature = (way = "object"))]
     fn play(&self, way: &str) -> PyResult<Play> {
         let way = Way::ALL.into_iter().find(|one| one.name() == way && one.fits(&self.0.given));
         let way = way.ok_or_else(|| {
             PyValueError::new_err(format!("`{}` cannot be given in this way", self.0.name))
         })?;
-        // Whatever was imported since may have put a handler of its own.
+        // A module imported since may have installed its own handler.
         faults::announce(&self.0.name);
         faults::rearm();
         Ok(Play::new(Arc::clone(&self.0), way))
     }
 
-    /// The bits of the elements of what is accepted, in row-major order; None where
-    /// there are none to compare.
+    /// The bits of the elements of an accepted tensor, in row-major order; None if there
+    /// are none to compare.
     #[getter]
     fn values(&self) -> Option<Vec<u64>> {
         if self.0.duty == Duty::Refuse {

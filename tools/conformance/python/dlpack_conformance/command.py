@@ -30,7 +30,7 @@ expected:
 
 exit status: 0 no findings, 1 findings, 2 the command line, or there is no such importer"""
 
-# Of an importer that never answers, so many cases in a row are met.
+# After this many consecutive hangs the run stops.
 ENOUGH_HANGS = 5
 
 
@@ -42,7 +42,7 @@ def seconds(text):
 
 
 def misspelt(importer):
-    """What is wrong with the name of an importer; None if nothing is."""
+    """The problem with the name of an importer; None if the name is valid."""
     module, colon, function = (importer or "").partition(":")
     if module and function:
         return None
@@ -74,7 +74,7 @@ def parser():
 
 
 def listing(trials):
-    """The cases, and what the standard says of them."""
+    """The cases and the clauses of the standard for them."""
     width = max(len(trial.name) for trial in trials)
     lines = [f"{trial.name:{width}}  {trial.duty:9}  {trial.clause}" for trial in trials]
     lines.append("")
@@ -88,14 +88,15 @@ def main(arguments=None):
         status = run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read has read enough. Python would say so when it flushes at its end.
+        # The reader closed the pipe. Without this, Python would report an error when it
+        # flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     return status
 
 
 def run(arguments):
-    """The command line, but for pipes."""
+    """The command line, without the handling of closed pipes."""
     options = parser().parse_args(arguments)
     way = "capsule" if options.capsules else "object"
 

@@ -2,13 +2,13 @@
 
 from collections import Counter
 
-# What every importer can be expected to take, in one of the two structs.
+# Cases that every importer is expected to accept, in one of the two structs.
 ORDINARY = ("struct: an ordinary one", "legacy: an ordinary one")
 HEADER = ("case", "clause", "expected", "got", "")
 
 
 def table(rows, details=True):
-    """An aligned table; what a library said about a finding is below its row."""
+    """An aligned table; the message of a finding is printed below its row."""
     cells = [(row.case, row.clause, row.expected, row.got, row.mark) for row in rows]
     widths = [max(len(line[column]) for line in [HEADER, *cells]) for column in range(5)]
 
@@ -24,7 +24,7 @@ def table(rows, details=True):
 
 
 def summary(rows):
-    """How many of what, in a line."""
+    """A one-line summary of the counts."""
     marks = Counter(row.mark for row in rows)
     words = [
         f"{len(rows)} cases",
@@ -37,7 +37,7 @@ def summary(rows):
 
 
 def notes(rows):
-    """What makes the table say less than it seems to."""
+    """Notes on conditions that make the table less meaningful."""
     found = []
     ordinary = [row for row in rows if row.case in ORDINARY]
     if ordinary and all(row.outcome != "accepted" for row in ordinary):
@@ -54,7 +54,7 @@ def notes(rows):
 
 
 def kinds(rows):
-    """How many findings of each kind."""
+    """The number of findings of each kind."""
     found = Counter()
     for row in rows:
         if row.finding:

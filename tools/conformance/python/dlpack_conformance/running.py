@@ -1,10 +1,9 @@
-"""Cases in child processes: `check`.
-
-One process imports the library, and its children meet one case after the other; where
-one died, the next goes on. A case in which one died, or did not answer, is met again by
-a process that was not forked and met nothing before, and that verdict counts: a library
-may not bear to be forked, and other cases may be to blame. Where it died of reading
-what the case does not let be read, there is nothing to be found out."""
+"""Runs cases in child processes: `check`. One process imports the library, and forked
+children of it run the cases one after the other; if a child dies, the next one continues. A
+case in which a child died or did not reply is run again in a fresh process that was not
+forked and ran no case before, and that verdict counts, because the library may not support
+fork, or earlier cases may be the cause. A child that died by reading protected memory of
+the case needs no second run."""
 
 import json
 import os
@@ -17,20 +16,20 @@ import time
 
 from . import _native, verdict
 
-# What a process may take to import the library.
+# The time limit in seconds for the import of the library.
 START = 180.0
 
 
 class NoImporter(Exception):
-    """There is no such function."""
+    """The function does not exist."""
 
 
 class Worker:
-    """A process with an importer, and the child of it that meets cases."""
+    """A process that imported the library, and its child that runs cases."""
 
     def __init__(self, spec, way, fresh=False):
         self.words = tempfile.TemporaryFile()
-        # Where the words of the case that is met begin: those before are of others.
+        # The log offset at which the output of the current case begins.
         self.begun = 0
         reading, writing = os.pipe()
         kind = "fresh" if fresh else "forking"
@@ -45,12 +44,12 @@ class Worker:
         )
         os.close(writing)
         self.answers, self.left = reading, b""
-        # The process that meets cases; None where there is none any more.
+        # The process that runs cases; None if it has ended.
         self.meeting = None
         self.await_ready()
 
     def await_ready(self):
-        """Waits for a process that meets cases."""
+        """Waits for a process that runs cases."""
         try:
             ready = self.answer(START)
         except TimeoutError:
@@ -62,7 +61,7 @@ class Worker:
         self.meeting = ready["ready"]
 
     def answer(self, seconds):
-        """The next answer; None if the process ended. Raises TimeoutError."""
+        """The next reply; None if the process ended. Raises TimeoutError."""
         deadline = time.monotonic() + seconds
         while b"\n" not in self.left:
             rest = deadline - time.monotonic()
@@ -81,10 +80,10 @@ class Worker:
             self.process.stdin.write(f"{question}\n".encode())
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # it has died, which the answer will say
+            pass  # it has died, which the next read of a reply reports
 
     def meet(self, number, trial, seconds):
-        """The row of a case. If the process is gone then, `meeting` is None."""
+        """The row of a case. If the process ended, `meeting` is None."""
         self.begun = os.fstat(self.words.fileno()).st_size
         self.ask(number)
         try:
@@ -104,7 +103,7 @@ class Worker:
         return verdict.answered(trial, answer)
 
     def next(self):
-        """Ends the child that meets cases, and has another one."""
+        """Ends the child that runs cases and starts another."""
         meeting, self.meeting = self.meeting, None
         if meeting == self.process.pid:
             self.kill()
@@ -120,7 +119,7 @@ class Worker:
                 return
 
     def late(self, seconds):
-        """Which deleters ran since the cases that they are of."""
+        """The deleters that ran after the end of the case that they belong to."""
         self.ask("late")
         try:
             answer = self.answer(seconds) or {}
@@ -129,13 +128,13 @@ class Worker:
         return answer.get("late", [])
 
     def said(self):
-        """The end of what it printed in this case."""
+        """The end of the output of this case."""
         end = self.words.seek(0, os.SEEK_END)
         self.words.seek(max(self.begun, end - 4000))
         return self.words.read().decode(errors="replace")
 
     def kill(self):
-        """Ends it."""
+        """Ends the process."""
         if self.meeting is not None and self.meeting != self.process.pid:
             try:
                 os.kill(self.meeting, signal.SIGKILL)
@@ -148,7 +147,7 @@ class Worker:
         self.close()
 
     def close(self):
-        """Gives up what belongs to it."""
+        """Closes its pipes and files."""
         if self.answers is not None:
             os.close(self.answers)
             self.answers = None
@@ -214,7 +213,7 @@ def check(
 
 
 def meet_alone(spec, way, number, trial, seconds, row):
-    """The row of a case that went wrong, met again where nothing else was met."""
+    """The row of a case that failed, from a second run in a fresh process."""
     fresh = Worker(spec, way, fresh=True)
     try:
         again = fresh.meet(number, trial, seconds)

@@ -1,4 +1,4 @@
-"""What came of a case, and whether that is a finding: `Row`."""
+"""The outcome of a case, and whether it is a finding: `Row`."""
 
 import signal
 from dataclasses import asdict, dataclass
@@ -14,14 +14,14 @@ class Row:
     expected: str
     # "accepted", "refused", "crashed", "hung", "panicked", "not asked for".
     outcome: str
-    # What else is wrong: "leaked", "deleted twice", "deleted, not its own",
+    # Additional findings: "leaked", "deleted twice", "deleted, not its own",
     # "read after delete", "read beyond the end", "NULL followed",
     # "manager_ctx followed", "wrong values".
     wrong: list
-    # The exception, the signal, the words of a library.
+    # The exception, the signal, or the message of a library.
     detail: str
     finding: bool
-    # What the exception said, to be compared by programs.
+    # The text of the exception, for programs to compare.
     error: str | None = None
     text: str | None = None
     # "right", "wrong: ...", "unread: ..." where what was returned could not be read, or ""
@@ -30,7 +30,7 @@ class Row:
 
     @property
     def got(self):
-        """All of it in a few words."""
+        """The outcome in a few words."""
         if self.outcome == "refused":
             first = f"refused ({self.error})"
         elif self.outcome == "crashed":
@@ -41,7 +41,7 @@ class Row:
 
     @property
     def mark(self):
-        """What it comes to: ok, FINDING, or neither."""
+        """The judgement: ok, FINDING, or neither."""
         if self.outcome == "not asked for":
             return "n/a"
         if self.expected == "undefined":
@@ -49,12 +49,12 @@ class Row:
         return "FINDING" if self.finding else "ok"
 
     def as_dict(self):
-        """For JSON."""
+        """The row as a dict for JSON."""
         return {**asdict(self), "got": self.got, "mark": self.mark}
 
 
 def row(trial, outcome, wrong=(), detail="", error=None, text=None, elements=""):
-    """The row of a case, of which the duty says what is a finding."""
+    """The row of a case; the case's requirement decides what is a finding."""
     bad = bool(wrong) or outcome in ("crashed", "hung", "panicked")
     if trial.duty == "refuse":
         bad = bad or outcome == "accepted"
@@ -66,7 +66,7 @@ def row(trial, outcome, wrong=(), detail="", error=None, text=None, elements="")
 
 
 def answered(trial, answer):
-    """The row of a case after which the process lived on."""
+    """The row of a case that did not end its process."""
     wrong = of_deletes(answer["deletes"])
     if answer["refused"]:
         error, text = answer["error"], answer["text"]
@@ -86,7 +86,7 @@ def answered(trial, answer):
 
 
 def of_deletes(deletes):
-    """What is wrong with how often deleters ran."""
+    """The finding from the number of deleter calls, if any."""
     wrong = []
     for owed, found in deletes:
         if found < owed:
@@ -97,14 +97,14 @@ def of_deletes(deletes):
 
 
 def died(trial, status, words):
-    """The row of a case after which there was no process; `words` is what it left."""
+    """The row of a case that ended its process; `words` is the output that it left."""
     try:
         name = signal.Signals(-status).name
     except ValueError:
         name = f"exit status {status}"
     last = [line.strip() for line in words.splitlines() if line.strip()]
     line = next((line for line in reversed(last) if "was accessed in the case" in line), None)
-    # Frames of a stack come behind the words that say why.
+    # The stack frames follow the message and are left out.
     reasons = [line for line in last if not line.startswith(("@ ", "***", "#"))] or last
     detail = line or (reasons[-1] if reasons else "")
     wrong = []
@@ -120,5 +120,5 @@ def died(trial, status, words):
 
 
 def hung(trial, seconds):
-    """The row of a case that did not end."""
+    """The row of a case that exceeded the time limit."""
     return row(trial, "hung", detail=f"no answer after {seconds:g} s")

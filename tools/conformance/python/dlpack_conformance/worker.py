@@ -1,11 +1,8 @@
-"""The process in which an importer meets cases: it may crash, hang, or worse.
-
-It is told numbers of cases on standard input, one in a line, and answers each in
-a line of JSON on the file descriptor that it is told first. What libraries print
-is not in the way of that.
-
-The process that imports the library meets no case: it forks one that does, and
-another one when that has died, since importing may take longer than all cases."""
+"""The process in which an importer runs cases; it may crash or hang. It reads numbers of
+cases from standard input, one per line, and replies to each with a line of JSON on the file
+descriptor that is passed first, so that the output of libraries cannot corrupt the replies.
+The process that imports the library runs no case itself: it forks a child that does, and
+another one when that child dies, because the import may take longer than all cases."""
 
 import gc
 import importlib
@@ -16,7 +13,7 @@ import time
 
 from . import _native
 
-# How long a deleter may be late: some libraries release on a thread of theirs.
+# How late a deleter may run: some libraries release on a thread of their own.
 PATIENCE = 1.0
 
 
@@ -32,7 +29,7 @@ def importer_of(spec):
 
 
 def elements(result):
-    """What was made, read by its own export."""
+    """The result of the importer, read from its own export."""
     if not hasattr(result, "__dlpack__"):
         for method in ("numpy", "__array__"):
             if hasattr(result, method):
@@ -59,7 +56,7 @@ def compared(trial, result):
 
 
 def meet(trial, way, importer):
-    """One case: what came of it, and what is to be looked at again at the end."""
+    """Runs one case; returns the outcome, and the value to check again at the end."""
     play = trial.play(way)
     answer = {}
     try:
@@ -69,7 +66,7 @@ def meet(trial, way, importer):
         answer["error"] = type(error).__name__
         answer["text"] = str(error)
         answer["exception"] = isinstance(error, Exception)
-        # Frames of the importer may hold what it has taken.
+        # Frames of the importer may hold the imported tensor.
         while error is not None:
             error.__traceback__ = None
             error = error.__cause__ or error.__context__
@@ -92,8 +89,8 @@ def meet(trial, way, importer):
 
 
 def lines():
-    """The lines of standard input, of which no more is read than is answered: what
-    is left is for the process after this one."""
+    """The lines of standard input, without read-ahead: unread lines are for the process
+    that follows this one."""
     line = b""
     while byte := os.read(0, 1):
         if byte == b"\n":
@@ -104,7 +101,7 @@ def lines():
 
 
 def serve(importer, way, say):
-    """Answers until there are no more questions."""
+    """Replies to requests until the input ends."""
     trials, plays = _native.trials(), []
 
     def late():
@@ -123,12 +120,12 @@ def serve(importer, way, say):
         answer, play = meet(trials[int(line)], way, importer)
         plays.append((int(line), answer["deletes"], play))
         say(answer)
-    # What libraries do at their end is another story.
+    # Errors of libraries during shutdown are not part of the case.
     os._exit(0)
 
 
 def main():
-    """Imports the importer, and has cases met by children, or `fresh` by itself."""
+    """Imports the importer and runs cases in children, or in this process if `fresh`."""
     spec, way, answers, kind = sys.argv[1:]
     answers = os.fdopen(int(answers), "w")
 

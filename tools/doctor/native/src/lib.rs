@@ -16,7 +16,8 @@ fn parsed(report: &str) -> PyResult<Report> {
     serde_json::from_str(report).map_err(odd)
 }
 
-/// Examines an object; the report is JSON. `announce` is called with what is done next.
+/// Examines an object; the report is JSON. `announce` is called before each step, with its
+/// name.
 #[pyfunction]
 #[pyo3(signature = (object, *, live = false, skip = Vec::new(), announce = None))]
 fn examine(
@@ -27,7 +28,7 @@ fn examine(
 ) -> PyResult<String> {
     let tell = |what: &str| {
         if let Some(announce) = &announce {
-            // Who listens has gone: the report is still made.
+            // The reader of the announcements has closed its end: the report is still made.
             drop(announce.call1((what,)));
         }
     };
@@ -44,7 +45,7 @@ fn render(report: &str, colour: bool) -> PyResult<String> {
     Ok(parsed(report)?.text(if colour { Style::Colour } else { Style::Plain }))
 }
 
-/// Whether nothing worse than a note is in a report.
+/// Whether a report contains nothing worse than a note.
 #[pyfunction]
 fn is_healthy(report: &str) -> PyResult<bool> {
     Ok(parsed(report)?.is_healthy())

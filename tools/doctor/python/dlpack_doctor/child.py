@@ -1,7 +1,6 @@
-"""The process in which an expression is evaluated and its object examined: what the
-object's code does to it happens to no other.
-
-It writes one line of JSON for each step before it takes it, and a last one."""
+"""The process in which an expression is evaluated and its object examined, so that a crash
+in the object's code ends this process only. It writes one line of JSON before each step,
+and a last one with the result."""
 
 import gc
 import json
@@ -52,13 +51,13 @@ def main() -> None:
         gc.collect()
         say(done=True)
     finally:
-        # Some libraries do not survive their own shutdown together.
+        # Some of these libraries crash when one process shuts them all down.
         out.flush()
         os._exit(0)
 
 
 def attempt(value: Any, name: str, announce: Any) -> tuple[str, str]:
-    """What a consumer makes of the object, by calling it."""
+    """The outcome of calling a consumer with the object."""
     announce(f"the import of {name}")
     module, take = TAKES[name]()
     announce(f"{name} takes it")

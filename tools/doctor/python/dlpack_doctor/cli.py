@@ -13,7 +13,7 @@ from .process import Ended, run
 from .report import Report
 
 HEALTHY, FINDINGS, UNUSABLE = 0, 1, 2
-# A check that ends the process is left out of the next try.
+# A check that ended the process is left out of the next attempt.
 TRIES = 8
 
 
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line; answers the exit status."""
+    """Runs the command line; returns the exit status."""
     asked = parser().parse_args(arguments)
     answer = examined(asked)
     if isinstance(answer, str):
@@ -90,7 +90,7 @@ def colours(asked: str) -> bool:
 
 
 def examined(asked: argparse.Namespace) -> Report | str:
-    """The report, or why there is none."""
+    """The report, or the reason why there is none."""
     skip: list[str] = []
     crashes: list[tuple[str, str]] = []
     for _ in range(TRIES):
@@ -112,7 +112,7 @@ def examined(asked: argparse.Namespace) -> Report | str:
 
 
 def crashed(crashes: list[tuple[str, str]]) -> Report | str:
-    """The report of an object that ends the process before it was examined."""
+    """The report for an object that ended the process before it was examined."""
     step, how = crashes[-1]
     if step in ("", "the expression"):
         return f"evaluating the expression failed: {how}"
@@ -135,7 +135,7 @@ def crashed(crashes: list[tuple[str, str]]) -> Report | str:
 
 
 def job(asked: argparse.Namespace, **more: Any) -> dict[str, Any]:
-    """What a process is to do."""
+    """The job description for a process."""
     plain = {"live": False, "skip": [], "consumer": None}
     return {"expression": asked.expression, "imports": asked.imports, **plain, **more}
 
@@ -148,7 +148,7 @@ def wanted(consumers: list[str]) -> list[str]:
 
 
 def tried_on(asked: argparse.Namespace, name: str) -> dict[str, str]:
-    """What a consumer made of it, in a process of its own."""
+    """The outcome of a consumer, in a process of its own."""
     if importlib.util.find_spec(name) is None:
         return {"fit": "absent", "why": "it is not installed"}
     ended: Ended = run(job(asked, consumer=name))
@@ -162,7 +162,7 @@ def tried_on(asked: argparse.Namespace, name: str) -> dict[str, str]:
 
 
 def lines(tried: dict[str, dict[str, str]], report: Report) -> str:
-    """What consumers made of it, and where that is not the verdict."""
+    """The outcomes of the consumers, and where they differ from the verdict."""
     if not tried:
         return ""
     expected: dict[str, set[str]] = {}

@@ -49,13 +49,13 @@ def _paddle() -> tuple[Any, Take]:
 def _tensorflow() -> tuple[Any, Take]:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     module = importlib.import_module("tensorflow")
-    # It takes nothing but a bare capsule.
+    # It accepts bare capsules only.
     take = module.experimental.dlpack.from_dlpack
     return module, lambda tensor: take(tensor.__dlpack__())
 
 
 def _dpnp() -> tuple[Any, Take]:
-    # A runtime that pip installed is not found by itself.
+    # The loader does not find a runtime that pip installed.
     runtime = os.path.join(sys.prefix, "lib", "libintelocl.so")
     if os.path.exists(runtime):
         os.environ.setdefault("OCL_ICD_FILENAMES", runtime)
@@ -77,6 +77,7 @@ TAKES: dict[str, Callable[[], tuple[Any, Take]]] = {
 
 
 def use(name: str, module: Any, made: Any) -> None:
-    """Computes with what a consumer made, where that is known to end some."""
+    """Computes with the imported tensor, for consumers in which that may end the process.
+    """
     if name == "tensorflow":
         module.equal(made, made).numpy()

@@ -1,4 +1,4 @@
-"""Python expressions whose modules import themselves."""
+"""Evaluates Python expressions and imports the modules that they name."""
 
 import builtins
 import importlib
@@ -6,12 +6,12 @@ import os
 import warnings
 from typing import Any
 
-# Names that people give to modules.
+# Common abbreviations of modules.
 SHORT = {"np": "numpy", "jnp": "jax.numpy", "mx": "mlx.core", "tf": "tensorflow", "pd": "pandas"}
 
 
 class Modules(dict[str, Any]):
-    """Names of an expression: one that is nothing yet is the module of that name."""
+    """Names of an expression: an undefined name is resolved to the module of that name."""
 
     def __missing__(self, name: str) -> Any:
         if hasattr(builtins, name):
@@ -26,7 +26,7 @@ class Modules(dict[str, Any]):
 def evaluate(expression: str, imports: list[str]) -> Any:
     """The value of an expression, after importing what has to be imported first,
     such as what makes a submodule an attribute of its package."""
-    # Libraries are asked to keep their words to themselves.
+    # Suppresses the log output of libraries.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     warnings.simplefilter("ignore")
     names = Modules()

@@ -1,4 +1,4 @@
-"""Running the child, and telling how it ended."""
+"""Runs the child, and reports how it ended."""
 
 import json
 import os
@@ -15,7 +15,7 @@ SECONDS = 300
 
 @dataclass
 class Ended:
-    """What a child said, and how it ended."""
+    """The output of a child, and how it ended."""
 
     step: str = ""
     report: str | None = None
@@ -27,15 +27,15 @@ class Ended:
 
 
 def run(job: dict[str, Any]) -> Ended:
-    """Runs one job to its end, whatever that is."""
+    """Runs one job until its process ends."""
     ended = Ended()
     with tempfile.TemporaryDirectory() as folder:
-        # A file: a pipe is full when nobody reads, and what a process that ended
-        # has written to a file is there.
+        # A file instead of a pipe: a pipe blocks when it is full, and the output in a file
+        # survives the process.
         answers = os.path.join(folder, "answers")
         command = [sys.executable, "-m", "dlpack_doctor.child"]
         command.append(json.dumps({**job, "answers": answers}))
-        # What the object prints is no part of the report.
+        # The object's own output is not part of the report.
         quiet = subprocess.DEVNULL
         pipe = subprocess.PIPE
         process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=pipe)
@@ -56,7 +56,7 @@ def run(job: dict[str, Any]) -> Ended:
 
 
 def take(ended: Ended, line: str) -> None:
-    """One line of a child. The last may be cut short."""
+    """One line of a child's output. The last may be cut short."""
     try:
         said = json.loads(line)
     except ValueError:

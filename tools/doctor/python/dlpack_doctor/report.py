@@ -8,7 +8,7 @@ from . import _native
 
 
 class Report:
-    """What an examination found."""
+    """The result of an examination."""
 
     def __init__(self, text: str) -> None:
         self._json = text
@@ -37,7 +37,7 @@ class Report:
         return _native.is_healthy(self._json)
 
     def add_check(self, name: str, severity: str, seen: str) -> "Report":
-        """The report with one more check that was tried, and the finding of it."""
+        """A copy of the report with one more check and its finding."""
         data = self.data
         data["checks"].append({"name": name, "severity": severity, "seen": seen})
         if severity != "note":
@@ -51,7 +51,7 @@ class Report:
         return json.dumps(self.data, indent=2)
 
     def text(self, *, colour: bool = False) -> str:
-        """The report as a person reads it."""
+        """The report as text."""
         return _native.render(self._json, colour=colour)
 
     def __str__(self) -> str:
