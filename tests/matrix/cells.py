@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "python"))
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-# Thread pools of six libraries would only get in each other's way.
+# The thread pools of six libraries would compete for the processors.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.simplefilter("ignore")
 
@@ -30,7 +30,7 @@ def refusal(error):
 
 
 def judge(peer, tensor, dtype, layout, address, **asks):
-    """What becomes of a tensor that a library is given."""
+    """The outcome of passing a tensor to a library."""
     try:
         array = peer.take(tensor, **asks)
     except Exception as error:
@@ -53,7 +53,7 @@ def judge(peer, tensor, dtype, layout, address, **asks):
 
 
 def source(producer, dtype, layout):
-    """A tensor of the producer, or why there is none."""
+    """A tensor of the producer, or the reason why it cannot make one."""
     try:
         tensor = producer.make(dtype, layout)
     except Exception as error:
@@ -72,9 +72,9 @@ def source(producer, dtype, layout):
 
 
 def well_placed(producer, ours, dtype, layout):
-    """Our class over a tensor of the producer that is aligned as is usual for
-    it. Whether some libraries copy hangs on that, and so on their allocators'
-    luck: what was placed otherwise is made again."""
+    """Our class over a tensor of the producer with the alignment that the producer usually
+    has. Some libraries copy unaligned tensors, so the outcome would depend on the
+    allocator; a tensor with another alignment is discarded and made again."""
     kept = []
     for _ in range(50):
         tensor = source(producer, dtype, layout)[0]
@@ -115,7 +115,7 @@ def cells(producer, consumer, ours, dtype, layout, reference_only):
 
 
 def producer_address(producer, tensor, dtype):
-    """Where the producer says its first element is."""
+    """The address of the first element according to the producer's export."""
     if hasattr(producer, "look") and producer.package != "nanobind":
         return producer.look(tensor, dtype).address
     found = structs.Tensor(tensor.__dlpack__(max_version=(1, 3)))
@@ -124,7 +124,7 @@ def producer_address(producer, tensor, dtype):
 
 def main():
     job = json.loads(sys.argv[1])
-    # Libraries print where they like; the answers have a pipe of their own.
+    # Libraries print to standard output; the results use a pipe of their own.
     out = os.fdopen(job["answers"], "w")
 
     def say(**answer):
@@ -145,7 +145,7 @@ def main():
     after, only = job.get("after"), job.get("only")
     for name in job["producers"]:
         for dtype in DTYPES if name in made else ():
-            alive()  # lets go of what nobody took
+            alive()  # releases tensors that were never consumed
             for layout in LAYOUTS:
                 key = f"{name}|{dtype}|{layout.name}"
                 if after:
@@ -159,7 +159,7 @@ def main():
                 )
                 say(cell=key, verdict=verdict, why=why, reference=other)
     say(finished=True)
-    # Some of these libraries do not survive their own shutdown together.
+    # Some of these libraries crash when one process shuts them all down.
     out.flush()
     os._exit(0)
 

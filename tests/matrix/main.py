@@ -1,4 +1,4 @@
-"""Measures who takes which tensors from whom, through our class.
+"""Measures which consumers accept tensors of which producers, through our class.
 
     main.py [--newest PYTHON] [--write]
 

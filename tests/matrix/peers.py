@@ -1,5 +1,5 @@
-"""The libraries, each in its own words: how it makes a tensor, how it takes
-one, and what it then says of it."""
+"""The libraries, each through its own API: how it makes a tensor, how it imports one, and
+how it describes the result."""
 
 import importlib
 import importlib.metadata
@@ -23,7 +23,7 @@ from sources import (
 
 
 class Seen:
-    """What a library says of a tensor that it took."""
+    """A library's description of a tensor that it imported."""
 
     def __init__(self, address, shape, patterns, dtype, usable=True):
         self.address, self.shape, self.patterns = address, tuple(shape), patterns
@@ -234,7 +234,7 @@ class TensorFlow(Peer):
         return self.tf.constant(row_major(dtype, layout))
 
     def take(self, tensor):
-        # It takes nothing but a bare capsule.
+        # It accepts bare capsules only.
         return self.tf.experimental.dlpack.from_dlpack(tensor.__dlpack__())
 
     def look(self, tensor, dtype):
@@ -291,7 +291,7 @@ class Dpnp(Peer):
 
     def look(self, array, dtype):
         if not isinstance(array, self.dpnp.ndarray):
-            # Of what is not on one of its devices it makes a NumPy array.
+            # From a tensor that is not on one of its devices it makes a NumPy array.
             return self.numpy.look(array, dtype)
         patterns = split(self.dpnp.asnumpy(array).tobytes(), width(dtype))
         address = array.get_array()._pointer
@@ -326,7 +326,7 @@ class Nanobind(Peer):
 
 
 class NanobindReadOnly(Nanobind):
-    """Asks for the legacy capsule first, and cannot write."""
+    """Requests the legacy capsule first, and cannot write."""
 
     def __init__(self):
         super().__init__()

@@ -37,8 +37,8 @@ class Measured:
             self.cells[into, producer + job.suffix, dtype, layout] = cell
 
     def judge(self):
-        """What no cell may be, whatever was recorded: a wrong answer that is
-        nobody's but ours."""
+        """The outcomes that fail the test whatever the record states: a wrong result that
+        only our class can have caused."""
         found = []
         for key, (verdict, why, reference) in self.cells.items():
             ours = key[0].startswith(OURS) or verdict != reference

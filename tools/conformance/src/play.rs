@@ -102,7 +102,7 @@ impl Play {
         self.unasked.store(true, Ordering::SeqCst);
     }
 
-    /// The struct of the case, whether it has a deleter, and nothing else.
+    /// The struct of the case, whether it has a deleter, and whether only its head is readable.
     fn case(&self) -> (Case, bool, bool) {
         let sound = || Case::new("the tensor of an odd object", &[2, 3]).said();
         match &self.trial.given {
@@ -122,7 +122,7 @@ impl Play {
         }
     }
 
-    /// The device that `__dlpack_device__` returns if the case does not change it.
+    /// The device of the struct, which a truthful `__dlpack_device__` returns.
     pub(crate) fn device(&self) -> (i32, i32) {
         let device = self.case().0.device.to_ffi();
         (device.device_type.0, device.device_id)

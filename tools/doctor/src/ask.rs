@@ -9,30 +9,30 @@ use pyo3::types::{PyCapsule, PyDict};
 use crate::report::{Answer, Array, CapsuleFacts, DeviceAnswer, Report, Request};
 use crate::{findings, live, read, table, verdict};
 
-/// What NumPy and dpnp ask for.
+/// The keywords that NumPy and dpnp pass.
 pub(crate) const FULL: &str = "dl_device=None, copy=None, max_version=(1, 0)";
-/// What PyTorch, Paddle and nanobind ask for.
+/// The keywords that PyTorch, Paddle and nanobind pass.
 pub(crate) const NEWEST: &str = "max_version=(1, 3)";
-/// What JAX from 0.12 on asks for.
+/// The keywords that JAX passes from 0.12 on.
 pub(crate) const NEWEST_ON_STREAM: &str = "stream=None, max_version=(1, 3)";
-/// What JAX up to 0.10 asks for.
+/// The keywords that JAX passes up to 0.10.
 pub(crate) const ON_STREAM: &str = "stream=None";
-/// What TensorFlow and, for a type without a table, tvm-ffi ask for.
+/// The keywords that TensorFlow passes, and tvm-ffi for a type without a table.
 pub(crate) const PLAIN: &str = "";
 
-/// All of them, the one that tells most first.
+/// All sets of keywords, the one that returns the most information first.
 const REQUESTS: [&str; 5] = [NEWEST, PLAIN, FULL, NEWEST_ON_STREAM, ON_STREAM];
 
-/// How far [`examine`] goes.
+/// The depth of an examination by [`examine`].
 #[derive(Default)]
 #[non_exhaustive]
 pub struct Options<'a> {
-    /// Whether to try what exports must stand: see [`CHECKS`](crate::CHECKS).
+    /// Whether to run the live checks of exports: see [`CHECKS`](crate::CHECKS).
     pub live: bool,
-    /// Checks that are not tried.
+    /// Live checks that are left out.
     pub skip: Vec<String>,
-    /// Is told what is done next, so that somebody knows what it was that ended
-    /// the process.
+    /// Called with the name of each step before it starts, so that the caller can name the
+    /// step that ended the process.
     pub announce: Option<&'a dyn Fn(&str)>,
 }
 
@@ -43,7 +43,7 @@ impl core::fmt::Debug for Options<'_> {
 }
 
 impl Options<'_> {
-    /// Those with, or without, the checks that try.
+    /// Options with, or without, the live checks.
     #[must_use]
     pub fn live(self, live: bool) -> Self {
         Self { live, ..self }
@@ -56,12 +56,12 @@ impl Options<'_> {
     }
 }
 
-/// Examines what an object says by DLPack.
+/// Examines the DLPack methods and exports of an object.
 ///
 /// # Errors
 ///
-/// Only what Python raises where nothing of the object's is concerned, such as
-/// `MemoryError`. An exception of the object is part of the report.
+/// Only exceptions that Python raises outside of the object's code, such as `MemoryError`.
+/// An exception of the object is part of the report.
 pub fn examine(object: &Bound<'_, PyAny>, options: &Options<'_>) -> PyResult<Report> {
     let class = object.get_type();
     options.announce("__dlpack_device__()");
@@ -126,7 +126,7 @@ fn request(object: &Bound<'_, PyAny>, keywords: &str) -> PyResult<Answer> {
     Ok(answer(object.py(), call(object, keywords)?))
 }
 
-/// What a call of `__dlpack__` came to. A tensor that is got is released.
+/// The outcome of a call of `__dlpack__`. A returned tensor is released.
 pub(crate) fn answer(py: Python<'_>, result: PyResult<Bound<'_, PyAny>>) -> Answer {
     match result {
         Err(error) => {
@@ -144,7 +144,7 @@ pub(crate) fn answer(py: Python<'_>, result: PyResult<Bound<'_, PyAny>>) -> Answ
     }
 }
 
-/// Whether our own import takes it. What would end the process is not tried.
+/// Whether our own import accepts it. An import that would end the process is not tried.
 fn accepted(capsule: &Bound<'_, PyAny>, facts: &CapsuleFacts) -> Option<Result<(), String>> {
     let py = capsule.py();
     let tensor = facts.tensor.as_ref()?;

@@ -4,61 +4,62 @@
 
 use crate::ask::{FULL, NEWEST, NEWEST_ON_STREAM, ON_STREAM, PLAIN};
 
-/// A library that takes tensors.
+/// A library that imports tensors.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and no state")]
 pub struct Consumer {
     /// The name that Python imports.
     pub name: &'static str,
-    /// The version that was measured.
+    /// The version that the verdicts were measured with.
     pub version: &'static str,
-    /// How it calls `__dlpack__`; the next where one is not understood.
+    /// How it calls `__dlpack__`; the next entry is tried if the producer rejects the
+    /// keywords.
     pub(crate) requests: &'static [&'static str],
-    /// Whether any exception makes it go on, and not only TypeError.
+    /// Whether any exception makes it try the next entry, and not only TypeError.
     pub(crate) retries_all: bool,
     /// Whether it uses exchange tables.
     pub(crate) reads_tables: bool,
     pub(crate) device: DeviceAsked,
     /// Whether it takes the versioned struct from `__dlpack__`.
     pub(crate) versioned: bool,
-    /// Whether it looks at the major version.
+    /// Whether it checks the major version.
     pub(crate) checks_major: bool,
     pub(crate) devices: Devices,
     pub(crate) layouts: Layouts,
     pub(crate) offset: Offset,
     pub(crate) alignment: Alignment,
-    /// The most dimensions.
+    /// The maximum number of dimensions.
     pub(crate) ndim: usize,
-    /// Whether it refuses memory that it must not write.
+    /// Whether it rejects read-only memory.
     pub(crate) refuses_read_only: bool,
     pub(crate) always_copies: bool,
-    /// Whether it ends the process when it releases what has no deleter.
+    /// Whether it ends the process when it releases a tensor without a deleter.
     pub(crate) calls_null_deleter: bool,
-    /// Whether it never releases what has no deleter, or no context.
+    /// Whether it never releases a tensor without a deleter, or without a context.
     pub(crate) leaks_null: bool,
-    /// Whether it believes `__dlpack_device__` about where an address is.
+    /// Whether it takes the device of an address from `__dlpack_device__`.
     pub(crate) believes_device: bool,
     /// Element types, by their names.
     pub(crate) dtypes: &'static [&'static [&'static str]],
-    /// Those that become others.
+    /// The element types that it converts to others.
     pub(crate) converted: &'static [&'static str],
 }
 
-/// What it does with `__dlpack_device__`.
+/// How it uses `__dlpack_device__`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceAsked {
     /// Does not call it.
     No,
-    /// Does not call it, and wants it to be there.
+    /// Does not call it, but requires it to exist.
     Present,
-    /// Uses the kind.
+    /// Uses the device type.
     Kind,
-    /// Uses kind and index.
+    /// Uses the device type and the index.
     Both,
 }
 
-/// The devices whose memory a build without GPUs takes.
+/// The devices whose memory a build without GPUs accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Devices {
     /// The CPU, index 0 or any other.
@@ -67,13 +68,13 @@ pub(crate) enum Devices {
     CpuZero,
     /// The CPU with index 0, and its own: the devices of oneAPI.
     CpuAndOneApi,
-    /// What the CPU can read: pinned and managed memory too.
+    /// Memory that the CPU can read, including pinned and managed memory.
     Host,
-    /// Any: it does not touch the elements.
+    /// Any: it does not access the elements.
     Any,
 }
 
-/// The layouts that it takes.
+/// The layouts that it accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layouts {
     /// All.
@@ -86,25 +87,25 @@ pub(crate) enum Layouts {
     RowMajor,
 }
 
-/// What it does with `byte_offset`.
+/// How it handles `byte_offset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offset {
     /// Adds it.
     Added,
-    /// Refuses any but 0.
+    /// Rejects every value but 0.
     Refused,
-    /// Reads from `data` on.
+    /// Ignores it: reads from `data`.
     Ignored,
 }
 
-/// What it does with elements that are not aligned to 64 bytes.
+/// How it handles elements that are not aligned to 64 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Alignment {
     /// Uses them.
     Any,
     /// Copies them.
     Copies,
-    /// Takes them, and ends the process in its first operation.
+    /// Accepts them, and ends the process in its first operation.
     Unusable,
 }
 
@@ -132,7 +133,7 @@ const RARE_FLOAT8: &[&str] = &["float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz
 const FLOAT4_PAIRS: &[&str] = &["float4_e2m1fnx2"];
 const EVERYTHING: &[&str] = &["*"];
 
-/// A consumer that takes all that there is; the others differ from it.
+/// A consumer without restrictions, from which the others differ.
 const PLAIN_CONSUMER: Consumer = Consumer {
     name: "",
     version: "",
@@ -156,7 +157,7 @@ const PLAIN_CONSUMER: Consumer = Consumer {
     converted: &[],
 };
 
-/// The consumers whose verdict a report has.
+/// The consumers for which a report has a verdict.
 pub const CONSUMERS: &[Consumer] = &[
     Consumer {
         name: "numpy",

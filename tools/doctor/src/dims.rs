@@ -6,7 +6,7 @@ use dlpack_traits::{DataType, Device, Flags, MAX_NDIM};
 use crate::memory;
 use crate::report::{Array, LayoutFacts, TensorFacts};
 
-/// The strides of a tensor, those of a compact one where they are NULL.
+/// The strides of a tensor; those of a row-major tensor if the pointer is NULL.
 pub(crate) fn strides(tensor: &TensorFacts) -> Option<Vec<i64>> {
     let shape = tensor.shape.values()?;
     match &tensor.strides {
@@ -20,7 +20,7 @@ pub(crate) fn strides(tensor: &TensorFacts) -> Option<Vec<i64>> {
     }
 }
 
-/// The bits that an element takes in memory; `None` where the type has none.
+/// The size of an element in memory, in bits; `None` if the type has none.
 pub(crate) fn stored_bits(dtype: DataType, flags: u64) -> Option<i64> {
     let bits = i64::from(dtype.element_bits());
     let padded = Flags::from_bits(flags).contains(Flags::IS_SUBBYTE_TYPE_PADDED);
@@ -31,7 +31,7 @@ pub(crate) fn stored_bits(dtype: DataType, flags: u64) -> Option<i64> {
     }
 }
 
-/// `None` where some number makes no sense.
+/// `None` if some number is invalid.
 pub(crate) fn facts(tensor: &TensorFacts, dtype: DataType, device: Device) -> Option<LayoutFacts> {
     let shape = tensor.shape.values().filter(|shape| shape.len() <= MAX_NDIM)?;
     let strides = strides(tensor)?;
@@ -68,7 +68,7 @@ fn is_mapped(first: u64, (start, end): (i64, i64)) -> bool {
     first.checked_add_signed(start).is_some_and(|start| memory::is_mapped(start, length))
 }
 
-/// Whether the axes can be put into an order in which the elements have no gaps.
+/// Whether the axes can be permuted so that the elements have no gaps.
 fn is_compact_in_some_order(shape: &[i64], strides: &[i64]) -> bool {
     if shape.contains(&0) {
         return true;

@@ -8,7 +8,7 @@ use crate::report::{
     Answer, Array, CapsuleFacts, DeviceAnswer, Finding, Report, Severity, TableFacts, TensorFacts,
 };
 
-/// Collects findings, each said once.
+/// Collects findings without duplicates.
 #[derive(Debug, Default)]
 struct Findings(Vec<Finding>);
 
@@ -261,7 +261,8 @@ fn memory(tensor: &TensorFacts, found: &mut Findings) {
         );
     }
     if let (Some(alignment), Some(size)) = (layout.alignment, read::dtype_of(tensor).byte_size()) {
-        // Of complex numbers the parts count, of lanes one.
+        // The alignment of a complex number is that of its parts, of a vector that of one
+        // lane.
         let dtype = read::dtype_of(tensor);
         let is_complex = dtype.code() == dlpack_traits::ffi::kDLComplex;
         let needed = if is_complex { size as u64 / 2 } else { u64::from(dtype.bits()).div_ceil(8) };
@@ -296,7 +297,7 @@ fn memory(tensor: &TensorFacts, found: &mut Findings) {
     }
 }
 
-/// Whether the answers are of one tensor.
+/// Whether all exports describe the same tensor.
 fn agreement(report: &Report, found: &mut Findings) {
     let Some(first) = report.tensor() else { return };
     let what = |tensor: &TensorFacts| (tensor.shape.clone(), tensor.dtype, tensor.device.clone());

@@ -13,26 +13,26 @@ use crate::memory;
 use crate::read::{LEGACY, VERSIONED};
 use crate::report::{Answer, CapsuleFacts, Check, Severity, TensorFacts};
 
-/// How often something is done that may leave something behind.
+/// Rounds in each measurement of a leak.
 const ROUNDS: usize = 32;
-/// How often that is looked at.
+/// Measurements of each leak.
 const BATCHES: usize = 4;
 /// How often it is looked at again while nothing changes, where something was left: a
 /// second, as threads of a library may have to wait for a processor.
 const SETTLING: usize = 50;
 /// How often altogether: 20 seconds.
 const SETTLED: usize = 1000;
-/// How long a deleter may take.
+/// The time limit for a deleter.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What was seen, and how bad it is.
+/// What was observed, and its severity.
 type Seen = (Severity, String);
 /// One way of exporting and releasing.
 type Way<'a> = &'a dyn Fn(&Bound<'_, PyAny>) -> PyResult<()>;
 /// A check.
 type Body = fn(&Bound<'_, PyAny>) -> PyResult<Seen>;
 
-/// What is tried besides keywords.
+/// Ways of exporting besides sets of keywords.
 const BODIES: [(&str, Body); 4] = [
     ("export twice", twice),
     ("release on a thread", on_a_thread),
@@ -89,7 +89,7 @@ fn wrong(seen: impl Into<String>) -> Seen {
     (Severity::Error, seen.into())
 }
 
-/// A capsule, by the newest request that the object understands.
+/// A capsule, from the newest request that the object supports.
 fn export<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     match ask::call(object, NEWEST)? {
         Ok(capsule) => Ok(capsule),
@@ -97,7 +97,7 @@ fn export<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// What a capsule says, which stays as it is.
+/// The fields of the struct in a capsule, which stays unconsumed.
 fn facts(capsule: &Bound<'_, PyAny>) -> Option<TensorFacts> {
     capsule.extract().ok().and_then(|capsule| crate::read::capsule(&capsule).tensor)
 }
@@ -129,9 +129,9 @@ fn on_a_thread(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
     Ok(released_in_time(object.py(), tensor))
 }
 
-/// Releases a tensor on a thread that Python knows nothing of, which is what the
-/// standard allows, while nobody here has the interpreter: a deleter that supposes it has
-/// must not find it in this thread's hands.
+/// Releases a tensor on a thread without a Python thread state, as the standard allows,
+/// while this thread is detached: a deleter that wrongly assumes an attached thread must
+/// not find this thread's state.
 fn released_in_time(py: Python<'_>, tensor: ImportedTensor) -> Seen {
     py.detach(|| {
         let releasing = thread::spawn(move || drop(tensor));
@@ -149,7 +149,7 @@ fn released_in_time(py: Python<'_>, tensor: ImportedTensor) -> Seen {
     })
 }
 
-/// References to the object, and blocks of Python's own allocator.
+/// References to the object, and blocks of Python's allocator.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Balance {
     references: isize,
@@ -168,7 +168,7 @@ impl Balance {
         })
     }
 
-    /// What there is more of than there was, for each round.
+    /// The growth of each counter per round.
     fn leak_since(&self, before: &Self) -> Option<&'static str> {
         let rounds = isize::try_from(ROUNDS).unwrap_or(isize::MAX);
         if self.references.saturating_sub(before.references) >= rounds {
@@ -188,8 +188,8 @@ fn balance(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
     let ways: [(&str, Way<'_>); 2] =
         [("that nobody takes", &untaken), ("that was taken and released", &taken)];
     for (which, way) in ways {
-        // What is made once, and what Python's caches take, grows once. A leak grows
-        // each time.
+        // One-time initialisation and Python's caches grow once. A leak grows in each
+        // round.
         let mut leaks = Vec::new();
         for _ in 0..BATCHES {
             let before = Balance::of(object)?;
@@ -205,12 +205,13 @@ fn balance(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
     Ok(well("exports leave nothing behind, whether taken or not"))
 }
 
-/// What there is more of than before, once others had time: some libraries let go of
-/// what they exported on threads of their own.
+/// The remaining growth after other threads had time to run: some libraries release exports
+/// on threads of their own.
 fn left_behind(object: &Bound<'_, PyAny>, before: &Balance) -> PyResult<Option<&'static str>> {
     let sleep = object.py().import("time")?.getattr("sleep")?;
     let mut now = Balance::of(object)?;
-    // Looks since the last change: on a busy machine each release may wait for its turn.
+    // Measurements since the last change: on a busy machine each release may have to wait
+    // for a processor.
     let mut unchanged = 0;
     for _ in 0..SETTLED {
         if now.leak_since(before).is_none() || unchanged == SETTLING {
@@ -230,7 +231,7 @@ fn by_table(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
     if table.slots.iter().all(|slot| slot.place.is_none()) {
         return Ok(well("the type has none that exports"));
     }
-    // By its table, where that can be read.
+    // Through its table, if the table is readable.
     let tensor = python::from_dlpack(object)?;
     let Some(said) = facts(&export(object)?) else {
         return Ok(well("its table exports, its `__dlpack__` does not"));
@@ -245,14 +246,14 @@ fn by_table(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
     })
 }
 
-/// Tries one set of keywords.
+/// Calls `__dlpack__` with one set of keywords.
 fn keywords(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Seen> {
     let py = object.py();
     let own = facts(&export(object).unwrap_or_else(|_| py.None().into_bound(py)));
     let result = match name {
         "positional" => object.call_method1("__dlpack__", (py.None(),)),
         "dl_device=own" => match object.call_method0("__dlpack_device__") {
-            // As it is: it need not be a pair of plain numbers.
+            // Passed unchanged: it need not be a pair of plain integers.
             Ok(device) => {
                 let keywords = PyDict::new(py);
                 keywords.set_item("dl_device", device)?;
@@ -262,7 +263,7 @@ fn keywords(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Seen> {
         },
         _ => ask::call(object, name)?,
     };
-    // A tensor is looked at before it is released.
+    // A tensor is read before it is released.
     let address = result.as_ref().ok().and_then(facts);
     let shared = match (&own, &address) {
         (Some(own), Some(found)) if memory::is_mapped(found.data.max(1), 1) => {
@@ -273,8 +274,8 @@ fn keywords(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Seen> {
     Ok(judge(name, &ask::answer(py, result), shared))
 }
 
-/// What the answer to keywords is worth; `shared` says whether its memory is the
-/// object's own.
+/// The verdict on the result of one set of keywords; `shared` states whether its memory is
+/// the object's own.
 fn judge(name: &str, answer: &Answer, shared: Option<bool>) -> Seen {
     let must_refuse = matches!(name, "unknown=1" | "positional");
     match answer {

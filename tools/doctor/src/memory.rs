@@ -1,6 +1,6 @@
-//! Memory whose addresses come from somebody else, read without trusting them.
+//! Reads memory at addresses that an untrusted producer supplied.
 
-/// Copies `length` bytes from an address; `None` where there is no such memory.
+/// Copies `length` bytes from an address; `None` if the memory is not mapped.
 pub(crate) fn read(address: u64, length: usize) -> Option<Vec<u8>> {
     let mut found = Vec::new();
     found.try_reserve_exact(length).ok()?;
@@ -10,7 +10,7 @@ pub(crate) fn read(address: u64, length: usize) -> Option<Vec<u8>> {
         return None;
     }
     while next < end {
-        // Up to the end of a page: what lies behind it may not be there.
+        // Up to the end of a page: the next page may not be mapped.
         let page_end = (next | (PAGE - 1)).saturating_add(1);
         let chunk = page_end.min(end) - next;
         found.extend_from_slice(&system::read(next, chunk)?);
@@ -19,9 +19,10 @@ pub(crate) fn read(address: u64, length: usize) -> Option<Vec<u8>> {
     Some(found)
 }
 
-/// Whether all pages with bytes of that range can be read.
+/// Whether all pages of that range are readable.
 pub(crate) fn is_mapped(address: u64, length: u64) -> bool {
-    /// Pages that are asked about; of more, the first and the last ones.
+    /// The maximum number of pages that are checked; of a longer range, the first and the
+    /// last ones.
     const MOST: u64 = 4096;
     if length == 0 {
         return true;
@@ -37,7 +38,7 @@ pub(crate) fn is_mapped(address: u64, length: u64) -> bool {
     }
 }
 
-/// No system here has smaller pages.
+/// A lower bound of the page size of the supported systems.
 const PAGE: usize = 4096;
 
 #[cfg(unix)]
@@ -46,12 +47,13 @@ mod system {
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
 
-    /// Has the kernel read the bytes: it fails where a load would end the process.
+    /// Reads through the kernel, which returns an error for an address at which a load
+    /// would end the process.
     pub(super) fn read(address: usize, length: usize) -> Option<Vec<u8>> {
         let (mut here, there) = UnixStream::pair().ok()?;
         let from = core::ptr::with_exposed_provenance::<libc::c_void>(address);
-        // SAFETY: the kernel reads the bytes, not this process, and answers EFAULT
-        // where it cannot. `there` is open. No reference is made of them.
+        // SAFETY: the kernel reads the bytes, not this process, and returns EFAULT if they
+        // are not mapped. `there` is open. No reference to the bytes is made.
         let written = unsafe { libc::write(there.as_raw_fd(), from, length) };
         drop(there);
         if usize::try_from(written) != Ok(length) {
@@ -65,7 +67,7 @@ mod system {
 
 #[cfg(not(unix))]
 mod system {
-    /// Reads the bytes: where they are not there, the process ends.
+    /// Reads the bytes directly: if they are not mapped, the process ends.
     pub(super) fn read(address: usize, length: usize) -> Option<Vec<u8>> {
         let from = core::ptr::with_exposed_provenance::<u8>(address);
         let mut bytes = vec![0; length];

@@ -15,12 +15,12 @@ use pyo3::types::PyCapsule;
 use crate::report::{Array, CapsuleFacts, DeviceFacts, TensorFacts};
 use crate::{dims, memory, place};
 
-/// Name of a capsule with the struct that has no version.
+/// The name of a capsule with the legacy struct.
 pub(crate) const LEGACY: &str = "dltensor";
-/// Name of a capsule with the struct that has one.
+/// The name of a capsule with the versioned struct.
 pub(crate) const VERSIONED: &str = "dltensor_versioned";
 
-/// Bytes of a struct that was read.
+/// The bytes of a struct that was read.
 #[derive(Debug)]
 pub(crate) struct Bytes(Vec<u8>);
 
@@ -53,14 +53,14 @@ impl Bytes {
     }
 }
 
-/// Reads a capsule without taking its tensor.
+/// Reads the struct in a capsule without consuming it.
 pub(crate) fn capsule(capsule: &Bound<'_, PyCapsule>) -> CapsuleFacts {
     let object = capsule.as_ptr();
     // SAFETY: this thread is attached, and the object is a living capsule.
     let name = unsafe { py_ffi::PyCapsule_GetName(object) };
     // SAFETY: as above.
     let destructor = unsafe { py_ffi::PyCapsule_GetDestructor(object) };
-    // SAFETY: as above, and it is the very name that the capsule has.
+    // SAFETY: as above, and `name` is the name that the capsule has.
     let pointer = unsafe { py_ffi::PyCapsule_GetPointer(object, name) };
     let name = (!name.is_null()).then(|| {
         // SAFETY: the name of a capsule is a C string that outlives it.
@@ -94,7 +94,7 @@ fn versioned(address: u64) -> Option<TensorFacts> {
     tensor.manager_ctx = bytes.pointer(offset_of!(DLManagedTensorVersioned, manager_ctx));
     tensor.deleter = function(bytes.pointer(offset_of!(DLManagedTensorVersioned, deleter)));
     tensor.flags = bytes.u64(offset_of!(DLManagedTensorVersioned, flags));
-    // The flags decide how much memory narrow elements take.
+    // The flags decide the size of sub-byte elements.
     tensor.layout = dims::facts(&tensor, dtype_of(&tensor), device_of(&tensor));
     Some(tensor)
 }
@@ -162,7 +162,7 @@ pub(crate) fn dtype_of(tensor: &TensorFacts) -> DataType {
 
 fn array(address: u64, ndim: i32) -> Array {
     match usize::try_from(ndim) {
-        // Without dimensions nobody looks at it.
+        // Without dimensions no consumer reads it.
         Ok(0) => Array::Values(Vec::new()),
         _ if address == 0 => Array::Null,
         Ok(ndim) if ndim <= MAX_NDIM => match memory::read(address, ndim * size_of::<i64>()) {

@@ -2,23 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
-/// All that is known of an object.
+/// All facts about an object.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
     /// Name of the object's type, with its module.
     pub type_name: String,
-    /// What `__dlpack_device__()` answered.
+    /// The result of `__dlpack_device__()`.
     pub device: DeviceAnswer,
-    /// What `__dlpack__` answered, for each set of keywords that consumers use.
+    /// The result of `__dlpack__`, for each set of keywords that consumers use.
     pub requests: Vec<Request>,
     /// The exchange table of its type.
     pub table: Option<TableFacts>,
-    /// What was tried, if it was asked for.
+    /// The live checks that were run, if requested.
     pub checks: Vec<Check>,
-    /// What is wrong, the worst first.
+    /// The findings, the worst first.
     pub findings: Vec<Finding>,
-    /// What consumers make of it.
+    /// The verdict for each consumer.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -28,28 +28,28 @@ impl Report {
         self.findings.iter().all(|finding| finding.severity == Severity::Note)
     }
 
-    /// The answer to the keywords.
+    /// The result for a set of keywords.
     pub(crate) fn answer(&self, keywords: &str) -> Option<&Answer> {
         self.requests.iter().find(|one| one.keywords == keywords).map(|one| &one.answer)
     }
 
-    /// The first tensor that was got: that of the newest request.
+    /// The first tensor that was returned: that of the newest request.
     pub fn tensor(&self) -> Option<&TensorFacts> {
         self.requests.iter().find_map(|one| one.answer.tensor())
     }
 }
 
-/// What `__dlpack_device__()` answered.
+/// The result of `__dlpack_device__()`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum DeviceAnswer {
     /// A pair of numbers.
     Said(DeviceFacts),
-    /// Anything else.
+    /// Any other value.
     Odd {
         /// Its `repr`.
         found: String,
-        /// Whether it has a first part, which is all that some consumers look at.
+        /// Whether it has a first item, which is all that some consumers read.
         has_parts: bool,
     },
     /// An exception.
@@ -59,7 +59,7 @@ pub enum DeviceAnswer {
         /// Its text.
         message: String,
     },
-    /// There is no such method.
+    /// The method does not exist.
     Missing,
 }
 
@@ -79,17 +79,17 @@ pub struct DeviceFacts {
 pub struct Request {
     /// Its arguments, as Python writes them.
     pub keywords: String,
-    /// What came of it.
+    /// The outcome.
     pub answer: Answer,
 }
 
-/// What came of a call of `__dlpack__`.
+/// The outcome of a call of `__dlpack__`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
     /// A capsule.
     Capsule(Box<CapsuleFacts>),
-    /// Something else.
+    /// Any other value.
     Odd {
         /// Its type.
         found: String,
@@ -115,27 +115,27 @@ impl Answer {
     }
 }
 
-/// A capsule, before anybody took its tensor.
+/// An unconsumed capsule.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CapsuleFacts {
     /// Its name.
     pub name: Option<String>,
-    /// Its destructor, which releases a tensor that nobody took.
+    /// Its destructor, which releases a tensor that was never consumed.
     pub destructor: Option<Place>,
-    /// The struct; `None` where the name is none that we know, or the pointer leads nowhere.
+    /// The struct; `None` if the name is unknown, or the pointer is invalid.
     pub tensor: Option<TensorFacts>,
-    /// What the import of `dlpack-traits` says of it: `None` where it was not tried.
+    /// The error of the import of `dlpack-traits`; `None` if it was not tried.
     pub accepted: Option<Result<(), String>>,
 }
 
-/// A function: where it is, and whose.
+/// A function: its address and its library.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     /// Its address.
     pub address: u64,
-    /// The library that has it, if any has: code made at run time is in none.
+    /// The library that contains it; `None` for code that was generated at run time.
     pub library: Option<String>,
-    /// Its name, if that is exported.
+    /// Its name, if the symbol is exported.
     pub symbol: Option<String>,
 }
 
@@ -145,11 +145,11 @@ pub struct Place {
 pub enum Array {
     /// The pointer is NULL.
     Null,
-    /// The pointer leads nowhere.
+    /// The pointer is invalid.
     Unreadable,
-    /// `ndim` does not say how many there are.
+    /// The length is unknown, because `ndim` is invalid.
     Uncounted,
-    /// What is there.
+    /// The integers.
     Values(Vec<i64>),
 }
 
@@ -160,7 +160,7 @@ impl Array {
     }
 }
 
-/// The fields of a managed tensor, as they are.
+/// The fields of a managed tensor, unvalidated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TensorFacts {
@@ -174,7 +174,7 @@ pub struct TensorFacts {
     pub deleter: Option<Place>,
     /// Address or handle.
     pub data: u64,
-    /// Where it is.
+    /// Its device.
     pub device: DeviceFacts,
     /// Number of dimensions.
     pub ndim: i32,
@@ -188,11 +188,11 @@ pub struct TensorFacts {
     pub strides: Array,
     /// Bytes from `data` to the first element.
     pub byte_offset: u64,
-    /// What follows from those, where it can be told.
+    /// Derived facts, if the fields are valid.
     pub layout: Option<LayoutFacts>,
 }
 
-/// What shape, strides and address amount to.
+/// Facts that follow from shape, strides and address.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and no state")]
@@ -205,9 +205,9 @@ pub struct LayoutFacts {
     pub column_major: bool,
     /// One after the other in some order of the axes.
     pub compact: bool,
-    /// Some stride that is used is 0.
+    /// A stride of a dimension with several elements is 0.
     pub broadcast: bool,
-    /// Some stride that is used is negative.
+    /// A stride of a dimension with several elements is negative.
     pub negative: bool,
     /// Two indices may name one element.
     pub overlap: bool,
@@ -216,7 +216,7 @@ pub struct LayoutFacts {
     /// The largest power of two, up to 4096, that divides the address of the first
     /// element; `None` without elements or addresses.
     pub alignment: Option<u64>,
-    /// Whether there is memory wherever elements are; `None` where that cannot be told.
+    /// Whether all elements lie in mapped memory; `None` if that is unknown.
     pub mapped: Option<bool>,
 }
 
@@ -224,15 +224,15 @@ pub struct LayoutFacts {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TableFacts {
-    /// The attribute that it was found under.
+    /// The attribute in which it was found.
     pub attribute: String,
     /// Version, major first, of each table from the one published to the oldest.
     pub versions: Vec<(u32, u32)>,
     /// The functions; empty if the version or the address does not let them be read.
     pub slots: Vec<SlotFacts>,
-    /// Why it cannot be read, if it cannot.
+    /// Why it is unreadable, if it is.
     pub unreadable: Option<String>,
-    /// Whether that is because an address leads nowhere.
+    /// Whether an invalid address is the reason.
     pub dangling: bool,
 }
 
@@ -241,79 +241,79 @@ pub struct TableFacts {
 pub struct SlotFacts {
     /// Its name in the header.
     pub name: String,
-    /// Whether the standard wants it.
+    /// Whether the standard requires it.
     pub required: bool,
-    /// Where it is; `None` if it is NULL.
+    /// Its address; `None` if it is NULL.
     pub place: Option<Place>,
 }
 
-/// Something that was tried.
+/// A live check.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Check {
-    /// What was tried.
+    /// The name of the check.
     pub name: String,
-    /// How it ended: [`Severity::Note`] if well.
+    /// The result: [`Severity::Note`] if the check passed.
     pub severity: Severity,
-    /// What was seen.
+    /// The observation.
     pub seen: String,
 }
 
-/// How bad something is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Breaks the standard so that memory, or the consumer, comes to harm.
+    /// Violates the standard in a way that corrupts memory or crashes a consumer.
     Error,
-    /// Breaks the standard, or a consumer that is known.
+    /// Violates the standard, or breaks a known consumer.
     Warning,
-    /// Allowed, and worth knowing.
+    /// Allowed by the standard, with consequences for consumers.
     Note,
 }
 
-/// Something that is wrong, or worth knowing.
+/// A defect or a remark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
-    /// A short name that does not change.
+    /// A short name that is stable between releases.
     pub rule: String,
-    /// What was found, and what the standard says.
+    /// What was found, and what the standard requires.
     pub message: String,
 }
 
-/// What a consumer makes of the object.
+/// The verdict for one consumer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Its name.
     pub consumer: String,
     /// The version that the verdict was measured with.
     pub version: String,
-    /// What becomes of the tensor.
+    /// The outcome for the tensor.
     pub fit: Fit,
     /// Why.
     pub why: String,
 }
 
-/// What becomes of a tensor.
+/// The outcome of an import by a consumer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
     /// The same elements at the same address.
     Same,
-    /// The same elements elsewhere.
+    /// The same elements at another address.
     Copy,
-    /// The elements, as another type.
+    /// The elements, converted to another type.
     Converted,
     /// An exception.
     Refused,
     /// It is never released.
     Leaks,
-    /// Other elements.
+    /// Wrong elements.
     Wrong,
-    /// Taken, and the first operation on it ends the process.
+    /// Accepted, and the first operation on it ends the process.
     Unusable,
     /// The process ends.
     Crash,
-    /// Nobody measured it.
+    /// Not measured.
     Unknown,
 }

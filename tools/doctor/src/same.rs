@@ -8,16 +8,16 @@ use crate::ask::{self, NEWEST, PLAIN};
 use crate::report::{Fit, TensorFacts};
 use crate::{dims, memory, read};
 
-/// The most bytes, and elements, that are compared.
+/// The maximum number of bytes, and of elements, that are compared.
 const MOST: u64 = 1 << 24;
 
-/// What [`compare`] saw.
+/// The result of [`compare`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comparison {
     /// Same, copy, converted, or wrong.
     pub fit: Fit,
-    /// In words.
+    /// The reason, in words.
     pub why: String,
 }
 
@@ -26,7 +26,7 @@ pub struct Comparison {
 ///
 /// # Errors
 ///
-/// What their `__dlpack__` raises.
+/// The exceptions that their `__dlpack__` raise.
 pub fn compare(given: &Bound<'_, PyAny>, made: &Bound<'_, PyAny>) -> PyResult<Comparison> {
     let (given_capsule, made_capsule) = (export(given)?, export(made)?);
     let (Some(given), Some(made)) = (facts(&given_capsule), facts(&made_capsule)) else {
@@ -79,7 +79,7 @@ fn elements(tensor: &TensorFacts) -> Option<Vec<u8>> {
     let size = read::dtype_of(tensor).byte_size()?;
     let (start, end) = layout.bytes;
     let numel = u64::try_from(layout.numel).ok().filter(|&numel| numel < MOST)?;
-    // One element may stand for all: what is gathered is more than what is there.
+    // With strides of 0, the gathered elements can take more memory than the tensor.
     numel.checked_mul(size as u64).filter(|&gathered| gathered < MOST)?;
     let length = Some(end.abs_diff(start)).filter(|&length| length < MOST)?;
     if !read::device_of(tensor).is_host() {

@@ -11,14 +11,14 @@ use crate::place;
 use crate::read::{self, Bytes};
 use crate::report::{SlotFacts, TableFacts};
 
-/// Where types publish it, the newer name first.
+/// The attributes in which types publish it, the newer name first.
 const ATTRIBUTES: [&str; 2] = ["__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__"];
-/// Name of the capsule that holds it.
+/// The name of the capsule that holds it.
 const CAPSULE: &core::ffi::CStr = c"dlpack_exchange_api";
-/// How many older tables are looked at.
+/// How many older tables are followed.
 const STEPS: usize = 16;
 
-/// The functions, where they are, and whether the standard wants them.
+/// The functions, their offsets, and whether the standard requires them.
 const SLOTS: [(&str, usize, bool); 5] = [
     ("managed_tensor_allocator", offset_of!(DLPackExchangeAPI, managed_tensor_allocator), true),
     (
@@ -63,7 +63,8 @@ pub(crate) fn of(class: &Bound<'_, PyType>) -> PyResult<Option<TableFacts>> {
 
 fn address_in(found: &Bound<'_, PyAny>) -> Result<u64, String> {
     if let Ok(address) = found.extract::<u64>() {
-        // As types did in 1.2. It is read, as nothing is called.
+        // An integer, as types published it in 1.2. It is only read, because nothing is
+        // called.
         return Ok(address);
     }
     if !found.is_instance_of::<PyCapsule>() {
@@ -78,7 +79,7 @@ fn address_in(found: &Bound<'_, PyAny>) -> Result<u64, String> {
     Ok(pointer.expose_provenance() as u64)
 }
 
-/// Goes from the newest table to the first that is ours to read.
+/// Follows the chain from the newest table to the first whose version is supported.
 fn follow(mut address: u64, facts: &mut TableFacts) {
     for _ in 0..STEPS {
         let Some(header) = Bytes::read(address, size_of::<DLPackExchangeAPIHeader>()) else {

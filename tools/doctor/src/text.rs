@@ -10,7 +10,7 @@ use crate::report::{
     TableFacts, TensorFacts,
 };
 
-/// Whether words have colours.
+/// Whether the text has terminal colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     /// Letters only.
@@ -46,7 +46,7 @@ impl Severity {
 }
 
 impl Fit {
-    /// The word for it.
+    /// The word for the outcome.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -81,7 +81,7 @@ impl Report {
     /// The report as text, with lines of about 100 characters.
     pub fn text(&self, style: Style) -> String {
         let mut out = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         self.write(&mut out, style).unwrap_or_default();
         out
     }
@@ -148,13 +148,13 @@ fn device(answer: &DeviceAnswer) -> String {
     }
 }
 
-/// Whether a reader would see the same twice.
+/// Whether the text of both would be the same.
 fn same(one: &Answer, other: &Answer) -> bool {
     match (one, other) {
         (Answer::Capsule(one), Answer::Capsule(other)) => {
             let mut rewritten = other.tensor.clone();
             if let (Some(rewritten), Some(tensor)) = (&mut rewritten, &one.tensor) {
-                // Each export has a context of its own.
+                // Each export has its own context pointer.
                 rewritten.manager_ctx = tensor.manager_ctx;
             }
             one.name == other.name && one.tensor == rewritten && one.accepted == other.accepted
@@ -174,7 +174,7 @@ fn only_older(one: &Answer, other: &Answer) -> bool {
     rewritten.version = tensor.version;
     rewritten.flags = tensor.flags;
     rewritten.manager_ctx = tensor.manager_ctx;
-    // Each struct has a deleter of its own: whose it is counts.
+    // Each struct has its own deleter pointer; only the library is compared.
     let library = |tensor: &TensorFacts| tensor.deleter.as_ref().map(|place| place.library.clone());
     let same_library = library(tensor) == library(legacy);
     rewritten.deleter.clone_from(&tensor.deleter);

@@ -10,7 +10,7 @@ use crate::report::{
     Verdict,
 };
 
-/// A verdict without the name of whose it is.
+/// A verdict without the name of the consumer.
 type Judged = (Fit, String);
 
 pub(crate) fn of(report: &Report) -> Vec<Verdict> {
@@ -32,7 +32,7 @@ fn refused(why: impl Into<String>) -> Judged {
     (Fit::Refused, why.into())
 }
 
-/// This crate's own import, which was really asked.
+/// The verdict of this crate's own import, which was actually called.
 fn ours(report: &Report) -> Judged {
     let capsules = report.requests.iter().filter_map(|request| request.answer.capsule());
     for capsule in capsules {
@@ -100,7 +100,7 @@ fn judge(consumer: &Consumer, report: &Report) -> Judged {
     judged
 }
 
-/// What it does when `__dlpack_device__` names a device that is not the tensor's.
+/// The outcome if `__dlpack_device__` names another device than the struct.
 fn lied_to(consumer: &Consumer, tensor: &TensorFacts, report: &Report) -> Option<Judged> {
     let DeviceAnswer::Said(said) = &report.device else { return None };
     let asks = matches!(consumer.device, DeviceAsked::Kind | DeviceAsked::Both);
@@ -108,11 +108,11 @@ fn lied_to(consumer: &Consumer, tensor: &TensorFacts, report: &Report) -> Option
         return None;
     }
     let why = format!("it is told that the tensor is on {}", said.name);
-    // It takes the address for one of that device.
+    // It treats the address as one of that device.
     Some((if consumer.believes_device { Fit::Crash } else { Fit::Refused }, why))
 }
 
-/// The capsule that its calls come to.
+/// The capsule that its sequence of calls returns.
 fn asked<'a>(consumer: &Consumer, report: &'a Report) -> Result<&'a CapsuleFacts, String> {
     if consumer.reads_tables && exports_by_table(report) {
         if let Some(capsule) = report.answer(NEWEST).and_then(Answer::capsule) {
@@ -141,7 +141,7 @@ fn exports_by_table(report: &Report) -> bool {
     slots.filter(|slot| slot.place.is_some()).any(|slot| slot.name.contains("managed_tensor_from"))
 }
 
-/// What the numbers in the struct come to.
+/// The outcome from the fields of the struct.
 fn struct_of(consumer: &Consumer, tensor: &TensorFacts) -> Option<Judged> {
     if let Some((major, _)) = tensor.version.filter(|version| version.0 != 1) {
         return Some(if consumer.checks_major {
@@ -193,7 +193,7 @@ fn device_refused(devices: Devices, device: Device) -> Option<Judged> {
     })
 }
 
-/// What the memory comes to.
+/// The outcome from the memory.
 fn memory_of(consumer: &Consumer, tensor: &TensorFacts, report: &Report) -> Judged {
     let Some(layout) = &tensor.layout else {
         return (Fit::Unknown, String::new());
@@ -223,7 +223,7 @@ fn memory_of(consumer: &Consumer, tensor: &TensorFacts, report: &Report) -> Judg
         return (Fit::Converted, format!("it has no {}", tensor.dtype_name));
     }
     match consumer.offset {
-        // On devices of its own dpnp adds it.
+        // On its own devices dpnp adds the offset.
         Offset::Ignored if tensor.byte_offset != 0 && read::device_of(tensor).is_host() => {
             return (Fit::Wrong, "it does not add `byte_offset`".to_owned());
         }
@@ -273,7 +273,7 @@ fn layout_refused(
     Some(refusal.to_owned())
 }
 
-/// What releasing it comes to, where that is a matter.
+/// The outcome of the release, if the release decides.
 fn release_of(consumer: &Consumer, tensor: &TensorFacts) -> Option<Judged> {
     match tensor.deleter {
         None if consumer.calls_null_deleter => {

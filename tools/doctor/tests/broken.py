@@ -23,7 +23,7 @@ _pointer = PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(
 
 LEGACY, VERSIONED = c_char_p(b"dltensor"), c_char_p(b"dltensor_versioned")
 ALIVE = {}
-# An address where no process has memory.
+# An address that is not mapped in any process.
 NOWHERE = 0xDEAD_0000_0000
 
 
@@ -40,7 +40,7 @@ def destroy(capsule):
 
 
 class Producer:
-    """Six floats in two rows, without a fault."""
+    """A correct producer of six floats in two rows."""
 
     shape, strides, dtype = (2, 3), (3, 1), (2, 32, 1)
     misplaced = 0
@@ -83,7 +83,7 @@ class Producer:
         return self.capsule(address, versioned)
 
     def change(self, managed, tensor):
-        """Where a broken one breaks its struct."""
+        """Subclasses override this to corrupt the struct."""
 
     def capsule(self, address, versioned):
         name = VERSIONED if versioned else LEGACY
@@ -95,7 +95,7 @@ def healthy():
 
 
 def changed(change, **attributes):
-    """A producer whose every struct is changed so."""
+    """A producer that applies this change to every struct."""
     made = Producer(**attributes)
     made.change = change
     return made
@@ -276,7 +276,7 @@ class Refuses(Producer):
 
 
 class Leaks(Producer):
-    """Each export takes a reference that nobody gives back."""
+    """Each export takes a reference that is never released."""
 
     def export(self, versioned):
         ctypes.pythonapi.Py_IncRef(py_object(self))

@@ -1,5 +1,5 @@
-"""Which libraries are there, and which must be (`DLPACK_REQUIRE`, as for the tests
-of the library); running the command line."""
+"""Which libraries are installed, and which are required (`DLPACK_REQUIRE`, as for the tests
+of the library); runs the command line."""
 
 import importlib.util
 import os
@@ -18,7 +18,7 @@ REQUIRED = {name for name in os.environ.get("DLPACK_REQUIRE", "").split(",") if 
 
 
 def is_there(name):
-    """Whether a library is installed; where it must be and is not, the test fails."""
+    """Whether a library is installed; if a required library is not, the test fails."""
     found = importlib.util.find_spec(name) is not None
     if not found and name in REQUIRED:
         pytest.fail(f"{name} is not installed, and DLPACK_REQUIRE names it")
@@ -26,13 +26,14 @@ def is_there(name):
 
 
 def require(name):
-    """Skips the test, aloud, where a library is not installed."""
+    """Skips the test if a library is not installed; the report names it."""
     if not is_there(name):
         pytest.skip(f"{name} is not installed")
 
 
 def oneapi():
-    """Where a runtime for dpnp is that pip installed: it is not found by itself."""
+    """The folder of a runtime for dpnp that pip installed, which the loader does not
+    search."""
     name, runtime = "OCL_ICD_FILENAMES", Path(sys.prefix, "lib", "libintelocl.so")
     return {name: str(runtime)} if runtime.exists() and name not in os.environ else {}
 

@@ -47,7 +47,7 @@ STATIC = {
     "table_nowhere": ("table", "error"),
     "table_int": ("table", "error"),
 }
-# What else is said, because it follows.
+# Further findings that follow from the first.
 FOLLOWS = {
     "version_2": {"refused"},
     "null_data": {"refused"},
@@ -59,7 +59,7 @@ FOLLOWS = {
     "no_lanes": {"refused"},
     "struct_nowhere": {"no-destructor"},
     "capsule_name": {"no-destructor"},
-    # The deleter cannot be called while nobody knows whose it is.
+    # The deleter cannot be called because its library is unknown.
     "huge": {"no-memory"},
 }
 
@@ -81,7 +81,7 @@ CRASH = {
 def report(producer, *arguments):
     """The report on a producer of `broken.py`, and the exit status."""
     printed = io.StringIO()
-    # The object is in a process of its own all the same.
+    # The object is in a process of its own even so.
     with contextlib.chdir(HERE), contextlib.redirect_stdout(printed):
         status = main(["--json", *arguments, "--import", "broken", f"broken.{producer}()"])
     assert status in (0, 1)

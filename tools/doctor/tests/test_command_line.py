@@ -1,4 +1,4 @@
-"""The command line: what it answers, and how."""
+"""The command line: its output and its exit status."""
 
 import json
 

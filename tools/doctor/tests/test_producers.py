@@ -1,5 +1,5 @@
-"""Objects of the libraries that install, through the command line: their facts, and
-what of them breaks the standard, which is pinned here as it was found."""
+"""Objects of the installed libraries, through the command line: their facts, and their
+deviations from the standard, which the tests pin as observed."""
 
 import json
 import os
@@ -19,14 +19,14 @@ EXPRESSIONS = {
     "tensorflow": "tf.zeros((2, 3))",
     "dpnp": "dpnp.zeros((2, 3), dtype='f4')",
 }
-# What they break: rules without `--live`, and checks with it.
+# Their deviations: rules without `--live`, and checks with it.
 RULES = {"paddle": {"device-odd"}}
 CHECKS = {
-    # It forgets the copy where the legacy capsule is asked for.
+    # A legacy request does not honour `copy=True`.
     "dpnp": {"copy=True"},
     # As above; and an attribute that is misspelt in its wrapper.
     "tvm_ffi": {"copy=True", "max_version=(0, 8)"},
-    # They raise RuntimeError where BufferError is due.
+    # They raise RuntimeError where the standard requires BufferError.
     "tensorflow": {"dl_device=own", "copy=True", "copy=True, max_version=(1, 3)"},
     # The copy has no flag.
     "torch": {"copy=True, max_version=(1, 3)"},

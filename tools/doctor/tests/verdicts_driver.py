@@ -33,7 +33,7 @@ PACKAGES = {
     "paddle": "paddlepaddle",
     "tensorflow": "tensorflow-cpu",
 }
-# What is not tried: it would end this process, or nobody says what becomes of it.
+# Combinations that are left out: they would end this process, or have no defined outcome.
 NOT_TRIED = {"crash", "unusable", "leaks", "unknown"}
 # In the order in which they can be imported into one process.
 ORDER = ("numpy", "torch", "jax", "tvm_ffi", "nanobind", "array_api_strict", "mlx")
@@ -61,7 +61,7 @@ def judged(verdicts, name):
 
 
 def outcome(name, module, take, tensor):
-    """What becomes of a tensor that a library is given."""
+    """The outcome of passing a tensor to a library."""
     try:
         made = take(tensor)
     except Exception as error:
@@ -129,13 +129,13 @@ def main():
     for producer in producers:
         takers = [consumer for made, consumer in pairs if made == producer]
         for dtype in DTYPES:
-            alive()  # lets go of what nobody took
+            alive()  # releases tensors that were never consumed
             for layout in LAYOUTS:
                 try:
                     tensor = producers[producer].make(dtype, layout)
                     tensor.__dlpack__()
                 except Exception:
-                    # It has no such tensor; a read-only one is refused as legacy.
+                    # It has no such tensor; a read-only one is rejected as legacy.
                     if producer != "reference":
                         continue
                 compare(tensor, f"{producer} {dtype} {layout.name}", takers)
@@ -143,7 +143,7 @@ def main():
         compare(getattr(broken, producer)(), f"broken {producer}", list(consumers))
     say(count=count, unmeasured=sorted(unmeasured), consumers=list(consumers))
     out.flush()
-    # Some of these libraries do not survive their own shutdown together.
+    # Some of these libraries crash when one process shuts them all down.
     os._exit(0)
 
 
