@@ -199,7 +199,7 @@ static void refusals() {
   void *stream = &object;
   CHECK(consumer->current_work_stream(kDLCPU, 0, &stream) == 0 && stream == nullptr);
   CHECK(consumer->current_work_stream(kDLCUDA, 0, &stream) == -1);
-  CHECK(last_error.find("BufferError: no backend") == 0);
+  CHECK(last_error.find("BufferError: no enabled backend") == 0);
   CHECK(producer->managed_tensor_from_py_object_no_sync(nullptr, &tensor) == -1);
   CHECK(std::string(producer_error()) == "`py_object` is NULL");
   say("refused: wrong shapes, other devices, NULL");
