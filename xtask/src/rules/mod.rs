@@ -178,7 +178,7 @@ mod tests {
         assert!(check("| F1 | x | type: y | `import/rejects.rs::no_such` |").contains("no_such"));
         assert!(check("| F1 | x | type: y | `ui/no/such.rs` |").contains("ui/no/such.rs"));
         assert!(check("| F1 | x | type: y | `test_exit.py::test_nothing` |").contains("nothing"));
-        let table = "`import/rejects.rs::table`";
+        let table = "`import/rejects.rs::null_is_rejected`";
         assert!(check(&format!("| F1 | x | check: `tak` | {table} |")).contains("`tak`"));
         assert!(check(&format!("| F1 | x | check: `raw::take` | {table} |")).contains("mutant"));
         assert!(check(&format!("| F1 | x | trusted: y | {table} |")).contains("trusted"));

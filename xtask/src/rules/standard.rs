@@ -73,7 +73,7 @@ mod tests {
         let mut index = Index::default();
         index.add(&["raw".to_owned()], "fn take() {}");
         let of = |line: &str| check(&root, &rows(line).next().unwrap(), &index);
-        let table = "`import/rejects.rs::table`";
+        let table = "`import/rejects.rs::null_is_rejected`";
         assert_eq!(of(&format!("| a | b | `raw::take` | {table} |")), None);
         assert!(of(&format!("| a | b | `tak` | {table} |")).unwrap().contains("`tak`"));
         assert!(
