@@ -106,7 +106,8 @@ def compiled(row):
 
 
 def judged(row):
-    """What the bar is for: a ratio, or, where there is nothing to compare with, ours."""
+    """The quantity that the bar applies to: a ratio, or our figure if there is no
+    reference."""
     return row["ours"] if row["ratio"] is None else row["ratio"]
 
 
@@ -183,7 +184,7 @@ def misses(groups):
 
 
 def first_writes(about):
-    """What the first and the second write to the machine's memory took."""
+    """The time of the first and of the second write to the machine's memory."""
     memory = about.get("free memory")
     if not memory:
         return ""

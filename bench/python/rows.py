@@ -44,7 +44,7 @@ def library(name):
 
 
 def nanobind_array(array):
-    """The same memory as an object of nanobind's, from a module of the tests."""
+    """The same memory as an object of nanobind, from a module of the tests."""
     sys.path.insert(0, str(ROOT / "tests" / "matrix"))
     try:
         import nanobind_peer
@@ -107,7 +107,7 @@ def with_ours(objects, frozen, shared, reference="NumPy"):
 
 
 def consumers(report, objects, frozen, shared, torch, tvm_ffi):
-    """Libraries that take objects."""
+    """Libraries that import our objects."""
     for title, function, reference, bar in [
         ("numpy.from_dlpack(obj)", numpy.from_dlpack, "NumPy", 0.95),
         ("torch.from_dlpack(obj)", torch and torch.from_dlpack, "NumPy", 1.0),
@@ -150,7 +150,7 @@ def taking(report, module, objects):
 
 
 def stable_abi(report, module, stable, objects):
-    """The build for all versions of Python, compared with the one for this."""
+    """The stable-ABI build, compared with the version-specific one."""
     ours, theirs = module.Frozen(SHAPE), stable.Frozen(SHAPE)
     own, abi3 = "this Python's build", f"{OURS}, abi3"
 
@@ -170,11 +170,11 @@ def stable_abi(report, module, stable, objects):
 
 
 def free_memory():
-    """Bytes that this process may have yet; 0 where that is not known."""
+    """The number of bytes that this process may still allocate; 0 if unknown."""
     if not hasattr(mmap, "MADV_HUGEPAGE"):
         return 0
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    # Of a container, what its limit leaves.
+    # In a container, the remainder of its limit.
     with contextlib.suppress(OSError, ValueError):
         group = Path("/sys/fs/cgroup")
         limit = int((group / "memory.max").read_text())
@@ -189,7 +189,7 @@ def write_to_free_memory(report):
     may take fifty times as long as the second. Pages that the system hands to a copy are
     then new or not, as it happens, and differently for one thread and for two.
     """
-    # Not all of it: the rest is for whoever else runs here.
+    # Part of it is left for other processes.
     length = min(free_memory() // 4 * 3, 32 << 30) & ~(HUGE_PAGE - 1)
     if not length:
         print("left out: writing to free memory before copies (Linux only)\n")

@@ -30,21 +30,21 @@ pub trait Contender {
     /// Gives the samples away, as C takes them.
     fn export(samples: Samples) -> *mut DLManagedTensorVersioned;
 
-    /// Takes a tensor from C, looks at its elements as a slice, and releases it.
+    /// Imports a tensor from C, reads its elements as a slice, and releases it.
     ///
     /// # Safety
     ///
     /// 1. `managed` is a tensor of 16 x 16 `f32`, whose deleter may be called now.
     unsafe fn import(managed: *mut DLManagedTensorVersioned) -> f32;
 
-    /// Releases what `export` gave.
+    /// Releases the result of `export`.
     ///
     /// # Safety
     ///
-    /// 1. `managed` came from `export`, and nobody uses it any more.
+    /// 1. `managed` came from `export`, and is not used after this call.
     #[inline(always)]
     unsafe fn delete(managed: *mut DLManagedTensorVersioned) {
-        // SAFETY: 1. is 1. of this function.
+        // SAFETY: 1 (`managed` came from `export`): guaranteed by our caller's 1.
         unsafe { delete(managed) }
     }
 
@@ -70,7 +70,7 @@ pub unsafe fn delete(managed: *mut DLManagedTensorVersioned) {
     }
 }
 
-/// One way to export one owner again and again.
+/// One way to export one owner repeatedly.
 pub trait Shares {
     const NAME_SHARED: &'static str;
     type Owner;
@@ -78,11 +78,11 @@ pub trait Shares {
     /// The owner, which stays.
     fn owner(samples: Samples) -> Self::Owner;
 
-    /// Gives its tensor to C.
+    /// Exports its tensor to C.
     fn export_shared(owner: &Self::Owner) -> *mut DLManagedTensorVersioned;
 }
 
-/// What a slice is looked at for, so that it cannot be left out.
+/// Reads a slice, so that the compiler cannot remove the import.
 #[inline(always)]
 pub fn look(slice: &[f32]) -> f32 {
     std::hint::black_box(slice)[0]

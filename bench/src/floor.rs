@@ -12,7 +12,7 @@ use dlpack_traits::ffi::{self, DLManagedTensorVersioned};
 
 use crate::contender::{Contender, Samples, look};
 
-/// No abstraction at all.
+/// A hand-written exchange without abstractions.
 pub struct Floor;
 
 #[repr(C)]

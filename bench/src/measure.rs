@@ -6,8 +6,8 @@ use std::time::Instant;
 /// Operations in one timed batch.
 pub const BATCH: usize = 64;
 
-/// Something that can be timed: prepares a batch, and runs it between two
-/// looks at the clock.
+/// An operation that can be timed: prepares a batch, and runs it between two readings of
+/// the clock.
 pub struct Subject {
     pub name: String,
     run: Box<dyn FnMut() -> f64>,
@@ -20,7 +20,7 @@ impl Subject {
     }
 }
 
-/// What came out, in nanoseconds per operation.
+/// The result, in nanoseconds per operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     pub lower_quartile: f64,
@@ -43,7 +43,7 @@ pub fn interleaved(subjects: &mut [Subject], rounds: usize) -> Vec<Times> {
 }
 
 impl Times {
-    /// What many samples have in common.
+    /// Statistics of many samples.
     pub fn of(mut samples: Vec<f64>) -> Self {
         samples.sort_by(f64::total_cmp);
         let at = |part: f64| samples[((samples.len() - 1) as f64 * part) as usize];

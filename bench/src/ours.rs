@@ -27,7 +27,7 @@ impl Contender for Ours {
 
     #[inline(always)]
     unsafe fn import(managed: *mut DLManagedTensorVersioned) -> f32 {
-        // SAFETY: by 1 of the trait; nobody writes the samples.
+        // SAFETY: guaranteed by 1 of the trait; the samples are not written.
         look(&unsafe { ImportedSlice::<f32>::from_raw(managed) }.expect("a slice"))
     }
 }

@@ -95,8 +95,8 @@ pub fn shared<C: Shares + 'static>() -> Entry {
     Entry { subject, allocations: Some(allocations) }
 }
 
-/// Nothing but locked operations on one word: what claims and gives back a struct that
-/// any thread may ask for, and any may give back, cannot do without.
+/// Locked operations on one word alone: the minimum cost of claiming and returning a struct
+/// that any thread may claim or return.
 pub fn locked<const TIMES: usize>(name: &str) -> Entry {
     let word = AtomicUsize::new(2);
     let subject = Subject::new(name, move || {

@@ -21,9 +21,9 @@ struct Ranked {
     shape: Vec<i64>,
 }
 
-/// Rank 0 to 16, of 256 elements in all. Beyond 8 dimensions the packet has no room for
-/// them, and there are two more allocations: for the strides while they are checked, and
-/// for what the consumer reads.
+/// Rank 0 to 16, of 256 elements in all. Beyond 8 dimensions the packet has no inline space
+/// for them, and there are two more allocations: for the strides while they are checked,
+/// and for the metadata that the consumer reads.
 pub fn ranks(report: &mut Report, rounds: usize) {
     for rank in [0, 1, 2, 3, 4, 6, 8, 9, 12, 16] {
         let export = move |name: &str, shape: Vec<i64>| {
@@ -47,7 +47,7 @@ pub fn ranks(report: &mut Report, rounds: usize) {
 
 /// Nanoseconds of each of `count` exports that live at once, and of their deleters.
 fn live(count: usize, export: impl Fn() -> *mut DLManagedTensorVersioned) -> f64 {
-    // So that few of them are many as well.
+    // Small counts are repeated, so that every row times enough exports.
     let times = (100_000 / count).max(1);
     let mut alive = Vec::with_capacity(count);
     let start = Instant::now();

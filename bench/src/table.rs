@@ -79,11 +79,11 @@ struct Rows {
 impl Rows {
     fn new(python: Python<'_>) -> PyResult<Self> {
         let module = PyModule::new(python, "bench")?;
-        // SAFETY: 1. Nobody here writes.
+        // SAFETY: 1. This program does not write the elements.
         unsafe { python::class::<Samples>().read_only_views() }.add(&module)?;
-        // SAFETY: 1. Nobody here writes.
+        // SAFETY: 1. This program does not write the elements.
         unsafe { python::class::<SharedSamples>().read_only_views() }.add(&module)?;
-        // SAFETY: 1. Nobody here writes.
+        // SAFETY: 1. This program does not write the elements.
         unsafe { python::class::<Held>().importable().read_only_views() }.add(&module)?;
         let data = vec![1.0; 256];
         let samples = Samples { data: data.clone().into(), shape: [16, 16] };

@@ -27,7 +27,7 @@ struct Input {
     with_out: bool,
 }
 
-/// What a table needs a type and a host for.
+/// The type and the host that a table requires.
 struct Nothing([u8; 0]);
 
 impl DLPackExport for Nothing {
@@ -133,7 +133,7 @@ fuzz_target!(|input: Input| {
     assert_eq!((tensor.dtype(), tensor.device()), (dtype, device));
     assert!(tensor.is_row_major() && !tensor.is_read_only());
     assert_eq!(tensor.data_ptr().addr() % 64, 0);
-    // SAFETY: nobody else has the memory.
+    // SAFETY: there is no other owner of the memory.
     let frozen = unsafe { tensor.assume_frozen() };
     let bytes = frozen.as_bytes().expect("on the host, and compact");
     assert_eq!(Some(bytes.len()), expected);

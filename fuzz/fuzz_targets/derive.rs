@@ -1,4 +1,4 @@
-//! The derives on items that nobody would write: no panic, and items or errors
+//! The derives on random items: they must not panic, and must return items or errors
 //! that have a place in the input.
 #![no_main]
 #![allow(dead_code, reason = "modules of a procedural macro, without its entry points")]
@@ -49,7 +49,7 @@ const DERIVES: [fn(&DeriveInput) -> TokenStream; 7] = [
     companion::from_layout,
 ];
 
-/// An item, written word by word from what the derives know.
+/// An item, built from tokens that the derives accept.
 #[derive(Arbitrary, Debug)]
 struct Item {
     attrs: Vec<Vec<u8>>,
@@ -81,7 +81,7 @@ struct Variant {
     fields: Vec<Field>,
 }
 
-/// What stands in `#[dlpack(...)]`.
+/// The contents of `#[dlpack(...)]`.
 const WORDS: [&str; 74] = [
     "data",
     "shape",
@@ -276,7 +276,7 @@ fn fields(all: &[Field], named: bool, text: &mut String) {
         attrs(&field.attrs, text);
         if named {
             let name = pick(&NAMES, field.name);
-            // One name twice is refused by the compiler, which comes first.
+            // A duplicate name is rejected by the compiler before the derive runs.
             let again = all[..number].iter().any(|other| pick(&NAMES, other.name) == name);
             *text += name;
             if again {

@@ -129,7 +129,7 @@ unsafe impl ObjectHost<Value> for Boxes {
         object: *mut c_void,
         run: impl FnOnce(&Value) -> Result<R, TableError<()>>,
     ) -> Result<R, TableError<()>> {
-        // SAFETY: 1. is 1. of this function.
+        // SAFETY: 1 (a living object): guaranteed by our caller's 1.
         unsafe { Self::with(object, run) }
     }
 
@@ -151,7 +151,7 @@ fn boxed(value: Value) -> *mut c_void {
 }
 
 fn free(object: *mut c_void) {
-    // SAFETY: it was boxed, and is taken from the list by whoever frees it.
+    // SAFETY: the value was boxed, and the code that frees it has removed it from the list.
     drop(unsafe { Box::from_raw(object.cast::<Value>()) });
 }
 
@@ -229,7 +229,8 @@ impl World {
                 let len = self.tensors.len();
                 if len > 0 {
                     let tensor = self.tensors.swap_remove(usize::from(*which) % len);
-                    // SAFETY: the table gave it away, and nobody else has it.
+                    // SAFETY: the table returned the tensor to us, and there is no other
+                    // owner.
                     let tensor = unsafe { ImportedTensor::from_raw(tensor) }.expect("ours");
                     if tensor.numel() < 1000 && tensor.version().is_some_and(|v| v.minor <= 3) {
                         std::hint::black_box(format!("{tensor:?}"));
@@ -342,7 +343,7 @@ fuzz_target!(|input: Input| {
         free(object);
     }
     for tensor in world.tensors {
-        // SAFETY: the table gave it away, and nobody else has it.
+        // SAFETY: the table returned the tensor to us, and there is no other owner.
         drop(unsafe { ImportedTensor::from_raw(tensor) }.expect("ours"));
     }
 });

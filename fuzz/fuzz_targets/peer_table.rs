@@ -5,7 +5,7 @@
 
 extern crate alloc;
 
-/// The sources themselves: they are private, and know nothing of Python.
+/// The source files themselves: their modules are private and do not depend on Python.
 #[path = "../../dlpack-traits/src/exchange/foreign_table.rs"]
 #[allow(dead_code)]
 mod foreign_table;
@@ -50,7 +50,7 @@ struct Input {
     callee: Callee,
 }
 
-/// A table, or the header of one that we do not know.
+/// A table, or the header of a table of an unknown version.
 #[derive(Arbitrary, Debug)]
 struct Link {
     major: u8,
@@ -137,7 +137,8 @@ fn find(links: &[Link], begin: u8) {
     }
 }
 
-/// Calls the deleter of what the function got, whose struct it may have copied.
+/// Calls the deleter of the tensor that the function received; the function may have copied
+/// the struct.
 fn release(given: *mut DLManagedTensorVersioned) {
     // SAFETY: it is alive until its deleter has run.
     let deleter = unsafe { (*given).deleter };
@@ -190,7 +191,7 @@ fn relay(wild: &Wild, callee: Callee) {
 }
 
 fn release_relay(given: *mut DLManagedTensorVersioned) {
-    // SAFETY: the relay is still there, and nobody uses it again.
+    // SAFETY: the relay is still allocated, and is not used after this.
     let relay = unsafe { (*given).manager_ctx }.cast::<Relay>();
     // SAFETY: as above; it came from a box.
     drop(unsafe { Box::from_raw(relay) });

@@ -20,7 +20,7 @@ struct Input {
     writable: bool,
 }
 
-/// What becomes of a tensor that was taken.
+/// The use of an accepted tensor.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Fate {
     Dropped,
@@ -33,7 +33,7 @@ enum Fate {
     DroppedElsewhere,
 }
 
-/// What takes any tensor.
+/// An import that accepts any tensor.
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::dlpack_traits)]
 struct Any {
@@ -44,7 +44,7 @@ struct Any {
     byte_offset: u64,
 }
 
-/// What takes few.
+/// An import that accepts few tensors.
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::dlpack_traits, shape(height, width, 3))]
 struct Image {
@@ -54,7 +54,7 @@ struct Image {
     width: u16,
 }
 
-/// What copies.
+/// An import that copies.
 #[derive(DLPackExport, DLPackImport)]
 #[dlpack(crate = ::dlpack_traits)]
 struct Owned {
@@ -115,7 +115,7 @@ fn run<M: Kind>(Input { wild, strict, writable, fate, .. }: &Input) {
     built.check();
 }
 
-/// Whatever is done, nothing is left of it.
+/// Whatever the use, nothing may leak.
 fn end<M: Kind>(tensor: ImportedTensor, fate: Fate, honest: bool) {
     match fate {
         Fate::Dropped => drop(tensor),

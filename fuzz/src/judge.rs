@@ -5,7 +5,7 @@ use dlpack_traits::{DataType, Device, Version};
 
 use crate::wild::{Kind, Wild};
 
-/// A struct that must be taken.
+/// The metadata of a struct that must be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     pub shape: Vec<i64>,
@@ -75,7 +75,7 @@ fn stored_bits(dtype: DataType, padded: bool) -> i128 {
     if padded { (bits + 7) / 8 * 8 } else { bits }
 }
 
-/// `None` where the struct must be refused.
+/// Returns `None` if the struct must be rejected.
 pub fn judge<M: Kind>(wild: &Wild, data: *mut u8) -> Option<Taken> {
     let version = M::VERSIONED.then(|| Version::from(wild.version));
     if version.is_some_and(|version| version.major != 1) {

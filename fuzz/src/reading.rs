@@ -41,7 +41,7 @@ pub fn read(tensor: &ImportedTensor) {
             assert!(codes.load(&last(tensor)).is_ok());
         }
     }
-    // SAFETY: nobody else has the memory.
+    // SAFETY: there is no other owner of the memory.
     let frozen = unsafe { tensor.assume_frozen() };
     if let Ok(bytes) = frozen.as_bytes() {
         assert!(tensor.is_row_major());
@@ -94,7 +94,7 @@ fn read_as<T: Readable + Element + Debug + PartialEq>(tensor: &ImportedTensor) {
         *index = usize::try_from(dim).expect("elements");
         assert!(elements.load(&past).is_err(), "out of bounds");
     }
-    // SAFETY: nobody else has the memory.
+    // SAFETY: there is no other owner of the memory.
     if let Ok(slice) = unsafe { tensor.assume_frozen() }.as_slice::<T>() {
         assert!(tensor.is_row_major());
         assert_eq!(slice.len() as i64, tensor.numel());
@@ -108,7 +108,7 @@ pub fn write(tensor: &mut ImportedTensor) {
     let (numel, dtype) = (tensor.numel(), tensor.dtype());
     let read_only = tensor.is_read_only();
     let first = vec![0; tensor.ndim()];
-    // SAFETY: nobody else has the memory.
+    // SAFETY: there is no other owner of the memory.
     let Ok(mut exclusive) = (unsafe { tensor.assume_exclusive() }) else { return };
     assert!(!read_only);
     if numel > MANY {

@@ -87,8 +87,8 @@ impl Wild {
         }
     }
 
-    /// The entries of an array: as many as the rank says, if it can be. Beyond
-    /// that nobody may look, and there is nothing.
+    /// The entries of an array: `ndim` of them if that is a valid rank. An import must not
+    /// read beyond, so no more are allocated.
     fn entries(&self, array: &[Number]) -> Vec<i64> {
         let len = usize::try_from(self.ndim()).ok().filter(|&len| len <= MOST).unwrap_or(0);
         let numbers = array.iter().copied().map(i64::from).chain(std::iter::repeat(1));
@@ -137,7 +137,7 @@ impl Wild {
         let address = |block: &Option<Block>| block.as_ref().map_or(ptr::null_mut(), Block::start);
         let start = match (&self.data, host) {
             (None, _) => ptr::null_mut(),
-            // Nobody may look there, so there is nothing.
+            // An import must not read this array, so it is empty.
             (Some(_), false) => ptr::without_provenance_mut(0x5555_0000_0000_0000),
             (Some(_), true) => address(&data).wrapping_add(misaligned_by),
         };
@@ -241,7 +241,7 @@ struct Block {
 
 impl Block {
     fn new(bytes: &[u8], before: usize, align: usize) -> Self {
-        // A block without bytes has an address that nobody may read.
+        // A block of zero bytes has an address that must not be read.
         let layout = Layout::from_size_align(before + bytes.len(), align).expect("small");
         let fits = Layout::from_size_align(layout.size().max(1), align).expect("small");
         // SAFETY: it has a size.
@@ -310,12 +310,12 @@ unsafe extern "C" fn delete<M: Kind>(managed: *mut M) {
     drop(unsafe { Box::from_raw(parts) });
 }
 
-/// A struct, as its producer gives it away.
+/// A struct that its producer passes on to an import.
 pub struct Built<M: Kind> {
     raw: *mut M,
     parts: *mut Parts,
     data: *mut u8,
-    /// Without a deleter it stays ours.
+    /// Without a deleter we stay the owner.
     owned: bool,
 }
 

@@ -9,7 +9,7 @@ use crate::run::{Stage, answer_of, cargo_of};
 use crate::sanitize::{NO_ASM, PLATFORM, nightly};
 use crate::test::Context;
 
-/// Tests of what reads foreign memory, and of threads.
+/// Tests of code that reads foreign memory, and of threads.
 const TESTS: [&str; 6] = [
     "tests/python/test_capsules.py",
     "tests/python/test_exchange_table.py",
@@ -19,11 +19,11 @@ const TESTS: [&str; 6] = [
     "tests/python/test_threads.py",
 ];
 
-/// What asks for more memory than there is expects an error.
+/// Allocations that exceed the memory must fail instead of aborting the process.
 const OPTIONS: &str = "detect_leaks=0:verify_asan_link_order=0:allocator_may_return_null=1";
 
-/// Accesses outside of allocations, and after their end. Not leaks: the interpreter has
-/// its own, and valgrind knows which those are.
+/// Detects accesses outside of allocations and after their end. Leak detection is off: the
+/// interpreter leaks on its own, and valgrind has suppressions for those leaks.
 pub(crate) fn cpython(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = nightly() {
         return missing("asan", reason);

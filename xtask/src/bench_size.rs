@@ -16,11 +16,11 @@ use crate::venv::{self, Environment, Packages};
 /// Types beyond the first.
 const FURTHER: usize = 100;
 
-/// What is done with each type.
+/// The operations that are compiled for each type.
 struct Variant {
     row: &'static str,
     python: bool,
-    /// Bytes per type; `None` for what only is compared with.
+    /// Bytes per type; `None` for a row that is only a reference.
     bar: Option<usize>,
     source: fn(usize) -> String,
 }

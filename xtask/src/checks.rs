@@ -28,7 +28,8 @@ const FEATURE_SETS: &[&str] = &[
 ];
 /// The sets with `pyo3`, which brings `std`.
 const FEATURE_SETS_WITH_PYO3: &[&str] = &["pyo3", "pyo3,derive", "pyo3,half", "pyo3,derive,half"];
-/// Modules for the stable ABI of Python: their feature of PyO3 would be everybody's.
+/// Stable-ABI modules, built apart: cargo would unify their PyO3 feature `abi3` into all
+/// crates.
 const STABLE_ABI: [&str; 2] = ["dlpack-conformance", "dlpack-doctor-python"];
 /// A target that has no standard library.
 const WITHOUT_STD: &str = "x86_64-unknown-none";

@@ -22,11 +22,11 @@ const SOURCE: &str = "python3.13";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// What `ctypes`, which the tests use, is built with.
 const HEADER: &str = "/usr/include/x86_64-linux-gnu/ffi.h";
-/// The last PyO3 that knows a 3.13 without a GIL; the next asks for 3.14.
+/// The last PyO3 that supports a free-threaded 3.13; the next one requires 3.14.
 const PYO3: &str = "0.28.3";
-/// What the tests import, all of it built for this interpreter or for any.
+/// The packages that the tests import, each built for this interpreter or for any.
 const PACKAGES: [&str; 2] = ["numpy==2.4.6", "pytest==9.2.0"];
-/// What is run: these have threads, or are about what threads share.
+/// The test files that are run: they use threads, or test state that threads share.
 const TESTS: [&str; 17] = [
     "free_threaded",
     "test_capsules",
@@ -46,9 +46,9 @@ const TESTS: [&str; 17] = [
     "test_protocol",
     "test_threads",
 ];
-/// Written when everything is there.
+/// Marker file, written when the environment is complete.
 const FINISHED: &str = "finished";
-/// Changed when the way in which it is made changes.
+/// Increase this when the steps that make the environment change.
 const FOLDER: &str = "free-threaded-1";
 
 /// The step, without the environment that it needs.
@@ -71,8 +71,8 @@ fn step(context: &Context, stage: &mut Stage) -> Ending {
     let mut tests = Command::new(python);
     tests
         .current_dir(context.checkout.root())
-        // The extension modules do not say that they need none, which is for their
-        // authors to say; this says it for them.
+        // The extension modules do not declare that they run without the GIL, which is
+        // their authors' decision; this variable keeps the GIL disabled.
         .env("PYTHON_GIL", "0")
         .env("PYTHONPATH", format!("{}:{}", modules.display(), home.join("packages").display()))
         .env("DLPACK_PYTHON_MODULES", &modules)
@@ -132,7 +132,7 @@ fn home(pip: &Interpreter, checkout: &Checkout, stage: &mut Stage) -> Outcome<Pa
         fetch(&sources, stage)?;
         build(&home, &sources, pip, stage)?;
         packages(&home, checkout, stage)?;
-        // What it was made of is not needed again.
+        // The sources and build files are not needed any more.
         drop(std::fs::remove_dir_all(&sources));
         std::fs::write(home.join(FINISHED), SOURCE)
             .map_err(|error| format!("{} cannot be written ({error})", home.display()))?;
@@ -157,7 +157,8 @@ fn headers(stage: &mut Stage) -> Outcome {
     stage.run(&mut apt).map_err(|_| by_hand)
 }
 
-/// Fetches the source package, from where this machine has its own packages from.
+/// Fetches the source package through apt, from the mirror that this machine is configured
+/// for.
 fn fetch(sources: &Path, stage: &mut Stage) -> Outcome {
     let asked = ["indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages"];
     let archives = answer_of("apt-get", &asked).unwrap_or_default();
@@ -172,7 +173,7 @@ fn fetch(sources: &Path, stage: &mut Stage) -> Outcome {
     );
     std::fs::write(&list, text)
         .map_err(|error| format!("{} cannot be written ({error})", list.display()))?;
-    // Lists of its own: what the machine knows of packages stays as it is.
+    // Uses separate package lists: the lists of the machine stay unchanged.
     let apt = || {
         let mut apt = Command::new("apt-get");
         apt.current_dir(sources)

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: inputs that nobody would write, at random, for a time.
+//! `cargo xtask fuzz`: runs the targets on random inputs for a given time.
 //!
 //! The crate `fuzz/` is a workspace of its own. What cargo-fuzz finds on the way
 //! stays in `target/fuzz-corpus`; what is kept is in `fuzz/seeds`.
@@ -17,12 +17,12 @@ use crate::tools;
 /// The targets, by the names of their files in `fuzz/fuzz_targets`.
 pub(crate) const TARGETS: [&str; 6] =
     ["raw_import", "layout", "peer_table", "exchange_table", "allocator", "derive"];
-/// Where it is known to work.
+/// The platform on which the command is known to work.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 /// The longest input, in bytes.
 const MAX_LEN: u32 = 1024;
-/// Targets that are built without AddressSanitizer: there is no `unsafe` in them, and
-/// they run a hundred times as fast. Comparisons of words say nothing there either.
+/// Targets that are built without AddressSanitizer: they contain no `unsafe`, and run a
+/// hundred times as fast without it. Tracing of comparisons does not help them either.
 const SAFE: [&str; 1] = ["derive"];
 
 /// Which targets, and for how long.
@@ -42,7 +42,7 @@ pub(crate) fn fuzz(checkout: &Checkout, choice: &Choice) -> Outcome {
         Err(reason) => {
             return match missing("cargo-fuzz", reason) {
                 Err(Stop::Failed(sentence)) => Err(sentence),
-                // Nobody shall take this for a run.
+                // The output states that the target was skipped.
                 Err(Stop::Skipped(reason)) => {
                     stage.note(&format!("SKIPPED: {reason}"));
                     Ok(())
@@ -70,7 +70,7 @@ pub(crate) fn fuzz(checkout: &Checkout, choice: &Choice) -> Outcome {
     Ok(())
 }
 
-/// One target. Seeds are read and not written.
+/// Runs one target. The seed corpus is not modified.
 fn run(
     checkout: &Checkout,
     program: &Path,
@@ -100,12 +100,12 @@ fn command(checkout: &Checkout, program: &Path, verb: &str, target: &str) -> Com
         // cargo-fuzz adds its own flags to these.
         command.env("RUSTFLAGS", NO_ASM);
     }
-    // With that cfg `proc-macro2` says of no token where it is.
+    // With this cfg `proc-macro2` reports no span locations.
     command.arg("--no-cfg-fuzzing");
     command
 }
 
-/// Where cargo-fuzz is, which is installed below `target/` if it has to be.
+/// The path of cargo-fuzz, which is installed below `target/` if it is missing.
 fn cargo_fuzz(checkout: &Checkout, stage: &mut Stage) -> Outcome<PathBuf> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
         return Err(format!("the fuzz targets are for {PLATFORM}"));
@@ -116,7 +116,7 @@ fn cargo_fuzz(checkout: &Checkout, stage: &mut Stage) -> Outcome<PathBuf> {
     tools::ensure(checkout, "cargo-fuzz", stage)
 }
 
-/// What stands behind the last line that begins so.
+/// The rest of the last line that begins with this text.
 fn last<'a>(log: &'a str, beginning: &str) -> &'a str {
     let mut found = log.lines().rev().filter_map(|line| line.strip_prefix(beginning));
     found.next().map_or("?", str::trim)

@@ -17,12 +17,12 @@ use crate::run::{Stage, answer_of, cargo};
 use crate::test::Context;
 use crate::valgrind;
 
-/// What was counted when somebody last looked, below a line that names the compiler.
+/// The recorded counts, below a line that names the compiler.
 const RECORD: &str = "tests/instructions/record.txt";
 const PACKAGE: &str = "dlpack-instructions";
 /// The function in whose calls instructions are counted.
 const MEASURED: &str = "*measured*";
-/// What a count may change by, in percent, before somebody has to say so.
+/// The tolerance of a count in percent; a larger change must be recorded.
 const TOLERANCE: f64 = 3.0;
 
 /// Counts per operation, by the names of rows.
@@ -51,7 +51,7 @@ fn run(checkout: &Checkout, stage: &mut Stage) -> Outcome {
     build
         .args(["build", "--release", "--locked", "--package", PACKAGE, "--target-dir"])
         .arg(&target)
-        // One unit: what is inlined must not depend on how a crate is cut into pieces.
+        // One codegen unit, because inlining must not depend on how a crate is split.
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
         .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
         .env("CARGO_INCREMENTAL", "0")
@@ -87,7 +87,7 @@ fn run(checkout: &Checkout, stage: &mut Stage) -> Outcome {
     }
 }
 
-/// The compiler and what it compiles for: both decide.
+/// The compiler and its target: the counts depend on both.
 fn compiler() -> Outcome<String> {
     let told = answer_of("rustc", &["-vV"]).ok_or("rustc does not say its version.")?;
     let host = told.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or("unknown host");
@@ -135,7 +135,7 @@ fn own(profile: &str, object: &str) -> u64 {
         } else if let Some(rest) = line.strip_prefix("cob=") {
             name(rest, &mut names);
         } else if line.starts_with("calls=") {
-            // The next line is what was spent in there, which is listed by itself.
+            // The next line is the inclusive cost of the call, which is listed separately.
             of_call = true;
         } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
             if !of_call && inside {
@@ -158,7 +158,7 @@ fn name<'a>(text: &'a str, names: &mut BTreeMap<&'a str, &'a str>) -> &'a str {
     }
 }
 
-/// What the record says for a compiler.
+/// The recorded counts for a compiler.
 fn recorded(record: &str, compiler: &str) -> Option<Counts> {
     let heading = format!("[{compiler}]");
     let mut lines = record.lines().skip_while(|line| *line != heading);

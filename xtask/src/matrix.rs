@@ -15,7 +15,7 @@ use crate::venv::{self, Environment, Packages};
 
 /// What `DLPACK_REQUIRE` calls the interpreter of the second environment.
 const NEWEST_PYTHON: &str = "newest-python";
-/// Why there may be no second environment.
+/// The reason why there is no second environment.
 const NO_NEWEST: &str = "there is no Python 3.13 or 3.12 for the newest libraries";
 
 /// `cargo xtask matrix`: measures, prints the table, and writes `docs/interop.md`.

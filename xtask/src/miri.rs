@@ -10,8 +10,8 @@ use crate::test::Context;
 
 pub(crate) const TOOLCHAIN: &str = "nightly";
 
-/// Pointers keep where they came from, and what the host knows stays unknown:
-/// a property test that asks for it gets an error, and every run is the same.
+/// Strict provenance, with isolation from the host: a property test that reads host state
+/// gets an error, so that every run is the same.
 pub(crate) const STRICT: &str = "-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check \
                       -Zmiri-isolation-error=warn-nobacktrace";
 /// Tests whose course depends on the order of threads: all that start some. Each
@@ -76,12 +76,12 @@ const SEEDS: u32 = 4;
 /// For `cargo xtask sanitize`.
 const MANY_SEEDS: u32 = 64;
 
-/// The newer model of aliasing.
+/// The newer aliasing model (Tree Borrows).
 const TREE: &str = "-Zmiri-tree-borrows";
-/// All tests but doc tests, of which each is an interpreter of its own.
+/// All tests except doc tests, each of which would start an interpreter of its own.
 const ALL_TESTS: &[&str] = &["--lib", "--tests"];
 
-/// The older model, on all tests.
+/// Runs all tests under the older aliasing model (Stacked Borrows).
 pub(crate) fn stacked_borrows(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
@@ -99,8 +99,8 @@ pub(crate) fn tree_borrows(context: &Context, stage: &mut Stage) -> Ending {
     Ok(stage.run(&mut with_seeds(context, &flags, SEEDS))?)
 }
 
-/// Both models, on the tests whose course depends on the order of threads, with
-/// many more seeds than anybody waits for.
+/// Runs the tests with threads under both aliasing models, with many more seeds than `cargo
+/// xtask test --full` has time for.
 pub(crate) fn many_seeds(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
@@ -111,7 +111,7 @@ pub(crate) fn many_seeds(context: &Context, stage: &mut Stage) -> Ending {
     Ok(())
 }
 
-/// The tests with threads, with each of so many seeds, as many at once as there are
+/// Runs the tests with threads, with this many seeds, as many in parallel as there are
 /// processors.
 fn with_seeds(context: &Context, flags: &str, seeds: u32) -> Command {
     let programs: Vec<String> =
@@ -157,7 +157,7 @@ pub(crate) fn install(stage: &mut Stage) -> Outcome {
 mod tests {
     use super::CONCURRENT;
 
-    /// Whoever adds a test that starts threads adds it above.
+    /// A new test that starts threads must be added to the list above.
     #[test]
     fn tests_with_threads_have_seeds() {
         let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/tests");
@@ -184,7 +184,7 @@ mod tests {
                 let starts = source.contains("thread::spawn(") || source.contains("scope.spawn(");
                 // Not for Miri: faults end processes, and what copies with two threads is
                 // larger than it can take.
-                // A file without tests has what the tests of other files share.
+                // A file without tests holds code that tests of other files share.
                 let known = name.contains("/faults/")
                     || !source.contains("#[test]")
                     || name.ends_with("/allocations.rs")

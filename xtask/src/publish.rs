@@ -66,7 +66,8 @@ fn deny(context: &Context, stage: &mut Stage) -> Ending {
     Ok(())
 }
 
-/// What changed since the last release, and whether its number says so.
+/// Compares the interface with the last release, and checks that the version number matches
+/// the change.
 fn semver(context: &Context, stage: &mut Stage) -> Ending {
     let checkout = &context.checkout;
     let tag = ["describe", "--tags", "--abbrev=0", "--match", "v*"];

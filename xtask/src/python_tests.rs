@@ -38,8 +38,8 @@ pub(crate) fn pytest_of(checkout: &Checkout, environment: &Environment) -> Comma
     command
 }
 
-/// The tests of what the second environment is for: the newest JAX, and what
-/// the newest NumPy makes of the suite that others must pass.
+/// Tests for the second environment: the newest JAX, and the suite of the newest NumPy,
+/// which other steps run with an older one.
 pub(crate) fn pytest_newest(checkout: &Checkout, environment: &Environment) -> Command {
     let mut command = environment.python(checkout);
     command.env("DLPACK_REQUIRE", environment.required_there()).args([

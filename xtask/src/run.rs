@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use crate::Outcome;
 use crate::checkout::Checkout;
 
-/// How often a terminal shows that time passes.
+/// The interval between progress messages on a terminal.
 const TICK: Duration = Duration::from_millis(250);
-/// How often a log file of somebody else shows it.
+/// The interval between progress messages in a captured log.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 /// How many lines of a failing stage's log are printed.
 const TAIL: usize = 80;
@@ -44,7 +44,7 @@ impl Stage {
             std::fs::create_dir_all(folder).map_err(unwritable)?;
         }
         File::create(&log_path).map_err(unwritable)?;
-        // Others may write to it too.
+        // Other programs may write to it too.
         let log = File::options().append(true).open(&log_path).map_err(unwritable)?;
         println!("{heading}");
         let now = Instant::now();
@@ -94,7 +94,7 @@ impl Stage {
 
     /// Takes out of the log what was written to it since it had this length.
     pub(crate) fn forget_since(&self, length: u64) -> Outcome {
-        // It is open for appending: what comes next is written at the new end.
+        // The file is open for appending, so the next write goes to the new end.
         self.log.set_len(length).map_err(|error| self.unwritable(&error))
     }
 
@@ -147,7 +147,7 @@ impl Stage {
         });
         self.follow(&lines);
         let status = child.wait().map_err(cannot)?;
-        // The reader ended when the pipe closed; it has nothing else to say.
+        // The reader thread ended when the pipe closed, and returns nothing.
         drop(reading.join());
         if status.success() {
             return Ok(());

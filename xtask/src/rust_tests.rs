@@ -32,7 +32,7 @@ pub(crate) fn rust_tests(context: &Context, stage: &mut Stage) -> Ending {
     run_tests(stage, &mut command)
 }
 
-/// The derive's words to those who misuse it.
+/// Checks the compiler messages of the derive for invalid input.
 pub(crate) fn ui_tests(context: &Context, stage: &mut Stage) -> Ending {
     run_tests(stage, cargo(&context.checkout).args(["test", "--package=ui-tests"]))
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask sanitize`: programs that watch the tests run, each for what the
+//! `cargo xtask sanitize`: runs the tests under sanitizers and valgrind.
 //! others do not see.
 
 use std::process::{Command, ExitCode};
@@ -12,14 +12,14 @@ use crate::test::{Body, Context};
 use crate::venv::Packages;
 use crate::{Outcome, asan_python, loom, miri, no_python, test, tools, valgrind};
 
-/// The one platform on which these have been run.
+/// The one platform on which these steps have been run.
 pub(crate) const PLATFORM: &str = "x86_64-unknown-linux-gnu";
-/// The system's own Python, for whose memory valgrind knows what to overlook.
+/// The system's own Python, for which valgrind has suppressions.
 const PYTHON: &str = "/usr/bin/python3";
-/// What to overlook.
+/// The suppression file.
 const SUPPRESSIONS: &str = "/usr/lib/valgrind/python3.supp";
 
-/// Everything that can be tested without Python, but documentation.
+/// All tests that need no Python, except doc tests.
 const ALL_TESTS: &[&str] = &["--lib", "--tests"];
 /// Sanitizers do not see what inline assembly accesses, so shared memory is copied by a loop
 /// of Rust instead.
@@ -64,7 +64,7 @@ pub(crate) fn sanitize(checkout: Checkout, step: Option<&str>) -> Outcome<ExitCo
     test::run(checkout, &test::named(STEPS, step)?, Packages::Base)
 }
 
-/// Accesses outside of allocations, and after their end.
+/// Detects accesses outside of allocations and after their end.
 fn address(context: &Context, stage: &mut Stage) -> Ending {
     let mut command = sanitized(context, "address", ALL_TESTS);
     // Tests that watch pages have handlers of their own; what asks for more memory
@@ -73,15 +73,15 @@ fn address(context: &Context, stage: &mut Stage) -> Ending {
     with(stage, "asan", &mut command)
 }
 
-/// What nobody frees.
+/// Detects leaks.
 fn leak(context: &Context, stage: &mut Stage) -> Ending {
     let mut command = sanitized(context, "leak", ALL_TESTS);
     command.env("LSAN_OPTIONS", "handle_segv=0:allocator_may_return_null=1");
     with(stage, "lsan", &mut command)
 }
 
-/// Accesses that race. The standard library is built with it too, because what it
-/// synchronises would not be seen otherwise.
+/// Detects data races. The standard library is instrumented too; otherwise its
+/// synchronisation would be invisible to the sanitizer.
 fn thread(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = miri::install(stage) {
         return missing("tsan", reason);
@@ -102,7 +102,7 @@ fn sanitized(context: &Context, sanitizer: &str, tests: &[&str]) -> Command {
     command
         .env("RUSTFLAGS", format!("-Zsanitizer={sanitizer} {NO_ASM}"))
         .env("CARGO_INCREMENTAL", "0")
-        // For tests that measure memory, of which a sanitizer keeps what is freed.
+        // Tells tests that measure memory that a sanitizer retains freed memory.
         .env("DLPACK_SANITIZED", "1")
         .args(["test", "--no-fail-fast", "--target", PLATFORM])
         .args(tests)
@@ -120,7 +120,7 @@ fn with(stage: &mut Stage, tool: &str, command: &mut Command) -> Ending {
     }
 }
 
-/// Whether there is a compiler that knows sanitizers, and for this platform.
+/// Whether the nightly compiler supports sanitizers on this platform.
 pub(crate) fn nightly() -> Outcome {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
         return Err(format!("the sanitized tests are for {PLATFORM}"));
@@ -131,7 +131,8 @@ pub(crate) fn nightly() -> Outcome {
     }
 }
 
-/// A standard library that checks what its `unsafe` functions are promised.
+/// Runs the tests with a standard library that checks the preconditions of its `unsafe`
+/// functions.
 fn careful(context: &Context, stage: &mut Stage) -> Ending {
     let checkout = &context.checkout;
     if let Err(reason) = miri::install(stage) {
@@ -147,7 +148,7 @@ fn careful(context: &Context, stage: &mut Stage) -> Ending {
     run_tests(stage, &mut command)
 }
 
-/// The extension module in an interpreter, under valgrind.
+/// Runs the extension module in an interpreter under valgrind.
 fn cpython(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = valgrind::install(stage) {
         return missing("valgrind", reason);

@@ -5,12 +5,10 @@ use std::process::Command;
 use crate::Outcome;
 use crate::run::{Stage, answer_of};
 
-/// Installs packages of Debian's and Ubuntu's unless `present` says that what
-/// they are for is there. `what` is their one word in the error, which says how
-/// to install them by hand.
+/// Installs packages of Debian or Ubuntu unless `present` reports that they are installed.
+/// `what` names them in the error, which states how to install them by hand.
 ///
-/// This is for `test --full` alone, and for root: nobody else expects a test to
-/// change the system.
+/// Only `test --full` as root installs packages; other commands leave the system unchanged.
 pub(crate) fn ensure(
     what: &str,
     packages: &[&str],

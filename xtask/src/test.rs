@@ -24,7 +24,7 @@ pub(crate) struct Context {
     environment: OnceCell<Option<Environment>>,
     /// Whether the modules could be built.
     modules: OnceCell<bool>,
-    /// How long what has no end of its own goes on.
+    /// The duration in seconds of steps without an end of their own.
     pub(crate) seconds: u32,
     /// The environment of the newest libraries, where its step made one.
     pub(crate) newest: OnceCell<Environment>,

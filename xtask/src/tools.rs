@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::run::{Stage, answer_of, cargo};
 
-/// The folder of a tool's program, which is installed there if it is nowhere.
+/// The folder of a tool's program, which is installed there if it is not found.
 pub(crate) fn ensure(checkout: &Checkout, tool: &str, stage: &mut Stage) -> Outcome<PathBuf> {
     let root = checkout.target().join("tools");
     let folder = root.join("bin");
@@ -25,7 +25,7 @@ pub(crate) fn ensure(checkout: &Checkout, tool: &str, stage: &mut Stage) -> Outc
     }
 }
 
-/// The command, which finds the programs of that folder first.
+/// The command, with that folder first in its PATH.
 pub(crate) fn with_first(folder: &Path, mut command: Command) -> Command {
     let mut folders = vec![folder.to_path_buf()];
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::test;
 use crate::venv::Packages;
 use crate::{free_threaded, load, sanitize};
 
-/// How long the soak goes on, in seconds.
+/// The duration of the soak in seconds.
 const SOAK: u32 = 3_600;
 
 /// Runs all of it; the exit code says whether any failed.

@@ -16,15 +16,15 @@ use crate::checkout::Checkout;
 use crate::interpreter::Interpreter;
 use crate::run::Stage;
 
-/// Part of the hash: to be raised when what is done beside pip changes.
+/// Part of the hash. Increase it when a step other than pip changes.
 const RECIPE: &str = "1";
 /// What the second environment holds.
 const NEWEST: &str = "requirements/newest.txt";
 /// What the environment for tests of devices holds.
 const DEVICES: &str = "requirements/devices.txt";
-/// What the environment with engines for several processes has.
+/// The packages of the environment with engines for several processes.
 const ENGINES: &str = "requirements/engines.txt";
-/// What the environment that builds wheels holds.
+/// The packages of the environment that builds wheels.
 const WHEELS: &str = "requirements/wheels.txt";
 /// Written last; an environment without it is made anew.
 const FINISHED: &str = "finished";
@@ -36,23 +36,23 @@ with open(os.path.join(sysconfig.get_path("purelib"), "dlpack_checkout.pth"), "w
     file.write('import os, sys; sys.path.append(os.path.join(os.path.dirname(sys.prefix), "python"))\n')
 "#;
 
-/// What an environment holds; each holds all that those before it hold.
+/// The contents of an environment; each level contains the levels before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Packages {
     /// NumPy, tvm-ffi, matplotlib, pytest.
     Base,
-    /// And PyTorch.
+    /// NumPy and PyTorch.
     Torch,
-    /// And JAX.
+    /// The libraries before, and JAX.
     Full,
-    /// And everybody else whom the tests know.
+    /// The libraries before, and every other library that the tests use.
     Peers,
 }
 
 impl Packages {
     const ALL: [Self; 4] = [Self::Base, Self::Torch, Self::Full, Self::Peers];
 
-    /// All that there is for this platform.
+    /// The richest level that this platform supports.
     pub(crate) const MOST: Self = if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         Self::Peers
     } else {
@@ -68,7 +68,7 @@ impl Packages {
         }
     }
 
-    /// Its requirements, after those that it adds to.
+    /// Its requirements file, beside those of the levels that it contains.
     fn files(self) -> Vec<&'static str> {
         Self::ALL.into_iter().filter(|part| *part <= self).map(Self::file).collect()
     }
@@ -235,7 +235,7 @@ fn prepare_in(
         return Ok(place);
     }
     let lock = lock(&cache.join(format!("{name}.lock")), stage)?;
-    // Whoever held the lock before may just have finished it.
+    // The process that held the lock before may have made it meanwhile.
     if !is_finished(&place) {
         stage.note(&format!("Python {}, {file}", interpreter.version));
         make(checkout, file, interpreter, &place, stage)?;
@@ -288,8 +288,8 @@ fn is_finished(place: &Path) -> bool {
     place.join(FINISHED).is_file() && python_of(place).exists()
 }
 
-/// Waits for the lock, saying so. The system releases it when its holder ends,
-/// however that ends.
+/// Waits for the lock, and prints a message. The system releases the lock when the holder
+/// ends, even after a crash.
 pub(crate) fn lock(path: &Path, stage: &Stage) -> Outcome<File> {
     let cannot = |error: std::io::Error| {
         format!(
@@ -332,8 +332,8 @@ fn fnv1a(basis: u64, bytes: &[u8]) -> u64 {
         .fold(basis, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// The folder of what checkouts share. Where the user has no folder for caches that can be
-/// written, such as in a service whose HOME does not exist, it is one in `target`.
+/// The cache folder that checkouts share. If the user has no writable cache folder, such as
+/// in a service whose HOME does not exist, it is a folder in `target`.
 pub(crate) fn cache_folder(checkout: &Checkout, stage: &Stage) -> PathBuf {
     let own = checkout.target().join("cache");
     match users_cache() {
@@ -349,11 +349,11 @@ pub(crate) fn cache_folder(checkout: &Checkout, stage: &Stage) -> PathBuf {
     }
 }
 
-/// Where the user's caches are said to be.
+/// The cache folder that the environment variables name.
 fn users_cache() -> Option<PathBuf> {
     let variable =
         |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    // A HOME that does not exist is not made, whoever may do so.
+    // A HOME that does not exist is not created, even if the permissions allow it.
     let home = || variable("HOME").filter(|home| home.is_dir());
     let folder = if cfg!(windows) {
         variable("LOCALAPPDATA")
@@ -371,7 +371,7 @@ fn users_cache() -> Option<PathBuf> {
 fn is_writable(folder: &Path) -> bool {
     let probe = folder.join(format!("probe-{}", std::process::id()));
     let made = std::fs::create_dir_all(folder).and_then(|()| File::create(&probe));
-    // Another user's file system may let it be made, but not removed.
+    // A file system of another user may allow creation and forbid removal.
     made.is_ok() && std::fs::remove_file(&probe).is_ok()
 }
 

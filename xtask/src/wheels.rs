@@ -78,7 +78,7 @@ fn build(checkout: &Checkout, interpreter: &Interpreter, stage: &mut Stage) -> O
     for folder in folders(checkout)? {
         let name = folder.file_name().unwrap_or_default();
         let out = wheels_folder(checkout).join(name);
-        // What an older version left there is no wheel of this one.
+        // A wheel that an older version left there must not be mistaken for the new one.
         drop(std::fs::remove_dir_all(&out));
         let mut command = Command::new(maturin.programs().join("maturin"));
         command
@@ -167,14 +167,14 @@ fn install(
     tool: &Tool,
     stage: &mut Stage,
 ) -> Outcome {
-    // The old one first: its files may have other names.
+    // Removes the old version first: its files may have other names.
     drop(std::fs::remove_dir_all(modules.join(&tool.module)));
     let mut unpack = environment.python(checkout);
     unpack.args(["-m", "zipfile", "-e"]).arg(&tool.wheel).arg(modules);
     stage.run(&mut unpack)
 }
 
-/// Runs tests of a tool, which may skip nothing of what is required.
+/// Runs the tests of a tool; tests of required libraries must not be skipped.
 fn run_tests(
     checkout: &Checkout,
     environment: &Environment,
@@ -197,7 +197,7 @@ fn run_tests(
     })
 }
 
-/// Whether it is a file, or a folder with tests.
+/// Whether the path is a file, or a folder with tests.
 fn has_tests(folder: &Path) -> bool {
     if folder.is_file() {
         return true;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage, SharedBuffer, python};
 use pyo3::prelude::*;
 
-/// The class of the rows: frozen, over memory with several owners that nobody
-/// writes. No recycling of anything.
+/// The class of the rows: frozen, over shared memory that is never written. It recycles no
+/// allocations.
 #[pyclass(frozen)]
 #[derive(DLPackExport)]
 struct Frozen {
@@ -22,8 +22,8 @@ impl Frozen {
     }
 }
 
-/// The same over memory that everybody may write, which the capsule of before
-/// DLPack 1.0 can say.
+/// The same over memory that every consumer may write, so that the legacy capsule can
+/// express it.
 #[pyclass(frozen)]
 #[derive(DLPackExport)]
 struct Shared {
@@ -39,7 +39,7 @@ impl Shared {
     }
 }
 
-/// A class that is made of other libraries' tensors.
+/// A class that is constructed from other libraries' tensors.
 #[pyclass(frozen)]
 #[derive(DLPackExport, DLPackImport)]
 struct Taken {
@@ -47,8 +47,7 @@ struct Taken {
     shape: [usize; 3],
 }
 
-/// A matrix that is stored the other way round, so that a compact copy of it
-/// transposes.
+/// A matrix in Fortran order, so that a row-major copy transposes it.
 #[pyclass(frozen)]
 #[derive(DLPackExport)]
 struct Transposed {

@@ -34,7 +34,7 @@ impl Contender for Dlpark {
         // SAFETY: by 1 of the trait.
         let managed = unsafe { Managed::from_raw(managed) }.expect("a tensor");
         let tensor = managed.validate().expect("a sound tensor");
-        // SAFETY: nobody writes the samples.
+        // SAFETY: the samples are not written.
         look(unsafe { tensor.cpu_slice::<f32>() }.expect("a slice"))
     }
 }

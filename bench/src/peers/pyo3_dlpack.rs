@@ -58,7 +58,7 @@ impl Contender for Pyo3Dlpack {
         let capsule = capsule.cast_into::<PyCapsule>().expect("a capsule");
         let tensor = PyTensor::from_capsule(&capsule).expect("a tensor");
         assert!(tensor.is_contiguous() && tensor.dtype().is_f32() && tensor.device().is_cpu());
-        // SAFETY: the elements are there, and nobody writes them.
+        // SAFETY: the elements are there, and are not written.
         look(unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast::<f32>(), tensor.numel()) })
     }
 

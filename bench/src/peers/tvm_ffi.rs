@@ -50,7 +50,7 @@ pub unsafe fn import(managed: *mut DLManagedTensorVersioned) -> Tensor {
     // SAFETY: by 1; the result may be written.
     let code = unsafe { TVMFFITensorFromDLPackVersioned(managed.cast(), 0, 0, &raw mut object) };
     assert_eq!(code, 0);
-    // SAFETY: it made an object, which nobody else has.
+    // SAFETY: the call made an object, and we hold its only reference.
     let object = unsafe { ObjectArc::from_raw(object as *const _) };
     // SAFETY: the object is a tensor.
     unsafe { Tensor::from_data(object) }
@@ -81,7 +81,7 @@ impl Contender for TvmFfi {
 
     #[inline(always)]
     unsafe fn import(managed: *mut DLManagedTensorVersioned) -> f32 {
-        // SAFETY: 1. is 1 of the trait.
+        // SAFETY: 1 (`managed` is a tensor of 16 x 16 `f32`): guaranteed by 1 of the trait.
         let tensor = unsafe { import(managed) };
         look(tensor.data_as_slice::<f32>().expect("a slice"))
     }

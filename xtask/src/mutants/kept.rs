@@ -23,29 +23,29 @@ use crate::rules::{Reference, read};
 /// An edit, and the test that must fail with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mutant {
-    /// Whose mechanism is taken out.
+    /// The rule whose mechanism is removed.
     pub(crate) rules: Vec<String>,
-    /// What the code does then.
+    /// What the mutated code does.
     pub(crate) words: String,
     /// The test, as `docs/SAFETY.md` names it.
     pub(crate) test: String,
-    /// Who runs the test.
+    /// The runner of the test.
     pub(crate) with: Runner,
     edits: Vec<Edit>,
 }
 
-/// What runs the test of a mutant.
+/// Runs the test of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Runner {
-    /// The machine, as it would run any test in Rust.
+    /// The host, like any other test in Rust.
     Machine,
-    /// Miri, because there is only undefined behaviour to see.
+    /// Miri, because the only effect is undefined behaviour.
     Miri,
-    /// pytest, with extension modules that are built again.
+    /// pytest, with rebuilt extension modules.
     Python,
 }
 
-/// A place in a file, before and after.
+/// An edit of a file: the lines before and after.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Edit {
     file: String,
@@ -54,7 +54,7 @@ struct Edit {
 }
 
 impl Mutant {
-    /// The rules, and what happens.
+    /// The rules, and the effect of the mutation.
     pub(crate) fn title(&self) -> String {
         format!("{} {}", self.rules.join(" "), self.words)
     }
@@ -64,7 +64,7 @@ impl Mutant {
         Reference::parse(&self.test)
     }
 
-    /// The changed files, by their paths.
+    /// The changed files, by path.
     pub(crate) fn apply(&self, root: &Path) -> Outcome<BTreeMap<String, String>> {
         let mut files = BTreeMap::new();
         for edit in &self.edits {
@@ -121,7 +121,7 @@ fn mutant(block: &[&str]) -> Outcome<Mutant> {
     let mut test = None;
     let mut file = None;
     let mut edits: Vec<Edit> = Vec::new();
-    // Whether the last edit still takes lines to be found.
+    // Whether the `-` lines of the last edit are still being collected.
     let mut begun = false;
     for line in &block[1..] {
         if let Some(name) = line.strip_prefix("test ") {

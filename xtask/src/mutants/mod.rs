@@ -18,12 +18,12 @@ use crate::{Outcome, miri};
 use kept::{Mutant, Runner};
 use scratch::{Interpreted, Python, Rust, SIMULATED, Scratch, Tests};
 
-/// Which mutants.
+/// The selection of mutants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Choice {
-    /// Those of one rule.
+    /// The mutants of one rule.
     pub(crate) rule: Option<String>,
-    /// Those whose test has one runner.
+    /// The mutants whose test has this runner.
     pub(crate) with: Option<Runner>,
 }
 
@@ -110,14 +110,14 @@ fn run(
     Err(format!("{} of {} mutants: {}", wrong.len(), mutants.len(), wrong.join("; ")))
 }
 
-/// The mutants that were not noticed, and what came of them.
+/// The mutants that no test detected, and their results.
 fn group(
     scratch: &Scratch,
     tests: &dyn Tests,
     mutants: &[&Mutant],
     stage: &mut Stage,
 ) -> Outcome<Vec<String>> {
-    // With everything in its place the tests pass.
+    // With the unmodified sources the tests must pass.
     tests.build(stage)?;
     let mut names: Vec<Reference> =
         mutants.iter().map(|mutant| mutant.reference()).collect::<Outcome<_>>()?;
@@ -141,7 +141,8 @@ fn group(
         };
         scratch.change(&before)?;
         if verdict == "noticed" {
-            // A test that had to fail explains nothing to who looks for one that had not.
+            // A test that must fail, and fails, is left out of the log of a test that
+            // should have failed.
             stage.forget_since(length)?;
         } else {
             wrong.push(format!("{verdict}: {} by {}", mutant.title(), mutant.test));

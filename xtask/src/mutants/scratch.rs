@@ -18,7 +18,7 @@ use crate::rules::{Reference, read};
 use crate::run::Stage;
 use crate::venv::Environment;
 
-/// How long a test may take; one that hangs has noticed something.
+/// The time limit of a test; a test that exceeds it has detected the mutant.
 const LIMIT: Duration = Duration::from_secs(100);
 
 /// A copy of the sources with a target folder of its own.
@@ -45,7 +45,7 @@ impl Scratch {
         &self.sources
     }
 
-    /// Writes files, and gives back what they held.
+    /// Writes files, and restores their contents.
     pub(super) fn change(
         &self,
         files: &BTreeMap<String, String>,
@@ -250,7 +250,7 @@ fn passes(command: &mut Command, stage: &mut Stage) -> Outcome<bool> {
             return Ok(status.success());
         }
         if started.elapsed() > LIMIT {
-            // It may have ended by itself just now.
+            // It may have ended between the check and the kill.
             drop(child.kill());
             drop(child.wait());
             return Ok(false);

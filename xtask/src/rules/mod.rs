@@ -27,10 +27,10 @@ use table::{Kind, Row};
 const TABLES: [(char, usize); 8] =
     [('A', 21), ('D', 31), ('F', 16), ('L', 28), ('X', 12), ('H', 32), ('E', 11), ('W', 3)];
 
-/// What stands in place of a test that is not there yet.
+/// The placeholder for a test that is not written yet.
 const TO_COME: &str = "to come";
 
-/// Prints what is missing, or how much is there.
+/// Prints the problems, or the counts.
 pub(crate) fn rules(checkout: &Checkout) -> Outcome {
     let problems = problems(checkout.root())?;
     for problem in &problems {
@@ -67,7 +67,7 @@ fn summary(root: &Path) -> Outcome<String> {
     Ok(format!("{} rules name {tests} tests; {mutants} mutants are kept", rows.len()))
 }
 
-/// What is wrong, a sentence for each rule or mutant.
+/// The problems, one sentence for each rule or mutant.
 fn problems(root: &Path) -> Outcome<Vec<String>> {
     let rows = table::rows(&read(&root.join("docs/SAFETY.md"))?)?;
     let mutants = kept::all(root)?;

@@ -6,20 +6,20 @@ pub(crate) struct Row {
     pub(crate) id: String,
     pub(crate) threat: String,
     pub(crate) mechanism: String,
-    /// What the last column names, or the words that stand there.
+    /// The test that the last column names, or its text.
     pub(crate) tests: Vec<String>,
 }
 
-/// How a rule is kept.
+/// The kind of mechanism that enforces a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It cannot be broken by code that compiles.
+    /// Types: code that breaks the rule does not compile.
     Type,
-    /// A function looks.
+    /// A check at run time.
     Check,
     /// A `# Safety` list.
     Contract,
-    /// Nobody can.
+    /// No mechanism enforces it.
     Trusted,
 }
 
