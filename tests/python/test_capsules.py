@@ -1,4 +1,4 @@
-"""What stands in a capsule, and what becomes of a capsule."""
+"""The struct in a capsule, and the life cycle of a capsule."""
 
 import gc
 import sys
@@ -22,7 +22,7 @@ VERSIONS = pytest.mark.parametrize(
 @VERSIONS
 @pytest.mark.parametrize("cls", CLASSES)
 def test_struct_is_complete(cls, max_version):
-    """What consumers crash without is there: a deleter, a context, strides."""
+    """Fields without which consumers crash are set: deleter, context, strides."""
     tensor = cls([1.0, 2.0, 3.0])
     capsule = tensor.__dlpack__(max_version=max_version)
     exported = structs.Tensor(capsule)
@@ -69,7 +69,7 @@ def test_struct_has_the_layout(shape, strides, byte_offset, max_version):
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("shape", [(0,), (2, 0, 3)])
 def test_no_elements_no_address(shape, read_only, max_version):
-    """Without elements `data` is NULL, and the rest is as ever."""
+    """Without elements `data` is NULL, and the other fields are as usual."""
     tensor = Tensor([], "float32", read_only=read_only)
     tensor = tensor.as_strided(shape, (3,) * len(shape))
     exported = structs.Tensor(tensor.__dlpack__(max_version=max_version))
@@ -113,7 +113,7 @@ def test_element_types_of_several_lanes():
 @VERSIONS
 @pytest.mark.parametrize("cls", CLASSES)
 def test_unconsumed_capsules_release_their_tensor(cls, max_version):
-    """A capsule that nobody took anything from frees what is in it."""
+    """An unconsumed capsule releases its tensor."""
     with nothing_left():
         tensor = cls([1.0])
         capsule = tensor.__dlpack__(max_version=max_version)
@@ -141,7 +141,7 @@ def test_consumed_capsules_leave_their_tensor_alone(cls, max_version):
 
 
 def test_a_capsule_is_consumed_once():
-    """What was taken cannot be taken again."""
+    """A tensor that was taken cannot be taken again."""
     capsule = Writable([1.0]).__dlpack__()
     taken = testing.take(capsule)
     with pytest.raises(ValueError, match="not a capsule"):
@@ -153,7 +153,7 @@ def test_a_capsule_is_consumed_once():
 
 @VERSIONS
 def test_a_name_of_the_consumers_own_means_taken(max_version):
-    """Whatever the new name is: the capsule no longer owns the tensor."""
+    """A renamed capsule no longer owns the tensor, whatever the new name is."""
     tensor = Writable([1.0])
     capsule = tensor.__dlpack__(max_version=max_version)
     name, exports = structs.name(capsule), testing.exports() - testing.releases()
@@ -170,7 +170,7 @@ def test_a_name_of_the_consumers_own_means_taken(max_version):
 
 @pytest.mark.parametrize("cls", CLASSES)
 def test_capsules_are_independent(cls):
-    """Each export is released by itself, in any order."""
+    """Exports are released independently, in any order."""
     with nothing_left():
         tensor = cls([1.0, 2.0])
         versions = [None, (1, 0)] * 3
@@ -222,7 +222,7 @@ def test_an_exception_in_flight_survives_a_capsule():
 
 
 def test_an_exception_of_the_owner_is_reported_not_raised():
-    """What the owner's drop raises has nobody to go to."""
+    """An exception in the owner's drop has no caller to go to, so it is unraisable."""
 
     def on_drop():
         raise KeyError("the owner's own")
@@ -234,7 +234,7 @@ def test_an_exception_of_the_owner_is_reported_not_raised():
 
 
 def test_both_exceptions_at_once():
-    """One is reported, the other arrives."""
+    """One exception is unraisable, the other propagates."""
 
     def on_drop():
         raise KeyError("reported")
@@ -247,7 +247,7 @@ def test_both_exceptions_at_once():
 
 @VERSIONS
 def test_an_owner_may_export_again_while_it_is_released(max_version):
-    """The deleter holds no lock that another export would need."""
+    """The deleter holds no lock that another export needs."""
     other = Writable([1.0])
     seen = []
 
@@ -262,7 +262,7 @@ def test_an_owner_may_export_again_while_it_is_released(max_version):
 
 @pytest.mark.parametrize("release", ["capsule", "delete", "delete_detached"])
 def test_a_panic_of_the_owner_goes_no_further(release, capfd):
-    """A drop that panics is no abort, and leaves nothing behind."""
+    """A drop that panics does not abort, and leaves nothing behind."""
 
     def body():
         capsule = PanicsOnDrop().__dlpack__(max_version=(1, 0))

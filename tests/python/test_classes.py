@@ -1,4 +1,4 @@
-"""Rust classes as Python classes: subclasses, borrows, refusals, panics."""
+"""Rust classes as Python classes: subclasses, borrows, errors, panics."""
 
 import types
 
@@ -18,7 +18,7 @@ VERSIONED = {"max_version": (1, 0)}
 @pytest.mark.parametrize("base", [Frozen, Writable, Single, Growing])
 @pytest.mark.parametrize("name", consumers.ALL)
 def test_subclasses_are_tensors(name, base):
-    """A Python subclass inherits the methods, and its instances are taken."""
+    """A Python subclass inherits the methods, and consumers accept its instances."""
 
     class Subclass(base):
         def __init__(self, values):
@@ -47,7 +47,7 @@ def test_subclasses_may_override():
 
 
 def test_methods_can_be_borrowed_by_other_classes():
-    """A Python class that delegates is as good a producer."""
+    """A Python class that delegates to a tensor is a valid producer."""
 
     class Wrapper:
         def __init__(self, tensor):
@@ -85,7 +85,7 @@ def test_a_class_that_is_not_frozen_stays_as_it_is_while_exported(name):
 
 
 def test_copies_do_not_borrow():
-    """A copy is nobody's business any more."""
+    """A copy does not keep the object borrowed."""
     tensor = Growing([1.0])
     legacy, copied = tensor.__dlpack__(), tensor.__dlpack__(copy=True, **VERSIONED)
     tensor.push(2.0)
@@ -93,7 +93,7 @@ def test_copies_do_not_borrow():
 
 
 def test_no_export_while_it_is_being_changed():
-    """An object that Rust is writing to cannot be exported."""
+    """An object that is mutably borrowed cannot be exported."""
     tensor = Growing([1.0])
 
     def body():
@@ -107,7 +107,7 @@ def test_no_export_while_it_is_being_changed():
 
 
 def test_errors_do_not_borrow():
-    """An export that failed holds nothing."""
+    """A failed export releases everything that it acquired."""
     tensor = Growing([1.0])
     for keywords in (
         {"copy": False},
@@ -124,7 +124,7 @@ def test_errors_do_not_borrow():
 
 
 def test_unsendable_classes_are_refused():
-    """Objects bound to a thread cannot be tensors; the sentence says why."""
+    """Thread-bound (`unsendable`) classes are rejected; the message states why."""
     module = types.ModuleType("module")
     with pytest.raises(TypeError) as refusal:
         testing.add_unsendable(module)
@@ -136,7 +136,7 @@ def test_unsendable_classes_are_refused():
 
 
 def test_immutable_types_are_refused():
-    """Nothing can be added to such a class; the sentence says so."""
+    """Such a class cannot be registered; the message states why."""
     module = types.ModuleType("module")
     with pytest.raises(TypeError) as refusal:
         testing.add_immutable_type(module)
@@ -162,7 +162,7 @@ def test_panics_are_exceptions(fault, capfd):
 
 @pytest.mark.parametrize("name", ["numpy", "torch"])
 def test_a_drop_that_panics_is_no_abort(name, capfd):
-    """The memory of an array panics when it goes; Python does not notice."""
+    """The drop of an array's memory panics; Python code is not affected."""
     consumer = consumers.get(name)
 
     def body():

@@ -54,14 +54,14 @@ ONLY_SHARING = ("share elsewhere", "panic in share")
 
 
 def test_every_fault_is_in_the_table():
-    """No fault of the test class is forgotten."""
+    """Every fault of the test class is covered."""
     assert sorted(FAULTS) == sorted(Faulty.all())
 
 
 @pytest.mark.parametrize("copy", [None, True, False])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault(fault, copy):
-    """A tensor that cannot be exported says why, and can be asked again."""
+    """The error of a failed export states the reason, and the export can be repeated."""
     tensor = Faulty(fault)
     kind, words = FAULTS[fault]
 
@@ -78,8 +78,8 @@ def test_fault(fault, copy):
 @pytest.mark.parametrize("copy", [None, True, False])
 @pytest.mark.parametrize("keywords", [{}, VERSIONED], ids=["legacy", "versioned"])
 def test_no_tensor_in_memory_that_nobody_may_write(keywords, copy):
-    """What is wrong with a tensor is said also to a consumer that could not be told
-    that it is read-only."""
+    """The reason is reported even to a consumer whose request cannot express read-only
+    memory."""
     tensor = Frozen([1.0], [5])
 
     def body():
@@ -92,7 +92,7 @@ def test_no_tensor_in_memory_that_nobody_may_write(keywords, copy):
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_device_of_a_faulty_tensor(fault):
-    """`__dlpack_device__` asks the tensor too, and fails as the export does."""
+    """`__dlpack_device__` describes the tensor too, and fails as the export does."""
     tensor = Faulty(fault)
     kind, words = FAULTS[fault]
 
@@ -108,7 +108,7 @@ def test_device_of_a_faulty_tensor(fault):
 
 @pytest.mark.parametrize("name", consumers.ALL)
 def test_consumers_pass_the_error_on(name):
-    """What the tensor says reaches the user of every consumer."""
+    """The error of the tensor reaches the user of every consumer."""
     consumer = consumers.get(name)
     tensor = Faulty("custom")
 
@@ -153,7 +153,7 @@ ARGUMENTS = [
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize(("keywords", "kind"), ARGUMENTS, ids=str)
 def test_argument(cls, keywords, kind):
-    """A wrong argument is refused, with its name, before anything is taken."""
+    """A wrong argument is rejected by name, before any memory is acquired."""
     tensor = cls([1.0])
 
     def body():
@@ -177,7 +177,7 @@ def test_copies_that_are_needed_but_forbidden(cls):
 
 
 def test_copies_that_cannot_be_had():
-    """More memory than there is: MemoryError, and the tensor is as before."""
+    """A copy that exceeds the memory is a MemoryError, and leaves the tensor unchanged."""
     tensor = Tensor([1.0], "float32").as_strided((2**40, 2**20), (0, 0))
     held = counters()
     for keywords in ({}, {"copy": True, **VERSIONED}):
@@ -188,7 +188,7 @@ def test_copies_that_cannot_be_had():
 
 @pytest.mark.parametrize("device", [(2, 0), (3, 0)], ids=["cuda", "pinned"])
 def test_devices_that_are_refused(device):
-    """Journeys that are not possible leave nothing behind."""
+    """Impossible copies leave nothing behind."""
     tensor = OnDevice(*device)
     elsewhere = {"dl_device": (10, 0), **VERSIONED}
     check_leaks(lambda: refusal(tensor, **elsewhere))

@@ -287,7 +287,7 @@ def test_the_cpu_has_no_stream():
 
 
 def test_tvm_ffi_takes_objects_through_the_table():
-    """A subclass whose ``__dlpack__`` fails is taken all the same."""
+    """A subclass whose ``__dlpack__`` fails is imported all the same."""
     tvm_ffi = require("tvm_ffi")
 
     class OnlyTable(Writable):
@@ -337,7 +337,7 @@ def test_a_subclass_that_overrides_has_to_hide_the_table(library):
 
 
 def test_tvm_ffi_falls_back_where_the_table_refuses():
-    """A ``BufferError`` of the table is not the end: ``__dlpack__`` is asked."""
+    """After a ``BufferError`` of the table, ``__dlpack__`` is called."""
     tvm_ffi = require("tvm_ffi")
     with pytest.raises(BufferError, match="film"):
         tvm_ffi.from_dlpack(Faulty("custom"))
@@ -361,7 +361,7 @@ def test_tvm_ffi_gives_back_the_class():
 
 
 def test_tvm_ffi_keeps_its_tensor_where_the_class_only_exports():
-    """It calls the deleter of a tensor that was refused: once is enough."""
+    """tvm-ffi calls the deleter of a rejected tensor: it must run exactly once."""
     tvm_ffi = require("tvm_ffi")
     echo = tvm_ffi.get_global_func("testing.echo")
 

@@ -1,5 +1,5 @@
-"""A process forks while tensors are out: parent and child each have their own, and
-each releases its own."""
+"""The process forks while exports are alive: parent and child each own a copy, and each
+releases its own."""
 
 import os
 
@@ -94,8 +94,8 @@ def test_the_child_ends_as_interpreters_do(cls):
 
 @CLASSES
 def test_a_fork_while_threads_exchange(cls):
-    """Threads of the parent are in the middle of anything; the child has none of them,
-    and no lock of theirs to wait for."""
+    """Other threads of the parent may be inside any function; the child has none of them,
+    and must not wait for their locks."""
     run(
         CHILD
         + """

@@ -1,4 +1,4 @@
-"""The script for a GPU, where there is none: it says so, and writes nothing."""
+"""The GPU script on a machine without a GPU: it reports that, and writes nothing."""
 
 import os
 import subprocess
@@ -58,7 +58,7 @@ def test_every_check_is_run(evidence):
 
 
 def test_a_check_that_fails_is_an_outcome(evidence, capsys):
-    """The others go on."""
+    """The other checks are run."""
 
     def fails():
         raise AssertionError("the consumer read 0")

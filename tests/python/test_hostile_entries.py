@@ -22,7 +22,7 @@ def importable(monkeypatch):
 
 
 def through(entry, way):
-    """All cases that can be given in that way, with what came of them."""
+    """All cases that can be passed in that way, with their outcomes."""
     rows = tool.check(f"hostile_entries:{entry}", way=way)
     assert len(rows) > 130
     for row in rows:
@@ -32,12 +32,12 @@ def through(entry, way):
 
 
 def refused_as(row, error, words):
-    """Refused by that exception, whose text is those words, or has them."""
+    """The case is rejected with that exception and message."""
     return row.outcome == "refused" and row.error == error and words in row.text
 
 
 def as_documented(trial, row):
-    """What the list of cases says of this project."""
+    """The outcome that the list of cases documents for this project."""
     if trial.ours is None:
         return row.outcome == "accepted"
     error, words = trial.ours
@@ -54,7 +54,7 @@ def test_imports(entry, way):
 
 
 def test_elements_are_read_right():
-    """Of all that is taken and can be compared."""
+    """Of every accepted tensor that can be compared."""
     rows = through("example", "object")
     rows = [row for trial, row in rows if trial.values and trial.ours is None]
     assert len(rows) > 100
@@ -63,7 +63,7 @@ def test_elements_are_read_right():
 
 
 def test_derived_classes():
-    """Whatever is a tensor and not such as the fields need is refused as that."""
+    """A tensor that does not match the fields is rejected with the error of the field."""
     for trial, row in through("derived", "object"):
         if trial.ours is not None:
             assert as_documented(trial, row), row
@@ -83,7 +83,7 @@ def test_views():
 
 
 def test_objects_made_of_tensors():
-    """The table's function: what it refuses stays the caller's. Rule X9."""
+    """If the table's function rejects a tensor, the caller still owns it. Rule X9."""
     odd = [row for trial, row in through("to_object", "managed") if not as_documented(trial, row)]
     assert odd == []
 
@@ -93,7 +93,7 @@ UNREAD = ("DLTensor.strides", "DLTensor.byte_offset", "DLTensor.data")
 
 
 def test_prototypes():
-    """Our allocator tells SetError once, and makes nothing. Rules X7, X8."""
+    """Our allocator calls SetError once, and allocates nothing. Rules X7, X8."""
     reasons = set()
     for trial, row in through("allocate", "prototype"):
         if trial.clause == "DLDevice" or " cuda" in trial.name:
@@ -111,7 +111,7 @@ def test_prototypes():
 
 
 def test_what_an_allocator_makes():
-    """Is judged as an import is, and compared with what was asked for."""
+    """The tensor is validated as an import is, and compared with the request."""
     for trial, row in through("take_allocated", "allocator"):
         if trial.ours is not None:
             assert as_documented(trial, row), row

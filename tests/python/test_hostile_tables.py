@@ -61,7 +61,7 @@ def table(version):
 
 
 def producer(**attributes):
-    """An object whose `__dlpack__` says that it was called, of a new class."""
+    """An object of a new class whose `__dlpack__` records its calls."""
     inner, calls = Writable([1.0, 2.0]), []
 
     def dlpack(self, **keywords):
@@ -77,7 +77,7 @@ def producer(**attributes):
 
 
 def by_method(**attributes):
-    """The tensor came by `__dlpack__`, and once."""
+    """The tensor was imported through `__dlpack__`, which was called once."""
     made, calls = producer(**attributes)
     assert import_tensor(made).floats() == [1.0, 2.0]
     assert calls == ["__dlpack__"]
@@ -85,12 +85,12 @@ def by_method(**attributes):
 
 @pytest.mark.parametrize("version", [(0, 3), (2, 0), (2, 3), (2**32 - 1, 3)], ids=str)
 def test_tables_of_other_major_versions(version):
-    """X1: of another major version only the header is there."""
+    """X1: of a table of another major version only the header is read."""
     by_method(**{ATTRIBUTE: capsule(header(*version))})
 
 
 def test_an_older_table_behind_a_newer_one():
-    """X1: what we can read is found behind what we cannot."""
+    """X1: a supported table is found behind an unsupported one."""
 
     class Newer(Writable):
         def __dlpack__(self, **keywords):
@@ -103,11 +103,12 @@ def test_an_older_table_behind_a_newer_one():
 
 @pytest.mark.parametrize("version", [(1, 0), (1, 1)], ids=str)
 def test_tables_from_before_there_were_tables(version):
-    """X3: there is no function behind such a header."""
+    """X3: a table of such a version has no functions to read."""
     by_method(**{ATTRIBUTE: capsule(header(*version))})
 
 
 @pytest.mark.parametrize("version", [(1, 2), (1, 3), (1, 99)], ids=str)
 def test_functions_that_are_missing(version):
-    """X2: what the standard forbids to be NULL, and is; behind it is nothing."""
+    """X2: functions that the standard requires are NULL; the page after the table is
+    unreadable."""
     by_method(**{ATTRIBUTE: capsule(table(version))})

@@ -19,7 +19,8 @@ VERSIONS = pytest.mark.parametrize(
 
 @VERSIONS
 def test_a_capsule_is_taken_once(max_version):
-    """Renamed as the standard says, and of no more use. Rules L2, L21."""
+    """The capsule is renamed as the standard requires, and cannot be used again. Rules L2,
+    L21."""
 
     def body():
         capsule = Writable([1.0, 2.0]).__dlpack__(max_version=max_version)
@@ -34,7 +35,7 @@ def test_a_capsule_is_taken_once(max_version):
 
 
 def test_other_capsules():
-    """Their names say that they hold no tensor."""
+    """The names show that the capsules hold no tensor."""
     import datetime
 
     with pytest.raises(ValueError, match="datetime.*holds no tensor"):
@@ -42,7 +43,7 @@ def test_other_capsules():
 
 
 def test_what_a_capsule_cannot_be_asked():
-    """It was made before."""
+    """The capsule already exists, so no keyword can apply to it."""
     capsule = Writable([1.0]).__dlpack__()
     assert testing.import_tensor(capsule, copy=False, device=(1, 0)).floats() == [1.0]
     with nothing_left():
@@ -57,7 +58,8 @@ def test_what_a_capsule_cannot_be_asked():
     ("field", "value"), [("ndim", -1), ("ndim", 65), ("shape", None), ("data", None)]
 )
 def test_a_hostile_struct_is_released_once(max_version, field, value):
-    """Taken out of its capsule first, so nobody releases it again. Rule L4."""
+    """The struct is taken out of its capsule first, so it is released only once. Rule L4.
+    """
 
     def body():
         capsule = Writable([1.0, 2.0]).__dlpack__(max_version=max_version)
@@ -74,7 +76,7 @@ def test_a_hostile_struct_is_released_once(max_version, field, value):
 
 
 def test_a_foreign_major_version_is_only_released():
-    """Nothing behind its flags is looked at. Rule F1."""
+    """The fields after `flags` are not read. Rule F1."""
 
     def body():
         capsule = Writable([1.0]).__dlpack__(max_version=(1, 0))
@@ -91,7 +93,7 @@ def test_a_foreign_major_version_is_only_released():
 
 @VERSIONS
 def test_eight_threads_want_one_capsule(max_version):
-    """One gets it. Rule L3."""
+    """Exactly one thread gets the tensor. Rule L3."""
     race(max_version)
 
 
@@ -133,7 +135,8 @@ def race(max_version):
 
 
 def test_python_cannot_switch_the_lock_off():
-    """The answer of `sys` and `sysconfig` decides nothing. Rule L3."""
+    """`sys` and `sysconfig`, which Python code can replace, do not decide whether to lock.
+    Rule L3."""
     code = """if True:
         import sys, sysconfig
 

@@ -22,7 +22,7 @@ def test_the_class_method():
 @pytest.mark.parametrize("device", [None, "cpu", "cpu:0", (1, 0)])
 @pytest.mark.parametrize("copy", [None, True, False])
 def test_the_keywords_of_the_class_method(device, copy):
-    """Passed on to the producer."""
+    """The keywords are passed on to the producer."""
     tensor = Writable([1.0, 2.0])
     floats = Floats.from_dlpack(tensor, device=device, copy=copy)
     same = testing.import_tensor(floats).facts()[5] == tensor.data_ptr
@@ -49,20 +49,20 @@ def test_the_keywords_of_the_class_method(device, copy):
     ],
 )
 def test_what_the_class_method_refuses(call, error, message):
-    """With the exceptions of the standard, and nothing left behind."""
+    """With the exceptions of the standard, and without a leak."""
     with nothing_left(), pytest.raises(error, match=message):
         call()
 
 
 def test_other_elements_are_refused():
-    """The error of the field, as TypeError."""
+    """The error of the field, as a TypeError."""
     np = require("numpy")
     with pytest.raises(TypeError, match="float64, not float32|not float32"):
         Floats.from_dlpack(np.zeros(2))
 
 
 def test_a_subclass_makes_objects_of_the_class():
-    """What a subclass adds cannot be made from a tensor."""
+    """Fields that a subclass adds cannot be initialised from a tensor."""
 
     class More(Floats):
         pass
@@ -71,7 +71,7 @@ def test_a_subclass_makes_objects_of_the_class():
 
 
 def test_a_class_with_a_from_dlpack_of_its_own():
-    """It is not overwritten behind its back; adding twice is no mistake."""
+    """An existing `from_dlpack` is not overwritten; adding it twice is not an error."""
     import types
 
     module = types.ModuleType("other")

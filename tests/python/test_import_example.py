@@ -17,7 +17,7 @@ BOTH = pytest.mark.parametrize("take", [dlpack_example.from_dlpack, Tensor.from_
 @BOTH
 @pytest.mark.parametrize("dtype", NUMPY)
 def test_types_of_numpy(take, dtype):
-    """The same numbers at the same address, back and forth."""
+    """The same values at the same address, in both directions."""
     np = require("numpy")
     array = np.arange(6).reshape(2, 3).astype(dtype)
     tensor = take(array)
@@ -30,7 +30,7 @@ def test_types_of_numpy(take, dtype):
 
 @pytest.mark.parametrize("dtype", TORCH)
 def test_types_that_only_torch_has(dtype):
-    """Floats that NumPy does not know."""
+    """Floating-point types that NumPy does not have."""
     torch = require("torch")
     source = torch.tensor([1.0, 2.0, 0.5]).to(getattr(torch, dtype))
     tensor = Tensor.from_dlpack(source)
@@ -40,7 +40,7 @@ def test_types_that_only_torch_has(dtype):
 
 @pytest.mark.parametrize("layout", ["C", "F", "reversed", "strided", "broadcast", "empty", "rank 0"])
 def test_layouts(layout):
-    """As NumPy has them, negative strides included."""
+    """Layouts of NumPy, including negative strides."""
     np = require("numpy")
     cube = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
     array = {
@@ -60,7 +60,7 @@ def test_layouts(layout):
 
 
 def test_the_flag_for_read_only_is_kept():
-    """Through any number of hands."""
+    """The flag is kept through any number of exports and imports."""
     np = require("numpy")
     array = np.arange(3)
     array.flags.writeable = False
@@ -69,7 +69,7 @@ def test_the_flag_for_read_only_is_kept():
 
 
 def test_packed_elements():
-    """What no library in Python has."""
+    """Types that no Python library has."""
     own = Tensor([1, 0, 1, 1, 0, 1, 0], "bool")
     assert Tensor.from_dlpack(own).tolist() == own.tolist()
     for dtype in ["float4_e2m1fn", "float6_e2m3fn"]:
@@ -79,7 +79,7 @@ def test_packed_elements():
 
 
 def test_memory_is_released():
-    """By whoever is the last to have it."""
+    """The last owner releases the memory."""
     own = testing.Writable([1.0, 2.0])
 
     def body():
@@ -92,7 +92,7 @@ def test_memory_is_released():
 
 
 def test_copies():
-    """Asked for with `copy=True`."""
+    """Requested with `copy=True`."""
     np = require("numpy")
     array = np.arange(3)
     tensor = Tensor.from_dlpack(array, copy=True)
@@ -100,6 +100,6 @@ def test_copies():
 
 
 def test_what_has_no_other_layout():
-    """Imported memory is what it is."""
+    """An imported tensor cannot be given other strides."""
     with pytest.raises(ValueError, match="its own memory"):
         Tensor.from_dlpack(testing.Writable([1.0])).as_strided([1], [1])

@@ -25,7 +25,7 @@ def test_numpy():
 
 
 def test_torch():
-    """By its table; what only `__dlpack__` refuses is refused."""
+    """Through its table; a tensor that only `__dlpack__` rejects is rejected."""
     torch = require("torch")
     tensor = torch.arange(6.0).reshape(2, 3).T
     held = testing.import_tensor(tensor)
@@ -42,14 +42,14 @@ def test_torch():
 
 
 def test_jax():
-    """The legacy struct, which needs the second rung."""
+    """The legacy struct, which needs the second call."""
     jax = require("jax")
     held = testing.import_tensor(jax.numpy.arange(4.0, dtype="float32"))
     assert held.floats() == [0.0, 1.0, 2.0, 3.0]
 
 
 def test_tvm_ffi():
-    """A producer that is a consumer too: what is handed on is the same memory."""
+    """Our class as the producer: a tensor that is exported again has the same address."""
     tvm_ffi = require("tvm_ffi")
     tensor = Writable([1.0, 2.0])
     held = testing.import_tensor(tvm_ffi.from_dlpack(tensor))

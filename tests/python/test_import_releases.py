@@ -14,7 +14,7 @@ from dlpack_testing import CallsOnDrop, Frozen, Single, Writable
     "release", ["release", "release_detached", "release_in_background"]
 )
 def test_the_deleter_runs_once_wherever_it_is(cls, release):
-    """Attached, detached, and on a thread of no interpreter."""
+    """Attached, detached, and on a thread without an interpreter."""
 
     def body():
         getattr(testing.import_tensor(cls([1.0])), release)()
@@ -36,14 +36,14 @@ def raise_key_error():
 
 
 def test_what_a_deleter_raises_is_reported(reports):
-    """It is nobody's who drops a tensor. Rule L11."""
+    """The exception is unraisable and does not reach the code that drops the tensor. Rule L11."""
     held = testing.import_tensor(CallsOnDrop(raise_key_error))
     assert held.release() is None
     assert [report[0] for report in reports] == [KeyError]
 
 
 def test_an_exception_in_flight_survives_a_deleter(reports):
-    """And the deleter does not see it. Rule L10."""
+    """The earlier exception is kept, and the deleter runs without it. Rule L10."""
     seen = []
 
     def look():
@@ -60,7 +60,7 @@ def test_an_exception_in_flight_survives_a_deleter(reports):
 
 
 def test_a_deleter_may_import_again():
-    """No lock is held while it runs. Rules L9, L14."""
+    """No lock is held while the deleter runs. Rules L9, L14."""
     other = Writable([4.0])
     seen = []
 

@@ -113,7 +113,7 @@ def test_the_old_name():
 
 @pytest.mark.parametrize("name", [NEW, OLD])
 def test_addresses(name):
-    """An integer attribute is used as an address only if the caller enabled that."""
+    """An integer attribute is used as an address only with `addresses=True`."""
     address = testing.scripted_table_address()
     one = producer(address, name=name)
     for _ in range(2):

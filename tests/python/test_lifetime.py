@@ -1,4 +1,4 @@
-"""Who keeps the memory alive, for how long, and that nothing else does."""
+"""Which owners keep the memory alive, and for how long."""
 
 import gc
 import sys
@@ -17,7 +17,7 @@ VERSIONED = {"max_version": (1, 0)}
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("name", consumers.ALL)
 def test_the_array_outlives_the_object(name, cls):
-    """The memory is there as long as the last array; then it is gone."""
+    """The memory lives as long as the last array."""
     consumer = consumers.get(name)
     # What tests before this one left in cycles would go in the midst of it.
     gc.collect()
@@ -27,7 +27,7 @@ def test_the_array_outlives_the_object(name, cls):
     held = consumer.address(array) == tensor.data_ptr
     del tensor
     gc.collect()
-    # Where the consumer was given a copy, nothing of ours is left to hold.
+    # A consumer that was given a copy holds none of our memory.
     assert testing.live() == live + held
     raw = consumers.memory(consumer.address(array), 12)
     assert raw == b"\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40"
@@ -83,7 +83,7 @@ def test_an_export_holds_the_object_only_if_it_must(cls):
 
 
 def test_the_object_dies_with_its_last_export():
-    """An object that is its own owner lives exactly as long as it is needed."""
+    """An object that is its own owner lives exactly as long as its exports."""
     tensor = Single([1.0])
     alive = weakref.ref(tensor)
     capsule, other = tensor.__dlpack__(**VERSIONED), tensor.__dlpack__(**VERSIONED)

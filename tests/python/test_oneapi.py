@@ -87,13 +87,13 @@ def test_it_takes_ours(kind):
 
 
 def test_the_memory_outlives_our_object(kind):
-    """Its array keeps it."""
+    """Its array keeps our memory alive."""
     theirs = dpt.from_dlpack(InUsm(4, kind, INDEX))
     assert recognize_usm(theirs._pointer, INDEX) == (INDEX, kind)
 
 
 def test_we_take_theirs(kind, queue):
-    """Views too: offset and steps, down to negative ones."""
+    """Views too: offsets and strides, including negative ones."""
     elements = numpy.arange(12, dtype="float32").reshape(3, 4)
     theirs = made(elements, kind, queue)
     for part in (numpy.s_[:], numpy.s_[1:], numpy.s_[:, ::-2], numpy.s_[::-1, 1]):
@@ -111,7 +111,7 @@ def test_we_take_theirs(kind, queue):
 
 
 def test_theirs_outlives_their_object(kind, queue):
-    """Our object keeps it."""
+    """Our object keeps its memory alive."""
     ours = InUsm.take(made(numpy.full(5, 2, dtype="float32"), kind, queue))
     assert ours.to_list() == [2.0] * 5
 
@@ -129,7 +129,7 @@ def test_memory_that_is_none(queue):
 
 
 def test_a_device_without_usm():
-    """It is refused, where a question would end the process."""
+    """The address is rejected where a query would end the process."""
     for index, device in enumerate(dpctl.get_devices()):
         if not device.has_aspect_usm_device_allocations:
             with pytest.raises(BufferError, match="unified shared memory"):
@@ -191,7 +191,7 @@ def test_the_exchange_table():
 
 @pytest.mark.skipif(not COMPUTES, reason="dpnp computes on device 0 only")
 def test_what_it_computes_is_taken(kind):
-    """Its kernels, then ours to read."""
+    """Its kernels run before our reads."""
     theirs = dpt.arange(6, dtype="float32", usm_type=kind) * 2
     theirs.sycl_queue.wait()
     assert InUsm.take(theirs).to_list() == [0, 2, 4, 6, 8, 10]
@@ -221,7 +221,7 @@ def test_their_pending_work_comes_first(queue):
 
 
 def test_an_import_puts_their_pending_work_first(queue):
-    """The same without a capsule in between: dpnp is told of our queue by the import."""
+    """The same without an explicit capsule: the import passes our queue to dpnp."""
     zeros = made(numpy.zeros(COUNT, dtype="float32"), "device", queue)
     target = made(numpy.zeros(COUNT, dtype="float32"), "device", queue)
     fives = made(numpy.full(COUNT, 5, dtype="float32"), "device", queue)
@@ -234,7 +234,7 @@ def test_an_import_puts_their_pending_work_first(queue):
 
 
 def test_a_stream_that_they_do_not_take(queue):
-    """What the producer raises is what the caller gets."""
+    """The producer's exception reaches the caller."""
     theirs = made(numpy.zeros(4, dtype="float32"), "device", queue)
     for stream in (-1, 1, "queue"):
         with pytest.raises(TypeError):

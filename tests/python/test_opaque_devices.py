@@ -36,7 +36,7 @@ def facts(tensor):
 
 
 def expected(kind, device_id, byte_offset, tensor):
-    """What was exported, by whom made it."""
+    """The exported fields, as the producer reports them."""
     shape = (6 - byte_offset // 4,)
     device = (kind, device_id)
     return (device, tensor.data_ptr, byte_offset, (2, 32, 1), shape, (1,))
@@ -80,7 +80,7 @@ def test_a_round_through_nanobind(kind, byte_offset):
 
 @kinds
 def test_the_host_reads_nothing(kind):
-    """A handle is no address: elements are refused, and a copy is."""
+    """A handle is not an address: access to elements is rejected, and so is a copy."""
     numpy = require("numpy")
     tensor = OnDevice(kind, 0, 8)
     with pytest.raises(BufferError):

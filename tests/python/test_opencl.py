@@ -122,7 +122,7 @@ def test_what_is_refused(cl, buffer, queue):
 
 
 def test_a_copy_on_the_host(cl, buffer, queue):
-    """By the queue on which this crate works, if that is of the context."""
+    """Through the queue of this crate, if it belongs to the context."""
     from dlpack_testing import InClBuffer
 
     ours = InClBuffer(buffer.int_ptr, 4, 0, queue.int_ptr)
@@ -132,7 +132,7 @@ def test_a_copy_on_the_host(cl, buffer, queue):
 
 
 def test_tvm_ffi_carries_it(cl, buffer, queue):
-    """It looks at no element, and hands on what it got."""
+    """tvm-ffi accesses no element, and exports the tensor that it imported."""
     from dlpack_testing import InClBuffer
 
     tvm_ffi = require("tvm_ffi")

@@ -62,7 +62,7 @@ def test_a_subclass_that_keeps_its_copies():
 
 @pytest.mark.parametrize("device", [None, (1, 0)])
 def test_the_producer_is_not_asked_for_a_copy_on_the_cpu(device):
-    """It exports its memory as it is, and the copy is ours."""
+    """The producer exports its memory unchanged, and we make the copy."""
     producer = Producer(Writable([1.0, 2.0]))
     with nothing_left():
         held = testing.import_tensor(producer, device=device, copy=True)
@@ -77,7 +77,7 @@ def test_the_producer_is_not_asked_for_a_copy_on_the_cpu(device):
 
 
 def test_a_copy_on_a_device_is_the_producers():
-    """The processor cannot make it."""
+    """The CPU cannot copy the memory."""
     producer = Producer(OnDevice(2, 0), (2, 0))
     with pytest.raises(BufferError):
         testing.import_tensor(producer, copy=True)
@@ -89,7 +89,7 @@ def test_a_copy_on_a_device_is_the_producers():
 
 
 def test_a_producer_that_knows_no_copy():
-    """Old ones are copied too, and so is what a bare capsule owns."""
+    """Tensors of legacy producers are copied too, and so are those of bare capsules."""
     tensor = Writable([1.0, 2.0])
 
     def body():
@@ -102,7 +102,7 @@ def test_a_producer_that_knows_no_copy():
 
 
 def test_a_capsule_on_a_device_has_no_copy():
-    """Nothing can be asked for one."""
+    """A capsule has no `__dlpack__` that could be called with `copy`."""
     with nothing_left():
         capsule = OnDevice(2, 0).__dlpack__(**VERSIONED)
         with pytest.raises(ValueError, match="cannot be asked for a copy"):
@@ -112,7 +112,7 @@ def test_a_capsule_on_a_device_has_no_copy():
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_order_of_an_array_is_kept(order):
-    """As NumPy keeps it."""
+    """The order of the axes is kept, as NumPy does."""
     np = require("numpy")
     array = np.asarray(np.arange(6.0, dtype="float32").reshape(2, 3), order=order)
     for given in [array, array[:, ::2], array[::-1]]:
@@ -136,13 +136,13 @@ def test_legacy_capsules_are_read_only():
     assert Tensor(old.__dlpack__(**VERSIONED)).flags == 1  # READ_ONLY
     # Once more, by any way.
     assert not np.from_dlpack(Floats.from_dlpack(old)).flags.writeable
-    # The legacy struct cannot say it, so that its consumer gets a copy.
+    # The legacy struct has no read-only flag, so its consumer gets a copy.
     again = np.from_dlpack(Old(old))
     assert again.ctypes.data != array.ctypes.data
 
 
 def test_legacy_capsules_may_be_written_by_the_callers_word():
-    """In Rust; there is no such word in Python."""
+    """In Rust; Python has no parameter for it."""
     tensor = Writable([1.0])
     for given in [Old(tensor), tensor.__dlpack__()]:
         assert not testing.import_tensor(given, legacy_writable=True).is_read_only()
@@ -153,7 +153,7 @@ def test_legacy_capsules_may_be_written_by_the_callers_word():
 
 
 def test_torch_drops_read_only():
-    """What is trusted: memory that came through PyTorch looks writable."""
+    """A limitation: memory that was exported through PyTorch appears writable."""
     torch = require("torch")
     np = require("numpy")
     frozen = testing.Frozen([1.0, 2.0])

@@ -30,7 +30,7 @@ def tensor(request):
 
 
 def export(tensor, **keywords):
-    """What the capsule says, and the capsule, which keeps it alive."""
+    """The decoded struct of a capsule, and the capsule, which keeps it alive."""
     capsule = tensor.__dlpack__(**keywords)
     return structs.Tensor(capsule), capsule
 
@@ -64,7 +64,7 @@ def test_methods_are_documented():
 
 
 def test_methods_are_described_like_any_other():
-    """Bound and unbound, they know their names and their class."""
+    """Bound and unbound, they have the right name and class."""
     tensor = Tensor([1])
     assert tensor.__dlpack__.__name__ == Tensor.__dlpack__.__name__ == "__dlpack__"
     assert Tensor.__dlpack__.__qualname__ == "Tensor.__dlpack__"
@@ -101,7 +101,7 @@ def test_unknown_keywords_are_refused(tensor):
 
 
 def test_keywords_that_python_did_not_intern(tensor):
-    """A keyword is known by what it says, not by which object it is."""
+    """Keywords are compared by value, not by object identity."""
     name = "".join(["max", "_", "version"])
     assert name is not sys.intern("max_version")
     assert export(tensor, **{name: (1, 0)})[0].name == "dltensor_versioned"
@@ -134,7 +134,7 @@ def test_before_version_1_there_is_the_legacy_struct(tensor, keywords):
     [(1,), (), (1, 0, 0), "1.0", (1, "a"), (1.0, 0), 1, [1, 0], (None, None)],
 )
 def test_versions_of_the_wrong_type_are_refused(tensor, max_version):
-    """The message shows what was expected and what came."""
+    """The message states what was expected and what was passed."""
     with pytest.raises(
         TypeError, match=r"tuple of two integers, such as \(1, 0\), not"
     ):
@@ -152,20 +152,20 @@ def test_negative_versions_are_refused(tensor, max_version):
 
 
 def test_no_stream_is_fine_on_the_cpu(tensor):
-    """None is the only stream that host memory has."""
+    """None is the only stream of host memory."""
     tensor.__dlpack__(stream=None)
 
 
 @pytest.mark.parametrize("stream", [-1, 0, 1, 2, 140_000_000_000, -2, 2**70, -(2**70)])
 def test_streams_are_refused_on_the_cpu(tensor, stream):
-    """On the CPU any number is a mistake, and the message says so."""
+    """On the CPU any integer is an error, and the message states that."""
     with pytest.raises(ValueError, match="stream"):
         tensor.__dlpack__(stream=stream)
 
 
 @pytest.mark.parametrize("stream", ["1", 1.5, (1,), object()])
 def test_streams_that_are_no_numbers_are_refused(tensor, stream):
-    """The message shows what was expected and what came."""
+    """The message states what was expected and what was passed."""
     with pytest.raises(TypeError, match="`stream` must be an integer or None, not"):
         tensor.__dlpack__(stream=stream)
 
@@ -190,7 +190,7 @@ ARGUMENTS = {
 @pytest.mark.parametrize("keywords", ARGUMENTS.values(), ids=ARGUMENTS)
 @pytest.mark.parametrize("error", [ValueError("mine"), KeyError("mine"), KeyboardInterrupt("mine")])
 def test_an_error_of_index_arrives(tensor, keywords, error):
-    """The code of an argument raised it, once, and it is for the caller."""
+    """An exception that an argument's code raised reaches the caller once."""
     calls = []
 
     def fail(_):
@@ -204,7 +204,7 @@ def test_an_error_of_index_arrives(tensor, keywords, error):
 
 @pytest.mark.parametrize("keywords", ARGUMENTS.values(), ids=ARGUMENTS)
 def test_index_that_exports_without_end_is_a_recursion_error(tensor, keywords):
-    """Not a hang, and not an error about the type of the argument."""
+    """The call neither hangs nor reports an error about the type of the argument."""
 
     def export_again(number):
         tensor.__dlpack__(**keywords(number))
@@ -221,7 +221,7 @@ def test_index_may_export(tensor):
 
 
 def test_streams_reach_the_device():
-    """A device is told what the consumer said, once per export."""
+    """The device receives the consumer's stream, once per export."""
     tensor = OnDevice(*CUDA)
     for stream, heard in [
         (None, "Unspecified"),
@@ -254,7 +254,7 @@ def test_the_own_device_is_no_journey(tensor, dl_device):
     "dl_device", [(1, 5), CUDA, (DeviceType.CUDA, 0), (2**70, 0), (1, -1), (-5, 0)]
 )
 def test_other_devices_are_refused(tensor, dl_device):
-    """A host tensor goes nowhere else; the message says what to do."""
+    """A host tensor cannot be copied to a device; the message states an alternative."""
     with pytest.raises(BufferError, match="dl_device"):
         tensor.__dlpack__(dl_device=dl_device, max_version=(1, 0))
 
@@ -263,7 +263,7 @@ def test_other_devices_are_refused(tensor, dl_device):
     "dl_device", [(1,), 1, "cpu", ("cpu", 0), (1, 0, 0), [1, 0], (1, None)]
 )
 def test_devices_of_the_wrong_type_are_refused(tensor, dl_device):
-    """The message shows what was expected and what came."""
+    """The message states what was expected and what was passed."""
     with pytest.raises(
         TypeError, match=r"tuple \(device_type, device_id\), such as .*not"
     ):
@@ -285,14 +285,14 @@ def test_device_memory_is_exported_where_it_is():
     exported, _capsule = export(tensor, max_version=(1, 0))
     assert exported.device == (2, 3) and exported.shape == (5,)
     assert (exported.data, exported.byte_offset) == (tensor.data_ptr + 4, 0)
-    # What is no address must not be added to.
+    # An offset must not be added to a handle, which is not an address.
     tensor = OnDevice(*VULKAN, byte_offset=4)
     exported, _capsule = export(tensor, max_version=(1, 0))
     assert (exported.data, exported.byte_offset) == (tensor.data_ptr, 4)
 
 
 def test_device_memory_is_not_copied_to_the_cpu():
-    """Neither a journey nor a copy is possible without the device's runtime."""
+    """Copies to and from the device need its runtime."""
     tensor = OnDevice(*CUDA)
     with pytest.raises(BufferError, match=r"on cuda:0 .* to cpu; .*pass \(2, 0\)"):
         tensor.__dlpack__(dl_device=CPU, max_version=(1, 0))
@@ -304,7 +304,7 @@ def test_device_memory_is_not_copied_to_the_cpu():
 
 @pytest.mark.parametrize("device", [CUDA_HOST, ROCM_HOST])
 def test_pinned_memory_is_copied_to_the_cpu(device):
-    """Pinned memory is host memory of another kind: a journey is a copy."""
+    """Pinned memory is a separate device of the host: moving it to the CPU is a copy."""
     tensor = OnDevice(*device, byte_offset=8)
     exported, _capsule = export(tensor, dl_device=CPU, max_version=(1, 0))
     assert exported.device == CPU and exported.flags == IS_COPIED
@@ -351,14 +351,14 @@ def test_a_copy_is_compact():
 
 @pytest.mark.parametrize("copy", [None, False])
 def test_without_need_nothing_is_copied(tensor, copy):
-    """The versioned struct can say everything, so it never needs a copy."""
+    """The versioned struct can express every tensor, so it never needs a copy."""
     exported, _capsule = export(tensor, copy=copy, max_version=(1, 0))
     assert exported.data == tensor.data_ptr
     assert exported.flags == (0 if isinstance(tensor, Writable) else READ_ONLY)
 
 
 def test_writable_memory_goes_into_the_legacy_struct():
-    """What may be written needs no flag."""
+    """Writable memory needs no flag."""
     tensor = Writable([1.0, 2.0])
     for copy in (None, False):
         assert export(tensor, copy=copy)[0].data == tensor.data_ptr
@@ -366,7 +366,7 @@ def test_writable_memory_goes_into_the_legacy_struct():
 
 @pytest.mark.parametrize("cls", [Frozen, Single])
 def test_read_only_memory_does_not_go_into_the_legacy_struct(cls):
-    """It is copied; and where that is forbidden, the message says what to do."""
+    """The tensor is copied; if `copy=False` forbids that, the message states what to do."""
     tensor = cls([1.0, 2.0])
     exported, _capsule = export(tensor)
     assert exported.data != tensor.data_ptr and exported.data % 64 == 0
@@ -380,7 +380,7 @@ def test_read_only_memory_does_not_go_into_the_legacy_struct(cls):
 
 
 def test_overlapping_elements_count_as_read_only():
-    """One write would change several elements: only the flag can warn."""
+    """A write would change several elements, so the tensor is marked read-only."""
     tensor = Tensor([1.0, 2.0], "float32").as_strided((3, 2), (0, 1))
     exported, _capsule = export(tensor, max_version=(1, 0))
     assert exported.flags == READ_ONLY and exported.data == tensor.data_ptr
@@ -389,7 +389,7 @@ def test_overlapping_elements_count_as_read_only():
 
 @pytest.mark.parametrize("copy", ["yes", 1, 0, (), object()])
 def test_copy_is_a_bool_or_none(tensor, copy):
-    """Truthiness is not enough; the message shows what came."""
+    """Only bools and None are accepted; the message states what was passed."""
     with pytest.raises(TypeError, match="`copy` must be True, False or None, not"):
         tensor.__dlpack__(copy=copy)
 

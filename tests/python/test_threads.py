@@ -37,7 +37,7 @@ def in_thread(body):
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("name", consumers.ALL)
 def test_an_array_dropped_on_another_python_thread(name, cls):
-    """The last reference to an array goes on a thread that did not make it."""
+    """The last reference to an array is dropped on another thread."""
     consumer = consumers.get(name)
 
     def body():
@@ -62,7 +62,7 @@ def test_the_deleter_without_the_gil(cls, max_version):
 @pytest.mark.parametrize("max_version", [None, (1, 0)], ids=["legacy", "versioned"])
 @pytest.mark.parametrize("cls", CLASSES)
 def test_the_deleter_on_a_thread_python_does_not_know(cls, max_version):
-    """The thread of the deleter has never met Python."""
+    """The thread of the deleter has never attached to Python."""
 
     def body():
         taken = testing.take(cls([1.0]).__dlpack__(max_version=max_version))
