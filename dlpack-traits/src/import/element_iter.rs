@@ -15,6 +15,9 @@ use crate::storage::BLOCK;
 impl<'a, T: Readable> Elements<'a, T> {
     /// Iterates over all elements in row-major order of their indices, and validates each
     /// of them. For types without invalid bit patterns, [`iter`](Self::iter) is simpler.
+    ///
+    /// The iterator allocates a block, of 8 KiB or of the rows of a tile;
+    /// [`try_for_each_block`](Self::try_for_each_block) does so only for tiles.
     #[inline]
     pub fn try_iter(
         &self,
@@ -25,6 +28,9 @@ impl<'a, T: Readable> Elements<'a, T> {
 
 impl<'a, T: AnyBits> Elements<'a, T> {
     /// Iterates over all elements in row-major order of their indices.
+    ///
+    /// The iterator allocates a block, of 8 KiB or of the rows of a tile;
+    /// [`for_each_block`](Self::for_each_block) does so only for tiles, and is faster.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + FusedIterator + use<'a, T> {
         // Every bit pattern is a valid value, so no element is an error.
