@@ -61,7 +61,7 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
             name: "DLPackImport",
             dependency: ours,
             derive: "#[derive(dlpack_traits::DLPackImport)]\n",
-            data: "dlpack_traits::Foreign<f32>",
+            data: "dlpack_traits::ImportedStorage<f32>",
         },
     ];
     let bench = checkout.target().join("bench/compile");
