@@ -4,26 +4,11 @@ use proc_macro2::{Ident, Span};
 use syn::{Attribute, DeriveInput, ExprPath, Path, WherePredicate};
 
 use super::require::{self, Require};
-use super::value::{self, WrittenDim};
+use super::value::{self, ConstDType, ConstOrder, WrittenDim};
 use super::{Once, Spanned, expect_no_value};
 use crate::ctxt::Ctxt;
 use crate::meta;
 use crate::{message, symbol};
-
-/// The order of `order = ...`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ConstOrder {
-    RowMajor,
-    ColumnMajor,
-}
-
-/// The type of `dtype = ...`.
-pub(crate) enum ConstDType {
-    /// A path of one segment: a constant of `DataType`.
-    Named(Ident),
-    /// A longer path: any constant.
-    Path(Path),
-}
 
 /// The attributes on the struct or enum.
 pub(crate) struct StructAttrs {

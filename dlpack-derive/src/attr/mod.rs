@@ -7,10 +7,10 @@ mod field;
 mod require;
 mod value;
 
-pub(crate) use container::{ConstDType, ConstOrder, StructAttrs};
+pub(crate) use container::StructAttrs;
 pub(crate) use field::{FieldAttrs, VariantAttrs};
 pub(crate) use require::Require;
-pub(crate) use value::{WrittenDim, krate};
+pub(crate) use value::{ConstDType, ConstOrder, WrittenDim, krate};
 
 use proc_macro2::Ident;
 

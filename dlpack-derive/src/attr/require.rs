@@ -4,8 +4,8 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::parse::Parser as _;
 use syn::{LitInt, Path};
 
-use super::container::{ConstDType, ConstOrder};
-use super::{Once, value};
+use super::Once;
+use super::value::{self, ConstDType, ConstOrder};
 use crate::ctxt::Ctxt;
 use crate::meta::{self, Item, Value};
 use crate::{message, symbol};

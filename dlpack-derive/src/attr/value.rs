@@ -11,7 +11,6 @@ use syn::{
     Expr, ExprPath, Lit, LitStr, MacroDelimiter, MetaList, Path, Token, UnOp, WherePredicate,
 };
 
-use super::container::{ConstDType, ConstOrder};
 use crate::companion::names;
 use crate::ctxt::Ctxt;
 use crate::message;
@@ -36,6 +35,21 @@ impl WrittenDim {
             }
         }
     }
+}
+
+/// The order of `order = ...`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConstOrder {
+    RowMajor,
+    ColumnMajor,
+}
+
+/// The type of `dtype = ...`.
+pub(crate) enum ConstDType {
+    /// A path of one segment: a constant of `DataType`.
+    Named(Ident),
+    /// A longer path: any constant.
+    Path(Path),
 }
 
 /// The length of the memory behind a pointer.
