@@ -2,136 +2,15 @@
 
 use core::fmt;
 use core::marker::PhantomData;
-use core::ptr::NonNull;
 
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
-use crate::ffi;
 use crate::storage::Access;
+use crate::storage::memory::{ForeignInfo, Memory};
 use crate::storage::synchronize::SyncBy;
-use crate::stream::ConsumerPlace;
-
-/// The provenance of memory that another library made and that is exported again.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ForeignInfo {
-    /// The least number of minor versions by which the type of its elements is newer than
-    /// this crate; 0 for a type that this crate defines.
-    pub(crate) later: u8,
-    /// The consumer that its producer synchronized it with.
-    pub(crate) synchronized: ConsumerPlace,
-}
-
-/// Lent memory, without its lifetime.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Memory {
-    /// First byte, or a handle on devices without addresses.
-    pub(crate) ptr: *mut u8,
-    /// Length in bytes.
-    pub(crate) byte_len: usize,
-    /// Type of the elements, or of the innermost parts of elements with axes.
-    pub(crate) dtype: DataType,
-    /// The axes of each element; empty for most types.
-    pub(crate) axes: &'static [i64],
-    /// The device of the memory.
-    pub(crate) device: Device,
-    /// The access that the loan permits.
-    pub(crate) access: Access,
-    /// Whether elements narrower than a byte are padded to one byte each.
-    pub(crate) padded: bool,
-    /// `Some` if another library made the memory, and so guarantees the layout and the type
-    /// of its elements.
-    pub(crate) foreign: Option<ForeignInfo>,
-    /// The reason why there is no memory; `None` if there is memory.
-    refusal: Option<&'static Error>,
-    /// Synchronizes the memory with a consumer. Host memory needs no synchronization.
-    pub(super) sync: Option<SyncBy>,
-}
-
-impl Memory {
-    /// Memory whose elements have no axes.
-    const fn new(
-        ptr: *mut u8,
-        byte_len: usize,
-        dtype: DataType,
-        device: Device,
-        access: Access,
-    ) -> Self {
-        Self {
-            ptr,
-            byte_len,
-            dtype,
-            axes: &[],
-            device,
-            access,
-            padded: false,
-            foreign: None,
-            refusal: None,
-            sync: None,
-        }
-    }
-
-    /// Returns a copy in memory of its own: a call that takes the address of the copy
-    /// leaves the original in registers.
-    #[inline(always)]
-    pub(crate) fn copied(&self) -> Self {
-        *self
-    }
-
-    /// The value of a storage without memory.
-    const fn refused(reason: &'static Error) -> Self {
-        let nowhere = NonNull::dangling().as_ptr();
-        let memory = Self::new(nowhere, 0, DataType::U8, Device::CPU, Access::Frozen);
-        Self { refusal: Some(reason), ..memory }
-    }
-
-    /// Returns the reason why there is no memory, if there is none.
-    #[inline]
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        match self.refusal {
-            None => Ok(()),
-            Some(reason) => Err(*reason),
-        }
-    }
-
-    /// The same bytes as elements of another type; a description checks that type against
-    /// their number and address. `None` if these elements are not bytes.
-    fn with_dtype(self, dtype: DataType) -> Option<Self> {
-        // Bytes can be read as numbers of any type, but not as handles.
-        let handle = dtype.code() == ffi::kDLOpaqueHandle;
-        let bytes = self.dtype == DataType::U8 && self.axes.is_empty() && !handle;
-        if self.refusal.is_some() || dtype == self.dtype {
-            Some(self)
-        } else if bytes {
-            // The producer of bytes does not guarantee that they are valid as another type.
-            Some(Self { dtype, foreign: None, ..self })
-        } else {
-            None
-        }
-    }
-
-    /// Whether another library guarantees that the elements are of this type.
-    #[inline]
-    pub(crate) fn vouches_for(&self, dtype: DataType) -> bool {
-        self.foreign.is_some() && self.dtype == dtype
-    }
-
-    /// Whether the common case applies: there is memory, at an address, and its elements
-    /// are not padded.
-    #[inline(always)]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.refusal.is_none() && !self.padded && self.device.has_addresses()
-    }
-
-    /// Size in bytes of one element with its axes; `None` if elements are packed.
-    #[inline]
-    pub(crate) fn element_size(&self) -> Option<usize> {
-        let size = self.dtype.byte_size()?;
-        // The size of a Rust type fits.
-        self.axes.iter().try_fold(size, |size, &dim| size.checked_mul(usize::try_from(dim).ok()?))
-    }
-}
+use crate::stream::{ConsumerPlace, Synchronize};
 
 /// Memory lent for reading, or shared for reading and writing.
 ///
@@ -141,7 +20,7 @@ impl Memory {
 /// device.
 #[derive(Clone, Copy)]
 pub struct DataRef<'a> {
-    pub(super) memory: Memory,
+    memory: Memory,
     lent: PhantomData<&'a [u8]>,
 }
 
@@ -247,14 +126,15 @@ impl<'a> DataRef<'a> {
         access: Access,
         came: ForeignInfo,
     ) -> Self {
-        let memory = Memory::new(ptr, byte_len, dtype, device, access);
+        let mut memory = Memory::new(ptr, byte_len, dtype, device, access);
         let ordinary = device.is_host() && !device.is_read_by_host();
-        let sync = match came.synchronized {
+        memory.foreign = Some(came);
+        memory.sync = match came.synchronized {
             _ if ordinary => None,
             ConsumerPlace::DefaultStream => Some(SyncBy::IMPORT),
             ConsumerPlace::Host | ConsumerPlace::Stream => Some(SyncBy::IMPORT_FOR_ANOTHER),
         };
-        Self::new(Memory { foreign: Some(came), sync, ..memory })
+        Self::new(memory)
     }
 
     /// Removes the synchronization from pinned memory that was imported for the host, which
@@ -294,6 +174,30 @@ impl<'a> DataRef<'a> {
     #[inline]
     pub const fn refused(reason: &'static Error) -> Self {
         Self::new(Memory::refused(reason))
+    }
+
+    /// Sets the object that synchronizes work on this memory with a consumer, and that
+    /// keeps the memory alive until the work has finished. Every export calls it, whatever
+    /// types wrap this loan.
+    ///
+    /// Device memory without one is not exported. [`DeviceBuffer`] sets itself, so that
+    /// safe code gets this from the buffers that it uses. Host memory on which no device
+    /// works needs none.
+    ///
+    /// [`DeviceBuffer`]: crate::backend::DeviceBuffer
+    ///
+    /// # Safety
+    ///
+    /// When `by.sync_for(consumer)` has returned `Ok`:
+    /// 1. the work of the consumer on its stream runs after all work that is pending on the
+    ///    memory;
+    /// 2. the memory is not freed before the consumer's work has finished, even if the loan
+    ///    has ended by then: a consumer may call the deleter while its work still runs.
+    #[inline]
+    #[must_use]
+    pub const unsafe fn synchronized_by<S: Synchronize>(mut self, by: &'a S) -> Self {
+        self.memory.sync = Some(SyncBy::new(by));
+        self
     }
 
     #[inline]
@@ -367,7 +271,7 @@ impl fmt::Debug for DataRef<'_> {
 ///
 /// Like a `&mut`, it is unique: it is neither `Clone` nor `Copy`.
 pub struct DataMut<'a> {
-    pub(super) memory: Memory,
+    memory: Memory,
     lent: PhantomData<&'a mut [u8]>,
 }
 
@@ -382,8 +286,9 @@ impl<'a> DataMut<'a> {
         let byte_len = size_of_val(elements);
         let access = if T::ANY_BITS { Access::Exclusive } else { Access::Frozen };
         let ptr = elements.as_mut_ptr().cast();
-        let memory = Memory::new(ptr, byte_len, T::DTYPE, Device::CPU, access);
-        Self::new(Memory { axes: T::AXES, ..memory })
+        let mut memory = Memory::new(ptr, byte_len, T::DTYPE, Device::CPU, access);
+        memory.axes = T::AXES;
+        Self::new(memory)
     }
 
     /// Lends memory that is not a Rust slice for reading and writing.
@@ -411,6 +316,18 @@ impl<'a> DataMut<'a> {
     #[inline]
     pub const fn refused(reason: &'static Error) -> Self {
         Self::new(Memory::refused(reason))
+    }
+
+    /// As [`DataRef::synchronized_by`], for this loan.
+    ///
+    /// # Safety
+    ///
+    /// 1. and 2. As for [`DataRef::synchronized_by`].
+    #[inline]
+    #[must_use]
+    pub const unsafe fn synchronized_by<S: Synchronize>(mut self, by: &'a S) -> Self {
+        self.memory.sync = Some(SyncBy::new(by));
+        self
     }
 
     #[inline]

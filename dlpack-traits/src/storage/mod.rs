@@ -6,6 +6,7 @@
 mod access;
 mod aligned_buf;
 mod data;
+mod memory;
 mod room;
 mod shared_buffer;
 mod shared_owner;
@@ -19,7 +20,7 @@ pub use shared_owner::SharedOwner;
 
 pub(crate) use access::Access;
 pub(crate) use aligned_buf::{ALIGNMENT, AlignedBuf};
-pub(crate) use data::{ForeignInfo, Memory};
+pub(crate) use memory::{ForeignInfo, Memory};
 pub(crate) use room::{BLOCK, Room};
 pub(crate) use synchronize::Synchronizer;
 pub(crate) use try_arc::{TryArc, UninitTryArc};

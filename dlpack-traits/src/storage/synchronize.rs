@@ -10,7 +10,6 @@ use core::ptr::NonNull;
 
 use crate::device::Device;
 use crate::error::Error;
-use crate::storage::{DataMut, DataRef, Memory};
 use crate::stream::{StreamArg, StreamKind, Synchronize};
 
 /// A borrowed [`Synchronize`], with its lifetime and its type erased.
@@ -95,6 +94,11 @@ pub(crate) struct Synchronizer {
 }
 
 impl Synchronizer {
+    #[inline(always)]
+    pub(super) const fn new(sync: Option<SyncBy>, device: Device) -> Self {
+        Self { sync, device }
+    }
+
     /// The device of the memory.
     #[inline(always)]
     pub(crate) const fn device(&self) -> Device {
@@ -119,53 +123,5 @@ impl Synchronizer {
             Some(sync) => unsafe { sync.sync_for(self.device, consumer) },
             None => consumer.host_on(self.device),
         }
-    }
-}
-
-impl Memory {
-    /// Returns the synchronization of pending work on the memory with a consumer.
-    #[inline(always)]
-    pub(crate) const fn synchronizer(&self) -> Synchronizer {
-        Synchronizer { sync: self.sync, device: self.device }
-    }
-}
-
-impl<'a> DataRef<'a> {
-    /// Sets the object that synchronizes work on this memory with a consumer, and that
-    /// keeps the memory alive until the work has finished. Every export calls it, whatever
-    /// types wrap this loan.
-    ///
-    /// Device memory without one is not exported. [`DeviceBuffer`] sets itself, so that
-    /// safe code gets this from the buffers that it uses. Host memory on which no device
-    /// works needs none.
-    ///
-    /// [`DeviceBuffer`]: crate::backend::DeviceBuffer
-    ///
-    /// # Safety
-    ///
-    /// When `by.sync_for(consumer)` has returned `Ok`:
-    /// 1. the work of the consumer on its stream runs after all work that is pending on the
-    ///    memory;
-    /// 2. the memory is not freed before the consumer's work has finished, even if the loan
-    ///    has ended by then: a consumer may call the deleter while its work still runs.
-    #[inline]
-    #[must_use]
-    pub const unsafe fn synchronized_by<S: Synchronize>(mut self, by: &'a S) -> Self {
-        self.memory.sync = Some(SyncBy::new(by));
-        self
-    }
-}
-
-impl<'a> DataMut<'a> {
-    /// As [`DataRef::synchronized_by`], for this loan.
-    ///
-    /// # Safety
-    ///
-    /// 1. and 2. As for [`DataRef::synchronized_by`].
-    #[inline]
-    #[must_use]
-    pub const unsafe fn synchronized_by<S: Synchronize>(mut self, by: &'a S) -> Self {
-        self.memory.sync = Some(SyncBy::new(by));
-        self
     }
 }
