@@ -1,6 +1,6 @@
 //! Arithmetic on the bytes, bits and addresses of elements. All of it is checked.
 
-use super::layout::Amount;
+use super::amount::Amount;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi;

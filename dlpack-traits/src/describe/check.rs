@@ -7,8 +7,8 @@
 
 use core::ptr::NonNull;
 
+use super::amount::Amount;
 use super::bytes::{Span, alignment, check_alignment, element_type, stored_bits, whole_bytes};
-use super::layout::Amount;
 use super::lists::Described;
 use super::packed::Packed;
 use super::shaped::{Shaped, Strides};

@@ -1,6 +1,8 @@
 //! The layout of a tensor as a value: [`Layout`].
 
 use super::Describe;
+use super::amount::Amount;
+use super::order::Order;
 use super::shaped::Shaped;
 use crate::device::Device;
 use crate::dims::{AsDims, Dim, Dims};
@@ -45,32 +47,6 @@ pub(super) enum Strides<'a> {
     Elements(Dims<'a>),
     /// Explicit, in bytes.
     Bytes(Dims<'a>),
-}
-
-/// A distance, in the unit in which it was given.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Amount {
-    Elements(i64),
-    Bytes(u64),
-}
-
-/// The order of the elements of a contiguous tensor.
-///
-/// ```
-/// use dlpack_traits::{DataRef, Layout, Order, TensorView};
-///
-/// let matrix = [1_u8, 2, 3, 4, 5, 6];
-/// let by_columns = Layout::ordered(&[2, 3], Order::ColumnMajor)?;
-/// assert_eq!(TensorView::new(DataRef::from_slice(&matrix), by_columns)?.strides(), [1, 2]);
-/// # Ok::<(), dlpack_traits::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// The last axis is the fastest (C order).
-    #[default]
-    RowMajor,
-    /// The first axis is the fastest (Fortran order).
-    ColumnMajor,
 }
 
 impl<'a> Layout<'a> {

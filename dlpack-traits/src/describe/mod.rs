@@ -5,11 +5,13 @@
 //! reads them. All other attributes stay in registers until the memory is given; then
 //! everything is validated against the length of that memory, and the C struct is written.
 
+mod amount;
 mod as_layout;
 mod bytes;
 mod check;
 mod layout;
 mod lists;
+mod order;
 mod packed;
 mod shaped;
 mod slot;
@@ -19,7 +21,8 @@ mod units;
 mod walk;
 
 pub use as_layout::AsLayout;
-pub use layout::{Layout, Order};
+pub use layout::Layout;
+pub use order::Order;
 pub use shaped::Shaped;
 pub use slot::Slot;
 

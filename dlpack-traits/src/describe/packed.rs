@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use super::layout::Amount;
+use super::amount::Amount;
 use super::lists::Lists;
 use super::shaped::{Shaped, Strides};
 use super::slot::Slot;

@@ -1,7 +1,8 @@
 //! The builder of a tensor whose shape is set: [`Shaped`].
 
-use super::layout::{Amount, Order};
+use super::amount::Amount;
 use super::lists::Lists;
+use super::order::Order;
 use super::slot::INLINE;
 use super::walk::Reach;
 use super::{Description, DescriptionMut};

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 
 use super::check::{self, Checked};
-use super::layout::{Layout, Order};
+use super::layout::Layout;
+use super::order::Order;
 use super::packed::Packed;
 use super::shaped::Shaped;
 use super::slot::Slot;

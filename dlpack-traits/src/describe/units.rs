@@ -4,10 +4,11 @@
 //! An offset is a whole number of elements of the storage: one that splits an element of a
 //! `Vec<f64>` is rejected even if the resulting address is aligned.
 
+use super::amount::Amount;
 use super::bytes::{
     Span, bytes_of, out_of_bounds, stored_bits, whole_bytes, whole_elements, widen,
 };
-use super::layout::{Amount, Order};
+use super::order::Order;
 use super::shaped::{Shaped, Strides};
 use super::walk::Reach;
 use crate::error::Error;
