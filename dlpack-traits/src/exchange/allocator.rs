@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::fmt::{self, Write};
 
 use super::TableError;
-use super::table::cleared;
+use super::cleared::cleared;
 use crate::backend::{Backends, Prototype};
 use crate::dims::Dims;
 use crate::error::Error;

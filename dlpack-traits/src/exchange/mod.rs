@@ -26,6 +26,7 @@
 
 mod allocator;
 mod borrowed;
+mod cleared;
 #[cfg(any(feature = "pyo3", test))]
 pub(crate) mod foreign_table;
 mod host;

@@ -7,10 +7,11 @@
 use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
-use core::ptr::{self, NonNull};
+use core::ptr;
 
 use super::allocator::allocate;
 use super::borrowed::borrowed;
+use super::cleared::cleared;
 use super::host::refuse;
 use super::{ObjectHost, TableError, ToObject};
 use crate::backend::Backends;
@@ -299,23 +300,6 @@ unsafe fn answer<E>(run: impl FnOnce() -> Result<(), TableError<E>>, raise: Rais
     // SAFETY: by 1 `raise` may be called with the fault.
     let _ = catch_panic(move || unsafe { raise(fault) });
     -1
-}
-
-/// Sets a result to NULL, and returns the pointer through which to write it.
-///
-/// # Safety
-///
-/// 1. `out` is NULL, or may be written.
-#[inline]
-pub(super) unsafe fn cleared<R, E>(out: *mut *mut R) -> Result<NonNull<*mut R>, TableError<E>> {
-    // Not `ok_or`: it would construct the fault on every call, and dropping it is a
-    // function call.
-    let Some(out) = NonNull::new(out) else {
-        return Err(TableError::NullArgument { name: "out" });
-    };
-    // SAFETY: by 1 it may be written, since it is not NULL.
-    unsafe { out.write(ptr::null_mut()) };
-    Ok(out)
 }
 
 /// Checks that an object is not NULL.
