@@ -7,6 +7,7 @@
 
 mod builders;
 mod conversions;
+mod from_layout;
 mod parts;
 mod requirements;
 mod wrappers;
@@ -30,7 +31,8 @@ pub use crate::import::{
 pub use builders::{
     Data, Inner, Layout, Shape, Storage, copied, copied_as, held, inner, layout, shape, storage,
 };
-pub use conversions::{DTypeTarget, DeviceTarget, FromLayout, OrderTarget, meets};
+pub use conversions::{DTypeTarget, DeviceTarget, OrderTarget};
+pub use from_layout::{FromLayout, meets};
 pub use parts::{
     FILLED, Parts, Place, Room, SPARE, begin, byte_len, byte_offset, byte_pitch, byte_strides,
     device, dtype, extent, len, ndim, offset, order, pitch, strides,

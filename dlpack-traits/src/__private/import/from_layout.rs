@@ -1,0 +1,35 @@
+//! The conversion of a whole layout into the type of a field: [`FromLayout`].
+
+use super::parts::Parts;
+use super::requirements::Requirement;
+use super::{ImportError, ImportedTensor, MismatchKind, Order};
+
+/// A field that can hold the `layout`: its type derives `FromLayout`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the `layout` of an imported tensor",
+    label = "not a `FromLayout`",
+    note = "add `#[derive(FromLayout)]` to `{Self}`, beside `AsLayout`"
+)]
+pub trait FromLayout: Sized {
+    /// The order of a copy that is made for this layout.
+    const ORDER: Order;
+
+    /// Checks whether it can describe the elements in the memory of the tensor,
+    /// or a copy of them.
+    fn accepts(tensor: &ImportedTensor, shape: &[i64], copied: bool) -> Result<(), MismatchKind>;
+
+    /// Makes the layout.
+    fn from_layout(tensor: &Parts<'_>) -> Result<Self, ImportError>;
+}
+
+/// [`FromLayout::accepts`]. Requirements on strides do not apply to a copy,
+/// because its strides are computed.
+pub fn meets(
+    tensor: &ImportedTensor,
+    shape: &[i64],
+    copied: bool,
+    wants: &[Requirement<'_>],
+) -> Result<(), MismatchKind> {
+    let mut wants = wants.iter().filter(|want| !(copied && want.is_about_strides()));
+    wants.try_for_each(|want| want.meets(tensor, shape))
+}
