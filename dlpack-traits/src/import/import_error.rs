@@ -1,10 +1,14 @@
-//! The error of an import into a type: [`ImportError`].
+//! The error of an import into a type: [`ImportError`], and the requirement that a tensor does
+//! not meet: [`Mismatch`], [`MismatchKind`]. The texts of the latter are in `mismatch`.
 
 use alloc::boxed::Box;
 use alloc::string::ToString;
+use alloc::vec::Vec;
 use core::fmt;
 
-use super::Mismatch;
+use crate::describe::Order;
+use crate::device::Device;
+use crate::dtype::DataType;
 use crate::error::Error;
 
 /// The reason why a tensor could not be imported into a type
@@ -52,3 +56,182 @@ impl fmt::Display for ImportError {
 }
 
 impl core::error::Error for ImportError {}
+
+/// A requirement of a type that a tensor does not meet.
+///
+/// The text is for the user who passed the tensor, most likely in Python: where possible it
+/// says how to convert the tensor.
+///
+/// ```
+/// use dlpack_traits::{DataType, Mismatch, MismatchKind};
+///
+/// let rank = Mismatch::new("Image", MismatchKind::Rank { needed: vec![3], found: 2 });
+/// assert_eq!(rank.to_string(), "the tensor has 2 dimensions, `Image` needs 3");
+/// let dtype = MismatchKind::DType { needed: vec![DataType::U8], found: DataType::F32 };
+/// assert_eq!(
+///     Mismatch::new("Image", dtype).to_string(),
+///     "the elements are float32, `Image` needs uint8; convert with \
+///      `x.astype('uint8')` (NumPy) or `x.to(torch.uint8)` (PyTorch)",
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    type_name: &'static str,
+    unmet: MismatchKind,
+}
+
+/// The kind of a requirement, with the expected and the actual value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MismatchKind {
+    /// Elements of one of these types.
+    DType {
+        /// The accepted types.
+        needed: Vec<DataType>,
+        /// The type of the elements.
+        found: DataType,
+    },
+    /// Memory on a device of one of these kinds.
+    Device {
+        /// The accepted kinds, by the names that [`Device`] prints; empty for any that the
+        /// processor can read.
+        needed: Vec<&'static str>,
+        /// The device of the memory.
+        found: Device,
+    },
+    /// One of these numbers of dimensions.
+    Rank {
+        /// The accepted numbers.
+        needed: Vec<usize>,
+        /// Dimensions found.
+        found: usize,
+    },
+    /// No more dimensions than the type has room for.
+    Room {
+        /// The maximum number of dimensions.
+        most: usize,
+        /// Dimensions found.
+        found: usize,
+    },
+    /// A dimension of that size.
+    Dimension {
+        /// The axis.
+        axis: usize,
+        /// The required size.
+        needed: i64,
+        /// The actual size.
+        found: i64,
+    },
+    /// Two dimensions of equal size.
+    EqualDims {
+        /// The axes.
+        axes: [usize; 2],
+        /// Their sizes.
+        found: [i64; 2],
+    },
+    /// That number of elements.
+    Numel {
+        /// The number.
+        needed: usize,
+        /// Elements found.
+        found: i64,
+    },
+    /// Contiguous elements.
+    Compact {
+        /// The required order; `None` if both orders are accepted.
+        order: Option<Order>,
+        /// Whether the reason is that the type has no field for strides.
+        no_strides: bool,
+    },
+    /// Elements that are contiguous except for the stride of the slowest axis (the pitch).
+    Pitched {
+        /// The required order; `None` if both orders are accepted.
+        order: Option<Order>,
+    },
+    /// No element before the first one, because the type has no field for an offset.
+    /// Negative strides place elements there.
+    NothingBefore {
+        /// The first axis with such a stride.
+        axis: usize,
+        /// The stride, in elements.
+        stride: i64,
+    },
+    /// The first element at the start of the memory, because the type has no field for an
+    /// offset. On a device without addresses the first element can be elsewhere.
+    NoOffset {
+        /// Bytes from the handle to the first element.
+        found: u64,
+    },
+    /// Last dimensions that equal those of an element, for a copy into elements that are
+    /// arrays.
+    Axes {
+        /// The required sizes.
+        needed: &'static [i64],
+    },
+    /// For elements that are arrays, strides that are multiples of a whole element.
+    WholeStrides {
+        /// The first dimension whose stride is not.
+        axis: usize,
+        /// Its stride, in parts of an element.
+        stride: i64,
+        /// The sizes of the array that is an element.
+        needed: &'static [i64],
+    },
+    /// Elements narrower than a byte, either padded to one byte each or packed.
+    Padded {
+        /// Whether they must be padded.
+        needed: bool,
+    },
+    /// A number that fits in the type of its field.
+    Fit {
+        /// The number, such as *dimension 1* or *offset*.
+        number: MetadataField,
+        /// Its value.
+        found: i64,
+        /// The type of the field.
+        int: &'static str,
+    },
+    /// The requirements of all variants of an enum, none of which accepts the tensor.
+    Variant(Vec<(&'static str, ImportError)>),
+}
+
+/// A number of a tensor that a field stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MetadataField {
+    /// The size of that dimension.
+    Dimension(usize),
+    /// The stride of that dimension.
+    Stride(usize),
+    /// The stride of the slowest axis.
+    Pitch,
+    /// The distance from the start of the memory to the first element.
+    Offset,
+    /// The length of the memory that belongs to the tensor.
+    Len,
+    /// The number of dimensions.
+    Rank,
+}
+
+impl Mismatch {
+    /// Creates a requirement of the type with that name.
+    pub const fn new(type_name: &'static str, unmet: MismatchKind) -> Self {
+        Self { type_name, unmet }
+    }
+
+    /// The name of the type that has the requirement.
+    pub const fn type_name(&self) -> &'static str {
+        self.type_name
+    }
+
+    /// The requirement itself.
+    pub const fn unmet(&self) -> &MismatchKind {
+        &self.unmet
+    }
+}
+
+impl From<Mismatch> for ImportError {
+    fn from(requirement: Mismatch) -> Self {
+        Self::Mismatch(requirement)
+    }
+}
