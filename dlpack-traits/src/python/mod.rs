@@ -131,11 +131,15 @@ pub use argument::{ANY_RANK, FromTensor, PyTensor, PyTensorMut};
 #[cfg(feature = "pyo3")]
 pub use export::builder::{ClassBuilder, Importing, class};
 #[cfg(feature = "pyo3")]
-pub use export::class::{ExportClass, add_class, install};
+pub use export::class::{add_class, install};
+#[cfg(feature = "pyo3")]
+pub use export::export_class::ExportClass;
 #[cfg(feature = "pyo3")]
 pub use import::allocate::{Allocated, allocate, allocate_like};
 #[cfg(feature = "pyo3")]
-pub use import::from_dlpack::{ImportOptions, from_dlpack, from_dlpack_with};
+pub use import::from_dlpack::{from_dlpack, from_dlpack_with};
+#[cfg(feature = "pyo3")]
+pub use import::import_options::ImportOptions;
 #[cfg(feature = "pyo3")]
 pub use import::with_tensor::{BorrowedTensor, CurrentStream, with_tensor, with_view};
 #[cfg(feature = "pyo3")]

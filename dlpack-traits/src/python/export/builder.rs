@@ -9,7 +9,8 @@ use crate::backend::{Backends, Cpu};
 use crate::exchange::{ATTRIBUTE, Importable, NotImportable, OLD_ATTRIBUTE, ToObject, table};
 use crate::ffi::DLPackExchangeAPI;
 use crate::import::DLPackImport;
-use crate::python::export::class::{Described, ExportClass};
+use crate::python::export::class_methods::ClassMethods;
+use crate::python::export::export_class::ExportClass;
 use crate::python::import::from_dlpack_method::{ImportClass, add_from_dlpack};
 use crate::python::table::publish::publish_as;
 use crate::python::table::py_host::PyHost;
@@ -71,10 +72,10 @@ impl Said {
     fn install(
         self,
         class: &Bound<'_, PyType>,
-        described: &Described,
+        methods: &ClassMethods,
         table: &'static DLPackExchangeAPI,
     ) -> PyResult<()> {
-        described.install(class)?;
+        methods.install(class)?;
         publish_as(class, table, ATTRIBUTE)?;
         if self.old_name {
             publish_as(class, table, OLD_ATTRIBUTE)?;
@@ -182,7 +183,7 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
             table::<T, PyHost<false>, B, I>()
         };
         let class = py.get_type::<T>();
-        self.said.install(&class, &Described::of::<T, B>(), table)?;
+        self.said.install(&class, &ClassMethods::of::<T, B>(), table)?;
         I::add_to(&class)
     }
 }

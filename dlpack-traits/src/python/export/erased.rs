@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::managed::RawManaged;
-use crate::python::export::class::ExportClass;
+use crate::python::export::export_class::ExportClass;
 use crate::stream::StreamArg;
 
 /// The object-safe part of [`DLPackExport`]. Each of its methods is compiled for every

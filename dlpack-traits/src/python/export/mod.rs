@@ -5,11 +5,15 @@ pub(in crate::python) mod builder;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod class;
 #[cfg(feature = "pyo3")]
+pub(in crate::python) mod class_methods;
+#[cfg(feature = "pyo3")]
 pub(in crate::python) mod common_calls;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod dlpack_methods;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod erased;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod export_class;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod method_def;
 #[cfg(feature = "pyo3")]

@@ -9,12 +9,10 @@ use pyo3::{Borrowed, ffi};
 
 use crate::error::Error;
 use crate::exchange::{TableError, refuse};
-use crate::export::into_managed;
 use crate::managed::RawManaged;
 use crate::python::convert::attached;
-use crate::python::export::class::ExportClass;
 use crate::python::export::erased::DynExport;
-use crate::python::export::owner::PyOwner;
+use crate::python::export::export_class::ExportClass;
 use crate::python::export::protocol::Capsule;
 use crate::stream::StreamArg;
 
@@ -177,30 +175,6 @@ pub(in crate::python) unsafe fn share_or<T: ExportClass>(
         refuse(refused, TableError::Tensor(error));
     }
     shared
-}
-
-/// Exports the tensor of an object with the Python object as the owner, if [`share_or`]
-/// stored `NotShareable`.
-///
-/// # Safety
-///
-/// 1. As for [`borrow`], of an object of that class.
-#[cold]
-#[inline(never)]
-pub(in crate::python) unsafe fn own_or(
-    class: &'static Class,
-    object: *mut ffi::PyObject,
-    consumer: StreamArg<'_>,
-    refused: &mut Option<TableError<PyErr>>,
-) -> Option<RawManaged> {
-    if !matches!(refused, Some(TableError::Tensor(Error::NotShareable))) {
-        return None;
-    }
-    // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our caller's
-    // 1.
-    let object = unsafe { (class.borrow)(object) }.map_err(TableError::Host);
-    let owned = object.and_then(|object| Ok(into_managed(PyOwner::new(object), consumer)?));
-    owned.map(RawManaged::from).map_err(|fault| refuse(refused, fault)).ok()
 }
 
 /// Exports a value with another reference to its storage.

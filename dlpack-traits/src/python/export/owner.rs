@@ -1,15 +1,17 @@
-//! A Python object as the owner of an export: [`PyOwner`].
+//! A Python object as the owner of an export: [`PyOwner`], [`own_or`].
 
 use core::fmt;
 use core::mem::ManuallyDrop;
 
-use pyo3::ffi;
+use pyo3::{PyErr, ffi};
 
 use crate::describe::{Describe, Description};
 use crate::error::Error;
-use crate::export::DLPackExport;
+use crate::exchange::{TableError, refuse};
+use crate::export::{DLPackExport, into_managed};
+use crate::managed::RawManaged;
 use crate::python::convert::try_attach;
-use crate::python::export::object::Object;
+use crate::python::export::object::{Class, Object};
 use crate::python::interpreter::exit::Attaching;
 use crate::python::interpreter::symbols::is_attached;
 use crate::stream::StreamArg;
@@ -84,4 +86,29 @@ impl fmt::Debug for PyOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("PyOwner")
     }
+}
+
+/// Exports the tensor of an object with the Python object as the owner, if
+/// [`Class::share_or`]
+/// stored `NotShareable`.
+///
+/// # Safety
+///
+/// 1. As for [`Class::borrow`], of an object of that class.
+#[cold]
+#[inline(never)]
+pub(in crate::python) unsafe fn own_or(
+    class: &'static Class,
+    object: *mut ffi::PyObject,
+    consumer: StreamArg<'_>,
+    refused: &mut Option<TableError<PyErr>>,
+) -> Option<RawManaged> {
+    if !matches!(refused, Some(TableError::Tensor(Error::NotShareable))) {
+        return None;
+    }
+    // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our caller's
+    // 1.
+    let object = unsafe { (class.borrow)(object) }.map_err(TableError::Host);
+    let owned = object.and_then(|object| Ok(into_managed(PyOwner::new(object), consumer)?));
+    owned.map(RawManaged::from).map_err(|fault| refuse(refused, fault)).ok()
 }

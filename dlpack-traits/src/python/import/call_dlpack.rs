@@ -13,7 +13,7 @@ use pyo3::{IntoPyObjectExt, intern};
 use crate::device::Device;
 use crate::import::ImportedTensor;
 use crate::python::convert::{self, expected, quietly};
-use crate::python::import::from_dlpack::ImportOptions;
+use crate::python::import::import_options::ImportOptions;
 use crate::python::import::retry::{Asked, Raised, is_called_again, is_mismatch};
 use crate::python::import::take_capsule::take;
 use crate::python::interpreter::symbols::{Symbols, VectorcallMethod};

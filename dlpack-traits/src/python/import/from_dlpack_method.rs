@@ -18,7 +18,8 @@ use crate::python::convert::{self, attached, expected};
 use crate::python::export::method_def::{
     FastcallWithKeywords, METH_FASTCALL, MethodDef, add_to_class, finish, for_each_keyword,
 };
-use crate::python::import::from_dlpack::{ImportOptions, from_dlpack_with};
+use crate::python::import::from_dlpack::from_dlpack_with;
+use crate::python::import::import_options::ImportOptions;
 
 /// A class whose objects can be created from tensors.
 pub(in crate::python) trait ImportClass:

@@ -9,6 +9,8 @@ pub(in crate::python) mod from_dlpack;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod from_dlpack_method;
 #[cfg(feature = "pyo3")]
+pub(in crate::python) mod import_options;
+#[cfg(feature = "pyo3")]
 pub(in crate::python) mod missing_protocol;
 pub(in crate::python) mod retry;
 #[cfg(feature = "pyo3")]

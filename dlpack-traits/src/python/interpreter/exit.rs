@@ -14,8 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
 
 use crate::python::convert::quietly;
-use crate::python::export::class::in_first_interpreter;
 use crate::python::interpreter::detach::detached;
+use crate::python::interpreter::first_interpreter::in_first_interpreter;
 use crate::python::interpreter::symbols::Symbols;
 
 /// The lowest bit is set when the interpreter finalises; the other bits count the

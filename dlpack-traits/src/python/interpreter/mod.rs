@@ -4,4 +4,5 @@ pub(in crate::python) mod deleter_guard;
 pub(in crate::python) mod detach;
 pub(in crate::python) mod error_state;
 pub(in crate::python) mod exit;
+pub(in crate::python) mod first_interpreter;
 pub(in crate::python) mod symbols;

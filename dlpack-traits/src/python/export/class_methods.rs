@@ -1,0 +1,133 @@
+//! The methods `__dlpack__` and `__dlpack_device__` of a class: [`ClassMethods`].
+
+use alloc::format;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi as py_ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::backend::Backends;
+use crate::python::export::dlpack_methods;
+use crate::python::export::export_class::ExportClass;
+use crate::python::export::method_def::{
+    FastcallWithKeywords, METH_FASTCALL, MethodDef, NoArguments, add_to_class,
+};
+use crate::python::export::object::Class;
+use crate::python::interpreter::detach::free_detached;
+use crate::python::interpreter::exit::watch;
+use crate::python::interpreter::first_interpreter::in_first_interpreter;
+
+/// The properties of a class that do not depend on its Rust type.
+pub(in crate::python) struct ClassMethods {
+    /// Whether the class was declared `unsendable`.
+    pub(in crate::python) unsendable: bool,
+    pub(in crate::python) has_streams: bool,
+    pub(in crate::python) methods: [Method; 2],
+}
+
+/// The name of a method, and its definition.
+type Method = (&'static str, *const py_ffi::PyMethodDef);
+
+impl ClassMethods {
+    pub(in crate::python) fn of<T: ExportClass, B: Backends>() -> Self {
+        Self {
+            unsendable: is_unsendable::<T>(),
+            has_streams: B::HAS_STREAMS,
+            methods: [
+                ("__dlpack__", Methods::<T, B>::DLPACK.as_ptr()),
+                ("__dlpack_device__", Methods::<T, B>::DLPACK_DEVICE.as_ptr()),
+            ],
+        }
+    }
+
+    /// Adds the methods to a class.
+    pub(in crate::python) fn install(&self, class: &Bound<'_, PyType>) -> PyResult<()> {
+        let py = class.py();
+        in_first_interpreter(py)?;
+        watch(py);
+        let class_name = class.name()?;
+        if self.unsendable {
+            return Err(PyTypeError::new_err(format!(
+                "`{class_name}` cannot be `unsendable`: consumers of its tensors use them on any \
+                 thread"
+            )));
+        }
+        if self.has_streams {
+            free_detached();
+        }
+        for (name, method) in self.methods {
+            // SAFETY: this thread is attached; the class is alive; the method is static,
+            // laid out as a `PyMethodDef`, and only read.
+            let descriptor =
+                unsafe { py_ffi::PyDescr_NewMethod(class.as_type_ptr(), method.cast_mut()) };
+            // SAFETY: this thread is attached, and the result is a new reference or
+            // NULL with an exception set.
+            let descriptor = unsafe { Bound::from_owned_ptr_or_err(py, descriptor) }?;
+            add_to_class(class, name, descriptor)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether the class was declared `unsendable`.
+///
+/// PyO3 exposes this only through the type that checks the thread of such objects. The
+/// name of that type is not a guarantee, so only the error message depends on it: an
+/// object of such a class would itself reject access from other threads.
+fn is_unsendable<T: ExportClass>() -> bool {
+    core::any::type_name::<T::ThreadChecker>().contains("::ThreadCheckerImpl")
+}
+
+/// The two method definitions of a class, static for the life of the process.
+struct Methods<T, B>(core::marker::PhantomData<(T, B)>);
+
+impl<T: ExportClass, B: Backends> Methods<T, B> {
+    const DLPACK: &'static MethodDef<FastcallWithKeywords> = &MethodDef {
+        name: c"__dlpack__".as_ptr(),
+        function: dlpack::<T, B>,
+        flags: METH_FASTCALL | py_ffi::METH_KEYWORDS,
+        doc: c"__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n\
+            --\n\n\
+            Export the tensor for from_dlpack() as a DLPack capsule."
+            .as_ptr(),
+    };
+
+    const DLPACK_DEVICE: &'static MethodDef<NoArguments> = &MethodDef {
+        name: c"__dlpack_device__".as_ptr(),
+        function: dlpack_device::<T>,
+        flags: py_ffi::METH_NOARGS,
+        doc: c"__dlpack_device__($self, /)\n\
+            --\n\n\
+            Return the DLPack device type and the device id."
+            .as_ptr(),
+    };
+}
+
+/// `__dlpack__`.
+///
+/// # Safety
+///
+/// 1. Python calls it, by the convention of its `MethodDef`.
+unsafe extern "C" fn dlpack<T: ExportClass, B: Backends>(
+    object: *mut py_ffi::PyObject,
+    arguments: *const *mut py_ffi::PyObject,
+    positional: py_ffi::Py_ssize_t,
+    names: *mut py_ffi::PyObject,
+) -> *mut py_ffi::PyObject {
+    // SAFETY: 1 (Python calls it as a method): guaranteed by our caller's 1.
+    unsafe { dlpack_methods::dlpack::<B>(object, arguments, positional, names, Class::of::<T>()) }
+}
+
+/// `__dlpack_device__`.
+///
+/// # Safety
+///
+/// 1. Python calls it, by the convention of its `MethodDef`.
+unsafe extern "C" fn dlpack_device<T: ExportClass>(
+    object: *mut py_ffi::PyObject,
+    _: *mut py_ffi::PyObject,
+) -> *mut py_ffi::PyObject {
+    // SAFETY: 1 (Python calls it as a method): guaranteed by our caller's 1.
+    unsafe { dlpack_methods::dlpack_device(object, Class::of::<T>()) }
+}

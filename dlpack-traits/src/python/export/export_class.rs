@@ -1,0 +1,17 @@
+//! The bound on a Python class of tensors: [`ExportClass`].
+
+use pyo3::PyClass;
+
+use crate::export::DLPackExport;
+
+/// A Rust type that can be exported as a Python class of tensors: a `#[pyclass]` that
+/// implements [`DLPackExport`] and is `Send + Sync`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a Python class of tensors",
+    label = "must be a `#[pyclass]` that derives `DLPackExport` and is `Send + Sync`",
+    note = "consumers read the tensor from other threads, and release it on any of them"
+)]
+pub trait ExportClass: PyClass + DLPackExport + Send + Sync {}
+
+#[diagnostic::do_not_recommend]
+impl<T: PyClass + DLPackExport + Send + Sync> ExportClass for T {}
