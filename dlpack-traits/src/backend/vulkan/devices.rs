@@ -6,8 +6,8 @@ use std::vec::Vec;
 use ash::vk;
 
 use super::deferred_destroy::Retired;
+use super::handle::number;
 use super::queue::Queue;
-use super::{Vulkan, number};
 use crate::backend::StreamHandle;
 use crate::backend::append_list::AppendList;
 use crate::device::Device;
@@ -16,11 +16,11 @@ use crate::ffi;
 
 /// A `VkDevice`, with its queues and the memory of its tensors.
 pub(super) struct Known {
-    functions: ash::Device,
-    memory_types: Vec<vk::MemoryType>,
-    queues: Vec<Queue>,
+    pub(super) functions: ash::Device,
+    pub(super) memory_types: Vec<vk::MemoryType>,
+    pub(super) queues: Vec<Queue>,
     /// The families of the queues, without duplicates.
-    families: Vec<u32>,
+    pub(super) families: Vec<u32>,
     /// The memory of tensors, and the objects to be destroyed.
     pub(super) retired: Retired,
 }
@@ -76,67 +76,14 @@ impl fmt::Debug for Known {
 /// a consumer may release it at any time, on any thread.
 static KNOWN: AppendList<Known> = AppendList::new();
 
+/// Adds a device, permanently, and returns its id.
+pub(super) fn add(known: Known) -> i32 {
+    KNOWN.add(known)
+}
+
 /// Returns the adopted device with that id.
 pub(super) fn known(device: Device) -> Result<&'static Known, Error> {
     let served = device.device_type() == ffi::kDLVulkan;
     let known = KNOWN.get(device.device_id()).filter(|_| served);
     known.ok_or(Error::NoBackend { device })
-}
-
-impl Vulkan {
-    /// Registers a `VkDevice` with this process, permanently. The result is the device of
-    /// all tensors on it.
-    ///
-    /// `queues` are pairs of a family and an index; memory is allocated on the first.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unsupported`] if `queues` is empty, and those of Vulkan.
-    ///
-    /// # Safety
-    ///
-    /// 1. `device` was made of `physical`, which is of `instance`, and neither it
-    ///    nor `instance` is destroyed before the process ends. It is adopted once.
-    /// 2. It is of Vulkan 1.2 or later, with the feature `timelineSemaphore`.
-    /// 3. It was made with those queues, without flags, and all of them can
-    ///    transfer. They are named once.
-    /// 4. From now on these queues are only used in
-    ///    [`with_queue`](Self::with_queue): by `vkQueueSubmit`, `vkQueuePresentKHR` and
-    ///    `vkQueueWaitIdle` alike. `vkDeviceWaitIdle` uses all queues of the device at once, so
-    ///    it is called inside of a `with_queue` of each of them, in the order of `queues`.
-    /// 5. Work that is submitted to them, and uses memory of tensors, begins and
-    ///    ends with a barrier of all commands for all memory, because two submissions
-    ///    to one queue are not ordered otherwise. It does not wait for a signal that
-    ///    only a later submission to the same queue would make.
-    pub unsafe fn adopt(
-        instance: &ash::Instance,
-        physical: vk::PhysicalDevice,
-        device: ash::Device,
-        queues: &[(u32, u32)],
-    ) -> Result<Device, Error> {
-        // SAFETY: by our caller's 1.
-        let memory = unsafe { instance.get_physical_device_memory_properties(physical) };
-        // Its id is only known at the end.
-        let unnamed = Device::new(ffi::kDLVulkan, 0);
-        if queues.is_empty() {
-            return Err(Error::Unsupported { device: unnamed, what: "queue" });
-        }
-        let mut families: Vec<u32> = queues.iter().map(|queue| queue.0).collect();
-        families.sort_unstable();
-        families.dedup();
-        let mut adopted = Vec::with_capacity(queues.len());
-        for &(family, index) in queues {
-            // SAFETY: 1. By our caller's 2 and 3. On an error, the semaphores made so far
-            // remain with the device, which is never destroyed.
-            adopted.push(unsafe { Queue::of(&device, unnamed, family, index) }?);
-        }
-        let index = KNOWN.add(Known {
-            functions: device,
-            memory_types: memory.memory_types_as_slice().to_vec(),
-            queues: adopted,
-            families,
-            retired: Retired::default(),
-        });
-        Ok(Device::new(ffi::kDLVulkan, index))
-    }
 }

@@ -6,12 +6,14 @@ use std::vec::Vec;
 
 use ash::vk;
 
+use super::Vulkan;
 use super::deferred_destroy::{Block, Thing};
 use super::devices::{self, Known};
 use super::fault::{named, sized};
-use super::queue::{Point, VulkanStream};
+use super::handle::number;
+use super::queue::Point;
+use super::stream::VulkanStream;
 use super::work::{Span, Work, enqueue};
-use super::{Vulkan, number};
 use crate::backend::{Allocator, Attributes, Memcpy, MemoryRef, PointerAttributes, WorkStream};
 use crate::device::Device;
 use crate::error::Error;

@@ -8,18 +8,21 @@
 //! `ash` provides the types and function tables: it depends only on a loader of libraries,
 //! and the structs of Vulkan are too many to declare here.
 
+mod adopt;
 mod deferred_destroy;
 mod devices;
 mod fault;
+mod handle;
 mod memory;
 mod open;
 mod queue;
+mod stream;
 mod work;
 
-use ash::vk::{self, Handle};
+use ash::vk;
 
 use self::devices::Known;
-pub use self::queue::{VulkanEvent, VulkanStream};
+pub use self::stream::{VulkanEvent, VulkanStream};
 use crate::backend::memory::{AllocatorOf, AttributesOf, MemcpyOf};
 use crate::backend::{Backend, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
@@ -99,12 +102,6 @@ fn work_stream(device: Device, known: &'static Known, index: usize) -> WorkStrea
     // SAFETY: 1. A queue exists, under its handle, as long as its device, which lives as
     // long as the process (1 of `adopt`). 2. It is a queue of the device.
     unsafe { WorkStream::new(device, stream.handle(), stream) }
-}
-
-/// Converts a handle of Vulkan into a number, if it fits.
-fn number(device: Device, handle: impl Handle) -> Result<usize, Error> {
-    let what = "handle of 64 bits on a machine with shorter pointers";
-    usize::try_from(handle.as_raw()).map_err(|_| Error::Unsupported { device, what })
 }
 
 // SAFETY: 1. Both look up the queue among those of the given device. 2. The rules only turn

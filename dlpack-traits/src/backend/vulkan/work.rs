@@ -6,7 +6,8 @@ use ash::vk::{self, Handle};
 
 use super::deferred_destroy::{Block, Thing};
 use super::fault::named;
-use super::queue::{Point, VulkanStream};
+use super::queue::Point;
+use super::stream::VulkanStream;
 use crate::backend::MemoryRef;
 use crate::error::Error;
 
