@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 
 use super::OneApi;
 use super::queue::Queue;
-use super::runtime::aspect;
+use super::runtime::{aspect, runtime};
 use super::usm::UsmKind;
 use crate::backend::blocking::run_blocking;
 use crate::backend::{Allocator, DeviceBuffer, FreeOrder, Memcpy, MemoryRef, WorkStream};
@@ -19,15 +19,14 @@ const ALIGN: usize = 256;
 
 /// Allocates memory of a kind, bound to the default context.
 fn allocate(queue: &Queue, kind: UsmKind, byte_len: usize) -> Result<NonNull<c_void>, Error> {
-    let runtime = queue.runtime;
-    let (device, calls, raw) = (queue.device(), runtime.calls, queue.raw());
+    let (device, calls, raw) = (queue.device(), queue.calls, queue.raw());
     let (aspect, what) = match kind {
         UsmKind::Device => (aspect::DEVICE, "USM of the kind device"),
         UsmKind::Shared => (aspect::SHARED, "USM of the kind shared"),
         UsmKind::Host => (aspect::HOST, "USM of the kind host"),
     };
     // Without the aspect, some of the functions throw.
-    if !runtime.root(device)?.has(calls, aspect) {
+    if !runtime()?.root(device)?.has(calls, aspect) {
         return Err(Error::Unsupported { device, what });
     }
     let data = match kind {
@@ -44,7 +43,7 @@ fn allocate(queue: &Queue, kind: UsmKind, byte_len: usize) -> Result<NonNull<c_v
 /// Allocates memory, and fills it with zeros in the order of the queue.
 fn zeroed(queue: &Queue, kind: UsmKind, byte_len: usize) -> Result<NonNull<c_void>, Error> {
     let data = allocate(queue, kind, byte_len)?;
-    let (calls, device) = (queue.runtime.calls, queue.device());
+    let (calls, device) = (queue.calls, queue.device());
     let filled = queue.enqueue(|raw| {
         // SAFETY: 1. A queue, and new memory of as many bytes.
         unsafe { calls.DPCTLQueue_Memset(device, raw, data.as_ptr(), 0, byte_len) }
@@ -64,11 +63,11 @@ fn zeroed(queue: &Queue, kind: UsmKind, byte_len: usize) -> Result<NonNull<c_voi
 /// 1. `allocate` returned it for the same device, and it was not freed.
 /// 2. All work on it is done.
 unsafe fn free(queue: &Queue, data: NonNull<c_void>) {
-    // The lookup does not fail: `allocate` found the device.
-    if let Ok(root) = queue.runtime.root(queue.device()) {
+    // The lookups do not fail: `allocate` found the runtime and the device.
+    if let Ok(root) = runtime().and_then(|runtime| runtime.root(queue.device())) {
         // SAFETY: 1. By our caller's 1 and 2, with the context for which it was
         // allocated.
-        unsafe { queue.runtime.calls.DPCTLfree_with_context(data.as_ptr(), root.context.raw()) }
+        unsafe { queue.calls.DPCTLfree_with_context(data.as_ptr(), root.context.raw()) }
     }
 }
 
@@ -160,7 +159,7 @@ unsafe impl Memcpy for OneApi {
             }
         }
         let queue = stream.stream();
-        let (calls, device) = (queue.runtime.calls, stream.device());
+        let (calls, device) = (queue.calls, stream.device());
         let (source, target) = (from.address().cast(), to.address().cast());
         queue.enqueue(|raw| {
             // SAFETY: 1. A queue; memory by our caller's 1.

@@ -94,7 +94,7 @@ impl OneApi {
         handle: StreamHandle,
     ) -> Result<WorkStream<Self>, Error> {
         // SAFETY: 1. By our caller's 1.
-        Ok(unsafe { queue::borrow(device, handle) }?.into_work_stream())
+        unsafe { runtime()?.borrow_queue(device, handle) }.map(work_stream)
     }
 
     /// Makes the queue the current one of this thread, until the guard is dropped: new
@@ -102,6 +102,15 @@ impl OneApi {
     pub fn enter(stream: WorkStream<Self>) -> StreamGuard {
         stream_guard::enter(stream)
     }
+}
+
+/// Converts a queue into a work stream of its device. Its handle is the address of this
+/// copy.
+fn work_stream(queue: OneApiQueue) -> WorkStream<OneApi> {
+    let (device, handle) = (queue.device(), StreamHandle::from_ptr(queue.raw()));
+    // SAFETY: 1. The handle is an object that the stream keeps. 2. `Runtime::queue` and
+    // `Runtime::borrow_queue` only make queues of their device.
+    unsafe { WorkStream::new(device, handle, queue) }
 }
 
 // SAFETY: 1. Both check the device. 2. The rules have no default streams. 3. A borrowed
@@ -117,12 +126,12 @@ unsafe impl Backend for OneApi {
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
         match stream_guard::innermost(device) {
             Some(stream) => Ok(stream),
-            None => Ok(runtime()?.queue(device)?.into_work_stream()),
+            None => runtime()?.queue(device).map(work_stream),
         }
     }
 
     unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<OneApiQueue, Error> {
         // SAFETY: 1. By our caller's 1.
-        unsafe { queue::borrow(device, handle) }
+        unsafe { runtime()?.borrow_queue(device, handle) }
     }
 }

@@ -7,17 +7,15 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::OneApi;
-use super::runtime::{Runtime, runtime};
-use super::sys::{Object, Ref};
-use crate::backend::{Event, Stream, StreamHandle, WorkStream};
+use super::sys::{Calls, Object, Ref};
+use crate::backend::{Event, Stream};
 use crate::device::Device;
 use crate::error::Error;
 
 /// A queue of SYCL, with a reference to it.
 #[derive(Clone)]
 pub struct OneApiQueue {
-    pub(super) runtime: &'static Runtime,
+    pub(super) calls: &'static Calls,
     device: Device,
     queue: Arc<Object>,
     in_order: bool,
@@ -26,10 +24,10 @@ pub struct OneApiQueue {
 pub(super) use OneApiQueue as Queue;
 
 impl OneApiQueue {
-    pub(super) fn new(runtime: &'static Runtime, device: Device, queue: Object) -> Self {
+    pub(super) fn new(calls: &'static Calls, device: Device, queue: Object) -> Self {
         // SAFETY: 1. A queue.
-        let in_order = unsafe { runtime.calls.DPCTLQueue_IsInOrder(queue.raw()) };
-        Self { runtime, device, queue: Arc::new(queue), in_order }
+        let in_order = unsafe { calls.DPCTLQueue_IsInOrder(queue.raw()) };
+        Self { calls, device, queue: Arc::new(queue), in_order }
     }
 
     pub(super) fn raw(&self) -> Ref {
@@ -40,20 +38,11 @@ impl OneApiQueue {
         self.device
     }
 
-    /// Converts the queue into a work stream of its device. Its handle is the address of
-    /// this copy.
-    pub(super) fn into_work_stream(self) -> WorkStream<OneApi> {
-        let (device, handle) = (self.device, StreamHandle::from_ptr(self.raw()));
-        // SAFETY: 1. The handle is an object that the stream keeps. 2. `borrow` and
-        // `Runtime::queue` only make queues of their device.
-        unsafe { WorkStream::new(device, handle, self) }
-    }
-
     /// Enqueues a barrier: it is reached after all work so far, and later work waits for
     /// it.
     fn barrier(&self) -> Result<Object, Error> {
         // SAFETY: 1. A queue.
-        unsafe { self.runtime.calls.DPCTLQueue_SubmitBarrier(self.device, self.raw()) }
+        unsafe { self.calls.DPCTLQueue_SubmitBarrier(self.device, self.raw()) }
     }
 
     /// Enqueues one command in order, also on a queue that executes out of order.
@@ -69,7 +58,7 @@ impl OneApiQueue {
         if self.barrier().is_err() {
             // Later work would not wait for the command, so the host waits for it now.
             // SAFETY: 1. An event.
-            unsafe { self.runtime.calls.DPCTLEvent_Wait(event.raw()) }
+            unsafe { self.calls.DPCTLEvent_Wait(event.raw()) }
         }
         Ok(())
     }
@@ -79,33 +68,6 @@ impl fmt::Debug for OneApiQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "queue {:?} of {}", self.raw(), self.device)
     }
-}
-
-/// Borrows the queue behind a pointer, if it belongs to the default context of the device.
-///
-/// # Safety
-///
-/// 1. `handle` is NULL or a pointer to a `sycl::queue` that is alive.
-pub(super) unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<Queue, Error> {
-    let runtime = runtime()?;
-    let (root, calls, raw) = (runtime.root(device)?, runtime.calls, handle.as_ptr());
-    if raw.is_null() {
-        let rule = "send the address of a `sycl::queue`";
-        return Err(Error::StreamRefused { device, stream: Some(0), rule });
-    }
-    // SAFETY: 1. A queue, by our caller's 1.
-    let context = unsafe { calls.DPCTLQueue_GetContext(device, raw) }?;
-    // SAFETY: 1. A queue, by our caller's 1.
-    let found = unsafe { calls.DPCTLQueue_GetDevice(device, raw) }?;
-    // SAFETY: 1. Two contexts.
-    let is_default = unsafe { calls.DPCTLContext_AreEq(context.raw(), root.context.raw()) };
-    // SAFETY: 1. A device.
-    if !is_default || unsafe { runtime.number_of(found.raw()) } != Some(device) {
-        return Err(Error::Unsupported { device, what: "queue of another device or context" });
-    }
-    // SAFETY: 1. A queue, by our caller's 1.
-    let copy = unsafe { calls.DPCTLQueue_Copy(device, raw) }?;
-    Ok(Queue::new(runtime, device, copy))
 }
 
 // SAFETY: 1. SYCL documents it for in-order queues; on others this crate enqueues between
@@ -123,7 +85,7 @@ unsafe impl Stream for OneApiQueue {
     }
 
     fn wait(&self, event: &OneApiEvent) -> Result<(), Error> {
-        let (calls, events) = (self.runtime.calls, [event.0.raw()]);
+        let (calls, events) = (self.calls, [event.0.raw()]);
         let (first, count) = (events.as_ptr(), events.len());
         // SAFETY: 1. A queue, and as many events as `count`.
         unsafe { calls.DPCTLQueue_SubmitBarrierForEvents(self.device, self.raw(), first, count) }
@@ -132,7 +94,7 @@ unsafe impl Stream for OneApiQueue {
 
     fn synchronize(&self) -> Result<(), Error> {
         // SAFETY: 1. A queue.
-        unsafe { self.runtime.calls.DPCTLQueue_Wait(self.raw()) };
+        unsafe { self.calls.DPCTLQueue_Wait(self.raw()) };
         Ok(())
     }
 
@@ -144,7 +106,7 @@ unsafe impl Stream for OneApiQueue {
     /// address may be reused for another queue later.
     fn is_same(&self, other: &Self) -> Option<bool> {
         // SAFETY: 1. Two queues.
-        Some(unsafe { self.runtime.calls.DPCTLQueue_AreEq(self.raw(), other.raw()) })
+        Some(unsafe { self.calls.DPCTLQueue_AreEq(self.raw(), other.raw()) })
     }
 }
 

@@ -8,6 +8,7 @@ use std::vec::Vec;
 
 use super::queue::Queue;
 use super::sys::{Calls, Object, Ref};
+use crate::backend::StreamHandle;
 use crate::backend::lazy_library::Loaded;
 use crate::device::Device;
 use crate::error::Error;
@@ -134,8 +135,38 @@ impl Runtime {
         // in-order property, are documented.
         let queue =
             unsafe { self.calls.DPCTLQueue_Create(device, context, raw, handler, IN_ORDER) }?;
-        let queue = Queue::new(self, device, queue);
+        let queue = Queue::new(self.calls, device, queue);
         Ok(root.queue.get_or_init(|| queue).clone())
+    }
+
+    /// Borrows the queue behind a pointer, if it belongs to the default context of the device.
+    ///
+    /// # Safety
+    ///
+    /// 1. `handle` is NULL or a pointer to a `sycl::queue` that is alive.
+    pub(super) unsafe fn borrow_queue(
+        &self,
+        device: Device,
+        handle: StreamHandle,
+    ) -> Result<Queue, Error> {
+        let (root, calls, raw) = (self.root(device)?, self.calls, handle.as_ptr());
+        if raw.is_null() {
+            let rule = "send the address of a `sycl::queue`";
+            return Err(Error::StreamRefused { device, stream: Some(0), rule });
+        }
+        // SAFETY: 1. A queue, by our caller's 1.
+        let context = unsafe { calls.DPCTLQueue_GetContext(device, raw) }?;
+        // SAFETY: 1. A queue, by our caller's 1.
+        let found = unsafe { calls.DPCTLQueue_GetDevice(device, raw) }?;
+        // SAFETY: 1. Two contexts.
+        let is_default = unsafe { calls.DPCTLContext_AreEq(context.raw(), root.context.raw()) };
+        // SAFETY: 1. A device.
+        if !is_default || unsafe { self.number_of(found.raw()) } != Some(device) {
+            return Err(Error::Unsupported { device, what: "queue of another device or context" });
+        }
+        // SAFETY: 1. A queue, by our caller's 1.
+        let copy = unsafe { calls.DPCTLQueue_Copy(device, raw) }?;
+        Ok(Queue::new(calls, device, copy))
     }
 }
 

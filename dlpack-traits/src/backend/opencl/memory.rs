@@ -143,7 +143,7 @@ impl OpenCl {
 }
 
 fn allocate(queue: &OpenClQueue, device: Device, byte_len: usize) -> Result<Object, Error> {
-    let (calls, context) = (queue.runtime.calls, queue.context());
+    let (calls, context) = (queue.calls, queue.context());
     // SAFETY: 1. A context, documented flags, and no host memory.
     let memory = unsafe { calls.create_memory(device, context, READ_WRITE, byte_len, ptr::null()) };
     // Some runtimes allocate when the buffer is created, others at its first use.
@@ -179,7 +179,7 @@ unsafe impl Allocator for OpenCl {
         data: NonNull<c_void>,
         _: usize,
     ) -> Result<(), Error> {
-        let calls = stream.stream().runtime.calls;
+        let calls = stream.stream().calls;
         // SAFETY: 1. By our caller's 1, the reference is that of `allocate`.
         unsafe { calls.release_memory(stream.device(), data.as_ptr()) }
     }
@@ -195,7 +195,7 @@ unsafe impl Memcpy for OpenCl {
         byte_len: usize,
     ) -> Result<(), Error> {
         let (queue, device) = (stream.stream(), stream.device());
-        let calls = queue.runtime.calls;
+        let calls = queue.calls;
         let is_ours = |place: &MemoryRef| place.device.device_type() == kDLOpenCL;
         let nothing = ptr::null();
         match (is_ours(&from), is_ours(&to)) {

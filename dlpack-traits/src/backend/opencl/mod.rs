@@ -90,7 +90,7 @@ impl OpenCl {
         handle: StreamHandle,
     ) -> Result<WorkStream<Self>, Error> {
         // SAFETY: 1. By our caller's 1.
-        Ok(unsafe { queue::borrow(device, handle) }?.into_work_stream())
+        unsafe { runtime()?.borrow_queue(device, handle) }.map(work_stream)
     }
 
     /// Makes the queue the current one of this thread, until the guard is dropped: new
@@ -99,6 +99,14 @@ impl OpenCl {
     pub fn enter(stream: WorkStream<Self>) -> StreamGuard {
         stream_guard::enter(stream)
     }
+}
+
+/// Converts a queue into a work stream of its device.
+fn work_stream(queue: OpenClQueue) -> WorkStream<OpenCl> {
+    let (device, handle) = (queue.device(), StreamHandle::from_ptr(queue.raw()));
+    // SAFETY: 1. The stream keeps a reference to the queue. 2. `Runtime::queue` and
+    // `Runtime::borrow_queue` only make queues of their device.
+    unsafe { WorkStream::new(device, handle, queue) }
 }
 
 // SAFETY: 1. Both check the device. 2. The rules have no default streams. 3. A queue is
@@ -113,12 +121,12 @@ unsafe impl Backend for OpenCl {
     fn current_stream(device: Device) -> Result<WorkStream<Self>, Error> {
         match stream_guard::innermost(device) {
             Some(stream) => Ok(stream),
-            None => Ok(runtime()?.queue(device)?.into_work_stream()),
+            None => runtime()?.queue(device).map(work_stream),
         }
     }
 
     unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<OpenClQueue, Error> {
         // SAFETY: 1. By our caller's 1.
-        unsafe { queue::borrow(device, handle) }
+        unsafe { runtime()?.borrow_queue(device, handle) }
     }
 }

@@ -8,16 +8,13 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::ptr::{self, NonNull};
 
-use super::OpenCl;
-use super::runtime::{Runtime, runtime};
 use super::sys::{Calls, Object, Ref};
-use crate::backend::{Event, Stream, StreamHandle, WorkStream};
+use crate::backend::{Event, Stream};
 use crate::device::Device;
 use crate::error::Error;
 
-/// `CL_QUEUE_CONTEXT`, `CL_QUEUE_DEVICE`, `CL_QUEUE_PROPERTIES`.
+/// `CL_QUEUE_CONTEXT`, `CL_QUEUE_PROPERTIES`.
 const CONTEXT: u32 = 0x1090;
-const DEVICE: u32 = 0x1091;
 const PROPERTIES: u32 = 0x1093;
 /// `CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE`.
 const OUT_OF_ORDER: u64 = 1;
@@ -25,7 +22,7 @@ const OUT_OF_ORDER: u64 = 1;
 /// A `cl_command_queue`, with a reference to it.
 #[derive(Clone)]
 pub struct OpenClQueue {
-    pub(super) runtime: &'static Runtime,
+    pub(super) calls: &'static Calls,
     device: Device,
     queue: Arc<Object>,
     /// A reference, because not every runtime keeps the context of a queue alive.
@@ -34,12 +31,8 @@ pub struct OpenClQueue {
 }
 
 impl OpenClQueue {
-    pub(super) fn new(
-        runtime: &'static Runtime,
-        device: Device,
-        queue: Object,
-    ) -> Result<Self, Error> {
-        let (calls, raw) = (runtime.calls, queue.raw());
+    pub(super) fn new(calls: &'static Calls, device: Device, queue: Object) -> Result<Self, Error> {
+        let raw = queue.raw();
         // SAFETY: 1. A queue; every queue has a context.
         let context: Ref = unsafe { calls.ask(device, Calls::queue_info, raw, CONTEXT) }?;
         // SAFETY: 1. A queue; its properties have 64 bits.
@@ -52,11 +45,15 @@ impl OpenClQueue {
         let context = unsafe { Object::new(calls, device, context, Calls::release_context) };
         let (queue, context) = (Arc::new(queue), Arc::new(context));
         let in_order = properties & OUT_OF_ORDER == 0;
-        Ok(Self { runtime, device, queue, context, in_order })
+        Ok(Self { calls, device, queue, context, in_order })
     }
 
     pub(super) fn raw(&self) -> Ref {
         self.queue.raw()
+    }
+
+    pub(super) fn device(&self) -> Device {
+        self.device
     }
 
     /// The `cl_context` of the queue.
@@ -64,19 +61,11 @@ impl OpenClQueue {
         self.context.raw()
     }
 
-    /// Converts the queue into a work stream of its device.
-    pub(super) fn into_work_stream(self) -> WorkStream<OpenCl> {
-        let (device, handle) = (self.device, StreamHandle::from_ptr(self.raw()));
-        // SAFETY: 1. The stream keeps a reference to the queue. 2. `borrow` and
-        // `Runtime::queue` only make queues of their device.
-        unsafe { WorkStream::new(device, handle, self) }
-    }
-
     /// Enqueues a barrier: later work waits for all work so far.
     fn barrier(&self) -> Result<(), Error> {
         let (nothing, nobody) = (ptr::null(), ptr::null_mut());
         // SAFETY: 1. A queue; an empty list means all work.
-        unsafe { self.runtime.calls.barrier(self.device, self.raw(), 0, nothing, nobody) }
+        unsafe { self.calls.barrier(self.device, self.raw(), 0, nothing, nobody) }
     }
 
     /// Enqueues one command in order, also on a queue that executes out of order. `work`
@@ -97,7 +86,7 @@ impl OpenClQueue {
             let events = [event.raw()];
             // SAFETY: 1. One event. If the wait fails too, the work may still be pending (2
             // of `Memcpy`).
-            return unsafe { self.runtime.calls.wait_for_events(self.device, 1, events.as_ptr()) };
+            return unsafe { self.calls.wait_for_events(self.device, 1, events.as_ptr()) };
         }
         Ok(())
     }
@@ -107,7 +96,7 @@ impl OpenClQueue {
         let device = self.device;
         let event = NonNull::new(event).ok_or(Error::Unsupported { device, what: "events" })?;
         // SAFETY: 1. The reference was returned by a call that makes one for its caller.
-        Ok(unsafe { Object::new(self.runtime.calls, device, event, Calls::release_event) })
+        Ok(unsafe { Object::new(self.calls, device, event, Calls::release_event) })
     }
 }
 
@@ -115,29 +104,6 @@ impl fmt::Debug for OpenClQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "queue {:?} of {}", self.raw(), self.device)
     }
-}
-
-/// Borrows the queue behind a handle, if it belongs to the device.
-///
-/// # Safety
-///
-/// 1. `handle` is NULL or a `cl_command_queue` that is alive.
-pub(super) unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<OpenClQueue, Error> {
-    let runtime = runtime()?;
-    let (calls, rule) = (runtime.calls, "send a `cl_command_queue`");
-    let refused = Error::StreamRefused { device, stream: Some(0), rule };
-    let raw = NonNull::new(handle.as_ptr()).ok_or(refused)?;
-    // SAFETY: 1. A queue, by our caller's 1; every queue has a device.
-    let of: Ref = unsafe { calls.ask(device, Calls::queue_info, raw.as_ptr(), DEVICE) }?;
-    // SAFETY: 1. A device.
-    if unsafe { runtime.number_of(of) } != Some(device) {
-        return Err(Error::Unsupported { device, what: "queue of another device" });
-    }
-    // SAFETY: 1. A queue, by our caller's 1.
-    unsafe { calls.retain_queue(device, raw.as_ptr()) }?;
-    // SAFETY: 1. It was just retained.
-    let queue = unsafe { Object::new(calls, device, raw, Calls::release_queue) };
-    OpenClQueue::new(runtime, device, queue)
 }
 
 // SAFETY: 1. OpenCL documents it for in-order queues; on others this crate enqueues between
@@ -150,7 +116,7 @@ unsafe impl Stream for OpenClQueue {
     type Event = OpenClEvent;
 
     fn record(&self) -> Result<OpenClEvent, Error> {
-        let (calls, mut event) = (self.runtime.calls, ptr::null_mut());
+        let (calls, mut event) = (self.calls, ptr::null_mut());
         // SAFETY: 1. A queue, no list, which means all work, and a place for the event.
         unsafe { calls.marker(self.device, self.raw(), 0, ptr::null(), &raw mut event) }?;
         let event = self.own(event)?;
@@ -163,12 +129,12 @@ unsafe impl Stream for OpenClQueue {
         let (events, nobody) = ([event.0.raw()], ptr::null_mut());
         let first = events.as_ptr();
         // SAFETY: 1. A queue, and a list of one event.
-        unsafe { self.runtime.calls.barrier(self.device, self.raw(), 1, first, nobody) }
+        unsafe { self.calls.barrier(self.device, self.raw(), 1, first, nobody) }
     }
 
     fn synchronize(&self) -> Result<(), Error> {
         // SAFETY: 1. A queue.
-        unsafe { self.runtime.calls.finish(self.device, self.raw()) }
+        unsafe { self.calls.finish(self.device, self.raw()) }
     }
 
     /// An event can only be used in its context.

@@ -1,13 +1,14 @@
 //! The loaded OpenCL library and its devices: [`Runtime`].
 
-use core::ptr;
+use core::ptr::{self, NonNull};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::vec;
 use std::vec::Vec;
 
 use super::queue::OpenClQueue;
-use super::sys::{Calls, Ref};
+use super::sys::{Calls, Object, Ref};
+use crate::backend::StreamHandle;
 use crate::backend::lazy_library::Loaded;
 use crate::device::Device;
 use crate::error::Error;
@@ -29,6 +30,8 @@ const NOT_FOUND: i32 = -1;
 const NO_PLATFORM: i32 = -1001;
 /// `CL_DEVICE_PARENT_DEVICE`.
 const PARENT: u32 = 0x1042;
+/// `CL_QUEUE_DEVICE`.
+const QUEUE_DEVICE: u32 = 0x1091;
 
 /// OpenCL's library, and its devices, indexed by device id.
 #[derive(Debug)]
@@ -159,8 +162,34 @@ impl Runtime {
             unsafe { calls.create_context(device, ptr::null(), 1, first, nothing, nothing) }?;
         // SAFETY: 1. A device of the context; without properties the queue is in order.
         let queue = unsafe { calls.create_queue(device, context.raw(), found.raw, 0) }?;
-        let queue = OpenClQueue::new(self, device, queue)?;
+        let queue = OpenClQueue::new(self.calls, device, queue)?;
         Ok(found.queue.get_or_init(|| queue).clone())
+    }
+
+    /// Borrows the queue behind a handle, if it belongs to the device.
+    ///
+    /// # Safety
+    ///
+    /// 1. `handle` is NULL or a `cl_command_queue` that is alive.
+    pub(super) unsafe fn borrow_queue(
+        &self,
+        device: Device,
+        handle: StreamHandle,
+    ) -> Result<OpenClQueue, Error> {
+        let (calls, rule) = (self.calls, "send a `cl_command_queue`");
+        let refused = Error::StreamRefused { device, stream: Some(0), rule };
+        let raw = NonNull::new(handle.as_ptr()).ok_or(refused)?;
+        // SAFETY: 1. A queue, by our caller's 1; every queue has a device.
+        let of: Ref = unsafe { calls.ask(device, Calls::queue_info, raw.as_ptr(), QUEUE_DEVICE) }?;
+        // SAFETY: 1. A device.
+        if unsafe { self.number_of(of) } != Some(device) {
+            return Err(Error::Unsupported { device, what: "queue of another device" });
+        }
+        // SAFETY: 1. A queue, by our caller's 1.
+        unsafe { calls.retain_queue(device, raw.as_ptr()) }?;
+        // SAFETY: 1. It was just retained.
+        let queue = unsafe { Object::new(calls, device, raw, Calls::release_queue) };
+        OpenClQueue::new(calls, device, queue)
     }
 }
 
