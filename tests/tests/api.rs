@@ -17,7 +17,7 @@ const PLAIN: [&str; 6] = ["Attributes", "Complex", "Extent", "Lanes", "MemoryRef
 /// nowhere.
 const NUMBERS: [&str; 5] = [
     "backend::gpu::runtime::Vendor::attributes",
-    "backend::memory::PointerAttributes::attributes",
+    "backend::pointer_attributes::PointerAttributes::attributes",
     "backend::oneapi::usm::OneApi::recognize",
     "backend::backends::Backends::attributes",
     "backend::stream::StreamHandle::from_ptr",

@@ -5,8 +5,11 @@ use core::alloc::Layout;
 use core::ffi::c_void;
 use core::ptr::NonNull;
 
-use super::memory::{Allocator, AllocatorOf, Memcpy, MemcpyOf, MemoryRef};
+use super::allocator::Allocator;
+use super::memcpy::Memcpy;
+use super::memory::MemoryRef;
 use super::runtime::AllocateTensor;
+use super::runtime::{AllocatorOf, MemcpyOf};
 use super::{Backend, NoStream, StreamHandle, StreamRules, WorkStream, host};
 use crate::device::Device;
 use crate::error::Error;

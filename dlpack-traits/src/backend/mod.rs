@@ -16,6 +16,7 @@
 //! Some(AllocatorOf::THIS)`), so that a set of backends can be queried at run time and a
 //! buffer can be freed without a bound on its backend.
 
+mod allocator;
 #[cfg(any(feature = "vulkan", feature = "webgpu"))]
 mod append_list;
 mod backends;
@@ -40,11 +41,13 @@ mod lazy_library;
     feature = "webgpu"
 ))]
 mod library;
+mod memcpy;
 mod memory;
 #[cfg(feature = "oneapi")]
 mod oneapi;
 #[cfg(feature = "opencl")]
 mod opencl;
+mod pointer_attributes;
 mod prototype;
 #[cfg(any(feature = "vulkan", feature = "webgpu"))]
 mod reentrant_lock;
@@ -59,8 +62,8 @@ mod stream_rules;
 mod vulkan;
 #[cfg(feature = "webgpu")]
 mod webgpu;
-mod work_stream;
 
+pub use allocator::Allocator;
 pub use backends::{Backends, SyncFn};
 pub use buffer::{DeviceBuffer, FreeOrder};
 pub use check_device::check_device;
@@ -73,19 +76,18 @@ pub use gpu::{Cuda, CudaDriver};
 pub use gpu::{Gpu, GpuEvent, GpuStream};
 #[cfg(feature = "rocm")]
 pub use gpu::{HipRuntime, Rocm};
-pub use memory::{
-    Allocator, AllocatorOf, Attributes, AttributesOf, Memcpy, MemcpyOf, MemoryRef,
-    PointerAttributes,
-};
+pub use memcpy::Memcpy;
+pub use memory::{Attributes, MemoryRef};
 #[cfg(feature = "oneapi")]
 pub use oneapi::{OneApi, OneApiEvent, OneApiQueue, Usm, UsmKind};
 #[cfg(feature = "opencl")]
 pub use opencl::{OpenCl, OpenClEvent, OpenClMemory, OpenClQueue};
+pub use pointer_attributes::PointerAttributes;
 pub use prototype::Prototype;
 pub use registry::Registry;
 #[doc(hidden)]
 pub use runtime::AllocateTensor;
-pub use runtime::Backend;
+pub use runtime::{AllocatorOf, AttributesOf, Backend, MemcpyOf, WorkStream};
 pub use stream::{Event, NoStream, Stream, StreamHandle};
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 pub use stream_guard::StreamGuard;
@@ -94,7 +96,6 @@ pub use stream_rules::{HandleLifetime, StreamMeaning, StreamRules, SyncAction};
 pub use vulkan::{Vulkan, VulkanEvent, VulkanStream};
 #[cfg(feature = "webgpu")]
 pub use webgpu::{WebGpu, WebGpuEvent, WebGpuStream};
-pub use work_stream::WorkStream;
 
 #[cfg(feature = "pyo3")]
 pub(crate) use blocking::{BlockingHook, set_blocking_hook};

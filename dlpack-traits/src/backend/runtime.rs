@@ -1,11 +1,25 @@
-//! The runtime of a device, as a type: [`Backend`].
+//! The runtime of a device, as a type: [`Backend`], and what its items name in turn: a stream of
+//! it ([`WorkStream`]), and the proofs that it implements the optional traits ([`AllocatorOf`],
+//! [`MemcpyOf`], [`AttributesOf`]).
+//!
+//! The stream, its handle and its device are one value, so streams can be compared as
+//! numbers, a vendor's stream needs no function that returns its handle, and an export to
+//! the producer's own stream creates no object.
 
-use super::memory::{AllocatorOf, AttributesOf, MemcpyOf};
-use super::{Prototype, Stream, StreamHandle, StreamRules, WorkStream};
+use core::ffi::c_void;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+
+use super::memory::{Attributes, MemoryRef};
+use super::prototype::Prototype;
+use super::stream::{Stream, StreamHandle};
+use super::stream_rules::StreamRules;
 use crate::device::Device;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
 use crate::managed::ManagedTensor;
+use crate::stream::StreamArg;
 
 /// The runtime of one family of devices, as a type without values.
 ///
@@ -114,3 +128,144 @@ pub unsafe trait Backend: Sized + 'static {
 /// A function that allocates a tensor for a prototype.
 #[doc(hidden)]
 pub type AllocateTensor = fn(&Prototype<'_>) -> Result<ManagedTensor, Error>;
+
+/// A stream of a backend on which work is launched: the stream, its handle, and
+/// its device.
+pub struct WorkStream<B: Backend> {
+    device: Device,
+    handle: StreamHandle,
+    stream: B::Stream,
+}
+
+impl<B: Backend> WorkStream<B> {
+    /// The stream on which this thread currently works.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Backend::current_stream`].
+    pub fn current(device: Device) -> Result<Self, Error> {
+        B::current_stream(device)
+    }
+
+    /// Combines a stream with its handle and device.
+    ///
+    /// # Safety
+    ///
+    /// 1. As long as this value, its stream, or a clone of either lives, the stream
+    ///    may be used, and `handle` names it on every thread.
+    /// 2. It is a stream of `device`.
+    pub const unsafe fn new(device: Device, handle: StreamHandle, stream: B::Stream) -> Self {
+        Self { device, handle, stream }
+    }
+
+    /// Borrows the stream behind a handle.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Backend::borrow_stream`].
+    ///
+    /// # Safety
+    ///
+    /// 1. `handle` names a stream of `device`, on every thread, for as long as
+    ///    the result, its stream, or a clone of either lives. A buffer that is
+    ///    handed off to it may keep such a clone.
+    pub unsafe fn borrow(device: Device, handle: StreamHandle) -> Result<Self, Error> {
+        // SAFETY: 1. By our caller's 1, `handle` names such a stream for as
+        // long as the result is used.
+        let stream = unsafe { B::borrow_stream(device, handle) }?;
+        Ok(Self { device, handle, stream })
+    }
+
+    /// The device of the stream.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// The handle of the stream.
+    pub fn handle(&self) -> StreamHandle {
+        self.handle
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> &B::Stream {
+        &self.stream
+    }
+
+    /// The `stream` argument that a consumer on this stream passes to a
+    /// producer.
+    pub fn as_arg(&self) -> StreamArg<'_> {
+        match B::RULES.number_of(self.handle) {
+            // SAFETY: 1. By 1 of `new`, the handle names a stream of the device
+            // as long as `self` lives; the rules may have replaced it by a
+            // number that names the same stream.
+            Some(number) => unsafe { StreamArg::from_handle(number) },
+            None => StreamArg::unspecified(),
+        }
+    }
+
+    /// Waits on the host for all enqueued work.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stream::synchronize`].
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.stream.synchronize()
+    }
+}
+
+impl<B: Backend> Clone for WorkStream<B> {
+    fn clone(&self) -> Self {
+        Self { device: self.device, handle: self.handle, stream: self.stream.clone() }
+    }
+}
+
+impl<B: Backend> fmt::Debug for WorkStream<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {}", self.handle, self.device)
+    }
+}
+
+/// The type of [`Allocator::deallocate`](super::Allocator::deallocate).
+type Deallocate<B> = unsafe fn(&WorkStream<B>, NonNull<c_void>, usize) -> Result<(), Error>;
+
+/// Defines a struct whose value proves that a backend implements an optional trait.
+macro_rules! proof {
+    ($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty),+ $(,)? }) => {
+        $(#[$doc])*
+        pub struct $name<B: Backend> {
+            $(pub(super) $field: $type,)+
+            pub(super) of: PhantomData<fn() -> B>,
+        }
+
+        impl<B: Backend> fmt::Debug for $name<B> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), "::THIS"))
+            }
+        }
+    };
+}
+
+proof! {
+    /// Proof that a backend implements [`Allocator`](super::Allocator): the value of [`Backend::ALLOCATOR`].
+    AllocatorOf {
+        allocate: fn(&WorkStream<B>, usize) -> Result<NonNull<c_void>, Error>,
+        deallocate: Deallocate<B>,
+        deallocate_after_all: Deallocate<B>,
+    }
+}
+
+proof! {
+    /// Proof that a backend implements [`Memcpy`](super::Memcpy): the value of [`Backend::MEMCPY`].
+    MemcpyOf {
+        copy: unsafe fn(&WorkStream<B>, MemoryRef, MemoryRef, usize) -> Result<(), Error>,
+    }
+}
+
+proof! {
+    /// Proof that a backend implements
+    /// [`PointerAttributes`](super::PointerAttributes): the value of
+    /// [`Backend::ATTRIBUTES`].
+    AttributesOf {
+        attributes: fn(*const c_void, Device) -> Result<Attributes, Error>,
+    }
+}

@@ -4,7 +4,8 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use super::memory::{MemcpyOf, MemoryRef};
+use super::memory::MemoryRef;
+use super::runtime::MemcpyOf;
 use super::{Backend, Stream, WorkStream, deferred_free};
 use crate::device::Device;
 use crate::error::Error;

@@ -25,7 +25,7 @@ pub use rocm::{HipRuntime, Rocm};
 use runtime::{Vendor, runtime};
 pub use stream::{GpuEvent, GpuStream};
 
-use crate::backend::memory::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::runtime::{AllocatorOf, AttributesOf, MemcpyOf};
 use crate::backend::stream_guard;
 use crate::backend::{Backend, StreamHandle, StreamRules, WorkStream};
 use crate::device::Device;

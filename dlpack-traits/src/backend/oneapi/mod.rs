@@ -15,7 +15,7 @@ pub use queue::{OneApiEvent, OneApiQueue};
 use runtime::runtime;
 pub use usm::{Usm, UsmKind};
 
-use crate::backend::memory::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::runtime::{AllocatorOf, AttributesOf, MemcpyOf};
 use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{Backend, StreamHandle, WorkStream};
 use crate::device::Device;

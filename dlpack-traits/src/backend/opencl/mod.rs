@@ -15,7 +15,7 @@ pub use memory::OpenClMemory;
 pub use queue::{OpenClEvent, OpenClQueue};
 use runtime::runtime;
 
-use crate::backend::memory::{AllocatorOf, MemcpyOf};
+use crate::backend::runtime::{AllocatorOf, MemcpyOf};
 use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{Backend, StreamHandle, WorkStream};
 use crate::device::Device;

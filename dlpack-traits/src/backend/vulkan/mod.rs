@@ -23,7 +23,7 @@ use ash::vk;
 
 use self::devices::Known;
 pub use self::stream::{VulkanEvent, VulkanStream};
-use crate::backend::memory::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::runtime::{AllocatorOf, AttributesOf, MemcpyOf};
 use crate::backend::{Backend, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;

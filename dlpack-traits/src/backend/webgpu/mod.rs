@@ -21,7 +21,7 @@ use self::queue::Known;
 pub use self::queue::{WebGpuEvent, WebGpuStream};
 use self::sys::Calls;
 use crate::backend::append_list::AppendList;
-use crate::backend::memory::{AllocatorOf, MemcpyOf};
+use crate::backend::runtime::{AllocatorOf, MemcpyOf};
 use crate::backend::{Backend, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
