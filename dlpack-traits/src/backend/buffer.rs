@@ -44,11 +44,11 @@ use crate::stream::{StreamArg, Synchronize};
 /// # Ok::<(), dlpack_traits::Error>(())
 /// ```
 pub struct DeviceBuffer<B: Backend> {
-    memory: TryArc<Memory<B>>,
+    memory: TryArc<Allocation<B>>,
 }
 
 /// The memory, and its owner.
-struct Memory<B: Backend> {
+struct Allocation<B: Backend> {
     data: NonNull<c_void>,
     byte_len: usize,
     dtype: DataType,
@@ -76,11 +76,11 @@ pub enum FreeOrder {
     Immediate,
 }
 
-// SAFETY: `Memory` never dereferences the address; the value that owns the memory, and
+// SAFETY: `Allocation` never dereferences the address; the value that owns the memory, and
 // streams, are `Send`.
-unsafe impl<B: Backend> Send for Memory<B> {}
-// SAFETY: through `&Memory`, the address is only copied, and uses are recorded by atomics.
-unsafe impl<B: Backend> Sync for Memory<B> {}
+unsafe impl<B: Backend> Send for Allocation<B> {}
+// SAFETY: through `&Allocation`, the address is only copied, and uses are recorded by atomics.
+unsafe impl<B: Backend> Sync for Allocation<B> {}
 
 // The bounds are on the functions, so that the compiler reports a missing trait with the
 // messages of `on_unimplemented`.
@@ -216,7 +216,7 @@ impl<B: Backend> DeviceBuffer<B> {
         let owner = Owner::Value(ManuallyDrop::new(Box::new(owner)), freed);
         // If the allocation fails, the program aborts, as for the box above.
         Self::new(data, byte_len, dtype, stream, owner)
-            .unwrap_or_else(|_| alloc::alloc::handle_alloc_error(Layout::new::<Memory<B>>()))
+            .unwrap_or_else(|_| alloc::alloc::handle_alloc_error(Layout::new::<Allocation<B>>()))
     }
 
     fn new(
@@ -227,7 +227,7 @@ impl<B: Backend> DeviceBuffer<B> {
         owner: Owner<B>,
     ) -> Result<Self, Error> {
         let uses = ConsumerStreams::new();
-        let memory = Memory { data, byte_len, dtype, stream, uses, owner };
+        let memory = Allocation { data, byte_len, dtype, stream, uses, owner };
         Ok(Self { memory: TryArc::new(memory)? })
     }
 
@@ -275,7 +275,7 @@ impl<B: Backend> DeviceBuffer<B> {
     }
 }
 
-impl<B: Backend> Drop for Memory<B> {
+impl<B: Backend> Drop for Allocation<B> {
     /// Frees the memory after all uses. If the device failed, so that this order cannot be
     /// established, the memory is leaked, because freeing it too early would be undefined
     /// behaviour.
