@@ -1,9 +1,7 @@
 //! The layout of a tensor as a value: [`Layout`].
 
-use super::Describe;
 use super::amount::Amount;
 use super::order::Order;
-use super::shaped::Shaped;
 use crate::device::Device;
 use crate::dims::{AsDims, Dim, Dims};
 use crate::dtype::DataType;
@@ -50,25 +48,6 @@ pub(super) enum Strides<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// Writes the layout into a slot.
-    #[inline]
-    pub(super) fn describe(self, out: Describe<'a>) -> Shaped<'a> {
-        let Self { shape, strides, offset, len, dtype, device, padded } = self;
-        let shaped = match shape.as_borrowed() {
-            Some(shape) => out.shape(shape),
-            None => out.shape_from(&shape),
-        };
-        let shaped = match strides {
-            Strides::Compact { order, pitch } => Shaped { pitch, ..shaped.order(order) },
-            Strides::Elements(strides) => match strides.as_borrowed() {
-                Some(strides) => shaped.strides(strides),
-                None => shaped.strides_from(&strides),
-            },
-            Strides::Bytes(strides) => shaped.byte_strides(&strides),
-        };
-        Shaped { offset, len, dtype, device, padded, ..shaped }
-    }
-
     /// Contiguous elements in row-major (C) order.
     ///
     /// # Errors

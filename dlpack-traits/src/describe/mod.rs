@@ -9,6 +9,7 @@ mod amount;
 mod as_layout;
 mod bytes;
 mod check;
+mod description;
 mod layout;
 mod lists;
 mod order;
@@ -21,6 +22,7 @@ mod units;
 mod walk;
 
 pub use as_layout::AsLayout;
+pub use description::{Description, DescriptionMut};
 pub use layout::Layout;
 pub use order::Order;
 pub use shaped::Shaped;
@@ -33,11 +35,8 @@ pub(crate) use walk::Reach;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-use crate::device::Device;
 use crate::dims::{AsDims, Dim};
-use crate::dtype::DataType;
 use crate::error::Error;
-use crate::ffi::DLTensor;
 
 use lists::Lists;
 
@@ -106,7 +105,20 @@ impl<'a> Describe<'a> {
     /// Sets all attributes from a [`Layout`].
     #[inline]
     pub fn layout(self, layout: Layout<'a>) -> Shaped<'a> {
-        layout.describe(self)
+        let Layout { shape, strides, offset, len, dtype, device, padded } = layout;
+        let shaped = match shape.as_borrowed() {
+            Some(shape) => self.shape(shape),
+            None => self.shape_from(&shape),
+        };
+        let shaped = match strides {
+            layout::Strides::Compact { order, pitch } => Shaped { pitch, ..shaped.order(order) },
+            layout::Strides::Elements(strides) => match strides.as_borrowed() {
+                Some(strides) => shaped.strides(strides),
+                None => shaped.strides_from(&strides),
+            },
+            layout::Strides::Bytes(strides) => shaped.byte_strides(&strides),
+        };
+        Shaped { offset, len, dtype, device, padded, ..shaped }
     }
 
     /// Ends the description with an error: the value in its current state is not a tensor.
@@ -117,109 +129,13 @@ impl<'a> Describe<'a> {
     }
 }
 
-/// A described and validated tensor: the result of an implementation of
-/// [`DLPackExport`](crate::DLPackExport).
-///
-/// It is also a view of the tensor in the slot where it was described, and costs less than
-/// a [`TensorView`](crate::TensorView), which can be moved.
-///
-/// ```
-/// use dlpack_traits::{DataRef, Slot};
-///
-/// let mut slot = Slot::new();
-/// let matrix = slot.describe().shape(&[2, 3]).data(DataRef::from_slice(&[0.5_f32; 6]))?;
-/// assert_eq!(matrix.strides(), [3, 1]);
-/// let c_struct = matrix.dl_tensor();
-/// assert_eq!(c_struct.ndim, 2);
-/// # Ok::<(), dlpack_traits::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct Description<'a> {
-    checked: Checked<'a>,
-}
-
-impl<'a> Description<'a> {
+impl Slot {
+    /// Starts the description of a tensor in this slot. It replaces an earlier one.
     #[inline(always)]
-    pub(crate) fn new(checked: Checked<'a>) -> Self {
-        Self { checked }
-    }
-
-    /// Marks the tensor READ_ONLY, even if the storage allows writing.
-    #[inline]
-    #[must_use]
-    pub fn into_read_only(mut self) -> Self {
-        self.checked.facts.set_read_only();
-        self
-    }
-
-    /// Shape: the size of each dimension, in elements.
-    #[inline]
-    pub fn shape(&self) -> &[i64] {
-        self.checked.described.shape()
-    }
-
-    /// Strides, in elements; they are always present.
-    #[inline]
-    pub fn strides(&self) -> &[i64] {
-        self.checked.described.strides()
-    }
-
-    /// Type of the elements.
-    #[inline]
-    pub fn dtype(&self) -> DataType {
-        self.dl_tensor().dtype.into()
-    }
-
-    /// Device of the memory.
-    #[inline]
-    pub fn device(&self) -> Device {
-        self.dl_tensor().device.into()
-    }
-
-    /// Whether consumers must not write.
-    #[inline]
-    pub fn is_read_only(&self) -> bool {
-        self.checked.facts.is_read_only()
-    }
-
-    /// Borrows the tensor as the C struct.
-    #[inline]
-    pub fn dl_tensor(&self) -> &DLTensor {
-        self.checked.described.tensor()
-    }
-
-    #[inline(always)]
-    pub(crate) fn into_checked(self) -> Checked<'a> {
-        self.checked
-    }
-
-    #[inline(always)]
-    pub(crate) fn checked(&self) -> &Checked<'a> {
-        &self.checked
-    }
-}
-
-/// A [`Description`] of memory that may be lent for writing.
-#[derive(Debug)]
-pub struct DescriptionMut<'a> {
-    checked: Checked<'a>,
-}
-
-impl<'a> DescriptionMut<'a> {
-    #[inline(always)]
-    pub(crate) fn new(checked: Checked<'a>) -> Self {
-        Self { checked }
-    }
-
-    #[inline(always)]
-    pub(crate) fn into_checked(self) -> Checked<'a> {
-        self.checked
-    }
-}
-
-impl<'a> From<Description<'a>> for DescriptionMut<'a> {
-    #[inline(always)]
-    fn from(description: Description<'a>) -> Self {
-        Self { checked: description.checked }
+    pub fn describe(&mut self) -> Describe<'_> {
+        self.reset();
+        // SAFETY: 1. The slot is mutably borrowed for the lifetime of the result.
+        // 2. `Slot::new` initialised its spill.
+        unsafe { Describe::at(NonNull::from(self)) }
     }
 }

@@ -5,12 +5,10 @@ use super::lists::Lists;
 use super::order::Order;
 use super::slot::INLINE;
 use super::walk::Reach;
-use super::{Description, DescriptionMut};
 use crate::device::Device;
 use crate::dims::{AsDims, Dim};
 use crate::dtype::DataType;
 use crate::error::Error;
-use crate::storage::{DataMut, DataRef};
 use crate::strides::{self, MAX_NDIM};
 
 /// A tensor whose shape is described, and whose memory is not given yet; see
@@ -277,30 +275,6 @@ impl<'a> Shaped<'a> {
     #[inline(always)]
     pub fn read_only(self) -> Self {
         Self { read_only: true, ..self }
-    }
-
-    /// Sets the memory, lent for reading or for sharing, and validates the description.
-    ///
-    /// # Errors
-    ///
-    /// Any [`Error`] except those of exporting and copying: every element must lie inside
-    /// the memory and be aligned, ranks must agree, and the element type must be defined by
-    /// the standard and fit the storage.
-    #[inline(always)]
-    pub fn data(self, data: DataRef<'a>) -> Result<Description<'a>, Error> {
-        self.check(data.memory_ref(), Description::new)
-    }
-
-    /// As [`data`](Self::data), for memory that is lent with the most access that the
-    /// storage can grant.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`data`](Self::data).
-    #[inline(always)]
-    #[expect(clippy::needless_pass_by_value, reason = "there is one loan of it at a time")]
-    pub fn data_mut(self, data: DataMut<'a>) -> Result<DescriptionMut<'a>, Error> {
-        self.check(data.memory_ref(), DescriptionMut::new)
     }
 
     /// Ends the description with this error, unless there was an error before.

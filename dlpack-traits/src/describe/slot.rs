@@ -11,8 +11,6 @@ use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLTensor};
 use crate::strides::MAX_NDIM;
 
-use super::Describe;
-
 /// The maximum number of dimensions that a slot stores without an allocation.
 pub(crate) const INLINE: usize = 8;
 
@@ -68,17 +66,14 @@ impl Slot {
         }
     }
 
-    /// Starts the description of a tensor in this slot. It replaces an earlier one.
+    /// Ends an earlier description of a tensor in this slot.
     #[inline(always)]
-    pub fn describe(&mut self) -> Describe<'_> {
+    pub(super) fn reset(&mut self) {
         if self.spill.is_some() {
             // SAFETY: 1. `new` initialised the spill, and the slot is mutably borrowed. 2.
             // By its lifetime an earlier description of a tensor here has ended.
-            unsafe { Self::clear(NonNull::from(&mut *self)) }
+            unsafe { Self::clear(NonNull::from(self)) }
         }
-        // SAFETY: 1. The slot is mutably borrowed for the lifetime of the result.
-        // 2. `new` initialised its spill.
-        unsafe { Describe::at(NonNull::from(self)) }
     }
 
     /// Frees the spill, if there is one.

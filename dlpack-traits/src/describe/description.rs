@@ -1,0 +1,142 @@
+//! A described and validated tensor: [`Description`], [`DescriptionMut`].
+
+use super::check::Checked;
+use super::shaped::Shaped;
+use crate::device::Device;
+use crate::dtype::DataType;
+use crate::error::Error;
+use crate::ffi::DLTensor;
+use crate::storage::{DataMut, DataRef};
+
+/// A described and validated tensor: the result of an implementation of
+/// [`DLPackExport`](crate::DLPackExport).
+///
+/// It is also a view of the tensor in the slot where it was described, and costs less than
+/// a [`TensorView`](crate::TensorView), which can be moved.
+///
+/// ```
+/// use dlpack_traits::{DataRef, Slot};
+///
+/// let mut slot = Slot::new();
+/// let matrix = slot.describe().shape(&[2, 3]).data(DataRef::from_slice(&[0.5_f32; 6]))?;
+/// assert_eq!(matrix.strides(), [3, 1]);
+/// let c_struct = matrix.dl_tensor();
+/// assert_eq!(c_struct.ndim, 2);
+/// # Ok::<(), dlpack_traits::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Description<'a> {
+    checked: Checked<'a>,
+}
+
+impl<'a> Description<'a> {
+    #[inline(always)]
+    pub(crate) fn new(checked: Checked<'a>) -> Self {
+        Self { checked }
+    }
+
+    /// Marks the tensor READ_ONLY, even if the storage allows writing.
+    #[inline]
+    #[must_use]
+    pub fn into_read_only(mut self) -> Self {
+        self.checked.facts.set_read_only();
+        self
+    }
+
+    /// Shape: the size of each dimension, in elements.
+    #[inline]
+    pub fn shape(&self) -> &[i64] {
+        self.checked.described.shape()
+    }
+
+    /// Strides, in elements; they are always present.
+    #[inline]
+    pub fn strides(&self) -> &[i64] {
+        self.checked.described.strides()
+    }
+
+    /// Type of the elements.
+    #[inline]
+    pub fn dtype(&self) -> DataType {
+        self.dl_tensor().dtype.into()
+    }
+
+    /// Device of the memory.
+    #[inline]
+    pub fn device(&self) -> Device {
+        self.dl_tensor().device.into()
+    }
+
+    /// Whether consumers must not write.
+    #[inline]
+    pub fn is_read_only(&self) -> bool {
+        self.checked.facts.is_read_only()
+    }
+
+    /// Borrows the tensor as the C struct.
+    #[inline]
+    pub fn dl_tensor(&self) -> &DLTensor {
+        self.checked.described.tensor()
+    }
+
+    #[inline(always)]
+    pub(crate) fn into_checked(self) -> Checked<'a> {
+        self.checked
+    }
+
+    #[inline(always)]
+    pub(crate) fn checked(&self) -> &Checked<'a> {
+        &self.checked
+    }
+}
+
+/// A [`Description`] of memory that may be lent for writing.
+#[derive(Debug)]
+pub struct DescriptionMut<'a> {
+    checked: Checked<'a>,
+}
+
+impl<'a> DescriptionMut<'a> {
+    #[inline(always)]
+    pub(crate) fn new(checked: Checked<'a>) -> Self {
+        Self { checked }
+    }
+
+    #[inline(always)]
+    pub(crate) fn into_checked(self) -> Checked<'a> {
+        self.checked
+    }
+}
+
+impl<'a> From<Description<'a>> for DescriptionMut<'a> {
+    #[inline(always)]
+    fn from(description: Description<'a>) -> Self {
+        Self { checked: description.checked }
+    }
+}
+
+impl<'a> Shaped<'a> {
+    /// Sets the memory, lent for reading or for sharing, and validates the description.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Error`] except those of exporting and copying: every element must lie inside
+    /// the memory and be aligned, ranks must agree, and the element type must be defined by
+    /// the standard and fit the storage.
+    #[inline(always)]
+    pub fn data(self, data: DataRef<'a>) -> Result<Description<'a>, Error> {
+        self.check(data.memory_ref(), Description::new)
+    }
+
+    /// As [`data`](Self::data), for memory that is lent with the most access that the
+    /// storage can grant.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`data`](Self::data).
+    #[inline(always)]
+    #[expect(clippy::needless_pass_by_value, reason = "there is one loan of it at a time")]
+    pub fn data_mut(self, data: DataMut<'a>) -> Result<DescriptionMut<'a>, Error> {
+        self.check(data.memory_ref(), DescriptionMut::new)
+    }
+}
