@@ -6,6 +6,7 @@
 mod access;
 mod aligned_buf;
 mod data;
+mod erase;
 mod memory;
 mod room;
 mod shared_buffer;

@@ -1,13 +1,14 @@
 //! A reference-counted value whose allocation may fail: [`TryArc`].
 
+use alloc::alloc::alloc;
 use alloc::boxed::Box;
+use core::alloc::Layout;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
-use super::shared_owner::try_place;
 use crate::atomic::{AtomicUsize, Ordering};
 use crate::error::Error;
 
@@ -164,6 +165,18 @@ impl<T: fmt::Debug> fmt::Debug for TryArc<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
+}
+
+/// `Box::new_uninit` that reports a failed allocation.
+#[inline(always)]
+pub(super) fn try_place<S>() -> Option<Box<MaybeUninit<S>>> {
+    if size_of::<S>() == 0 {
+        return Some(Box::new_uninit());
+    }
+    // SAFETY: its size is not zero.
+    let place = NonNull::new(unsafe { alloc(Layout::new::<S>()) })?;
+    // SAFETY: the memory was allocated with the layout of an `S`, and may be uninitialised.
+    Some(unsafe { Box::from_raw(place.cast::<MaybeUninit<S>>().as_ptr()) })
 }
 
 #[cfg(test)]
