@@ -22,6 +22,7 @@ mod fallback;
 #[cfg(test)]
 mod golden;
 mod hygiene;
+mod item;
 mod message;
 mod meta;
 mod model;

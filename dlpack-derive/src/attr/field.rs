@@ -8,8 +8,9 @@ use syn::{ExprPath, Field, Variant};
 use super::value::{self, RawLen};
 use super::{Once, Spanned, expect_no_value};
 use crate::ctxt::Ctxt;
+use crate::item::{Item, Value};
 use crate::message;
-use crate::meta::{self, Item, Value};
+use crate::meta;
 use crate::symbol::{self, Role, Unit, Units};
 
 /// A role that a field is marked with.

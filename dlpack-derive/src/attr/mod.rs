@@ -15,8 +15,8 @@ pub(crate) use value::{ConstDType, ConstOrder, WrittenDim, krate};
 use proc_macro2::Ident;
 
 use crate::ctxt::Ctxt;
+use crate::item::Item;
 use crate::message;
-use crate::meta::Item;
 
 /// A value and the key that it belongs to.
 pub(crate) struct Spanned<T> {

@@ -7,7 +7,8 @@ use syn::{LitInt, Path};
 use super::Once;
 use super::value::{self, ConstDType, ConstOrder};
 use crate::ctxt::Ctxt;
-use crate::meta::{self, Item, Value};
+use crate::item::{Item, Value};
+use crate::meta;
 use crate::{message, symbol};
 
 /// The requirements on a tensor. The tensor must match one entry of each list

@@ -13,8 +13,8 @@ use syn::{
 
 use crate::companion::names;
 use crate::ctxt::Ctxt;
+use crate::item::{Item, Value};
 use crate::message;
-use crate::meta::{Item, Value};
 use crate::symbol::{self, Unit};
 
 /// A number in a list, as written.

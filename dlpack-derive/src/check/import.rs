@@ -2,7 +2,7 @@
 
 use syn::GenericParam;
 
-use super::role_field;
+use super::role_field::role_field;
 use super::tensor::known_dtype;
 use crate::ast::{Body, Field, Input, Variant};
 use crate::attr::{ConstDType, StructAttrs};

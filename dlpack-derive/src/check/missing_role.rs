@@ -9,7 +9,7 @@ use syn::{Ident, Member};
 
 use super::lookalike::{LooksLike, looks_like};
 use super::numbers::{Holds, holds};
-use super::role_field;
+use super::role_field::role_field;
 use super::roles::Roles;
 use super::types;
 use crate::ast::Field;

@@ -4,6 +4,7 @@ mod import;
 mod lookalike;
 mod missing_role;
 mod numbers;
+mod role_field;
 mod roles;
 mod tensor;
 mod transparent;
@@ -16,7 +17,7 @@ use crate::attr::StructAttrs;
 use crate::bounds::Params;
 use crate::ctxt::Ctxt;
 use crate::message;
-use crate::model::{Access, Data, Dropped, Kind, Layout, Model, RoleField};
+use crate::model::{Access, Data, Dropped, Kind, Layout, Model};
 use crate::symbol::Role;
 
 pub(crate) use import::{check as import, layout as import_layout};
@@ -72,10 +73,6 @@ pub(crate) fn layout<'a>(
         Body::Struct { fields, .. } => tensor::layout(cx, input, fields, attrs),
         Body::Enum(_) => None,
     }
-}
-
-fn role_field<'a>(field: &'a Field<'a>) -> RoleField<'a> {
-    RoleField { member: &field.member, ty: field.ty }
 }
 
 /// The types of fields that the deleter drops and that must be `Send + 'static` by

@@ -6,6 +6,7 @@
 
 use syn::Ident;
 
+use super::role_field::role_field;
 use crate::ast::Field;
 use crate::ctxt::Ctxt;
 use crate::message;
@@ -23,7 +24,7 @@ pub(super) struct Taken<'a> {
 
 impl<'a> Taken<'a> {
     pub(super) fn role_field(&self) -> RoleField<'a> {
-        super::role_field(self.field)
+        role_field(self.field)
     }
 
     /// The token to which errors point: the attribute, or else the name.

@@ -4,7 +4,7 @@ use syn::ext::IdentExt as _;
 use syn::{Ident, Member};
 
 use super::missing_role::Unsaid;
-use super::role_field;
+use super::role_field::role_field;
 use super::roles::{Roles, Taken};
 use super::types;
 use crate::ast::{Field, Input};

@@ -2,7 +2,7 @@
 
 use proc_macro2::Span;
 
-use super::role_field;
+use super::role_field::role_field;
 use crate::ast::{Field, Input, Variant};
 use crate::attr::StructAttrs;
 use crate::ctxt::Ctxt;

@@ -6,7 +6,8 @@ use syn::{Attribute, DeriveInput, Path};
 use super::{message, symbol};
 use crate::attr;
 use crate::ctxt::Ctxt;
-use crate::meta::{self, Item};
+use crate::item::Item;
+use crate::meta;
 
 /// The item, variant or field with the attributes.
 pub(super) struct Node<'a> {

@@ -11,7 +11,7 @@ use super::attrs::{Node, Words};
 use super::names::{self, Named};
 use super::{finish, message, scope, symbol};
 use crate::ctxt::Ctxt;
-use crate::meta::{Item, Value};
+use crate::item::{Item, Value};
 use crate::symbol::Direction;
 
 /// A variant and its meaning.

@@ -6,7 +6,8 @@ use syn::Type;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 
-use super::{asserts, filled, local};
+use super::asserts;
+use super::tokens::{filled, local};
 use crate::attr::{ConstDType, ConstOrder, Require};
 use crate::bounds;
 use crate::model::{

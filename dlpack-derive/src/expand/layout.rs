@@ -5,7 +5,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{ExprPath, Generics};
 
-use super::{borrowed, local};
+use super::tokens::{borrowed, local};
 use crate::bounds::Params;
 use crate::model::{DType, Dim, Layout, Order, Placement, RoleField, Shape, Steps};
 use crate::symbol::Unit;

@@ -8,18 +8,23 @@ mod asserts;
 mod from_layout;
 mod import;
 mod layout;
+mod methods;
 mod tensor;
+mod tokens;
 mod transparent;
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens as _, quote, quote_spanned};
-use syn::{Generics, Ident, Member, Path, WherePredicate};
+use quote::{quote, quote_spanned};
+use syn::{Generics, Ident, Path, WherePredicate};
 
 pub(crate) use from_layout::from_layout;
 pub(crate) use import::import;
+pub(crate) use tokens::filled;
+
+use methods::Methods;
 
 use crate::bounds;
-use crate::model::{Access, Kind, Layout, Model, RoleField};
+use crate::model::{Access, Kind, Layout, Model};
 
 /// The impls for a struct, in their own scope.
 pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
@@ -78,21 +83,6 @@ pub(crate) fn private(krate: Option<&Path>) -> TokenStream {
     let version = env!("CARGO_PKG_VERSION").replace(['.', '-', '+'], "_");
     let version = Ident::new(&format!("dlpack_derive_{version}"), Span::call_site());
     quote!(#krate::__private::#version)
-}
-
-/// The bodies of the methods of the trait.
-struct Methods {
-    describe: TokenStream,
-    /// `None`: consumers may not write, which is the default of the trait.
-    describe_mut: Option<TokenStream>,
-    /// The storage, which `share` uses by default.
-    storage: Option<TokenStream>,
-    /// `None`: only work that the storage itself synchronizes.
-    sync_for: Option<TokenStream>,
-    share: Option<TokenStream>,
-    /// `None`: the default of the trait, with another owner. A newtype forwards it, because
-    /// the inner value may be exportable without an allocation.
-    to_dlpack_on: Option<TokenStream>,
 }
 
 /// The impl of the trait. Each method borrows only the fields that it uses.
@@ -167,41 +157,5 @@ fn export(model: &Model<'_>, methods: Methods) -> TokenStream {
             #share
             #to_dlpack_on
         }
-    }
-}
-
-/// A borrow of a field.
-fn borrowed(field: RoleField<'_>) -> TokenStream {
-    let member = field.member;
-    quote_spanned!(Span::mixed_site()=> &self.#member)
-}
-
-/// An identifier that the user's code cannot name.
-fn local(name: &str) -> Ident {
-    Ident::new(name, Span::mixed_site())
-}
-
-/// A struct expression for a variant or a struct with those values. The order of evaluation
-/// is unspecified.
-pub(crate) fn filled(path: &TokenStream, mut fields: Vec<(&Member, TokenStream)>) -> TokenStream {
-    let here = Span::mixed_site();
-    let index = |member: &Member| match member {
-        Member::Named(_) => None,
-        Member::Unnamed(index) => Some(index.index),
-    };
-    if fields.iter().all(|(member, _)| index(member).is_some()) {
-        fields.sort_by_key(|(member, _)| index(member));
-        let values = fields.iter().map(|(_, value)| value);
-        return quote_spanned!(here=> #path(#(#values),*));
-    }
-    let fields = fields.iter().map(|(member, value)| quote_spanned!(here=> #member: #value));
-    quote_spanned!(here=> #path { #(#fields),* })
-}
-
-/// A member in a pattern.
-fn in_pattern(member: &Member) -> TokenStream {
-    match member {
-        Member::Named(ident) => ident.to_token_stream(),
-        Member::Unnamed(index) => index.to_token_stream(),
     }
 }

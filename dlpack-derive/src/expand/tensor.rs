@@ -11,7 +11,8 @@ use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use super::layout::{self, Parts};
-use super::{Methods, borrowed};
+use super::methods::Methods;
+use super::tokens::borrowed;
 use crate::bounds;
 use crate::model::{Access, Data, Dim, Model, RoleField, Tensor};
 use crate::symbol::Unit;

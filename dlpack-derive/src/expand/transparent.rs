@@ -6,7 +6,8 @@ use quote::{quote, quote_spanned};
 use syn::Type;
 use syn::ext::IdentExt as _;
 
-use super::{Methods, borrowed, in_pattern};
+use super::methods::Methods;
+use super::tokens::{borrowed, in_pattern};
 use crate::bounds;
 use crate::model::{Access, Body, Model, RoleField, Variant};
 

@@ -6,7 +6,7 @@ use syn::{Error, Path};
 
 use super::{describe, listed, refusal};
 use crate::did_you_mean::similar;
-use crate::meta::{Item, Value};
+use crate::item::{Item, Value};
 use crate::symbol::{self, Unit};
 
 pub(crate) fn unknown_field_attribute(key: &Ident) -> Error {
