@@ -2,6 +2,7 @@
 //! and that the two crates are released together.
 
 mod architecture {
+    pub(crate) mod circles;
     pub(crate) mod imports;
 }
 
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use architecture::circles::Files;
 use architecture::imports::{module_of, modules_named, reexports};
 
 /// The layers of `dlpack-traits`, from the lowest. A module may name modules of lower
@@ -155,6 +157,26 @@ fn sideways_imports_form_no_cycle() {
         let before = edges.len();
         edges.retain(|edge| imported.contains(edge.0));
         assert!(edges.len() < before, "a cycle among {edges:?}");
+    }
+}
+
+/// No two files of one crate import each other, directly or through others: each can be
+/// read after the files that it imports.
+#[test]
+#[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
+fn files_import_each_other_in_no_circle() {
+    for (package, least) in [("dlpack-traits", 400), ("dlpack-derive", 80)] {
+        let source = workspace().join(package).join("src");
+        let mut paths = Vec::new();
+        rust_files(&source, &mut paths);
+        let files = paths.iter().map(|path| {
+            let inside = path.strip_prefix(&source).expect("inside");
+            (inside.to_string_lossy().replace('\\', "/"), read(path))
+        });
+        let files = Files::read(&files.collect::<Vec<_>>());
+        assert!(files.count() > least, "only {} imports in {package}", files.count());
+        let circles = files.circles();
+        assert!(circles.is_empty(), "circles in {package}:\n{}", circles.join("\n"));
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) fn module_of(inside: &Path) -> String {
 /// The code of a file: no comments, and nothing of its unit tests, which stand
 /// at the end of it.
 pub(crate) fn code_of(text: &str) -> String {
-    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text);
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
     // A `//` inside a string would cut a line short; a `crate::` behind it is
     // none that counts.
     text.lines().map(|line| line.split("//").next().unwrap_or(line)).collect::<Vec<_>>().join("\n")
