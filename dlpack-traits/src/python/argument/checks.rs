@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use super::tensor::ANY_RANK;
+use super::fixed_rank::ANY_RANK;
 use crate::error::Error;
 use crate::import::{ImportError, ImportedElement, ImportedTensor, cast};
 use crate::python::convert::quietly;

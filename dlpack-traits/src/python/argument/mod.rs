@@ -6,6 +6,7 @@ mod from_tensor;
 mod tensor;
 mod tensor_mut;
 
+pub use fixed_rank::ANY_RANK;
 pub use from_tensor::FromTensor;
-pub use tensor::{ANY_RANK, PyTensor};
+pub use tensor::PyTensor;
 pub use tensor_mut::PyTensorMut;

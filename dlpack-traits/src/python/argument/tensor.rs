@@ -9,12 +9,9 @@ use pyo3::Borrowed;
 use pyo3::prelude::*;
 
 use super::checks;
-use super::fixed_rank::{FixedRank, Rank};
+use super::fixed_rank::{ANY_RANK, FixedRank, Rank};
 use crate::element::Readable;
 use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
-
-/// The number of dimensions of a [`PyTensor`] that accepts every number of dimensions.
-pub const ANY_RANK: usize = usize::MAX;
 
 /// An array argument of a `#[pyfunction]` or a method: elements of type `T`, with `N`
 /// dimensions, in host memory.

@@ -9,8 +9,8 @@ use pyo3::Borrowed;
 use pyo3::prelude::*;
 
 use super::checks;
-use super::fixed_rank::{FixedRank, Rank};
-use super::tensor::{ANY_RANK, dims_of};
+use super::fixed_rank::{ANY_RANK, FixedRank, Rank};
+use super::tensor::dims_of;
 use crate::element::Readable;
 use crate::error::Error;
 use crate::import::{AnyElement, Elements, ElementsMut, ImportedElement, ImportedTensor};
