@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use api::sources::{Function, Sources};
 
 /// Structs with public fields: plain data, of which any value will do.
-const PLAIN: [&str; 6] = ["Attributes", "Complex", "Extent", "Lanes", "MemoryRef", "Version"];
+const PLAIN: [&str; 8] =
+    ["Attributes", "Complex", "Extent", "FromTensor", "Lanes", "MemoryRef", "Numpy", "Version"];
 
 /// Safe functions to which an address is a number that they pass on, and follow
 /// nowhere.

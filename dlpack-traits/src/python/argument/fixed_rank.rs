@@ -1,6 +1,7 @@
 //! The numbers of dimensions that the type of an argument can name: [`FixedRank`].
 
-/// The number of dimensions of a [`PyTensor`](super::PyTensor) that accepts every number of dimensions.
+/// The number of dimensions of a [`PyTensor`](super::PyTensor) that accepts every number of
+/// dimensions.
 pub const ANY_RANK: usize = usize::MAX;
 
 /// A number of dimensions.
