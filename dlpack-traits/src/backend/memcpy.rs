@@ -22,7 +22,7 @@ use crate::error::Error;
 )]
 pub unsafe trait Memcpy: Backend {
     /// Enqueues a copy of `byte_len` bytes, at least 1, on the stream. One of the places
-    /// may be on [`Device::CPU`].
+    /// may be on [`Device::CPU`](crate::Device::CPU).
     ///
     /// # Errors
     ///

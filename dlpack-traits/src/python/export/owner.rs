@@ -89,8 +89,7 @@ impl fmt::Debug for PyOwner {
 }
 
 /// Exports the tensor of an object with the Python object as the owner, if
-/// [`Class::share_or`]
-/// stored `NotShareable`.
+/// [`Class::share_or`] stored `NotShareable`.
 ///
 /// # Safety
 ///
