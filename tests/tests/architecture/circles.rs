@@ -108,7 +108,9 @@ impl Files {
         loop {
             let before: usize = edges.values().map(BTreeMap::len).sum();
             let importing: BTreeSet<&Names> = edges.keys().copied().collect();
-            edges.values_mut().for_each(|to| to.retain(|file, _| importing.contains(file)));
+            for to in edges.values_mut() {
+                to.retain(|file, _| importing.contains(file));
+            }
             let imported: BTreeSet<&Names> =
                 edges.values().flat_map(|to| to.keys().copied()).collect();
             edges.retain(|file, to| imported.contains(file) && !to.is_empty());
@@ -232,37 +234,20 @@ impl<'a> Reader<'a> {
         // The imports first: paths may begin with an imported name.
         let mut code = Vec::new();
         let mut at = 0;
-        let mut public = false;
         while let Some(&token) = tokens.get(at) {
             match token {
-                "use" if !matches!(tokens.get(at + 1), Some(&("<" | ","))) => {
-                    let end = tokens[at..].iter().position(|&token| token == ";");
-                    let end = end.map_or(tokens.len(), |end| at + end);
+                // `+ use<'a>` is a bound.
+                "use" if tokens.get(at + 1) != Some(&"<") => {
+                    // The end of `pub`, or of `pub(crate)`.
+                    let public = matches!(tokens[..at].last(), Some(&("pub" | ")")));
+                    let len = tokens[at..].iter().position(|&token| token == ";");
+                    let end = len.map_or(tokens.len(), |len| at + len);
                     self.tree(&[], &tokens[at + 1..end], public);
-                    public = false;
                     at = end;
                 }
+                // A declaration of a child does not use it.
                 "mod" if tokens.get(at + 2) == Some(&";") => at += 2,
-                _ => {
-                    public = token == "pub" || (public && !matches!(token, ";" | "}"));
-                    if !matches!(tokens.get(at + 1), Some(&"use"))
-                        && matches!(
-                            token,
-                            "fn" | "struct"
-                                | "enum"
-                                | "trait"
-                                | "const"
-                                | "static"
-                                | "type"
-                                | "mod"
-                                | "impl"
-                                | "{"
-                        )
-                    {
-                        public = false;
-                    }
-                    code.push(token);
-                }
+                _ => code.push(token),
             }
             at += 1;
         }
