@@ -3,6 +3,7 @@
 mod axes;
 mod part;
 mod pieces;
+mod row;
 mod source;
 mod tiled;
 #[cfg(feature = "pyo3")]

@@ -1,47 +1,13 @@
 //! The order of a copy: [`Part`] visits runs of bytes row by row, and by tiles where that is
 //! kind to the cache.
 
-use core::ops::Range;
-
 use super::axes::{Axis, signed};
+use super::row::Row;
 use super::source::{Source, Target};
 
 /// Rows in a tile, and runs in each row of it: so many cache lines are in use at once. 16
 /// lines stay in the first-level cache also if their addresses are a power of two apart.
 pub(super) const TILE: usize = 16;
-
-/// Some runs at equal distances in the tensor, which are contiguous in the buffer.
-#[derive(Clone, Copy)]
-pub(super) struct Row {
-    /// Bytes from the first element of the tensor to the first run.
-    pub(super) position: isize,
-    /// Bytes from each run to the next in the tensor.
-    pub(super) step: isize,
-    /// Bytes from the start of the buffer to the first run.
-    pub(super) at: usize,
-    /// Number of runs.
-    pub(super) count: usize,
-}
-
-impl Row {
-    /// The bytes of the row in the buffer.
-    #[inline(always)]
-    fn range(self, run: usize) -> Option<Range<usize>> {
-        Some(self.at..self.at.checked_add(self.count.checked_mul(run)?)?)
-    }
-
-    /// The part of the buffer for the row; `None` if the buffer is too small.
-    #[inline(always)]
-    pub(super) fn part(self, run: usize, to: &mut [u8]) -> Option<&mut [u8]> {
-        to.get_mut(self.range(run)?)
-    }
-
-    /// The part of the buffer that the row is read from; `None` if the buffer is too small.
-    #[inline(always)]
-    pub(super) fn part_of(self, run: usize, from: &[u8]) -> Option<&[u8]> {
-        from.get(self.range(run)?)
-    }
-}
 
 /// Some of the runs of a copy.
 #[derive(Clone, Copy, Debug)]

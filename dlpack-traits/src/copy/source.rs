@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::slice;
 
-use super::part::Row;
+use super::row::Row;
 use crate::byte_atomic;
 use crate::storage::{Access, AlignedBuf};
 use crate::view::TensorView;
