@@ -1,12 +1,14 @@
 //! The number of allocations: none for a borrowed view, one for an export.
 
-use core::alloc::{GlobalAlloc, Layout as Size};
-use core::cell::Cell;
+mod allocations {
+    pub(crate) mod counting;
+}
+
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
-use std::alloc::System;
 use std::sync::Arc;
 
+use allocations::counting::{BYTES, counting};
 use dlpack_tests::counted::Owner;
 use tensors::backend::Cpu;
 use tensors::exchange::{NotImportable, ObjectHost, TableError, table};
@@ -15,73 +17,6 @@ use tensors::{
     AsDims, DLPackExport, DLPackImport, Describe, Description, Element, Error, ExportArc,
     ImportedStorage, ImportedTensor, Readable, SharedBuffer, SharedOwner, Storage,
 };
-
-/// The system's allocator, counting for each thread: the test harness has
-/// threads of its own.
-struct Counting;
-
-thread_local! {
-    static ALLOCATED: Cell<usize> = const { Cell::new(0) };
-    static FREED: Cell<usize> = const { Cell::new(0) };
-    /// Bytes of the allocations.
-    static BYTES: Cell<usize> = const { Cell::new(0) };
-}
-
-fn count(counter: &'static std::thread::LocalKey<Cell<usize>>) {
-    add(counter, 1);
-}
-
-fn add(counter: &'static std::thread::LocalKey<Cell<usize>>, more: usize) {
-    // Without effect in a thread that is ending.
-    let _ = counter.try_with(|count| count.set(count.get() + more));
-}
-
-// SAFETY: every call is forwarded to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Size) -> *mut u8 {
-        count(&ALLOCATED);
-        add(&BYTES, layout.size());
-        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
-        let memory = unsafe { System.alloc(layout) };
-        if !memory.is_null() {
-            // Uninitialised memory must not be zero by chance.
-            // SAFETY: it is that long, and has no other user yet.
-            unsafe { memory.write_bytes(0xA5, layout.size()) };
-        }
-        memory
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Size) {
-        count(&FREED);
-        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Size) -> *mut u8 {
-        count(&ALLOCATED);
-        add(&BYTES, layout.size());
-        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Size, size: usize) -> *mut u8 {
-        count(&ALLOCATED);
-        count(&FREED);
-        add(&BYTES, size);
-        // SAFETY: the caller fulfills the contract of `GlobalAlloc`.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// Returns the result of `f`, and the numbers of allocations and frees during it.
-fn counting<R>(f: impl FnOnce() -> R) -> (R, usize, usize) {
-    let (allocated, freed) = (ALLOCATED.get(), FREED.get());
-    let result = f();
-    (result, ALLOCATED.get() - allocated, FREED.get() - freed)
-}
 
 #[test]
 fn the_counter_counts() {
