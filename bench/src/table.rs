@@ -16,7 +16,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor, kDLCPU};
-use dlpack_traits::{DLPackExport, DLPackImport, ImportedStorage, ExportArc, python};
+use dlpack_traits::{DLPackExport, DLPackImport, ExportArc, ImportedStorage, python};
 use pyo3::ffi as py;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;

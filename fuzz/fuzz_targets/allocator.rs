@@ -10,10 +10,11 @@ use arbitrary::Arbitrary;
 use dlpack_fuzz::judge;
 use dlpack_fuzz::number::{Number, Type};
 use dlpack_traits::backend::{Cpu, Prototype};
-use dlpack_traits::exchange::{TableError, ObjectHost, NotImportable, table};
+use dlpack_traits::exchange::{NotImportable, ObjectHost, TableError, table};
 use dlpack_traits::ffi::{DLDevice, DLDeviceType, DLTensor};
 use dlpack_traits::{
-    DLPackExport, DataType, Describe, Description, Device, Dims, Error, ImportedTensor, Storage as _,
+    DLPackExport, DataType, Describe, Description, Device, Dims, Error, ImportedTensor,
+    Storage as _,
 };
 use libfuzzer_sys::fuzz_target;
 

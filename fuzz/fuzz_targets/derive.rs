@@ -15,6 +15,10 @@ mod check;
 mod companion;
 #[path = "../../dlpack-derive/src/ctxt.rs"]
 mod ctxt;
+#[path = "../../dlpack-derive/src/derive.rs"]
+mod derive;
+#[path = "../../dlpack-derive/src/did_you_mean.rs"]
+mod did_you_mean;
 #[path = "../../dlpack-derive/src/expand/mod.rs"]
 mod expand;
 #[path = "../../dlpack-derive/src/fallback.rs"]
@@ -25,12 +29,8 @@ mod message;
 mod meta;
 #[path = "../../dlpack-derive/src/model.rs"]
 mod model;
-#[path = "../../dlpack-derive/src/did_you_mean.rs"]
-mod did_you_mean;
 #[path = "../../dlpack-derive/src/symbol.rs"]
 mod symbol;
-#[path = "../../dlpack-derive/src/derive.rs"]
-mod derive;
 
 use std::str::FromStr as _;
 

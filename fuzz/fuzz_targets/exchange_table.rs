@@ -14,11 +14,11 @@ use dlpack_fuzz::judge::judge;
 use dlpack_fuzz::reading::read;
 use dlpack_fuzz::wild::Wild;
 use dlpack_traits::backend::Cpu;
-use dlpack_traits::exchange::{TableError, ObjectHost, Importable, Wrap, table};
+use dlpack_traits::exchange::{Importable, ObjectHost, TableError, Wrap, table};
 use dlpack_traits::ffi::{DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI, kDLCPU};
 use dlpack_traits::{
-    DLPackExport, DLPackImport, Describe, Description, Error, ImportedStorage, ImportError, ImportedTensor,
-    SharedBuffer, SharedOwner, Storage,
+    DLPackExport, DLPackImport, Describe, Description, Error, ImportError, ImportedStorage,
+    ImportedTensor, SharedBuffer, SharedOwner, Storage,
 };
 use libfuzzer_sys::fuzz_target;
 

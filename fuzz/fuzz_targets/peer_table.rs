@@ -35,8 +35,8 @@ use dlpack_fuzz::wild::Wild;
 use ffi::{
     DLManagedTensorVersioned, DLPackExchangeAPI, DLPackExchangeAPIHeader, DLPackVersion, DLTensor,
 };
-use libfuzzer_sys::fuzz_target;
 use foreign_table::{ForeignTable, Outcome};
+use libfuzzer_sys::fuzz_target;
 use relay::Relay;
 
 #[derive(Arbitrary, Debug)]

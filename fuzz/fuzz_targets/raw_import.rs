@@ -7,7 +7,8 @@ use dlpack_fuzz::reading::{read, write};
 use dlpack_fuzz::wild::{Kind, Wild};
 use dlpack_traits::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use dlpack_traits::{
-    DLPackExport, DLPackImport, ImportedStorage, ImportPolicy, ImportedTensor, Layout, Order, Version,
+    DLPackExport, DLPackImport, ImportPolicy, ImportedStorage, ImportedTensor, Layout, Order,
+    Version,
 };
 use libfuzzer_sys::fuzz_target;
 

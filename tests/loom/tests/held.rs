@@ -10,7 +10,7 @@ use core::ptr;
 use std::sync::Arc;
 
 use dlpack_traits::backend::Cpu;
-use dlpack_traits::exchange::{TableError, ObjectHost, Importable, Wrap, table};
+use dlpack_traits::exchange::{Importable, ObjectHost, TableError, Wrap, table};
 use dlpack_traits::{
     DLPackExport, DLPackImport, Describe, Description, Error, ImportError, ImportedTensor, Storage,
 };

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use dlpack_traits::ffi::{DLManagedTensorVersioned, DLPackVersion, DLTensor};
 use dlpack_traits::{
-    DLPackExport, DataType, Describe, Description, DescriptionMut, Device, Error, ImportedTensor, Storage,
+    DLPackExport, DataType, Describe, Description, DescriptionMut, Device, Error, ImportedTensor,
+    Storage,
 };
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicUsize, Ordering};
