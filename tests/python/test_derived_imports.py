@@ -83,7 +83,7 @@ def test_errors_say_what_to_type(np, wrong, text, mend):
 def test_what_the_type_itself_refuses_is_a_value_error(np):
     with pytest.raises(ValueError, match="a signal has samples"):
         Signal.from_dlpack(np.zeros((0, 3), np.float32))
-    with pytest.raises(ValueError, match="-2 is no count"):
+    with pytest.raises(ValueError, match="-2 is not a count"):
         Counts.from_dlpack(np.array([1, -2]))
 
 
