@@ -1,8 +1,10 @@
 //! Whether the two crates can be published: quickly in `cargo xtask test --full`, and
 //! thoroughly, with tools that take minutes to build, by `cargo xtask publishable`.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::UNIX_EPOCH;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
@@ -30,9 +32,16 @@ pub(crate) fn publishable(checkout: Checkout) -> Outcome<ExitCode> {
 
 /// Both crates, packed and built out of their packages.
 pub(crate) fn packages(context: &Context, stage: &mut Stage) -> Ending {
+    // Cargo extracts the packed `dlpack-traits` into a cache that it finds again by the path
+    // of the target directory, and does not extract a changed package of the same version.
+    let now = UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
+    let target = context.checkout.target().join(format!("packages-{now}"));
     let mut command = cargo(&context.checkout);
     command.args(["publish", "--workspace", "--dry-run", "--locked", "--allow-dirty"]);
-    stage.run(&mut command)?;
+    command.arg("--target-dir").arg(&target);
+    let published = stage.run(&mut command);
+    _ = fs::remove_dir_all(target);
+    published?;
     for package in ["dlpack-derive", "dlpack-traits"] {
         let mut list = cargo(&context.checkout);
         let output =
