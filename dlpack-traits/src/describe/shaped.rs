@@ -138,8 +138,10 @@ impl<'a> Shaped<'a> {
             let (shape, strides) = self.lists.split_mut();
             write_order(shape, strides, order);
             self.stored[1] = core::ptr::null();
-            // The reach of a contiguous tensor does not depend on its order.
-            if !matches!(before, Strides::Contiguous(_)) {
+            // The reach of a contiguous tensor does not depend on its order. That of a refused
+            // description stays beyond all memory, because the fast path does not read
+            // `refused`.
+            if !matches!(before, Strides::Contiguous(_)) && !self.refused {
                 self.reach = Reach::of(shape, strides);
             }
         }
@@ -193,6 +195,9 @@ impl<'a> Shaped<'a> {
     /// `N`.
     #[inline(never)]
     fn truncated<const N: usize>(mut self, ndim: usize) -> Self {
+        // A refused description stays refused: its lists were not checked, and the borrowed
+        // ones may differ from them.
+        let fault = self.fault();
         let mut kept = [0; N];
         if let (Some(kept), Some(strides)) =
             (kept.get_mut(..ndim), self.lists.split().1.get(..ndim))
@@ -201,7 +206,7 @@ impl<'a> Shaped<'a> {
         }
         let Shaped { lists, reach, refused, .. } = Self::new(self.lists.truncated::<N>(ndim));
         (self.lists, self.reach, self.refused) = (lists, reach, refused);
-        match self.strides {
+        let shaped = match self.strides {
             Strides::Contiguous(Order::RowMajor) => self,
             Strides::Contiguous(order) => Self { strides: Strides::Elements, ..self }.order(order),
             Strides::Elements | Strides::Bytes => {
@@ -210,6 +215,10 @@ impl<'a> Shaped<'a> {
                 self.strides = Strides::Contiguous(Order::RowMajor);
                 Self { strides, ..self.with_strides(kept) }
             }
+        };
+        match fault {
+            Ok(()) => shaped,
+            Err(error) => shaped.refused(error),
         }
     }
 

@@ -308,6 +308,39 @@ fn strides_of_a_different_rank_are_reported_first() {
     assert_eq!(found.map(|_| ()), Err(Error::RankMismatch { shape: 2, strides: 1 }));
 }
 
+/// No later method of the builder accepts a description that an earlier one refused.
+#[test]
+fn the_first_error_is_kept() {
+    type Change = for<'a> fn(Shaped<'a>) -> Shaped<'a>;
+    let refusals: [(Change, Error); 5] = [
+        (|it| it.refused(CLOSED), CLOSED),
+        (|it| it.offset(-1), Error::NegativeOffset),
+        (|it| it.len(-1), Error::SizeOverflow),
+        (|it| it.pitch(u64::MAX), Error::PitchOutOfRange),
+        (|it| it.strides_from(&[1_i64]), Error::RankMismatch { shape: 3, strides: 1 }),
+    ];
+    let later: [Change; 6] = [
+        |it| it.rank(2),
+        |it| it.order(Order::ColumnMajor).rank(2),
+        |it| it.strides_from(&[3_i64, 1, 1]).rank(2),
+        |it| it.strides_from(&[3_i64, 1, 1]).order(Order::RowMajor),
+        |it| it.byte_strides(&[3_i64, 1, 1]).order(Order::ColumnMajor),
+        |it| it.strides_from(&[3_i64, 1, 1]).rank(2).order(Order::RowMajor),
+    ];
+    for (refuse, error) in refusals {
+        for (number, then) in later.iter().enumerate() {
+            let mut slot = Slot::new();
+            let shaped = then(refuse(slot.describe().shape_from(&[2_i64, 3, 1])));
+            let found = shaped.data(DataRef::from_slice(&BYTES.0)).map(|_| ());
+            assert_eq!(found, Err(error), "{number}");
+        }
+    }
+    let mut slot = Slot::new();
+    let shaped = slot.describe().shape_from(&[u64::MAX, 5, 1]).rank(2);
+    let found = shaped.data(DataRef::from_slice(&BYTES.0)).map(|_| ());
+    assert_eq!(found, Err(Error::DimTooLarge { axis: 0 }));
+}
+
 /// Borrowed lists equal the lists in the slot: a borrowed `DLTensor` points to them instead
 /// of the slot.
 #[test]

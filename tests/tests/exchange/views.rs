@@ -129,6 +129,28 @@ fn strides_given_twice_use_the_last_list() {
     free::<Twice>(twice);
 }
 
+/// A description that was refused stays refused: its lists were not checked, and the strides
+/// that it borrows may have fewer entries than the tensor has dimensions.
+#[test]
+fn a_refused_description_is_not_viewed_after_a_rank() {
+    struct Capacity(SharedBuffer<u16>, [i64; 3], Vec<i64>);
+
+    impl DLPackExport for Capacity {
+        fn describe<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
+            out.shape(&self.1).strides(&self.2).rank(2).data(self.0.data())
+        }
+    }
+
+    for strides in [vec![1 << 40, 1], vec![3]] {
+        let data = SharedBuffer::zeroed(6).expect("memory");
+        let capacity = object(Capacity(data, [2, 3, 0], strides));
+        assert_eq!(view(exports::<Capacity>().0, capacity).0, -1);
+        let raised = raised();
+        assert!(raised.iter().any(|one| one.text.contains("strides")), "{raised:?}");
+        free::<Capacity>(capacity);
+    }
+}
+
 /// A slot on the stack is freed when the call returns, so a view must not borrow from it.
 #[test]
 fn a_tensor_that_was_described_elsewhere_is_refused() {
