@@ -97,6 +97,7 @@ impl<'a> Packed<'a> {
             stored: [core::ptr::null(); 2],
             reach: Reach::BEYOND,
             refused: self.refused,
+            unfit: false,
         }
     }
 }

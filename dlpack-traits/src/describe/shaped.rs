@@ -39,6 +39,8 @@ pub struct Shaped<'a> {
     pub(super) reach: Reach,
     /// Whether there was an error. The first one is stored in the slot.
     pub(super) refused: bool,
+    /// Whether the only reason for `refused` is the list of the shape, so far.
+    pub(super) unfit: bool,
 }
 
 /// The meaning of the strides in the slot.
@@ -59,6 +61,7 @@ impl<'a> Shaped<'a> {
             lists,
             reach,
             refused,
+            unfit: refused,
             strides: Strides::Contiguous(Order::RowMajor),
             pitch: None,
             offset: Amount::Bytes(0),
@@ -117,6 +120,7 @@ impl<'a> Shaped<'a> {
             Strides::Elements | Strides::Bytes => Reach::BEYOND,
         };
         self.strides = Strides::Elements;
+        self.unfit = false;
         (self.reach, self.refused) = self.lists.set_strides(strides, contiguous, self.refused);
         self
     }
@@ -197,7 +201,11 @@ impl<'a> Shaped<'a> {
     fn truncated<const N: usize>(mut self, ndim: usize) -> Self {
         // A refused description stays refused: its lists were not checked, and the borrowed
         // ones may differ from them.
-        let fault = self.fault();
+        let fault = match self.fault() {
+            // Entries that are not kept may be anything.
+            Err(Error::DimTooLarge { axis }) if self.unfit && axis >= ndim => Ok(()),
+            fault => fault,
+        };
         let mut kept = [0; N];
         if let (Some(kept), Some(strides)) =
             (kept.get_mut(..ndim), self.lists.split().1.get(..ndim))
@@ -292,7 +300,7 @@ impl<'a> Shaped<'a> {
         if !self.refused {
             self.lists.refuse(error);
         }
-        (self.refused, self.reach) = (true, Reach::BEYOND);
+        (self.refused, self.unfit, self.reach) = (true, false, Reach::BEYOND);
         self
     }
 

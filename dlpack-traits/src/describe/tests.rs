@@ -335,8 +335,23 @@ fn the_first_error_is_kept() {
             assert_eq!(found, Err(error), "{number}");
         }
     }
+    // Entries that are not kept may be anything, unless there is another error.
+    let unfit = Err(Error::DimTooLarge { axis: 2 });
+    let shapes: [(Change, Result<(), Error>); 5] = [
+        (|it| it.rank(2), Ok(())),
+        (|it| it.rank(3), unfit),
+        (|it| it.offset(-1).rank(2), unfit),
+        (|it| it.strides_from(&[1_i64]).rank(2), unfit),
+        (|it| it.rank(2).offset(-1).rank(1), Err(Error::NegativeOffset)),
+    ];
+    for (number, (change, expected)) in shapes.into_iter().enumerate() {
+        let mut slot = Slot::new();
+        let shaped = change(slot.describe().shape_from(&[2, 5, u64::MAX]));
+        let found = shaped.data(DataRef::from_slice(&BYTES.0)).map(|_| ());
+        assert_eq!(found, expected, "{number}");
+    }
     let mut slot = Slot::new();
-    let shaped = slot.describe().shape_from(&[u64::MAX, 5, 1]).rank(2);
+    let shaped = slot.describe().shape_from(&[u64::MAX, 5, u64::MAX]).rank(2);
     let found = shaped.data(DataRef::from_slice(&BYTES.0)).map(|_| ());
     assert_eq!(found, Err(Error::DimTooLarge { axis: 0 }));
 }
