@@ -244,7 +244,7 @@ impl<'a> Lists<'a> {
     ///
     /// # Safety
     ///
-    /// 1. [`write`](Self::write) was called, for these lists or a [copy](Self::copied).
+    /// 1. [`write`](Self::write) was called, for these lists or for a copy of them.
     #[inline(always)]
     pub(super) unsafe fn described(self) -> Described<'a> {
         Described { slot: self.slot, life: PhantomData }

@@ -68,7 +68,9 @@ impl ImportedTensor {
     /// [`elements`](Self::elements).
     #[inline]
     pub fn elements_mut<T: Readable>(&mut self) -> Result<ElementsMut<'_, T>, Error> {
-        if self.is_read_only() {
+        // The mode agrees with the flag. It is checked too, because frozen memory may be lent
+        // as a `&[T]`.
+        if self.is_read_only() || self.access().is_read_only() {
             return Err(Error::ReadOnly);
         }
         if strides::may_overlap(self.shape(), self.strides()) {
@@ -128,7 +130,8 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
         let place = unsafe { typed.first.offset(position) };
         // SAFETY: 1. By 1 of `Element` all bytes of an element are initialised. 2. By 4 of
         // `ImportedTensor::from_raw` the element is initialised, and may be read and written,
-        // because READ_ONLY is not set. 3. Guaranteed by 5 of `ImportedTensor::from_raw`.
+        // because READ_ONLY is not set. 3. Guaranteed by 5 of `ImportedTensor::from_raw`; memory
+        // of an own export is shared, so all other accesses in Rust are byte-wise atomic.
         unsafe { byte_atomic::store(place, value) };
         Ok(())
     }

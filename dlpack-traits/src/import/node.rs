@@ -46,8 +46,9 @@ pub(super) struct Node {
 // SAFETY: by 2 of `ImportedTensor::from_raw` any thread may call the deleter, by 4 any thread may
 // access the elements, and the other fields are plain data.
 unsafe impl Send for Node {}
-// SAFETY: a shared node is only read, and so are the elements: a slice of elements that
-// another thread could write is `unsafe` to obtain.
+// SAFETY: the fields of a shared node are only read. Elements that several owners or threads
+// can write are accessed byte-wise atomically, and a slice of such elements is `unsafe` to
+// obtain.
 unsafe impl Sync for Node {}
 
 impl Node {

@@ -13,6 +13,7 @@ use crate::element::AnyBits;
 use crate::error::Error;
 use crate::export::copied_managed;
 use crate::import::{Exclusive, ImportError, ImportedTensor};
+use crate::storage::ALIGNMENT;
 
 /// Allocates the result of a function, to be returned as an object of the library of an
 /// argument. The elements are zero.
@@ -67,6 +68,7 @@ pub struct PyOutput<'py, T> {
 impl<T: AnyBits> PyOutput<'_, T> {
     /// The elements, in row-major order.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
+        const { assert!(align_of::<T>() <= ALIGNMENT, "outputs are aligned to 64 bytes") };
         match self.tensor.exclusive().and_then(Exclusive::into_mut_slice) {
             Ok(elements) => elements,
             Err(_) => unreachable!("the tensor is contiguous and has no other owner"),
