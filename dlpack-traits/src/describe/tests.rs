@@ -337,14 +337,14 @@ fn the_first_error_is_kept() {
     }
     // Entries that are not kept may be anything, unless there is another error.
     let unfit = Err(Error::DimTooLarge { axis: 2 });
-    let shapes: [(Change, Result<(), Error>); 5] = [
+    let changes: [(Change, Result<(), Error>); 5] = [
         (|it| it.rank(2), Ok(())),
         (|it| it.rank(3), unfit),
         (|it| it.offset(-1).rank(2), unfit),
         (|it| it.strides_from(&[1_i64]).rank(2), unfit),
         (|it| it.rank(2).offset(-1).rank(1), Err(Error::NegativeOffset)),
     ];
-    for (number, (change, expected)) in shapes.into_iter().enumerate() {
+    for (number, (change, expected)) in changes.into_iter().enumerate() {
         let mut slot = Slot::new();
         let shaped = change(slot.describe().shape_from(&[2, 5, u64::MAX]));
         let found = shaped.data(DataRef::from_slice(&BYTES.0)).map(|_| ());
