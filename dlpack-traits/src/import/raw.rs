@@ -1,4 +1,4 @@
-//! Reads of a foreign struct: the only module that dereferences its pointers.
+//! Reads the fields of a foreign struct, each once.
 
 use core::ptr::NonNull;
 use core::slice;
