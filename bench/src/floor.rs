@@ -80,16 +80,17 @@ impl Contender for Floor {
     }
 }
 
-/// A tensor with its metadata, in one allocation, as an import has to keep it.
-pub struct Node {
+/// A tensor with its metadata, in one allocation, as an import has to keep it. There is
+/// room for `NUMBERS` extents and strides together.
+pub struct Node<const NUMBERS: usize> {
     managed: NonNull<DLManagedTensorVersioned>,
     deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     #[expect(dead_code, reason = "a consumer would read it")]
     tensor: ffi::DLTensor,
-    dims: [MaybeUninit<i64>; 16],
+    dims: [MaybeUninit<i64>; NUMBERS],
 }
 
-impl Drop for Node {
+impl<const NUMBERS: usize> Drop for Node<NUMBERS> {
     fn drop(&mut self) {
         if let Some(deleter) = self.deleter {
             // SAFETY: `import` took over the call.
@@ -98,23 +99,25 @@ impl Drop for Node {
     }
 }
 
-/// Imports a tensor of at most eight dimensions: each number is copied once, and the
-/// elements end inside of the address space.
+/// Imports a tensor whose shape and strides have at most `NUMBERS` numbers: each number is
+/// copied once, and the elements end inside of the address space.
 ///
 /// # Safety
 ///
 /// 1. `managed` is a tensor that keeps what it says.
 #[inline(always)]
-pub unsafe fn import(managed: *mut DLManagedTensorVersioned) -> Option<Box<Node>> {
+pub unsafe fn import<const NUMBERS: usize>(
+    managed: *mut DLManagedTensorVersioned,
+) -> Option<Box<Node<NUMBERS>>> {
     let managed = NonNull::new(managed)?;
     // SAFETY: by 1.
     let from = unsafe { managed.as_ref() };
     let tensor = from.dl_tensor;
-    let ndim = usize::try_from(tensor.ndim).ok().filter(|&ndim| ndim <= 8)?;
+    let ndim = usize::try_from(tensor.ndim).ok().filter(|&ndim| ndim <= NUMBERS / 2)?;
     if from.version.major != 1 || tensor.shape.is_null() || tensor.strides.is_null() {
         return None;
     }
-    let dims = [MaybeUninit::uninit(); 16];
+    let dims = [MaybeUninit::uninit(); NUMBERS];
     let mut node = Box::new(Node { managed, deleter: from.deleter, tensor, dims });
     let (mut numel, mut low, mut high) = (1_i64, 0_i64, 0_i64);
     for axis in (0..ndim).rev() {

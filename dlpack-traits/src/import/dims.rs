@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::strides::{self, MAX_NDIM};
 
 /// The maximum number of dimensions that are stored inline.
-const INLINE: usize = 8;
+pub(super) const INLINE: usize = 8;
 
 /// Shape and strides, each number copied once: inline up to 8 dimensions, in one heap
 /// allocation beyond.
@@ -53,70 +53,48 @@ impl Dims {
         else {
             return Err(ndim);
         };
-        let to = to_shape.iter_mut().zip(to_strides).enumerate();
-        let (mut numel, mut reach) = (1_i64, Reach::of_contiguous(1));
-        let mut step = |dim: i64, stride: i64| {
-            reach.step(dim, stride).filter(|()| dim > 0)?;
-            numel = numel.checked_mul(dim)?;
-            Some(numel)
-        };
-        if let Some(strides) = strides.and_then(|strides| strides.get(..ndim)) {
-            for ((axis, (to_dim, to_stride)), (&dim, &stride)) in
-                to.zip(shape.iter().zip(strides)).rev()
-            {
-                to_dim.write(dim);
-                to_stride.write(stride);
-                step(dim, stride).ok_or(axis)?;
-            }
-        } else {
-            let mut stride = 1;
-            for ((axis, (to_dim, to_stride)), &dim) in to.zip(shape).rev() {
-                to_dim.write(dim);
-                to_stride.write(stride);
-                stride = step(dim, stride).ok_or(axis)?;
-            }
-        }
+        let walked =
+            walk_to((to_shape, to_strides), (shape, strides), |to, number| _ = to.write(number))?;
         self.ndim = ndim;
-        Ok((numel, reach))
+        Ok(walked)
     }
 
-    /// Copies the first `left` extents and strides; [`walk`](Self::walk) has copied the
-    /// others.
+    /// As [`walk`](Self::walk), for more than 8 dimensions, which it copies to the heap.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], possible only beyond 8 dimensions.
+    /// [`Error::OutOfMemory`].
     #[cold]
-    pub(super) fn copy(
+    pub(super) fn walk_on_heap(
         &mut self,
         shape: &[i64],
         strides: Option<&[i64]>,
-        left: usize,
-    ) -> Result<(), Error> {
-        let ndim = shape.len();
-        if ndim > INLINE {
-            let bytes = size_of_val(shape).saturating_mul(2);
-            let room = self.heap.try_reserve_exact(ndim.saturating_mul(2));
-            room.map_err(|_| Error::OutOfMemory { bytes })?;
-            self.heap.extend_from_slice(shape);
-            match strides {
-                Some(strides) => self.heap.extend_from_slice(strides),
-                None => self.heap.resize(ndim.saturating_mul(2), 0),
-            }
+    ) -> Result<Result<(i64, Reach), usize>, Error> {
+        let numbers = shape.len().saturating_mul(2);
+        let reserved = self.heap.try_reserve_exact(numbers);
+        let bytes = numbers.saturating_mul(size_of::<i64>());
+        reserved.map_err(|_| Error::OutOfMemory { bytes })?;
+        self.heap.resize(numbers, 0);
+        self.ndim = shape.len();
+        let to = self.heap.split_at_mut(self.ndim);
+        Ok(walk_to(to, (shape, strides), |to, number| *to = number))
+    }
+
+    /// Copies the first `left` extents and strides; [`walk`](Self::walk) or
+    /// [`walk_on_heap`](Self::walk_on_heap) has copied the others.
+    #[inline]
+    pub(super) fn copy(&mut self, shape: &[i64], strides: Option<&[i64]>, left: usize) {
+        self.ndim = shape.len();
+        if self.heap.is_empty() {
+            let to = self.inline.split_at_mut(INLINE);
+            copy_to(to, (shape, strides), left, |to, number| _ = to.write(number));
         } else {
-            let (to_shape, to_strides) = self.inline.split_at_mut(INLINE);
-            for (to, &dim) in to_shape.iter_mut().zip(shape).take(left) {
-                to.write(dim);
-            }
-            for (axis, to) in to_strides.iter_mut().enumerate().take(left) {
-                to.write(strides.and_then(|strides| strides.get(axis)).map_or(0, |&it| it));
-            }
+            let to = self.heap.split_at_mut(self.ndim);
+            copy_to(to, (shape, strides), left, |to, number| *to = number);
         }
-        self.ndim = ndim;
         if strides.is_none() {
             self.fill_strides();
         }
-        Ok(())
     }
 
     /// Writes the strides of a contiguous row-major tensor.
@@ -160,4 +138,51 @@ impl Dims {
         // on, and `ndim` is at most the length of `numbers`.
         unsafe { slice::from_raw_parts(numbers.as_ptr().cast(), ndim) }
     }
+}
+
+/// Copies shape and strides with `put` to lists of the same length, last axis first, and
+/// validates them; see [`Dims::walk`].
+#[inline(always)]
+fn walk_to<N>(
+    (to_shape, to_strides): (&mut [N], &mut [N]),
+    (shape, strides): (&[i64], Option<&[i64]>),
+    put: impl Fn(&mut N, i64),
+) -> Result<(i64, Reach), usize> {
+    let to = to_shape.iter_mut().zip(to_strides).enumerate();
+    let (mut numel, mut reach) = (1_i64, Reach::of_contiguous(1));
+    let mut step = |dim: i64, stride: i64| {
+        reach.step(dim, stride).filter(|()| dim > 0)?;
+        numel = numel.checked_mul(dim)?;
+        Some(numel)
+    };
+    if let Some(strides) = strides.and_then(|strides| strides.get(..shape.len())) {
+        for ((axis, (to_dim, to_stride)), (&dim, &stride)) in
+            to.zip(shape.iter().zip(strides)).rev()
+        {
+            put(to_dim, dim);
+            put(to_stride, stride);
+            step(dim, stride).ok_or(axis)?;
+        }
+    } else {
+        let mut stride = 1;
+        for ((axis, (to_dim, to_stride)), &dim) in to.zip(shape).rev() {
+            put(to_dim, dim);
+            put(to_stride, stride);
+            stride = step(dim, stride).ok_or(axis)?;
+        }
+    }
+    Ok((numel, reach))
+}
+
+/// Copies the first `left` extents, and strides if there are some, with `put`.
+#[inline(always)]
+fn copy_to<N>(
+    (to_shape, to_strides): (&mut [N], &mut [N]),
+    (shape, strides): (&[i64], Option<&[i64]>),
+    left: usize,
+    put: impl Fn(&mut N, i64),
+) {
+    to_shape.iter_mut().zip(shape).take(left).for_each(|(to, &dim)| put(to, dim));
+    let strides = strides.into_iter().flatten();
+    to_strides.iter_mut().zip(strides).take(left).for_each(|(to, &stride)| put(to, stride));
 }

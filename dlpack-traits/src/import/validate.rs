@@ -2,7 +2,7 @@
 //! Pure functions on plain data.
 
 use super::ImportPolicy;
-use super::dims::Dims;
+use super::dims::{Dims, INLINE};
 use crate::describe::{Reach, stored_bits};
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -86,9 +86,29 @@ impl Metadata {
         let walk = self.dims.walk(shape, strides);
         let allowed = strides.is_some() || policy.allows_null_strides(self.version);
         match walk {
+            Ok((numel, reach)) if allowed && self.usual(numel, reach).is_some() => Ok(()),
+            Ok(_) => self.exact(allowed),
+            Err(left) => self.check_rest(shape, strides, left, allowed),
+        }
+    }
+
+    /// The rest of [`check`](Self::check), for more dimensions than are stored inline, and
+    /// for numbers with which the fast path gives up in the first `left` axes.
+    #[cold]
+    #[inline(never)]
+    fn check_rest(
+        &mut self,
+        shape: &[i64],
+        strides: Option<&[i64]>,
+        left: usize,
+        allowed: bool,
+    ) -> Result<(), Error> {
+        let walk =
+            if shape.len() > INLINE { self.dims.walk_on_heap(shape, strides)? } else { Err(left) };
+        match walk {
             Ok((numel, reach)) if allowed && self.usual(numel, reach).is_some() => return Ok(()),
             Ok(_) => {}
-            Err(left) => self.dims.copy(shape, strides, left)?,
+            Err(left) => self.dims.copy(shape, strides, left),
         }
         self.exact(allowed)
     }
@@ -238,9 +258,16 @@ mod tests {
     fn is_usual(claims: &RawMetadata<'_>) -> bool {
         let policy = ImportPolicy::default();
         let [mut usual, mut exact] = [(); 2].map(|()| Metadata::new(claims, policy));
-        let walk = usual.dims.walk(claims.shape, claims.strides);
         let left = claims.shape.len();
-        exact.dims.copy(claims.shape, claims.strides, left).expect("memory");
+        let walk = [&mut usual, &mut exact].map(|metadata| {
+            let Metadata { dims, .. } = metadata;
+            if left > INLINE {
+                dims.walk_on_heap(claims.shape, claims.strides).expect("memory")
+            } else {
+                dims.walk(claims.shape, claims.strides)
+            }
+        })[0];
+        exact.dims.copy(claims.shape, claims.strides, left);
         if walk.ok().and_then(|(numel, reach)| usual.usual(numel, reach)).is_none() {
             return false;
         }
@@ -268,7 +295,8 @@ mod tests {
             assert!(usual(dtype, &[6], &[2]));
             assert!(usual(dtype, &[6], &[-1]));
             assert!(usual(dtype, &[6, 2], &[0, 1]));
-            assert!(!usual(dtype, &[2, 1, 1, 1, 1, 1, 1, 1, 3], &[3, 3, 3, 3, 3, 3, 3, 3, 1]));
+            assert!(usual(dtype, &[2, 1, 1, 1, 1, 1, 1, 1, 3], &[3, 3, 3, 3, 3, 3, 3, 3, 1]));
+            assert!(!usual(dtype, &[1, 1, 1, 1, 1, 1, 1, 0, 3], &[3, 3, 3, 3, 3, 3, 3, 3, 1]));
             assert!(!usual(dtype, &[0], &[1]));
             assert!(!usual(dtype, &[-1], &[1]));
             assert!(!usual(dtype, &[6], &[i64::MAX]));
