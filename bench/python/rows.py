@@ -45,7 +45,7 @@ def library(name):
 
 def nanobind_array(array):
     """The same memory as an object of nanobind, from a module of the tests."""
-    sys.path.insert(0, str(ROOT / "tests" / "matrix"))
+    sys.path.insert(0, str(ROOT / "tests" / "python" / "matrix"))
     try:
         import nanobind_peer
 

@@ -1,5 +1,5 @@
 //! The derives of whole tensors, on tokens of `proc_macro2`, which can also be
-//! used outside of rustc: in tests, and in `fuzz/`.
+//! used outside of rustc: in tests, and in `quality/fuzz`.
 
 use proc_macro2::TokenStream;
 use syn::DeriveInput;

@@ -1,4 +1,4 @@
-//! The atomics of the reference counts. `tests/loom` builds this crate with loom's atomics
+//! The atomics of the reference counts. `quality/loom` builds this crate with loom's atomics
 //! instead, and explores every order of threads.
 
 #[cfg(not(loom))]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tests" / "matrix"))
+sys.path.append(str(ROOT / "tests" / "python" / "matrix"))
 
 import page  # noqa: E402
 import verdicts  # noqa: E402

@@ -71,7 +71,7 @@ def test_a_round_through_tvm_ffi(kind, byte_offset):
 def test_a_round_through_nanobind(kind, byte_offset):
     """From us to a function of nanobind that takes any array, and back."""
     require("nanobind")
-    sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "matrix"))
+    sys.path.insert(1, str(Path(__file__).resolve().parent / "matrix"))
     peer = __import__("nanobind_peer").load()
     tensor = OnDevice(kind, 2, byte_offset, writable=True)
     back = Anything.from_dlpack(peer.echo(Anything.from_dlpack(tensor)))

@@ -94,7 +94,7 @@ fn probe(header: &Path) -> Facts {
         .arg(include)
         .arg("-o")
         .arg(&program)
-        .arg(package().join("abi/probe.c"))
+        .arg(package().join("rust/abi/probe.c"))
         .output()
         .unwrap_or_else(|error| panic!("the C compiler `{compiler}` does not start: {error}"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

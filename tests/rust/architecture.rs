@@ -105,6 +105,20 @@ fn imports() -> BTreeMap<String, BTreeMap<String, String>> {
 
 #[test]
 #[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
+fn every_test_program_is_in_the_manifest() {
+    let manifest = read(&workspace().join("tests/Cargo.toml"));
+    for entry in fs::read_dir(workspace().join("tests/rust")).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            let name = path.file_stem().expect("a name").to_string_lossy();
+            let line = format!("{{ name = \"{name}\", path = \"rust/{name}.rs\" }},");
+            assert!(manifest.contains(&line), "tests/Cargo.toml has no line `{line}`");
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it reads files, and has nothing that Miri could see")]
 fn imports_point_down() {
     let floors: BTreeMap<&str, usize> = (0..FLOORS.len())
         .flat_map(|floor| FLOORS[floor].iter().map(move |&module| (module, floor)))

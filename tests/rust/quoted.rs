@@ -82,7 +82,7 @@ fn without_head(source: &str) -> &str {
 #[test]
 fn changed_sources_are_detected() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = format!("a\n{MARK}src/lib.rs -->\n```rust\nfn no_more() {{}}\n```\nb\n");
+    let page = format!("a\n{MARK}support/lib.rs -->\n```rust\nfn no_more() {{}}\n```\nb\n");
     let right = quoted(root, &page);
     assert!(right.starts_with("a\n") && right.ends_with("```\nb\n"));
     assert!(!right.contains("no_more") && right.contains("mod "));

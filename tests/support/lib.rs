@@ -3,7 +3,7 @@
 //! The tests are in `tests/`; this library has their helpers: a consumer
 //! on the other side of the C ABI, owners whose drops are counted, a source of
 //! random numbers. Hostile structs in guarded memory, and the definition of the
-//! positions of a tensor's elements, are in `tests/hostile`, which Python uses too.
+//! positions of a tensor's elements, are in `quality/hostile`, which Python uses too.
 
 #![expect(clippy::missing_panics_doc, reason = "a panic here fails the test")]
 

@@ -1,6 +1,6 @@
 //! `cargo xtask api`: the public interface is what was reviewed.
 //!
-//! `tests/public-api/dlpack-traits.txt` has a line for each public item, so that a
+//! `quality/public-api/dlpack-traits.txt` has a line for each public item, so that a
 //! change of the interface is seen where changes are read. rustdoc's JSON, from which
 //! the lines are made, is for nightly compilers only.
 
@@ -17,7 +17,7 @@ use crate::run::{Stage, answer_of, cargo, cargo_of};
 use crate::test::Context;
 use crate::venv::{self, Environment, Packages};
 
-const SNAPSHOT: &str = "tests/public-api/dlpack-traits.txt";
+const SNAPSHOT: &str = "quality/public-api/dlpack-traits.txt";
 /// How many differences are shown.
 const SHOWN: usize = 40;
 
@@ -72,7 +72,7 @@ fn list(checkout: &Checkout, environment: &Environment, stage: &mut Stage) -> Re
         .args(["--", "-Zunstable-options", "--output-format=json", "--cap-lints=allow"]);
     stage.run(&mut rustdoc)?;
     let mut build = cargo(checkout);
-    build.args(["build", "--locked", "--manifest-path=tests/public-api/Cargo.toml"]);
+    build.args(["build", "--locked", "--manifest-path=quality/public-api/Cargo.toml"]);
     stage.run(build.arg("--target-dir").arg(&target))?;
     let lister = target.join("debug/dlpack-public-api");
     let output = Command::new(&lister).arg(target.join("doc/dlpack_traits.json")).output();

@@ -164,7 +164,7 @@ pub(crate) struct Mutants {
 /// What `mutants` runs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MutantRun {
-    /// The edits in `tests/mutants`.
+    /// The edits in `quality/mutants/edits`.
     Kept(Choice),
     /// The score, of the files with this in their names.
     Score(Option<String>),

@@ -77,10 +77,10 @@ pub(crate) fn clippy(context: &Context, stage: &mut Stage) -> Ending {
 /// they take of the crate's sources is still there.
 pub(crate) fn workspaces_apart(context: &Context, stage: &mut Stage) -> Ending {
     for (folder, targets, flags) in [
-        ("fuzz", "--bins", ""),
-        ("tests/loom", "--tests", "--cfg loom"),
-        ("tests/loom", "--bins", "--cfg loom"),
-        ("tests/mutation", "--all-targets", ""),
+        ("quality/fuzz", "--bins", ""),
+        ("quality/loom", "--tests", "--cfg loom"),
+        ("quality/loom", "--bins", "--cfg loom"),
+        ("quality/mutants/score", "--all-targets", ""),
         ("bench", "--all-targets", ""),
     ] {
         let mut command = cargo(&context.checkout);

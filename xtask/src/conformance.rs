@@ -19,7 +19,7 @@ pub(crate) fn conformance(checkout: &Checkout) -> Outcome<ExitCode> {
     })?;
     println!();
     let mut command = environment.python(checkout);
-    command.arg(PathBuf::from_iter(["tests", "conformance", "record.py"])).arg("--write");
+    command.arg(PathBuf::from_iter(["tests", "python", "conformance", "record.py"])).arg("--write");
     let status = command.status().map_err(|error| {
         format!("{} does not start ({error}).", environment.executable().display())
     })?;

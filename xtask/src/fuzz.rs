@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: runs the targets on random inputs for a given time.
 //!
-//! The crate `fuzz/` is a workspace of its own. What cargo-fuzz finds on the way
-//! stays in `target/fuzz-corpus`; what is kept is in `fuzz/seeds`.
+//! The crate `quality/fuzz` is a workspace of its own. What cargo-fuzz finds on the way
+//! stays in `target/fuzz-corpus`; what is kept is in `quality/fuzz/seeds`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::run::{Stage, answer_of, cargo_of};
 use crate::sanitize::NO_ASM;
 use crate::tools;
 
-/// The targets, by the names of their files in `fuzz/fuzz_targets`.
+/// The targets, by the names of their files in `quality/fuzz/fuzz_targets`.
 pub(crate) const TARGETS: [&str; 6] =
     ["raw_import", "layout", "peer_table", "exchange_table", "allocator", "derive"];
 /// The platform on which the command is known to work.
@@ -60,7 +60,7 @@ pub(crate) fn fuzz(checkout: &Checkout, choice: &Choice) -> Outcome {
         stage.note(&format!("running {target} for {} s", choice.seconds));
         run(checkout, &program, target, choice.seconds, &mut stage).map_err(|sentence| {
             stage.print_tail();
-            format!("{target}: {sentence} The input is in fuzz/artifacts/{target}.")
+            format!("{target}: {sentence} The input is in quality/fuzz/artifacts/{target}.")
         })?;
         let log = stage.logged();
         let executions = last(&log, "stat::number_of_executed_units:");
@@ -82,7 +82,11 @@ fn run(
     let unwritable = |error| format!("{} cannot be written ({error}).", corpus.display());
     std::fs::create_dir_all(&corpus).map_err(unwritable)?;
     let mut command = command(checkout, program, "run", target);
-    command.arg(target).arg(&corpus).arg(checkout.root().join("fuzz/seeds").join(target)).arg("--");
+    command
+        .arg(target)
+        .arg(&corpus)
+        .arg(checkout.root().join("quality/fuzz/seeds").join(target))
+        .arg("--");
     command.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={MAX_LEN}"));
     command.arg("-print_final_stats=1");
     stage.run(&mut command)
@@ -91,7 +95,7 @@ fn run(
 /// `cargo fuzz` with what build and run have in common.
 fn command(checkout: &Checkout, program: &Path, verb: &str, target: &str) -> Command {
     let mut command = tools::with_first(program, cargo_of(checkout, TOOLCHAIN));
-    command.args(["fuzz", verb, "--fuzz-dir=fuzz"]).arg("--target-dir");
+    command.args(["fuzz", verb, "--fuzz-dir=quality/fuzz"]).arg("--target-dir");
     if SAFE.contains(&target) {
         command.arg(checkout.target().join("fuzz-safe"));
         command.args(["--sanitizer=none", "--no-trace-compares"]);
@@ -136,8 +140,9 @@ mod tests {
     /// Each target is in the manifest, and has a file and seeds.
     #[test]
     fn targets_exist() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
-        let manifest = std::fs::read_to_string(root.join("Cargo.toml")).expect("fuzz/Cargo.toml");
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../quality/fuzz");
+        let manifest =
+            std::fs::read_to_string(root.join("Cargo.toml")).expect("quality/fuzz/Cargo.toml");
         for target in TARGETS {
             assert!(manifest.contains(&format!("name = \"{target}\"")), "{target}");
             assert!(root.join(format!("fuzz_targets/{target}.rs")).exists(), "{target}");

@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::checkout::Checkout;
 
 /// The script, and what it answers where there is no GPU.
-const SCRIPT: &str = "tests/gpu/evidence.py";
+const SCRIPT: &str = "tests/devices/gpu/evidence.py";
 
 /// Runs the script with a Python of the user's: PyTorch and CuPy for CUDA are in
 /// none of the environments here. It says what it needs, and writes the record.

@@ -18,7 +18,7 @@ use crate::test::Context;
 use crate::valgrind;
 
 /// The recorded counts, below a line that names the compiler.
-const RECORD: &str = "tests/instructions/record.txt";
+const RECORD: &str = "quality/instructions/record.txt";
 const PACKAGE: &str = "dlpack-instructions";
 /// The function in whose calls instructions are counted.
 const MEASURED: &str = "*measured*";

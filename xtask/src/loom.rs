@@ -6,7 +6,7 @@ use crate::rust_tests::run_tests;
 use crate::test::Context;
 
 /// A workspace of its own, from the root.
-const FOLDER: &str = "tests/loom";
+const FOLDER: &str = "quality/loom";
 
 /// The models as tests, and one that is a program.
 pub(crate) fn models(context: &Context, stage: &mut Stage) -> Ending {

@@ -88,7 +88,7 @@ fn build_newest(
 /// The program that measures, without arguments that say what for.
 fn driver(checkout: &Checkout, environment: &Environment, newest: Option<&Environment>) -> Command {
     let mut command = environment.python(checkout);
-    command.arg(PathBuf::from_iter(["tests", "matrix", "main.py"]));
+    command.arg(PathBuf::from_iter(["tests", "python", "matrix", "main.py"]));
     if let Some(newest) = newest {
         command.arg("--newest").arg(newest.executable());
     }

@@ -160,7 +160,7 @@ mod tests {
     /// A new test that starts threads must be added to the list above.
     #[test]
     fn tests_with_threads_have_seeds() {
-        let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/tests");
+        let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rust");
         let mut found = Vec::new();
         for (program, listed) in CONCURRENT {
             for name in *listed {

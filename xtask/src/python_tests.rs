@@ -47,7 +47,7 @@ pub(crate) fn pytest_newest(checkout: &Checkout, environment: &Environment) -> C
         "pytest",
         "-ra",
         "--color=no",
-        "tests/python/conformance",
+        "tests/python/standard",
         "tests/python/test_interpreters.py",
         "tests/python/peers/peer_jax.py",
         "tests/python/peers/peer_tvm_ffi.py",

@@ -1,6 +1,6 @@
 //! Structs of the shapes that users have.
 //!
-//! `tests/instructions` includes this file and `floor.rs`, and counts what is timed here.
+//! `quality/instructions` includes this file and `floor.rs`, and counts what is timed here.
 
 use std::sync::Arc;
 

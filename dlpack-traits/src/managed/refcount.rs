@@ -1,6 +1,6 @@
 //! The reference count of a block, in one word: [`RefCount`].
 //!
-//! This module uses no other item of the crate than its atomics, so that `tests/loom` can
+//! This module uses no other item of the crate than its atomics, so that `quality/loom` can
 //! include the file unchanged, and check every access to a block around it.
 
 use crate::atomic::{AtomicUsize, Ordering};

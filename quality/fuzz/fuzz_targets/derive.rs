@@ -3,35 +3,35 @@
 #![no_main]
 #![allow(dead_code, reason = "modules of a procedural macro, without its entry points")]
 
-#[path = "../../dlpack-derive/src/ast.rs"]
+#[path = "../../../dlpack-derive/src/ast.rs"]
 mod ast;
-#[path = "../../dlpack-derive/src/attr/mod.rs"]
+#[path = "../../../dlpack-derive/src/attr/mod.rs"]
 mod attr;
-#[path = "../../dlpack-derive/src/bounds.rs"]
+#[path = "../../../dlpack-derive/src/bounds.rs"]
 mod bounds;
-#[path = "../../dlpack-derive/src/check/mod.rs"]
+#[path = "../../../dlpack-derive/src/check/mod.rs"]
 mod check;
-#[path = "../../dlpack-derive/src/companion/mod.rs"]
+#[path = "../../../dlpack-derive/src/companion/mod.rs"]
 mod companion;
-#[path = "../../dlpack-derive/src/ctxt.rs"]
+#[path = "../../../dlpack-derive/src/ctxt.rs"]
 mod ctxt;
-#[path = "../../dlpack-derive/src/derive.rs"]
+#[path = "../../../dlpack-derive/src/derive.rs"]
 mod derive;
-#[path = "../../dlpack-derive/src/did_you_mean.rs"]
+#[path = "../../../dlpack-derive/src/did_you_mean.rs"]
 mod did_you_mean;
-#[path = "../../dlpack-derive/src/expand/mod.rs"]
+#[path = "../../../dlpack-derive/src/expand/mod.rs"]
 mod expand;
-#[path = "../../dlpack-derive/src/fallback.rs"]
+#[path = "../../../dlpack-derive/src/fallback.rs"]
 mod fallback;
-#[path = "../../dlpack-derive/src/item.rs"]
+#[path = "../../../dlpack-derive/src/item.rs"]
 mod item;
-#[path = "../../dlpack-derive/src/message/mod.rs"]
+#[path = "../../../dlpack-derive/src/message/mod.rs"]
 mod message;
-#[path = "../../dlpack-derive/src/meta.rs"]
+#[path = "../../../dlpack-derive/src/meta.rs"]
 mod meta;
-#[path = "../../dlpack-derive/src/model.rs"]
+#[path = "../../../dlpack-derive/src/model.rs"]
 mod model;
-#[path = "../../dlpack-derive/src/symbol.rs"]
+#[path = "../../../dlpack-derive/src/symbol.rs"]
 mod symbol;
 
 use std::str::FromStr as _;

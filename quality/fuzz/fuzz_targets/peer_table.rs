@@ -6,10 +6,10 @@
 extern crate alloc;
 
 /// The source files themselves: their modules are private and do not depend on Python.
-#[path = "../../dlpack-traits/src/exchange/foreign_table.rs"]
+#[path = "../../../dlpack-traits/src/exchange/foreign_table.rs"]
 #[allow(dead_code)]
 mod foreign_table;
-#[path = "../../dlpack-traits/src/exchange/relay.rs"]
+#[path = "../../../dlpack-traits/src/exchange/relay.rs"]
 #[allow(dead_code)]
 mod relay;
 

@@ -24,7 +24,7 @@ import time
 import traceback
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "gpu.md"
 NO_RECORD = "None yet."
 REFUSED = 2

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-ROOT = FOLDER.parents[1]
+ROOT = FOLDER.parents[2]
 sys.path.insert(0, str(FOLDER))
 os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(FOLDER), os.environ.get("PYTHONPATH")])

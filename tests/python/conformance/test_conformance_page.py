@@ -7,7 +7,7 @@ from pathlib import Path
 from conftest import conformance_tool
 
 tool = conformance_tool()
-RECORD = (Path(__file__).resolve().parents[2] / "docs" / "conformance.md").read_text()
+RECORD = (Path(__file__).resolve().parents[3] / "docs" / "conformance.md").read_text()
 AGAIN = "measure again: cargo xtask conformance"
 
 

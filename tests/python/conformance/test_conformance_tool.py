@@ -23,7 +23,8 @@ HERE = Path(__file__).parent
 @pytest.fixture(autouse=True)
 def importable(monkeypatch):
     """Lets child processes import the modules that these tests import."""
-    monkeypatch.setenv("PYTHONPATH", f"{HERE}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    folders = [str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
 
 
 def rows_of(function, names=FEW, **keywords):

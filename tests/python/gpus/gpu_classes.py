@@ -1,6 +1,6 @@
 """Python classes over GPU memory: the meaning of `stream` for each vendor, copies to the
 host, and the exchange table. `cargo xtask test` runs this file on the simulator of
-`tests/gpu-simulator`, in a process of its own. Gates hold work back, so that no test
+`tests/devices/simulator`, in a process of its own. Gates hold work back, so that no test
 depends on timing: a consumer that does not wait reads the old value."""
 
 import ctypes
@@ -430,7 +430,7 @@ def test_the_script_for_a_gpu_as_far_as_it_goes(monkeypatch):
     """The checks of the script that run without PyTorch and CuPy, which cannot use the
     simulator."""
     vendors.simulated(vendors.Cuda)
-    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "gpu"))
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "devices" / "gpu"))
     evidence = __import__("evidence")
     checks = evidence.Checks(testing, None, None)
     for check in ("stream_0", "pinned_and_managed", "dropped_on_a_foreign_thread"):

@@ -8,7 +8,7 @@ import sys
 import warnings
 from pathlib import Path
 
-sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "python"))
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # The thread pools of six libraries would compete for the processors.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -16,13 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(1, str(HERE.parent / "python"))
+sys.path.insert(1, str(HERE.parent))
 
 import nanobind_peer  # noqa: E402
 import page  # noqa: E402
 import verdicts  # noqa: E402
 
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 PAGE = ROOT / "docs" / "interop.md"
 OURS = "dlpack_example"
 # dpnp brings versions of its libraries with which most others do not load.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 NAME = "dlpack_nanobind_peer"
 SOURCE = Path(__file__).with_suffix(".cpp")
-FOLDER = SOURCE.parents[2] / "target" / "nanobind"
+FOLDER = SOURCE.parents[3] / "target" / "nanobind"
 
 
 def load(optimise="-O1"):

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "python"))
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
 import dlpack_structs as structs  # noqa: E402
 from grid import DTYPES, ROW_MAJOR, byte_offset, expected, image, width  # noqa: E402

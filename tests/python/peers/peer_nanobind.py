@@ -9,7 +9,7 @@ from dlpack_example import Tensor, from_dlpack
 from dlpack_testing import Frozen, Writable
 
 require("nanobind")
-sys.path.insert(1, str(Path(__file__).resolve().parents[2] / "matrix"))
+sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "matrix"))
 peer = __import__("nanobind_peer").load()
 
 

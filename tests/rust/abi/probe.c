@@ -1,5 +1,5 @@
 /* Prints what a C compiler makes of dlpack.h, one fact a line: kind, name, number.
- * tests/abi.rs compares each with the Rust side. */
+ * tests/rust/abi.rs compares each with the Rust side. */
 
 #include <dlpack/dlpack.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 # The producer made of ctypes, and the tensors of the matrix.
-sys.path[:0] = [str(ROOT / "tests/python"), str(ROOT / "tests/matrix")]
+sys.path[:0] = [str(ROOT / "tests/python"), str(ROOT / "tests/python/matrix")]
 
 REQUIRED = {name for name in os.environ.get("DLPACK_REQUIRE", "").split(",") if name}
 

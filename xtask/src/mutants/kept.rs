@@ -1,4 +1,4 @@
-//! The mutants that are kept in `tests/mutants`: edits that take out what keeps
+//! The mutants that are kept in `quality/mutants/edits`: edits that take out what keeps
 //! a rule.
 //!
 //! ```text
@@ -85,7 +85,7 @@ impl Mutant {
 
 /// All mutants, in the order of the files' names.
 pub(crate) fn all(root: &Path) -> Outcome<Vec<Mutant>> {
-    let folder = root.join("tests/mutants");
+    let folder = root.join("quality/mutants/edits");
     let unreadable = |error| format!("{} cannot be read ({error}).", folder.display());
     let mut files = Vec::new();
     for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
@@ -96,7 +96,8 @@ pub(crate) fn all(root: &Path) -> Outcome<Vec<Mutant>> {
     for file in files {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let found = parse(&read(&file)?);
-        mutants.extend(found.map_err(|problem| format!("tests/mutants/{name}: {problem}"))?);
+        mutants
+            .extend(found.map_err(|problem| format!("quality/mutants/edits/{name}: {problem}"))?);
     }
     Ok(mutants)
 }

@@ -61,7 +61,7 @@ fn chosen(checkout: &Checkout, choice: &Choice) -> Outcome<Vec<Mutant>> {
         }
     }
     if chosen.is_empty() {
-        return Err("there is no such mutant; see tests/mutants.".to_owned());
+        return Err("there is no such mutant; see quality/mutants/edits.".to_owned());
     }
     Ok(chosen)
 }

@@ -1,5 +1,5 @@
 //! `cargo xtask mutants --score`: what share of small mistakes in the core some test
-//! notices. `tests/mutation` does the work; this is what it needs.
+//! notices. `quality/mutants/score` does the work; this is what it needs.
 
 use std::process::Command;
 
@@ -14,7 +14,7 @@ use crate::{Outcome, tools};
 /// Bounds of threads, locks and vendors have tests of other kinds.
 const NOT_CORE: [&str; 2] = ["dlpack-traits/src/backend/**", "dlpack-traits/src/python/**"];
 /// Where reasons are written.
-const SURVIVORS: &str = "tests/mutation/survivors.txt";
+const SURVIVORS: &str = "quality/mutants/score/survivors.txt";
 
 /// Counts them all, or those in files whose paths contain `only`.
 pub(crate) fn score(checkout: &Checkout, only: Option<&str>) -> Outcome {
@@ -43,7 +43,7 @@ pub(crate) fn score(checkout: &Checkout, only: Option<&str>) -> Outcome {
         .map_err(|error| format!("{} cannot be written ({error}).", list.display()))?;
     let mut build = cargo(checkout);
     build.args(["build", "--locked", "--release"]);
-    build.arg("--manifest-path=tests/mutation/Cargo.toml").arg("--target-dir");
+    build.arg("--manifest-path=quality/mutants/score/Cargo.toml").arg("--target-dir");
     stage.run(build.arg(place.join("runner")))?;
     let jobs = std::thread::available_parallelism().map_or(1, |count| count.get().div_ceil(2));
     let mut run = Command::new(place.join("runner/release/dlpack-mutation"));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::Outcome;
 
-const LIST: &str = "tests/tests/architecture.rs";
+const LIST: &str = "tests/rust/architecture.rs";
 const WIDTH: usize = 880;
 const FLOOR: usize = 46;
 const STYLE: &str = "text { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; \

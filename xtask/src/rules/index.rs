@@ -13,12 +13,12 @@ use crate::Outcome;
 const CRATES: [(&str, &str); 10] = [
     ("dlpack_traits", "dlpack-traits/src"),
     ("dlpack_derive", "dlpack-derive/src"),
-    ("tests", "tests/tests"),
-    ("dlpack_tests", "tests/src"),
-    ("accelerators", "tests/accelerators/tests"),
-    ("gpu", "tests/gpu/tests"),
-    ("simulator", "tests/gpu-simulator/src"),
-    ("vulkan", "tests/vulkan/tests"),
+    ("tests", "tests/rust"),
+    ("dlpack_tests", "tests/support"),
+    ("accelerators", "tests/devices/accelerators/tests"),
+    ("gpu", "tests/devices/gpu/tests"),
+    ("simulator", "tests/devices/simulator/src"),
+    ("vulkan", "tests/devices/vulkan/tests"),
     ("doctor", "tools/doctor/src"),
     ("xtask", "xtask/src"),
 ];

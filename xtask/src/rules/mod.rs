@@ -138,7 +138,7 @@ fn check_row(root: &Path, row: &Row, index: &Index, mutants: &[Mutant]) -> Resul
             return Err(format!("its check, `{name}`, is not defined under this path"));
         }
         if !mutants.iter().any(|mutant| mutant.rules.contains(&row.id)) {
-            return Err("its check has no mutant in tests/mutants".to_owned());
+            return Err("its check has no mutant in quality/mutants/edits".to_owned());
         }
     }
     Ok(())

@@ -10,7 +10,7 @@ const DEVICES: [&str; 3] = ["accelerators", "gpu", "vulkan"];
 /// A test.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reference {
-    /// A function in a file below `tests/tests`.
+    /// A function in a file below `tests/rust`.
     Rust {
         /// The test binary: the first part of the file's path.
         binary: String,
@@ -19,8 +19,8 @@ pub(crate) enum Reference {
         /// The file.
         file: String,
     },
-    /// A function in a file of a crate with tests of devices: `tests/gpu`,
-    /// `tests/accelerators`, `tests/vulkan`.
+    /// A function in a file of a crate with tests of devices: `tests/devices/gpu`,
+    /// `tests/devices/accelerators`, `tests/devices/vulkan`.
     Device {
         /// The folder of the crate, and the test binary.
         binary: String,
@@ -104,8 +104,8 @@ impl Reference {
                     Err(format!("no error in ui-tests/{file} is about `{item}`"))
                 };
             }
-            Self::Rust { file, name, .. } => (root.join("tests/tests").join(file), name),
-            Self::Device { file, name, .. } => (root.join("tests").join(file), name),
+            Self::Rust { file, name, .. } => (root.join("tests/rust").join(file), name),
+            Self::Device { file, name, .. } => (root.join("tests/devices").join(file), name),
             Self::Unit { file, name } => (root.join("dlpack-traits").join(file), name),
             Self::Python { file, name } => (root.join("tests/python").join(file), name),
         };

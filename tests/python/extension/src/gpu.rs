@@ -1,5 +1,5 @@
 //! Tensors on GPUs, for `tests/python/gpus` on the simulator, and for
-//! `tests/gpu/evidence.py` on a GPU.
+//! `tests/devices/gpu/evidence.py` on a GPU.
 
 use core::any::Any;
 use core::ffi::c_void;
