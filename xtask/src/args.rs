@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::fuzz;
-use crate::mutants::Choice;
-use crate::mutants::kept::Runner;
+use crate::contribute::mutants::Choice;
+use crate::contribute::mutants::kept::Runner;
+use crate::quality::fuzz;
 use crate::venv::Packages;
 
 /// Printed below the commands.

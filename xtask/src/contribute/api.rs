@@ -10,11 +10,11 @@ use std::process::Command;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::miri::TOOLCHAIN;
+use crate::contribute::rules::read;
+use crate::contribute::test::Context;
+use crate::quality::miri::TOOLCHAIN;
 use crate::report::{Ending, Stop, missing};
-use crate::rules::read;
 use crate::run::{Stage, answer_of, cargo, cargo_of};
-use crate::test::Context;
 use crate::venv::{self, Environment, Packages};
 
 const SNAPSHOT: &str = "quality/public-api/dlpack-traits.txt";

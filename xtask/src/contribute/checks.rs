@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
+use crate::contribute::test::Context;
 use crate::report::{Ending, Stop, missing};
 use crate::run::{Stage, answer_of, cargo, cargo_of};
-use crate::test::Context;
 
 /// Every set of the features that need no Python; `std` is in a set of its own
 /// and in the last one.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::develop::{self, Build, CONFORMANCE, check_import};
+use crate::contribute::develop::{self, Build, CONFORMANCE, check_import};
 use crate::venv::Packages;
 
 /// Measures all libraries, and writes `docs/conformance.md`. It fails where this

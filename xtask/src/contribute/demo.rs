@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::develop;
+use crate::contribute::develop;
 use crate::venv::{Environment, Packages};
 
 /// Builds the example module and runs its story in this terminal.

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Outcome;
-use crate::develop::{Build, EXAMPLE, TESTING};
+use crate::contribute::develop::{Build, EXAMPLE, TESTING};
+use crate::contribute::python_tests;
+use crate::contribute::rust_tests::run_tests;
+use crate::contribute::test::Context;
 use crate::interpreter::Interpreter;
-use crate::python_tests;
 use crate::report::{Ending, missing_any};
 use crate::run::{Stage, cargo};
-use crate::rust_tests::run_tests;
-use crate::test::Context;
 use crate::venv::{self, Environment};
 
 /// What `DLPACK_REQUIRE` calls the runtimes.

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::python_tests;
+use crate::contribute::python_tests;
+use crate::contribute::rust_tests::run_tests;
+use crate::contribute::test::Context;
 use crate::report::{Ending, Stop, missing_any};
 use crate::run::{Stage, cargo};
-use crate::rust_tests::run_tests;
-use crate::test::Context;
 
 /// Names under which programs look for the vendors' libraries.
 const LIBRARIES: [&str; 4] = ["libcuda.so", "libcuda.so.1", "libamdhip64.so", "libamdhip64.so.7"];

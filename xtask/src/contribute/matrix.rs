@@ -5,12 +5,12 @@ use std::process::{Command, ExitCode};
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::develop::{self, Build, EXAMPLE, Module, TESTING, check_import};
+use crate::contribute::develop::{self, Build, EXAMPLE, Module, TESTING, check_import};
+use crate::contribute::python_tests;
+use crate::contribute::test::Context;
 use crate::interpreter::Interpreter;
-use crate::python_tests;
 use crate::report::{Ending, Stop, missing};
 use crate::run::Stage;
-use crate::test::Context;
 use crate::venv::{self, Environment, Packages};
 
 /// What `DLPACK_REQUIRE` calls the interpreter of the second environment.

@@ -7,10 +7,10 @@ use std::process::Command;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
+use crate::contribute::test::Context;
+use crate::quality::sanitize::NO_ASM;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo};
-use crate::sanitize::NO_ASM;
-use crate::test::Context;
 
 /// Where the example is, from the root.
 const FOLDER: &str = "examples/no-python";

@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use crate::Outcome;
+use crate::contribute::develop::{Build, EXAMPLE, TESTING, check_import};
+use crate::contribute::python_tests::{self, pytest};
+use crate::contribute::test::Context;
 use crate::copy_sources::copy_sources;
-use crate::develop::{Build, EXAMPLE, TESTING, check_import};
-use crate::python_tests::{self, pytest};
 use crate::report::Ending;
 use crate::run::{Stage, cargo};
-use crate::test::Context;
 
 /// Both ends of the range in the root `Cargo.toml`.
 const OLDEST: &str = "0.27.2";
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn both_ends_are_those_of_the_manifest() {
-        let manifest = include_str!("../../Cargo.toml");
+        let manifest = include_str!("../../../Cargo.toml");
         let after_newest = "<0.31";
         assert!(manifest.contains(&format!("\">=0.27, {after_newest}\"")));
         assert!(OLDEST.starts_with("0.27.") && NEWEST_SERIES == "0.30.");

@@ -3,9 +3,9 @@
 use std::process::Command;
 
 use crate::checkout::Checkout;
+use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
-use crate::test::Context;
 use crate::venv::Environment;
 
 /// The Python tests against the modules in `target/python`.

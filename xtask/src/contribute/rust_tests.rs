@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
+use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
 use crate::run::{Stage, cargo};
-use crate::test::Context;
 
 /// The packages and features that Rust tests are built with. All steps that run
 /// Rust tests name the same, so that each is built once.

@@ -3,16 +3,18 @@
 use std::cell::OnceCell;
 use std::process::ExitCode;
 
+use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::develop::{Build, TESTED, check_import};
+use crate::contribute::bench::instructions;
+use crate::contribute::develop::{Build, TESTED, check_import};
+use crate::contribute::{
+    api, checks, demo, device_runtimes, examples, gpu_tests, matrix, mutants, no_python, pictures,
+    pyo3_range, python_tests, rules, rust_tests, vulkan_tests,
+};
+use crate::quality::{miri, publish, valgrind, wheels};
 use crate::report::{Ending, Report, Stop};
 use crate::run::Stage;
 use crate::venv::{self, Environment, Packages};
-use crate::{
-    Outcome, api, checks, demo, device_runtimes, examples, gpu_tests, instructions, matrix, miri,
-    mutants, no_python, pictures, publish, pyo3_range, python_tests, rules, rust_tests, valgrind,
-    vulkan_tests, wheels,
-};
 
 /// What steps share.
 #[derive(Debug)]

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::contribute::rust_tests::run_tests;
+use crate::contribute::test::Context;
 use crate::report::{Ending, Stop, missing, missing_any};
 use crate::run::{Stage, cargo};
-use crate::rust_tests::run_tests;
 use crate::system;
-use crate::test::Context;
 
 /// The manifests of drivers.
 const DRIVERS: &str = "/usr/share/vulkan/icd.d";

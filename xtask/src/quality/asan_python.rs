@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::miri::TOOLCHAIN;
+use crate::contribute::test::Context;
+use crate::quality::miri::TOOLCHAIN;
+use crate::quality::sanitize::{NO_ASM, PLATFORM, nightly};
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo_of};
-use crate::sanitize::{NO_ASM, PLATFORM, nightly};
-use crate::test::Context;
 
 /// Tests of code that reads foreign memory, and of threads.
 const TESTS: [&str; 6] = [

@@ -6,13 +6,13 @@ use std::process::{Command, ExitCode};
 
 use crate::Outcome;
 use crate::checkout::Checkout;
+use crate::contribute::develop::{EXAMPLE, TESTING};
+use crate::contribute::test::{self, Body, Context};
 use crate::copy_sources::copy_sources;
-use crate::develop::{EXAMPLE, TESTING};
 use crate::interpreter::Interpreter;
-use crate::load::PYTHON;
+use crate::quality::load::PYTHON;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo};
-use crate::test::{self, Body, Context};
 use crate::venv::{self, Packages};
 
 /// The release of Debian that has the sources, and what they are called there. They
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn packages_are_those_of_the_environment() {
-        let pins = include_str!("../../requirements/base.txt");
+        let pins = include_str!("../../../requirements/base.txt");
         for pin in PACKAGES {
             assert!(pins.lines().any(|line| line == pin), "{pin}");
         }
@@ -235,6 +235,6 @@ mod tests {
 
     #[test]
     fn pyo3_is_one_that_is_checked() {
-        assert!(include_str!("pyo3_range.rs").contains(&format!("\"{PYO3}\"")));
+        assert!(include_str!("../contribute/pyo3_range.rs").contains(&format!("\"{PYO3}\"")));
     }
 }

@@ -8,10 +8,10 @@ use std::process::Command;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::miri::TOOLCHAIN;
+use crate::quality::miri::TOOLCHAIN;
+use crate::quality::sanitize::NO_ASM;
 use crate::report::{Stop, missing};
 use crate::run::{Stage, answer_of, cargo_of};
-use crate::sanitize::NO_ASM;
 use crate::tools;
 
 /// The targets, by the names of their files in `quality/fuzz/fuzz_targets`.

@@ -6,10 +6,10 @@ use std::thread;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
+use crate::contribute::rust_tests::{SELECTION, run_tests};
+use crate::contribute::test::{self, Body, Context, python_environment, python_modules};
 use crate::report::Ending;
 use crate::run::{Stage, cargo};
-use crate::rust_tests::{SELECTION, run_tests};
-use crate::test::{self, Body, Context, python_environment, python_modules};
 use crate::venv::Packages;
 
 /// Exchanges of each of eight threads in each direction.

@@ -1,9 +1,9 @@
 //! Models of the owners, from the crate's own sources: every order of threads.
 
+use crate::contribute::rust_tests::run_tests;
+use crate::contribute::test::Context;
 use crate::report::Ending;
 use crate::run::{Stage, cargo};
-use crate::rust_tests::run_tests;
-use crate::test::Context;
 
 /// A workspace of its own, from the root.
 const FOLDER: &str = "quality/loom";

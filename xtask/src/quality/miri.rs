@@ -3,10 +3,10 @@
 use std::process::Command;
 
 use crate::Outcome;
+use crate::contribute::rust_tests::SELECTION;
+use crate::contribute::test::Context;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo_of};
-use crate::rust_tests::SELECTION;
-use crate::test::Context;
 
 pub(crate) const TOOLCHAIN: &str = "nightly";
 

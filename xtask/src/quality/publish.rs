@@ -8,11 +8,11 @@ use std::time::UNIX_EPOCH;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
+use crate::contribute::test::{self, Body, Context};
 use crate::copy_sources::copy_sources;
-use crate::miri::TOOLCHAIN;
+use crate::quality::miri::TOOLCHAIN;
 use crate::report::{Ending, Stop, missing};
 use crate::run::{Stage, answer_of, cargo, cargo_of};
-use crate::test::{self, Body, Context};
 use crate::tools;
 use crate::venv::Packages;
 

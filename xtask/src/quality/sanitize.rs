@@ -3,14 +3,17 @@
 
 use std::process::{Command, ExitCode};
 
+use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::miri::TOOLCHAIN;
+use crate::contribute::rust_tests::{SELECTION, run_tests};
+use crate::contribute::test::{Body, Context};
+use crate::contribute::{no_python, test};
+use crate::quality::miri::TOOLCHAIN;
+use crate::quality::{asan_python, loom, miri, valgrind};
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo, cargo_of};
-use crate::rust_tests::{SELECTION, run_tests};
-use crate::test::{Body, Context};
+use crate::tools;
 use crate::venv::Packages;
-use crate::{Outcome, asan_python, loom, miri, no_python, test, tools, valgrind};
 
 /// The one platform on which these steps have been run.
 pub(crate) const PLATFORM: &str = "x86_64-unknown-linux-gnu";

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::test;
+use crate::contribute::test;
+use crate::quality::{free_threaded, load, sanitize};
 use crate::venv::Packages;
-use crate::{free_threaded, load, sanitize};
 
 /// The duration of the soak in seconds.
 const SOAK: u32 = 3_600;

@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
+use crate::contribute::rust_tests::SELECTION;
+use crate::contribute::test::Context;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo};
-use crate::rust_tests::SELECTION;
-use crate::test::Context;
 use crate::{Outcome, system};
 
 /// The integration test of package `dlpack-tests` whose subject is deleters.

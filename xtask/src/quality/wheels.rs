@@ -7,11 +7,11 @@ use std::process::{Command, ExitCode};
 
 use crate::Outcome;
 use crate::checkout::Checkout;
+use crate::contribute::python_tests;
+use crate::contribute::test::{self, Context};
 use crate::interpreter::Interpreter;
-use crate::python_tests;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
-use crate::test::{self, Context};
 use crate::venv::{self, Environment, Packages};
 
 /// `cargo xtask wheels`, with the libraries that the environment in use has.

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use super::release;
 use crate::Outcome;
-use crate::bench_release;
 use crate::checkout::Checkout;
 use crate::run::Stage;
 
@@ -86,7 +86,7 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
     }
     let medians: Vec<f64> = seconds.iter_mut().map(|times| median(times)).collect();
     report(&bench, &variants, &medians, cold)?;
-    bench_release::bench(checkout)
+    release::bench(checkout)
 }
 
 /// Builds `dlpack-derive` and all it needs into an empty folder.

@@ -12,10 +12,10 @@ use std::process::Command;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
+use crate::contribute::test::Context;
+use crate::quality::valgrind;
 use crate::report::{Ending, missing};
 use crate::run::{Stage, answer_of, cargo};
-use crate::test::Context;
-use crate::valgrind;
 
 /// The recorded counts, below a line that names the compiler.
 const RECORD: &str = "quality/instructions/record.txt";

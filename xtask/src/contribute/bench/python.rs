@@ -7,11 +7,11 @@
 use std::fs;
 use std::path::Path;
 
+use super::{compile, rust, size, table};
 use crate::Outcome;
 use crate::checkout::Checkout;
 use crate::run::{self, Stage};
 use crate::venv::{self, Environment, Packages};
-use crate::{bench_compile, bench_rust, bench_size, bench_table};
 
 const NAME: &str = "dlpack_bench_python";
 
@@ -39,11 +39,11 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
 
 /// All of them, and the page about them.
 pub(crate) fn all(checkout: &Checkout) -> Outcome {
-    bench_rust::bench(checkout)?;
-    bench_table::bench(checkout)?;
+    rust::bench(checkout)?;
+    table::bench(checkout)?;
     bench(checkout)?;
-    bench_size::bench(checkout)?;
-    bench_compile::bench(checkout)?;
+    size::bench(checkout)?;
+    compile::bench(checkout)?;
     page(checkout)
 }
 

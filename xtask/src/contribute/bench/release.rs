@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use super::size::text;
 use crate::Outcome;
-use crate::bench_size::text;
 use crate::checkout::Checkout;
 use crate::run::Stage;
 

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
+use crate::contribute::rust_tests::run_tests;
+use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
 use crate::run::{Stage, cargo};
-use crate::rust_tests::run_tests;
-use crate::test::Context;
 
 /// Run by the environment's Python: what a program that embeds it has to know.
 const FACTS: &str = "

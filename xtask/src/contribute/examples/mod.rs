@@ -12,11 +12,11 @@ pub(crate) use template::step as template;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::develop::{EXAMPLE, Module};
-use crate::no_python;
+use crate::contribute::develop::{EXAMPLE, Module};
+use crate::contribute::no_python;
+use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
-use crate::test::Context;
 use crate::venv::Packages;
 
 const SAFETENSORS: PythonExample = PythonExample {

@@ -6,11 +6,11 @@ use std::process::Command;
 use super::in_terminal;
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::develop::{Build, Module, announced, check_import};
+use crate::contribute::develop::{Build, Module, announced, check_import};
+use crate::contribute::test::Context;
 use crate::interpreter::Interpreter;
 use crate::report::Ending;
 use crate::run::Stage;
-use crate::test::Context;
 use crate::venv::{self, Environment, Packages};
 
 /// The model that `examples/safetensors` reads.

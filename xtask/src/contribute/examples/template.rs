@@ -6,11 +6,11 @@ use std::process::Command;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::develop::announced;
+use crate::contribute::develop::announced;
+use crate::contribute::test::Context;
 use crate::interpreter::Interpreter;
 use crate::report::Ending;
 use crate::run::Stage;
-use crate::test::Context;
 use crate::venv;
 
 /// What the project is called, and its module.

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::Outcome;
-use crate::rules::{Reference, read};
+use crate::contribute::rules::{Reference, read};
 
 /// An edit, and the test that must fail with it.
 #[derive(Clone, Debug, PartialEq, Eq)]

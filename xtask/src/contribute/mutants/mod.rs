@@ -8,13 +8,14 @@ mod scratch;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use crate::Outcome;
 use crate::checkout::Checkout;
+use crate::contribute::rules::Reference;
+use crate::contribute::test::Context;
+use crate::quality::miri;
 use crate::report::{Ending, Stop};
-use crate::rules::Reference;
 use crate::run::Stage;
-use crate::test::Context;
 use crate::venv::{self, Environment, Packages};
-use crate::{Outcome, miri};
 use kept::{Mutant, Runner};
 use scratch::{Interpreted, Python, Rust, SIMULATED, Scratch, Tests};
 

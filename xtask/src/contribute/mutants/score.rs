@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::checkout::Checkout;
 use crate::copy_sources::copy_sources;
-use crate::miri::TOOLCHAIN;
+use crate::quality::miri::TOOLCHAIN;
 use crate::report::{Stop, missing};
 use crate::run::{Stage, answer_of, cargo};
 use crate::{Outcome, tools};

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use crate::Outcome;
 use crate::checkout::Checkout;
+use crate::contribute::develop::{Build, EXAMPLE, TESTING};
+use crate::contribute::gpu_tests;
+use crate::contribute::python_tests::pytest_of;
+use crate::contribute::rules::{Reference, read};
 use crate::copy_sources::copy_sources;
-use crate::develop::{Build, EXAMPLE, TESTING};
-use crate::gpu_tests;
-use crate::miri;
-use crate::python_tests::pytest_of;
-use crate::rules::{Reference, read};
+use crate::quality::miri;
 use crate::run::Stage;
 use crate::venv::Environment;
 

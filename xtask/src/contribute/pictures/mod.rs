@@ -3,12 +3,12 @@
 mod floors;
 
 use crate::Outcome;
-use crate::bench_python;
 use crate::checkout::Checkout;
-use crate::develop;
+use crate::contribute::bench::python;
+use crate::contribute::develop;
+use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
-use crate::test::Context;
 use crate::venv::{Environment, Packages};
 
 /// One buffer and its users. Paths are relative to the root of the checkout.
@@ -27,7 +27,7 @@ pub(crate) fn pictures(checkout: &Checkout) -> Outcome {
         .inspect_err(|_| stage.print_tail())?;
     stage.note(&format!("{ONE_BUFFER} and {FLOORS} are new"));
     if checkout.target().join("bench/python.json").is_file() {
-        return bench_python::page(checkout);
+        return python::page(checkout);
     }
     stage.note("docs/pictures/benchmarks.svg is drawn from figures: `cargo xtask bench all`");
     Ok(())

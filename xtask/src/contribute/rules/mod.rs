@@ -16,10 +16,10 @@ use std::path::Path;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
-use crate::mutants::kept::{self, Mutant};
+use crate::contribute::mutants::kept::{self, Mutant};
+use crate::contribute::test::Context;
 use crate::report::{Ending, Stop};
 use crate::run::Stage;
-use crate::test::Context;
 use index::Index;
 use table::{Kind, Row};
 
@@ -98,7 +98,7 @@ fn missing(rows: &[Row]) -> Vec<String> {
     for row in rows {
         match wanted.get_mut(&row.id) {
             Some(count) => *count += 1,
-            None => problems.push(format!("{}: xtask/src/rules knows no such rule", row.id)),
+            None => problems.push(format!("{}: xtask/src/contribute/rules knows no such rule", row.id)),
         }
     }
     for (id, count) in wanted {
