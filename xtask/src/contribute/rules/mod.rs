@@ -98,7 +98,7 @@ fn missing(rows: &[Row]) -> Vec<String> {
     for row in rows {
         match wanted.get_mut(&row.id) {
             Some(count) => *count += 1,
-            None => problems.push(format!("{}: xtask/src/contribute/rules knows no such rule", row.id)),
+            None => problems.push(format!("{}: cargo xtask rules has no such rule", row.id)),
         }
     }
     for (id, count) in wanted {
