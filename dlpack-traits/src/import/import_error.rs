@@ -1,5 +1,9 @@
 //! The error of an import into a type: [`ImportError`], and the requirement that a tensor does
-//! not meet: [`Mismatch`], [`MismatchKind`]. The texts of the latter are in `mismatch`.
+//! not meet: [`Mismatch`], [`MismatchKind`]. Their texts are in `text`.
+
+mod text;
+
+pub(crate) use text::cast;
 
 use alloc::boxed::Box;
 use alloc::string::ToString;

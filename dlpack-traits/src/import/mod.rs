@@ -19,7 +19,6 @@ mod import_trait;
 mod imported;
 mod imported_slice;
 mod imported_storage;
-mod mismatch;
 mod node;
 mod own;
 mod own_copy;
@@ -40,7 +39,7 @@ pub use imported::ImportedTensor;
 pub use imported_slice::ImportedSlice;
 pub use imported_storage::{AnyElement, ImportedElement, ImportedStorage};
 #[cfg(feature = "pyo3")]
-pub(crate) use mismatch::cast;
+pub(crate) use import_error::cast;
 pub use policy::ImportPolicy;
 pub use raw_bits::RawBits;
 pub use slices::{Exclusive, Frozen};

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::import_error::{ImportError, MetadataField, Mismatch, MismatchKind};
+use super::{ImportError, MetadataField, Mismatch, MismatchKind};
 use crate::describe::Order;
 use crate::dtype::DataType;
 
