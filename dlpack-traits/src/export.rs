@@ -2,10 +2,10 @@
 
 mod owned_tensor;
 mod pointers;
-mod shared;
+mod from_storage;
 
 pub use owned_tensor::OwnedTensor;
-pub(crate) use shared::{compact_managed, spanned_managed};
+pub(crate) use from_storage::{compact_managed, spanned_managed};
 
 use crate::copy::Copied;
 use crate::describe::{Describe, Description, DescriptionMut};

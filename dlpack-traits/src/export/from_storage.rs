@@ -1,4 +1,4 @@
-//! Exports whose owner is not the tensor itself but a new owner of the memory.
+//! Exports of a storage without a tensor type: a new block of elements, or a copy.
 
 use crate::describe::{Describe, DescriptionMut};
 use crate::error::Error;
