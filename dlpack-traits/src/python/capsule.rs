@@ -7,7 +7,7 @@ use core::ptr::{self, NonNull};
 use pyo3::ffi::{self, PyObject};
 
 use crate::managed::{Abi, RawManaged};
-use crate::python::interpreter::error_state::SavedError;
+use crate::python::interpreter::pending_exception::SavedError;
 
 /// Puts a tensor into a capsule, from which a consumer may take it.
 ///

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::import::{ImportPolicy, ImportedTensor};
 use crate::managed::Abi;
-use crate::python::interpreter::deleter_guard::guarded;
+use crate::python::interpreter::pending_exception::preserve_exception;
 
 /// Whether every interpreter that can load this module has a permanent GIL.
 ///
@@ -91,7 +91,7 @@ pub(in crate::python) unsafe fn adopt<A: Abi>(
     policy: ImportPolicy,
 ) -> PyResult<ImportedTensor> {
     // SAFETY: 1 (`managed` is valid): guaranteed by our caller's 1.
-    let taken = unsafe { ImportedTensor::guarded(managed, policy, Some(guarded)) };
+    let taken = unsafe { ImportedTensor::guarded(managed, policy, Some(preserve_exception)) };
     taken.map_err(|error| {
         report(py);
         error.into()

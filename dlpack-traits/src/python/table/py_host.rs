@@ -19,7 +19,7 @@ use crate::python::export::export_class::ExportClass;
 use crate::python::export::object::{Class, Object, borrow, share_or};
 use crate::python::export::owner::{PyOwner, own_or};
 use crate::python::export::protocol::Capsule;
-use crate::python::interpreter::deleter_guard::guarded;
+use crate::python::interpreter::pending_exception::preserve_exception;
 use crate::stream::StreamArg;
 
 /// The Python host: objects of a PyO3 class, and of its subclasses, hold a value of the
@@ -125,7 +125,7 @@ unsafe impl<T, const READ_ONLY_VIEWS: bool> Wrap<T> for PyHost<READ_ONLY_VIEWS>
 where
     T: ExportClass + Into<PyClassInitializer<T>>,
 {
-    const DELETERS: Option<fn(&mut dyn FnMut())> = Some(guarded);
+    const DELETERS: Option<fn(&mut dyn FnMut())> = Some(preserve_exception);
 
     #[inline]
     unsafe fn wrap(value: T) -> Result<*mut c_void, TableError<PyErr>> {
