@@ -8,7 +8,8 @@
 use core::ptr::NonNull;
 
 use super::amount::Amount;
-use super::bytes::{Span, alignment, check_alignment, element_type, stored_bits, whole_bytes};
+use super::alignment::{alignment, check_alignment};
+use super::bytes::{Span, element_type, stored_bits, whole_bytes};
 use super::lists::Described;
 use super::packed::Packed;
 use super::shaped::{Shaped, Strides};

@@ -5,6 +5,7 @@
 //! reads them. All other attributes stay in registers until the memory is given; then
 //! everything is validated against the length of that memory, and the C struct is written.
 
+mod alignment;
 mod amount;
 mod as_layout;
 mod bytes;
@@ -28,7 +29,8 @@ pub use order::Order;
 pub use shaped::Shaped;
 pub use slot::Slot;
 
-pub(crate) use bytes::{alignment, stored_bits};
+pub(crate) use alignment::alignment;
+pub(crate) use bytes::stored_bits;
 pub(crate) use check::{Checked, Facts, described_elsewhere};
 pub(crate) use walk::Reach;
 
