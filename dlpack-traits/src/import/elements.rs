@@ -12,7 +12,7 @@ use super::typed::Typed;
 use crate::copy::{Axes, Part, Pieces, Source};
 use crate::element::{AnyBits, BitsAreValid, Readable};
 use crate::error::Error;
-use crate::storage::{Access, BLOCK, Room};
+use crate::storage::{Access, BLOCK, BlockBuffer};
 
 /// The elements of an imported tensor, read by value: [`ImportedTensor::elements`]. Other owners
 /// may write them meanwhile.
@@ -190,9 +190,9 @@ impl<'a, T: Readable> Elements<'a, T> {
             return Ok(());
         }
         let source = self.source();
-        let mut room = Room::<T, BLOCK>::new();
+        let mut buffer = BlockBuffer::<T, BLOCK>::new();
         if self.typed.is_contiguous::<T>() {
-            let buffer = room.as_mut_slice();
+            let buffer = buffer.as_mut_slice();
             let (most, mut left) = (buffer.len(), self.len());
             let mut position = 0_isize;
             while left > 0 {
@@ -209,7 +209,7 @@ impl<'a, T: Readable> Elements<'a, T> {
         let tiles = Pieces::room_for_tiles(&axes);
         let mut heap = block::on_heap::<T>(if tiles > BLOCK { tiles } else { 0 });
         let buffer = match heap.spare_capacity_mut() {
-            [] => room.as_mut_slice(),
+            [] => buffer.as_mut_slice(),
             buffer => buffer,
         };
         let mut pieces = Pieces::new(axes, first, size_of::<T>(), size_of_val(buffer));

@@ -9,7 +9,7 @@ use crate::byte_atomic;
 use crate::copy::{Axes, Pieces, Target};
 use crate::element::{AnyBits, BitsAreValid, Readable, bytes_of};
 use crate::error::Error;
-use crate::storage::{BLOCK, Room};
+use crate::storage::{BLOCK, BlockBuffer};
 use crate::strides;
 
 /// The elements of an imported tensor, read and written by value:
@@ -188,8 +188,8 @@ impl<'a, T: Readable> ElementsMut<'a, T> {
         if self.is_empty() {
             return;
         }
-        let mut room = Room::<T, BLOCK>::new();
-        let block = room.fill(value);
+        let mut buffer = BlockBuffer::<T, BLOCK>::new();
+        let block = buffer.fill(value);
         let Typed { shape, strides, step, .. } = *self.elements.typed();
         let size = size_of::<T>();
         let (axes, first) = Axes::in_memory_order(shape, strides, step.unsigned_abs(), size);

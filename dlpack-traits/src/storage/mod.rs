@@ -5,10 +5,10 @@
 
 mod access;
 mod aligned_buf;
+mod block_buffer;
 mod data;
 mod erase;
 mod memory;
-mod room;
 mod shared_buffer;
 mod shared_owner;
 mod std_impls;
@@ -22,7 +22,7 @@ pub use shared_owner::SharedOwner;
 pub(crate) use access::Access;
 pub(crate) use aligned_buf::{ALIGNMENT, AlignedBuf};
 pub(crate) use memory::{ForeignInfo, Memory};
-pub(crate) use room::{BLOCK, Room};
+pub(crate) use block_buffer::{BLOCK, BlockBuffer};
 pub(crate) use synchronize::Synchronizer;
 pub(crate) use try_arc::{TryArc, UninitTryArc};
 

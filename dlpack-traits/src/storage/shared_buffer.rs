@@ -10,7 +10,7 @@ use crate::byte_atomic;
 use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid, SizeMatches, bytes_of};
 use crate::error::Error;
-use crate::storage::{AlignedBuf, BLOCK, DataRef, Room, SharedOwner, Storage, TryArc};
+use crate::storage::{AlignedBuf, BLOCK, DataRef, BlockBuffer, SharedOwner, Storage, TryArc};
 
 /// A buffer of elements that several owners read **and write** at once: Rust,
 /// NumPy, PyTorch.
@@ -163,8 +163,8 @@ impl<T: AnyBits> SharedBuffer<T> {
 
     /// Writes one value to all elements.
     pub fn fill(&self, value: T) {
-        let mut room = Room::<T, BLOCK>::new();
-        let block = room.fill(value);
+        let mut buffer = BlockBuffer::<T, BLOCK>::new();
+        let block = buffer.fill(value);
         let len = block.len();
         for first in (0..self.len()).step_by(len) {
             let len = len.min(self.len().wrapping_sub(first));
@@ -236,12 +236,12 @@ impl<T: AnyBits> SharedBuffer<T> {
     /// of the block.
     #[inline]
     fn blocks(&self, mut f: impl FnMut(usize, &mut [T])) {
-        let mut room = Room::<T, BLOCK>::new();
-        let room = room.as_mut_slice();
-        let (len, most) = (self.len(), room.len());
+        let mut buffer = BlockBuffer::<T, BLOCK>::new();
+        let room = buffer.as_mut_slice();
+        let (len, most) = (self.len(), buffer.len());
         for first in (0..len).step_by(most) {
             let len = most.min(len.wrapping_sub(first));
-            if let Some(room) = room.get_mut(..len) {
+            if let Some(room) = buffer.get_mut(..len) {
                 f(first, self.read(first, room));
             }
         }

@@ -1,4 +1,4 @@
-//! Private memory for blocks of elements: [`Room`].
+//! Private memory for blocks of elements: [`BlockBuffer`].
 
 use core::mem::MaybeUninit;
 use core::slice;
@@ -11,12 +11,12 @@ pub(crate) const BLOCK: usize = if cfg!(miri) { 256 } else { 8 << 10 };
 
 /// An aligned, uninitialised buffer of `BYTES` bytes, or of one element if it is larger.
 #[repr(C, align(64))]
-pub(crate) union Room<T: Copy, const BYTES: usize> {
+pub(crate) union BlockBuffer<T: Copy, const BYTES: usize> {
     _bytes: [MaybeUninit<u8>; BYTES],
     _element: MaybeUninit<T>,
 }
 
-impl<T: Copy, const BYTES: usize> Room<T, BYTES> {
+impl<T: Copy, const BYTES: usize> BlockBuffer<T, BYTES> {
     #[inline(always)]
     pub(crate) const fn new() -> Self {
         Self { _bytes: [MaybeUninit::uninit(); BYTES] }
