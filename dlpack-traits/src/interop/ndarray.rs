@@ -17,30 +17,30 @@ use crate::export::DLPackExport;
 use crate::import::{Elements, Exclusive, Frozen, Typed};
 use crate::storage::{DataMut, DataRef, SharedOwner, Storage};
 
-/// A tensor as `ndarray` has them: from its lowest address, with strides that
-/// are not negative, and then some axes turned round.
-struct Parts<T> {
+/// The arguments of an array constructor: the lowest address, strides that are not negative,
+/// and the axes to invert afterwards.
+struct ArrayParts<T> {
     lowest: *mut T,
     shape: StrideShape<IxDyn>,
-    turned: Vec<Axis>,
+    inverted: Vec<Axis>,
 }
 
-impl<T: Element> Parts<T> {
+impl<T: Element> ArrayParts<T> {
     fn of(typed: &Typed<'_>) -> Result<Self, Error> {
         let mut lowest = typed.as_aligned::<T>()?;
         let shape: Vec<usize> = usizes(typed.shape)?;
-        // What `ndarray` says of them, also where there are no elements.
+        // `ndarray` requires this limit also of arrays without elements.
         let some = shape.iter().filter(|&&dim| dim != 0);
         let product = some.copied().try_fold(1_usize, usize::checked_mul);
         if product.is_none_or(|product| isize::try_from(product).is_err()) {
             return Err(Error::SizeOverflow);
         }
         if typed.len == 0 {
-            return Ok(Self { lowest, shape: IxDyn(&shape).into(), turned: Vec::new() });
+            return Ok(Self { lowest, shape: IxDyn(&shape).into(), inverted: Vec::new() });
         }
-        let (mut strides, mut turned) = (Vec::new(), Vec::new());
+        let (mut strides, mut inverted) = (Vec::new(), Vec::new());
         reserve(&mut strides, shape.len())?;
-        reserve(&mut turned, shape.len())?;
+        reserve(&mut inverted, shape.len())?;
         for (axis, (&dim, &stride)) in shape.iter().zip(typed.strides).enumerate() {
             if dim == 1 {
                 // Never used, so it may be anything, but not here.
@@ -56,14 +56,14 @@ impl<T: Element> Parts<T> {
             let stride = bytes.checked_div(size).unwrap_or(0);
             strides.push(stride.unsigned_abs());
             if stride < 0 {
-                turned.push(Axis(axis));
+                inverted.push(Axis(axis));
                 // Inside of the extent, which fits.
                 let back = bytes.wrapping_mul(isize::try_from(dim).unwrap_or(1).wrapping_sub(1));
                 lowest = lowest.wrapping_byte_offset(back);
             }
         }
         let shape = IxDyn(&shape).strides(IxDyn(&strides));
-        Ok(Self { lowest, shape, turned })
+        Ok(Self { lowest, shape, inverted })
     }
 }
 
@@ -76,14 +76,14 @@ impl<'a> Frozen<'a> {
     /// [`Error::Misaligned`], [`Error::SizeOverflow`] beside a dimension of 0, and
     /// [`Error::StrideNotWhole`] where elements with axes do not lie whole ones apart.
     pub fn as_ndarray<T: AnyBits>(self) -> Result<ArrayViewD<'a, T>, Error> {
-        let Parts { lowest, shape, turned } = Parts::of(&self.tensor().typed_any_bits::<T>()?)?;
+        let ArrayParts { lowest, shape, inverted } = ArrayParts::of(&self.tensor().typed_any_bits::<T>()?)?;
         // SAFETY: the elements are aligned, any bits are a `T`, and by 4 of
         // `ImportedTensor::from_raw` all that these dimensions and strides reach from
         // the lowest is initialised and alive as long as the handle, which is
         // borrowed for `'a`. Nobody writes to it. Offsets and the number of
         // elements were checked to fit, and no stride is negative.
         let mut array = unsafe { ArrayViewD::from_shape_ptr(shape, lowest) };
-        for axis in turned {
+        for axis in inverted {
             array.invert_axis(axis);
         }
         Ok(array)
@@ -107,12 +107,12 @@ impl Exclusive<'_> {
     ///
     /// Those of [`Frozen::as_ndarray`].
     pub fn as_ndarray_mut<T: AnyBits>(&mut self) -> Result<ArrayViewMutD<'_, T>, Error> {
-        let Parts { lowest, shape, turned } = Parts::of(&self.tensor().typed_any_bits::<T>()?)?;
+        let ArrayParts { lowest, shape, inverted } = ArrayParts::of(&self.tensor().typed_any_bits::<T>()?)?;
         // SAFETY: as in `as_ndarray`; the handle is uniquely borrowed, the memory
         // may be written (READ_ONLY is not set), nobody else accesses it, and no
         // two indices name one element.
         let mut array = unsafe { ArrayViewMutD::from_shape_ptr(shape, lowest) };
-        for axis in turned {
+        for axis in inverted {
             array.invert_axis(axis);
         }
         Ok(array)
@@ -127,9 +127,9 @@ impl<T: Readable> Elements<'_, T> {
     /// use dlpack_traits::{DLPackExport, Error};
     /// use ndarray::array;
     ///
-    /// let turned = array![[1.0, 2.0], [3.0, 4.0]].reversed_axes();
-    /// let tensor = turned.clone().into_dlpack()?.import()?;
-    /// assert_eq!(tensor.elements::<f64>()?.to_ndarray()?, turned.into_dyn());
+    /// let inverted = array![[1.0, 2.0], [3.0, 4.0]].reversed_axes();
+    /// let tensor = inverted.clone().into_dlpack()?.import()?;
+    /// assert_eq!(tensor.elements::<f64>()?.to_ndarray()?, inverted.into_dyn());
     /// # Ok::<(), Error>(())
     /// ```
     ///

@@ -11,8 +11,9 @@ use crate::error::Error;
 use crate::managed::head::Head;
 use crate::panic::catch_second_panic;
 
+/// The memory of an allocation.
 #[repr(C)]
-struct Parts<T> {
+struct ValueAndHead<T> {
     value: T,
     /// After the value, because the head ends with room for dimensions that few tensors
     /// use.
@@ -26,7 +27,7 @@ struct Parts<T> {
 ///
 /// Invariant: until `free`, the memory is allocated, and the spill of its slot is
 /// initialised.
-pub(super) struct Allocation<T>(NonNull<Parts<T>>);
+pub(super) struct Allocation<T>(NonNull<ValueAndHead<T>>);
 
 impl<T> Clone for Allocation<T> {
     #[inline(always)]
@@ -38,15 +39,15 @@ impl<T> Clone for Allocation<T> {
 impl<T> Copy for Allocation<T> {}
 
 impl<T> Allocation<T> {
-    const LAYOUT: Layout = Layout::new::<Parts<T>>();
-    const SLOT: usize = offset_of!(Parts<T>, head).saturating_add(Head::SLOT);
+    const LAYOUT: Layout = Layout::new::<ValueAndHead<T>>();
+    const SLOT: usize = offset_of!(ValueAndHead<T>, head).saturating_add(Head::SLOT);
 
     /// Allocates memory in which only the spill of the slot is initialised.
     #[inline(always)]
     pub(super) fn allocate() -> Result<Self, Error> {
         // SAFETY: the size is not zero, because a head has a size.
         let parts = unsafe { alloc(Self::LAYOUT) };
-        let Some(parts) = NonNull::new(parts.cast::<Parts<T>>()) else {
+        let Some(parts) = NonNull::new(parts.cast::<ValueAndHead<T>>()) else {
             return Err(out_of_memory(Self::LAYOUT.size()));
         };
         let place = Self(parts);
@@ -65,7 +66,7 @@ impl<T> Allocation<T> {
     #[inline(always)]
     pub(super) fn head(self) -> NonNull<Head> {
         // SAFETY: by the invariant the field is inside of the allocation.
-        unsafe { self.0.byte_add(offset_of!(Parts<T>, head)) }.cast()
+        unsafe { self.0.byte_add(offset_of!(ValueAndHead<T>, head)) }.cast()
     }
 
     #[inline(always)]
