@@ -83,7 +83,7 @@ impl RawManaged {
         self,
         refused: &mut Option<Error>,
     ) -> Option<RawManaged<DLManagedTensor>> {
-        if let Some(error) = unsaid(self.managed()) {
+        if let Some(error) = not_in_legacy(self.managed()) {
             *refused = Some(error);
             return None;
         }
@@ -106,7 +106,7 @@ impl RawManaged {
 /// Returns an error if the legacy struct cannot express the version or the flags of a
 /// versioned one.
 #[inline]
-fn unsaid(versioned: &DLManagedTensorVersioned) -> Option<Error> {
+fn not_in_legacy(versioned: &DLManagedTensorVersioned) -> Option<Error> {
     let flags = Flags::from_bits(versioned.flags);
     if Version::from(versioned.version) != Version::CURRENT {
         // The legacy struct has no version field to state this.

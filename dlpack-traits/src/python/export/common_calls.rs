@@ -54,7 +54,7 @@ struct Names {
 /// 1. `values` and `names` are as [`for_each_keyword`](crate::python::export::method_def::for_each_keyword)
 ///    requires them.
 #[inline(always)]
-pub(in crate::python) unsafe fn plain(
+pub(in crate::python) unsafe fn common_capsule(
     py: Python<'_>,
     values: *const *mut PyObject,
     names: *mut PyObject,

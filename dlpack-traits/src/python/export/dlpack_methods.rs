@@ -40,7 +40,7 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
         let plain = if positional == 0 {
             // SAFETY: 1. By 1 these are the arguments of a call, and none of them is
             // positional.
-            unsafe { common_calls::plain(py, arguments, names) }
+            unsafe { common_calls::common_capsule(py, arguments, names) }
         } else {
             None
         };
@@ -50,9 +50,9 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
             // SAFETY: 1. By 1 the object is alive, and this thread is attached.
             let shared = unsafe { (class.share_or)(object, kind, stream, &mut refused) };
             if let Some(tensor) = shared {
-                let mut unsaid = None;
-                let capsule = encapsulate(py, tensor, kind, &mut unsaid);
-                match unsaid {
+                let mut not_in_legacy = None;
+                let capsule = encapsulate(py, tensor, kind, &mut not_in_legacy);
+                match not_in_legacy {
                     None => return capsule,
                     Some(error) => instead = Instead::Copy(error),
                 }
@@ -112,7 +112,7 @@ unsafe fn otherwise<B: Backends>(
     // SAFETY: 1. By 1 the object is alive, and this thread is attached.
     let object = unsafe { (call.class.borrow)(call.object) }?;
     let (plan, stream) = if let Some(kind) = kind {
-        (Plan::plain(kind), StreamArg::unspecified())
+        (Plan::of_common_call(kind), StreamArg::unspecified())
     } else {
         // SAFETY: 1. By 1 they are the arguments of such a call.
         let keywords = unsafe { keywords(py, call.arguments, call.positional, call.names) }?;

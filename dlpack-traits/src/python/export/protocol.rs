@@ -136,7 +136,7 @@ impl Request {
 impl Plan {
     /// Returns the plan for a consumer that passes no keyword except a version.
     #[cfg(feature = "pyo3")]
-    pub(crate) const fn plain(capsule: Capsule) -> Self {
+    pub(crate) const fn of_common_call(capsule: Capsule) -> Self {
         Self { capsule, copy: Copy::IfNeeded, onto_cpu: false }
     }
 
