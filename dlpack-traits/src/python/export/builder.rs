@@ -32,23 +32,23 @@ use crate::python::table::py_host::PyHost;
 /// }
 /// ```
 pub fn class<T: ExportClass>() -> ClassBuilder<T> {
-    ClassBuilder::new(Said::default())
+    ClassBuilder::new(ClassOptions::default())
 }
 
 /// The configuration of a Python class of tensors, made by [`class`].
 #[derive(Debug)]
 #[must_use = "the class is not added before `add` or `install`"]
 pub struct ClassBuilder<T, I = NotImportable, B = Cpu> {
-    said: Said,
-    of: PhantomData<Words<T, I, B>>,
+    options: ClassOptions,
+    of: PhantomData<TypeParameters<T, I, B>>,
 }
 
 /// The type parameters as a function type, since the builder holds no value of them.
-type Words<T, I, B> = fn() -> (T, I, B);
+type TypeParameters<T, I, B> = fn() -> (T, I, B);
 
 /// The options that are not type parameters.
 #[derive(Clone, Copy, Debug, Default)]
-struct Said {
+struct ClassOptions {
     old_name: bool,
     read_only_views: bool,
 }
@@ -67,7 +67,7 @@ where
 {
 }
 
-impl Said {
+impl ClassOptions {
     /// Adds the methods and the exchange table to a class.
     fn install(
         self,
@@ -85,8 +85,8 @@ impl Said {
 }
 
 impl<T, I, B> ClassBuilder<T, I, B> {
-    const fn new(said: Said) -> Self {
-        Self { said, of: PhantomData }
+    const fn new(options: ClassOptions) -> Self {
+        Self { options, of: PhantomData }
     }
 }
 
@@ -121,18 +121,18 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     where
         T: DLPackImport + Into<PyClassInitializer<T>>,
     {
-        ClassBuilder::new(self.said)
+        ClassBuilder::new(self.options)
     }
 
     /// Sets the devices that the class supports, in place of the CPU alone.
     pub fn backends<Set: Backends>(self) -> ClassBuilder<T, I, Set> {
-        ClassBuilder::new(self.said)
+        ClassBuilder::new(self.options)
     }
 
     /// Publishes the exchange table under `__c_dlpack_exchange_api__` too. Consumers from
     /// before DLPack 1.3 look it up there.
     pub fn old_table_name(mut self) -> Self {
-        self.said.old_name = true;
+        self.options.old_name = true;
         self
     }
 
@@ -147,7 +147,7 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     ///
     /// 1. No one writes to the elements of such a `DLTensor`.
     pub const unsafe fn read_only_views(mut self) -> Self {
-        self.said.read_only_views = true;
+        self.options.read_only_views = true;
         self
     }
 
@@ -177,13 +177,13 @@ impl<T: ExportClass, I, B: Backends> ClassBuilder<T, I, B> {
     where
         I: Importing<T>,
     {
-        let table = if self.said.read_only_views {
+        let table = if self.options.read_only_views {
             table::<T, PyHost<true>, B, I>()
         } else {
             table::<T, PyHost<false>, B, I>()
         };
         let class = py.get_type::<T>();
-        self.said.install(&class, &ClassMethods::of::<T, B>(), table)?;
+        self.options.install(&class, &ClassMethods::of::<T, B>(), table)?;
         I::add_to(&class)
     }
 }
