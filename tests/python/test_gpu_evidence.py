@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "tests" / "gpu" / "evidence.py"
+SCRIPT = ROOT / "tests" / "devices" / "gpu" / "evidence.py"
 PAGE = ROOT / "docs" / "gpu.md"
 
 
