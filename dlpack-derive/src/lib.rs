@@ -18,13 +18,11 @@ mod ctxt;
 mod derive;
 mod did_you_mean;
 mod expand;
-mod fallback;
 #[cfg(test)]
-mod golden;
+mod expansion_tests;
+mod fallback;
 mod hygiene;
-mod item;
 mod message;
-mod meta;
 mod model;
 mod symbol;
 

@@ -3,11 +3,11 @@
 use proc_macro2::{Ident, Span};
 use syn::{Attribute, DeriveInput, ExprPath, Path, WherePredicate};
 
+use super::parse;
 use super::require::{self, Require};
 use super::value::{self, ConstDType, ConstOrder, WrittenDim};
 use super::{Once, Spanned, expect_no_value};
 use crate::ctxt::Ctxt;
-use crate::meta;
 use crate::{message, symbol};
 
 /// The attributes on the struct or enum.
@@ -51,7 +51,7 @@ impl StructAttrs {
         let mut construct = Once::new(cx, owner);
         let mut validate = Once::new(cx, owner);
         let before = cx.count();
-        let items = meta::items(cx, &input.attrs, &symbol::ON_STRUCT);
+        let items = parse::items(cx, &input.attrs, &symbol::ON_STRUCT);
         let mut unread = cx.count() > before;
         let mut names_unread = false;
         for item in items {

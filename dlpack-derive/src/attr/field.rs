@@ -5,12 +5,12 @@ use core::cell::Cell;
 use proc_macro2::{Ident, Span};
 use syn::{ExprPath, Field, Variant};
 
+use super::item::{Item, Value};
+use super::parse;
 use super::value::{self, RawLen};
 use super::{Once, Spanned, expect_no_value};
 use crate::ctxt::Ctxt;
-use crate::item::{Item, Value};
 use crate::message;
-use crate::meta;
 use crate::symbol::{self, Role, Unit, Units};
 
 /// A role that a field is marked with.
@@ -50,7 +50,7 @@ impl FieldAttrs {
         let mut copy = Once::new(cx, &name);
         let mut default = Once::new(cx, &name);
         let before = cx.count();
-        let items = meta::items(cx, &field.attrs, &symbol::ON_FIELD);
+        let items = parse::items(cx, &field.attrs, &symbol::ON_FIELD);
         let mut unread = cx.count() > before;
         for item in items {
             let word = item.word();
@@ -122,7 +122,7 @@ impl VariantAttrs {
     pub(crate) fn from_syn(cx: &Ctxt, variant: &Variant) -> Self {
         let mut skip = Once::new(cx, &variant.ident);
         let before = cx.count();
-        for item in meta::items(cx, &variant.attrs, &[symbol::SKIP]) {
+        for item in parse::items(cx, &variant.attrs, &[symbol::SKIP]) {
             if item.word() == symbol::SKIP {
                 expect_no_value(cx, &item);
                 skip.set(&item.key, ());

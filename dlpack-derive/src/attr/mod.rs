@@ -4,18 +4,21 @@
 
 mod container;
 mod field;
+mod item;
+mod parse;
 mod require;
 mod value;
 
 pub(crate) use container::StructAttrs;
 pub(crate) use field::{FieldAttrs, VariantAttrs};
+pub(crate) use item::{Item, Value};
+pub(crate) use parse::items;
 pub(crate) use require::Require;
 pub(crate) use value::{ConstDType, ConstOrder, WrittenDim, krate};
 
 use proc_macro2::Ident;
 
 use crate::ctxt::Ctxt;
-use crate::item::Item;
 use crate::message;
 
 /// A value and the key that it belongs to.

@@ -8,8 +8,8 @@ use proc_macro2::token_stream::IntoIter;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{Attribute, Meta};
 
+use super::item::{Item, Value};
 use crate::ctxt::Ctxt;
-use crate::item::{Item, Value};
 use crate::{message, symbol};
 
 /// The items of all `#[dlpack(...)]` among these attributes. Checks that are the same for

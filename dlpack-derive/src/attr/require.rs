@@ -5,10 +5,10 @@ use syn::parse::Parser as _;
 use syn::{LitInt, Path};
 
 use super::Once;
+use super::item::{Item, Value};
+use super::parse;
 use super::value::{self, ConstDType, ConstOrder};
 use crate::ctxt::Ctxt;
-use crate::item::{Item, Value};
-use crate::meta;
 use crate::{message, symbol};
 
 /// The requirements on a tensor. The tensor must match one entry of each list
@@ -58,7 +58,7 @@ pub(super) fn require(cx: &Ctxt, item: &Item) -> Require {
     let mut ranks = Once::new(cx, owner);
     let mut contiguous = Once::new(cx, owner);
     let before = cx.count();
-    let items = meta::items_in(cx, list.stream(), &ASKED);
+    let items = parse::items_in(cx, list.stream(), &ASKED);
     if items.is_empty() && cx.count() == before {
         cx.push(message::expected_requirements(list.span()));
     }

@@ -11,9 +11,9 @@ use syn::{
     Expr, ExprPath, Lit, LitStr, MacroDelimiter, MetaList, Path, Token, UnOp, WherePredicate,
 };
 
+use super::item::{Item, Value};
 use crate::companion::names;
 use crate::ctxt::Ctxt;
-use crate::item::{Item, Value};
 use crate::message;
 use crate::symbol::{self, Unit};
 

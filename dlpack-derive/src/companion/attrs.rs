@@ -5,9 +5,8 @@ use syn::{Attribute, DeriveInput, Path};
 
 use super::{message, symbol};
 use crate::attr;
+use crate::attr::Item;
 use crate::ctxt::Ctxt;
-use crate::item::Item;
-use crate::meta;
 
 /// The item, variant or field with the attributes.
 pub(super) struct Node<'a> {
@@ -32,7 +31,7 @@ impl Words {
     pub(super) fn read(cx: &Ctxt, attrs: &[Attribute], node: &Node<'_>) -> Self {
         let before = cx.count();
         let mut words = Self { items: Vec::new(), unread: false };
-        for item in meta::items(cx, attrs, node.words) {
+        for item in attr::items(cx, attrs, node.words) {
             let word = item.word();
             if !node.words.contains(&word.as_str()) {
                 cx.push(message::unknown_attribute(&item.key, node.kind, node.words));

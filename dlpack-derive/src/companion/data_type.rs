@@ -10,8 +10,8 @@ use syn::{Data, DeriveInput, Fields, Path, Variant};
 use super::attrs::{Node, Words};
 use super::names::{self, Named};
 use super::{finish, message, scope, symbol};
+use crate::attr::{Item, Value};
 use crate::ctxt::Ctxt;
-use crate::item::{Item, Value};
 use crate::symbol::Direction;
 
 /// A variant and its meaning.

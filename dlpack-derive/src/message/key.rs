@@ -5,8 +5,8 @@ use syn::spanned::Spanned as _;
 use syn::{Error, Path};
 
 use super::{describe, listed, refusal};
+use crate::attr::{Item, Value};
 use crate::did_you_mean::similar;
-use crate::item::{Item, Value};
 use crate::symbol::{self, Unit};
 
 pub(crate) fn unknown_field_attribute(key: &Ident) -> Error {

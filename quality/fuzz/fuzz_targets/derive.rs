@@ -23,12 +23,8 @@ mod did_you_mean;
 mod expand;
 #[path = "../../../dlpack-derive/src/fallback.rs"]
 mod fallback;
-#[path = "../../../dlpack-derive/src/item.rs"]
-mod item;
 #[path = "../../../dlpack-derive/src/message/mod.rs"]
 mod message;
-#[path = "../../../dlpack-derive/src/meta.rs"]
-mod meta;
 #[path = "../../../dlpack-derive/src/model.rs"]
 mod model;
 #[path = "../../../dlpack-derive/src/symbol.rs"]
