@@ -1,11 +1,11 @@
 //! Exports: [`DLPackExport`].
 
+mod from_storage;
 mod owned_tensor;
 mod pointers;
-mod from_storage;
 
-pub use owned_tensor::OwnedTensor;
 pub(crate) use from_storage::{compact_managed, spanned_managed};
+pub use owned_tensor::OwnedTensor;
 
 use crate::copy::Copied;
 use crate::describe::{Describe, Description, DescriptionMut};

@@ -7,8 +7,8 @@
 
 use core::ptr::NonNull;
 
-use super::amount::Amount;
 use super::alignment::{alignment, check_alignment};
+use super::amount::Amount;
 use super::bytes::{Span, element_type, stored_bits, whole_bytes};
 use super::lists::Described;
 use super::packed::Packed;

@@ -33,13 +33,13 @@ pub use elements::Elements;
 pub use elements_mut::ElementsMut;
 pub use from_dims::FromDims;
 pub use from_tensor::{FromElements, ImportStorage};
+#[cfg(feature = "pyo3")]
+pub(crate) use import_error::cast;
 pub use import_error::{ImportError, MetadataField, Mismatch, MismatchKind};
 pub use import_trait::{Copies, DLPackImport};
 pub use imported::ImportedTensor;
 pub use imported_slice::ImportedSlice;
 pub use imported_storage::{AnyElement, ImportedElement, ImportedStorage};
-#[cfg(feature = "pyo3")]
-pub(crate) use import_error::cast;
 pub use policy::ImportPolicy;
 pub use raw_bits::RawBits;
 pub use slices::{Exclusive, Frozen};

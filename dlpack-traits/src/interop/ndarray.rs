@@ -76,7 +76,8 @@ impl<'a> Frozen<'a> {
     /// [`Error::Misaligned`], [`Error::SizeOverflow`] beside a dimension of 0, and
     /// [`Error::StrideNotWhole`] where elements with axes do not lie whole ones apart.
     pub fn as_ndarray<T: AnyBits>(self) -> Result<ArrayViewD<'a, T>, Error> {
-        let ArrayParts { lowest, shape, inverted } = ArrayParts::of(&self.tensor().typed_any_bits::<T>()?)?;
+        let ArrayParts { lowest, shape, inverted } =
+            ArrayParts::of(&self.tensor().typed_any_bits::<T>()?)?;
         // SAFETY: the elements are aligned, any bits are a `T`, and by 4 of
         // `ImportedTensor::from_raw` all that these dimensions and strides reach from
         // the lowest is initialised and alive as long as the handle, which is
@@ -107,7 +108,8 @@ impl Exclusive<'_> {
     ///
     /// Those of [`Frozen::as_ndarray`].
     pub fn as_ndarray_mut<T: AnyBits>(&mut self) -> Result<ArrayViewMutD<'_, T>, Error> {
-        let ArrayParts { lowest, shape, inverted } = ArrayParts::of(&self.tensor().typed_any_bits::<T>()?)?;
+        let ArrayParts { lowest, shape, inverted } =
+            ArrayParts::of(&self.tensor().typed_any_bits::<T>()?)?;
         // SAFETY: as in `as_ndarray`; the handle is uniquely borrowed, the memory
         // may be written (READ_ONLY is not set), nobody else accesses it, and no
         // two indices name one element.

@@ -10,7 +10,7 @@ use crate::byte_atomic;
 use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid, SizeMatches, bytes_of};
 use crate::error::Error;
-use crate::storage::{AlignedBuf, BLOCK, DataRef, BlockBuffer, SharedOwner, Storage, TryArc};
+use crate::storage::{AlignedBuf, BLOCK, BlockBuffer, DataRef, SharedOwner, Storage, TryArc};
 
 /// A buffer of elements that several owners read **and write** at once: Rust,
 /// NumPy, PyTorch.
@@ -237,12 +237,12 @@ impl<T: AnyBits> SharedBuffer<T> {
     #[inline]
     fn blocks(&self, mut f: impl FnMut(usize, &mut [T])) {
         let mut buffer = BlockBuffer::<T, BLOCK>::new();
-        let room = buffer.as_mut_slice();
+        let buffer = buffer.as_mut_slice();
         let (len, most) = (self.len(), buffer.len());
         for first in (0..len).step_by(most) {
             let len = most.min(len.wrapping_sub(first));
-            if let Some(room) = buffer.get_mut(..len) {
-                f(first, self.read(first, room));
+            if let Some(block) = buffer.get_mut(..len) {
+                f(first, self.read(first, block));
             }
         }
     }
