@@ -3,6 +3,7 @@
 
 mod text;
 
+#[cfg(feature = "pyo3")]
 pub(crate) use text::cast;
 
 use alloc::boxed::Box;
