@@ -1,11 +1,11 @@
 """Functions that return arrays: the library, the memory, and who frees it."""
 
+import copy
 import gc
-import sys
 
 import dlpack_testing as testing
 import pytest
-from conftest import check_leaks, require
+from conftest import check_leaks, require, run_in_a_new_process
 from dlpack_testing import Writable, results
 
 require("numpy")
@@ -152,10 +152,110 @@ def test_nothing_is_left_when_a_library_fails():
     check_leaks(body)
 
 
-def test_without_numpy_the_error_names_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    with pytest.raises(ImportError, match="numpy"):
-        results.wrapped_matrix((2, 3))
+def test_the_error_of_a_library_is_raised():
+    """Another library does not make the result instead."""
+    tvm_ffi = require("tvm_ffi")
+    like = tvm_ffi.from_dlpack(np.zeros(1, "f4"))
+    assert type(results.matrix_like(like, (2, 3))[0]) is tvm_ffi.Tensor
+
+    class Strict(Writable):
+        """A class that makes no objects of tensors."""
+
+    before = testing.live()
+    for module, expected in [("no_such_module", np.ndarray), ("tvm_ffi", BufferError)]:
+        Strict.__module__ = module
+        if expected is BufferError:
+            with pytest.raises(BufferError, match="only exports tensors"):
+                results.matrix_like(Strict, (2, 3))
+        else:
+            assert type(results.matrix_like(Strict, (2, 3))[0]) is expected
+    gc.collect()
+    assert testing.live() == before
+
+
+def test_an_error_of_numpy_has_that_of_the_class_as_its_cause():
+    with pytest.raises((BufferError, RuntimeError)) as raised:
+        results.with_lanes(Writable([1.0]))
+    assert "only exports tensors" in str(raised.value.__cause__)
+
+
+def test_without_numpy_the_error_names_it():
+    """In a process of its own: the module keeps NumPy from its first use on."""
+    run_in_a_new_process(
+        "import sys\n"
+        "sys.modules['numpy'] = None\n"
+        "from dlpack_testing import results\n"
+        "for _ in range(2):\n"
+        "    try:\n"
+        "        results.wrapped_matrix((2, 3))\n"
+        "    except ImportError as error:\n"
+        "        assert 'numpy' in str(error)\n"
+        "    else:\n"
+        "        sys.exit(3)\n"
+    )
+
+
+def offered():
+    """The object that a `from_dlpack` gets."""
+
+    class Array:
+        def __array_namespace__(self):
+            return self
+
+        @staticmethod
+        def from_dlpack(tensor):
+            return tensor
+
+    return results.matrix_like(Array(), (2, 3))
+
+
+def test_the_object_that_a_library_gets_has_the_protocol_only():
+    before = testing.live()
+    tensor, address = offered()
+    assert tensor.__dlpack_device__() == (1, 0)
+    arrays = [np.from_dlpack(tensor) for _ in range(2)]
+    assert {address_of(array) for array in arrays} == {address}
+    copied = np.from_dlpack(tensor, copy=True)
+    assert address_of(copied) != address and copied.tolist() == arrays[0].tolist()
+    assert "dltensor_versioned" in repr(tensor.__dlpack__(max_version=(1, 0)))
+    assert '"dltensor"' in repr(tensor.__dlpack__(stream=None))
+    with pytest.raises(TypeError, match="no positional arguments"):
+        tensor.__dlpack__(None)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+        tensor.__dlpack__(other=1)
+    with pytest.raises(BufferError):
+        tensor.__dlpack__(dl_device=(2, 0))
+    del tensor
+    assert testing.live() == before + 1
+    del arrays
+    gc.collect()
+    assert testing.live() == before
+
+
+def test_the_type_of_that_object_makes_no_others():
+    tensor, _ = offered()
+    kind = type(tensor)
+    assert kind is type(offered()[0])
+    for make in [kind, lambda: object.__new__(kind), lambda: copy.copy(tensor)]:
+        with pytest.raises(TypeError):
+            make()
+    with pytest.raises(TypeError):
+        type("Subclass", (kind,), {})
+    for other in [np.zeros(1), object(), kind]:
+        with pytest.raises(TypeError):
+            kind.__dlpack__(other)
+        with pytest.raises(TypeError):
+            kind.__dlpack_device__(other)
+    with pytest.raises(TypeError):
+        type("Slots", (), {"__slots__": "a"})().__class__ = kind
+
+    def body():
+        tensor, _ = offered()
+        np.from_dlpack(tensor)
+        capsule = tensor.__dlpack__(max_version=(1, 0))
+        del tensor, capsule
+
+    check_leaks(body)
 
 
 def test_pytorch_makes_the_results_for_its_arguments():

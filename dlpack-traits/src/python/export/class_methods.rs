@@ -1,6 +1,7 @@
 //! The methods `__dlpack__` and `__dlpack_device__` of a class: [`ClassMethods`].
 
 use alloc::format;
+use core::ffi::CStr;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi as py_ffi;
@@ -27,7 +28,7 @@ pub(in crate::python) struct ClassMethods {
 }
 
 /// The name of a method, and its definition.
-type Method = (&'static str, *const py_ffi::PyMethodDef);
+pub(in crate::python) type Method = (&'static str, *const py_ffi::PyMethodDef);
 
 impl ClassMethods {
     pub(in crate::python) fn of<T: ExportClass, B: Backends>() -> Self {
@@ -56,18 +57,32 @@ impl ClassMethods {
         if self.has_streams {
             free_detached();
         }
-        for (name, method) in self.methods {
-            // SAFETY: this thread is attached; the class is alive; the method is static,
-            // laid out as a `PyMethodDef`, and only read.
-            let descriptor =
-                unsafe { py_ffi::PyDescr_NewMethod(class.as_type_ptr(), method.cast_mut()) };
-            // SAFETY: this thread is attached, and the result is a new reference or
-            // NULL with an exception set.
-            let descriptor = unsafe { Bound::from_owned_ptr_or_err(py, descriptor) }?;
-            add_to_class(class, name, descriptor)?;
-        }
-        Ok(())
+        // SAFETY: 1. They are the definitions of `Methods`, for objects of this class.
+        unsafe { add_methods(class, &self.methods) }
     }
+}
+
+/// Adds methods to a class.
+///
+/// # Safety
+///
+/// 1. The definitions are static, of type [`MethodDef`], and their functions may be called
+///    for each object of the class.
+pub(in crate::python) unsafe fn add_methods(
+    class: &Bound<'_, PyType>,
+    methods: &[Method],
+) -> PyResult<()> {
+    for &(name, method) in methods {
+        // SAFETY: this thread is attached; the class is alive; by 1 the method is static,
+        // laid out as a `PyMethodDef`, and only read.
+        let descriptor =
+            unsafe { py_ffi::PyDescr_NewMethod(class.as_type_ptr(), method.cast_mut()) };
+        // SAFETY: this thread is attached, and the result is a new reference or
+        // NULL with an exception set.
+        let descriptor = unsafe { Bound::from_owned_ptr_or_err(class.py(), descriptor) }?;
+        add_to_class(class, name, descriptor)?;
+    }
+    Ok(())
 }
 
 /// Returns whether the class was declared `unsendable`.
@@ -79,6 +94,17 @@ fn is_unsendable<T: ExportClass>() -> bool {
     core::any::type_name::<T::ThreadChecker>().contains("::ThreadCheckerImpl")
 }
 
+/// The signature and the documentation of `__dlpack__`.
+pub(in crate::python) const DLPACK_DOC: &CStr =
+    c"__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n\
+    --\n\n\
+    Export the tensor for from_dlpack() as a DLPack capsule.";
+
+/// The signature and the documentation of `__dlpack_device__`.
+pub(in crate::python) const DLPACK_DEVICE_DOC: &CStr = c"__dlpack_device__($self, /)\n\
+    --\n\n\
+    Return the DLPack device type and the device id.";
+
 /// The two method definitions of a class, static for the life of the process.
 struct Methods<T, B>(core::marker::PhantomData<(T, B)>);
 
@@ -87,20 +113,14 @@ impl<T: ExportClass, B: Backends> Methods<T, B> {
         name: c"__dlpack__".as_ptr(),
         function: dlpack::<T, B>,
         flags: METH_FASTCALL | py_ffi::METH_KEYWORDS,
-        doc: c"__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n\
-            --\n\n\
-            Export the tensor for from_dlpack() as a DLPack capsule."
-            .as_ptr(),
+        doc: DLPACK_DOC.as_ptr(),
     };
 
     const DLPACK_DEVICE: &'static MethodDef<NoArguments> = &MethodDef {
         name: c"__dlpack_device__".as_ptr(),
         function: dlpack_device::<T>,
         flags: py_ffi::METH_NOARGS,
-        doc: c"__dlpack_device__($self, /)\n\
-            --\n\n\
-            Return the DLPack device type and the device id."
-            .as_ptr(),
+        doc: DLPACK_DEVICE_DOC.as_ptr(),
     };
 }
 

@@ -12,7 +12,6 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::managed::RawManaged;
-use crate::python::export::export_class::ExportClass;
 use crate::stream::StreamArg;
 
 /// The object-safe part of [`DLPackExport`]. Each of its methods is compiled for every
@@ -33,7 +32,7 @@ pub(in crate::python) trait DynExport: Send + Sync {
     fn share_or(&self, consumer: StreamArg<'_>, refused: &mut Option<Error>) -> Option<RawManaged>;
 }
 
-impl<T: ExportClass> DynExport for T {
+impl<T: DLPackExport + Send + Sync> DynExport for T {
     #[inline(never)]
     fn described<'a>(&'a self, out: Describe<'a>) -> Result<Description<'a>, Error> {
         T::describe(self, out)

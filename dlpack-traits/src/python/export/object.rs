@@ -45,14 +45,14 @@ pub(in crate::python) struct Object {
     kind: &'static Kind,
 }
 
-/// Space for a `PyRef`, which is one pointer.
-type Reference = MaybeUninit<*const ()>;
+/// Space for a `PyRef`, or for another reference to an object, which is one pointer.
+pub(in crate::python) type Reference = MaybeUninit<*const ()>;
 
-/// The functions of a reference. Each takes the address of a reference to the type for
+/// The functions of a reference. Each takes the address of a reference of the type for
 /// which this `Kind` was made.
-struct Kind {
-    value: unsafe fn(*const Reference) -> *const dyn DynExport,
-    drop: unsafe fn(*mut Reference),
+pub(in crate::python) struct Kind {
+    pub(in crate::python) value: unsafe fn(*const Reference) -> *const dyn DynExport,
+    pub(in crate::python) drop: unsafe fn(*mut Reference),
 }
 
 impl Object {
@@ -66,6 +66,16 @@ impl Object {
         // SAFETY: by the assertions it has the size and alignment of a `PyRef`.
         unsafe { reference.as_mut_ptr().cast::<PyRef<'static, T>>().write(object) };
         Self { reference, kind: Kind::of::<T>() }
+    }
+
+    /// Takes a reference of another type than `PyRef`.
+    ///
+    /// # Safety
+    ///
+    /// 1. `kind` was made for the type of this reference, which is owned. The value to which
+    ///    it leads stays at its address, and is not borrowed mutably, until it is dropped.
+    pub(in crate::python) unsafe fn from_parts(reference: Reference, kind: &'static Kind) -> Self {
+        Self { reference, kind }
     }
 
     /// Calls [`borrow`], and erases the type.
@@ -164,12 +174,24 @@ pub(in crate::python) unsafe fn share_or<T: ExportClass>(
             return None;
         }
     };
+    share_as(&*object, kind, consumer, refused)
+}
+
+/// Exports a value with another reference to its storage, for a consumer of the given
+/// struct: [`share_or`].
+#[inline(always)]
+pub(in crate::python) fn share_as<T: DynExport>(
+    value: &T,
+    kind: Capsule,
+    consumer: StreamArg<'_>,
+    refused: &mut Option<TableError<PyErr>>,
+) -> Option<RawManaged> {
     let mut error = None;
-    let shared = if kind == Capsule::Legacy && object.is_frozen() {
+    let shared = if kind == Capsule::Legacy && value.is_frozen() {
         error = Some(Error::ReadOnlyLegacy);
         None
     } else {
-        object.share_or(consumer, &mut error)
+        value.share_or(consumer, &mut error)
     };
     if let Some(error) = error {
         refuse(refused, TableError::Tensor(error));

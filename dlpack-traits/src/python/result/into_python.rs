@@ -35,7 +35,7 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// that it does not have. The tensor is then released.
     fn into_numpy(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         let tensor = imported(self)?;
-        offer_to(&from_dlpack_of_numpy(py)?, ImportedStorage::new(tensor)?)
+        offer_to(from_dlpack_of_numpy(py)?, ImportedStorage::new(tensor)?)
     }
 
     /// Converts to an object of the library of an argument: a NumPy array for a NumPy
@@ -59,12 +59,17 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// It uses the exchange table of the argument's type if there is one. Otherwise it calls
     /// the `from_dlpack` of the argument's array API namespace (`__array_namespace__`), or
     /// that of its type, module or package. An argument without any of these, such as a
-    /// capsule, gets a NumPy array, and so does one of a class of this crate that does not
-    /// accept the tensor. A subclass gets an object of the library, not of the subclass.
+    /// capsule, gets a NumPy array. A subclass gets an object of the library, not of the
+    /// subclass.
+    ///
+    /// A class with an exchange table but without a `from_dlpack` in its module, such as one
+    /// that [`add_class`](crate::python::add_class) registered, is not the array type of a
+    /// library. If it does not accept the tensor, the result is a NumPy array.
     ///
     /// # Errors
     ///
-    /// What the library raises. The tensor is then released.
+    /// What the library raises, for example for a dtype that it does not have: the result is
+    /// never of another library. The tensor is then released.
     fn into_object_like<'py, L: LibraryOf + ?Sized>(
         self,
         py: Python<'py>,

@@ -5,6 +5,7 @@ use core::ptr::NonNull;
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::exchange::foreign_table::{ForeignTable, Wrap};
@@ -15,7 +16,7 @@ use crate::python::convert::quietly;
 use crate::python::export::reexport::offer;
 use crate::python::table::calls;
 use crate::python::table::lookup::peer_of;
-use crate::python::table::to_object::from_dlpack_of;
+use crate::python::table::to_object::{from_dlpack_of, from_dlpack_of_module};
 
 /// An argument, or a type, whose library makes the result of a function: [`PyTensor`],
 /// [`PyTensorMut`], and every Python object. This trait is sealed.
@@ -65,21 +66,20 @@ pub(super) fn object_like<'py>(
     let class = like.cast::<PyType>().map_or_else(|_| like.get_type(), Clone::clone);
     let tensor: ImportedStorage = ImportedStorage::new(tensor)?;
     let found = match peer_of(&class)? {
+        None if is_numpy(&class)? => None,
         Some(ForeignTable { wrap: Some(wrap), .. }) => {
-            match wrapped(py, wrap, &tensor) {
-                // A class of this crate need not accept the tensor, or any.
-                Err(error) if is_refusal(py, &error) => {
-                    quietly::<()>(py, Err(error));
-                    None
+            return match wrapped(py, wrap, &tensor) {
+                Err(error) if is_refusal(py, &error) && !is_of_library(&class)? => {
+                    by_numpy_after(py, error, tensor)
                 }
-                object => return object,
-            }
+                object => object,
+            };
         }
         _ => from_dlpack_like(like, &class)?,
     };
     match found {
         Some(from_dlpack) => offer_to(&from_dlpack, tensor),
-        None => offer_to(&from_dlpack_of_numpy(py)?, tensor),
+        None => offer_to(from_dlpack_of_numpy(py)?, tensor),
     }
 }
 
@@ -88,6 +88,37 @@ fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<PyBufferError>(py)
         || error.is_instance_of::<PyTypeError>(py)
         || error.is_instance_of::<PyValueError>(py)
+}
+
+/// Whether the module of a class, or that of a base, has a `from_dlpack`, as the modules of
+/// array types have. Other classes, such as those that a user of this crate exports, need
+/// not accept the tensor, or any.
+fn is_of_library(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    for base in class.mro() {
+        if from_dlpack_of_module(base.cast()?)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Makes a NumPy array of a tensor that a class did not accept. An error has that of the
+/// class as its cause.
+fn by_numpy_after(
+    py: Python<'_>,
+    refusal: PyErr,
+    tensor: ImportedStorage,
+) -> PyResult<Bound<'_, PyAny>> {
+    match from_dlpack_of_numpy(py).and_then(|numpy| offer_to(numpy, tensor)) {
+        Ok(array) => {
+            quietly::<()>(py, Err(refusal));
+            Ok(array)
+        }
+        Err(error) => {
+            error.set_cause(py, Some(refusal));
+            Err(error)
+        }
+    }
 }
 
 /// Creates an object with another owner of the tensor.
@@ -128,9 +159,41 @@ fn from_dlpack_like<'py>(
     Ok(None)
 }
 
+/// NumPy's class of arrays, and its `from_dlpack`.
+struct NumPy {
+    array: Py<PyAny>,
+    from_dlpack: Py<PyAny>,
+}
+
+/// NumPy, from its first import by this module on. The import statement alone takes as
+/// long as an export.
+static NUMPY: PyOnceLock<NumPy> = PyOnceLock::new();
+
+impl NumPy {
+    fn get(py: Python<'_>) -> PyResult<&Self> {
+        NUMPY.get_or_try_init(py, || {
+            let numpy = py.import(intern!(py, "numpy"))?;
+            let array = numpy.getattr(intern!(py, "ndarray"))?.unbind();
+            let from_dlpack = numpy.getattr(intern!(py, "from_dlpack"))?.unbind();
+            Ok(Self { array, from_dlpack })
+        })
+    }
+}
+
 /// Returns `numpy.from_dlpack`.
-pub(super) fn from_dlpack_of_numpy(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    py.import(intern!(py, "numpy"))?.getattr(intern!(py, "from_dlpack"))
+pub(super) fn from_dlpack_of_numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    Ok(NumPy::get(py)?.from_dlpack.bind(py))
+}
+
+/// Whether a class is that of NumPy's arrays, whose namespace is NumPy.
+fn is_numpy(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    let numpy = match NUMPY.get(class.py()) {
+        // A class of NumPy exists, so NumPy can be imported.
+        None if class.module()? == "numpy" => NumPy::get(class.py())?,
+        None => return Ok(false),
+        Some(numpy) => numpy,
+    };
+    Ok(class.is(&numpy.array))
 }
 
 /// Passes a tensor to a `from_dlpack`.

@@ -78,9 +78,13 @@ pub(in crate::python) fn from_dlpack_of<'py>(
     class: &Bound<'py, PyType>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let own = attribute(class, "from_dlpack")?;
-    if own.is_some() {
-        return Ok(own);
-    }
+    if own.is_some() { Ok(own) } else { from_dlpack_of_module(class) }
+}
+
+/// Finds the `from_dlpack` of the module of a type, or of an enclosing package.
+pub(in crate::python) fn from_dlpack_of_module<'py>(
+    class: &Bound<'py, PyType>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = class.py();
     let module = class.getattr("__module__")?.to_string();
     let modules = py.import("sys")?.getattr("modules")?;
