@@ -215,6 +215,8 @@ pub(crate) enum Bench {
     Instructions,
     /// Build time that the derive adds, beside serde's
     Compile,
+    /// The functions of examples/functions beside rust-numpy and nanobind: docs/functions.md
+    Functions,
     /// Write docs/benchmarks.md and its picture from the results of earlier runs
     Page,
     /// Run every benchmark and write the page
@@ -367,6 +369,7 @@ mod tests {
             ("size", Bench::Size),
             ("instructions", Bench::Instructions),
             ("compile", Bench::Compile),
+            ("functions", Bench::Functions),
             ("page", Bench::Page),
             ("all", Bench::All),
         ] {

@@ -234,9 +234,9 @@ unsafe fn share_or(
 /// 1. `reference` is one that [`borrow`] took, and not dropped.
 unsafe fn value(reference: *const Reference) -> *const dyn DynExport {
     // SAFETY: by 1 it is initialised.
-    let object = unsafe { (*reference).assume_init() };
+    let object = unsafe { reference.cast::<*mut py_ffi::PyObject>().read() };
     // SAFETY: 1. By 1 it owns a reference to an object of the type.
-    match unsafe { tensor_of(object.cast_mut().cast()) } {
+    match unsafe { tensor_of(object) } {
         Ok(tensor) => ptr::from_ref::<dyn DynExport>(tensor),
         Err(_) => unreachable!("`borrow` has found the tensor"),
     }
@@ -248,7 +248,7 @@ unsafe fn value(reference: *const Reference) -> *const dyn DynExport {
 ///    attached.
 unsafe fn drop_reference(reference: *mut Reference) {
     // SAFETY: by 1 it is initialised.
-    let object = unsafe { (*reference).assume_init() };
+    let object = unsafe { reference.cast::<*mut py_ffi::PyObject>().read() };
     // SAFETY: by 1 the reference is owned, and this thread is attached.
-    unsafe { py_ffi::Py_DECREF(object.cast_mut().cast()) };
+    unsafe { py_ffi::Py_DECREF(object) };
 }

@@ -1,6 +1,7 @@
 //! Benchmarks: `cargo xtask bench`.
 
 mod compile;
+mod functions;
 pub(crate) mod instructions;
 pub(crate) mod python;
 mod release;
@@ -21,6 +22,7 @@ pub(crate) fn bench(what: &Bench, checkout: &Checkout) -> Outcome {
         Bench::Size => size::bench(checkout),
         Bench::Instructions => instructions::bench(checkout),
         Bench::Compile => compile::bench(checkout),
+        Bench::Functions => functions::bench(checkout),
         Bench::Page => python::page(checkout),
         Bench::All => python::all(checkout),
     }

@@ -71,6 +71,9 @@ fn try_it(checkout: &Checkout, stage: &mut Stage) -> Outcome {
     for tool in [&["pytest", "-q", "tests"][..], &["mypy", "tests"]] {
         stage.run(Command::new(&python).current_dir(&project).arg("-m").args(tool))?;
     }
+    // This environment has mypy.
+    let stubs = checkout.root().join("examples/functions/stubs/check.py");
+    stage.run(Command::new(&python).arg(stubs))?;
     stage.note("a project of the template: its wheel installs, pytest and mypy accept it");
     Ok(())
 }

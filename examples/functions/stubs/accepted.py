@@ -1,0 +1,39 @@
+# pyright: strict
+"""Calls that a type checker accepts in strict mode."""
+
+from typing import Any
+
+import array_functions
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Tensor:
+    """An array of another library."""
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        raise NotImplementedError
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def arrays(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    array_functions.clamp(matrix, 0, 0.5)
+    array_functions.clamp(array=matrix[:, ::2], low=0, high=1)
+    norms: NDArray[np.float32] = array_functions.row_norms(matrix.T)
+    print(norms.sum())
+    return array_functions.normalized(matrix=matrix)
+
+
+def tensors(tensor: Tensor) -> Tensor:
+    array_functions.clamp(tensor, 0, 1)
+    norms: Tensor = array_functions.row_norms(tensor)
+    return array_functions.normalized(norms)
