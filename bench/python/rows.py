@@ -8,6 +8,7 @@ below `abi3` the one for all. A library that is not installed is left out aloud.
 
 import contextlib
 import datetime
+import importlib
 import importlib.util
 import mmap
 import os
@@ -85,7 +86,7 @@ def producers(report, objects, frozen, shared):
         | {f"{OURS}, SharedBuffer": loop("x.__dlpack__()", x=shared)}
         | {f"{OURS}, Arc<[f32]>: a copy": loop("x.__dlpack__()", x=frozen)}
         | {n: loop("x.__dlpack__()", x=x) for n, x in call.items() if n != "NumPy"},
-        bar=0.85,
+        bar=0.9,
     )
     statement = "x.__dlpack__(max_version=version)"
     report.row(
@@ -94,7 +95,7 @@ def producers(report, objects, frozen, shared):
             name: loop(statement, x=x, version=VERSION)
             for name, x in with_ours(call, frozen, shared).items()
         },
-        bar=0.85,
+        bar=0.9,
     )
 
 
@@ -104,6 +105,32 @@ def with_ours(objects, frozen, shared, reference="NumPy"):
         | {f"{OURS}, Arc<[f32]>": frozen, f"{OURS}, SharedBuffer": shared}
         | {name: value for name, value in objects.items() if name != reference}
     )
+
+
+def general(report, objects, tensor, taken):
+    """The class of `examples/python` for any dtype, rank and layout, in both directions,
+    and the import of a class whose dtype and rank the compiler knows."""
+    array, ours = objects["NumPy"], f"{OURS}, general Tensor"
+    own = tensor.zeros(list(SHAPE), "float32")
+    version = {"version": VERSION}
+    for title, statement, bar in [
+        ("obj.__dlpack__(), general Tensor", "x.__dlpack__()", 0.9),
+        (
+            "obj.__dlpack__(max_version=(1, 0)), general Tensor",
+            "x.__dlpack__(max_version=version)",
+            0.9,
+        ),
+        ("numpy.from_dlpack(obj), general Tensor", "f(x)", 0.95),
+    ]:
+        names = version | {"f": numpy.from_dlpack}
+        subjects = {"NumPy": loop(statement, x=array, **names)}
+        report.row(title, subjects | {ours: loop(statement, x=own, **names)}, bar=bar)
+    theirs = {"numpy.from_dlpack(array)": loop("f(x)", f=numpy.from_dlpack, x=array)}
+    for title, name, cls in [
+        ("Tensor.from_dlpack(numpy array), general Tensor", ours, tensor),
+        ("Taken.from_dlpack(numpy array), fixed class", f"{OURS}, fixed class", taken),
+    ]:
+        report.row(title, theirs | {name: loop("f(x)", f=cls.from_dlpack, x=array)}, bar=0.9)
 
 
 def consumers(report, objects, frozen, shared, torch, tvm_ffi):
@@ -273,6 +300,7 @@ def main():
     report = Report(about(libraries))
     frozen, shared = module.Frozen(SHAPE), module.Shared(SHAPE)
     producers(report, objects, frozen, shared)
+    general(report, objects, importlib.import_module("dlpack_example").Tensor, module.Taken)
     consumers(report, objects, frozen, shared, torch, tvm_ffi)
     taking(report, module, objects)
     if stable:

@@ -24,7 +24,7 @@ use pyo3::types::PyCapsule;
 use measure::{BATCH, Subject, timed};
 use report::{Entry, Report};
 
-/// The class that the rows are about.
+/// A class whose data, rank and dtype the compiler knows.
 #[pyclass(frozen)]
 #[derive(DLPackExport)]
 struct Samples {
@@ -69,6 +69,10 @@ fn main() -> PyResult<()> {
 }
 
 struct Rows {
+    /// The class of `examples/python` for any dtype, rank and layout, in its own memory.
+    general: Subjected,
+    /// The same over imported memory.
+    general_held: Subjected,
     ours: Subjected,
     shared: Subjected,
     held: Subjected,
@@ -96,9 +100,14 @@ impl Rows {
         // A capsule is a second owner, of C++'s own.
         also.call_method0("__dlpack__")?.into_ptr();
         let held = module.getattr("Held")?.call_method1("from_dlpack", (&also,))?;
+        let tensor = PyModule::import(python, "dlpack_example")?.getattr("Tensor")?;
+        let general = tensor.call_method1("zeros", ((16, 16), "float32"))?;
+        let general_held = tensor.call_method1("from_dlpack", (&also,))?;
         Ok(Self {
+            general: Subjected::of("dlpack-traits, general Tensor", general)?,
+            general_held: Subjected::of("dlpack-traits, general Tensor", general_held)?,
             ours: Subjected::of("dlpack-traits, Arc<[f32]>", samples)?,
-            shared: Subjected::of("dlpack-traits, Shared", shared)?,
+            shared: Subjected::of("dlpack-traits, ExportArc", shared)?,
             held: Subjected::of("dlpack-traits, ImportedStorage<f32>", held)?,
             torch: Subjected::of("torch, held by Python alone", only)?,
             torch_held: Subjected::of("torch, held by C++ too", also)?,
@@ -108,7 +117,7 @@ impl Rows {
     fn measure(&self) {
         let rounds = std::env::var("BENCH_ROUNDS").ok().and_then(|text| text.parse().ok());
         let rounds = rounds.unwrap_or(2000);
-        let Self { ours, shared, held, torch, torch_held } = *self;
+        let Self { general, general_held, ours, shared, held, torch, torch_held } = *self;
         let mut report = Report::new("table");
         let mut row = |title: &str, bar: f64, subjects: Vec<Subject>| {
             let entries =
@@ -116,13 +125,36 @@ impl Rows {
             report.row(title, Some(bar), entries, rounds);
         };
         row(
-            "table: from object + deleter",
-            0.6,
+            "table: from object + deleter, general Tensor",
+            0.75,
+            [torch_held, torch, general].map(from_object).into(),
+        );
+        row(
+            "table: from object + deleter, fixed class",
+            0.75,
             [torch_held, torch, ours, shared].map(from_object).into(),
         );
-        row("table: borrowed DLTensor", 0.4, [torch_held, torch, ours, shared].map(view).into());
+        row(
+            "table: borrowed DLTensor, general Tensor",
+            0.5,
+            [torch_held, torch, general].map(view).into(),
+        );
+        row(
+            "table: borrowed DLTensor, fixed class",
+            0.5,
+            [torch_held, torch, ours, shared].map(view).into(),
+        );
         row("table: allocator + deleter", 0.3, [torch_held, ours].map(allocator).into());
-        row("table: from + to object", 0.3, [torch_held, torch, held].map(there_and_back).into());
+        row(
+            "table: from + to object, general Tensor",
+            0.6,
+            [torch_held, torch, general_held].map(there_and_back).into(),
+        );
+        row(
+            "table: from + to object, fixed class",
+            0.6,
+            [torch_held, torch, held].map(there_and_back).into(),
+        );
         row("table: current work stream", 0.3, [torch_held, ours].map(stream).into());
         report.finish();
     }

@@ -10,6 +10,7 @@ use std::path::Path;
 use super::{compile, rust, size, table};
 use crate::Outcome;
 use crate::checkout::Checkout;
+use crate::contribute::develop::{Build, EXAMPLE};
 use crate::run::{self, Stage};
 use crate::venv::{self, Environment, Packages};
 
@@ -23,6 +24,7 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
     for (features, place) in [("", folder.clone()), ("abi3", folder.join("abi3"))] {
         build(checkout, &environment, features, &place, &mut stage)?;
     }
+    Build::of(checkout).run(checkout, &environment.interpreter, &[EXAMPLE], &mut stage)?;
     stage.done("built");
     println!();
     let json = checkout.target().join("bench").join("python.json");

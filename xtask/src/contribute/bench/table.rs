@@ -5,6 +5,7 @@ use std::process::Command;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
+use crate::contribute::develop::{Build, EXAMPLE};
 use crate::run::{self, Stage};
 use crate::venv::{self, Packages};
 
@@ -38,13 +39,16 @@ pub(crate) fn bench(checkout: &Checkout) -> Outcome {
         .env("CARGO_TARGET_DIR", &target)
         .env("PYO3_PYTHON", environment.executable());
     stage.run(&mut build)?;
+    Build::of(checkout).run(checkout, &environment.interpreter, &[EXAMPLE], &mut stage)?;
     stage.done("built");
+    let path = std::env::join_paths([PathBuf::from(packages), checkout.modules()])
+        .map_err(|error| format!("the modules cannot be found by Python ({error})."))?;
     let json: PathBuf = target.join("table.json");
     println!();
     let status = Command::new(target.join("release/dlpack-bench-table"))
         .env("BENCH_JSON", &json)
         .env("PYTHONHOME", prefix)
-        .env("PYTHONPATH", packages)
+        .env("PYTHONPATH", path)
         .env("LD_LIBRARY_PATH", library)
         .status()
         .map_err(|error| format!("the benchmark does not start ({error})."))?;
