@@ -1,4 +1,5 @@
-"""Writes docs/benchmarks.md and its picture from the figures in target/bench.
+"""Writes docs/benchmarks.md, its picture and the table of the README from the figures in
+target/bench.
 
     page.py FOLDER
 
@@ -60,6 +61,54 @@ Other results in the tables, with the reasons:
 {first_writes}
 - **`__dlpack__()` without a version** requests a struct without a READ_ONLY flag. Read-only
   memory, such as an `Arc<[f32]>`, is copied: the second line of its table."""
+
+
+BEGIN = "<!-- benchmarks: from docs/benchmarks.md -->\n"
+END = "<!-- end of benchmarks -->"
+# The rows of the README: what is done, the row, and the names of our figure and of others.
+FRONT = [
+    (
+        "Rust: export a struct and release it",
+        "export + C deleter",
+        "dlpack-traits",
+        ["floor", "tvm-ffi", "dlpark", "dlpk"],
+    ),
+    (
+        "Rust: import a tensor and release it",
+        "import + drop, transposed",
+        "dlpack-traits",
+        ["floor", "tvm-ffi"],
+    ),
+    (
+        "Python: `numpy.from_dlpack(x)` of any dtype, rank and strides",
+        "numpy.from_dlpack(obj), general Tensor",
+        "dlpack-traits, general Tensor",
+        ["NumPy"],
+    ),
+    (
+        "Python: `torch.from_dlpack(x)`",
+        "torch.from_dlpack(obj)",
+        "dlpack-traits, Arc<[f32]>",
+        ["NumPy", "PyTorch", "tvm-ffi", "nanobind"],
+    ),
+    (
+        "Python: import a NumPy array as a class of yours",
+        "Tensor.from_dlpack(numpy array), general Tensor",
+        "dlpack-traits, general Tensor",
+        ["numpy.from_dlpack(array)"],
+    ),
+    (
+        "Read: the sum of 16 M `f32`",
+        "sum of 16 M f32",
+        "dlpack-traits, for_each_block",
+        ["slice", "rust-numpy", "NumPy"],
+    ),
+]
+NAMES = {
+    "floor": "by hand, one `malloc`",
+    "slice": "a Rust slice",
+    "numpy.from_dlpack(array)": "`numpy.from_dlpack`",
+}
 
 
 def rows_in(folder):
@@ -235,6 +284,43 @@ def page(groups, about):
     return "\n\n".join(parts) + "\n"
 
 
+def seconds(value, unit):
+    """A time with three digits, in the unit that suits it."""
+    value *= {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    size = next(size for size in (1e9, 1e6, 1e3, 1) if value >= size or size == 1)
+    shown = figure(value / size) if value / size < 100 else f"{value / size:.0f}"
+    return f"{shown} {({1e9: 's', 1e6: 'ms', 1e3: 'µs', 1: 'ns'})[size]}"
+
+
+def front(groups):
+    """The table of the README. A row that was not measured is left out aloud."""
+    measured = {row["row"]: row for rows in groups.values() for row in rows}
+    lines = ["| | this crate | others |", "|---|---|---|"]
+    for what, title, ours, others in FRONT:
+        row = measured.get(title)
+        entries = row["entries"] if row else []
+        own = next((entry for entry in entries if entry["name"] == ours), None)
+        if own is None:
+            print(f"left out of the README: {title} has no figure of {ours}")
+            continue
+        named = [
+            f"{NAMES.get(name, entry['name'])} {seconds(entry['median'], row['unit'])}"
+            for name in others
+            for entry in entries
+            if entry["name"] == name or entry["name"].startswith(f"{name} ")
+        ]
+        time = seconds(own["median"], row["unit"])
+        lines.append(f"| {what} | **{time}** | {', '.join(named)} |")
+    return "\n".join(lines) + "\n"
+
+
+def write_front(groups):
+    path = ROOT / "README.md"
+    before, rest = path.read_text().split(BEGIN)
+    _, after = rest.split(END)
+    path.write_text(before + BEGIN + front(groups) + END + after)
+
+
 def main():
     groups, about = rows_in(Path(sys.argv[1]))
     if not groups:
@@ -242,6 +328,7 @@ def main():
     (DOCS / "pictures").mkdir(exist_ok=True)
     picture.draw(groups, missed, DOCS / "pictures" / "benchmarks")
     (DOCS / "benchmarks.md").write_text(page(groups, about))
+    write_front(groups)
 
 
 main()

@@ -13,7 +13,7 @@ const PAGES: &[&str] = &["docs/coming-from.md"];
 const MARK: &str = "<!-- quoted: ";
 
 const PAGES_WITH_EXCERPTS: &[&str] = &[
-    "README.md",
+    "docs/reference.md",
     "examples/ranks/README.md",
     "examples/functions/README.md",
     "examples/safetensors/README.md",

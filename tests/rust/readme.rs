@@ -1,5 +1,5 @@
-//! The README agrees with the measurements: the consumers of docs/interop.md, and the
-//! features of the crate.
+//! The reference tables agree with the measurements: the consumers of docs/interop.md, and
+//! the features of the crate.
 //!
 //! `DLPACK_BLESS=1 cargo test -p dlpack-tests --test readme` rewrites it.
 #![cfg(not(miri))] // It reads text and touches no memory.
@@ -26,16 +26,16 @@ const CONSUMERS: [(&str, &str); 9] = [
 #[test]
 fn the_listed_consumers_are_the_measured_ones() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let path = root.join("README.md");
-    let readme = fs::read_to_string(&path).unwrap();
+    let path = root.join("docs/reference.md");
+    let reference = fs::read_to_string(&path).unwrap();
     let page = fs::read_to_string(root.join("docs/interop.md")).unwrap();
-    let (before, rest) = readme.split_once(BEGIN).expect("the table begins");
+    let (before, rest) = reference.split_once(BEGIN).expect("the table begins");
     let (_, after) = rest.split_once(END).expect("the table ends");
     let right = format!("{before}{BEGIN}{}{END}{after}", table(&page));
     if std::env::var_os("DLPACK_BLESS").is_some() {
         fs::write(&path, right).unwrap();
     } else {
-        assert!(readme == right, "docs/interop.md has changed; DLPACK_BLESS=1 writes it anew");
+        assert!(reference == right, "docs/interop.md has changed; DLPACK_BLESS=1 writes it anew");
     }
 }
 
@@ -55,7 +55,7 @@ fn every_feature_is_listed() {
         .filter(|name| *name != "default")
         .collect();
     assert!(names.len() > 10, "{names:?}");
-    for page in ["README.md", "dlpack-traits/src/lib.rs"] {
+    for page in ["docs/reference.md", "dlpack-traits/src/lib.rs"] {
         let text = read(page);
         for name in &names {
             let told = text.lines().any(|line| {
