@@ -1,6 +1,7 @@
 //! Several backends as one type: [`Backends`].
 
 use core::ffi::c_void;
+use core::fmt;
 
 use super::memory::{Attributes, MemoryRef};
 use super::staged::to_host;
@@ -71,24 +72,17 @@ pub unsafe trait Backends: 'static {
     /// [`Error::NoBackend`], and those of the device.
     fn current_work_stream(device: Device) -> Result<*mut c_void, Error>;
 
-    /// Copies bytes of a device to the host, after the work that fills them. `order` orders
-    /// that work before the stream that it is called with, which is the current one
-    /// ([`StreamArg::work_stream`]). When this returns, also with an error, no work of the
-    /// device accesses `to` any more.
+    /// Copies bytes of a device to the host, after the work that fills them. When this
+    /// returns, also with an error, no work of the device accesses `to` any more.
     ///
     /// # Errors
     ///
-    /// [`Error::NoBackend`], [`Error::Unsupported`], those of `order`, and those
-    /// of the device.
-    ///
-    /// # Safety
-    ///
-    /// 1. After the work that `order` is about, `from` has as many bytes as `to`, until the
-    ///    call returns; and where that is an error, until the work is done that was
-    ///    enqueued on the stream with which `order` was called, as for any consumer.
-    unsafe fn copy_to_host(order: SyncFn<'_>, from: MemoryRef, to: &mut [u8]) -> Result<(), Error> {
-        let _ = (order, to);
-        Err(Error::NoBackend { device: from.device })
+    /// [`Error::NoBackend`], [`Error::Unsupported`], those of [`CopySource::order_before_work_stream`],
+    /// and those of the device; an [`Error::Custom`] if `to` does not have
+    /// [`CopySource::byte_len`] bytes.
+    fn copy_to_host(from: CopySource<'_>, to: &mut [u8]) -> Result<(), Error> {
+        let _ = to;
+        Err(Error::NoBackend { device: from.device() })
     }
 
     /// Copies bytes of a device to new memory on it, after the work that fills them, as
@@ -98,21 +92,9 @@ pub unsafe trait Backends: 'static {
     /// # Errors
     ///
     /// Those of [`copy_to_host`](Self::copy_to_host), and of a hand-off.
-    ///
-    /// # Safety
-    ///
-    /// 1. After the work that `order` is about, `from` has `byte_len` bytes, of
-    ///    elements of type `dtype`, for as long as in
-    ///    [`copy_to_host`](Self::copy_to_host).
-    unsafe fn copy_on_device(
-        order: SyncFn<'_>,
-        from: MemoryRef,
-        byte_len: usize,
-        dtype: DataType,
-        consumer: StreamArg<'_>,
-    ) -> Result<SharedOwner, Error> {
-        let _ = (order, byte_len, dtype, consumer);
-        Err(Error::NoBackend { device: from.device })
+    fn copy_on_device(from: CopySource<'_>, consumer: StreamArg<'_>) -> Result<SharedOwner, Error> {
+        let _ = consumer;
+        Err(Error::NoBackend { device: from.device() })
     }
 
     /// The attributes of an address or handle, from the runtime that serves `hint`.
@@ -129,6 +111,72 @@ pub unsafe trait Backends: 'static {
 /// Orders the work that fills a tensor before a consumer:
 /// [`sync_for`](crate::DLPackExport::sync_for) of that tensor and of its memory.
 pub type SyncFn<'a> = &'a dyn Fn(StreamArg<'_>) -> Result<(), Error>;
+
+/// Memory of a device to copy from, and the order of the work that fills it.
+pub struct CopySource<'a> {
+    order: SyncFn<'a>,
+    place: MemoryRef,
+    byte_len: usize,
+    dtype: DataType,
+}
+
+impl<'a> CopySource<'a> {
+    /// Memory at `place`. `order` orders the work that fills it before a stream.
+    ///
+    /// # Safety
+    ///
+    /// 1. After that work, `place` has `byte_len` bytes, of elements of type `dtype`, for
+    ///    as long as this value exists; and where a copy fails, until the work is done that
+    ///    was enqueued on the stream with which `order` was called, as for any consumer.
+    pub const unsafe fn new(
+        order: SyncFn<'a>,
+        place: MemoryRef,
+        byte_len: usize,
+        dtype: DataType,
+    ) -> Self {
+        Self { order, place, byte_len, dtype }
+    }
+
+    /// The device of the memory.
+    pub const fn device(&self) -> Device {
+        self.place.device
+    }
+
+    /// The location of the memory.
+    pub const fn place(&self) -> MemoryRef {
+        self.place
+    }
+
+    /// Number of bytes.
+    pub const fn byte_len(&self) -> usize {
+        self.byte_len
+    }
+
+    /// Type of the elements.
+    pub const fn dtype(&self) -> DataType {
+        self.dtype
+    }
+
+    /// Orders the work that fills the memory before the current stream of the device
+    /// ([`StreamArg::work_stream`]).
+    ///
+    /// # Errors
+    ///
+    /// Those of the tensor and of its memory.
+    pub fn order_before_work_stream(&self) -> Result<(), Error> {
+        (self.order)(StreamArg::work_stream())
+    }
+}
+
+impl fmt::Debug for CopySource<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CopySource")
+            .field("place", &self.place)
+            .field("byte_len", &self.byte_len)
+            .field("dtype", &self.dtype)
+            .finish_non_exhaustive()
+    }
+}
 
 /// A backend is a set of one.
 // SAFETY: 1. and 2. It is new memory of the backend's allocator, by 1 of `Allocator`, and
@@ -159,34 +207,32 @@ unsafe impl<B: Backend> Backends for B {
         Ok(B::current_stream(served::<B>(device)?)?.handle().as_ptr())
     }
 
-    unsafe fn copy_to_host(order: SyncFn<'_>, from: MemoryRef, to: &mut [u8]) -> Result<(), Error> {
-        let device = served::<B>(from.device)?;
+    fn copy_to_host(from: CopySource<'_>, to: &mut [u8]) -> Result<(), Error> {
+        let device = served::<B>(from.device())?;
+        if to.len() != from.byte_len() {
+            return Err(Error::Custom("a copy to the host needs as many bytes there"));
+        }
         let memcpy = B::MEMCPY.ok_or(Error::Unsupported { device, what: "copy to the host" })?;
         let stream = WorkStream::<B>::current(device)?;
-        order(StreamArg::work_stream())?;
-        // SAFETY: 1. By our caller's 1, `from` has the bytes when the stream reaches the
-        // copy.
-        unsafe { to_host(&memcpy, &stream, from, to) }
+        from.order_before_work_stream()?;
+        // SAFETY: 1. By 1 of `CopySource::new`, `from` has the bytes when the stream
+        // reaches the copy.
+        unsafe { to_host(&memcpy, &stream, from.place(), to) }
     }
 
-    unsafe fn copy_on_device(
-        order: SyncFn<'_>,
-        from: MemoryRef,
-        byte_len: usize,
-        dtype: DataType,
-        consumer: StreamArg<'_>,
-    ) -> Result<SharedOwner, Error> {
-        let device = served::<B>(from.device)?;
+    fn copy_on_device(from: CopySource<'_>, consumer: StreamArg<'_>) -> Result<SharedOwner, Error> {
+        let device = served::<B>(from.device())?;
         let allocator = B::ALLOCATOR.ok_or(Error::Unsupported { device, what: "allocator" })?;
         let memcpy = B::MEMCPY.ok_or(Error::Unsupported { device, what: "copy" })?;
         let stream = WorkStream::<B>::current(device)?;
-        order(StreamArg::work_stream())?;
-        let buffer = DeviceBuffer::allocated(allocator, stream, dtype, byte_len)?;
+        from.order_before_work_stream()?;
+        let byte_len = from.byte_len();
+        let buffer = DeviceBuffer::allocated(allocator, stream, from.dtype(), byte_len)?;
         if byte_len != 0 {
-            // SAFETY: 1. By our caller's 1, `from` has the bytes when the stream reaches
-            // the copy, and until the copy is done; the buffer has as many, is new, and is
-            // freed after the work of its stream.
-            unsafe { (memcpy.copy)(buffer.stream(), from, buffer.place(), byte_len) }?;
+            // SAFETY: 1. By 1 of `CopySource::new`, `from` has the bytes when the stream
+            // reaches the copy, and until the copy is done; the buffer has as many, is new,
+            // and is freed after the work of its stream.
+            unsafe { (memcpy.copy)(buffer.stream(), from.place(), buffer.place(), byte_len) }?;
             buffer.stream().synchronize()?;
         }
         buffer.sync_for(consumer)?;
@@ -234,30 +280,21 @@ macro_rules! tuples {
                 Err(Error::NoBackend { device })
             }
 
-            unsafe fn copy_to_host(
-                order: SyncFn<'_>,
-                from: MemoryRef,
-                to: &mut [u8],
-            ) -> Result<(), Error> {
-                $(if $set::serves(from.device) {
-                    // SAFETY: 1. By our caller's 1.
-                    return unsafe { $set::copy_to_host(order, from, to) };
+            fn copy_to_host(from: CopySource<'_>, to: &mut [u8]) -> Result<(), Error> {
+                $(if $set::serves(from.device()) {
+                    return $set::copy_to_host(from, to);
                 })+
-                Err(Error::NoBackend { device: from.device })
+                Err(Error::NoBackend { device: from.device() })
             }
 
-            unsafe fn copy_on_device(
-                order: SyncFn<'_>,
-                from: MemoryRef,
-                byte_len: usize,
-                dtype: DataType,
+            fn copy_on_device(
+                from: CopySource<'_>,
                 consumer: StreamArg<'_>,
             ) -> Result<SharedOwner, Error> {
-                $(if $set::serves(from.device) {
-                    // SAFETY: 1. By our caller's 1.
-                    return unsafe { $set::copy_on_device(order, from, byte_len, dtype, consumer) };
+                $(if $set::serves(from.device()) {
+                    return $set::copy_on_device(from, consumer);
                 })+
-                Err(Error::NoBackend { device: from.device })
+                Err(Error::NoBackend { device: from.device() })
             }
 
             fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {

@@ -12,11 +12,10 @@
 //! the memory and slow down each export. An entry cannot be removed: a consumer may use its
 //! stream until it releases its tensor, and a release does not name the stream.
 
-use alloc::boxed::Box;
 use core::fmt;
-use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 
+use super::append_list::AppendList;
 use super::stream_rules::{HandleLifetime, SyncAction};
 use super::{Backend, Stream, StreamHandle, StreamRules, WorkStream};
 use crate::error::Error;
@@ -112,9 +111,7 @@ fn order<B: Backend>(
 /// A consumer may release a tensor while its kernels still read it. Memory therefore must
 /// not be freed in the order of the producer's stream alone.
 pub struct ConsumerStreams<B: Backend> {
-    /// The latest entry; each points to the one before. An `AtomicPtr` is `Send` and `Sync`
-    /// whatever it points to; so are the streams in the entries.
-    streams: AtomicPtr<Use<B::Stream>>,
+    streams: AppendList<Use<B::Stream>>,
     /// Whether a consumer uses the memory on a stream that cannot be named.
     elsewhere: AtomicBool,
 }
@@ -127,7 +124,6 @@ const MOST: usize = 256;
 struct Use<S> {
     handle: StreamHandle,
     stream: S,
-    before: *mut Use<S>,
 }
 
 impl<S: Stream> Use<S> {
@@ -140,7 +136,7 @@ impl<S: Stream> Use<S> {
 impl<B: Backend> ConsumerStreams<B> {
     /// An empty list: no consumer uses the memory.
     pub const fn new() -> Self {
-        Self { streams: AtomicPtr::new(ptr::null_mut()), elsewhere: AtomicBool::new(false) }
+        Self { streams: AppendList::new(), elsewhere: AtomicBool::new(false) }
     }
 
     /// Synchronizes with the consumer as [`sync_for`] does, and records its stream.
@@ -218,48 +214,14 @@ impl<B: Backend> ConsumerStreams<B> {
         if known >= MOST {
             return false;
         }
-        let mut before = self.streams.load(Ordering::Relaxed);
         // Two threads may add the same stream twice; a free then waits for it twice.
-        let new = Box::into_raw(Box::new(Use { handle, stream: stream.clone(), before }));
-        loop {
-            // SAFETY: no other thread can reach the new entry until it is in the list.
-            unsafe { (*new).before = before };
-            // Release: a thread that loads the entry sees its fields.
-            let outcome = self.streams.compare_exchange_weak(
-                before,
-                new,
-                Ordering::Release,
-                Ordering::Relaxed,
-            );
-            match outcome {
-                Ok(_) => return true,
-                Err(latest) => before = latest,
-            }
-        }
+        let stream = stream.clone();
+        self.streams.append_unless(Use { handle, stream }, |_| None::<()>).is_none()
     }
 
     /// All recorded streams, the latest first.
     fn iter(&self) -> impl Iterator<Item = &Use<B::Stream>> {
-        let mut next = self.streams.load(Ordering::Acquire);
-        core::iter::from_fn(move || {
-            // SAFETY: an entry in the list is complete and does not change, and it stays
-            // until `self`, which is borrowed, is dropped.
-            let used = unsafe { next.as_ref() }?;
-            next = used.before;
-            Some(used)
-        })
-    }
-}
-
-impl<B: Backend> Drop for ConsumerStreams<B> {
-    fn drop(&mut self) {
-        let mut next = *self.streams.get_mut();
-        while !next.is_null() {
-            // SAFETY: `remember` made it from a box, and `&mut self` excludes other users
-            // of the list.
-            let used = unsafe { Box::from_raw(next) };
-            next = used.before;
-        }
+        self.streams.iter()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Copies of tensors on any device: [`copy_to_host`], [`copy_on_device`].
 
-use super::backends::Backends;
+use super::backends::{Backends, CopySource};
 use super::memory::MemoryRef;
 use crate::copy::Copied;
 use crate::device::Device;
@@ -63,11 +63,13 @@ where
     };
     let copied = Copied::fetched(&view, |byte_offset, to| {
         let data = view.facts().base().cast();
+        let place = MemoryRef { device, data, byte_offset };
         // SAFETY: 1. The view lends the memory, every element of which lies inside it, and
         // stays borrowed until the call returns. `order` orders the work that fills the
         // memory, and memory is freed after the work of consumers for which it was
         // synchronized.
-        unsafe { Set::copy_to_host(&order, MemoryRef { device, data, byte_offset }, to) }
+        let from = unsafe { CopySource::new(&order, place, to.len(), view.dtype()) };
+        Set::copy_to_host(from, to)
     })?;
     copied_managed(copied)
 }
@@ -111,6 +113,7 @@ where
     // SAFETY: 1. The view lends the memory, every element of which lies inside it, and
     // stays borrowed until the call returns. `order` orders the work that fills the memory,
     // and memory is freed after the work of consumers for which it was synchronized.
-    let owner = unsafe { Set::copy_on_device(&order, from, byte_len, dtype, consumer) }?;
+    let from = unsafe { CopySource::new(&order, from, byte_len, dtype) };
+    let owner = Set::copy_on_device(from, consumer)?;
     spanned_managed(owner, &view, consumer.place())
 }

@@ -17,7 +17,6 @@
 //! buffer can be freed without a bound on its backend.
 
 mod allocator;
-#[cfg(any(feature = "vulkan", feature = "webgpu"))]
 mod append_list;
 mod backends;
 mod blocking;
@@ -64,7 +63,7 @@ mod vulkan;
 mod webgpu;
 
 pub use allocator::Allocator;
-pub use backends::{Backends, SyncFn};
+pub use backends::{Backends, CopySource, SyncFn};
 pub use buffer::{DeviceBuffer, FreeOrder};
 pub use check_device::check_device;
 pub use consumer_streams::{ConsumerStreams, sync_for};

@@ -1,16 +1,13 @@
 //! Backends that are registered at run time: [`Registry`].
 
-use alloc::boxed::Box;
 use core::any::TypeId;
 use core::ffi::c_void;
 use core::marker::PhantomData;
-use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
 
-use super::memory::{Attributes, MemoryRef};
-use super::{Backends, Prototype, SyncFn};
+use super::append_list::AppendList;
+use super::memory::Attributes;
+use super::{Backends, CopySource, Prototype};
 use crate::device::Device;
-use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::DLDeviceType;
 use crate::managed::ManagedTensor;
@@ -47,24 +44,10 @@ trait DynBackends: Sync {
     fn serves(&self, device: Device) -> bool;
     fn allocate(&self, prototype: &Prototype<'_>) -> Result<ManagedTensor, Error>;
     fn current_work_stream(&self, device: Device) -> Result<*mut c_void, Error>;
-    /// # Safety
-    ///
-    /// 1. As for [`Backends::copy_to_host`].
-    unsafe fn copy_to_host(
+    fn copy_to_host(&self, from: CopySource<'_>, to: &mut [u8]) -> Result<(), Error>;
+    fn copy_on_device(
         &self,
-        order: SyncFn<'_>,
-        from: MemoryRef,
-        to: &mut [u8],
-    ) -> Result<(), Error>;
-    /// # Safety
-    ///
-    /// 1. As for [`Backends::copy_on_device`].
-    unsafe fn copy_on_device(
-        &self,
-        order: SyncFn<'_>,
-        from: MemoryRef,
-        byte_len: usize,
-        dtype: DataType,
+        from: CopySource<'_>,
         consumer: StreamArg<'_>,
     ) -> Result<SharedOwner, Error>;
     fn attributes(&self, data: *const c_void, hint: Device) -> Result<Attributes, Error>;
@@ -90,26 +73,16 @@ impl<Set: Backends> DynBackends for Erased<Set> {
         Set::current_work_stream(device)
     }
 
-    unsafe fn copy_to_host(
-        &self,
-        order: SyncFn<'_>,
-        from: MemoryRef,
-        to: &mut [u8],
-    ) -> Result<(), Error> {
-        // SAFETY: 1. By our caller's 1.
-        unsafe { Set::copy_to_host(order, from, to) }
+    fn copy_to_host(&self, from: CopySource<'_>, to: &mut [u8]) -> Result<(), Error> {
+        Set::copy_to_host(from, to)
     }
 
-    unsafe fn copy_on_device(
+    fn copy_on_device(
         &self,
-        order: SyncFn<'_>,
-        from: MemoryRef,
-        byte_len: usize,
-        dtype: DataType,
+        from: CopySource<'_>,
         consumer: StreamArg<'_>,
     ) -> Result<SharedOwner, Error> {
-        // SAFETY: 1. By our caller's 1.
-        unsafe { Set::copy_on_device(order, from, byte_len, dtype, consumer) }
+        Set::copy_on_device(from, consumer)
     }
 
     fn attributes(&self, data: *const c_void, hint: Device) -> Result<Attributes, Error> {
@@ -117,28 +90,20 @@ impl<Set: Backends> DynBackends for Erased<Set> {
     }
 }
 
-/// An entry of the append-only list. It is never freed.
+/// The backends of a kind of device.
 struct Entry {
     device_type: DLDeviceType,
     backends: &'static dyn DynBackends,
-    before: Option<&'static Entry>,
 }
 
-/// The latest entry; each entry points to the one before.
-static ENTRIES: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
+static ENTRIES: AppendList<Entry> = AppendList::new();
 
-/// Returns the latest entry.
-fn latest() -> Option<&'static Entry> {
-    // SAFETY: an entry in the list is complete, and is neither changed nor freed.
-    unsafe { ENTRIES.load(Ordering::Acquire).as_ref() }
-}
-
-/// Finds the backends for a kind of device, in an entry and those before it.
-fn find(
-    latest: Option<&'static Entry>,
+/// Finds the backends for a kind of device.
+#[expect(single_use_lifetimes, reason = "it cannot be elided in `impl Iterator`")]
+fn find<'a>(
+    mut entries: impl Iterator<Item = &'a Entry>,
     device_type: DLDeviceType,
 ) -> Option<&'static dyn DynBackends> {
-    let mut entries = core::iter::successors(latest, |entry| entry.before);
     entries.find(|entry| entry.device_type == device_type).map(|entry| entry.backends)
 }
 
@@ -154,33 +119,20 @@ impl Registry {
             return Err(Error::Custom("the registry, and a set with it, cannot be registered"));
         }
         let backends: &'static dyn DynBackends = const { &Erased::<Set>(PhantomData) };
-        let mut new = Box::new(Entry { device_type, backends, before: None });
-        loop {
-            let before = latest();
-            // Another thread may have registered the same kind meanwhile.
-            match find(before, device_type) {
-                Some(known) if known.type_id() == TypeId::of::<Set>() => return Ok(()),
-                Some(_) => return Err(Error::AlreadyServed { device_type }),
-                None => {}
+        let known = ENTRIES.append_unless(Entry { device_type, backends }, |entries| {
+            find(entries, device_type).map(DynBackends::type_id)
+        });
+        match known {
+            Some(known) if known != TypeId::of::<Set>() => {
+                Err(Error::AlreadyServed { device_type })
             }
-            new.before = before;
-            let entry = Box::into_raw(new);
-            let expected =
-                before.map_or(ptr::null_mut(), |before| ptr::from_ref(before).cast_mut());
-            // Release: a thread that loads the entry sees its fields.
-            let outcome =
-                ENTRIES.compare_exchange(expected, entry, Ordering::Release, Ordering::Relaxed);
-            if outcome.is_ok() {
-                return Ok(());
-            }
-            // SAFETY: `entry` was made from a box above, and was not added to the list.
-            new = unsafe { Box::from_raw(entry) };
+            _ => Ok(()),
         }
     }
 
     /// Returns the backends that serve the device.
     fn of(device: Device) -> Result<&'static dyn DynBackends, Error> {
-        let found = find(latest(), device.device_type());
+        let found = find(ENTRIES.iter(), device.device_type());
         found.ok_or(Error::NoBackend { device })
     }
 }
@@ -201,21 +153,12 @@ unsafe impl Backends for Registry {
         Self::of(device)?.current_work_stream(device)
     }
 
-    unsafe fn copy_to_host(order: SyncFn<'_>, from: MemoryRef, to: &mut [u8]) -> Result<(), Error> {
-        // SAFETY: 1. By our caller's 1.
-        unsafe { Self::of(from.device)?.copy_to_host(order, from, to) }
+    fn copy_to_host(from: CopySource<'_>, to: &mut [u8]) -> Result<(), Error> {
+        Self::of(from.device())?.copy_to_host(from, to)
     }
 
-    unsafe fn copy_on_device(
-        order: SyncFn<'_>,
-        from: MemoryRef,
-        byte_len: usize,
-        dtype: DataType,
-        consumer: StreamArg<'_>,
-    ) -> Result<SharedOwner, Error> {
-        let backends = Self::of(from.device)?;
-        // SAFETY: 1. By our caller's 1.
-        unsafe { backends.copy_on_device(order, from, byte_len, dtype, consumer) }
+    fn copy_on_device(from: CopySource<'_>, consumer: StreamArg<'_>) -> Result<SharedOwner, Error> {
+        Self::of(from.device())?.copy_on_device(from, consumer)
     }
 
     fn attributes(data: *const c_void, hint: Device) -> Result<Attributes, Error> {

@@ -78,7 +78,7 @@ static KNOWN: AppendList<Known> = AppendList::new();
 
 /// Adds a device, permanently, and returns its id.
 pub(super) fn add(known: Known) -> i32 {
-    KNOWN.add(known)
+    KNOWN.append(known)
 }
 
 /// Returns the adopted device with that id.

@@ -80,9 +80,9 @@ impl WebGpu {
         // Each device has one record, whose lock serialises its error scopes.
         let _alone = ADOPTING.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |known: &Known| known.device() == device.as_ptr();
-        let index = KNOWN.number_of(is_it).unwrap_or_else(|| {
+        let index = KNOWN.index_of(is_it).unwrap_or_else(|| {
             // SAFETY: 1. By our caller's 2.
-            KNOWN.add(unsafe { Known::of(calls, device) })
+            KNOWN.append(unsafe { Known::of(calls, device) })
         });
         Ok(Device::new(ffi::kDLWebGPU, index))
     }
