@@ -90,9 +90,8 @@ impl<'a> TensorView<'a> {
     /// Strides, in elements; they are always present.
     #[inline]
     pub fn strides(&self) -> &[i64] {
-        // SAFETY: the strides follow the shape, inside of the lists.
-        let strides = unsafe { self.slot.lists().add(self.ndim()) };
-        // SAFETY: as for `shape`.
+        let strides = self.slot.lists().wrapping_add(self.ndim());
+        // SAFETY: as for `shape`; the strides follow the shape, inside of the lists.
         unsafe { slice::from_raw_parts(strides, self.ndim()) }
     }
 

@@ -85,8 +85,7 @@ impl Slot {
     /// 2. Nothing reads the lists of a tensor that was described there any more.
     #[inline(always)]
     pub(crate) unsafe fn clear(slot: NonNull<Self>) {
-        // SAFETY: by 1 the field is inside of the slot.
-        let place = unsafe { &raw mut (*slot.as_ptr()).spill };
+        let place = spill_of(slot);
         // SAFETY: by 1 it is initialised and only we access it.
         if let Some(start) = unsafe { place.read() } {
             // The store is inside of the branch, which is rare, so that most exports skip
@@ -108,10 +107,8 @@ impl Slot {
     /// 1. `slot` points to memory for a slot, which no one else accesses.
     #[inline(always)]
     pub(crate) unsafe fn init(slot: NonNull<Self>) {
-        // SAFETY: by 1 the field is inside of the memory.
-        let place = unsafe { &raw mut (*slot.as_ptr()).spill };
         // SAFETY: by 1 it may be written.
-        unsafe { place.write(None) }
+        unsafe { spill_of(slot).write(None) }
     }
 
     /// The address of the lists that were last written in a slot.
@@ -139,9 +136,8 @@ impl Slot {
     ///    accesses the slot.
     #[inline(always)]
     pub(crate) unsafe fn set_data(slot: NonNull<Self>, data: *mut u8) {
-        let tensor = slot.cast::<DLTensor>();
-        // SAFETY: by 1 the struct is initialised, and it is the first field of the slot.
-        let place = unsafe { &raw mut (*tensor.as_ptr()).data };
+        const DATA: usize = offset_of!(Slot, tensor).wrapping_add(offset_of!(DLTensor, data));
+        let place = slot.as_ptr().wrapping_byte_add(DATA).cast::<*mut c_void>();
         // SAFETY: by 1 it may be written.
         unsafe { place.write(data.cast()) }
     }
@@ -157,9 +153,8 @@ impl Slot {
     #[inline(always)]
     pub(crate) fn lists(&self) -> *const i64 {
         match self.spill {
-            // SAFETY: the allocation has the capacity in front and at least one more
-            // number.
-            Some(start) => unsafe { start.add(1) }.as_ptr().cast_const(),
+            // After the capacity.
+            Some(start) => start.as_ptr().cast_const().wrapping_add(1),
             None => self.dims.as_ptr().cast(),
         }
     }
@@ -230,6 +225,12 @@ impl Spill {
     }
 }
 
+/// The address of the spill of a slot.
+#[inline(always)]
+fn spill_of(slot: NonNull<Slot>) -> *mut Option<NonNull<i64>> {
+    slot.as_ptr().wrapping_byte_add(offset_of!(Slot, spill)).cast()
+}
+
 /// Returns room for shape and strides of `ndim` dimensions, in the slot or in a new spill.
 /// `None` if there is no room: then the description was refused.
 ///
@@ -273,10 +274,8 @@ unsafe fn spill(slot: NonNull<Slot>, ndim: usize) -> Option<NonNull<i64>> {
     };
     // SAFETY: 1. and 2. Guaranteed by our caller's 1 and 2.
     unsafe { Slot::clear(slot) };
-    // SAFETY: by 1 the field is inside of the slot.
-    let place = unsafe { &raw mut (*slot.as_ptr()).spill };
     // SAFETY: by 1 it is initialised and only we access it.
-    unsafe { place.write(Some(spill)) };
+    unsafe { spill_of(slot).write(Some(spill)) };
     // SAFETY: the allocation has the capacity in front and at least one more number.
     Some(unsafe { spill.add(1) })
 }

@@ -3,13 +3,14 @@
 use core::convert::Infallible;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::fmt::{self, Write};
+use core::mem::{MaybeUninit, offset_of};
 
 use super::TableError;
-use super::cleared::cleared;
+use super::out::Out;
 use crate::backend::{Backends, Prototype};
 use crate::dims::Dims;
 use crate::error::Error;
-use crate::ffi::{DLManagedTensorVersioned, DLTensor, SetError};
+use crate::ffi::{DLDataType, DLDevice, DLManagedTensorVersioned, DLTensor, SetError};
 use crate::panic::catch_panic;
 use crate::strides::MAX_NDIM;
 
@@ -32,12 +33,11 @@ pub(super) unsafe extern "C" fn allocate<B: Backends>(
 ) -> c_int {
     let run = || {
         // SAFETY: 1 (`out` is NULL, or may be written): guaranteed by our caller's 2.
-        let out = unsafe { cleared(out) }?;
+        let mut out = unsafe { Out::cleared(out) }?;
         // SAFETY: 1 (`prototype` is NULL, or valid): guaranteed by our caller's 1.
         let prototype = unsafe { read(prototype) }?;
         let tensor = B::allocate(&prototype)?;
-        // SAFETY: by 2 it may be written.
-        unsafe { out.write(tensor.into_raw()) };
+        out.set(tensor.into_raw());
         Ok(())
     };
     let fault: TableError<Infallible> = match catch_panic(run) {
@@ -53,6 +53,27 @@ pub(super) unsafe extern "C" fn allocate<B: Backends>(
     -1
 }
 
+/// A `DLTensor` of which only the fields that describe a new tensor are initialised.
+#[repr(C)]
+struct Fields {
+    _data: MaybeUninit<*mut c_void>,
+    device: DLDevice,
+    ndim: i32,
+    dtype: DLDataType,
+    shape: *mut i64,
+    _strides: MaybeUninit<*mut i64>,
+    _byte_offset: MaybeUninit<u64>,
+}
+
+const _: () = {
+    assert!(offset_of!(Fields, device) == offset_of!(DLTensor, device));
+    assert!(offset_of!(Fields, ndim) == offset_of!(DLTensor, ndim));
+    assert!(offset_of!(Fields, dtype) == offset_of!(DLTensor, dtype));
+    assert!(offset_of!(Fields, shape) == offset_of!(DLTensor, shape));
+    assert!(size_of::<Fields>() == size_of::<DLTensor>());
+    assert!(align_of::<Fields>() == align_of::<DLTensor>());
+};
+
 /// Copies and validates the fields of a prototype that describe the new tensor. The
 /// header allows any value in the other fields, so they are not read.
 ///
@@ -64,22 +85,8 @@ unsafe fn read(prototype: *const DLTensor) -> Result<Prototype<'static>, TableEr
     if prototype.is_null() {
         return Err(TableError::NullArgument { name: "prototype" });
     }
-    // SAFETY: by 1 the field is inside the struct.
-    let dtype = unsafe { &raw const (*prototype).dtype };
-    // SAFETY: by 1 it is initialised.
-    let dtype = unsafe { dtype.read() };
-    // SAFETY: by 1 the field is inside the struct.
-    let device = unsafe { &raw const (*prototype).device };
-    // SAFETY: by 1 it is initialised.
-    let device = unsafe { device.read() };
-    // SAFETY: by 1 the field is inside the struct.
-    let ndim = unsafe { &raw const (*prototype).ndim };
-    // SAFETY: by 1 it is initialised.
-    let ndim = unsafe { ndim.read() };
-    // SAFETY: by 1 the field is inside the struct.
-    let shape = unsafe { &raw const (*prototype).shape };
-    // SAFETY: by 1 it is initialised.
-    let shape = unsafe { shape.read() };
+    // SAFETY: by 1 the struct may be read, and its fields that are read are initialised.
+    let Fields { device, ndim, dtype, shape, .. } = unsafe { prototype.cast::<Fields>().read() };
     let ndim = usize::try_from(ndim).map_err(|_| Error::NegativeRank { ndim })?;
     if ndim > MAX_NDIM {
         return Err(Error::TooManyDims { ndim }.into());

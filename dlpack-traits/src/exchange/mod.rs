@@ -26,11 +26,11 @@
 
 mod allocator;
 mod borrowed;
-mod cleared;
 #[cfg(any(feature = "pyo3", test))]
 pub(crate) mod foreign_table;
 mod host;
 mod interned_dims;
+mod out;
 #[cfg(any(feature = "pyo3", test))]
 pub(crate) mod relay;
 mod rollback;

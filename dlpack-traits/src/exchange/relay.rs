@@ -6,6 +6,7 @@
 //! still call its deleter.
 
 use alloc::boxed::Box;
+use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 
 use crate::atomic::{AtomicU8, Ordering};
@@ -21,7 +22,10 @@ use crate::ffi::DLManagedTensorVersioned;
 pub(crate) struct Relay {
     /// The struct that the function receives: a copy of the tensor's fields, except the
     /// deleter and its context.
-    managed: DLManagedTensorVersioned,
+    ///
+    /// In a cell, because the callee may refer to it by a `&mut` while its deleter reads
+    /// the other fields.
+    managed: UnsafeCell<DLManagedTensorVersioned>,
     tensor: NonNull<DLManagedTensorVersioned>,
     state: AtomicU8,
 }
@@ -52,11 +56,12 @@ impl Relay {
         // SAFETY: by 1 the struct is valid.
         let mut managed = unsafe { tensor.read() };
         managed.deleter = Some(delete);
+        let managed = UnsafeCell::new(managed);
         let relay = Self { managed, tensor, state: AtomicU8::new(CALLED) };
         let relay = Box::into_raw(Box::new(relay));
-        // SAFETY: the relay was just allocated.
-        let place = unsafe { &raw mut (*relay).managed };
-        // SAFETY: as above. The context is a pointer to the whole relay.
+        // It is the first field.
+        let place = relay.cast::<DLManagedTensorVersioned>();
+        // SAFETY: the relay was just allocated. The context is a pointer to all of it.
         unsafe { (*place).manager_ctx = relay.cast() };
         let result = call(place);
         let next = if result.is_ok() { TAKEN } else { REVOKED };
@@ -86,9 +91,9 @@ unsafe extern "C" fn delete(managed: *mut DLManagedTensorVersioned) {
     // SAFETY: by 1 the context is the relay.
     let relay = unsafe { (*managed).manager_ctx }.cast::<Relay>();
     // SAFETY: by 2 the relay is not freed before the state changes.
-    let tensor = unsafe { (*relay).tensor };
-    // SAFETY: as above. From here on `send` may free it, if it has not returned.
-    let before = unsafe { (*relay).state.swap(DELETED, Ordering::AcqRel) };
+    let &Relay { tensor, ref state, .. } = unsafe { &*relay };
+    // From here on `send` may free it, if it has not returned.
+    let before = state.swap(DELETED, Ordering::AcqRel);
     if before == REVOKED {
         return;
     }

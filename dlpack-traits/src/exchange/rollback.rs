@@ -1,16 +1,15 @@
 //! Imports a tensor so that it can be returned to its owner on failure: [`RollbackImport`].
 
-use alloc::alloc::{alloc, dealloc};
-use core::alloc::Layout;
-use core::mem::{ManuallyDrop, forget};
+use alloc::boxed::Box;
+use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 
 use crate::atomic::{AtomicU8, Ordering};
 use crate::error::Error;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::import::ImportedTensor;
-use crate::managed::{Abi, Guard, Guarded, Release};
-use crate::version::Version;
+use crate::managed::{Guard, Guarded, ManagedStruct};
+use crate::storage::{fill, try_place};
 
 /// The second owner of an imported tensor, beside an [`ImportedTensor`]: as long as it exists,
 /// dropping the `ImportedTensor` does not release the tensor.
@@ -18,18 +17,23 @@ use crate::version::Version;
 /// Code that builds a value from an `ImportedTensor` may drop it at any moment, also before it
 /// returns an error, after which the caller must own the tensor again. The `ImportedTensor` is
 /// therefore made from a copy of the struct, with a deleter of this module.
-pub(super) struct RollbackImport(NonNull<Shared>);
+pub(super) struct RollbackImport(
+    /// `None` after [`keep`](Held::keep).
+    Option<Half>,
+);
 
 /// The state that [`RollbackImport`] and the `ImportedTensor` share. The last of them to finish frees it.
 #[repr(C)]
 struct Shared {
-    /// The first field, so that a pointer to it is a pointer to the whole struct.
-    managed: DLManagedTensorVersioned,
+    /// The struct of the `ImportedTensor`. The first field, so that a pointer to it is a pointer
+    /// to the whole struct. In a cell, because the `ImportedTensor` may give it to C code, which
+    /// may write to it while another owner reads the other fields.
+    managed: UnsafeCell<DLManagedTensorVersioned>,
     /// The caller's struct, and a copy of its initial contents.
     original: NonNull<DLManagedTensorVersioned>,
-    as_it_came: DLManagedTensorVersioned,
-    /// Releases the tensor. It is not dropped if the tensor is returned to the caller.
-    release: ManuallyDrop<Guarded>,
+    initial: DLManagedTensorVersioned,
+    /// Releases the tensor, unless the tensor is returned to the caller.
+    release: Guarded,
     state: AtomicU8,
 }
 
@@ -44,6 +48,39 @@ const KEPT: u8 = 2;
 const RETURNED: u8 = 3;
 /// The caller has called the deleter of a tensor that was returned.
 const DELETED: u8 = 4;
+
+/// One of the two owners of a [`Shared`], which stays allocated until both have left.
+struct Half(NonNull<Shared>);
+
+impl Half {
+    /// The owner to which the argument of a deleter of this module belongs.
+    ///
+    /// # Safety
+    ///
+    /// 1. `managed` points to a struct whose `manager_ctx` this module set, on behalf of an
+    ///    owner for which this is the only call, or to a copy of such a struct.
+    unsafe fn of(managed: *mut DLManagedTensorVersioned) -> Option<Self> {
+        // SAFETY: 1. Guaranteed by our caller's 1.
+        unsafe { DLManagedTensorVersioned::read_ctx(managed) }.map(|ctx| Self(ctx.cast()))
+    }
+
+    /// Returns the shared state.
+    fn shared(&self) -> &Shared {
+        // SAFETY: the last owner to leave frees it, and this owner has not left.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Sets the final state of this owner. Returns what the other owner did before, and the
+    /// shared state, if this is the last owner to leave.
+    fn leave(self, state: u8) -> Option<(u8, Box<Shared>)> {
+        match self.shared().state.swap(state, Ordering::AcqRel) {
+            // The other owner has not left. After RETURNED it is the caller.
+            OPEN | RETURNED => None,
+            // SAFETY: `new` allocated it in a box, and the other owner has left.
+            before => Some((before, unsafe { Box::from_raw(self.0.as_ptr()) })),
+        }
+    }
+}
 
 impl RollbackImport {
     /// Imports a tensor, so that it can still be returned. `guard`, if there is one,
@@ -63,60 +100,36 @@ impl RollbackImport {
     ) -> Result<(Self, ImportedTensor), Error> {
         let original = NonNull::new(tensor).ok_or(Error::NullTensor)?;
         // SAFETY: 1 (`tensor` is valid): guaranteed by our caller's 1 (1 of `from_raw`).
-        let version = unsafe { version_of(original) };
+        let version = unsafe { ManagedStruct::version_of(original) };
         if let Some(found) = version.filter(|version| !version.is_readable()) {
             return Err(Error::VersionUnsupported { found });
         }
-        let layout = Layout::new::<Shared>();
-        // SAFETY: the size of the struct is not zero.
-        let shared = unsafe { alloc(layout) };
-        #[expect(clippy::cast_ptr_alignment, reason = "the layout is that of a `Shared`")]
-        let shared = shared.cast::<Shared>();
-        let Some(shared) = NonNull::new(shared) else {
-            return Err(Error::OutOfMemory { bytes: layout.size() });
-        };
+        let place = try_place().ok_or(Error::OutOfMemory { bytes: size_of::<Shared>() })?;
         // SAFETY: by our caller's 1 (1 of `from_raw`) the struct is complete, since its
         // version is readable.
-        let as_it_came = unsafe { original.read() };
-        let managed = DLManagedTensorVersioned {
-            manager_ctx: shared.as_ptr().cast(),
-            deleter: Some(imported_dropped),
-            ..as_it_came
-        };
+        let initial = unsafe { original.read() };
+        let copy = DLManagedTensorVersioned { deleter: Some(imported_dropped), ..initial };
         // SAFETY: 1 and 2: guaranteed by our caller's 1 (1 and 2 of `from_raw`). The
         // result is dropped once, if the tensor is not returned to the caller.
-        let release = unsafe { release_of(original) };
-        let release = ManuallyDrop::new(Guarded::new(release, guard));
-        let state = AtomicU8::new(OPEN);
-        // SAFETY: the memory was allocated with this layout.
-        unsafe { shared.write(Shared { managed, original, as_it_came, release, state }) };
-        let held = Self(shared);
-        let copy = shared.as_ptr().cast::<DLManagedTensorVersioned>();
+        let release = unsafe { ManagedStruct::release_of(original) };
+        let release = Guarded::new(release, guard);
+        let (managed, state) = (UnsafeCell::new(copy), AtomicU8::new(OPEN));
+        let shared = fill(place, Shared { managed, original, initial, release, state });
+        let shared = Box::into_raw(shared);
+        // SAFETY: the box was just made, and no other owner uses it yet.
+        unsafe { (*shared).managed.get_mut().manager_ctx = shared.cast() };
+        let held = Self(NonNull::new(shared).map(Half));
         // SAFETY: 1 to 3. The copy is a struct of this module, and its deleter may be
         // called once, by any thread. The arrays are those of the original, and so are 4
         // and 5 until the deleter of this module calls the original one.
-        let imported = unsafe { ImportedTensor::from_raw(copy) }?;
+        let imported =
+            unsafe { ImportedTensor::from_raw(shared.cast::<DLManagedTensorVersioned>()) }?;
         Ok((held, imported))
     }
 
-    /// Leaves the tensor to the `ImportedTensor`.
-    pub(super) fn keep(self) {
-        if self.leave(KEPT) == DROPPED {
-            // SAFETY: 1. The `ImportedTensor` was dropped.
-            drop(unsafe { free(self.0) });
-        }
-        forget(self);
-    }
-
-    /// Sets the final state of this owner, and returns what the other owner did before.
-    fn leave(&self, state: u8) -> u8 {
-        self.shared().state.swap(state, Ordering::AcqRel)
-    }
-
-    /// Returns the shared state.
-    fn shared(&self) -> &Shared {
-        // SAFETY: the last owner to finish frees it, and this owner has not finished.
-        unsafe { self.0.as_ref() }
+    /// Leaves the tensor to the `ImportedTensor`. If that was dropped, this releases the tensor.
+    pub(super) fn keep(mut self) {
+        drop(self.0.take().and_then(|half| half.leave(KEPT)));
     }
 }
 
@@ -127,25 +140,25 @@ impl RollbackImport {
 /// this module.
 impl Drop for RollbackImport {
     fn drop(&mut self) {
-        let Shared { original, as_it_came, ref state, .. } = *self.shared();
+        let Some(half) = self.0.take() else { return };
+        let &Shared { original, initial, ref state, .. } = half.shared();
         let put_away = state.load(Ordering::Acquire) != DROPPED;
         if put_away {
-            let manager_ctx = self.0.as_ptr().cast();
+            let manager_ctx = half.0.as_ptr().cast();
             let deleter = Some(caller_done as _);
-            let managed = DLManagedTensorVersioned { manager_ctx, deleter, ..as_it_came };
+            let managed = DLManagedTensorVersioned { manager_ctx, deleter, ..initial };
             // SAFETY: by 1 of `new` the struct is alive, and belongs to this function
             // during the call.
             unsafe { original.write(managed) };
         }
-        if self.leave(RETURNED) == DROPPED {
+        if let Some((_, mut shared)) = half.leave(RETURNED) {
             if put_away {
                 // Another thread has dropped the `ImportedTensor` since the state was loaded.
                 // SAFETY: as above.
-                unsafe { original.write(as_it_came) };
+                unsafe { original.write(initial) };
             }
-            // SAFETY: 1. The `ImportedTensor` was dropped.
-            let release = unsafe { free(self.0) };
-            forget(release);
+            // The caller releases the tensor.
+            shared.release.forget();
         }
     }
 }
@@ -156,21 +169,12 @@ impl Drop for RollbackImport {
 ///
 /// 1. `copy` is the struct of a [`Shared`], and this is the only call.
 unsafe extern "C" fn imported_dropped(copy: *mut DLManagedTensorVersioned) {
-    let Some(copy) = NonNull::new(copy) else { return };
-    // SAFETY: by 1 the struct is alive, and it is plain data.
-    let copy = unsafe { copy.read() };
-    let Some(shared) = NonNull::new(copy.manager_ctx.cast::<Shared>()) else { return };
-    // SAFETY: the last owner to finish frees it, and the `ImportedTensor` has not finished.
-    let state = unsafe { &raw const (*shared.as_ptr()).state };
-    // SAFETY: as above.
-    let state = unsafe { &*state };
-    match state.swap(DROPPED, Ordering::AcqRel) {
-        // SAFETY: 1. The `RollbackImport` is gone, and the `ImportedTensor` was dropped.
-        KEPT => drop(unsafe { free(shared) }),
-        // SAFETY: 1. The `RollbackImport` and the `ImportedTensor` are gone, and the caller has called
-        // the deleter.
-        DELETED => unsafe { finish(shared) },
-        _ => {}
+    // SAFETY: 1. Guaranteed by our caller's 1, on behalf of the `ImportedTensor`.
+    let half = unsafe { Half::of(copy) };
+    match half.and_then(|half| half.leave(DROPPED)) {
+        // The `RollbackImport` and the `ImportedTensor` are gone, and the caller has called the deleter.
+        Some((DELETED, shared)) => release_returned(*shared),
+        shared => drop(shared),
     }
 }
 
@@ -180,67 +184,18 @@ unsafe extern "C" fn imported_dropped(copy: *mut DLManagedTensorVersioned) {
 ///
 /// 1. `tensor` is the caller's struct, and this is the only call.
 unsafe extern "C" fn caller_done(tensor: *mut DLManagedTensorVersioned) {
-    let Some(tensor) = NonNull::new(tensor) else { return };
-    // SAFETY: by 1 the struct is alive, and it is plain data.
-    let tensor = unsafe { tensor.read() };
-    let Some(shared) = NonNull::new(tensor.manager_ctx.cast::<Shared>()) else { return };
-    // SAFETY: the last owner to finish frees it, and the caller has not finished.
-    let state = unsafe { &raw const (*shared.as_ptr()).state };
-    // SAFETY: as above.
-    let state = unsafe { &*state };
-    if state.swap(DELETED, Ordering::AcqRel) == DROPPED {
-        // SAFETY: 1. The `RollbackImport` and the `ImportedTensor` are gone, and this is the caller's
-        // call.
-        unsafe { finish(shared) }
+    // SAFETY: 1. Guaranteed by our caller's 1, on behalf of the caller.
+    let half = unsafe { Half::of(tensor) };
+    if let Some((_, shared)) = half.and_then(|half| half.leave(DELETED)) {
+        release_returned(*shared);
     }
 }
 
-/// Releases a tensor that was returned.
-///
-/// # Safety
-///
-/// 1. As for [`free`], and the caller has called the deleter of its struct.
-unsafe fn finish(shared: NonNull<Shared>) {
-    // SAFETY: by 1 it is alive.
-    let Shared { original, as_it_came, .. } = unsafe { shared.as_ref() };
+/// Releases a tensor that was returned, after both its owners have left.
+fn release_returned(shared: Shared) {
     // The producer's deleter must find the struct as the producer wrote it.
-    // SAFETY: by 1 the struct is alive: its own deleter was not called yet.
-    unsafe { original.write(*as_it_came) };
-    // SAFETY: 1 (`shared` is not used any more): guaranteed by our caller's 1.
-    drop(unsafe { free(shared) });
-}
-
-/// Frees the shared state, and returns the obligation to release the tensor.
-///
-/// # Safety
-///
-/// 1. `shared` came from [`RollbackImport::new`], and nothing uses it any more.
-unsafe fn free(shared: NonNull<Shared>) -> Guarded {
-    // SAFETY: by 1 it is alive and initialised, and not used after this.
-    let Shared { release, .. } = unsafe { shared.read() };
-    // SAFETY: `new` allocated it with this layout.
-    unsafe { dealloc(shared.as_ptr().cast(), Layout::new::<Shared>()) };
-    ManuallyDrop::into_inner(release)
-}
-
-/// Reads the version of a struct.
-///
-/// # Safety
-///
-/// 1. As for 1. of [`ImportedTensor::from_raw`], and not NULL.
-unsafe fn version_of<A: Abi>(managed: NonNull<A>) -> Option<Version> {
-    // SAFETY: 1 (`managed` is valid, and not NULL): guaranteed by our caller's 1.
-    unsafe { A::version_of(managed) }
-}
-
-/// Takes the obligation to call the deleter of a struct.
-///
-/// # Safety
-///
-/// 1. As for 1. of [`ImportedTensor::from_raw`], and not NULL.
-/// 2. As for 2. of it, if the result is dropped.
-unsafe fn release_of<A: Abi>(managed: NonNull<A>) -> Release {
-    // SAFETY: 1 and 2 (`managed` is valid, its deleter may be called): guaranteed by our
-    // caller's 1 and 2.
-    unsafe { A::release_of(managed) }
+    // SAFETY: by 1 of `new` the struct is alive until its own deleter is called, which
+    // `shared` does when it is dropped.
+    unsafe { shared.original.write(shared.initial) };
+    drop(shared);
 }

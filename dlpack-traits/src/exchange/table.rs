@@ -11,8 +11,8 @@ use core::ptr;
 
 use super::allocator::allocate;
 use super::borrowed::borrowed;
-use super::cleared::cleared;
 use super::host::refuse;
+use super::out::Out;
 use super::{ObjectHost, TableError, ToObject};
 use crate::backend::Backends;
 use crate::device::Device;
@@ -127,15 +127,14 @@ unsafe extern "C" fn export_to<E>(
 ) -> c_int {
     let run = || {
         // SAFETY: 1 (`out` is NULL, or may be written): guaranteed by our caller's 2.
-        let out = unsafe { cleared(out) }?;
+        let mut out = unsafe { Out::cleared(out) }?;
         present(py_object)?;
         let mut refused = None;
         // SAFETY: by 1 the object is alive, and by 3 `export` may be called with it.
         let Some(tensor) = (unsafe { export(py_object, &mut refused) }) else {
             return Err(refused.unwrap_or(TableError::Panicked));
         };
-        // SAFETY: by 2 it may be written.
-        unsafe { out.write(tensor.into_raw().as_ptr()) };
+        out.set(tensor.into_raw().as_ptr());
         Ok(())
     };
     // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 3.
@@ -163,12 +162,11 @@ unsafe extern "C" fn to_object<T: DLPackExport, H: ObjectHost<T>, I: ToObject<T,
 ) -> c_int {
     let run = || {
         // SAFETY: 1 (`out` is NULL, or may be written): guaranteed by our caller's 2.
-        let out = unsafe { cleared(out) }?;
+        let mut out = unsafe { Out::cleared(out) }?;
         // SAFETY: 1 and 2 (`tensor` is valid, this thread may use the host): guaranteed
         // by our caller's 1 and 3.
         let object = unsafe { I::to_object(tensor) }?;
-        // SAFETY: by 2 it may be written.
-        unsafe { out.write(object) };
+        out.set(object);
         Ok(())
     };
     // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 3.
@@ -272,10 +270,9 @@ unsafe extern "C" fn current_work_stream<T: DLPackExport, H: ObjectHost<T>, B: B
     let run = || {
         // SAFETY: 1 (`out_current_stream` is NULL, or may be written): guaranteed by our
         // caller's 1.
-        let out = unsafe { cleared(out_current_stream) }?;
+        let mut out = unsafe { Out::cleared(out_current_stream) }?;
         let stream = B::current_work_stream(Device::new(device_type, device_id))?;
-        // SAFETY: by 1 it may be written.
-        unsafe { out.write(stream) };
+        out.set(stream);
         Ok(())
     };
     // SAFETY: 1 (`raise` may be called): guaranteed by our caller's 2.

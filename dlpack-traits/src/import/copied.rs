@@ -116,10 +116,9 @@ fn copy(
         // A position inside of the extent fits, and so does its offset in bytes.
         let position = isize::try_from(walk.position()).unwrap_or(0);
         walk.advance();
-        // SAFETY: the walk visits indices inside of the shape. By 4 of `ImportedTensor::from_raw`
-        // their elements are part of one allocation.
-        let from = unsafe { first.offset(position.wrapping_mul(place.step)) };
-        // SAFETY: 1. As above, for one element. 2. `to` is uniquely borrowed, and has its
+        let from = first.wrapping_offset(position.wrapping_mul(place.step));
+        // SAFETY: 1. The walk visits indices inside of the shape. By 4 of
+        // `ImportedTensor::from_raw` their elements are part of one allocation. 2. `to` is uniquely borrowed, and has its
         // size.
         unsafe { access.copy(from, to.as_mut_ptr(), to.len()) };
     }

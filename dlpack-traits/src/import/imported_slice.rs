@@ -12,7 +12,7 @@ use core::ops::Deref;
 use core::ptr::NonNull;
 use core::slice;
 
-use super::ImportedTensor;
+use super::{ImportedTensor, raw};
 use crate::device::Device;
 use crate::dtype::DataType;
 use crate::element::{Element, Readable};
@@ -134,35 +134,28 @@ unsafe fn plain<A: Abi, T: Element>(managed: NonNull<A>) -> Option<(NonNull<T>, 
     }
     // SAFETY: by 1 the whole struct exists, because its major version is 1.
     let copy = unsafe { managed.read() };
-    // SAFETY: 1. Guaranteed by our caller's 3.
-    unsafe { elements(copy.tensor()) }
-}
-
-/// Returns the address and the number of the elements.
-///
-/// # Safety
-///
-/// 1. 3 of [`ImportedTensor::from_raw`] holds for `tensor`.
-#[inline(always)]
-unsafe fn elements<T: Element>(tensor: &DLTensor) -> Option<(NonNull<T>, usize)> {
+    let tensor = copy.tensor();
     let ndim = usize::try_from(tensor.ndim).ok().filter(|&ndim| ndim <= MAX_NDIM)?;
     let host = Device::from(tensor.device).is_host();
     if !host || word(DataType::from(tensor.dtype)) != word(T::DTYPE) {
         return None;
     }
-    if ndim != 0 && (tensor.shape.is_null() || tensor.strides.is_null()) {
-        return None;
-    }
+    // SAFETY: 1. By our caller's 3 the array is NULL or has `ndim` entries.
+    let shape = unsafe { raw::list(tensor.shape, ndim) }?;
+    // SAFETY: 1. As above.
+    let strides = unsafe { raw::list(tensor.strides, ndim) }?;
+    elements(tensor, shape, strides)
+}
+
+/// Returns the address and the number of the elements.
+#[inline(always)]
+fn elements<T: Element>(
+    tensor: &DLTensor,
+    shape: &[i64],
+    strides: &[i64],
+) -> Option<(NonNull<T>, usize)> {
     let mut len = 1_i64;
-    for axis in (0..ndim).rev() {
-        // SAFETY: by 1 there are `ndim` extents.
-        let dim = unsafe { tensor.shape.add(axis) };
-        // SAFETY: as above.
-        let dim = unsafe { dim.read() };
-        // SAFETY: by 1 there are `ndim` strides.
-        let stride = unsafe { tensor.strides.add(axis) };
-        // SAFETY: as above.
-        let stride = unsafe { stride.read() };
+    for (&dim, &stride) in shape.iter().zip(strides).rev() {
         // An axis of size 1 may have any stride. An empty tensor has no first element, and
         // takes the slow path.
         if dim < 1 || (stride != len && dim != 1) {

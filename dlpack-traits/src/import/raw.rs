@@ -65,7 +65,7 @@ pub(super) unsafe fn claims<'a>(tensor: &DLTensor, flags: Flags) -> Result<RawMe
 /// 1. `array` is NULL, or points to `len` aligned, initialised numbers, which no thread
 ///    writes for `'a`; or `len` is 0.
 #[inline(always)]
-unsafe fn list<'a>(array: *const i64, len: usize) -> Option<&'a [i64]> {
+pub(super) unsafe fn list<'a>(array: *const i64, len: usize) -> Option<&'a [i64]> {
     if len == 0 {
         Some(&[])
     } else if array.is_null() {

@@ -189,10 +189,9 @@ impl<'a> Frozen<'a> {
         let typed = self.tensor.typed_any_bits::<T>()?;
         let first = typed.as_aligned::<T>()?.cast::<u8>();
         Ok(Positions::of(typed).map(move |position| {
+            let element = first.wrapping_offset(position);
             // SAFETY: by 4 of `from_raw` the offset leads to an element of the same
-            // allocation.
-            let element = unsafe { first.offset(position) };
-            // SAFETY: the element is aligned, any bits are a valid `T`, and by 4 of
+            // allocation. The element is aligned, any bits are a valid `T`, and by 4 of
             // `from_raw` it is initialised and alive as long as the handle, which is
             // borrowed for `'a`. By 1 of `assume_frozen` (or because no one else accesses
             // them) no one writes to it.
@@ -284,9 +283,9 @@ impl<'a> Exclusive<'a> {
     pub fn store<T: AnyBits>(&mut self, index: &[usize], value: T) -> Result<(), Error> {
         let typed = self.tensor.typed_any_bits::<T>()?;
         let position = typed.position(index)?;
-        // SAFETY: by 4 of `from_raw` the offset leads to an element of the same allocation.
-        let element = unsafe { typed.first.offset(position) };
-        // SAFETY: by 4 of `from_raw` the element may be written (READ_ONLY is not set), and
+        let element = typed.first.wrapping_offset(position);
+        // SAFETY: by 4 of `from_raw` the offset leads to an element of the same allocation,
+        // which may be written (READ_ONLY is not set), and
         // by 1 of `assume_exclusive` no one else accesses it.
         unsafe { element.cast::<T>().write_unaligned(value) };
         Ok(())
@@ -305,10 +304,9 @@ impl<'a> Exclusive<'a> {
         let typed = self.tensor.typed_any_bits::<T>()?;
         let first = typed.as_aligned::<T>()?.cast::<u8>();
         Ok(Positions::of(typed).map(move |position| {
+            let element = first.wrapping_offset(position);
             // SAFETY: by 4 of `from_raw` the offset leads to an element of the same
-            // allocation.
-            let element = unsafe { first.offset(position) };
-            // SAFETY: the element is aligned, any bits are a valid `T`, and by 4 of
+            // allocation. The element is aligned, any bits are a valid `T`, and by 4 of
             // `from_raw` it is initialised, writable and alive as long as the handle, which
             // is uniquely borrowed. By 1 of `assume_exclusive` no one else accesses it, and
             // no other position names it: `assume_exclusive` rejected layouts that overlap,

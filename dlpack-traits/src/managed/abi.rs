@@ -1,12 +1,13 @@
 //! The two C structs that own a tensor, behind one trait: [`Abi`].
 
-use core::ffi::{CStr, c_void};
+use core::ffi::CStr;
+use core::mem::offset_of;
 use core::ptr::NonNull;
 
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
 use crate::managed::Release;
-use crate::version::Version;
+use crate::managed::release::Call;
 
 /// A C struct that owns a tensor: [`DLManagedTensorVersioned`], or the legacy
 /// [`DLManagedTensor`]. This trait is sealed.
@@ -15,13 +16,16 @@ pub trait Abi: sealed::ManagedStruct {}
 impl Abi for DLManagedTensorVersioned {}
 impl Abi for DLManagedTensor {}
 
+pub(crate) use sealed::ManagedStruct;
+
 mod sealed {
     use core::ffi::{CStr, c_void};
     use core::ptr::NonNull;
 
-    use crate::ffi::DLTensor;
+    use crate::ffi::{DLPackVersion, DLTensor};
     use crate::flags::Flags;
     use crate::managed::Release;
+    use crate::managed::release::Call;
     use crate::version::Version;
 
     /// The operations of this crate on such a struct.
@@ -30,25 +34,22 @@ mod sealed {
         const CAPSULE: &'static CStr;
         /// The name of such a capsule after a consumer took the struct.
         const USED_CAPSULE: &'static CStr;
-        /// Whether it has flags. Without flags a struct cannot be marked READ_ONLY.
-        const HAS_FLAGS: bool;
+        /// Offset of the version, if it has one.
+        const VERSION: Option<usize>;
+        /// Offset of the producer's own pointer.
+        const MANAGER_CTX: usize;
+        /// Offset of the deleter.
+        const DELETER: usize;
 
-        /// Creates a struct from these parts, as far as it has fields for them.
-        fn new(
-            tensor: DLTensor,
-            version: Version,
-            flags: Flags,
-            manager_ctx: *mut c_void,
-            deleter: unsafe extern "C" fn(*mut Self),
-        ) -> Self;
         /// The tensor.
         fn tensor(&self) -> &DLTensor;
         /// The flags; none in the legacy struct.
         fn flags(&self) -> Flags;
-        /// The producer's own pointer.
-        fn manager_ctx(&self) -> *mut c_void;
         /// The function that releases the tensor.
         fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
+
+        /// The obligation to call a deleter, as data.
+        fn call(this: NonNull<Self>, deleter: Option<unsafe extern "C" fn(*mut Self)>) -> Call;
 
         /// The version, which determines whether the fields after `flags` can be read;
         /// `None` in the legacy struct, which has no versions.
@@ -57,14 +58,36 @@ mod sealed {
         ///
         /// 1. `this` points to an aligned, initialised struct, of which only the fields up
         ///    to `deleter` need to exist.
-        unsafe fn version_of(this: NonNull<Self>) -> Option<Version>;
+        #[inline]
+        unsafe fn version_of(this: NonNull<Self>) -> Option<Version> {
+            let version = this.as_ptr().wrapping_byte_add(Self::VERSION?);
+            // SAFETY: by 1 the field is inside of the struct, aligned and initialised.
+            Some(unsafe { version.cast::<DLPackVersion>().read() }.into())
+        }
 
         /// The function that releases the tensor.
         ///
         /// # Safety
         ///
         /// 1. As for [`version_of`](Self::version_of).
-        unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)>;
+        #[inline]
+        unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)> {
+            let deleter = this.as_ptr().wrapping_byte_add(Self::DELETER);
+            // SAFETY: by 1 the field is inside of the struct, aligned and initialised.
+            unsafe { deleter.cast::<Option<unsafe extern "C" fn(*mut Self)>>().read() }
+        }
+
+        /// The producer's own pointer, in the argument of a deleter; `None` for NULL.
+        ///
+        /// # Safety
+        ///
+        /// 1. `this` is NULL, or as for [`version_of`](Self::version_of).
+        #[inline]
+        unsafe fn read_ctx(this: *mut Self) -> Option<NonNull<c_void>> {
+            let ctx = NonNull::new(this)?.as_ptr().wrapping_byte_add(Self::MANAGER_CTX);
+            // SAFETY: by 1 the field is inside of the struct, aligned and initialised.
+            NonNull::new(unsafe { ctx.cast::<*mut c_void>().read() })
+        }
 
         /// The obligation to call a deleter that was read before.
         ///
@@ -72,10 +95,14 @@ mod sealed {
         ///
         /// 1. The deleter, if there is one, may be called once with this pointer, by any
         ///    thread, and dropping the result is that call.
+        #[inline]
         unsafe fn release_by(
             this: NonNull<Self>,
             deleter: Option<unsafe extern "C" fn(*mut Self)>,
-        ) -> Release;
+        ) -> Release {
+            // SAFETY: 1. Guaranteed by our caller's 1.
+            unsafe { Release::new(Self::call(this, deleter)) }
+        }
 
         /// The obligation to call the deleter.
         ///
@@ -99,24 +126,9 @@ mod sealed {
 impl sealed::ManagedStruct for DLManagedTensorVersioned {
     const CAPSULE: &'static CStr = c"dltensor_versioned";
     const USED_CAPSULE: &'static CStr = c"used_dltensor_versioned";
-    const HAS_FLAGS: bool = true;
-
-    #[inline]
-    fn new(
-        dl_tensor: DLTensor,
-        version: Version,
-        flags: Flags,
-        manager_ctx: *mut c_void,
-        deleter: unsafe extern "C" fn(*mut Self),
-    ) -> Self {
-        Self {
-            version: version.to_ffi(),
-            manager_ctx,
-            deleter: Some(deleter),
-            flags: flags.bits(),
-            dl_tensor,
-        }
-    }
+    const VERSION: Option<usize> = Some(offset_of!(Self, version));
+    const MANAGER_CTX: usize = offset_of!(Self, manager_ctx);
+    const DELETER: usize = offset_of!(Self, deleter);
 
     #[inline]
     fn tensor(&self) -> &DLTensor {
@@ -129,38 +141,13 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
     }
 
     #[inline]
-    fn manager_ctx(&self) -> *mut c_void {
-        self.manager_ctx
-    }
-
-    #[inline]
     fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)> {
         self.deleter
     }
 
     #[inline]
-    unsafe fn version_of(this: NonNull<Self>) -> Option<Version> {
-        // SAFETY: by 1 the field is inside the struct.
-        let version = unsafe { &raw const (*this.as_ptr()).version };
-        // SAFETY: by 1 it is aligned and initialised.
-        Some(unsafe { version.read() }.into())
-    }
-
-    #[inline]
-    unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)> {
-        // SAFETY: by 1 the field is inside the struct.
-        let deleter = unsafe { &raw const (*this.as_ptr()).deleter };
-        // SAFETY: by 1 it is aligned and initialised.
-        unsafe { deleter.read() }
-    }
-
-    #[inline]
-    unsafe fn release_by(
-        this: NonNull<Self>,
-        deleter: Option<unsafe extern "C" fn(*mut Self)>,
-    ) -> Release {
-        // SAFETY: guaranteed by our caller's 1.
-        unsafe { Release::versioned(this, deleter) }
+    fn call(this: NonNull<Self>, deleter: Option<unsafe extern "C" fn(*mut Self)>) -> Call {
+        Call::Versioned(this, deleter)
     }
 
     fn of(release: &Release) -> Option<NonNull<Self>> {
@@ -171,18 +158,9 @@ impl sealed::ManagedStruct for DLManagedTensorVersioned {
 impl sealed::ManagedStruct for DLManagedTensor {
     const CAPSULE: &'static CStr = c"dltensor";
     const USED_CAPSULE: &'static CStr = c"used_dltensor";
-    const HAS_FLAGS: bool = false;
-
-    #[inline]
-    fn new(
-        dl_tensor: DLTensor,
-        _: Version,
-        _: Flags,
-        manager_ctx: *mut c_void,
-        deleter: unsafe extern "C" fn(*mut Self),
-    ) -> Self {
-        Self { dl_tensor, manager_ctx, deleter: Some(deleter) }
-    }
+    const VERSION: Option<usize> = None;
+    const MANAGER_CTX: usize = offset_of!(Self, manager_ctx);
+    const DELETER: usize = offset_of!(Self, deleter);
 
     #[inline]
     fn tensor(&self) -> &DLTensor {
@@ -195,35 +173,13 @@ impl sealed::ManagedStruct for DLManagedTensor {
     }
 
     #[inline]
-    fn manager_ctx(&self) -> *mut c_void {
-        self.manager_ctx
-    }
-
-    #[inline]
     fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)> {
         self.deleter
     }
 
     #[inline]
-    unsafe fn version_of(_: NonNull<Self>) -> Option<Version> {
-        None
-    }
-
-    #[inline]
-    unsafe fn read_deleter(this: NonNull<Self>) -> Option<unsafe extern "C" fn(*mut Self)> {
-        // SAFETY: by 1 the field is inside the struct.
-        let deleter = unsafe { &raw const (*this.as_ptr()).deleter };
-        // SAFETY: by 1 it is aligned and initialised.
-        unsafe { deleter.read() }
-    }
-
-    #[inline]
-    unsafe fn release_by(
-        this: NonNull<Self>,
-        deleter: Option<unsafe extern "C" fn(*mut Self)>,
-    ) -> Release {
-        // SAFETY: guaranteed by our caller's 1.
-        unsafe { Release::legacy(this, deleter) }
+    fn call(this: NonNull<Self>, deleter: Option<unsafe extern "C" fn(*mut Self)>) -> Call {
+        Call::Legacy(this, deleter)
     }
 
     fn of(release: &Release) -> Option<NonNull<Self>> {

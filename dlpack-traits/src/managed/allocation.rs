@@ -81,14 +81,14 @@ impl<T> Allocation<T> {
         self.0.as_ptr().cast()
     }
 
-    /// Returns the place from its `manager_ctx`; `None` for NULL.
+    /// Returns the place from its `manager_ctx`.
     ///
     /// # Safety
     ///
-    /// 1. `ctx` is NULL, or was returned by [`into_ctx`](Self::into_ctx) for the same `T`.
+    /// 1. `ctx` was returned by [`into_ctx`](Self::into_ctx) for the same `T`.
     #[inline(always)]
-    pub(super) unsafe fn from_ctx(ctx: *mut c_void) -> Option<Self> {
-        NonNull::new(ctx.cast()).map(Self)
+    pub(super) unsafe fn from_ctx(ctx: NonNull<c_void>) -> Self {
+        Self(ctx.cast())
     }
 
     /// Frees the memory without dropping the value.

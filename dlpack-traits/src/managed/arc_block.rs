@@ -3,16 +3,15 @@
 
 use core::marker::PhantomData;
 use core::mem::{forget, needs_drop, offset_of};
-use core::ptr::NonNull;
 
 use crate::describe::{Checked, Describe, Slot};
 use crate::error::Error;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::flags::Flags;
-use crate::managed::ManagedTensor;
 use crate::managed::allocation::Allocation;
 use crate::managed::head::Head;
 use crate::managed::refcount::RefCount;
+use crate::managed::{ManagedStruct, ManagedTensor};
 use crate::panic::{catch_panic, catch_second_panic};
 use crate::stream::ConsumerPlace;
 
@@ -53,9 +52,7 @@ impl<T> ArcHandle<T> {
 
     #[inline]
     pub(crate) fn value(&self) -> &T {
-        // SAFETY: the value is initialised, a handle keeps the block alive, and only a
-        // single owner gets a `&mut`.
-        unsafe { place_of(self.block).as_ref() }
+        &self.owned().value
     }
 
     /// Returns the value, if this is its only owner and it is not lent.
@@ -65,7 +62,7 @@ impl<T> ArcHandle<T> {
         }
         // SAFETY: no one else has access, and this handle, which alone could be cloned or
         // lent, is borrowed uniquely.
-        Some(unsafe { place_of(self.block).as_mut() })
+        Some(&mut unsafe { self.block.value().as_mut() }.value)
     }
 
     /// Returns the value, if this is its only owner and it is not lent; otherwise this
@@ -78,7 +75,7 @@ impl<T> ArcHandle<T> {
         forget(self);
         // SAFETY: no other owner has the block. The value is initialised, and not used
         // again.
-        let value = unsafe { place_of(block).read() };
+        let Owned { value, .. } = unsafe { block.value().read() };
         // SAFETY: 1. No owner is left; the remaining fields of the block need no drop.
         unsafe { block.free() };
         Ok(value)
@@ -86,8 +83,14 @@ impl<T> ArcHandle<T> {
 
     #[inline]
     fn owners(&self) -> &RefCount {
-        // SAFETY: 1. A handle keeps the block alive.
-        unsafe { owners(self.block) }
+        &self.owned().owners
+    }
+
+    #[inline]
+    fn owned(&self) -> &Owned<T> {
+        // SAFETY: the value is initialised, a handle keeps the block alive, and only a
+        // single owner gets a `&mut`.
+        unsafe { self.block.value().as_ref() }
     }
 
     /// Lends the value inside of its block; `None` while it is lent to another consumer.
@@ -206,11 +209,10 @@ impl<T> Drop for Loan<'_, T> {
 /// 2. This is the only call for that lend, and its consumer uses neither the struct nor the
 ///    memory any more.
 unsafe extern "C" fn returned<T>(managed: *mut Managed) {
-    let Some(managed) = NonNull::new(managed) else { return };
-    // SAFETY: by 1 it points to such a struct, which is plain data.
-    let managed = unsafe { managed.read() };
+    // SAFETY: 1. By 1 it points to such a struct.
+    let Some(ctx) = (unsafe { Managed::read_ctx(managed) }) else { return };
     // SAFETY: 1. `finish` stored the address of the block there.
-    let Some(block) = (unsafe { Block::<T>::from_ctx(managed.manager_ctx) }) else { return };
+    let block = unsafe { Block::<T>::from_ctx(ctx) };
     // SAFETY: 1. By 2 the lend has not ended, and keeps the block alive.
     if unsafe { owners(block) }.give_back() {
         // SAFETY: 1. No owner is left.
@@ -246,11 +248,4 @@ unsafe fn owners<'a, T>(block: Block<T>) -> &'a RefCount {
     // SAFETY: by 1 the block is alive, and its first field is initialised and never borrowed
     // uniquely.
     unsafe { block.value().cast().as_ref() }
-}
-
-/// The address of the value of a block.
-#[inline(always)]
-fn place_of<T>(block: Block<T>) -> NonNull<T> {
-    // SAFETY: the field is inside of the allocation.
-    unsafe { block.value().byte_add(offset_of!(Owned<T>, value)) }.cast()
 }

@@ -1,9 +1,9 @@
 //! The deleter of every tensor that this crate exports.
 
 use core::mem::needs_drop;
-use core::ptr::NonNull;
 
 use crate::ffi::DLManagedTensorVersioned;
+use crate::managed::ManagedStruct;
 use crate::managed::allocation::Allocation;
 use crate::panic::catch_panic;
 
@@ -24,13 +24,10 @@ use crate::panic::catch_panic;
 ///
 /// [`Placed`]: crate::managed::packet::Placed
 pub(crate) unsafe extern "C" fn delete<O>(managed: *mut DLManagedTensorVersioned) {
-    let Some(managed) = NonNull::new(managed) else { return };
-    // SAFETY: by 1 it points to such a struct, and the field is inside of it.
-    let ctx = unsafe { &raw const (*managed.as_ptr()).manager_ctx };
-    // SAFETY: by 1 it is initialised.
-    let ctx = unsafe { ctx.read() };
+    // SAFETY: 1. By 1 it points to such a struct.
+    let Some(ctx) = (unsafe { DLManagedTensorVersioned::read_ctx(managed) }) else { return };
     // SAFETY: 1. `Placed` stored the address of the packet there.
-    let Some(place) = (unsafe { Allocation::<O>::from_ctx(ctx) }) else { return };
+    let place = unsafe { Allocation::<O>::from_ctx(ctx) };
     // SAFETY: 1. By 2 nothing uses it again. 2. `Placed` initialised the owner.
     let run = move || unsafe { place.release() };
     if needs_drop::<O>() {

@@ -12,12 +12,11 @@
 
 use core::ffi::c_void;
 use core::mem::offset_of;
-use core::ptr::NonNull;
 
 use crate::error::Error;
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
-use crate::managed::{ManagedTensor, RawManaged};
+use crate::managed::{ManagedStruct, ManagedTensor, RawManaged};
 use crate::version::Version;
 
 /// The fields of the legacy struct after its `DLTensor`. A [`Slot`](crate::Slot) has room
@@ -89,10 +88,9 @@ impl RawManaged {
         }
         let both = self.into_raw().cast::<Both>();
         let fields = Fields { manager_ctx: both.as_ptr().cast(), deleter: Some(delete) };
+        let place = both.as_ptr().wrapping_byte_add(offset_of!(Both, fields)).cast::<Fields>();
         // SAFETY: by 4 of `ManagedTensor::from_raw` there is room for the fields after the
-        // struct.
-        let place = unsafe { &raw mut (*both.as_ptr()).fields };
-        // SAFETY: as above, and the room belongs to the handle that was consumed.
+        // struct, and it belongs to the handle that was consumed.
         unsafe { place.write(fields) };
         // SAFETY: the `DLTensor` is inside of the struct.
         let legacy = unsafe { both.byte_add(START) }.cast::<DLManagedTensor>();
@@ -130,10 +128,8 @@ fn not_in_legacy(versioned: &DLManagedTensorVersioned) -> Option<Error> {
 ///    a copy of one whose `manager_ctx` was not changed.
 /// 2. This is the only call for that struct, and no one uses its memory any more.
 unsafe extern "C" fn delete(managed: *mut DLManagedTensor) {
-    let Some(managed) = NonNull::new(managed) else { return };
-    // SAFETY: by 1 it points to such a struct, which is plain data.
-    let managed = unsafe { managed.read() };
-    let Some(versioned) = NonNull::new(managed.manager_ctx) else { return };
+    // SAFETY: 1. By 1 it points to such a struct.
+    let Some(versioned) = (unsafe { DLManagedTensor::read_ctx(managed) }) else { return };
     // SAFETY: 1., 2. and 4. By 1 it is the versioned struct, as its handle had it, and by 2
     // it is released now.
     drop(unsafe { RawManaged::from_raw(versioned.cast::<DLManagedTensorVersioned>()) });

@@ -19,6 +19,7 @@ mod tensor;
 pub use abi::Abi;
 pub use tensor::ManagedTensor;
 
+pub(crate) use abi::ManagedStruct;
 pub(crate) use arc_block::ArcHandle;
 pub(crate) use packet::{DescribeIn, Lend, Packet};
 pub(crate) use raw_managed::RawManaged;

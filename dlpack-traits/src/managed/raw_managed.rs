@@ -5,9 +5,10 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
 use crate::ffi::DLManagedTensorVersioned;
-use crate::managed::{Abi, ManagedTensor};
+use crate::managed::Abi;
 
-/// A [`ManagedTensor`] without the access with which its memory is lent.
+/// The handle that owns a struct of this crate and calls its deleter: a
+/// [`ManagedTensor`](crate::ManagedTensor) without the access with which its memory is lent.
 ///
 /// It is one pointer, also as an `Option`, and is passed in a register, where a
 /// `ManagedTensor` is passed through memory: reading it back right after the write takes
@@ -16,15 +17,19 @@ pub struct RawManaged<A: Abi = DLManagedTensorVersioned> {
     managed: NonNull<A>,
 }
 
-// SAFETY: as for `ManagedTensor`, which this is without two of its fields.
+// SAFETY: the standard allows any thread to call a deleter, and the owners that this crate
+// puts into packets are `Send`. The other methods read plain data.
 unsafe impl<A: Abi> Send for RawManaged<A> {}
+// SAFETY: a shared handle only reads metadata, which no one writes while the handle exists,
+// and copies the address of the elements.
+unsafe impl<A: Abi> Sync for RawManaged<A> {}
 
 impl<A: Abi> RawManaged<A> {
     /// # Safety
     ///
-    /// 1., 2. and 4. of [`ManagedTensor::from_raw`].
+    /// 1., 2. and 4. of [`ManagedTensor::from_raw`](crate::ManagedTensor::from_raw).
     #[inline(always)]
-    pub(super) unsafe fn from_raw(managed: NonNull<A>) -> Self {
+    pub(crate) unsafe fn from_raw(managed: NonNull<A>) -> Self {
         Self { managed }
     }
 
@@ -33,6 +38,12 @@ impl<A: Abi> RawManaged<A> {
     #[inline(always)]
     pub(crate) fn into_raw(self) -> NonNull<A> {
         ManuallyDrop::new(self).managed
+    }
+
+    /// The address of the struct, which this handle still owns.
+    #[inline(always)]
+    pub(super) fn as_ptr(&self) -> *mut A {
+        self.managed.as_ptr()
     }
 
     /// The struct.
@@ -44,22 +55,14 @@ impl<A: Abi> RawManaged<A> {
     }
 }
 
-impl<A: Abi> From<ManagedTensor<A>> for RawManaged<A> {
-    #[inline(always)]
-    fn from(tensor: ManagedTensor<A>) -> Self {
-        Self { managed: tensor.into_non_null() }
-    }
-}
-
 impl<A: Abi> Drop for RawManaged<A> {
     /// Releases a tensor that was not given to a consumer.
-    #[cold]
+    #[inline]
     fn drop(&mut self) {
-        if let Some(deleter) = self.managed().deleter() {
-            // SAFETY: by 2 of `from_raw` the deleter may be called once, and after `drop`
-            // no one uses the struct.
-            unsafe { deleter(self.managed.as_ptr()) }
-        }
+        let deleter = self.managed().deleter();
+        // SAFETY: 1. By 2 of `from_raw` the deleter may be called once, and after `drop` no
+        // one uses the struct.
+        drop(unsafe { A::release_by(self.managed, deleter) });
     }
 }
 

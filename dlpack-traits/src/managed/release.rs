@@ -29,7 +29,7 @@ pub(crate) type Guard = fn(&mut dyn FnMut());
 
 /// The deleter and its argument. A NULL deleter is not called.
 #[derive(Clone, Copy, Debug)]
-enum Call {
+pub enum Call {
     Versioned(
         NonNull<DLManagedTensorVersioned>,
         Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
@@ -47,25 +47,11 @@ unsafe impl Sync for Release {}
 impl Release {
     /// # Safety
     ///
-    /// 1. The deleter, if there is one, may be called once with `managed`, by
-    ///    any thread, when this is dropped.
+    /// 1. The deleter of the call, if there is one, may be called once with its argument,
+    ///    by any thread, when this is dropped.
     #[inline]
-    pub(crate) unsafe fn versioned(
-        managed: NonNull<DLManagedTensorVersioned>,
-        deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
-    ) -> Self {
-        Self { call: Call::Versioned(managed, deleter) }
-    }
-
-    /// # Safety
-    ///
-    /// 1. As for [`versioned`](Self::versioned).
-    #[inline]
-    pub(crate) unsafe fn legacy(
-        managed: NonNull<DLManagedTensor>,
-        deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
-    ) -> Self {
-        Self { call: Call::Legacy(managed, deleter) }
+    pub(super) unsafe fn new(call: Call) -> Self {
+        Self { call }
     }
 
     /// Calls nothing when it is dropped.
@@ -89,11 +75,11 @@ impl Release {
     fn call(&mut self) {
         match core::mem::replace(&mut self.call, Call::Nothing) {
             Call::Versioned(managed, Some(deleter)) => {
-                // SAFETY: guaranteed by 1 of `versioned`; the call is not made again.
+                // SAFETY: guaranteed by 1 of `new`; the call is not made again.
                 unsafe { deleter(managed.as_ptr()) }
             }
             Call::Legacy(managed, Some(deleter)) => {
-                // SAFETY: guaranteed by 1 of `legacy`; the call is not made again.
+                // SAFETY: as above.
                 unsafe { deleter(managed.as_ptr()) }
             }
             Call::Versioned(_, None) | Call::Legacy(_, None) | Call::Nothing => {}
@@ -188,7 +174,8 @@ mod tests {
         for (guarded, expected) in [(false, [1, 0]), (true, [1, 1])] {
             CALLS.set([0; 2]);
             // SAFETY: 1. The deleter frees nothing.
-            let release = unsafe { Release::legacy(NonNull::from(&mut managed), Some(deleter)) };
+            let release =
+                unsafe { Release::new(Call::Legacy(NonNull::from(&mut managed), Some(deleter))) };
             drop(Guarded::new(release, guarded.then_some(guard as Guard)));
             assert_eq!(CALLS.get(), expected);
         }

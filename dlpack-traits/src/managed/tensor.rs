@@ -9,7 +9,6 @@
 //! neither struct pays for a branch.
 
 use core::fmt;
-use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::slice;
 
@@ -17,7 +16,7 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::flags::Flags;
-use crate::managed::Abi;
+use crate::managed::{Abi, RawManaged};
 use crate::storage::Access;
 use crate::stream::ConsumerPlace;
 
@@ -51,7 +50,7 @@ use crate::stream::ConsumerPlace;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct ManagedTensor<A: Abi = DLManagedTensorVersioned> {
-    managed: NonNull<A>,
+    owner: RawManaged<A>,
     /// Which other owners may access the elements. Known only while the struct has not left
     /// this crate: a struct that is received through C is not assumed to be one of this
     /// crate's.
@@ -59,13 +58,6 @@ pub struct ManagedTensor<A: Abi = DLManagedTensorVersioned> {
     /// The consumer that the memory was synchronized with.
     synchronized: ConsumerPlace,
 }
-
-// SAFETY: the standard allows any thread to call a deleter, and the owners that this crate
-// puts into packets are `Send`. The other methods read plain data.
-unsafe impl<A: Abi> Send for ManagedTensor<A> {}
-// SAFETY: a shared handle only reads metadata, which no one writes while the handle exists,
-// and copies the address of the elements.
-unsafe impl<A: Abi> Sync for ManagedTensor<A> {}
 
 impl<A: Abi> ManagedTensor<A> {
     /// Takes ownership of a finished struct.
@@ -86,7 +78,8 @@ impl<A: Abi> ManagedTensor<A> {
         access: Access,
         synchronized: ConsumerPlace,
     ) -> Self {
-        Self { managed, access, synchronized }
+        // SAFETY: guaranteed by our caller's 1, 2 and 4.
+        Self { owner: unsafe { RawManaged::from_raw(managed) }, access, synchronized }
     }
 
     /// The consumer that device memory was synchronized with.
@@ -105,27 +98,19 @@ impl<A: Abi> ManagedTensor<A> {
     #[must_use = "the tensor leaks unless its deleter is called"]
     #[inline]
     pub fn into_raw(self) -> *mut A {
-        self.into_non_null().as_ptr()
-    }
-
-    /// As [`into_raw`](Self::into_raw), with a result that is never NULL by type.
-    #[inline]
-    pub(crate) fn into_non_null(self) -> NonNull<A> {
-        ManuallyDrop::new(self).managed
+        self.owner.into_raw().as_ptr()
     }
 
     /// The address of the struct, which this handle still owns. The caller may read the
     /// struct while the handle exists, and must not use it afterwards.
     #[inline]
     pub fn as_raw(&self) -> *mut A {
-        self.managed.as_ptr()
+        self.owner.as_ptr()
     }
 
     #[inline]
     fn managed(&self) -> &A {
-        // SAFETY: by 1 of `from_raw` the struct is valid, and does not change while `self`
-        // is borrowed.
-        unsafe { self.managed.as_ref() }
+        self.owner.managed()
     }
 
     #[inline]
@@ -206,14 +191,10 @@ impl<A: Abi> ManagedTensor<A> {
     }
 }
 
-impl<A: Abi> Drop for ManagedTensor<A> {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(deleter) = self.managed().deleter() {
-            // SAFETY: by 2 of `from_raw` the deleter may be called once, and after `drop`
-            // no one uses the struct.
-            unsafe { deleter(self.managed.as_ptr()) }
-        }
+impl<A: Abi> From<ManagedTensor<A>> for RawManaged<A> {
+    #[inline(always)]
+    fn from(tensor: ManagedTensor<A>) -> Self {
+        tensor.owner
     }
 }
 

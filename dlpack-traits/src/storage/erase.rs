@@ -5,7 +5,7 @@ use core::cell::UnsafeCell;
 use core::fmt;
 
 use crate::storage::shared_owner::{Handle, SharedOwner, VTable, Word};
-use crate::storage::try_arc::try_place;
+use crate::storage::try_box::{fill, try_place};
 use crate::storage::{DataMut, DataRef, Storage};
 
 impl SharedOwner {
@@ -18,10 +18,7 @@ impl SharedOwner {
         if fits::<S>() {
             Some(Self::in_place(storage))
         } else {
-            let mut place = try_place::<S>()?;
-            place.write(storage);
-            // SAFETY: it was initialised just now.
-            Some(Self::in_place(unsafe { place.assume_init() }))
+            Some(Self::in_place(fill(try_place::<S>()?, storage)))
         }
     }
 

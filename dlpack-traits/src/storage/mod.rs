@@ -14,6 +14,7 @@ mod shared_owner;
 mod std_impls;
 mod synchronize;
 mod try_arc;
+mod try_box;
 
 pub use data::{DataMut, DataRef};
 pub use shared_buffer::SharedBuffer;
@@ -25,6 +26,7 @@ pub(crate) use block_buffer::{BLOCK, BlockBuffer};
 pub(crate) use memory::{ForeignInfo, Memory};
 pub(crate) use synchronize::Synchronizer;
 pub(crate) use try_arc::{TryArc, UninitTryArc};
+pub(crate) use try_box::{fill, try_place};
 
 /// Memory that contains the elements of a tensor: the type of a `data` field.
 ///

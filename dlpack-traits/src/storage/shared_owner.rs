@@ -4,7 +4,7 @@
 //! to one without another allocation.
 
 use core::cell::UnsafeCell;
-use core::mem::{ManuallyDrop, MaybeUninit};
+use core::mem::{ManuallyDrop, MaybeUninit, offset_of};
 
 use crate::storage::{DataMut, DataRef};
 
@@ -68,26 +68,18 @@ impl Parts {
     /// 2. These parts are not used otherwise.
     #[inline(always)]
     pub(crate) unsafe fn write(self, place: *mut SharedOwner) {
-        // SAFETY: by 1 the field is inside of the allocation.
-        let handle = unsafe { &raw mut (*place).handle }.cast::<Word>();
+        let handle = place.wrapping_byte_add(offset_of!(SharedOwner, handle)).cast::<Word>();
         // SAFETY: by 1 it may be written.
         unsafe { handle.write(self.first) };
-        // SAFETY: a handle has four words.
-        let second = unsafe { handle.add(1) };
+        // SAFETY: as above; a handle has four words.
+        unsafe { handle.wrapping_add(1).write(self.second) };
+        // SAFETY: as above.
+        unsafe { handle.wrapping_add(2).write(self.third) };
+        // SAFETY: as above.
+        unsafe { handle.wrapping_add(3).write(self.fourth) };
+        let vtable = place.wrapping_byte_add(offset_of!(SharedOwner, vtable));
         // SAFETY: by 1 it may be written.
-        unsafe { second.write(self.second) };
-        // SAFETY: a handle has four words.
-        let third = unsafe { handle.add(2) };
-        // SAFETY: by 1 it may be written.
-        unsafe { third.write(self.third) };
-        // SAFETY: a handle has four words.
-        let fourth = unsafe { handle.add(3) };
-        // SAFETY: by 1 it may be written.
-        unsafe { fourth.write(self.fourth) };
-        // SAFETY: by 1 the field is inside of the allocation.
-        let vtable = unsafe { &raw mut (*place).vtable };
-        // SAFETY: by 1 it may be written.
-        unsafe { vtable.write(self.vtable) };
+        unsafe { vtable.cast::<&'static VTable>().write(self.vtable) };
     }
 }
 
@@ -111,10 +103,8 @@ impl SharedOwner {
         let owner = ManuallyDrop::new(self);
         let words = owner.handle.get().cast::<Word>();
         let word = |at| {
-            // SAFETY: a handle has four words.
-            let from = unsafe { words.add(at) };
-            // SAFETY: it is a part of the owner, and any bytes are a valid `Word`.
-            unsafe { from.read() }
+            // SAFETY: a handle has four words, and any bytes are a valid `Word`.
+            unsafe { words.wrapping_add(at).read() }
         };
         Parts {
             first: word(0),

@@ -1,14 +1,13 @@
 //! A reference-counted value whose allocation may fail: [`TryArc`].
 
-use alloc::alloc::alloc;
 use alloc::boxed::Box;
-use core::alloc::Layout;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
+use super::try_box::{fill, try_place};
 use crate::atomic::{AtomicUsize, Ordering};
 use crate::error::Error;
 
@@ -59,10 +58,8 @@ impl<T> UninitTryArc<T> {
 
     /// Moves a value to its final place.
     #[inline(always)]
-    pub(crate) fn fill(mut self, value: T) -> UniqueTryArc<T> {
-        self.place.write(Inner { owners: AtomicUsize::new(1), value });
-        // SAFETY: it was initialised just now.
-        UniqueTryArc { place: unsafe { self.place.assume_init() } }
+    pub(crate) fn fill(self, value: T) -> UniqueTryArc<T> {
+        UniqueTryArc { place: fill(self.place, Inner { owners: AtomicUsize::new(1), value }) }
     }
 }
 
@@ -165,18 +162,6 @@ impl<T: fmt::Debug> fmt::Debug for TryArc<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
-}
-
-/// `Box::new_uninit` that reports a failed allocation.
-#[inline(always)]
-pub(super) fn try_place<S>() -> Option<Box<MaybeUninit<S>>> {
-    if size_of::<S>() == 0 {
-        return Some(Box::new_uninit());
-    }
-    // SAFETY: its size is not zero.
-    let place = NonNull::new(unsafe { alloc(Layout::new::<S>()) })?;
-    // SAFETY: the memory was allocated with the layout of an `S`, and may be uninitialised.
-    Some(unsafe { Box::from_raw(place.cast::<MaybeUninit<S>>().as_ptr()) })
 }
 
 #[cfg(test)]
