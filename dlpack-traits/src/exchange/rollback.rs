@@ -18,16 +18,17 @@ use crate::storage::{fill, try_place};
 /// returns an error, after which the caller must own the tensor again. The `ImportedTensor` is
 /// therefore made from a copy of the struct, with a deleter of this module.
 pub(super) struct RollbackImport(
-    /// `None` after [`keep`](Held::keep).
+    /// `None` after [`keep`](Self::keep).
     Option<Half>,
 );
 
-/// The state that [`RollbackImport`] and the `ImportedTensor` share. The last of them to finish frees it.
+/// The state that [`RollbackImport`] and the `ImportedTensor` share. The last of them to
+/// finish frees it.
 #[repr(C)]
 struct Shared {
-    /// The struct of the `ImportedTensor`. The first field, so that a pointer to it is a pointer
-    /// to the whole struct. In a cell, because the `ImportedTensor` may give it to C code, which
-    /// may write to it while another owner reads the other fields.
+    /// The struct of the `ImportedTensor`. The first field, so that a pointer to it is a
+    /// pointer to the whole struct. In a cell, because the `ImportedTensor` may give it to C
+    /// code, which may write to it while another owner reads the other fields.
     managed: UnsafeCell<DLManagedTensorVersioned>,
     /// The caller's struct, and a copy of its initial contents.
     original: NonNull<DLManagedTensorVersioned>,

@@ -118,8 +118,8 @@ fn copy(
         walk.advance();
         let from = first.wrapping_offset(position.wrapping_mul(place.step));
         // SAFETY: 1. The walk visits indices inside of the shape. By 4 of
-        // `ImportedTensor::from_raw` their elements are part of one allocation. 2. `to` is uniquely borrowed, and has its
-        // size.
+        // `ImportedTensor::from_raw` their elements are part of one allocation. 2. `to` is
+        // uniquely borrowed, and has its size.
         unsafe { access.copy(from, to.as_mut_ptr(), to.len()) };
     }
     Ok(copy)

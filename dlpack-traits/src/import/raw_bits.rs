@@ -126,9 +126,9 @@ impl<'a> RawBits<'a> {
         let (to, _) = bytes.split_at_mut(len.min(9) as usize);
         let place = self.tensor.data_ptr().cast_mut().wrapping_offset(byte);
         // SAFETY: 1. By 1 and by 4 of `ImportedTensor::from_raw` an element of the same
-        // allocation begins in the byte at this offset. By 4 of `ImportedTensor::from_raw` the bytes of the element are initialised
-        // and alive. This crate lent them with this access, or 5 of `from_raw` guarantees
-        // the same.
+        // allocation begins in the byte at this offset, and its bytes are initialised and
+        // alive. This crate lent them with this access, or 5 of `from_raw` guarantees the
+        // same.
         // 2. `to` is a part of a local array.
         unsafe { self.access.copy(place, to.as_mut_ptr(), to.len()) };
         self.in_order(to);

@@ -1,11 +1,13 @@
 //! Puts managed tensors into Python capsules. This module calls functions of the stable
 //! ABI only.
 
-use core::ffi::CStr;
+use core::ffi::{CStr, c_void};
 use core::ptr::{self, NonNull};
 
 use pyo3::ffi::{self, PyObject};
+use pyo3::prelude::*;
 
+use super::convert::attached;
 use crate::managed::{Abi, RawManaged};
 use crate::python::interpreter::pending_exception::SavedError;
 
@@ -13,46 +15,26 @@ use crate::python::interpreter::pending_exception::SavedError;
 ///
 /// Returns NULL with an exception set if Python cannot allocate the capsule; the tensor
 /// is then released.
-///
-/// # Safety
-///
-/// 1. The calling thread is attached to the interpreter.
 #[inline]
-pub(super) unsafe fn new<A: Abi>(tensor: RawManaged<A>) -> *mut PyObject {
+pub(super) fn new<A: Abi>(py: Python<'_>, tensor: RawManaged<A>) -> *mut PyObject {
     let managed = tensor.into_raw();
     let tensor = managed.as_ptr().cast();
-    // SAFETY: by 1 Python may be called. The name is static, the pointer is not NULL, and
-    // the destructor is the one for capsules of this struct.
+    // SAFETY: this thread is attached. The name is static, the pointer is not NULL, and the
+    // destructor is the one for capsules of this struct.
     let capsule = unsafe { ffi::PyCapsule_New(tensor, A::CAPSULE.as_ptr(), Some(destroy::<A>)) };
     if capsule.is_null() {
-        // SAFETY: by 1 this thread is attached.
-        let no_memory = unsafe { SavedError::set_aside() };
-        // SAFETY: 1. The struct was just released from its handle, and no consumer took
-        // it.
-        unsafe { delete(managed) };
-        // SAFETY: by 1 this thread is attached.
-        unsafe { no_memory.restore() };
+        let no_memory = SavedError::set_aside(py);
+        // SAFETY: 1 (the struct of a handle): it was just released from its handle, and no
+        // consumer took it.
+        drop(unsafe { RawManaged::from_raw(managed) });
+        no_memory.restore(py);
         return capsule;
     }
     // The destructor reads the context, because `PyCapsule_GetContext` compares no name.
     // It can fail only if the object is not a capsule.
-    // SAFETY: by 1 this thread is attached, and the capsule was just made.
+    // SAFETY: this thread is attached, and the capsule was just made.
     unsafe { ffi::PyCapsule_SetContext(capsule, tensor) };
     capsule
-}
-
-/// Calls the deleter of a struct, if it has one.
-///
-/// # Safety
-///
-/// 1. `managed` is a struct that this crate exported, alive, and is not used again.
-unsafe fn delete<A: Abi>(managed: NonNull<A>) {
-    // SAFETY: by 1 the struct is alive, and it is plain data.
-    let deleter = unsafe { managed.read() }.deleter();
-    if let Some(deleter) = deleter {
-        // SAFETY: by 1 this is the only call.
-        unsafe { deleter(managed.as_ptr()) }
-    }
 }
 
 /// Releases the tensor of a capsule from which no consumer took it: the destructor of the
@@ -75,13 +57,13 @@ unsafe extern "C" fn destroy<A: Abi>(capsule: *mut PyObject) {
     // set.
     let managed = unsafe { ffi::PyCapsule_GetContext(capsule) };
     let Some(managed) = NonNull::new(managed.cast::<A>()) else { return };
-    // SAFETY: by 1 this thread is attached.
-    let pending = unsafe { SavedError::set_aside() };
-    // SAFETY: 1. A capsule of this crate that still has the unused name owns its struct,
-    // and the capsule is being destroyed.
-    unsafe { delete(managed) };
-    // SAFETY: by 1 this thread is attached.
-    unsafe { pending.restore() };
+    // SAFETY: 1. By 1 this thread is attached.
+    let py: Python<'_> = unsafe { attached() };
+    let pending = SavedError::set_aside(py);
+    // SAFETY: 1 (the struct of a handle): a capsule of this crate that still has the unused
+    // name owns its struct, and the capsule is being destroyed.
+    drop(unsafe { RawManaged::from_raw(managed) });
+    pending.restore(py);
 }
 
 /// Returns whether the capsule still has the name that says that it owns its struct.
@@ -98,4 +80,15 @@ unsafe fn is_unused<A: Abi>(capsule: *mut PyObject) -> bool {
     // A consumer may have restored the original name with a string of its own.
     // SAFETY: the name of a capsule is NULL or a C string that outlives it.
     !name.is_null() && unsafe { CStr::from_ptr(name) } == A::CAPSULE
+}
+
+/// Returns the pointer of a capsule with that name; `None` for any other object.
+#[inline]
+pub(super) fn pointer_named(object: &Bound<'_, PyAny>, name: &CStr) -> Option<NonNull<c_void>> {
+    // SAFETY: this thread is attached, and the object is alive.
+    if unsafe { ffi::PyCapsule_IsValid(object.as_ptr(), name.as_ptr()) } == 0 {
+        return None;
+    }
+    // SAFETY: the capsule is valid under this name.
+    NonNull::new(unsafe { ffi::PyCapsule_GetPointer(object.as_ptr(), name.as_ptr()) })
 }

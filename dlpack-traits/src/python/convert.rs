@@ -127,14 +127,20 @@ pub(super) fn raise(py: Python<'_>, error: PyErr) {
     }
 }
 
+/// Clears the pending exception, if there is one. A `PyErr` that is dropped instead may
+/// leave a deferred reference count behind.
+pub(super) fn clear(_: Python<'_>) {
+    // SAFETY: this thread is attached.
+    unsafe { pyo3::ffi::PyErr_Clear() };
+}
+
 /// Drops an error at once. [`raise`] explains why this needs more than `drop`.
 pub(super) fn quietly<T>(py: Python<'_>, result: PyResult<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(error) => {
             raise(py, error);
-            // SAFETY: `py` proves that this thread is attached.
-            unsafe { pyo3::ffi::PyErr_Clear() };
+            clear(py);
             None
         }
     }
@@ -186,7 +192,7 @@ impl<'a, 'py> Keywords<'a, 'py> {
     /// Sets one keyword.
     pub(super) fn set(
         &mut self,
-        name: Borrowed<'a, 'py, PyAny>,
+        name: &Bound<'py, PyAny>,
         value: Borrowed<'a, 'py, PyAny>,
     ) -> PyResult<()> {
         let slot = self.slot(name)?;
@@ -196,7 +202,7 @@ impl<'a, 'py> Keywords<'a, 'py> {
 
     fn slot(
         &mut self,
-        name: Borrowed<'a, 'py, PyAny>,
+        name: &Bound<'py, PyAny>,
     ) -> PyResult<&mut Option<Borrowed<'a, 'py, PyAny>>> {
         // Python interns the keywords of calls in source code, so nearly every name is
         // identical to one of these objects.

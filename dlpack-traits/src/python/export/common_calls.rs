@@ -1,5 +1,5 @@
 //! Recognizes the calls of `__dlpack__` that nearly all consumers make, by the addresses
-//! of their arguments: [`plain`].
+//! of their arguments: [`common_capsule`].
 //!
 //! A consumer passes the same constants each time: one tuple of keyword names, and one
 //! version. This module holds references to the objects that it recognizes, so no other
@@ -16,11 +16,12 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::OnceLock;
 
-use pyo3::ffi::{self, PyObject};
+use pyo3::ffi::PyObject;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyTuple};
+use pyo3::types::{PyInt, PyNone, PyTuple};
 
+use crate::python::export::arguments::Arguments;
 use crate::python::export::protocol::Capsule;
 use crate::version::Version;
 
@@ -48,39 +49,33 @@ struct Names {
 /// Returns the capsule for a call that passes the same version as the last call, or no
 /// version, and only `None` for the other keywords: nearly every call. Returns `None` for
 /// all other calls, which take the slow path.
-///
-/// # Safety
-///
-/// 1. `values` and `names` are as [`for_each_keyword`](crate::python::export::method_def::for_each_keyword)
-///    requires them.
 #[inline(always)]
-pub(in crate::python) unsafe fn common_capsule(
+pub(in crate::python) fn common_capsule(
     py: Python<'_>,
-    values: *const *mut PyObject,
-    names: *mut PyObject,
+    arguments: Arguments<'_>,
 ) -> Option<Capsule> {
-    if names.is_null() {
-        return Some(Capsule::Legacy);
+    if arguments.positional() != 0 {
+        return None;
     }
-    let address = names.addr();
+    let Some(names) = arguments.names(py) else { return Some(Capsule::Legacy) };
+    let address = names.as_ptr().addr();
     let known = NAMES.iter().map_while(OnceLock::get).find(|known| known.address == address);
     let names = match known {
         Some(known) => *known,
-        // SAFETY: 1. By 1 it is a tuple.
-        None => unsafe { read(py, names) }?,
+        None => read(&names)?,
     };
+    let none = PyNone::get(py);
     let mut capsule = Capsule::Legacy;
     for index in 0..names.count {
-        // SAFETY: by 1 there is a value for each name.
-        let value = unsafe { values.offset(index) };
-        // SAFETY: as above.
-        let value = unsafe { value.read() };
-        // SAFETY: it returns a constant of Python.
-        if ptr::eq(value, unsafe { ffi::Py_None() }) {
+        // SAFETY: 1. There is a value for each name, and no positional one.
+        let value = unsafe { arguments.value(py, index) };
+        if value.is(none) {
             continue;
         }
         // Acquire: an object whose address is stored here is alive.
-        if names.max_version != Some(index) || !ptr::eq(value, VERSION.load(Ordering::Acquire)) {
+        if names.max_version != Some(index)
+            || !ptr::eq(value.as_ptr(), VERSION.load(Ordering::Acquire))
+        {
             return None;
         }
         capsule = Capsule::Versioned;
@@ -89,37 +84,30 @@ pub(in crate::python) unsafe fn common_capsule(
 }
 
 /// Finds `max_version` among names, if each of them is a keyword.
-///
-/// # Safety
-///
-/// 1. `names` is a tuple, and alive.
 #[inline(never)]
-unsafe fn read(py: Python<'_>, names: *mut PyObject) -> Option<Names> {
+fn read(names: &Bound<'_, PyAny>) -> Option<Names> {
+    let py = names.py();
     let mut max_version = None;
-    // SAFETY: by 1 it is a tuple.
-    let count = unsafe { ffi::PyTuple_Size(names) };
-    for index in 0..count {
-        // SAFETY: by 1 it is a tuple, and the index is in range.
-        let name = unsafe { ffi::PyTuple_GetItem(names, index) };
+    let tuple = names.extract::<Bound<'_, PyTuple>>().ok()?;
+    for (name, index) in tuple.iter().zip(0..) {
         // Python interns the keywords of calls in source code, so nearly every name is
         // identical to one of these objects.
-        if ptr::eq(name, intern!(py, "max_version").as_ptr()) {
+        if name.is(intern!(py, "max_version")) {
             max_version = Some(index);
-        } else if !(ptr::eq(name, intern!(py, "copy").as_ptr())
-            || ptr::eq(name, intern!(py, "dl_device").as_ptr())
-            || ptr::eq(name, intern!(py, "stream").as_ptr()))
+        } else if !(name.is(intern!(py, "copy"))
+            || name.is(intern!(py, "dl_device"))
+            || name.is(intern!(py, "stream")))
         {
             return None;
         }
     }
-    let read = Names { address: names.addr(), count, max_version };
-    // SAFETY: by 1 it is alive.
-    let names = unsafe { Bound::from_borrowed_ptr(py, names) };
-    remember(&names, read);
+    let count = isize::try_from(tuple.len()).ok()?;
+    let read = Names { address: names.as_ptr().addr(), count, max_version };
+    remember(names, read);
     Some(read)
 }
 
-/// Caches names for [`plain`], the second time that they are passed.
+/// Caches names for [`common_capsule`], the second time that they are passed.
 fn remember(names: &Bound<'_, PyAny>, read: Names) {
     // `SEEN` keeps it alive, so no other object has its address.
     if ptr::eq(names.as_ptr(), SEEN.load(Ordering::Acquire)) {
@@ -135,7 +123,7 @@ fn remember(names: &Bound<'_, PyAny>, read: Names) {
     drop(unsafe { Bound::from_owned_ptr_or_opt(names.py(), old) });
 }
 
-/// Caches a version for [`plain`], if it is a tuple of two integers and selects the
+/// Caches a version for [`common_capsule`], if it is a tuple of two integers and selects the
 /// versioned capsule.
 pub(in crate::python) fn remember_version(value: &Bound<'_, PyAny>, version: Version) {
     if Capsule::up_to(Some(version)) != Capsule::Versioned || !is_plain_pair(value) {

@@ -14,8 +14,9 @@ use crate::error::Error;
 use crate::exchange::TableError;
 use crate::panic::catch_panic;
 use crate::python::convert::{self, Keywords, attached};
+use crate::python::export::arguments::Arguments;
 use crate::python::export::common_calls;
-use crate::python::export::method_def::{finish, for_each_keyword};
+use crate::python::export::method_def::finish;
 use crate::python::export::object::Class;
 use crate::python::export::protocol::{Capsule, Plan};
 use crate::python::export::to_capsule::{copy_instead, encapsulate, export};
@@ -36,14 +37,10 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
 ) -> *mut py_ffi::PyObject {
     // SAFETY: by 1 this thread is attached.
     let py: Python<'static> = unsafe { attached() };
+    // SAFETY: 1. Guaranteed by our caller's 1.
+    let arguments = unsafe { Arguments::new(arguments, positional, names) };
     let method = move || {
-        let plain = if positional == 0 {
-            // SAFETY: 1. By 1 these are the arguments of a call, and none of them is
-            // positional.
-            unsafe { common_calls::common_capsule(py, arguments, names) }
-        } else {
-            None
-        };
+        let plain = common_calls::common_capsule(py, arguments);
         let mut instead = Instead::Other;
         if let (Some(kind), false) = (plain, B::HAS_STREAMS) {
             let (stream, mut refused) = (StreamArg::unspecified(), None);
@@ -64,7 +61,7 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
                 };
             }
         }
-        let call = Call { object, arguments, positional, names, class };
+        let call = Call { object, arguments, class };
         // SAFETY: 1 (the arguments of a method call): guaranteed by our caller's 1.
         unsafe { otherwise::<B>(py, call, plain, instead) }.unwrap_or_else(|error| raise(py, error))
     };
@@ -74,11 +71,9 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
 
 /// The arguments of a call of `__dlpack__`.
 #[derive(Clone, Copy)]
-struct Call {
+struct Call<'a> {
     object: *mut py_ffi::PyObject,
-    arguments: *const *mut py_ffi::PyObject,
-    positional: py_ffi::Py_ssize_t,
-    names: *mut py_ffi::PyObject,
+    arguments: Arguments<'a>,
     class: &'static Class,
 }
 
@@ -102,7 +97,7 @@ enum Instead {
 #[inline(never)]
 unsafe fn otherwise<B: Backends>(
     py: Python<'static>,
-    call: Call,
+    call: Call<'_>,
     kind: Option<Capsule>,
     instead: Instead,
 ) -> PyResult<*mut py_ffi::PyObject> {
@@ -114,8 +109,7 @@ unsafe fn otherwise<B: Backends>(
     let (plan, stream) = if let Some(kind) = kind {
         (Plan::of_common_call(kind), StreamArg::unspecified())
     } else {
-        // SAFETY: 1. By 1 they are the arguments of such a call.
-        let keywords = unsafe { keywords(py, call.arguments, call.positional, call.names) }?;
+        let keywords = keywords(py, call.arguments)?;
         let (request, stream) = convert::request(&keywords)?;
         let own = || Ok::<_, PyErr>(object.value().device()?);
         (request.decide(own, B::serves)?, stream)
@@ -155,27 +149,14 @@ pub(in crate::python) unsafe extern "C" fn dlpack_device(
 }
 
 /// Reads the keywords of a call by `METH_FASTCALL | METH_KEYWORDS`.
-///
-/// # Safety
-///
-/// 1. They are such arguments, of a call that lasts for `'a`: `arguments` holds
-///    `positional` objects and then one for each of `names`, a tuple or NULL.
-unsafe fn keywords<'a>(
-    py: Python<'static>,
-    arguments: *const *mut py_ffi::PyObject,
-    positional: py_ffi::Py_ssize_t,
-    names: *mut py_ffi::PyObject,
-) -> PyResult<Keywords<'a, 'static>> {
+fn keywords<'a>(py: Python<'static>, arguments: Arguments<'a>) -> PyResult<Keywords<'a, 'static>> {
+    let positional = arguments.positional();
     if positional != 0 {
         return Err(PyTypeError::new_err(format!(
             "__dlpack__() takes no positional arguments ({positional} given)"
         )));
     }
     let mut keywords = Keywords::default();
-    // SAFETY: 1. By 1, and without positional arguments, `arguments` are the keyword
-    // values.
-    unsafe {
-        for_each_keyword(py, arguments, names, |name, value| keywords.set(name, value))?;
-    }
+    arguments.for_each_keyword(py, |name, value| keywords.set(name, value))?;
     Ok(keywords)
 }

@@ -6,9 +6,9 @@ use core::mem::offset_of;
 use core::ptr;
 
 use pyo3::exceptions::PyTypeError;
+use pyo3::ffi as py_ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use pyo3::{Borrowed, ffi as py_ffi};
 
 use crate::panic::catch_panic;
 use crate::python::convert;
@@ -56,43 +56,6 @@ const _: () = {
     assert!(offset_of!(MethodDef<NoArguments>, flags) == offset_of!(py_ffi::PyMethodDef, ml_flags));
     assert!(offset_of!(MethodDef<NoArguments>, doc) == offset_of!(py_ffi::PyMethodDef, ml_doc));
 };
-
-/// Calls `each` with the keywords of a call by `METH_FASTCALL | METH_KEYWORDS`.
-///
-/// # Errors
-///
-/// Those of `each`.
-///
-/// # Safety
-///
-/// 1. `values` and `names` are those of such a call, which lasts for `'a`:
-///    `names` is a tuple or NULL, and `values` holds an object for each.
-pub(in crate::python) unsafe fn for_each_keyword<'a, 'py: 'a>(
-    py: Python<'py>,
-    values: *const *mut py_ffi::PyObject,
-    names: *mut py_ffi::PyObject,
-    mut each: impl FnMut(Borrowed<'a, 'py, PyAny>, Borrowed<'a, 'py, PyAny>) -> PyResult<()>,
-) -> PyResult<()> {
-    if names.is_null() {
-        return Ok(());
-    }
-    // SAFETY: by 1 `names` is a tuple.
-    let count = unsafe { py_ffi::PyTuple_Size(names) };
-    for index in 0..count {
-        // SAFETY: by 1 `names` is a tuple, and the index is in range.
-        let name = unsafe { py_ffi::PyTuple_GetItem(names, index) };
-        // SAFETY: by 1 the name lives for `'a`.
-        let name = unsafe { Borrowed::from_ptr(py, name) };
-        // SAFETY: by 1 there is a value for each name.
-        let value = unsafe { values.offset(index) };
-        // SAFETY: as above.
-        let value = unsafe { value.read() };
-        // SAFETY: by 1 the value lives for `'a`.
-        let value = unsafe { Borrowed::from_ptr(py, value) };
-        each(name, value)?;
-    }
-    Ok(())
-}
 
 /// Sets an attribute of a class.
 ///

@@ -1,6 +1,8 @@
 //! Exports objects of Python classes: the methods `__dlpack__` and `__dlpack_device__`.
 
 #[cfg(feature = "pyo3")]
+pub(in crate::python) mod arguments;
+#[cfg(feature = "pyo3")]
 pub(in crate::python) mod builder;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod class;

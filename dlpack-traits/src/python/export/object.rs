@@ -2,7 +2,6 @@
 //! [`Class`].
 
 use core::mem::MaybeUninit;
-use core::ptr;
 
 use pyo3::prelude::*;
 use pyo3::{Borrowed, ffi};
@@ -18,11 +17,15 @@ use crate::stream::StreamArg;
 
 /// The functions that depend on the class of an object. All other code is compiled once,
 /// for all classes.
+///
+/// `value` and `drop` take the address of a reference of the type for which this was made.
 pub(in crate::python) struct Class {
     /// [`Object::borrow`].
     pub(in crate::python) borrow: unsafe fn(*mut ffi::PyObject) -> PyResult<Object>,
     /// [`share_or`].
     pub(in crate::python) share_or: ShareOr,
+    pub(in crate::python) value: for<'a> unsafe fn(&'a Reference) -> &'a dyn DynExport,
+    pub(in crate::python) drop: unsafe fn(*mut Reference),
 }
 
 type ShareOr = unsafe fn(
@@ -35,25 +38,25 @@ type ShareOr = unsafe fn(
 impl Class {
     /// Returns the functions of a type.
     pub(in crate::python) const fn of<T: ExportClass>() -> &'static Self {
-        const { &Self { borrow: Object::borrow::<T>, share_or: share_or::<T> } }
+        const {
+            &Self {
+                borrow: Object::borrow::<T>,
+                share_or: share_or::<T>,
+                value: value::<T>,
+                drop: drop_reference::<T>,
+            }
+        }
     }
 }
 
 /// The value of an object, borrowed from it: a `PyRef<'static, T>` with `T` erased.
 pub(in crate::python) struct Object {
     reference: Reference,
-    kind: &'static Kind,
+    class: &'static Class,
 }
 
 /// Space for a `PyRef`, or for another reference to an object, which is one pointer.
 pub(in crate::python) type Reference = MaybeUninit<*const ()>;
-
-/// The functions of a reference. Each takes the address of a reference of the type for
-/// which this `Kind` was made.
-pub(in crate::python) struct Kind {
-    pub(in crate::python) value: unsafe fn(*const Reference) -> *const dyn DynExport,
-    pub(in crate::python) drop: unsafe fn(*mut Reference),
-}
 
 impl Object {
     /// Erases the type of a reference.
@@ -65,17 +68,20 @@ impl Object {
         let mut reference = Reference::uninit();
         // SAFETY: by the assertions it has the size and alignment of a `PyRef`.
         unsafe { reference.as_mut_ptr().cast::<PyRef<'static, T>>().write(object) };
-        Self { reference, kind: Kind::of::<T>() }
+        Self { reference, class: Class::of::<T>() }
     }
 
     /// Takes a reference of another type than `PyRef`.
     ///
     /// # Safety
     ///
-    /// 1. `kind` was made for the type of this reference, which is owned. The value to which
+    /// 1. `class` was made for the type of this reference, which is owned. The value to which
     ///    it leads stays at its address, and is not borrowed mutably, until it is dropped.
-    pub(in crate::python) unsafe fn from_parts(reference: Reference, kind: &'static Kind) -> Self {
-        Self { reference, kind }
+    pub(in crate::python) unsafe fn from_parts(
+        reference: Reference,
+        class: &'static Class,
+    ) -> Self {
+        Self { reference, class }
     }
 
     /// Calls [`borrow`], and erases the type.
@@ -91,36 +97,26 @@ impl Object {
 
     #[inline]
     pub(in crate::python) fn value(&self) -> &dyn DynExport {
-        // SAFETY: 1. `kind` was made for the type of this reference.
-        let value = unsafe { (self.kind.value)(&raw const self.reference) };
-        // SAFETY: the value is alive as long as the object is borrowed, which is as long
-        // as `self` exists.
-        unsafe { &*value }
+        // SAFETY: 1. `class` was made for the type of this reference.
+        unsafe { (self.class.value)(&self.reference) }
     }
 }
 
 impl Drop for Object {
     fn drop(&mut self) {
-        // SAFETY: 1. `kind` was made for the type of this reference, which is not used
+        // SAFETY: 1. `class` was made for the type of this reference, which is not used
         // after this.
-        unsafe { (self.kind.drop)(&raw mut self.reference) }
-    }
-}
-
-impl Kind {
-    const fn of<T: ExportClass>() -> &'static Self {
-        const { &Self { value: value::<T>, drop: drop_reference::<T> } }
+        unsafe { (self.class.drop)(&raw mut self.reference) }
     }
 }
 
 /// # Safety
 ///
 /// 1. A `PyRef<'static, T>` was written there, and not dropped.
-unsafe fn value<T: ExportClass>(reference: *const Reference) -> *const dyn DynExport {
+unsafe fn value<T: ExportClass>(reference: &Reference) -> &dyn DynExport {
     // SAFETY: by 1 it is an initialised `PyRef`.
-    let object = unsafe { &*reference.cast::<PyRef<'static, T>>() };
-    let value: &T = object;
-    ptr::from_ref::<dyn DynExport>(value)
+    let object: &T = unsafe { &*reference.as_ptr().cast::<PyRef<'static, T>>() };
+    object
 }
 
 /// # Safety

@@ -20,13 +20,14 @@ use crate::backend::Cpu;
 use crate::exchange::{TableError, refuse};
 use crate::import::ImportedStorage;
 use crate::managed::RawManaged;
+use crate::python::convert::attached;
 use crate::python::export::class_methods::{DLPACK_DEVICE_DOC, DLPACK_DOC, Method, add_methods};
 use crate::python::export::dlpack_methods;
 use crate::python::export::erased::DynExport;
 use crate::python::export::method_def::{
     FastcallWithKeywords, METH_FASTCALL, MethodDef, NoArguments,
 };
-use crate::python::export::object::{Class, Kind, Object, Reference, share_as};
+use crate::python::export::object::{Class, Object, Reference, share_as};
 use crate::python::export::protocol::Capsule;
 use crate::python::interpreter::pending_exception::SavedError;
 use crate::stream::StreamArg;
@@ -157,14 +158,14 @@ unsafe extern "C" fn dlpack_device(
 ///
 /// 1. Python calls it to free an object of the type.
 unsafe extern "C" fn dealloc(object: *mut py_ffi::PyObject) {
-    // SAFETY: by 1 this thread is attached.
-    let pending = unsafe { SavedError::set_aside() };
+    // SAFETY: 1. By 1 this thread is attached.
+    let py: Python<'_> = unsafe { attached() };
+    let pending = SavedError::set_aside(py);
     // SAFETY: by 1 the object is of this type, and no one else has a reference to it.
     let field = unsafe { &raw mut (*object.cast::<Offered>()).tensor };
     // SAFETY: as above. A deleter catches the panics of an owner.
     unsafe { field.drop_in_place() };
-    // SAFETY: by 1 this thread is attached.
-    unsafe { pending.restore() };
+    pending.restore(py);
     // SAFETY: by 1 the object is alive.
     let class = unsafe { py_ffi::Py_TYPE(object) };
     // SAFETY: `PyType_GenericAlloc` allocated it without a header of the garbage collector.
@@ -174,10 +175,7 @@ unsafe extern "C" fn dealloc(object: *mut py_ffi::PyObject) {
 }
 
 /// The functions of the type.
-static OFFERED: Class = Class { borrow, share_or };
-
-/// The functions of an owned reference to an object of the type.
-static KIND: Kind = Kind { value, drop: drop_reference };
+static OFFERED: Class = Class { borrow, share_or, value, drop: drop_reference };
 
 /// Returns the tensor of an object.
 ///
@@ -205,7 +203,7 @@ unsafe fn borrow(object: *mut py_ffi::PyObject) -> PyResult<Object> {
     unsafe { py_ffi::Py_INCREF(object) };
     // SAFETY: 1. The reference was just taken; the tensor is in a box that the object
     // keeps, and is never borrowed mutably before the object is freed.
-    Ok(unsafe { Object::from_parts(Reference::new(object.cast_const().cast()), &KIND) })
+    Ok(unsafe { Object::from_parts(Reference::new(object.cast_const().cast()), &OFFERED) })
 }
 
 /// Exports the tensor of an object: [`Class::share_or`].
@@ -232,12 +230,12 @@ unsafe fn share_or(
 /// # Safety
 ///
 /// 1. `reference` is one that [`borrow`] took, and not dropped.
-unsafe fn value(reference: *const Reference) -> *const dyn DynExport {
+unsafe fn value(reference: &Reference) -> &dyn DynExport {
     // SAFETY: by 1 it is initialised.
-    let object = unsafe { reference.cast::<*mut py_ffi::PyObject>().read() };
+    let object = unsafe { reference.as_ptr().cast::<*mut py_ffi::PyObject>().read() };
     // SAFETY: 1. By 1 it owns a reference to an object of the type.
     match unsafe { tensor_of(object) } {
-        Ok(tensor) => ptr::from_ref::<dyn DynExport>(tensor),
+        Ok(tensor) => tensor,
         Err(_) => unreachable!("`borrow` has found the tensor"),
     }
 }

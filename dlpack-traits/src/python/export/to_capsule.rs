@@ -102,17 +102,15 @@ pub(in crate::python) fn in_capsule(
 /// the capsule, returns NULL with an exception set. On failure the tensor is released.
 #[inline(always)]
 pub(in crate::python) fn encapsulate(
-    _: Python<'_>,
+    py: Python<'_>,
     tensor: RawManaged,
     kind: Capsule,
     refused: &mut Option<Error>,
 ) -> *mut PyObject {
     match kind {
-        // SAFETY: 1. The token proves that this thread is attached.
-        Capsule::Versioned => unsafe { capsule::new(tensor) },
+        Capsule::Versioned => capsule::new(py, tensor),
         Capsule::Legacy => match tensor.into_legacy(refused) {
-            // SAFETY: as above.
-            Some(tensor) => unsafe { capsule::new(tensor) },
+            Some(tensor) => capsule::new(py, tensor),
             None => ptr::null_mut(),
         },
     }

@@ -157,11 +157,10 @@ impl<'py> Allocated<'py> {
         let bytes = self.tensor.byte_range();
         if !bytes.is_empty() {
             let first = self.tensor.data_ptr().cast_mut();
-            // SAFETY: `byte_range` covers memory of the tensor only, relative to its
-            // first element.
-            let lowest = unsafe { first.offset(bytes.start) };
+            let lowest = first.wrapping_offset(bytes.start);
             let count = bytes.end.wrapping_sub(bytes.start).unsigned_abs();
-            // SAFETY: as above, and nothing else has access to the tensor.
+            // SAFETY: `byte_range` covers memory of the tensor only, relative to its first
+            // element, and nothing else has access to the tensor.
             unsafe { lowest.write_bytes(0, count) };
         }
         self.is_filled = true;

@@ -183,8 +183,7 @@ unsafe fn vectorcall<'py>(
     let py = object.py();
     let name = intern!(py, "__dlpack__");
     let mut arguments = [ptr::null_mut(), object.as_ptr(), value];
-    // SAFETY: the array has three elements.
-    let first = unsafe { arguments.as_mut_ptr().add(1) };
+    let first = arguments.as_mut_ptr().wrapping_add(1);
     // SAFETY: this thread is attached. The one positional argument is the object itself,
     // the value of the one keyword follows, and there is a slot before them.
     let result = unsafe { vectorcall_method(name.as_ptr(), first, 1 | OFFSET, names) };

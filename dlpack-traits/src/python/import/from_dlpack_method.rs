@@ -6,17 +6,18 @@
 use alloc::format;
 use core::marker::PhantomData;
 
+use pyo3::PyClass;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi::{self as py_ffi, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use pyo3::{Borrowed, PyClass};
 
 use crate::device::Device;
 use crate::import::{Copies, DLPackImport};
 use crate::python::convert::{self, attached, expected};
+use crate::python::export::arguments::Arguments;
 use crate::python::export::method_def::{
-    FastcallWithKeywords, METH_FASTCALL, MethodDef, add_to_class, finish, for_each_keyword,
+    FastcallWithKeywords, METH_FASTCALL, MethodDef, add_to_class, finish,
 };
 use crate::python::import::from_dlpack::from_dlpack_with;
 use crate::python::import::import_options::ImportOptions;
@@ -135,25 +136,18 @@ unsafe extern "C" fn from_dlpack<T: ImportClass>(
     // the call ends, or returned.
     let py: Python<'static> = unsafe { attached() };
     finish(py, || {
-        if positional != 1 {
+        // SAFETY: 1. Guaranteed by our caller's 1.
+        let arguments = unsafe { Arguments::new(arguments, positional, names) };
+        let Some(object) = arguments.only_positional(py) else {
             return Err(PyTypeError::new_err(format!(
                 "from_dlpack() takes exactly one positional argument ({positional} given)"
             )));
-        }
+        };
         let mut options = ImportOptions::new();
-        // SAFETY: by 1 `arguments` has `positional` values, and `positional` is 1.
-        let object = unsafe { arguments.read() };
-        // SAFETY: by 1 the argument lives until the call ends.
-        let object = unsafe { Borrowed::from_ptr(py, object) };
-        // SAFETY: the keyword values follow the one positional argument.
-        let values = unsafe { arguments.add(1) };
-        // SAFETY: 1 (the convention of vectorcall): guaranteed by our caller's 1.
-        unsafe {
-            for_each_keyword(py, values, names, |name, value| {
-                options = set(options, &name, &value)?;
-                Ok(())
-            })?;
-        }
+        arguments.for_each_keyword(py, |name, value| {
+            options = set(options, name, &value)?;
+            Ok(())
+        })?;
         let asked = options.copy;
         if T::COPIES == Copies::Always {
             if asked == Some(false) {

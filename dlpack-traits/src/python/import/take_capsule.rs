@@ -10,8 +10,10 @@ use pyo3::prelude::*;
 
 use crate::ffi::{DLManagedTensor, DLManagedTensorVersioned};
 use crate::import::{ImportPolicy, ImportedTensor};
-use crate::managed::Abi;
-use crate::python::interpreter::pending_exception::preserve_exception;
+use crate::managed::{Abi, ManagedStruct};
+use crate::python::capsule;
+use crate::python::convert::clear;
+use crate::python::interpreter::pending_exception::{preserve_exception, report};
 
 /// Whether every interpreter that can load this module has a permanent GIL.
 ///
@@ -61,18 +63,13 @@ pub(in crate::python) unsafe fn take(
 fn claim<A: Abi>(capsule: &Bound<'_, PyAny>) -> PyResult<Option<*mut A>> {
     let object = capsule.as_ptr();
     let _taking = (!HAS_GIL).then(|| TAKING.lock().unwrap_or_else(PoisonError::into_inner));
-    // SAFETY: this thread is attached, and the object is alive.
-    if unsafe { py_ffi::PyCapsule_IsValid(object, A::CAPSULE.as_ptr()) } == 0 {
-        return Ok(None);
-    }
-    // SAFETY: the capsule is valid under this name.
-    let managed = unsafe { py_ffi::PyCapsule_GetPointer(object, A::CAPSULE.as_ptr()) };
-    // SAFETY: as above, and the new name is static.
+    let Some(managed) = capsule::pointer_named(capsule, A::CAPSULE) else { return Ok(None) };
+    // SAFETY: this thread is attached, the object is a capsule, and the new name is static.
     if unsafe { py_ffi::PyCapsule_SetName(object, A::USED_CAPSULE.as_ptr()) } != 0 {
         // The capsule still owns the tensor.
         return Err(PyErr::fetch(capsule.py()));
     }
-    Ok(Some(managed.cast()))
+    Ok(Some(managed.cast().as_ptr()))
 }
 
 /// Imports a tensor whose producer is in Python.
@@ -98,22 +95,6 @@ pub(in crate::python) unsafe fn adopt<A: Abi>(
     })
 }
 
-/// Reports an exception that a deleter may have left behind.
-#[cold]
-pub(in crate::python) fn report(_: Python<'_>) {
-    // SAFETY: this thread is attached. `PyErr_WriteUnraisable` is only called with an
-    // exception set.
-    if !unsafe { py_ffi::PyErr_Occurred() }.is_null() {
-        // SAFETY: as above, with an exception set.
-        unsafe { py_ffi::PyErr_WriteUnraisable(core::ptr::null_mut()) };
-    }
-}
-
-/// Returns the name of a capsule whose tensor was taken.
-const fn used<A: Abi>() -> &'static CStr {
-    A::USED_CAPSULE
-}
-
 /// Makes the error for a capsule without a tensor to take.
 #[cold]
 fn nothing_in(capsule: &Bound<'_, PyAny>) -> PyErr {
@@ -122,13 +103,12 @@ fn nothing_in(capsule: &Bound<'_, PyAny>) -> PyErr {
     if name.is_null() {
         // `PyCapsule_GetName` sets an exception for an object that is not a capsule; the
         // name of a capsule may also be NULL.
-        // SAFETY: this thread is attached.
-        unsafe { py_ffi::PyErr_Clear() };
+        clear(capsule.py());
         return PyValueError::new_err("a capsule without a name holds no tensor");
     }
     // SAFETY: the name of a capsule is a C string that outlives it.
     let name = unsafe { CStr::from_ptr(name) };
-    if name == used::<DLManagedTensorVersioned>() || name == used::<DLManagedTensor>() {
+    if name == DLManagedTensorVersioned::USED_CAPSULE || name == DLManagedTensor::USED_CAPSULE {
         PyValueError::new_err("the tensor of this capsule was taken before; export it again")
     } else {
         PyValueError::new_err(format!("a capsule named {name:?} holds no tensor"))

@@ -3,6 +3,7 @@
 
 use core::ptr;
 
+use pyo3::Python;
 use pyo3::ffi::{self, PyObject};
 
 use crate::python::interpreter::exit::Attaching;
@@ -21,11 +22,11 @@ pub(in crate::python) fn preserve_exception(delete: &mut dyn FnMut()) {
         let _attaching = Attaching::begin();
         return delete();
     }
-    // SAFETY: 1. This thread is attached.
-    let in_flight = unsafe { SavedError::set_aside() };
+    // SAFETY: this thread is attached, and a deleter leaves it attached.
+    let py = unsafe { Python::assume_attached() };
+    let in_flight = SavedError::set_aside(py);
     delete();
-    // SAFETY: 1. This thread is attached: a deleter leaves it attached.
-    unsafe { in_flight.restore() };
+    in_flight.restore(py);
 }
 
 /// A pending exception that was set aside. All three pointers are NULL if there was none,
@@ -38,31 +39,21 @@ pub(in crate::python) struct SavedError {
 
 #[allow(deprecated, reason = "from 3.12 on; the replacement is not in the stable ABI before that")]
 impl SavedError {
-    /// # Safety
-    ///
-    /// 1. The calling thread is attached.
+    /// Clears the pending exception, if there is one, and stores it.
     #[inline]
-    pub(in crate::python) unsafe fn set_aside() -> Self {
-        // SAFETY: by 1 this thread is attached.
-        if unsafe { ffi::PyErr_Occurred() }.is_null() {
-            return Self::nothing();
-        }
-        // SAFETY: 1 (this thread is attached): guaranteed by our caller's 1.
-        unsafe { Self::fetch() }
+    pub(in crate::python) fn set_aside(py: Python<'_>) -> Self {
+        if is_pending(py) { Self::fetch(py) } else { Self::nothing() }
     }
 
     const fn nothing() -> Self {
         Self { kind: ptr::null_mut(), value: ptr::null_mut(), traceback: ptr::null_mut() }
     }
 
-    /// # Safety
-    ///
-    /// 1. The calling thread is attached.
     #[cold]
     #[inline(never)]
-    unsafe fn fetch() -> Self {
+    fn fetch(_: Python<'_>) -> Self {
         let mut in_flight = Self::nothing();
-        // SAFETY: by 1, and the three pointers may be written.
+        // SAFETY: this thread is attached, and the three pointers may be written.
         unsafe {
             ffi::PyErr_Fetch(
                 &raw mut in_flight.kind,
@@ -73,36 +64,35 @@ impl SavedError {
         in_flight
     }
 
-    /// Reports an exception that was raised since, and restores the one that was set
-    /// aside.
-    ///
-    /// # Safety
-    ///
-    /// 1. The calling thread is attached.
+    /// Restores the exception. One that is pending now is reported as unraisable.
     #[inline]
-    pub(in crate::python) unsafe fn restore(self) {
-        // SAFETY: by 1 this thread is attached.
-        if !unsafe { ffi::PyErr_Occurred() }.is_null() {
-            // SAFETY: 1. By 1 this thread is attached, and an exception is set.
-            unsafe { report() }
+    pub(in crate::python) fn restore(self, py: Python<'_>) {
+        if is_pending(py) {
+            report(py);
         }
         if !self.kind.is_null() {
-            // SAFETY: by 1; the three references are those that `PyErr_Fetch` returned.
+            // SAFETY: this thread is attached; the three references are those that
+            // `PyErr_Fetch` returned.
             unsafe { ffi::PyErr_Restore(self.kind, self.value, self.traceback) };
         }
     }
 }
 
-/// Reports an exception that no caller can handle, as unraisable.
-///
-/// # Safety
-///
-/// 1. The calling thread is attached, with an exception set.
+/// Whether an exception is pending.
+#[inline]
+pub(in crate::python) fn is_pending(_: Python<'_>) -> bool {
+    // SAFETY: this thread is attached.
+    !unsafe { ffi::PyErr_Occurred() }.is_null()
+}
+
+/// Reports the pending exception, if there is one, as unraisable.
 #[cold]
 #[inline(never)]
-unsafe fn report() {
-    // The report must not name an object: the object at hand may be in the middle of its
-    // deallocation, and taking a reference to it would free it again.
-    // SAFETY: by 1 this thread is attached.
-    unsafe { ffi::PyErr_WriteUnraisable(ptr::null_mut()) };
+pub(in crate::python) fn report(py: Python<'_>) {
+    if is_pending(py) {
+        // The report must not name an object: the object at hand may be in the middle of
+        // its deallocation, and taking a reference to it would free it again.
+        // SAFETY: this thread is attached, and an exception is set.
+        unsafe { ffi::PyErr_WriteUnraisable(ptr::null_mut()) };
+    }
 }

@@ -7,7 +7,6 @@ use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
 use pyo3::exceptions::PyBufferError;
-use pyo3::ffi as py_ffi;
 use pyo3::prelude::*;
 
 use crate::device::Device;
@@ -17,6 +16,7 @@ use crate::ffi::{DLManagedTensorVersioned, DLTensor};
 use crate::import::{ImportPolicy, ImportedTensor};
 use crate::python::convert::quietly;
 use crate::python::import::take_capsule::adopt;
+use crate::python::interpreter::pending_exception::is_pending;
 
 /// Exports an object through the exchange table of its type.
 ///
@@ -143,10 +143,8 @@ pub(in crate::python) unsafe fn wrap(
 
 /// Classifies the result of a call before which no exception was set.
 #[inline]
-fn outcome(_: Python<'_>, status: c_int, made: bool) -> Outcome {
-    // SAFETY: this thread is attached.
-    let raised = !unsafe { py_ffi::PyErr_Occurred() }.is_null();
-    Outcome::of(status, made, raised)
+fn outcome(py: Python<'_>, status: c_int, made: bool) -> Outcome {
+    Outcome::of(status, made, is_pending(py))
 }
 
 /// Makes the exception of a call without a result.

@@ -22,6 +22,7 @@ use pyo3::types::{PyTuple, PyType};
 
 use crate::exchange::CAPSULE;
 use crate::ffi::DLPackExchangeAPIHeader;
+use crate::python::capsule::pointer_named;
 use crate::python::convert::answer;
 
 /// The address of a table.
@@ -29,13 +30,7 @@ pub(in crate::python) type Table = *mut DLPackExchangeAPIHeader;
 
 /// Returns the table of a capsule with the right name; `None` for any other object.
 pub(in crate::python) fn table_in(object: &Bound<'_, PyAny>) -> Option<Table> {
-    // SAFETY: this thread is attached, and the object is alive.
-    if unsafe { ffi::PyCapsule_IsValid(object.as_ptr(), CAPSULE.as_ptr()) } == 0 {
-        return None;
-    }
-    // SAFETY: the capsule is valid under this name.
-    let table = unsafe { ffi::PyCapsule_GetPointer(object.as_ptr(), CAPSULE.as_ptr()) };
-    Some(table.cast())
+    Some(pointer_named(object, CAPSULE)?.cast().as_ptr())
 }
 
 /// Returns the class to which a table belongs that was found on `class`: a class of its
