@@ -218,7 +218,7 @@ pub trait Synchronize {
     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error>;
 }
 
-/// `None` is no pending work.
+/// `None` states that no work is pending.
 impl<P: Synchronize> Synchronize for Option<P> {
     #[inline]
     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {

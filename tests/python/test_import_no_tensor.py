@@ -59,7 +59,7 @@ def test_what_is_no_tensor_yet_says_what_makes_one(asked):
             testing.import_tensor(given, **asked)
         text = str(caught.value)
         assert type(caught.value) is AttributeError
-        assert f"of type `{qualified(given)}`, which is no tensor" in text, text
+        assert f"of type `{qualified(given)}`, which is not a tensor" in text, text
         [instead] = re.findall("; pass `(.+)`$", text)
         made = eval(instead, {"numpy": np, "x": given})
         shape, _, dtype = testing.import_tensor(made).facts()[:3]
@@ -77,14 +77,14 @@ def qualified(given):
 @pytest.mark.parametrize("given", [None, "text", {1}, object(), {"a": 1}], ids=repr)
 def test_what_numpy_makes_nothing_of(given):
     """For objects that NumPy cannot convert, the message does not suggest NumPy."""
-    text = f"`{qualified(given)}`, which is no tensor: it has no `__dlpack__`; pass a tensor,"
+    text = f"`{qualified(given)}`, which is not a tensor: it has no `__dlpack__`; pass a tensor,"
     with pytest.raises(AttributeError, match=re.escape(text)), nothing_left():
         testing.import_tensor(given)
 
 
 def test_who_has_a_stream_is_told_the_same():
     """With a stream, `__dlpack_device__` is looked up first, so the error names that method."""
-    text = "`list`, which is no tensor: it has no `__dlpack_device__`; pass `numpy.asarray(x)`"
+    text = "`list`, which is not a tensor: it has no `__dlpack_device__`; pass `numpy.asarray(x)`"
     with pytest.raises(AttributeError, match=re.escape(text)), nothing_left():
         testing.import_tensor([1.0], stream=5)
 
@@ -114,7 +114,7 @@ KINDS = ["list", "None", "class", "module"]
 def test_the_error_says_of_what_it_is(given):
     """The exception has `name` and `obj`, as Python's own AttributeErrors do."""
     for asked, name in [({}, "__dlpack__"), ({"stream": 5}, "__dlpack_device__")]:
-        with pytest.raises(AttributeError, match="is no tensor") as caught, nothing_left():
+        with pytest.raises(AttributeError, match="is not a tensor") as caught, nothing_left():
             testing.import_tensor(given, **asked)
         assert caught.value.name == name and caught.value.obj is given
 
@@ -230,7 +230,7 @@ def test_what_interrupts_the_explanation_arrives(of, error):
 def test_what_goes_wrong_in_the_explanation(of):
     """Any other exception during the explanation is dropped; only the suggestion is left
     out."""
-    text = "is no tensor.*; pass a tensor,"
+    text = "is not a tensor.*; pass a tensor,"
     if of is of_table:
         text = "^'Table' object has no attribute '__dlpack__'$"
     with pytest.raises(AttributeError, match=text):
@@ -249,6 +249,6 @@ def test_a_metaclass_is_not_asked_what_its_class_has():
     class OfMeta(metaclass=Meta):
         pass
 
-    with pytest.raises(AttributeError, match="is no tensor"):
+    with pytest.raises(AttributeError, match="is not a tensor"):
         testing.import_tensor(OfMeta())
     assert set(asked) == {"__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__"}

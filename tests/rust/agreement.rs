@@ -102,8 +102,8 @@ struct Frozen(SharedBuffer<u16>);
 impl Storage for Frozen {
     fn data(&self) -> DataRef<'_> {
         let data = self.0.data();
-        // SAFETY: it is the memory of the buffer, which lives as long, and to which there
-        // are no writes here.
+        // SAFETY: it is the memory of the buffer, which lives as long; no
+        // one writes to it here.
         unsafe { DataRef::from_raw_parts(data.as_ptr(), 8, DataType::U16, Device::CPU) }
     }
 }

@@ -36,7 +36,7 @@ impl Drop for Handle {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct Tensor {
-    // SAFETY: the owner keeps the memory, which has that length, and there are no writes.
+    // SAFETY: the owner keeps the memory, which has that length, and no one writes to it.
     #[dlpack(unsafe(ptr, len(elements) = size))]
     pointer: *mut f32,
     size: i64,
@@ -102,7 +102,7 @@ fn a_null_pointer_has_no_elements() {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors, shape(2))]
 struct Untyped {
-    // SAFETY: the owner keeps the memory, which has that length, and there are no writes.
+    // SAFETY: the owner keeps the memory, which has that length, and no one writes to it.
     #[dlpack(unsafe(ptr, len(bytes) = Self::BYTES))]
     pointer: NonNull<u8>,
     #[dlpack(owner)]
@@ -139,7 +139,7 @@ fn a_declared_device_is_not_checked() {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors, shape(3))]
 struct Static(
-    // SAFETY: the owner keeps the memory, which has that length, and there are no writes.
+    // SAFETY: the owner keeps the memory, which has that length, and no one writes to it.
     #[dlpack(unsafe(ptr, len(elements) = 3))] *const i8,
     #[dlpack(owner)] &'static [i8; 3],
 );

@@ -40,7 +40,7 @@ fn handles_and_views_are_printed_with_dtype_and_device() {
     let foreign = ImportedStorage::<u16>::new(imported).unwrap();
     says(format!("{foreign:?}"), &["ImportedStorage", "uint16", "[3]"]);
     let managed = owner().to_dlpack().unwrap().into_raw();
-    // SAFETY: we own it, and there are no writes to the content of an `Arc`.
+    // SAFETY: we own it, and no one writes to the content of an `Arc`.
     let slice = unsafe { ImportedSlice::<u16>::from_raw(managed) }.unwrap();
     assert_eq!(format!("{slice:?}"), "ImportedSlice([1, 2, 3])");
 

@@ -1,4 +1,4 @@
-//! Virtual environments: shared between checkouts, keyed by what is in them.
+//! Virtual environments: shared between checkouts, keyed by their packages.
 //!
 //! An environment lives in the user's folder for caches under a name that is a
 //! hash of its pins and its interpreter; `target/venv` is a link to it. Python

@@ -1,5 +1,5 @@
-//! `pyo3-dlpack` 0.3: capsules only. What it exports is measured as a capsule
-//! that Python frees, and what it imports is put into one.
+//! `pyo3-dlpack` 0.3: capsules only. Its exports are measured as capsules
+//! that Python frees, and its imports are put into one.
 
 use std::ffi::c_void;
 use std::ptr;

@@ -226,7 +226,7 @@ pub(crate) fn storage_is_a_union(keyword: Span, ident: &Ident) -> Error {
     refusal(
         keyword,
         format!("`Storage` can only be derived for enums and structs, but `{ident}` is a union"),
-        "use an enum, which knows what it holds",
+        "use an enum, which stores its variant",
     )
 }
 

@@ -54,7 +54,9 @@ pub(crate) fn pointer_in_an_import(place: Span, owner: &Ident) -> Error {
 pub(crate) fn import_borrows(lifetime: Span, owner: &Ident) -> Error {
     refusal(
         lifetime,
-        format!("`{owner}` borrows, but nobody else would own the tensor that it is imported from"),
+        format!(
+            "`{owner}` borrows, but nothing else would own the tensor that it is imported from"
+        ),
         "own the memory: `ImportedStorage<T>` holds it without a copy",
     )
 }
@@ -85,7 +87,7 @@ pub(crate) fn expected_function(key: &Ident, found: Option<&TokenTree>, place: S
 pub(crate) fn expected_requirements(place: Span) -> Error {
     refusal(
         place,
-        "expected what is asked of a tensor in parentheses after `require`",
+        "expected the requirements of a tensor in parentheses after `require`",
         "write `#[dlpack(require(device = cpu, rank = 3, dtype = U8, contiguous))]`, or some of it",
     )
 }

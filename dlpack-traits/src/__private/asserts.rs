@@ -45,7 +45,7 @@ where
     label = "must be `Send + 'static`",
     note = "the consumer may drop the tensor on any thread, long after this scope ends",
     note = "use `Arc` instead of `Rc`, and own the buffer instead of borrowing it",
-    note = "a field that is no part of the tensor, in a struct that is `Send` by its own `unsafe impl`, can be marked `#[dlpack(skip)]`"
+    note = "a field that is not part of the tensor, in a struct that is `Send` by its own `unsafe impl`, can be marked `#[dlpack(skip)]`"
 )]
 pub trait TensorOwner {}
 

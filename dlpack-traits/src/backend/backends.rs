@@ -39,7 +39,7 @@ use crate::stream::{ConsumerPlace, StreamArg};
 ///    device which is alive: consumers work on it;
 /// 4. the result of [`attributes`](Self::attributes) is right, for memory that is alive.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no set of backends",
+    message = "`{Self}` is not a set of backends",
     label = "neither a backend nor a tuple of them",
     note = "name `dlpack_traits::backend::Cpu`, a type that implements `Backend`, or a tuple of up to 8"
 )]

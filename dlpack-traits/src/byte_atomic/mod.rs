@@ -10,7 +10,7 @@
 //! that a value can be torn: some of its bytes may be older than the others.
 //!
 //! On x86-64 and AArch64 the copies are inline assembly. An `asm!` block may do what Rust
-//! code in its place could do, and the compiler may assume no more than that. The
+//! code could do there, and the compiler may assume nothing else. The
 //! corresponding Rust code here is a loop of relaxed loads and stores of one byte each,
 //! in any order. The processor's wider instructions refine that loop: both architectures
 //! read and write each byte as a whole, and both order accesses at least as strongly as

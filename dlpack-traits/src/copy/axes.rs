@@ -116,7 +116,7 @@ fn bit(axis: usize) -> u64 {
     1_u64.wrapping_shl(u32::try_from(axis).unwrap_or(0))
 }
 
-/// A number of elements of a size, in bytes. What lies in memory fits.
+/// A number of elements of a size, in bytes. It fits for elements in memory.
 #[expect(clippy::cast_possible_truncation, reason = "addresses differ by at most `isize::MAX`")]
 #[expect(clippy::cast_possible_wrap, reason = "an element has less than 2^24 bits")]
 const fn bytes(elements: i64, size: usize) -> isize {

@@ -47,9 +47,9 @@ impl Copied {
         Self::compacted(view, &Source::of(view))
     }
 
-    /// Copies the elements of a tensor of any device. `fetch` is asked once, for
-    /// the bytes from one offset of its storage on that hold elements; not for
-    /// none.
+    /// Copies the elements of a tensor of any device. `fetch` is called once, for
+    /// the bytes of its storage that hold elements, given by an offset; if there are none, it
+    /// is not called.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Copied {
         let (start, byte_len) = view.facts().span();
         let mut span = AlignedBuf::zeroed(byte_len)?;
         if byte_len != 0 {
-            // SAFETY: the block is new: nobody else knows its address.
+            // SAFETY: the block is new: no other code has its address.
             fetch(start, unsafe { span.bytes_mut() })?;
         }
         if strides::is_row_major(view.shape(), view.strides()) {
@@ -77,7 +77,7 @@ impl Copied {
         let bytes = usize::try_from(bits.saturating_add(7).div_euclid(8))
             .map_err(|_| Error::SizeOverflow)?;
         let mut block = AlignedBuf::zeroed(bytes)?;
-        // SAFETY: the block is new: nobody else knows its address.
+        // SAFETY: the block is new: no other code has its address.
         copy_elements(from, source, unsafe { block.bytes_mut() })?;
         Self::new(from, block)
     }

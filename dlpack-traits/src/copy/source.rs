@@ -45,7 +45,7 @@ pub(crate) struct Source<'a> {
 
 // SAFETY: all threads may read lent memory: it is `&[T]` of plain old data, or the
 // one `&mut [T]` to it is lent to the caller, which waits for them, or it is read
-// byte-wise atomically, or its producer says so (4 of `ImportedTensor::from_raw`).
+// byte-wise atomically, or its producer allows it (4 of `ImportedTensor::from_raw`).
 unsafe impl Sync for Source<'_> {}
 
 impl<'a> Source<'a> {

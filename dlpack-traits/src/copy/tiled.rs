@@ -13,7 +13,7 @@ use super::axes::signed;
 use super::part::Part;
 use super::source::Source;
 
-/// Bytes from which a second core is asked to help: some milliseconds of work
+/// Bytes from which a second core helps: some milliseconds of work
 /// against some tens of microseconds for a thread.
 #[cfg(feature = "std")]
 const LARGE: usize = 8 << 20;
@@ -122,7 +122,7 @@ mod tests {
         bytes.enumerate().map(piece).collect()
     }
 
-    /// Of one run the pieces are bytes: a multiple of what any element has.
+    /// The pieces of a single run have a number of bytes that is a multiple of every element size.
     #[test]
     fn a_single_run_is_cut_into_pieces() {
         let len = 2 * PIECE + 24;

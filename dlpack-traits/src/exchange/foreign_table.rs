@@ -152,7 +152,7 @@ mod tests {
 
     fn read(header: *mut DLPackExchangeAPIHeader) -> Option<ForeignTable> {
         // SAFETY: 1. Every pointer in these tests is a header, and a complete table if
-        // its version says so.
+        // its version is that of a table.
         unsafe { ForeignTable::read(header) }
     }
 

@@ -49,7 +49,7 @@ impl ImportedTensor {
 
     /// Grants access as `&[T]`. The caller guarantees that no one writes.
     ///
-    /// READ_ONLY is no such guarantee: it binds consumers, not the producer.
+    /// READ_ONLY does not guarantee this: it binds consumers, not the producer.
     ///
     /// The recipe for a slice of foreign memory, for a program that knows that no one writes
     /// it, for example because it waits for all threads that could.

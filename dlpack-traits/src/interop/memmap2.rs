@@ -1,7 +1,7 @@
 //! Mapped files.
 //!
-//! That nobody else changes a file while it is mapped is promised to `memmap2`,
-//! by whoever calls `map`.
+//! The caller of `map` promises to `memmap2` that no process changes the file while it is
+//! mapped.
 
 use memmap2::{Mmap, MmapMut};
 

@@ -81,7 +81,7 @@ impl<'a> Frozen<'a> {
         // SAFETY: the elements are aligned, any bits are a `T`, and by 4 of
         // `ImportedTensor::from_raw` all that these dimensions and strides reach from
         // the lowest is initialised and alive as long as the handle, which is
-        // borrowed for `'a`. Nobody writes to it. Offsets and the number of
+        // borrowed for `'a`. No one writes to it. Offsets and the number of
         // elements were checked to fit, and no stride is negative.
         let mut array = unsafe { ArrayViewD::from_shape_ptr(shape, lowest) };
         for axis in inverted {
@@ -111,7 +111,7 @@ impl Exclusive<'_> {
         let ArrayParts { lowest, shape, inverted } =
             ArrayParts::of(&self.tensor().typed_any_bits::<T>()?)?;
         // SAFETY: as in `as_ndarray`; the handle is uniquely borrowed, the memory
-        // may be written (READ_ONLY is not set), nobody else accesses it, and no
+        // may be written (READ_ONLY is not set), no other owner accesses it, and no
         // two indices name one element.
         let mut array = unsafe { ArrayViewMutD::from_shape_ptr(shape, lowest) };
         for axis in inverted {

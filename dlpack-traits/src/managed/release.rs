@@ -35,7 +35,7 @@ pub enum Call {
         Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
     ),
     Legacy(NonNull<DLManagedTensor>, Option<unsafe extern "C" fn(*mut DLManagedTensor)>),
-    /// There is no struct, or another owner calls its deleter.
+    /// No struct, or one whose deleter another owner calls.
     Nothing,
 }
 

@@ -1,6 +1,5 @@
-//! What is done with other libraries' exchange tables before Python is asked: they
-//! are found in chains of versions, their answers are judged, and tensors are
-//! relayed to functions that fail in every way.
+//! Exchange tables of other libraries, without Python: they are found in chains of versions,
+//! their results are validated, and tensors are relayed to functions that fail in every way.
 #![no_main]
 
 extern crate alloc;

@@ -79,7 +79,7 @@ fn run<M: Kind>(Input { wild, strict, writable, fate, .. }: &Input) {
     let mut tensor = match outcome {
         Ok(tensor) => tensor,
         Err(error) => {
-            assert!(expected.is_none(), "{error} for what is in order");
+            assert!(expected.is_none(), "{error} for a valid tensor");
             assert!(!error.to_string().is_empty());
             return built.check();
         }

@@ -306,7 +306,7 @@ class Checks:
         assert answers == [0, None], answers
 
     def freed_while_in_flight(self):
-        """Released while a consumer's kernel still reads: nobody else gets it."""
+        """Released while a consumer's kernel still reads: it is not allocated again."""
         torch = self.torch
         consumer = torch.cuda.Stream()
         seen = torch.empty(1 << 20, device="cuda")
@@ -321,7 +321,7 @@ class Checks:
         del made, view
         gc.collect()
         kept = time.perf_counter() - begun
-        # Whoever comes next would get the same memory.
+        # The next allocations would return the same memory.
         others = [self.ours.OnCuda(1 << 20) for _ in range(4)]
         torch.cuda.synchronize()
         assert bool((seen == 5).all()), "the memory was given away"

@@ -130,7 +130,7 @@ def render(measured):
         "",
         "## Case by case",
         "",
-        "All cases of which somebody made a finding; findings are bold. `legacy:` is the",
+        "All cases with a finding for some library; findings are bold. `legacy:` is the",
         "struct of before DLPack 1.0. Where the struct says one thing in both, the cases of",
         "the legacy one are left out if nothing is different there. *taken* is a value that",
         "was returned, and no finding; *n/a* is a case that is never asked for, as above.",

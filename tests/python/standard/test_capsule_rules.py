@@ -47,9 +47,9 @@ def test_there_is_a_destructor(subject, max_version):
 
 
 @producers()
-@clause(DLPACK, CAPSULE, "a capsule that nobody took is deleted with its tensor")
+@clause(DLPACK, CAPSULE, "a capsule that no consumer took is deleted with its tensor")
 @pytest.mark.parametrize("max_version", VERSIONS)
-def test_a_capsule_that_nobody_took(subject, max_version):
+def test_untaken_capsule_deletes_its_tensor(subject, max_version):
     for _ in range(200):
         subject.make().__dlpack__(max_version=max_version)
     gc.collect()

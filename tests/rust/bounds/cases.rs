@@ -325,7 +325,7 @@ impl Memory {
         // SAFETY: 1. We own the bytes of real memory, and they are enough; a handle is
         // never followed, and its length at most `isize::MAX`. 2. They are zero, which is a
         // value of every type; storage of a type starts at a multiple of 16.
-        // 3. There are no writes.
+        // 3. No one writes to them.
         unsafe { DataRef::from_raw_parts(start, case.len, case.storage, case.place.device()) }
     }
 }

@@ -128,7 +128,7 @@ fn negative_strides_are_refused_without_an_offset() {
         "stride 0 of the tensor is -3, which does not fit in the `usize` of `Unsigned`; pass \
          `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
     );
-    // There are no elements before the first one here.
+    // An axis of size 1 has no element before the first one.
     assert_eq!(built::<Strided>(&bytes(&[1, 3]).strided(&[-3, 1], 0)).unwrap().strides, [-3, 1]);
 }
 

@@ -145,7 +145,7 @@ fn an_empty_import_is_adopted() {
     // SAFETY: 1. It was just exported, and is empty as the standard defines it.
     let foreign =
         ImportedStorage::new(unsafe { ImportedTensor::from_raw(exported) }.unwrap()).unwrap();
-    // SAFETY: 1. There is no pending work.
+    // SAFETY: 1. No work is pending on the tensor.
     let buffer = unsafe { DeviceBuffer::from_foreign(foreign, ours) }.unwrap();
     assert_eq!((buffer.byte_len(), buffer.to_vec::<f32>()), (0, Ok(Vec::new())));
     assert_eq!(vector(buffer, 0).into_dlpack().map(drop), Ok(()));

@@ -152,7 +152,7 @@ impl Drop for Owner {
 
 fn buffer<const SYNC: bool>(handle: usize, freed: FreeOrder) -> DeviceBuffer<Log<SYNC>> {
     let (data, stream) = (NonNull::dangling(), named(handle));
-    // SAFETY: 1. to 5. There are no bytes.
+    // SAFETY: 1. to 5. The buffer has no bytes.
     unsafe { DeviceBuffer::from_raw_parts(data, 0, DataType::U8, stream, Owner, freed) }
 }
 

@@ -152,7 +152,7 @@ fn a_failed_allocation_of_an_array_view_leaks_nothing() {
     for shape in &SHAPES[..2] {
         let imported = || import(in_c(shape)).unwrap();
         let count = |tensor: ImportedTensor| {
-            // SAFETY: there are no writes.
+            // SAFETY: 1. No one writes to the elements.
             let frozen = unsafe { tensor.assume_frozen() };
             frozen.as_ndarray::<i32>().map(|array| array.len())
         };

@@ -113,7 +113,7 @@ fn empty_arrays_are_not_read() {
         let (_, taken) = case.import::<DLManagedTensor>(&drops);
         let tensor = taken.unwrap();
         assert!(tensor.elements::<i32>().unwrap().is_empty());
-        // SAFETY: there are no elements to write.
+        // SAFETY: 1. The tensor has no elements.
         assert!(unsafe { tensor.assume_frozen() }.as_slice::<i32>().unwrap().is_empty());
         drop(tensor);
         assert_eq!(drops.count(), 1);
@@ -214,7 +214,7 @@ fn own_exports_are_imported() {
 fn frozen_exports_are_imported_read_only() {
     fn check<S: Storage + Send + Clone + 'static>(storage: &S) {
         let export = || Owner::new(storage.clone(), &[2]).into_dlpack().unwrap();
-        // SAFETY: 1. to 5. `into_raw` returned a valid struct, and there are no writes to
+        // SAFETY: 1. to 5. `into_raw` returned a valid struct, and no one writes to
         // the elements.
         let through_c = unsafe { ImportedTensor::from_raw(export().into_raw()) }.unwrap();
         let tensor = forge::import(export());
@@ -224,7 +224,7 @@ fn frozen_exports_are_imported_read_only() {
             assert_eq!((elements.load(&[1]), elements.iter().sum()), (Ok(2), 3));
             assert_eq!(elements.to_vec(), Ok(vec![1, 2]));
         }
-        // SAFETY: there are no writes to the content of `Arc` and statics.
+        // SAFETY: 1. No one writes to the content of `Arc` and statics.
         assert_eq!(unsafe { tensor.assume_frozen() }.as_slice::<i32>(), Ok(&[1, 2][..]));
         let foreign = ImportedStorage::<i32>::new(tensor).unwrap();
         let copy = forge::import(foreign.copy_to_dlpack().unwrap());

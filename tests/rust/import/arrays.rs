@@ -27,7 +27,7 @@ fn check(tensor: &mut ImportedTensor) {
         (copy.shape(), copy.iter().copied().collect::<Vec<_>>()),
         (&shape[..], expected.clone())
     );
-    // SAFETY: there are no writes.
+    // SAFETY: 1. No one writes to the elements.
     let view = unsafe { tensor.assume_frozen() }.as_ndarray::<i32>().unwrap();
     assert_eq!(view, copy);
     if let Some(first) = view.first() {
@@ -74,7 +74,7 @@ fn tensors_become_array_views() {
 #[test]
 fn tensors_that_are_not_array_views_are_refused() {
     let too_many = forged(&[0, 1 << 40, 1 << 40], &[]).imported();
-    // SAFETY: there are no writes.
+    // SAFETY: 1. No one writes to the elements.
     let view = unsafe { too_many.assume_frozen() }.as_ndarray::<i32>().map(|_| ());
     assert_eq!(view, Err(Error::SizeOverflow));
     let copy = too_many.elements::<i32>().unwrap().to_ndarray().map(|_| ());
@@ -99,12 +99,12 @@ struct Pair([i32; 2]);
 fn elements_with_axes_become_array_views() {
     let case = forged(&[2, 3, 2], &numbers()).strided(&[-6, 2, 1], 24);
     let tensor = case.imported();
-    // SAFETY: there are no writes.
+    // SAFETY: 1. No one writes to the elements.
     let view = unsafe { tensor.assume_frozen() }.as_ndarray::<Pair>().unwrap();
     assert_eq!(view.shape(), [2, 3]);
     assert_eq!((view[[0, 1]], view[[1, 2]]), (Pair([8, 9]), Pair([4, 5])));
     let tensor = forged(&[2, 3, 2], &numbers()).strided(&[7, 2, 1], 0).imported();
-    // SAFETY: there are no writes.
+    // SAFETY: 1. No one writes to the elements.
     let view = unsafe { tensor.assume_frozen() }.as_ndarray::<Pair>().map(|_| ());
     assert_eq!(view, Err(Error::StrideNotWhole { axis: 0, bytes: 28 }));
     let mut pixels = Array2::from_elem((2, 2), Pair([1, 2]));

@@ -11,7 +11,7 @@ use super::forge::{Forge, Forged, forged, free};
 fn short<M: Forge, T: Readable>(forged: &Forged) -> Result<Vec<T>, Error> {
     let drops = Drops::new();
     let raw = forged.raw::<M>(&drops);
-    // SAFETY: as in `Forged::import`. 6. There are no writes.
+    // SAFETY: as in `Forged::import`. 6. No one writes to the elements.
     let slice = unsafe { ImportedSlice::<T>::from_raw(raw) };
     if forged.deleter {
         assert_eq!(drops.count(), usize::from(slice.is_err()), "{forged:?}");
@@ -29,7 +29,7 @@ fn long<M: Forge, T: Readable>(forged: &Forged) -> Result<Vec<T>, Error> {
     let drops = Drops::new();
     let (raw, tensor) = forged.import::<M>(&drops);
     let values = tensor.and_then(|tensor| {
-        // SAFETY: there are no writes.
+        // SAFETY: 1. No one writes to the elements.
         unsafe { tensor.assume_frozen() }.as_slice::<T>().map(<[T]>::to_vec)
     });
     if !forged.deleter {

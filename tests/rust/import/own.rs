@@ -19,7 +19,7 @@ fn frozen(tensor: &ImportedTensor) -> Result<&[i32], Error> {
 /// Takes a tensor back through a C pointer, as if it had been elsewhere.
 fn through_c(tensor: ManagedTensor) -> ImportedTensor {
     // SAFETY: 1. to 4. `into_raw` returned a valid struct, which we own now.
-    // 5. The memory has no other owner, and there are no writes.
+    // 5. The memory has no other owner, and no one writes to it.
     unsafe { ImportedTensor::from_raw(tensor.into_raw()) }.unwrap()
 }
 

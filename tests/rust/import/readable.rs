@@ -146,7 +146,7 @@ fn values_are_checked_by_their_type() {
     assert_eq!(elements.load(&[1, 1]), Ok(Percent(100)));
     assert_eq!(elements.to_vec().unwrap(), values);
     assert!(elements.try_iter().eq(values.map(Ok)));
-    // SAFETY: there are no writes.
+    // SAFETY: 1. No one writes to the elements.
     assert_eq!(unsafe { good.assume_frozen() }.as_slice(), Ok(&values[..]));
     let columns = Columns::from_dlpack(good).unwrap();
     assert_eq!(columns.data, [0, 99, 50, 100].map(Percent));
@@ -158,7 +158,7 @@ fn values_are_checked_by_their_type() {
     assert_eq!(elements.to_vec(), Err(error));
     assert_eq!(elements.try_iter().filter(Result::is_err).count(), 1);
     assert_eq!(elements.try_iter().fold(0, |errors, value| errors + i32::from(value.is_err())), 1);
-    // SAFETY: there are no writes.
+    // SAFETY: 1. No one writes to the elements.
     assert_eq!(unsafe { bad.assume_frozen() }.as_slice::<Percent>(), Err(error));
     let backwards = bytes(DataType::U8, &[4], &[0, 50, 101, 100]).strided(&[-1], 3).imported();
     assert_eq!(backwards.elements::<Percent>().unwrap().to_vec(), Err(error));

@@ -29,7 +29,7 @@ fn misaligned_elements_are_read_but_not_sliced() {
         assert_eq!(elements.load(&[1]), Ok(1));
         let error = Error::Misaligned { dtype: DataType::I32, align: 4 };
         assert_eq!(alone(&mut tensor).as_mut_slice::<i32>(), Err(error));
-        // SAFETY: there are no writes.
+        // SAFETY: 1. No one writes to the elements.
         assert_eq!(unsafe { tensor.assume_frozen() }.as_slice::<i32>(), Err(error));
         assert_eq!(ImportedStorage::<i32>::new(tensor).map(|_| ()), Err(error));
     }
@@ -42,7 +42,7 @@ fn bools_are_checked() {
     (case.dtype, case.bytes) = (DataType::BOOL, vec![0, 1, 1]);
     let tensor = case.imported();
     assert_eq!(tensor.elements::<bool>().unwrap().to_vec().unwrap(), [false, true, true]);
-    // SAFETY: there are no writes.
+    // SAFETY: 1. No one writes to the elements.
     assert_eq!(unsafe { tensor.assume_frozen() }.as_slice(), Ok(&[false, true, true][..]));
     case.bytes[1] = 2;
     let tensor = case.imported();
@@ -52,7 +52,7 @@ fn bools_are_checked() {
     assert_eq!(elements.load(&[1]), Err(error));
     assert_eq!(elements.to_vec(), Err(error));
     assert_eq!(elements.try_iter().collect::<Vec<_>>(), [Ok(false), Err(error), Ok(true)]);
-    // SAFETY: there are no writes.
+    // SAFETY: 1. No one writes to the elements.
     assert_eq!(unsafe { tensor.assume_frozen() }.as_slice::<bool>(), Err(error));
 }
 
@@ -63,7 +63,7 @@ fn other_element_types_are_refused() {
     let error = |asked| Error::ElementMismatch { asked, found: DataType::I32 };
     assert_eq!(tensor.elements::<f32>().map(|_| ()), Err(error(DataType::F32)));
     assert_eq!(tensor.elements::<u8>().map(|_| ()), Err(error(DataType::U8)));
-    // SAFETY: there are no writes.
+    // SAFETY: 1. No one writes to the elements.
     let frozen = unsafe { tensor.assume_frozen() };
     assert_eq!(frozen.as_slice::<u32>(), Err(error(DataType::U32)));
     assert_eq!(frozen.as_slice::<i32>(), Ok(&[0, 1, 2, 3, 4, 5][..]));
@@ -161,7 +161,7 @@ fn own_copies_of_odd_elements_are_exclusive() {
     let mut case = forged(&[5], &[]);
     (case.dtype, case.bytes) = (DataType::FLOAT4_E2M1FN, vec![0x21, 0x43, 0x05]);
     let copy = case.imported().to_own_copy().unwrap();
-    // SAFETY: 1. There are no writes.
+    // SAFETY: 1. No one writes to the elements.
     assert_eq!(unsafe { copy.assume_frozen() }.as_bytes(), Ok(&[0x21, 0x43, 0x05][..]));
     let error = Error::PackedStrides { dtype: case.dtype };
     assert_eq!(case.strided(&[-1], 2).imported().to_own_copy().map(drop), Err(error));

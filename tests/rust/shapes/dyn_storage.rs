@@ -98,7 +98,7 @@ impl Allocation for Pinned {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct ImportedStorage {
-    // SAFETY: the owner keeps the memory, which has that length, and there are no writes.
+    // SAFETY: the owner keeps the memory, which has that length, and no one writes to it.
     #[dlpack(unsafe(ptr, len(bytes) = bytes))]
     address: *const u8,
     bytes: usize,

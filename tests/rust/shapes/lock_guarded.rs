@@ -1,6 +1,6 @@
 //! Elements behind a lock. A lock is not a storage: a guard cannot be held until a
 //! consumer on another thread has finished. So the struct exports a clone of the
-//! elements; or promises with `unsafe` that there are no more writes.
+//! elements; or promises with `unsafe` that no one writes any more.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -57,7 +57,7 @@ fn a_clone_behind_the_lock_is_exported() {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct Frozen {
-    // SAFETY: the owner keeps the memory, which has that length, and there are no writes.
+    // SAFETY: the owner keeps the memory, which has that length, and no one writes to it.
     #[dlpack(unsafe(ptr, len(elements) = len))]
     first: *const f32,
     len: usize,

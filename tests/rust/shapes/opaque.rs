@@ -36,7 +36,7 @@ mod library {
     ///
     /// 1. The handle is alive.
     pub(super) unsafe fn elements(handle: NonNull<Hidden>) -> (*const i64, usize) {
-        // SAFETY: by 1; there are no writes.
+        // SAFETY: by 1; no one writes to the handle.
         let hidden = unsafe { handle.as_ref() };
         (hidden.elements.as_ptr(), hidden.elements.len())
     }
@@ -45,7 +45,7 @@ mod library {
     ///
     /// 1. The handle is alive, and stays so for `'a`.
     pub(super) unsafe fn sizes<'a>(handle: NonNull<Hidden>) -> &'a [i64] {
-        // SAFETY: by 1; there are no writes.
+        // SAFETY: by 1; no one writes to the handle.
         unsafe { &handle.as_ref().sizes }
     }
 

@@ -40,7 +40,7 @@ impl Drop for Library {
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
 struct CTensor {
-    // SAFETY: the owner keeps the memory, which has that length, and there are no writes.
+    // SAFETY: the owner keeps the memory, which has that length, and no one writes to it.
     #[dlpack(unsafe(ptr, len(elements) = size))]
     pointer: *mut f32,
     size: u32,

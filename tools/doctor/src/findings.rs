@@ -58,7 +58,7 @@ fn device(report: &Report, found: &mut Findings) {
         DeviceAnswer::Missing => {
             return found.error(
                 "device-missing",
-                "there is no `__dlpack_device__`, which consumers call first",
+                "it has no `__dlpack_device__`, which consumers call first",
             );
         }
         DeviceAnswer::Raised { exception, message } => {
@@ -104,7 +104,7 @@ fn answer(keywords: &str, answer: &Answer, found: &mut Findings) {
                 format!("`__dlpack__` does not know all of `{keywords}`: consumers call again without"),
             ),
             ("AttributeError", _) if message.contains("__dlpack__") => {
-                found.error("no-producer", "there is no `__dlpack__`: this is no tensor");
+                found.error("no-producer", "it has no `__dlpack__`: this is not a tensor");
             }
             _ => found.error(
                 "raises",
@@ -124,7 +124,7 @@ fn capsule(keywords: &str, capsule: &CapsuleFacts, found: &mut Findings) {
         Some(VERSIONED) if !newest => found.error(
             "capsule-kind",
             format!(
-                "`__dlpack__({keywords})` gives a versioned capsule to who asks for a legacy one"
+                "`__dlpack__({keywords})` returns a versioned capsule for a request of a legacy one"
             ),
         ),
         Some(LEGACY) if newest => found.note(
@@ -141,7 +141,7 @@ fn capsule(keywords: &str, capsule: &CapsuleFacts, found: &mut Findings) {
     if capsule.destructor.is_none() {
         found.warning(
             "no-destructor",
-            "the capsule has no destructor: a tensor that nobody takes is never released",
+            "the capsule has no destructor: a tensor that no consumer takes is never released",
         );
     }
     match &capsule.tensor {

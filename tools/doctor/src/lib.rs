@@ -23,12 +23,12 @@
 //!
 //! Structs, arrays and elements are read through the kernel, which says of a bad
 //! address that it is one. So a pointer that leads nowhere is a finding and not the
-//! end of the process (on systems other than Unix it is the end). Nothing that is
-//! read is believed: the facts in a [`Report`] are what the fields hold.
+//! end of the process (on systems other than Unix it is the end). No field
+//! is trusted: the facts in a [`Report`] are the values of the fields.
 //!
 //! Code of the producer is called, though: `__dlpack__`, the deleter, and with
-//! [`Options::live`] the functions of its table. Whoever does not trust that code
-//! calls this in a process of its own, as the command line does.
+//! [`Options::live`] the functions of its table. If that code is not trusted,
+//! call this in a process of its own, as the command line does.
 
 mod ask;
 mod consumers;

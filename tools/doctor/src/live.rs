@@ -186,7 +186,7 @@ fn balance(object: &Bound<'_, PyAny>) -> PyResult<Seen> {
     let untaken = |object: &Bound<'_, PyAny>| export(object).map(drop);
     let taken = |object: &Bound<'_, PyAny>| python::from_dlpack(&export(object)?).map(drop);
     let ways: [(&str, Way<'_>); 2] =
-        [("that nobody takes", &untaken), ("that was taken and released", &taken)];
+        [("that no consumer takes", &untaken), ("that was taken and released", &taken)];
     for (which, way) in ways {
         // One-time initialisation and Python's caches grow once. A leak grows in each
         // round.

@@ -21,7 +21,7 @@ pub struct Comparison {
     pub why: String,
 }
 
-/// Compares two objects by what they export: shape, element type, address, and the
+/// Compares the exports of two objects: shape, element type, address, and the
 /// elements bit by bit, where the processor can read them and they are whole bytes.
 ///
 /// # Errors

@@ -129,7 +129,7 @@ fn asked<'a>(consumer: &Consumer, report: &'a Report) -> Result<&'a CapsuleFacts
                     break;
                 }
             }
-            Some(Answer::Odd { .. }) => return Err("what it gets is no capsule".to_owned()),
+            Some(Answer::Odd { .. }) => return Err("the result is not a capsule".to_owned()),
             None => {}
         }
     }
@@ -240,7 +240,7 @@ fn memory_of(consumer: &Consumer, tensor: &TensorFacts, report: &Report) -> Judg
     }
     let own = own.map(|own| own.data.wrapping_add(own.byte_offset));
     if own != Some(tensor.data.wrapping_add(tensor.byte_offset)) {
-        return (Fit::Copy, "the producer copies for who asks as it does".to_owned());
+        return (Fit::Copy, "the producer copies for this request".to_owned());
     }
     let ignored = read_only && ["torch", "paddle"].contains(&consumer.name);
     (

@@ -34,7 +34,7 @@ struct Batch {
     interleaved: Vec<f32>,
     text_padding: u8,
     dna_padding: i64,
-    /// Of a convolution.
+    /// The padding of a convolution.
     padding: usize,
 }
 

@@ -14,7 +14,7 @@ struct Image {
     device: NonNull<u8>,
 }
 
-// SAFETY: nobody follows the pointer.
+// SAFETY: no code follows the pointer.
 unsafe impl Send for Image {}
 
 fn main() {

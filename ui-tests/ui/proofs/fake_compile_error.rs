@@ -1,4 +1,4 @@
-//! The crate calls itself `core`, so that `::core::compile_error!` is no error, and
+//! The crate calls itself `core`, so that `::core::compile_error!` does not fail, and
 //! a refused struct keeps the impl that comes with the message.
 #![forbid(unsafe_code)]
 

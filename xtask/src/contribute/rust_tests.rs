@@ -23,7 +23,7 @@ pub(crate) const SELECTION: &[&str] = &[
 pub(crate) fn rust_tests(context: &Context, stage: &mut Stage) -> Ending {
     let mut command = cargo(&context.checkout);
     command.args(["test", "--no-fail-fast"]).args(SELECTION);
-    // Proc macros and this program are no part of what Miri and valgrind run.
+    // Miri and valgrind do not run proc macros or this program.
     command.args(["--package=dlpack-derive", "--package=xtask"]);
     if let Ok(environment) = context.environment(stage) {
         // The ABI test finds `dlpack.h` in tvm-ffi's wheel.

@@ -166,7 +166,7 @@ fn fetch(sources: &Path, stage: &mut Stage) -> Outcome {
         .lines()
         .filter_map(|line| line.strip_prefix("Debian "))
         .find(|address| !address.contains("security"))
-        .ok_or_else(|| "apt knows no archive of Debian (run apt-get update)".to_owned())?;
+        .ok_or_else(|| "apt has no archive of Debian (run apt-get update)".to_owned())?;
     let list = sources.join("only.sources");
     let text = format!(
         "Types: deb-src\nURIs: {archive}\nSuites: {SUITE}\nComponents: main\nSigned-By: {KEYRING}\n"

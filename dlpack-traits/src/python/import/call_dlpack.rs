@@ -132,7 +132,7 @@ fn stream_of<'py>(
         (None, StreamKind::NoSync) => (-1).into_bound_py_any(py)?,
         // The protocol uses signed integers: addresses in the upper half are rejected.
         (None, StreamKind::Handle(handle)) => isize::try_from(handle)
-            .map_err(|_| PyValueError::new_err("`stream` is no address of a stream"))?
+            .map_err(|_| PyValueError::new_err("`stream` is not the address of a stream"))?
             .into_bound_py_any(py)?,
     };
     let device = match options.device {

@@ -58,7 +58,7 @@ fn explanation(object: &Bound<'_, PyAny>, error: &PyErr) -> PyResult<Option<PyEr
     let name = name.to_string();
     let instead = instead(object, &class, &name)?;
     let explained = PyAttributeError::new_err(format!(
-        "the object is of type `{name}`, which is no tensor: it has no `{method}`; pass {instead}"
+        "the object is of type `{name}`, which is not a tensor: it has no `{method}`; pass {instead}"
     ));
     let value = explained.value(py);
     quietly(py, value.setattr(intern!(py, "name"), method));

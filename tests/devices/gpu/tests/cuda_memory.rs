@@ -113,7 +113,7 @@ impl Storage for Claim {
     fn data(&self) -> DataRef<'_> {
         let (first, len) = (self.data.as_ptr().cast(), self.data.byte_len());
         // SAFETY: 1. The device may be wrong, and the address is not followed.
-        // 2. and 3. There are no reads or writes.
+        // 2. and 3. The memory is not accessed.
         let data = unsafe { DataRef::from_raw_parts_shared(first, len, DataType::U8, self.device) };
         // SAFETY: 1. and 2. The memory is not used.
         unsafe { data.synchronized_by(self) }

@@ -45,7 +45,7 @@ impl Storage for Claim {
         //    except for the pinned kinds, which are host memory: no test passes
         //    the address to a runtime of the others.
         // 2. They are initialised and aligned floats.
-        // 3. There are no writes: they are lent for reading.
+        // 3. They are lent for reading: no one writes to them.
         let data = unsafe { DataRef::from_raw_parts(first, len, DataType::F32, self.device) };
         // SAFETY: 1. and 2. No device works on it.
         unsafe { data.synchronized_by(&Idle) }

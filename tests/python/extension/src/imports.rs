@@ -175,7 +175,7 @@ pub(crate) struct Floats(ImportedStorage<f32>);
 impl DLPackImport for Floats {
     fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
         if tensor.ndim() == 0 {
-            return Err(ImportError::rejected("a single number is no `Floats`"));
+            return Err(ImportError::rejected("a single number is not `Floats`"));
         }
         Ok(Self(ImportedStorage::new(tensor)?))
     }

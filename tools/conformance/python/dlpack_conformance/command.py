@@ -37,7 +37,7 @@ ENOUGH_HANGS = 5
 def seconds(text):
     """A time limit."""
     if not 0 < float(text) < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no time in which a case can end")
+        raise argparse.ArgumentTypeError(f"{text} is not a time in which a case can end")
     return float(text)
 
 

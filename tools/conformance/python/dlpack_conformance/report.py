@@ -45,7 +45,7 @@ def notes(rows):
         said = f": {row.detail}" if row.detail else ""
         found.append(
             f"not even an ordinary tensor is taken (`{row.case}` is {row.outcome}{said}), so "
-            "what becomes of odd ones says little; see --help for what the importer is given"
+            "the results of odd ones mean little; see --help for the arguments of an importer"
         )
     unread = [row.elements for row in rows if row.elements.startswith("unread")]
     if unread and not any(row.elements.startswith(("right", "wrong")) for row in rows):

@@ -75,7 +75,7 @@ fn run(checkout: &Checkout, stage: &mut Stage) -> Outcome {
     }
     match verdict.changed {
         _ if !verdict.known => {
-            stage.note(&format!("{RECORD} knows no `{compiler}`, so nothing is compared"));
+            stage.note(&format!("{RECORD} has no counts of `{compiler}`, so nothing is compared"));
             Ok(())
         }
         0 => Ok(()),

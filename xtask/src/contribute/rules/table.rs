@@ -35,7 +35,7 @@ impl Row {
             "check" => Ok(Kind::Check),
             "contract" => Ok(Kind::Contract),
             "trusted" => Ok(Kind::Trusted),
-            other => Err(format!("`{other}` is no kind of mechanism")),
+            other => Err(format!("`{other}` is not a kind of mechanism")),
         };
         kinds.split(',').map(kind).collect()
     }
