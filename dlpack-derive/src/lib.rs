@@ -56,7 +56,7 @@ use proc_macro::TokenStream;
 /// |---|---|---|
 /// | `#[dlpack(data)]` | the elements; required | any `Storage`: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[[T; R]; C]`, `&[T]`, `SharedBuffer<T>`, ... |
 /// | `#[dlpack(shape)]` | the size of each dimension; required, here or on the struct | a list of integers: `[usize; 3]`, `Vec<i64>`, ... |
-/// | `#[dlpack(strides)]`, `#[dlpack(strides(elements))]` | the stride of each dimension, in elements; without strides the tensor is contiguous | a list of integers |
+/// | `#[dlpack(strides)]`, `#[dlpack(strides(elements))]` | the stride of each dimension, in elements; without strides the tensor is contiguous, or has the strides of an `ImportedStorage` | a list of integers |
 /// | `#[dlpack(strides(bytes))]` | the stride of each dimension, in bytes | a list of integers |
 /// | `#[dlpack(order)]` | which axis of a contiguous tensor is the fastest | `Order`, or `Into<Order>` and `Clone` |
 /// | `#[dlpack(pitch(elements))]` | the stride of the slowest axis, in elements (the leading dimension); the rest is contiguous | an integer |

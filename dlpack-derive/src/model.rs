@@ -124,6 +124,19 @@ impl<'a> Layout<'a> {
         add(self.device, Role::Device);
         fields
     }
+
+    /// Whether the shape is the only field or attribute that states where the elements are.
+    pub(crate) fn is_only_a_shape(&self) -> bool {
+        self.len.is_none()
+            && matches!(
+                self.placement,
+                Placement::Fields {
+                    steps: Steps::Compact { order: Order::Default, pitch: None },
+                    offset: None,
+                    ..
+                }
+            )
+    }
 }
 
 /// Shape, strides and offset.
@@ -152,6 +165,8 @@ pub(crate) enum Steps<'a> {
 
 /// Which axis is the fastest.
 pub(crate) enum Order<'a> {
+    /// Not stated. Row-major, but an import also accepts data that keeps its strides.
+    Default,
     RowMajor,
     ColumnMajor,
     Field(RoleField<'a>),

@@ -295,6 +295,9 @@ pub enum Error {
     },
     /// A slice was requested, but the elements are not contiguous in row-major order.
     NotCompact,
+    /// The memory was imported with strides, and is described without strides, in another
+    /// shape or as elements of another type.
+    StridesMissing,
     /// Write access to read-only imported memory was requested.
     ReadOnly,
     /// Exclusive access to imported memory was requested, but it may have other owners.

@@ -193,6 +193,7 @@ def test_a_struct_that_derives_import_is_an_argument():
     assert arguments.centroid(points) == [4.5, 5.5, 6.5]
     assert arguments.centroid(np.asfortranarray(points)) == [4.5, 5.5, 6.5]
     assert arguments.centroid(points[::-1, ::-1]) == [6.5, 5.5, 4.5]
+    assert arguments.centroid(np.repeat(points, 2, 1)[:, ::2]) == [4.5, 5.5, 6.5]
     for wrong, exception, message in [
         (points.astype("f4"), TypeError, "float64"),
         (points[0], ValueError, "dimension"),

@@ -12,6 +12,7 @@ mod derive_import {
     pub(crate) mod ownership;
     pub(crate) mod refusals;
     pub(crate) mod roles;
+    pub(crate) mod strides;
 
     use core::fmt::Display;
 

@@ -234,7 +234,7 @@ impl<'c, 'a> Check<'c, 'a> {
             return Steps::Strides(strides.unit, strides.role_field());
         }
         let order = match (constant, field) {
-            (None, None) => Order::RowMajor,
+            (None, None) => Order::Default,
             (None, Some(field)) => Order::Field(field.role_field()),
             (Some(constant), field) => {
                 if let Some(field) = field {

@@ -236,11 +236,9 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
     let accepts =
         into.iter().map(|(_, _, ty, _)| quote_spanned!(here=> __dlpack::storage::<#ty>().accepts));
     let accepts: Vec<_> = accepts.collect();
-    let axes: Vec<_> = into
-        .iter()
-        .map(|(_, _, ty, _)| quote_spanned!(here=> __dlpack::storage::<#ty>()))
-        .map(|storage| quote_spanned!(here=> (#storage.accepts, #storage.axes)))
-        .collect();
+    let storages =
+        into.iter().map(|(_, _, ty, _)| quote_spanned!(here=> __dlpack::storage::<#ty>()));
+    let storages: Vec<_> = storages.collect();
     let values = into.iter().map(|(variant, member, ty, beside)| {
         let variant = variant.map(|variant| quote_spanned!(here=> ::#variant));
         let held = quote_spanned!(here=> __dlpack::storage::<#ty>().of(__tensor)?);
@@ -277,7 +275,13 @@ fn import_storage(variants: &[Variant<'_>], input: &DeriveInput) -> Option<Token
                 __dlpack::any_holds(__tensor, &[#(#accepts),*])
             }
             fn axes(__tensor: &__dlpack::ImportedTensor) -> &'static [__dlpack::i64] {
-                __dlpack::axes_of_one(__tensor, &[#(#axes),*])
+                __dlpack::axes_of_one(__tensor, &[#((#storages.accepts, #storages.axes)),*])
+            }
+            fn keeps_strides(__tensor: &__dlpack::ImportedTensor) -> __dlpack::bool {
+                __dlpack::one_keeps_strides(
+                    __tensor,
+                    &[#((#storages.accepts, #storages.keeps_strides)),*],
+                )
             }
             fn from_imported(
                 __tensor: __dlpack::ImportedTensor,

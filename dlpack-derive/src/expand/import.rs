@@ -7,8 +7,8 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 
 use super::asserts;
+use super::requirements::{order_of, required, wants_beside_strides, wants_of_layout};
 use super::tokens::{filled, local};
-use crate::attr::{ConstDType, ConstOrder, Require};
 use crate::bounds;
 use crate::model::{
     Beside, DType, Dim, Import, ImportVariant, Layout, Make, Order, Placement, RoleField, Shape,
@@ -116,7 +116,12 @@ fn tensor(
         quote_spanned!(here=> #data_of.in_place(&__tensor))
     };
     let mut wants = vec![quote!(#data_of.want)];
-    wants.extend(wants_of_layout(layout, copy));
+    if copy || !layout.is_only_a_shape() {
+        wants.extend(wants_of_layout(layout, copy));
+    } else {
+        wants.extend(wants_beside_strides(layout, copy));
+        wants.push(quote!(#data_of.kept));
+    }
     let mut parts = parts(layout, &quote_spanned!(here=> &__parts));
     // The other fields borrow the tensor, the data may move it.
     parts.push((data, quote_spanned!(here=> (#data_of.make)(__parts.place, __tensor)?)));
@@ -149,114 +154,6 @@ pub(super) fn order_of_copy(layout: &Layout<'_>) -> TokenStream {
         }
         Placement::Fields { .. } => quote_spanned!(here=> __dlpack::Order::RowMajor),
     }
-}
-
-/// The requirements of the roles.
-pub(super) fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
-    let here = Span::mixed_site();
-    let mut wants = Vec::new();
-    let mut want = |what: TokenStream| wants.push(what);
-    match &layout.dtype {
-        Some(DType::Named(word)) => {
-            want(quote_spanned!(here=> __dlpack::Requirement::DType(&[__dlpack::DataType::#word])));
-        }
-        Some(DType::Path(path)) => {
-            let at = here.located_at(path.span());
-            want(quote_spanned!(at=> __dlpack::Requirement::DType(&[#path])));
-        }
-        Some(DType::Field(_)) | None => {}
-    }
-    // Copied bytes do not determine the number of elements narrower than a byte.
-    if layout.padded || (copy && layout.dtype.is_some()) {
-        let padded = layout.padded;
-        want(quote_spanned!(here=> __dlpack::Requirement::Padded(#padded)));
-    }
-    let mut offset_known = true;
-    match &layout.placement {
-        Placement::Nested(field) => {
-            let ty = field.ty;
-            let place = local(if copy { "copied" } else { "held" });
-            want(quote_spanned!(here=> __dlpack::layout::<#ty>().#place()));
-        }
-        Placement::Fields { shape, steps, offset } => {
-            offset_known = offset.is_some();
-            let step = match steps {
-                Steps::Strides(..) => None,
-                Steps::Compact { order, pitch } => {
-                    let order = order_of(order);
-                    let word = local(if pitch.is_some() { "Pitched" } else { "Compact" });
-                    Some(quote_spanned!(here=> __dlpack::Requirement::#word(#order)))
-                }
-            };
-            shape_wants(shape, &mut want);
-            step.filter(|_| !copy).map(&mut want);
-        }
-    }
-    match (offset_known, layout.len) {
-        _ if copy => {}
-        (false, _) => want(quote_spanned!(here=> __dlpack::Requirement::NoOffset)),
-        (true, Some(_)) => want(quote_spanned!(here=> __dlpack::Requirement::NothingBefore)),
-        (true, None) => {}
-    }
-    wants
-}
-
-fn shape_wants(shape: &Shape<'_>, want: &mut impl FnMut(TokenStream)) {
-    let here = Span::mixed_site();
-    match shape {
-        Shape::Field { dims, ndim } => {
-            let ty = dims.ty;
-            match ndim {
-                None => want(
-                    quote_spanned!(here=> __dlpack::Requirement::Filled(__dlpack::shape::<#ty>().capacity)),
-                ),
-                Some(_) => want(
-                    quote_spanned!(here=> __dlpack::Requirement::Room(__dlpack::shape::<#ty>().capacity)),
-                ),
-            }
-        }
-        Shape::List(dims) => {
-            let rank = Literal::usize_unsuffixed(dims.len());
-            want(quote_spanned!(here=> __dlpack::Requirement::Rank(&[#rank])));
-            for (axis, dim) in dims.iter().enumerate() {
-                let number = Literal::usize_unsuffixed(axis);
-                match dim {
-                    Dim::Integer(value, span) => {
-                        let mut value = Literal::i64_unsuffixed(*value);
-                        value.set_span(here.located_at(*span));
-                        want(
-                            quote_spanned!(here=> __dlpack::Requirement::Dimension(#number, __dlpack::Option::Some(#value))),
-                        );
-                    }
-                    Dim::Constant(path) => {
-                        let at = here.located_at(path.span());
-                        let path = quote_spanned!(at=> __dlpack::integer(#path));
-                        want(
-                            quote_spanned!(at=> __dlpack::Requirement::Dimension(#number, __dlpack::constant(&#path))),
-                        );
-                    }
-                    Dim::Field(field, _) => {
-                        let same = |dim: &Dim<'_>| matches!(dim, Dim::Field(other, _) if other.member == field.member);
-                        let first = dims.iter().position(same).filter(|first| *first < axis);
-                        if let Some(first) = first.map(Literal::usize_unsuffixed) {
-                            want(
-                                quote_spanned!(here=> __dlpack::Requirement::Equal(#first, #number)),
-                            );
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn order_of(order: &Order<'_>) -> TokenStream {
-    let order = local(match order {
-        Order::RowMajor => "ROW_MAJOR",
-        Order::ColumnMajor => "COLUMN_MAJOR",
-        Order::Field(_) => "ANY_ORDER",
-    });
-    quote!(__dlpack::#order)
 }
 
 /// The fields of the layout, each with an expression for its value, made from a reference
@@ -468,32 +365,4 @@ fn enumerated(name: &Literal, variants: &[ImportVariant<'_>]) -> Bodies {
         value: quote_spanned!(here=> __dlpack::Result::Ok(#value)),
         copies,
     }
-}
-
-/// The requirements of `require(...)`.
-fn required(require: &Require) -> Vec<TokenStream> {
-    let here = Span::mixed_site();
-    let Require { devices, dtypes, ranks, contiguous } = require;
-    let mut wants = Vec::new();
-    if !devices.is_empty() {
-        wants.push(quote_spanned!(here=> __dlpack::Requirement::Device(&[#(#devices),*])));
-    }
-    if !dtypes.is_empty() {
-        let dtypes = dtypes.iter().map(|dtype| match dtype {
-            ConstDType::Named(word) => quote_spanned!(here=> __dlpack::DataType::#word),
-            ConstDType::Path(path) => quote!(#path),
-        });
-        wants.push(quote_spanned!(here=> __dlpack::Requirement::DType(&[#(#dtypes),*])));
-    }
-    if !ranks.is_empty() {
-        wants.push(quote_spanned!(here=> __dlpack::Requirement::Rank(&[#(#ranks),*])));
-    }
-    if let Some(order) = contiguous {
-        let order = order_of(match order {
-            ConstOrder::RowMajor => &Order::RowMajor,
-            ConstOrder::ColumnMajor => &Order::ColumnMajor,
-        });
-        wants.push(quote_spanned!(here=> __dlpack::Requirement::Contiguous(#order)));
-    }
-    wants
 }

@@ -136,7 +136,7 @@ impl<'a> Writer<'a> {
             self.change("ndim", *ndim);
         }
         match steps {
-            Steps::Compact { order: Order::RowMajor, .. } => {}
+            Steps::Compact { order: Order::Default | Order::RowMajor, .. } => {}
             Steps::Compact { order: Order::ColumnMajor, .. } => {
                 self.set(quote_spanned!(here=> __dlpack::column_major(__shaped)));
             }

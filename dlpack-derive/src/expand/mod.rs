@@ -9,6 +9,7 @@ mod from_layout;
 mod import;
 mod layout;
 mod methods;
+mod requirements;
 mod tensor;
 mod tokens;
 mod transparent;

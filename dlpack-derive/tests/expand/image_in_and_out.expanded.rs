@@ -53,8 +53,7 @@ const _: () = {
                     __dlpack::Requirement::Filled(
                         __dlpack::shape::<[usize; 3]>().capacity,
                     ),
-                    __dlpack::Requirement::Compact(__dlpack::ROW_MAJOR),
-                    __dlpack::Requirement::NoOffset,
+                    __dlpack::held::<ImportedStorage<u8>>().kept,
                 ],
             )
         }

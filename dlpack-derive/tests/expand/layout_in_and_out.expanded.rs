@@ -78,6 +78,17 @@ const _: () = {
                 ],
             )
         }
+        fn keeps_strides(__tensor: &__dlpack::ImportedTensor) -> __dlpack::bool {
+            __dlpack::one_keeps_strides(
+                __tensor,
+                &[
+                    (
+                        __dlpack::storage::<ImportedStorage<f32>>().accepts,
+                        __dlpack::storage::<ImportedStorage<f32>>().keeps_strides,
+                    ),
+                ],
+            )
+        }
         fn from_imported(
             __tensor: __dlpack::ImportedTensor,
         ) -> __dlpack::Result<Self, __dlpack::Error> {

@@ -8,7 +8,7 @@ pub use core::primitive::{bool, i64};
 pub use core::result::Result;
 
 pub use super::element::{Fields, Parts, Split, assert_any_bits, assert_element};
-pub use super::import::{any_holds, axes_of_one, storage, which_holds};
+pub use super::import::{any_holds, axes_of_one, one_keeps_strides, storage, which_holds};
 pub use crate::dtype::DataType;
 pub use crate::error::Error;
 pub use crate::import::{ImportStorage, ImportedTensor, MismatchKind};

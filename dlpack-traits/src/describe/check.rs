@@ -10,6 +10,7 @@ use core::ptr::NonNull;
 use super::alignment::{alignment, check_alignment};
 use super::amount::Amount;
 use super::bytes::{Span, element_type, stored_bits, whole_bytes};
+use super::facts::Facts;
 use super::lists::Described;
 use super::packed::Packed;
 use super::shaped::{Shaped, Strides};
@@ -19,113 +20,14 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{self, DLTensor};
 use crate::flags::Flags;
-use crate::storage::{Access, Memory, Synchronizer};
-use crate::stream::StreamArg;
+use crate::storage::{Memory, Strided};
 use crate::strides::{self, Extent};
-use crate::version::Version;
 
 /// A tensor that was described in a slot. All claims about its memory are validated.
 #[derive(Debug)]
 pub(crate) struct Checked<'a> {
     pub(super) described: Described<'a>,
     pub(crate) facts: Facts,
-}
-
-/// Data about a described tensor beyond its C struct.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Facts {
-    /// Start of the storage, or its handle.
-    base: *mut u8,
-    /// Address of the first element, or NULL; on a device without addresses, the handle.
-    data: *mut u8,
-    /// Whether another library guarantees the layout of the elements.
-    vouched: bool,
-    /// The bytes of the storage that contain elements; empty for an empty tensor.
-    span: Span,
-    flags: Flags,
-    access: Access,
-    /// The number of minor versions by which the type of the elements is newer than this
-    /// crate.
-    later: u8,
-    synchronizer: Synchronizer,
-    /// The addresses of shape and strides if the tensor stores them as `i64`s outside of
-    /// the slot; otherwise NULL.
-    stored: [*const i64; 2],
-}
-
-impl Facts {
-    /// The flags of an export, READ_ONLY included.
-    #[inline]
-    pub(crate) fn flags(&self) -> Flags {
-        self.flags
-    }
-
-    #[inline]
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.flags.contains(Flags::READ_ONLY)
-    }
-
-    #[inline]
-    pub(crate) fn set_read_only(&mut self) {
-        self.flags = self.flags | Flags::READ_ONLY;
-    }
-
-    /// Whether elements narrower than a byte are padded to one byte each.
-    #[inline]
-    pub(crate) fn is_padded(&self) -> bool {
-        self.flags.contains(Flags::IS_SUBBYTE_TYPE_PADDED)
-    }
-
-    /// How the memory may be accessed while it is lent.
-    #[inline]
-    pub(crate) fn access(&self) -> Access {
-        self.access
-    }
-
-    /// Start of the storage, or its handle.
-    #[inline]
-    pub(crate) fn base(&self) -> *mut u8 {
-        self.base
-    }
-
-    /// The range of bytes of the storage that contains elements: its start, counted from
-    /// the start of the storage, and its length.
-    #[inline]
-    pub(crate) fn span(&self) -> (u64, usize) {
-        // The range is inside of the storage, so its length fits.
-        let byte_len = usize::try_from(self.span.end.wrapping_sub(self.span.start)).unwrap_or(0);
-        (self.span.start, byte_len)
-    }
-
-    /// The version of an export: this crate's version, unless foreign elements have a type
-    /// that a later version added.
-    #[inline]
-    pub(crate) fn version(&self) -> Version {
-        let ours = Version::CURRENT;
-        Version::new(ours.major, ours.minor.saturating_add(self.later.into()))
-    }
-
-    /// Synchronizes pending work on the memory with the consumer.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Synchronizer::sync_for`].
-    ///
-    /// # Safety
-    ///
-    /// 1. The loan of the memory has not ended.
-    #[inline]
-    pub(crate) unsafe fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
-        // SAFETY: 1. Guaranteed by our caller's 1.
-        unsafe { self.synchronizer.sync_for(consumer) }
-    }
-
-    /// The addresses of shape and strides in the tensor, valid for the loan; NULL for a
-    /// list that the tensor computes or stores as numbers of another type.
-    #[inline]
-    pub(crate) fn stored(&self) -> [*const i64; 2] {
-        self.stored
-    }
 }
 
 impl Checked<'_> {
@@ -243,6 +145,7 @@ fn check_vouched(described: Described<'_>, foreign: bool, of: DataType) -> Resul
 
 impl<'a> Shaped<'a> {
     /// Validates the description against the memory, and writes the C struct into the slot.
+    /// A description without strides gets those of `strided`.
     ///
     /// `wrap` converts the validated tensor to the result. A `map` of the whole `Result`
     /// would move it through memory (store forwarding: 10 ns per description).
@@ -250,8 +153,14 @@ impl<'a> Shaped<'a> {
     pub(super) fn check<W>(
         mut self,
         memory: &Memory,
+        strided: Option<Strided<'a>>,
         wrap: impl Fn(Checked<'a>) -> W,
     ) -> Result<W, Error> {
+        if let Some(strided) = strided.filter(|_| self.has_only_a_shape()) {
+            let place = in_layout(Packed::new(&self), &memory.copied(), &strided)?;
+            // SAFETY: 1. `in_layout` returned what `exact` did.
+            return Ok(wrap(unsafe { self.finish(memory, &place) }));
+        }
         let place = match self.usual(memory) {
             Some(place) => place,
             // Copies, because a call that takes the address of a value forces all of it
@@ -483,6 +392,27 @@ pub(super) fn exact(packed: Packed<'_>, memory: &Memory) -> Result<Placement, Er
 fn exact_in_elements(packed: Packed<'_>, memory: &Memory) -> Result<Placement, Error> {
     let mut shaped = packed.unpacked();
     shaped.in_elements(memory)?;
+    shaped.exact(memory)
+}
+
+/// The slow path of [`Shaped::check`] for a description that
+/// [has only a shape](Shaped::has_only_a_shape).
+#[cold]
+#[inline(never)]
+fn in_layout(
+    packed: Packed<'_>,
+    memory: &Memory,
+    strided: &Strided<'_>,
+) -> Result<Placement, Error> {
+    let mut shaped = packed.unpacked();
+    shaped.fault()?;
+    // An empty tensor has no elements that could be confused.
+    if shaped.extent()?.is_some() {
+        shaped.take_layout(memory, strided)?;
+    }
+    if shaped.has_units(memory) {
+        shaped.in_elements(memory)?;
+    }
     shaped.exact(memory)
 }
 

@@ -122,10 +122,12 @@ impl<'a> Shaped<'a> {
     ///
     /// Any [`Error`] except those of exporting and copying: every element must lie inside
     /// the memory and be aligned, ranks must agree, and the element type must be defined by
-    /// the standard and fit the storage.
+    /// the standard and fit the storage. [`Error::StridesMissing`] if the memory has strides
+    /// of its own, as that of an [`ImportedStorage`](crate::ImportedStorage) can, and the
+    /// description has no strides and another shape.
     #[inline(always)]
     pub fn data(self, data: DataRef<'a>) -> Result<Description<'a>, Error> {
-        self.check(data.memory_ref(), Description::new)
+        self.check(data.memory_ref(), data.strided(), Description::new)
     }
 
     /// As [`data`](Self::data), for memory that is lent with the most access that the
@@ -137,6 +139,6 @@ impl<'a> Shaped<'a> {
     #[inline(always)]
     #[expect(clippy::needless_pass_by_value, reason = "there is one loan of it at a time")]
     pub fn data_mut(self, data: DataMut<'a>) -> Result<DescriptionMut<'a>, Error> {
-        self.check(data.memory_ref(), DescriptionMut::new)
+        self.check(data.memory_ref(), data.strided(), DescriptionMut::new)
     }
 }

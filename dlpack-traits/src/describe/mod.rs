@@ -11,12 +11,14 @@ mod as_layout;
 mod bytes;
 mod check;
 mod description;
+mod facts;
 mod layout;
 mod lists;
 mod order;
 mod packed;
 mod shaped;
 mod slot;
+mod strided;
 #[cfg(test)]
 mod tests;
 mod units;
@@ -31,7 +33,8 @@ pub use slot::Slot;
 
 pub(crate) use alignment::alignment;
 pub(crate) use bytes::stored_bits;
-pub(crate) use check::{Checked, Facts, described_elsewhere};
+pub(crate) use check::{Checked, described_elsewhere};
+pub(crate) use facts::Facts;
 pub(crate) use walk::Reach;
 
 use core::marker::PhantomData;

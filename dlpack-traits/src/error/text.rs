@@ -184,6 +184,11 @@ impl fmt::Display for Error {
                 "the elements are not contiguous in row-major order, so they are not a slice; \
                  read them with `elements`, or copy them with its `to_vec`",
             ),
+            Error::StridesMissing => f.write_str(
+                "the memory was imported with strides, and is described without strides, in \
+                 another shape or as elements of another type; describe it with the shape with \
+                 which it was imported, or with strides",
+            ),
             Error::ReadOnly => f.write_str(
                 "the tensor is read-only: its producer set READ_ONLY, or exported the legacy \
                  struct, which cannot state that it is writable; copy it with `to_own_copy`, or \

@@ -67,6 +67,17 @@ pub trait ImportStorage: Sized {
         &[]
     }
 
+    /// Whether [`Storage::data`](crate::Storage::data) lends the memory of an accepted tensor
+    /// with its strides, as an [`ImportedStorage`] does. A struct without a field for strides
+    /// then accepts tensors that are not contiguous.
+    ///
+    /// A type that contains an `ImportedStorage<T>` and returns its `data()` forwards this. By
+    /// default it is `false`.
+    fn keeps_strides(tensor: &ImportedTensor) -> bool {
+        let _ = tensor;
+        false
+    }
+
     /// Takes ownership of an accepted tensor.
     ///
     /// # Errors
@@ -87,6 +98,10 @@ impl<T: ImportedElement> ImportStorage for ImportedStorage<T> {
         ImportedStorage::<T>::axes_in(tensor)
     }
 
+    fn keeps_strides(_: &ImportedTensor) -> bool {
+        true
+    }
+
     fn from_imported(tensor: ImportedTensor) -> Result<Self, Error> {
         ImportedStorage::new(tensor)
     }
@@ -102,6 +117,10 @@ macro_rules! through_pointers {
 
             fn axes(tensor: &ImportedTensor) -> &'static [i64] {
                 S::axes(tensor)
+            }
+
+            fn keeps_strides(tensor: &ImportedTensor) -> bool {
+                S::keeps_strides(tensor)
             }
 
             fn from_imported(tensor: ImportedTensor) -> Result<Self, Error> {

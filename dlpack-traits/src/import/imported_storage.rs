@@ -19,7 +19,7 @@ use crate::element::{Element, Readable};
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::flags::Flags;
-use crate::storage::{Access, DataRef, ForeignInfo, SharedOwner, Storage};
+use crate::storage::{Access, DataRef, ForeignInfo, SharedOwner, Storage, Strided};
 use crate::strides::MAX_NDIM;
 use crate::version::Version;
 
@@ -49,12 +49,13 @@ use crate::version::Version;
 ///
 /// The storage spans the bytes from the lowest element to the highest (on a device without
 /// addresses: from the handle on). [`describe_layout`](AsLayout::describe_layout) describes
-/// the layout in which the elements were imported. A struct that is built by hand from a
-/// `ImportedStorage` and a shape must take both from there; otherwise it names the elements in the
-/// order in which they lie in memory. The import that the derive generates does so, and
-/// rejects a layout that the struct cannot describe. If `T` is an array, such as a pixel,
-/// shape and strides count arrays: the axes of an element are not in that layout, and an
-/// export adds them, as it does for a `Vec<T>`.
+/// the layout in which the elements were imported. A description that gives only a shape uses
+/// the strides with which the memory was imported, and then must give the shape with which
+/// it was imported ([`Error::StridesMissing`]); memory that is contiguous in row-major order
+/// can be described in any shape. So a struct that derives
+/// [`DLPackImport`](crate::DLPackImport) needs no field for strides. If `T` is an array,
+/// such as a pixel, shape and strides count arrays: the axes of an element are not in that
+/// layout, and an export adds them, as it does for a `Vec<T>`.
 ///
 /// ```
 /// use dlpack_traits::{DLPackExport, Describe, Description, Error, ImportedStorage, Storage};
@@ -82,6 +83,8 @@ pub struct ImportedStorage<T = AnyElement> {
     tensor: ImportedTensor,
     /// Whether it was made with an element type, and so for use on the host.
     for_host: bool,
+    /// Whether the elements are not contiguous in row-major order from the first byte on.
+    is_strided: bool,
     elements: PhantomData<fn() -> T>,
 }
 
@@ -148,7 +151,10 @@ impl<T: ImportedElement> ImportedStorage<T> {
     pub fn new(tensor: ImportedTensor) -> Result<Self, Error> {
         T::check(&tensor)?;
         let for_host = T::DTYPE.is_some();
-        Ok(Self { tensor, for_host, elements: PhantomData })
+        // With addresses, a contiguous tensor begins at the first byte of its span.
+        let has_offset = !tensor.device().has_addresses() && tensor.byte_offset() != 0;
+        let is_strided = has_offset || !tensor.is_row_major();
+        Ok(Self { tensor, for_host, is_strided, elements: PhantomData })
     }
 
     /// The axes of each element that are dimensions of the tensor. There are none if the
@@ -166,6 +172,7 @@ impl<T> ImportedStorage<T> {
         ImportedStorage {
             tensor: self.tensor.another_owner(),
             for_host: self.for_host,
+            is_strided: self.is_strided,
             elements: PhantomData,
         }
     }
@@ -233,13 +240,15 @@ impl<T> ImportedStorage<T> {
     pub fn typed<U: ImportedElement>(self) -> Result<ImportedStorage<U>, Error> {
         U::check(&self.tensor)?;
         let for_host = self.for_host || U::DTYPE.is_some();
-        Ok(ImportedStorage { tensor: self.tensor, for_host, elements: PhantomData })
+        let Self { tensor, is_strided, .. } = self;
+        Ok(ImportedStorage { tensor, for_host, is_strided, elements: PhantomData })
     }
 }
 
 impl<T: Readable> From<ImportedStorage<T>> for ImportedStorage {
     fn from(typed: ImportedStorage<T>) -> Self {
-        Self { tensor: typed.tensor, for_host: typed.for_host, elements: PhantomData }
+        let ImportedStorage { tensor, for_host, is_strided, .. } = typed;
+        Self { tensor, for_host, is_strided, elements: PhantomData }
     }
 }
 
@@ -338,6 +347,18 @@ fn describe_arrays<'a>(tensor: &'a ImportedTensor, axes: &[i64], out: Describe<'
     out.shape(shape).byte_strides(&*strides).byte_offset(byte_offset_of(tensor))
 }
 
+/// The layout of elements with these axes, within [`memory_of`] the tensor.
+#[cold]
+fn strided<'a>(tensor: &'a ImportedTensor, axes: &[i64]) -> Strided<'a> {
+    let rank = tensor.ndim().saturating_sub(axes.len());
+    Strided {
+        shape: tensor.shape().get(..rank).unwrap_or_default(),
+        strides: tensor.strides().get(..rank).unwrap_or_default(),
+        byte_offset: byte_offset_of(tensor),
+        dtype: tensor.dtype(),
+    }
+}
+
 /// Bytes from the start of [`memory_of`] the tensor to its first element.
 #[inline(always)]
 pub(super) fn byte_offset_of(tensor: &ImportedTensor) -> usize {
@@ -362,7 +383,9 @@ impl<T: ImportedElement> ImportedStorage<T> {
 impl<T: ImportedElement> Storage for ImportedStorage<T> {
     #[inline(always)]
     fn data(&self) -> DataRef<'_> {
-        self.memory().with_axes(Self::axes_in(self.imported()))
+        let axes = Self::axes_in(self.imported());
+        let data = self.memory().with_axes(axes);
+        if self.is_strided { data.in_layout(Some(strided(&self.tensor, axes))) } else { data }
     }
 
     #[inline]
@@ -397,7 +420,8 @@ impl<T: ImportedElement> DLPackExport for ImportedStorage<T> {
 impl<T> Clone for ImportedStorage<T> {
     /// Returns another owner of the same memory.
     fn clone(&self) -> Self {
-        Self { tensor: self.tensor.another_owner(), for_host: self.for_host, elements: PhantomData }
+        let Self { for_host, is_strided, .. } = *self;
+        Self { tensor: self.tensor.another_owner(), for_host, is_strided, elements: PhantomData }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::dtype::DataType;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
 use crate::storage::Access;
-use crate::storage::memory::{ForeignInfo, Memory};
+use crate::storage::memory::{ForeignInfo, Memory, Strided};
 use crate::storage::synchronize::SyncBy;
 use crate::stream::{ConsumerPlace, Synchronize};
 
@@ -21,6 +21,7 @@ use crate::stream::{ConsumerPlace, Synchronize};
 #[derive(Clone, Copy)]
 pub struct DataRef<'a> {
     memory: Memory,
+    strided: Option<Strided<'a>>,
     lent: PhantomData<&'a [u8]>,
 }
 
@@ -202,7 +203,15 @@ impl<'a> DataRef<'a> {
 
     #[inline]
     const fn new(memory: Memory) -> Self {
-        Self { memory, lent: PhantomData }
+        Self { memory, strided: None, lent: PhantomData }
+    }
+
+    /// Sets the layout of elements that are not contiguous, for descriptions without strides.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) const fn in_layout(mut self, strided: Option<Strided<'a>>) -> Self {
+        self.strided = strided;
+        self
     }
 
     /// Length in bytes.
@@ -224,7 +233,7 @@ impl<'a> DataRef<'a> {
     /// The same bytes as elements of another type; `None` if these elements are not bytes.
     #[inline]
     pub(crate) fn with_dtype(self, dtype: DataType) -> Option<Self> {
-        self.memory.with_dtype(dtype).map(Self::new)
+        Some(Self { memory: self.memory.with_dtype(dtype)?, ..self })
     }
 
     /// Marks elements narrower than a byte as padded to one byte each.
@@ -259,6 +268,12 @@ impl<'a> DataRef<'a> {
     pub(crate) const fn memory_ref(&self) -> &Memory {
         &self.memory
     }
+
+    /// The layout of elements that are not contiguous.
+    #[inline(always)]
+    pub(crate) const fn strided(&self) -> Option<Strided<'a>> {
+        self.strided
+    }
 }
 
 impl fmt::Debug for DataRef<'_> {
@@ -272,6 +287,7 @@ impl fmt::Debug for DataRef<'_> {
 /// Like a `&mut`, it is unique: it is neither `Clone` nor `Copy`.
 pub struct DataMut<'a> {
     memory: Memory,
+    strided: Option<Strided<'a>>,
     lent: PhantomData<&'a mut [u8]>,
 }
 
@@ -332,13 +348,13 @@ impl<'a> DataMut<'a> {
 
     #[inline]
     const fn new(memory: Memory) -> Self {
-        Self { memory, lent: PhantomData }
+        Self { memory, strided: None, lent: PhantomData }
     }
 
     /// The same bytes as elements of another type; `None` if these elements are not bytes.
     #[inline]
     pub(crate) fn with_dtype(self, dtype: DataType) -> Option<Self> {
-        self.memory.with_dtype(dtype).map(Self::new)
+        Some(Self { memory: self.memory.with_dtype(dtype)?, ..self })
     }
 
     /// Marks elements narrower than a byte as padded to one byte each.
@@ -353,12 +369,18 @@ impl<'a> DataMut<'a> {
     pub(crate) const fn memory_ref(&self) -> &Memory {
         &self.memory
     }
+
+    /// The layout of elements that are not contiguous.
+    #[inline(always)]
+    pub(crate) const fn strided(&self) -> Option<Strided<'a>> {
+        self.strided
+    }
 }
 
 impl<'a> From<DataRef<'a>> for DataMut<'a> {
     #[inline]
     fn from(data: DataRef<'a>) -> Self {
-        Self::new(data.memory)
+        Self { memory: data.memory, strided: data.strided, lent: PhantomData }
     }
 }
 

@@ -20,6 +20,22 @@ pub(crate) struct ForeignInfo {
     pub(crate) synchronized: ConsumerPlace,
 }
 
+/// The layout of lent elements that are not contiguous in row-major order.
+///
+/// A description without strides, offset and length uses it, because it would otherwise name
+/// the elements in the order in which they lie in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Strided<'a> {
+    /// The shape, without the axes of each element.
+    pub(crate) shape: &'a [i64],
+    /// The strides of these dimensions, in `dtype`s.
+    pub(crate) strides: &'a [i64],
+    /// Bytes from the start of the memory to the first element.
+    pub(crate) byte_offset: usize,
+    /// The type of the elements.
+    pub(crate) dtype: DataType,
+}
+
 /// Lent memory, without its lifetime.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Memory {

@@ -39,15 +39,24 @@ fn other_ranks_are_refused() {
     assert_eq!(error, ImportError::Mismatch(Mismatch::new("Image", unmet)));
 }
 
+#[derive(DLPackImport)]
+#[dlpack(crate = ::tensors, order = row_major)]
+struct ByRows {
+    #[expect(dead_code, reason = "it is only imported")]
+    data: ImportedStorage<u8>,
+    #[expect(dead_code, reason = "it is only imported")]
+    shape: [usize; 3],
+}
+
 #[test]
-fn strided_tensors_are_refused_without_a_strides_field() {
+fn strided_tensors_are_refused_by_a_struct_with_an_order() {
     assert_eq!(
-        refused::<Image>(&bytes(&[1, 2, 3]).strided(&[1, 1, 2], 0)),
-        "the elements are not contiguous in row-major order, and `Image` has no field for \
+        refused::<ByRows>(&bytes(&[1, 2, 3]).strided(&[1, 1, 2], 0)),
+        "the elements are not contiguous in row-major order, and `ByRows` has no field for \
          strides; pass `numpy.ascontiguousarray(x)` (NumPy) or `x.contiguous()` (PyTorch)"
     );
     // Strides of dimensions of size 1 are never used.
-    assert!(built::<Image>(&bytes(&[1, 2, 3]).strided(&[-99, 3, 1], 0)).is_ok());
+    assert!(built::<ByRows>(&bytes(&[1, 2, 3]).strided(&[-99, 3, 1], 0)).is_ok());
 }
 
 #[derive(DLPackExport, DLPackImport)]

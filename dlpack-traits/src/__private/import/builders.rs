@@ -4,7 +4,7 @@
 //! not fit causes the same error twice, which rustc prints once.
 
 use super::parts::{Parts, Place};
-use super::requirements::{AxesOf, LayoutAccepts, Requirement, byte_len, has_axes};
+use super::requirements::{AxesOf, KeepsStrides, LayoutAccepts, Requirement, byte_len, has_axes};
 use super::{
     Copies, DLPackImport, DataType, Error, FromDims, FromElements, FromLayout, ImportError,
     ImportStorage, ImportedTensor, MismatchKind, Order,
@@ -62,6 +62,8 @@ impl<L> Layout<L> {
 pub struct Data<D> {
     /// The requirement of its type.
     pub want: Requirement<'static>,
+    /// The requirement on strides and offset of a struct that has no fields for them.
+    pub kept: Requirement<'static>,
     axes: AxesOf,
     /// Makes the field.
     pub make: fn(Place, ImportedTensor) -> Result<D, ImportError>,
@@ -83,6 +85,7 @@ impl<D> Data<D> {
 pub const fn held<D: ImportStorage>() -> Data<D> {
     Data {
         want: Requirement::Data(held_accepts::<D>, D::axes),
+        kept: Requirement::Kept(D::keeps_strides),
         axes: D::axes,
         make: |_, tensor| Ok(D::from_imported(tensor)?),
     }
@@ -92,6 +95,7 @@ pub const fn held<D: ImportStorage>() -> Data<D> {
 pub const fn copied<D: FromElements>() -> Data<D> {
     Data {
         want: Requirement::Data(copied_accepts::<D>, |_| <D::Element as Element>::AXES),
+        kept: Requirement::Kept(|_| true),
         axes: |_| <D::Element as Element>::AXES,
         make: |place, tensor| copy(&tensor, place),
     }
@@ -101,6 +105,7 @@ pub const fn copied<D: FromElements>() -> Data<D> {
 pub const fn copied_as<D: FromElements>() -> Data<D> {
     Data {
         want: Requirement::Data(copied_as_accepts::<D>, |_| <D::Element as Element>::AXES),
+        kept: Requirement::Kept(|_| true),
         axes: |_| <D::Element as Element>::AXES,
         make: |place, tensor| copy(&tensor, place),
     }
@@ -184,12 +189,19 @@ pub struct Storage<D> {
     pub accepts: fn(&ImportedTensor) -> Result<(), MismatchKind>,
     /// The axes of each element of an accepted tensor.
     pub axes: AxesOf,
+    /// Whether it keeps the strides of an accepted tensor.
+    pub keeps_strides: KeepsStrides,
     make: fn(ImportedTensor) -> Result<D, Error>,
 }
 
 /// Returns the maker of the storage in a variant of an enum of storages.
 pub const fn storage<D: ImportStorage>() -> Storage<D> {
-    Storage { accepts: D::accepts, axes: D::axes, make: D::from_imported }
+    Storage {
+        accepts: D::accepts,
+        axes: D::axes,
+        keeps_strides: D::keeps_strides,
+        make: D::from_imported,
+    }
 }
 
 impl<D> Storage<D> {

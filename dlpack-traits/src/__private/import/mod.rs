@@ -38,9 +38,9 @@ pub use parts::{
     device, dtype, extent, len, ndim, offset, order, pitch, strides,
 };
 pub use requirements::{
-    ANY_ORDER, AxesOf, COLUMN_MAJOR, LayoutAccepts, ROW_MAJOR, Requirement, accepts,
+    ANY_ORDER, AxesOf, COLUMN_MAJOR, KeepsStrides, LayoutAccepts, ROW_MAJOR, Requirement, accepts,
 };
 pub use wrappers::{
     Copying, Holds, Variant, any_holds, axes_of_one, constructed, copies_of_one,
-    copies_of_variants, validated, variant, which_holds,
+    copies_of_variants, one_keeps_strides, validated, variant, which_holds,
 };

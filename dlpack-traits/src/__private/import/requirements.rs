@@ -36,6 +36,9 @@ pub enum Requirement<'a> {
     Contiguous(Option<Order>),
     /// Contiguous elements, because the type stores no strides.
     Compact(Option<Order>),
+    /// Contiguous elements in row-major order, without bytes of the memory in front of them,
+    /// unless the data keeps the strides and the offset of the tensor.
+    Kept(KeepsStrides),
     /// Contiguous elements except for the stride of the slowest axis.
     Pitched(Option<Order>),
     /// No element at a lower address than the first one.
@@ -53,6 +56,9 @@ pub enum Requirement<'a> {
 
 /// The axes of each element of an accepted tensor.
 pub type AxesOf = fn(&ImportedTensor) -> &'static [i64];
+
+/// Whether the data keeps the strides of an accepted tensor.
+pub type KeepsStrides = fn(&ImportedTensor) -> bool;
 
 /// Checks whether a layout can describe a tensor. The arguments are the tensor, its
 /// dimensions, and whether the elements are copied.
@@ -195,6 +201,13 @@ impl Requirement<'_> {
             Self::Compact(order) => {
                 let compact = is_compact(tensor, shape, order);
                 met_or(compact, || MismatchKind::Compact { order, no_strides: true })
+            }
+            Self::Kept(keeps) => {
+                if keeps(tensor) {
+                    return Ok(());
+                }
+                Self::Compact(ROW_MAJOR).meets(tensor, shape)?;
+                Self::NoOffset.meets(tensor, shape)
             }
             Self::Pitched(order) => {
                 met_or(pitched(tensor, shape, order).is_some(), || MismatchKind::Pitched { order })

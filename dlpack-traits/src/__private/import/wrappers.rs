@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt::Display;
 
-use super::requirements::AxesOf;
+use super::requirements::{AxesOf, KeepsStrides};
 use super::{Copies, ImportError, ImportedTensor};
 use crate::import::{Mismatch, MismatchKind};
 use crate::panic::Contained;
@@ -115,6 +115,12 @@ pub fn any_holds(tensor: &ImportedTensor, variants: &[Holds]) -> Result<(), Mism
 pub fn axes_of_one(tensor: &ImportedTensor, variants: &[(Holds, AxesOf)]) -> &'static [i64] {
     let first = variants.iter().find(|(holds, _)| holds(tensor).is_ok());
     first.or(variants.last()).map_or(&[], |(_, axes)| axes(tensor))
+}
+
+/// Whether the first variant that can hold the tensor keeps its strides.
+pub fn one_keeps_strides(tensor: &ImportedTensor, variants: &[(Holds, KeepsStrides)]) -> bool {
+    let first = variants.iter().find(|(holds, _)| holds(tensor).is_ok());
+    first.is_some_and(|(_, keeps)| keeps(tensor))
 }
 
 /// The index of the first variant that can hold the tensor; if there is none, of the last,

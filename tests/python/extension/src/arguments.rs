@@ -141,10 +141,6 @@ fn add_into<'py>(
 #[dlpack(shape(count, 3))]
 struct Points {
     count: usize,
-    #[expect(dead_code, reason = "the points may have any strides")]
-    strides: [isize; 2],
-    #[expect(dead_code, reason = "as above")]
-    byte_offset: usize,
     data: ImportedStorage<f64>,
 }
 

@@ -11,8 +11,6 @@ pub(crate) struct Photo {
     data: ImportedStorage<u8>,
     height: u32,
     width: u32,
-    strides: Vec<isize>,
-    byte_offset: usize,
     #[dlpack(default)]
     title: String,
 }

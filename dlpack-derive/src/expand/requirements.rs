@@ -1,0 +1,153 @@
+//! The requirements of an imported struct on a tensor.
+
+use proc_macro2::{Literal, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+
+use super::tokens::local;
+use crate::attr::{ConstDType, ConstOrder, Require};
+use crate::model::{DType, Dim, Layout, Order, Placement, Shape, Steps};
+
+/// The requirements of the roles.
+pub(super) fn wants_of_layout(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
+    let here = Span::mixed_site();
+    let mut wants = wants_beside_strides(layout, copy);
+    if copy {
+        return wants;
+    }
+    let offset_known = match &layout.placement {
+        Placement::Nested(_) => true,
+        Placement::Fields { steps, offset, .. } => {
+            if let Steps::Compact { order, pitch } = steps {
+                let order = order_of(order);
+                let word = local(if pitch.is_some() { "Pitched" } else { "Compact" });
+                wants.push(quote_spanned!(here=> __dlpack::Requirement::#word(#order)));
+            }
+            offset.is_some()
+        }
+    };
+    match (offset_known, layout.len) {
+        (false, _) => wants.push(quote_spanned!(here=> __dlpack::Requirement::NoOffset)),
+        (true, Some(_)) => wants.push(quote_spanned!(here=> __dlpack::Requirement::NothingBefore)),
+        (true, None) => {}
+    }
+    wants
+}
+
+/// The requirements of all roles but those of strides and offset.
+pub(super) fn wants_beside_strides(layout: &Layout<'_>, copy: bool) -> Vec<TokenStream> {
+    let here = Span::mixed_site();
+    let mut wants = Vec::new();
+    let mut want = |what: TokenStream| wants.push(what);
+    match &layout.dtype {
+        Some(DType::Named(word)) => {
+            want(quote_spanned!(here=> __dlpack::Requirement::DType(&[__dlpack::DataType::#word])));
+        }
+        Some(DType::Path(path)) => {
+            let at = here.located_at(path.span());
+            want(quote_spanned!(at=> __dlpack::Requirement::DType(&[#path])));
+        }
+        Some(DType::Field(_)) | None => {}
+    }
+    // Copied bytes do not determine the number of elements narrower than a byte.
+    if layout.padded || (copy && layout.dtype.is_some()) {
+        let padded = layout.padded;
+        want(quote_spanned!(here=> __dlpack::Requirement::Padded(#padded)));
+    }
+    match &layout.placement {
+        Placement::Nested(field) => {
+            let ty = field.ty;
+            let place = local(if copy { "copied" } else { "held" });
+            want(quote_spanned!(here=> __dlpack::layout::<#ty>().#place()));
+        }
+        Placement::Fields { shape, .. } => shape_wants(shape, &mut want),
+    }
+    wants
+}
+
+fn shape_wants(shape: &Shape<'_>, want: &mut impl FnMut(TokenStream)) {
+    let here = Span::mixed_site();
+    match shape {
+        Shape::Field { dims, ndim } => {
+            let ty = dims.ty;
+            match ndim {
+                None => want(
+                    quote_spanned!(here=> __dlpack::Requirement::Filled(__dlpack::shape::<#ty>().capacity)),
+                ),
+                Some(_) => want(
+                    quote_spanned!(here=> __dlpack::Requirement::Room(__dlpack::shape::<#ty>().capacity)),
+                ),
+            }
+        }
+        Shape::List(dims) => {
+            let rank = Literal::usize_unsuffixed(dims.len());
+            want(quote_spanned!(here=> __dlpack::Requirement::Rank(&[#rank])));
+            for (axis, dim) in dims.iter().enumerate() {
+                let number = Literal::usize_unsuffixed(axis);
+                match dim {
+                    Dim::Integer(value, span) => {
+                        let mut value = Literal::i64_unsuffixed(*value);
+                        value.set_span(here.located_at(*span));
+                        want(
+                            quote_spanned!(here=> __dlpack::Requirement::Dimension(#number, __dlpack::Option::Some(#value))),
+                        );
+                    }
+                    Dim::Constant(path) => {
+                        let at = here.located_at(path.span());
+                        let path = quote_spanned!(at=> __dlpack::integer(#path));
+                        want(
+                            quote_spanned!(at=> __dlpack::Requirement::Dimension(#number, __dlpack::constant(&#path))),
+                        );
+                    }
+                    Dim::Field(field, _) => {
+                        let same = |dim: &Dim<'_>| matches!(dim, Dim::Field(other, _) if other.member == field.member);
+                        let first = dims.iter().position(same).filter(|first| *first < axis);
+                        if let Some(first) = first.map(Literal::usize_unsuffixed) {
+                            want(
+                                quote_spanned!(here=> __dlpack::Requirement::Equal(#first, #number)),
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The constant of `dlpack_traits` for an order.
+pub(super) fn order_of(order: &Order<'_>) -> TokenStream {
+    let order = local(match order {
+        Order::Default | Order::RowMajor => "ROW_MAJOR",
+        Order::ColumnMajor => "COLUMN_MAJOR",
+        Order::Field(_) => "ANY_ORDER",
+    });
+    quote!(__dlpack::#order)
+}
+
+/// The requirements of `require(...)`.
+pub(super) fn required(require: &Require) -> Vec<TokenStream> {
+    let here = Span::mixed_site();
+    let Require { devices, dtypes, ranks, contiguous } = require;
+    let mut wants = Vec::new();
+    if !devices.is_empty() {
+        wants.push(quote_spanned!(here=> __dlpack::Requirement::Device(&[#(#devices),*])));
+    }
+    if !dtypes.is_empty() {
+        let dtypes = dtypes.iter().map(|dtype| match dtype {
+            ConstDType::Named(word) => quote_spanned!(here=> __dlpack::DataType::#word),
+            ConstDType::Path(path) => quote!(#path),
+        });
+        wants.push(quote_spanned!(here=> __dlpack::Requirement::DType(&[#(#dtypes),*])));
+    }
+    if !ranks.is_empty() {
+        wants.push(quote_spanned!(here=> __dlpack::Requirement::Rank(&[#(#ranks),*])));
+    }
+    if let Some(order) = contiguous {
+        let order = order_of(match order {
+            ConstOrder::RowMajor => &Order::RowMajor,
+            ConstOrder::ColumnMajor => &Order::ColumnMajor,
+        });
+        wants.push(quote_spanned!(here=> __dlpack::Requirement::Contiguous(#order)));
+    }
+    wants
+}
