@@ -1,4 +1,4 @@
-//! RefCount of imported memory on several threads: only the last owner calls the deleter,
+//! The owners of imported memory on several threads: only the last owner calls the deleter,
 //! and it happens after all accesses of the others.
 #![cfg(loom)]
 
