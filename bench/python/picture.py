@@ -12,6 +12,7 @@ HEADINGS = {
     "rust": "Rust",
     "table": "Exchange table, from C",
     "python": "Python",
+    "reading": "Reading elements",
     "size": "Machine code",
     "compile": "Compile time",
 }

@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 
 import numpy
+import reading
 from measure import OURS, Report, loop
 
 SHAPE = (2, 3, 4)
@@ -307,6 +308,7 @@ def main():
         stable_abi(report, module, stable, objects)
     write_to_free_memory(report)
     copies(report, module)
+    reading.measure(report)
     report.write(output)
 
 

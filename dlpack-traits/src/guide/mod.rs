@@ -6,7 +6,12 @@
 //! | control which owners may write | [`mutability`] |
 //! | choose element types: `f16`, 8-bit floats, pixels, enums of types | [`dtypes`] |
 //! | make the struct a Python class | [`python_class`] |
-//! | write Python functions over arrays | [`functions`] |
+//! | accept an array in a Python function | [`accept_array`] |
+//! | return an array from it | [`return_array`] |
+//! | change the caller's array in place | [`change_in_place`] |
+//! | release the GIL meanwhile | [`release_gil`] |
+//! | raise errors that say what to do | [`errors`] |
+//! | export generic tensors, in the style of burn and candle | [`generic_tensors`] |
 //! | import tensors | [`import`] |
 //! | use the C exchange API, for example to launch kernels | [`exchange_table`] |
 //! | export memory of a device | [`new_device`] |
@@ -28,8 +33,23 @@ pub mod dtypes {}
 #[doc = include_str!("python_class.md")]
 pub mod python_class {}
 
-#[doc = include_str!("functions.md")]
-pub mod functions {}
+#[doc = include_str!("accept_array.md")]
+pub mod accept_array {}
+
+#[doc = include_str!("return_array.md")]
+pub mod return_array {}
+
+#[doc = include_str!("change_in_place.md")]
+pub mod change_in_place {}
+
+#[doc = include_str!("release_gil.md")]
+pub mod release_gil {}
+
+#[doc = include_str!("errors.md")]
+pub mod errors {}
+
+#[doc = include_str!("generic_tensors.md")]
+pub mod generic_tensors {}
 
 #[doc = include_str!("import.md")]
 pub mod import {}
