@@ -253,12 +253,19 @@ fn transposed_matrices_are_copied() {
             bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect();
         let frozen: Arc<[T]> = Arc::from(numbers.clone());
         let shared = SharedBuffer::from_slice(&numbers).unwrap();
-        for (shape, strides) in [
+        for (number, (shape, strides)) in [
             ([a, c, b], [b * c, 1, c]),
             ([c, b, a], [1, c, b * c]),
             ([c, a, b], [1, b * c, c]),
             ([b, c, a], [c, 1, b * c]),
-        ] {
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            // Every size and every order, but under Miri not every order of every size.
+            if cfg!(miri) && size_of::<T>() != 1 << number {
+                continue;
+            }
             compare(Arc::clone(&frozen), &numbers, &shape, &strides, 0);
             compare(shared.clone(), &numbers, &shape, &strides, 0);
             let backwards = strides.map(|stride| -stride);

@@ -118,7 +118,7 @@ pub struct ConsumerStreams<B: Backend> {
 
 /// The maximum number of recorded streams: it bounds the memory for a consumer that creates
 /// a new stream for each use of long-lived memory.
-const MOST: usize = 256;
+const MOST: usize = if cfg!(miri) { 16 } else { 256 };
 
 /// A stream on which the memory is used.
 struct Use<S> {

@@ -93,7 +93,8 @@ fn valid_layouts_are_accepted() {
         check::<DLManagedTensorVersioned>(&case, range.clone());
         check::<DLManagedTensor>(&case, range.clone());
         // F5: NULL strides mean contiguous in every minor version.
-        for minor in [0, 1, 2, 3, 77] {
+        let minors: &[u32] = if cfg!(miri) { &[77] } else { &[0, 1, 2, 3, 77] };
+        for &minor in minors {
             case.version = Version::new(1, minor);
             check::<DLManagedTensorVersioned>(&case, range.clone());
         }
