@@ -1,5 +1,7 @@
 //! Running programs: their output goes to a log, their last line to the terminal.
 
+mod queue;
+
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::path::PathBuf;
@@ -10,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::Outcome;
 use crate::checkout::Checkout;
+pub(crate) use queue::Job;
 
 /// The interval between progress messages on a terminal.
 const TICK: Duration = Duration::from_millis(250);
@@ -128,13 +131,7 @@ impl Stage {
         let cannot =
             |error: std::io::Error| format!("`{program}` does not start ({error}); install it.");
 
-        let (reader, writer) = std::io::pipe().map_err(cannot)?;
-        let second_writer = writer.try_clone().map_err(cannot)?;
-        let spawned = command.stdin(Stdio::null()).stdout(writer).stderr(second_writer).spawn();
-        // The command still holds the writing ends, which must close with the child.
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = spawned.map_err(cannot)?;
-
+        let (mut child, reader) = queue::start(command).map_err(cannot)?;
         let (sender, lines) = mpsc::channel();
         let reading = thread::spawn(move || {
             let mut reader = BufReader::new(reader);
@@ -173,6 +170,11 @@ impl Stage {
             }
             self.show_progress(&last);
         }
+        self.clear_progress();
+    }
+
+    /// Removes the progress line of a terminal.
+    fn clear_progress(&self) {
         if self.live {
             print!("\r\x1b[K");
             flush();

@@ -6,7 +6,7 @@ use crate::Outcome;
 use crate::contribute::rust_tests::SELECTION;
 use crate::contribute::test::Context;
 use crate::report::{Ending, missing};
-use crate::run::{Stage, answer_of, cargo_of};
+use crate::run::{Job, Stage, answer_of, cargo_of};
 
 pub(crate) const TOOLCHAIN: &str = "nightly";
 
@@ -81,12 +81,16 @@ const TREE: &str = "-Zmiri-tree-borrows";
 /// All tests except doc tests, each of which would start an interpreter of its own.
 const ALL_TESTS: &[&str] = &["--lib", "--tests"];
 
+/// Test programs that take longest under Miri, which begin first: a long one that began last
+/// would leave the other processors idle.
+const LONGEST: &[&str] = &["import", "devices", "exchange", "faults"];
+
 /// Runs all tests under the older aliasing model (Stacked Borrows).
 pub(crate) fn stacked_borrows(context: &Context, stage: &mut Stage) -> Ending {
     if let Err(reason) = install(stage) {
         return missing("miri", reason);
     }
-    Ok(stage.run(&mut miri(context, STRICT, ALL_TESTS))?)
+    Ok(all_tests(context, stage, STRICT)?)
 }
 
 /// The newer model, on all tests, and on some with several seeds.
@@ -95,8 +99,48 @@ pub(crate) fn tree_borrows(context: &Context, stage: &mut Stage) -> Ending {
         return missing("miri", reason);
     }
     let flags = format!("{STRICT} {TREE}");
-    stage.run(&mut miri(context, &flags, ALL_TESTS))?;
+    all_tests(context, stage, &flags)?;
     Ok(stage.run(&mut with_seeds(context, &flags, SEEDS))?)
+}
+
+/// Builds all tests, and runs a test program on each processor: Miri interprets a program on
+/// one, whatever threads the program starts.
+fn all_tests(context: &Context, stage: &mut Stage, flags: &str) -> Outcome {
+    let before = stage.log_length()?;
+    stage.run(miri(context, flags, ALL_TESTS).arg("--no-run"))?;
+    let programs = programs(&stage.logged_since(before));
+    if programs.is_empty() {
+        return Err("cargo built no test.".to_owned());
+    }
+    let jobs = programs.into_iter().map(|name| {
+        let tests = if name == LIBRARIES { name.clone() } else { format!("--test={name}") };
+        Job { command: miri(context, flags, &[&tests]), name }
+    });
+    stage.run_all(jobs.collect())
+}
+
+/// The unit tests of all libraries.
+const LIBRARIES: &str = "--lib";
+
+/// The test programs that `cargo test --no-run` names, each once, the longest first.
+fn programs(output: &str) -> Vec<String> {
+    let mut names: Vec<String> = output.lines().filter_map(program).collect();
+    names.sort_by_key(|name| {
+        let rank = LONGEST.iter().position(|long| long == name).unwrap_or(LONGEST.len());
+        (rank, name.clone())
+    });
+    names.dedup();
+    names
+}
+
+/// The name in a line `Executable tests/import.rs (target/debug/deps/import-0123456789abcdef)`.
+fn program(line: &str) -> Option<String> {
+    let (source, path) = line.trim_start().strip_prefix("Executable ")?.split_once(" (")?;
+    if source.starts_with("unittests ") {
+        return Some(LIBRARIES.to_owned());
+    }
+    let (name, _hash) = path.rsplit(['/', '\\']).next()?.rsplit_once('-')?;
+    Some(name.to_owned())
 }
 
 /// Runs the tests with threads under both aliasing models, with many more seeds than `cargo
@@ -155,7 +199,28 @@ pub(crate) fn install(stage: &mut Stage) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::CONCURRENT;
+    use super::{CONCURRENT, LIBRARIES, LONGEST, programs};
+
+    #[test]
+    fn programs_are_named_once_and_the_longest_begin() {
+        let output = "   Compiling dlpack-tests v0.1.0\n\
+            \x20 Executable unittests src/lib.rs (target/debug/deps/dlpack_traits-21a6)\n\
+            \x20 Executable unittests src/lib.rs (target/debug/deps/new_device-b276)\n\
+            \x20 Executable tests/abi.rs (target/debug/deps/abi-00e0)\n\
+            \x20 Executable tests/devices/main.rs (target/debug/deps/devices-46e8)\n\
+            \x20 Executable tests/import.rs (target/debug/deps/import-5060)\n";
+        assert_eq!(programs(output), ["import", "devices", LIBRARIES, "abi"]);
+        assert_eq!(programs("error: no test"), Vec::<String>::new());
+    }
+
+    /// A program that was renamed must be renamed in the list.
+    #[test]
+    fn the_longest_programs_exist() {
+        let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rust");
+        for name in LONGEST {
+            assert!(tests.join(format!("{name}.rs")).exists(), "{name}");
+        }
+    }
 
     /// A new test that starts threads must be added to the list above.
     #[test]
