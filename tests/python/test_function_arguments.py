@@ -86,7 +86,7 @@ def test_an_element_may_have_dimensions_of_its_own():
         (lambda: floats(2, 3).astype("f8"), TypeError, "expected float32, got float64"),
         (lambda: floats(2, 3).astype("f8"), TypeError, r"astype\('float32'\)"),
         (lambda: floats(3), ValueError, r"expected 2 dimensions, got 1 of shape \(3,\)"),
-        (lambda: [[1.0]], TypeError, r"`list`.*numpy\.asarray\(x\)"),
+        (lambda: [[1.0]], TypeError, r"`list`.*numpy\.asarray\(x, 'float32'\)"),
         (lambda: None, TypeError, "`NoneType`"),
         (lambda: 1.0, TypeError, "`float`"),
         (lambda: floats(2, 3).astype(">f4"), BufferError, "native byte order"),

@@ -33,9 +33,9 @@ pub use elements::Elements;
 pub use elements_mut::ElementsMut;
 pub use from_dims::FromDims;
 pub use from_tensor::{FromElements, ImportStorage};
-#[cfg(feature = "pyo3")]
-pub(crate) use import_error::cast;
 pub use import_error::{ImportError, MetadataField, Mismatch, MismatchKind};
+#[cfg(feature = "pyo3")]
+pub(crate) use import_error::{cast, is_of_numpy};
 pub use import_trait::{Copies, DLPackImport};
 pub use imported::ImportedTensor;
 pub use imported_slice::ImportedSlice;

@@ -191,6 +191,12 @@ pub(crate) fn cast(needed: &[DataType]) -> impl fmt::Display {
     Cast(needed.first().copied())
 }
 
+/// Whether NumPy has this type, under the same name.
+#[cfg(feature = "pyo3")]
+pub(crate) fn is_of_numpy(dtype: DataType) -> bool {
+    NUMPY.contains(&dtype)
+}
+
 /// The types that have the same name in NumPy (`astype`) and in PyTorch.
 const NUMPY: [DataType; 14] = [
     DataType::I8,

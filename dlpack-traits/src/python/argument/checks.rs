@@ -10,42 +10,56 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::fixed_rank::ANY_RANK;
+use crate::dtype::DataType;
 use crate::error::Error;
-use crate::import::{ImportError, ImportedElement, ImportedTensor, cast};
+use crate::import::{ImportError, ImportedElement, ImportedTensor, cast, is_of_numpy};
 use crate::python::convert::quietly;
 use crate::python::import::from_dlpack::from_dlpack;
 use crate::strides;
 
-/// Imports an argument.
+/// Imports an argument, for elements of the type `dtype` if it is known.
 ///
 /// # Errors
 ///
 /// `TypeError` if the object is not a tensor; otherwise those of [`from_dlpack`].
 #[inline]
-pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<ImportedTensor> {
-    from_dlpack(object).map_err(|error| not_a_tensor(object, error))
+pub(super) fn import(
+    object: &Bound<'_, PyAny>,
+    dtype: Option<DataType>,
+) -> PyResult<ImportedTensor> {
+    from_dlpack(object).map_err(|error| not_a_tensor(object, dtype, error))
 }
 
 /// Converts the `AttributeError` of an object without `__dlpack__` to a `TypeError`.
 /// Returns every other error unchanged: one that Python code raised has a traceback, and
 /// one about another object names that object.
 #[cold]
-fn not_a_tensor(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+fn not_a_tensor(object: &Bound<'_, PyAny>, dtype: Option<DataType>, error: PyErr) -> PyErr {
+    let py = object.py();
+    if !has_no_protocol(object, &error) {
+        return error;
+    }
+    let mut text = error.value(py).to_string();
+    if let Some(dtype) = dtype.filter(|dtype| is_of_numpy(*dtype)) {
+        text = text.replace("numpy.asarray(x)", &format!("numpy.asarray(x, '{dtype}')"));
+    }
+    quietly::<()>(py, Err(error));
+    PyTypeError::new_err(text)
+}
+
+/// Whether an import failed because the object does not implement the DLPack protocol.
+#[cold]
+pub(super) fn has_no_protocol(object: &Bound<'_, PyAny>, error: &PyErr) -> bool {
     let py = object.py();
     if !error.get_type(py).is(py.get_type::<PyAttributeError>()) || error.traceback(py).is_some() {
-        return error;
+        return false;
     }
     let value = error.value(py);
     let of = quietly(py, value.getattr(intern!(py, "obj")));
     let name = value.getattr(intern!(py, "name")).and_then(|name| name.extract());
     let name: Option<alloc::string::String> = quietly(py, name);
     let is_missing = matches!(name.as_deref(), Some("__dlpack__" | "__dlpack_device__"));
-    if !is_missing || !of.is_some_and(|of| of.is(object)) {
-        return error;
-    }
-    let instead = PyTypeError::new_err(value.to_string());
-    quietly::<()>(py, Err(error));
-    instead
+    is_missing && of.is_some_and(|of| of.is(object))
 }
 
 /// Checks dtype, device and number of dimensions of an argument.

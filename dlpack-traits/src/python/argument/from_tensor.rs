@@ -41,7 +41,7 @@ impl<'py, T: DLPackImport> FromPyObject<'_, 'py> for FromTensor<T> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let tensor = checks::import(&object)?;
+        let tensor = checks::import(&object, None)?;
         Ok(Self(T::from_dlpack(tensor)?))
     }
 }

@@ -1,11 +1,13 @@
 //! Function arguments: arrays that are checked when the function is called.
 
 mod checks;
+mod convert;
 mod fixed_rank;
 mod from_tensor;
 mod tensor;
 mod tensor_mut;
 
+pub use convert::{Convert, Convertible};
 pub use fixed_rank::ANY_RANK;
 pub use from_tensor::FromTensor;
 pub use tensor::PyTensor;

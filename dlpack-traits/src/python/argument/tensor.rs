@@ -43,6 +43,7 @@ use crate::import::{AnyElement, Elements, ImportedElement, ImportedTensor};
 /// | `PyTensor<'_>` | every array in host memory |
 /// | `Option<PyTensor<'_, f32>>` | an array or `None` |
 /// | `Vec<PyTensor<'_, f32>>` | a list or tuple of arrays, and `*args` |
+/// | [`Convert<PyTensor<'_, f32>>`](super::Convert) | lists, numbers and other dtypes too, which are copied |
 ///
 /// If `T` is a struct that derives [`Element`](crate::Element) over an array, such as a
 /// pixel over `[u8; 3]`, `N` does not count the last dimensions, which are those of an
@@ -77,9 +78,17 @@ impl<'py, T: ImportedElement, const N: usize> FromPyObject<'_, 'py> for PyTensor
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let tensor = checks::import(&object)?;
+        let tensor = checks::import(&object, T::DTYPE)?;
         checks::check::<T>(&tensor, N)?;
-        Ok(Self { tensor, object: object.to_owned().unbind(), checked: PhantomData })
+        Ok(Self::new(tensor, object.to_owned().unbind()))
+    }
+}
+
+impl<T, const N: usize> PyTensor<'_, T, N> {
+    /// Wraps a checked tensor.
+    #[inline]
+    pub(super) const fn new(tensor: ImportedTensor, object: Py<PyAny>) -> Self {
+        Self { tensor, object, checked: PhantomData }
     }
 }
 

@@ -48,7 +48,7 @@ impl<'py, T: ImportedElement, const N: usize> FromPyObject<'_, 'py> for PyTensor
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let tensor = checks::import(&object)?;
+        let tensor = checks::import(&object, T::DTYPE)?;
         checks::check::<T>(&tensor, N)?;
         checks::check_writable(&tensor)?;
         Ok(Self { tensor, object: object.to_owned().unbind(), checked: PhantomData })

@@ -2,7 +2,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes converted arguments by value")]
 
-use dlpack_traits::python::{FromTensor, PyTensor, PyTensorMut};
+use dlpack_traits::python::{Convert, FromTensor, PyTensor, PyTensorMut};
 use dlpack_traits::{AnyElement, DLPackImport, DataType, Element, ImportedStorage};
 use pyo3::prelude::*;
 
@@ -34,6 +34,24 @@ fn any_sum(x: PyTensor<'_, AnyElement, 2>) -> PyResult<f64> {
 fn facts(x: PyTensor<'_>) -> (String, String, Vec<i64>, Vec<i64>) {
     let (dtype, device) = (x.dtype().to_string(), x.device().to_string());
     (dtype, device, x.shape().to_vec(), x.strides().to_vec())
+}
+
+/// The elements of what can be converted to a `float32` array, and the object.
+#[pyfunction]
+fn convert_floats(x: Convert<PyTensor<'_, f32>>) -> PyResult<(Vec<f32>, PyTensor<'_, f32>)> {
+    Ok((x.elements().to_vec()?, x.0))
+}
+
+/// The same for integers, and for a number of dimensions.
+#[pyfunction]
+fn convert_bytes(x: Convert<PyTensor<'_, u8, 1>>) -> PyResult<Vec<u16>> {
+    Ok(x.elements().to_vec()?.into_iter().map(u16::from).collect())
+}
+
+/// The dtype and the shape of what can be converted to an array.
+#[pyfunction]
+fn convert_any(x: Convert<PyTensor<'_>>) -> (String, Vec<i64>) {
+    (x.dtype().to_string(), x.shape().to_vec())
 }
 
 /// A pixel.
@@ -165,6 +183,9 @@ pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     arguments.add_function(wrap_pyfunction!(floats, m)?)?;
     arguments.add_function(wrap_pyfunction!(any_sum, m)?)?;
     arguments.add_function(wrap_pyfunction!(facts, m)?)?;
+    arguments.add_function(wrap_pyfunction!(convert_floats, m)?)?;
+    arguments.add_function(wrap_pyfunction!(convert_bytes, m)?)?;
+    arguments.add_function(wrap_pyfunction!(convert_any, m)?)?;
     arguments.add_function(wrap_pyfunction!(pixels, m)?)?;
     arguments.add_function(wrap_pyfunction!(count_true, m)?)?;
     arguments.add_function(wrap_pyfunction!(detached_sum, m)?)?;
