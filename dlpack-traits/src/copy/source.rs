@@ -96,29 +96,33 @@ impl<'a> Source<'a> {
     /// in the span is not read.
     #[inline(always)]
     pub(super) fn read_small<const RUN: usize>(&self, row: Row, to: &mut [u8]) {
-        let Some(to) = row.part(RUN, to) else { return };
-        let Some(from) = self.span.runs(row, RUN) else { return };
-        // The access is matched outside of the loop.
+        // In each inlined copy the access is a constant, so it is matched outside of the loop.
+        // An access that permits less is read in the same way.
         match self.access {
-            Access::Frozen | Access::Exclusive => each_run::<RUN>(row, from, to, |from| {
-                // SAFETY: by `runs` the run lies in the span, which may be read, and no one
-                // writes it, or only this borrower. An array of bytes is always aligned.
-                unsafe { from.cast::<[u8; RUN]>().read() }
-            }),
-            Access::Shared | Access::SharedReadOnly => each_run::<RUN>(row, from, to, |from| {
-                // SAFETY: 1. The run lies in the span, by `runs`, and shared memory may be
-                // read and written. 2. By the obligations of a shared loan.
-                let run = unsafe { byte_atomic::load::<[u8; RUN]>(from) };
-                // SAFETY: lent bytes are initialised.
-                unsafe { run.assume_init() }
-            }),
-            Access::ForeignReadOnly => each_run::<RUN>(row, from, to, |from| {
-                // SAFETY: 1. The run lies in the span, by `runs`. 2. By the obligations of a
-                // shared loan.
-                let run = unsafe { byte_atomic::load_read_only::<[u8; RUN]>(from) };
-                // SAFETY: lent bytes are initialised.
-                unsafe { run.assume_init() }
-            }),
+            Access::Frozen | Access::Exclusive => {
+                Self { access: Access::Frozen, ..*self }.read_each::<RUN>(row, to);
+            }
+            Access::Shared | Access::SharedReadOnly => {
+                Self { access: Access::SharedReadOnly, ..*self }.read_each::<RUN>(row, to);
+            }
+            Access::ForeignReadOnly => {
+                Self { access: Access::ForeignReadOnly, ..*self }.read_each::<RUN>(row, to);
+            }
+        }
+    }
+
+    /// As [`read_small`](Self::read_small), with a match on the access for each run.
+    #[inline(always)]
+    fn read_each<const RUN: usize>(&self, row: Row, to: &mut [u8]) {
+        let Some(to) = row.part(RUN, to) else { return };
+        let Some(mut from) = self.span.runs(row, RUN) else { return };
+        for part in to.chunks_exact_mut(RUN) {
+            // SAFETY: 1. The run lies in the span, by `runs`.
+            let run = unsafe { self.access.load::<[u8; RUN]>(from) };
+            // SAFETY: lent bytes are initialised.
+            part.copy_from_slice(&unsafe { run.assume_init() });
+            // After the last run this address is not used.
+            from = from.wrapping_offset(row.step);
         }
     }
 
@@ -134,21 +138,6 @@ impl<'a> Source<'a> {
             // After the last run this address is not used.
             from = from.wrapping_offset(row.step);
         }
-    }
-}
-
-/// Copies each run of a row by `load`.
-#[inline(always)]
-fn each_run<const RUN: usize>(
-    row: Row,
-    mut from: *mut u8,
-    to: &mut [u8],
-    load: impl Fn(*mut u8) -> [u8; RUN],
-) {
-    for part in to.chunks_exact_mut(RUN) {
-        part.copy_from_slice(&load(from));
-        // After the last run this address is not used.
-        from = from.wrapping_offset(row.step);
     }
 }
 

@@ -1,14 +1,16 @@
 //! Copies of imported elements, in a given order.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::ImportedTensor;
+use crate::copy::Source;
 use crate::describe::{Order, stored_bits};
 use crate::dtype::DataType;
 use crate::element::Readable;
 use crate::error::Error;
 use crate::flags::Flags;
-use crate::strides::{self, MAX_NDIM, Walk};
+use crate::strides::MAX_NDIM;
 
 /// Copies all elements, contiguously in the given order. A `T` of `u8` copies the bytes of
 /// elements of any type; any other `T` must be the type of the elements.
@@ -30,7 +32,7 @@ pub(crate) fn copy_elements<T: Readable>(
         }
         let typed = tensor.typed::<T>()?;
         let (shape, strides) = (typed.shape, typed.strides);
-        let place = Place { shape, strides, step: typed.step, size: size_of::<T>() };
+        let place = Place { shape, strides, step: typed.step.unsigned_abs(), size: size_of::<T>() };
         copy(tensor, order, &place, typed.len)?
     };
     let elements = bytes.chunks_exact(size_of::<T>());
@@ -66,8 +68,7 @@ fn copy_bytes(tensor: &ImportedTensor, order: Order) -> Result<Vec<u8>, Error> {
         return copy(tensor, Order::RowMajor, &place, end.unsigned_abs());
     }
     let size = usize::try_from(bits >> 3).map_err(|_| Error::SizeOverflow)?;
-    let step = isize::try_from(size).map_err(|_| Error::SizeOverflow)?;
-    let place = Place { shape: tensor.shape(), strides: tensor.strides(), step, size };
+    let place = Place { shape: tensor.shape(), strides: tensor.strides(), step: size, size };
     // All elements together have at most `isize::MAX` bytes.
     copy(tensor, order, &place, usize::try_from(tensor.numel()).unwrap_or(0))
 }
@@ -77,7 +78,7 @@ struct Place<'a> {
     shape: &'a [i64],
     strides: &'a [i64],
     /// Bytes per unit of stride.
-    step: isize,
+    step: usize,
     /// Bytes per element.
     size: usize,
 }
@@ -90,8 +91,11 @@ fn copy(
     place: &Place<'_>,
     len: usize,
 ) -> Result<Vec<u8>, Error> {
-    let first = tensor.data_ptr().cast_mut();
-    let access = tensor.access();
+    let Range { start, end } = tensor.byte_range();
+    // SAFETY: 1. By 4 of `ImportedTensor::from_raw` these bytes are initialised, and alive as
+    // long as the handle, which is borrowed. This crate lent them with this access, or 5 of
+    // `from_raw` guarantees the same.
+    let source = unsafe { Source::new(tensor.data_ptr().cast_mut(), start, end, tensor.access()) };
     let (mut shape, mut strides) = ([0; MAX_NDIM], [0; MAX_NDIM]);
     let (shape, strides) = match order {
         Order::RowMajor => (place.shape, place.strides),
@@ -102,26 +106,7 @@ fn copy(
     };
     let mut copy = room(len, place.size)?;
     copy.resize(len.saturating_mul(place.size), 0);
-    let together = usize::try_from(place.step) == Ok(place.size);
-    if len != 0 && together && strides::is_row_major(shape, strides) {
-        // SAFETY: 1. By 4 of `ImportedTensor::from_raw` the elements are initialised, and alive
-        // as long as the handle, which is borrowed; they are contiguous from the first one
-        // on. This crate lent them with this access, or 5 of `from_raw` guarantees the
-        // same. 2. `copy` is a local vector with room for all their bytes.
-        unsafe { access.copy(first, copy.as_mut_ptr(), copy.len()) };
-        return Ok(copy);
-    }
-    let mut walk = Walk::new(shape, strides);
-    for to in copy.chunks_exact_mut(place.size) {
-        // A position inside of the extent fits, and so does its offset in bytes.
-        let position = isize::try_from(walk.position()).unwrap_or(0);
-        walk.advance();
-        let from = first.wrapping_offset(position.wrapping_mul(place.step));
-        // SAFETY: 1. The walk visits indices inside of the shape. By 4 of
-        // `ImportedTensor::from_raw` their elements are part of one allocation. 2. `to` is
-        // uniquely borrowed, and has its size.
-        unsafe { access.copy(from, to.as_mut_ptr(), to.len()) };
-    }
+    source.copy((shape, strides), place.step, place.size, &mut copy);
     Ok(copy)
 }
 
