@@ -7,6 +7,7 @@ use pyo3::exceptions::{
     PyBufferError, PyException, PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError,
     PyTypeError, PyValueError,
 };
+use pyo3::ffi::PyObject;
 use pyo3::prelude::*;
 use pyo3::{Borrowed, intern};
 
@@ -99,6 +100,20 @@ pub(super) fn panicked() -> PyErr {
 pub(super) unsafe fn attached<'py>() -> Python<'py> {
     // SAFETY: by 1.
     unsafe { Python::assume_attached() }
+}
+
+/// Returns the object of a call from Python.
+///
+/// # Safety
+///
+/// 1. As for [`attached`].
+/// 2. `object` is alive for `'a`.
+#[inline(always)]
+pub(super) unsafe fn attached_object<'a, 'py>(object: *mut PyObject) -> Borrowed<'a, 'py, PyAny> {
+    // SAFETY: 1. Guaranteed by our caller's 1.
+    let py = unsafe { attached() };
+    // SAFETY: guaranteed by our caller's 2.
+    unsafe { Borrowed::from_ptr(py, object) }
 }
 
 /// Runs a closure attached to the interpreter, and catches its panic. Returns `None` if

@@ -6,14 +6,14 @@ use alloc::format;
 use core::ptr;
 
 use pyo3::exceptions::PyTypeError;
-use pyo3::ffi as py_ffi;
 use pyo3::prelude::*;
+use pyo3::{Borrowed, ffi as py_ffi};
 
 use crate::backend::Backends;
 use crate::error::Error;
 use crate::exchange::TableError;
 use crate::panic::catch_panic;
-use crate::python::convert::{self, Keywords, attached};
+use crate::python::convert::{self, Keywords, attached_object};
 use crate::python::export::arguments::Arguments;
 use crate::python::export::common_calls;
 use crate::python::export::method_def::finish;
@@ -35,8 +35,9 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
     names: *mut py_ffi::PyObject,
     class: &'static Class,
 ) -> *mut py_ffi::PyObject {
-    // SAFETY: by 1 this thread is attached.
-    let py: Python<'static> = unsafe { attached() };
+    // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
+    let object: Borrowed<'_, 'static, PyAny> = unsafe { attached_object(object) };
+    let py = object.py();
     // SAFETY: 1. Guaranteed by our caller's 1.
     let arguments = unsafe { Arguments::new(arguments, positional, names) };
     let method = move || {
@@ -44,8 +45,7 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
         let mut instead = Instead::Other;
         if let (Some(kind), false) = (plain, B::HAS_STREAMS) {
             let (stream, mut refused) = (StreamArg::unspecified(), None);
-            // SAFETY: 1. By 1 the object is alive, and this thread is attached.
-            let shared = unsafe { (class.share_or)(object, kind, stream, &mut refused) };
+            let shared = (class.share_or)(object, kind, stream, &mut refused);
             if let Some(tensor) = shared {
                 let mut not_in_legacy = None;
                 let capsule = encapsulate(py, tensor, kind, &mut not_in_legacy);
@@ -62,8 +62,7 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
             }
         }
         let call = Call { object, arguments, class };
-        // SAFETY: 1 (the arguments of a method call): guaranteed by our caller's 1.
-        unsafe { otherwise::<B>(py, call, plain, instead) }.unwrap_or_else(|error| raise(py, error))
+        otherwise::<B>(py, call, plain, instead).unwrap_or_else(|error| raise(py, error))
     };
     // The closure returns a pointer, which stays in a register; a `PyResult` would not.
     catch_panic(method).unwrap_or_else(|| raise(py, convert::panicked()))
@@ -72,7 +71,7 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
 /// The arguments of a call of `__dlpack__`.
 #[derive(Clone, Copy)]
 struct Call<'a> {
-    object: *mut py_ffi::PyObject,
+    object: Borrowed<'a, 'static, PyAny>,
     arguments: Arguments<'a>,
     class: &'static Class,
 }
@@ -89,13 +88,9 @@ enum Instead {
 
 /// The slow path of `__dlpack__`: for consumers that request more than a capsule of some
 /// version, and for objects that the fast path cannot export.
-///
-/// # Safety
-///
-/// 1. As for [`dlpack`].
 #[cold]
 #[inline(never)]
-unsafe fn otherwise<B: Backends>(
+fn otherwise<B: Backends>(
     py: Python<'static>,
     call: Call<'_>,
     kind: Option<Capsule>,
@@ -104,8 +99,7 @@ unsafe fn otherwise<B: Backends>(
     if let Instead::Refused(fault) = instead {
         return Err(fault.into());
     }
-    // SAFETY: 1. By 1 the object is alive, and this thread is attached.
-    let object = unsafe { (call.class.borrow)(call.object) }?;
+    let object = (call.class.borrow)(call.object)?;
     let (plan, stream) = if let Some(kind) = kind {
         (Plan::of_common_call(kind), StreamArg::unspecified())
     } else {
@@ -137,11 +131,11 @@ pub(in crate::python) unsafe extern "C" fn dlpack_device(
     object: *mut py_ffi::PyObject,
     class: &'static Class,
 ) -> *mut py_ffi::PyObject {
-    // SAFETY: by 1 this thread is attached.
-    let py: Python<'static> = unsafe { attached() };
+    // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
+    let object: Borrowed<'_, 'static, PyAny> = unsafe { attached_object(object) };
+    let py = object.py();
     finish(py, || {
-        // SAFETY: 1. By 1 the object is alive, and this thread is attached.
-        let object = unsafe { (class.borrow)(object) }?;
+        let object = (class.borrow)(object)?;
         let device = object.value().device()?;
         let pair = (device.device_type().0, device.device_id()).into_pyobject(py)?;
         Ok(pair.into_ptr())

@@ -3,13 +3,12 @@
 
 use core::mem::MaybeUninit;
 
+use pyo3::Borrowed;
 use pyo3::prelude::*;
-use pyo3::{Borrowed, ffi};
 
 use crate::error::Error;
 use crate::exchange::{TableError, refuse};
 use crate::managed::RawManaged;
-use crate::python::convert::attached;
 use crate::python::export::erased::DynExport;
 use crate::python::export::export_class::ExportClass;
 use crate::python::export::protocol::Capsule;
@@ -21,15 +20,15 @@ use crate::stream::StreamArg;
 /// `value` and `drop` take the address of a reference of the type for which this was made.
 pub(in crate::python) struct Class {
     /// [`Object::borrow`].
-    pub(in crate::python) borrow: unsafe fn(*mut ffi::PyObject) -> PyResult<Object>,
+    pub(in crate::python) borrow: fn(Borrowed<'_, 'static, PyAny>) -> PyResult<Object>,
     /// [`share_or`].
     pub(in crate::python) share_or: ShareOr,
     pub(in crate::python) value: for<'a> unsafe fn(&'a Reference) -> &'a dyn DynExport,
     pub(in crate::python) drop: unsafe fn(*mut Reference),
 }
 
-type ShareOr = unsafe fn(
-    *mut ffi::PyObject,
+type ShareOr = fn(
+    Borrowed<'_, 'static, PyAny>,
     Capsule,
     StreamArg<'_>,
     &mut Option<TableError<PyErr>>,
@@ -43,7 +42,7 @@ impl Class {
                 borrow: Object::borrow::<T>,
                 share_or: share_or::<T>,
                 value: value::<T>,
-                drop: drop_reference::<T>,
+                drop: drop_reference::<PyRef<'static, T>>,
             }
         }
     }
@@ -61,38 +60,30 @@ pub(in crate::python) type Reference = MaybeUninit<*const ()>;
 impl Object {
     /// Erases the type of a reference.
     pub(in crate::python) fn new<T: ExportClass>(object: PyRef<'static, T>) -> Self {
-        const {
-            assert!(size_of::<PyRef<'_, T>>() <= size_of::<Reference>());
-            assert!(align_of::<PyRef<'_, T>>() <= align_of::<Reference>());
-        }
-        let mut reference = Reference::uninit();
-        // SAFETY: by the assertions it has the size and alignment of a `PyRef`.
-        unsafe { reference.as_mut_ptr().cast::<PyRef<'static, T>>().write(object) };
-        Self { reference, class: Class::of::<T>() }
+        // SAFETY: 1. The functions of this class take a `PyRef` of `T`.
+        unsafe { Self::of_reference(object, Class::of::<T>()) }
     }
 
-    /// Takes a reference of another type than `PyRef`.
+    /// Erases the type of a reference to an object.
     ///
     /// # Safety
     ///
-    /// 1. `class` was made for the type of this reference, which is owned. The value to which
-    ///    it leads stays at its address, and is not borrowed mutably, until it is dropped.
-    pub(in crate::python) unsafe fn from_parts(
-        reference: Reference,
-        class: &'static Class,
-    ) -> Self {
+    /// 1. `value` and `drop` of `class` take the address of an `R`. The value to which it
+    ///    leads stays at its address, and is not borrowed mutably, until the `R` is dropped.
+    pub(in crate::python) unsafe fn of_reference<R>(object: R, class: &'static Class) -> Self {
+        const {
+            assert!(size_of::<R>() <= size_of::<Reference>());
+            assert!(align_of::<R>() <= align_of::<Reference>());
+        }
+        let mut reference = Reference::uninit();
+        // SAFETY: by the assertions there is room for it.
+        unsafe { reference.as_mut_ptr().cast::<R>().write(object) };
         Self { reference, class }
     }
 
     /// Calls [`borrow`], and erases the type.
-    ///
-    /// # Safety
-    ///
-    /// 1. As for [`borrow`].
-    unsafe fn borrow<T: ExportClass>(object: *mut ffi::PyObject) -> PyResult<Self> {
-        // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our
-        // caller's 1.
-        Ok(Self::new(unsafe { borrow::<T>(object) }?))
+    fn borrow<T: ExportClass>(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Self> {
+        Ok(Self::new(borrow::<T>(object)?))
     }
 
     #[inline]
@@ -121,26 +112,18 @@ unsafe fn value<T: ExportClass>(reference: &Reference) -> &dyn DynExport {
 
 /// # Safety
 ///
-/// 1. A `PyRef<'static, T>` was written there, and is not used again.
-unsafe fn drop_reference<T: ExportClass>(reference: *mut Reference) {
-    // SAFETY: by 1 it is an initialised `PyRef`, and it is not used again.
-    unsafe { reference.cast::<PyRef<'static, T>>().drop_in_place() }
+/// 1. An `R` was written there, and is not used again.
+pub(in crate::python) unsafe fn drop_reference<R>(reference: *mut Reference) {
+    // SAFETY: by 1 it is an initialised `R`, and it is not used again.
+    unsafe { reference.cast::<R>().drop_in_place() }
 }
 
-/// Borrows the Rust value of an object of the class, or of a subclass.
-///
-/// # Safety
-///
-/// 1. `object` is alive, and the calling thread attached.
+/// Borrows the Rust value of an object of the class, or of a subclass. A result that
+/// outlives the call from Python is put into an `Object`, which is dropped attached.
 #[inline(always)]
-pub(in crate::python) unsafe fn borrow<T: ExportClass>(
-    object: *mut ffi::PyObject,
+pub(in crate::python) fn borrow<T: ExportClass>(
+    object: Borrowed<'_, 'static, PyAny>,
 ) -> PyResult<PyRef<'static, T>> {
-    // SAFETY: by 1 this thread is attached. A reference that outlives the call is put
-    // into an `Object`, which is dropped attached.
-    let py: Python<'static> = unsafe { attached() };
-    // SAFETY: by 1 the object is alive during this function.
-    let object = unsafe { Borrowed::from_ptr(py, object) };
     Ok(object.extract::<PyRef<'static, T>>()?)
 }
 
@@ -150,20 +133,14 @@ pub(in crate::python) unsafe fn borrow<T: ExportClass>(
 /// The struct is always the versioned one, also for a consumer of the legacy struct. A
 /// read-only storage, which the legacy struct has no flag for, is rejected before the
 /// reference count is incremented.
-///
-/// # Safety
-///
-/// 1. As for [`borrow`].
 #[inline(never)]
-pub(in crate::python) unsafe fn share_or<T: ExportClass>(
-    object: *mut ffi::PyObject,
+pub(in crate::python) fn share_or<T: ExportClass>(
+    object: Borrowed<'_, 'static, PyAny>,
     kind: Capsule,
     consumer: StreamArg<'_>,
     refused: &mut Option<TableError<PyErr>>,
 ) -> Option<RawManaged> {
-    // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our caller's
-    // 1.
-    let object = match unsafe { borrow::<T>(object) } {
+    let object = match borrow::<T>(object) {
         Ok(object) => object,
         Err(error) => {
             refuse(refused, TableError::Host(error));

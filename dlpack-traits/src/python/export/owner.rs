@@ -3,7 +3,7 @@
 use core::fmt;
 use core::mem::ManuallyDrop;
 
-use pyo3::{PyErr, ffi};
+use pyo3::{Borrowed, PyAny, PyErr, ffi};
 
 use crate::describe::{Describe, Description};
 use crate::error::Error;
@@ -90,24 +90,18 @@ impl fmt::Debug for PyOwner {
 
 /// Exports the tensor of an object with the Python object as the owner, if
 /// [`Class::share_or`] stored `NotShareable`.
-///
-/// # Safety
-///
-/// 1. As for [`Class::borrow`], of an object of that class.
 #[cold]
 #[inline(never)]
-pub(in crate::python) unsafe fn own_or(
+pub(in crate::python) fn own_or(
     class: &'static Class,
-    object: *mut ffi::PyObject,
+    object: Borrowed<'_, 'static, PyAny>,
     consumer: StreamArg<'_>,
     refused: &mut Option<TableError<PyErr>>,
 ) -> Option<RawManaged> {
     if !matches!(refused, Some(TableError::Tensor(Error::NotShareable))) {
         return None;
     }
-    // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our caller's
-    // 1.
-    let object = unsafe { (class.borrow)(object) }.map_err(TableError::Host);
+    let object = (class.borrow)(object).map_err(TableError::Host);
     let owned = object.and_then(|object| Ok(into_managed(PyOwner::new(object), consumer)?));
     owned.map(RawManaged::from).map_err(|fault| refuse(refused, fault)).ok()
 }

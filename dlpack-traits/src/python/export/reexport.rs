@@ -11,10 +11,10 @@ use core::mem::offset_of;
 use core::ptr;
 
 use pyo3::exceptions::PyTypeError;
-use pyo3::ffi as py_ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
+use pyo3::{Borrowed, ffi as py_ffi};
 
 use crate::backend::Cpu;
 use crate::exchange::{TableError, refuse};
@@ -27,7 +27,7 @@ use crate::python::export::erased::DynExport;
 use crate::python::export::method_def::{
     FastcallWithKeywords, METH_FASTCALL, MethodDef, NoArguments,
 };
-use crate::python::export::object::{Class, Object, Reference, share_as};
+use crate::python::export::object::{Class, Object, Reference, drop_reference, share_as};
 use crate::python::export::protocol::Capsule;
 use crate::python::interpreter::pending_exception::SavedError;
 use crate::stream::StreamArg;
@@ -38,20 +38,20 @@ pub(in crate::python) fn offer(
     py: Python<'_>,
     tensor: ImportedStorage,
 ) -> PyResult<Bound<'_, PyAny>> {
-    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let class = CLASS.get_or_try_init(py, || create_class(py))?.bind(py);
     let tensor = Box::new(tensor);
     // SAFETY: this thread is attached, and the class is alive.
     let object = unsafe { py_ffi::PyType_GenericAlloc(class.as_type_ptr(), 0) };
     // SAFETY: the result is a new reference, or NULL with an exception set.
     let object = unsafe { Bound::from_owned_ptr_or_err(py, object) }?;
-    let offered = object.as_ptr().cast::<Offered>();
-    // SAFETY: the object is of this type, and no one else has a reference to it.
-    let field = unsafe { &raw mut (*offered).tensor };
-    // SAFETY: as above; the allocation is zeroed, so no value is overwritten.
-    unsafe { field.write(Some(tensor)) };
+    // SAFETY: the object is of this type, and no one else has a reference to it. The
+    // allocation is zeroed, so no value is overwritten.
+    unsafe { field_of(object.as_ptr()).write(Some(tensor)) };
     Ok(object)
 }
+
+/// The type of the objects.
+static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// An object of the type. Zero bytes in the field are `None`: Python allocates objects
 /// with such bytes.
@@ -161,10 +161,9 @@ unsafe extern "C" fn dealloc(object: *mut py_ffi::PyObject) {
     // SAFETY: 1. By 1 this thread is attached.
     let py: Python<'_> = unsafe { attached() };
     let pending = SavedError::set_aside(py);
-    // SAFETY: by 1 the object is of this type, and no one else has a reference to it.
-    let field = unsafe { &raw mut (*object.cast::<Offered>()).tensor };
-    // SAFETY: as above. A deleter catches the panics of an owner.
-    unsafe { field.drop_in_place() };
+    // SAFETY: by 1 the object is of this type, and no one else has a reference to it. A
+    // deleter catches the panics of an owner.
+    unsafe { field_of(object).drop_in_place() };
     pending.restore(py);
     // SAFETY: by 1 the object is alive.
     let class = unsafe { py_ffi::Py_TYPE(object) };
@@ -175,50 +174,44 @@ unsafe extern "C" fn dealloc(object: *mut py_ffi::PyObject) {
 }
 
 /// The functions of the type.
-static OFFERED: Class = Class { borrow, share_or, value, drop: drop_reference };
+static OFFERED: Class =
+    Class { borrow, share_or, value, drop: drop_reference::<Bound<'static, PyAny>> };
+
+/// The address of the field of an object of the type.
+fn field_of(object: *mut py_ffi::PyObject) -> *mut Option<Box<ImportedStorage>> {
+    object.wrapping_byte_add(offset_of!(Offered, tensor)).cast()
+}
 
 /// Returns the tensor of an object.
-///
-/// # Safety
-///
-/// 1. `object` is of the type, and alive for `'a`.
-unsafe fn tensor_of<'a>(object: *mut py_ffi::PyObject) -> PyResult<&'a ImportedStorage> {
-    // SAFETY: by 1 the object has this layout.
-    let field = unsafe { &raw const (*object.cast::<Offered>()).tensor };
-    // SAFETY: by 1 the field is alive for `'a`, and only `dealloc` changes it.
-    let tensor = unsafe { &*field };
+fn tensor_of<'a>(object: Borrowed<'a, '_, PyAny>) -> PyResult<&'a ImportedStorage> {
+    let class = CLASS.get(object.py());
+    let tensor = if class.is_some_and(|class| object.get_type_ptr().cast() == class.as_ptr()) {
+        // SAFETY: the object is of the type. It is alive for `'a`, and only `dealloc`
+        // changes the field.
+        unsafe { &*field_of(object.as_ptr()) }.as_deref()
+    } else {
+        None
+    };
     // Python before 3.10 creates objects of a type that disallows it.
-    tensor.as_deref().ok_or_else(|| PyTypeError::new_err("the object has no tensor"))
+    tensor.ok_or_else(|| PyTypeError::new_err("the object has no tensor"))
 }
 
 /// Takes a reference to an object: [`Class::borrow`].
-///
-/// # Safety
-///
-/// 1. `object` is of the type, and alive; this thread is attached.
-unsafe fn borrow(object: *mut py_ffi::PyObject) -> PyResult<Object> {
-    // SAFETY: 1 (the object is of the type, and alive): guaranteed by our caller's 1.
-    unsafe { tensor_of(object) }?;
-    // SAFETY: by 1 the object is alive, and this thread is attached.
-    unsafe { py_ffi::Py_INCREF(object) };
-    // SAFETY: 1. The reference was just taken; the tensor is in a box that the object
-    // keeps, and is never borrowed mutably before the object is freed.
-    Ok(unsafe { Object::from_parts(Reference::new(object.cast_const().cast()), &OFFERED) })
+fn borrow(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Object> {
+    tensor_of(object)?;
+    // SAFETY: 1. The functions of `OFFERED` take a `Bound`. The tensor is in a box that the
+    // object keeps, and is never borrowed mutably before the object is freed.
+    Ok(unsafe { Object::of_reference(object.to_owned(), &OFFERED) })
 }
 
 /// Exports the tensor of an object: [`Class::share_or`].
-///
-/// # Safety
-///
-/// 1. As for [`borrow`].
-unsafe fn share_or(
-    object: *mut py_ffi::PyObject,
+fn share_or(
+    object: Borrowed<'_, 'static, PyAny>,
     kind: Capsule,
     consumer: StreamArg<'_>,
     refused: &mut Option<TableError<PyErr>>,
 ) -> Option<RawManaged> {
-    // SAFETY: 1 (the object is of the type, and alive): guaranteed by our caller's 1.
-    match unsafe { tensor_of(object) } {
+    match tensor_of(object) {
         Ok(tensor) => share_as(tensor, kind, consumer, refused),
         Err(error) => {
             refuse(refused, TableError::Host(error));
@@ -229,24 +222,12 @@ unsafe fn share_or(
 
 /// # Safety
 ///
-/// 1. `reference` is one that [`borrow`] took, and not dropped.
+/// 1. `reference` contains the `Bound` that [`borrow`] took, which was not dropped.
 unsafe fn value(reference: &Reference) -> &dyn DynExport {
     // SAFETY: by 1 it is initialised.
-    let object = unsafe { reference.as_ptr().cast::<*mut py_ffi::PyObject>().read() };
-    // SAFETY: 1. By 1 it owns a reference to an object of the type.
-    match unsafe { tensor_of(object) } {
+    let object = unsafe { &*reference.as_ptr().cast::<Bound<'static, PyAny>>() };
+    match tensor_of(object.as_borrowed()) {
         Ok(tensor) => tensor,
         Err(_) => unreachable!("`borrow` has found the tensor"),
     }
-}
-
-/// # Safety
-///
-/// 1. `reference` is one that [`borrow`] took, and is not used again; this thread is
-///    attached.
-unsafe fn drop_reference(reference: *mut Reference) {
-    // SAFETY: by 1 it is initialised.
-    let object = unsafe { reference.cast::<*mut py_ffi::PyObject>().read() };
-    // SAFETY: by 1 the reference is owned, and this thread is attached.
-    unsafe { py_ffi::Py_DECREF(object) };
 }

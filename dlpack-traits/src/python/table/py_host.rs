@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::exchange::{ObjectHost, TableError, Wrap};
 use crate::export::{into_managed, share_managed};
 use crate::managed::{ManagedTensor, RawManaged};
-use crate::python::convert::{self, attached, panicked};
+use crate::python::convert::{self, attached, attached_object, panicked};
 use crate::python::export::export_class::ExportClass;
 use crate::python::export::object::{Class, Object, borrow, share_or};
 use crate::python::export::owner::{PyOwner, own_or};
@@ -29,21 +29,6 @@ use crate::stream::StreamArg;
 /// see [`ClassBuilder::read_only_views`](crate::python::ClassBuilder::read_only_views).
 #[derive(Debug)]
 pub struct PyHost<const READ_ONLY_VIEWS: bool = false>(());
-
-/// Calls a closure with the Rust value of an object.
-///
-/// # Safety
-///
-/// 1. As for [`ObjectHost::with`].
-#[inline]
-unsafe fn with<T: ExportClass, R>(
-    object: *mut c_void,
-    run: impl FnOnce(&T) -> Result<R, TableError<PyErr>>,
-) -> Result<R, TableError<PyErr>> {
-    // SAFETY: 1. By 1 the object is alive, and this thread is attached.
-    let object = unsafe { borrow::<T>(object.cast()) }.map_err(TableError::Host)?;
-    run(&object)
-}
 
 /// Returns whether PyO3 never borrows the value of an object by `&mut`.
 fn is_frozen<T: PyClass>() -> bool {
@@ -64,9 +49,9 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
         object: *mut c_void,
         run: impl FnOnce(&T) -> Result<R, TableError<PyErr>>,
     ) -> Result<R, TableError<PyErr>> {
-        // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our
-        // caller's 1.
-        unsafe { with(object, run) }
+        // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
+        let object = unsafe { attached_object(object.cast()) };
+        run(&*borrow::<T>(object).map_err(TableError::Host)?)
     }
 
     #[inline]
@@ -82,12 +67,13 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
         }
         // SAFETY: 1 (`object` is alive, this thread is attached): guaranteed by our
         // caller's 1.
-        unsafe { with(object, run) }
+        unsafe { <Self as ObjectHost<T>>::with(object, run) }
     }
 
     unsafe fn export(object: *mut c_void) -> Result<ManagedTensor, TableError<PyErr>> {
-        // SAFETY: 1. By 1 the object is alive, and this thread is attached.
-        let object = unsafe { borrow::<T>(object.cast()) }.map_err(TableError::Host)?;
+        // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
+        let object = unsafe { attached_object(object.cast()) };
+        let object = borrow::<T>(object).map_err(TableError::Host)?;
         let stream = StreamArg::work_stream();
         match share_managed::<T>(&object, stream) {
             // The storage cannot be shared, so the Python object becomes the owner.
@@ -103,14 +89,14 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
         object: *mut c_void,
         refused: &mut Option<TableError<PyErr>>,
     ) -> Option<RawManaged> {
-        let (object, stream) = (object.cast(), StreamArg::work_stream());
-        // SAFETY: 1. By 1 the object is alive, and this thread is attached.
-        let shared = unsafe { share_or::<T>(object, Capsule::Versioned, stream, refused) };
+        // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
+        let object = unsafe { attached_object(object.cast()) };
+        let stream = StreamArg::work_stream();
+        let shared = share_or::<T>(object, Capsule::Versioned, stream, refused);
         if shared.is_some() {
             return shared;
         }
-        // SAFETY: 1. As above.
-        unsafe { own_or(Class::of::<T>(), object, stream, refused) }
+        own_or(Class::of::<T>(), object, stream, refused)
     }
 
     unsafe fn raise(fault: TableError<PyErr>) {
