@@ -254,7 +254,7 @@ def test_the_list():
         (["numpy:"], "name the importer as module:function"),
         (["numpy.from_dlpack"], "did you mean numpy:from_dlpack?"),
         (["broken_importers:NUMBER"], "is of type `int`, which cannot be called"),
-        (["numpy:from_dlpack", "--seconds", "0"], "no time in which a case can end"),
+        (["numpy:from_dlpack", "--seconds", "0"], "not a time in which a case can end"),
         (["no_such_module:f"], "ModuleNotFoundError"),
         (["numpy:no_such_function"], "AttributeError"),
         (["numpy:from_dlpack", "--only", "no such case"], "no case has"),
