@@ -264,3 +264,68 @@ def test_nothing_is_left(kind):
     ours = InUsm(4, kind, INDEX)
     check_leaks(lambda: dpt.from_dlpack(ours))
     check_leaks(lambda: InUsm.take(ours))
+
+
+AXPY = """
+__kernel void axpy(float a, __global const float* x, __global const float* y,
+                   __global float* out) {
+    size_t i = get_global_id(0);
+    out[i] = a * x[i] + y[i];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def axpy():
+    """A kernel on the queue of the arrays of dpnp, which has no order."""
+    from dlpack_testing import sycl_axpy
+    from dpctl import program
+
+    library = os.path.join(os.path.dirname(dpctl.__file__), "libDPCTLSyclInterface.so")
+    queue = dpt.zeros(1, dtype="float32").sycl_queue
+    built = program.create_program_from_source(queue, AXPY)
+    kernel = built.get_sycl_kernel("axpy")
+
+    def call(a, x, y, keep=built):
+        return sycl_axpy(library, kernel.addressof_ref(), a, x, y)
+
+    return call
+
+
+@pytest.mark.skipif(not COMPUTES, reason="dpnp computes on device 0 only")
+def test_a_kernel_takes_and_returns_their_arrays(axpy):
+    """A kernel in Rust, between kernels of dpnp, on their queue."""
+    dpnp = require("dpnp")
+    x = dpnp.arange(1 << 16, dtype="float32")
+    out = axpy(2.0, x * 3, dpnp.ones(1 << 16, dtype="float32"))
+    assert type(out) is dpnp.ndarray
+    assert out.sycl_device == x.sycl_device and out.usm_type == "device"
+    doubled = dpnp.asnumpy(out + out)
+    assert (doubled == 2 * (6 * numpy.arange(1 << 16, dtype="float32") + 1)).all()
+
+
+@pytest.mark.skipif(not COMPUTES, reason="dpnp computes on device 0 only")
+def test_a_kernel_waits_for_their_pending_work(axpy):
+    """The array is written by copies that are enqueued on its queue."""
+    zeros = dpt.zeros(COUNT, dtype="float32")
+    queue = zeros.sycl_queue
+    fives = made(numpy.full(COUNT, 5, dtype="float32"), "device", queue)
+    ones = made(numpy.ones(16, dtype="float32"), "device", queue)
+    queue.wait()
+    keep_busy(queue, zeros.usm_data, fives.usm_data, fives.usm_data)
+    out = axpy(2.0, zeros[:16], ones)
+    assert dpt.asnumpy(out).tolist() == [11] * 16
+
+
+@pytest.mark.skipif(not COMPUTES, reason="dpnp computes on device 0 only")
+def test_arguments_of_a_kernel(axpy):
+    """Another dtype, another rank, and host memory."""
+    x = dpt.ones(4, dtype="float32")
+    for wrong, error, words in [
+        (dpt.ones(4, dtype="int32"), TypeError, "expected float32, got int32"),
+        (dpt.ones((2, 2), dtype="float32"), ValueError, "expected 1 dimension, got 2"),
+        (numpy.ones(4, dtype="float32"), ValueError, "expected memory of oneapi"),
+    ]:
+        with pytest.raises(error, match=words):
+            axpy(1.0, x, wrong)
+    check_leaks(lambda: axpy(1.0, x, x))

@@ -5,6 +5,7 @@ No library of Python takes tensors of OpenCL by the standard; tvm-ffi carries th
 
 import importlib.util
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -175,3 +176,66 @@ def test_nothing_is_left(buffer, queue):
         InClBuffer.take(capsule, queue.int_ptr)
 
     check_leaks(there_and_back)
+
+
+AXPY = """
+__kernel void axpy(float a, __global const float* x, ulong x_begin, __global const float* y,
+                   ulong y_begin, __global float* out) {
+    size_t i = get_global_id(0);
+    out[i] = a * x[x_begin + i] + y[y_begin + i];
+}
+"""
+
+
+@pytest.fixture
+def axpy(cl, context):
+    """A kernel of the buffers' context."""
+    from dlpack_testing import cl_axpy
+
+    libraries = Path(importlib.util.find_spec("pyopencl").origin).parent / ".libs"
+    library = str(next(libraries.glob("libOpenCL-*")))
+    kernel = cl.Program(context, AXPY).build().axpy
+    return lambda a, x, y: cl_axpy(library, kernel.int_ptr, a, x, y)
+
+
+def test_a_kernel_runs_on_the_callers_queue(cl, context, buffer, queue, axpy):
+    """A kernel in Rust on tensors that tvm-ffi carries, on a queue of pyopencl. It does not
+    overtake pending work."""
+    from dlpack_testing import EnteredCl, InClBuffer
+
+    numpy, tvm_ffi = require("numpy"), require("tvm_ffi")
+    gate = cl.UserEvent(context)
+    other = cl.Buffer(context, cl.mem_flags.READ_WRITE, 32)
+    cl.enqueue_copy(queue, other, numpy.ones(8, dtype="float32"))
+    cl.enqueue_barrier(queue, wait_for=[gate])
+    cl.enqueue_fill_buffer(queue, other, numpy.float32(5), 0, 32)
+    entered = EnteredCl(queue.int_ptr)
+    x = tvm_ffi.from_dlpack(InClBuffer(buffer.int_ptr, 8, 0, queue.int_ptr))
+    y = tvm_ffi.from_dlpack(InClBuffer(other.int_ptr, 8, 0, queue.int_ptr))
+    # tvm-ffi passes no stream to the result, so the host waits, without the GIL.
+    opened = cl.command_execution_status.COMPLETE
+    threading.Timer(0.05, gate.set_status, [opened]).start()
+    out = axpy(2.0, x, y)
+    entered.leave()
+    assert isinstance(out, tvm_ffi.Tensor) and out.shape == (6,)
+    del x, y
+    taken = InClBuffer.take(out.__dlpack__(max_version=(1, 3)), queue.int_ptr)
+    assert taken.to_list() == [9, 11, 13, 15, 17, 19]
+
+
+def test_a_kernel_on_a_class_of_ours(buffer, queue, axpy):
+    """Its table names the queue that this thread entered."""
+    from dlpack_testing import EnteredCl, InClBuffer
+
+    ours = InClBuffer(buffer.int_ptr, 0, 0, queue.int_ptr)
+    entered = EnteredCl(queue.int_ptr)
+    try:
+        out = axpy(1.0, ours, ours)
+        assert type(out) is InClBuffer
+        assert out.to_list() == [0, 2, 4, 6, 8, 10, 12, 14]
+        check_leaks(lambda: axpy(1.0, ours, ours))
+    finally:
+        entered.leave()
+    # Without it, the queue is of another context than the buffer.
+    with pytest.raises(BufferError, match="two contexts"):
+        axpy(1.0, ours, ours)

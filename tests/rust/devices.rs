@@ -6,6 +6,7 @@ mod devices {
     mod adopted;
     mod copies;
     mod cpu;
+    mod device_tensor;
     mod failures;
     mod frees;
     mod lost;

@@ -18,6 +18,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use super::append_list::AppendList;
 use super::stream_rules::{HandleLifetime, SyncAction};
 use super::{Backend, Stream, StreamHandle, StreamRules, WorkStream};
+use crate::device::Device;
 use crate::error::Error;
 use crate::stream::{StreamArg, StreamKind};
 
@@ -47,6 +48,22 @@ enum Consumer<'a, S> {
     Elsewhere,
 }
 
+/// As [`order`], for a consumer on a stream that may be kept.
+fn order_on<B: Backend>(
+    ours: &WorkStream<B>,
+    theirs: &WorkStream<B>,
+    remember: impl FnOnce(Consumer<'_, B::Stream>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if B::RULES.number_of(theirs.handle()) == B::RULES.number_of(ours.handle()) {
+        return ours.stream().fence();
+    }
+    theirs.stream().can_follow(ours.stream())?;
+    // `remember` may keep it: 1 of `WorkStream::new`.
+    remember(Consumer::On(theirs.handle(), theirs.stream()))?;
+    let event = ours.stream().record()?;
+    theirs.stream().wait(&event)
+}
+
 /// Synchronizes with the consumer's stream. Before anything is enqueued, `remember` is
 /// called with the consumer's stream, unless that is the producer's own.
 fn order<B: Backend>(
@@ -56,15 +73,7 @@ fn order<B: Backend>(
 ) -> Result<(), Error> {
     let device = ours.device();
     if consumer.kind() == StreamKind::WorkStream {
-        let theirs = WorkStream::<B>::current(device)?;
-        if B::RULES.number_of(theirs.handle()) == B::RULES.number_of(ours.handle()) {
-            return ours.stream().fence();
-        }
-        theirs.stream().can_follow(ours.stream())?;
-        // `remember` may keep it: 1 of `WorkStream::new`.
-        remember(Consumer::On(theirs.handle(), theirs.stream()))?;
-        let event = ours.stream().record()?;
-        return theirs.stream().wait(&event);
+        return order_on::<B>(ours, &WorkStream::current(device)?, remember);
     }
     let decision = B::RULES.decide(device, ours.handle(), consumer.kind())?;
     if StreamRules::may_be_read_at_once(device, consumer.kind()) {
@@ -151,18 +160,40 @@ impl<B: Backend> ConsumerStreams<B> {
         if !B::RULES.has_streams() {
             return consumer.host();
         }
-        order::<B>(ours, consumer, |user| match user {
+        order::<B>(ours, consumer, |user| self.record(ours.device(), &user))
+    }
+
+    /// Synchronizes with a consumer on a stream of this program as [`sync_for`] does, and
+    /// records the stream.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::sync_for`].
+    pub(super) fn order_on(
+        &self,
+        ours: &WorkStream<B>,
+        theirs: &WorkStream<B>,
+    ) -> Result<(), Error> {
+        if !B::RULES.has_streams() {
+            return Ok(());
+        }
+        order_on::<B>(ours, theirs, |user| self.record(ours.device(), &user))
+    }
+
+    /// Records where a consumer uses the memory.
+    fn record(&self, device: Device, user: &Consumer<'_, B::Stream>) -> Result<(), Error> {
+        match *user {
             Consumer::On(handle, stream) if self.remember(handle, stream) => Ok(()),
             _ if B::SYNCHRONIZE_DEVICE.is_some() => {
                 self.elsewhere.store(true, Ordering::Release);
                 Ok(())
             }
-            Consumer::Elsewhere => Err(Error::StreamUntracked { device: ours.device() }),
+            Consumer::Elsewhere => Err(Error::StreamUntracked { device }),
             Consumer::On(..) => {
                 let what = "record of more than 256 streams for one tensor";
-                Err(Error::Unsupported { device: ours.device(), what })
+                Err(Error::Unsupported { device, what })
             }
-        })
+        }
     }
 
     /// Makes `ours` wait for all uses so far on recorded streams: later work on it, such as

@@ -26,6 +26,7 @@ mod consumer_streams;
 mod copy_to_host;
 mod cpu;
 mod deferred_free;
+mod device_tensor;
 mod from_imported;
 #[cfg(any(feature = "cuda", feature = "rocm"))]
 mod gpu;
@@ -69,6 +70,7 @@ pub use check_device::check_device;
 pub use consumer_streams::{ConsumerStreams, sync_for};
 pub use copy_to_host::{copy_on_device, copy_to_host};
 pub use cpu::Cpu;
+pub use device_tensor::DeviceTensor;
 #[cfg(feature = "cuda")]
 pub use gpu::{Cuda, CudaDriver};
 #[cfg(any(feature = "cuda", feature = "rocm"))]

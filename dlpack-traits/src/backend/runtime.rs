@@ -56,6 +56,8 @@ use crate::stream::StreamArg;
 ///    memory, the rules have [`StreamMeaning::Host`](super::StreamMeaning::Host) for a consumer that
 ///    names no stream, or [`StreamRules::may_be_read_at_once`] is true of the device: such
 ///    a consumer may be a library of the host, which reads at once.
+/// 7. The handle of a stream that [`keep_stream`](Self::keep_stream) returned names the
+///    stream, on every thread, for as long as it is kept.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the backend of a device",
     label = "not a `Backend`",
@@ -94,6 +96,25 @@ pub unsafe trait Backend: Sized + 'static {
     ///    [`STREAMS_LAST`](Self::STREAMS_LAST) is false, for as long as the
     ///    result is used.
     unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<Self::Stream, Error>;
+
+    /// Makes a work stream of a handle that another library passed. By default the handle of
+    /// the result is the same. Override this where [`STREAMS_LAST`](Self::STREAMS_LAST) is
+    /// true and a handle may become invalid although the stream exists (7): it may be the
+    /// address of an object that refers to the stream.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`borrow_stream`](Self::borrow_stream).
+    ///
+    /// # Safety
+    ///
+    /// 1. `handle` names a stream of `device` on every thread, and is alive during the call;
+    ///    where [`STREAMS_LAST`](Self::STREAMS_LAST) is false, for as long as the result, its
+    ///    stream, or a clone of either lives.
+    unsafe fn keep_stream(device: Device, handle: StreamHandle) -> Result<WorkStream<Self>, Error> {
+        // SAFETY: 1. By our caller's 1, and 7 of `Backend` where streams last.
+        unsafe { WorkStream::borrow(device, handle) }
+    }
 
     /// How to read the numbers that consumers pass as `stream`.
     const RULES: StreamRules = StreamRules::HANDLES;

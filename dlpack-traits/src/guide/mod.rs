@@ -12,6 +12,7 @@
 //! | release the GIL meanwhile | [`release_gil`] |
 //! | raise errors that say what to do | [`errors`] |
 //! | export generic tensors, in the style of burn and candle | [`generic_tensors`] |
+//! | launch a kernel of a device on the caller's stream | [`device_functions`] |
 //! | import tensors | [`import`] |
 //! | use the C exchange API, for example to launch kernels | [`exchange_table`] |
 //! | export memory of a device | [`new_device`] |
@@ -50,6 +51,9 @@ pub mod errors {}
 
 #[doc = include_str!("generic_tensors.md")]
 pub mod generic_tensors {}
+
+#[doc = include_str!("device_functions.md")]
+pub mod device_functions {}
 
 #[doc = include_str!("import.md")]
 pub mod import {}

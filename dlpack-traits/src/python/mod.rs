@@ -127,7 +127,9 @@ mod table;
 #[cfg(feature = "pyo3")]
 pub use crate::exchange::{Importable, NotImportable};
 #[cfg(feature = "pyo3")]
-pub use argument::{ANY_RANK, Convert, Convertible, FromTensor, PyTensor, PyTensorMut};
+pub use argument::{
+    ANY_RANK, Convert, Convertible, FromTensor, PyDeviceTensor, PyTensor, PyTensorMut,
+};
 #[cfg(feature = "pyo3")]
 pub use export::builder::{ClassBuilder, Importing, class};
 #[cfg(feature = "pyo3")]

@@ -3,6 +3,7 @@ host, and the exchange table. `cargo xtask test` runs this file on the simulator
 `tests/devices/simulator`, in a process of its own. Gates hold work back, so that no test
 depends on timing: a consumer that does not wait reads the old value."""
 
+import contextlib
 import ctypes
 import faulthandler
 import gc
@@ -435,3 +436,117 @@ def test_the_script_for_a_gpu_as_far_as_it_goes(monkeypatch):
     checks = evidence.Checks(testing, None, None)
     for check in ("stream_0", "pinned_and_managed", "dropped_on_a_foreign_thread"):
         assert evidence.outcome(getattr(checks, check))[0] == "passed", check
+
+
+# Functions with kernels on the caller's stream.
+
+
+class Methods:
+    """A producer of another library: without an exchange table."""
+
+    def __init__(self, tensor):
+        self.tensor, self.streams = tensor, []
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, **keywords):
+        self.streams.append(keywords["stream"])
+        return self.tensor.__dlpack__(**keywords)
+
+
+@contextlib.contextmanager
+def on_stream(gpu, stream):
+    """This thread works on the stream."""
+    entered = gpu.entered(stream)
+    try:
+        yield
+    finally:
+        entered.leave()
+
+
+def test_a_kernel_runs_on_the_callers_stream(gpu):
+    """The function neither waits for pending work nor overtakes it, and so does the library
+    that gets the result."""
+    tvm_ffi = require("tvm_ffi")
+    with Consumer(gpu) as caller, Pending(gpu) as pending:
+        with on_stream(gpu, caller.stream):
+            theirs = tvm_ffi.from_dlpack(pending.tensor)
+            copy = gpu.copied(theirs)
+        assert isinstance(copy, tvm_ffi.Tensor) and copy.shape == (vendors.COUNT,)
+        caller.enqueue(Tensor(copy.__dlpack__()).data)
+        assert not pending.gate.opened.is_set()
+        pending.gate.open()
+        assert caller.result() == {7.0}
+        del theirs, copy
+
+
+def test_an_argument_is_written_in_place(gpu):
+    """`out` is ready on another stream than `x`: it waits for the kernel, which waits for
+    it."""
+    with Consumer(gpu, 0) as reader, Consumer(gpu) as caller, Pending(gpu) as pending:
+        out = gpu.made(vendors.COUNT)
+        with on_stream(gpu, caller.stream):
+            theirs = require("tvm_ffi").from_dlpack(pending.tensor)
+            assert gpu.overwrite(theirs, out) is out
+            exported = out.__dlpack__(stream=caller.stream, **VERSIONED)
+        with on_stream(gpu, caller.stream):
+            caller.enqueue(out.data_ptr)
+        del exported
+        pending.gate.open()
+        assert caller.result() == {7.0}
+        reader.enqueue(out.data_ptr)
+        assert reader.result() == {7.0}
+        del theirs, out
+
+
+def test_the_stream_of_an_argument(gpu):
+    """That of the table of its class, which is the one that this thread entered; without a
+    table, the producer receives it."""
+    tensor, stream = gpu.made(4), gpu.stream()
+    default = {"cuda": 1, "rocm": 0}[gpu.name]
+    producer = Methods(tensor)
+    assert gpu.stream_of_argument(tensor) == gpu.stream_of_argument(producer) == 0
+    entered = gpu.entered(stream)
+    try:
+        assert gpu.stream_of_argument(tensor) == stream
+        assert gpu.stream_of_argument(producer) == stream
+    finally:
+        entered.leave()
+    assert producer.streams == [default, stream]
+    del tensor, producer
+    gc.collect()
+    gpu.destroy(stream)
+
+
+def test_arguments_of_other_types(gpu):
+    """Memory of the host, another rank, a capsule, and no array."""
+    tensor = gpu.made(4)
+    numpy = require("numpy")
+    host = numpy.zeros(4, dtype="float32")
+    for argument, error, words in [
+        (host, ValueError, f"expected memory of {gpu.name}, got memory on cpu"),
+        (Methods(host), ValueError, f"expected memory of {gpu.name}"),
+        (tensor.__dlpack__(**VERSIONED), TypeError, "got a capsule"),
+        ([1.0], TypeError, "`list`, which is not a tensor"),
+    ]:
+        with pytest.raises(error, match=words):
+            gpu.copied(argument)
+
+
+def test_a_kernel_argument_is_released_in_order(gpu):
+    """The caller drops its tensor while the kernel waits: the copy reads live memory."""
+    with Consumer(gpu) as caller:
+        gate, tensor = vendors.Gate(), gpu.made(vendors.COUNT)
+        gpu.fill(tensor.data_ptr, SEVEN, vendors.COUNT, 0)
+        gpu.synchronize(0)
+        with on_stream(gpu, caller.stream):
+            theirs = require("tvm_ffi").from_dlpack(tensor)
+            gpu.hold(caller.stream, gate)
+            copy = gpu.copied(theirs)
+        gate.open_later()
+        del tensor, theirs
+        gc.collect()
+        caller.enqueue(Tensor(copy.__dlpack__()).data)
+        assert caller.result() == {7.0}
+        del copy

@@ -40,6 +40,9 @@ class Cuda:
     made, taken = testing.OnCuda, testing.FromCuda
     entered = testing.EnteredCuda
     attributes = staticmethod(testing.cuda_attributes)
+    stream_of_argument = staticmethod(testing.cuda_stream_of)
+    copied = staticmethod(testing.cuda_copied)
+    overwrite = staticmethod(testing.cuda_overwrite)
     record = "cuEventRecord"
     # What a consumer says, and on which stream it works then.
     defaults = ((None, 0), (1, 0), (2, 2))
@@ -113,6 +116,9 @@ class Rocm:
     made, taken = testing.OnRocm, testing.FromRocm
     entered = testing.EnteredRocm
     attributes = staticmethod(testing.rocm_attributes)
+    stream_of_argument = staticmethod(testing.rocm_stream_of)
+    copied = staticmethod(testing.rocm_copied)
+    overwrite = staticmethod(testing.rocm_overwrite)
     record = "hipEventRecord"
     defaults = ((None, 0), (0, 0))
     refused = (1, 2)

@@ -10,7 +10,10 @@ use tensors::backend::{
 };
 use tensors::{DataType, Device, Error, StreamArg, ffi};
 
-const DEVICE: Device = Device::new(ffi::kDLExtDev, 0);
+pub(super) const DEVICE: Device = Device::new(ffi::kDLExtDev, 0);
+
+/// A queue that records no events.
+pub(super) const FAILS: usize = 9;
 
 thread_local! {
     /// The calls of this thread's streams.
@@ -24,16 +27,16 @@ fn call(call: String) {
 }
 
 /// Returns the calls since the last call of this function.
-fn calls() -> Vec<String> {
+pub(super) fn calls() -> Vec<String> {
     CALLS.take()
 }
 
 /// A queue that is known by several handles: the last two digits are the queue, of
 /// which the first is its context.
 #[derive(Clone, Debug)]
-struct Logged(usize);
+pub(super) struct Logged(usize);
 
-struct Mark(usize);
+pub(super) struct Mark(usize);
 
 // SAFETY: 1. It is a number.
 unsafe impl Event for Mark {}
@@ -43,6 +46,9 @@ unsafe impl Stream for Logged {
     type Event = Mark;
 
     fn record(&self) -> Result<Mark, Error> {
+        if self.0 == FAILS {
+            return Err(Error::Custom("no event"));
+        }
         call(format!("record {}", self.0));
         Ok(Mark(self.0))
     }
@@ -74,7 +80,7 @@ unsafe impl Stream for Logged {
     }
 }
 
-struct Log<const SYNC: bool>;
+pub(super) struct Log<const SYNC: bool>;
 
 // SAFETY: 1. There is one device. 2. and 3. A queue is a number. 4. No work is ever
 // enqueued.
@@ -130,13 +136,18 @@ fn stream_handles_are_not_kept_by_default() {
 }
 
 /// The stream with that handle.
-fn named<const SYNC: bool>(handle: usize) -> WorkStream<Log<SYNC>> {
-    let handle = StreamHandle::from_number(handle);
-    // SAFETY: 1. and 2. It is a number.
-    unsafe { WorkStream::new(DEVICE, handle, Logged(handle.number() % 100)) }
+pub(super) fn named<const SYNC: bool>(handle: usize) -> WorkStream<Log<SYNC>> {
+    named_on(DEVICE, handle)
 }
 
-fn consumer(handle: usize) -> StreamArg<'static> {
+/// The stream with that handle, on a device.
+pub(super) fn named_on<const SYNC: bool>(device: Device, handle: usize) -> WorkStream<Log<SYNC>> {
+    let handle = StreamHandle::from_number(handle);
+    // SAFETY: 1. and 2. It is a number.
+    unsafe { WorkStream::new(device, handle, Logged(handle.number() % 100)) }
+}
+
+pub(super) fn consumer(handle: usize) -> StreamArg<'static> {
     // SAFETY: 1. It is a number.
     unsafe { StreamArg::from_handle(handle) }
 }
@@ -150,7 +161,7 @@ impl Drop for Owner {
     }
 }
 
-fn buffer<const SYNC: bool>(handle: usize, freed: FreeOrder) -> DeviceBuffer<Log<SYNC>> {
+pub(super) fn buffer<const SYNC: bool>(handle: usize, freed: FreeOrder) -> DeviceBuffer<Log<SYNC>> {
     let (data, stream) = (NonNull::dangling(), named(handle));
     // SAFETY: 1. to 5. The buffer has no bytes.
     unsafe { DeviceBuffer::from_raw_parts(data, 0, DataType::U8, stream, Owner, freed) }

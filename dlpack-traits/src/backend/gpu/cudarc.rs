@@ -143,7 +143,7 @@ impl<T> Drop for Owner<T> {
 /// slice or a stream current in most of its functions, destructors included, and does not
 /// restore the previous one. A library that uses another GPU on this thread would then
 /// continue on this GPU.
-fn keep_current(device: Device) -> Result<Current, Error> {
+pub(super) fn keep_current(device: Device) -> Result<Current, Error> {
     // cudarc replaces the context that is pushed here; the guard pops it.
     runtime::<CudaDriver>()?.own.push(device, device.device_id())
 }
@@ -170,7 +170,10 @@ fn pointer(address: u64) -> *mut c_void {
     usize::try_from(address).map_or(ptr::null_mut(), ptr::without_provenance_mut)
 }
 
-fn work_stream(device: Device, stream: &Arc<CudaStream>) -> Result<WorkStream<Cuda>, Error> {
+pub(super) fn work_stream(
+    device: Device,
+    stream: &Arc<CudaStream>,
+) -> Result<WorkStream<Cuda>, Error> {
     let handle = StreamHandle::from_ptr(stream.cu_stream().cast());
     // SAFETY: 1. A stream of cudarc lives as long as its `Arc`, which is kept.
     unsafe { Cuda::stream_kept_by(device, handle, Arc::<CudaStream>::clone(stream)) }

@@ -7,6 +7,8 @@
 mod cuda;
 #[cfg(feature = "cudarc")]
 mod cudarc;
+#[cfg(feature = "cudarc")]
+mod cudarc_borrowed;
 mod current;
 mod memory;
 #[cfg(feature = "rocm")]

@@ -114,7 +114,8 @@ fn work_stream(queue: OneApiQueue) -> WorkStream<OneApi> {
 }
 
 // SAFETY: 1. Both check the device. 2. The rules have no default streams. 3. A borrowed
-// queue is a copy, which holds its own reference. 4. It is not defined.
+// queue is a copy, which holds its own reference. 4. It is not defined. 7. The handle
+// is the address of that copy.
 unsafe impl Backend for OneApi {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLOneAPI];
     const STREAMS_LAST: bool = true;
@@ -133,5 +134,10 @@ unsafe impl Backend for OneApi {
     unsafe fn borrow_stream(device: Device, handle: StreamHandle) -> Result<OneApiQueue, Error> {
         // SAFETY: 1. By our caller's 1.
         unsafe { runtime()?.borrow_queue(device, handle) }
+    }
+
+    unsafe fn keep_stream(device: Device, handle: StreamHandle) -> Result<WorkStream<Self>, Error> {
+        // SAFETY: 1. By our caller's 1.
+        unsafe { Self::work_stream(device, handle) }
     }
 }

@@ -110,7 +110,7 @@ fn work_stream(queue: OpenClQueue) -> WorkStream<OpenCl> {
 }
 
 // SAFETY: 1. Both check the device. 2. The rules have no default streams. 3. A queue is
-// retained. 4. It is not defined.
+// retained. 4. It is not defined. 7. The handle is the queue, which is retained.
 unsafe impl Backend for OpenCl {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLOpenCL];
     const STREAMS_LAST: bool = true;

@@ -107,7 +107,7 @@ fn work_stream(device: Device, known: &'static Known, index: usize) -> WorkStrea
 // SAFETY: 1. Both look up the queue among those of the given device. 2. The rules only turn
 // handles of queues into streams, and these live as long as the process. 3. So do the
 // streams. 4. The streams of a device are the queues that were adopted, and the function
-// waits for all of them.
+// waits for all of them. 7. They live as long as the process.
 unsafe impl Backend for Vulkan {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLVulkan];
     const STREAMS_LAST: bool = true;

@@ -89,7 +89,8 @@ impl WebGpu {
 }
 
 // SAFETY: 1. Both return the one stream of the device. 2. The handle of the queue lives as
-// long as its device, which is kept. 3. So does the stream. 4. All work is on that queue.
+// long as its device, which is kept. 3. So does the stream. 4. All work is on that queue. 7. It
+// lives as long as the process.
 unsafe impl Backend for WebGpu {
     const DEVICE_TYPES: &'static [DLDeviceType] = &[ffi::kDLWebGPU];
     const STREAMS_LAST: bool = true;

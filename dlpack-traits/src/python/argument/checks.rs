@@ -10,6 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::fixed_rank::ANY_RANK;
+use crate::describe::alignment;
 use crate::dtype::DataType;
 use crate::error::Error;
 use crate::import::{ImportError, ImportedElement, ImportedTensor, cast, is_of_numpy};
@@ -34,7 +35,11 @@ pub(super) fn import(
 /// Returns every other error unchanged: one that Python code raised has a traceback, and
 /// one about another object names that object.
 #[cold]
-fn not_a_tensor(object: &Bound<'_, PyAny>, dtype: Option<DataType>, error: PyErr) -> PyErr {
+pub(super) fn not_a_tensor(
+    object: &Bound<'_, PyAny>,
+    dtype: Option<DataType>,
+    error: PyErr,
+) -> PyErr {
     let py = object.py();
     if !has_no_protocol(object, &error) {
         return error;
@@ -79,6 +84,51 @@ pub(super) fn check<T: ImportedElement>(tensor: &ImportedTensor, rank: usize) ->
     if !device.is_host() {
         return Err(rejected(tensor, Error::NotOnHost { device }));
     }
+    check_rank::<T>(tensor, rank)
+}
+
+/// Checks dtype, alignment and number of dimensions of an argument in memory of a device.
+///
+/// # Errors
+///
+/// `TypeError` for another dtype, `ValueError` otherwise.
+pub(super) fn check_on_device<T: ImportedElement>(
+    tensor: &ImportedTensor,
+    rank: usize,
+) -> PyResult<()> {
+    if let Some(asked) = T::DTYPE {
+        let found = tensor.dtype();
+        if asked != found {
+            return Err(rejected(tensor, Error::ElementMismatch { asked, found }));
+        }
+        let outer = outer_shape::<T>(tensor).len();
+        if tensor.shape().get(outer..) != Some(T::AXES) || !is_contiguous(tensor, outer) {
+            return Err(rejected(tensor, Error::AxesMismatch { axes: T::AXES }));
+        }
+        // Kernels load whole elements.
+        let align = alignment(asked).unwrap_or(1);
+        if tensor.device().has_addresses() && tensor.data_ptr().addr() & align.wrapping_sub(1) != 0
+        {
+            return Err(ImportError::Tensor(Error::Misaligned { dtype: asked, align }).into());
+        }
+    }
+    check_rank::<T>(tensor, rank)
+}
+
+/// Whether the axes from `first` on are contiguous in row-major order.
+fn is_contiguous(tensor: &ImportedTensor, first: usize) -> bool {
+    let axes = tensor.shape().iter().zip(tensor.strides()).skip(first).rev();
+    let mut expected = 1_i64;
+    axes.into_iter().all(|(&dim, &stride)| {
+        let is_expected = dim == 1 || stride == expected;
+        expected = expected.saturating_mul(dim);
+        is_expected
+    })
+}
+
+/// Checks the number of dimensions.
+#[inline]
+fn check_rank<T: ImportedElement>(tensor: &ImportedTensor, rank: usize) -> PyResult<()> {
     if rank == ANY_RANK || rank == outer_shape::<T>(tensor).len() {
         return Ok(());
     }

@@ -2,12 +2,14 @@
 
 mod checks;
 mod convert;
+mod device_tensor;
 mod fixed_rank;
 mod from_tensor;
 mod tensor;
 mod tensor_mut;
 
 pub use convert::{Convert, Convertible};
+pub use device_tensor::PyDeviceTensor;
 pub use fixed_rank::ANY_RANK;
 pub use from_tensor::FromTensor;
 pub use tensor::PyTensor;

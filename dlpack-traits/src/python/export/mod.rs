@@ -21,6 +21,8 @@ pub(in crate::python) mod method_def;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod object;
 #[cfg(feature = "pyo3")]
+pub(in crate::python) mod offer_once;
+#[cfg(feature = "pyo3")]
 pub(in crate::python) mod owner;
 pub(in crate::python) mod protocol;
 #[cfg(feature = "pyo3")]

@@ -117,7 +117,11 @@ pub(in crate::python) fn encapsulate(
 }
 
 /// Calls `run`, detached from the interpreter if it may take long.
-fn waiting<R: Ungil>(py: Python<'_>, does: bool, run: impl FnOnce() -> R + Ungil) -> R {
+pub(in crate::python) fn waiting<R: Ungil>(
+    py: Python<'_>,
+    does: bool,
+    run: impl FnOnce() -> R + Ungil,
+) -> R {
     if does { detached(py, run) } else { run() }
 }
 

@@ -5,6 +5,8 @@ pub(in crate::python) mod allocate;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod call_dlpack;
 #[cfg(feature = "pyo3")]
+pub(in crate::python) mod device_tensor;
+#[cfg(feature = "pyo3")]
 pub(in crate::python) mod from_dlpack;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod from_dlpack_method;

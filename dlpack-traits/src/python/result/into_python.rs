@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use super::library::{LibraryOf, from_dlpack_of_numpy, object_like, offer_to};
+use super::library::{LibraryOf, from_dlpack_of_numpy, object_like, object_on_device, offer_to};
 use crate::export::DLPackExport;
 use crate::import::{ImportedStorage, ImportedTensor};
 
@@ -66,6 +66,9 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// that [`add_class`](crate::python::add_class) registered, is not the array type of a
     /// library. If it does not accept the tensor, the result is a NumPy array.
     ///
+    /// For a [`PyDeviceTensor`](super::PyDeviceTensor) and a tensor on its device, the object
+    /// is ready for work on the stream of the argument.
+    ///
     /// # Errors
     ///
     /// What the library raises, for example for a dtype that it does not have: the result is
@@ -75,7 +78,11 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
         py: Python<'py>,
         like: &L,
     ) -> PyResult<Bound<'py, PyAny>> {
-        object_like(like.object(py), imported(self)?)
+        let device = self.tensor()?.device();
+        match like.stream_on(device) {
+            Some(stream) => object_on_device(like.object(py), self, stream),
+            None => object_like(like.object(py), imported(self)?),
+        }
     }
 }
 

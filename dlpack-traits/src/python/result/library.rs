@@ -1,5 +1,6 @@
 //! Finds the Python library of an argument, and passes tensors to it: [`LibraryOf`].
 
+use alloc::format;
 use core::ptr::NonNull;
 
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
@@ -8,18 +9,22 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
+use crate::backend::Backend;
+use crate::device::Device;
 use crate::exchange::foreign_table::{ForeignTable, Wrap};
 use crate::export::DLPackExport;
 use crate::import::{ImportedStorage, ImportedTensor};
-use crate::python::argument::{PyTensor, PyTensorMut};
+use crate::python::argument::{PyDeviceTensor, PyTensor, PyTensorMut};
 use crate::python::convert::quietly;
+use crate::python::export::offer_once::offer_once;
 use crate::python::export::reexport::offer;
 use crate::python::table::calls;
 use crate::python::table::lookup::peer_of;
 use crate::python::table::to_object::{from_dlpack_of, from_dlpack_of_module};
+use crate::stream::StreamArg;
 
 /// An argument, or a type, whose library makes the result of a function: [`PyTensor`],
-/// [`PyTensorMut`], and every Python object. This trait is sealed.
+/// [`PyTensorMut`], [`PyDeviceTensor`], and every Python object. This trait is sealed.
 pub trait LibraryOf: sealed::HasObject {}
 
 impl<L: sealed::HasObject + ?Sized> LibraryOf for L {}
@@ -27,9 +32,28 @@ impl<L: sealed::HasObject + ?Sized> LibraryOf for L {}
 mod sealed {
     use pyo3::prelude::*;
 
+    use crate::device::Device;
+    use crate::stream::StreamArg;
+
     pub trait HasObject {
         /// The object of the library, or its type.
         fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny>;
+
+        /// The stream on which the library uses tensors on that device, if it is known.
+        fn stream_on(&self, device: Device) -> Option<StreamArg<'_>> {
+            let _ = device;
+            None
+        }
+    }
+}
+
+impl<B: Backend, T, const N: usize> sealed::HasObject for PyDeviceTensor<'_, B, T, N> {
+    fn object<'a, 'py>(&'a self, py: Python<'py>) -> &'a Bound<'py, PyAny> {
+        self.as_object().bind(py)
+    }
+
+    fn stream_on(&self, device: Device) -> Option<StreamArg<'_>> {
+        (device == self.device()).then(|| self.stream().as_arg())
     }
 }
 
@@ -81,6 +105,33 @@ pub(super) fn object_like<'py>(
         Some(from_dlpack) => offer_to(&from_dlpack, tensor),
         None => offer_to(from_dlpack_of_numpy(py)?, tensor),
     }
+}
+
+/// Converts a tensor on a device to an object of the library of `like`, ready for work on
+/// the stream `consumer` of that library.
+pub(super) fn object_on_device<'py, E: DLPackExport + Send + 'static>(
+    like: &Bound<'py, PyAny>,
+    tensor: E,
+    consumer: StreamArg<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = like.py();
+    let class = like.get_type();
+    if let Some(ForeignTable { wrap: Some(wrap), .. }) = peer_of(&class)? {
+        let Some(tensor) = NonNull::new(tensor.into_dlpack_on(consumer)?.into_raw()) else {
+            unreachable!("a managed tensor is not NULL");
+        };
+        // SAFETY: 1. The function is from a table. 2. This crate made the tensor, and gives
+        // it away here.
+        return unsafe { calls::wrap(py, wrap, tensor) };
+    }
+    let Some(from_dlpack) = from_dlpack_like(like, &class)? else {
+        return Err(PyTypeError::new_err(format!(
+            "`{}` has neither an exchange table nor a `from_dlpack`",
+            class.name()?
+        )));
+    };
+    // The library passes its stream to `__dlpack__`.
+    from_dlpack.call1((offer_once(py, tensor)?,))
 }
 
 /// Whether an exception means that a type does not accept a tensor.

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use dlpack_gpu_tests::session::{check, device, session, skipped};
-use dlpack_traits::backend::{Cpu, Cuda, DeviceBuffer, StreamHandle, WorkStream, copy_to_host};
+use dlpack_traits::backend::{
+    Cpu, Cuda, DeviceBuffer, DeviceTensor, FreeOrder, StreamHandle, WorkStream, copy_to_host,
+};
 use dlpack_traits::{DLPackExport, DataType, Device, Error, Storage, StreamArg, Synchronize};
 
 type Outcome = Result<(), Box<dyn AnyError>>;
@@ -237,4 +239,46 @@ fn a_per_thread_stream_has_no_lasting_handle() -> Outcome {
     let refused = DeviceBuffer::<Cuda>::try_from(slice).map(drop);
     assert!(matches!(refused, Err(Error::StreamRefused { stream: Some(2), .. })), "{refused:?}");
     Ok(())
+}
+
+/// A function with types of `cudarc` in and out: a tensor of a producer becomes a view, and
+/// the result a tensor that is ready on the caller's stream.
+#[test]
+fn an_imported_tensor_is_a_view_and_a_slice_is_a_result() -> Outcome {
+    let Some(session) = session() else { return Ok(()) };
+    let stream = CudaContext::new(0)?.new_stream()?;
+    let caller = session.new_stream();
+    let gate = session.hold(caller);
+    // SAFETY: tests keep their streams to their ends.
+    let work =
+        unsafe { WorkStream::<Cuda>::borrow(Device::cuda(0), StreamHandle::from_number(caller)) }?;
+    let data = DeviceBuffer::<Cuda>::zeroed_on(work.clone(), DataType::U32, 16)?;
+    session.fill_on(caller, data.as_ptr().addr(), 7, 16);
+    let imported = Vector { data, shape: [16] }.into_dlpack_on(named(caller))?.import()?;
+    // SAFETY: 1. It was exported for the stream. 2. `DeviceBuffer` frees in its order.
+    let x = unsafe { DeviceTensor::new(imported, work, FreeOrder::StreamOrdered) }?;
+
+    let wrong = x.with_cuda_view::<f32, _>(&stream, |_| ());
+    assert!(matches!(wrong, Err(Error::ElementMismatch { .. })), "{wrong:?}");
+    let copy = x.with_cuda_view::<u32, _>(&stream, |x| stream.clone_dtod(&x))??;
+    x.with_cuda_view_mut::<u32, _>(&stream, |mut x| stream.memset_zeros(&mut x))??;
+    drop(x);
+    let result = Vector { data: copy.try_into()?, shape: [16] }.into_dlpack_on(named(caller))?;
+    let result = result.import()?;
+    // The consumer works on its own stream, and waits neither on the host nor too little.
+    let seen = session.filled(0, 16);
+    // SAFETY: both have as many bytes.
+    check(unsafe { (session.driver.copy_in_order)(seen, result.data_ptr().addr(), 64, caller) });
+    gate.open();
+    assert_eq!(session.read_on(caller, seen, 16), [7; 16]);
+    drop(result);
+    session.free(seen);
+    session.destroy_stream(caller);
+    Ok(())
+}
+
+#[derive(DLPackExport)]
+struct Vector {
+    data: DeviceBuffer<Cuda>,
+    shape: [usize; 1],
 }

@@ -7,6 +7,7 @@ mod classes;
 mod counted;
 mod derived;
 mod device;
+mod device_kernels;
 mod exchange;
 mod faulty;
 mod gpu;
@@ -57,6 +58,7 @@ fn dlpack_testing(m: &Bound<'_, PyModule>) -> PyResult<()> {
     gpu::add_cuda(m)?;
     gpu::add_rocm(m)?;
     derived::add(m)?;
+    device_kernels::add(m)?;
     m.add_class::<capsule::Taken>()?;
     m.add_class::<capsule::Background>()?;
     m.add_class::<capsule::Traversed>()?;

@@ -1,7 +1,12 @@
 //! Tensors in buffers of OpenCL, as a Python class.
 
-use dlpack_traits::backend::{Cpu, DeviceBuffer, OpenCl, StreamHandle, WorkStream, copy_to_host};
-use dlpack_traits::{DLPackExport, DataType, Device, ImportedStorage, ffi, python};
+use dlpack_traits::backend::{
+    Cpu, DeviceBuffer, OpenCl, StreamGuard, StreamHandle, WorkStream, copy_to_host,
+};
+use dlpack_traits::{
+    DLPackExport, DLPackImport, DataType, Device, Error, ImportError, ImportedStorage,
+    ImportedTensor, ffi, python,
+};
 use pyo3::prelude::*;
 
 /// `float32`s in a `cl_mem` that another library made.
@@ -62,6 +67,37 @@ impl InClBuffer {
     }
 }
 
+impl DLPackImport for InClBuffer {
+    fn from_dlpack(tensor: ImportedTensor) -> Result<Self, ImportError> {
+        let device = tensor.device();
+        // SAFETY: 1. A tensor of OpenCL has the handle of a buffer.
+        unsafe { OpenCl::memory(tensor.data_ptr().cast_mut().cast()) }?.holds(&tensor)?;
+        let byte_offset = usize::try_from(tensor.byte_offset()).map_err(|_| Error::SizeOverflow)?;
+        let shape = tensor.shape().to_vec();
+        // SAFETY: 1. The table of the class names the current queue.
+        let data = unsafe {
+            DeviceBuffer::from_foreign(ImportedStorage::new(tensor)?, WorkStream::current(device)?)
+        }?;
+        Ok(Self { data, shape, byte_offset })
+    }
+}
+
+/// This thread works on a queue of the caller's, until it leaves.
+#[pyclass(unsendable, module = "dlpack_testing")]
+pub(crate) struct EnteredCl(Option<StreamGuard>);
+
+#[pymethods]
+impl EnteredCl {
+    #[new]
+    fn new(queue: usize) -> PyResult<Self> {
+        Ok(Self(Some(OpenCl::enter(stream(0, queue)?))))
+    }
+
+    fn leave(&mut self) {
+        self.0 = None;
+    }
+}
+
 /// Loads OpenCL from a file.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 gives it so")]
@@ -77,7 +113,8 @@ fn cl_devices() -> PyResult<usize> {
 }
 
 pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    python::class::<InClBuffer>().backends::<(Cpu, OpenCl)>().add(m)?;
+    m.add_class::<EnteredCl>()?;
+    python::class::<InClBuffer>().importable().backends::<(Cpu, OpenCl)>().add(m)?;
     m.add_function(wrap_pyfunction!(load_opencl, m)?)?;
     m.add_function(wrap_pyfunction!(cl_devices, m)?)
 }

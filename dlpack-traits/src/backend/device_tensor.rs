@@ -1,0 +1,196 @@
+//! Imported memory of a device, for kernels: [`DeviceTensor`].
+//!
+//! The pointer is only available for a named stream, after that stream waits for the work
+//! that fills the memory. An `ImportedTensor` names no stream, so a kernel that is launched
+//! with its pointer can run too early.
+
+use core::fmt;
+use core::mem::ManuallyDrop;
+
+use super::blocking::{run_blocking, synchronize_device};
+use super::{Backend, ConsumerStreams, FreeOrder, Stream, WorkStream};
+use crate::device::Device;
+use crate::dtype::DataType;
+use crate::error::Error;
+use crate::import::ImportedTensor;
+use crate::strides;
+
+/// An imported tensor in memory of a device, with the stream on which it is ready.
+///
+/// A function launches its kernels on [`stream`](Self::stream), or on any other stream of
+/// the backend: [`as_ptr_on`](Self::as_ptr_on) orders the work before it, and the release
+/// of the tensor after it. There is no access from the host.
+///
+/// Launch all work on the tensor before it is dropped. The drop does not wait on the host
+/// if the producer reuses the memory in the order of the stream
+/// ([`FreeOrder::StreamOrdered`]).
+pub struct DeviceTensor<B: Backend> {
+    tensor: ManuallyDrop<ImportedTensor>,
+    stream: WorkStream<B>,
+    /// The other streams on which the tensor is used.
+    uses: ConsumerStreams<B>,
+    freed: FreeOrder,
+}
+
+impl<B: Backend> DeviceTensor<B> {
+    /// Combines an imported tensor with the stream on which it is ready.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceMismatch`] for a stream of another device. The tensor is then released.
+    ///
+    /// # Safety
+    ///
+    /// 1. All work that fills the memory is done, or enqueued on `stream` or ordered before
+    ///    it.
+    /// 2. If `freed` is [`FreeOrder::StreamOrdered`], the producer reuses the memory after
+    ///    the work that is enqueued on `stream` when the tensor is released.
+    pub unsafe fn new(
+        tensor: ImportedTensor,
+        stream: WorkStream<B>,
+        freed: FreeOrder,
+    ) -> Result<Self, Error> {
+        let (device, storage) = (stream.device(), tensor.device());
+        if device != storage {
+            return Err(Error::DeviceMismatch { device, storage });
+        }
+        let (tensor, uses) = (ManuallyDrop::new(tensor), ConsumerStreams::new());
+        let made = Self { tensor, stream, uses, freed };
+        // Work of this program waits for the producer's on a queue without an order too.
+        made.stream.stream().fence()?;
+        Ok(made)
+    }
+
+    /// The stream on which the memory is ready.
+    #[inline]
+    pub fn stream(&self) -> &WorkStream<B> {
+        &self.stream
+    }
+
+    /// The first element, for reads by work that is launched on `stream` after this call.
+    /// NULL if there are no elements. On devices without addresses it is the handle of the
+    /// memory, and [`byte_offset`](Self::byte_offset) says where the elements begin.
+    ///
+    /// If `stream` is another stream than [`stream`](Self::stream), it first waits for the
+    /// work that fills the memory, and the tensor is released after its work.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for a stream that cannot wait for the tensor's;
+    /// [`Error::DeviceMismatch`] for a stream of a device with another number; and those of
+    /// the runtime.
+    pub fn as_ptr_on(&self, stream: &WorkStream<B>) -> Result<*const u8, Error> {
+        let (device, storage) = (stream.device(), self.device());
+        if device.device_id() != storage.device_id() {
+            return Err(Error::DeviceMismatch { device, storage });
+        }
+        // The release makes the tensor's stream wait for this one.
+        self.stream.stream().can_follow(stream.stream())?;
+        self.uses.order_on(&self.stream, stream)?;
+        Ok(self.tensor.data_ptr())
+    }
+
+    /// [`as_ptr_on`](Self::as_ptr_on), for reads and writes. Streams order the accesses
+    /// with those of other owners; there is no Rust reference to the elements.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReadOnly`]; [`Error::Overlapping`] for elements that share memory; and those
+    /// of `as_ptr_on`.
+    pub fn as_mut_ptr_on(&self, stream: &WorkStream<B>) -> Result<*mut u8, Error> {
+        if self.is_read_only() {
+            return Err(Error::ReadOnly);
+        }
+        if strides::may_overlap(self.shape(), self.strides()) {
+            return Err(Error::Overlapping);
+        }
+        self.as_ptr_on(stream).map(<*const u8>::cast_mut)
+    }
+
+    /// Shape, in elements.
+    pub fn shape(&self) -> &[i64] {
+        self.tensor.shape()
+    }
+
+    /// Strides, in elements.
+    pub fn strides(&self) -> &[i64] {
+        self.tensor.strides()
+    }
+
+    /// Number of elements.
+    pub fn numel(&self) -> i64 {
+        self.tensor.numel()
+    }
+
+    /// Type of the elements.
+    pub fn dtype(&self) -> DataType {
+        self.tensor.dtype()
+    }
+
+    /// The device of the memory.
+    pub fn device(&self) -> Device {
+        self.tensor.device()
+    }
+
+    /// Bytes from the handle to the first element, on a device without addresses. Zero on
+    /// other devices, where the pointer includes the offset.
+    pub fn byte_offset(&self) -> u64 {
+        if self.device().has_addresses() { 0 } else { self.tensor.byte_offset() }
+    }
+
+    /// Whether the elements are contiguous in row-major order.
+    pub fn is_row_major(&self) -> bool {
+        self.tensor.is_row_major()
+    }
+
+    /// Whether the producer forbids writes.
+    pub fn is_read_only(&self) -> bool {
+        self.tensor.is_read_only()
+    }
+
+    /// The tensor. It must not give safe code access to the elements: work may be pending.
+    #[cfg(feature = "pyo3")]
+    pub(crate) fn imported(&self) -> &ImportedTensor {
+        &self.tensor
+    }
+
+    /// Orders the release after all work on the tensor.
+    fn order_release(&self) -> Result<(), Error> {
+        self.uses.order_before(&self.stream)?;
+        let device = self.stream.device();
+        if self.uses.elsewhere() {
+            return synchronize_device::<B>(device);
+        }
+        if self.freed == FreeOrder::StreamOrdered || !B::RULES.has_streams() {
+            return Ok(());
+        }
+        if self.stream.stream().is_captured()? {
+            // A wait would invalidate the capture.
+            let what = "wait of the host for a stream that is captured";
+            return Err(Error::Unsupported { device, what });
+        }
+        run_blocking(|| self.stream.synchronize())
+    }
+}
+
+impl<B: Backend> Drop for DeviceTensor<B> {
+    /// Releases the tensor after all work on it. If that order cannot be established, the
+    /// tensor is leaked, because its producer could free memory in use.
+    fn drop(&mut self) {
+        if self.order_release().is_ok() {
+            // SAFETY: the tensor is dropped here only, and not used afterwards.
+            unsafe { ManuallyDrop::drop(&mut self.tensor) }
+        }
+    }
+}
+
+impl<B: Backend> fmt::Debug for DeviceTensor<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceTensor")
+            .field("tensor", &*self.tensor)
+            .field("stream", &self.stream)
+            .field("uses", &self.uses)
+            .field("freed", &self.freed)
+            .finish()
+    }
+}

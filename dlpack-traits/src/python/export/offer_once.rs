@@ -1,0 +1,72 @@
+//! Python objects that give a tensor of a device away in their first export: [`offer_once`].
+
+use alloc::format;
+use alloc::vec::Vec;
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCFunction, PyDict, PyTuple};
+
+use crate::backend::{Backends, Cpu};
+use crate::device::Device;
+use crate::export::{DLPackExport, into_managed};
+use crate::python::convert::{self, Keywords};
+use crate::python::export::protocol::Copy;
+use crate::python::export::to_capsule::{in_capsule, waiting};
+
+/// Makes an object with the two methods of the protocol, for a `from_dlpack` that does not
+/// accept capsules. The export synchronizes with the stream that the consumer passes, which
+/// an imported tensor could not do.
+pub(in crate::python) fn offer_once<E: DLPackExport + Send + 'static>(
+    py: Python<'_>,
+    tensor: E,
+) -> PyResult<Bound<'_, PyAny>> {
+    let device = tensor.tensor()?.device();
+    let tensor = Mutex::new(Some(tensor));
+    let dlpack = move |positional: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>| {
+        if !positional.is_empty() {
+            return Err(PyTypeError::new_err(format!(
+                "__dlpack__() takes no positional arguments ({} given)",
+                positional.len()
+            )));
+        }
+        export(positional.py(), &tensor, device, named)
+    };
+    let kind = (device.device_type().0, device.device_id());
+    let dlpack_device = move |_: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| kind;
+    let object = py.import("types")?.getattr("SimpleNamespace")?.call0()?;
+    let dlpack = PyCFunction::new_closure(py, Some(c"__dlpack__"), None, dlpack)?;
+    object.setattr("__dlpack__", dlpack)?;
+    let dlpack_device =
+        PyCFunction::new_closure(py, Some(c"__dlpack_device__"), None, dlpack_device)?;
+    object.setattr("__dlpack_device__", dlpack_device)?;
+    Ok(object)
+}
+
+/// Exports the tensor, once.
+fn export<E: DLPackExport + Send + 'static>(
+    py: Python<'_>,
+    tensor: &Mutex<Option<E>>,
+    device: Device,
+    named: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Py<PyAny>> {
+    let items = named.map(|named| named.iter().collect::<Vec<_>>()).unwrap_or_default();
+    let mut keywords = Keywords::default();
+    for (name, value) in &items {
+        keywords.set(name, value.as_borrowed())?;
+    }
+    let (request, stream) = convert::request(&keywords)?;
+    let plan = request.decide(|| Ok::<_, PyErr>(device), Cpu::serves)?;
+    if plan.copy == Copy::Always {
+        return Err(PyBufferError::new_err("the tensor is exported without a copy only"));
+    }
+    // No other code runs while the lock is taken.
+    let taken = tensor.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let tensor = taken.ok_or_else(|| PyBufferError::new_err("the tensor was exported already"))?;
+    // The host waits if the consumer passes no stream.
+    let managed = waiting(py, !device.is_host(), || into_managed(tensor, stream))?;
+    let capsule = in_capsule(py, managed, plan.capsule)?;
+    // SAFETY: `capsule` is a new reference, or NULL with an exception set.
+    unsafe { Bound::from_owned_ptr_or_err(py, capsule) }.map(Bound::unbind)
+}

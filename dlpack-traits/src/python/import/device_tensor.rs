@@ -1,0 +1,172 @@
+//! Imports the tensor of a Python object for kernels on a device: [`import_on`].
+
+use alloc::format;
+
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::backend::{Backend, DeviceTensor, FreeOrder, StreamHandle, SyncAction, WorkStream};
+use crate::device::Device;
+use crate::error::Error;
+use crate::exchange::foreign_table::{ForeignTable, Stream};
+use crate::ffi;
+use crate::python::convert::quietly;
+use crate::python::import::call_dlpack::device_of;
+use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
+use crate::python::import::import_options::ImportOptions;
+use crate::python::import::missing_protocol::explained;
+use crate::python::interpreter::detach::free_detached;
+use crate::python::table::calls;
+use crate::python::table::lookup::peer_of;
+use crate::stream::StreamKind;
+
+/// Imports the tensor of an object for work on the current stream of its library.
+///
+/// | the stream is | if |
+/// |---|---|
+/// | that of `current_work_stream` | the type of the object has an exchange table |
+/// | the object's own queue (`sycl_queue`) | it is in memory of SYCL, where data carry their queue |
+/// | the backend's current stream | otherwise; `__dlpack__` receives it |
+///
+/// # Errors
+///
+/// What the object raises; `ValueError` for memory of a device that the backend does not
+/// serve; `TypeError` for a capsule, which was exported for an unknown stream; and those of
+/// the runtime.
+pub(in crate::python) fn import_on<B: Backend>(
+    object: &Bound<'_, PyAny>,
+) -> PyResult<DeviceTensor<B>> {
+    // The release may wait for the device.
+    free_detached();
+    let peer = peer_of(&object.get_type())?;
+    if let Some(ForeignTable { export: Some(export), stream: Some(stream), .. }) = peer {
+        // SAFETY: 1. The function is from the table of this object's type. 2. The library
+        // that made the table is trusted to follow the standard.
+        match unsafe { calls::export(object, export) } {
+            // A complex tensor may stand for its conjugate; a table does not report that.
+            Ok(tensor) if tensor.dtype().code() != ffi::kDLComplex => {
+                let device = served::<B>(tensor.device())?;
+                if let Some(stream) = current_of::<B>(object.py(), stream, device)? {
+                    // SAFETY: 1. The standard: such a tensor is ready on that stream. 2. The
+                    // library frees in the order of its current stream, except for memory
+                    // that the processor reads.
+                    return Ok(unsafe { DeviceTensor::new(tensor, stream, freed(device, true)) }?);
+                }
+            }
+            Ok(_) => {}
+            Err(error) if error.is_instance_of::<PyBufferError>(object.py()) => {
+                quietly::<()>(object.py(), Err(error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    by_methods(object, peer.and_then(|peer| peer.stream))
+}
+
+/// Calls `__dlpack__` with the stream.
+#[cold]
+fn by_methods<B: Backend>(
+    object: &Bound<'_, PyAny>,
+    table: Option<Stream>,
+) -> PyResult<DeviceTensor<B>> {
+    if object.is_exact_instance_of::<PyCapsule>() {
+        return Err(PyTypeError::new_err(
+            "expected an object with `__dlpack__`, got a capsule, which does not state the \
+             stream that it was exported for; pass the object that it was made of",
+        ));
+    }
+    let device = served::<B>(device_of(object).map_err(|error| explained(object, error))?)?;
+    if let Some(stream) = queue_of::<B>(object, device)? {
+        let tensor = from_dlpack(object)?;
+        // SAFETY: 1. The memory is ready for work on the queue of the object.
+        return Ok(unsafe { DeviceTensor::new(tensor, stream, FreeOrder::Immediate) }?);
+    }
+    let named = match table {
+        Some(table) => current_of::<B>(object.py(), table, device)?,
+        None => None,
+    };
+    let stream = match named {
+        Some(stream) => stream,
+        None => B::current_stream(device)?,
+    };
+    let tensor = from_dlpack_with(object, &ImportOptions::new().stream(stream.as_arg()))?;
+    let nameless = B::RULES.decide(device, stream.handle(), StreamKind::Unspecified);
+    let freed = freed(device, !matches!(nameless, Ok(SyncAction::Wait)));
+    // SAFETY: 1. The producer has ordered its work before the stream. 2. On a device with a
+    // default stream, the standard lets a consumer release a tensor before its work is done.
+    Ok(unsafe { DeviceTensor::new(tensor, stream, freed) }?)
+}
+
+/// When a producer may reuse released memory. A host allocator takes no part in the order of
+/// streams.
+fn freed(device: Device, in_order: bool) -> FreeOrder {
+    if in_order && !device.is_read_by_host() {
+        FreeOrder::StreamOrdered
+    } else {
+        FreeOrder::Immediate
+    }
+}
+
+/// Checks that the backend serves the device.
+fn served<B: Backend>(device: Device) -> PyResult<Device> {
+    if B::DEVICE_TYPES.contains(&device.device_type()) {
+        return Ok(device);
+    }
+    let kind = B::DEVICE_TYPES.first().and_then(|&kind| Device::new(kind, 0).kind_name());
+    let kind = kind.unwrap_or("another device");
+    Err(PyValueError::new_err(format!("expected memory of {kind}, got memory on {device}")))
+}
+
+/// The current stream of the library that made the table; `None` if its handle does not name
+/// one stream: NULL where the device has no default stream, or CUDA's per-thread stream.
+fn current_of<B: Backend>(
+    py: Python<'_>,
+    function: Stream,
+    device: Device,
+) -> PyResult<Option<WorkStream<B>>> {
+    // SAFETY: 1. The function is from a table.
+    let handle = StreamHandle::from_ptr(unsafe { calls::stream(py, function, device) }?);
+    let Some(number) = B::RULES.number_of(handle) else {
+        return Ok(Some(B::current_stream(device)?));
+    };
+    match B::RULES.decide(device, handle, StreamKind::Handle(number)) {
+        // SAFETY: 1. The library is trusted that it names a stream of the device, which
+        // exists as long as the memory of tensors that are exchanged for it.
+        Ok(SyncAction::Same) => Ok(Some(unsafe { B::keep_stream(device, handle) }?)),
+        Ok(_) | Err(Error::StreamRefused { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The queue that an array of SYCL carries, a `dpctl.SyclQueue`.
+fn queue_of<B: Backend>(
+    object: &Bound<'_, PyAny>,
+    device: Device,
+) -> PyResult<Option<WorkStream<B>>> {
+    let py = object.py();
+    if device.device_type() != ffi::kDLOneAPI {
+        return Ok(None);
+    }
+    let queue = match object.getattr(intern!(py, "sycl_queue")) {
+        Ok(queue) => queue,
+        Err(error) if error.is_instance_of::<PyAttributeError>(py) => {
+            return Ok(quietly(py, Err(error)));
+        }
+        Err(error) => return Err(error),
+    };
+    // A library with such arrays has imported the module.
+    let modules = py.import("sys")?.getattr("modules")?;
+    let Some(dpctl) = quietly(py, modules.get_item(intern!(py, "dpctl"))) else {
+        return Ok(None);
+    };
+    let class = dpctl.getattr(intern!(py, "SyclQueue"))?;
+    if !queue.is_instance(&class)? {
+        return Ok(None);
+    }
+    // The method of the class, which a subclass cannot override.
+    let address: usize = class.call_method1(intern!(py, "addressof_ref"), (&queue,))?.extract()?;
+    // SAFETY: 1. It is the address of the `sycl::queue` of an object that is alive.
+    Ok(Some(unsafe { B::keep_stream(device, StreamHandle::from_number(address)) }?))
+}
