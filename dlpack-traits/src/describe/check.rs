@@ -20,7 +20,7 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{self, DLTensor};
 use crate::flags::Flags;
-use crate::storage::{Memory, Strided};
+use crate::storage::{Memory, OwnLayout};
 use crate::strides::{self, Extent};
 
 /// A tensor that was described in a slot. All claims about its memory are validated.
@@ -145,7 +145,7 @@ fn check_vouched(described: Described<'_>, foreign: bool, of: DataType) -> Resul
 
 impl<'a> Shaped<'a> {
     /// Validates the description against the memory, and writes the C struct into the slot.
-    /// A description without strides gets those of `strided`.
+    /// A description without strides gets those of `layout`.
     ///
     /// `wrap` converts the validated tensor to the result. A `map` of the whole `Result`
     /// would move it through memory (store forwarding: 10 ns per description).
@@ -153,11 +153,11 @@ impl<'a> Shaped<'a> {
     pub(super) fn check<W>(
         mut self,
         memory: &Memory,
-        strided: Option<Strided<'a>>,
+        layout: Option<&'a dyn OwnLayout>,
         wrap: impl Fn(Checked<'a>) -> W,
     ) -> Result<W, Error> {
-        if let Some(strided) = strided.filter(|_| self.has_only_a_shape()) {
-            let place = in_layout(Packed::new(&self), &memory.copied(), &strided)?;
+        if let Some(layout) = layout.filter(|_| self.has_only_a_shape()) {
+            let place = in_layout(Packed::new(&self), &memory.copied(), layout)?;
             // SAFETY: 1. `in_layout` returned what `exact` did.
             return Ok(wrap(unsafe { self.finish(memory, &place) }));
         }
@@ -402,13 +402,13 @@ fn exact_in_elements(packed: Packed<'_>, memory: &Memory) -> Result<Placement, E
 fn in_layout(
     packed: Packed<'_>,
     memory: &Memory,
-    strided: &Strided<'_>,
+    layout: &dyn OwnLayout,
 ) -> Result<Placement, Error> {
     let mut shaped = packed.unpacked();
     shaped.fault()?;
     // An empty tensor has no elements that could be confused.
     if shaped.extent()?.is_some() {
-        shaped.take_layout(memory, strided)?;
+        shaped.take_layout(memory, &layout.layout())?;
     }
     if shaped.has_units(memory) {
         shaped.in_elements(memory)?;

@@ -127,7 +127,7 @@ impl<'a> Shaped<'a> {
     /// description has no strides and another shape.
     #[inline(always)]
     pub fn data(self, data: DataRef<'a>) -> Result<Description<'a>, Error> {
-        self.check(data.memory_ref(), data.strided(), Description::new)
+        self.check(data.memory_ref(), data.layout(), Description::new)
     }
 
     /// As [`data`](Self::data), for memory that is lent with the most access that the
@@ -139,6 +139,6 @@ impl<'a> Shaped<'a> {
     #[inline(always)]
     #[expect(clippy::needless_pass_by_value, reason = "there is one loan of it at a time")]
     pub fn data_mut(self, data: DataMut<'a>) -> Result<DescriptionMut<'a>, Error> {
-        self.check(data.memory_ref(), data.strided(), DescriptionMut::new)
+        self.check(data.memory_ref(), data.layout(), DescriptionMut::new)
     }
 }

@@ -19,7 +19,7 @@ use crate::element::{Element, Readable};
 use crate::error::Error;
 use crate::export::DLPackExport;
 use crate::flags::Flags;
-use crate::storage::{Access, DataRef, ForeignInfo, SharedOwner, Storage, Strided};
+use crate::storage::{Access, DataRef, ForeignInfo, OwnLayout, SharedOwner, Storage, Strided};
 use crate::strides::MAX_NDIM;
 use crate::version::Version;
 
@@ -347,18 +347,6 @@ fn describe_arrays<'a>(tensor: &'a ImportedTensor, axes: &[i64], out: Describe<'
     out.shape(shape).byte_strides(&*strides).byte_offset(byte_offset_of(tensor))
 }
 
-/// The layout of elements with these axes, within [`memory_of`] the tensor.
-#[cold]
-fn strided<'a>(tensor: &'a ImportedTensor, axes: &[i64]) -> Strided<'a> {
-    let rank = tensor.ndim().saturating_sub(axes.len());
-    Strided {
-        shape: tensor.shape().get(..rank).unwrap_or_default(),
-        strides: tensor.strides().get(..rank).unwrap_or_default(),
-        byte_offset: byte_offset_of(tensor),
-        dtype: tensor.dtype(),
-    }
-}
-
 /// Bytes from the start of [`memory_of`] the tensor to its first element.
 #[inline(always)]
 pub(super) fn byte_offset_of(tensor: &ImportedTensor) -> usize {
@@ -380,12 +368,24 @@ impl<T: ImportedElement> ImportedStorage<T> {
     }
 }
 
+impl<T: ImportedElement> OwnLayout for ImportedStorage<T> {
+    fn layout(&self) -> Strided<'_> {
+        let tensor = &self.tensor;
+        let rank = tensor.ndim().saturating_sub(Self::axes_in(tensor).len());
+        Strided {
+            shape: tensor.shape().get(..rank).unwrap_or_default(),
+            strides: tensor.strides().get(..rank).unwrap_or_default(),
+            byte_offset: byte_offset_of(tensor),
+            dtype: tensor.dtype(),
+        }
+    }
+}
+
 impl<T: ImportedElement> Storage for ImportedStorage<T> {
     #[inline(always)]
     fn data(&self) -> DataRef<'_> {
-        let axes = Self::axes_in(self.imported());
-        let data = self.memory().with_axes(axes);
-        if self.is_strided { data.in_layout(Some(strided(&self.tensor, axes))) } else { data }
+        let data = self.memory().with_axes(Self::axes_in(self.imported()));
+        if self.is_strided { data.in_layout_of(self) } else { data }
     }
 
     #[inline]

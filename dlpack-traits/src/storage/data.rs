@@ -8,7 +8,7 @@ use crate::dtype::DataType;
 use crate::element::{Element, SizeMatches};
 use crate::error::Error;
 use crate::storage::Access;
-use crate::storage::memory::{ForeignInfo, Memory, Strided};
+use crate::storage::memory::{ForeignInfo, Memory, OwnLayout};
 use crate::storage::synchronize::SyncBy;
 use crate::stream::{ConsumerPlace, Synchronize};
 
@@ -21,7 +21,7 @@ use crate::stream::{ConsumerPlace, Synchronize};
 #[derive(Clone, Copy)]
 pub struct DataRef<'a> {
     memory: Memory,
-    strided: Option<Strided<'a>>,
+    layout: Option<&'a dyn OwnLayout>,
     lent: PhantomData<&'a [u8]>,
 }
 
@@ -203,14 +203,15 @@ impl<'a> DataRef<'a> {
 
     #[inline]
     const fn new(memory: Memory) -> Self {
-        Self { memory, strided: None, lent: PhantomData }
+        Self { memory, layout: None, lent: PhantomData }
     }
 
-    /// Sets the layout of elements that are not contiguous, for descriptions without strides.
+    /// Names the storage of elements that are not contiguous, for descriptions without
+    /// strides.
     #[inline(always)]
     #[must_use]
-    pub(crate) const fn in_layout(mut self, strided: Option<Strided<'a>>) -> Self {
-        self.strided = strided;
+    pub(crate) const fn in_layout_of(mut self, storage: &'a dyn OwnLayout) -> Self {
+        self.layout = Some(storage);
         self
     }
 
@@ -269,10 +270,10 @@ impl<'a> DataRef<'a> {
         &self.memory
     }
 
-    /// The layout of elements that are not contiguous.
+    /// The storage, if its elements are not contiguous.
     #[inline(always)]
-    pub(crate) const fn strided(&self) -> Option<Strided<'a>> {
-        self.strided
+    pub(crate) const fn layout(&self) -> Option<&'a dyn OwnLayout> {
+        self.layout
     }
 }
 
@@ -287,7 +288,7 @@ impl fmt::Debug for DataRef<'_> {
 /// Like a `&mut`, it is unique: it is neither `Clone` nor `Copy`.
 pub struct DataMut<'a> {
     memory: Memory,
-    strided: Option<Strided<'a>>,
+    layout: Option<&'a dyn OwnLayout>,
     lent: PhantomData<&'a mut [u8]>,
 }
 
@@ -348,7 +349,7 @@ impl<'a> DataMut<'a> {
 
     #[inline]
     const fn new(memory: Memory) -> Self {
-        Self { memory, strided: None, lent: PhantomData }
+        Self { memory, layout: None, lent: PhantomData }
     }
 
     /// The same bytes as elements of another type; `None` if these elements are not bytes.
@@ -370,17 +371,17 @@ impl<'a> DataMut<'a> {
         &self.memory
     }
 
-    /// The layout of elements that are not contiguous.
+    /// The storage, if its elements are not contiguous.
     #[inline(always)]
-    pub(crate) const fn strided(&self) -> Option<Strided<'a>> {
-        self.strided
+    pub(crate) const fn layout(&self) -> Option<&'a dyn OwnLayout> {
+        self.layout
     }
 }
 
 impl<'a> From<DataRef<'a>> for DataMut<'a> {
     #[inline]
     fn from(data: DataRef<'a>) -> Self {
-        Self { memory: data.memory, strided: data.strided, lent: PhantomData }
+        Self { memory: data.memory, layout: data.layout, lent: PhantomData }
     }
 }
 

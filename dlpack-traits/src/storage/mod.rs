@@ -23,7 +23,7 @@ pub use shared_owner::SharedOwner;
 pub(crate) use access::Access;
 pub(crate) use aligned_buf::{ALIGNMENT, AlignedBuf};
 pub(crate) use block_buffer::{BLOCK, BlockBuffer};
-pub(crate) use memory::{ForeignInfo, Memory, Strided};
+pub(crate) use memory::{ForeignInfo, Memory, OwnLayout, Strided};
 pub(crate) use synchronize::Synchronizer;
 pub(crate) use try_arc::{TryArc, UninitTryArc};
 pub(crate) use try_box::{fill, try_place};
