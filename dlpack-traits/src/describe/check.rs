@@ -156,7 +156,8 @@ impl<'a> Shaped<'a> {
         layout: Option<&'a dyn OwnLayout>,
         wrap: impl Fn(Checked<'a>) -> W,
     ) -> Result<W, Error> {
-        if let Some(layout) = layout.filter(|_| self.has_only_a_shape()) {
+        let layout = if self.has_only_a_shape() { layout } else { None };
+        if let Some(layout) = layout {
             let place = in_layout(Packed::new(&self), &memory.copied(), layout)?;
             // SAFETY: 1. `in_layout` returned what `exact` did.
             return Ok(wrap(unsafe { self.finish(memory, &place) }));
