@@ -11,8 +11,17 @@ use std::collections::BTreeSet;
 use api::sources::{Function, Sources};
 
 /// Structs with public fields: plain data, of which any value will do.
-const PLAIN: [&str; 8] =
-    ["Attributes", "Complex", "Extent", "FromTensor", "Lanes", "MemoryRef", "Numpy", "Version"];
+const PLAIN: [&str; 9] = [
+    "Attributes",
+    "Complex",
+    "Convert",
+    "Extent",
+    "FromTensor",
+    "Lanes",
+    "MemoryRef",
+    "Numpy",
+    "Version",
+];
 
 /// Safe functions to which an address is a number that they pass on, and follow
 /// nowhere.
@@ -30,7 +39,7 @@ const COUNTED: [&str; 6] =
 
 /// Statics that change and are not state: lists whose entries are written once, and are
 /// the same for all threads.
-const WRITTEN_ONCE: [&str; 24] = [
+const WRITTEN_ONCE: [&str; 26] = [
     "backend::gpu::cuda::LOADED",
     "backend::gpu::rocm::LOADED",
     "backend::oneapi::runtime::LOADED",
@@ -53,6 +62,8 @@ const WRITTEN_ONCE: [&str; 24] = [
     "python::import::call_dlpack::VERSION",
     "python::import::call_dlpack::NAMES",
     "python::export::common_calls::NAMES",
+    "python::export::reexport::CLASS",
+    "python::result::library::NUMPY",
     // Not written once, but its value is only compared with.
     "python::export::common_calls::VERSION",
     "python::export::common_calls::SEEN",
@@ -63,7 +74,7 @@ const WRITTEN_ONCE: [&str; 24] = [
 
 /// Locks under which no code is called that could block or run user code, and
 /// thread-local values.
-const WAITS_FOR_NOTHING: [&str; 17] = [
+const WAITS_FOR_NOTHING: [&str; 20] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
     "backend::gpu::rocm names OnceLock",
@@ -88,6 +99,11 @@ const WAITS_FOR_NOTHING: [&str; 17] = [
     "copy::tiled names Mutex",
     // The work stream that a thread has entered.
     "backend::stream_guard names thread_local",
+    // Taken to move a tensor out of an option.
+    "python::export::offer_once names Mutex",
+    // The value is made before the lock is taken, by each thread that finds none.
+    "python::export::reexport names PyOnceLock",
+    "python::result::library names PyOnceLock",
     // Nothing is made in there.
     "python::export::common_calls names OnceLock",
     "python::interpreter::symbols names OnceLock",

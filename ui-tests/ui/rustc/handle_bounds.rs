@@ -53,7 +53,7 @@ pub fn untyped_elements(any: &ImportedStorage) -> Result<(), Error> {
 }
 
 pub fn field_of_owner(tensor: ManagedTensor) -> *mut DLManagedTensorVersioned {
-    tensor.managed.as_ptr()
+    tensor.owner.as_ptr()
 }
 
 fn main() {}

@@ -75,7 +75,7 @@ impl DeviceTensor<Cuda> {
     fn cuda_slice<T: AnyBits + DeviceRepr>(
         &self,
         stream: &Arc<CudaStream>,
-    ) -> Result<Borrowed<T>, Error> {
+    ) -> Result<BorrowedSlice<T>, Error> {
         let () = BitsAreValid::<T>::OK;
         let (device, asked, found) = (self.device(), T::DTYPE, self.dtype());
         if asked != found || !T::AXES.is_empty() {
@@ -102,17 +102,17 @@ impl DeviceTensor<Cuda> {
         // SAFETY: the tensor has as many elements, contiguous, any bits of which are a `T`.
         // `Borrowed` does not free them, and is dropped before the tensor.
         let slice = unsafe { stream.upgrade_device_ptr(address, len) };
-        Ok(Borrowed { slice: ManuallyDrop::new(slice), device })
+        Ok(BorrowedSlice { slice: ManuallyDrop::new(slice), device })
     }
 }
 
 /// A slice of memory that it does not own.
-struct Borrowed<T> {
+struct BorrowedSlice<T> {
     slice: ManuallyDrop<CudaSlice<T>>,
     device: Device,
 }
 
-impl<T> Drop for Borrowed<T> {
+impl<T> Drop for BorrowedSlice<T> {
     /// Makes the stream of the slice wait for its uses on other streams of `cudarc`.
     fn drop(&mut self) {
         let _current = keep_current(self.device);

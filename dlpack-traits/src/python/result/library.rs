@@ -222,12 +222,14 @@ static NUMPY: PyOnceLock<NumPy> = PyOnceLock::new();
 
 impl NumPy {
     fn get(py: Python<'_>) -> PyResult<&Self> {
-        NUMPY.get_or_try_init(py, || {
-            let numpy = py.import(intern!(py, "numpy"))?;
-            let array = numpy.getattr(intern!(py, "ndarray"))?.unbind();
-            let from_dlpack = numpy.getattr(intern!(py, "from_dlpack"))?.unbind();
-            Ok(Self { array, from_dlpack })
-        })
+        if let Some(known) = NUMPY.get(py) {
+            return Ok(known);
+        }
+        // Imported outside of the lock of `NUMPY`, because an import runs Python code.
+        let numpy = py.import(intern!(py, "numpy"))?;
+        let array = numpy.getattr(intern!(py, "ndarray"))?.unbind();
+        let from_dlpack = numpy.getattr(intern!(py, "from_dlpack"))?.unbind();
+        Ok(NUMPY.get_or_init(py, || Self { array, from_dlpack }))
     }
 }
 
