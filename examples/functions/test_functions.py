@@ -23,6 +23,14 @@ def test_clamp_changes_the_array_of_the_caller(dtype):
     assert array.tolist() == [[2, 1, 2, 3], [4, 5, 6, 7], [8, 9, 8, 11]]
 
 
+def test_clamp_limits_values_as_numpy_does():
+    values = np.array([np.nan, -np.inf, -1, 0.5, 2, np.inf], np.float32)
+    for low, high in [(0, 1), (1, 0)]:
+        array = values.copy()
+        array_functions.clamp(array, low, high)
+        np.testing.assert_array_equal(array, np.clip(values, low, high))
+
+
 def test_normalized_returns_a_new_matrix():
     matrix = np.array([[3, 4], [0, 0]], np.float32)
     result = array_functions.normalized(matrix)

@@ -38,6 +38,12 @@ fn row_norms<'py>(py: Python<'py>, matrix: PyTensor<'py, f32, 2>) -> PyResult<Bo
     OwnedTensor::from_vec(norms).into_object_like(py, &matrix)
 }
 
+/// A value in the range from `low` to `high`; NaN stays NaN, which `f32::max` would replace.
+fn limited<T: PartialOrd>(value: T, low: T, high: T) -> T {
+    let value = if value < low { low } else { value };
+    if value > high { high } else { value }
+}
+
 /// Limits each element of a float32 or float64 array to the range from `low` to `high`, in
 /// place.
 #[pyfunction]
@@ -46,10 +52,10 @@ fn clamp(mut array: PyTensorMut<'_>, low: f64, high: f64) -> PyResult<()> {
         DataType::F32 => {
             #[expect(clippy::cast_possible_truncation, reason = "the array has this precision")]
             let (low, high) = (low as f32, high as f32);
-            array.elements_mut::<f32>()?.map_in_place(|value| value.max(low).min(high));
+            array.elements_mut::<f32>()?.map_in_place(|value| limited(value, low, high));
         }
         DataType::F64 => {
-            array.elements_mut::<f64>()?.map_in_place(|value| value.max(low).min(high));
+            array.elements_mut::<f64>()?.map_in_place(|value| limited(value, low, high));
         }
         other => {
             let text = format!("expected float32 or float64, got {other}");

@@ -66,7 +66,7 @@ pub trait IntoPython: DLPackExport + Send + Sized + 'static {
     /// that [`add_class`](crate::python::add_class) registered, is not the array type of a
     /// library. If it does not accept the tensor, the result is a NumPy array.
     ///
-    /// For a [`PyDeviceTensor`](super::PyDeviceTensor) and a tensor on its device, the object
+    /// For a [`PyDeviceTensor`](crate::python::PyDeviceTensor) and a tensor on its device, the object
     /// is ready for work on the stream of the argument.
     ///
     /// # Errors

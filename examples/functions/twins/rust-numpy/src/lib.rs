@@ -27,6 +27,12 @@ enum Floats<'py> {
     Double(PyReadwriteArrayDyn<'py, f64>),
 }
 
+/// A value in the range from `low` to `high`; NaN stays NaN, which `f32::max` would replace.
+fn limited<T: PartialOrd>(value: T, low: T, high: T) -> T {
+    let value = if value < low { low } else { value };
+    if value > high { high } else { value }
+}
+
 /// Limits each element of a float32 or float64 array to the range from `low` to `high`, in
 /// place.
 #[pyfunction]
@@ -34,10 +40,10 @@ fn clamp(array: Floats<'_>, low: f64, high: f64) {
     match array {
         Floats::Single(mut array) => {
             let (low, high) = (low as f32, high as f32);
-            array.as_array_mut().mapv_inplace(|value| value.max(low).min(high));
+            array.as_array_mut().mapv_inplace(|value| limited(value, low, high));
         }
         Floats::Double(mut array) => {
-            array.as_array_mut().mapv_inplace(|value| value.max(low).min(high));
+            array.as_array_mut().mapv_inplace(|value| limited(value, low, high));
         }
     }
 }
