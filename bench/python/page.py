@@ -53,8 +53,8 @@ have no bar; the target is 1.5 times the slice and 300 ns more."""
 BEYOND = """\
 Other results in the tables, with the reasons:
 
-- **More than 8 dimensions** do not fit in the packet. They need two more allocations, one
-  while the strides are checked and one for the lists that the consumer reads, and the slow path.
+- **More than 8 dimensions** do not fit in the packet of an export or in the node of an import. Both
+  need a second allocation.
 - **One owner exported by many threads at once.** All threads write to one word, the reference
   count, and its cache line moves between the cores. This holds for an `Arc`, and more so for
   an `ExportArc`, which has one struct to lend; while it is lent, each further export allocates

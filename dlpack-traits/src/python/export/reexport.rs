@@ -38,14 +38,14 @@ pub(in crate::python) fn offer(
     py: Python<'_>,
     tensor: ImportedStorage,
 ) -> PyResult<Bound<'_, PyAny>> {
-    let class = match CLASS.get(py) {
-        Some(class) => class.bind(py),
-        None => {
-            // Created outside of the lock of `CLASS`, because Python code may run meanwhile.
-            let class = create_class(py)?;
-            CLASS.get_or_init(py, || class).bind(py)
-        }
+    let class = if let Some(class) = CLASS.get(py) {
+        class
+    } else {
+        // Created outside of the lock of `CLASS`, because Python code may run meanwhile.
+        let class = create_class(py)?;
+        CLASS.get_or_init(py, || class)
     };
+    let class = class.bind(py);
     let tensor = Box::new(tensor);
     // SAFETY: this thread is attached, and the class is alive.
     let object = unsafe { py_ffi::PyType_GenericAlloc(class.as_type_ptr(), 0) };
