@@ -20,7 +20,7 @@ use crate::dtype::DataType;
 use crate::error::Error;
 use crate::ffi::{self, DLTensor};
 use crate::flags::Flags;
-use crate::storage::{Memory, OwnLayout};
+use crate::storage::{Memory, OwnLayout, Strided};
 use crate::strides::{self, Extent};
 
 /// A tensor that was described in a slot. All claims about its memory are validated.
@@ -157,8 +157,8 @@ impl<'a> Shaped<'a> {
         wrap: impl Fn(Checked<'a>) -> W,
     ) -> Result<W, Error> {
         let layout = if self.has_only_a_shape() { layout } else { None };
-        if let Some(layout) = layout {
-            let place = in_layout(Packed::new(&self), &memory.copied(), layout)?;
+        if let Some(strided) = layout.and_then(|layout| layout.strided()) {
+            let place = in_layout(Packed::new(&self), &memory.copied(), &strided)?;
             // SAFETY: 1. `in_layout` returned what `exact` did.
             return Ok(wrap(unsafe { self.finish(memory, &place) }));
         }
@@ -403,13 +403,13 @@ fn exact_in_elements(packed: Packed<'_>, memory: &Memory) -> Result<Placement, E
 fn in_layout(
     packed: Packed<'_>,
     memory: &Memory,
-    layout: &dyn OwnLayout,
+    strided: &Strided<'_>,
 ) -> Result<Placement, Error> {
     let mut shaped = packed.unpacked();
     shaped.fault()?;
     // An empty tensor has no elements that could be confused.
     if shaped.extent()?.is_some() {
-        shaped.take_layout(memory, &layout.layout())?;
+        shaped.take_layout(memory, strided)?;
     }
     if shaped.has_units(memory) {
         shaped.in_elements(memory)?;

@@ -83,8 +83,6 @@ pub struct ImportedStorage<T = AnyElement> {
     tensor: ImportedTensor,
     /// Whether it was made with an element type, and so for use on the host.
     for_host: bool,
-    /// Whether the elements are not contiguous in row-major order from the first byte on.
-    is_strided: bool,
     elements: PhantomData<fn() -> T>,
 }
 
@@ -151,10 +149,7 @@ impl<T: ImportedElement> ImportedStorage<T> {
     pub fn new(tensor: ImportedTensor) -> Result<Self, Error> {
         T::check(&tensor)?;
         let for_host = T::DTYPE.is_some();
-        // With addresses, a contiguous tensor begins at the first byte of its span.
-        let has_offset = !tensor.device().has_addresses() && tensor.byte_offset() != 0;
-        let is_strided = has_offset || !tensor.is_row_major();
-        Ok(Self { tensor, for_host, is_strided, elements: PhantomData })
+        Ok(Self { tensor, for_host, elements: PhantomData })
     }
 
     /// The axes of each element that are dimensions of the tensor. There are none if the
@@ -172,7 +167,6 @@ impl<T> ImportedStorage<T> {
         ImportedStorage {
             tensor: self.tensor.another_owner(),
             for_host: self.for_host,
-            is_strided: self.is_strided,
             elements: PhantomData,
         }
     }
@@ -240,15 +234,13 @@ impl<T> ImportedStorage<T> {
     pub fn typed<U: ImportedElement>(self) -> Result<ImportedStorage<U>, Error> {
         U::check(&self.tensor)?;
         let for_host = self.for_host || U::DTYPE.is_some();
-        let Self { tensor, is_strided, .. } = self;
-        Ok(ImportedStorage { tensor, for_host, is_strided, elements: PhantomData })
+        Ok(ImportedStorage { tensor: self.tensor, for_host, elements: PhantomData })
     }
 }
 
 impl<T: Readable> From<ImportedStorage<T>> for ImportedStorage {
     fn from(typed: ImportedStorage<T>) -> Self {
-        let ImportedStorage { tensor, for_host, is_strided, .. } = typed;
-        Self { tensor, for_host, is_strided, elements: PhantomData }
+        Self { tensor: typed.tensor, for_host: typed.for_host, elements: PhantomData }
     }
 }
 
@@ -369,15 +361,20 @@ impl<T: ImportedElement> ImportedStorage<T> {
 }
 
 impl<T: ImportedElement> OwnLayout for ImportedStorage<T> {
-    fn layout(&self) -> Strided<'_> {
+    fn strided(&self) -> Option<Strided<'_>> {
         let tensor = &self.tensor;
+        // With addresses, a contiguous tensor begins at the first byte of its span.
+        let has_offset = !tensor.device().has_addresses() && tensor.byte_offset() != 0;
+        if !has_offset && tensor.is_row_major() {
+            return None;
+        }
         let rank = tensor.ndim().saturating_sub(Self::axes_in(tensor).len());
-        Strided {
+        Some(Strided {
             shape: tensor.shape().get(..rank).unwrap_or_default(),
             strides: tensor.strides().get(..rank).unwrap_or_default(),
             byte_offset: byte_offset_of(tensor),
             dtype: tensor.dtype(),
-        }
+        })
     }
 }
 
@@ -385,7 +382,7 @@ impl<T: ImportedElement> Storage for ImportedStorage<T> {
     #[inline(always)]
     fn data(&self) -> DataRef<'_> {
         let data = self.memory().with_axes(Self::axes_in(self.imported()));
-        if self.is_strided { data.in_layout_of(self) } else { data }
+        data.in_layout_of(self)
     }
 
     #[inline]
@@ -420,8 +417,8 @@ impl<T: ImportedElement> DLPackExport for ImportedStorage<T> {
 impl<T> Clone for ImportedStorage<T> {
     /// Returns another owner of the same memory.
     fn clone(&self) -> Self {
-        let Self { for_host, is_strided, .. } = *self;
-        Self { tensor: self.tensor.another_owner(), for_host, is_strided, elements: PhantomData }
+        let tensor = self.tensor.another_owner();
+        Self { tensor, for_host: self.for_host, elements: PhantomData }
     }
 }
 

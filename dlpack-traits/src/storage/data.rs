@@ -206,8 +206,7 @@ impl<'a> DataRef<'a> {
         Self { memory, layout: None, lent: PhantomData }
     }
 
-    /// Names the storage of elements that are not contiguous, for descriptions without
-    /// strides.
+    /// Names the storage of elements that can have strides, for descriptions without strides.
     #[inline(always)]
     #[must_use]
     pub(crate) const fn in_layout_of(mut self, storage: &'a dyn OwnLayout) -> Self {
@@ -270,7 +269,7 @@ impl<'a> DataRef<'a> {
         &self.memory
     }
 
-    /// The storage, if its elements are not contiguous.
+    /// The storage, if its elements can have strides.
     #[inline(always)]
     pub(crate) const fn layout(&self) -> Option<&'a dyn OwnLayout> {
         self.layout
@@ -371,7 +370,7 @@ impl<'a> DataMut<'a> {
         &self.memory
     }
 
-    /// The storage, if its elements are not contiguous.
+    /// The storage, if its elements can have strides.
     #[inline(always)]
     pub(crate) const fn layout(&self) -> Option<&'a dyn OwnLayout> {
         self.layout

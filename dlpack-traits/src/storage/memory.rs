@@ -37,13 +37,14 @@ pub(crate) struct Strided<'a> {
     pub(crate) dtype: DataType,
 }
 
-/// A storage that knows the layout of its elements.
+/// A storage whose elements can have strides.
 ///
-/// A loan refers to the storage, because each word that a loan contains is moved with it
-/// (measured: 5 words cost an export 20 instructions).
+/// A loan refers to the storage, and asks for the strides only if a description has none:
+/// to look at them at the import costs each import 15 ns.
 pub(crate) trait OwnLayout: RefUnwindSafe {
-    /// The layout of the elements.
-    fn layout(&self) -> Strided<'_>;
+    /// The layout of the elements, if they are not contiguous in row-major order from the
+    /// first byte on.
+    fn strided(&self) -> Option<Strided<'_>>;
 }
 
 /// Lent memory, without its lifetime.
