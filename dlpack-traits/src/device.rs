@@ -65,6 +65,18 @@ impl Device {
         matches!(self.0.device_type, ffi::kDLCUDAHost | ffi::kDLROCMHost | ffi::kDLCUDAManaged)
     }
 
+    /// Whether a stream of one device can work on memory of the other: they are the same, or
+    /// one is memory of the host or managed memory of the same vendor.
+    pub(crate) fn shares_streams_with(self, memory: Self) -> bool {
+        let vendor = |device: Self| match device.device_type() {
+            ffi::kDLCUDAHost | ffi::kDLCUDAManaged => ffi::kDLCUDA,
+            ffi::kDLROCMHost => ffi::kDLROCM,
+            other => other,
+        };
+        vendor(self) == vendor(memory)
+            && (self.device_id() == memory.device_id() || memory.is_read_by_host())
+    }
+
     /// Whether `data` is an address, to which an offset may be added. On other devices it
     /// is an opaque handle, and the offset is passed in `byte_offset`.
     #[inline]

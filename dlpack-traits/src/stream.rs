@@ -10,6 +10,7 @@ use core::marker::PhantomData;
 
 use crate::device::Device;
 use crate::error::Error;
+use crate::ffi::DLDeviceType;
 
 /// The stream on which a consumer will use a tensor: the `stream` argument of `__dlpack__`
 /// in the Python array API standard.
@@ -36,9 +37,22 @@ enum Says {
     NoSync,
     WorkStream,
     OnHost,
-    Handle(usize),
-    Lasting(usize),
+    /// A stream, and its device; the device type 0 if it is not known.
+    Handle {
+        device_type: u16,
+        device_id: i32,
+        handle: usize,
+    },
+    /// As `Handle`, for a stream that outlives the tensor.
+    Lasting {
+        device_type: u16,
+        device_id: i32,
+        handle: usize,
+    },
 }
+
+// An export passes the argument in registers.
+const _: () = assert!(size_of::<StreamArg<'_>>() <= 16);
 
 /// The kinds of `stream` arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +119,56 @@ impl StreamArg<'_> {
     ///    device that lives for `'a`. A sentinel for the default stream of a thread (2 on
     ///    CUDA) is passed on by that thread only.
     pub const unsafe fn from_handle(handle: usize) -> Self {
-        Self::new(Says::Handle(handle))
+        Self::new(Says::Handle { device_type: 0, device_id: 0, handle })
+    }
+
+    /// Names the device of the stream: an export of memory of another device rejects it.
+    /// `None` if the device type is not one that the standard could define.
+    pub(crate) fn of(self, device: Device) -> Option<Self> {
+        let device_type = u16::try_from(device.device_type().0).ok().filter(|&it| it != 0)?;
+        let device_id = device.device_id();
+        Some(match self.says {
+            Says::Handle { handle, .. } => {
+                Self::new(Says::Handle { device_type, device_id, handle })
+            }
+            Says::Lasting { handle, .. } => {
+                Self::new(Says::Lasting { device_type, device_id, handle })
+            }
+            _ => self,
+        })
+    }
+
+    /// The device of the stream, if the argument names a stream and its device is known: if
+    /// it was made by `WorkStream::as_arg`.
+    ///
+    /// This crate passes an argument to the [`Synchronize`] of a loan only if the device is
+    /// that of the memory. An implementation for a field with the role `sync` that uses the
+    /// handle checks it itself.
+    pub fn device(self) -> Option<Device> {
+        match self.says {
+            Says::Handle { device_type, device_id, .. }
+            | Says::Lasting { device_type, device_id, .. }
+                if device_type != 0 =>
+            {
+                Some(Device::new(DLDeviceType(device_type.into()), device_id))
+            }
+            _ => None,
+        }
+    }
+
+    /// Checks that the argument names no stream of another device than that of the memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceMismatch`].
+    #[inline]
+    pub(crate) fn check_device(self, memory: Device) -> Result<(), Error> {
+        match self.device() {
+            Some(device) if !device.shares_streams_with(memory) => {
+                Err(Error::DeviceMismatch { device, storage: memory })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// States that the stream outlives the tensor: memory can then be freed in stream
@@ -118,14 +181,16 @@ impl StreamArg<'_> {
     #[must_use]
     pub const unsafe fn lasting(self) -> Self {
         match self.says {
-            Says::Handle(handle) => Self::new(Says::Lasting(handle)),
+            Says::Handle { device_type, device_id, handle } => {
+                Self::new(Says::Lasting { device_type, device_id, handle })
+            }
             _ => self,
         }
     }
 
     /// Whether the stream outlives the tensor.
     pub(crate) const fn lasts(self) -> bool {
-        matches!(self.says, Says::Lasting(_))
+        matches!(self.says, Says::Lasting { .. })
     }
 
     /// Where the consumer uses the memory, without the stream handle.
@@ -134,7 +199,7 @@ impl StreamArg<'_> {
         match self.says {
             Says::Unspecified => ConsumerPlace::DefaultStream,
             Says::OnHost => ConsumerPlace::Host,
-            Says::NoSync | Says::WorkStream | Says::Handle(_) | Says::Lasting(_) => {
+            Says::NoSync | Says::WorkStream | Says::Handle { .. } | Says::Lasting { .. } => {
                 ConsumerPlace::Stream
             }
         }
@@ -148,7 +213,9 @@ impl StreamArg<'_> {
             Says::NoSync => StreamKind::NoSync,
             Says::WorkStream => StreamKind::WorkStream,
             Says::OnHost => StreamKind::OnHost,
-            Says::Handle(handle) | Says::Lasting(handle) => StreamKind::Handle(handle),
+            Says::Handle { handle, .. } | Says::Lasting { handle, .. } => {
+                StreamKind::Handle(handle)
+            }
         }
     }
 
@@ -162,7 +229,7 @@ impl StreamArg<'_> {
     pub const fn host(self) -> Result<(), Error> {
         match self.says {
             Says::Unspecified | Says::WorkStream | Says::OnHost => Ok(()),
-            Says::NoSync | Says::Handle(_) | Says::Lasting(_) => Err(Error::StreamOnHost),
+            Says::NoSync | Says::Handle { .. } | Says::Lasting { .. } => Err(Error::StreamOnHost),
         }
     }
 

@@ -329,3 +329,30 @@ def test_arguments_of_a_kernel(axpy):
         with pytest.raises(error, match=words):
             axpy(1.0, x, wrong)
     check_leaks(lambda: axpy(1.0, x, x))
+
+
+@pytest.mark.skipif(not COMPUTES, reason="dpnp computes on device 0 only")
+@pytest.mark.parametrize("answer", [0x4141414141, "text", None])
+def test_a_queue_of_python_code_names_no_address(axpy, monkeypatch, answer):
+    """Any class can be put in the place of `dpctl.SyclQueue`; its numbers are not used."""
+    import dpctl
+
+    class Queue:
+        def addressof_ref(self):
+            return answer
+
+        def _get_capsule(self):
+            return answer
+
+    class Array:
+        sycl_queue = Queue()
+
+        def __dlpack_device__(self):
+            return (14, 0)
+
+        def __dlpack__(self, **_):
+            raise BufferError("nothing to export")
+
+    monkeypatch.setattr(dpctl, "SyclQueue", Queue)
+    with pytest.raises(BufferError, match="nothing to export"):
+        axpy(1.0, Array(), dpt.ones(4, dtype="float32"))

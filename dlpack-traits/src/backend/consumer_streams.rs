@@ -72,6 +72,7 @@ fn order<B: Backend>(
     remember: impl FnOnce(Consumer<'_, B::Stream>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let device = ours.device();
+    consumer.check_device(device)?;
     if consumer.kind() == StreamKind::WorkStream {
         return order_on::<B>(ours, &WorkStream::current(device)?, remember);
     }
@@ -90,7 +91,8 @@ fn order<B: Backend>(
         SyncAction::NoSync => remember(Consumer::Elsewhere),
         SyncAction::Order { theirs, lives } => {
             // SAFETY: 1. `consumer` names a stream of the tensor's device that is alive
-            // until `consumer` is dropped (1 of `StreamArg::from_handle`), or the rules put
+            // until `consumer` is dropped (1 of `StreamArg::from_handle`; a device
+            // that it names was compared above), or the rules put
             // a default stream in its place (2 of `Backend`). Where streams do not last,
             // the stream is kept only if it is such a default stream, or if the consumer
             // promised that it lasts (1 of `StreamArg::lasting`).

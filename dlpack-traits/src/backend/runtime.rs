@@ -213,15 +213,16 @@ impl<B: Backend> WorkStream<B> {
     }
 
     /// The `stream` argument that a consumer on this stream passes to a
-    /// producer.
+    /// producer. An export of memory of another device rejects it.
     pub fn as_arg(&self) -> StreamArg<'_> {
-        match B::RULES.number_of(self.handle) {
-            // SAFETY: 1. By 1 of `new`, the handle names a stream of the device
-            // as long as `self` lives; the rules may have replaced it by a
-            // number that names the same stream.
-            Some(number) => unsafe { StreamArg::from_handle(number) },
-            None => StreamArg::unspecified(),
-        }
+        let Some(number) = B::RULES.number_of(self.handle) else {
+            return StreamArg::unspecified();
+        };
+        // SAFETY: 1. By 1 of `new`, the handle names a stream of the device as long as
+        // `self` lives; the rules may have replaced it by a number that names the same
+        // stream. `of` names the device, so memory of another device is never exported for it.
+        let named = unsafe { StreamArg::from_handle(number) };
+        named.of(self.device).unwrap_or(StreamArg::unspecified())
     }
 
     /// Waits on the host for all enqueued work.

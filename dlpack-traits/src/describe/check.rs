@@ -157,7 +157,7 @@ impl<'a> Shaped<'a> {
         wrap: impl Fn(Checked<'a>) -> W,
     ) -> Result<W, Error> {
         let layout = if self.has_only_a_shape() { layout } else { None };
-        if let Some(strided) = layout.and_then(|layout| layout.strided()) {
+        if let Some(strided) = layout.and_then(OwnLayout::strided) {
             let place = in_layout(Packed::new(&self), &memory.copied(), &strided)?;
             // SAFETY: 1. `in_layout` returned what `exact` did.
             return Ok(wrap(unsafe { self.finish(memory, &place) }));

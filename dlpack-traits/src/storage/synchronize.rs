@@ -110,7 +110,8 @@ impl Synchronizer {
     ///
     /// # Errors
     ///
-    /// Those of the [`Synchronize`] of the loan. Without one: [`Error::StreamOnHost`] for
+    /// [`Error::DeviceMismatch`] for a stream of another device, and those of the
+    /// [`Synchronize`] of the loan. Without one: [`Error::StreamOnHost`] for
     /// host memory, and an [`Error::Custom`] for device memory.
     ///
     /// # Safety
@@ -119,8 +120,11 @@ impl Synchronizer {
     #[inline]
     pub(crate) unsafe fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         match self.sync {
-            // SAFETY: 1. The reference is a part of the loan, which by 1 has not ended.
-            Some(sync) => unsafe { sync.sync_for(self.device, consumer) },
+            Some(sync) => {
+                consumer.check_device(self.device)?;
+                // SAFETY: 1. The reference is a part of the loan, which by 1 has not ended.
+                unsafe { sync.sync_for(self.device, consumer) }
+            }
             None => consumer.host_on(self.device),
         }
     }

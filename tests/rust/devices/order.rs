@@ -168,6 +168,23 @@ pub(super) fn buffer<const SYNC: bool>(handle: usize, freed: FreeOrder) -> Devic
 }
 
 #[test]
+fn a_stream_of_another_device_is_refused() {
+    let device = Device::new(ffi::kDLExtDev, 1);
+    let theirs = named_on::<false>(device, 2);
+    assert_eq!(theirs.as_arg().device(), Some(device));
+    // SAFETY: 1. It is a number.
+    let lasting = unsafe { theirs.as_arg().lasting() };
+    let refused = Err(Error::DeviceMismatch { device, storage: DEVICE });
+    let buffer = buffer::<false>(1, FreeOrder::StreamOrdered);
+    for consumer in [theirs.as_arg(), lasting] {
+        assert_eq!(sync_for(&named::<false>(1), consumer), refused);
+        assert_eq!(buffer.sync_for(consumer), refused);
+    }
+    assert_eq!(calls(), [""; 0]);
+    assert_eq!(consumer(2).device(), None, "the caller promised that it is the same");
+}
+
+#[test]
 fn the_producer_records_and_the_consumer_waits() {
     sync_for(&named::<false>(1), consumer(2)).unwrap();
     assert_eq!(calls(), ["record 1", "2 waits for 1"]);

@@ -100,6 +100,7 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
 impl<T> Synchronize for CudaSlice<T> {
     fn sync_for(&self, consumer: StreamArg<'_>) -> Result<(), Error> {
         let (device, stream) = (device(self)?, self.stream());
+        consumer.check_device(device)?;
         let _current = keep_current(device)?;
         let ours = work_stream(device, stream)?;
         // Orders the work of other streams on the slice before later work of its stream.
@@ -187,8 +188,10 @@ fn checked<R>(device: Device, stream: &CudaStream, calls: impl FnOnce() -> R) ->
     let made = calls();
     let failed = context.check_err();
     context.record_err(before);
-    match failed {
-        Ok(()) => Ok(made),
-        Err(DriverError(code)) => Err(Error::Device { device, call: "cudarc", code: code as i32 }),
-    }
+    in_cudarc(device, failed.map(|()| made))
+}
+
+/// Converts an error of cudarc.
+pub(super) fn in_cudarc<R>(device: Device, result: Result<R, DriverError>) -> Result<R, Error> {
+    result.map_err(|DriverError(code)| Error::Device { device, call: "cudarc", code: code as i32 })
 }

@@ -10,8 +10,9 @@ use core::mem::ManuallyDrop;
 use ::cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DeviceRepr};
 
 use super::cuda::Cuda;
-use super::cudarc::{keep_current, work_stream};
+use super::cudarc::{in_cudarc, keep_current, work_stream};
 use crate::backend::DeviceTensor;
+use crate::backend::Stream;
 use crate::describe::alignment;
 use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid};
@@ -99,10 +100,15 @@ impl DeviceTensor<Cuda> {
         }
         let len = usize::try_from(self.numel()).map_err(|_| Error::SizeOverflow)?;
         let address = u64::try_from(address).map_err(|_| Error::SizeOverflow)?;
+        if work.stream().is_captured()? {
+            let what = "view of `cudarc` on a stream that is captured";
+            return Err(Error::Unsupported { device, what });
+        }
+        let tracked = in_cudarc(device, stream.fork())?;
         // SAFETY: the tensor has as many elements, contiguous, any bits of which are a `T`.
-        // `Borrowed` does not free them, and is dropped before the tensor.
+        // `BorrowedSlice` does not free them, and is dropped before the tensor.
         let slice = unsafe { stream.upgrade_device_ptr(address, len) };
-        Ok(BorrowedSlice { slice: ManuallyDrop::new(slice), device })
+        Ok(BorrowedSlice { slice: ManuallyDrop::new(slice), device, _tracked: tracked })
     }
 }
 
@@ -110,6 +116,9 @@ impl DeviceTensor<Cuda> {
 struct BorrowedSlice<T> {
     slice: ManuallyDrop<CudaSlice<T>>,
     device: Device,
+    /// A second stream. Without one `cudarc` records no uses and waits for none, also if the
+    /// closure creates a stream, uses the slice there, and drops the stream.
+    _tracked: Arc<CudaStream>,
 }
 
 impl<T> Drop for BorrowedSlice<T> {

@@ -139,7 +139,11 @@ fn stream_of<'py>(
         Some(device) => device,
         None => device_of(object)?,
     };
-    Ok(if device == Device::CPU { None } else { Some(stream) })
+    if device == Device::CPU {
+        return Ok(None);
+    }
+    options.stream.check_device(device)?;
+    Ok(Some(stream))
 }
 
 /// Returns the device that `__dlpack_device__` returns.

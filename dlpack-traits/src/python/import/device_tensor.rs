@@ -12,6 +12,7 @@ use crate::device::Device;
 use crate::error::Error;
 use crate::exchange::foreign_table::{ForeignTable, Stream};
 use crate::ffi;
+use crate::python::capsule::pointer_named;
 use crate::python::convert::quietly;
 use crate::python::import::call_dlpack::device_of;
 use crate::python::import::from_dlpack::{from_dlpack, from_dlpack_with};
@@ -156,17 +157,17 @@ fn queue_of<B: Backend>(
         }
         Err(error) => return Err(error),
     };
-    // A library with such arrays has imported the module.
-    let modules = py.import("sys")?.getattr("modules")?;
-    let Some(dpctl) = quietly(py, modules.get_item(intern!(py, "dpctl"))) else {
-        return Ok(None);
+    // Not its `addressof_ref`: Python code can define a class whose method returns any number,
+    // and cannot create a capsule.
+    let capsule = match queue.call_method0(intern!(py, "_get_capsule")) {
+        Ok(capsule) => capsule,
+        Err(error) if error.is_instance_of::<PyAttributeError>(py) => {
+            return Ok(quietly(py, Err(error)));
+        }
+        Err(error) => return Err(error),
     };
-    let class = dpctl.getattr(intern!(py, "SyclQueue"))?;
-    if !queue.is_instance(&class)? {
-        return Ok(None);
-    }
-    // The method of the class, which a subclass cannot override.
-    let address: usize = class.call_method1(intern!(py, "addressof_ref"), (&queue,))?.extract()?;
-    // SAFETY: 1. It is the address of the `sycl::queue` of an object that is alive.
-    Ok(Some(unsafe { B::keep_stream(device, StreamHandle::from_number(address)) }?))
+    let Some(handle) = pointer_named(&capsule, c"SyclQueueRef") else { return Ok(None) };
+    // SAFETY: 1. By the convention of dpctl, the pointer in a capsule of this name is a
+    // `sycl::queue`, which the capsule keeps alive.
+    Ok(Some(unsafe { B::keep_stream(device, StreamHandle::from_ptr(handle.as_ptr())) }?))
 }

@@ -277,6 +277,34 @@ fn an_imported_tensor_is_a_view_and_a_slice_is_a_result() -> Outcome {
     Ok(())
 }
 
+/// `cudarc` waits for uses of a slice only while the context has a stream of its own.
+#[test]
+fn a_view_waits_for_a_stream_that_is_dropped_before_its_work_ends() -> Outcome {
+    let Some(session) = session() else { return Ok(()) };
+    let context = CudaContext::new(0)?;
+    let stream = context.default_stream();
+    let caller = session.new_stream();
+    // SAFETY: tests keep their streams to their ends.
+    let work =
+        unsafe { WorkStream::<Cuda>::borrow(Device::cuda(0), StreamHandle::from_number(caller)) }?;
+    let data = DeviceBuffer::<Cuda>::zeroed_on(work.clone(), DataType::U32, 16)?;
+    let imported = Vector { data, shape: [16] }.into_dlpack_on(named(caller))?.import()?;
+    // SAFETY: 1. It was exported for the stream. 2. `DeviceBuffer` frees in its order.
+    let x = unsafe { DeviceTensor::new(imported, work, FreeOrder::StreamOrdered) }?;
+    let gate = x.with_cuda_view_mut::<u32, _>(&stream, |mut x| {
+        let other = context.new_stream()?;
+        let gate = session.hold(other.cu_stream() as usize);
+        other.memset_zeros(&mut x).map(|()| gate)
+    })??;
+    drop(x);
+    // Time in which the caller's stream would free the memory.
+    thread::sleep(Duration::from_millis(100));
+    gate.open();
+    context.synchronize()?;
+    session.destroy_stream(caller);
+    Ok(())
+}
+
 #[derive(DLPackExport)]
 struct Vector {
     data: DeviceBuffer<Cuda>,
