@@ -108,7 +108,7 @@ FRONT = [
         "Read: the sum of 16 M `f32`",
         "sum of 16 M f32",
         "dlpack-traits, for_each_block",
-        ["slice", "rust-numpy", "NumPy"],
+        ["slice"],
     ),
 ]
 NAMES = {

@@ -59,7 +59,7 @@ const VARIANTS: [Variant; 4] = [
         python: true,
         bar: None,
         source: |number| {
-            let fields = fields(number, "Arc");
+            let fields = fields(number, "Arc").replace("#[dlpack(skip)] ", "");
             format!(
                 "#[pyclass(frozen)]\npub struct T{number} {{ {fields} }}\n\
                  pub fn add_{number}(m: &Bound<'_, PyModule>) -> PyResult<()> {{\n    \
@@ -94,7 +94,8 @@ fn fields(number: usize, owner: &str) -> String {
     };
     format!(
         "pub data: {data}, pub shape: [usize; {rank}], \
-         #[allow(dead_code)] pub name: String, #[allow(dead_code)] pub id: [u8; {}]",
+         #[allow(dead_code)] pub name: String, \
+         #[allow(dead_code)] #[dlpack(skip)] pub id: [u8; {}]",
         number + 1
     )
 }
