@@ -3,7 +3,7 @@
 use tensors::backend::{DeviceBuffer, DeviceTensor, FreeOrder};
 use tensors::{DLPackExport, Device, Error, ImportedTensor, ffi};
 
-use super::order::{DEVICE, FAILS, Log, buffer, calls, consumer, named, named_on};
+use super::order::{DEVICE, FAILS, Log, NOT_FOLLOWED, buffer, calls, consumer, named, named_on};
 
 #[derive(DLPackExport)]
 #[dlpack(crate = ::tensors)]
@@ -57,13 +57,16 @@ fn a_producer_that_frees_at_once_is_told_after_a_wait() {
     assert_eq!(calls(), ["fence 1", "synchronize 1", "fence 1", "free"]);
 }
 
-/// Neither direction of the order is possible among contexts.
+/// Neither direction of the order is possible among contexts; the release cannot wait for
+/// `NOT_FOLLOWED`.
 #[test]
 fn a_stream_that_cannot_be_ordered_gets_no_pointer() {
     let tensor = tensor::<false>(FreeOrder::StreamOrdered);
-    let refused = tensor.as_ptr_on(&named(12));
-    assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
-    assert_eq!(calls(), [""; 0]);
+    for stream in [12, NOT_FOLLOWED] {
+        let refused = tensor.as_ptr_on(&named(stream));
+        assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
+        assert_eq!(calls(), [""; 0]);
+    }
     drop(tensor);
     assert_eq!(calls(), ["fence 1", "fence 1", "free"]);
 }

@@ -15,6 +15,9 @@ pub(super) const DEVICE: Device = Device::new(ffi::kDLExtDev, 0);
 /// A queue that records no events.
 pub(super) const FAILS: usize = 9;
 
+/// A queue that waits for others, and that no queue can wait for.
+pub(super) const NOT_FOLLOWED: usize = 8;
+
 thread_local! {
     /// The calls of this thread's streams.
     static CALLS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
@@ -64,7 +67,7 @@ unsafe impl Stream for Logged {
     }
 
     fn can_follow(&self, producer: &Self) -> Result<(), Error> {
-        if self.0 / 10 == producer.0 / 10 {
+        if self.0 / 10 == producer.0 / 10 && producer.0 != NOT_FOLLOWED {
             return Ok(());
         }
         Err(Error::Unsupported { device: DEVICE, what: "order among contexts" })
