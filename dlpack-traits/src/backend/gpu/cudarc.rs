@@ -45,6 +45,7 @@ impl<T: AnyBits + DeviceRepr + Send + Sync> TryFrom<CudaSlice<T>> for DeviceBuff
         let stream = Arc::clone(slice.stream());
         let work = work_stream(device, &stream)?;
         let byte_len = slice.num_bytes();
+        let _tracked = track_uses(device, &stream)?;
         // Orders the work of other streams on the slice before later work of its own
         // stream.
         let address = checked(device, &stream, || slice.device_ptr_mut(&stream).0)?;
@@ -88,7 +89,16 @@ impl<T: Element + DeviceRepr> Storage for CudaSlice<T> {
         if !lendable {
             return self.data().into();
         }
-        let data = address(self, device).cast_mut();
+        let stream = Arc::clone(self.stream());
+        // Orders reads by other streams before later work of its stream, which may write.
+        let ordered = keep_current(device).and_then(|_current| {
+            let _tracked = track_uses(device, &stream)?;
+            checked(device, &stream, || self.device_ptr_mut(&stream).0)
+        });
+        let Ok(address) = ordered else {
+            return DataMut::refused(&NOT_ORDERED);
+        };
+        let data = pointer(address).cast();
         // SAFETY: 1. The slice has the bytes while it is borrowed. 2. It is
         // initialised, and any bits are a `T`. 3. It is borrowed exclusively.
         let data = unsafe { DataMut::from_raw_parts(data, self.num_bytes(), T::DTYPE, device) };
@@ -103,7 +113,8 @@ impl<T> Synchronize for CudaSlice<T> {
         consumer.check_device(device)?;
         let _current = keep_current(device)?;
         let ours = work_stream(device, stream)?;
-        // Orders the work of other streams on the slice before later work of its stream.
+        let _tracked = track_uses(device, stream)?;
+        // Orders writes by other streams before later work of its stream.
         checked(device, stream, || drop(self.device_ptr(stream)))?;
         // A `WorkStream` consumer continues on the current stream after this returns.
         let current;
@@ -123,6 +134,8 @@ impl<T> Synchronize for CudaSlice<T> {
 
 const NOT_PRIMARY: Error =
     Error::Custom("a `CudaSlice` of a context other than the device's primary one");
+const NOT_ORDERED: Error =
+    Error::Custom("`cudarc` could not order the stream of a `CudaSlice` after its uses on others");
 const OTHER_STREAM: Error = Error::Custom(
     "a `CudaSlice` cannot be used on another stream than its own; make it a `DeviceBuffer<Cuda>`",
 );
@@ -169,6 +182,20 @@ fn address<T>(slice: &CudaSlice<T>, device: Device) -> *const u8 {
 fn pointer(address: u64) -> *mut c_void {
     // A device address, which the processor does not dereference.
     usize::try_from(address).map_or(ptr::null_mut(), ptr::without_provenance_mut)
+}
+
+/// A stream that makes cudarc wait for the uses of slices on other streams. A context that
+/// has no stream besides the default one records no uses and waits for none, including those
+/// on streams that the program has dropped before their work has ended.
+///
+/// A stream that cudarc created is counted itself, so `None` is returned for it. It may be
+/// captured; a second stream would join the capture.
+fn track_uses(device: Device, stream: &Arc<CudaStream>) -> Result<Option<Arc<CudaStream>>, Error> {
+    let is_default = stream.cu_stream().is_null();
+    if !is_default && stream.context().is_in_multi_stream_mode() {
+        return Ok(None);
+    }
+    in_cudarc(device, stream.fork()).map(Some)
 }
 
 pub(super) fn work_stream(

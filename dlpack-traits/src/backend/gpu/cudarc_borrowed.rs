@@ -59,6 +59,10 @@ impl DeviceTensor<Cuda> {
 
     /// [`with_cuda_view`](Self::with_cuda_view), for reads and writes.
     ///
+    /// Other owners of the memory may exist, so the view is not the only one. Two views of
+    /// one tensor, also of one `DeviceTensor` in nested closures, are separate slices for
+    /// `cudarc`: it does not order work on them unless both work on the same stream.
+    ///
     /// # Errors
     ///
     /// [`Error::ReadOnly`], and those of `with_cuda_view`.

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::std_instead_of_core, reason = "tests for machines that have std")]
 
+use std::any::Any;
 use std::error::Error as AnyError;
 use std::sync::Arc;
 use std::thread;
@@ -28,6 +29,12 @@ struct Owned {
 struct Plain {
     data: CudaSlice<f32>,
     shape: [usize; 2],
+}
+
+#[derive(DLPackExport)]
+struct Words {
+    data: CudaSlice<u32>,
+    shape: [usize; 1],
 }
 
 fn named(stream: usize) -> StreamArg<'static> {
@@ -163,6 +170,68 @@ fn writes_on_other_streams_are_waited_for() -> Outcome {
     let data = DeviceBuffer::<Cuda>::try_from(slice)?;
     gate.open();
     assert_eq!(data.to_vec::<u32>()?, [0; 16]);
+    Ok(())
+}
+
+/// `cudarc` waits for uses of a slice only while the context has a stream of its own.
+#[test]
+fn writes_on_a_stream_that_was_dropped_are_waited_for() -> Outcome {
+    let Some(session) = session() else { return Ok(()) };
+    let context = CudaContext::new(0)?;
+    let stream = context.default_stream();
+    let copy = session.filled(0, 16);
+    for taken in [true, false] {
+        let mut slice = stream.clone_htod(&[1_u32; 16])?;
+        stream.synchronize()?;
+        let other = context.new_stream()?;
+        let gate = session.hold(other.cu_stream().addr());
+        other.memset_zeros(&mut slice)?;
+        drop(other);
+        let from = slice.data().as_ptr().addr();
+        let exported: Box<dyn Any> = if taken {
+            Box::new(DeviceBuffer::<Cuda>::try_from(slice)?)
+        } else {
+            slice.sync_for(named(1))?;
+            Box::new(slice)
+        };
+        // SAFETY: both have as many bytes.
+        check(unsafe { (session.driver.copy_in_order)(copy, from, 64, 0) });
+        // Time in which the default stream would copy.
+        thread::sleep(Duration::from_millis(50));
+        gate.open();
+        assert_eq!(session.read_on(0, copy, 16), [0; 16], "taken: {taken}");
+        drop(exported);
+    }
+    session.free(copy);
+    Ok(())
+}
+
+/// An exclusive borrow of a slice says nothing about reads that a stream still makes.
+#[test]
+fn reads_on_other_streams_end_before_a_consumer_writes() -> Outcome {
+    let Some(session) = session() else { return Ok(()) };
+    let context = CudaContext::new(0)?;
+    for is_default in [true, false] {
+        // Another stream would make `cudarc` record the uses.
+        let stream = if is_default { context.default_stream() } else { context.new_stream()? };
+        let slice = stream.clone_htod(&[1_u32; 16])?;
+        let mut copy = stream.alloc_zeros::<u32>(16)?;
+        stream.synchronize()?;
+        let other = context.new_stream()?;
+        let gate = session.hold(other.cu_stream().addr());
+        other.memcpy_dtod(&slice, &mut copy)?;
+        drop(other);
+        let own = stream.cu_stream().addr();
+        let exported = Words { data: slice, shape: [16] }.into_dlpack_on(named(own.max(1)))?;
+        assert!(!exported.is_read_only());
+        session.fill_on(own, exported.data_ptr().addr(), 9, 16);
+        // Time in which the stream would write.
+        thread::sleep(Duration::from_millis(50));
+        gate.open();
+        context.synchronize()?;
+        assert_eq!(stream.clone_dtoh(&copy)?, [1; 16], "default stream: {is_default}");
+        drop(exported);
+    }
     Ok(())
 }
 
