@@ -26,13 +26,13 @@ use crate::ffi::DLDeviceType;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct StreamArg<'a> {
-    says: Says,
+    kind: PackedKind,
     alive: PhantomData<&'a c_void>,
 }
 
 /// [`StreamKind`], and whether a stream handle outlives the tensor, in two words.
 #[derive(Clone, Copy, Debug)]
-enum Says {
+enum PackedKind {
     Unspecified,
     NoSync,
     WorkStream,
@@ -85,30 +85,30 @@ pub(crate) enum ConsumerPlace {
 }
 
 impl StreamArg<'_> {
-    const fn new(says: Says) -> Self {
-        Self { says, alive: PhantomData }
+    const fn new(kind: PackedKind) -> Self {
+        Self { kind, alive: PhantomData }
     }
 
     /// The consumer named no stream (`stream=None`).
     pub const fn unspecified() -> Self {
-        Self::new(Says::Unspecified)
+        Self::new(PackedKind::Unspecified)
     }
 
     /// The consumer requests no synchronization (`stream=-1`).
     pub const fn no_sync() -> Self {
-        Self::new(Says::NoSync)
+        Self::new(PackedKind::NoSync)
     }
 
     /// The consumer is the processor. No value of `stream` has this meaning; a copy to the
     /// host uses it.
     pub const fn on_host() -> Self {
-        Self::new(Says::OnHost)
+        Self::new(PackedKind::OnHost)
     }
 
     /// The consumer uses the tensor on the stream that `current_work_stream` of the
     /// exchange table returns.
     pub const fn work_stream() -> Self {
-        Self::new(Says::WorkStream)
+        Self::new(PackedKind::WorkStream)
     }
 
     /// A sentinel (0, 1, 2 on some devices) or a stream handle.
@@ -119,7 +119,7 @@ impl StreamArg<'_> {
     ///    device that lives for `'a`. A sentinel for the default stream of a thread (2 on
     ///    CUDA) is passed on by that thread only.
     pub const unsafe fn from_handle(handle: usize) -> Self {
-        Self::new(Says::Handle { device_type: 0, device_id: 0, handle })
+        Self::new(PackedKind::Handle { device_type: 0, device_id: 0, handle })
     }
 
     /// Names the device of the stream: an export of memory of another device rejects it.
@@ -127,12 +127,12 @@ impl StreamArg<'_> {
     pub(crate) fn of(self, device: Device) -> Option<Self> {
         let device_type = u16::try_from(device.device_type().0).ok().filter(|&it| it != 0)?;
         let device_id = device.device_id();
-        Some(match self.says {
-            Says::Handle { handle, .. } => {
-                Self::new(Says::Handle { device_type, device_id, handle })
+        Some(match self.kind {
+            PackedKind::Handle { handle, .. } => {
+                Self::new(PackedKind::Handle { device_type, device_id, handle })
             }
-            Says::Lasting { handle, .. } => {
-                Self::new(Says::Lasting { device_type, device_id, handle })
+            PackedKind::Lasting { handle, .. } => {
+                Self::new(PackedKind::Lasting { device_type, device_id, handle })
             }
             _ => self,
         })
@@ -145,9 +145,9 @@ impl StreamArg<'_> {
     /// that of the memory. An implementation for a field with the role `sync` that uses the
     /// handle checks it itself.
     pub fn device(self) -> Option<Device> {
-        match self.says {
-            Says::Handle { device_type, device_id, .. }
-            | Says::Lasting { device_type, device_id, .. }
+        match self.kind {
+            PackedKind::Handle { device_type, device_id, .. }
+            | PackedKind::Lasting { device_type, device_id, .. }
                 if device_type != 0 =>
             {
                 Some(Device::new(DLDeviceType(device_type.into()), device_id))
@@ -180,9 +180,9 @@ impl StreamArg<'_> {
     ///    exported for it has been called.
     #[must_use]
     pub const unsafe fn lasting(self) -> Self {
-        match self.says {
-            Says::Handle { device_type, device_id, handle } => {
-                Self::new(Says::Lasting { device_type, device_id, handle })
+        match self.kind {
+            PackedKind::Handle { device_type, device_id, handle } => {
+                Self::new(PackedKind::Lasting { device_type, device_id, handle })
             }
             _ => self,
         }
@@ -190,30 +190,31 @@ impl StreamArg<'_> {
 
     /// Whether the stream outlives the tensor.
     pub(crate) const fn lasts(self) -> bool {
-        matches!(self.says, Says::Lasting { .. })
+        matches!(self.kind, PackedKind::Lasting { .. })
     }
 
     /// Where the consumer uses the memory, without the stream handle.
     #[inline]
     pub(crate) const fn place(self) -> ConsumerPlace {
-        match self.says {
-            Says::Unspecified => ConsumerPlace::DefaultStream,
-            Says::OnHost => ConsumerPlace::Host,
-            Says::NoSync | Says::WorkStream | Says::Handle { .. } | Says::Lasting { .. } => {
-                ConsumerPlace::Stream
-            }
+        match self.kind {
+            PackedKind::Unspecified => ConsumerPlace::DefaultStream,
+            PackedKind::OnHost => ConsumerPlace::Host,
+            PackedKind::NoSync
+            | PackedKind::WorkStream
+            | PackedKind::Handle { .. }
+            | PackedKind::Lasting { .. } => ConsumerPlace::Stream,
         }
     }
 
     /// The kind of the argument.
     #[inline]
     pub const fn kind(self) -> StreamKind {
-        match self.says {
-            Says::Unspecified => StreamKind::Unspecified,
-            Says::NoSync => StreamKind::NoSync,
-            Says::WorkStream => StreamKind::WorkStream,
-            Says::OnHost => StreamKind::OnHost,
-            Says::Handle { handle, .. } | Says::Lasting { handle, .. } => {
+        match self.kind {
+            PackedKind::Unspecified => StreamKind::Unspecified,
+            PackedKind::NoSync => StreamKind::NoSync,
+            PackedKind::WorkStream => StreamKind::WorkStream,
+            PackedKind::OnHost => StreamKind::OnHost,
+            PackedKind::Handle { handle, .. } | PackedKind::Lasting { handle, .. } => {
                 StreamKind::Handle(handle)
             }
         }
@@ -227,9 +228,11 @@ impl StreamArg<'_> {
     /// [`Error::StreamOnHost`] if it names one, or requests no synchronization.
     #[inline]
     pub const fn host(self) -> Result<(), Error> {
-        match self.says {
-            Says::Unspecified | Says::WorkStream | Says::OnHost => Ok(()),
-            Says::NoSync | Says::Handle { .. } | Says::Lasting { .. } => Err(Error::StreamOnHost),
+        match self.kind {
+            PackedKind::Unspecified | PackedKind::WorkStream | PackedKind::OnHost => Ok(()),
+            PackedKind::NoSync | PackedKind::Handle { .. } | PackedKind::Lasting { .. } => {
+                Err(Error::StreamOnHost)
+            }
         }
     }
 

@@ -58,12 +58,12 @@ impl<'a> TensorView<'a> {
         let place = NonNull::from(&mut slot);
         // SAFETY: 1. The slot is alive and not accessed until the description ends, which
         // is the next statement but one. An implementation can borrow the slot for longer
-        // only if it keeps the description, and then `settle` rejects the tensor that it
+        // only if it keeps the description, and then `into_facts` rejects the tensor that it
         // returned.
         // 2. `new` initialised the spill.
         let out = unsafe { Describe::at(place) };
         let checked = describe(out)?.into_checked();
-        let facts = checked.settle(place)?;
+        let facts = checked.into_facts(place)?;
         Ok(Self { slot, facts, lent: PhantomData })
     }
 

@@ -26,7 +26,7 @@ const PLAIN: [&str; 9] = [
 /// Safe functions to which an address is a number that they pass on, and follow
 /// nowhere.
 const NUMBERS: [&str; 5] = [
-    "backend::gpu::runtime::Vendor::attributes",
+    "backend::gpu::vendor::Vendor::attributes",
     "backend::pointer_attributes::PointerAttributes::attributes",
     "backend::oneapi::usm::OneApi::recognize",
     "backend::backends::Backends::attributes",
@@ -78,9 +78,9 @@ const WAITS_FOR_NOTHING: [&str; 20] = [
     // A vendor's library is loaded once.
     "backend::gpu::cuda names OnceLock",
     "backend::gpu::rocm names OnceLock",
-    "backend::gpu::runtime names OnceLock",
-    "backend::oneapi::runtime names OnceLock",
-    "backend::opencl::runtime names OnceLock",
+    "backend::gpu::vendor names OnceLock",
+    "backend::oneapi::devices names OnceLock",
+    "backend::opencl::devices names OnceLock",
     // A device is opened once.
     "backend::vulkan::open names OnceLock",
     // A value that is looked up until it is found.

@@ -4,8 +4,8 @@ use core::ffi::c_void;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
+use super::backend_trait::{AllocatorOf, Backend, WorkStream};
 use super::blocking::synchronize_device;
-use super::runtime::{AllocatorOf, Backend, WorkStream};
 use crate::error::Error;
 
 /// Allocates and frees memory of the device, in the order of its streams.

@@ -8,7 +8,7 @@
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use super::runtime::Backend;
+use super::backend_trait::Backend;
 use crate::device::Device;
 use crate::error::Error;
 

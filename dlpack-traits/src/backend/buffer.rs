@@ -12,9 +12,9 @@ use core::fmt;
 use core::mem::{self, ManuallyDrop};
 use core::ptr::NonNull;
 
+use super::backend_trait::{AllocatorOf, MemcpyOf};
 use super::blocking::{run_blocking, synchronize_device};
 use super::memory::MemoryRef;
-use super::runtime::{AllocatorOf, MemcpyOf};
 use super::staged::{from_host, to_host};
 use super::{Allocator, Backend, ConsumerStreams, Memcpy, Stream, WorkStream, deferred_free};
 use crate::device::Device;

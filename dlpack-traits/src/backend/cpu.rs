@@ -6,10 +6,10 @@ use core::ffi::c_void;
 use core::ptr::NonNull;
 
 use super::allocator::Allocator;
+use super::backend_trait::AllocateTensor;
+use super::backend_trait::{AllocatorOf, MemcpyOf};
 use super::memcpy::Memcpy;
 use super::memory::MemoryRef;
-use super::runtime::AllocateTensor;
-use super::runtime::{AllocatorOf, MemcpyOf};
 use super::{Backend, NoStream, StreamHandle, StreamRules, WorkStream, host};
 use crate::device::Device;
 use crate::error::Error;

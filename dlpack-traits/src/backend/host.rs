@@ -10,12 +10,12 @@ use crate::storage::{AlignedBuf, DataRef, Storage};
 use crate::stream::ConsumerPlace;
 
 /// Memory that Rust never accesses: it belongs to the caller that allocated the tensor.
-struct Fresh {
+struct CallersMemory {
     block: AlignedBuf,
     dtype: DataType,
 }
 
-impl Storage for Fresh {
+impl Storage for CallersMemory {
     #[inline]
     fn data(&self) -> DataRef<'_> {
         let (ptr, byte_len) = (self.block.as_ptr(), self.block.byte_len());
@@ -40,6 +40,6 @@ pub(super) fn allocate(prototype: &Prototype<'_>) -> Result<ManagedTensor, Error
         return Err(Error::NoBackend { device });
     }
     let block = AlignedBuf::zeroed(prototype.byte_len())?;
-    let fresh = Fresh { block, dtype: prototype.dtype() };
-    compact_managed(fresh, prototype.shape(), ConsumerPlace::DefaultStream)
+    let memory = CallersMemory { block, dtype: prototype.dtype() };
+    compact_managed(memory, prototype.shape(), ConsumerPlace::DefaultStream)
 }

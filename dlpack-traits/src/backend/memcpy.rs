@@ -2,8 +2,8 @@
 
 use core::marker::PhantomData;
 
+use super::backend_trait::{Backend, MemcpyOf, WorkStream};
 use super::memory::MemoryRef;
-use super::runtime::{Backend, MemcpyOf, WorkStream};
 use crate::error::Error;
 
 /// Copies between the device and the host, or within the device.

@@ -18,6 +18,7 @@
 
 mod allocator;
 mod append_list;
+mod backend_trait;
 mod backends;
 mod blocking;
 mod buffer;
@@ -52,7 +53,6 @@ mod prototype;
 #[cfg(any(feature = "vulkan", feature = "webgpu"))]
 mod reentrant_lock;
 mod registry;
-mod runtime;
 mod staged;
 mod stream;
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
@@ -64,6 +64,9 @@ mod vulkan;
 mod webgpu;
 
 pub use allocator::Allocator;
+#[doc(hidden)]
+pub use backend_trait::AllocateTensor;
+pub use backend_trait::{AllocatorOf, AttributesOf, Backend, MemcpyOf, WorkStream};
 pub use backends::{Backends, CopySource, SyncFn};
 pub use buffer::{DeviceBuffer, FreeOrder};
 pub use check_device::check_device;
@@ -86,9 +89,6 @@ pub use opencl::{OpenCl, OpenClEvent, OpenClMemory, OpenClQueue};
 pub use pointer_attributes::PointerAttributes;
 pub use prototype::Prototype;
 pub use registry::Registry;
-#[doc(hidden)]
-pub use runtime::AllocateTensor;
-pub use runtime::{AllocatorOf, AttributesOf, Backend, MemcpyOf, WorkStream};
 pub use stream::{Event, NoStream, Stream, StreamHandle};
 #[cfg(any(feature = "cuda", feature = "oneapi", feature = "opencl", feature = "rocm"))]
 pub use stream_guard::StreamGuard;

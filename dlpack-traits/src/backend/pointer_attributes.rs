@@ -3,8 +3,8 @@
 use core::ffi::c_void;
 use core::marker::PhantomData;
 
+use super::backend_trait::{AttributesOf, Backend};
 use super::memory::Attributes;
-use super::runtime::{AttributesOf, Backend};
 use crate::device::Device;
 use crate::error::Error;
 

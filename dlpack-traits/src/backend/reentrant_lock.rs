@@ -32,15 +32,15 @@ impl ReentrantLock {
         }
         let _locked = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.holder.store(me, Ordering::Relaxed);
-        let _over = Over(&self.holder);
+        let _unlock = Unlock(&self.holder);
         call()
     }
 }
 
 /// Releases the lock, also on a panic.
-struct Over<'a>(&'a AtomicUsize);
+struct Unlock<'a>(&'a AtomicUsize);
 
-impl Drop for Over<'_> {
+impl Drop for Unlock<'_> {
     fn drop(&mut self) {
         self.0.store(0, Ordering::Relaxed);
     }

@@ -4,8 +4,8 @@
 use alloc::vec::Vec;
 use core::mem;
 
+use super::backend_trait::MemcpyOf;
 use super::memory::MemoryRef;
-use super::runtime::MemcpyOf;
 use super::{Backend, Stream, WorkStream, deferred_free};
 use crate::device::Device;
 use crate::error::Error;

@@ -12,14 +12,14 @@ use crate::view::TensorView;
 
 /// The bytes that the elements of a tensor span.
 #[derive(Clone, Copy)]
-struct Span {
+struct ByteSpan {
     start: *mut u8,
     len: usize,
     /// Bytes of the span before the first element.
     before: isize,
 }
 
-impl Span {
+impl ByteSpan {
     /// The address of the first of some runs of `run` bytes.
     ///
     /// `None` unless all of them lie in the span, and for none.
@@ -38,7 +38,7 @@ impl Span {
 /// Invariant: for `'a`, `span` consists of initialised bytes that are lent with this access.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
-    span: Span,
+    span: ByteSpan,
     access: Access,
     lent: PhantomData<&'a [u8]>,
 }
@@ -55,13 +55,13 @@ impl<'a> Source<'a> {
         // The span lies inside of the storage, so its offset fits.
         let start = usize::try_from(start).unwrap_or(0);
         let start = from.facts().base().wrapping_add(start);
-        let span = Span { start, len, before: before(from) };
+        let span = ByteSpan { start, len, before: before(from) };
         Self { span, access: from.facts().access(), lent: PhantomData }
     }
 
     /// The same elements in a copy of the bytes that they span.
     pub(super) fn in_span(from: &TensorView<'_>, span: &'a AlignedBuf) -> Self {
-        let span = Span { start: span.as_ptr(), len: span.byte_len(), before: before(from) };
+        let span = ByteSpan { start: span.as_ptr(), len: span.byte_len(), before: before(from) };
         Self { span, access: Access::Frozen, lent: PhantomData }
     }
 
@@ -147,7 +147,7 @@ impl<'a> Source<'a> {
 /// and that Rust code accesses byte-wise atomically only.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
-    span: Span,
+    span: ByteSpan,
     lent: PhantomData<&'a [u8]>,
 }
 
@@ -198,9 +198,9 @@ impl Target<'_> {
 
 /// The bytes from `low` to `high`, counted from the first element.
 #[inline]
-fn span_of(first: *mut u8, low: isize, high: isize) -> Span {
+fn span_of(first: *mut u8, low: isize, high: isize) -> ByteSpan {
     let len = high.wrapping_sub(low).unsigned_abs();
-    Span { start: first.wrapping_offset(low), len, before: low.wrapping_neg() }
+    ByteSpan { start: first.wrapping_offset(low), len, before: low.wrapping_neg() }
 }
 
 /// The first byte of the span of a tensor to its first element.

@@ -1,8 +1,8 @@
 //! The validation of a description against the memory that it describes: [`Checked`].
 //!
-//! [`Shaped::usual`] is the fast path. It is inlined, accepts nearly every tensor, and uses
+//! [`Shaped::check_fast`] is the fast path. It is inlined, accepts nearly every tensor, and uses
 //! 64-bit arithmetic, so the optimizer removes the checks of attributes that a type does
-//! not use. [`Shaped::exact`] is the slow path. It is outlined, shared by all types, and
+//! not use. [`Shaped::check_exactly`] is the slow path. It is outlined, shared by all types, and
 //! repeats the validation in 128-bit arithmetic, which either succeeds or yields the error.
 
 use core::ptr::NonNull;
@@ -44,7 +44,7 @@ impl Checked<'_> {
     ///
     /// [`Error::Custom`] for a tensor that was described in another slot.
     #[inline(always)]
-    pub(crate) fn settle(self, slot: NonNull<Slot>) -> Result<Facts, Error> {
+    pub(crate) fn into_facts(self, slot: NonNull<Slot>) -> Result<Facts, Error> {
         if self.is_in(slot) { Ok(self.facts) } else { Err(described_elsewhere()) }
     }
 
@@ -54,12 +54,12 @@ impl Checked<'_> {
         self.described.is_in(slot)
     }
 
-    /// As [`settle`](Self::settle), in the memory of another owner. The elements keep their
+    /// As [`into_facts`](Self::into_facts), in the memory of another owner. The elements keep their
     /// addresses, and all of them must be inside of that memory.
     ///
     /// # Errors
     ///
-    /// Those of `settle`; [`Error::DeviceMismatch`], [`Error::ShareOutOfRange`] and
+    /// Those of `into_facts`; [`Error::DeviceMismatch`], [`Error::ShareOutOfRange`] and
     /// [`Error::Misaligned`] if that memory is on another device, does not contain all
     /// elements, or does not guarantee their alignment.
     ///
@@ -67,13 +67,13 @@ impl Checked<'_> {
     ///
     /// 1. Only the caller accesses `slot`.
     #[inline(always)]
-    pub(crate) unsafe fn settle_in(
+    pub(crate) unsafe fn into_relocated_facts(
         self,
         memory: &Memory,
         slot: NonNull<Slot>,
     ) -> Result<Facts, Error> {
         let data = relocated(self.described, &self.facts, memory)?;
-        let mut facts = self.settle(slot)?;
+        let mut facts = self.into_facts(slot)?;
         // SAFETY: 1. The tensor was described there, its description has ended, and by our
         // caller's 1 no one else accesses the slot.
         unsafe { Slot::set_data(slot, data) };
@@ -159,17 +159,17 @@ impl<'a> Shaped<'a> {
         let layout = if self.has_only_a_shape() { layout } else { None };
         if let Some(strided) = layout.and_then(OwnLayout::strided) {
             let place = in_layout(Packed::new(&self), &memory.copied(), &strided)?;
-            // SAFETY: 1. `in_layout` returned what `exact` did.
+            // SAFETY: 1. `in_layout` returned what `check_slow` did.
             return Ok(wrap(unsafe { self.finish(memory, &place) }));
         }
-        let place = match self.usual(memory) {
+        let place = match self.check_fast(memory) {
             Some(place) => place,
             // Copies, because a call that takes the address of a value forces all of it
             // into memory, also on the fast path (measured: 28 ns per export; 20 ns
             // without).
-            None => exact(Packed::new(&self), &memory.copied())?,
+            None => check_slow(Packed::new(&self), &memory.copied())?,
         };
-        // SAFETY: 1. `usual` or `exact` returned `place`.
+        // SAFETY: 1. `check_fast` or `check_slow` returned `place`.
         Ok(wrap(unsafe { self.finish(memory, &place) }))
     }
 
@@ -177,13 +177,13 @@ impl<'a> Shaped<'a> {
     ///
     /// # Safety
     ///
-    /// 1. `place` was returned by [`usual`](Self::usual) or [`exact`](Self::exact) of this.
+    /// 1. `place` was returned by [`check_fast`](Self::check_fast) or [`check_exactly`](Self::check_exactly) of this.
     #[inline(always)]
     pub(super) unsafe fn finish(self, memory: &Memory, place: &Placement) -> Checked<'a> {
         let Self { lists, stored, .. } = self;
         // SAFETY: 1. By our caller's 1: both write the struct before they return a place.
         let described = unsafe { lists.described() };
-        // Computed from the memory here, and not by `exact`: the caller's knowledge of the
+        // Computed from the memory here, and not by `check_slow`: the caller's knowledge of the
         // memory is constant-folded on both paths (measured: 20 instructions per shared
         // export).
         let facts = Facts {
@@ -203,11 +203,11 @@ impl<'a> Shaped<'a> {
 
     /// The fast path, for nearly every tensor: elements of whole bytes, at an address, of a
     /// type that needs no conversion, at least one of them, with numbers that fit in 64
-    /// bits. `None` does not mean that the tensor is invalid; [`exact`](Self::exact)
+    /// bits. `None` does not mean that the tensor is invalid; [`check_exactly`](Self::check_exactly)
     /// overwrites everything that was written by then.
     #[inline(always)]
-    pub(super) fn usual(&mut self, memory: &Memory) -> Option<Placement> {
-        let plain = memory.is_plain() && memory.device.is_well_formed();
+    pub(super) fn check_fast(&mut self, memory: &Memory) -> Option<Placement> {
+        let plain = memory.is_common() && memory.device.is_well_formed();
         if self.padded || !plain {
             return None;
         }
@@ -294,7 +294,7 @@ impl<'a> Shaped<'a> {
 
     /// The slow path, for every tensor, in numbers that cannot overflow.
     #[inline(always)]
-    fn exact(&self, memory: &Memory) -> Result<Placement, Error> {
+    fn check_exactly(&self, memory: &Memory) -> Result<Placement, Error> {
         let dtype = self.element_type(memory)?;
         let padded = self.padded | memory.padded;
         let element_bits = stored_bits(dtype, padded);
@@ -378,22 +378,26 @@ impl<'a> Shaped<'a> {
     }
 }
 
-/// The slow path of [`Shaped::check`]: [`Shaped::exact`] of an unpacked description.
+/// The slow path of [`Shaped::check`]: [`Shaped::check_exactly`] of an unpacked description.
 #[cold]
 #[inline(never)]
-pub(super) fn exact(packed: Packed<'_>, memory: &Memory) -> Result<Placement, Error> {
+pub(super) fn check_slow(packed: Packed<'_>, memory: &Memory) -> Result<Placement, Error> {
     let shaped = packed.unpacked();
     shaped.fault()?;
-    if shaped.has_units(memory) { exact_in_elements(packed, memory) } else { shaped.exact(memory) }
+    if shaped.has_units(memory) {
+        check_slow_in_elements(packed, memory)
+    } else {
+        shaped.check_exactly(memory)
+    }
 }
 
-/// As [`exact`], after a conversion of strides and offset. It unpacks the description again,
+/// As [`check_slow`], after a conversion of strides and offset. It unpacks the description again,
 /// because the conversion takes its address, which forces it into memory.
 #[inline(never)]
-fn exact_in_elements(packed: Packed<'_>, memory: &Memory) -> Result<Placement, Error> {
+fn check_slow_in_elements(packed: Packed<'_>, memory: &Memory) -> Result<Placement, Error> {
     let mut shaped = packed.unpacked();
     shaped.in_elements(memory)?;
-    shaped.exact(memory)
+    shaped.check_exactly(memory)
 }
 
 /// The slow path of [`Shaped::check`] for a description that
@@ -414,7 +418,7 @@ fn in_layout(
     if shaped.has_units(memory) {
         shaped.in_elements(memory)?;
     }
-    shaped.exact(memory)
+    shaped.check_exactly(memory)
 }
 
 /// Where the elements of a described tensor are, and the flags of an export.

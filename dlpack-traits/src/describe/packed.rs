@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::dtype::DataType;
 use crate::ffi;
 
-/// A [`Shaped`] in memory, for the call of [`exact`](super::check::exact).
+/// A [`Shaped`] in memory, for the call of [`check_slow`](super::check::check_slow).
 ///
 /// The description of each type is inlined and contains the stores of all fields. So there
 /// are few fields, all of them are initialised, and those that are usually constant are

@@ -1,4 +1,4 @@
-//! The inline check compared with the exact one, over random layouts.
+//! The fast path compared with the slow path, over random layouts.
 
 use alloc::vec::Vec;
 
@@ -192,7 +192,7 @@ impl Case {
 
 /// All data that a consumer receives about a tensor, and its place in its storage.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct Output {
     shape: Vec<i64>,
     strides: Vec<i64>,
     dtype: DataType,
@@ -202,7 +202,7 @@ struct Told {
     version: Version,
 }
 
-impl Told {
+impl Output {
     fn of(checked: &Checked<'_>) -> Self {
         let tensor = checked.described.tensor();
         assert_eq!(usize::try_from(tensor.ndim), Ok(checked.described.shape().len()));
@@ -219,17 +219,17 @@ impl Told {
 }
 
 /// Runs only the slow path.
-fn exact(shaped: Shaped<'_>, memory: &Memory) -> Result<Told, Error> {
-    let place = check::exact(Packed::new(&shaped), memory)?;
-    // SAFETY: 1. `exact` returned `place`.
-    Ok(Told::of(&unsafe { shaped.finish(memory, &place) }))
+fn slow(shaped: Shaped<'_>, memory: &Memory) -> Result<Output, Error> {
+    let place = check::check_slow(Packed::new(&shaped), memory)?;
+    // SAFETY: 1. `check_slow` returned `place`.
+    Ok(Output::of(&unsafe { shaped.finish(memory, &place) }))
 }
 
 /// Runs only the fast path; `None` if it leaves the tensor to the slow path.
-fn usual(mut shaped: Shaped<'_>, memory: &Memory) -> Option<Told> {
-    let place = shaped.usual(memory)?;
-    // SAFETY: 1. `usual` returned `place`.
-    Some(Told::of(&unsafe { shaped.finish(memory, &place) }))
+fn fast(mut shaped: Shaped<'_>, memory: &Memory) -> Option<Output> {
+    let place = shaped.check_fast(memory)?;
+    // SAFETY: 1. `check_fast` returned `place`.
+    Some(Output::of(&unsafe { shaped.finish(memory, &place) }))
 }
 
 #[repr(align(16))]
@@ -267,18 +267,19 @@ fn memory(random: &mut Random) -> DataRef<'static> {
 /// The fast path never accepts a tensor that the slow path rejects, and returns the same
 /// result for a tensor that it accepts. A `Layout` yields the same description.
 #[test]
-fn the_inline_check_agrees_with_the_exact_one() {
+fn the_fast_path_agrees_with_the_slow_path() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let rounds = if cfg!(miri) { 150 } else { 300_000 };
     let (mut inline, mut accepted, mut refused) = (0, 0, 0);
     for _ in 0..rounds {
         let case = Case::new(&mut random);
         let data = memory(&mut random);
-        let describe = |slot: &mut Slot, check: fn(Shaped<'_>, &Memory) -> Result<Told, Error>| {
-            check(case.describe(slot.describe()), data.memory_ref())
-        };
-        let expected = describe(&mut Slot::new(), exact);
-        let found = usual(case.describe(Slot::new().describe()), data.memory_ref());
+        let describe =
+            |slot: &mut Slot, check: fn(Shaped<'_>, &Memory) -> Result<Output, Error>| {
+                check(case.describe(slot.describe()), data.memory_ref())
+            };
+        let expected = describe(&mut Slot::new(), slow);
+        let found = fast(case.describe(Slot::new().describe()), data.memory_ref());
         match (&found, &expected) {
             (Some(found), Ok(expected)) => {
                 assert_eq!(found, expected, "{case:?} in {data:?}");
@@ -290,10 +291,10 @@ fn the_inline_check_agrees_with_the_exact_one() {
         }
         let mut slot = Slot::new();
         let both = case.describe(slot.describe()).data(data);
-        assert_eq!(both.map(|it| Told::of(it.checked())), expected, "{case:?} in {data:?}");
+        assert_eq!(both.map(|it| Output::of(it.checked())), expected, "{case:?} in {data:?}");
         let mut slot = Slot::new();
         let layout = case.layout().and_then(|layout| slot.describe().layout(layout).data(data));
-        assert_eq!(layout.map(|it| Told::of(it.checked())), expected, "{case:?} in {data:?}");
+        assert_eq!(layout.map(|it| Output::of(it.checked())), expected, "{case:?} in {data:?}");
     }
     let least = rounds / 50;
     assert!(inline > least && accepted > least && refused > least, "{inline} {accepted} {refused}");

@@ -8,7 +8,7 @@ use crate::atomic::{AtomicU8, Ordering};
 use crate::error::Error;
 use crate::ffi::DLManagedTensorVersioned;
 use crate::import::ImportedTensor;
-use crate::managed::{Guard, Guarded, ManagedStruct};
+use crate::managed::{Guard, GuardedRelease, ManagedStruct};
 use crate::storage::{fill, try_place};
 
 /// The second owner of an imported tensor, beside an [`ImportedTensor`]: as long as it exists,
@@ -34,7 +34,7 @@ struct Shared {
     original: NonNull<DLManagedTensorVersioned>,
     initial: DLManagedTensorVersioned,
     /// Releases the tensor, unless the tensor is returned to the caller.
-    release: Guarded,
+    release: GuardedRelease,
     state: AtomicU8,
 }
 
@@ -113,7 +113,7 @@ impl RollbackImport {
         // SAFETY: 1 and 2: guaranteed by our caller's 1 (1 and 2 of `from_raw`). The
         // result is dropped once, if the tensor is not returned to the caller.
         let release = unsafe { ManagedStruct::release_of(original) };
-        let release = Guarded::new(release, guard);
+        let release = GuardedRelease::new(release, guard);
         let (managed, state) = (UnsafeCell::new(copy), AtomicU8::new(OPEN));
         let shared = fill(place, Shared { managed, original, initial, release, state });
         let shared = Box::into_raw(shared);

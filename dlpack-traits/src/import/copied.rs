@@ -32,7 +32,8 @@ pub(crate) fn copy_elements<T: Readable>(
         }
         let typed = tensor.typed::<T>()?;
         let (shape, strides) = (typed.shape, typed.strides);
-        let place = Place { shape, strides, step: typed.step.unsigned_abs(), size: size_of::<T>() };
+        let place =
+            CopyLayout { shape, strides, step: typed.step.unsigned_abs(), size: size_of::<T>() };
         copy(tensor, order, &place, typed.len)?
     };
     let elements = bytes.chunks_exact(size_of::<T>());
@@ -64,17 +65,17 @@ fn copy_bytes(tensor: &ImportedTensor, order: Order) -> Result<Vec<u8>, Error> {
         }
         let end = tensor.byte_range().end;
         let (shape, strides) = ([end as i64], [1]);
-        let place = Place { shape: &shape, strides: &strides, step: 1, size: 1 };
+        let place = CopyLayout { shape: &shape, strides: &strides, step: 1, size: 1 };
         return copy(tensor, Order::RowMajor, &place, end.unsigned_abs());
     }
     let size = usize::try_from(bits >> 3).map_err(|_| Error::SizeOverflow)?;
-    let place = Place { shape: tensor.shape(), strides: tensor.strides(), step: size, size };
+    let place = CopyLayout { shape: tensor.shape(), strides: tensor.strides(), step: size, size };
     // All elements together have at most `isize::MAX` bytes.
     copy(tensor, order, &place, usize::try_from(tensor.numel()).unwrap_or(0))
 }
 
 /// The layout of the elements of a tensor, as elements of a given size.
-struct Place<'a> {
+struct CopyLayout<'a> {
     shape: &'a [i64],
     strides: &'a [i64],
     /// Bytes per unit of stride.
@@ -88,7 +89,7 @@ struct Place<'a> {
 fn copy(
     tensor: &ImportedTensor,
     order: Order,
-    place: &Place<'_>,
+    place: &CopyLayout<'_>,
     len: usize,
 ) -> Result<Vec<u8>, Error> {
     let Range { start, end } = tensor.byte_range();

@@ -16,7 +16,7 @@ use crate::error::Error;
 #[cfg(feature = "pyo3")]
 use crate::ffi::DLTensor;
 use crate::flags::Flags;
-use crate::managed::{Abi, Guard, Guarded, Release};
+use crate::managed::{Abi, Guard, GuardedRelease, Release};
 use crate::storage::{Access, TryArc};
 use crate::stream::ConsumerPlace;
 use crate::strides;
@@ -159,7 +159,7 @@ impl ImportedTensor {
     ) -> Result<Self, Error> {
         let managed = NonNull::new(managed).ok_or(Error::NullTensor)?;
         // SAFETY: 1. and 2. Guaranteed by our caller's 1 and 2.
-        let release = Guarded::new(unsafe { A::release_of(managed) }, guard);
+        let release = GuardedRelease::new(unsafe { A::release_of(managed) }, guard);
         // SAFETY: 1. Guaranteed by our caller's 1 and 3. 2. By our caller's 4 and 5.
         let node = unsafe { Node::read(managed, release, policy) }?;
         Ok(Self { node })
@@ -199,7 +199,7 @@ impl ImportedTensor {
         managed: NonNull<A>,
         release: Release,
     ) -> Result<Self, Error> {
-        let (release, policy) = (Guarded::from(release), ImportPolicy::default());
+        let (release, policy) = (GuardedRelease::from(release), ImportPolicy::default());
         // SAFETY: 1. Guaranteed by our caller's 1 and 3. 2. By our caller's 4 and 5.
         Ok(Self { node: unsafe { Node::read(managed, release, policy) }? })
     }

@@ -82,7 +82,7 @@ impl<T: Readable> ImportedSlice<T> {
         let deleter = unsafe { A::read_deleter(managed) };
         // Both paths return two words, so the result is not passed through memory.
         // SAFETY: guaranteed by our caller's 1 to 3.
-        let (first, len) = match unsafe { plain::<A, T>(managed) } {
+        let (first, len) = match unsafe { contiguous_slice::<A, T>(managed) } {
             Some(found) => found,
             // SAFETY: guaranteed by our caller's 1 to 6; `deleter` was read from the
             // struct.
@@ -93,7 +93,7 @@ impl<T: Readable> ImportedSlice<T> {
         Ok(Self { first, len, _release: release, elements: PhantomData })
     }
 
-    /// The slow path, for every tensor that `plain` does not accept: it imports the tensor
+    /// The slow path, for every tensor that `contiguous_slice` does not accept: it imports the tensor
     /// as an `ImportedTensor`, and returns the exact error. After an error the deleter has been
     /// called.
     ///
@@ -125,7 +125,7 @@ impl<T: Readable> ImportedSlice<T> {
 ///
 /// 1 to 3 of [`ImportedTensor::from_raw`], and `managed` is not NULL.
 #[inline(always)]
-unsafe fn plain<A: Abi, T: Element>(managed: NonNull<A>) -> Option<(NonNull<T>, usize)> {
+unsafe fn contiguous_slice<A: Abi, T: Element>(managed: NonNull<A>) -> Option<(NonNull<T>, usize)> {
     // SAFETY: 1. Guaranteed by our caller's 1.
     let version = unsafe { A::version_of(managed) };
     if !T::ANY_BITS || !T::AXES.is_empty() || version.is_some_and(|version| !version.is_readable())
@@ -144,12 +144,12 @@ unsafe fn plain<A: Abi, T: Element>(managed: NonNull<A>) -> Option<(NonNull<T>, 
     let shape = unsafe { raw::list(tensor.shape, ndim) }?;
     // SAFETY: 1. As above.
     let strides = unsafe { raw::list(tensor.strides, ndim) }?;
-    elements(tensor, shape, strides)
+    contiguous_elements(tensor, shape, strides)
 }
 
 /// Returns the address and the number of the elements.
 #[inline(always)]
-fn elements<T: Element>(
+fn contiguous_elements<T: Element>(
     tensor: &DLTensor,
     shape: &[i64],
     strides: &[i64],

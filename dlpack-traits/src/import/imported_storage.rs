@@ -92,9 +92,9 @@ pub enum AnyElement {}
 
 /// The element types of an [`ImportedStorage`]: every [`Readable`] type, or [`AnyElement`]. This
 /// trait is sealed.
-pub trait ImportedElement: sealed::Held {}
+pub trait ImportedElement: sealed::ElementCheck {}
 
-impl<T: sealed::Held> ImportedElement for T {}
+impl<T: sealed::ElementCheck> ImportedElement for T {}
 
 mod sealed {
     use super::ImportedTensor;
@@ -102,7 +102,7 @@ mod sealed {
     use crate::error::Error;
 
     /// The requirements that `ImportedStorage::new` checks for a type of elements.
-    pub trait Held: 'static {
+    pub trait ElementCheck: 'static {
         /// The data type that the elements must have; `None` for any.
         const DTYPE: Option<DataType>;
         /// The axes of each element.
@@ -112,7 +112,7 @@ mod sealed {
     }
 }
 
-impl sealed::Held for AnyElement {
+impl sealed::ElementCheck for AnyElement {
     const DTYPE: Option<DataType> = None;
     const AXES: &'static [i64] = &[];
 
@@ -121,7 +121,7 @@ impl sealed::Held for AnyElement {
     }
 }
 
-impl<T: Readable> sealed::Held for T {
+impl<T: Readable> sealed::ElementCheck for T {
     const DTYPE: Option<DataType> = Some(T::DTYPE);
     const AXES: &'static [i64] = <T as Element>::AXES;
 
@@ -245,7 +245,7 @@ impl<T: Readable> From<ImportedStorage<T>> for ImportedStorage {
 }
 
 /// The memory of an imported tensor, as a span of bytes.
-struct Span {
+struct ByteSpan {
     /// The lowest byte, or the handle.
     start: *mut u8,
     byte_len: usize,
@@ -253,7 +253,7 @@ struct Span {
     byte_offset: usize,
 }
 
-impl Span {
+impl ByteSpan {
     /// The import checked that the numbers fit: `checked::distance`, `checked::byte_span`.
     #[inline(always)]
     fn of(tensor: &ImportedTensor) -> Self {
@@ -284,7 +284,7 @@ pub(super) fn memory_of(tensor: &ImportedTensor) -> DataRef<'_> {
 /// As [`memory_of`], for a tensor whose elements are known to have the type `dtype`.
 #[inline(always)]
 fn memory_as(tensor: &ImportedTensor, dtype: DataType) -> DataRef<'_> {
-    let Span { start, byte_len, .. } = Span::of(tensor);
+    let ByteSpan { start, byte_len, .. } = ByteSpan::of(tensor);
     let later = match tensor.version() {
         Some(version) if version > Version::CURRENT && !dtype.is_well_formed() => later(version),
         _ => 0,
@@ -342,7 +342,7 @@ fn describe_arrays<'a>(tensor: &'a ImportedTensor, axes: &[i64], out: Describe<'
 /// Bytes from the start of [`memory_of`] the tensor to its first element.
 #[inline(always)]
 pub(super) fn byte_offset_of(tensor: &ImportedTensor) -> usize {
-    Span::of(tensor).byte_offset
+    ByteSpan::of(tensor).byte_offset
 }
 
 impl<T: ImportedElement> ImportedStorage<T> {

@@ -21,7 +21,7 @@ use crate::ffi::DLTensor;
 use crate::flags::Flags;
 #[cfg(feature = "pyo3")]
 use crate::managed::Release;
-use crate::managed::{Abi, Guarded};
+use crate::managed::{Abi, GuardedRelease};
 use crate::storage::{Access, TryArc, UninitTryArc};
 use crate::stream::ConsumerPlace;
 
@@ -40,7 +40,7 @@ pub(super) struct Node {
     /// no stream.
     pub(super) synchronized: ConsumerPlace,
     /// Calls the deleter when the last owner of the node is dropped.
-    pub(super) release: Guarded,
+    pub(super) release: GuardedRelease,
 }
 
 // SAFETY: by 2 of `ImportedTensor::from_raw` any thread may call the deleter, by 4 any thread may
@@ -66,7 +66,7 @@ impl Node {
     #[inline(always)]
     pub(super) unsafe fn read<A: Abi>(
         managed: NonNull<A>,
-        release: Guarded,
+        release: GuardedRelease,
         policy: ImportPolicy,
     ) -> Result<TryArc<Self>, Error> {
         let vacant = UninitTryArc::new()?;
@@ -89,14 +89,19 @@ impl Node {
         let vacant = UninitTryArc::new()?;
         // SAFETY: 1. Guaranteed by our caller's 1.
         let claims = unsafe { raw::claims(tensor, Flags::NONE) }?;
-        Self::fill(vacant, &claims, Guarded::from(Release::nothing()), ImportPolicy::default())
+        Self::fill(
+            vacant,
+            &claims,
+            GuardedRelease::from(Release::nothing()),
+            ImportPolicy::default(),
+        )
     }
 
     #[inline(always)]
     fn fill(
         vacant: UninitTryArc<Self>,
         claims: &RawMetadata<'_>,
-        release: Guarded,
+        release: GuardedRelease,
         policy: ImportPolicy,
     ) -> Result<TryArc<Self>, Error> {
         let mut node = vacant.fill(Self {

@@ -86,8 +86,8 @@ impl Metadata {
         let walk = self.dims.walk(shape, strides);
         let allowed = strides.is_some() || policy.allows_null_strides(self.version);
         match walk {
-            Ok((numel, reach)) if allowed && self.usual(numel, reach).is_some() => Ok(()),
-            Ok(_) => self.exact(allowed),
+            Ok((numel, reach)) if allowed && self.check_fast(numel, reach).is_some() => Ok(()),
+            Ok(_) => self.check_slow(allowed),
             Err(left) => self.check_rest(shape, strides, left, allowed),
         }
     }
@@ -106,18 +106,20 @@ impl Metadata {
         let walk =
             if shape.len() > INLINE { self.dims.walk_on_heap(shape, strides)? } else { Err(left) };
         match walk {
-            Ok((numel, reach)) if allowed && self.usual(numel, reach).is_some() => return Ok(()),
+            Ok((numel, reach)) if allowed && self.check_fast(numel, reach).is_some() => {
+                return Ok(());
+            }
             Ok(_) => {}
             Err(left) => self.dims.copy(shape, strides, left),
         }
-        self.exact(allowed)
+        self.check_slow(allowed)
     }
 
     /// The fast path, for nearly every tensor: at least one element, of whole bytes, at an
     /// address, with numbers that fit in 64 bits. `None` does not mean that the tensor is
     /// invalid; `self` is unchanged then.
     #[inline(always)]
-    fn usual(&mut self, numel: i64, reach: Reach) -> Option<()> {
+    fn check_fast(&mut self, numel: i64, reach: Reach) -> Option<()> {
         if !self.dtype.is_well_formed() || !self.device.has_addresses() || self.first.is_null() {
             return None;
         }
@@ -146,7 +148,7 @@ impl Metadata {
     /// The slow path, for every tensor, in numbers that cannot overflow.
     #[cold]
     #[inline(never)]
-    fn exact(&mut self, null_strides_allowed: bool) -> Result<(), Error> {
+    fn check_slow(&mut self, null_strides_allowed: bool) -> Result<(), Error> {
         let Self { version, flags, first: data, byte_offset, device, dtype, .. } = *self;
         check_dtype(dtype, version)?;
         if !device.is_well_formed() {
@@ -253,13 +255,13 @@ mod tests {
         }
     }
 
-    /// Returns whether `usual` accepts a tensor. If so, asserts that `exact` gives the same
+    /// Returns whether `check_fast` accepts a tensor. If so, asserts that `check_slow` gives the same
     /// result.
-    fn is_usual(claims: &RawMetadata<'_>) -> bool {
+    fn takes_fast_path(claims: &RawMetadata<'_>) -> bool {
         let policy = ImportPolicy::default();
-        let [mut usual, mut exact] = [(); 2].map(|()| Metadata::new(claims, policy));
+        let [mut fast, mut slow] = [(); 2].map(|()| Metadata::new(claims, policy));
         let left = claims.shape.len();
-        let walk = [&mut usual, &mut exact].map(|metadata| {
+        let walk = [&mut fast, &mut slow].map(|metadata| {
             let Metadata { dims, .. } = metadata;
             if left > INLINE {
                 dims.walk_on_heap(claims.shape, claims.strides).expect("memory")
@@ -267,49 +269,49 @@ mod tests {
                 dims.walk(claims.shape, claims.strides)
             }
         })[0];
-        exact.dims.copy(claims.shape, claims.strides, left);
-        if walk.ok().and_then(|(numel, reach)| usual.usual(numel, reach)).is_none() {
+        slow.dims.copy(claims.shape, claims.strides, left);
+        if walk.ok().and_then(|(numel, reach)| fast.check_fast(numel, reach)).is_none() {
             return false;
         }
-        exact.exact(true).expect("`exact` accepts it too");
-        assert_eq!((usual.first, usual.byte_offset), (exact.first, exact.byte_offset));
-        assert_eq!((usual.numel, usual.bytes), (exact.numel, exact.bytes));
-        assert_eq!(usual.dims.shape(), exact.dims.shape());
-        assert_eq!(usual.dims.strides(), exact.dims.strides());
+        slow.check_slow(true).expect("`check_slow` accepts it too");
+        assert_eq!((fast.first, fast.byte_offset), (slow.first, slow.byte_offset));
+        assert_eq!((fast.numel, fast.bytes), (slow.numel, slow.bytes));
+        assert_eq!(fast.dims.shape(), slow.dims.shape());
+        assert_eq!(fast.dims.strides(), slow.dims.strides());
         true
     }
 
-    fn usual(dtype: DataType, shape: &[i64], strides: &[i64]) -> bool {
-        is_usual(&claimed(dtype, shape, strides))
+    fn is_fast(dtype: DataType, shape: &[i64], strides: &[i64]) -> bool {
+        takes_fast_path(&claimed(dtype, shape, strides))
     }
 
     #[test]
     fn strided_tensors_of_whole_bytes_take_the_fast_path() {
         for dtype in [DataType::U8, DataType::BF16, DataType::F32, DataType::COMPLEX128] {
-            assert!(usual(dtype, &[], &[]));
-            assert!(usual(dtype, &[6], &[1]));
-            assert!(usual(dtype, &[2, 3], &[3, 1]));
-            assert!(usual(dtype, &[1, 3, 1], &[-9, 1, i64::MIN]));
-            assert!(usual(dtype, &[1, 1, 1, 1, 1, 1, 2, 3], &[6, 6, 6, 6, 6, 6, 3, 1]));
-            assert!(usual(dtype, &[2, 3], &[1, 2]));
-            assert!(usual(dtype, &[6], &[2]));
-            assert!(usual(dtype, &[6], &[-1]));
-            assert!(usual(dtype, &[6, 2], &[0, 1]));
-            assert!(usual(dtype, &[2, 1, 1, 1, 1, 1, 1, 1, 3], &[3, 3, 3, 3, 3, 3, 3, 3, 1]));
-            assert!(!usual(dtype, &[1, 1, 1, 1, 1, 1, 1, 0, 3], &[3, 3, 3, 3, 3, 3, 3, 3, 1]));
-            assert!(!usual(dtype, &[0], &[1]));
-            assert!(!usual(dtype, &[-1], &[1]));
-            assert!(!usual(dtype, &[6], &[i64::MAX]));
-            assert!(!usual(dtype, &[6], &[-0x1000]), "below address 0");
-            assert!(!usual(dtype, &[1 << 32, 1 << 31], &[1 << 31, 1]));
-            assert!(!usual(dtype, &[1 << 32, 1 << 31], &[0, 0]));
+            assert!(is_fast(dtype, &[], &[]));
+            assert!(is_fast(dtype, &[6], &[1]));
+            assert!(is_fast(dtype, &[2, 3], &[3, 1]));
+            assert!(is_fast(dtype, &[1, 3, 1], &[-9, 1, i64::MIN]));
+            assert!(is_fast(dtype, &[1, 1, 1, 1, 1, 1, 2, 3], &[6, 6, 6, 6, 6, 6, 3, 1]));
+            assert!(is_fast(dtype, &[2, 3], &[1, 2]));
+            assert!(is_fast(dtype, &[6], &[2]));
+            assert!(is_fast(dtype, &[6], &[-1]));
+            assert!(is_fast(dtype, &[6, 2], &[0, 1]));
+            assert!(is_fast(dtype, &[2, 1, 1, 1, 1, 1, 1, 1, 3], &[3, 3, 3, 3, 3, 3, 3, 3, 1]));
+            assert!(!is_fast(dtype, &[1, 1, 1, 1, 1, 1, 1, 0, 3], &[3, 3, 3, 3, 3, 3, 3, 3, 1]));
+            assert!(!is_fast(dtype, &[0], &[1]));
+            assert!(!is_fast(dtype, &[-1], &[1]));
+            assert!(!is_fast(dtype, &[6], &[i64::MAX]));
+            assert!(!is_fast(dtype, &[6], &[-0x1000]), "below address 0");
+            assert!(!is_fast(dtype, &[1 << 32, 1 << 31], &[1 << 31, 1]));
+            assert!(!is_fast(dtype, &[1 << 32, 1 << 31], &[0, 0]));
         }
-        assert!(usual(DataType::U8, &[i64::MAX - 0x2000], &[1]));
-        assert!(usual(DataType::F32.with_lanes(4), &[6], &[1]));
-        assert!(!usual(DataType::FLOAT4_E2M1FN, &[6], &[1]));
-        assert!(!usual(DataType::U16, &[i64::MAX / 2 + 1], &[1]));
-        assert!(usual(DataType::U8, &[0x1000], &[-1]));
-        assert!(!usual(DataType::U8, &[0x1001], &[-1]), "an element at address 0");
+        assert!(is_fast(DataType::U8, &[i64::MAX - 0x2000], &[1]));
+        assert!(is_fast(DataType::F32.with_lanes(4), &[6], &[1]));
+        assert!(!is_fast(DataType::FLOAT4_E2M1FN, &[6], &[1]));
+        assert!(!is_fast(DataType::U16, &[i64::MAX / 2 + 1], &[1]));
+        assert!(is_fast(DataType::U8, &[0x1000], &[-1]));
+        assert!(!is_fast(DataType::U8, &[0x1001], &[-1]), "an element at address 0");
     }
 
     #[test]
@@ -333,7 +335,7 @@ mod tests {
         for (number, (expected, change)) in rules.into_iter().enumerate() {
             let mut claims = claimed(DataType::F32, &[2, 3], &[3, 1]);
             change(&mut claims);
-            assert_eq!(is_usual(&claims), expected, "rule {number}");
+            assert_eq!(takes_fast_path(&claims), expected, "rule {number}");
         }
     }
 

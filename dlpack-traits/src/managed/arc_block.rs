@@ -165,7 +165,7 @@ impl<T> Loan<'_, T> {
     ///
     /// # Errors
     ///
-    /// Those of [`Checked::settle`].
+    /// Those of [`Checked::into_facts`].
     ///
     /// # Safety
     ///
@@ -179,7 +179,7 @@ impl<T> Loan<'_, T> {
         synchronized: ConsumerPlace,
     ) -> Result<ManagedTensor, Error> {
         let block = self.block;
-        let facts = checked.settle(block.slot())?;
+        let facts = checked.into_facts(block.slot())?;
         forget(self);
         let (head, ctx) = (block.head(), block.into_ctx());
         // The previous consumer may have written to the head, so all of it is written

@@ -32,13 +32,13 @@ const START: usize = offset_of!(DLManagedTensorVersioned, dl_tensor);
 
 /// A versioned struct, followed by the fields of the legacy one.
 #[repr(C)]
-struct Both {
+struct VersionedAndLegacy {
     versioned: DLManagedTensorVersioned,
     fields: Fields,
 }
 
 const _: () = {
-    let fields = offset_of!(Both, fields).wrapping_sub(START);
+    let fields = offset_of!(VersionedAndLegacy, fields).wrapping_sub(START);
     assert!(offset_of!(DLManagedTensor, dl_tensor) == 0);
     assert!(fields == size_of::<DLTensor>());
     assert!(fields.wrapping_add(size_of::<Fields>()) == size_of::<DLManagedTensor>());
@@ -46,7 +46,7 @@ const _: () = {
     assert!(offset_of!(DLManagedTensor, manager_ctx) == fields);
     let deleter = fields.wrapping_add(offset_of!(Fields, deleter));
     assert!(offset_of!(DLManagedTensor, deleter) == deleter);
-    assert!(offset_of!(Both, versioned) == 0);
+    assert!(offset_of!(VersionedAndLegacy, versioned) == 0);
     assert!(align_of::<DLManagedTensor>() <= align_of::<DLTensor>());
 };
 
@@ -86,9 +86,12 @@ impl RawManaged {
             *refused = Some(error);
             return None;
         }
-        let both = self.into_raw().cast::<Both>();
+        let both = self.into_raw().cast::<VersionedAndLegacy>();
         let fields = Fields { manager_ctx: both.as_ptr().cast(), deleter: Some(delete) };
-        let place = both.as_ptr().wrapping_byte_add(offset_of!(Both, fields)).cast::<Fields>();
+        let place = both
+            .as_ptr()
+            .wrapping_byte_add(offset_of!(VersionedAndLegacy, fields))
+            .cast::<Fields>();
         // SAFETY: by 4 of `ManagedTensor::from_raw` there is room for the fields after the
         // struct, and it belongs to the handle that was consumed.
         unsafe { place.write(fields) };

@@ -23,4 +23,4 @@ pub(crate) use abi::ManagedStruct;
 pub(crate) use arc_block::ArcHandle;
 pub(crate) use packet::{DescribeIn, Lend, Packet};
 pub(crate) use raw_managed::RawManaged;
-pub(crate) use release::{Guard, Guarded, Release};
+pub(crate) use release::{Guard, GuardedRelease, Release};

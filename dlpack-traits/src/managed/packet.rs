@@ -48,18 +48,18 @@ impl Packet {
     /// On failure the owner is dropped.
     #[inline(always)]
     pub(crate) fn place_shared(owner: SharedOwner) -> Result<Placed<SharedOwner>, Error> {
-        let parts = owner.into_parts();
+        let words = owner.into_words();
         let place = match Allocation::allocate() {
             Ok(place) => place,
             Err(error) => {
-                // SAFETY: 1. The parts are not used again.
-                drop(unsafe { parts.into_owner() });
+                // SAFETY: 1. The words are not used again.
+                drop(unsafe { words.into_owner() });
                 return Err(error);
             }
         };
-        // SAFETY: 1. The place is aligned for an owner and contains none yet. 2. The parts
+        // SAFETY: 1. The place is aligned for an owner and contains none yet. 2. The words
         // are not used again.
-        unsafe { parts.write(place.value().as_ptr()) };
+        unsafe { words.write(place.value().as_ptr()) };
         Ok(Placed { place })
     }
 }
@@ -95,7 +95,7 @@ impl<O: Send + 'static> Placed<O> {
     /// # Errors
     ///
     /// Those of [`Lend::lend`], of the device, and of
-    /// [`Checked::settle`](crate::describe::Checked::settle).
+    /// [`Checked::into_facts`](crate::describe::Checked::into_facts).
     #[inline(always)]
     pub(crate) fn lend(
         self,
@@ -126,7 +126,7 @@ impl<O: Send + 'static> Placed<O> {
         place: ConsumerPlace,
         flags: Flags,
     ) -> Result<ManagedTensor, Error> {
-        // SAFETY: 1. Only this function accesses the slot, until `settle` ends the
+        // SAFETY: 1. Only this function accesses the slot, until `into_facts` ends the
         // description.
         // 2. `allocate` initialised the spill.
         let out = unsafe { Describe::at(self.place.slot()) };
@@ -140,7 +140,7 @@ impl<O: Send + 'static> Placed<O> {
             // borrowed there.
             unsafe { checked.facts.sync_for(consumer) }?;
         }
-        let facts = checked.settle(self.place.slot())?;
+        let facts = checked.into_facts(self.place.slot())?;
         // SAFETY: 1. The owner lent the memory in its final place, and is not accessed
         // after that.
         // 2. Guaranteed by our caller's 1.
@@ -196,7 +196,7 @@ impl Packet {
             Some(placed) => (unsafe { placed.place.value().as_ref() }.data(), placed.place.slot()),
             None => (DataRef::refused(&Error::NotShareable), NonNull::from(&mut aside)),
         };
-        // SAFETY: 1. Only this function accesses the slot, until `settle_in` ends the
+        // SAFETY: 1. Only this function accesses the slot, until `into_relocated_facts` ends the
         // description.
         // 2. `allocate` or `Slot::new` initialised the spill.
         let out = unsafe { Describe::at(slot) };
@@ -204,12 +204,12 @@ impl Packet {
         // memory alive for the consumer.
         let checked = tensor.describe_in(out)?.into_checked();
         // SAFETY: 1. As above; the description in the slot ends here.
-        let facts = unsafe { checked.settle_in(data.memory_ref(), slot) }?;
+        let facts = unsafe { checked.into_relocated_facts(data.memory_ref(), slot) }?;
         let Some(placed) = placed else { return Err(Error::NotShareable) };
         // SAFETY: 1. The owner lent the memory in its final place, and is still borrowed
         // there.
         unsafe { facts.sync_for(consumer) }?;
-        // SAFETY: 1. `settle_in` checked that the elements are in that memory. 2. The
+        // SAFETY: 1. `into_relocated_facts` checked that the elements are in that memory. 2. The
         // statement above synchronized it.
         Ok(unsafe { placed.give_away(&facts, consumer.place(), Flags::NONE) })
     }

@@ -18,7 +18,7 @@ pub struct Release {
 /// address of the call, so the value must be in memory. A `Release` without a guard stays
 /// in registers.
 #[derive(Debug)]
-pub(crate) struct Guarded {
+pub(crate) struct GuardedRelease {
     release: Release,
     guard: Option<Guard>,
 }
@@ -94,7 +94,7 @@ impl Drop for Release {
     }
 }
 
-impl Guarded {
+impl GuardedRelease {
     /// Combines a release with a guard, if there is one, which makes the call.
     #[inline(always)]
     pub(crate) const fn new(release: Release, guard: Option<Guard>) -> Self {
@@ -113,14 +113,14 @@ impl Guarded {
     }
 }
 
-impl From<Release> for Guarded {
+impl From<Release> for GuardedRelease {
     #[inline]
     fn from(release: Release) -> Self {
         Self::new(release, None)
     }
 }
 
-impl Drop for Guarded {
+impl Drop for GuardedRelease {
     #[inline]
     fn drop(&mut self) {
         // Without a guard the drop of the field makes the call.
@@ -176,7 +176,7 @@ mod tests {
             // SAFETY: 1. The deleter frees nothing.
             let release =
                 unsafe { Release::new(Call::Legacy(NonNull::from(&mut managed), Some(deleter))) };
-            drop(Guarded::new(release, guarded.then_some(guard as Guard)));
+            drop(GuardedRelease::new(release, guarded.then_some(guard as Guard)));
             assert_eq!(CALLS.get(), expected);
         }
     }

@@ -144,7 +144,7 @@ impl Memory {
     /// Whether the common case applies: there is memory, at an address, and its elements
     /// are not padded.
     #[inline(always)]
-    pub(crate) fn is_plain(&self) -> bool {
+    pub(crate) fn is_common(&self) -> bool {
         self.refusal.is_none() && !self.padded && self.device.has_addresses()
     }
 

@@ -39,7 +39,7 @@ pub(super) type Word = MaybeUninit<*const ()>;
 /// stored wait for the store buffer to drain (measured: 28 ns per shared export; 20 ns word
 /// by word). This type has no `Drop`, and is copied word by word.
 #[derive(Clone, Copy)]
-pub(crate) struct Parts {
+pub(crate) struct OwnerWords {
     first: Word,
     second: Word,
     third: Word,
@@ -47,7 +47,7 @@ pub(crate) struct Parts {
     vtable: &'static VTable,
 }
 
-impl Parts {
+impl OwnerWords {
     /// Reassembles the owner.
     ///
     /// # Safety
@@ -99,14 +99,14 @@ unsafe impl Send for SharedOwner {}
 impl SharedOwner {
     /// Takes the owner apart; the parts now own the storage.
     #[inline(always)]
-    pub(crate) fn into_parts(self) -> Parts {
+    pub(crate) fn into_words(self) -> OwnerWords {
         let owner = ManuallyDrop::new(self);
         let words = owner.handle.get().cast::<Word>();
         let word = |at| {
             // SAFETY: a handle has four words, and any bytes are a valid `Word`.
             unsafe { words.wrapping_add(at).read() }
         };
-        Parts {
+        OwnerWords {
             first: word(0),
             second: word(1),
             third: word(2),

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::Gpu;
-use super::runtime::{Runtime, Vendor};
 use super::sys::calls;
+use super::vendor::{Runtime, Vendor};
 use crate::backend::library::function;
 use crate::backend::{Attributes, StreamHandle, StreamRules};
 use crate::device::Device;
@@ -50,7 +50,7 @@ calls! {
 
 /// The state that only CUDA needs.
 #[derive(Debug)]
-pub struct Own {
+pub struct State {
     calls: CudaCalls,
     gpus: Box<[CudaGpu]>,
 }
@@ -83,7 +83,7 @@ impl Drop for Current {
     }
 }
 
-impl Own {
+impl State {
     fn gpu(&self, device: Device, ordinal: i32) -> Result<&CudaGpu, Error> {
         let index = usize::try_from(ordinal).ok();
         index.and_then(|index| self.gpus.get(index)).ok_or(Error::NoBackend { device })
@@ -179,7 +179,7 @@ impl Vendor for CudaDriver {
     const LIBRARIES: &'static [&'static str] =
         if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
     const NAMES: usize = 0;
-    type Own = Own;
+    type State = State;
     type Current = Current;
 
     fn loaded() -> &'static OnceLock<Result<Runtime<Self>, Error>> {
@@ -187,7 +187,7 @@ impl Vendor for CudaDriver {
         &LOADED
     }
 
-    unsafe fn load_own(library: &Library, devices: usize) -> Result<Own, Error> {
+    unsafe fn load_state(library: &Library, devices: usize) -> Result<State, Error> {
         // SAFETY: 1. By our caller's 1.
         let calls = unsafe { CudaCalls::load(library, Device::cuda(0), Self::NAMES) }?;
         let gpu = |ordinal| {
@@ -198,7 +198,7 @@ impl Vendor for CudaDriver {
             Ok(CudaGpu { handle, context: AtomicPtr::new(ptr::null_mut()) })
         };
         let gpus = (0..devices).map(gpu).collect::<Result<_, Error>>()?;
-        Ok(Own { calls, gpus })
+        Ok(State { calls, gpus })
     }
 
     fn enter(
@@ -206,12 +206,12 @@ impl Vendor for CudaDriver {
         device: Device,
         ordinal: i32,
     ) -> Result<Current, Error> {
-        let own = &runtime.own;
-        let wanted = own.context(device, own.gpu(device, ordinal)?)?;
+        let state = &runtime.state;
+        let wanted = state.context(device, state.gpu(device, ordinal)?)?;
         let mut current = ptr::null_mut();
         // SAFETY: 1. `current` is a place for the result.
-        unsafe { own.calls.context_current(device, &raw mut current) }?;
-        if current == wanted { Ok(Current { pushed: None }) } else { own.push(device, ordinal) }
+        unsafe { state.calls.context_current(device, &raw mut current) }?;
+        if current == wanted { Ok(Current { pushed: None }) } else { state.push(device, ordinal) }
     }
 
     unsafe fn check_stream(
@@ -224,11 +224,11 @@ impl Vendor for CudaDriver {
         if handle.number() <= 2 {
             return Ok(());
         }
-        let (own, mut found) = (&runtime.own, ptr::null_mut());
+        let (state, mut found) = (&runtime.state, ptr::null_mut());
         // SAFETY: 1. By our caller's 1 the stream is alive, and `found` is a place for the
         // result.
-        unsafe { own.calls.stream_context(device, handle.as_ptr(), &raw mut found) }?;
-        if found == own.context(device, own.gpu(device, ordinal)?)? {
+        unsafe { state.calls.stream_context(device, handle.as_ptr(), &raw mut found) }?;
+        if found == state.context(device, state.gpu(device, ordinal)?)? {
             return Ok(());
         }
         Err(Error::Unsupported { device, what: "stream of another device or context" })
@@ -239,10 +239,10 @@ impl Vendor for CudaDriver {
         data: *mut c_void,
         hint: Device,
     ) -> Result<Option<Attributes>, Error> {
-        let own = &runtime.own;
+        let state = &runtime.state;
         let ask = |attribute| {
             ask(|answer| {
-                let calls = &own.calls;
+                let calls = &state.calls;
                 // SAFETY: 1. `answer` is a place of eight bytes, enough for any attribute.
                 // The pointer is not dereferenced.
                 let ask = || unsafe { calls.pointer_attribute(hint, answer, attribute, data) };
@@ -252,7 +252,7 @@ impl Vendor for CudaDriver {
                     // only created if needed.
                     Err(Error::Device { code: INVALID_CONTEXT, .. }) => {
                         let ordinal = runtime.ordinal(hint).unwrap_or(0);
-                        let _current = own.push(hint, ordinal)?;
+                        let _current = state.push(hint, ordinal)?;
                         ask()
                     }
                     outcome => outcome,

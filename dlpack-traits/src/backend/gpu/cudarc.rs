@@ -8,7 +8,7 @@ use ::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRep
 
 use super::Cuda;
 use super::cuda::{CudaDriver, Current};
-use super::runtime::runtime;
+use super::vendor::runtime;
 use crate::backend::{DeviceBuffer, FreeOrder, StreamHandle, StreamRules, SyncAction, WorkStream};
 use crate::device::Device;
 use crate::element::{AnyBits, BitsAreValid, Element};
@@ -159,7 +159,7 @@ impl<T> Drop for Owner<T> {
 /// continue on this GPU.
 pub(super) fn keep_current(device: Device) -> Result<Current, Error> {
     // cudarc replaces the context that is pushed here; the guard pops it.
-    runtime::<CudaDriver>()?.own.push(device, device.device_id())
+    runtime::<CudaDriver>()?.state.push(device, device.device_id())
 }
 
 /// The GPU of a slice.

@@ -4,8 +4,8 @@ use alloc::sync::Arc;
 use core::any::Any;
 
 use super::Gpu;
-use super::runtime::Vendor;
 use super::stream::borrow;
+use super::vendor::Vendor;
 use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{StreamHandle, WorkStream};
 use crate::device::Device;

@@ -11,7 +11,7 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::Gpu;
-use super::runtime::{Relaxed, Runtime, Vendor, runtime};
+use super::vendor::{Relaxed, Runtime, Vendor, runtime};
 use crate::backend::blocking::run_blocking;
 use crate::backend::{
     Allocator, Attributes, Memcpy, MemoryRef, PointerAttributes, Stream, WorkStream,
@@ -27,7 +27,7 @@ const NOT_SUPPORTED: c_int = 801;
 const FOR_ALL: c_uint = 1;
 
 /// A call for a stream, with its GPU current, and allowed during captures.
-struct Work<'a, V: Vendor> {
+struct StreamCall<'a, V: Vendor> {
     runtime: &'static Runtime<V>,
     device: Device,
     on: &'a WorkStream<Gpu<V>>,
@@ -37,7 +37,7 @@ struct Work<'a, V: Vendor> {
     _current: V::Current,
 }
 
-impl<'a, V: Vendor> Work<'a, V> {
+impl<'a, V: Vendor> StreamCall<'a, V> {
     fn on(on: &'a WorkStream<Gpu<V>>) -> Result<Self, Error> {
         let (runtime, device) = (runtime::<V>()?, on.device());
         let ordinal = runtime.ordinal(device)?;
@@ -138,11 +138,11 @@ impl<'a, V: Vendor> Work<'a, V> {
 }
 
 // SAFETY: 1. The runtimes return new memory, aligned to 256 bytes. 2. Zeros are written in
-// the order of the stream, or at once. 3. `Work::free` frees in that order, or after a wait
+// the order of the stream, or at once. 3. `StreamCall::free` frees in that order, or after a wait
 // for the stream.
 unsafe impl<V: Vendor> Allocator for Gpu<V> {
     fn allocate(stream: &WorkStream<Self>, byte_len: usize) -> Result<NonNull<c_void>, Error> {
-        let work = Work::on(stream)?;
+        let work = StreamCall::on(stream)?;
         work.refuse_capture("memory for a stream while it is captured")?;
         let data = work.allocate(byte_len)?;
         if let Err(error) = work.fill_with_zeros(data, byte_len) {
@@ -159,7 +159,7 @@ unsafe impl<V: Vendor> Allocator for Gpu<V> {
         data: NonNull<c_void>,
         _: usize,
     ) -> Result<(), Error> {
-        let work = Work::on(stream)?;
+        let work = StreamCall::on(stream)?;
         work.refuse_capture("way to free in the order of a stream that is captured")?;
         // SAFETY: 1. and 2. By our caller's 1 and 2.
         unsafe { work.free(data) }
@@ -177,7 +177,7 @@ unsafe impl<V: Vendor> Memcpy for Gpu<V> {
     ) -> Result<(), Error> {
         let known = |place: &MemoryRef| V::DEVICE_TYPES.contains(&place.device.device_type());
         let (source, target) = (from.address().cast(), to.address().cast());
-        let work = Work::on(stream)?;
+        let work = StreamCall::on(stream)?;
         // A graph would repeat the copy at each launch, when the host memory may be freed.
         work.refuse_capture("copy on a stream while it is captured")?;
         let (calls, device, stream) = (&work.runtime.calls, work.device, work.stream);

@@ -13,9 +13,9 @@ mod current;
 mod memory;
 #[cfg(feature = "rocm")]
 mod rocm;
-mod runtime;
 mod stream;
 mod sys;
+mod vendor;
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -24,10 +24,10 @@ use core::marker::PhantomData;
 pub use cuda::{Cuda, CudaDriver};
 #[cfg(feature = "rocm")]
 pub use rocm::{HipRuntime, Rocm};
-use runtime::{Vendor, runtime};
 pub use stream::{GpuEvent, GpuStream};
+use vendor::{Vendor, runtime};
 
-use crate::backend::runtime::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::backend_trait::{AllocatorOf, AttributesOf, MemcpyOf};
 use crate::backend::stream_guard;
 use crate::backend::{Backend, StreamHandle, StreamRules, WorkStream};
 use crate::device::Device;

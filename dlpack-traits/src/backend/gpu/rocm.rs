@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::Gpu;
-use super::runtime::{Runtime, Vendor};
 use super::sys::calls;
+use super::vendor::{Runtime, Vendor};
 use crate::backend::library::function;
 use crate::backend::{Attributes, StreamHandle, StreamRules};
 use crate::device::Device;
@@ -49,16 +49,16 @@ type StreamDevice = unsafe extern "C" fn(stream: *mut c_void, ordinal: *mut c_in
 
 /// The state that only ROCm needs.
 #[derive(Debug)]
-pub struct Own {
+pub struct State {
     calls: HipCalls,
     stream_device: Option<StreamDevice>,
     /// How this version of the runtime numbers kinds of memory.
-    kinds: Kinds,
+    kinds: MemoryTypeCodes,
 }
 
 /// `hipMemoryType`.
 #[derive(Clone, Copy, Debug)]
-struct Kinds {
+struct MemoryTypeCodes {
     host: c_uint,
     device: c_uint,
 }
@@ -108,7 +108,7 @@ impl Vendor for HipRuntime {
         &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"]
     };
     const NAMES: usize = 1;
-    type Own = Own;
+    type State = State;
     type Current = Current;
 
     fn loaded() -> &'static OnceLock<Result<Runtime<Self>, Error>> {
@@ -116,7 +116,7 @@ impl Vendor for HipRuntime {
         &LOADED
     }
 
-    unsafe fn load_own(library: &Library, _: usize) -> Result<Own, Error> {
+    unsafe fn load_state(library: &Library, _: usize) -> Result<State, Error> {
         let device = Device::rocm(0);
         // SAFETY: 1. By our caller's 1. Only one vendor has these functions, so the index
         // is 0.
@@ -127,11 +127,11 @@ impl Vendor for HipRuntime {
         // SAFETY: 1. `version` is a place for the result.
         unsafe { calls.version(device, &raw mut version) }?;
         let kinds = if version >= FIRST_WITH_NUMBERS_OF_CUDA {
-            Kinds { host: 1, device: 2 }
+            MemoryTypeCodes { host: 1, device: 2 }
         } else {
-            Kinds { host: 0, device: 1 }
+            MemoryTypeCodes { host: 0, device: 1 }
         };
-        Ok(Own { calls, stream_device, kinds })
+        Ok(State { calls, stream_device, kinds })
     }
 
     fn enter(
@@ -139,7 +139,7 @@ impl Vendor for HipRuntime {
         device: Device,
         ordinal: i32,
     ) -> Result<Current, Error> {
-        let calls = &runtime.own.calls;
+        let calls = &runtime.state.calls;
         let mut before = 0;
         // SAFETY: 1. `before` is a place for the result.
         unsafe { calls.device_get(device, &raw mut before) }?;
@@ -160,7 +160,8 @@ impl Vendor for HipRuntime {
         handle: StreamHandle,
     ) -> Result<(), Error> {
         // The default stream is that of the current GPU.
-        let (Some(stream_device), false) = (runtime.own.stream_device, handle.number() == 0) else {
+        let (Some(stream_device), false) = (runtime.state.stream_device, handle.number() == 0)
+        else {
             return Ok(());
         };
         let mut found = 0;
@@ -181,7 +182,7 @@ impl Vendor for HipRuntime {
         data: *mut c_void,
         hint: Device,
     ) -> Result<Option<Attributes>, Error> {
-        let Own { calls, kinds, .. } = &runtime.own;
+        let State { calls, kinds, .. } = &runtime.state;
         let mut answer = MaybeUninit::<PointerAttribute>::zeroed();
         // SAFETY: 1. `answer` is a place for the result. The pointer is not dereferenced.
         match unsafe { calls.pointer_attributes(hint, answer.as_mut_ptr(), data) } {

@@ -11,7 +11,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 
-use super::runtime::{Relaxed, Vendor, runtime};
+use super::vendor::{Relaxed, Vendor, runtime};
 use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;

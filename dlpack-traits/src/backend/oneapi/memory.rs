@@ -4,8 +4,8 @@ use core::ffi::c_void;
 use core::ptr::NonNull;
 
 use super::OneApi;
+use super::devices::{aspect, runtime};
 use super::queue::Queue;
-use super::runtime::{aspect, runtime};
 use super::usm::UsmKind;
 use crate::backend::blocking::run_blocking;
 use crate::backend::{Allocator, DeviceBuffer, FreeOrder, Memcpy, MemoryRef, WorkStream};

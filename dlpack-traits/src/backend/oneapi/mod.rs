@@ -3,19 +3,19 @@
 //! DPCTL, the C interface of Python's package `dpctl`, is lazily loaded. SYCL itself has a
 //! C++ interface, whose symbols change with every release.
 
+mod devices;
 mod memory;
 mod queue;
-mod runtime;
 mod sys;
 mod usm;
 
 use std::path::Path;
 
+use devices::runtime;
 pub use queue::{OneApiEvent, OneApiQueue};
-use runtime::runtime;
 pub use usm::{Usm, UsmKind};
 
-use crate::backend::runtime::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::backend_trait::{AllocatorOf, AttributesOf, MemcpyOf};
 use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{Backend, StreamHandle, WorkStream};
 use crate::device::Device;
@@ -66,7 +66,7 @@ impl OneApi {
     /// 1. The file, if there is one, is DPCTL's library (`libDPCTLSyclInterface.so`).
     pub unsafe fn load(file: &Path) -> Result<(), Error> {
         // SAFETY: 1. By our caller's 1.
-        unsafe { runtime::load(file) }.map(drop)
+        unsafe { devices::load(file) }.map(drop)
     }
 
     /// The number of root devices.
@@ -108,8 +108,8 @@ impl OneApi {
 /// copy.
 fn work_stream(queue: OneApiQueue) -> WorkStream<OneApi> {
     let (device, handle) = (queue.device(), StreamHandle::from_ptr(queue.raw()));
-    // SAFETY: 1. The handle is an object that the stream keeps. 2. `Runtime::queue` and
-    // `Runtime::borrow_queue` only make queues of their device.
+    // SAFETY: 1. The handle is an object that the stream keeps. 2. `OneApiRuntime::queue` and
+    // `OneApiRuntime::borrow_queue` only make queues of their device.
     unsafe { WorkStream::new(device, handle, queue) }
 }
 

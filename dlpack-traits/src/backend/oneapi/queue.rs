@@ -7,7 +7,7 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::sys::{Calls, Object, Ref};
+use super::sys::{Calls, Ref, SyclObject};
 use crate::backend::{Event, Stream};
 use crate::device::Device;
 use crate::error::Error;
@@ -17,14 +17,14 @@ use crate::error::Error;
 pub struct OneApiQueue {
     pub(super) calls: &'static Calls,
     device: Device,
-    queue: Arc<Object>,
+    queue: Arc<SyclObject>,
     in_order: bool,
 }
 
 pub(super) use OneApiQueue as Queue;
 
 impl OneApiQueue {
-    pub(super) fn new(calls: &'static Calls, device: Device, queue: Object) -> Self {
+    pub(super) fn new(calls: &'static Calls, device: Device, queue: SyclObject) -> Self {
         // SAFETY: 1. A queue.
         let in_order = unsafe { calls.DPCTLQueue_IsInOrder(queue.raw()) };
         Self { calls, device, queue: Arc::new(queue), in_order }
@@ -40,7 +40,7 @@ impl OneApiQueue {
 
     /// Enqueues a barrier: it is reached after all work so far, and later work waits for
     /// it.
-    fn barrier(&self) -> Result<Object, Error> {
+    fn barrier(&self) -> Result<SyclObject, Error> {
         // SAFETY: 1. A queue.
         unsafe { self.calls.DPCTLQueue_SubmitBarrier(self.device, self.raw()) }
     }
@@ -48,7 +48,7 @@ impl OneApiQueue {
     /// Enqueues one command in order, also on a queue that executes out of order.
     pub(super) fn enqueue(
         &self,
-        work: impl FnOnce(Ref) -> Result<Object, Error>,
+        work: impl FnOnce(Ref) -> Result<SyclObject, Error>,
     ) -> Result<(), Error> {
         if self.in_order {
             return work(self.raw()).map(drop);
@@ -112,7 +112,7 @@ unsafe impl Stream for OneApiQueue {
 
 /// An event of SYCL.
 #[derive(Debug)]
-pub struct OneApiEvent(Object);
+pub struct OneApiEvent(SyclObject);
 
 // SAFETY: 1. It is one reference to the event; SYCL and its queues hold their own.
 unsafe impl Event for OneApiEvent {}

@@ -1,5 +1,5 @@
 //! The functions of DPCTL's C interface, and references to its objects: [`Calls`],
-//! [`Object`].
+//! [`SyclObject`].
 
 #![expect(ffi_unwind_calls, reason = "an exception that leaves one of them ends the process")]
 
@@ -68,12 +68,12 @@ macro_rules! calls {
                     &'static self,
                     device: Device,
                     $($of: $by),*
-                ) -> Result<Object, Error> {
+                ) -> Result<SyclObject, Error> {
                     let exception = NoException;
                     // SAFETY: by our caller's 1. `exception` stops an unwinding.
                     let raw = unsafe { (self.$made)($($of),*) };
                     core::mem::forget(exception);
-                    let object = |raw| Object { raw, delete: Self::$delete, calls: self };
+                    let object = |raw| SyclObject { raw, delete: Self::$delete, calls: self };
                     // NULL is the only failure, without an error code.
                     let failed = Error::Device { device, call: stringify!($made), code: 0 };
                     NonNull::new(raw).map(object).ok_or(failed)
@@ -138,24 +138,24 @@ calls! {
 
 /// An owned object of SYCL.
 #[derive(Debug)]
-pub(super) struct Object {
+pub(super) struct SyclObject {
     raw: NonNull<c_void>,
     delete: unsafe fn(&Calls, Ref),
     calls: &'static Calls,
 }
 
 // SAFETY: SYCL objects are reference counted handles, which any thread may use and drop.
-unsafe impl Send for Object {}
+unsafe impl Send for SyclObject {}
 // SAFETY: several threads may call their member functions.
-unsafe impl Sync for Object {}
+unsafe impl Sync for SyclObject {}
 
-impl Object {
+impl SyclObject {
     pub(super) fn raw(&self) -> Ref {
         self.raw.as_ptr()
     }
 }
 
-impl Drop for Object {
+impl Drop for SyclObject {
     fn drop(&mut self) {
         // SAFETY: 1. DPCTL documents that the caller must delete the objects that it
         // returns, by this function; the object is not used afterwards.

@@ -8,7 +8,7 @@
 use core::ffi::{c_int, c_void};
 
 use super::OneApi;
-use super::runtime::{Root, Runtime, runtime};
+use super::devices::{OneApiRuntime, Root, runtime};
 use super::sys::Ref;
 use crate::backend::{Attributes, PointerAttributes};
 use crate::device::Device;
@@ -64,7 +64,7 @@ impl Usm {
 
 /// The queries about addresses in a context, in the order in which they must be made: each
 /// throws if the one before failed.
-trait Ask {
+trait AddressQueries {
     /// Whether the device has USM.
     fn has_usm(&self) -> bool;
 
@@ -76,7 +76,7 @@ trait Ask {
 }
 
 /// Queries the attributes of an address.
-fn find(ask: &impl Ask, data: Ref, unknown: Device) -> Result<Usm, Error> {
+fn find(ask: &impl AddressQueries, data: Ref, unknown: Device) -> Result<Usm, Error> {
     let not_usm = Error::NoBackend { device: unknown };
     if !ask.has_usm() {
         return Err(Error::Unsupported { device: unknown, what: "unified shared memory" });
@@ -91,7 +91,7 @@ fn find(ask: &impl Ask, data: Ref, unknown: Device) -> Result<Usm, Error> {
 
 /// A context, and a root device of it.
 struct Context<'a> {
-    runtime: &'static Runtime,
+    runtime: &'static OneApiRuntime,
     root: &'a Root,
     raw: Ref,
     unknown: Device,
@@ -101,12 +101,17 @@ impl<'a> Context<'a> {
     /// # Safety
     ///
     /// 1. `raw` is a context of SYCL, which is alive as long as the result.
-    unsafe fn new(runtime: &'static Runtime, root: &'a Root, raw: Ref, unknown: Device) -> Self {
+    unsafe fn new(
+        runtime: &'static OneApiRuntime,
+        root: &'a Root,
+        raw: Ref,
+        unknown: Device,
+    ) -> Self {
         Self { runtime, root, raw, unknown }
     }
 }
 
-impl Ask for Context<'_> {
+impl AddressQueries for Context<'_> {
     fn has_usm(&self) -> bool {
         self.root.has_usm(self.runtime.calls)
     }
@@ -202,14 +207,14 @@ mod tests {
     const DEVICE: Device = Device::new(crate::ffi::kDLOneAPI, 0);
 
     /// A context that records the queries.
-    struct Answers {
+    struct RecordedQueries {
         has_usm: bool,
         kind: Option<UsmKind>,
         device: Option<Device>,
         asked: RefCell<Vec<&'static str>>,
     }
 
-    impl Ask for Answers {
+    impl AddressQueries for RecordedQueries {
         fn has_usm(&self) -> bool {
             self.asked.borrow_mut().push("aspects");
             self.has_usm
@@ -231,7 +236,7 @@ mod tests {
     fn questions_are_asked_in_order() {
         let data = ptr::without_provenance_mut(64);
         let find = |data, has_usm, kind, device| {
-            let answers = Answers { has_usm, kind, device, asked: RefCell::default() };
+            let answers = RecordedQueries { has_usm, kind, device, asked: RefCell::default() };
             let found = find(&answers, data, DEVICE);
             (found, answers.asked.take())
         };

@@ -4,9 +4,9 @@ use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 
 use super::OpenCl;
+use super::devices::runtime;
 use super::queue::OpenClQueue;
-use super::runtime::runtime;
-use super::sys::{Calls, Object, Ref};
+use super::sys::{Calls, OpenClObject, Ref};
 use crate::backend::{Allocator, DeviceBuffer, FreeOrder, Memcpy, MemoryRef, WorkStream};
 use crate::device::Device;
 use crate::dtype::DataType;
@@ -27,7 +27,7 @@ const OUT_OF_MEMORY: [i32; 4] = [-4, -5, -6, -61];
 /// A `cl_mem` that is a buffer, with a reference to it.
 #[derive(Debug)]
 pub struct OpenClMemory {
-    memory: Object,
+    memory: OpenClObject,
     byte_len: usize,
     context: Ref,
 }
@@ -94,7 +94,7 @@ impl OpenCl {
         // SAFETY: 1. By our caller's 1.
         unsafe { calls.retain_memory(device, handle) }?;
         // SAFETY: 1. It was just retained.
-        let memory = unsafe { Object::new(calls, device, raw, Calls::release_memory) };
+        let memory = unsafe { OpenClObject::new(calls, device, raw, Calls::release_memory) };
         Ok(OpenClMemory { memory, byte_len, context })
     }
 
@@ -142,7 +142,7 @@ impl OpenCl {
     }
 }
 
-fn allocate(queue: &OpenClQueue, device: Device, byte_len: usize) -> Result<Object, Error> {
+fn allocate(queue: &OpenClQueue, device: Device, byte_len: usize) -> Result<OpenClObject, Error> {
     let (calls, context) = (queue.calls, queue.context());
     // SAFETY: 1. A context, documented flags, and no host memory.
     let memory = unsafe { calls.create_memory(device, context, READ_WRITE, byte_len, ptr::null()) };

@@ -4,18 +4,18 @@
 //! the object alive, how devices are numbered, and what a stream is; [`OpenCl`] documents
 //! the choices of this crate.
 
+mod devices;
 mod memory;
 mod queue;
-mod runtime;
 mod sys;
 
 use std::path::Path;
 
+use devices::runtime;
 pub use memory::OpenClMemory;
 pub use queue::{OpenClEvent, OpenClQueue};
-use runtime::runtime;
 
-use crate::backend::runtime::{AllocatorOf, MemcpyOf};
+use crate::backend::backend_trait::{AllocatorOf, MemcpyOf};
 use crate::backend::stream_guard::{self, StreamGuard};
 use crate::backend::{Backend, StreamHandle, WorkStream};
 use crate::device::Device;
@@ -63,7 +63,7 @@ impl OpenCl {
     /// 1. The file, if there is one, is OpenCL's loader, or a vendor's library.
     pub unsafe fn load(file: &Path) -> Result<(), Error> {
         // SAFETY: 1. By our caller's 1.
-        unsafe { runtime::load(file) }.map(drop)
+        unsafe { devices::load(file) }.map(drop)
     }
 
     /// The number of devices of all platforms.
@@ -104,8 +104,8 @@ impl OpenCl {
 /// Converts a queue into a work stream of its device.
 fn work_stream(queue: OpenClQueue) -> WorkStream<OpenCl> {
     let (device, handle) = (queue.device(), StreamHandle::from_ptr(queue.raw()));
-    // SAFETY: 1. The stream keeps a reference to the queue. 2. `Runtime::queue` and
-    // `Runtime::borrow_queue` only make queues of their device.
+    // SAFETY: 1. The stream keeps a reference to the queue. 2. `OpenClRuntime::queue` and
+    // `OpenClRuntime::borrow_queue` only make queues of their device.
     unsafe { WorkStream::new(device, handle, queue) }
 }
 

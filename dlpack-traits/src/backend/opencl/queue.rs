@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::ptr::{self, NonNull};
 
-use super::sys::{Calls, Object, Ref};
+use super::sys::{Calls, OpenClObject, Ref};
 use crate::backend::{Event, Stream};
 use crate::device::Device;
 use crate::error::Error;
@@ -24,14 +24,18 @@ const OUT_OF_ORDER: u64 = 1;
 pub struct OpenClQueue {
     pub(super) calls: &'static Calls,
     device: Device,
-    queue: Arc<Object>,
+    queue: Arc<OpenClObject>,
     /// A reference, because not every runtime keeps the context of a queue alive.
-    context: Arc<Object>,
+    context: Arc<OpenClObject>,
     in_order: bool,
 }
 
 impl OpenClQueue {
-    pub(super) fn new(calls: &'static Calls, device: Device, queue: Object) -> Result<Self, Error> {
+    pub(super) fn new(
+        calls: &'static Calls,
+        device: Device,
+        queue: OpenClObject,
+    ) -> Result<Self, Error> {
         let raw = queue.raw();
         // SAFETY: 1. A queue; every queue has a context.
         let context: Ref = unsafe { calls.ask(device, Calls::queue_info, raw, CONTEXT) }?;
@@ -42,7 +46,7 @@ impl OpenClQueue {
         // SAFETY: 1. A context, which the queue uses.
         unsafe { calls.retain_context(device, context.as_ptr()) }?;
         // SAFETY: 1. It was just retained.
-        let context = unsafe { Object::new(calls, device, context, Calls::release_context) };
+        let context = unsafe { OpenClObject::new(calls, device, context, Calls::release_context) };
         let (queue, context) = (Arc::new(queue), Arc::new(context));
         let in_order = properties & OUT_OF_ORDER == 0;
         Ok(Self { calls, device, queue, context, in_order })
@@ -92,11 +96,11 @@ impl OpenClQueue {
     }
 
     /// Takes ownership of an event that a call returned.
-    fn own(&self, event: Ref) -> Result<Object, Error> {
+    fn own(&self, event: Ref) -> Result<OpenClObject, Error> {
         let device = self.device;
         let event = NonNull::new(event).ok_or(Error::Unsupported { device, what: "events" })?;
         // SAFETY: 1. The reference was returned by a call that makes one for its caller.
-        Ok(unsafe { Object::new(self.calls, device, event, Calls::release_event) })
+        Ok(unsafe { OpenClObject::new(self.calls, device, event, Calls::release_event) })
     }
 }
 
@@ -153,7 +157,7 @@ unsafe impl Stream for OpenClQueue {
 
 /// An event of OpenCL.
 #[derive(Debug)]
-pub struct OpenClEvent(Object);
+pub struct OpenClEvent(OpenClObject);
 
 // SAFETY: 1. It is one reference to the event; the queues hold their own.
 unsafe impl Event for OpenClEvent {}

@@ -1,5 +1,5 @@
 //! The functions of OpenCL, and references to its objects: [`Calls`],
-//! [`Object`].
+//! [`OpenClObject`].
 
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
@@ -73,12 +73,12 @@ macro_rules! calls {
                     &'static self,
                     device: Device,
                     $($of: $by),*
-                ) -> Result<Object, Error> {
+                ) -> Result<OpenClObject, Error> {
                     let mut code = 0;
                     // SAFETY: by our caller's 1, and `code` is a place for the
                     // result.
                     let raw = unsafe { (self.$create)($($of,)* &raw mut code) };
-                    let object = |raw| Object { raw, release: Self::$release, calls: self, device };
+                    let object = |raw| OpenClObject { raw, release: Self::$release, calls: self, device };
                     let failed = Error::Device { device, call: stringify!($made), code };
                     NonNull::new(raw).filter(|_| code == 0).map(object).ok_or(failed)
                 }
@@ -174,7 +174,7 @@ impl Calls {
 
 /// An owned reference to an object of OpenCL.
 #[derive(Debug)]
-pub(super) struct Object {
+pub(super) struct OpenClObject {
     raw: NonNull<c_void>,
     release: Release,
     calls: &'static Calls,
@@ -182,12 +182,12 @@ pub(super) struct Object {
 }
 
 // SAFETY: any thread may call OpenCL's functions.
-unsafe impl Send for Object {}
+unsafe impl Send for OpenClObject {}
 // SAFETY: several threads may call them at once, except for arguments of
 // kernels, which are not used here.
-unsafe impl Sync for Object {}
+unsafe impl Sync for OpenClObject {}
 
-impl Object {
+impl OpenClObject {
     /// Takes ownership of a reference.
     ///
     /// # Safety
@@ -212,7 +212,7 @@ impl Object {
     }
 }
 
-impl Drop for Object {
+impl Drop for OpenClObject {
     fn drop(&mut self) {
         // SAFETY: 1. The reference is ours, and not used any more. An error
         // cannot be reported here.

@@ -6,7 +6,7 @@ use ash::vk;
 
 use super::Vulkan;
 use super::deferred_destroy::Retired;
-use super::devices::{self, Known};
+use super::devices::{self, DeviceState};
 use super::queue::Queue;
 use crate::device::Device;
 use crate::error::Error;
@@ -59,7 +59,7 @@ impl Vulkan {
             // remain with the device, which is never destroyed.
             adopted.push(unsafe { Queue::of(&device, unnamed, family, index) }?);
         }
-        let index = devices::add(Known {
+        let index = devices::add(DeviceState {
             functions: device,
             memory_types: memory.memory_types_as_slice().to_vec(),
             queues: adopted,

@@ -11,7 +11,7 @@ use std::vec::Vec;
 
 use ash::vk;
 
-use super::queue::Point;
+use super::queue::TimelinePoint;
 
 /// A buffer with its own memory.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Block {
 
 /// An object that is destroyed once queues have finished with it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Thing {
+pub(super) enum Garbage {
     Block(Block),
     Commands(vk::CommandPool),
 }
@@ -35,10 +35,13 @@ struct Lists {
 }
 
 /// An object, and the points that must be reached before it is destroyed.
-type Waiting = (Thing, Vec<Point>);
+type Waiting = (Garbage, Vec<TimelinePoint>);
 
 /// Splits the list into objects whose points are all reached, and the others.
-fn part(waiting: Vec<Waiting>, is_reached: impl Fn(Point) -> bool) -> (Vec<Waiting>, Vec<Waiting>) {
+fn part(
+    waiting: Vec<Waiting>,
+    is_reached: impl Fn(TimelinePoint) -> bool,
+) -> (Vec<Waiting>, Vec<Waiting>) {
     waiting.into_iter().partition(|(_, points)| points.iter().all(|point| is_reached(*point)))
 }
 
@@ -67,8 +70,8 @@ impl Retired {
     }
 
     /// Destroys an object when all points are reached.
-    pub(super) fn retire(&self, thing: Thing, after: Vec<Point>) {
-        self.lists().waiting.push((thing, after));
+    pub(super) fn retire(&self, garbage: Garbage, after: Vec<TimelinePoint>) {
+        self.lists().waiting.push((garbage, after));
     }
 
     /// Destroys the objects whose points are reached. `functions` are those of
@@ -78,15 +81,15 @@ impl Retired {
         // SAFETY: 1. All points in the list are of the device's queues.
         let (over, pending) = part(waiting, |point| unsafe { point.is_reached(functions) });
         self.lists().waiting.extend(pending);
-        for (thing, _) in over {
+        for (garbage, _) in over {
             // SAFETY: 1. It is of the device and was removed from the list, and
             // all work that names it is done.
-            unsafe { thing.destroy(functions) };
+            unsafe { garbage.destroy(functions) };
         }
     }
 }
 
-impl Thing {
+impl Garbage {
     /// # Safety
     ///
     /// 1. It is of the device, and is not used by anything else, now or later.
@@ -111,10 +114,10 @@ mod tests {
     /// A single unreached point delays the destruction.
     #[test]
     fn all_points_are_to_be_reached() {
-        let thing = || Thing::Commands(vk::CommandPool::null());
-        let [early, late] = [1, 2].map(Point::of_value);
+        let garbage = || Garbage::Commands(vk::CommandPool::null());
+        let [early, late] = [1, 2].map(TimelinePoint::of_value);
         let waiting = [Vec::new(), Vec::from([early]), Vec::from([early, late])];
-        let waiting: Vec<_> = waiting.into_iter().map(|points| (thing(), points)).collect();
+        let waiting: Vec<_> = waiting.into_iter().map(|points| (garbage(), points)).collect();
         let (over, pending) = part(waiting, |point| point.value() < 2);
         let counts = |waiting: &[Waiting]| -> Vec<_> {
             waiting.iter().map(|(_, points)| points.len()).collect()

@@ -1,4 +1,4 @@
-//! The `VkDevice`s that are registered with this process: [`Known`].
+//! The `VkDevice`s that are registered with this process: [`DeviceState`].
 
 use core::fmt;
 use std::vec::Vec;
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::ffi;
 
 /// A `VkDevice`, with its queues and the memory of its tensors.
-pub(super) struct Known {
+pub(super) struct DeviceState {
     pub(super) functions: ash::Device,
     pub(super) memory_types: Vec<vk::MemoryType>,
     pub(super) queues: Vec<Queue>,
@@ -25,7 +25,7 @@ pub(super) struct Known {
     pub(super) retired: Retired,
 }
 
-impl Known {
+impl DeviceState {
     pub(super) fn functions(&self) -> &ash::Device {
         &self.functions
     }
@@ -66,7 +66,7 @@ impl Known {
     }
 }
 
-impl fmt::Debug for Known {
+impl fmt::Debug for DeviceState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} with {} queues", self.functions.handle(), self.queues.len())
     }
@@ -74,15 +74,15 @@ impl fmt::Debug for Known {
 
 /// All adopted devices. They are never removed: a tensor names its device by a number, and
 /// a consumer may release it at any time, on any thread.
-static KNOWN: AppendList<Known> = AppendList::new();
+static KNOWN: AppendList<DeviceState> = AppendList::new();
 
 /// Adds a device, permanently, and returns its id.
-pub(super) fn add(known: Known) -> i32 {
+pub(super) fn add(known: DeviceState) -> i32 {
     KNOWN.append(known)
 }
 
 /// Returns the adopted device with that id.
-pub(super) fn known(device: Device) -> Result<&'static Known, Error> {
+pub(super) fn known(device: Device) -> Result<&'static DeviceState, Error> {
     let served = device.device_type() == ffi::kDLVulkan;
     let known = KNOWN.get(device.device_id()).filter(|_| served);
     known.ok_or(Error::NoBackend { device })

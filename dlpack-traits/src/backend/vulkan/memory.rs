@@ -7,13 +7,13 @@ use std::vec::Vec;
 use ash::vk;
 
 use super::Vulkan;
-use super::deferred_destroy::{Block, Thing};
-use super::devices::{self, Known};
+use super::deferred_destroy::{Block, Garbage};
+use super::devices::{self, DeviceState};
 use super::fault::{named, sized};
 use super::handle::number;
-use super::queue::Point;
+use super::queue::TimelinePoint;
 use super::stream::VulkanStream;
-use super::work::{Span, Work, enqueue};
+use super::work::{BufferPlace, Command, enqueue};
 use crate::backend::{Allocator, Attributes, Memcpy, MemoryRef, PointerAttributes, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
@@ -34,7 +34,7 @@ const UNIT: usize = 4;
 
 /// Creates a buffer with its own memory.
 fn block(
-    known: &Known,
+    known: &DeviceState,
     device: Device,
     byte_len: usize,
     wanted: vk::MemoryPropertyFlags,
@@ -61,7 +61,7 @@ fn block(
 }
 
 fn memory_for(
-    known: &Known,
+    known: &DeviceState,
     device: Device,
     byte_len: usize,
     buffer: vk::Buffer,
@@ -89,7 +89,11 @@ fn memory_for(
 }
 
 /// Creates a staging buffer, mapped into host memory.
-fn staging(known: &Known, device: Device, byte_len: usize) -> Result<(Block, NonNull<u8>), Error> {
+fn staging(
+    known: &DeviceState,
+    device: Device,
+    byte_len: usize,
+) -> Result<(Block, NonNull<u8>), Error> {
     let cached = OF_HOST | vk::MemoryPropertyFlags::HOST_CACHED;
     let block = block(known, device, byte_len, cached, OF_HOST)?;
     let all = vk::MemoryMapFlags::empty();
@@ -100,7 +104,7 @@ fn staging(known: &Known, device: Device, byte_len: usize) -> Result<(Block, Non
     let place = mapped.and_then(|place| NonNull::new(place.cast()).ok_or(unsupported));
     if place.is_err() {
         // SAFETY: 1. No other code has its handles.
-        unsafe { Thing::Block(block).destroy(known.functions()) };
+        unsafe { Garbage::Block(block).destroy(known.functions()) };
     }
     Ok((block, place?))
 }
@@ -123,14 +127,14 @@ unsafe impl Allocator for Vulkan {
         let filled = data.and_then(|data| {
             // SAFETY: 1. The buffer is new, and `deallocate` retires it in the
             // order of the stream.
-            unsafe { enqueue(stream, Work::Zeros { of: block.buffer }, None) }?;
+            unsafe { enqueue(stream, Command::Zeros { of: block.buffer }, None) }?;
             Ok(data)
         });
         match filled {
             Ok(data) => known.retired.insert(data.addr().get(), block),
             // SAFETY: 1. No work was enqueued, and no other code has its
             // handles.
-            Err(_) => unsafe { Thing::Block(block).destroy(known.functions()) },
+            Err(_) => unsafe { Garbage::Block(block).destroy(known.functions()) },
         }
         filled
     }
@@ -160,10 +164,10 @@ unsafe impl Allocator for Vulkan {
 }
 
 /// Destroys memory of a tensor when those points are reached.
-fn retire(stream: &VulkanStream, data: NonNull<c_void>, after: Vec<Point>) {
+fn retire(stream: &VulkanStream, data: NonNull<c_void>, after: Vec<TimelinePoint>) {
     let known = stream.known();
     if let Some(block) = known.retired.remove(data.addr().get()) {
-        known.retired.retire(Thing::Block(block), after);
+        known.retired.retire(Garbage::Block(block), after);
     }
     known.retired.clear(known.functions());
 }
@@ -182,9 +186,10 @@ unsafe impl Memcpy for Vulkan {
         let (stream, device) = (stream.stream(), stream.device());
         let known = stream.known();
         let functions = known.functions();
-        let host = |block: Block| Span { buffer: block.buffer, byte_offset: 0 };
+        let host = |block: Block| BufferPlace { buffer: block.buffer, byte_offset: 0 };
         if from.device == device && to.device == device {
-            let work = Work::Copy { from: Span::of(&from), to: Span::of(&to), byte_len };
+            let work =
+                Command::Copy { from: BufferPlace::of(&from), to: BufferPlace::of(&to), byte_len };
             // SAFETY: 1. By our caller's 1, both have the bytes until the work
             // is done.
             return unsafe { enqueue(stream, work, None) }.map(drop);
@@ -194,14 +199,14 @@ unsafe impl Memcpy for Vulkan {
             // SAFETY: by our caller's 1 the host has the bytes, and the mapping
             // as many.
             unsafe { mapped.as_ptr().copy_from_nonoverlapping(from.address(), byte_len) };
-            let work = Work::Copy { from: host(block), to: Span::of(&to), byte_len };
+            let work = Command::Copy { from: host(block), to: BufferPlace::of(&to), byte_len };
             // SAFETY: 1. By our caller's 1; the block is retired with the
             // commands.
             return unsafe { enqueue(stream, work, Some(block)) }.map(drop);
         }
         if from.device == device && to.device == Device::CPU {
             let (block, mapped) = staging(known, device, byte_len)?;
-            let work = Work::Copy { from: Span::of(&from), to: host(block), byte_len };
+            let work = Command::Copy { from: BufferPlace::of(&from), to: host(block), byte_len };
             // SAFETY: 1. By our caller's 1; the block is destroyed below.
             let enqueued = unsafe { enqueue(stream, work, None) };
             let copied = enqueued.and_then(|point| {
@@ -214,7 +219,7 @@ unsafe impl Memcpy for Vulkan {
                 Ok(())
             });
             // SAFETY: 1. The enqueued work is done, or will never run.
-            unsafe { Thing::Block(block).destroy(functions) };
+            unsafe { Garbage::Block(block).destroy(functions) };
             return copied;
         }
         let device = if from.device == device { to.device } else { from.device };

@@ -21,9 +21,9 @@ mod work;
 
 use ash::vk;
 
-use self::devices::Known;
+use self::devices::DeviceState;
 pub use self::stream::{VulkanEvent, VulkanStream};
-use crate::backend::runtime::{AllocatorOf, AttributesOf, MemcpyOf};
+use crate::backend::backend_trait::{AllocatorOf, AttributesOf, MemcpyOf};
 use crate::backend::{Backend, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
@@ -97,7 +97,7 @@ impl Vulkan {
 }
 
 /// Combines a queue of a device with its handle.
-fn work_stream(device: Device, known: &'static Known, index: usize) -> WorkStream<Vulkan> {
+fn work_stream(device: Device, known: &'static DeviceState, index: usize) -> WorkStream<Vulkan> {
     let stream = VulkanStream::new(device, known, index);
     // SAFETY: 1. A queue exists, under its handle, as long as its device, which lives as
     // long as the process (1 of `adopt`). 2. It is a queue of the device.

@@ -1,4 +1,4 @@
-//! Queues, and the values of their timelines: [`Queue`], [`Point`].
+//! Queues, and the values of their timelines: [`Queue`], [`TimelinePoint`].
 //!
 //! Recording an event is a submission that increments a timeline semaphore, so an event is
 //! two words and is never freed. Only one thread may submit to a queue at a time; that lock
@@ -27,7 +27,7 @@ pub(super) struct Queue {
 
 /// A value of a queue's timeline: when it is reached, all earlier submissions are done.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Point {
+pub(super) struct TimelinePoint {
     timeline: vk::Semaphore,
     value: u64,
 }
@@ -78,9 +78,9 @@ impl Queue {
         &self,
         functions: &ash::Device,
         device: Device,
-        after: Option<Point>,
+        after: Option<TimelinePoint>,
         commands: &[vk::CommandBuffer],
-    ) -> Result<Point, Error> {
+    ) -> Result<TimelinePoint, Error> {
         self.alone(|queue| {
             let next = self.last.load(Ordering::Relaxed).saturating_add(1);
             let (signals, signalled) = ([self.timeline], [next]);
@@ -101,7 +101,7 @@ impl Queue {
             let submitted = unsafe { functions.queue_submit(queue, &[info], vk::Fence::null()) };
             named(device, "vkQueueSubmit", submitted)?;
             self.last.store(next, Ordering::Relaxed);
-            Ok(Point { timeline: self.timeline, value: next })
+            Ok(TimelinePoint { timeline: self.timeline, value: next })
         })
     }
 
@@ -131,7 +131,7 @@ fn lacks_memory(outcome: ash::prelude::VkResult<()>) -> bool {
 }
 
 #[cfg(test)]
-impl Point {
+impl TimelinePoint {
     /// A point that belongs to no queue.
     pub(super) fn of_value(value: u64) -> Self {
         Self { timeline: vk::Semaphore::null(), value }
@@ -142,7 +142,7 @@ impl Point {
     }
 }
 
-impl Point {
+impl TimelinePoint {
     /// Whether the point was reached; `false` if the query fails.
     ///
     /// # Safety

@@ -2,9 +2,9 @@
 
 use core::{fmt, ptr};
 
-use super::devices::Known;
+use super::devices::DeviceState;
 use super::handle::number;
-use super::queue::{Point, Queue};
+use super::queue::{Queue, TimelinePoint};
 use crate::backend::{Event, Stream, StreamHandle};
 use crate::device::Device;
 use crate::error::Error;
@@ -13,12 +13,12 @@ use crate::error::Error;
 #[derive(Clone, Copy)]
 pub struct VulkanStream {
     device: Device,
-    known: &'static Known,
+    known: &'static DeviceState,
     index: usize,
 }
 
 impl VulkanStream {
-    pub(super) fn new(device: Device, known: &'static Known, index: usize) -> Self {
+    pub(super) fn new(device: Device, known: &'static DeviceState, index: usize) -> Self {
         Self { device, known, index }
     }
 
@@ -31,7 +31,7 @@ impl VulkanStream {
         self.device
     }
 
-    pub(super) fn known(&self) -> &'static Known {
+    pub(super) fn known(&self) -> &'static DeviceState {
         self.known
     }
 
@@ -40,7 +40,7 @@ impl VulkanStream {
     }
 
     /// Enqueues a mark after all work so far, and after `after`.
-    pub(super) fn mark(&self, after: Option<Point>) -> Result<Point, Error> {
+    pub(super) fn mark(&self, after: Option<TimelinePoint>) -> Result<TimelinePoint, Error> {
         // SAFETY: 1. Both are of the device: `wait` compares the devices. 2. There are no
         // commands.
         unsafe { self.queue().submit(self.known.functions(), self.device, after, &[]) }
@@ -95,8 +95,8 @@ unsafe impl Stream for VulkanStream {
 /// A value of a queue's timeline.
 #[derive(Clone, Copy)]
 pub struct VulkanEvent {
-    known: &'static Known,
-    point: Point,
+    known: &'static DeviceState,
+    point: TimelinePoint,
 }
 
 // SAFETY: 1. It is a number. The timeline lives as long as its device.

@@ -1,24 +1,24 @@
-//! The commands that this backend enqueues: [`Work`].
+//! The commands that this backend enqueues: [`Command`].
 
 use std::vec::Vec;
 
 use ash::vk::{self, Handle};
 
-use super::deferred_destroy::{Block, Thing};
+use super::deferred_destroy::{Block, Garbage};
 use super::fault::named;
-use super::queue::Point;
+use super::queue::TimelinePoint;
 use super::stream::VulkanStream;
 use crate::backend::MemoryRef;
 use crate::error::Error;
 
 /// A buffer and an offset of bytes in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
+pub(super) struct BufferPlace {
     pub(super) buffer: vk::Buffer,
     pub(super) byte_offset: u64,
 }
 
-impl Span {
+impl BufferPlace {
     /// Converts a place. `data` is the handle itself; no offset is added to it.
     pub(super) fn of(place: &MemoryRef) -> Self {
         let buffer = vk::Buffer::from_raw(place.data.addr() as u64);
@@ -28,14 +28,14 @@ impl Span {
 
 /// A command.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Work {
+pub(super) enum Command {
     /// Fills a buffer with zeros.
     Zeros { of: vk::Buffer },
     /// Copies between buffers.
-    Copy { from: Span, to: Span, byte_len: usize },
+    Copy { from: BufferPlace, to: BufferPlace, byte_len: usize },
 }
 
-impl Work {
+impl Command {
     /// # Safety
     ///
     /// 1. The commands are being recorded, and both are of that device.
@@ -67,9 +67,9 @@ impl Work {
 ///    retired in the order of the stream, or are `with`.
 pub(super) unsafe fn enqueue(
     stream: &VulkanStream,
-    work: Work,
+    work: Command,
     with: Option<Block>,
-) -> Result<Point, Error> {
+) -> Result<TimelinePoint, Error> {
     let (known, device) = (stream.known(), stream.device());
     let functions = known.functions();
     // SAFETY: 1. By our caller's 1.
@@ -80,22 +80,22 @@ pub(super) unsafe fn enqueue(
         let submitted = unsafe { stream.queue().submit(functions, device, None, &[commands]) };
         if submitted.is_err() {
             // SAFETY: 1. No work was enqueued.
-            unsafe { Thing::Commands(pool).destroy(functions) };
+            unsafe { Garbage::Commands(pool).destroy(functions) };
         }
         submitted.map(|point| (pool, point))
     });
-    let with = with.map(Thing::Block);
+    let with = with.map(Garbage::Block);
     match submitted {
         Ok((pool, point)) => {
-            for thing in [Some(Thing::Commands(pool)), with].into_iter().flatten() {
-                known.retired.retire(thing, Vec::from([point]));
+            for garbage in [Some(Garbage::Commands(pool)), with].into_iter().flatten() {
+                known.retired.retire(garbage, Vec::from([point]));
             }
             Ok(point)
         }
         Err(error) => {
-            if let Some(thing) = with {
+            if let Some(garbage) = with {
                 // SAFETY: 1. No work was enqueued.
-                unsafe { thing.destroy(functions) };
+                unsafe { garbage.destroy(functions) };
             }
             Err(error)
         }
@@ -109,7 +109,7 @@ pub(super) unsafe fn enqueue(
 /// 1. The buffers are of the device of the stream.
 unsafe fn commands(
     stream: &VulkanStream,
-    work: Work,
+    work: Command,
 ) -> Result<(vk::CommandPool, vk::CommandBuffer), Error> {
     let (functions, device) = (stream.known().functions(), stream.device());
     let info = vk::CommandPoolCreateInfo::default()
@@ -146,7 +146,7 @@ unsafe fn commands(
     })();
     if recorded.is_err() {
         // SAFETY: 1. No work was enqueued.
-        unsafe { Thing::Commands(pool).destroy(functions) };
+        unsafe { Garbage::Commands(pool).destroy(functions) };
     }
     recorded
 }
@@ -179,7 +179,7 @@ mod tests {
     fn offsets_stay_beside_the_handle() {
         let device = crate::device::Device::new(crate::ffi::kDLVulkan, 0);
         let place = MemoryRef { device, data: ptr::without_provenance_mut(64), byte_offset: 24 };
-        let span = Span::of(&place);
+        let span = BufferPlace::of(&place);
         assert_eq!((span.buffer.as_raw(), span.byte_offset), (64, 24));
     }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use std::vec::Vec;
 
 use super::WebGpu;
-use super::queue::{Answer, SPONTANEOUS, WebGpuStream};
+use super::queue::{CallbackStatus, SPONTANEOUS, WebGpuStream};
 use super::sys::{BufferDescriptor, Handle, MapInfo, StringView};
 use crate::backend::{Allocator, Memcpy, MemoryRef, Stream, WorkStream};
 use crate::device::Device;
@@ -238,7 +238,7 @@ unsafe fn read(
     // SAFETY: 1. By our caller's 1; the staging buffer is new.
     let enqueued = unsafe { enqueue(stream, from, target) };
     let read = enqueued.and_then(|()| {
-        let answer = Answer::default();
+        let answer = CallbackStatus::default();
         let first = answer.for_callback();
         let (next, second) = (ptr::null(), ptr::null_mut());
         let info = MapInfo { next, mode: SPONTANEOUS, callback: mapped, first, second };
@@ -278,7 +278,7 @@ unsafe fn read(
 
 unsafe extern "C" fn mapped(status: u32, _: StringView, answer: *mut c_void, _: *mut c_void) {
     // SAFETY: 1. `read` passed it for this call.
-    unsafe { Answer::give(answer, status) };
+    unsafe { CallbackStatus::give(answer, status) };
 }
 
 #[cfg(test)]

@@ -17,11 +17,11 @@ use core::ptr::NonNull;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use self::queue::Known;
+use self::queue::AdoptedDevice;
 pub use self::queue::{WebGpuEvent, WebGpuStream};
 use self::sys::Calls;
 use crate::backend::append_list::AppendList;
-use crate::backend::runtime::{AllocatorOf, MemcpyOf};
+use crate::backend::backend_trait::{AllocatorOf, MemcpyOf};
 use crate::backend::{Backend, Stream, StreamHandle, WorkStream};
 use crate::device::Device;
 use crate::error::Error;
@@ -40,13 +40,13 @@ use crate::ffi::{self, DLDeviceType};
 pub struct WebGpu;
 
 /// All adopted devices.
-static KNOWN: AppendList<Known> = AppendList::new();
+static KNOWN: AppendList<AdoptedDevice> = AppendList::new();
 
 /// Locked while a device is looked up and, if it is new, added.
 static ADOPTING: Mutex<()> = Mutex::new(());
 
 /// Returns the adopted device with that id.
-fn known(device: Device) -> Result<&'static Known, Error> {
+fn known(device: Device) -> Result<&'static AdoptedDevice, Error> {
     let served = device.device_type() == ffi::kDLWebGPU;
     let known = KNOWN.get(device.device_id()).filter(|_| served);
     known.ok_or(Error::NoBackend { device })
@@ -79,10 +79,10 @@ impl WebGpu {
         let calls = unsafe { Calls::load(library.as_ref()) }?;
         // Each device has one record, whose lock serialises its error scopes.
         let _alone = ADOPTING.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |known: &Known| known.device() == device.as_ptr();
+        let is_it = |known: &AdoptedDevice| known.device() == device.as_ptr();
         let index = KNOWN.index_of(is_it).unwrap_or_else(|| {
             // SAFETY: 1. By our caller's 2.
-            KNOWN.append(unsafe { Known::of(calls, device) })
+            KNOWN.append(unsafe { AdoptedDevice::of(calls, device) })
         });
         Ok(Device::new(ffi::kDLWebGPU, index))
     }

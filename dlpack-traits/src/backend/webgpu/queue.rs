@@ -23,7 +23,7 @@ pub(super) const SPONTANEOUS: u32 = 3;
 
 /// An adopted device.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct AdoptedDevice {
     calls: Calls,
     device: NonNull<c_void>,
     queue: Handle,
@@ -32,11 +32,11 @@ pub(super) struct Known {
 }
 
 // SAFETY: any thread may use objects of wgpu-native.
-unsafe impl Send for Known {}
+unsafe impl Send for AdoptedDevice {}
 // SAFETY: several threads may use them at once.
-unsafe impl Sync for Known {}
+unsafe impl Sync for AdoptedDevice {}
 
-impl Known {
+impl AdoptedDevice {
     /// # Safety
     ///
     /// 1. `device` is a `WGPUDevice` of the library, and alive.
@@ -80,7 +80,7 @@ impl Known {
             }
             let mut outcome = Ok(calls(&self.calls));
             for _ in FILTERS {
-                let answer = Answer::default();
+                let answer = CallbackStatus::default();
                 let (next, second) = (ptr::null(), ptr::null_mut());
                 let first = answer.for_callback();
                 let info = ScopeInfo { next, mode: SPONTANEOUS, callback: popped, first, second };
@@ -103,15 +103,15 @@ impl Known {
 
 unsafe extern "C" fn popped(_: u32, kind: u32, _: StringView, answer: *mut c_void, _: *mut c_void) {
     // SAFETY: 1. `guarded` passed it for this call.
-    unsafe { Answer::give(answer, kind) };
+    unsafe { CallbackStatus::give(answer, kind) };
 }
 
 /// The number that a callback receives. It is 0 until then, which is not a status of
 /// success.
 #[derive(Debug, Default)]
-pub(super) struct Answer(Arc<AtomicU32>);
+pub(super) struct CallbackStatus(Arc<AtomicU32>);
 
-impl Answer {
+impl CallbackStatus {
     /// The argument for one call of the callback. If the callback is never called, it
     /// leaks.
     pub(super) fn for_callback(&self) -> *mut c_void {
@@ -136,11 +136,11 @@ impl Answer {
 #[derive(Clone, Copy, Debug)]
 pub struct WebGpuStream {
     device: Device,
-    known: &'static Known,
+    known: &'static AdoptedDevice,
 }
 
 impl WebGpuStream {
-    pub(super) fn new(device: Device, known: &'static Known) -> Self {
+    pub(super) fn new(device: Device, known: &'static AdoptedDevice) -> Self {
         Self { device, known }
     }
 
@@ -152,7 +152,7 @@ impl WebGpuStream {
         self.device
     }
 
-    pub(super) fn known(&self) -> &'static Known {
+    pub(super) fn known(&self) -> &'static AdoptedDevice {
         self.known
     }
 }
@@ -189,7 +189,7 @@ unsafe impl Stream for WebGpuStream {
 
 /// An event, in the queue of a device.
 #[derive(Clone, Copy, Debug)]
-pub struct WebGpuEvent(&'static Known);
+pub struct WebGpuEvent(&'static AdoptedDevice);
 
 // SAFETY: 1. There is nothing to free.
 unsafe impl Event for WebGpuEvent {}

@@ -10,11 +10,11 @@ use pyo3::types::PyType;
 
 use crate::backend::Backends;
 use crate::python::export::dlpack_methods;
+use crate::python::export::erased_ref::ClassVTable;
 use crate::python::export::export_class::ExportClass;
 use crate::python::export::method_def::{
     FastcallWithKeywords, METH_FASTCALL, MethodDef, NoArguments, add_to_class,
 };
-use crate::python::export::object::Class;
 use crate::python::interpreter::detach::free_detached;
 use crate::python::interpreter::exit::watch;
 use crate::python::interpreter::first_interpreter::in_first_interpreter;
@@ -136,7 +136,9 @@ unsafe extern "C" fn dlpack<T: ExportClass, B: Backends>(
     names: *mut py_ffi::PyObject,
 ) -> *mut py_ffi::PyObject {
     // SAFETY: 1 (Python calls it as a method): guaranteed by our caller's 1.
-    unsafe { dlpack_methods::dlpack::<B>(object, arguments, positional, names, Class::of::<T>()) }
+    unsafe {
+        dlpack_methods::dlpack::<B>(object, arguments, positional, names, ClassVTable::of::<T>())
+    }
 }
 
 /// `__dlpack_device__`.
@@ -149,5 +151,5 @@ unsafe extern "C" fn dlpack_device<T: ExportClass>(
     _: *mut py_ffi::PyObject,
 ) -> *mut py_ffi::PyObject {
     // SAFETY: 1 (Python calls it as a method): guaranteed by our caller's 1.
-    unsafe { dlpack_methods::dlpack_device(object, Class::of::<T>()) }
+    unsafe { dlpack_methods::dlpack_device(object, ClassVTable::of::<T>()) }
 }

@@ -126,7 +126,7 @@ fn remember(names: &Bound<'_, PyAny>, read: Names) {
 /// Caches a version for [`common_capsule`], if it is a tuple of two integers and selects the
 /// versioned capsule.
 pub(in crate::python) fn remember_version(value: &Bound<'_, PyAny>, version: Version) {
-    if Capsule::up_to(Some(version)) != Capsule::Versioned || !is_plain_pair(value) {
+    if Capsule::up_to(Some(version)) != Capsule::Versioned || !is_pair_of_ints(value) {
         return;
     }
     let old = VERSION.swap(value.clone().into_ptr(), Ordering::AcqRel);
@@ -136,7 +136,7 @@ pub(in crate::python) fn remember_version(value: &Bound<'_, PyAny>, version: Ver
 }
 
 /// Whether a value is a tuple of integers, none of them of a subclass.
-fn is_plain_pair(value: &Bound<'_, PyAny>) -> bool {
+fn is_pair_of_ints(value: &Bound<'_, PyAny>) -> bool {
     value.is_exact_instance_of::<PyTuple>()
         && value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>().is_ok_and(|(first, second)| {
             first.is_exact_instance_of::<PyInt>() && second.is_exact_instance_of::<PyInt>()

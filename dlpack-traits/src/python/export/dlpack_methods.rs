@@ -16,8 +16,8 @@ use crate::panic::catch_panic;
 use crate::python::convert::{self, Keywords, attached_object};
 use crate::python::export::arguments::Arguments;
 use crate::python::export::common_calls;
+use crate::python::export::erased_ref::ClassVTable;
 use crate::python::export::method_def::finish;
-use crate::python::export::object::Class;
 use crate::python::export::protocol::{Capsule, Plan};
 use crate::python::export::to_capsule::{copy_instead, encapsulate, export};
 use crate::stream::StreamArg;
@@ -33,7 +33,7 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
     arguments: *const *mut py_ffi::PyObject,
     positional: py_ffi::Py_ssize_t,
     names: *mut py_ffi::PyObject,
-    class: &'static Class,
+    class: &'static ClassVTable,
 ) -> *mut py_ffi::PyObject {
     // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
     let object: Borrowed<'_, 'static, PyAny> = unsafe { attached_object(object) };
@@ -42,7 +42,7 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
     let arguments = unsafe { Arguments::new(arguments, positional, names) };
     let method = move || {
         let plain = common_calls::common_capsule(py, arguments);
-        let mut instead = Instead::Other;
+        let mut slow_path = SlowPath::Other;
         if let (Some(kind), false) = (plain, B::HAS_STREAMS) {
             let (stream, mut refused) = (StreamArg::unspecified(), None);
             let shared = (class.share_or)(object, kind, stream, &mut refused);
@@ -51,18 +51,18 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
                 let capsule = encapsulate(py, tensor, kind, &mut not_in_legacy);
                 match not_in_legacy {
                     None => return capsule,
-                    Some(error) => instead = Instead::Copy(error),
+                    Some(error) => slow_path = SlowPath::Copy(error),
                 }
             } else if let Some(fault) = refused {
-                instead = match fault {
-                    TableError::Tensor(Error::NotShareable) => Instead::Other,
-                    TableError::Tensor(error) => Instead::Copy(error),
-                    fault => Instead::Refused(fault),
+                slow_path = match fault {
+                    TableError::Tensor(Error::NotShareable) => SlowPath::Other,
+                    TableError::Tensor(error) => SlowPath::Copy(error),
+                    fault => SlowPath::Refused(fault),
                 };
             }
         }
         let call = Call { object, arguments, class };
-        otherwise::<B>(py, call, plain, instead).unwrap_or_else(|error| raise(py, error))
+        dlpack_slow::<B>(py, call, plain, slow_path).unwrap_or_else(|error| raise(py, error))
     };
     // The closure returns a pointer, which stays in a register; a `PyResult` would not.
     catch_panic(method).unwrap_or_else(|| raise(py, convert::panicked()))
@@ -73,11 +73,11 @@ pub(in crate::python) unsafe extern "C" fn dlpack<B: Backends>(
 struct Call<'a> {
     object: Borrowed<'a, 'static, PyAny>,
     arguments: Arguments<'a>,
-    class: &'static Class,
+    class: &'static ClassVTable,
 }
 
 /// What the slow path must do after the fast path failed.
-enum Instead {
+enum SlowPath {
     /// The whole export.
     Other,
     /// A copy, if a copy avoids the error.
@@ -90,13 +90,13 @@ enum Instead {
 /// version, and for objects that the fast path cannot export.
 #[cold]
 #[inline(never)]
-fn otherwise<B: Backends>(
+fn dlpack_slow<B: Backends>(
     py: Python<'static>,
     call: Call<'_>,
     kind: Option<Capsule>,
-    instead: Instead,
+    slow_path: SlowPath,
 ) -> PyResult<*mut py_ffi::PyObject> {
-    if let Instead::Refused(fault) = instead {
+    if let SlowPath::Refused(fault) = slow_path {
         return Err(fault.into());
     }
     let object = (call.class.borrow)(call.object)?;
@@ -108,8 +108,8 @@ fn otherwise<B: Backends>(
         let own = || Ok::<_, PyErr>(object.value().device()?);
         (request.decide(own, B::serves)?, stream)
     };
-    match instead {
-        Instead::Copy(error) => copy_instead::<B>(py, object.value(), plan, stream, error),
+    match slow_path {
+        SlowPath::Copy(error) => copy_instead::<B>(py, object.value(), plan, stream, error),
         _ => export::<B>(py, object, plan, stream),
     }
 }
@@ -129,7 +129,7 @@ fn raise(py: Python<'_>, error: PyErr) -> *mut py_ffi::PyObject {
 ///    that class.
 pub(in crate::python) unsafe extern "C" fn dlpack_device(
     object: *mut py_ffi::PyObject,
-    class: &'static Class,
+    class: &'static ClassVTable,
 ) -> *mut py_ffi::PyObject {
     // SAFETY: 1. and 2. By 1 this thread is attached, and the object is alive.
     let object: Borrowed<'_, 'static, PyAny> = unsafe { attached_object(object) };

@@ -13,13 +13,13 @@ pub(in crate::python) mod common_calls;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod dlpack_methods;
 #[cfg(feature = "pyo3")]
-pub(in crate::python) mod erased;
+pub(in crate::python) mod dyn_export;
+#[cfg(feature = "pyo3")]
+pub(in crate::python) mod erased_ref;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod export_class;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod method_def;
-#[cfg(feature = "pyo3")]
-pub(in crate::python) mod object;
 #[cfg(feature = "pyo3")]
 pub(in crate::python) mod offer_once;
 #[cfg(feature = "pyo3")]

@@ -11,7 +11,7 @@ use crate::exchange::{TableError, refuse};
 use crate::export::{DLPackExport, into_managed};
 use crate::managed::RawManaged;
 use crate::python::convert::try_attach;
-use crate::python::export::object::{Class, Object};
+use crate::python::export::erased_ref::{ClassVTable, ErasedRef};
 use crate::python::interpreter::exit::Attaching;
 use crate::python::interpreter::symbols::is_attached;
 use crate::stream::StreamArg;
@@ -22,7 +22,7 @@ use crate::stream::StreamArg;
 /// It may be dropped on any thread, attached or not. Once the interpreter has begun to
 /// finalise, the reference is leaked, because it can no longer be decremented. The
 /// interpreter waits for drops that have begun by then ([`Attaching`]).
-pub(in crate::python) struct PyOwner(ManuallyDrop<Object>);
+pub(in crate::python) struct PyOwner(ManuallyDrop<ErasedRef>);
 
 // SAFETY: what crosses threads is a reference to the object, whose value is `Sync` (read
 // through `describe` and `sync_for`) and `Send` (dropped where its last reference is
@@ -34,7 +34,7 @@ unsafe impl Send for PyOwner {}
 impl PyOwner {
     /// Takes a reference whose lifetime is that of its reference count, not that of the
     /// thread's attachment, which ends long before.
-    pub(in crate::python) fn new(object: Object) -> Self {
+    pub(in crate::python) fn new(object: ErasedRef) -> Self {
         Self(ManuallyDrop::new(object))
     }
 }
@@ -89,11 +89,11 @@ impl fmt::Debug for PyOwner {
 }
 
 /// Exports the tensor of an object with the Python object as the owner, if
-/// [`Class::share_or`] stored `NotShareable`.
+/// [`ClassVTable::share_or`] stored `NotShareable`.
 #[cold]
 #[inline(never)]
 pub(in crate::python) fn own_or(
-    class: &'static Class,
+    class: &'static ClassVTable,
     object: Borrowed<'_, 'static, PyAny>,
     consumer: StreamArg<'_>,
     refused: &mut Option<TableError<PyErr>>,

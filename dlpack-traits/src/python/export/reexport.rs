@@ -23,11 +23,13 @@ use crate::managed::RawManaged;
 use crate::python::convert::attached;
 use crate::python::export::class_methods::{DLPACK_DEVICE_DOC, DLPACK_DOC, Method, add_methods};
 use crate::python::export::dlpack_methods;
-use crate::python::export::erased::DynExport;
+use crate::python::export::dyn_export::DynExport;
+use crate::python::export::erased_ref::{
+    ClassVTable, ErasedRef, Reference, drop_reference, share_as,
+};
 use crate::python::export::method_def::{
     FastcallWithKeywords, METH_FASTCALL, MethodDef, NoArguments,
 };
-use crate::python::export::object::{Class, Object, Reference, drop_reference, share_as};
 use crate::python::export::protocol::Capsule;
 use crate::python::interpreter::pending_exception::SavedError;
 use crate::stream::StreamArg;
@@ -181,8 +183,8 @@ unsafe extern "C" fn dealloc(object: *mut py_ffi::PyObject) {
 }
 
 /// The functions of the type.
-static OFFERED: Class =
-    Class { borrow, share_or, value, drop: drop_reference::<Bound<'static, PyAny>> };
+static OFFERED: ClassVTable =
+    ClassVTable { borrow, share_or, value, drop: drop_reference::<Bound<'static, PyAny>> };
 
 /// The address of the field of an object of the type.
 fn field_of(object: *mut py_ffi::PyObject) -> *mut Option<Box<ImportedStorage>> {
@@ -203,15 +205,15 @@ fn tensor_of<'a>(object: Borrowed<'a, '_, PyAny>) -> PyResult<&'a ImportedStorag
     tensor.ok_or_else(|| PyTypeError::new_err("the object has no tensor"))
 }
 
-/// Takes a reference to an object: [`Class::borrow`].
-fn borrow(object: Borrowed<'_, 'static, PyAny>) -> PyResult<Object> {
+/// Takes a reference to an object: [`ClassVTable::borrow`].
+fn borrow(object: Borrowed<'_, 'static, PyAny>) -> PyResult<ErasedRef> {
     tensor_of(object)?;
     // SAFETY: 1. The functions of `OFFERED` take a `Bound`. The tensor is in a box that the
     // object keeps, and is never borrowed mutably before the object is freed.
-    Ok(unsafe { Object::of_reference(object.to_owned(), &OFFERED) })
+    Ok(unsafe { ErasedRef::of_reference(object.to_owned(), &OFFERED) })
 }
 
-/// Exports the tensor of an object: [`Class::share_or`].
+/// Exports the tensor of an object: [`ClassVTable::share_or`].
 fn share_or(
     object: Borrowed<'_, 'static, PyAny>,
     kind: Capsule,

@@ -17,8 +17,8 @@ use crate::error::Error;
 use crate::export::{DLPackExport, copy_managed, into_managed};
 use crate::managed::{ManagedTensor, RawManaged};
 use crate::python::capsule;
-use crate::python::export::erased::DynExport;
-use crate::python::export::object::{Object, share};
+use crate::python::export::dyn_export::DynExport;
+use crate::python::export::erased_ref::{ErasedRef, share};
 use crate::python::export::owner::PyOwner;
 use crate::python::export::protocol::{Capsule, Copy, Plan};
 use crate::python::interpreter::detach::detached;
@@ -28,7 +28,7 @@ use crate::stream::StreamArg;
 /// an exception set if Python cannot allocate the capsule.
 pub(in crate::python) fn export<B: Backends>(
     py: Python<'_>,
-    object: Object,
+    object: ErasedRef,
     plan: Plan,
     stream: StreamArg<'_>,
 ) -> PyResult<*mut PyObject> {

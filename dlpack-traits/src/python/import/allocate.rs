@@ -232,16 +232,16 @@ fn call(py: Python<'_>, function: Allocate, prototype: &Prototype<'_>) -> PyResu
         byte_offset: 0,
     };
     let mut managed = ptr::null_mut::<DLManagedTensorVersioned>();
-    let mut said = Said::default();
+    let mut reported = ReportedError::default();
     // SAFETY: the function is the allocator of a table. The prototype and its arrays live
-    // until it returns, the result may be written, and `set_error` takes `said`.
+    // until it returns, the result may be written, and `set_error` takes `reported`.
     let status = unsafe {
-        function(&raw mut prototype, &raw mut managed, (&raw mut said).cast(), Some(set_error))
+        function(&raw mut prototype, &raw mut managed, (&raw mut reported).cast(), Some(set_error))
     };
     // An allocator reports through `set_error`. The standard does not provide for an
     // exception.
     let raised = PyErr::take(py);
-    if status == 0 && raised.is_none() && said.is_empty() {
+    if status == 0 && raised.is_none() && reported.is_empty() {
         // SAFETY: 1. The library that made the table is trusted that this is a tensor,
         // made for this call. Its elements need not be initialised: nothing reads them
         // before `exclusive` has filled them.
@@ -251,7 +251,7 @@ fn call(py: Python<'_>, function: Allocate, prototype: &Prototype<'_>) -> PyResu
         // SAFETY: as above.
         quietly(py, unsafe { adopt(py, managed, ImportPolicy::new()) });
     }
-    let error = said.into_error();
+    let error = reported.into_error();
     if let Some(raised) = raised {
         error.set_cause(py, Some(raised));
     }
@@ -260,9 +260,9 @@ fn call(py: Python<'_>, function: Allocate, prototype: &Prototype<'_>) -> PyResu
 
 /// The first error that an allocator reported.
 #[derive(Default)]
-struct Said(Option<(String, String)>);
+struct ReportedError(Option<(String, String)>);
 
-impl Said {
+impl ReportedError {
     const fn is_empty(&self) -> bool {
         self.0.is_none()
     }
@@ -270,7 +270,7 @@ impl Said {
     /// Converts the error to the exception whose kind the allocator named.
     fn into_error(self) -> PyErr {
         let Some((kind, message)) = self.0 else {
-            return PyBufferError::new_err("the allocator of the type failed and said nothing");
+            return PyBufferError::new_err("the allocator of the type failed and reported nothing");
         };
         match kind.as_str() {
             "MemoryError" => PyMemoryError::new_err(message),
@@ -292,7 +292,7 @@ impl Said {
 ///
 /// 1. An allocator calls it while [`call`] waits, with the context that it was given.
 /// 2. `kind` and `message` are NULL, or C strings.
-unsafe extern "C" fn set_error(said: *mut c_void, kind: *const c_char, message: *const c_char) {
+unsafe extern "C" fn set_error(reported: *mut c_void, kind: *const c_char, message: *const c_char) {
     let text = |text: *const c_char| {
         if text.is_null() {
             return String::new();
@@ -301,11 +301,11 @@ unsafe extern "C" fn set_error(said: *mut c_void, kind: *const c_char, message: 
         String::from_utf8_lossy(unsafe { CStr::from_ptr(text) }.to_bytes()).into_owned()
     };
     catch_panic(|| {
-        // SAFETY: by 1 it is the `Said` of `call`, which does not access it until the
+        // SAFETY: by 1 it is the `ReportedError` of `call`, which does not access it until the
         // allocator returns.
-        let said = unsafe { &mut *said.cast::<Said>() };
-        if said.is_empty() {
-            said.0 = Some((text(kind), text(message)));
+        let reported = unsafe { &mut *reported.cast::<ReportedError>() };
+        if reported.is_empty() {
+            reported.0 = Some((text(kind), text(message)));
         }
     });
 }

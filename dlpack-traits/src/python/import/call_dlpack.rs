@@ -14,7 +14,7 @@ use crate::device::Device;
 use crate::import::ImportedTensor;
 use crate::python::convert::{self, expected, quietly};
 use crate::python::import::import_options::ImportOptions;
-use crate::python::import::retry::{Asked, Raised, is_called_again, is_mismatch};
+use crate::python::import::retry::{RaisedError, Requested, is_called_again, is_mismatch};
 use crate::python::import::take_capsule::take;
 use crate::python::interpreter::symbols::{Symbols, VectorcallMethod};
 use crate::stream::StreamKind;
@@ -48,9 +48,9 @@ fn climb<'py>(
     object: &Bound<'py, PyAny>,
     options: &ImportOptions<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let asked = Asked { device: options.device.is_some(), copy: options.copy.is_some() };
+    let requested = Requested { device: options.device.is_some(), copy: options.copy.is_some() };
     let stream = stream_of(object, options)?;
-    let first = if asked == Asked::default() && stream.is_none() {
+    let first = if requested == Requested::default() && stream.is_none() {
         call_with_version(object)
     } else {
         let keywords = keywords(object.py(), options, stream.as_ref())?;
@@ -61,7 +61,7 @@ fn climb<'py>(
         Err(error) => error,
     };
     let py = object.py();
-    if !is_called_again(asked, error.is_instance_of::<PyTypeError>(py)) {
+    if !is_called_again(requested, error.is_instance_of::<PyTypeError>(py)) {
         return Err(error);
     }
     // The second call still passes the stream, by which the producer synchronizes.
@@ -77,12 +77,12 @@ fn climb<'py>(
         Err(last) => {
             let inside = error.traceback(py).is_some();
             let mismatch = is_mismatch(inside, || error.value(py).to_string());
-            match Raised::of(mismatch, last.is_instance_of::<PyException>(py)) {
-                Raised::First => {
+            match RaisedError::of(mismatch, last.is_instance_of::<PyException>(py)) {
+                RaisedError::First => {
                     quietly::<()>(py, Err(last));
                     Err(error)
                 }
-                Raised::Second => {
+                RaisedError::Second => {
                     last.set_cause(py, Some(error));
                     Err(last)
                 }

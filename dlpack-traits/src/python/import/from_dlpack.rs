@@ -79,7 +79,7 @@ pub fn from_dlpack_with(
 
 /// Imports the tensor of an object. If the options request a copy, the producer makes it.
 fn import(object: &Bound<'_, PyAny>, options: &ImportOptions<'_>) -> PyResult<ImportedTensor> {
-    if options.is_plain() {
+    if options.fits_a_table() {
         if let Some(export) = options.export_of(object)? {
             // SAFETY: 1. The function is from the table of this object's type. 2. The
             // library that made the table is trusted to follow the standard.

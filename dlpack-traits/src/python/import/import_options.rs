@@ -139,7 +139,7 @@ impl<'a> ImportOptions<'a> {
 
     /// Whether the exchange table can export with these options: its function has no
     /// parameters for a device, a copy or a stream, and does not synchronize.
-    pub(in crate::python) fn is_plain(&self) -> bool {
+    pub(in crate::python) fn fits_a_table(&self) -> bool {
         self.device.is_none()
             && self.copy.is_none()
             && self.stream_object.is_none()

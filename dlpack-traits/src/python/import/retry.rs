@@ -7,12 +7,12 @@ pub(crate) const ADDED: [&str; 3] = ["max_version", "dl_device", "copy"];
 
 /// The requested keywords that change the result. Every call passes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct Requested {
     pub(crate) device: bool,
     pub(crate) copy: bool,
 }
 
-impl Asked {
+impl Requested {
     /// Whether a call without the added keywords has the result that the caller
     /// requested.
     pub(crate) const fn may_be_left_out(self) -> bool {
@@ -26,20 +26,20 @@ impl Asked {
 /// keyword with messages of their own. `max_version` is left out, and `stream` is passed
 /// again. A caller that requested a device or `copy` gets the first error, because the
 /// second call would ignore the request.
-pub(crate) const fn is_called_again(asked: Asked, is_type_error: bool) -> bool {
-    is_type_error && asked.may_be_left_out()
+pub(crate) const fn is_called_again(requested: Requested, is_type_error: bool) -> bool {
+    is_type_error && requested.may_be_left_out()
 }
 
 /// Which error is raised if the second call failed too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Raised {
+pub(crate) enum RaisedError {
     /// The error of the first call, unchanged.
     First,
     /// The error of the second call, with the first as its cause.
     Second,
 }
 
-impl Raised {
+impl RaisedError {
     /// Returns the first error, unless it means only that the producer does not accept a
     /// keyword ([`is_mismatch`]): then only the second call ran the producer's code, and
     /// its error is the reason. An interrupt (an exception that is not an `Exception`) of
@@ -87,22 +87,22 @@ mod tests {
 
     #[test]
     fn every_type_error_is_followed_by_a_second_call() {
-        let nothing = Asked::default();
+        let nothing = Requested::default();
         assert!(is_called_again(nothing, true));
         assert!(!is_called_again(nothing, false));
     }
 
     #[test]
     fn device_and_copy_are_never_left_out() {
-        assert!(!is_called_again(Asked { device: true, copy: false }, true));
-        assert!(!is_called_again(Asked { device: false, copy: true }, true));
+        assert!(!is_called_again(Requested { device: true, copy: false }, true));
+        assert!(!is_called_again(Requested { device: false, copy: true }, true));
     }
 
     #[test]
     fn the_first_error_is_raised_unless_it_is_a_mismatch() {
-        assert_eq!(Raised::of(false, true), Raised::First);
-        assert_eq!(Raised::of(true, true), Raised::Second);
-        assert_eq!(Raised::of(false, false), Raised::Second);
-        assert_eq!(Raised::of(true, false), Raised::Second);
+        assert_eq!(RaisedError::of(false, true), RaisedError::First);
+        assert_eq!(RaisedError::of(true, true), RaisedError::Second);
+        assert_eq!(RaisedError::of(false, false), RaisedError::Second);
+        assert_eq!(RaisedError::of(true, false), RaisedError::Second);
     }
 }

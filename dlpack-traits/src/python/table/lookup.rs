@@ -11,7 +11,7 @@ use crate::exchange::foreign_table::{Export, ForeignTable};
 use crate::python::convert::quietly;
 use crate::python::interpreter::exit::watch;
 use crate::python::table::owner::{Found, Table, owner_of, table_in};
-use crate::python::table::type_cache::{Added, Known, TypeCache};
+use crate::python::table::type_cache::{Added, CachedType, TypeCache};
 
 /// The cache of looked-up types. It holds a reference to each type in it, so no other
 /// type has the address of a cached type. Tables, and the classes to which they belong,
@@ -105,7 +105,7 @@ pub(in crate::python) fn remember_own(class: &Bound<'_, PyType>, capsule: &Bound
 fn remember(class: &Bound<'_, PyType>, table: Table) {
     let py = class.py();
     let class = class.clone().into_ptr().cast();
-    if let Some(Known { class, .. }) = REMEMBERED.put(Known { class, table }) {
+    if let Some(CachedType { class, .. }) = REMEMBERED.put(CachedType { class, table }) {
         // SAFETY: the evicted reference is one that a call of this function leaked, and
         // is owned.
         drop(unsafe { Bound::from_owned_ptr(py, class.cast()) });

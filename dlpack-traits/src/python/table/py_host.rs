@@ -15,8 +15,8 @@ use crate::exchange::{ObjectHost, TableError, Wrap};
 use crate::export::{into_managed, share_managed};
 use crate::managed::{ManagedTensor, RawManaged};
 use crate::python::convert::{self, attached, attached_object, panicked};
+use crate::python::export::erased_ref::{ClassVTable, ErasedRef, borrow, share_or};
 use crate::python::export::export_class::ExportClass;
-use crate::python::export::object::{Class, Object, borrow, share_or};
 use crate::python::export::owner::{PyOwner, own_or};
 use crate::python::export::protocol::Capsule;
 use crate::python::interpreter::pending_exception::preserve_exception;
@@ -78,7 +78,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
         match share_managed::<T>(&object, stream) {
             // The storage cannot be shared, so the Python object becomes the owner.
             Err(Error::NotShareable) => {
-                Ok(into_managed(PyOwner::new(Object::new(object)), stream)?)
+                Ok(into_managed(PyOwner::new(ErasedRef::new(object)), stream)?)
             }
             shared => Ok(shared?),
         }
@@ -96,7 +96,7 @@ unsafe impl<T: ExportClass, const READ_ONLY_VIEWS: bool> ObjectHost<T> for PyHos
         if shared.is_some() {
             return shared;
         }
-        own_or(Class::of::<T>(), object, stream, refused)
+        own_or(ClassVTable::of::<T>(), object, stream, refused)
     }
 
     unsafe fn raise(fault: TableError<PyErr>) {

@@ -16,12 +16,12 @@ type Table = *mut DLPackExchangeAPIHeader;
 
 /// A type and its exchange table, NULL if it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct CachedType {
     pub(crate) class: *mut c_void,
     pub(crate) table: Table,
 }
 
-impl Known {
+impl CachedType {
     /// No type.
     const NONE: Self = Self { class: ptr::null_mut(), table: ptr::null_mut() };
 }
@@ -108,12 +108,12 @@ impl TypeCache {
 
     /// Caches a type, which must stay alive until a later call returns it. A returned
     /// type was evicted, or was not added; the caller owns it again.
-    pub(crate) fn put(&self, new: Known) -> Option<Known> {
+    pub(crate) fn put(&self, new: CachedType) -> Option<CachedType> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let [first, second] = places(new.class);
         let (first, second) = (self.places.get(first)?, self.places.get(second)?);
         // Only this thread writes, so both reads are consistent.
-        let held = [first, second].map(|place| place.read().unwrap_or(Known::NONE).class);
+        let held = [first, second].map(|place| place.read().unwrap_or(CachedType::NONE).class);
         if held.iter().any(|&class| ptr::eq(class, new.class)) {
             // Another thread has cached it meanwhile.
             return Some(new);
@@ -143,7 +143,7 @@ impl Slot {
 
     /// Reads a slot, unless it is being written: the two loads that every import needs.
     #[inline]
-    fn read(&self) -> Option<Known> {
+    fn read(&self) -> Option<CachedType> {
         let before = self.sequence.load(Ordering::Acquire);
         let known = self.load();
         // The fields must be loaded before the sequence is loaded again.
@@ -153,14 +153,14 @@ impl Slot {
     }
 
     #[inline]
-    fn load(&self) -> Known {
+    fn load(&self) -> CachedType {
         let (class, table) =
             (self.class.load(Ordering::Relaxed), self.table.load(Ordering::Relaxed));
-        Known { class, table }
+        CachedType { class, table }
     }
 
     /// Writes a slot. The caller holds the lock, so no other thread writes.
-    fn replace(&self, new: Known) -> Known {
+    fn replace(&self, new: CachedType) -> CachedType {
         let old = self.load();
         let sequence = self.sequence.load(Ordering::Relaxed);
         self.sequence.store(sequence.wrapping_add(1), Ordering::Relaxed);
@@ -180,8 +180,8 @@ mod tests {
     use super::*;
 
     /// A type at some address, with a table that is derived from the address.
-    fn known(address: usize) -> Known {
-        Known {
+    fn known(address: usize) -> CachedType {
+        CachedType {
             class: ptr::without_provenance_mut(address * 16),
             table: ptr::without_provenance_mut(address * 16 + 1),
         }

@@ -33,7 +33,7 @@ pub trait Vendor: Sized + Send + Sync + 'static {
     const NAMES: usize;
 
     /// The state that only this vendor needs.
-    type Own: Send + Sync;
+    type State: Send + Sync;
     /// A guard that keeps a GPU current for the thread, and restores the previous one.
     type Current;
 
@@ -45,7 +45,7 @@ pub trait Vendor: Sized + Send + Sync + 'static {
     /// # Safety
     ///
     /// 1. The library is the vendor's, and stays loaded as long as the result.
-    unsafe fn load_own(library: &Library, devices: usize) -> Result<Self::Own, Error>;
+    unsafe fn load_state(library: &Library, devices: usize) -> Result<Self::State, Error>;
 
     /// Makes a GPU current for the thread.
     fn enter(
@@ -78,7 +78,7 @@ pub trait Vendor: Sized + Send + Sync + 'static {
 #[derive(Debug)]
 pub struct Runtime<V: Vendor> {
     pub(super) calls: Calls,
-    pub(super) own: V::Own,
+    pub(super) state: V::State,
     pub(super) devices: usize,
     /// For each GPU, whether it was found not to support stream-ordered allocation.
     no_pools: Box<[AtomicBool]>,
@@ -103,9 +103,9 @@ fn load<V: Vendor>() -> Result<Runtime<V>, Error> {
     unsafe { calls.device_count(device, &raw mut count) }?;
     let devices = usize::try_from(count).unwrap_or(0);
     // SAFETY: 1. The library is the vendor's by its name, and is never closed.
-    let own = unsafe { V::load_own(&library, devices) }?;
+    let state = unsafe { V::load_state(&library, devices) }?;
     let no_pools = (0..devices).map(|_| AtomicBool::new(false)).collect();
-    Ok(Runtime { calls, own, devices, no_pools })
+    Ok(Runtime { calls, state, devices, no_pools })
 }
 
 impl<V: Vendor> Runtime<V> {

@@ -1,4 +1,4 @@
-//! The loaded DPCTL library and its devices: [`Runtime`].
+//! The loaded DPCTL library and its devices: [`OneApiRuntime`].
 
 use core::ffi::c_int;
 use core::ptr;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::vec::Vec;
 
 use super::queue::Queue;
-use super::sys::{Calls, Object, Ref};
+use super::sys::{Calls, Ref, SyclObject};
 use crate::backend::StreamHandle;
 use crate::backend::lazy_library::Loaded;
 use crate::device::Device;
@@ -37,7 +37,7 @@ pub(super) mod aspect {
 
 /// DPCTL's library, and the root devices, indexed by device id.
 #[derive(Debug)]
-pub(super) struct Runtime {
+pub(super) struct OneApiRuntime {
     pub(super) calls: &'static Calls,
     pub(super) roots: Vec<Root>,
 }
@@ -45,20 +45,20 @@ pub(super) struct Runtime {
 /// A root device: one that is not a part of another device.
 #[derive(Debug)]
 pub(super) struct Root {
-    pub(super) device: Object,
+    pub(super) device: SyclObject,
     /// The default context of its platform.
-    pub(super) context: Object,
+    pub(super) context: SyclObject,
     /// The default queue, created at the first use.
     queue: OnceLock<Queue>,
 }
 
 // SAFETY: 1. The names are those of DPCTL, and by 1 of `load` so is the file.
-static LOADED: Loaded<Calls, Runtime> =
-    unsafe { Loaded::new(LIBRARIES, Calls::load, Runtime::new) };
+static LOADED: Loaded<Calls, OneApiRuntime> =
+    unsafe { Loaded::new(LIBRARIES, Calls::load, OneApiRuntime::new) };
 
 /// Returns the runtime. A failed load is not cached: Python may import the
 /// library later.
-pub(super) fn runtime() -> Result<&'static Runtime, Error> {
+pub(super) fn runtime() -> Result<&'static OneApiRuntime, Error> {
     LOADED.runtime()
 }
 
@@ -67,7 +67,7 @@ pub(super) fn runtime() -> Result<&'static Runtime, Error> {
 /// # Safety
 ///
 /// 1. The file, if there is one, is DPCTL's library.
-pub(super) unsafe fn load(file: &Path) -> Result<&'static Runtime, Error> {
+pub(super) unsafe fn load(file: &Path) -> Result<&'static OneApiRuntime, Error> {
     // SAFETY: 1. By our caller's 1.
     unsafe { LOADED.load(file, true) }
 }
@@ -76,7 +76,7 @@ fn oneapi(index: i32) -> Device {
     Device::new(ffi::kDLOneAPI, index)
 }
 
-impl Runtime {
+impl OneApiRuntime {
     fn new(calls: &'static Calls) -> Result<Self, Error> {
         let none = oneapi(0);
         // SAFETY: 1. A documented identifier.

@@ -1,4 +1,4 @@
-//! The loaded OpenCL library and its devices: [`Runtime`].
+//! The loaded OpenCL library and its devices: [`OpenClRuntime`].
 
 use core::ptr::{self, NonNull};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::vec;
 use std::vec::Vec;
 
 use super::queue::OpenClQueue;
-use super::sys::{Calls, Object, Ref};
+use super::sys::{Calls, OpenClObject, Ref};
 use crate::backend::StreamHandle;
 use crate::backend::lazy_library::Loaded;
 use crate::device::Device;
@@ -35,7 +35,7 @@ const QUEUE_DEVICE: u32 = 0x1091;
 
 /// OpenCL's library, and its devices, indexed by device id.
 #[derive(Debug)]
-pub(super) struct Runtime {
+pub(super) struct OpenClRuntime {
     pub(super) calls: &'static Calls,
     pub(super) devices: Vec<ClDevice>,
 }
@@ -54,11 +54,11 @@ unsafe impl Send for ClDevice {}
 unsafe impl Sync for ClDevice {}
 
 // SAFETY: 1. The names are those of OpenCL, and by 1 of `load` so is the file.
-static LOADED: Loaded<Calls, Runtime> =
-    unsafe { Loaded::new(LIBRARIES, Calls::load, Runtime::new) };
+static LOADED: Loaded<Calls, OpenClRuntime> =
+    unsafe { Loaded::new(LIBRARIES, Calls::load, OpenClRuntime::new) };
 
 /// Returns the runtime. A failed load is not cached.
-pub(super) fn runtime() -> Result<&'static Runtime, Error> {
+pub(super) fn runtime() -> Result<&'static OpenClRuntime, Error> {
     LOADED.runtime()
 }
 
@@ -68,7 +68,7 @@ pub(super) fn runtime() -> Result<&'static Runtime, Error> {
 /// # Safety
 ///
 /// 1. The file, if there is one, is OpenCL's loader, or a vendor's library.
-pub(super) unsafe fn load(file: &Path) -> Result<&'static Runtime, Error> {
+pub(super) unsafe fn load(file: &Path) -> Result<&'static OpenClRuntime, Error> {
     // SAFETY: 1. By our caller's 1.
     unsafe { LOADED.load(file, false) }
 }
@@ -108,7 +108,7 @@ fn of_all<T>(platforms: impl Iterator<Item = Result<Vec<T>, Error>>) -> Result<V
     failed.filter(|_| devices.is_empty()).map_or(Ok(devices), Err)
 }
 
-impl Runtime {
+impl OpenClRuntime {
     fn new(calls: &'static Calls) -> Result<Self, Error> {
         // SAFETY: 1. `to` has space for `room` entries, or is NULL; `count` is a place, or
         // NULL.
@@ -188,7 +188,7 @@ impl Runtime {
         // SAFETY: 1. A queue, by our caller's 1.
         unsafe { calls.retain_queue(device, raw.as_ptr()) }?;
         // SAFETY: 1. It was just retained.
-        let queue = unsafe { Object::new(calls, device, raw, Calls::release_queue) };
+        let queue = unsafe { OpenClObject::new(calls, device, raw, Calls::release_queue) };
         OpenClQueue::new(calls, device, queue)
     }
 }

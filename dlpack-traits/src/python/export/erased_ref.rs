@@ -1,5 +1,5 @@
-//! Borrows the Rust value of a Python object without naming its type: [`Object`],
-//! [`Class`].
+//! Borrows the Rust value of a Python object without naming its type: [`ErasedRef`],
+//! [`ClassVTable`].
 
 use core::mem::MaybeUninit;
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::error::Error;
 use crate::exchange::{TableError, refuse};
 use crate::managed::RawManaged;
-use crate::python::export::erased::DynExport;
+use crate::python::export::dyn_export::DynExport;
 use crate::python::export::export_class::ExportClass;
 use crate::python::export::protocol::Capsule;
 use crate::stream::StreamArg;
@@ -18,9 +18,9 @@ use crate::stream::StreamArg;
 /// for all classes.
 ///
 /// `value` and `drop` take the address of a reference of the type for which this was made.
-pub(in crate::python) struct Class {
-    /// [`Object::borrow`].
-    pub(in crate::python) borrow: fn(Borrowed<'_, 'static, PyAny>) -> PyResult<Object>,
+pub(in crate::python) struct ClassVTable {
+    /// [`ErasedRef::borrow`].
+    pub(in crate::python) borrow: fn(Borrowed<'_, 'static, PyAny>) -> PyResult<ErasedRef>,
     /// [`share_or`].
     pub(in crate::python) share_or: ShareOr,
     pub(in crate::python) value: for<'a> unsafe fn(&'a Reference) -> &'a dyn DynExport,
@@ -34,12 +34,12 @@ type ShareOr = fn(
     &mut Option<TableError<PyErr>>,
 ) -> Option<RawManaged>;
 
-impl Class {
+impl ClassVTable {
     /// Returns the functions of a type.
     pub(in crate::python) const fn of<T: ExportClass>() -> &'static Self {
         const {
             &Self {
-                borrow: Object::borrow::<T>,
+                borrow: ErasedRef::borrow::<T>,
                 share_or: share_or::<T>,
                 value: value::<T>,
                 drop: drop_reference::<PyRef<'static, T>>,
@@ -49,19 +49,19 @@ impl Class {
 }
 
 /// The value of an object, borrowed from it: a `PyRef<'static, T>` with `T` erased.
-pub(in crate::python) struct Object {
+pub(in crate::python) struct ErasedRef {
     reference: Reference,
-    class: &'static Class,
+    class: &'static ClassVTable,
 }
 
 /// Space for a `PyRef`, or for another reference to an object, which is one pointer.
 pub(in crate::python) type Reference = MaybeUninit<*const ()>;
 
-impl Object {
+impl ErasedRef {
     /// Erases the type of a reference.
     pub(in crate::python) fn new<T: ExportClass>(object: PyRef<'static, T>) -> Self {
         // SAFETY: 1. The functions of this class take a `PyRef` of `T`.
-        unsafe { Self::of_reference(object, Class::of::<T>()) }
+        unsafe { Self::of_reference(object, ClassVTable::of::<T>()) }
     }
 
     /// Erases the type of a reference to an object.
@@ -70,7 +70,10 @@ impl Object {
     ///
     /// 1. `value` and `drop` of `class` take the address of an `R`. The value to which it
     ///    leads stays at its address, and is not borrowed mutably, until the `R` is dropped.
-    pub(in crate::python) unsafe fn of_reference<R>(object: R, class: &'static Class) -> Self {
+    pub(in crate::python) unsafe fn of_reference<R>(
+        object: R,
+        class: &'static ClassVTable,
+    ) -> Self {
         const {
             assert!(size_of::<R>() <= size_of::<Reference>());
             assert!(align_of::<R>() <= align_of::<Reference>());
@@ -93,7 +96,7 @@ impl Object {
     }
 }
 
-impl Drop for Object {
+impl Drop for ErasedRef {
     fn drop(&mut self) {
         // SAFETY: 1. `class` was made for the type of this reference, which is not used
         // after this.
@@ -119,7 +122,7 @@ pub(in crate::python) unsafe fn drop_reference<R>(reference: *mut Reference) {
 }
 
 /// Borrows the Rust value of an object of the class, or of a subclass. A result that
-/// outlives the call from Python is put into an `Object`, which is dropped attached.
+/// outlives the call from Python is put into an `ErasedRef`, which is dropped attached.
 #[inline(always)]
 pub(in crate::python) fn borrow<T: ExportClass>(
     object: Borrowed<'_, 'static, PyAny>,
