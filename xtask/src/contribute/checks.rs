@@ -3,8 +3,10 @@
 use std::process::Command;
 
 use crate::contribute::test::Context;
+use crate::quality::miri;
 use crate::report::{Ending, Stop, missing};
 use crate::run::{Stage, answer_of, cargo, cargo_of};
+use crate::tools;
 
 /// Every set of the features that need no Python; `std` is in a set of its own
 /// and in the last one.
@@ -31,15 +33,10 @@ const FEATURE_SETS_WITH_PYO3: &[&str] = &["pyo3", "pyo3,derive", "pyo3,half", "p
 /// Stable-ABI modules, built apart: cargo would unify their PyO3 feature `abi3` into all
 /// crates.
 const STABLE_ABI: [&str; 2] = ["dlpack-conformance", "dlpack-doctor-python"];
-/// A target that has no standard library.
-const WITHOUT_STD: &str = "x86_64-unknown-none";
-/// `rust-version` of the workspace.
-const OLDEST_RUST: &str = "1.85";
-/// All features but `cudarc`: that crate needs a later Rust.
-const FEATURES_OF_OLDEST_RUST: &str = "--features=dlpack-traits/bytes,dlpack-traits/cuda,\
-    dlpack-traits/derive,dlpack-traits/half,dlpack-traits/memmap2,dlpack-traits/ndarray,\
-    dlpack-traits/oneapi,dlpack-traits/opencl,dlpack-traits/pyo3,dlpack-traits/rocm,\
-    dlpack-traits/std,dlpack-traits/vulkan,dlpack-traits/webgpu";
+/// Targets without `std`, or with one that fails at run time. The second and the third have
+/// 32-bit addresses; the second has no 64-bit atomics.
+const WITHOUT_STD: [&str; 3] =
+    ["aarch64-unknown-none", "thumbv7em-none-eabihf", "wasm32-unknown-unknown"];
 
 /// `Cargo.lock` answers the manifests, and all it names is fetched.
 pub(crate) fn lock_file(context: &Context, stage: &mut Stage) -> Ending {
@@ -149,55 +146,54 @@ fn check_with<'a>(cargo: &'a mut Command, features: &str) -> &'a mut Command {
     ])
 }
 
-/// The runtime builds where there is no `std` to be linked by accident.
+/// The runtime builds where there is no `std` to be linked by accident. For a target that is
+/// not installed, `core` and `alloc` are built from their sources.
 pub(crate) fn target_without_std(context: &Context, stage: &mut Stage) -> Ending {
     let installed = answer_of("rustup", &["target", "list", "--installed"]).unwrap_or_default();
-    if !installed.lines().any(|target| target == WITHOUT_STD) {
-        return missing(
-            "no_std",
-            format!("the target is not installed (rustup target add {WITHOUT_STD})"),
-        );
+    for target in WITHOUT_STD {
+        let mut command = if installed.lines().any(|it| it == target) {
+            cargo(&context.checkout)
+        } else if let Err(reason) = miri::install(stage) {
+            let advice = format!("rustup target add {target}");
+            return missing(
+                "no_std",
+                format!("{target} is not installed ({advice}), and {reason}"),
+            );
+        } else {
+            // Miri needs the same sources.
+            let mut nightly = cargo_of(&context.checkout, miri::TOOLCHAIN);
+            nightly.arg("-Zbuild-std=core,alloc");
+            nightly
+        };
+        command.args(["check", "--package=dlpack-traits", "--no-default-features"]);
+        stage.run(command.args(["--features=derive,half", "--target", target]))?;
     }
-    let mut command = cargo(&context.checkout);
-    command.args(["check", "--package=dlpack-traits", "--no-default-features"]);
-    command.args(["--features=derive,half", "--target", WITHOUT_STD]);
-    Ok(stage.run(&mut command)?)
+    Ok(())
 }
 
-/// The published crates build with the oldest Rust they promise.
-pub(crate) fn oldest_rust(context: &Context, stage: &mut Stage) -> Ending {
-    let version = answer_of("rustup", &["run", OLDEST_RUST, "rustc", "--version"]);
-    let Some(version) = version else {
-        return missing(
-            "msrv",
-            format!(
-                "Rust {OLDEST_RUST} is not installed (rustup toolchain install {OLDEST_RUST} \
-                 --profile minimal)"
-            ),
-        );
-    };
-    let environment = context.environment(stage)?;
-    stage.note(version.trim());
-    let mut command = cargo_of(&context.checkout, OLDEST_RUST);
-    command
-        .env("PYO3_PYTHON", &environment.interpreter.executable)
-        .args(["check", "--package=dlpack-traits", "--package=dlpack-derive"])
-        .arg(FEATURES_OF_OLDEST_RUST)
-        .arg("--target-dir")
-        .arg(context.checkout.target().join("oldest-rust"));
-    Ok(stage.run(&mut command)?)
-}
-
-/// Licences, sources and build scripts of the dependencies, as `deny.toml` says.
-/// Not advisories: their database is on no package registry, so that this step
-/// would depend on one more host (`cargo deny check advisories` asks it).
+/// Licences, sources and build scripts of the dependencies, as `deny.toml` says, and
+/// advisories where their database, which is on no package registry, can be fetched.
 pub(crate) fn cargo_deny(context: &Context, stage: &mut Stage) -> Ending {
-    if answer_of("cargo", &["deny", "--version"]).is_none() {
-        return missing(
-            "cargo-deny",
-            "cargo-deny is not installed (cargo install cargo-deny)".to_owned(),
-        );
+    let checkout = &context.checkout;
+    let folder = match tools::cargo_deny(checkout, stage) {
+        Ok(folder) => folder,
+        Err(reason) => return missing("cargo-deny", reason),
+    };
+    let check = |what: &[&str]| {
+        let mut command = tools::with_first(&folder, cargo(checkout));
+        command.args(["deny", "check"]).args(what);
+        command
+    };
+    stage.run(&mut check(&["bans", "licenses", "sources"]))?;
+    let before = stage.log_length()?;
+    match stage.run(&mut check(&["advisories"])) {
+        Err(_) if stage.logged_since(before).contains(NO_DATABASE) => {
+            stage.note("ADVISORIES NOT CHECKED: their database cannot be fetched");
+            Ok(())
+        }
+        ended => Ok(ended?),
     }
-    let what = ["deny", "check", "bans", "licenses", "sources"];
-    Ok(stage.run(cargo(&context.checkout).args(what))?)
 }
+
+/// The part of cargo-deny's message by which it says that it has no advisories.
+const NO_DATABASE: &str = "failed to fetch advisory database";

@@ -12,6 +12,7 @@ pub(crate) mod gpu_tests;
 pub(crate) mod matrix;
 pub(crate) mod mutants;
 pub(crate) mod no_python;
+pub(crate) mod oldest_rust;
 pub(crate) mod pictures;
 pub(crate) mod pyo3_range;
 pub(crate) mod python_tests;

@@ -8,8 +8,8 @@ use crate::checkout::Checkout;
 use crate::contribute::bench::instructions;
 use crate::contribute::develop::{Build, TESTED, check_import};
 use crate::contribute::{
-    api, checks, demo, device_runtimes, examples, gpu_tests, matrix, mutants, no_python, pictures,
-    pyo3_range, python_tests, rules, rust_tests, vulkan_tests,
+    api, checks, demo, device_runtimes, examples, gpu_tests, matrix, mutants, no_python,
+    oldest_rust, pictures, pyo3_range, python_tests, rules, rust_tests, vulkan_tests,
 };
 use crate::quality::{miri, publish, valgrind, wheels};
 use crate::report::{Ending, Report, Stop};
@@ -93,7 +93,7 @@ const FULL: &[(&str, Body)] = &[
     ("workspaces apart", checks::workspaces_apart),
     ("docs", checks::docs),
     ("public interface", api::step),
-    ("oldest rust", checks::oldest_rust),
+    ("oldest rust", oldest_rust::step),
     ("python modules", python_modules),
     ("python tests", python_tests::python_tests),
     ("python tests, simulated gpus", gpu_tests::python_simulated),

@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::Outcome;
 use crate::checkout::Checkout;
+use crate::contribute::checks;
 use crate::contribute::test::{self, Body, Context};
 use crate::copy_sources::copy_sources;
 use crate::quality::miri::TOOLCHAIN;
@@ -19,7 +20,7 @@ use crate::venv::Packages;
 const STEPS: &[(&str, Body)] = &[
     ("python environment", test::python_environment),
     ("packages", packages),
-    ("cargo-deny", deny),
+    ("cargo-deny", checks::cargo_deny),
     ("semantic versions", semver),
     ("features, two at a time", powerset),
     ("oldest dependencies", minimal_versions),
@@ -53,24 +54,6 @@ pub(crate) fn packages(context: &Context, stage: &mut Stage) -> Ending {
                 return Err(Stop::Failed(format!("the package of {package} has no {file}.")));
             }
         }
-    }
-    Ok(())
-}
-
-/// Licences, bans, sources; advisories where their list can be fetched.
-fn deny(context: &Context, stage: &mut Stage) -> Ending {
-    let checkout = &context.checkout;
-    let Ok(folder) = tools::ensure(checkout, "cargo-deny", stage) else {
-        return missing("cargo-deny", "cargo-deny cannot be installed".to_owned());
-    };
-    let run = |what: &[&str]| {
-        let mut command = tools::with_first(&folder, cargo(checkout));
-        command.args(["deny", "check"]).args(what);
-        command
-    };
-    stage.run(&mut run(&["bans", "licenses", "sources"]))?;
-    if stage.run(&mut run(&["advisories"])).is_err() {
-        stage.note("advisories: not checked, or not good; see the log");
     }
     Ok(())
 }
