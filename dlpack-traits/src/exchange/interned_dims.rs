@@ -15,7 +15,12 @@
 //! the table is full, the export fails with `BufferError`; managed tensors and classes that
 //! store their strides are not affected.
 
-use core::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
+#[cfg(target_has_atomic = "64")]
+use core::sync::atomic::AtomicI64 as AtomicDim;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+#[cfg(not(target_has_atomic = "64"))]
+use Halves as AtomicDim;
 
 /// The capacity, in numbers: 128 KiB, of which the operating system maps only the used
 /// pages. That is over 5000 lists of three numbers. Miri, which tracks every number, gets
@@ -29,7 +34,7 @@ const PLACES: usize = 1 << if cfg!(miri) { 9 } else { 13 };
 const TRIES: usize = 64;
 
 /// The numbers of all lists, one list after the other.
-static NUMBERS: [AtomicI64; ROOM] = [const { AtomicI64::new(0) }; ROOM];
+static NUMBERS: [AtomicDim; ROOM] = [const { AtomicDim::new(0) }; ROOM];
 
 /// How many of the numbers are used.
 static USED: AtomicUsize = AtomicUsize::new(0);
@@ -122,7 +127,7 @@ impl Entry {
     }
 
     #[inline]
-    fn numbers(self) -> &'static [AtomicI64] {
+    fn numbers(self) -> &'static [AtomicDim] {
         NUMBERS.get(self.start..).and_then(|rest| rest.get(..self.len)).unwrap_or_default()
     }
 
@@ -141,6 +146,35 @@ impl Entry {
 }
 
 const _: () = assert!(ROOM <= 1 << 16 && PLACES.is_power_of_two());
+
+/// An `i64` for targets without 64-bit atomics: its halves, in the order of the target's
+/// bytes. A consumer reads the number whole, after the store of its index entry, as it reads
+/// an `AtomicI64`.
+#[cfg(any(test, not(target_has_atomic = "64")))]
+#[repr(C, align(8))]
+struct Halves([AtomicU32; 2]);
+
+#[cfg(any(test, not(target_has_atomic = "64")))]
+impl Halves {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "halves of bits")]
+    const fn new(number: i64) -> Self {
+        let (low, high) = (AtomicU32::new(number as u32), AtomicU32::new((number >> 32) as u32));
+        Self(if cfg!(target_endian = "little") { [low, high] } else { [high, low] })
+    }
+
+    fn store(&self, number: i64, order: Ordering) {
+        for (to, from) in self.0.iter().zip(Self::new(number).0) {
+            to.store(from.into_inner(), order);
+        }
+    }
+
+    /// Loads a number that no thread stores meanwhile. Another load can combine the halves of
+    /// two numbers.
+    fn load(&self, order: Ordering) -> i64 {
+        let [first, second] = self.0.each_ref().map(|half| i64::from(half.load(order)));
+        if cfg!(target_endian = "little") { second << 32 | first } else { first << 32 | second }
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -179,6 +213,19 @@ mod tests {
             let place = lasting(list).expect("room");
             assert!(!place.is_null());
             assert_eq!(read(place, list.len()), list);
+        }
+    }
+
+    /// Targets without 64-bit atomics store these.
+    #[test]
+    fn a_number_in_halves_is_an_i64_in_memory() {
+        assert_eq!((size_of::<Halves>(), align_of::<Halves>()), (8, 8));
+        let stored = Halves::new(0);
+        for number in [0, 1, -1, i64::MIN, i64::MAX, 0x0123_4567_89AB_CDEF] {
+            stored.store(number, Ordering::Relaxed);
+            assert_eq!(stored.load(Ordering::Relaxed), number);
+            assert_eq!(read((&raw const stored).cast_mut().cast(), 1), [number]);
+            assert_eq!(Halves::new(number).load(Ordering::Relaxed), number);
         }
     }
 
